@@ -1,0 +1,56 @@
+/* bits.c - the growing side of bits.h: strings of bits for the encoder. */
+#include "bits.h"
+
+#include <stdlib.h>
+
+void bit_writer_free(struct bit_writer *writer) {
+  free(writer->bytes);
+  *writer = (struct bit_writer){0};
+}
+
+/* Makes room for `width` more bits and a whole word behind them; new bytes are zero. */
+static bool bit_writer_reserve(struct bit_writer *writer, unsigned width) {
+  const uint64_t needed = (writer->size + width) / 8 + 2 * BITS_PADDING;
+  if (writer->failed || needed <= writer->capacity)
+    return !writer->failed;
+  const uint64_t capacity = needed + needed / 2 + 64;
+  uint8_t *bytes = realloc(writer->bytes, capacity);
+  if (bytes == NULL) {
+    writer->failed = true;
+    return false;
+  }
+  memset(bytes + writer->capacity, 0, capacity - writer->capacity);
+  writer->bytes = bytes;
+  writer->capacity = capacity;
+  return true;
+}
+
+void bit_writer_put(struct bit_writer *writer, uint64_t value, unsigned width) {
+  if (width > 32) {
+    bit_writer_put(writer, value & UINT32_MAX, 32);
+    bit_writer_put(writer, value >> 32, width - 32);
+    return;
+  }
+  if (!bit_writer_reserve(writer, width))
+    return;
+  uint8_t *bytes = writer->bytes + writer->size / 8;
+  const uint64_t word = bits_load64(bytes) | (value & bits_low_mask(width)) << writer->size % 8;
+  memcpy(bytes, &word, sizeof word);
+  writer->size += width;
+}
+
+void bit_writer_gamma(struct bit_writer *writer, uint64_t value) {
+  const unsigned zeros = 63 - (unsigned)__builtin_clzll(value + 1);
+  bit_writer_put(writer, (uint64_t)1 << zeros, zeros + 1);
+  bit_writer_put(writer, value + 1, zeros);
+}
+
+void bit_writer_copy(struct bit_writer *writer, const uint8_t *bytes, uint64_t from,
+                     uint64_t count) {
+  while (count > 0) {
+    const unsigned width = count < 32 ? (unsigned)count : 32;
+    bit_writer_put(writer, bits_at(bytes, from, width), width);
+    from += width;
+    count -= width;
+  }
+}

@@ -1,0 +1,154 @@
+/* bits.h - fields of any width in a string of bytes.
+ *
+ * The packed table is a handful of bit arrays. Bit n of an array is bit n % 8 of its byte n / 8,
+ * and a field of w bits that starts at bit n has its lowest bit there: the order in which a
+ * little-endian machine sees its own words. A read is thus one unaligned load, a shift and a mask,
+ * wherever the field lies; the price is that a load may reach up to 8 bytes past the field, so
+ * every table ends in 8 bytes of padding (BITS_PADDING).
+ *
+ * A bit_reader knows where its array ends. A read that would cross the end returns 0 and makes the
+ * reader `bad`, once and for all: code that decodes hostile bytes runs on with harmless zeros and
+ * looks at `bad` once, at the end.
+ */
+#ifndef STACKPACK_BITS_H
+#define STACKPACK_BITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "LLVM's stack maps and this table are read in place, in the little-endian order they have"
+#endif
+
+enum { BITS_PADDING = 8 };
+
+struct bit_array {
+  const uint8_t *bytes;
+  uint64_t size; /* in bits; at least BITS_PADDING readable bytes lie behind the last one */
+};
+
+struct bit_reader {
+  const uint8_t *bytes;
+  uint64_t position;
+  uint64_t end;
+  bool bad;
+};
+
+static inline uint64_t bits_low_mask(unsigned width) {
+  return width >= 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
+}
+
+/* The number of bits that hold every number below `count`: 0 for counts of 0 and 1. */
+static inline unsigned bits_for_count(uint64_t count) {
+  return count <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(count - 1);
+}
+
+/* The bytes that `bits` bits take, rounded up to a whole number of 64-bit words. */
+static inline uint64_t bits_to_bytes(uint64_t bits) { return (bits / 64 + (bits % 64 != 0)) * 8; }
+
+static inline uint64_t bits_load64(const uint8_t *bytes) {
+  uint64_t word;
+  memcpy(&word, bytes, sizeof word);
+  return word;
+}
+
+static inline uint32_t bits_load32(const uint8_t *bytes) {
+  uint32_t word;
+  memcpy(&word, bytes, sizeof word);
+  return word;
+}
+
+static inline uint16_t bits_load16(const uint8_t *bytes) {
+  return (uint16_t)(bytes[0] | bytes[1] << 8);
+}
+
+/* The field of `width` (0 to 57) bits at bit `position`, which the caller knows to be inside. */
+static inline uint64_t bits_at(const uint8_t *bytes, uint64_t position, unsigned width) {
+  return bits_load64(bytes + position / 8) >> position % 8 & bits_low_mask(width);
+}
+
+/* The same for widths up to 64. */
+static inline uint64_t bits_at_wide(const uint8_t *bytes, uint64_t position, unsigned width) {
+  if (width <= 57)
+    return bits_at(bytes, position, width);
+  return bits_at(bytes, position, 32) | bits_at(bytes, position + 32, width - 32) << 32;
+}
+
+static inline struct bit_reader bit_reader_at(struct bit_array array, uint64_t position) {
+  const bool inside = position <= array.size;
+  return (struct bit_reader){array.bytes, inside ? position : array.size, array.size, !inside};
+}
+
+/* Whether `width` more bits can be read; if not, the reader is bad from now on. */
+static inline bool bit_reader_has(struct bit_reader *reader, uint64_t width) {
+  if (width <= reader->end - reader->position)
+    return true;
+  reader->position = reader->end;
+  reader->bad = true;
+  return false;
+}
+
+/* The next `width` (0 to 64) bits. */
+static inline uint64_t bit_reader_take(struct bit_reader *reader, unsigned width) {
+  if (!bit_reader_has(reader, width))
+    return 0;
+  const uint64_t value = bits_at_wide(reader->bytes, reader->position, width);
+  reader->position += width;
+  return value;
+}
+
+/* Passes over `count` fields of `width` (at most 64) bits. */
+static inline void bit_reader_skip(struct bit_reader *reader, uint64_t count, unsigned width) {
+  if (width == 0)
+    return;
+  if (count > (reader->end - reader->position) / width) {
+    reader->position = reader->end;
+    reader->bad = true;
+    return;
+  }
+  reader->position += count * width;
+}
+
+/* Elias's gamma code of a number n >= 0, coded as n + 1: one 0 bit for each bit of n + 1 after the
+ * first, a 1, then these bits, the lowest first. 0 is "1", 1 and 2 are 3 bits, 3 to 6 are 5 bits.
+ * Numbers are below 2^28, so that one load sees a whole code. */
+enum { BITS_GAMMA_MAX = (1 << 28) - 2 };
+
+static inline uint64_t bit_reader_gamma(struct bit_reader *reader) {
+  if (reader->position >= reader->end) {
+    reader->bad = true;
+    return 0;
+  }
+  const uint64_t word = bits_at(reader->bytes, reader->position, 57);
+  const unsigned zeros = word == 0 ? 57 : (unsigned)__builtin_ctzll(word);
+  if (zeros > 27 || !bit_reader_has(reader, 2 * zeros + 1)) {
+    reader->bad = true;
+    reader->position = reader->end;
+    return 0;
+  }
+  reader->position += 2 * zeros + 1;
+  return ((uint64_t)1 << zeros) + (word >> (zeros + 1) & bits_low_mask(zeros)) - 1;
+}
+
+static inline unsigned bits_gamma_width(uint64_t value) {
+  return 2 * (63 - (unsigned)__builtin_clzll(value + 1)) + 1;
+}
+
+/* A string of bits that grows. When memory runs out, `failed` is set and it stops growing. */
+struct bit_writer {
+  uint8_t *bytes; /* owned: free() */
+  uint64_t size;  /* in bits */
+  uint64_t capacity;
+  bool failed;
+};
+
+void bit_writer_free(struct bit_writer *writer);
+void bit_writer_put(struct bit_writer *writer, uint64_t value, unsigned width);
+void bit_writer_gamma(struct bit_writer *writer, uint64_t value);
+/* Appends bits [from, from + count) of another array, which is padded. */
+void bit_writer_copy(struct bit_writer *writer, const uint8_t *bytes, uint64_t from,
+                     uint64_t count);
+
+#endif

@@ -1,0 +1,177 @@
+/* eh_frame.c - reads the function ranges of .eh_frame: see eh_frame.h. */
+#include "eh_frame.h"
+
+#include "bits.h"
+
+#include <stdlib.h>
+
+/* DW_EH_PE_*: how an address is encoded. (LSB, "DWARF Exception Header Encoding") */
+enum {
+  FORMAT_ABSOLUTE = 0x00,
+  FORMAT_UDATA2 = 0x02,
+  FORMAT_UDATA4 = 0x03,
+  FORMAT_UDATA8 = 0x04,
+  FORMAT_SDATA2 = 0x0a,
+  FORMAT_SDATA4 = 0x0b,
+  FORMAT_SDATA8 = 0x0c,
+  FORMAT_MASK = 0x0f,
+  RELATIVE_TO_PLACE = 0x10,
+  RELATIVE_MASK = 0x70,
+  INDIRECT = 0x80,
+};
+
+void code_ranges_free(struct code_ranges *ranges) {
+  free(ranges->items);
+  *ranges = (struct code_ranges){0};
+}
+
+bool code_ranges_add(struct code_ranges *ranges, uint64_t start, uint64_t end) {
+  if (end <= start)
+    return true;
+  if (ranges->count == ranges->capacity) {
+    const size_t capacity = ranges->capacity * 2 + 64;
+    struct code_range *items = realloc(ranges->items, capacity * sizeof *items);
+    if (items == NULL)
+      return false;
+    ranges->items = items;
+    ranges->capacity = capacity;
+  }
+  ranges->items[ranges->count++] = (struct code_range){start, end};
+  return true;
+}
+
+static int compare_ranges(const void *a, const void *b) {
+  const struct code_range *x = a, *y = b;
+  if (x->start != y->start)
+    return x->start < y->start ? -1 : 1;
+  return x->end < y->end ? -1 : x->end > y->end;
+}
+
+void code_ranges_sort(struct code_ranges *ranges) {
+  if (ranges->count > 0)
+    qsort(ranges->items, ranges->count, sizeof *ranges->items, compare_ranges);
+}
+
+/* Bytes of one entry, and where they are in the section. */
+struct cursor {
+  const uint8_t *bytes; /* of the section */
+  size_t position, end;
+  uint64_t address; /* of the section */
+  bool bad;
+};
+
+static uint64_t take(struct cursor *cursor, unsigned size) {
+  if (size > cursor->end - cursor->position) {
+    cursor->bad = true;
+    cursor->position = cursor->end;
+    return 0;
+  }
+  uint64_t value = 0;
+  memcpy(&value, cursor->bytes + cursor->position, size);
+  cursor->position += size;
+  return value;
+}
+
+static void skip_leb128(struct cursor *cursor) {
+  while (!cursor->bad && (take(cursor, 1) & 0x80) != 0)
+    ;
+}
+
+static uint64_t take_encoded(struct cursor *cursor, unsigned format) {
+  switch (format & FORMAT_MASK) {
+  case FORMAT_ABSOLUTE:
+  case FORMAT_UDATA8:
+  case FORMAT_SDATA8:
+    return take(cursor, 8);
+  case FORMAT_UDATA4:
+    return take(cursor, 4);
+  case FORMAT_SDATA4:
+    return (uint64_t)(int64_t)(int32_t)take(cursor, 4);
+  case FORMAT_UDATA2:
+    return take(cursor, 2);
+  case FORMAT_SDATA2:
+    return (uint64_t)(int64_t)(int16_t)take(cursor, 2);
+  default:
+    cursor->bad = true;
+    return 0;
+  }
+}
+
+/* Reads a CIE's augmentation for the encoding of its FDEs' addresses. */
+static bool cie_encoding(struct cursor cie, unsigned *encoding) {
+  const uint64_t version = take(&cie, 1);
+  const size_t augmentation = cie.position;
+  while (!cie.bad && take(&cie, 1) != 0)
+    ;
+  skip_leb128(&cie); /* code alignment */
+  skip_leb128(&cie); /* data alignment */
+  if (version == 1)
+    take(&cie, 1); /* return address register */
+  else
+    skip_leb128(&cie);
+  *encoding = FORMAT_ABSOLUTE;
+  if (cie.bad || cie.bytes[augmentation] != 'z')
+    return !cie.bad && cie.bytes[augmentation] == 0;
+  skip_leb128(&cie); /* augmentation size */
+  for (const uint8_t *letter = cie.bytes + augmentation + 1; *letter != 0; letter++) {
+    if (*letter == 'R') {
+      *encoding = (unsigned)take(&cie, 1);
+      return !cie.bad;
+    }
+    if (*letter == 'L')
+      take(&cie, 1); /* encoding of language-specific data */
+    else if (*letter == 'P')
+      take_encoded(&cie, (unsigned)take(&cie, 1)); /* personality routine */
+    else if (*letter != 'S' && *letter != 'B' && *letter != 'G')
+      return false;
+  }
+  return !cie.bad;
+}
+
+/* Takes the head of the entry at a position: its bytes behind the length. False at the section's
+ * end. */
+static bool take_entry(struct cursor *section, struct cursor *entry) {
+  uint64_t length = take(section, 4);
+  if (length == UINT32_MAX)
+    length = take(section, 8);
+  if (section->bad || length == 0 || length > section->end - section->position)
+    return false;
+  *entry = *section;
+  entry->end = section->position + (size_t)length;
+  section->position = entry->end;
+  return true;
+}
+
+/* Adds what an FDE says, whose reference to its CIE has been taken. */
+static bool add_fde(struct code_ranges *ranges, struct cursor *fde, size_t cie_position,
+                    size_t section_size) {
+  struct cursor section = {fde->bytes, cie_position, section_size, fde->address, false};
+  struct cursor cie;
+  unsigned encoding;
+  if (!take_entry(&section, &cie) || take(&cie, 4) != 0 || !cie_encoding(cie, &encoding))
+    return true;
+  const uint64_t place = fde->address + fde->position;
+  uint64_t start = take_encoded(fde, encoding);
+  const uint64_t length = take_encoded(fde, encoding & FORMAT_MASK);
+  if ((encoding & RELATIVE_MASK) == RELATIVE_TO_PLACE)
+    start += place;
+  else if ((encoding & RELATIVE_MASK) != 0)
+    return true;
+  if (fde->bad || (encoding & INDIRECT) != 0)
+    return true;
+  return code_ranges_add(ranges, start, start + length);
+}
+
+bool eh_frame_add(struct code_ranges *ranges, const uint8_t *bytes, size_t size, uint64_t address) {
+  struct cursor section = {bytes, 0, size, address, false};
+  struct cursor entry;
+  while (take_entry(&section, &entry)) {
+    const size_t place = entry.position;
+    const uint64_t id = take(&entry, 4);
+    if (entry.bad || id == 0 || id > place)
+      continue;
+    if (!add_fde(ranges, &entry, place - (size_t)id, size))
+      return false;
+  }
+  return true;
+}

@@ -1,0 +1,92 @@
+/* intern.c - an open-addressing hash table over sequences that lie one after another. */
+#include "intern.h"
+
+#define XXH_INLINE_ALL
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+void intern_free(struct intern *set) {
+  free(set->words);
+  free(set->starts);
+  free(set->slots);
+  *set = (struct intern){0};
+}
+
+static uint32_t intern_hash(const uint64_t *words, uint64_t count) {
+  return (uint32_t)XXH3_64bits(words, count * sizeof *words);
+}
+
+static bool intern_equal(struct intern_sequence sequence, const uint64_t *words, uint64_t count) {
+  return sequence.count == count &&
+         (count == 0 || memcmp(sequence.words, words, count * sizeof *words) == 0);
+}
+
+/* Doubles the hash table when it is half full. */
+static bool intern_grow_slots(struct intern *set) {
+  const uint64_t old_count = set->slots == NULL ? 0 : (uint64_t)set->slot_mask + 1;
+  if ((uint64_t)set->count * 2 < old_count)
+    return true;
+  const uint64_t new_count = old_count == 0 ? 64 : old_count * 2;
+  uint32_t *slots = calloc(new_count, sizeof *slots);
+  if (slots == NULL)
+    return false;
+  const uint32_t mask = (uint32_t)(new_count - 1);
+  for (uint32_t number = 0; number < set->count; number++) {
+    const struct intern_sequence sequence = intern_get(set, number);
+    uint32_t slot = intern_hash(sequence.words, sequence.count) & mask;
+    while (slots[slot] != 0)
+      slot = (slot + 1) & mask;
+    slots[slot] = number + 1;
+  }
+  free(set->slots);
+  set->slots = slots;
+  set->slot_mask = mask;
+  return true;
+}
+
+static bool intern_grow_starts(struct intern *set) {
+  if (set->count + 2 <= set->starts_capacity)
+    return true;
+  const uint64_t capacity = (uint64_t)set->starts_capacity * 2 + 64;
+  if (capacity >= INTERN_FAILED)
+    return false;
+  uint64_t *starts = realloc(set->starts, capacity * sizeof *starts);
+  if (starts == NULL)
+    return false;
+  if (set->starts == NULL)
+    starts[0] = 0;
+  set->starts = starts;
+  set->starts_capacity = (uint32_t)capacity;
+  return true;
+}
+
+static bool intern_grow_words(struct intern *set, uint64_t count) {
+  const uint64_t used = set->count == 0 ? 0 : set->starts[set->count];
+  if (set->words != NULL && set->words_capacity - used >= count)
+    return true;
+  const uint64_t capacity = set->words_capacity * 2 + count + 64;
+  uint64_t *words = realloc(set->words, capacity * sizeof *words);
+  if (words == NULL)
+    return false;
+  set->words = words;
+  set->words_capacity = capacity;
+  return true;
+}
+
+uint32_t intern_add(struct intern *set, const uint64_t *words, uint64_t count) {
+  if (!intern_grow_slots(set) || !intern_grow_starts(set))
+    return INTERN_FAILED;
+  uint32_t slot = intern_hash(words, count) & set->slot_mask;
+  for (; set->slots[slot] != 0; slot = (slot + 1) & set->slot_mask)
+    if (intern_equal(intern_get(set, set->slots[slot] - 1), words, count))
+      return set->slots[slot] - 1;
+  if (!intern_grow_words(set, count))
+    return INTERN_FAILED;
+  const uint64_t start = set->starts[set->count];
+  if (count > 0)
+    memcpy(set->words + start, words, count * sizeof *words);
+  set->slots[slot] = ++set->count;
+  set->starts[set->count] = start + count;
+  return set->count - 1;
+}

@@ -1,0 +1,26 @@
+/* location.h - where a value is at a safepoint: one location of a stack map.
+ *
+ * As in LLVM's document, "Stack Map Format", but that a constant index is replaced by the constant
+ * that it stands for.
+ */
+#ifndef STACKPACK_LOCATION_H
+#define STACKPACK_LOCATION_H
+
+#include <stdint.h>
+
+enum location_kind {
+  LOCATION_REGISTER = 1,
+  LOCATION_DIRECT = 2,
+  LOCATION_INDIRECT = 3,
+  LOCATION_CONSTANT = 4,       /* value: 32 bits, sign-extended */
+  LOCATION_LARGE_CONSTANT = 5, /* value: 64 bits, from the constant pool, unsigned */
+};
+
+struct location {
+  uint8_t kind; /* an enum location_kind */
+  uint16_t size;
+  uint16_t reg; /* a DWARF register number */
+  int64_t value;
+};
+
+#endif

@@ -1,0 +1,222 @@
+/* monotone.c - see monotone.h for the idea.
+ *
+ * Reading must survive bytes that no encoder wrote: bits and samples may hold anything. So a place
+ * that was read is clamped to the vector, and every loop ends at the vector's end. Wrong bytes may
+ * thus give a wrong element, but always one inside the sequence. A cursor's index never exceeds its
+ * place, and its place never exceeds high_bits.
+ */
+#include "monotone.h"
+
+static unsigned monotone_low_width(uint64_t count, uint64_t maximum) {
+  const uint64_t gap = count == 0 ? 0 : maximum / count;
+  return gap == 0 ? 0 : 63 - (unsigned)__builtin_clzll(gap);
+}
+
+bool monotone_shape(struct monotone_shape *shape, uint64_t count, uint64_t maximum,
+                    enum monotone_use use) {
+  if (count > UINT32_MAX)
+    return false;
+  const unsigned low_width = monotone_low_width(count, maximum);
+  const uint64_t buckets = count == 0 ? 0 : (maximum >> low_width) + 1;
+  const uint64_t high_bits = count + buckets;
+  if (high_bits > UINT32_MAX)
+    return false;
+  const uint64_t sampled = use == MONOTONE_FIND ? buckets : count;
+  const uint64_t samples =
+      (sampled + bits_low_mask(MONOTONE_SAMPLE_SHIFT)) >> MONOTONE_SAMPLE_SHIFT;
+  *shape = (struct monotone_shape){
+      .count = count,
+      .buckets = buckets,
+      .high_bits = high_bits,
+      .samples = samples,
+      .low_width = low_width,
+      .low_size = bits_to_bytes(count * low_width),
+      .high_size = bits_to_bytes(high_bits),
+      .sample_size = bits_to_bytes(samples * 32),
+  };
+  return true;
+}
+
+static void monotone_align(struct bit_writer *writer) {
+  if (writer->size % 64 != 0)
+    bit_writer_put(writer, 0, 64 - writer->size % 64);
+}
+
+/* Writes the bucket vector, and keeps each sampled place for later. */
+static void monotone_write_high(struct bit_writer *writer, struct bit_writer *samples,
+                                const uint64_t *numbers, const struct monotone_shape *shape,
+                                enum monotone_use use) {
+  const uint64_t sample_mask = bits_low_mask(MONOTONE_SAMPLE_SHIFT);
+  const uint64_t start = writer->size;
+  uint64_t i = 0;
+  for (uint64_t bucket = 0; bucket < shape->buckets; bucket++) {
+    if (use == MONOTONE_FIND && (bucket & sample_mask) == 0)
+      bit_writer_put(samples, writer->size - start, 32);
+    for (; i < shape->count && numbers[i] >> shape->low_width == bucket; i++) {
+      if (use == MONOTONE_GET && (i & sample_mask) == 0)
+        bit_writer_put(samples, writer->size - start, 32);
+      bit_writer_put(writer, 1, 1);
+    }
+    bit_writer_put(writer, 0, 1);
+  }
+}
+
+void monotone_write(struct bit_writer *writer, const uint64_t *numbers, uint64_t count,
+                    uint64_t maximum, enum monotone_use use) {
+  struct monotone_shape shape;
+  if (!monotone_shape(&shape, count, maximum, use)) {
+    writer->failed = true;
+    return;
+  }
+  for (uint64_t i = 0; i < count; i++)
+    bit_writer_put(writer, numbers[i] & bits_low_mask(shape.low_width), shape.low_width);
+  monotone_align(writer);
+  struct bit_writer samples = {0};
+  monotone_write_high(writer, &samples, numbers, &shape, use);
+  monotone_align(writer);
+  bit_writer_copy(writer, samples.bytes, 0, samples.size);
+  monotone_align(writer);
+  writer->failed |= samples.failed;
+  bit_writer_free(&samples);
+}
+
+struct monotone monotone_open(const uint8_t *bytes, const struct monotone_shape *shape) {
+  return (struct monotone){
+      .low = bytes,
+      .high = bytes + shape->low_size,
+      .samples = bytes + shape->low_size + shape->high_size,
+      .count = shape->count,
+      .buckets = shape->buckets,
+      .high_bits = shape->high_bits,
+      .low_width = shape->low_width,
+  };
+}
+
+static uint64_t monotone_word(const struct monotone *sequence, uint64_t word) {
+  return bits_load64(sequence->high + word * 8);
+}
+
+/* The place of the n-th (from 0) bit that is set in words ^ flip, counted from `place` on. */
+static uint64_t monotone_select(const struct monotone *sequence, uint64_t place, uint64_t n,
+                                uint64_t flip) {
+  uint64_t word = place / 64;
+  const uint64_t last = sequence->high_bits / 64;
+  uint64_t bits = (monotone_word(sequence, word) ^ flip) & ~bits_low_mask(place % 64);
+  for (;;) {
+    const uint64_t ones = (uint64_t)__builtin_popcountll(bits);
+    if (n < ones)
+      break;
+    if (word >= last)
+      return sequence->high_bits;
+    n -= ones;
+    bits = monotone_word(sequence, ++word) ^ flip;
+  }
+  for (; n > 0; n--)
+    bits &= bits - 1;
+  return word * 64 + (uint64_t)__builtin_ctzll(bits);
+}
+
+static uint64_t monotone_sample(const struct monotone *sequence, uint64_t number) {
+  const uint64_t place = bits_load32(sequence->samples + number * 4);
+  return place <= sequence->high_bits ? place : sequence->high_bits;
+}
+
+/* A cursor at a place, with its index made to fit whatever the bits say. */
+static struct monotone_cursor monotone_at(const struct monotone *sequence, uint64_t index,
+                                          uint64_t place) {
+  if (place > sequence->high_bits)
+    place = sequence->high_bits;
+  if (index > sequence->count)
+    index = sequence->count;
+  return (struct monotone_cursor){index <= place ? index : place, place};
+}
+
+/* Where bucket number `bucket` < buckets starts. */
+static struct monotone_cursor monotone_bucket(const struct monotone *sequence, uint64_t bucket) {
+  const uint64_t sampled = bucket >> MONOTONE_SAMPLE_SHIFT;
+  const uint64_t rest = bucket & bits_low_mask(MONOTONE_SAMPLE_SHIFT);
+  uint64_t place = monotone_sample(sequence, sampled);
+  if (rest > 0)
+    place = monotone_select(sequence, place, rest - 1, UINT64_MAX) + 1;
+  return monotone_at(sequence, place < bucket ? 0 : place - bucket, place);
+}
+
+/* The number of 1s that follow a place without a 0 between. */
+static uint64_t monotone_run(const struct monotone *sequence, uint64_t place) {
+  return monotone_select(sequence, place, 0, UINT64_MAX) - place;
+}
+
+struct monotone_cursor monotone_find(const struct monotone *sequence, uint64_t x) {
+  const uint64_t bucket = x >> sequence->low_width;
+  if (bucket >= sequence->buckets)
+    return (struct monotone_cursor){sequence->count, sequence->high_bits};
+  const struct monotone_cursor start = monotone_bucket(sequence, bucket);
+  const unsigned width = sequence->low_width;
+  const uint64_t low = x & bits_low_mask(width);
+  uint64_t run = monotone_run(sequence, start.place);
+  if (run > sequence->count - start.index)
+    run = sequence->count - start.index;
+  uint64_t from = 0, to = run;
+  while (from < to) {
+    const uint64_t middle = from + (to - from) / 2;
+    if (bits_at_wide(sequence->low, (start.index + middle) * width, width) < low)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  const struct monotone_cursor cursor = {start.index + from, start.place + from};
+  return from < run
+             ? cursor
+             : monotone_at(sequence, cursor.index, monotone_select(sequence, cursor.place, 0, 0));
+}
+
+/* The last sampled bucket that starts at or before element `index`. */
+static struct monotone_cursor monotone_bisect(const struct monotone *sequence, uint64_t index) {
+  uint64_t from = 0, to = (sequence->buckets - 1) >> MONOTONE_SAMPLE_SHIFT;
+  while (from < to) {
+    const uint64_t middle = from + (to - from + 1) / 2;
+    const uint64_t bucket = middle << MONOTONE_SAMPLE_SHIFT;
+    const uint64_t place = monotone_sample(sequence, middle);
+    if (place < bucket || place - bucket > index)
+      to = middle - 1;
+    else
+      from = middle;
+  }
+  const uint64_t place = monotone_sample(sequence, from);
+  const uint64_t bucket = from << MONOTONE_SAMPLE_SHIFT;
+  if (place < bucket || place - bucket > index)
+    return (struct monotone_cursor){0, 0};
+  return (struct monotone_cursor){place - bucket, place};
+}
+
+struct monotone_cursor monotone_get(const struct monotone *sequence, uint64_t index,
+                                    enum monotone_use use) {
+  struct monotone_cursor start;
+  if (use == MONOTONE_FIND) {
+    start = monotone_bisect(sequence, index);
+  } else {
+    const uint64_t sampled = index >> MONOTONE_SAMPLE_SHIFT;
+    start.index = sampled << MONOTONE_SAMPLE_SHIFT;
+    start.place = monotone_sample(sequence, sampled);
+  }
+  return monotone_at(sequence, index,
+                     monotone_select(sequence, start.place, index - start.index, 0));
+}
+
+struct monotone_cursor monotone_next(const struct monotone *sequence,
+                                     struct monotone_cursor cursor) {
+  if (cursor.place >= sequence->high_bits)
+    return (struct monotone_cursor){sequence->count, sequence->high_bits};
+  return monotone_at(sequence, cursor.index + 1, monotone_select(sequence, cursor.place + 1, 0, 0));
+}
+
+struct monotone_cursor monotone_previous(const struct monotone *sequence,
+                                         struct monotone_cursor cursor) {
+  uint64_t word = cursor.place / 64;
+  uint64_t bits = monotone_word(sequence, word) & bits_low_mask(cursor.place % 64);
+  while (bits == 0 && word > 0)
+    bits = monotone_word(sequence, --word);
+  if (bits == 0)
+    return (struct monotone_cursor){0, 0};
+  return monotone_at(sequence, cursor.index - 1, word * 64 + 63 - (uint64_t)__builtin_clzll(bits));
+}

@@ -1,0 +1,385 @@
+/* packed_details.c - reads and writes the blocks that packed_details.h draws. */
+#include "packed_details.h"
+
+#include "packed_write.h"
+
+#include <stdlib.h>
+
+enum stream {
+  STREAM_IDS,
+  STREAM_CONVENTIONS,
+  STREAM_FLAGS,
+  STREAM_DEOPT_COUNTS,
+  STREAM_DEOPT_HEADS,
+  STREAM_DEOPT_VALUES,
+  STREAM_LIVE_OUT_COUNTS,
+  STREAM_LIVE_OUTS,
+};
+
+enum {
+  HEAD_SIZE = 5,
+  LIVE_OUT_SIZE = 3,
+  LENGTHS_SIZE = PACKED_STREAMS * 4,
+  RECORDS_PER_BLOCK_SHIFT = 10,
+  BLOCK_SIZE_MAX = 1 << 28,
+};
+
+static uint64_t zigzag(uint64_t n) { return n << 1 ^ -(n >> 63); }
+static uint64_t unzigzag(uint64_t n) { return n >> 1 ^ -(n & 1); }
+
+/* ---- Reading
+ * ---------------------------------------------------------------------------------------- */
+
+static size_t align8(size_t size) { return (size + 7) & ~(size_t)7; }
+
+size_t packed_details_space(const struct packed_table *table) {
+  struct packed_header header;
+  packed_header_read(table->bytes, &header);
+  if (header.details_columns == 0)
+    return 0;
+  return align8(header.details_block_size) + header.deopt_max * sizeof(struct location);
+}
+
+unsigned packed_details_shift(const struct packed_table *table) {
+  struct packed_header header;
+  packed_header_read(table->bytes, &header);
+  return header.details_shift;
+}
+
+/* Finds the bytes of block `number`, decoded: in the table itself, or in space. */
+static bool decode_block(const struct packed_table *table, const struct packed_header *header,
+                         uint32_t number, void *space, packed_decompress *decompress,
+                         struct packed_stream *bytes) {
+  if (number >= header->details_blocks)
+    return false;
+  const uint64_t start = bits_load64(table->block_starts + (size_t)number * 8);
+  const uint64_t end = number + 1 == header->details_blocks
+                           ? header->details_size
+                           : bits_load64(table->block_starts + (size_t)number * 8 + 8);
+  if (start > end || end > header->details_size)
+    return false;
+  const uint8_t *block = table->blocks + start;
+  size_t size = end - start;
+  if (header->details_codec == PACKED_ZSTANDARD) {
+    if (decompress == NULL)
+      return false;
+    size = decompress(space, header->details_block_size, block, size);
+    block = space;
+  } else if (header->details_codec != PACKED_STORED) {
+    return false;
+  }
+  if (size > header->details_block_size)
+    return false;
+  *bytes = (struct packed_stream){block, block + size};
+  return true;
+}
+
+/* Cuts a decoded block into its streams. */
+static bool open_streams(struct packed_block *block, struct packed_stream bytes) {
+  if (bytes.end - bytes.next < LENGTHS_SIZE)
+    return false;
+  const uint8_t *lengths = bytes.next;
+  bytes.next += LENGTHS_SIZE;
+  for (unsigned i = 0; i < PACKED_STREAMS; i++) {
+    const uint32_t length = bits_load32(lengths + i * 4);
+    if (length > (size_t)(bytes.end - bytes.next))
+      return false;
+    block->streams[i] = (struct packed_stream){bytes.next, bytes.next + length};
+    bytes.next += length;
+  }
+  return true;
+}
+
+bool packed_block_open(struct packed_block *block, const struct packed_table *table,
+                       uint32_t number, void *space, packed_decompress *decompress) {
+  struct packed_header header;
+  struct packed_stream bytes = {0};
+  packed_header_read(table->bytes, &header);
+  *block = (struct packed_block){
+      .table = table,
+      .columns = header.details_columns,
+      .deopt_max = header.deopt_max,
+      .live_outs_max = header.live_outs_max,
+      .id = header.id,
+      .default_id = header.id,
+      .default_calling_convention = header.calling_convention,
+      .default_flags = header.flags,
+  };
+  if (block->columns == 0)
+    return true;
+  block->deopt = (struct location *)(void *)((uint8_t *)space + align8(header.details_block_size));
+  return decode_block(table, &header, number, space, decompress, &bytes) &&
+         open_streams(block, bytes);
+}
+
+static uint64_t take_varint(struct packed_block *block, enum stream stream) {
+  struct packed_stream *s = &block->streams[stream];
+  uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64 && s->next < s->end; shift += 7) {
+    const uint8_t byte = *s->next++;
+    value |= (uint64_t)(byte & 0x7f) << shift;
+    if (byte < 0x80)
+      return value;
+  }
+  block->bad = true;
+  return 0;
+}
+
+static const uint8_t *take_bytes(struct packed_block *block, enum stream stream, size_t size) {
+  struct packed_stream *s = &block->streams[stream];
+  if (size > (size_t)(s->end - s->next)) {
+    block->bad = true;
+    return NULL;
+  }
+  const uint8_t *bytes = s->next;
+  s->next += size;
+  return bytes;
+}
+
+static void take_deopt(struct packed_block *block, struct packed_details *details) {
+  const uint64_t count = take_varint(block, STREAM_DEOPT_COUNTS);
+  if (count > block->deopt_max)
+    block->bad = true;
+  for (uint64_t i = 0; i < count && !block->bad; i++) {
+    const uint8_t *head = take_bytes(block, STREAM_DEOPT_HEADS, HEAD_SIZE);
+    uint64_t value = unzigzag(take_varint(block, STREAM_DEOPT_VALUES));
+    if (block->bad)
+      return;
+    if (i < PACKED_REMEMBERED_VALUES)
+      value = block->values[i] += value;
+    block->deopt[i] =
+        (struct location){head[0], bits_load16(head + 1), bits_load16(head + 3), (int64_t)value};
+  }
+  details->deopt_count = (uint32_t)count;
+  details->deopt = block->deopt;
+}
+
+static void take_live_outs(struct packed_block *block, struct packed_details *details) {
+  const uint64_t count = take_varint(block, STREAM_LIVE_OUT_COUNTS);
+  if (count > block->live_outs_max) {
+    block->bad = true;
+    return;
+  }
+  details->live_outs = take_bytes(block, STREAM_LIVE_OUTS, count * LIVE_OUT_SIZE);
+  details->live_out_count = (uint32_t)count;
+}
+
+static int32_t take_number(struct packed_block *block, enum stream stream, int32_t from) {
+  return (int32_t)((uint32_t)from + (uint32_t)unzigzag(take_varint(block, stream)));
+}
+
+bool packed_block_next(struct packed_block *block, struct packed_details *details) {
+  *details = (struct packed_details){
+      .id = block->default_id,
+      .calling_convention = block->default_calling_convention,
+      .flags = block->default_flags,
+  };
+  if ((block->columns & PACKED_COLUMN_ID) != 0)
+    details->id = block->id += unzigzag(take_varint(block, STREAM_IDS));
+  if ((block->columns & PACKED_COLUMN_CALLING_CONVENTION) != 0)
+    details->calling_convention =
+        take_number(block, STREAM_CONVENTIONS, block->default_calling_convention);
+  if ((block->columns & PACKED_COLUMN_FLAGS) != 0)
+    details->flags = take_number(block, STREAM_FLAGS, block->default_flags);
+  if ((block->columns & PACKED_COLUMN_DEOPT) != 0)
+    take_deopt(block, details);
+  if ((block->columns & PACKED_COLUMN_LIVE_OUTS) != 0)
+    take_live_outs(block, details);
+  return !block->bad;
+}
+
+bool packed_details(const struct packed_record *record, void *space, packed_decompress *decompress,
+                    struct packed_details *details) {
+  const unsigned shift = packed_details_shift(record->table);
+  struct packed_block block;
+  if (!packed_block_open(&block, record->table, record->index >> shift, space, decompress))
+    return false;
+  if (block.columns == 0)
+    return packed_block_next(&block, details);
+  for (uint32_t left = record->index & (uint32_t)bits_low_mask(shift);; left--) {
+    if (!packed_block_next(&block, details))
+      return false;
+    if (left == 0)
+      return true;
+  }
+}
+
+/* ---- Writing
+ * ----------------------------------------------------------------------------------------- */
+
+struct block_writer {
+  const struct safepoints *table;
+  const struct packed_header *header;
+  struct bit_writer streams[PACKED_STREAMS];
+};
+
+static void put_varint(struct bit_writer *stream, uint64_t value) {
+  for (; value >= 0x80; value >>= 7)
+    bit_writer_put(stream, value | 0x80, 8);
+  bit_writer_put(stream, value, 8);
+}
+
+/* The ID, convention and flags that most records have. Ties go to the record that comes first. */
+static void choose_defaults(const struct safepoints *table, struct packed_header *header) {
+  /* Boyer and Moore's majority vote: right wherever more than half of the records agree, which is
+   * when it matters. */
+  int64_t id_votes = 0, convention_votes = 0, flags_votes = 0;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const struct safepoint *record = &table->records[i];
+#define VOTE(votes, chosen, own)                                                                   \
+  if (votes == 0)                                                                                  \
+    chosen = own;                                                                                  \
+  votes += chosen == own ? 1 : -1;
+    VOTE(id_votes, header->id, record->id)
+    if (safepoints_kind(table, record) == SAFEPOINT_STATEPOINT) {
+      VOTE(convention_votes, header->calling_convention, record->calling_convention)
+      VOTE(flags_votes, header->flags, record->flags)
+    }
+#undef VOTE
+  }
+}
+
+/* Which columns are needed, and how long the longest lists are. Records that are no statepoints
+ * have no convention and flags: any will do. */
+static void choose_columns(const struct safepoints *table, struct packed_header *header) {
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const struct safepoint *record = &table->records[i];
+    const uint64_t deopt = intern_get(&table->lists, record->deopt).count;
+    const uint64_t live_outs = intern_get(&table->lists, record->live_outs).count;
+    if (record->id != header->id)
+      header->details_columns |= PACKED_COLUMN_ID;
+    if (safepoints_kind(table, record) == SAFEPOINT_STATEPOINT) {
+      if (record->calling_convention != header->calling_convention)
+        header->details_columns |= PACKED_COLUMN_CALLING_CONVENTION;
+      if (record->flags != header->flags)
+        header->details_columns |= PACKED_COLUMN_FLAGS;
+    }
+    if (deopt > 0)
+      header->details_columns |= PACKED_COLUMN_DEOPT;
+    if (live_outs > 0)
+      header->details_columns |= PACKED_COLUMN_LIVE_OUTS;
+    if (deopt > header->deopt_max)
+      header->deopt_max = (uint16_t)deopt;
+    if (live_outs > header->live_outs_max)
+      header->live_outs_max = (uint16_t)live_outs;
+  }
+}
+
+static void put_deopt(struct block_writer *writer, const struct safepoint *record,
+                      uint64_t *remembered) {
+  const struct intern_sequence deopt = intern_get(&writer->table->lists, record->deopt);
+  put_varint(&writer->streams[STREAM_DEOPT_COUNTS], deopt.count);
+  for (uint64_t i = 0; i < deopt.count; i++) {
+    const struct location location = safepoints_location(writer->table, (uint32_t)deopt.words[i]);
+    struct bit_writer *heads = &writer->streams[STREAM_DEOPT_HEADS];
+    bit_writer_put(heads, location.kind, 8);
+    bit_writer_put(heads, location.size, 16);
+    bit_writer_put(heads, location.reg, 16);
+    uint64_t value = (uint64_t)location.value;
+    if (i < PACKED_REMEMBERED_VALUES) {
+      value -= remembered[i];
+      remembered[i] = (uint64_t)location.value;
+    }
+    put_varint(&writer->streams[STREAM_DEOPT_VALUES], zigzag(value));
+  }
+}
+
+static void put_live_outs(struct block_writer *writer, const struct safepoint *record) {
+  const struct intern_sequence live_outs = intern_get(&writer->table->lists, record->live_outs);
+  put_varint(&writer->streams[STREAM_LIVE_OUT_COUNTS], live_outs.count);
+  for (uint64_t i = 0; i < live_outs.count; i++) {
+    bit_writer_put(&writer->streams[STREAM_LIVE_OUTS], live_outs.words[i] >> 8, 16);
+    bit_writer_put(&writer->streams[STREAM_LIVE_OUTS], live_outs.words[i], 8);
+  }
+}
+
+static uint64_t difference(int32_t a, int32_t b) {
+  return zigzag((uint64_t)((int64_t)a - (int64_t)b));
+}
+
+/* Fills the streams with records [from, to). */
+static void put_records(struct block_writer *writer, uint32_t from, uint32_t to) {
+  const struct packed_header *header = writer->header;
+  uint64_t remembered[PACKED_REMEMBERED_VALUES] = {0};
+  uint64_t id = header->id;
+  for (unsigned i = 0; i < PACKED_STREAMS; i++)
+    bit_writer_free(&writer->streams[i]);
+  for (uint32_t i = from; i < to; i++) {
+    const struct safepoint *record = &writer->table->records[i];
+    const bool plain = safepoints_kind(writer->table, record) == SAFEPOINT_STACKMAP;
+    if ((header->details_columns & PACKED_COLUMN_ID) != 0)
+      put_varint(&writer->streams[STREAM_IDS], zigzag(record->id - id));
+    id = record->id;
+    if ((header->details_columns & PACKED_COLUMN_CALLING_CONVENTION) != 0)
+      put_varint(&writer->streams[STREAM_CONVENTIONS],
+                 plain ? 0 : difference(record->calling_convention, header->calling_convention));
+    if ((header->details_columns & PACKED_COLUMN_FLAGS) != 0)
+      put_varint(&writer->streams[STREAM_FLAGS],
+                 plain ? 0 : difference(record->flags, header->flags));
+    if ((header->details_columns & PACKED_COLUMN_DEOPT) != 0)
+      put_deopt(writer, record, remembered);
+    if ((header->details_columns & PACKED_COLUMN_LIVE_OUTS) != 0)
+      put_live_outs(writer, record);
+  }
+}
+
+/* Puts the streams together into one block. */
+static bool join_streams(const struct block_writer *writer, struct bit_writer *block) {
+  for (unsigned i = 0; i < PACKED_STREAMS; i++)
+    bit_writer_put(block, writer->streams[i].size / 8, 32);
+  for (unsigned i = 0; i < PACKED_STREAMS; i++) {
+    bit_writer_copy(block, writer->streams[i].bytes, 0, writer->streams[i].size);
+    block->failed |= writer->streams[i].failed;
+  }
+  return !block->failed && block->size / 8 <= BLOCK_SIZE_MAX;
+}
+
+static bool append_block(struct bit_writer *blocks, const struct bit_writer *block,
+                         packed_compress *compress) {
+  const size_t size = block->size / 8;
+  if (compress == NULL) {
+    bit_writer_copy(blocks, block->bytes, 0, block->size);
+    return !blocks->failed;
+  }
+  /* What can't be compressed grows by less than this. */
+  const size_t capacity = size + size / 64 + 1024;
+  uint8_t *compressed = malloc(capacity + BITS_PADDING);
+  if (compressed == NULL)
+    return false;
+  const size_t compressed_size = compress(compressed, capacity, block->bytes, size);
+  if (compressed_size > 0)
+    bit_writer_copy(blocks, compressed, 0, compressed_size * 8);
+  free(compressed);
+  return compressed_size > 0 && !blocks->failed;
+}
+
+bool packed_write_details(const struct safepoints *table, packed_compress *compress,
+                          struct packed_header *header, struct bit_writer *block_starts,
+                          struct bit_writer *blocks) {
+  choose_defaults(table, header);
+  choose_columns(table, header);
+  if (header->details_columns == 0)
+    return true;
+  header->details_codec = compress == NULL ? PACKED_STORED : PACKED_ZSTANDARD;
+  header->details_shift = RECORDS_PER_BLOCK_SHIFT;
+  struct block_writer writer = {.table = table, .header = header};
+  bool ok = true;
+  for (uint32_t from = 0; from < table->record_count && ok; header->details_blocks++) {
+    const uint32_t left = table->record_count - from;
+    const uint32_t to =
+        from + (left < 1u << RECORDS_PER_BLOCK_SHIFT ? left : 1u << RECORDS_PER_BLOCK_SHIFT);
+    struct bit_writer block = {0};
+    put_records(&writer, from, to);
+    bit_writer_put(block_starts, blocks->size / 8, 64);
+    ok = join_streams(&writer, &block);
+    if (ok && block.size / 8 > header->details_block_size)
+      header->details_block_size = (uint32_t)(block.size / 8);
+    ok = ok && append_block(blocks, &block, compress);
+    bit_writer_free(&block);
+    from = to;
+  }
+  for (unsigned i = 0; i < PACKED_STREAMS; i++)
+    bit_writer_free(&writer.streams[i]);
+  header->details_size = blocks->size / 8;
+  return ok && !block_starts->failed;
+}

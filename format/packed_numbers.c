@@ -1,0 +1,198 @@
+/* packed_numbers.c - gives every location of a program a small number.
+ *
+ * Almost all locations are spill slots at multiples of 8 from the stack pointer. So locations are
+ * numbered by class: those of one kind, size and register whose values go up in equal steps. A
+ * class takes 24 bytes however many locations it has, and the number of a slot is its place in the
+ * class: the slots of one function get numbers that follow each other, and a layout needs only the
+ * first.
+ *
+ * Values of a class that no record uses waste numbers, so a wide gap starts a new class.
+ */
+#include "packed_write.h"
+
+#include <stdlib.h>
+
+enum { GAP_MAX = 16 }; /* steps between neighbours in a class */
+
+/* A location that is used, with its number in the table of safepoints. */
+struct used {
+  struct location location;
+  uint32_t number;
+};
+
+struct class {
+  struct location first;
+  uint32_t count, step;
+  size_t begin, end; /* in the array of used locations */
+};
+
+static int compare_used(const void *a, const void *b) {
+  const struct location x = ((const struct used *)a)->location;
+  const struct location y = ((const struct used *)b)->location;
+  if (x.kind != y.kind)
+    return x.kind < y.kind ? -1 : 1;
+  if (x.reg != y.reg)
+    return x.reg < y.reg ? -1 : 1;
+  if (x.size != y.size)
+    return x.size < y.size ? -1 : 1;
+  return x.value < y.value ? -1 : x.value > y.value;
+}
+
+static void use_list(const struct safepoints *table, struct packed_numbers *numbers,
+                     uint32_t list) {
+  if (numbers->lists[list] != UINT32_MAX)
+    return;
+  numbers->lists[list] = numbers->list_count;
+  numbers->used_lists[numbers->list_count++] = list;
+  const struct intern_sequence locations = intern_get(&table->lists, list);
+  for (uint64_t i = 0; i < locations.count; i++)
+    numbers->locations[locations.words[i]] = 0;
+}
+
+/* Marks what the live sets of the records use; others may be left from records that repeat. */
+static bool use_live_sets(const struct safepoints *table, struct packed_numbers *numbers) {
+  bool *seen = calloc((size_t)table->live.count + 1, sizeof *seen);
+  if (seen == NULL)
+    return false;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const uint32_t live = table->records[i].live;
+    if (seen[live])
+      continue;
+    seen[live] = true;
+    const struct intern_sequence items = intern_get(&table->live, live);
+    for (uint64_t k = 0; k < items.count; k++) {
+      const uint64_t item = items.words[k];
+      if (safepoint_item_is_list(item)) {
+        use_list(table, numbers, safepoint_item_list(item));
+      } else {
+        numbers->locations[safepoint_item_base(item)] = 0;
+        numbers->locations[safepoint_item_derived(item)] = 0;
+      }
+    }
+  }
+  free(seen);
+  return true;
+}
+
+static uint64_t greatest_common_divisor(uint64_t a, uint64_t b) {
+  while (b != 0) {
+    const uint64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+static bool same_family(const struct used *a, const struct used *b) {
+  return a->location.kind == b->location.kind && a->location.reg == b->location.reg &&
+         a->location.size == b->location.size;
+}
+
+/* How far used[i] is from the one before it, both of one family. */
+static uint64_t distance(const struct used *used, size_t i) {
+  return (uint64_t)used[i].location.value - (uint64_t)used[i - 1].location.value;
+}
+
+/* Finds the class that starts at used[begin]: the longest run without a wide gap. */
+static struct class class_at(const struct used *used, size_t begin, size_t count) {
+  struct class class = {.first = used[begin].location, .begin = begin, .count = 1};
+  uint64_t step = 0;
+  size_t end = begin + 1;
+  for (; end < count && same_family(&used[begin], &used[end]); end++) {
+    const uint64_t gap = distance(used, end);
+    const uint64_t next_step = greatest_common_divisor(gap, step);
+    const uint64_t members =
+        ((uint64_t)used[end].location.value - (uint64_t)used[begin].location.value) / next_step + 1;
+    if (gap > UINT16_MAX || members > (uint64_t)GAP_MAX * (end - begin + 1))
+      break;
+    step = next_step;
+    class.count = (uint32_t)members;
+  }
+  class.step = (uint32_t)step;
+  class.end = end;
+  return class;
+}
+
+/* The largest class is first: the reader looks there first. */
+static int compare_classes(const void *a, const void *b) {
+  const struct class *x = a, *y = b;
+  if (x->end - x->begin != y->end - y->begin)
+    return x->end - x->begin > y->end - y->begin ? -1 : 1;
+  return x->begin < y->begin ? -1 : 1;
+}
+
+static void write_class(struct bit_writer *bits, const struct class *class, uint32_t number) {
+  bit_writer_put(bits, class->first.size, 16);
+  bit_writer_put(bits, class->first.reg, 16);
+  bit_writer_put(bits, class->first.kind, 8);
+  bit_writer_put(bits, 0, 24);
+  bit_writer_put(bits, number, 32);
+  bit_writer_put(bits, class->step, 32);
+  bit_writer_put(bits, (uint64_t) class->first.value, 64);
+}
+
+static bool number_classes(struct packed_numbers *numbers, const struct used *used,
+                           struct class *classes, size_t count) {
+  if (count > 0)
+    qsort(classes, count, sizeof *classes, compare_classes);
+  uint64_t number = 0;
+  for (size_t i = 0; i < count; i++) {
+    const struct class *class = &classes[i];
+    write_class(&numbers->classes, class, (uint32_t)number);
+    for (size_t k = class->begin; k < class->end; k++) {
+      const uint64_t offset = (uint64_t)used[k].location.value - (uint64_t) class->first.value;
+      numbers->locations[used[k].number] =
+          (uint32_t)(number + (class->step == 0 ? 0 : offset / class->step));
+    }
+    number += class->count;
+    if (number > INT32_MAX)
+      return false;
+  }
+  numbers->location_count = (uint32_t)number;
+  numbers->class_count = (uint32_t)count;
+  return !numbers->classes.failed;
+}
+
+static bool number_used(const struct safepoints *table, struct packed_numbers *numbers) {
+  const size_t locations = table->locations.count;
+  struct used *used = malloc((locations + 1) * sizeof *used);
+  struct class *classes = malloc((locations + 1) * sizeof *classes);
+  bool ok = used != NULL && classes != NULL;
+  if (ok) {
+    size_t used_count = 0, class_count = 0;
+    for (uint32_t i = 0; i < locations; i++)
+      if (numbers->locations[i] != UINT32_MAX)
+        used[used_count++] = (struct used){safepoints_location(table, i), i};
+    if (used_count > 0)
+      qsort(used, used_count, sizeof *used, compare_used);
+    for (size_t i = 0; i < used_count; i = classes[class_count++].end)
+      classes[class_count] = class_at(used, i, used_count);
+    ok = number_classes(numbers, used, classes, class_count);
+  }
+  free(used);
+  free(classes);
+  return ok;
+}
+
+bool packed_number_locations(const struct safepoints *table, struct packed_numbers *numbers) {
+  const size_t locations = (size_t)table->locations.count + 1;
+  const size_t lists = (size_t)table->lists.count + 1;
+  *numbers = (struct packed_numbers){
+      .locations = malloc(locations * sizeof(uint32_t)),
+      .lists = malloc(lists * sizeof(uint32_t)),
+      .used_lists = malloc(lists * sizeof(uint32_t)),
+  };
+  if (numbers->locations == NULL || numbers->lists == NULL || numbers->used_lists == NULL)
+    return false;
+  memset(numbers->locations, 0xff, locations * sizeof(uint32_t));
+  memset(numbers->lists, 0xff, lists * sizeof(uint32_t));
+  return use_live_sets(table, numbers) && number_used(table, numbers);
+}
+
+void packed_numbers_free(struct packed_numbers *numbers) {
+  free(numbers->locations);
+  free(numbers->lists);
+  free(numbers->used_lists);
+  bit_writer_free(&numbers->classes);
+  *numbers = (struct packed_numbers){0};
+}

@@ -1,0 +1,163 @@
+/* packed_unpack.c - reads a whole packed table back into a table of safepoints, for tools. */
+#include "packed_write.h"
+
+#include <stdlib.h>
+
+struct unpacker {
+  const struct packed_table *packed;
+  struct safepoints *table;
+  packed_decompress *decompress;
+  void *space;               /* for details */
+  struct packed_block block; /* the one that the next record's details are in */
+  uint64_t words[PACKED_LIVE_ITEMS_MAX + 2];
+};
+
+static bool broken(struct unpacker *unpacker, const char *error) {
+  if (unpacker->table->error == NULL)
+    unpacker->table->error = error;
+  return false;
+}
+
+static bool no_memory(struct unpacker *unpacker) {
+  unpacker->table->no_memory = true;
+  return false;
+}
+
+static bool unpack_functions(struct unpacker *unpacker) {
+  const struct packed_table *packed = unpacker->packed;
+  for (uint32_t i = 0; i < packed->function_count; i++) {
+    const struct safepoint_function function = {
+        .address = packed_function_address(packed, i),
+        .end = packed_function_end(packed, i),
+        .frame_size = packed_frame_size(packed, packed_layout(packed, i)),
+    };
+    if (!safepoints_add_function(unpacker->table, function))
+      return false;
+  }
+  return true;
+}
+
+static bool is_location(struct location location) {
+  return location.kind >= LOCATION_REGISTER && location.kind <= LOCATION_LARGE_CONSTANT;
+}
+
+/* Interns a list of the packed table. */
+static uint32_t unpack_list(struct unpacker *unpacker, uint32_t number) {
+  struct packed_list list = packed_list(unpacker->packed, number);
+  const uint32_t count = list.left;
+  uint64_t *words = malloc(((size_t)count + 1) * sizeof *words);
+  uint32_t added = INTERN_FAILED;
+  struct location location;
+  uint32_t read = 0;
+  if (words == NULL || count > PACKED_LIVE_ITEMS_MAX) {
+    free(words);
+    no_memory(unpacker);
+    return INTERN_FAILED;
+  }
+  for (; packed_list_next(&list, &location) && is_location(location); read++)
+    words[read] = safepoints_add_location(unpacker->table, location);
+  if (read != count)
+    broken(unpacker, "a broken list of locations");
+  else
+    added = intern_add(&unpacker->table->lists, words, count);
+  free(words);
+  return added;
+}
+
+/* Interns the live set of a record. */
+static bool unpack_live(struct unpacker *unpacker, const struct packed_record *packed_record,
+                        struct safepoint *record) {
+  struct packed_items items;
+  struct packed_item item;
+  unsigned pairs = 0;
+  uint64_t list_item = 0;
+  packed_items(&items, packed_record);
+  while (packed_items_next(&items, &item)) {
+    if (item.kind != PACKED_PAIR) {
+      const uint32_t list = unpack_list(unpacker, item.base);
+      if (list == INTERN_FAILED || list_item != 0)
+        return broken(unpacker, "a live set with two lists");
+      list_item = SAFEPOINT_ITEM_LIST | list |
+                  (item.kind == PACKED_LOCATIONS ? SAFEPOINT_ITEM_LOCATIONS : 0);
+      continue;
+    }
+    const struct location base = packed_location(unpacker->packed, item.base);
+    const struct location derived = packed_location(unpacker->packed, item.derived);
+    if (!is_location(base) || !is_location(derived))
+      return broken(unpacker, "a live set with an unknown location");
+    const uint64_t base_number = safepoints_add_location(unpacker->table, base);
+    unpacker->words[pairs++] =
+        base_number << 32 | safepoints_add_location(unpacker->table, derived);
+  }
+  if (items.bad)
+    return broken(unpacker, "a broken live set");
+  if (safepoint_item_is_locations(list_item) && pairs > 0)
+    return broken(unpacker, "a live set of pairs in a record that is no statepoint");
+  record->live = safepoints_add_live(unpacker->table, unpacker->words, pairs, list_item);
+  return record->live != INTERN_FAILED;
+}
+
+static bool unpack_details(struct unpacker *unpacker, uint32_t index, struct safepoint *record) {
+  const unsigned shift = packed_details_shift(unpacker->packed);
+  struct safepoints *table = unpacker->table;
+  struct packed_details details;
+  if ((index & bits_low_mask(shift)) == 0 &&
+      !packed_block_open(&unpacker->block, unpacker->packed, index >> shift, unpacker->space,
+                         unpacker->decompress))
+    return broken(unpacker, "a broken block of details");
+  if (!packed_block_next(&unpacker->block, &details))
+    return broken(unpacker, "a broken block of details");
+  record->id = details.id;
+  if (safepoints_kind(table, record) == SAFEPOINT_STATEPOINT) {
+    record->calling_convention = details.calling_convention;
+    record->flags = details.flags;
+  }
+  for (uint32_t i = 0; i < details.deopt_count; i++) {
+    if (!is_location(details.deopt[i]))
+      return broken(unpacker, "a deopt state with an unknown location");
+    unpacker->words[i] = safepoints_add_location(table, details.deopt[i]);
+  }
+  record->deopt = intern_add(&table->lists, unpacker->words, details.deopt_count);
+  for (uint32_t i = 0; i < details.live_out_count; i++) {
+    const uint8_t *bytes = details.live_outs + (size_t)i * 3;
+    unpacker->words[i] = (uint64_t)bits_load16(bytes) << 8 | bytes[2];
+  }
+  record->live_outs = intern_add(&table->lists, unpacker->words, details.live_out_count);
+  return (record->deopt != INTERN_FAILED && record->live_outs != INTERN_FAILED) ||
+         no_memory(unpacker);
+}
+
+static bool unpack_records(struct unpacker *unpacker) {
+  const struct packed_table *packed = unpacker->packed;
+  for (uint32_t i = 0; i < packed->record_count; i++) {
+    struct packed_record packed_record;
+    struct safepoint record = {0};
+    if (packed_record_at(packed, i, &packed_record) != PACKED_FOUND)
+      return broken(unpacker, "a record that belongs to no function");
+    record.address = packed_record.address;
+    record.function = packed_record.function;
+    if (!unpack_live(unpacker, &packed_record, &record) || !unpack_details(unpacker, i, &record) ||
+        !safepoints_add_record(unpacker->table, record))
+      return false;
+  }
+  return true;
+}
+
+bool packed_unpack(const struct packed_table *packed, packed_decompress *decompress,
+                   struct safepoints *table) {
+  struct unpacker *unpacker = malloc(sizeof *unpacker);
+  if (unpacker == NULL || intern_add(&table->lists, NULL, 0) == INTERN_FAILED) {
+    free(unpacker);
+    table->no_memory = true;
+    return false;
+  }
+  unpacker->packed = packed;
+  unpacker->table = table;
+  unpacker->decompress = decompress;
+  unpacker->space = malloc(packed_details_space(packed) + 1);
+  const bool ok = unpacker->space != NULL ? unpack_functions(unpacker) && unpack_records(unpacker)
+                                          : no_memory(unpacker);
+  free(unpacker->space);
+  free(unpacker);
+  return ok && safepoints_finish(table);
+}

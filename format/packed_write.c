@@ -1,0 +1,532 @@
+/* packed_write.c - builds a packed table: the parts of packed.h, in their order.
+ *
+ * Which record belongs to which function mostly follows from the addresses (see packed.h). So the
+ * first step is to find the exceptions. Then each function's layout is put together: the live set
+ * of each of its records in order. Equal layouts are written once. Those of several functions come
+ * first, so that a function which has its own needs no number: it is the next one.
+ */
+#include "packed_write.h"
+
+#define XXH_INLINE_ALL
+#include <stdlib.h>
+#include <xxhash.h>
+
+struct function_plan {
+  uint32_t first;    /* its first record by rule */
+  uint32_t by_rule;  /* how many records follow that are its own by rule */
+  uint32_t extra;    /* exceptions that are its own */
+  uint32_t layout;   /* in encoder.layouts; later its final number */
+  uint64_t sequence; /* where the live sets of its records start in encoder.sequences */
+};
+
+struct encoder {
+  const struct safepoints *table;
+  struct packed_header header;
+  uint64_t text_start;
+  struct function_plan *plans;
+  uint64_t *sequences;
+  uint64_t *frame_sizes;  /* distinct, sorted */
+  struct intern layouts;  /* frame size's number, then live sets */
+  uint32_t *layout_uses;  /* by number in layouts */
+  uint32_t *layout_order; /* final number -> number in layouts */
+  struct packed_numbers numbers;
+  struct bit_writer exceptions, layouts_bits, tails, tail_samples, frame_bits, list_bits;
+  struct bit_writer block_starts, blocks;
+  uint64_t *layout_starts, *list_starts;
+  const char *error;
+};
+
+static bool fail(struct encoder *encoder, const char *error) {
+  if (encoder->error == NULL)
+    encoder->error = error;
+  return false;
+}
+
+static bool no_memory(struct encoder *encoder) { return fail(encoder, "not enough memory"); }
+
+/* An array of count + 1 zeros, so that none is empty. */
+static void *new_array(struct encoder *encoder, uint64_t count, size_t size) {
+  void *array = calloc(count + 1, size);
+  if (array == NULL)
+    no_memory(encoder);
+  return array;
+}
+
+/* ---- Addresses
+ * --------------------------------------------------------------------------------------- */
+
+/* How many low bits are 0 in all of the addresses that or-ed together give `bits`. */
+static uint8_t common_shift(uint64_t bits) {
+  const unsigned shift = bits == 0 ? 0 : (unsigned)__builtin_ctzll(bits);
+  return (uint8_t)(shift < 16 ? shift : 16);
+}
+
+static void measure_text(struct encoder *encoder, uint64_t address) {
+  const struct safepoints *table = encoder->table;
+  struct packed_header *header = &encoder->header;
+  uint64_t record_bits = 0, function_bits = 0, end = 0;
+  encoder->text_start = table->function_count > 0 ? table->functions[0].address : address;
+  for (uint32_t i = 0; i < table->function_count; i++) {
+    const struct safepoint_function *function = &table->functions[i];
+    function_bits |= function->address - encoder->text_start;
+    end = function->address > end ? function->address : end;
+    end = function->end > end ? function->end : end;
+  }
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    record_bits |= table->records[i].address - encoder->text_start;
+    end = table->records[i].address > end ? table->records[i].address : end;
+  }
+  header->text_start = (int64_t)(encoder->text_start - address);
+  header->text_size = end > encoder->text_start ? end - encoder->text_start : 0;
+  header->record_shift = common_shift(record_bits);
+  header->function_shift = common_shift(function_bits);
+}
+
+static void write_exception(struct encoder *encoder, uint32_t record, uint32_t function,
+                            uint32_t position) {
+  bit_writer_put(&encoder->exceptions, record, 32);
+  bit_writer_put(&encoder->exceptions, function, 32);
+  bit_writer_put(&encoder->exceptions, position, 32);
+  encoder->header.exceptions++;
+}
+
+/* Counts for each function the records that are its own by rule: those above its start, up to the
+ * next function's. Of functions with one start, the last one has them. */
+static void count_by_rule(struct encoder *encoder) {
+  const struct safepoints *table = encoder->table;
+  uint32_t record = 0;
+  for (uint32_t i = 0; i < table->function_count; i++) {
+    struct function_plan *plan = &encoder->plans[i];
+    while (record < table->record_count &&
+           table->records[record].address <= table->functions[i].address)
+      record++;
+    plan->first = record;
+    uint32_t end = record;
+    const bool last = i + 1 == table->function_count;
+    while (end < table->record_count &&
+           (last || table->records[end].address <= table->functions[i + 1].address))
+      end++;
+    plan->by_rule = end - record;
+    record = end;
+  }
+}
+
+/* Writes the exceptions: the records that their function has, but not by rule. */
+static void find_exceptions(struct encoder *encoder) {
+  const struct safepoints *table = encoder->table;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const uint32_t function = table->records[i].function;
+    struct function_plan *plan = &encoder->plans[function];
+    if (i >= plan->first && i - plan->first < plan->by_rule)
+      continue;
+    write_exception(encoder, i, function, plan->by_rule + plan->extra++);
+  }
+}
+
+/* ---- Layouts
+ * ------------------------------------------------------------------------------------------ */
+
+static bool has_own_record(const struct encoder *encoder, uint32_t function) {
+  return encoder->table->functions[function].records > 0;
+}
+
+/* Puts the live sets of each function's records together. A record among them that is another
+ * function's (an exception) repeats some set, as nobody will ask for it here. */
+static bool collect_sequences(struct encoder *encoder) {
+  const struct safepoints *table = encoder->table;
+  uint64_t total = 0;
+  for (uint32_t i = 0; i < table->function_count; i++) {
+    encoder->plans[i].sequence = total;
+    total += (uint64_t)encoder->plans[i].by_rule + encoder->plans[i].extra;
+  }
+  encoder->sequences = new_array(encoder, total, sizeof *encoder->sequences);
+  uint32_t *extra = new_array(encoder, table->function_count, sizeof *extra);
+  if (encoder->error != NULL) {
+    free(extra);
+    return false;
+  }
+  for (uint32_t i = 0; i < table->function_count; i++) {
+    const struct safepoint_function *function = &table->functions[i];
+    const struct function_plan *plan = &encoder->plans[i];
+    uint64_t *sequence = encoder->sequences + plan->sequence;
+    for (uint32_t k = 0; k < plan->by_rule && has_own_record(encoder, i); k++) {
+      const struct safepoint *record = &table->records[plan->first + k];
+      sequence[k] =
+          record->function == i ? record->live : table->records[function->first_record].live;
+    }
+  }
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const uint32_t function = table->records[i].function;
+    const struct function_plan *plan = &encoder->plans[function];
+    if (i < plan->first || i - plan->first >= plan->by_rule)
+      encoder->sequences[plan->sequence + plan->by_rule + extra[function]++] =
+          table->records[i].live;
+  }
+  free(extra);
+  return true;
+}
+
+static int compare_words(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Sorts the distinct frame sizes and chooses a width. All ones stands for the unknown size. */
+static bool collect_frame_sizes(struct encoder *encoder) {
+  const struct safepoints *table = encoder->table;
+  uint64_t *sizes = new_array(encoder, table->function_count, sizeof *sizes);
+  if (sizes == NULL)
+    return false;
+  encoder->frame_sizes = sizes;
+  for (uint32_t i = 0; i < table->function_count; i++)
+    sizes[i] = table->functions[i].frame_size;
+  qsort(sizes, table->function_count, sizeof *sizes, compare_words);
+  uint32_t count = 0;
+  uint64_t largest = 0;
+  for (uint32_t i = 0; i < table->function_count; i++) {
+    if (count == 0 || sizes[count - 1] != sizes[i])
+      sizes[count++] = sizes[i];
+    if (sizes[i] != SAFEPOINT_FRAME_SIZE_UNKNOWN)
+      largest = sizes[i];
+  }
+  const unsigned width = largest == UINT64_MAX - 1 ? 64 : bits_for_count(largest + 2);
+  for (uint32_t i = 0; i < count; i++)
+    bit_writer_put(&encoder->frame_bits, sizes[i], width);
+  encoder->header.frame_sizes = count;
+  encoder->header.frame_size_width = (uint8_t)width;
+  return true;
+}
+
+static uint64_t frame_number(const struct encoder *encoder, uint64_t size) {
+  const uint64_t *sizes = encoder->frame_sizes;
+  uint32_t from = 0, to = encoder->header.frame_sizes;
+  while (from < to) {
+    const uint32_t middle = from + (to - from) / 2;
+    if (sizes[middle] < size)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
+/* Gives equal layouts one number, and counts the functions that use each. */
+static bool intern_layouts(struct encoder *encoder) {
+  const struct safepoints *table = encoder->table;
+  uint64_t longest = 0;
+  for (uint32_t i = 0; i < table->function_count; i++) {
+    const uint64_t length = (uint64_t)encoder->plans[i].by_rule + encoder->plans[i].extra;
+    longest = length > longest ? length : longest;
+  }
+  uint64_t *words = new_array(encoder, longest + 1, sizeof *words);
+  encoder->layout_uses = new_array(encoder, table->function_count, sizeof *encoder->layout_uses);
+  for (uint32_t i = 0; i < table->function_count && encoder->error == NULL; i++) {
+    struct function_plan *plan = &encoder->plans[i];
+    const uint64_t length = has_own_record(encoder, i) ? (uint64_t)plan->by_rule + plan->extra : 0;
+    words[0] = frame_number(encoder, table->functions[i].frame_size);
+    if (length > 0)
+      memcpy(words + 1, encoder->sequences + plan->sequence, length * sizeof *words);
+    plan->layout = intern_add(&encoder->layouts, words, length + 1);
+    if (plan->layout == INTERN_FAILED)
+      no_memory(encoder);
+    else
+      encoder->layout_uses[plan->layout]++;
+  }
+  free(words);
+  return encoder->error == NULL;
+}
+
+/* Numbers the layouts: the shared ones first, each kind in the order of the functions. */
+static bool order_layouts(struct encoder *encoder) {
+  const uint32_t count = encoder->layouts.count;
+  uint32_t *final = new_array(encoder, count, sizeof *final);
+  encoder->layout_order = new_array(encoder, count, sizeof *encoder->layout_order);
+  if (encoder->error != NULL) {
+    free(final);
+    return false;
+  }
+  uint32_t next = 0;
+  for (int shared = 1; shared >= 0; shared--) {
+    for (uint32_t i = 0; i < count; i++)
+      if ((encoder->layout_uses[i] > 1) == shared) {
+        encoder->layout_order[next] = i;
+        final[i] = next++;
+      }
+    if (shared)
+      encoder->header.shared_layouts = next;
+  }
+  for (uint32_t i = 0; i < encoder->table->function_count; i++) {
+    struct function_plan *plan = &encoder->plans[i];
+    encoder->header.shared_functions += encoder->layout_uses[plan->layout] > 1;
+    plan->layout = final[plan->layout];
+  }
+  free(final);
+  return true;
+}
+
+static bool write_layouts(struct encoder *encoder) {
+  const uint32_t count = encoder->layouts.count;
+  encoder->layout_starts = new_array(encoder, count, sizeof *encoder->layout_starts);
+  struct layout_writer *writer = layout_writer_new(encoder->table, &encoder->numbers,
+                                                   bits_for_count(encoder->header.frame_sizes));
+  bool ok = encoder->layout_starts != NULL && writer != NULL;
+  for (uint32_t i = 0; i < count && ok; i++) {
+    const struct intern_sequence layout = intern_get(&encoder->layouts, encoder->layout_order[i]);
+    encoder->layout_starts[i] = encoder->layouts_bits.size;
+    ok = layout_write(writer, &encoder->layouts_bits, layout.words[0], layout.words + 1,
+                      layout.count - 1);
+  }
+  layout_writer_free(writer);
+  encoder->header.layout_bits = encoder->layouts_bits.size;
+  return ok || no_memory(encoder);
+}
+
+static bool write_lists(struct encoder *encoder) {
+  const struct packed_numbers *numbers = &encoder->numbers;
+  const unsigned width = bits_for_count(numbers->location_count);
+  encoder->list_starts = new_array(encoder, numbers->list_count, sizeof *encoder->list_starts);
+  if (encoder->list_starts == NULL)
+    return false;
+  for (uint32_t i = 0; i < numbers->list_count; i++) {
+    const struct intern_sequence list = intern_get(&encoder->table->lists, numbers->used_lists[i]);
+    encoder->list_starts[i] = encoder->list_bits.size;
+    bit_writer_gamma(&encoder->list_bits, list.count);
+    for (uint64_t k = 0; k < list.count; k++)
+      bit_writer_put(&encoder->list_bits, numbers->locations[list.words[k]], width);
+  }
+  encoder->header.list_bits = encoder->list_bits.size;
+  encoder->header.lists = numbers->list_count;
+  encoder->header.locations = numbers->location_count;
+  encoder->header.location_classes = numbers->class_count;
+  return true;
+}
+
+/* ---- Ends of functions
+ * --------------------------------------------------------------------------------- */
+
+/* How far code goes behind the last record of each function. Where functions overlap, an address is
+ * managed if it is in any of them: so a function's end is the furthest one seen so far, and at most
+ * the next one's start. */
+static void measure_tails(const struct encoder *encoder, uint64_t *tails) {
+  const struct safepoints *table = encoder->table;
+  uint64_t reach = 0;
+  for (uint32_t i = 0; i < table->function_count; i++) {
+    const struct function_plan *plan = &encoder->plans[i];
+    const uint64_t next =
+        i + 1 < table->function_count ? table->functions[i + 1].address : UINT64_MAX;
+    uint64_t known = table->functions[i].address;
+    if (plan->first + plan->by_rule > 0) {
+      const uint64_t last = table->records[plan->first + plan->by_rule - 1].address;
+      known = last > known ? last : known;
+    }
+    reach = table->functions[i].end > reach ? table->functions[i].end : reach;
+    const uint64_t end = reach < next ? reach : next;
+    tails[i] = end > known ? end - known : 0;
+  }
+}
+
+static uint64_t tail_width(uint64_t tail, unsigned parameter) {
+  const uint64_t unary = tail >> parameter;
+  return unary < PACKED_TAIL_UNARY_MAX ? unary + 1 + parameter : PACKED_TAIL_UNARY_MAX + 64;
+}
+
+static uint8_t best_tail_parameter(const uint64_t *tails, uint32_t count) {
+  uint8_t best = 0;
+  uint64_t best_bits = UINT64_MAX;
+  for (uint8_t parameter = 0; parameter < 24; parameter++) {
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < count; i++)
+      bits += tail_width(tails[i], parameter);
+    if (bits < best_bits) {
+      best_bits = bits;
+      best = parameter;
+    }
+  }
+  return best;
+}
+
+static void write_tail(struct bit_writer *bits, uint64_t tail, unsigned parameter) {
+  const uint64_t unary = tail >> parameter;
+  if (unary >= PACKED_TAIL_UNARY_MAX) {
+    bit_writer_put(bits, UINT32_MAX, PACKED_TAIL_UNARY_MAX);
+    bit_writer_put(bits, tail, 64);
+    return;
+  }
+  bit_writer_put(bits, bits_low_mask((unsigned)unary), (unsigned)unary + 1);
+  bit_writer_put(bits, tail, parameter);
+}
+
+static bool write_tails(struct encoder *encoder) {
+  const uint32_t count = encoder->table->function_count;
+  uint64_t *tails = new_array(encoder, count, sizeof *tails);
+  if (tails == NULL)
+    return false;
+  measure_tails(encoder, tails);
+  const uint8_t parameter = best_tail_parameter(tails, count);
+  for (uint32_t i = 0; i < count; i++) {
+    if ((i & bits_low_mask(PACKED_TAILS_PER_SAMPLE_SHIFT)) == 0)
+      bit_writer_put(&encoder->tail_samples, encoder->tails.size, 32);
+    write_tail(&encoder->tails, tails[i], parameter);
+  }
+  free(tails);
+  encoder->header.tail_parameter = parameter;
+  encoder->header.tail_bits = encoder->tails.size;
+  return true;
+}
+
+/* ---- The whole
+ * ------------------------------------------------------------------------------------------- */
+
+static void align(struct bit_writer *out) {
+  if (out->size % 64 != 0)
+    bit_writer_put(out, 0, 64 - out->size % 64);
+}
+
+static void write_part(struct bit_writer *out, const struct bit_writer *part) {
+  bit_writer_copy(out, part->bytes, 0, part->size);
+  align(out);
+}
+
+static void write_records(struct encoder *encoder, struct bit_writer *out) {
+  const struct safepoints *table = encoder->table;
+  const struct packed_header *header = &encoder->header;
+  uint64_t *numbers =
+      new_array(encoder, (uint64_t)table->record_count + table->function_count, sizeof *numbers);
+  if (numbers == NULL)
+    return;
+  for (uint32_t i = 0; i < table->record_count; i++)
+    numbers[i] = (table->records[i].address - encoder->text_start) >> header->record_shift;
+  monotone_write(out, numbers, table->record_count, header->text_size >> header->record_shift,
+                 MONOTONE_FIND);
+  for (uint32_t i = 0; i < table->function_count; i++)
+    numbers[i] = (table->functions[i].address - encoder->text_start) >> header->function_shift;
+  monotone_write(out, numbers, table->function_count, header->text_size >> header->function_shift,
+                 MONOTONE_FIND);
+  free(numbers);
+}
+
+/* Writes for each function whether its layout is shared, and the shared ones' numbers. */
+static void write_layout_numbers(const struct encoder *encoder, struct bit_writer *out) {
+  const uint32_t count = encoder->table->function_count;
+  const uint32_t shared_layouts = encoder->header.shared_layouts;
+  uint32_t marks = 0;
+  struct bit_writer samples = {0};
+  for (uint32_t i = 0; i < count; i++) {
+    if ((i & bits_low_mask(PACKED_MARKS_PER_SAMPLE_SHIFT)) == 0)
+      bit_writer_put(&samples, marks, 32);
+    const bool shared = encoder->plans[i].layout < shared_layouts;
+    bit_writer_put(out, shared, 1);
+    marks += shared;
+  }
+  align(out);
+  write_part(out, &samples);
+  out->failed |= samples.failed;
+  bit_writer_free(&samples);
+  for (uint32_t i = 0; i < count; i++)
+    if (encoder->plans[i].layout < shared_layouts)
+      bit_writer_put(out, encoder->plans[i].layout, bits_for_count(shared_layouts));
+  align(out);
+}
+
+static void write_parts(struct encoder *encoder, struct bit_writer *out) {
+  for (unsigned i = 0; i < PACKED_HEADER_SIZE; i++)
+    bit_writer_put(out, 0, 8);
+  write_records(encoder, out);
+  write_layout_numbers(encoder, out);
+  write_part(out, &encoder->tail_samples);
+  write_part(out, &encoder->tails);
+  monotone_write(out, encoder->layout_starts, encoder->layouts.count, encoder->header.layout_bits,
+                 MONOTONE_GET);
+  write_part(out, &encoder->layouts_bits);
+  write_part(out, &encoder->frame_bits);
+  write_part(out, &encoder->numbers.classes);
+  monotone_write(out, encoder->list_starts, encoder->header.lists, encoder->header.list_bits,
+                 MONOTONE_GET);
+  write_part(out, &encoder->list_bits);
+  write_part(out, &encoder->exceptions);
+  write_part(out, &encoder->block_starts);
+  write_part(out, &encoder->blocks);
+  bit_writer_put(out, 0, 64);
+}
+
+static bool finish_table(struct encoder *encoder, struct bit_writer *out) {
+  struct packed_header *header = &encoder->header;
+  struct packed_parts parts;
+  write_parts(encoder, out);
+  if (encoder->error != NULL)
+    return false;
+  if (out->failed || encoder->exceptions.failed || encoder->tails.failed ||
+      encoder->tail_samples.failed || encoder->frame_bits.failed || encoder->list_bits.failed)
+    return no_memory(encoder);
+  header->magic = PACKED_MAGIC;
+  header->version = PACKED_VERSION;
+  header->header_size = PACKED_HEADER_SIZE;
+  header->size = out->size / 8;
+  header->records = encoder->table->record_count;
+  header->functions = encoder->table->function_count;
+  if (!packed_parts(header, &parts) || parts.size != header->size)
+    return fail(encoder, "more stack maps than a packed table can hold");
+  header->checksum =
+      XXH3_64bits(out->bytes + PACKED_HEADER_SIZE, header->size - PACKED_HEADER_SIZE);
+  packed_header_write(out->bytes, header);
+  return true;
+}
+
+static bool plan_functions(struct encoder *encoder) {
+  encoder->plans = new_array(encoder, encoder->table->function_count, sizeof *encoder->plans);
+  if (encoder->plans == NULL)
+    return false;
+  count_by_rule(encoder);
+  find_exceptions(encoder);
+  return true;
+}
+
+static bool encode(struct encoder *encoder, packed_compress *compress, struct bit_writer *out) {
+  if (!plan_functions(encoder) || !collect_sequences(encoder) || !collect_frame_sizes(encoder) ||
+      !intern_layouts(encoder) || !order_layouts(encoder))
+    return false;
+  if (!packed_number_locations(encoder->table, &encoder->numbers))
+    return no_memory(encoder);
+  if (!write_layouts(encoder) || !write_lists(encoder) || !write_tails(encoder))
+    return false;
+  if (!packed_write_details(encoder->table, compress, &encoder->header, &encoder->block_starts,
+                            &encoder->blocks))
+    return no_memory(encoder);
+  return finish_table(encoder, out);
+}
+
+static void encoder_free(struct encoder *encoder) {
+  free(encoder->plans);
+  free(encoder->sequences);
+  free(encoder->frame_sizes);
+  intern_free(&encoder->layouts);
+  free(encoder->layout_uses);
+  free(encoder->layout_order);
+  free(encoder->layout_starts);
+  free(encoder->list_starts);
+  packed_numbers_free(&encoder->numbers);
+  bit_writer_free(&encoder->exceptions);
+  bit_writer_free(&encoder->layouts_bits);
+  bit_writer_free(&encoder->tails);
+  bit_writer_free(&encoder->tail_samples);
+  bit_writer_free(&encoder->frame_bits);
+  bit_writer_free(&encoder->list_bits);
+  bit_writer_free(&encoder->block_starts);
+  bit_writer_free(&encoder->blocks);
+}
+
+const char *packed_write(const struct safepoints *table, uint64_t address,
+                         packed_compress *compress, uint8_t **bytes, size_t *size) {
+  struct encoder encoder = {.table = table};
+  struct bit_writer out = {0};
+  measure_text(&encoder, address);
+  const bool ok = encode(&encoder, compress, &out);
+  encoder_free(&encoder);
+  if (!ok) {
+    bit_writer_free(&out);
+    return encoder.error;
+  }
+  *bytes = out.bytes;
+  *size = out.size / 8;
+  return NULL;
+}

@@ -1,0 +1,53 @@
+/* packed_write.h - makes a packed table from a table of safepoints. The other direction, too. */
+#ifndef STACKPACK_PACKED_WRITE_H
+#define STACKPACK_PACKED_WRITE_H
+
+#include "bits.h"
+#include "packed_details.h"
+#include "safepoints.h"
+
+/* Compresses a block into destination[0..capacity), and returns the size, or 0 on failure. */
+typedef size_t packed_compress(void *destination, size_t capacity, const void *source, size_t size);
+
+/* Encodes a finished table into bytes of its own, for a section that will stand at `address`.
+ * Without `compress`, the details are stored as they are. Returns NULL, or what went wrong (static
+ * storage). The caller frees *bytes. Equal tables give equal bytes. */
+const char *packed_write(const struct safepoints *table, uint64_t address,
+                         packed_compress *compress, uint8_t **bytes, size_t *size);
+
+/* The other direction: adds all that a packed table says to an empty table of safepoints, and
+ * finishes it. False: the packed table is broken (table->error), or there is no memory
+ * (table->no_memory). */
+bool packed_unpack(const struct packed_table *packed, packed_decompress *decompress,
+                   struct safepoints *table);
+
+/* ---- Steps of packed_write ----------------------------------------------------------------------
+ */
+
+/* How the locations and lists of a table are numbered. */
+struct packed_numbers {
+  uint32_t *locations;  /* by number in safepoints.locations; UINT32_MAX: not used */
+  uint32_t *lists;      /* by number in safepoints.lists; UINT32_MAX: not used by a live set */
+  uint32_t *used_lists; /* the lists that are used, in the order of their new numbers */
+  uint32_t location_count, list_count, class_count;
+  struct bit_writer classes;
+};
+/* False without memory, or with more locations than numbers. */
+bool packed_number_locations(const struct safepoints *table, struct packed_numbers *numbers);
+void packed_numbers_free(struct packed_numbers *numbers);
+
+/* Writes one layout: of a frame size's number, and the live sets (numbers in safepoints.live) of
+ * the function's records in order. */
+struct layout_writer;
+struct layout_writer *layout_writer_new(const struct safepoints *table,
+                                        const struct packed_numbers *numbers, unsigned frame_width);
+void layout_writer_free(struct layout_writer *writer);
+bool layout_write(struct layout_writer *writer, struct bit_writer *bits, uint64_t frame_number,
+                  const uint64_t *live, uint64_t records);
+
+/* Fills in the header's fields of the details, and appends their two parts. */
+bool packed_write_details(const struct safepoints *table, packed_compress *compress,
+                          struct packed_header *header, struct bit_writer *block_starts,
+                          struct bit_writer *blocks);
+
+#endif

@@ -1,0 +1,478 @@
+/* safepoints.c - see safepoints.h for what a table holds. */
+#include "safepoints.h"
+
+#include "stackmap_v3.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  LOCATIONS_MAX = UINT16_MAX,    /* of a record: v3 counts them in 16 bits */
+  CALLING_CONVENTION_MAX = 1023, /* llvm/IR/CallingConv.h: MaxID */
+  FLAGS_MAX = 3,                 /* llvm/IR/Statepoint.h: StatepointFlags::MaskAll */
+};
+
+void safepoints_free(struct safepoints *table) {
+  free(table->functions);
+  free(table->records);
+  intern_free(&table->locations);
+  intern_free(&table->lists);
+  intern_free(&table->live);
+  *table = (struct safepoints){0};
+}
+
+static bool out_of_memory(struct safepoints *table) {
+  table->no_memory = true;
+  return false;
+}
+
+/* Makes room for one more item in an array of 32-bit capacity. */
+static bool grow(struct safepoints *table, void **items, uint32_t count, uint32_t *capacity,
+                 size_t item_size) {
+  if (count < *capacity)
+    return true;
+  const uint64_t larger = (uint64_t)*capacity * 2 + 64;
+  if (larger >= INTERN_FAILED)
+    return out_of_memory(table);
+  void *bytes = realloc(*items, larger * item_size);
+  if (bytes == NULL)
+    return out_of_memory(table);
+  *items = bytes;
+  *capacity = (uint32_t)larger;
+  return true;
+}
+
+bool safepoints_add_function(struct safepoints *table, struct safepoint_function function) {
+  if (!grow(table, (void **)&table->functions, table->function_count, &table->function_capacity,
+            sizeof function))
+    return false;
+  table->functions[table->function_count++] = function;
+  return true;
+}
+
+bool safepoints_add_record(struct safepoints *table, struct safepoint record) {
+  if (!grow(table, (void **)&table->records, table->record_count, &table->record_capacity,
+            sizeof record))
+    return false;
+  table->records[table->record_count++] = record;
+  return true;
+}
+
+/* ---- Locations ----------------------------------------------------------------------------------
+ */
+
+uint32_t safepoints_add_location(struct safepoints *table, struct location location) {
+  const uint64_t words[2] = {
+      (uint64_t)location.kind << 32 | (uint64_t)location.reg << 16 | location.size,
+      (uint64_t)location.value,
+  };
+  const uint32_t number = intern_add(&table->locations, words, 2);
+  if (number == INTERN_FAILED)
+    out_of_memory(table);
+  return number;
+}
+
+struct location safepoints_location(const struct safepoints *table, uint32_t number) {
+  const uint64_t *words = intern_get(&table->locations, number).words;
+  return (struct location){(uint8_t)(words[0] >> 32), (uint16_t)words[0],
+                           (uint16_t)(words[0] >> 16), (int64_t)words[1]};
+}
+
+int safepoint_location_compare(struct location a, struct location b) {
+  if (a.kind != b.kind)
+    return a.kind < b.kind ? -1 : 1;
+  if (a.reg != b.reg)
+    return a.reg < b.reg ? -1 : 1;
+  if (a.value != b.value)
+    return a.value < b.value ? -1 : 1;
+  return a.size < b.size ? -1 : a.size > b.size;
+}
+
+enum safepoint_kind safepoints_kind(const struct safepoints *table,
+                                    const struct safepoint *record) {
+  const struct intern_sequence live = intern_get(&table->live, record->live);
+  const bool plain = live.count > 0 && safepoint_item_is_locations(live.words[live.count - 1]);
+  return plain ? SAFEPOINT_STACKMAP : SAFEPOINT_STATEPOINT;
+}
+
+/* ---- Reading v3
+ * ---------------------------------------------------------------------------------- */
+
+/* A record's locations, taken apart. Counts are of locations. */
+struct statepoint_form {
+  unsigned deopt; /* from location 3 on */
+  unsigned pairs; /* twice the number of pairs */
+  unsigned allocas;
+};
+
+/* LLVM's StackMaps::recordStatepoint writes calling convention, flags and the number of deopt
+ * values, these values, the (base, derived) pairs, and allocas, which are the only direct locations
+ * among the last two. It writes no count of pairs: so the allocas are the direct locations at the
+ * end, less one if the rest can't be paired. */
+static bool statepoint_form(const struct location *locations, unsigned count,
+                            enum statepoint_rule rule, struct statepoint_form *form) {
+  if (count < 3)
+    return false;
+  for (unsigned i = 0; i < 3; i++)
+    if (locations[i].kind != LOCATION_CONSTANT)
+      return false;
+  const bool sensible = locations[0].value >= 0 && locations[0].value <= CALLING_CONVENTION_MAX &&
+                        locations[1].value >= 0 && locations[1].value <= FLAGS_MAX;
+  if (rule == STATEPOINTS_AUTO && !sensible)
+    return false;
+  if (locations[2].value < 0 || locations[2].value > (int64_t)count - 3)
+    return false;
+  form->deopt = (unsigned)locations[2].value;
+  form->allocas = 0;
+  const unsigned rest = count - 3 - form->deopt;
+  while (form->allocas < rest && locations[count - 1 - form->allocas].kind == LOCATION_DIRECT)
+    form->allocas++;
+  if ((rest - form->allocas) % 2 != 0) {
+    if (form->allocas == 0)
+      return false;
+    form->allocas--;
+  }
+  form->pairs = rest - form->allocas;
+  return true;
+}
+
+/* What one record is read into: as large as a record can be. */
+struct record_buffer {
+  struct location locations[LOCATIONS_MAX];
+  uint64_t words[LOCATIONS_MAX + 1];
+};
+
+/* Interns locations[0..count) as a list. */
+static uint32_t add_list(struct safepoints *table, struct record_buffer *buffer,
+                         const struct location *locations, unsigned count) {
+  for (unsigned i = 0; i < count; i++)
+    buffer->words[i] = safepoints_add_location(table, locations[i]);
+  const uint32_t list = intern_add(&table->lists, buffer->words, count);
+  if (list == INTERN_FAILED)
+    out_of_memory(table);
+  return list;
+}
+
+static int compare_pairs(const struct safepoints *table, uint64_t a, uint64_t b) {
+  const int order = safepoint_location_compare(safepoints_location(table, safepoint_item_base(a)),
+                                               safepoints_location(table, safepoint_item_base(b)));
+  return order != 0
+             ? order
+             : safepoint_location_compare(safepoints_location(table, safepoint_item_derived(a)),
+                                          safepoints_location(table, safepoint_item_derived(b)));
+}
+
+static int compare_pairs_in(const void *a, const void *b, void *table) {
+  return compare_pairs(table, *(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+/* Few pairs, as nearly always, are sorted faster by insertion. */
+static void sort_pairs(struct safepoints *table, uint64_t *items, unsigned count) {
+  if (count > 32) {
+    qsort_r(items, count, sizeof *items, compare_pairs_in, table);
+    return;
+  }
+  for (unsigned i = 1; i < count; i++)
+    for (unsigned k = i; k > 0 && compare_pairs(table, items[k - 1], items[k]) > 0; k--) {
+      const uint64_t item = items[k];
+      items[k] = items[k - 1];
+      items[k - 1] = item;
+    }
+}
+
+static unsigned remove_repeated(uint64_t *items, unsigned count) {
+  unsigned kept = 0;
+  for (unsigned i = 0; i < count; i++)
+    if (kept == 0 || items[kept - 1] != items[i])
+      items[kept++] = items[i];
+  return kept;
+}
+
+uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned pairs,
+                             uint64_t list_item) {
+  if (table->no_memory)
+    return INTERN_FAILED;
+  sort_pairs(table, items, pairs);
+  unsigned count = remove_repeated(items, pairs);
+  if (list_item != 0)
+    items[count++] = list_item;
+  const uint32_t live = intern_add(&table->live, items, count);
+  if (live == INTERN_FAILED)
+    out_of_memory(table);
+  return live;
+}
+
+/* Interns the live set of a statepoint: its pairs as a set, then its allocas as one list. */
+static uint32_t add_statepoint_live(struct safepoints *table, struct record_buffer *buffer,
+                                    const struct location *pairs,
+                                    const struct statepoint_form *form) {
+  const uint32_t allocas =
+      form->allocas == 0 ? 0 : add_list(table, buffer, pairs + form->pairs, form->allocas);
+  const unsigned count = form->pairs / 2;
+  for (unsigned i = 0; i < count; i++) {
+    const uint64_t base = safepoints_add_location(table, pairs[2 * i]);
+    const uint64_t derived = safepoints_add_location(table, pairs[2 * i + 1]);
+    buffer->words[i] = base << 32 | derived;
+  }
+  return safepoints_add_live(table, buffer->words, count,
+                             form->allocas > 0 ? SAFEPOINT_ITEM_LIST | allocas : 0);
+}
+
+static uint32_t add_live_outs(struct safepoints *table, struct record_buffer *buffer,
+                              const struct stackmap_v3_reader *reader,
+                              const struct stackmap_v3_record *record) {
+  for (unsigned i = 0; i < record->live_outs; i++) {
+    const struct stackmap_v3_live_out live_out = stackmap_v3_live_out(reader, record, i);
+    buffer->words[i] = (uint64_t)live_out.reg << 8 | live_out.size;
+  }
+  return intern_add(&table->lists, buffer->words, record->live_outs);
+}
+
+static bool fail_at(struct safepoints *table, const char *error, uint64_t position) {
+  table->error = error;
+  table->error_position = position;
+  return false;
+}
+
+/* Reads one record's contents into *record, whose address and function the caller knows. */
+static bool read_record(struct safepoints *table, struct record_buffer *buffer,
+                        struct stackmap_v3_reader *reader, const struct stackmap_v3_record *raw,
+                        enum statepoint_rule rule, struct safepoint *record) {
+  struct location *locations = buffer->locations;
+  for (unsigned i = 0; i < raw->locations; i++)
+    if (!stackmap_v3_location(reader, raw, i, &locations[i]))
+      return false;
+  struct statepoint_form form;
+  record->id = raw->id;
+  if (rule != STATEPOINTS_NONE && statepoint_form(locations, raw->locations, rule, &form)) {
+    record->calling_convention = (int32_t)locations[0].value;
+    record->flags = (int32_t)locations[1].value;
+    record->deopt = add_list(table, buffer, locations + 3, form.deopt);
+    record->live = add_statepoint_live(table, buffer, locations + 3 + form.deopt, &form);
+  } else if (rule == STATEPOINTS_ALL) {
+    return fail_at(table, "a record that can't be a statepoint's", raw->locations_position);
+  } else {
+    const uint64_t list = add_list(table, buffer, locations, raw->locations);
+    const uint64_t item = SAFEPOINT_ITEM_LIST | SAFEPOINT_ITEM_LOCATIONS | list;
+    record->live = intern_add(&table->live, &item, 1);
+  }
+  record->live_outs = add_live_outs(table, buffer, reader, raw);
+  if (table->no_memory || record->live == INTERN_FAILED || record->live_outs == INTERN_FAILED)
+    return out_of_memory(table);
+  return true;
+}
+
+static bool read_function(struct safepoints *table, struct record_buffer *buffer,
+                          struct stackmap_v3_reader *reader,
+                          const struct stackmap_v3_function *function, enum statepoint_rule rule) {
+  const bool discarded = function->address == 0;
+  if (discarded)
+    table->functions_discarded++;
+  else if (!safepoints_add_function(
+               table, (struct safepoint_function){.address = function->address,
+                                                  .frame_size = function->frame_size}))
+    return false;
+  for (uint64_t i = 0; i < function->records; i++) {
+    struct stackmap_v3_record raw;
+    struct safepoint record = {0};
+    if (!stackmap_v3_next_record(reader, &raw))
+      return false;
+    if (discarded) {
+      table->records_discarded++;
+      continue;
+    }
+    if (!read_record(table, buffer, reader, &raw, rule, &record))
+      return false;
+    record.address = function->address + raw.offset;
+    if (record.address < function->address)
+      return fail_at(table, "a record whose address is beyond 64 bits", raw.locations_position);
+    record.function = table->function_count - 1;
+    if (!safepoints_add_record(table, record))
+      return false;
+  }
+  return true;
+}
+
+bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
+                       enum statepoint_rule rule) {
+  struct record_buffer *buffer = malloc(sizeof *buffer);
+  if (buffer == NULL || intern_add(&table->lists, NULL, 0) == INTERN_FAILED) {
+    free(buffer);
+    return out_of_memory(table);
+  }
+  struct stackmap_v3_reader reader = stackmap_v3_open(bytes, size);
+  struct stackmap_v3_function function;
+  bool ok = true;
+  while (ok && stackmap_v3_next_map(&reader)) {
+    table->maps++;
+    while (ok && stackmap_v3_next_function(&reader, &function))
+      ok = read_function(table, buffer, &reader, &function, rule);
+  }
+  free(buffer);
+  if (reader.error != NULL && table->error == NULL)
+    return fail_at(table, reader.error, reader.error_position);
+  return ok;
+}
+
+/* ---- Order
+ * ---------------------------------------------------------------------------------------- */
+
+static int compare_functions(const void *a, const void *b) {
+  const struct safepoint_function *x = a, *y = b;
+  if (x->address != y->address)
+    return x->address < y->address ? -1 : 1;
+  if (x->frame_size != y->frame_size)
+    return x->frame_size < y->frame_size ? -1 : 1;
+  return x->first_record < y->first_record ? -1 : x->first_record > y->first_record;
+}
+
+/* By address and function; of these, records that are equal come next to each other. */
+static int compare_records(const void *a, const void *b) {
+  const struct safepoint *x = a, *y = b;
+#define BY(member)                                                                                 \
+  if (x->member != y->member)                                                                      \
+    return x->member < y->member ? -1 : 1;
+  BY(address)
+  BY(function)
+  BY(live)
+  BY(id)
+  BY(calling_convention)
+  BY(flags)
+  BY(deopt)
+  BY(live_outs)
+#undef BY
+  return 0;
+}
+
+static int compare_lists(const struct safepoints *table, uint32_t a, uint32_t b,
+                         bool are_locations) {
+  const struct intern_sequence x = intern_get(&table->lists, a), y = intern_get(&table->lists, b);
+  for (uint64_t i = 0; i < x.count && i < y.count; i++) {
+    if (x.words[i] == y.words[i])
+      continue;
+    if (!are_locations)
+      return x.words[i] < y.words[i] ? -1 : 1;
+    return safepoint_location_compare(safepoints_location(table, (uint32_t)x.words[i]),
+                                      safepoints_location(table, (uint32_t)y.words[i]));
+  }
+  return x.count < y.count ? -1 : x.count > y.count;
+}
+
+static int compare_live(const struct safepoints *table, uint32_t a, uint32_t b) {
+  const struct intern_sequence x = intern_get(&table->live, a), y = intern_get(&table->live, b);
+  for (uint64_t i = 0; i < x.count && i < y.count; i++) {
+    const uint64_t p = x.words[i], q = y.words[i];
+    if (p == q)
+      continue;
+    if (p >> 62 != q >> 62)
+      return p >> 62 < q >> 62 ? -1 : 1;
+    return safepoint_item_is_list(p)
+               ? compare_lists(table, safepoint_item_list(p), safepoint_item_list(q), true)
+               : compare_pairs(table, p, q);
+  }
+  return x.count < y.count ? -1 : x.count > y.count;
+}
+
+/* Orders different records of one address and function by what they say, so that the order doesn't
+ * depend on the numbers that their contents were given, that is: on where the table was read from.
+ */
+static int compare_contents(const void *a, const void *b, void *context) {
+  const struct safepoints *table = context;
+  const struct safepoint *x = a, *y = b;
+  int order = compare_live(table, x->live, y->live);
+  if (order == 0)
+    order = compare_lists(table, x->deopt, y->deopt, true);
+  if (order == 0)
+    order = compare_lists(table, x->live_outs, y->live_outs, false);
+  return order != 0 ? order : compare_records(x, y);
+}
+
+/* Sorts the functions, merges those of equal address and frame size, and renames them in records.
+ * While it runs, first_record holds a function's old index. */
+static bool sort_functions(struct safepoints *table) {
+  const uint32_t count = table->function_count;
+  uint32_t *new_index = malloc(((size_t)count + 1) * sizeof *new_index);
+  if (new_index == NULL)
+    return out_of_memory(table);
+  for (uint32_t i = 0; i < count; i++)
+    table->functions[i].first_record = i;
+  if (count > 1)
+    qsort(table->functions, count, sizeof *table->functions, compare_functions);
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const struct safepoint_function function = table->functions[i];
+    if (kept == 0 || table->functions[kept - 1].address != function.address ||
+        table->functions[kept - 1].frame_size != function.frame_size)
+      table->functions[kept++] = function;
+    new_index[function.first_record] = kept - 1;
+  }
+  table->function_count = kept;
+  for (uint32_t i = 0; i < table->record_count; i++)
+    table->records[i].function = new_index[table->records[i].function];
+  free(new_index);
+  return true;
+}
+
+static bool records_are_sorted(const struct safepoints *table) {
+  for (uint32_t i = 1; i < table->record_count; i++)
+    if (compare_records(&table->records[i - 1], &table->records[i]) > 0)
+      return false;
+  return true;
+}
+
+static void remove_repeated_records(struct safepoints *table) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    if (kept > 0 && compare_records(&table->records[kept - 1], &table->records[i]) == 0)
+      table->records_repeated++;
+    else
+      table->records[kept++] = table->records[i];
+  }
+  table->record_count = kept;
+}
+
+static void sort_records(struct safepoints *table) {
+  if (!records_are_sorted(table))
+    qsort(table->records, table->record_count, sizeof *table->records, compare_records);
+  remove_repeated_records(table);
+  for (uint32_t from = 0, to; from < table->record_count; from = to) {
+    struct safepoint *first = &table->records[from];
+    for (to = from + 1; to < table->record_count && table->records[to].address == first->address &&
+                        table->records[to].function == first->function;)
+      to++;
+    if (to - from > 1)
+      qsort_r(first, to - from, sizeof *first, compare_contents, table);
+  }
+}
+
+bool safepoints_finish(struct safepoints *table) {
+  if (!sort_functions(table))
+    return false;
+  sort_records(table);
+  for (uint32_t i = 0; i < table->function_count; i++)
+    table->functions[i].records = 0;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    struct safepoint_function *function = &table->functions[table->records[i].function];
+    if (function->records++ == 0)
+      function->first_record = i;
+  }
+  return true;
+}
+
+void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count) {
+  for (uint32_t i = 0; i < table->function_count; i++) {
+    struct safepoint_function *function = &table->functions[i];
+    if (function->end != 0)
+      continue;
+    size_t from = 0, to = count;
+    while (from < to) {
+      const size_t middle = from + (to - from) / 2;
+      if (ranges[middle].start <= function->address)
+        from = middle + 1;
+      else
+        to = middle;
+    }
+    if (from > 0 && function->address < ranges[from - 1].end)
+      function->end = ranges[from - 1].end;
+  }
+}

@@ -1,0 +1,117 @@
+/* safepoints.h - all records of one program, sorted, each thing said once: what is packed.
+ *
+ * LLVM's stack maps and the packed table are two spellings of the same facts. This is the form
+ * between them, in memory: functions by address, records by address, and whatever repeats
+ * (locations, sets of live references, deopt states) as the number of an interned sequence. A
+ * reader fills it (safepoints_add_v3, safepoints_unpack in packed.h), safepoints_finish puts it in
+ * order, the encoder writes it, and tools print and compare it.
+ *
+ * What is kept of a record: its address, ID, calling convention, flags, deopt state and live-outs
+ * in order; of a statepoint, its (base, derived) pairs as a set and its allocas in order; of any
+ * other record, its locations in order. Records that agree in all of this and in their function are
+ * one record: identical code folding repeats them. Functions at address 0 were discarded by the
+ * linker
+ * (--gc-sections, COMDAT), and are left out, too. Both are counted.
+ */
+#ifndef STACKPACK_SAFEPOINTS_H
+#define STACKPACK_SAFEPOINTS_H
+
+#include "intern.h"
+#include "location.h"
+
+#define SAFEPOINT_FRAME_SIZE_UNKNOWN UINT64_MAX
+
+/* How to tell a statepoint's record, which has no mark of its own, from a stack map's. */
+enum statepoint_rule {
+  STATEPOINTS_AUTO, /* by its form: constants that make sense, then pairs, then direct locations */
+  STATEPOINTS_ALL,
+  STATEPOINTS_NONE,
+};
+
+enum safepoint_kind { SAFEPOINT_STATEPOINT, SAFEPOINT_STACKMAP };
+
+struct safepoint_function {
+  uint64_t address;
+  uint64_t end; /* of its code; 0 while unknown */
+  uint64_t frame_size;
+  uint32_t first_record; /* its records, before and after sorting: see safepoints_finish */
+  uint32_t records;
+};
+
+struct safepoint {
+  uint64_t address;
+  uint64_t id;
+  int32_t calling_convention; /* this and flags: 0 where kind is SAFEPOINT_STACKMAP */
+  int32_t flags;
+  uint32_t function;  /* index into functions */
+  uint32_t live;      /* sequence of items in `live` */
+  uint32_t deopt;     /* sequence of locations' numbers in `lists` */
+  uint32_t live_outs; /* sequence of register << 8 | size in `lists` */
+};
+
+/* An item of a live set: a pair (the numbers of two locations), or a whole list: the allocas of a
+ * statepoint, or the locations of a record that is none. Pairs come first, in the order of
+ * safepoint_location_compare, and there is at most one list. */
+#define SAFEPOINT_ITEM_LIST ((uint64_t)1 << 63)
+#define SAFEPOINT_ITEM_LOCATIONS ((uint64_t)1 << 62)
+static inline bool safepoint_item_is_list(uint64_t item) { return item >> 63 != 0; }
+static inline bool safepoint_item_is_locations(uint64_t item) { return item >> 62 == 3; }
+static inline uint32_t safepoint_item_base(uint64_t item) { return (uint32_t)(item >> 32); }
+static inline uint32_t safepoint_item_derived(uint64_t item) { return (uint32_t)item; }
+static inline uint32_t safepoint_item_list(uint64_t item) { return (uint32_t)item; }
+
+struct safepoints {
+  struct safepoint_function *functions; /* by address, then frame size */
+  struct safepoint *records;            /* by address, then function, then content */
+  uint32_t function_count, record_count;
+  uint32_t function_capacity, record_capacity;
+
+  struct intern locations; /* two words each: see safepoints_location */
+  struct intern lists;     /* of locations' numbers, or live-outs; number 0 is the empty list */
+  struct intern live;      /* of items */
+
+  /* What was read and isn't here. */
+  uint32_t maps;
+  uint32_t functions_discarded, records_discarded; /* at address 0 */
+  uint32_t records_repeated;
+
+  const char *error; /* NULL, or what is wrong with the section (static storage) */
+  uint64_t error_position;
+  bool no_memory;
+};
+
+/* An empty table is all zeros. */
+void safepoints_free(struct safepoints *table);
+
+/* Adds all that a section of LLVM stack maps says; addresses are already those of the linked file.
+ */
+bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
+                       enum statepoint_rule rule);
+
+/* For readers: add a function, then its records. Each returns false without memory. */
+bool safepoints_add_function(struct safepoints *table, struct safepoint_function function);
+bool safepoints_add_record(struct safepoints *table, struct safepoint record);
+uint32_t safepoints_add_location(struct safepoints *table, struct location location);
+/* Sorts items[0..pairs) and interns them with the list item, if that isn't 0, behind them: there
+ * must be room for it. INTERN_FAILED without memory. */
+uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned pairs,
+                             uint64_t list_item);
+
+/* Sorts, merges functions and records that are equal. Afterwards records[].function and
+ * functions[].records hold, and first_record is the first of the function's records; these are
+ * consecutive unless functions overlap or meet (see the encoder). */
+bool safepoints_finish(struct safepoints *table);
+
+/* Where code is, from unwind tables or symbols: sorted by start. */
+struct code_range {
+  uint64_t start, end;
+};
+
+/* Gives each function that has no end yet the end of the range that contains its start. */
+void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count);
+
+struct location safepoints_location(const struct safepoints *table, uint32_t number);
+int safepoint_location_compare(struct location a, struct location b);
+enum safepoint_kind safepoints_kind(const struct safepoints *table, const struct safepoint *record);
+
+#endif
