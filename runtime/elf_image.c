@@ -1,0 +1,80 @@
+/* elf_image.c - see elf_image.h. */
+#include "elf_image.h"
+
+#include <string.h>
+
+static bool inside(const struct elf_image *image, uint64_t offset, uint64_t size) {
+  return offset <= image->size && size <= image->size - offset;
+}
+
+bool elf_image_open(struct elf_image *image, const void *bytes, size_t size) {
+  *image = (struct elf_image){.bytes = bytes, .size = size};
+  Elf64_Ehdr *header = &image->header;
+  if (size < sizeof *header)
+    return false;
+  memcpy(header, bytes, sizeof *header);
+  if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+      header->e_ident[EI_DATA] != ELFDATA2LSB)
+    return false;
+  if (header->e_phnum > 0 &&
+      (header->e_phentsize != sizeof(Elf64_Phdr) ||
+       !inside(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof(Elf64_Phdr))))
+    return false;
+  return header->e_shnum == 0 ||
+         (header->e_shentsize == sizeof(Elf64_Shdr) &&
+          inside(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr)));
+}
+
+Elf64_Phdr elf_image_segment(const struct elf_image *image, unsigned n) {
+  Elf64_Phdr segment;
+  memcpy(&segment, image->bytes + image->header.e_phoff + n * sizeof segment, sizeof segment);
+  return segment;
+}
+
+Elf64_Shdr elf_image_section(const struct elf_image *image, unsigned n) {
+  Elf64_Shdr section;
+  memcpy(&section, image->bytes + image->header.e_shoff + n * sizeof section, sizeof section);
+  return section;
+}
+
+static bool has_name(const struct elf_image *image, Elf64_Shdr names, Elf64_Shdr section,
+                     const char *name) {
+  const size_t length = strlen(name) + 1;
+  return section.sh_name < names.sh_size && length <= names.sh_size - section.sh_name &&
+         memcmp(image->bytes + names.sh_offset + section.sh_name, name, length) == 0;
+}
+
+bool elf_image_find_section(const struct elf_image *image, const char *name, Elf64_Shdr *section) {
+  if (image->header.e_shstrndx >= image->header.e_shnum)
+    return false;
+  const Elf64_Shdr names = elf_image_section(image, image->header.e_shstrndx);
+  if (!inside(image, names.sh_offset, names.sh_size))
+    return false;
+  for (unsigned i = 1; i < image->header.e_shnum; i++) {
+    *section = elf_image_section(image, i);
+    if (has_name(image, names, *section, name))
+      return section->sh_type != SHT_NOBITS && inside(image, section->sh_offset, section->sh_size);
+  }
+  return false;
+}
+
+bool elf_image_add_symbols(const struct elf_image *image, uint64_t bias,
+                           struct code_ranges *ranges) {
+  for (unsigned i = 1; i < image->header.e_shnum; i++) {
+    const Elf64_Shdr section = elf_image_section(image, i);
+    if ((section.sh_type != SHT_SYMTAB && section.sh_type != SHT_DYNSYM) ||
+        !inside(image, section.sh_offset, section.sh_size))
+      continue;
+    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      memcpy(&symbol, image->bytes + section.sh_offset + at, sizeof symbol);
+      const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+      if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF)
+        continue;
+      const uint64_t start = symbol.st_value + bias;
+      if (!code_ranges_add(ranges, start, start + symbol.st_size))
+        return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,55 @@
+/* internal.h - what lies behind the `private_` members of stackpack.h.
+ *
+ * The public structures are plain words, so that a caller can hold them without knowing what is
+ * inside. The types here lie over these words. C's rules on effective types (C17 6.5p7) don't allow
+ * that, so the library is compiled with -fno-strict-aliasing: see the Makefile.
+ */
+#ifndef STACKPACK_INTERNAL_H
+#define STACKPACK_INTERNAL_H
+
+#include "../format/packed.h"
+#include "../format/packed_details.h"
+#include "stackpack.h"
+
+/* What a module or file owns. */
+struct owned {
+  void *table;          /* from malloc: the packed form of a raw section, or NULL */
+  uint64_t start, size; /* a module's addresses, or where a file is mapped, and how many bytes */
+};
+
+struct process_overlay {
+  struct stackpack_module *modules;
+  uint64_t count, needed, capacity;
+};
+
+_Static_assert(sizeof(struct packed_table) <= sizeof(struct stackpack_table), "room for a table");
+_Static_assert(sizeof(struct packed_record) <= sizeof((struct stackpack_record){0}.private_),
+               "room for a record");
+_Static_assert(sizeof(struct packed_items) <= sizeof(struct stackpack_pairs), "room for pairs");
+_Static_assert(sizeof(struct packed_list) <= sizeof(struct stackpack_locations), "room for a list");
+_Static_assert(sizeof(struct owned) <= sizeof((struct stackpack_module){0}.private_),
+               "room for what a module owns");
+_Static_assert(sizeof(struct owned) <= sizeof((struct stackpack_file){0}.private_),
+               "room for what a file owns");
+_Static_assert(sizeof(struct process_overlay) <= sizeof(struct stackpack_process),
+               "room for a process");
+
+static inline struct packed_table *table_of(struct stackpack_table *table) {
+  return (struct packed_table *)table->private_;
+}
+static inline const struct packed_table *const_table_of(const struct stackpack_table *table) {
+  return (const struct packed_table *)table->private_;
+}
+
+/* raw.c. Reads a raw section at bytes[0..size), whose function addresses are those that the
+ * look-ups will use, and opens *table over a packed form of it, in *memory (free). Where functions
+ * end is looked up in `unwound`, then in `named`, which are sorted here. */
+struct code_ranges;
+enum stackpack_error raw_open(struct stackpack_table *table, const uint8_t *bytes, size_t size,
+                              struct code_ranges *unwound, struct code_ranges *named,
+                              void **memory);
+
+/* table.c */
+enum stackpack_error table_error(enum packed_error error);
+
+#endif

@@ -1,0 +1,277 @@
+/* stackpack.h - look up GC stack maps in a program that `stackpack pack` has packed.
+ *
+ * A collector stops the threads, walks each stack, and asks for every return address: which slots
+ * of this frame hold references? The answers lie in the program file, in a section that is used as
+ * it lies in memory. A program that was not packed (a debug build) is served through the same
+ * functions: its `.llvm_stackmaps` is read and put into the same form once, when it is opened.
+ *
+ *   static struct stackpack_module modules[8];
+ *   static struct stackpack_process process;
+ *   ...
+ *   if (stackpack_process_open(&process, modules, 8) != STACKPACK_OK) abort();   // once, at
+ * start-up
+ *   ...
+ *   struct stackpack_record record;                                              // at a collection
+ *   switch (stackpack_find(&process, return_address, &record)) {
+ *   case STACKPACK_FOUND: {
+ *     struct stackpack_pairs pairs = stackpack_pairs(&record);
+ *     struct stackpack_location base, derived;
+ *     while (stackpack_pairs_next(&pairs, &base, &derived)) ...
+ *   }
+ *
+ * Rules that hold for the whole header, unless a function says otherwise:
+ * - Sizes, offsets and frame sizes are in bytes. Registers are DWARF register numbers.
+ * - Nothing here allocates, takes a lock or changes errno, but the functions named *_open and
+ * *_close. All others may be called from a signal handler, and from any number of threads at once.
+ * - Structures are the caller's own and may be copied; members named `private_` are not to be
+ * touched. Whatever was opened must outlive the records, pairs and lists taken from it.
+ * - Bytes that are broken or hostile give STACKPACK_CORRUPT or an early end, never a crash.
+ *
+ * Terms are those of LLVM's documents "Stack maps and patch points in LLVM" and "Garbage Collection
+ * Safepoints in LLVM".
+ */
+#ifndef STACKPACK_H
+#define STACKPACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+#define STACKPACK_VERSION "0.1.0"
+
+/* ---- Errors of opening ------------------------------------------------------------------------
+ */
+
+enum stackpack_error {
+  STACKPACK_OK = 0,
+  STACKPACK_NO_STACK_MAPS,    /* the program or file has neither a packed nor a raw section */
+  STACKPACK_SYSTEM_ERROR,     /* a system call failed: errno tells */
+  STACKPACK_NO_MEMORY,        /* for a raw section only: packed ones need none */
+  STACKPACK_NOT_ELF,          /* no little-endian ELF64 file, or its headers are broken */
+  STACKPACK_BAD_STACK_MAP,    /* a raw section that breaks the StackMap v3 format */
+  STACKPACK_BAD_TABLE,        /* a packed section that breaks FORMAT.md, or a checksum differs */
+  STACKPACK_UNSUPPORTED,      /* a packed section of a newer version, or with unknown features */
+  STACKPACK_TOO_MANY_MODULES, /* the caller's array is too small: see stackpack_process_open */
+};
+
+/* A sentence fragment in English, without a full stop. Static storage. */
+const char *stackpack_error_text(enum stackpack_error error);
+
+/* ---- Tables: one module's stack maps -----------------------------------------------------------
+ */
+
+/* A view of one packed section. It owns nothing. */
+struct stackpack_table {
+  uint64_t private_[64];
+};
+
+/* Opens the packed table in bytes[0..size). `address` is the address that bytes[0] has in the
+ * address space in which the caller will ask (at run time: where it lies; for a file: its link-time
+ * address). bytes must be 8-aligned. The time does not depend on the number of records. The
+ * header's checksum is verified, that of the records is not: see stackpack_table_check. */
+enum stackpack_error stackpack_table_open(struct stackpack_table *table, const void *bytes,
+                                          size_t size, uint64_t address);
+
+/* Verifies the checksum over all of the table: linear in its size. */
+bool stackpack_table_check(const struct stackpack_table *table);
+
+/* The number of records, and the number of functions that have a stack map. */
+size_t stackpack_table_records(const struct stackpack_table *table);
+size_t stackpack_table_functions(const struct stackpack_table *table);
+
+/* ---- Records -----------------------------------------------------------------------------------
+ */
+
+/* What is known of an address. A collector that meets STACKPACK_NOT_SAFEPOINT or STACKPACK_CORRUPT
+ * for a frame of its own must stop: it doesn't know that frame's roots. */
+enum stackpack_answer {
+  STACKPACK_FOUND,         /* a record: a safepoint, a patch point or a stack map */
+  STACKPACK_NOT_MANAGED,   /* in no function that has a stack map: skip the frame */
+  STACKPACK_NOT_SAFEPOINT, /* inside such a function, but there is no record */
+  STACKPACK_CORRUPT,       /* the table is damaged */
+};
+
+enum stackpack_kind { STACKPACK_STATEPOINT, STACKPACK_STACKMAP };
+
+/* The size of a frame with a dynamic alloca or a realigned stack: LLVM doesn't know it. */
+#define STACKPACK_FRAME_SIZE_UNKNOWN UINT64_MAX
+
+struct stackpack_record {
+  uint64_t address;          /* the return address (of a stack map or patch point: its address) */
+  uint64_t function_address; /* where its function starts */
+  uint64_t frame_size;       /* of the function; without the return address that the call pushed */
+  enum stackpack_kind kind;
+  uint32_t index; /* its number in the table, by address */
+  uint64_t private_[12];
+};
+
+/* Looks up an address in one table. *record is written only for STACKPACK_FOUND. */
+enum stackpack_answer stackpack_table_find(const struct stackpack_table *table, uint64_t address,
+                                           struct stackpack_record *record);
+
+/* The record of a given number, 0 <= index < stackpack_table_records. For STACKPACK_FOUND, *record
+ * is written; any other answer is STACKPACK_CORRUPT. Slower than a look-up by address. */
+enum stackpack_answer stackpack_table_record(const struct stackpack_table *table, uint32_t index,
+                                             struct stackpack_record *record);
+
+/* Identical code folding can leave one address with several, different records, as can a stack map
+ * at the start of a function whose predecessor ends in a call. A look-up finds the first of them;
+ * this moves *record to the next one at the same address, or returns false and leaves it. */
+bool stackpack_record_next(struct stackpack_record *record);
+
+/* ---- Locations ---------------------------------------------------------------------------------
+ */
+
+enum stackpack_location_kind {
+  STACKPACK_REGISTER = 1,       /* the value is in the register (at byte `value` of it) */
+  STACKPACK_DIRECT = 2,         /* the value is the address register + value: a stack object */
+  STACKPACK_INDIRECT = 3,       /* the value is in memory at register + value: a spill slot */
+  STACKPACK_CONSTANT = 4,       /* the value is `value`, from 32 bits, sign-extended */
+  STACKPACK_LARGE_CONSTANT = 5, /* the value is (uint64_t)value, from LLVM's constant pool */
+};
+
+struct stackpack_location {
+  uint8_t kind;  /* an enum stackpack_location_kind */
+  uint16_t size; /* of the value */
+  uint16_t reg;  /* 0 for constants */
+  int64_t value; /* an offset in bytes, or a constant */
+};
+
+/* The (base, derived) pairs of a statepoint, in a fixed order, none twice. A derived reference
+ * points into the object of its base; where both are equal, the slot holds an ordinary reference.
+ */
+struct stackpack_pairs {
+  uint64_t private_[32];
+};
+struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record);
+
+/* Writes the next pair, or returns false after the last one (and where the table is damaged: then
+ * stackpack_pairs_corrupt answers true). */
+bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_location *base,
+                          struct stackpack_location *derived);
+bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs);
+
+/* A list of locations in the order in which LLVM recorded them. */
+struct stackpack_locations {
+  uint64_t private_[8];
+};
+
+/* The stack objects that a statepoint lists as live (its direct locations after the pairs). */
+struct stackpack_locations stackpack_allocas(const struct stackpack_record *record);
+
+/* All locations of a record that is not a statepoint; empty for a statepoint. */
+struct stackpack_locations stackpack_locations(const struct stackpack_record *record);
+
+/* Writes the next location, or returns false after the last one. */
+bool stackpack_locations_next(struct stackpack_locations *locations,
+                              struct stackpack_location *location);
+
+/* ---- Details: what a collector doesn't ask for at every frame -----------------------------------
+ */
+
+/* IDs, deopt state, calling conventions, flags and live-outs, where any record has other ones than
+ * the rest, lie in blocks that are compressed with Zstandard. This library doesn't link Zstandard;
+ * the caller passes a function with the signature and the results of ZSTD_decompress. */
+typedef size_t stackpack_decompress(void *destination, size_t capacity, const void *source,
+                                    size_t size);
+
+struct stackpack_details {
+  uint64_t id;
+  int32_t calling_convention; /* these two: 0 for records that are not statepoints */
+  int32_t flags;
+  size_t deopt_count;
+  size_t live_out_count;
+  uint64_t private_[4];
+};
+
+struct stackpack_live_out {
+  uint16_t reg;
+  uint8_t size;
+};
+
+/* How many bytes of work space stackpack_record_details needs for this table; 0 where no record has
+ * details of its own. */
+size_t stackpack_details_space(const struct stackpack_table *table);
+
+/* Reads a record's details. `space` (8-aligned, at least stackpack_details_space bytes, may be NULL
+ * if that is 0) holds the decoded block: *details points into it. decompress may be NULL if that is
+ * 0. Safe in a signal handler if decompress is. Returns false where the table is damaged. */
+bool stackpack_record_details(const struct stackpack_record *record, void *space,
+                              stackpack_decompress *decompress, struct stackpack_details *details);
+
+/* The deopt state's locations in order: 0 <= n < deopt_count. And the live-outs: n <
+ * live_out_count. */
+struct stackpack_location stackpack_deopt(const struct stackpack_details *details, size_t n);
+struct stackpack_live_out stackpack_live_out(const struct stackpack_details *details, size_t n);
+
+/* ---- The running process ------------------------------------------------------------------------
+ */
+
+/* One module (the executable or a shared library) that has stack maps. */
+struct stackpack_module {
+  struct stackpack_table table; /* answers for run-time addresses */
+  uint64_t private_[8];
+};
+
+struct stackpack_process {
+  uint64_t private_[8];
+};
+
+/* Finds the stack maps of every module that is loaded now. modules[0..capacity) becomes the
+ * process's. Packed modules cost a few reads each. For a raw one the file is read and memory is
+ * allocated. With STACKPACK_TOO_MANY_MODULES, stackpack_process_modules tells how many are needed.
+ * With STACKPACK_NO_STACK_MAPS the process is open, and finds nothing. Not safe in a signal
+ * handler. */
+enum stackpack_error stackpack_process_open(struct stackpack_process *process,
+                                            struct stackpack_module *modules, size_t capacity);
+void stackpack_process_close(struct stackpack_process *process);
+size_t stackpack_process_modules(const struct stackpack_process *process);
+
+/* Looks up a run-time return address in the module that contains it. */
+enum stackpack_answer stackpack_find(const struct stackpack_process *process,
+                                     uintptr_t return_address, struct stackpack_record *record);
+
+/* ---- Walking a stack (x86-64)
+ * -------------------------------------------------------------------- */
+
+/* A frame of a managed function that waits for a call to return. */
+struct stackpack_frame {
+  uintptr_t return_address; /* where the call will return to, in this frame's function */
+  uintptr_t stack_pointer;  /* the value of the stack pointer after that return */
+};
+
+/* Where a location of *record is in memory in a given frame: the address of a spill slot
+ * (indirect), or of a stack object (direct). registers[n] holds the value of DWARF register n in
+ * that frame; it may be NULL if only locations relative to the stack pointer occur, as in functions
+ * of known frame size. NULL for registers and constants, and where a register is needed that the
+ * caller doesn't have. */
+void *stackpack_location_address(const struct stackpack_location *location,
+                                 const struct stackpack_frame *frame, const uintptr_t *registers);
+
+/* Moves *frame to the caller's frame. False, and *frame as it was, where the frame size is unknown.
+ */
+bool stackpack_frame_caller(struct stackpack_frame *frame, const struct stackpack_record *record);
+
+/* ---- Files
+ * ---------------------------------------------------------------------------------------- */
+
+/* The stack maps of an ELF file, for a debugger or a crash analyser: link-time addresses. */
+struct stackpack_file {
+  struct stackpack_table table;
+  uint64_t private_[4];
+};
+
+/* Maps the file and opens its packed section, or its raw one. */
+enum stackpack_error stackpack_file_open(struct stackpack_file *file, const char *path);
+void stackpack_file_close(struct stackpack_file *file);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,220 @@
+/* table.c - the public look-ups over one table: stackpack.h onto packed.h. */
+#include "internal.h"
+
+const char *stackpack_error_text(enum stackpack_error error) {
+  switch (error) {
+  case STACKPACK_OK:
+    return "no error";
+  case STACKPACK_NO_STACK_MAPS:
+    return "no stack maps";
+  case STACKPACK_SYSTEM_ERROR:
+    return "a system call failed";
+  case STACKPACK_NO_MEMORY:
+    return "not enough memory";
+  case STACKPACK_NOT_ELF:
+    return "not a little-endian ELF64 file, or a broken one";
+  case STACKPACK_BAD_STACK_MAP:
+    return "stack maps that break LLVM's format, version 3";
+  case STACKPACK_BAD_TABLE:
+    return "a broken packed table";
+  case STACKPACK_UNSUPPORTED:
+    return "a packed table that needs a newer version of this library";
+  case STACKPACK_TOO_MANY_MODULES:
+    return "more modules with stack maps than there is room for";
+  }
+  return "an unknown error";
+}
+
+enum stackpack_error table_error(enum packed_error error) {
+  switch (error) {
+  case PACKED_OK:
+    return STACKPACK_OK;
+  case PACKED_NEWER_VERSION:
+    return STACKPACK_UNSUPPORTED;
+  case PACKED_TOO_SHORT:
+  case PACKED_NOT_A_TABLE:
+  case PACKED_BAD_HEADER:
+    break;
+  }
+  return STACKPACK_BAD_TABLE;
+}
+
+enum stackpack_error stackpack_table_open(struct stackpack_table *table, const void *bytes,
+                                          size_t size, uint64_t address) {
+  return table_error(packed_open(table_of(table), bytes, size, address));
+}
+
+bool stackpack_table_check(const struct stackpack_table *table) {
+  return packed_check(const_table_of(table));
+}
+
+size_t stackpack_table_records(const struct stackpack_table *table) {
+  return const_table_of(table)->record_count;
+}
+
+size_t stackpack_table_functions(const struct stackpack_table *table) {
+  return const_table_of(table)->function_count;
+}
+
+/* ---- Records
+ * ----------------------------------------------------------------------------------------- */
+
+static inline const struct packed_record *record_of(const struct stackpack_record *record) {
+  return (const struct packed_record *)record->private_;
+}
+
+static void fill(struct stackpack_record *record, const struct packed_record *packed) {
+  *(struct packed_record *)record->private_ = *packed;
+  record->address = packed->address;
+  record->function_address = packed->function_address;
+  record->frame_size = packed_frame_size(packed->table, packed->layout);
+  record->kind = packed_is_stackmap(packed) ? STACKPACK_STACKMAP : STACKPACK_STATEPOINT;
+  record->index = packed->index;
+}
+
+enum stackpack_answer stackpack_table_find(const struct stackpack_table *table, uint64_t address,
+                                           struct stackpack_record *record) {
+  struct packed_record packed;
+  const enum packed_answer answer = packed_find(const_table_of(table), address, &packed);
+  switch (answer) {
+  case PACKED_FOUND:
+    fill(record, &packed);
+    return STACKPACK_FOUND;
+  case PACKED_NOT_MANAGED:
+    return STACKPACK_NOT_MANAGED;
+  case PACKED_NOT_SAFEPOINT:
+    return STACKPACK_NOT_SAFEPOINT;
+  case PACKED_CORRUPT:
+    break;
+  }
+  return STACKPACK_CORRUPT;
+}
+
+enum stackpack_answer stackpack_table_record(const struct stackpack_table *table, uint32_t index,
+                                             struct stackpack_record *record) {
+  const struct packed_table *packed_table = const_table_of(table);
+  struct packed_record packed;
+  if (index >= packed_table->record_count ||
+      packed_record_at(packed_table, index, &packed) != PACKED_FOUND)
+    return STACKPACK_CORRUPT;
+  fill(record, &packed);
+  return STACKPACK_FOUND;
+}
+
+bool stackpack_record_next(struct stackpack_record *record) {
+  const struct packed_table *table = record_of(record)->table;
+  struct packed_record next;
+  if (record->index + 1 >= table->record_count ||
+      packed_record_at(table, record->index + 1, &next) != PACKED_FOUND ||
+      next.address != record->address)
+    return false;
+  fill(record, &next);
+  return true;
+}
+
+/* ---- Locations
+ * ----------------------------------------------------------------------------------------- */
+
+static struct stackpack_location public_location(struct location location) {
+  return (struct stackpack_location){location.kind, location.size, location.reg, location.value};
+}
+
+struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
+  struct stackpack_pairs pairs;
+  packed_items((struct packed_items *)pairs.private_, record_of(record));
+  return pairs;
+}
+
+bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_location *base,
+                          struct stackpack_location *derived) {
+  struct packed_items *items = (struct packed_items *)pairs->private_;
+  struct packed_item item;
+  while (packed_items_next(items, &item)) {
+    if (item.kind != PACKED_PAIR)
+      continue;
+    *base = public_location(packed_location(items->table, item.base));
+    *derived = item.base == item.derived
+                   ? *base
+                   : public_location(packed_location(items->table, item.derived));
+    return true;
+  }
+  return false;
+}
+
+bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs) {
+  return ((const struct packed_items *)pairs->private_)->bad;
+}
+
+/* The list of one kind that is in a record's live set, or an empty one. */
+static struct stackpack_locations find_list(const struct stackpack_record *record,
+                                            enum packed_item_kind kind) {
+  struct stackpack_locations locations = {{0}};
+  struct packed_items items;
+  struct packed_item item;
+  if (record_of(record)->table->list_count == 0)
+    return locations;
+  packed_items(&items, record_of(record));
+  while (packed_items_next(&items, &item))
+    if (item.kind == kind)
+      *(struct packed_list *)locations.private_ = packed_list(items.table, item.base);
+  return locations;
+}
+
+struct stackpack_locations stackpack_allocas(const struct stackpack_record *record) {
+  return find_list(record, PACKED_ALLOCAS);
+}
+
+struct stackpack_locations stackpack_locations(const struct stackpack_record *record) {
+  return find_list(record, PACKED_LOCATIONS);
+}
+
+bool stackpack_locations_next(struct stackpack_locations *locations,
+                              struct stackpack_location *location) {
+  struct location packed;
+  if (!packed_list_next((struct packed_list *)locations->private_, &packed))
+    return false;
+  *location = public_location(packed);
+  return true;
+}
+
+/* ---- Details
+ * ------------------------------------------------------------------------------------------- */
+
+struct details_overlay {
+  const struct location *deopt;
+  const uint8_t *live_outs;
+};
+
+_Static_assert(sizeof(struct details_overlay) <= sizeof((struct stackpack_details){0}.private_),
+               "room for details");
+
+size_t stackpack_details_space(const struct stackpack_table *table) {
+  return packed_details_space(const_table_of(table));
+}
+
+bool stackpack_record_details(const struct stackpack_record *record, void *space,
+                              stackpack_decompress *decompress, struct stackpack_details *details) {
+  struct packed_details packed;
+  if (!packed_details(record_of(record), space, decompress, &packed))
+    return false;
+  const bool statepoint = record->kind == STACKPACK_STATEPOINT;
+  *details = (struct stackpack_details){
+      .id = packed.id,
+      .calling_convention = statepoint ? packed.calling_convention : 0,
+      .flags = statepoint ? packed.flags : 0,
+      .deopt_count = packed.deopt_count,
+      .live_out_count = packed.live_out_count,
+  };
+  *(struct details_overlay *)details->private_ =
+      (struct details_overlay){packed.deopt, packed.live_outs};
+  return true;
+}
+
+struct stackpack_location stackpack_deopt(const struct stackpack_details *details, size_t n) {
+  return public_location(((const struct details_overlay *)details->private_)->deopt[n]);
+}
+
+struct stackpack_live_out stackpack_live_out(const struct stackpack_details *details, size_t n) {
+  const uint8_t *bytes = ((const struct details_overlay *)details->private_)->live_outs + n * 3;
+  return (struct stackpack_live_out){bits_load16(bytes), bytes[2]};
+}
