@@ -1,0 +1,324 @@
+/* compare.c - see compare.h.
+ *
+ * Interned numbers mean nothing outside their table, so contents are compared by value. As contents
+ * repeat, the pairs of numbers that were found equal are remembered: nearly all comparisons end
+ * there.
+ */
+#include "compare.h"
+
+#include "../format/bits.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void differ(struct differences *differences, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void differ(struct differences *differences, const char *format, ...) {
+  if (differences->count++ > 0)
+    return;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(differences->first, sizeof differences->first, format, arguments);
+  va_end(arguments);
+}
+
+/* Two tables, and for each sequence of a the one of b that it was last found equal to, plus 1. */
+struct comparison {
+  const struct safepoints *a, *b;
+  uint32_t *live, *lists;
+};
+
+static bool same_location(const struct comparison *comparison, uint32_t a, uint32_t b) {
+  return safepoint_location_compare(safepoints_location(comparison->a, a),
+                                    safepoints_location(comparison->b, b)) == 0;
+}
+
+static bool same_locations(const struct comparison *comparison, uint32_t a, uint32_t b) {
+  if (comparison->lists[a] == b + 1)
+    return true;
+  const struct intern_sequence x = intern_get(&comparison->a->lists, a);
+  const struct intern_sequence y = intern_get(&comparison->b->lists, b);
+  if (x.count != y.count)
+    return false;
+  for (uint64_t i = 0; i < x.count; i++)
+    if (!same_location(comparison, (uint32_t)x.words[i], (uint32_t)y.words[i]))
+      return false;
+  comparison->lists[a] = b + 1;
+  return true;
+}
+
+static bool same_live_outs(const struct comparison *comparison, uint32_t a, uint32_t b) {
+  const struct intern_sequence x = intern_get(&comparison->a->lists, a);
+  const struct intern_sequence y = intern_get(&comparison->b->lists, b);
+  return x.count == y.count &&
+         (x.count == 0 || memcmp(x.words, y.words, x.count * sizeof *x.words) == 0);
+}
+
+static bool same_item(const struct comparison *comparison, uint64_t a, uint64_t b) {
+  if (a >> 62 != b >> 62 && (safepoint_item_is_list(a) || safepoint_item_is_list(b)))
+    return false;
+  if (safepoint_item_is_list(a))
+    return same_locations(comparison, safepoint_item_list(a), safepoint_item_list(b));
+  return same_location(comparison, safepoint_item_base(a), safepoint_item_base(b)) &&
+         same_location(comparison, safepoint_item_derived(a), safepoint_item_derived(b));
+}
+
+static bool same_live(const struct comparison *comparison, uint32_t a, uint32_t b) {
+  if (comparison->live[a] == b + 1)
+    return true;
+  const struct intern_sequence x = intern_get(&comparison->a->live, a);
+  const struct intern_sequence y = intern_get(&comparison->b->live, b);
+  if (x.count != y.count)
+    return false;
+  for (uint64_t i = 0; i < x.count; i++)
+    if (!same_item(comparison, x.words[i], y.words[i]))
+      return false;
+  comparison->live[a] = b + 1;
+  return true;
+}
+
+/* What differs between two records, or NULL. */
+static const char *record_difference(const struct comparison *comparison, const struct safepoint *a,
+                                     const struct safepoint *b) {
+  const struct safepoint_function *f = &comparison->a->functions[a->function];
+  const struct safepoint_function *g = &comparison->b->functions[b->function];
+  if (f->address != g->address)
+    return "the function";
+  if (f->frame_size != g->frame_size)
+    return "the frame size";
+  if (a->id != b->id)
+    return "the ID";
+  if (!same_live(comparison, a->live, b->live))
+    return "the live locations";
+  if (a->calling_convention != b->calling_convention)
+    return "the calling convention";
+  if (a->flags != b->flags)
+    return "the flags";
+  if (!same_locations(comparison, a->deopt, b->deopt))
+    return "the deopt state";
+  if (!same_live_outs(comparison, a->live_outs, b->live_outs))
+    return "the live-outs";
+  return NULL;
+}
+
+static void compare_functions(const struct comparison *comparison,
+                              struct differences *differences) {
+  const struct safepoints *a = comparison->a, *b = comparison->b;
+  if (a->function_count != b->function_count) {
+    differ(differences, "%" PRIu32 " functions, not %" PRIu32, b->function_count,
+           a->function_count);
+    return;
+  }
+  for (uint32_t i = 0; i < a->function_count; i++)
+    if (a->functions[i].address != b->functions[i].address ||
+        a->functions[i].frame_size != b->functions[i].frame_size)
+      differ(differences, "the function at 0x%" PRIx64 " differs", a->functions[i].address);
+}
+
+static void compare_records(const struct comparison *comparison, struct differences *differences) {
+  const struct safepoints *a = comparison->a, *b = comparison->b;
+  uint32_t i = 0, k = 0;
+  while (i < a->record_count || k < b->record_count) {
+    const bool only_a = k == b->record_count ||
+                        (i < a->record_count && a->records[i].address < b->records[k].address);
+    const bool only_b =
+        !only_a && (i == a->record_count || b->records[k].address < a->records[i].address);
+    if (only_a) {
+      differ(differences, "the record at 0x%" PRIx64 " is missing", a->records[i++].address);
+    } else if (only_b) {
+      differ(differences, "there is a record too many at 0x%" PRIx64, b->records[k++].address);
+    } else {
+      const char *what = record_difference(comparison, &a->records[i], &b->records[k]);
+      if (what != NULL)
+        differ(differences, "%s of the record at 0x%" PRIx64 " differs", what,
+               a->records[i].address);
+      i++;
+      k++;
+    }
+  }
+}
+
+static bool comparison_open(struct comparison *comparison, const struct safepoints *a,
+                            const struct safepoints *b) {
+  *comparison = (struct comparison){
+      .a = a,
+      .b = b,
+      .live = calloc((size_t)a->live.count + 1, sizeof(uint32_t)),
+      .lists = calloc((size_t)a->lists.count + 1, sizeof(uint32_t)),
+  };
+  return comparison->live != NULL && comparison->lists != NULL;
+}
+
+void compare_tables(const struct safepoints *a, const struct safepoints *b,
+                    struct differences *differences) {
+  struct comparison comparison;
+  if (comparison_open(&comparison, a, b)) {
+    compare_functions(&comparison, differences);
+    compare_records(&comparison, differences);
+  } else {
+    differ(differences, "not enough memory to compare");
+  }
+  free(comparison.live);
+  free(comparison.lists);
+}
+
+/* ---- Answers
+ * ---------------------------------------------------------------------------------------------- */
+
+/* The pairs of a live set, taken from a look-up, must be those of the record in some order. Sets
+ * are compared by a sum over their members: order doesn't matter to it, and a wrong member changes
+ * it. */
+static uint64_t location_hash(struct location location) {
+  uint64_t hash = (uint64_t)location.value * 0x9e3779b97f4a7c15u;
+  hash ^= (uint64_t)location.kind << 32 | (uint64_t)location.reg << 16 | location.size;
+  hash *= 0xbf58476d1ce4e5b9u;
+  return hash ^ hash >> 29;
+}
+
+static uint64_t pair_hash(struct location base, struct location derived) {
+  const uint64_t hash = location_hash(base) * 3 + location_hash(derived);
+  return (hash ^ hash >> 31) * 0x94d049bb133111ebu;
+}
+
+struct set_sum {
+  uint64_t members, sum;
+};
+
+static struct set_sum expected_sum(const struct safepoints *table, uint32_t live) {
+  const struct intern_sequence items = intern_get(&table->live, live);
+  struct set_sum sum = {0};
+  for (uint64_t i = 0; i < items.count; i++) {
+    const uint64_t item = items.words[i];
+    if (safepoint_item_is_list(item))
+      continue;
+    sum.members++;
+    sum.sum += pair_hash(safepoints_location(table, safepoint_item_base(item)),
+                         safepoints_location(table, safepoint_item_derived(item)));
+  }
+  return sum;
+}
+
+static struct set_sum found_sum(const struct packed_record *record) {
+  struct packed_items items;
+  struct packed_item item;
+  struct set_sum sum = {0};
+  packed_items(&items, record);
+  while (packed_items_next(&items, &item)) {
+    if (item.kind != PACKED_PAIR)
+      continue;
+    sum.members++;
+    sum.sum += pair_hash(packed_location(record->table, item.base),
+                         packed_location(record->table, item.derived));
+  }
+  return sum;
+}
+
+static void check_record(const struct safepoints *expected, const struct packed_table *packed,
+                         uint32_t index, struct differences *differences) {
+  const struct safepoint *record = &expected->records[index];
+  const struct safepoint_function *function = &expected->functions[record->function];
+  struct packed_record found;
+  if (packed_find(packed, record->address, &found) != PACKED_FOUND) {
+    differ(differences, "a look-up of 0x%" PRIx64 " doesn't find its record", record->address);
+    return;
+  }
+  /* Of several records at one address, a look-up finds the first. */
+  while (found.index < index && found.address == record->address)
+    if (packed_record_at(packed, found.index + 1, &found) != PACKED_FOUND)
+      break;
+  const struct set_sum a = expected_sum(expected, record->live), b = found_sum(&found);
+  if (found.index != index || found.function_address != function->address ||
+      packed_frame_size(packed, found.layout) != function->frame_size || a.sum != b.sum ||
+      a.members != b.members)
+    differ(differences, "a look-up of 0x%" PRIx64 " finds another record", record->address);
+}
+
+/* What is expected of addresses without a record, asked in ascending order. */
+struct miss_checker {
+  const struct safepoints *expected;
+  const struct packed_table *packed;
+  struct differences *differences;
+  uint32_t function, record; /* the first of each behind the address */
+  uint64_t reach;            /* up to where the functions before it have code or records */
+};
+
+/* An address is managed if a function that starts at or before it ends behind it. A function's end
+ * is that of its code, or its last record before the next function where that is further. */
+static bool is_managed(struct miss_checker *checker, uint64_t address) {
+  const struct safepoints *expected = checker->expected;
+  while (checker->function < expected->function_count &&
+         expected->functions[checker->function].address <= address) {
+    const struct safepoint_function *function = &expected->functions[checker->function++];
+    checker->reach = function->end > checker->reach ? function->end : checker->reach;
+  }
+  if (checker->function == 0)
+    return false;
+  if (address < checker->reach)
+    return true;
+  const uint64_t next = checker->function < expected->function_count
+                            ? expected->functions[checker->function].address
+                            : UINT64_MAX;
+  return checker->record < expected->record_count &&
+         expected->records[checker->record].address <= next;
+}
+
+static void check_miss(struct miss_checker *checker, uint64_t address) {
+  const struct safepoints *expected = checker->expected;
+  struct packed_record found;
+  while (checker->record < expected->record_count &&
+         expected->records[checker->record].address < address)
+    checker->record++;
+  if (checker->record < expected->record_count &&
+      expected->records[checker->record].address == address)
+    return;
+  const enum packed_answer right =
+      is_managed(checker, address) ? PACKED_NOT_SAFEPOINT : PACKED_NOT_MANAGED;
+  if (packed_find(checker->packed, address, &found) != right)
+    differ(checker->differences, "a look-up of 0x%" PRIx64 " doesn't say that it's %s", address,
+           right == PACKED_NOT_MANAGED ? "not managed" : "not a safepoint");
+}
+
+static int compare_words(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Asks for the addresses on both sides of every record, and around both ends of every function. */
+static void check_misses(const struct safepoints *expected, const struct packed_table *packed,
+                         struct differences *differences) {
+  const size_t capacity = (size_t)expected->record_count * 2 + (size_t)expected->function_count * 5;
+  uint64_t *addresses = malloc((capacity + 1) * sizeof *addresses);
+  size_t count = 0;
+  if (addresses == NULL) {
+    differ(differences, "not enough memory to compare");
+    return;
+  }
+  for (uint32_t i = 0; i < expected->record_count; i++) {
+    addresses[count++] = expected->records[i].address - 1;
+    addresses[count++] = expected->records[i].address + 1;
+  }
+  for (uint32_t i = 0; i < expected->function_count; i++) {
+    const struct safepoint_function *function = &expected->functions[i];
+    addresses[count++] = function->address - 1;
+    addresses[count++] = function->address;
+    addresses[count++] = function->address + 1;
+    addresses[count++] = function->end - 1;
+    addresses[count++] = function->end;
+  }
+  qsort(addresses, count, sizeof *addresses, compare_words);
+  struct miss_checker checker = {
+      .expected = expected, .packed = packed, .differences = differences};
+  for (size_t i = 0; i < count; i++)
+    check_miss(&checker, addresses[i]);
+  free(addresses);
+}
+
+void compare_answers(const struct safepoints *expected, const struct packed_table *packed,
+                     struct differences *differences) {
+  for (uint32_t i = 0; i < expected->record_count; i++)
+    check_record(expected, packed, i, differences);
+  check_misses(expected, packed, differences);
+}

@@ -1,0 +1,26 @@
+/* compare.h - whether two tables say the same, and whether a packed one answers as it should. */
+#ifndef STACKPACK_COMPARE_H
+#define STACKPACK_COMPARE_H
+
+#include "../format/packed.h"
+#include "../format/safepoints.h"
+
+#include <stdint.h>
+
+/* What differs first, and how much. */
+struct differences {
+  uint64_t count;
+  char first[256]; /* a sentence */
+};
+
+/* Compares all functions' frame sizes and all records, by what they say. */
+void compare_tables(const struct safepoints *a, const struct safepoints *b,
+                    struct differences *differences);
+
+/* Asks the packed table for every record's address, and for addresses that have none: beside each
+ * record, and around each function's start and end; compares each answer with what the table of
+ * safepoints says. */
+void compare_answers(const struct safepoints *expected, const struct packed_table *packed,
+                     struct differences *differences);
+
+#endif

@@ -1,0 +1,108 @@
+/* load.c - see load.h. */
+#include "load.h"
+
+#include "../format/packed_write.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <zstd.h>
+
+/* Checks that the raw section is something that can be read and replaced. */
+static bool check_raw(const struct image *image, const struct image_section *raw,
+                      struct problem *problem) {
+  const Elf64_Shdr *header = &raw->header;
+  if (header->sh_type == SHT_NOBITS)
+    return problem_set(problem, "section %s has no bytes in the file", raw->name);
+  if ((header->sh_flags & SHF_COMPRESSED) != 0)
+    return problem_set(problem, "section %s is compressed", raw->name);
+  for (size_t i = 1; i < image->section_count; i++) {
+    const struct image_section *other = &image->sections[i];
+    if (other == raw || other->header.sh_type == SHT_NOBITS || other->header.sh_size == 0 ||
+        header->sh_size == 0)
+      continue;
+    if (other->header.sh_offset < header->sh_offset + header->sh_size &&
+        header->sh_offset < other->header.sh_offset + other->header.sh_size)
+      return problem_set(problem, "sections %s and %s overlap", raw->name, other->name);
+  }
+  return true;
+}
+
+enum load_kind load_find(const struct image *image, const struct load_options *options,
+                         struct loaded *loaded, struct problem *problem) {
+  struct packed_place place;
+  *loaded = (struct loaded){0};
+  if (image_find_packed(image, &place)) {
+    const enum packed_error error =
+        packed_open(&loaded->packed, place.bytes, place.size, place.address);
+    if (error == PACKED_NEWER_VERSION)
+      problem_set(problem, "packed by a newer version of stackpack");
+    else if (error != PACKED_OK)
+      problem_set(problem, "a broken packed table, at address 0x%" PRIx64, place.address);
+    return loaded->kind = error == PACKED_OK ? LOAD_PACKED : LOAD_BROKEN;
+  }
+  const char *name = options->section != NULL ? options->section : RAW_SECTION;
+  loaded->raw = image_section(image, name);
+  if (loaded->raw == NULL)
+    return loaded->kind = LOAD_NONE;
+  return loaded->kind = check_raw(image, loaded->raw, problem) ? LOAD_RAW : LOAD_BROKEN;
+}
+
+static bool table_problem(const struct safepoints *table, const char *where,
+                          struct problem *problem) {
+  if (table->no_memory)
+    return problem_set(problem, "not enough memory");
+  return problem_set(problem, "%s, in %s at offset 0x%" PRIx64,
+                     table->error != NULL ? table->error : "a broken table", where,
+                     table->error_position);
+}
+
+static bool load_raw(const struct image *image, const struct load_options *options,
+                     struct loaded *loaded, struct problem *problem) {
+  const Elf64_Shdr *header = &loaded->raw->header;
+  struct code_ranges unwound = {0}, named = {0};
+  bool ok = safepoints_add_v3(&loaded->table, image->bytes + header->sh_offset, header->sh_size,
+                              options->statepoints) &&
+            safepoints_finish(&loaded->table);
+  if (!ok)
+    return table_problem(&loaded->table, loaded->raw->name, problem);
+  ok = image_code(image, &unwound, &named, problem);
+  if (ok) {
+    safepoints_set_ends(&loaded->table, unwound.items, unwound.count);
+    safepoints_set_ends(&loaded->table, named.items, named.count);
+  }
+  code_ranges_free(&unwound);
+  code_ranges_free(&named);
+  return ok;
+}
+
+static bool load_packed(struct loaded *loaded, struct problem *problem) {
+  if (!packed_check(&loaded->packed))
+    return problem_set(problem, "a broken packed table: its checksum differs");
+  return packed_unpack(&loaded->packed, ZSTD_decompress, &loaded->table) ||
+         table_problem(&loaded->table, "the packed table", problem);
+}
+
+bool load(const struct image *image, const struct load_options *options, struct loaded *loaded,
+          struct problem *problem) {
+  bool ok = false;
+  switch (load_find(image, options, loaded, problem)) {
+  case LOAD_RAW:
+    ok = load_raw(image, options, loaded, problem);
+    break;
+  case LOAD_PACKED:
+    ok = load_packed(loaded, problem);
+    break;
+  case LOAD_NONE:
+    problem_set(problem, "no stack maps: no section %s",
+                options->section != NULL ? options->section : RAW_SECTION);
+    break;
+  case LOAD_BROKEN:
+    break;
+  }
+  if (!ok)
+    loaded_free(loaded);
+  return ok;
+}
+
+void loaded_free(struct loaded *loaded) { safepoints_free(&loaded->table); }

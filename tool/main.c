@@ -1,0 +1,76 @@
+/* main.c - the command line: hands over to a subcommand. */
+#include "commands.h"
+
+#include "../runtime/stackpack.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+  const char *name;
+  int (*run)(int argc, char **argv);
+  const char *purpose;
+} commands[] = {
+    {"pack", command_pack, "replace a program's stack maps by a compact, ready-to-use table"},
+    {"dump", command_dump, "print the stack maps of a program, packed or not"},
+    {"verify", command_verify, "compare a packed program with the original"},
+    {"stats", command_stats, "tell how large the stack maps are, and why"},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(FILE *out) {
+  fprintf(out, "Usage: stackpack COMMAND [OPTION]... FILE...\n"
+               "Packs the stack maps that LLVM leaves in linked programs.\n\n");
+  for (int i = 0; i < COMMANDS; i++)
+    fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].purpose);
+  fprintf(out, "\n  --help, --version\n"
+               "\n`stackpack COMMAND --help` tells more of one.\n"
+               "Exit status: 0 done, 1 a difference was found, 2 usage or unusable input.\n");
+}
+
+int usage_error(const char *command, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fprintf(stderr, "stackpack: ");
+  vfprintf(stderr, format, arguments);
+  fprintf(stderr, "; see 'stackpack %s%s--help'\n", command, *command == 0 ? "" : " ");
+  va_end(arguments);
+  return EXIT_UNUSABLE;
+}
+
+bool parse_statepoints(const char *text, enum statepoint_rule *rule) {
+  static const char *const names[] = {
+      [STATEPOINTS_AUTO] = "auto", [STATEPOINTS_ALL] = "all", [STATEPOINTS_NONE] = "none"};
+  for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(text, names[i]) == 0) {
+      *rule = (enum statepoint_rule)i;
+      return true;
+    }
+  return false;
+}
+
+/* What was printed must have arrived: a full disk is an error, too. */
+static int finish(int status) {
+  if (fflush(stdout) == 0 && !ferror(stdout))
+    return status;
+  perror("stackpack: standard output");
+  return EXIT_UNUSABLE;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2)
+    return usage_error("", "no command given");
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    print_help(stdout);
+    return finish(EXIT_DONE);
+  }
+  if (strcmp(argv[1], "--version") == 0) {
+    puts("stackpack " STACKPACK_VERSION);
+    return finish(EXIT_DONE);
+  }
+  for (int i = 0; i < COMMANDS; i++)
+    if (strcmp(argv[1], commands[i].name) == 0)
+      return finish(commands[i].run(argc - 1, argv + 1));
+  return usage_error("", "no command '%s'", argv[1]);
+}

@@ -1,0 +1,82 @@
+/* names.c - see names.h. */
+#include "names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct collector {
+  struct names *names;
+  bool failed;
+};
+
+/* Functions before labels, global names before weak and local ones. */
+static int symbol_rank(const GElf_Sym *symbol) {
+  const unsigned binding = GELF_ST_BIND(symbol->st_info);
+  const int visible = binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2;
+  return GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE ? visible + 3 : visible;
+}
+
+static void add_name(void *context, const char *text, const GElf_Sym *symbol) {
+  struct collector *collector = context;
+  struct names *names = collector->names;
+  const unsigned type = GELF_ST_TYPE(symbol->st_info);
+  if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || *text == 0 ||
+      symbol->st_shndx == SHN_ABS)
+    return;
+  if (names->count == names->capacity) {
+    const size_t capacity = names->capacity * 2 + 256;
+    struct name *items = realloc(names->items, capacity * sizeof *items);
+    if (items == NULL) {
+      collector->failed = true;
+      return;
+    }
+    names->items = items;
+    names->capacity = capacity;
+  }
+  names->items[names->count++] = (struct name){symbol->st_value, text, symbol_rank(symbol)};
+}
+
+static int compare_names(const void *a, const void *b) {
+  const struct name *x = a, *y = b;
+  if (x->address != y->address)
+    return x->address < y->address ? -1 : 1;
+  if (x->rank != y->rank)
+    return x->rank < y->rank ? -1 : 1;
+  return strcmp(x->text, y->text);
+}
+
+bool names_open(struct names *names, const struct image *image, struct problem *problem) {
+  struct collector collector = {names, false};
+  *names = (struct names){0};
+  image_symbols(image, add_name, &collector);
+  if (collector.failed) {
+    names_close(names);
+    return problem_set(problem, "not enough memory");
+  }
+  if (names->count > 0)
+    qsort(names->items, names->count, sizeof *names->items, compare_names);
+  size_t kept = 0;
+  for (size_t i = 0; i < names->count; i++)
+    if (kept == 0 || names->items[kept - 1].address != names->items[i].address)
+      names->items[kept++] = names->items[i];
+  names->count = kept;
+  return true;
+}
+
+void names_close(struct names *names) {
+  free(names->items);
+  *names = (struct names){0};
+}
+
+const char *names_find(const struct names *names, uint64_t address) {
+  size_t from = 0, to = names->count;
+  while (from < to) {
+    const size_t middle = from + (to - from) / 2;
+    if (names->items[middle].address < address)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from < names->count && names->items[from].address == address ? names->items[from].text
+                                                                      : NULL;
+}

@@ -1,0 +1,25 @@
+/* names.h - the names of functions, by address. */
+#ifndef STACKPACK_NAMES_H
+#define STACKPACK_NAMES_H
+
+#include "image.h"
+
+struct name {
+  uint64_t address;
+  const char *text; /* in the image */
+  int rank;         /* of several names of one function, the lowest is the best */
+};
+
+struct names {
+  struct name *items; /* sorted by address, one each; owned */
+  size_t count, capacity;
+};
+
+/* Collects the names of all functions. The image must outlive them. */
+bool names_open(struct names *names, const struct image *image, struct problem *problem);
+void names_close(struct names *names);
+
+/* The name of the function that starts at an address; NULL if it has none. */
+const char *names_find(const struct names *names, uint64_t address);
+
+#endif

@@ -1,0 +1,226 @@
+/* pack.c - stackpack pack: ELF image -> raw maps -> table of safepoints -> packed -> new file. */
+#include "commands.h"
+
+#include "../format/packed_write.h"
+#include "compare.h"
+#include "output.h"
+#include "rewrite.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <zstd.h>
+
+static const char help[] =
+    "Usage: stackpack pack [OPTION]... FILE...\n"
+    "Replaces the stack maps of linked programs by packed ones, in place.\n\n"
+    "  -o, --output=OUT          write to OUT, and leave FILE (of which there must be one) alone\n"
+    "      --section=NAME        the stack maps are in section NAME, not " RAW_SECTION "\n"
+    "      --if-present          a FILE without stack maps is no error\n"
+    "      --statepoints=RULE    which records are statepoints: auto (by their form), all, none\n"
+    "  -q, --quiet               don't say what was done\n"
+    "      --help\n\n"
+    "What was written is decoded and compared with what was read before FILE is replaced.\n"
+    "A file that is packed already is left as it is.\n";
+
+struct pack_options {
+  struct load_options load;
+  const char *output;
+  bool if_present, quiet;
+};
+
+/* ZSTD_compress, with the level that is chosen once for all: a file is packed once and read for
+ * years. */
+static size_t compress_block(void *destination, size_t capacity, const void *source, size_t size) {
+  const size_t result = ZSTD_compress(destination, capacity, source, size, 19);
+  return ZSTD_isError(result) ? 0 : result;
+}
+
+/* Encodes the table for the place where it will stand. That place depends on the table's size, and
+ * only for tiny programs isn't the raw section's own: then it is encoded again. */
+static bool encode(const struct image *image, const struct loaded *loaded, uint8_t **bytes,
+                   size_t *size, struct problem *problem) {
+  uint64_t address = loaded->raw->header.sh_addr;
+  for (;;) {
+    const uint64_t encoded_for = address;
+    const char *error = packed_write(&loaded->table, address, compress_block, bytes, size);
+    if (error != NULL)
+      return problem_set(problem, "%s", error);
+    if (!rewrite_table_address(image, loaded->raw, *size, &address, problem)) {
+      free(*bytes);
+      return false;
+    }
+    if (address == encoded_for)
+      return true;
+    free(*bytes);
+  }
+}
+
+/* Reads the new file as if it came from disk, and compares it with what went in. */
+static bool check_result(const struct loaded *before, const struct rewritten *result,
+                         struct problem *problem) {
+  const struct load_options options = {0};
+  struct differences differences = {0};
+  struct image image;
+  struct loaded after;
+  if (!image_open_memory(&image, result->bytes, result->size, problem))
+    return false;
+  bool ok = load(&image, &options, &after, problem);
+  if (ok && after.kind != LOAD_PACKED)
+    ok = problem_set(problem, "the packed table can't be found again");
+  if (ok) {
+    compare_tables(&before->table, &after.table, &differences);
+    compare_answers(&before->table, &after.packed, &differences);
+    if (differences.count > 0)
+      ok = problem_set(problem, "not packed, as checking found a fault of stackpack's: %s",
+                       differences.first);
+    loaded_free(&after);
+  }
+  image_close(&image);
+  return ok;
+}
+
+static void print_summary(const char *path, const struct image *image, const struct loaded *loaded,
+                          size_t packed_size, size_t file_size) {
+  const struct safepoints *table = &loaded->table;
+  const uint64_t raw_size = loaded->raw->header.sh_size;
+  printf("%s: %u records of %u functions: %llu -> %zu bytes (%.2f each); file %zu -> %zu bytes\n",
+         path, table->record_count, table->function_count, (unsigned long long)raw_size,
+         packed_size, table->record_count == 0 ? 0 : (double)packed_size / table->record_count,
+         image->size, file_size);
+  if (table->functions_discarded > 0)
+    printf("%s: left out %u functions with %u records that the linker had discarded\n", path,
+           table->functions_discarded, table->records_discarded);
+  if (table->records_repeated > 0)
+    printf("%s: left out %u records that repeated others\n", path, table->records_repeated);
+}
+
+/* Says where a look-up will have to choose: folding can give one address different records. */
+static void print_ambiguous(const char *path, const struct safepoints *table) {
+  uint32_t count = 0;
+  for (uint32_t i = 1; i < table->record_count; i++)
+    count += table->records[i].address == table->records[i - 1].address &&
+             table->records[i].live != table->records[i - 1].live;
+  if (count > 0)
+    printf("%s: warning: %u addresses have records with different live locations "
+           "(identical code folding?); a look-up finds the first\n",
+           path, count);
+}
+
+static bool pack_loaded(const struct pack_options *options, const char *path,
+                        const struct image *image, const struct loaded *loaded,
+                        struct problem *problem) {
+  const char *output = options->output != NULL ? options->output : path;
+  struct rewritten result;
+  uint8_t *table;
+  size_t table_size;
+  if (!encode(image, loaded, &table, &table_size, problem))
+    return false;
+  bool ok = rewrite(image, loaded->raw, table, table_size, &result, problem);
+  free(table);
+  if (!ok)
+    return false;
+  ok = check_result(loaded, &result, problem) &&
+       output_replace(output, path, result.bytes, result.size, problem);
+  if (ok && !options->quiet) {
+    print_summary(path, image, loaded, table_size, result.size);
+    print_ambiguous(path, &loaded->table);
+  }
+  free(result.bytes);
+  return ok;
+}
+
+/* With -o, a file that there's nothing to do for is copied. */
+static bool leave_alone(const struct pack_options *options, const char *path,
+                        const struct image *image, const char *why, struct problem *problem) {
+  if (!options->quiet)
+    printf("%s: %s\n", path, why);
+  return options->output == NULL ||
+         output_replace(options->output, path, image->bytes, image->size, problem);
+}
+
+static bool pack_image(const struct pack_options *options, const char *path,
+                       const struct image *image, struct problem *problem) {
+  struct loaded loaded;
+  switch (load_find(image, &options->load, &loaded, problem)) {
+  case LOAD_BROKEN:
+    return false;
+  case LOAD_PACKED:
+    return leave_alone(options, path, image, "is packed already", problem);
+  case LOAD_NONE:
+    if (options->if_present)
+      return leave_alone(options, path, image, "has no stack maps", problem);
+    break;
+  case LOAD_RAW:
+    if (!rewrite_check(image, loaded.raw, problem))
+      return false;
+    break;
+  }
+  if (!load(image, &options->load, &loaded, problem))
+    return false;
+  const bool ok = pack_loaded(options, path, image, &loaded, problem);
+  loaded_free(&loaded);
+  return ok;
+}
+
+static bool pack_file(const struct pack_options *options, const char *path) {
+  struct problem problem = {{0}};
+  struct image image;
+  bool ok = image_open(&image, path, &problem);
+  if (ok) {
+    ok = pack_image(options, path, &image, &problem);
+    image_close(&image);
+  }
+  if (!ok)
+    problem_print(&problem, path);
+  return ok;
+}
+
+int command_pack(int argc, char **argv) {
+  enum { OPTION_SECTION = 256, OPTION_IF_PRESENT, OPTION_STATEPOINTS, OPTION_HELP };
+  static const struct option long_options[] = {
+      {"output", required_argument, NULL, 'o'},
+      {"section", required_argument, NULL, OPTION_SECTION},
+      {"if-present", no_argument, NULL, OPTION_IF_PRESENT},
+      {"statepoints", required_argument, NULL, OPTION_STATEPOINTS},
+      {"quiet", no_argument, NULL, 'q'},
+      {"help", no_argument, NULL, OPTION_HELP},
+      {0},
+  };
+  struct pack_options options = {0};
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "o:q", long_options, NULL)) != -1;) {
+    switch (option) {
+    case 'o':
+      options.output = optarg;
+      break;
+    case OPTION_SECTION:
+      options.load.section = optarg;
+      break;
+    case OPTION_IF_PRESENT:
+      options.if_present = true;
+      break;
+    case OPTION_STATEPOINTS:
+      if (!parse_statepoints(optarg, &options.load.statepoints))
+        return usage_error("pack", "--statepoints is auto, all or none, not '%s'", optarg);
+      break;
+    case 'q':
+      options.quiet = true;
+      break;
+    case OPTION_HELP:
+      fputs(help, stdout);
+      return EXIT_DONE;
+    default:
+      return usage_error("pack", "unknown option or missing value: %s", argv[optind - 1]);
+    }
+  }
+  if (optind == argc)
+    return usage_error("pack", "no file given");
+  if (options.output != NULL && argc - optind > 1)
+    return usage_error("pack", "-o goes with one file");
+  int status = EXIT_DONE;
+  for (int i = optind; i < argc; i++)
+    if (!pack_file(&options, argv[i]))
+      status = EXIT_UNUSABLE;
+  return status;
+}

@@ -1,0 +1,105 @@
+/* verify.c - stackpack verify: does a packed program say what the original said? */
+#include "commands.h"
+
+#include "compare.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char help[] =
+    "Usage: stackpack verify [OPTION]... RAW PACKED\n"
+    "Compares every record of two programs, and asks the packed one for every address.\n\n"
+    "      --section=NAME        the raw stack maps are in section NAME, not " RAW_SECTION "\n"
+    "      --statepoints=RULE    which raw records are statepoints: auto (by their form), all, "
+    "none\n"
+    "  -q, --quiet               print nothing if they agree\n"
+    "      --help\n\n"
+    "Exit status: 0 if they agree, 1 if they differ.\n";
+
+struct side {
+  const char *path;
+  struct image image;
+  struct loaded loaded;
+};
+
+static bool side_open(struct side *side, const char *path, const struct load_options *options) {
+  struct problem problem = {{0}};
+  side->path = path;
+  if (!image_open(&side->image, path, &problem)) {
+    problem_print(&problem, path);
+    return false;
+  }
+  if (load(&side->image, options, &side->loaded, &problem))
+    return true;
+  problem_print(&problem, path);
+  image_close(&side->image);
+  return false;
+}
+
+static void side_close(struct side *side) {
+  loaded_free(&side->loaded);
+  image_close(&side->image);
+}
+
+static int compare(const struct side *raw, const struct side *packed, bool quiet) {
+  struct differences differences = {0};
+  compare_tables(&raw->loaded.table, &packed->loaded.table, &differences);
+  if (packed->loaded.kind == LOAD_PACKED && differences.count == 0)
+    compare_answers(&raw->loaded.table, &packed->loaded.packed, &differences);
+  if (differences.count > 0) {
+    printf("%s and %s differ: %" PRIu64 " differences, first: %s\n", raw->path, packed->path,
+           differences.count, differences.first);
+    return EXIT_DIFFERENCE;
+  }
+  if (!quiet)
+    printf("%s and %s agree: %" PRIu32 " records of %" PRIu32 " functions\n", raw->path,
+           packed->path, raw->loaded.table.record_count, raw->loaded.table.function_count);
+  return EXIT_DONE;
+}
+
+int command_verify(int argc, char **argv) {
+  enum { OPTION_SECTION = 256, OPTION_STATEPOINTS, OPTION_HELP };
+  static const struct option long_options[] = {
+      {"section", required_argument, NULL, OPTION_SECTION},
+      {"statepoints", required_argument, NULL, OPTION_STATEPOINTS},
+      {"quiet", no_argument, NULL, 'q'},
+      {"help", no_argument, NULL, OPTION_HELP},
+      {0},
+  };
+  struct load_options options = {0};
+  bool quiet = false;
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "q", long_options, NULL)) != -1;) {
+    switch (option) {
+    case OPTION_SECTION:
+      options.section = optarg;
+      break;
+    case OPTION_STATEPOINTS:
+      if (!parse_statepoints(optarg, &options.statepoints))
+        return usage_error("verify", "--statepoints is auto, all or none, not '%s'", optarg);
+      break;
+    case 'q':
+      quiet = true;
+      break;
+    case OPTION_HELP:
+      fputs(help, stdout);
+      return EXIT_DONE;
+    default:
+      return usage_error("verify", "unknown option or missing value: %s", argv[optind - 1]);
+    }
+  }
+  if (argc - optind != 2)
+    return usage_error("verify", "there must be two files, the original and the packed one");
+  struct side raw, packed;
+  if (!side_open(&raw, argv[optind], &options))
+    return EXIT_UNUSABLE;
+  if (!side_open(&packed, argv[optind + 1], &options)) {
+    side_close(&raw);
+    return EXIT_UNUSABLE;
+  }
+  const int status = compare(&raw, &packed, quiet);
+  side_close(&packed);
+  side_close(&raw);
+  return status;
+}
