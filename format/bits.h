@@ -40,6 +40,36 @@ static inline uint64_t bits_low_mask(unsigned width) {
   return width >= 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
 }
 
+/* How many bits are 1. Without an instruction for it, as in plain x86-64, gcc calls a function;
+ * this is the well-known sum of ever wider fields, in a dozen instructions. */
+static inline unsigned bits_count(uint64_t word) {
+#if defined __POPCNT__ || defined __aarch64__
+  return (unsigned)__builtin_popcountll(word);
+#else
+  word -= word >> 1 & 0x5555555555555555u;
+  word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
+  word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+  return (unsigned)(word * 0x0101010101010101u >> 56);
+#endif
+}
+
+/* The place of the n-th 1 (from 0) of a word that has more than n. The multiplication leaves in
+ * each byte the number of 1s up to its end; then all bytes are compared with n at once. (Vigna,
+ * "Broadword Implementation of Rank/Select Queries", 2008) */
+static inline unsigned bits_select(uint64_t word, unsigned n) {
+  const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
+  uint64_t sums = word - (word >> 1 & 0x5555555555555555u);
+  sums = (sums & 0x3333333333333333u) + (sums >> 2 & 0x3333333333333333u);
+  sums = ((sums + (sums >> 4)) & 0x0f0f0f0f0f0f0f0fu) * ones;
+  const uint64_t passed = ((n * ones | highs) - sums) & highs;
+  const unsigned byte = (unsigned)((passed >> 7) * ones >> 56) * 8;
+  unsigned left = n - (unsigned)(sums << 8 >> byte & 0xff);
+  uint64_t bits = word >> byte;
+  for (; left > 0; left--)
+    bits &= bits - 1;
+  return byte + (unsigned)__builtin_ctzll(bits);
+}
+
 /* The number of bits that hold every number below `count`: 0 for counts of 0 and 1. */
 static inline unsigned bits_for_count(uint64_t count) {
   return count <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(count - 1);

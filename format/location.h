@@ -13,7 +13,7 @@ enum location_kind {
   LOCATION_DIRECT = 2,
   LOCATION_INDIRECT = 3,
   LOCATION_CONSTANT = 4,       /* value: 32 bits, sign-extended */
-  LOCATION_LARGE_CONSTANT = 5, /* value: 64 bits, from the constant pool, unsigned */
+  LOCATION_LARGE_CONSTANT = 5, /* value: 64 bits, unsigned, that the kind above can't say */
 };
 
 struct location {

@@ -97,23 +97,31 @@ static uint64_t monotone_word(const struct monotone *sequence, uint64_t word) {
 }
 
 /* The place of the n-th (from 0) bit that is set in words ^ flip, counted from `place` on. */
-static uint64_t monotone_select(const struct monotone *sequence, uint64_t place, uint64_t n,
-                                uint64_t flip) {
+static inline uint64_t monotone_select(const struct monotone *sequence, uint64_t place, uint64_t n,
+                                       uint64_t flip) {
   uint64_t word = place / 64;
   const uint64_t last = sequence->high_bits / 64;
   uint64_t bits = (monotone_word(sequence, word) ^ flip) & ~bits_low_mask(place % 64);
   for (;;) {
-    const uint64_t ones = (uint64_t)__builtin_popcountll(bits);
+    const unsigned ones = bits_count(bits);
     if (n < ones)
-      break;
+      return word * 64 + bits_select(bits, (unsigned)n);
     if (word >= last)
       return sequence->high_bits;
     n -= ones;
     bits = monotone_word(sequence, ++word) ^ flip;
   }
-  for (; n > 0; n--)
-    bits &= bits - 1;
-  return word * 64 + (uint64_t)__builtin_ctzll(bits);
+}
+
+/* The place of the first such bit. */
+static inline uint64_t monotone_first(const struct monotone *sequence, uint64_t place,
+                                      uint64_t flip) {
+  uint64_t word = place / 64;
+  const uint64_t last = sequence->high_bits / 64;
+  uint64_t bits = (monotone_word(sequence, word) ^ flip) & ~bits_low_mask(place % 64);
+  while (bits == 0 && word < last)
+    bits = monotone_word(sequence, ++word) ^ flip;
+  return bits == 0 ? sequence->high_bits : word * 64 + (uint64_t)__builtin_ctzll(bits);
 }
 
 static uint64_t monotone_sample(const struct monotone *sequence, uint64_t number) {
@@ -143,7 +151,7 @@ static struct monotone_cursor monotone_bucket(const struct monotone *sequence, u
 
 /* The number of 1s that follow a place without a 0 between. */
 static uint64_t monotone_run(const struct monotone *sequence, uint64_t place) {
-  return monotone_select(sequence, place, 0, UINT64_MAX) - place;
+  return monotone_first(sequence, place, UINT64_MAX) - place;
 }
 
 struct monotone_cursor monotone_find(const struct monotone *sequence, uint64_t x) {
@@ -167,7 +175,7 @@ struct monotone_cursor monotone_find(const struct monotone *sequence, uint64_t x
   const struct monotone_cursor cursor = {start.index + from, start.place + from};
   return from < run
              ? cursor
-             : monotone_at(sequence, cursor.index, monotone_select(sequence, cursor.place, 0, 0));
+             : monotone_at(sequence, cursor.index, monotone_first(sequence, cursor.place, 0));
 }
 
 /* The last sampled bucket that starts at or before element `index`. */
@@ -207,7 +215,7 @@ struct monotone_cursor monotone_next(const struct monotone *sequence,
                                      struct monotone_cursor cursor) {
   if (cursor.place >= sequence->high_bits)
     return (struct monotone_cursor){sequence->count, sequence->high_bits};
-  return monotone_at(sequence, cursor.index + 1, monotone_select(sequence, cursor.place + 1, 0, 0));
+  return monotone_at(sequence, cursor.index + 1, monotone_first(sequence, cursor.place + 1, 0));
 }
 
 struct monotone_cursor monotone_previous(const struct monotone *sequence,

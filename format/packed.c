@@ -199,9 +199,9 @@ static uint32_t marks_before(const struct packed_table *table, uint32_t function
   uint32_t count = bits_load32(table->mark_samples + (size_t)sample * sizeof count);
   uint32_t word = sample << (PACKED_MARKS_PER_SAMPLE_SHIFT - 6);
   for (; word < function / 64; word++)
-    count += (uint32_t)__builtin_popcountll(bits_load64(table->marks + (size_t)word * 8));
+    count += bits_count(bits_load64(table->marks + (size_t)word * 8));
   const uint64_t last = bits_load64(table->marks + (size_t)word * 8);
-  return count + (uint32_t)__builtin_popcountll(last & bits_low_mask(function % 64));
+  return count + bits_count(last & bits_low_mask(function % 64));
 }
 
 uint64_t packed_layout(const struct packed_table *table, uint32_t function) {
@@ -319,10 +319,28 @@ static bool find_exception(const struct packed_table *table, struct packed_recor
   return false;
 }
 
-/* Fills in the function and position of a record whose index and address are known. */
-static enum packed_answer place_record(const struct packed_table *table, uint64_t offset,
+/* The first record above `start`, which the record under the cursor is, too. As most functions have
+ * few records, it is nearly always some steps back. */
+static struct monotone_cursor first_record(const struct packed_table *table, uint64_t start,
+                                           struct monotone_cursor record) {
+  enum { STEPS = 8 };
+  for (unsigned i = 0; i < STEPS; i++) {
+    if (record.index == 0)
+      return record;
+    const struct monotone_cursor before = monotone_previous(&table->records, record);
+    if (monotone_value(&table->records, before) << table->record_shift <= start)
+      return record;
+    record = before;
+  }
+  return record_above(table, start);
+}
+
+/* Fills in a record that is under the cursor, at `offset`. */
+static enum packed_answer place_record(const struct packed_table *table,
+                                       struct monotone_cursor cursor, uint64_t offset,
                                        struct packed_record *record) {
   record->table = table;
+  record->index = (uint32_t)cursor.index;
   record->address = table->text_start + offset;
   if (find_exception(table, record)) {
     if (record->function >= table->function_count)
@@ -337,7 +355,7 @@ static enum packed_answer place_record(const struct packed_table *table, uint64_
     if (function.index >= table->function_count)
       return PACKED_CORRUPT;
     const uint64_t start = function_offset(table, function);
-    const struct monotone_cursor first = record_above(table, start);
+    const struct monotone_cursor first = first_record(table, start, cursor);
     if (first.index > record->index)
       return PACKED_CORRUPT;
     record->function = (uint32_t)function.index;
@@ -371,8 +389,7 @@ enum packed_answer packed_find(const struct packed_table *table, uint64_t addres
   const struct monotone_cursor cursor = monotone_find(&table->records, x);
   if (cursor.index >= table->record_count || monotone_value(&table->records, cursor) != x)
     return missing(table, offset);
-  record->index = (uint32_t)cursor.index;
-  return place_record(table, offset, record);
+  return place_record(table, cursor, offset, record);
 }
 
 enum packed_answer packed_record_at(const struct packed_table *table, uint32_t index,
@@ -380,8 +397,7 @@ enum packed_answer packed_record_at(const struct packed_table *table, uint32_t i
   const struct monotone_cursor cursor = monotone_get(&table->records, index, MONOTONE_FIND);
   if (cursor.index != index)
     return PACKED_CORRUPT;
-  record->index = index;
-  return place_record(table, monotone_value(&table->records, cursor) << table->record_shift,
+  return place_record(table, cursor, monotone_value(&table->records, cursor) << table->record_shift,
                       record);
 }
 

@@ -33,25 +33,19 @@
 /* The place of bit n (from 0) of those that are set in bits [at, at + size), counted from `at`. */
 static uint32_t select_bit(const uint8_t *bytes, uint64_t at, uint32_t size, uint32_t n) {
   for (uint32_t done = 0; done < size; done += 56) {
-    const unsigned width = size - done < 56 ? size - done : 56;
-    uint64_t word = bits_at(bytes, at + done, width);
-    const uint32_t ones = (uint32_t)__builtin_popcountll(word);
-    if (n < ones) {
-      for (; n > 0; n--)
-        word &= word - 1;
-      return done + (uint32_t)__builtin_ctzll(word);
-    }
+    const uint64_t word = bits_at(bytes, at + done, size - done < 56 ? size - done : 56);
+    const unsigned ones = bits_count(word);
+    if (n < ones)
+      return done + bits_select(word, n);
     n -= ones;
   }
   return size;
 }
 
-static uint32_t count_bits(const uint8_t *bytes, uint64_t at, uint32_t size) {
+static uint32_t count_ones(const uint8_t *bytes, uint64_t at, uint32_t size) {
   uint32_t count = 0;
-  for (uint32_t done = 0; done < size; done += 56) {
-    const unsigned width = size - done < 56 ? size - done : 56;
-    count += (uint32_t)__builtin_popcountll(bits_at(bytes, at + done, width));
-  }
+  for (uint32_t done = 0; done < size; done += 56)
+    count += bits_count(bits_at(bytes, at + done, size - done < 56 ? size - done : 56));
   return count;
 }
 
@@ -79,7 +73,7 @@ static void take_pairs(struct packed_items *items, struct bit_reader *reader) {
   } else {
     bit_reader_skip(reader, items->locations, 1);
     if (!reader->bad)
-      items->selves = count_bits(reader->bytes, items->selves_at, items->locations);
+      items->selves = count_ones(reader->bytes, items->selves_at, items->locations);
   }
   items->derived = (uint32_t)bit_reader_gamma(reader);
   items->derived_width = (uint8_t)bits_for_count(items->locations);

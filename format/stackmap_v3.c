@@ -51,7 +51,9 @@ static bool skip_padding(struct stackmap_v3_reader *reader) {
   if (reader->position == reader->size)
     return false;
   if (reader->position % 8 != 0)
-    return fail(reader, "bytes that are not zero between stack maps", reader->position);
+    return fail(reader,
+                "a stack map of a version other than 3, or bytes between stack maps that aren't 0",
+                reader->position);
   return true;
 }
 
@@ -139,6 +141,9 @@ bool stackmap_v3_location(struct stackmap_v3_reader *reader,
     location->reg = 0;
     location->value = (int64_t)bits_load64(reader->bytes + reader->constants_position +
                                            (size_t)(uint32_t)value * CONSTANT_SIZE);
+    /* LLVM pools only what doesn't fit; another producer's small value is the same constant. */
+    if (location->value >= 0 && location->value <= INT32_MAX)
+      location->kind = LOCATION_CONSTANT;
     return true;
   default:
     return fail(reader, "a location of an unknown kind", position);

@@ -1,6 +1,7 @@
 /* dump.c - stackpack dump: prints every record, for people or as JSON. */
 #include "commands.h"
 
+#include "lines.h"
 #include "names.h"
 
 #include <getopt.h>
@@ -13,6 +14,7 @@ static const char help[] =
     "Usage: stackpack dump [OPTION]... FILE\n"
     "Prints the stack maps of a linked program, packed or not, ordered by address.\n\n"
     "      --format=FORMAT       text (the default), or json: one object per line and record\n"
+    "      --lines               also the source line of each call, from the debug information\n"
     "      --section=NAME        the raw stack maps are in section NAME, not " RAW_SECTION "\n"
     "      --statepoints=RULE    which raw records are statepoints: auto (by their form), all, "
     "none\n"
@@ -21,7 +23,15 @@ static const char help[] =
 struct dump {
   const struct safepoints *table;
   const struct names *names;
+  const struct lines *lines; /* NULL: not asked for */
 };
+
+/* The source line of a record. A return address is behind the call: its line is that of the byte before,
+ * but for a stack map's, which is that of its own address. */
+static const struct line *line_of(const struct dump *dump, const struct safepoint *record) {
+  const bool statepoint = safepoints_kind(dump->table, record) == SAFEPOINT_STATEPOINT;
+  return lines_find(dump->lines, record->address - statepoint);
+}
 
 /* ---- JSON
  * -------------------------------------------------------------------------------------------- */
@@ -79,20 +89,28 @@ static void json_statepoint(const struct dump *dump, const struct safepoint *rec
   json_list(dump, "allocas", list_of(dump->table, live));
 }
 
-/* A name in JSON's form; one that isn't UTF-8 can't be said, and is null. */
-static void json_name(const char *name) {
-  json_t *string = name == NULL ? NULL : json_string(name);
+/* A text in JSON's form; one that isn't UTF-8 can't be said, and is null. */
+static void json_text(const char *source) {
+  json_t *string = source == NULL ? NULL : json_string(source);
   char *text = string == NULL ? NULL : json_dumps(string, JSON_ENCODE_ANY);
   fputs(text == NULL ? "null" : text, stdout);
   free(text);
   json_decref(string);
 }
 
+static void json_line(const struct line *line) {
+  char text[4096];
+  if (line != NULL)
+    snprintf(text, sizeof text, "%s:%" PRIu64, line->file, line->number);
+  printf(",\"line\":");
+  json_text(line == NULL ? NULL : text);
+}
+
 static void json_record(const struct dump *dump, const struct safepoint *record) {
   const struct safepoint_function *function = &dump->table->functions[record->function];
   const struct intern_sequence live_outs = intern_get(&dump->table->lists, record->live_outs);
   printf("{\"address\":%" PRIu64 ",\"function\":", record->address);
-  json_name(names_find(dump->names, function->address));
+  json_text(names_find(dump->names, function->address));
   printf(",\"function_address\":%" PRIu64 ",\"offset\":%" PRIu64 ",\"frame_size\":",
          function->address, record->address - function->address);
   if (function->frame_size == SAFEPOINT_FRAME_SIZE_UNKNOWN)
@@ -112,7 +130,10 @@ static void json_record(const struct dump *dump, const struct safepoint *record)
   for (uint64_t i = 0; i < live_outs.count; i++)
     printf("%s{\"register\":%" PRIu64 ",\"size\":%" PRIu64 "}", i > 0 ? "," : "",
            live_outs.words[i] >> 8, live_outs.words[i] & 0xff);
-  puts("]}");
+  putchar(']');
+  if (dump->lines != NULL)
+    json_line(line_of(dump, record));
+  puts("}");
 }
 
 static void dump_json(const struct dump *dump) {
@@ -195,6 +216,9 @@ static void text_record(const struct dump *dump, const struct safepoint *record)
     printf("  live-outs");
   for (uint64_t i = 0; i < live_outs.count; i++)
     printf(" r%" PRIu64 ":%" PRIu64, live_outs.words[i] >> 8, live_outs.words[i] & 0xff);
+  const struct line *line = dump->lines == NULL ? NULL : line_of(dump, record);
+  if (line != NULL)
+    printf("  %s:%" PRIu64, line->file, line->number);
   putchar('\n');
 }
 
@@ -222,24 +246,38 @@ static void dump_text(const struct dump *dump) {
 /* ---- The command
  * ------------------------------------------------------------------------------------------ */
 
-static bool dump_file(const char *path, const struct load_options *options, bool json,
+struct dump_options {
+  struct load_options load;
+  bool json, lines;
+};
+
+static bool dump_loaded(const char *path, const struct dump_options *options,
+                        const struct image *image, const struct safepoints *table,
+                        struct problem *problem) {
+  struct names names;
+  struct lines lines = {0};
+  if (!names_open(&names, image, problem))
+    return false;
+  const bool ok = !options->lines || lines_open(&lines, path, problem);
+  const struct dump dump = {table, &names, options->lines ? &lines : NULL};
+  if (ok && options->json)
+    dump_json(&dump);
+  else if (ok)
+    dump_text(&dump);
+  lines_close(&lines);
+  names_close(&names);
+  return ok;
+}
+
+static bool dump_file(const char *path, const struct dump_options *options,
                       struct problem *problem) {
   struct image image;
   struct loaded loaded;
-  struct names names;
   if (!image_open(&image, path, problem))
     return false;
-  bool ok = load(&image, options, &loaded, problem);
+  bool ok = load(&image, &options->load, &loaded, problem);
   if (ok) {
-    ok = names_open(&names, &image, problem);
-    if (ok) {
-      const struct dump dump = {&loaded.table, &names};
-      if (json)
-        dump_json(&dump);
-      else
-        dump_text(&dump);
-      names_close(&names);
-    }
+    ok = dump_loaded(path, options, &image, &loaded.table, problem);
     loaded_free(&loaded);
   }
   image_close(&image);
@@ -247,30 +285,33 @@ static bool dump_file(const char *path, const struct load_options *options, bool
 }
 
 int command_dump(int argc, char **argv) {
-  enum { OPTION_FORMAT = 256, OPTION_SECTION, OPTION_STATEPOINTS, OPTION_HELP };
+  enum { OPTION_FORMAT = 256, OPTION_LINES, OPTION_SECTION, OPTION_STATEPOINTS, OPTION_HELP };
   static const struct option long_options[] = {
       {"format", required_argument, NULL, OPTION_FORMAT},
+      {"lines", no_argument, NULL, OPTION_LINES},
       {"section", required_argument, NULL, OPTION_SECTION},
       {"statepoints", required_argument, NULL, OPTION_STATEPOINTS},
       {"help", no_argument, NULL, OPTION_HELP},
       {0},
   };
-  struct load_options options = {0};
-  struct problem problem = {{0}};
-  bool json = false;
+  struct dump_options options = {0};
+  struct problem problem = {0};
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
     switch (option) {
     case OPTION_FORMAT:
-      json = strcmp(optarg, "json") == 0;
-      if (!json && strcmp(optarg, "text") != 0)
+      options.json = strcmp(optarg, "json") == 0;
+      if (!options.json && strcmp(optarg, "text") != 0)
         return usage_error("dump", "--format is text or json, not '%s'", optarg);
       break;
+    case OPTION_LINES:
+      options.lines = true;
+      break;
     case OPTION_SECTION:
-      options.section = optarg;
+      options.load.section = optarg;
       break;
     case OPTION_STATEPOINTS:
-      if (!parse_statepoints(optarg, &options.statepoints))
+      if (!parse_statepoints(optarg, &options.load.statepoints))
         return usage_error("dump", "--statepoints is auto, all or none, not '%s'", optarg);
       break;
     case OPTION_HELP:
@@ -282,7 +323,7 @@ int command_dump(int argc, char **argv) {
   }
   if (argc - optind != 1)
     return usage_error("dump", "there must be one file");
-  if (dump_file(argv[optind], &options, json, &problem))
+  if (dump_file(argv[optind], &options, &problem))
     return EXIT_DONE;
   problem_print(&problem, argv[optind]);
   return EXIT_UNUSABLE;

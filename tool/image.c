@@ -28,14 +28,16 @@ static bool check_header(struct image *image, struct problem *problem) {
   if (image->size < sizeof *header)
     return problem_set(problem, "a truncated ELF header");
   memcpy(header, image->bytes, sizeof *header);
+  if (header->e_ident[EI_VERSION] != EV_CURRENT || header->e_version != EV_CURRENT)
+    return problem_set(problem, "an ELF file of an unknown version");
   if (header->e_phnum > 0 && header->e_phentsize != sizeof(Elf64_Phdr))
     return problem_set(problem, "program headers of %u bytes, not %zu", header->e_phentsize,
                        sizeof(Elf64_Phdr));
   if (header->e_phnum == PN_XNUM ||
       !inside(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof(Elf64_Phdr)))
     return problem_set(problem, "the program header table is beyond the end of the file");
-  if (header->e_shoff == 0 || (header->e_shnum == 0 && header->e_shstrndx == 0))
-    return problem_set(problem, "no section headers: stripped off?");
+  if (header->e_shoff == 0 && header->e_shnum == 0)
+    return true;
   if (header->e_shentsize != sizeof(Elf64_Shdr))
     return problem_set(problem, "section headers of %u bytes, not %zu", header->e_shentsize,
                        sizeof(Elf64_Shdr));
@@ -75,6 +77,8 @@ static const char *section_name(const struct image *image, const Elf64_Shdr *nam
 }
 
 static bool read_sections(struct image *image, struct problem *problem) {
+  if (image->header.e_shnum == 0)
+    return true;
   image->section_count = image->header.e_shnum;
   image->section_names = image->header.e_shstrndx;
   image->sections = calloc(image->section_count, sizeof *image->sections);
@@ -122,7 +126,7 @@ bool image_open_memory(struct image *image, uint8_t *bytes, size_t size, struct 
 }
 
 static bool map_file(struct image *image, const char *path, struct problem *problem) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status;
   if (file < 0)
     return problem_set_errno(problem, "can't be opened");

@@ -22,7 +22,7 @@ struct image {
   const uint8_t *bytes; /* the whole file */
   size_t size;
   Elf64_Ehdr header;
-  struct image_section *sections; /* number 0 is the null section */
+  struct image_section *sections; /* number 0 is the null section; none if they are stripped off */
   Elf64_Phdr *segments;
   size_t section_count, segment_count, section_names; /* section_names: index of .shstrtab */
   Elf *elf;

@@ -94,6 +94,8 @@ bool load(const struct image *image, const struct load_options *options, struct 
     ok = load_packed(loaded, problem);
     break;
   case LOAD_NONE:
+    if (image->section_count == 0)
+      problem_set(problem, "no packed table, and no section headers (stripped off?)");
     problem_set(problem, "no stack maps: no section %s",
                 options->section != NULL ? options->section : RAW_SECTION);
     break;

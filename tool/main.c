@@ -3,6 +3,7 @@
 
 #include "../runtime/stackpack.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,6 +60,8 @@ static int finish(int status) {
 }
 
 int main(int argc, char **argv) {
+  /* A file that grows too large for `ulimit -f` is a failed write, as a full disk is. */
+  signal(SIGXFSZ, SIG_IGN);
   if (argc < 2)
     return usage_error("", "no command given");
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {

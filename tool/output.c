@@ -99,7 +99,7 @@ static bool write_through(const char *path, const uint8_t *bytes, size_t size,
   return (close(file) == 0 || problem_set_errno(problem, "can't be written")) && ok;
 }
 
-bool output_replace(const char *path, const char *like, const uint8_t *bytes, size_t size,
+static bool replace(const char *path, const char *like, const uint8_t *bytes, size_t size,
                     struct problem *problem) {
   struct output output = {.file = -1};
   struct stat status;
@@ -113,4 +113,12 @@ bool output_replace(const char *path, const char *like, const uint8_t *bytes, si
     unlink(output.temporary);
   close(output.file);
   return ok;
+}
+
+bool output_replace(const char *path, const char *like, const uint8_t *bytes, size_t size,
+                    struct problem *problem) {
+  if (replace(path, like, bytes, size, problem))
+    return true;
+  problem->file = path;
+  return false;
 }

@@ -103,7 +103,7 @@ static void print_ambiguous(const char *path, const struct safepoints *table) {
              table->records[i].live != table->records[i - 1].live;
   if (count > 0)
     printf("%s: warning: %u addresses have records with different live locations "
-           "(identical code folding?); a look-up finds the first\n",
+           "(code that was folded, or COMDAT copies that differ?); a look-up finds the first\n",
            path, count);
 }
 
@@ -164,7 +164,7 @@ static bool pack_image(const struct pack_options *options, const char *path,
 }
 
 static bool pack_file(const struct pack_options *options, const char *path) {
-  struct problem problem = {{0}};
+  struct problem problem = {0};
   struct image image;
   bool ok = image_open(&image, path, &problem);
   if (ok) {

@@ -22,8 +22,6 @@ bool problem_set_errno(struct problem *problem, const char *what) {
 
 void problem_print(const struct problem *problem, const char *file) {
   fflush(stdout);
-  if (file == NULL)
-    fprintf(stderr, "stackpack: %s\n", problem->text);
-  else
-    fprintf(stderr, "stackpack: %s: %s\n", file, problem->text);
+  fprintf(stderr, "stackpack: %s: %s\n", problem->file != NULL ? problem->file : file,
+          problem->text);
 }

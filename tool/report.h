@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 struct problem {
+  const char *file; /* if it's with another file than the one the command works on */
   char text[256];
 };
 
@@ -19,7 +20,7 @@ bool problem_set(struct problem *problem, const char *format, ...)
 /* The same, with errno's text behind it. */
 bool problem_set_errno(struct problem *problem, const char *what);
 
-/* Prints the line. `file` may be NULL: then it's about the command line. */
+/* Prints the line, about `file` unless the problem names another one. */
 void problem_print(const struct problem *problem, const char *file);
 
 #endif

@@ -41,8 +41,9 @@ enum {
   PAGE_SIZE_MIN = 4096,
 };
 
-static const char note_section_name[] = ".note.stackpack";
-enum { TABLE_SECTION_NAME_AT = 5 }; /* ".stackpack" is the end of that */
+/* The names of the new sections, one after another. ".stackpack" is the end of the first. */
+static const char section_names[] = ".note.stackpack\0.stackpack.head";
+enum { NOTE_NAME_SIZE = 16, TABLE_NAME_AT = 5, HEAD_NAME_AT = NOTE_NAME_SIZE };
 
 /* Where everything goes: all decided before a byte is written. */
 struct plan {
@@ -77,7 +78,7 @@ static bool check_kind(const struct image *image, struct problem *problem) {
     return problem_set(problem, "a machine other than x86-64: not supported yet");
   if (header->e_phoff != sizeof *header)
     return problem_set(problem, "the program headers aren't right behind the ELF header");
-  if (image->section_count + 1 >= SHN_LORESERVE || image->segment_count + NEW_SEGMENTS >= PN_XNUM)
+  if (image->section_count + 2 >= SHN_LORESERVE || image->segment_count + NEW_SEGMENTS >= PN_XNUM)
     return problem_set(problem, "too many sections or segments");
   return true;
 }
@@ -311,8 +312,8 @@ static void write_segments(const struct plan *plan, uint8_t *bytes) {
 static bool name_is_free(const struct plan *plan) {
   const struct image *image = plan->image;
   const uint64_t start = plan->raw->header.sh_name;
-  const uint64_t end = start + sizeof note_section_name;
-  if (strlen(plan->raw->name) + 1 != sizeof note_section_name)
+  const uint64_t end = start + NOTE_NAME_SIZE;
+  if (plan->lead > 0 || strlen(plan->raw->name) + 1 != NOTE_NAME_SIZE)
     return false;
   for (size_t i = 0; i < image->section_count; i++) {
     const Elf64_Shdr *header = &image->sections[i].header;
@@ -359,10 +360,10 @@ static void plan_tail(const struct plan *plan, struct tail *tail) {
   const struct image *image = plan->image;
   const uint64_t names_size = image->sections[image->section_names].header.sh_size;
   uint64_t end = tail->contents_end = contents_end(plan);
-  tail->count = image->section_count + 1;
+  tail->count = image->section_count + (plan->lead > 0 ? 2 : 1);
   if (!name_is_free(plan)) {
     tail->names_at = end;
-    end += names_size + sizeof note_section_name;
+    end += names_size + sizeof section_names;
   }
   tail->headers_at = round_up(end, 8);
   tail->size = tail->headers_at + tail->count * sizeof(Elf64_Shdr);
@@ -373,6 +374,24 @@ static void drop_relocations(const struct plan *plan, Elf64_Shdr *header) {
   if ((header->sh_type == SHT_RELA || header->sh_type == SHT_REL) &&
       header->sh_info == plan->raw_index && (header->sh_flags & SHF_ALLOC) == 0)
     header->sh_size = 0;
+}
+
+/* The section over the page in front, from behind the headers to the old headers' end. */
+static Elf64_Shdr head_section(const struct plan *plan, uint32_t name) {
+  const struct image *image = plan->image;
+  const uint64_t headers_end =
+      sizeof(Elf64_Ehdr) + (image->segment_count + plan->new_segments) * sizeof(Elf64_Phdr);
+  const uint64_t start = fits_in_place(plan) ? headers_end : plan->note_at + plan->packed_size;
+  const uint64_t end = plan->lead + sizeof(Elf64_Ehdr) + image->segment_count * sizeof(Elf64_Phdr);
+  return (Elf64_Shdr){
+      .sh_name = name,
+      .sh_type = SHT_PROGBITS,
+      .sh_flags = SHF_ALLOC,
+      .sh_addr = image->segments[plan->first_segment].p_vaddr - plan->lead + start,
+      .sh_offset = start,
+      .sh_size = end - start,
+      .sh_addralign = 8,
+  };
 }
 
 static bool make_headers(const struct plan *plan, struct tail *tail) {
@@ -393,7 +412,7 @@ static bool make_headers(const struct plan *plan, struct tail *tail) {
   if (tail->names_at != 0) {
     name = (uint32_t)names->sh_size;
     names->sh_offset = tail->names_at;
-    names->sh_size += sizeof note_section_name;
+    names->sh_size += sizeof section_names;
   }
   table->sh_addr = plan->note_address;
   table->sh_offset = plan->note_at;
@@ -404,11 +423,13 @@ static bool make_headers(const struct plan *plan, struct tail *tail) {
   note->sh_size = PACKED_NOTE_SIZE;
   note->sh_addralign = 4;
   note->sh_entsize = 0;
-  table->sh_name = name + TABLE_SECTION_NAME_AT;
+  table->sh_name = name + TABLE_NAME_AT;
   table->sh_addr += PACKED_NOTE_SIZE;
   table->sh_offset += PACKED_NOTE_SIZE;
   table->sh_size = plan->packed_size - PACKED_NOTE_SIZE;
   table->sh_addralign = 8;
+  if (plan->lead > 0)
+    tail->headers[image->section_count + 1] = head_section(plan, name + HEAD_NAME_AT);
   return true;
 }
 
@@ -418,10 +439,10 @@ static void write_tail(const struct plan *plan, const struct tail *tail, uint8_t
   if (tail->names_at != 0) {
     uint8_t *names = bytes + tail->names_at;
     memcpy(names, image->bytes + old_names->sh_offset, old_names->sh_size);
-    memcpy(names + old_names->sh_size, note_section_name, sizeof note_section_name);
+    memcpy(names + old_names->sh_size, section_names, sizeof section_names);
   } else {
     memcpy(bytes + new_offset(plan, old_names->sh_offset) + plan->raw->header.sh_name,
-           note_section_name, sizeof note_section_name);
+           section_names, NOTE_NAME_SIZE);
   }
   memcpy(bytes + tail->headers_at, tail->headers, tail->count * sizeof *tail->headers);
 }

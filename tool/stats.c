@@ -89,7 +89,7 @@ static void print_raw(const struct loaded *loaded) {
 }
 
 static bool print_file(const char *path, const struct load_options *options) {
-  struct problem problem = {{0}};
+  struct problem problem = {0};
   struct image image;
   struct loaded loaded;
   bool ok = image_open(&image, path, &problem);

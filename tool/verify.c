@@ -24,7 +24,7 @@ struct side {
 };
 
 static bool side_open(struct side *side, const char *path, const struct load_options *options) {
-  struct problem problem = {{0}};
+  struct problem problem = {0};
   side->path = path;
   if (!image_open(&side->image, path, &problem)) {
     problem_print(&problem, path);

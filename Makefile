@@ -1,0 +1,97 @@
+# stackpack: packs the stack maps of linked programs. See README.md.
+#
+#   make            the command build/stackpack and the libraries build/libstackpack.{a,so}
+#   make check      all tests          make demo   packs a real program and shows what it did
+#   make fuzz       the fuzzers        make bench  measures
+#   make install    PREFIX, DESTDIR    make lint format clean
+#
+# Options: CC, CFLAGS, BUILD (the output folder), LLVM (the prefix of an LLVM of 18 or newer, for samples
+# and tests), SANITIZE=1 (address and undefined-behaviour sanitizers), WERROR=1.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+CC ?= cc
+CFLAGS ?= -O2 -g
+LLVM ?= $(shell tests/find-llvm.sh 2>/dev/null)
+PYTHON ?= python3
+OBJCOPY ?= objcopy
+
+VERSION := $(shell sed -n 's/^\#define STACKPACK_VERSION "\(.*\)"/\1/p' runtime/stackpack.h)
+
+# The public structures lie over the library's own ones: see runtime/internal.h.
+FLAGS := -std=c17 -Wall -Wextra -fno-strict-aliasing -D_GNU_SOURCE -fPIC -fvisibility=hidden -MMD -MP
+ifdef WERROR
+FLAGS += -Werror
+endif
+ifdef SANITIZE
+FLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+endif
+COMPILE = $(CC) $(FLAGS) $(CFLAGS) $(CPPFLAGS)
+LINK = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS)
+# Where distributions have no libdwarf.pc, its headers are in a folder of their own.
+DWARF_FLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null || echo -I/usr/include/libdwarf)
+TOOL_LIBS := -lelf -ldwarf -lzstd -ljansson
+
+FORMAT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard format/*.c))
+RUNTIME := $(patsubst %.c,$(BUILD)/%.o,$(wildcard runtime/*.c))
+TOOL := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/*.c))
+SOURCES = $(wildcard format/*.[ch] runtime/*.[ch] tool/*.[ch] samples/*/*.[ch] tests/*/*.[ch])
+
+.PHONY: all
+all: $(BUILD)/stackpack $(BUILD)/libstackpack.a $(BUILD)/libstackpack.so
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(COMPILE) -c -o $@ $<
+
+$(BUILD)/tool/lines.o: FLAGS += $(DWARF_FLAGS)
+
+# One object, in which only the public functions are global: a user's own names can't collide.
+$(BUILD)/libstackpack.a: $(FORMAT) $(RUNTIME)
+	rm -f $@
+	$(LD) -r -o $(BUILD)/libstackpack.o $^
+	$(OBJCOPY) --localize-hidden $(BUILD)/libstackpack.o
+	$(AR) rcs $@ $(BUILD)/libstackpack.o
+
+$(BUILD)/libstackpack.so: $(FORMAT) $(RUNTIME)
+	$(LINK) -shared -Wl,-soname,libstackpack.so.0 -Wl,-z,defs -o $@ $^
+
+$(BUILD)/stackpack: $(TOOL) $(RUNTIME) $(FORMAT)
+	$(LINK) -o $@ $^ $(TOOL_LIBS)
+
+include samples/rules.mk
+include tests/unit/rules.mk
+include tests/fuzz/rules.mk
+include tests/rules.mk
+
+.PHONY: demo
+demo: all samples
+	samples/demo.sh $(BUILD)
+
+.PHONY: install
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
+	  $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(BUILD)/stackpack $(DESTDIR)$(PREFIX)/bin
+	install -m 644 runtime/stackpack.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 $(BUILD)/libstackpack.a $(DESTDIR)$(PREFIX)/lib
+	install -m 755 $(BUILD)/libstackpack.so $(DESTDIR)$(PREFIX)/lib/libstackpack.so.0
+	ln -sf libstackpack.so.0 $(DESTDIR)$(PREFIX)/lib/libstackpack.so
+	install -m 644 tool/stackpack.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' runtime/stackpack.pc.in \
+	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/stackpack.pc
+
+.PHONY: format lint clean
+format:
+	clang-format -i $(SOURCES)
+
+# clang-format decides how code looks; the compilers' and clang-tidy's warnings are errors here.
+lint:
+	clang-format --dry-run --Werror $(SOURCES)
+	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 \
+	  --enable=warning,portability --suppress=normalCheckLevelMaxBranches format runtime tool
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(FORMAT:.o=.d) $(RUNTIME:.o=.d) $(TOOL:.o=.d)
