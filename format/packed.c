@@ -15,8 +15,7 @@
 
 _Static_assert(sizeof(struct packed_header) == PACKED_HEADER_SIZE, "the header has no gaps");
 
-/* ---- Header and parts
- * ----------------------------------------------------------------------------- */
+/* ---- Header and parts ---- */
 
 static uint32_t header_checksum(const struct packed_header *header) {
   struct packed_header copy = *header;
@@ -190,8 +189,7 @@ bool packed_check(const struct packed_table *table) {
   return XXH3_64bits(table->bytes + sizeof header, header.size - sizeof header) == header.checksum;
 }
 
-/* ---- Functions
- * ------------------------------------------------------------------------------------- */
+/* ---- Functions ---- */
 
 /* The number of marks before mark `function`. */
 static uint32_t marks_before(const struct packed_table *table, uint32_t function) {
@@ -296,8 +294,7 @@ uint64_t packed_function_end(const struct packed_table *table, uint32_t function
   return table->text_start + function_end_offset(table, cursor);
 }
 
-/* ---- Look-up
- * ---------------------------------------------------------------------------------------- */
+/* ---- Look-up ---- */
 
 /* Whether record `index` is an exception: then its function and position are filled in. */
 static bool find_exception(const struct packed_table *table, struct packed_record *record) {
@@ -401,8 +398,7 @@ enum packed_answer packed_record_at(const struct packed_table *table, uint32_t i
                       record);
 }
 
-/* ---- Locations
- * --------------------------------------------------------------------------------------- */
+/* ---- Locations ---- */
 
 struct location packed_location(const struct packed_table *table, uint32_t number) {
   if (number < table->first_class_count) {

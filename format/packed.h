@@ -184,8 +184,7 @@ uint64_t packed_frame_size(const struct packed_table *table, uint64_t layout);
 /* Location `number`; all zeros if there is none of this number. */
 struct location packed_location(const struct packed_table *table, uint32_t number);
 
-/* ---- Live sets
- * ----------------------------------------------------------------------------------- */
+/* ---- Live sets ---- */
 
 /* An item of a live set, as in safepoints.h: a pair of locations' numbers, or the number of a list.
  */

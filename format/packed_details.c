@@ -27,8 +27,7 @@ enum {
 static uint64_t zigzag(uint64_t n) { return n << 1 ^ -(n >> 63); }
 static uint64_t unzigzag(uint64_t n) { return n >> 1 ^ -(n & 1); }
 
-/* ---- Reading
- * ---------------------------------------------------------------------------------------- */
+/* ---- Reading ---- */
 
 static size_t align8(size_t size) { return (size + 7) & ~(size_t)7; }
 
@@ -204,8 +203,7 @@ bool packed_details(const struct packed_record *record, void *space, packed_deco
   }
 }
 
-/* ---- Writing
- * ----------------------------------------------------------------------------------------- */
+/* ---- Writing ---- */
 
 struct block_writer {
   const struct safepoints *table;

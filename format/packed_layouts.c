@@ -112,8 +112,7 @@ void layout_writer_free(struct layout_writer *writer) {
   free(writer);
 }
 
-/* ---- Items
- * ------------------------------------------------------------------------------------------ */
+/* ---- Items ---- */
 
 /* An item as a number whose order is that of the items in a layout. */
 static uint64_t item_key(const struct layout_writer *writer, uint64_t item) {
@@ -236,8 +235,7 @@ static void write_lists(const struct layout_writer *writer, struct bit_writer *b
   }
 }
 
-/* ---- Live sets
- * --------------------------------------------------------------------------------------- */
+/* ---- Live sets ---- */
 
 static uint64_t *set_map(const struct layout_writer *writer, uint64_t set) {
   return writer->map.items + set * writer->map_words;

@@ -52,8 +52,7 @@ static void *new_array(struct encoder *encoder, uint64_t count, size_t size) {
   return array;
 }
 
-/* ---- Addresses
- * --------------------------------------------------------------------------------------- */
+/* ---- Addresses ---- */
 
 /* How many low bits are 0 in all of the addresses that or-ed together give `bits`. */
 static uint8_t common_shift(uint64_t bits) {
@@ -123,8 +122,7 @@ static void find_exceptions(struct encoder *encoder) {
   }
 }
 
-/* ---- Layouts
- * ------------------------------------------------------------------------------------------ */
+/* ---- Layouts ---- */
 
 static bool has_own_record(const struct encoder *encoder, uint32_t function) {
   return encoder->table->functions[function].records > 0;
@@ -301,8 +299,7 @@ static bool write_lists(struct encoder *encoder) {
   return true;
 }
 
-/* ---- Ends of functions
- * --------------------------------------------------------------------------------- */
+/* ---- Ends of functions ---- */
 
 /* How far code goes behind the last record of each function. Where functions overlap, an address is
  * managed if it is in any of them: so a function's end is the furthest one seen so far, and at most
@@ -374,8 +371,7 @@ static bool write_tails(struct encoder *encoder) {
   return true;
 }
 
-/* ---- The whole
- * ------------------------------------------------------------------------------------------- */
+/* ---- The whole ---- */
 
 static void align(struct bit_writer *out) {
   if (out->size % 64 != 0)

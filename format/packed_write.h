@@ -21,8 +21,7 @@ const char *packed_write(const struct safepoints *table, uint64_t address,
 bool packed_unpack(const struct packed_table *packed, packed_decompress *decompress,
                    struct safepoints *table);
 
-/* ---- Steps of packed_write ----------------------------------------------------------------------
- */
+/* ---- Steps of packed_write ---- */
 
 /* How the locations and lists of a table are numbered. */
 struct packed_numbers {

@@ -58,8 +58,7 @@ bool safepoints_add_record(struct safepoints *table, struct safepoint record) {
   return true;
 }
 
-/* ---- Locations ----------------------------------------------------------------------------------
- */
+/* ---- Locations ---- */
 
 uint32_t safepoints_add_location(struct safepoints *table, struct location location) {
   const uint64_t words[2] = {
@@ -95,8 +94,7 @@ enum safepoint_kind safepoints_kind(const struct safepoints *table,
   return plain ? SAFEPOINT_STACKMAP : SAFEPOINT_STATEPOINT;
 }
 
-/* ---- Reading v3
- * ---------------------------------------------------------------------------------- */
+/* ---- Reading v3 ---- */
 
 /* A record's locations, taken apart. Counts are of locations. */
 struct statepoint_form {
@@ -314,8 +312,7 @@ bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
   return ok;
 }
 
-/* ---- Order
- * ---------------------------------------------------------------------------------------- */
+/* ---- Order ---- */
 
 static int compare_functions(const void *a, const void *b) {
   const struct safepoint_function *x = a, *y = b;

@@ -58,6 +58,66 @@ bool elf_image_find_section(const struct elf_image *image, const char *name, Elf
   return false;
 }
 
+/* The value of symbol n of a symbol table; 0 if it is undefined or there is none. */
+static uint64_t symbol_value(const struct elf_image *image, uint32_t table, uint64_t n) {
+  Elf64_Sym symbol;
+  if (table == 0 || table >= image->header.e_shnum)
+    return 0;
+  const Elf64_Shdr section = elf_image_section(image, table);
+  if (!inside(image, section.sh_offset, section.sh_size) || n >= section.sh_size / sizeof symbol)
+    return 0;
+  memcpy(&symbol, image->bytes + section.sh_offset + n * sizeof symbol, sizeof symbol);
+  return symbol.st_shndx == SHN_UNDEF ? 0 : symbol.st_value;
+}
+
+/* What a relocation stores. False: not a kind that a stack map can have. */
+static bool relocated_value(const struct elf_image *image, uint32_t symbols,
+                            const Elf64_Rela *relocation, uint64_t *value) {
+  const uint32_t type = ELF64_R_TYPE(relocation->r_info);
+  const bool x86 = image->header.e_machine == EM_X86_64;
+  const bool arm = image->header.e_machine == EM_AARCH64;
+  *value = (uint64_t)relocation->r_addend;
+  if ((x86 && type == R_X86_64_RELATIVE) || (arm && type == R_AARCH64_RELATIVE))
+    return true;
+  if ((x86 && type == R_X86_64_64) || (arm && type == R_AARCH64_ABS64)) {
+    const uint64_t symbol = symbol_value(image, symbols, ELF64_R_SYM(relocation->r_info));
+    *value = symbol == 0 ? 0 : *value + symbol;
+    return true;
+  }
+  return false;
+}
+
+static bool relocate_by(const struct elf_image *image, const Elf64_Shdr *table,
+                        const Elf64_Shdr *section, uint8_t *bytes, uint32_t *unknown) {
+  for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->sh_size; at += sizeof(Elf64_Rela)) {
+    Elf64_Rela relocation;
+    uint64_t value;
+    memcpy(&relocation, image->bytes + table->sh_offset + at, sizeof relocation);
+    const uint64_t into = relocation.r_offset - section->sh_addr;
+    if (into >= section->sh_size || relocation.r_info == 0)
+      continue;
+    if (section->sh_size - into < sizeof value ||
+        !relocated_value(image, table->sh_link, &relocation, &value)) {
+      *unknown = ELF64_R_TYPE(relocation.r_info);
+      return false;
+    }
+    memcpy(bytes + into, &value, sizeof value);
+  }
+  return true;
+}
+
+bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section, uint8_t *bytes,
+                        uint32_t *unknown) {
+  for (unsigned i = 1; i < image->header.e_shnum; i++) {
+    const Elf64_Shdr table = elf_image_section(image, i);
+    if (table.sh_type == SHT_RELA && (table.sh_flags & SHF_ALLOC) != 0 &&
+        inside(image, table.sh_offset, table.sh_size) &&
+        !relocate_by(image, &table, section, bytes, unknown))
+      return false;
+  }
+  return true;
+}
+
 bool elf_image_add_symbols(const struct elf_image *image, uint64_t bias,
                            struct code_ranges *ranges) {
   for (unsigned i = 1; i < image->header.e_shnum; i++) {

@@ -30,6 +30,14 @@ Elf64_Shdr elf_image_section(const struct elf_image *image, unsigned n);
 /* The section of that name with its bytes inside the file; false if there is none. */
 bool elf_image_find_section(const struct elf_image *image, const char *name, Elf64_Shdr *section);
 
+/* Applies to bytes[0..section->sh_size), a copy of a section, the dynamic relocations that the
+ * loader would apply, for link-time addresses: as if the file were loaded where it was linked. A
+ * symbol means this file's own definition, wherever it may resolve at run time. (Relocations in
+ * SHT_RELR have their addends in place, and change nothing here.) False, and *unknown set to its
+ * type, where a relocation isn't known, or is out of bounds. */
+bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section, uint8_t *bytes,
+                        uint32_t *unknown);
+
 /* Adds the functions of the symbol tables. `bias` is added to every address. False without memory.
  */
 bool elf_image_add_symbols(const struct elf_image *image, uint64_t bias,

@@ -24,8 +24,7 @@ static struct owned *owned_of(struct stackpack_module *module) {
   return (struct owned *)module->private_;
 }
 
-/* ---- Packed modules
- * ------------------------------------------------------------------------------------ */
+/* ---- Packed modules ---- */
 
 /* How many bytes are mapped from `address` on, in the module's segment that contains it. */
 static uint64_t mapped_from(const struct dl_phdr_info *info, uint64_t address) {
@@ -55,8 +54,7 @@ static enum stackpack_error open_packed(const struct dl_phdr_info *info,
   return STACKPACK_NO_STACK_MAPS;
 }
 
-/* ---- Raw modules
- * ----------------------------------------------------------------------------------------- */
+/* ---- Raw modules ---- */
 
 /* Opens a raw section where the loader has put it: function addresses are run-time addresses there.
  */
@@ -105,8 +103,7 @@ static enum stackpack_error open_raw(const struct dl_phdr_info *info, struct sta
   return error;
 }
 
-/* ---- The process
- * ------------------------------------------------------------------------------------------ */
+/* ---- The process ---- */
 
 struct search {
   struct process_overlay *process;

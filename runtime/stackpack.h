@@ -44,8 +44,7 @@ extern "C" {
 
 #define STACKPACK_VERSION "0.1.0"
 
-/* ---- Errors of opening ------------------------------------------------------------------------
- */
+/* ---- Errors of opening ---- */
 
 enum stackpack_error {
   STACKPACK_OK = 0,
@@ -62,8 +61,7 @@ enum stackpack_error {
 /* A sentence fragment in English, without a full stop. Static storage. */
 const char *stackpack_error_text(enum stackpack_error error);
 
-/* ---- Tables: one module's stack maps -----------------------------------------------------------
- */
+/* ---- Tables: one module's stack maps ---- */
 
 /* A view of one packed section. It owns nothing. */
 struct stackpack_table {
@@ -84,8 +82,7 @@ bool stackpack_table_check(const struct stackpack_table *table);
 size_t stackpack_table_records(const struct stackpack_table *table);
 size_t stackpack_table_functions(const struct stackpack_table *table);
 
-/* ---- Records -----------------------------------------------------------------------------------
- */
+/* ---- Records ---- */
 
 /* What is known of an address. A collector that meets STACKPACK_NOT_SAFEPOINT or STACKPACK_CORRUPT
  * for a frame of its own must stop: it doesn't know that frame's roots. */
@@ -124,8 +121,7 @@ enum stackpack_answer stackpack_table_record(const struct stackpack_table *table
  * this moves *record to the next one at the same address, or returns false and leaves it. */
 bool stackpack_record_next(struct stackpack_record *record);
 
-/* ---- Locations ---------------------------------------------------------------------------------
- */
+/* ---- Locations ---- */
 
 enum stackpack_location_kind {
   STACKPACK_REGISTER = 1,       /* the value is in the register (at byte `value` of it) */
@@ -171,8 +167,7 @@ struct stackpack_locations stackpack_locations(const struct stackpack_record *re
 bool stackpack_locations_next(struct stackpack_locations *locations,
                               struct stackpack_location *location);
 
-/* ---- Details: what a collector doesn't ask for at every frame -----------------------------------
- */
+/* ---- Details: what a collector doesn't ask for at every frame ---- */
 
 /* IDs, deopt state, calling conventions, flags and live-outs, where any record has other ones than
  * the rest, lie in blocks that are compressed with Zstandard. This library doesn't link Zstandard;
@@ -209,8 +204,7 @@ bool stackpack_record_details(const struct stackpack_record *record, void *space
 struct stackpack_location stackpack_deopt(const struct stackpack_details *details, size_t n);
 struct stackpack_live_out stackpack_live_out(const struct stackpack_details *details, size_t n);
 
-/* ---- The running process ------------------------------------------------------------------------
- */
+/* ---- The running process ---- */
 
 /* One module (the executable or a shared library) that has stack maps. */
 struct stackpack_module {
@@ -236,8 +230,7 @@ size_t stackpack_process_modules(const struct stackpack_process *process);
 enum stackpack_answer stackpack_find(const struct stackpack_process *process,
                                      uintptr_t return_address, struct stackpack_record *record);
 
-/* ---- Walking a stack (x86-64)
- * -------------------------------------------------------------------- */
+/* ---- Walking a stack (x86-64) ---- */
 
 /* A frame of a managed function that waits for a call to return. */
 struct stackpack_frame {
@@ -257,8 +250,7 @@ void *stackpack_location_address(const struct stackpack_location *location,
  */
 bool stackpack_frame_caller(struct stackpack_frame *frame, const struct stackpack_record *record);
 
-/* ---- Files
- * ---------------------------------------------------------------------------------------- */
+/* ---- Files ---- */
 
 /* The stack maps of an ELF file, for a debugger or a crash analyser: link-time addresses. */
 struct stackpack_file {

@@ -56,8 +56,7 @@ size_t stackpack_table_functions(const struct stackpack_table *table) {
   return const_table_of(table)->function_count;
 }
 
-/* ---- Records
- * ----------------------------------------------------------------------------------------- */
+/* ---- Records ---- */
 
 static inline const struct packed_record *record_of(const struct stackpack_record *record) {
   return (const struct packed_record *)record->private_;
@@ -112,8 +111,7 @@ bool stackpack_record_next(struct stackpack_record *record) {
   return true;
 }
 
-/* ---- Locations
- * ----------------------------------------------------------------------------------------- */
+/* ---- Locations ---- */
 
 static struct stackpack_location public_location(struct location location) {
   return (struct stackpack_location){location.kind, location.size, location.reg, location.value};
@@ -177,8 +175,7 @@ bool stackpack_locations_next(struct stackpack_locations *locations,
   return true;
 }
 
-/* ---- Details
- * ------------------------------------------------------------------------------------------- */
+/* ---- Details ---- */
 
 struct details_overlay {
   const struct location *deopt;

@@ -165,8 +165,7 @@ void compare_tables(const struct safepoints *a, const struct safepoints *b,
   free(comparison.lists);
 }
 
-/* ---- Answers
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Answers ---- */
 
 /* The pairs of a live set, taken from a look-up, must be those of the record in some order. Sets
  * are compared by a sum over their members: order doesn't matter to it, and a wrong member changes

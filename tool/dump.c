@@ -26,15 +26,14 @@ struct dump {
   const struct lines *lines; /* NULL: not asked for */
 };
 
-/* The source line of a record. A return address is behind the call: its line is that of the byte before,
- * but for a stack map's, which is that of its own address. */
+/* The source line of a record. A return address is behind the call: its line is that of the byte
+ * before, but for a stack map's, which is that of its own address. */
 static const struct line *line_of(const struct dump *dump, const struct safepoint *record) {
   const bool statepoint = safepoints_kind(dump->table, record) == SAFEPOINT_STATEPOINT;
   return lines_find(dump->lines, record->address - statepoint);
 }
 
-/* ---- JSON
- * -------------------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 static void json_location(struct location location) {
   switch (location.kind) {
@@ -141,8 +140,7 @@ static void dump_json(const struct dump *dump) {
     json_record(dump, &dump->table->records[i]);
 }
 
-/* ---- Text
- * --------------------------------------------------------------------------------------------- */
+/* ---- Text ---- */
 
 /* LLVM's document writes a spill slot as [Reg + Offset]; registers are DWARF numbers. */
 static void text_location(struct location location) {
@@ -243,8 +241,7 @@ static void dump_text(const struct dump *dump) {
   }
 }
 
-/* ---- The command
- * ------------------------------------------------------------------------------------------ */
+/* ---- The command ---- */
 
 struct dump_options {
   struct load_options load;

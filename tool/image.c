@@ -14,8 +14,7 @@ static bool inside(const struct image *image, uint64_t offset, uint64_t size) {
   return offset <= image->size && size <= image->size - offset;
 }
 
-/* ---- Opening
- * ------------------------------------------------------------------------------------------ */
+/* ---- Opening ---- */
 
 static bool check_header(struct image *image, struct problem *problem) {
   Elf64_Ehdr *header = &image->header;
@@ -166,8 +165,7 @@ void image_close(struct image *image) {
   *image = (struct image){0};
 }
 
-/* ---- Looking around
- * ------------------------------------------------------------------------------------- */
+/* ---- Looking around ---- */
 
 const struct image_section *image_section(const struct image *image, const char *name) {
   for (size_t i = 1; i < image->section_count; i++)

@@ -1,7 +1,7 @@
 /* lines.c - collects the line tables of all compilation units through libdwarf.
  *
- * libdwarf's opening call lost a parameter, and its closing one another, when it began to carry a version
- * number (0.2 of 2021); both forms are in use by distributions.
+ * libdwarf's opening call lost a parameter, and its closing one another, when it began to carry a
+ * version number (0.2 of 2021); both forms are in use by distributions.
  */
 #include "lines.h"
 
@@ -45,8 +45,7 @@ static bool grow(void **items, size_t count, size_t *capacity, size_t size) {
 static const char *keep_file(struct lines *lines, const char *name) {
   if (lines->file_count > 0 && strcmp(lines->files[lines->file_count - 1], name) == 0)
     return lines->files[lines->file_count - 1];
-  if (!grow((void **)&lines->files, lines->file_count, &lines->file_capacity,
-            sizeof *lines->files))
+  if (!grow((void **)&lines->files, lines->file_count, &lines->file_capacity, sizeof *lines->files))
     return NULL;
   char *copy = strdup(name);
   if (copy != NULL)

@@ -2,9 +2,11 @@
 #include "load.h"
 
 #include "../format/packed_write.h"
+#include "../runtime/elf_image.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
@@ -57,16 +59,37 @@ static bool table_problem(const struct safepoints *table, const char *where,
                      table->error_position);
 }
 
+/* Reads the section's records from a copy of it to which the relocations have been applied. */
+static bool read_records(const struct image *image, const struct load_options *options,
+                         struct loaded *loaded, struct problem *problem) {
+  const Elf64_Shdr *header = &loaded->raw->header;
+  struct elf_image elf;
+  uint32_t unknown;
+  uint8_t *bytes = malloc(header->sh_size + 1);
+  if (bytes == NULL)
+    return problem_set(problem, "not enough memory");
+  memcpy(bytes, image->bytes + header->sh_offset, header->sh_size);
+  bool ok = elf_image_open(&elf, image->bytes, image->size);
+  if (!ok)
+    problem_set(problem, "not a usable ELF file");
+  else if (!elf_image_relocate(&elf, header, bytes, &unknown))
+    ok = problem_set(problem, "a relocation of type %" PRIu32 " in section %s", unknown,
+                     loaded->raw->name);
+  if (ok && (!safepoints_add_v3(&loaded->table, bytes, header->sh_size, options->statepoints) ||
+             !safepoints_finish(&loaded->table)))
+    ok = table_problem(&loaded->table, loaded->raw->name, problem);
+  free(bytes);
+  return ok;
+}
+
 static bool load_raw(const struct image *image, const struct load_options *options,
                      struct loaded *loaded, struct problem *problem) {
-  const Elf64_Shdr *header = &loaded->raw->header;
   struct code_ranges unwound = {0}, named = {0};
-  bool ok = safepoints_add_v3(&loaded->table, image->bytes + header->sh_offset, header->sh_size,
-                              options->statepoints) &&
-            safepoints_finish(&loaded->table);
-  if (!ok)
-    return table_problem(&loaded->table, loaded->raw->name, problem);
-  ok = image_code(image, &unwound, &named, problem);
+  if (image->header.e_type == ET_REL)
+    return problem_set(problem, "an object file: link it first");
+  if (!read_records(image, options, loaded, problem))
+    return false;
+  const bool ok = image_code(image, &unwound, &named, problem);
   if (ok) {
     safepoints_set_ends(&loaded->table, unwound.items, unwound.count);
     safepoints_set_ends(&loaded->table, named.items, named.count);

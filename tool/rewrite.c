@@ -22,7 +22,7 @@
  * page; the old ones stay behind as data.
  *
  * A program with a handful of records has raw stack maps that are smaller than a packed table's
- * header. Then the table goes into the rest of the page at the front.
+ * header. Then the table goes into the rest of the page at the front, or into a segment of its own.
  *
  * Section headers: the raw section becomes `.stackpack`, which keeps its number, so that no symbol
  * or link has to change; `.note.stackpack` is appended to the table. Symbols in the raw section
@@ -31,54 +31,31 @@
 #include "rewrite.h"
 
 #include "../format/note.h"
+#include "rewrite_plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum {
-  NEW_SEGMENTS = 2,
-  LOWEST_ADDRESS = 0x10000, /* Linux maps nothing lower: vm.mmap_min_addr */
-  PAGE_SIZE_MIN = 4096,
-};
+enum { NEW_SEGMENTS_MAX = 3, PAGE_SIZE_MIN = 4096 };
 
 /* The names of the new sections, one after another. ".stackpack" is the end of the first. */
 static const char section_names[] = ".note.stackpack\0.stackpack.head";
 enum { NOTE_NAME_SIZE = 16, TABLE_NAME_AT = 5, HEAD_NAME_AT = NOTE_NAME_SIZE };
 
-/* Where everything goes: all decided before a byte is written. */
-struct plan {
-  const struct image *image;
-  const struct image_section *raw;
-  size_t raw_index;
-  size_t raw_segment, first_segment; /* indices of segments */
-  uint64_t lead;                     /* bytes put before the old file */
-  uint64_t cut_start, cut_end;       /* old file offsets; equal if nothing is cut */
-  uint64_t new_segments;
-  uint64_t note_at; /* new file offset of our note; the table is behind it */
-  uint64_t note_address;
-  uint64_t packed_size; /* of both */
-};
-
-static uint64_t round_down(uint64_t n, uint64_t page) { return n / page * page; }
-static uint64_t round_up(uint64_t n, uint64_t page) { return round_down(n + page - 1, page); }
-
-/* ---- Can it be done?
- * ------------------------------------------------------------------------------------- */
+/* ---- Can it be done? ---- */
 
 static bool check_kind(const struct image *image, struct problem *problem) {
   const Elf64_Ehdr *header = &image->header;
-  if (header->e_type == ET_DYN)
-    return problem_set(problem,
-                       "a position-independent executable or shared library: not supported yet");
   if (header->e_type == ET_REL)
     return problem_set(problem, "an object file: link it first");
-  if (header->e_type != ET_EXEC)
-    return problem_set(problem, "not an executable");
+  if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
+    return problem_set(problem, "neither an executable nor a shared library");
   if (header->e_machine != EM_X86_64)
     return problem_set(problem, "a machine other than x86-64: not supported yet");
   if (header->e_phoff != sizeof *header)
     return problem_set(problem, "the program headers aren't right behind the ELF header");
-  if (image->section_count + 2 >= SHN_LORESERVE || image->segment_count + NEW_SEGMENTS >= PN_XNUM)
+  if (image->section_count + 2 >= SHN_LORESERVE ||
+      image->segment_count + NEW_SEGMENTS_MAX >= PN_XNUM)
     return problem_set(problem, "too many sections or segments");
   return true;
 }
@@ -100,7 +77,8 @@ static bool check_segments(const struct image *image, struct problem *problem) {
 static bool check_alone(const struct image *image, const Elf64_Shdr *raw, struct problem *problem) {
   for (size_t i = 0; i < image->segment_count; i++) {
     const Elf64_Phdr *segment = &image->segments[i];
-    if (segment->p_type == PT_LOAD || segment->p_memsz == 0 || segment->p_type == PT_GNU_STACK)
+    if (segment->p_type == PT_LOAD || segment->p_memsz == 0 || segment->p_type == PT_GNU_STACK ||
+        segment->p_type == PT_GNU_RELRO)
       continue;
     if (segment->p_vaddr < raw->sh_addr + raw->sh_size &&
         raw->sh_addr < segment->p_vaddr + segment->p_memsz)
@@ -121,133 +99,24 @@ bool rewrite_check(const struct image *image, const struct image_section *raw,
   return check_alone(image, &raw->header, problem);
 }
 
-/* ---- Plan
- * --------------------------------------------------------------------------------------------------
- */
-
-/* Where the first thing behind the program headers starts in the file. */
-static uint64_t first_used_offset(const struct image *image) {
-  uint64_t first = image->header.e_shoff;
-  for (size_t i = 1; i < image->section_count; i++) {
-    const Elf64_Shdr *header = &image->sections[i].header;
-    if (header->sh_type != SHT_NULL && header->sh_offset > 0 && header->sh_offset < first)
-      first = header->sh_offset;
-  }
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *segment = &image->segments[i];
-    if (segment->p_filesz > 0 && segment->p_type != PT_PHDR && segment->p_offset > 0 &&
-        segment->p_offset < first)
-      first = segment->p_offset;
-  }
-  return first;
-}
-
-static bool all_zero(const uint8_t *bytes, uint64_t size) {
-  for (uint64_t i = 0; i < size; i++)
-    if (bytes[i] != 0)
-      return false;
-  return true;
-}
-
-/* Whether more program headers fit behind the old ones, without moving anything. */
-static bool has_room(const struct image *image, uint64_t new_segments) {
-  const uint64_t end = sizeof(Elf64_Ehdr) + image->segment_count * sizeof(Elf64_Phdr);
-  const uint64_t needed = new_segments * sizeof(Elf64_Phdr);
-  return end + needed <= first_used_offset(image) && all_zero(image->bytes + end, needed);
-}
-
-static bool fits_in_place(const struct plan *plan) {
-  return plan->packed_size <= plan->raw->header.sh_size;
-}
-
-static bool plan_lead(struct plan *plan, struct problem *problem) {
-  const struct image *image = plan->image;
-  const Elf64_Phdr *first = &image->segments[plan->first_segment];
-  if (first->p_offset != 0)
-    return problem_set(problem, "the ELF header isn't in the first segment");
-  if (fits_in_place(plan) && has_room(image, plan->new_segments))
-    return true;
-  for (size_t i = 0; i < image->segment_count; i++)
-    if (image->segments[i].p_type == PT_LOAD && image->segments[i].p_align > plan->lead)
-      plan->lead = image->segments[i].p_align;
-  if (first->p_vaddr < LOWEST_ADDRESS || first->p_vaddr - LOWEST_ADDRESS < plan->lead)
-    return problem_set(problem, "no room for more program headers");
-  return true;
-}
-
-/* The pages that are free between the table's end and the raw section's end. */
-static void plan_cut(struct plan *plan) {
-  const Elf64_Phdr *segment = &plan->image->segments[plan->raw_segment];
-  const Elf64_Shdr *raw = &plan->raw->header;
-  const uint64_t start = round_up(raw->sh_addr + plan->packed_size, segment->p_align);
-  const uint64_t end = round_down(raw->sh_addr + raw->sh_size, segment->p_align);
-  plan->new_segments = NEW_SEGMENTS;
-  if (end > start) {
-    plan->cut_start = raw->sh_offset + (start - raw->sh_addr);
-    plan->cut_end = raw->sh_offset + (end - raw->sh_addr);
-  } else {
-    plan->new_segments = NEW_SEGMENTS - 1;
-  }
-}
-
-/* Where a byte of the old file is in the new one. */
-static uint64_t new_offset(const struct plan *plan, uint64_t offset) {
-  if (offset >= plan->cut_end)
-    return plan->lead + offset - (plan->cut_end - plan->cut_start);
-  return plan->lead + (offset < plan->cut_start ? offset : plan->cut_start);
-}
-
-/* Where the note and the table go: into the raw section, or into the page at the front. */
-static bool plan_place(struct plan *plan, struct problem *problem) {
-  const Elf64_Shdr *raw = &plan->raw->header;
-  if (fits_in_place(plan)) {
-    plan->note_at = new_offset(plan, raw->sh_offset);
-    plan->note_address = raw->sh_addr;
-    return true;
-  }
-  plan->note_at =
-      sizeof(Elf64_Ehdr) + (plan->image->segment_count + plan->new_segments) * sizeof(Elf64_Phdr);
-  plan->note_address =
-      plan->image->segments[plan->first_segment].p_vaddr - plan->lead + plan->note_at;
-  if (plan->note_at + plan->packed_size <= plan->lead)
-    return true;
-  return problem_set(
-      problem, "the packed stack maps (%" PRIu64 " bytes) have no room in the raw ones' %" PRIu64,
-      plan->packed_size, raw->sh_size);
-}
-
-static bool make_plan(struct plan *plan, const struct image *image, const struct image_section *raw,
-                      size_t table_size, struct problem *problem) {
-  *plan = (struct plan){.image = image, .raw = raw, .packed_size = PACKED_NOTE_SIZE + table_size};
-  const Elf64_Phdr *own = image_segment_of(image, &raw->header);
-  plan->raw_segment = (size_t)(own - image->segments);
-  plan->raw_index = (size_t)(raw - image->sections);
-  plan->first_segment = plan->raw_segment;
-  for (size_t i = 0; i < image->segment_count; i++)
-    if (image->segments[i].p_type == PT_LOAD &&
-        image->segments[i].p_vaddr < image->segments[plan->first_segment].p_vaddr)
-      plan->first_segment = i;
-  plan_cut(plan);
-  return plan_lead(plan, problem) && plan_place(plan, problem);
-}
-
 bool rewrite_table_address(const struct image *image, const struct image_section *raw,
                            size_t table_size, uint64_t *address, struct problem *problem) {
   struct plan plan;
-  if (!make_plan(&plan, image, raw, table_size, problem))
+  if (!plan_make(&plan, image, raw, table_size, problem))
     return false;
   *address = plan.note_address + PACKED_NOTE_SIZE;
   return true;
 }
 
-/* ---- Program headers
- * ---------------------------------------------------------------------------------------- */
+static uint64_t round_up(uint64_t n, uint64_t step) { return (n + step - 1) / step * step; }
+
+/* ---- Program headers ---- */
 
 /* The part of the raw section's segment behind the cut. */
 static Elf64_Phdr second_part(const struct plan *plan) {
   Elf64_Phdr part = plan->image->segments[plan->raw_segment];
   const uint64_t into = plan->cut_end - part.p_offset;
-  part.p_offset = new_offset(plan, plan->cut_end);
+  part.p_offset = plan_new_offset(plan, plan->cut_end);
   part.p_vaddr += into;
   part.p_paddr += into;
   part.p_filesz -= into;
@@ -256,21 +125,26 @@ static Elf64_Phdr second_part(const struct plan *plan) {
 }
 
 static Elf64_Phdr moved_segment(const struct plan *plan, size_t i) {
-  const bool cut = plan->cut_end > plan->cut_start;
   Elf64_Phdr segment = plan->image->segments[i];
-  if (cut && i == plan->raw_segment)
+  const struct plan_move *move = plan_move_of(plan, segment.p_offset, segment.p_filesz);
+  const bool is_first = i == plan->first_segment;
+  if (plan_cuts(plan) && i == plan->raw_segment)
     segment.p_filesz = segment.p_memsz = plan->cut_start - segment.p_offset;
-  if (segment.p_type == PT_PHDR) {
+  if (segment.p_type == PT_PHDR)
     segment.p_filesz = segment.p_memsz += plan->new_segments * sizeof(Elf64_Phdr);
+  if (segment.p_type == PT_PHDR || is_first) {
     segment.p_vaddr -= plan->lead;
     segment.p_paddr -= plan->lead;
-  } else if (i == plan->first_segment) {
-    segment.p_vaddr -= plan->lead;
-    segment.p_paddr -= plan->lead;
+  }
+  if (is_first) {
     segment.p_filesz += plan->lead;
     segment.p_memsz += plan->lead;
-  } else if (segment.p_offset > 0 || segment.p_filesz > 0) {
-    segment.p_offset = new_offset(plan, segment.p_offset);
+  } else if (segment.p_type != PT_LOAD && segment.p_filesz > 0 && move != NULL) {
+    const uint64_t into = segment.p_offset - move->old_offset;
+    segment.p_vaddr = segment.p_paddr = move->new_address + into;
+    segment.p_offset = move->new_offset + into;
+  } else if (segment.p_type != PT_PHDR && (segment.p_offset > 0 || segment.p_filesz > 0)) {
+    segment.p_offset = plan_new_offset(plan, segment.p_offset);
   }
   return segment;
 }
@@ -279,7 +153,7 @@ static Elf64_Phdr note_segment(const struct plan *plan) {
   return (Elf64_Phdr){
       .p_type = PT_NOTE,
       .p_flags = PF_R,
-      .p_offset = plan->note_at,
+      .p_offset = plan->note_offset,
       .p_vaddr = plan->note_address,
       .p_paddr = plan->note_address,
       .p_filesz = PACKED_NOTE_SIZE,
@@ -288,25 +162,39 @@ static Elf64_Phdr note_segment(const struct plan *plan) {
   };
 }
 
+static Elf64_Phdr extra_segment(const struct plan *plan) {
+  return (Elf64_Phdr){
+      .p_type = PT_LOAD,
+      .p_flags = PF_R,
+      .p_offset = plan->extra_offset,
+      .p_vaddr = plan->extra_address,
+      .p_paddr = plan->extra_address,
+      .p_filesz = plan->extra_size,
+      .p_memsz = plan->extra_size,
+      .p_align = plan->image->segments[plan->last_segment].p_align,
+  };
+}
+
+static uint8_t *put_segment(uint8_t *at, Elf64_Phdr segment) {
+  memcpy(at, &segment, sizeof segment);
+  return at + sizeof segment;
+}
+
 /* Segments stay in their order: PT_LOADs must ascend. (gABI, "Program Header", PT_LOAD) */
 static void write_segments(const struct plan *plan, uint8_t *bytes) {
   uint8_t *at = bytes + sizeof(Elf64_Ehdr);
+  memset(at, 0, plan_new_headers_end(plan) - sizeof(Elf64_Ehdr));
   for (size_t i = 0; i < plan->image->segment_count; i++) {
-    const Elf64_Phdr segment = moved_segment(plan, i);
-    memcpy(at, &segment, sizeof segment);
-    at += sizeof segment;
-    if (i == plan->raw_segment && plan->cut_end > plan->cut_start) {
-      const Elf64_Phdr part = second_part(plan);
-      memcpy(at, &part, sizeof part);
-      at += sizeof part;
-    }
+    at = put_segment(at, moved_segment(plan, i));
+    if (i == plan->raw_segment && plan_cuts(plan))
+      at = put_segment(at, second_part(plan));
+    if (i == plan->last_segment && plan->extra_size > 0)
+      at = put_segment(at, extra_segment(plan));
   }
-  const Elf64_Phdr note = note_segment(plan);
-  memcpy(at, &note, sizeof note);
+  put_segment(at, note_segment(plan));
 }
 
-/* ---- Section headers
- * ----------------------------------------------------------------------------------------- */
+/* ---- Section headers ---- */
 
 /* Whether the bytes of the raw section's name can take the new names: nobody else uses them. */
 static bool name_is_free(const struct plan *plan) {
@@ -331,39 +219,18 @@ static bool name_is_free(const struct plan *plan) {
 struct tail {
   Elf64_Shdr *headers;
   size_t count;
-  uint64_t contents_end; /* of the new file, before the tail */
-  uint64_t names_at;     /* where a new table of names goes; 0: the old one is used */
+  uint64_t names_at; /* where a new table of names goes; 0: the old one is used */
   uint64_t headers_at;
   uint64_t size; /* of the whole file */
 };
 
-/* The old table of section headers is dropped where it ends the file, as linkers leave it. */
-static uint64_t contents_end(const struct plan *plan) {
-  const struct image *image = plan->image;
-  const uint64_t table_end = image->header.e_shoff + image->section_count * sizeof(Elf64_Shdr);
-  uint64_t used = 0;
-  for (size_t i = 0; i < image->section_count; i++) {
-    const Elf64_Shdr *header = &image->sections[i].header;
-    if (header->sh_type != SHT_NOBITS && header->sh_offset + header->sh_size > used)
-      used = header->sh_offset + header->sh_size;
-  }
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *segment = &image->segments[i];
-    if (segment->p_type == PT_LOAD && segment->p_offset + segment->p_filesz > used)
-      used = segment->p_offset + segment->p_filesz;
-  }
-  const bool last = table_end == image->size && used <= image->header.e_shoff;
-  return new_offset(plan, last ? used : image->size);
-}
-
 static void plan_tail(const struct plan *plan, struct tail *tail) {
   const struct image *image = plan->image;
-  const uint64_t names_size = image->sections[image->section_names].header.sh_size;
-  uint64_t end = tail->contents_end = contents_end(plan);
+  uint64_t end = plan->contents_end;
   tail->count = image->section_count + (plan->lead > 0 ? 2 : 1);
   if (!name_is_free(plan)) {
     tail->names_at = end;
-    end += names_size + sizeof section_names;
+    end += image->sections[image->section_names].header.sh_size + sizeof section_names;
   }
   tail->headers_at = round_up(end, 8);
   tail->size = tail->headers_at + tail->count * sizeof(Elf64_Shdr);
@@ -376,18 +243,40 @@ static void drop_relocations(const struct plan *plan, Elf64_Shdr *header) {
     header->sh_size = 0;
 }
 
+/* A section that was there before: its place, and for relocations that were taken out, its size. */
+static Elf64_Shdr moved_section(const struct plan *plan, size_t i) {
+  const struct image_section *section = &plan->image->sections[i];
+  const struct plan_relocations *relocations = &plan->relocations;
+  Elf64_Shdr header = section->header;
+  const bool has_bytes = header.sh_type != SHT_NOBITS && header.sh_size > 0;
+  const struct plan_move *move =
+      has_bytes ? plan_move_of(plan, header.sh_offset, header.sh_size) : NULL;
+  if (move != NULL) {
+    const uint64_t into = header.sh_offset - move->old_offset;
+    header.sh_addr = move->new_address + into;
+    header.sh_offset = move->new_offset + into;
+  } else {
+    header.sh_offset = plan_new_offset(plan, header.sh_offset);
+  }
+  if (section == relocations->rela)
+    header.sh_size = relocations->rela_size;
+  if (section == relocations->relr)
+    header.sh_size = relocations->relr_size;
+  drop_relocations(plan, &header);
+  return header;
+}
+
 /* The section over the page in front, from behind the headers to the old headers' end. */
 static Elf64_Shdr head_section(const struct plan *plan, uint32_t name) {
-  const struct image *image = plan->image;
-  const uint64_t headers_end =
-      sizeof(Elf64_Ehdr) + (image->segment_count + plan->new_segments) * sizeof(Elf64_Phdr);
-  const uint64_t start = fits_in_place(plan) ? headers_end : plan->note_at + plan->packed_size;
-  const uint64_t end = plan->lead + sizeof(Elf64_Ehdr) + image->segment_count * sizeof(Elf64_Phdr);
+  const uint64_t headers_end = plan_new_headers_end(plan);
+  const bool table_in_front = plan->note_offset == headers_end;
+  const uint64_t start = table_in_front ? headers_end + plan->packed_size : headers_end;
+  const uint64_t end = plan->lead + plan_old_headers_end(plan);
   return (Elf64_Shdr){
       .sh_name = name,
       .sh_type = SHT_PROGBITS,
       .sh_flags = SHF_ALLOC,
-      .sh_addr = image->segments[plan->first_segment].p_vaddr - plan->lead + start,
+      .sh_addr = plan->image->segments[plan->first_segment].p_vaddr - plan->lead + start,
       .sh_offset = start,
       .sh_size = end - start,
       .sh_addralign = 8,
@@ -396,26 +285,23 @@ static Elf64_Shdr head_section(const struct plan *plan, uint32_t name) {
 
 static bool make_headers(const struct plan *plan, struct tail *tail) {
   const struct image *image = plan->image;
-  const Elf64_Shdr *raw = &plan->raw->header;
   tail->headers = calloc(tail->count, sizeof *tail->headers);
   if (tail->headers == NULL)
     return false;
   for (size_t i = 1; i < image->section_count; i++) {
-    tail->headers[i] = image->sections[i].header;
-    tail->headers[i].sh_offset = new_offset(plan, tail->headers[i].sh_offset);
-    drop_relocations(plan, &tail->headers[i]);
+    tail->headers[i] = moved_section(plan, i);
   }
   Elf64_Shdr *names = &tail->headers[image->section_names];
   Elf64_Shdr *table = &tail->headers[plan->raw_index];
   Elf64_Shdr *note = &tail->headers[image->section_count];
-  uint32_t name = raw->sh_name;
+  uint32_t name = plan->raw->header.sh_name;
   if (tail->names_at != 0) {
     name = (uint32_t)names->sh_size;
     names->sh_offset = tail->names_at;
     names->sh_size += sizeof section_names;
   }
   table->sh_addr = plan->note_address;
-  table->sh_offset = plan->note_at;
+  table->sh_offset = plan->note_offset;
   *note = *table;
   note->sh_name = name;
   note->sh_type = SHT_NOTE;
@@ -441,19 +327,32 @@ static void write_tail(const struct plan *plan, const struct tail *tail, uint8_t
     memcpy(names, image->bytes + old_names->sh_offset, old_names->sh_size);
     memcpy(names + old_names->sh_size, section_names, sizeof section_names);
   } else {
-    memcpy(bytes + new_offset(plan, old_names->sh_offset) + plan->raw->header.sh_name,
+    memcpy(bytes + plan_new_offset(plan, old_names->sh_offset) + plan->raw->header.sh_name,
            section_names, NOTE_NAME_SIZE);
   }
   memcpy(bytes + tail->headers_at, tail->headers, tail->count * sizeof *tail->headers);
 }
 
-/* ---- Contents
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- Contents ---- */
 
-/* Symbols of the raw section mean the packed table's start. */
+/* Symbols of the raw section mean the packed table's start; those of moved sections move along. */
+static bool move_symbol(const struct plan *plan, Elf64_Sym *symbol) {
+  if (symbol->st_shndx == plan->raw_index) {
+    symbol->st_value = plan->note_address + PACKED_NOTE_SIZE;
+    symbol->st_size = 0;
+    return true;
+  }
+  if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= plan->image->section_count)
+    return false;
+  const Elf64_Shdr *section = &plan->image->sections[symbol->st_shndx].header;
+  const struct plan_move *move = plan_move_of(plan, section->sh_offset, section->sh_size);
+  if (move == NULL || section->sh_type == SHT_NOBITS || section->sh_size == 0)
+    return false;
+  symbol->st_value += move->new_address - move->old_address;
+  return true;
+}
+
 static void move_symbols(const struct plan *plan, const struct tail *tail, uint8_t *bytes) {
-  const uint64_t address = plan->note_address + PACKED_NOTE_SIZE;
   for (size_t i = 1; i < plan->image->section_count; i++) {
     const Elf64_Shdr *header = &tail->headers[i];
     if (header->sh_type != SHT_SYMTAB && header->sh_type != SHT_DYNSYM)
@@ -461,24 +360,19 @@ static void move_symbols(const struct plan *plan, const struct tail *tail, uint8
     for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= header->sh_size; at += sizeof(Elf64_Sym)) {
       Elf64_Sym symbol;
       memcpy(&symbol, bytes + header->sh_offset + at, sizeof symbol);
-      if (symbol.st_shndx != plan->raw_index)
-        continue;
-      symbol.st_value = address;
-      symbol.st_size = 0;
-      memcpy(bytes + header->sh_offset + at, &symbol, sizeof symbol);
+      if (move_symbol(plan, &symbol))
+        memcpy(bytes + header->sh_offset + at, &symbol, sizeof symbol);
     }
   }
 }
 
-static void copy_contents(const struct plan *plan, const struct tail *tail, uint8_t *bytes) {
+/* Copies the old file around the cut, but for the section headers at its end, which are written
+ * anew. */
+static void copy_contents(const struct plan *plan, uint8_t *bytes) {
   const struct image *image = plan->image;
-  const uint64_t behind = new_offset(plan, plan->cut_end);
-  if (plan->cut_end == plan->cut_start) {
-    memcpy(bytes + plan->lead, image->bytes, tail->contents_end - plan->lead);
-    return;
-  }
   memcpy(bytes + plan->lead, image->bytes, plan->cut_start);
-  memcpy(bytes + behind, image->bytes + plan->cut_end, tail->contents_end - behind);
+  memcpy(bytes + plan_new_offset(plan, plan->cut_end), image->bytes + plan->cut_end,
+         plan->old_contents_end - plan->cut_end);
 }
 
 /* Writes the note and the table, and zeros over the rest of the raw section, on both sides of the
@@ -486,11 +380,20 @@ static void copy_contents(const struct plan *plan, const struct tail *tail, uint
 static void write_table(const struct plan *plan, const uint8_t *table, size_t table_size,
                         uint8_t *bytes) {
   const Elf64_Shdr *raw = &plan->raw->header;
-  const uint64_t start = new_offset(plan, raw->sh_offset);
-  const uint64_t end = new_offset(plan, raw->sh_offset + raw->sh_size);
+  const uint64_t start = plan_new_offset(plan, raw->sh_offset);
+  const uint64_t end = plan_new_offset(plan, raw->sh_offset + raw->sh_size);
   memset(bytes + start, 0, end - start);
-  memcpy(bytes + plan->note_at, packed_note, PACKED_NOTE_SIZE);
-  memcpy(bytes + plan->note_at + PACKED_NOTE_SIZE, table, table_size);
+  memcpy(bytes + plan->note_offset, packed_note, PACKED_NOTE_SIZE);
+  memcpy(bytes + plan->note_offset + PACKED_NOTE_SIZE, table, table_size);
+}
+
+/* Copies what had to make room for program headers, and clears where it was. */
+static void write_moves(const struct plan *plan, uint8_t *bytes) {
+  for (size_t i = 0; i < plan->move_count; i++) {
+    const struct plan_move *move = &plan->moves[i];
+    memset(bytes + plan_new_offset(plan, move->old_offset), 0, move->size);
+    memcpy(bytes + move->new_offset, plan->image->bytes + move->old_offset, move->size);
+  }
 }
 
 static void write_header(const struct plan *plan, const struct tail *tail, uint8_t *bytes) {
@@ -501,25 +404,38 @@ static void write_header(const struct plan *plan, const struct tail *tail, uint8
   memcpy(bytes, &header, sizeof header);
 }
 
+static bool write_all(const struct plan *plan, const struct tail *tail, const uint8_t *table,
+                      size_t table_size, uint8_t *bytes, struct problem *problem) {
+  copy_contents(plan, bytes);
+  if (!write_relocations(plan, bytes, problem))
+    return false;
+  write_table(plan, table, table_size, bytes);
+  write_moves(plan, bytes);
+  write_header(plan, tail, bytes);
+  write_segments(plan, bytes);
+  write_dynamic(plan, bytes);
+  move_symbols(plan, tail, bytes);
+  write_tail(plan, tail, bytes);
+  return true;
+}
+
 bool rewrite(const struct image *image, const struct image_section *raw, const uint8_t *table,
              size_t table_size, struct rewritten *rewritten, struct problem *problem) {
   struct plan plan;
   struct tail tail = {0};
-  if (!make_plan(&plan, image, raw, table_size, problem))
+  if (!plan_make(&plan, image, raw, table_size, problem))
     return false;
   plan_tail(&plan, &tail);
   uint8_t *bytes = calloc(1, tail.size);
-  if (bytes == NULL || !make_headers(&plan, &tail)) {
-    free(bytes);
-    return problem_set(problem, "not enough memory");
-  }
-  copy_contents(&plan, &tail, bytes);
-  write_header(&plan, &tail, bytes);
-  write_segments(&plan, bytes);
-  write_table(&plan, table, table_size, bytes);
-  move_symbols(&plan, &tail, bytes);
-  write_tail(&plan, &tail, bytes);
+  bool ok = bytes != NULL && make_headers(&plan, &tail);
+  if (!ok)
+    problem_set(problem, "not enough memory");
+  ok = ok && write_all(&plan, &tail, table, table_size, bytes, problem);
   free(tail.headers);
+  if (!ok) {
+    free(bytes);
+    return false;
+  }
   *rewritten = (struct rewritten){bytes, tail.size};
   return true;
 }

@@ -1,0 +1,391 @@
+/* rewrite_plan.c - decides where everything goes: see rewrite.c for the picture.
+ *
+ * Two or three more program headers must stand behind the old ones. Room for them comes, in this
+ * order, from bytes that are free there; from a page in front of a non-PIE executable; or from what
+ * stands behind the headers, if that is something to which only headers lead: .interp, notes, and
+ * the tables that the dynamic section points to. That is moved into bytes that packing has freed:
+ * what is left of the relocations, or of the raw section. (patchelf makes room in the same way.)
+ * Where all of that is too small, as in tiny programs, the file gets a segment more at its end.
+ */
+#include "rewrite_plan.h"
+
+#include "../format/note.h"
+
+#include <inttypes.h>
+
+enum {
+  LOWEST_ADDRESS = 0x10000, /* Linux maps nothing lower: vm.mmap_min_addr */
+  LEAD_MAX = 0x10000,       /* a larger page in front would waste more than it's worth */
+  MOVE_ALIGNMENT = 16,
+};
+
+static uint64_t round_down(uint64_t n, uint64_t page) { return n / page * page; }
+static uint64_t round_up(uint64_t n, uint64_t page) { return round_down(n + page - 1, page); }
+
+bool plan_fits_in_place(const struct plan *plan) {
+  return plan->packed_size <= plan->raw->header.sh_size;
+}
+
+bool plan_cuts(const struct plan *plan) { return plan->cut_end > plan->cut_start; }
+
+uint64_t plan_old_headers_end(const struct plan *plan) {
+  return sizeof(Elf64_Ehdr) + plan->image->segment_count * sizeof(Elf64_Phdr);
+}
+
+uint64_t plan_new_headers_end(const struct plan *plan) {
+  return plan_old_headers_end(plan) + plan->new_segments * sizeof(Elf64_Phdr);
+}
+
+uint64_t plan_new_offset(const struct plan *plan, uint64_t offset) {
+  if (offset >= plan->cut_end)
+    return plan->lead + offset - (plan->cut_end - plan->cut_start);
+  return plan->lead + (offset < plan->cut_start ? offset : plan->cut_start);
+}
+
+const struct plan_move *plan_move_of(const struct plan *plan, uint64_t offset, uint64_t size) {
+  for (size_t i = 0; i < plan->move_count; i++) {
+    const struct plan_move *move = &plan->moves[i];
+    if (offset >= move->old_offset && offset + size <= move->old_offset + move->size)
+      return move;
+  }
+  return NULL;
+}
+
+/* ---- Segments ---- */
+
+static void find_segments(struct plan *plan) {
+  const struct image *image = plan->image;
+  plan->raw_segment = (size_t)(image_segment_of(image, &plan->raw->header) - image->segments);
+  plan->first_segment = plan->last_segment = plan->raw_segment;
+  for (size_t i = 0; i < image->segment_count; i++) {
+    const Elf64_Phdr *segment = &image->segments[i];
+    if (segment->p_type != PT_LOAD)
+      continue;
+    if (segment->p_vaddr < image->segments[plan->first_segment].p_vaddr)
+      plan->first_segment = i;
+    if (segment->p_vaddr > image->segments[plan->last_segment].p_vaddr)
+      plan->last_segment = i;
+  }
+}
+
+/* Whether the raw section is in a range that ld.so makes read-only after relocation: a hole there
+ * would make its mprotect fail. */
+static bool is_relro(const struct plan *plan) {
+  const Elf64_Shdr *raw = &plan->raw->header;
+  for (size_t i = 0; i < plan->image->segment_count; i++) {
+    const Elf64_Phdr *segment = &plan->image->segments[i];
+    if (segment->p_type == PT_GNU_RELRO && segment->p_vaddr < raw->sh_addr + raw->sh_size &&
+        raw->sh_addr < segment->p_vaddr + segment->p_memsz)
+      return true;
+  }
+  return false;
+}
+
+/* The pages that are free between `used`, an address, and the raw section's end. */
+static void plan_cut(struct plan *plan, uint64_t used) {
+  const Elf64_Phdr *segment = &plan->image->segments[plan->raw_segment];
+  const Elf64_Shdr *raw = &plan->raw->header;
+  const uint64_t start = round_up(used, segment->p_align);
+  const uint64_t end = round_down(raw->sh_addr + raw->sh_size, segment->p_align);
+  plan->cut_start = plan->cut_end = 0;
+  if (end <= start || is_relro(plan))
+    return;
+  plan->cut_start = raw->sh_offset + (start - raw->sh_addr);
+  plan->cut_end = raw->sh_offset + (end - raw->sh_addr);
+}
+
+/* ---- Room for program headers ---- */
+
+/* Where the first thing behind the program headers starts in the file. */
+static uint64_t first_used_offset(const struct image *image) {
+  uint64_t first = image->header.e_shoff;
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *header = &image->sections[i].header;
+    if (header->sh_type != SHT_NULL && header->sh_offset > 0 && header->sh_offset < first)
+      first = header->sh_offset;
+  }
+  for (size_t i = 0; i < image->segment_count; i++) {
+    const Elf64_Phdr *segment = &image->segments[i];
+    if (segment->p_filesz > 0 && segment->p_type != PT_PHDR && segment->p_offset > 0 &&
+        segment->p_offset < first)
+      first = segment->p_offset;
+  }
+  return first;
+}
+
+static bool all_zero(const uint8_t *bytes, uint64_t size) {
+  for (uint64_t i = 0; i < size; i++)
+    if (bytes[i] != 0)
+      return false;
+  return true;
+}
+
+/* Whether the new headers fit without moving anything. */
+static bool has_room(const struct plan *plan) {
+  const uint64_t from = plan_old_headers_end(plan), to = plan_new_headers_end(plan);
+  return to <= first_used_offset(plan->image) && all_zero(plan->image->bytes + from, to - from);
+}
+
+/* Tries a page in front. Addresses below the first segment are free in an executable only:
+ * everything else starts at 0. */
+static bool plan_lead(struct plan *plan) {
+  const struct image *image = plan->image;
+  const uint64_t start = image->segments[plan->first_segment].p_vaddr;
+  uint64_t lead = 0;
+  for (size_t i = 0; i < image->segment_count; i++)
+    if (image->segments[i].p_type == PT_LOAD && image->segments[i].p_align > lead)
+      lead = image->segments[i].p_align;
+  if (image->header.e_type != ET_EXEC || lead > LEAD_MAX || start < LOWEST_ADDRESS ||
+      start - LOWEST_ADDRESS < lead || plan_new_headers_end(plan) > lead)
+    return false;
+  plan->lead = lead;
+  return true;
+}
+
+/* ---- Moving what is in the way ---- */
+
+/* Whether only headers and the dynamic section know where a section is. */
+static bool is_movable(const struct image *image, const Elf64_Shdr *section) {
+  switch (section->sh_type) {
+  case SHT_NOTE:
+  case SHT_DYNSYM:
+  case SHT_HASH:
+  case SHT_GNU_HASH:
+  case SHT_GNU_versym:
+  case SHT_GNU_verneed:
+  case SHT_GNU_verdef:
+  case SHT_STRTAB:
+    return true;
+  }
+  for (size_t i = 0; i < image->segment_count; i++)
+    if (image->segments[i].p_type == PT_INTERP &&
+        image->segments[i].p_offset == section->sh_offset &&
+        image->segments[i].p_filesz == section->sh_size)
+      return true;
+  return false;
+}
+
+static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
+  return a < b + b_size && b < a + a_size;
+}
+
+static bool extend(uint64_t *from, uint64_t *to, uint64_t offset, uint64_t size) {
+  if (size == 0 || !overlap(*from, *to - *from, offset, size) ||
+      (offset >= *from && offset + size <= *to))
+    return false;
+  *from = offset < *from ? offset : *from;
+  *to = offset + size > *to ? offset + size : *to;
+  return true;
+}
+
+/* Extends a range until it has every section, and every note's or interpreter's segment, as a
+ * whole. */
+static void close_range(const struct image *image, uint64_t *from, uint64_t *to) {
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t i = 1; i < image->section_count; i++) {
+      const Elf64_Shdr *section = &image->sections[i].header;
+      if (section->sh_type != SHT_NOBITS)
+        more |= extend(from, to, section->sh_offset, section->sh_size);
+    }
+    for (size_t i = 0; i < image->segment_count; i++) {
+      const Elf64_Phdr *segment = &image->segments[i];
+      if (segment->p_type != PT_LOAD && segment->p_type != PT_PHDR)
+        more |= extend(from, to, segment->p_offset, segment->p_filesz);
+    }
+  }
+}
+
+static bool check_movable(const struct image *image, const struct plan_move *move,
+                          struct problem *problem) {
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *section = &image->sections[i].header;
+    if (section->sh_type == SHT_NOBITS ||
+        !overlap(section->sh_offset, section->sh_size, move->old_offset, move->size))
+      continue;
+    if ((section->sh_flags & SHF_ALLOC) == 0 || !is_movable(image, section))
+      return problem_set(problem, "no room for more program headers: %s can't be moved",
+                         image->sections[i].name);
+  }
+  return true;
+}
+
+/* Finds the ranges that stand where the new headers will. */
+static bool find_moves(struct plan *plan, struct problem *problem) {
+  const struct image *image = plan->image;
+  const uint64_t to = plan_new_headers_end(plan);
+  const Elf64_Phdr *first = &image->segments[plan->first_segment];
+  plan->move_count = 0;
+  for (uint64_t at = plan_old_headers_end(plan); at < to;) {
+    uint64_t start = at, end = at + 1;
+    close_range(image, &start, &end);
+    const bool unused = end == at + 1 && start == at;
+    if (unused && image->bytes[at] == 0) {
+      at++;
+      continue;
+    }
+    if (unused || start < plan_old_headers_end(plan) || end > first->p_offset + first->p_filesz ||
+        plan->move_count == PLAN_MOVES_MAX)
+      return problem_set(problem, "no room for more program headers");
+    struct plan_move *move = &plan->moves[plan->move_count++];
+    *move = (struct plan_move){.old_offset = start,
+                               .old_address = first->p_vaddr + (start - first->p_offset),
+                               .size = end - start};
+    if (!check_movable(image, move, problem))
+      return false;
+    at = end;
+  }
+  return true;
+}
+
+/* A free range of the old file. */
+struct room {
+  uint64_t offset, address, end; /* end: an offset */
+};
+
+static bool place(struct room *room, struct plan_move *move) {
+  const uint64_t offset = round_up(room->address, MOVE_ALIGNMENT) - room->address + room->offset;
+  if (offset > room->end || move->size > room->end - offset)
+    return false;
+  move->new_offset = offset;
+  move->new_address = room->address + (offset - room->offset);
+  room->address = move->new_address + move->size;
+  room->offset = offset + move->size;
+  return true;
+}
+
+/* What the relocations that are taken out leave behind. */
+static struct room relocations_room(const struct plan *plan) {
+  const struct plan_relocations *relocations = &plan->relocations;
+  if (relocations->rela == NULL)
+    return (struct room){0};
+  const Elf64_Shdr *rela = &relocations->rela->header;
+  return (struct room){rela->sh_offset + relocations->rela_size,
+                       rela->sh_addr + relocations->rela_size, rela->sh_offset + rela->sh_size};
+}
+
+/* Places the moves into freed bytes, else into the extra segment, as offsets from its start for
+ * now. The raw section's address up to which it is used comes back in *used. */
+static void place_moves(struct plan *plan, uint64_t *used) {
+  const Elf64_Shdr *raw = &plan->raw->header;
+  const uint64_t in_place = plan_fits_in_place(plan) ? plan->packed_size : 0;
+  struct room relocations = relocations_room(plan);
+  struct room rest = {raw->sh_offset + in_place, raw->sh_addr + in_place,
+                      raw->sh_offset + raw->sh_size};
+  for (size_t i = 0; i < plan->move_count; i++) {
+    struct plan_move *move = &plan->moves[i];
+    if (place(&relocations, move) || place(&rest, move))
+      continue;
+    plan->extra_size = round_up(plan->extra_size, MOVE_ALIGNMENT);
+    move->new_offset = UINT64_MAX;
+    move->new_address = plan->extra_size;
+    plan->extra_size += move->size;
+  }
+  *used = rest.address;
+}
+
+/* ---- The end of the file ---- */
+
+/* The old table of section headers is dropped where it ends the file, as linkers leave it. */
+static uint64_t find_contents_end(const struct plan *plan) {
+  const struct image *image = plan->image;
+  const uint64_t table_end = image->header.e_shoff + image->section_count * sizeof(Elf64_Shdr);
+  uint64_t used = 0;
+  for (size_t i = 0; i < image->section_count; i++) {
+    const Elf64_Shdr *header = &image->sections[i].header;
+    if (header->sh_type != SHT_NOBITS && header->sh_offset + header->sh_size > used)
+      used = header->sh_offset + header->sh_size;
+  }
+  for (size_t i = 0; i < image->segment_count; i++) {
+    const Elf64_Phdr *segment = &image->segments[i];
+    if (segment->p_type == PT_LOAD && segment->p_offset + segment->p_filesz > used)
+      used = segment->p_offset + segment->p_filesz;
+  }
+  const bool last = table_end == image->size && used <= image->header.e_shoff;
+  return last ? used : image->size;
+}
+
+/* Gives the extra segment its place: in the file behind all else, in memory above all else. */
+static void place_extra(struct plan *plan) {
+  const struct image *image = plan->image;
+  const Elf64_Phdr *last = &image->segments[plan->last_segment];
+  plan->old_contents_end = find_contents_end(plan);
+  plan->contents_end = plan_new_offset(plan, plan->old_contents_end);
+  if (plan->extra_size == 0)
+    return;
+  plan->extra_offset = round_up(plan->contents_end, MOVE_ALIGNMENT);
+  plan->extra_address =
+      round_up(last->p_vaddr + last->p_memsz, last->p_align) + plan->extra_offset % last->p_align;
+  plan->contents_end = plan->extra_offset + plan->extra_size;
+}
+
+/* Turns the moves' places into those of the new file. */
+static void finish_moves(struct plan *plan) {
+  for (size_t i = 0; i < plan->move_count; i++) {
+    struct plan_move *move = &plan->moves[i];
+    if (move->new_offset == UINT64_MAX) {
+      move->new_offset = plan->extra_offset + move->new_address;
+      move->new_address += plan->extra_address;
+    } else {
+      move->new_offset = plan_new_offset(plan, move->new_offset);
+    }
+  }
+}
+
+static void place_note(struct plan *plan) {
+  const Elf64_Shdr *raw = &plan->raw->header;
+  if (plan_fits_in_place(plan)) {
+    plan->note_offset = plan_new_offset(plan, raw->sh_offset);
+    plan->note_address = raw->sh_addr;
+  } else if (plan->extra_size > 0) {
+    plan->note_offset = plan->extra_offset;
+    plan->note_address = plan->extra_address;
+  } else {
+    plan->note_offset = plan_new_headers_end(plan);
+    plan->note_address =
+        plan->image->segments[plan->first_segment].p_vaddr - plan->lead + plan->note_offset;
+  }
+}
+
+/* Makes a plan with a given number of new segments: the note's, and those of a cut and an extra
+ * segment. Which of these are needed isn't known before; false, without a problem, if it was
+ * another number. */
+static bool plan_with(struct plan *plan, size_t new_segments, struct problem *problem) {
+  const Elf64_Shdr *raw = &plan->raw->header;
+  const bool in_place = plan_fits_in_place(plan);
+  uint64_t used = raw->sh_addr + (in_place ? plan->packed_size : 0);
+  plan->new_segments = new_segments;
+  plan->lead = plan->extra_size = plan->move_count = 0;
+  const bool lead = in_place && has_room(plan) ? false : plan_lead(plan);
+  if (!in_place && (!lead || plan_new_headers_end(plan) + plan->packed_size > plan->lead))
+    plan->extra_size = plan->packed_size;
+  if (!lead && !has_room(plan)) {
+    if (!find_moves(plan, problem))
+      return false;
+    place_moves(plan, &used);
+  }
+  plan_cut(plan, used);
+  const size_t needed = 1 + (plan->extra_size > 0) + plan_cuts(plan);
+  if (needed > new_segments)
+    return false;
+  plan->new_segments = needed;
+  place_extra(plan);
+  finish_moves(plan);
+  place_note(plan);
+  return true;
+}
+
+bool plan_make(struct plan *plan, const struct image *image, const struct image_section *raw,
+               size_t table_size, struct problem *problem) {
+  *plan = (struct plan){.image = image, .raw = raw, .packed_size = PACKED_NOTE_SIZE + table_size};
+  plan->raw_index = (size_t)(raw - image->sections);
+  find_segments(plan);
+  if (image->segments[plan->first_segment].p_offset != 0)
+    return problem_set(problem, "the ELF header isn't in the first segment");
+  if (!plan_relocations(plan, problem))
+    return false;
+  for (size_t new_segments = 1; new_segments <= 3 && problem->text[0] == 0; new_segments++)
+    if (plan_with(plan, new_segments, problem))
+      return true;
+  return problem_set(problem, "no room for more program headers");
+}
