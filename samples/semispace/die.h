@@ -1,0 +1,14 @@
+/* die.h - the one way in which the sample gives up.
+ *
+ * A collector that doesn't know a root must not go on: it would leave a reference behind that
+ * points at nothing, and the program would fail much later, somewhere else.
+ */
+#ifndef SEMISPACE_DIE_H
+#define SEMISPACE_DIE_H
+
+#include <stdnoreturn.h>
+
+/* Prints one line on stderr and aborts. */
+__attribute__((format(printf, 1, 2))) noreturn void die(const char *format, ...);
+
+#endif

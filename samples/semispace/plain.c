@@ -1,0 +1,43 @@
+/* plain.c - the heap of the build that is plain C: calloc, and nothing is freed before the end.
+ *
+ * No object moves and none goes away here, so this build can't be wrong about references. What it
+ * prints is the truth for the other ones.
+ */
+#include "collector.h"
+#include "die.h"
+#include "heap.h"
+
+#include <stdlib.h>
+
+/* A block holds one object. All blocks form a list, the newest first. */
+struct block {
+  struct block *older;
+  uintptr_t words[];
+};
+
+static struct block *newest;
+
+void heap_open(size_t bytes, bool stress) {
+  (void)bytes;
+  (void)stress;
+}
+
+void heap_close(void) {
+  while (newest) {
+    struct block *older = newest->older;
+    free(newest);
+    newest = older;
+  }
+}
+
+void heap_report(FILE *file) { fputs("collections: 0\n", file); }
+
+reference heap_allocate(uint64_t data_bytes, uint64_t references) {
+  uint64_t data_words = (data_bytes + sizeof(uintptr_t) - 1) / sizeof(uintptr_t);
+  struct block *block = calloc(1, sizeof *block + (data_words + references) * sizeof(uintptr_t));
+  if (!block)
+    die("out of memory");
+  block->older = newest;
+  newest = block;
+  return block->words;
+}

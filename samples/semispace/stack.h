@@ -1,0 +1,30 @@
+/* stack.h - the references that wait in the frames of managed functions.
+ *
+ * This is the part of a collector that stackpack is for, and the one to copy from.
+ */
+#ifndef SEMISPACE_STACK_H
+#define SEMISPACE_STACK_H
+
+#include "stackpack.h"
+
+/* Given a base reference, returns where its object is now: the collector's part. */
+typedef uintptr_t stack_forward(uintptr_t base);
+
+/* What was seen so far. */
+struct stack_counts {
+  uint64_t frames;
+  uint64_t deepest; /* the most frames of one walk */
+  uint64_t pairs;
+  uint64_t derived; /* the pairs whose derived reference differed from the base */
+};
+
+/* Opens the program's stack maps: once, at start-up. */
+void stack_open(void);
+void stack_close(void);
+
+/* Updates every reference in the given frame and in those of its callers, up to the first frame of
+ * a function that is not managed. */
+void stack_update(struct stackpack_frame frame, stack_forward *forward,
+                  struct stack_counts *counts);
+
+#endif
