@@ -183,6 +183,12 @@ enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, 
   return PACKED_OK;
 }
 
+uint64_t packed_identity(const struct packed_table *table) {
+  struct packed_header header;
+  packed_header_read(table->bytes, &header);
+  return header.checksum ^ header.header_checksum;
+}
+
 bool packed_check(const struct packed_table *table) {
   struct packed_header header;
   packed_header_read(table->bytes, &header);

@@ -141,6 +141,9 @@ enum packed_error {
 enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, size_t size,
                               uint64_t address);
 
+/* A number that differs between tables of different contents: the stored checksums. */
+uint64_t packed_identity(const struct packed_table *table);
+
 /* Verifies the checksum over the whole table. */
 bool packed_check(const struct packed_table *table);
 void packed_header_read(const uint8_t *bytes, struct packed_header *header);

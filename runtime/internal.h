@@ -11,15 +11,39 @@
 #include "../format/packed_details.h"
 #include "stackpack.h"
 
-/* What a module or file owns. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* What a file owns. */
 struct owned {
   void *table;          /* from malloc: the packed form of a raw section, or NULL */
-  uint64_t start, size; /* a module's addresses, or where a file is mapped, and how many bytes */
+  uint64_t start, size; /* where the file is mapped, and how many bytes */
 };
+
+/* What is known of a module. A slot of the caller's array is free while `size` is 0; look-ups read
+ * it first, and then the rest, which doesn't change until `size` has been 0 for a while. */
+struct module_overlay {
+  _Atomic uint64_t size;  /* of its addresses */
+  _Atomic uint64_t start; /* its lowest address */
+  uint64_t identity;      /* of its stack maps: a checksum */
+  void *table;            /* as above */
+  bool seen;              /* while the list of modules is gone through */
+};
+
+/* The readers of one stripe, in two phases: those who came before a module was taken out, and
+ * after. */
+struct stripe {
+  _Atomic uint64_t readers[2];
+} __attribute__((aligned(64)));
+
+enum { STRIPES = 16 };
 
 struct process_overlay {
   struct stackpack_module *modules;
-  uint64_t count, needed, capacity;
+  uint64_t capacity, needed;
+  pthread_mutex_t writer;
+  _Atomic unsigned phase;
+  struct stripe stripes[STRIPES];
 };
 
 _Static_assert(sizeof(struct packed_table) <= sizeof(struct stackpack_table), "room for a table");
@@ -27,8 +51,8 @@ _Static_assert(sizeof(struct packed_record) <= sizeof((struct stackpack_record){
                "room for a record");
 _Static_assert(sizeof(struct packed_items) <= sizeof(struct stackpack_pairs), "room for pairs");
 _Static_assert(sizeof(struct packed_list) <= sizeof(struct stackpack_locations), "room for a list");
-_Static_assert(sizeof(struct owned) <= sizeof((struct stackpack_module){0}.private_),
-               "room for what a module owns");
+_Static_assert(sizeof(struct module_overlay) <= sizeof((struct stackpack_module){0}.private_),
+               "room for what is known of a module");
 _Static_assert(sizeof(struct owned) <= sizeof((struct stackpack_file){0}.private_),
                "room for what a file owns");
 _Static_assert(sizeof(struct process_overlay) <= sizeof(struct stackpack_process),

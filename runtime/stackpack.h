@@ -13,10 +13,9 @@
  *   ...
  *   struct stackpack_record record;                                              // at a collection
  *   switch (stackpack_find(&process, return_address, &record)) {
- *   case STACKPACK_FOUND: {
- *     struct stackpack_pairs pairs = stackpack_pairs(&record);
- *     struct stackpack_location base, derived;
- *     while (stackpack_pairs_next(&pairs, &base, &derived)) ...
+ *   case STACKPACK_FOUND: {                       // of kind STACKPACK_STATEPOINT, unless others
+ * are used struct stackpack_pairs pairs = stackpack_pairs(&record); struct stackpack_location base,
+ * derived; while (stackpack_pairs_next(&pairs, &base, &derived)) ...
  *   }
  *
  * Rules that hold for the whole header, unless a function says otherwise:
@@ -146,8 +145,9 @@ struct stackpack_pairs {
 };
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record);
 
-/* Writes the next pair, or returns false after the last one (and where the table is damaged: then
- * stackpack_pairs_corrupt answers true). */
+/* Writes the next pair, or returns false after the last one. It returns false, too, where the table
+ * is damaged: a collector asks stackpack_pairs_corrupt after the loop, and stops if that is true.
+ */
 bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_location *base,
                           struct stackpack_location *derived);
 bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs);
@@ -206,15 +206,16 @@ struct stackpack_live_out stackpack_live_out(const struct stackpack_details *det
 
 /* ---- The running process ---- */
 
-/* One module (the executable or a shared library) that has stack maps. */
+/* One module (the executable or a shared library) that has stack maps. Its table may be passed to
+ * the functions for tables. */
 struct stackpack_module {
   struct stackpack_table table; /* answers for run-time addresses */
   uint64_t private_[8];
 };
 
 struct stackpack_process {
-  uint64_t private_[8];
-};
+  uint64_t private_[144];
+} __attribute__((aligned(64)));
 
 /* Finds the stack maps of every module that is loaded now. modules[0..capacity) becomes the
  * process's. Packed modules cost a few reads each. For a raw one the file is read and memory is
@@ -224,15 +225,38 @@ struct stackpack_process {
 enum stackpack_error stackpack_process_open(struct stackpack_process *process,
                                             struct stackpack_module *modules, size_t capacity);
 void stackpack_process_close(struct stackpack_process *process);
+
+/* How many modules have stack maps. */
 size_t stackpack_process_modules(const struct stackpack_process *process);
 
 /* Looks up a run-time return address in the module that contains it. */
 enum stackpack_answer stackpack_find(const struct stackpack_process *process,
                                      uintptr_t return_address, struct stackpack_record *record);
 
+/* Modules that come and go (dlopen, dlclose) while threads look up. Look-ups go on without a lock;
+ * the functions here may be called from any thread, but not from a signal handler.
+ *
+ * stackpack_process_update brings the process up to date: call it after dlopen, before code of the
+ * new module runs. Errors are those of stackpack_process_open; modules that were known stay known.
+ *
+ * stackpack_process_forget takes out the module that contains `address`: call it before dlclose. It
+ * returns when no thread is between stackpack_enter and stackpack_leave that was there before.
+ * False: no module with stack maps contains that address. */
+enum stackpack_error stackpack_process_update(struct stackpack_process *process);
+bool stackpack_process_forget(struct stackpack_process *process, uintptr_t address);
+
+/* A thread whose look-ups may meet a module that another thread is about to unload puts them, and
+ * the use of the records they find, between these two. (A collector that looks up the return
+ * addresses of its own stopped threads needn't: their modules are in use.) The ticket goes to
+ * stackpack_leave. Both are safe in a signal handler, and may be nested. */
+unsigned stackpack_enter(struct stackpack_process *process);
+void stackpack_leave(struct stackpack_process *process, unsigned ticket);
+
 /* ---- Walking a stack (x86-64) ---- */
 
-/* A frame of a managed function that waits for a call to return. */
+/* A frame of a managed function that waits for a call to return. That of the youngest is known at
+ * the first instruction of the function that it calls: the return address is at the stack pointer,
+ * and after the return the stack pointer will be 8 above. */
 struct stackpack_frame {
   uintptr_t return_address; /* where the call will return to, in this frame's function */
   uintptr_t stack_pointer;  /* the value of the stack pointer after that return */

@@ -1,0 +1,21 @@
+#!/bin/bash
+# Packed libraries are loaded and unloaded while threads look up in them: no wrong answer, and no data race.
+. "$TOP/tests/cli/common.sh"
+
+for count in 40 60; do
+  many_functions "$count" >"lib$count.ll"
+  compile "./lib$count.ll" "lib$count.o" -relocation-model=pic
+  "$LLVM/bin/clang" -fuse-ld=lld -shared -Wl,-z,notext -o "lib$count.so" "lib$count.o"
+  expect_status 0 "$stackpack" pack "lib$count.so"
+done
+cat >symbols.c <<'EOF'
+void *allocate(long size);
+void collect(void);
+void *allocate(long size) { (void)size; return 0; }
+void collect(void) {}
+EOF
+sources=("$TOP"/tests/cli/modules.c symbols.c "$TOP"/format/*.c "$TOP"/runtime/*.c)
+"$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -O1 -g -fsanitize=thread -rdynamic \
+  -I"$TOP/runtime" -o modules "${sources[@]}" -ldl -lpthread 2>log || skip "no thread sanitizer: $(tail -n 1 log)"
+TSAN_OPTIONS=halt_on_error=1 ./modules ./lib40.so ./lib60.so "${ROUNDS:-250}" >found 2>err || { cat found err >&2; fail "threads"; }
+cat found
