@@ -87,7 +87,7 @@ format:
 
 # clang-format decides how code looks; the compilers' and clang-tidy's warnings are errors here.
 lint:
-	clang-format --dry-run --Werror $(SOURCES)
+	@clang-format --dry-run --Werror $(SOURCES)
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 \
 	  --enable=warning,portability --suppress=normalCheckLevelMaxBranches format runtime tool
 

@@ -118,9 +118,9 @@ static struct stackpack_location public_location(struct location location) {
 }
 
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
-  struct stackpack_pairs pairs;
+  struct stackpack_pairs pairs; /* cleared and filled in place, as it's large */
   packed_items((struct packed_items *)pairs.private_, record_of(record));
-  return pairs;
+  return pairs; // cppcheck-suppress uninitvar
 }
 
 bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_location *base,

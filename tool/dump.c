@@ -251,7 +251,7 @@ struct dump_options {
 static bool dump_loaded(const char *path, const struct dump_options *options,
                         const struct image *image, const struct safepoints *table,
                         struct problem *problem) {
-  struct names names;
+  struct names names = {0};
   struct lines lines = {0};
   if (!names_open(&names, image, problem))
     return false;

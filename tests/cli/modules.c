@@ -1,8 +1,9 @@
 /* Two libraries come and go while four threads look up return addresses in them.
  *
- * modules LIBRARY LIBRARY ROUNDS: in each round both libraries are loaded, their addresses published, and after a while
- * taken back; then the libraries are forgotten and unloaded. A thread that finds an address published both before and
- * after its look-up must have got FOUND, in the right function; at any other time, NOT_MANAGED is right, too.
+ * modules LIBRARY LIBRARY ROUNDS: in each round both libraries are loaded, their addresses
+ * published, and after a while taken back; then the libraries are forgotten and unloaded. A thread
+ * that finds an address published both before and after its look-up must have got FOUND, in the
+ * right function; at any other time, NOT_MANAGED is right, too.
  */
 #include "stackpack.h"
 
@@ -42,7 +43,8 @@ static void read_library(struct library *library) {
   const size_t records = stackpack_table_records(&file.table);
   for (unsigned i = 0; i < SAMPLES; i++) {
     struct stackpack_record record;
-    if (stackpack_table_record(&file.table, (uint32_t)(records * i / SAMPLES), &record) != STACKPACK_FOUND)
+    if (stackpack_table_record(&file.table, (uint32_t)(records * i / SAMPLES), &record) !=
+        STACKPACK_FOUND)
       fail("can't read a record");
     library->addresses[i] = record.address;
     library->functions[i] = record.function_address;
@@ -57,9 +59,11 @@ static void look_up(struct library *library, unsigned sample) {
   if (generation % 2 == 0)
     return;
   const unsigned ticket = stackpack_enter(&process);
-  const enum stackpack_answer answer = stackpack_find(&process, base + library->addresses[sample], &record);
+  const enum stackpack_answer answer =
+      stackpack_find(&process, base + library->addresses[sample], &record);
   const bool loaded = atomic_load(&library->generation) == generation;
-  if (answer == STACKPACK_FOUND && loaded && record.function_address != base + library->functions[sample])
+  if (answer == STACKPACK_FOUND && loaded &&
+      record.function_address != base + library->functions[sample])
     fail("a wrong function");
   stackpack_leave(&process, ticket);
   if (answer == STACKPACK_FOUND)
@@ -116,7 +120,8 @@ int main(int argc, char **argv) {
     pthread_create(&threads[i], NULL, reader, &seeds[i]);
   }
   for (int round = 0; round < rounds; round++) {
-    struct library *first = &libraries[round % LIBRARIES], *second = &libraries[(round + 1) % LIBRARIES];
+    struct library *first = &libraries[round % LIBRARIES],
+                   *second = &libraries[(round + 1) % LIBRARIES];
     load(first);
     load(second);
     unload(first);
@@ -128,6 +133,7 @@ int main(int argc, char **argv) {
   stackpack_process_close(&process);
   if (atomic_load(&found_count) == 0)
     fail("no look-up met a loaded library");
-  printf("%d rounds: %lu found, %lu absent\n", rounds, atomic_load(&found_count), atomic_load(&absent_count));
+  printf("%d rounds: %lu found, %lu absent\n", rounds, atomic_load(&found_count),
+         atomic_load(&absent_count));
   return 0;
 }

@@ -1,0 +1,71 @@
+#!/bin/bash
+# Installs what stackpack's build, samples and tests need, from the distribution's own packages:
+# Debian 12 and 13, Ubuntu 24.04. Runs as root or through sudo. Where everything is there already it changes nothing.
+set -eu
+export LC_ALL=C
+
+packages=(
+  gcc g++ make pkg-config libc6-dev             # the build
+  libelf-dev libdwarf-dev libzstd-dev libxxhash-dev libzydis-dev libjansson-dev
+  clang                                         # a second compiler: the distribution's default
+  clang-format cppcheck                         # `make lint`
+  check                                         # the unit tests
+  binutils mold elfutils patchelf gdb valgrind  # the tests compare what these say of a file before and after
+  python3 zstd                                  # the tests' independent reader, and the corpus
+)
+oldest_llvm=18
+
+fail() {
+  echo "install-deps.sh: $*" >&2
+  exit 1
+}
+
+llvm_packages() { # VERSION
+  echo "clang-$1 llvm-$1 llvm-$1-dev lld-$1 libclang-rt-$1-dev"
+}
+
+# Whether the package lists offer every one of the packages.
+available() { # PACKAGE...
+  [[ $(apt-cache policy "$@" | grep -c '^  Candidate: [0-9]') -eq $# ]]
+}
+
+# Whether every one of the packages is installed.
+installed() { # PACKAGE...
+  ! dpkg-query --show --showformat='${db:Status-Status}\n' "$@" 2>&1 | grep -qvx installed
+}
+
+# The newest LLVM for which the distribution has all that is needed; nothing where it has none.
+newest_llvm() {
+  local version
+  for version in $(apt-cache pkgnames llvm- | sed -nE 's/^llvm-([0-9]+)$/\1/p' | sort -rn); do
+    # shellcheck disable=SC2046 # a list of words
+    if ((version >= oldest_llvm)) && available $(llvm_packages "$version"); then
+      echo "$version"
+      return
+    fi
+  done
+}
+
+[[ -r /etc/os-release ]] || fail "unknown distribution: no /etc/os-release (known: Debian 12 and 13, Ubuntu 24.04)"
+# shellcheck disable=SC1091 # the system's file
+distribution=$(. /etc/os-release && echo "$ID ${VERSION_ID-}")
+case $distribution in
+"debian 12" | "debian 13" | "ubuntu 24.04") ;;
+*) fail "unknown distribution '$distribution' (known: Debian 12 and 13, Ubuntu 24.04)" ;;
+esac
+
+llvm=$(newest_llvm)
+# shellcheck disable=SC2046
+if [[ -z $llvm ]] || ! installed "${packages[@]}" $(llvm_packages "$llvm"); then
+  root=()
+  if [[ $(id -u) != 0 ]]; then
+    command -v sudo >/dev/null || fail "needs root: run it as root, or install sudo"
+    root=(sudo)
+  fi
+  "${root[@]}" apt-get update -qq
+  llvm=$(newest_llvm)
+  [[ -n $llvm ]] || fail "this distribution's packages have no LLVM $oldest_llvm or newer"
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq -o DPkg::Lock::Timeout=300 --no-install-recommends "${packages[@]}" $(llvm_packages "$llvm")
+fi
+echo "LLVM $llvm: /usr/lib/llvm-$llvm"

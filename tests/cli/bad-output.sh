@@ -1,0 +1,21 @@
+#!/bin/bash
+# An OUT that can't be written is refused, and named: no such folder, a folder itself, a device.
+. "$TOP/tests/cli/common.sh"
+
+make_program lld app list
+cp app before
+mkdir folder
+expect_refusal 'no/such/out: ' "$stackpack" pack -o no/such/out app
+expect_refusal 'folder: ' "$stackpack" pack -o folder app
+expect_refusal 'app/out: ' "$stackpack" pack -o app/out app
+expect_refusal ': ' "$stackpack" pack -o '' app
+long=$(printf '%0300d' 0)
+expect_refusal "$long: " "$stackpack" pack -o "$long" app
+if mknod full c 1 7 2>/dev/null && { true <full; } 2>/dev/null; then
+  expect_refusal 'full: ' "$stackpack" pack -o full app
+  [[ -c full ]] || fail "the device was replaced by a file"
+  rm full
+fi
+expect_same app before
+rmdir folder
+[[ $(ls -A | sort | tr '\n' ' ') == "app app.o before err main.o out " ]] || fail "files were left: $(ls -A)"

@@ -1,0 +1,14 @@
+#!/bin/bash
+# Files that aren't there, or aren't files, are refused at once by every subcommand.
+. "$TOP/tests/cli/common.sh"
+
+make_program lld app list
+mkdir folder
+mkfifo pipe
+for command in "pack" "pack -o out" "dump" "stats" "verify app"; do
+  for file in missing folder no/such/folder app/file pipe /dev/null; do
+    # shellcheck disable=SC2086 # a list of words
+    expect_refusal "$file: " timeout 10 "$stackpack" $command $file
+  done
+done
+[[ ! -e missing && -p pipe && -d folder && -c /dev/null ]] || fail "something was replaced"

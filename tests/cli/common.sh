@@ -1,0 +1,239 @@
+# shellcheck shell=bash
+# What the command-line tests share. A test sources this file first, in the empty folder that tests/run gave it:
+#   . "$TOP/tests/cli/common.sh"
+set -euo pipefail
+
+stackpack=$BUILD/stackpack
+samples=$TOP/tests/cli/ir
+export PYTHONPATH=$TOP/tests/cli PYTHONDONTWRITEBYTECODE=1
+
+fail() { # MESSAGE
+  echo "$0: $*" >&2
+  exit 1
+}
+
+skip() { # REASON
+  echo "$*"
+  exit 77
+}
+
+# ---- Running commands ----------------------------------------------------------------------------------
+
+# Runs a command, its output in the files `out` and `err`, and fails unless its exit status is the expected one.
+expect_status() { # STATUS COMMAND...
+  local expected=$1 status=0
+  shift
+  "$@" >out 2>err </dev/null || status=$?
+  if ((status != expected)) || grep -qE 'ERROR: [A-Za-z]+Sanitizer|: runtime error: ' err; then
+    cat out err >&2
+    fail "exit status $status, not $expected: $*"
+  fi
+}
+
+# Runs a command that must be refused: exit status 2, nothing on stdout, and one line on stderr that begins with
+# "stackpack: " and then matches the pattern (an extended regular expression).
+expect_refusal() { # PATTERN COMMAND...
+  local pattern=$1
+  shift
+  expect_status 2 "$@"
+  if [[ -s out ]] || ! only_line_matches "^stackpack: $pattern" err; then
+    cat out err >&2
+    fail "not refused with the one line '$pattern': $*"
+  fi
+}
+
+only_line_matches() { # PATTERN FILE
+  [[ $(wc -l <"$2") == 1 ]] && grep -qE "$1" "$2"
+}
+
+expect_output() { # PATTERN: stdout of the last expect_status has a line that matches
+  grep -qE -- "$1" out || { cat out >&2; fail "no line matches '$1'"; }
+}
+
+expect_same() { # FILE FILE
+  cmp "$1" "$2" || fail "$1 and $2 differ"
+}
+
+expect_different() { # FILE FILE
+  ! cmp --silent "$1" "$2" || fail "$1 and $2 are the same"
+}
+
+# Two programs succeed, and print the same: see the file `printed`. Both are told the same name.
+expect_same_run() { # PROGRAM PROGRAM [ARGUMENT...]
+  local first=$1 second=$2
+  shift 2
+  run "$first" "$@" >printed.first
+  run "$second" "$@" >printed
+  cmp printed.first printed || fail "$second doesn't print what $first does"
+}
+
+run() { # PROGRAM [ARGUMENT...]
+  local status=0
+  (exec -a program "$(realpath "$1")" "${@:2}") 2>&1 </dev/null || status=$?
+  ((status == 0)) || fail "$*: exit status $status"
+}
+
+# ---- Building programs ---------------------------------------------------------------------------------
+
+# Compiles LLVM IR, the name of a sample or a file, to an object file. Plain managed code gets its statepoints here;
+# code that has them stays as it is. There is debug information: a line for every instruction.
+compile() { # IR OBJECT [LLC OPTION...]
+  local ir=$1 object=$2
+  shift 2
+  [[ $ir == */* ]] || ir=$samples/$ir.ll
+  "$LLVM/bin/opt" -passes=debugify,rewrite-statepoints-for-gc "$ir" -o "$object.bc" 2>"$object.log" ||
+    { cat "$object.log" >&2; fail "can't compile $ir"; }
+  "$LLVM/bin/llc" -filetype=obj "$@" "$object.bc" -o "$object"
+  rm "$object.bc" "$object.log"
+}
+
+# Links with lld or bfd (GNU ld), as a non-PIE unless an option says otherwise.
+link_with() { # LINKER OUTPUT ARGUMENT...
+  local linker=$1 output=$2
+  shift 2
+  "$LLVM/bin/clang" -fuse-ld="$linker" -no-pie -Wno-unused-command-line-argument -o "$output" "$@"
+}
+
+# Builds a program from a sample (IR that defines run) and ir/main.c.
+make_program() { # LINKER OUTPUT IR [LINK OPTION...]
+  local linker=$1 output=$2 ir=$3
+  shift 3
+  [[ -e main.o ]] || compile_main main.o
+  compile "$ir" "$output.o"
+  link_with "$linker" "$output" main.o "$output.o" "$@"
+}
+
+compile_main() { # OBJECT [CLANG OPTION...]
+  local object=$1
+  shift
+  "$LLVM/bin/clang" -O1 -g "$@" -c "$samples/main.c" -o "$object"
+}
+
+# Prints IR with COUNT functions of ten safepoints each, and a function run that calls the last one: about 16 KB of
+# stack maps for ten functions.
+many_functions() { # COUNT
+  awk -v count="$1" '
+    BEGIN {
+      print "declare ptr addrspace(1) @allocate(i64)"
+      print "declare void @collect()"
+      for (f = 1; f <= count; f++) {
+        printf "define i64 @f%d(i64 %%n) gc \"statepoint-example\" {\n", f
+        for (o = 1; o <= 4; o++) {
+          printf "  %%o%d = call ptr addrspace(1) @allocate(i64 %d)\n", o, 8 + f % 5 * 8
+          printf "  store i64 %%n, ptr addrspace(1) %%o%d\n", o
+        }
+        print "  %sum0 = add i64 %n, " f
+        for (o = 1; o <= 4; o++) {
+          print "  call void @collect()"
+          if (o % 2 == f % 2) print "  call void @collect()"
+          printf "  %%v%d = load i64, ptr addrspace(1) %%o%d\n", o, o
+          printf "  %%sum%d = add i64 %%sum%d, %%v%d\n", o, o - 1, o
+        }
+        print "  ret i64 %sum4\n}"
+      }
+      printf "define i64 @run(i64 %%n) gc \"statepoint-example\" {\n"
+      printf "  %%result = call i64 @f%d(i64 %%n)\n  ret i64 %%result\n}\n", count
+    }'
+}
+
+# ---- Looking at files ----------------------------------------------------------------------------------
+
+# Column N of a section in readelf's table: 4 is the offset in the file, 5 the size. Nothing where there is none.
+section_number() { # FILE SECTION COLUMN
+  local number
+  number=$(readelf --section-headers --wide "$1" | sed 's/^ *\[[ 0-9]*\] //' |
+    awk -v name="$2" -v column="$3" '$1 == name { print $column }')
+  [[ -z $number ]] || echo $((16#$number))
+}
+
+section_offset() { # FILE SECTION
+  section_number "$1" "$2" 4
+}
+
+section_size() { # FILE SECTION
+  section_number "$1" "$2" 5
+}
+
+# Overwrites a field of an ELF header: see set_field.py.
+set_field() { # FILE FIELD VALUE
+  python3 "$TOP/tests/cli/set_field.py" "$@"
+}
+
+# Overwrites one byte of a file.
+set_byte() { # FILE OFFSET VALUE
+  # shellcheck disable=SC2059 # the format is the byte
+  printf "\\x$(printf %x "$3")" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
+has_section() { # FILE SECTION
+  [[ -n $(section_size "$1" "$2") ]]
+}
+
+expect_packed() { # FILE
+  has_section "$1" .stackpack || fail "$1 has no section .stackpack"
+  ! has_section "$1" .llvm_stackmaps || fail "$1 still has a section .llvm_stackmaps"
+}
+
+dump_json() { # FILE [OPTION...]
+  "$stackpack" dump --format=json "${@:2}" "$1"
+}
+
+# A dump without the functions' names, which a stripped file doesn't have.
+dump_without_names() { # FILE
+  dump_json "$1" | sed -E 's/"function":("([^"\\]|\\.)*"|null)/"function":null/'
+}
+
+# `dump --lines` gives every statepoint the source line that addr2line finds for the call.
+expect_lines_of_addr2line() { # FILE
+  dump_json "$1" --lines >lines.json
+  python3 - >addresses 3>lines <<'PYTHON'
+from records import load, records
+import os
+
+load("lines.json")
+lines = os.fdopen(3, "w")
+for record in records:
+    if record["kind"] == "statepoint":
+        print(hex(record["address"] - 1))
+        print(record["line"], file=lines)
+PYTHON
+  [[ -s addresses ]] || fail "no statepoint in $1"
+  addr2line -e "$1" <addresses | sed -E 's/ \(discriminator [0-9]+\)$//; s/.*:[?0]$/None/' >lines.addr2line
+  diff lines.addr2line lines >lines.diff || { head -n 20 lines.diff >&2; fail "addr2line finds other lines in $1"; }
+}
+
+# Packs RAW to PACKED and looks at it in every general way: it has a packed section and no raw one, runs as before,
+# `verify` and `dump` find no difference, and nor does the independent reader. Leaves the dump in packed.json.
+pack_and_compare() { # RAW PACKED [ARGUMENT of the program...]
+  expect_status 0 "$stackpack" pack -o "$2" "$1"
+  expect_packed "$2"
+  expect_same_run "$@"
+  expect_status 0 "$stackpack" verify "$1" "$2"
+  dump_json "$1" >raw.json
+  dump_json "$2" >packed.json
+  expect_same raw.json packed.json
+  python3 "$TOP/tests/oracle/compare.py" "$1" - <packed.json >oracle.log 2>&1 ||
+    { cat oracle.log >&2; fail "$2 isn't what the independent reader sees in $1"; }
+}
+
+# The same for a program that is large enough for the file to shrink by about what its section did.
+pack_and_compare_large() { # RAW PACKED [ARGUMENT of the program...]
+  local raw packed saved
+  pack_and_compare "$@"
+  raw=$(section_size "$1" .llvm_stackmaps) packed=$(section_size "$2" .stackpack)
+  saved=$(($(stat -c %s "$1") - $(stat -c %s "$2")))
+  echo "raw $raw, packed $packed, the file is $saved bytes smaller"
+  ((saved >= raw - packed - 16384)) || fail "the file should be smaller by about $((raw - packed)) bytes"
+}
+
+# Skips the test where the corpus of real programs isn't there.
+expect_corpus() { # FILE
+  [[ -n ${CORPUS-} && -e $CORPUS/$1 ]] || skip "no corpus"
+}
+
+# Runs Python statements, from stdin, over the records of a JSON dump: see records.py for the names they can use.
+expect_records() { # DUMP
+  cat >statements.py
+  python3 -c "from records import *; load('$1'); exec(compile(open('statements.py').read(), 'statements.py', 'exec'))" ||
+    fail "$1 has other records"
+}

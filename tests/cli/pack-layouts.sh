@@ -1,0 +1,46 @@
+#!/bin/bash
+# However the linker lays out segments: code and read-only data in one or apart, large pages, packed tightly, at
+# another address, with relocations kept; the program is packed, runs, and no tool has more to say than before.
+. "$TOP/tests/cli/common.sh"
+
+complaints() { # FILE
+  { eu-elflint --gnu-ld "$1" || true; readelf --all --wide "$1" 2>&1 >/dev/null; } 2>&1 |
+    grep -v 'is executable but contains no executable sections' | # of code and data in one segment, data can be cut off
+    sed 's/0x[0-9a-f]*//g; s/[0-9]//g' | sort -u
+}
+
+many_functions 60 >many.ll
+compile_main main.o
+compile ./many.ll many.o
+while read -r linker options; do
+  echo "$linker $options"
+  # shellcheck disable=SC2086 # a list of words
+  link_with "$linker" app $options main.o many.o 2>link.log || { cat link.log; fail "can't link"; }
+  pack_and_compare app packed
+  new=$(comm -13 <(complaints app) <(complaints packed))
+  [[ -z $new ]] || fail "new complaints: $new"
+done <<'END'
+lld -Wl,--no-rosegment
+lld -Wl,-z,separate-code
+lld -Wl,-z,separate-loadable-segments
+lld -Wl,-z,max-page-size=65536
+lld -Wl,-z,max-page-size=2097152 -Wl,--image-base=0x10000000
+lld -Wl,-z,norelro
+lld -Wl,--emit-relocs
+lld -Wl,--image-base=0x10000000
+lld -static -Wl,--no-rosegment
+bfd -Wl,-z,noseparate-code
+bfd -Wl,-z,separate-code
+bfd -Wl,-z,max-page-size=65536
+bfd -Wl,-z,max-page-size=2097152
+bfd -Wl,-z,norelro
+bfd -Wl,--emit-relocs
+bfd -Wl,-Ttext-segment=0x10000000
+bfd -static -Wl,-z,noseparate-code
+END
+
+# Segments that aren't laid out by pages (lld's -N) leave no page to cut out: refused with the reason.
+link_with lld app -static -Wl,-N main.o many.o
+cp app before
+expect_refusal 'app: .*(align|page)' "$stackpack" pack app
+expect_same app before

@@ -1,0 +1,11 @@
+#!/bin/bash
+# The file gets smaller by what the raw section took, to within four pages, and nothing of it is padded out.
+. "$TOP/tests/cli/common.sh"
+
+many_functions 200 >many.ll
+for linker in lld bfd; do
+  make_program $linker app ./many.ll
+  pack_and_compare_large app packed
+  raw=$(section_size app .llvm_stackmaps) packed=$(section_size packed .stackpack)
+  ((packed * 20 <= raw)) || fail "packed to $packed of $raw bytes, more than a twentieth"
+done

@@ -1,0 +1,38 @@
+#!/bin/bash
+# `--statepoints` tells which records are statepoints: those that look like one, all of them, or none.
+. "$TOP/tests/cli/common.sh"
+
+kinds() { # DUMP
+  python3 -c "import json, sys; print(*sorted({json.loads(line)['kind'] for line in open('$1')}))"
+}
+
+make_program lld mixed patchpoints
+make_program lld all list
+for choice in auto all none; do
+  for program in mixed all; do
+    # A plain stack map can't be read as a statepoint.
+    if [[ $choice == all && $program == mixed ]]; then
+      expect_refusal 'mixed: .*statepoint' "$stackpack" pack --statepoints=all -o packed mixed
+      expect_refusal 'mixed: .*statepoint' "$stackpack" dump --statepoints=all mixed
+      continue
+    fi
+    expect_status 0 "$stackpack" pack --statepoints=$choice -o packed $program
+    expect_same_run $program packed
+    dump_json $program --statepoints=$choice >raw.json
+    dump_json packed >packed.json
+    expect_same raw.json packed.json
+    found=$(kinds packed.json)
+    case $choice-$program in
+    none-*) expected="stackmap" ;;
+    *-all) expected="statepoint" ;;
+    *-mixed) expected="stackmap statepoint" ;;
+    esac
+    [[ $found == "$expected" ]] || fail "--statepoints=$choice: $program has $found, not $expected"
+  done
+done
+
+# auto is the default.
+expect_status 0 "$stackpack" pack -o packed mixed
+expect_status 0 "$stackpack" pack --statepoints=auto -o packed.auto mixed
+expect_same packed packed.auto
+expect_status 2 "$stackpack" pack --statepoints=some -o other mixed

@@ -1,0 +1,42 @@
+#!/bin/bash
+# Help and version go to stdout with exit status 0; a command line that can't be understood gets a line of usage on
+# stderr and exit status 2.
+. "$TOP/tests/cli/common.sh"
+
+expect_help() { # ARGUMENT...
+  expect_status 0 "$stackpack" "$@"
+  [[ -s out && ! -s err ]] || fail "'$*' should print to stdout only"
+}
+
+expect_usage() { # ARGUMENT...
+  expect_status 2 "$stackpack" "$@"
+  [[ ! -s out && -s err ]] || fail "'$*' should print to stderr only"
+  grep -qiE 'usage|--help' err || fail "no usage: $(<err)"
+}
+
+expect_help --version
+only_line_matches '^stackpack [0-9]+\.[0-9]+' out || fail "the version: $(<out)"
+expect_help --help
+for command in pack dump verify stats; do
+  expect_output "\\b$command\\b"
+done
+for command in pack dump verify stats; do
+  expect_help $command --help
+  expect_output "stackpack $command"
+  expect_usage $command
+  expect_usage $command --no-such-option file
+done
+expect_help pack --help
+for option in -o --section --if-present --statepoints --quiet; do expect_output "$option"; done
+expect_help dump --help
+for option in --format --section --statepoints; do expect_output "$option"; done
+
+expect_usage
+expect_usage repack file
+expect_usage --no-such-option
+expect_usage pack -o
+expect_usage pack --section
+expect_usage pack --statepoints=perhaps file
+expect_usage dump --format=xml file
+expect_usage dump one two
+expect_usage verify one

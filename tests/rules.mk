@@ -1,0 +1,10 @@
+# tests/rules.mk - runs the tests; included by the top Makefile.
+#
+# UNIT_TESTS names the unit-test programs, each with a rule that builds it, and is set before this file is included.
+
+CLI_TESTS := $(filter-out %/common.sh,$(wildcard tests/cli/*.sh))
+OTHER_TESTS := tests/oracle/test_oracle.sh tests/samples/semispace.sh tests/fuzz/regressions.sh
+
+.PHONY: check
+check: all samples $(UNIT_TESTS)
+	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run $(UNIT_TESTS) $(OTHER_TESTS) $(CLI_TESTS)
