@@ -456,20 +456,28 @@ bool safepoints_finish(struct safepoints *table) {
   return true;
 }
 
+/* The end of the innermost range that contains an address; 0 if none does. Symbols may lie within
+ * each other, but not deeper than this. */
+static uint64_t end_of_range(const struct code_range *ranges, size_t count, uint64_t address) {
+  enum { DEPTH = 64 };
+  size_t from = 0, to = count;
+  while (from < to) {
+    const size_t middle = from + (to - from) / 2;
+    if (ranges[middle].start <= address)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  for (size_t depth = 0; from > 0 && depth < DEPTH; depth++)
+    if (address < ranges[--from].end)
+      return ranges[from].end;
+  return 0;
+}
+
 void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count) {
   for (uint32_t i = 0; i < table->function_count; i++) {
     struct safepoint_function *function = &table->functions[i];
-    if (function->end != 0)
-      continue;
-    size_t from = 0, to = count;
-    while (from < to) {
-      const size_t middle = from + (to - from) / 2;
-      if (ranges[middle].start <= function->address)
-        from = middle + 1;
-      else
-        to = middle;
-    }
-    if (from > 0 && function->address < ranges[from - 1].end)
-      function->end = ranges[from - 1].end;
+    if (function->end == 0)
+      function->end = end_of_range(ranges, count, function->address);
   }
 }

@@ -1,0 +1,97 @@
+/* intern.c - tests format/intern.h: equal sequences get one number, others get others, in the order
+ * in which they came, and none is lost when the set grows.
+ */
+#include "../../format/intern.h"
+#include "numbers.h"
+#include "suite.h"
+
+#include <string.h>
+
+START_TEST(numbers_go_up_from_zero) {
+  struct intern set = {0};
+  static const uint64_t a[] = {1, 2}, b[] = {2, 1}, c[] = {1};
+  ck_assert_uint_eq(intern_add(&set, a, 2), 0);
+  ck_assert_uint_eq(intern_add(&set, b, 2), 1);
+  ck_assert_uint_eq(intern_add(&set, c, 1), 2);
+  ck_assert_uint_eq(intern_add(&set, b, 2), 1);
+  ck_assert_uint_eq(intern_add(&set, a, 2), 0);
+  ck_assert_uint_eq(set.count, 3);
+  intern_free(&set);
+}
+END_TEST
+
+START_TEST(the_empty_sequence) {
+  struct intern set = {0};
+  static const uint64_t zero[] = {0};
+  ck_assert_uint_eq(intern_add(&set, NULL, 0), 0);
+  ck_assert_uint_eq(intern_add(&set, zero, 1), 1);
+  ck_assert_uint_eq(intern_add(&set, zero, 0), 0);
+  ck_assert_uint_eq(intern_get(&set, 0).count, 0);
+  ck_assert_uint_eq(intern_get(&set, 1).count, 1);
+  ck_assert_uint_eq(intern_get(&set, 1).words[0], 0);
+  intern_free(&set);
+}
+END_TEST
+
+/* A sequence and its beginnings are all different. */
+START_TEST(beginnings_are_sequences_of_their_own) {
+  struct intern set = {0};
+  uint64_t words[100] = {0};
+  for (uint32_t count = 0; count <= 100; count++)
+    ck_assert_uint_eq(intern_add(&set, words, count), count);
+  for (uint32_t count = 0; count <= 100; count++)
+    ck_assert_uint_eq(intern_get(&set, count).count, count);
+  intern_free(&set);
+}
+END_TEST
+
+START_TEST(many_sequences) {
+  enum { COUNT = 100000 };
+  struct intern set = {0};
+  bool right = true;
+  for (uint64_t i = 0; i < COUNT; i++) {
+    const uint64_t words[3] = {i, i * i, ~i};
+    right &= intern_add(&set, words, 1 + i % 3) == i;
+  }
+  for (uint64_t i = 0; i < COUNT; i++) {
+    const uint64_t words[3] = {i, i * i, ~i};
+    const struct intern_sequence sequence = intern_get(&set, (uint32_t)i);
+    right &= intern_add(&set, words, 1 + i % 3) == i && sequence.count == 1 + i % 3 &&
+             memcmp(sequence.words, words, sequence.count * sizeof *words) == 0;
+  }
+  ck_assert(right);
+  ck_assert_uint_eq(set.count, COUNT);
+  intern_free(&set);
+}
+END_TEST
+
+START_TEST(a_long_sequence) {
+  enum { COUNT = 65535 };
+  static uint64_t words[COUNT];
+  struct intern set = {0};
+  struct numbers numbers = {1};
+  for (unsigned i = 0; i < COUNT; i++)
+    words[i] = numbers_next(&numbers);
+  ck_assert_uint_eq(intern_add(&set, words, 1), 0);
+  ck_assert_uint_eq(intern_add(&set, words, COUNT), 1);
+  ck_assert_int_eq(memcmp(intern_get(&set, 1).words, words, sizeof words), 0);
+  words[COUNT - 1]++;
+  ck_assert_uint_eq(intern_add(&set, words, COUNT), 2);
+  intern_free(&set);
+}
+END_TEST
+
+START_TEST(freeing_leaves_an_empty_set) {
+  struct intern set = {0};
+  static const uint64_t word[] = {7};
+  intern_free(&set);
+  intern_add(&set, word, 1);
+  intern_free(&set);
+  ck_assert_uint_eq(set.count, 0);
+  ck_assert_uint_eq(intern_add(&set, word, 1), 0);
+  intern_free(&set);
+}
+END_TEST
+
+SUITE("intern", numbers_go_up_from_zero, the_empty_sequence, beginnings_are_sequences_of_their_own,
+      many_sequences, a_long_sequence, freeing_leaves_an_empty_set)

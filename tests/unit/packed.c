@@ -1,0 +1,710 @@
+/* packed.c - tests the packed table (packed_write.h, packed.h): every form that the encoder chooses
+ * from, every way in which functions and records can lie, and the three answers.
+ *
+ * A test says with a model what the table must say, and model_check asks for all of it. Where a
+ * test is for a form, it looks whether the encoder took it.
+ */
+#include "../../format/packed_write.h"
+#include "generator.h"
+#include "model_check.h"
+#include "numbers.h"
+#include "suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct model_options plain = {
+    .section_address = 0x200000, .open_address = 0x200000, .around = 40};
+static const struct model_options moved = {
+    .section_address = 0x200000, .open_address = 0x7f1234567000, .compressed = true, .around = 3};
+
+/* Packs the model, asks for everything, and frees it. */
+static void check(struct model *model) {
+  struct difference difference;
+  if (!model_check(model, &plain, &difference))
+    ck_abort_msg("%s", difference.text);
+  struct packed_model packed;
+  if (!packed_model_open(&packed, model, &moved, &difference) ||
+      !model_check_table(model, &packed.table, moved.open_address - moved.section_address, &moved,
+                         &difference))
+    ck_abort_msg("opened elsewhere: %s", difference.text);
+  packed_model_free(&packed);
+  model_free(model);
+}
+
+/* How the layout at a record is written. */
+struct form {
+  unsigned locations, sets;
+  bool all_selves;
+  unsigned depth;
+};
+
+static struct form form_at(struct model *model, uint64_t address) {
+  struct difference difference;
+  struct packed_model packed;
+  struct packed_table table;
+  struct packed_record record;
+  struct packed_items items;
+  model_finish(model);
+  ck_assert(packed_model_open(&packed, model, &plain, &difference));
+  ck_assert_int_eq(packed_open(&table, packed.bytes, packed.size, 0x200000), PACKED_OK);
+  ck_assert_int_eq(packed_find(&table, address, &record), PACKED_FOUND);
+  packed_items(&items, &record);
+  packed_model_free(&packed);
+  return (struct form){items.location_form, items.set_form, items.all_selves != 0, items.depth};
+}
+
+/* ---- Locations of a layout ------------------------------------------------------------------ */
+
+/* A function at 0x1000 that uses slots 0 to 199, for others to choose from. */
+static void add_all_slots(struct model *model) {
+  model_add_function(model, 0x1000, 24, 0x1100);
+  struct model_record *record = model_add_record(model, 0x10);
+  for (int32_t slot = 0; slot < 200; slot++)
+    model_add_self(record, 8 * slot);
+}
+
+/* A function at 0x2000 whose only record lists these slots. */
+static void add_some_slots(struct model *model, const uint8_t *slots, unsigned count) {
+  model_add_function(model, 0x2000, 40, 0x2100);
+  struct model_record *record = model_add_record(model, 0x10);
+  for (unsigned i = 0; i < count; i++)
+    model_add_self(record, 8 * slots[i]);
+}
+
+static void check_slots(const uint8_t *slots, unsigned count, enum packed_location_form form) {
+  struct model model = {0}, again = {0};
+  add_all_slots(&model);
+  add_some_slots(&model, slots, count);
+  ck_assert_uint_eq(form_at(&model, 0x2010).locations, form);
+  model_free(&model);
+  add_all_slots(&again);
+  add_some_slots(&again, slots, count);
+  check(&again);
+}
+
+START_TEST(contiguous_locations) {
+  static const uint8_t slots[] = {77, 78, 79, 80, 81};
+  check_slots(slots, 5, PACKED_CONTIGUOUS);
+  check_slots(slots, 1, PACKED_CONTIGUOUS);
+}
+END_TEST
+
+START_TEST(locations_in_a_bit_map) {
+  uint8_t slots[100];
+  for (unsigned i = 0; i < 100; i++)
+    slots[i] = (uint8_t)(2 * i);
+  check_slots(slots, 7, PACKED_BIT_MAP);
+  check_slots(slots, 29, PACKED_BIT_MAP);
+  check_slots(slots, 100, PACKED_BIT_MAP);
+}
+END_TEST
+
+START_TEST(locations_in_a_list) {
+  static const uint8_t slots[] = {0, 100, 150, 199};
+  check_slots(slots, 2, PACKED_LIST);
+  check_slots(slots, 4, PACKED_LIST);
+}
+END_TEST
+
+START_TEST(no_locations) {
+  struct model model = {0};
+  model_add_function(&model, 0x1000, 24, 0x1100);
+  for (uint32_t offset = 1; offset < 20; offset++)
+    model_add_record(&model, offset);
+  check(&model);
+}
+END_TEST
+
+/* ---- Numbers of locations ------------------------------------------------------------------- */
+
+/* Classes of one member, steps of all kinds, and gaps that end a class. */
+START_TEST(location_classes) {
+  static const int32_t values[] = {INT32_MIN, INT32_MIN + 1, -70000, -64,      -56, -48, -8, 0, 1,
+                                   2,         1000,          66535,  INT32_MAX};
+  struct model model = {0};
+  model_add_function(&model, 0x1000, 24, 0x1100);
+  struct model_record *record = model_add_record(&model, 0x10);
+  for (unsigned reg = 0; reg < 3; reg++)
+    for (unsigned size = 1; size < 4; size++)
+      for (unsigned i = 0; i < sizeof values / sizeof *values; i++)
+        for (uint8_t kind = STACKPACK_REGISTER; kind <= STACKPACK_INDIRECT; kind++) {
+          const struct stackpack_location location =
+              model_location(kind, (uint16_t)(size * 30000), (uint16_t)(reg * 32000), values[i]);
+          model_add_pair(record, location, location);
+        }
+  model_add_self(record, 8);
+  check(&model);
+}
+END_TEST
+
+START_TEST(large_constants_in_pairs) {
+  static const uint64_t values[] = {
+      0, 1, INT32_MAX, (uint64_t)INT32_MAX + 1, (uint64_t)1 << 63, UINT64_MAX};
+  struct model model = {0};
+  model_add_function(&model, 0x1000, 24, 0x1100);
+  struct model_record *record = model_add_record(&model, 0x10);
+  for (unsigned i = 0; i < 6; i++)
+    model_add_pair(record, model_constant(values[i]), model_slot(8));
+  check(&model);
+}
+END_TEST
+
+/* ---- Pairs ---------------------------------------------------------------------------------- */
+
+START_TEST(derived_pairs) {
+  struct model model = {0}, again = {0};
+  for (unsigned round = 0; round < 2; round++) {
+    struct model *current = round == 0 ? &model : &again;
+    model_add_function(current, 0x1000, 24, 0x1100);
+    struct model_record *record = model_add_record(current, 0x10);
+    model_add_self(record, 8);
+    model_add_pair(record, model_slot(8), model_slot(16));
+    model_add_pair(record, model_slot(16), model_slot(8));
+    model_add_pair(record, model_slot(24), model_slot(8));
+    record = model_add_record(current, 0x20);
+    model_add_pair(record, model_slot(8), model_slot(16));
+  }
+  ck_assert(!form_at(&model, 0x1010).all_selves);
+  model_free(&model);
+  check(&again);
+}
+END_TEST
+
+START_TEST(derived_pairs_only) {
+  struct model model = {0};
+  model_add_function(&model, 0x1000, 24, 0x1100);
+  struct model_record *record = model_add_record(&model, 0x10);
+  for (int32_t slot = 0; slot < 100; slot++)
+    model_add_pair(record, model_slot(8 * slot), model_slot(8 * slot + 800));
+  check(&model);
+}
+END_TEST
+
+/* Slots of every second one only are bases of themselves: more than 56 marks. */
+START_TEST(some_self_pairs) {
+  struct model model = {0};
+  model_add_function(&model, 0x1000, 24, 0x1100);
+  for (uint32_t i = 0; i < 20; i++) {
+    struct model_record *record = model_add_record(&model, 16 * i);
+    for (int32_t slot = 0; slot < 200; slot += 1 + (int32_t)(i % 3))
+      if (slot % 2 == 0)
+        model_add_self(record, 8 * slot);
+      else
+        model_add_pair(record, model_slot(8 * slot - 8), model_slot(8 * slot));
+  }
+  check(&model);
+}
+END_TEST
+
+/* ---- Lists ---------------------------------------------------------------------------------- */
+
+static void add_alloca(struct model_record *record, int32_t offset) {
+  model_list_add(&record->locations, model_location(STACKPACK_DIRECT, 8, 7, offset));
+}
+
+START_TEST(allocas_keep_their_order) {
+  struct model model = {0};
+  model_add_function(&model, 0x1000, 24, 0x1100);
+  for (uint32_t i = 0; i < 10; i++) {
+    struct model_record *record = model_add_record(&model, 0x10 + i);
+    model_add_self(record, 8);
+    for (uint32_t k = 0; k < i; k++)
+      add_alloca(record, (int32_t)(k * 7919 % 11 * 16));
+    if (i > 3)
+      add_alloca(record, 0);
+  }
+  check(&model);
+}
+END_TEST
+
+START_TEST(stack_maps_keep_all_locations) {
+  struct model model = {0};
+  model_add_function(&model, 0x1000, 24, 0x1100);
+  for (uint32_t i = 0; i < 10; i++) {
+    struct model_record *record = model_add_record(&model, 0x10 + i);
+    record->statepoint = false;
+    for (uint32_t k = 0; k < i; k++)
+      model_list_add(&record->locations, model_slot((int32_t)(k % 3 * 8)));
+  }
+  struct model_record *record = model_add_record(&model, 0x30);
+  add_alloca(record, 16);
+  check(&model);
+}
+END_TEST
+
+/* The same locations as a statepoint's allocas and as a stack map's: different kinds. */
+START_TEST(one_list_in_two_kinds) {
+  struct model model = {0};
+  model_add_function(&model, 0x1000, 24, 0x1100);
+  for (uint32_t i = 0; i < 4; i++) {
+    struct model_record *record = model_add_record(&model, 0x10 + i / 2);
+    record->statepoint = i % 2 == 0;
+    add_alloca(record, 16);
+    add_alloca(record, 32);
+  }
+  check(&model);
+}
+END_TEST
+
+START_TEST(the_largest_records) {
+  struct model model = {0};
+  model_add_function(&model, 0x1000, 24, 0x1100);
+  struct model_record *record = model_add_record(&model, 0x10);
+  for (int32_t i = 0; i < 32766; i++)
+    model_add_self(record, i * 7919 % 32768);
+  record = model_add_record(&model, 0x20);
+  for (int32_t i = 0; i < 65532; i++)
+    add_alloca(record, i * 7919 % 65536);
+  record = model_add_record(&model, 0x30);
+  record->statepoint = false;
+  for (int32_t i = 0; i < UINT16_MAX; i++)
+    model_list_add(&record->locations, model_slot(i % 100));
+  check(&model);
+}
+END_TEST
+
+/* ---- Live sets ------------------------------------------------------------------------------ */
+
+/* Whether item `item` is in set `set`. */
+typedef bool membership(unsigned set, unsigned item);
+
+static bool is_in_all(unsigned set, unsigned item) { return set + item + 1 > 0; }
+static bool is_in_turn(unsigned set, unsigned item) { return (item >> set % 8 & 1) != 0; }
+static bool is_own_one(unsigned set, unsigned item) { return item == set; }
+static bool is_below(unsigned set, unsigned item) { return item < set; }
+static bool is_all_but_own(unsigned set, unsigned item) { return item != set; }
+/* 15 items of a group of 20 for five sets, and up to 4 more. */
+static bool is_in_groups(unsigned set, unsigned item) {
+  return item / 20 == set / 5 && item % 20 < 15 + set % 5;
+}
+static bool is_mixed(unsigned set, unsigned item) {
+  return (set * 2654435761u ^ item * 40503u) % 7 < 3;
+}
+
+/* A function with these sets, one record each, and then all of them again. */
+static void add_sets(struct model *model, unsigned sets, unsigned items, membership *is_member) {
+  model_add_function(model, 0x1000, 24, 0x1000 + 16 * sets);
+  for (unsigned i = 0; i < 2 * sets; i++) {
+    struct model_record *record = model_add_record(model, 4 + 8 * i);
+    for (unsigned item = 0; item < items; item++)
+      if (is_member(i % sets, item))
+        model_add_self(record, (int32_t)(8 * item));
+  }
+}
+
+static struct form check_sets(unsigned sets, unsigned items, membership *is_member) {
+  struct model model = {0}, again = {0};
+  add_sets(&model, sets, items, is_member);
+  const struct form form = form_at(&model, 0x1000 + 4 + 8 * (sets - 1));
+  model_free(&model);
+  add_sets(&again, sets, items, is_member);
+  check(&again);
+  return form;
+}
+
+START_TEST(one_set_has_all_items) {
+  static const unsigned counts[] = {0, 1, 2, 63, 64, 65, 128, 129, 1000};
+  for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
+    ck_assert_uint_eq(check_sets(1, counts[i], is_in_all).sets, PACKED_SET_ALL);
+}
+END_TEST
+
+START_TEST(sets_as_bit_maps) {
+  ck_assert_uint_eq(check_sets(2, 1, is_below).sets, PACKED_SET_BIT_MAP);
+  ck_assert_uint_eq(check_sets(8, 8, is_below).sets, PACKED_SET_BIT_MAP);
+  ck_assert_uint_eq(check_sets(5, 64, is_mixed).sets, PACKED_SET_BIT_MAP);
+  ck_assert_uint_eq(check_sets(5, 130, is_mixed).sets, PACKED_SET_BIT_MAP);
+}
+END_TEST
+
+START_TEST(sets_as_a_tree) {
+  static const unsigned counts[] = {12, 15, 16, 17, 24, 25, 40};
+  for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
+    ck_assert_uint_eq(check_sets(counts[i], 100, is_all_but_own).sets, PACKED_SET_TREE);
+}
+END_TEST
+
+/* Chains of sets of which each has one item more than the one before, as long as they may be. */
+START_TEST(a_tree_of_the_greatest_depth) {
+  const struct form form = check_sets(25, 100, is_in_groups);
+  ck_assert_uint_eq(form.sets, PACKED_SET_TREE);
+  ck_assert_uint_eq(form.depth, PACKED_TREE_DEPTH_MAX + 1);
+}
+END_TEST
+
+START_TEST(a_tree_that_would_be_deeper) {
+  check_sets(150, 150, is_below);
+  check_sets(10, 300, is_below);
+}
+END_TEST
+
+/* More sets than the encoder looks back at. */
+START_TEST(very_many_sets) {
+  ck_assert_uint_eq(check_sets(1300, 1300, is_own_one).sets, PACKED_SET_TREE);
+  check_sets(1300, 20, is_mixed);
+}
+END_TEST
+
+START_TEST(sets_of_few_items_in_many) {
+  check_sets(3, 3000, is_own_one);
+  check_sets(8, 3000, is_in_turn);
+  check_sets(70, 70, is_mixed);
+}
+END_TEST
+
+/* Pairs, derived pairs and lists in the sets of one function. */
+START_TEST(mixed_items) {
+  struct model model = {0};
+  model_add_function(&model, 0x1000, 24, 0x3000);
+  for (uint32_t i = 0; i < 300; i++) {
+    struct model_record *record = model_add_record(&model, 8 * i);
+    record->statepoint = i % 5 != 4;
+    if (i % 3 == 0)
+      add_alloca(record, (int32_t)(16 * (i % 7)));
+    for (uint32_t item = 0; item < 40 && record->statepoint; item++)
+      if (is_mixed(i % 50, item))
+        model_add_pair(record, model_slot((int32_t)(8 * item)),
+                       model_slot((int32_t)(8 * (item + item % 4))));
+  }
+  check(&model);
+}
+END_TEST
+
+/* ---- Places of functions and records -------------------------------------------------------- */
+
+/* Adds a statepoint that can be told from others by its slot. */
+static struct model_record *add_marked(struct model *model, uint32_t offset) {
+  const int32_t mark = (int32_t)(8 * model->record_count);
+  struct model_record *record = model_add_record(model, offset);
+  model_add_self(record, mark);
+  return record;
+}
+
+static void add_marked_function(struct model *model, uint64_t address, uint64_t end,
+                                const uint32_t *offsets, unsigned count) {
+  model_add_function(model, address, 24, end);
+  for (unsigned i = 0; i < count; i++)
+    add_marked(model, offsets[i]);
+}
+
+START_TEST(a_return_address_where_the_next_function_starts) {
+  static const uint32_t offsets[] = {5, 0x20};
+  struct model model = {0};
+  add_marked_function(&model, 0x1000, 0x1020, offsets, 2);
+  add_marked_function(&model, 0x1020, 0x1040, offsets, 2);
+  add_marked_function(&model, 0x1040, 0x1060, offsets, 2);
+  check(&model);
+}
+END_TEST
+
+START_TEST(a_record_at_a_functions_first_byte) {
+  static const uint32_t offsets[] = {0, 5, 0x20};
+  struct model model = {0};
+  add_marked_function(&model, 0x1000, 0x1020, offsets, 2);
+  add_marked_function(&model, 0x1020, 0x1040, offsets, 1);
+  add_marked_function(&model, 0x1050, 0x1070, offsets, 1);
+  check(&model);
+}
+END_TEST
+
+/* The end of one function and the first byte of the next: two records, one address. */
+START_TEST(records_of_two_functions_at_one_address) {
+  static const uint32_t offsets[] = {0, 5, 0x20};
+  struct model model = {0};
+  for (uint64_t i = 0; i < 50; i++)
+    add_marked_function(&model, 0x1000 + 0x20 * i, 0x1020 + 0x20 * i, offsets, 3);
+  check(&model);
+}
+END_TEST
+
+START_TEST(different_records_at_one_address) {
+  static const uint32_t offsets[] = {5, 5, 5, 6, 6};
+  struct model model = {0};
+  add_marked_function(&model, 0x1000, 0x1020, offsets, 5);
+  add_marked_function(&model, 0x1000, 0x1020, offsets, 5);
+  check(&model);
+}
+END_TEST
+
+START_TEST(interleaved_functions) {
+  static const uint32_t offsets[] = {0, 0x10, 0x20, 0x30, 0x40, 0x50, 0x60};
+  struct model model = {0};
+  add_marked_function(&model, 0x1000, 0x1080, offsets, 7);
+  add_marked_function(&model, 0x1018, 0x1038, offsets, 7);
+  add_marked_function(&model, 0x1020, 0x1028, offsets, 7);
+  add_marked_function(&model, 0x1050, 0x10a0, offsets, 7);
+  check(&model);
+}
+END_TEST
+
+/* The first function's records are all behind the start of the others. */
+START_TEST(records_far_behind_their_function) {
+  static const uint32_t offsets[] = {0x5000, 0x5001, 0x6000, UINT32_MAX};
+  struct model model = {0};
+  for (uint64_t i = 0; i < 10; i++)
+    add_marked_function(&model, 0x1000 + 0x100 * i, 0x1080 + 0x100 * i, offsets, 4);
+  check(&model);
+}
+END_TEST
+
+START_TEST(functions_with_one_start) {
+  static const uint32_t offsets[] = {0, 8, 0x10};
+  struct model model = {0};
+  for (uint64_t i = 0; i < 5; i++) {
+    model_add_function(&model, 0x1000, 8 * (4 - i), 0x1000 + 16 * i);
+    for (unsigned k = 0; k < 3; k++)
+      add_marked(&model, offsets[k]);
+  }
+  model_add_function(&model, 0x1000, STACKPACK_FRAME_SIZE_UNKNOWN, 0);
+  check(&model);
+}
+END_TEST
+
+START_TEST(functions_without_records) {
+  static const uint32_t offset = 0x10;
+  struct model model = {0};
+  for (uint64_t i = 0; i < 40; i++)
+    add_marked_function(&model, 0x1000 + 0x100 * i, 0x1020 + 0x100 * i, &offset, i % 3 == 0);
+  check(&model);
+}
+END_TEST
+
+START_TEST(aligned_and_odd_addresses) {
+  for (unsigned shift = 0; shift < 20; shift++) {
+    struct model model = {0};
+    for (uint64_t i = 0; i < 30; i++) {
+      model_add_function(&model, 0x100000 + ((i * 5) << shift), 24,
+                         0x100000 + ((i * 5 + 3) << shift));
+      for (uint32_t k = 1; k < 4; k++)
+        add_marked(&model, k << shift);
+    }
+    check(&model);
+  }
+}
+END_TEST
+
+/* Marks and tails are sampled: functions around those distances, of shared and own layouts. */
+START_TEST(numbers_of_functions) {
+  static const uint64_t counts[] = {31, 32, 33, 63, 64, 65, 511, 512, 513, 1025};
+  for (unsigned c = 0; c < sizeof counts / sizeof *counts; c++) {
+    struct model model = {0};
+    for (uint64_t i = 0; i < counts[c]; i++) {
+      model_add_function(&model, 0x1000 + 0x100 * i, 24, 0x1020 + 0x100 * i + i % 77);
+      struct model_record *record = model_add_record(&model, 0x10);
+      model_add_self(record, (int32_t)(8 * (i % 5 < 3 ? i % 5 : i)));
+    }
+    check(&model);
+  }
+}
+END_TEST
+
+START_TEST(all_functions_are_alike) {
+  struct model model = {0};
+  for (uint64_t i = 0; i < 2000; i++) {
+    model_add_function(&model, 0x1000 + 0x40 * i, 24, 0x1030 + 0x40 * i);
+    model_add_self(model_add_record(&model, 0x10), 8);
+    model_add_self(model_add_record(&model, 0x20), 16);
+  }
+  check(&model);
+}
+END_TEST
+
+/* ---- The three answers ---------------------------------------------------------------------- */
+
+START_TEST(ends_that_are_unknown) {
+  static const uint32_t offsets[] = {8, 0x30};
+  struct model model = {0};
+  add_marked_function(&model, 0x1000, 0, offsets, 2);
+  add_marked_function(&model, 0x1100, 0, offsets, 0);
+  add_marked_function(&model, 0x1200, 0, offsets, 1);
+  check(&model);
+}
+END_TEST
+
+START_TEST(ends_before_the_last_record) {
+  static const uint32_t offsets[] = {8, 0x30};
+  struct model model = {0};
+  add_marked_function(&model, 0x1000, 0x1010, offsets, 2);
+  add_marked_function(&model, 0x1100, 0x1130, offsets, 2);
+  check(&model);
+}
+END_TEST
+
+/* A function's code may reach over the next ones. */
+START_TEST(code_over_other_functions) {
+  static const uint32_t offsets[] = {8, 0x30};
+  struct model model = {0};
+  add_marked_function(&model, 0x1000, 0x1250, offsets, 2);
+  add_marked_function(&model, 0x1100, 0x1140, offsets, 2);
+  add_marked_function(&model, 0x1200, 0x1240, offsets, 2);
+  add_marked_function(&model, 0x1300, 0x1340, offsets, 2);
+  check(&model);
+}
+END_TEST
+
+START_TEST(tails_of_all_lengths) {
+  static const uint32_t offset = 8;
+  struct model model = {0};
+  uint64_t address = 0x1000;
+  for (unsigned bits = 0; bits < 62; bits++) {
+    const uint64_t length = (uint64_t)1 << bits;
+    add_marked_function(&model, address, address + offset + length, &offset, 1);
+    address += offset + length + 64;
+  }
+  check(&model);
+}
+END_TEST
+
+/* A few long tails among many short ones: longer than the code's unary part. */
+START_TEST(long_tails_are_escaped) {
+  static const uint32_t offset = 8;
+  struct model model = {0};
+  for (uint64_t i = 0; i < 200; i++)
+    add_marked_function(&model, 0x100000000 * i + 0x1000,
+                        0x100000000 * i + (i % 50 == 49 ? 0x80001008 : 0x1010), &offset, 1);
+  check(&model);
+}
+END_TEST
+
+START_TEST(the_ends_of_the_address_space) {
+  static const uint32_t offsets[] = {0, 1, 14};
+  struct model model = {0};
+  add_marked_function(&model, 1, 16, offsets, 3);
+  add_marked_function(&model, UINT64_MAX - 14, UINT64_MAX, offsets, 3);
+  check(&model);
+}
+END_TEST
+
+START_TEST(more_than_four_gigabytes_of_code) {
+  static const uint32_t offsets[] = {0x7fffffff, 0x80000000, UINT32_MAX - 1, UINT32_MAX};
+  struct model model = {0};
+  for (uint64_t i = 0; i < 20; i++)
+    add_marked_function(&model, 0x1000 + (i << 33), 0x2000 + (i << 33), offsets, 4);
+  check(&model);
+}
+END_TEST
+
+/* ---- Frame sizes ---------------------------------------------------------------------------- */
+
+START_TEST(frame_sizes_of_all_widths) {
+  for (unsigned bits = 1; bits <= 64; bits++) {
+    const uint64_t most = bits_low_mask(bits);
+    const uint64_t sizes[] = {0, 1, most - 1, most, most / 2, STACKPACK_FRAME_SIZE_UNKNOWN};
+    struct model model = {0};
+    for (unsigned i = 0; i < 6; i++) {
+      model_add_function(&model, 0x1000 + 0x100 * i, sizes[i], 0x1080 + 0x100 * i);
+      add_marked(&model, 8);
+    }
+    check(&model);
+  }
+}
+END_TEST
+
+START_TEST(unknown_frame_sizes_only) {
+  struct model model = {0};
+  for (unsigned i = 0; i < 3; i++) {
+    model_add_function(&model, 0x1000 + 0x100 * i, STACKPACK_FRAME_SIZE_UNKNOWN, 0);
+    model_add_self(model_add_record(&model, 8), 8);
+  }
+  check(&model);
+}
+END_TEST
+
+/* ---- Little and nothing --------------------------------------------------------------------- */
+
+START_TEST(no_functions) {
+  struct model model = {0};
+  check(&model);
+}
+END_TEST
+
+START_TEST(discarded_functions_only) {
+  static const uint32_t offset = 8;
+  struct model model = {0};
+  add_marked_function(&model, 0, 0, &offset, 1);
+  check(&model);
+}
+END_TEST
+
+START_TEST(no_records) {
+  struct model model = {0};
+  model_add_function(&model, 0x1000, 24, 0x1100);
+  model_add_function(&model, 0x2000, STACKPACK_FRAME_SIZE_UNKNOWN, 0);
+  check(&model);
+}
+END_TEST
+
+START_TEST(one_record) {
+  for (uint32_t offset = 0; offset < 3; offset++) {
+    struct model model = {0};
+    model_add_function(&model, 0x1000, 0, 0);
+    model_add_record(&model, offset);
+    check(&model);
+  }
+}
+END_TEST
+
+/* ---- The bytes ------------------------------------------------------------------------------ */
+
+/* The same functions, from the last to the first, each in a map of its own. */
+static void copy_backwards(const struct model *from, struct model *to) {
+  for (uint32_t i = from->function_count; i > 0; i--) {
+    const struct model_function *function = &from->functions[i - 1];
+    model_add_map(to);
+    model_add_function(to, function->address, function->frame_size, function->end);
+    for (uint32_t k = function->records; k > 0; k--) {
+      const struct model_record *record = &from->records[function->first_record + k - 1];
+      struct model_record *copy = model_add_record(to, record->offset);
+      copy->id = record->id;
+      copy->statepoint = record->statepoint;
+      copy->calling_convention = record->calling_convention;
+      copy->flags = record->flags;
+      for (size_t n = 0; n < record->deopt.count; n++)
+        model_list_add(&copy->deopt, record->deopt.items[n]);
+      for (size_t n = 0; n < record->pairs.count; n++)
+        model_list_add(&copy->pairs, record->pairs.items[n]);
+      for (size_t n = 0; n < record->locations.count; n++)
+        model_list_add(&copy->locations, record->locations.items[n]);
+      for (size_t n = 0; n < record->live_out_count; n++)
+        model_add_live_out(copy, record->live_outs[n].reg, record->live_outs[n].size);
+    }
+  }
+}
+
+/* What is said decides on the bytes, not the order in which it is said. */
+START_TEST(equal_contents_give_equal_bytes) {
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    struct model model = {0}, backwards = {0};
+    struct packed_model packed, again;
+    struct difference difference;
+    generate(&model, seed, 50);
+    copy_backwards(&model, &backwards);
+    model_finish(&model);
+    model_finish(&backwards);
+    ck_assert(packed_model_open(&packed, &model, &plain, &difference));
+    ck_assert(packed_model_open(&again, &backwards, &plain, &difference));
+    ck_assert_msg(packed.size == again.size && memcmp(packed.bytes, again.bytes, packed.size) == 0,
+                  "seed %d", (int)seed);
+    packed_model_free(&packed);
+    packed_model_free(&again);
+    model_free(&model);
+    model_free(&backwards);
+  }
+}
+END_TEST
+
+SUITE("packed", contiguous_locations, locations_in_a_bit_map, locations_in_a_list, no_locations,
+      location_classes, large_constants_in_pairs, derived_pairs, derived_pairs_only,
+      some_self_pairs, allocas_keep_their_order, stack_maps_keep_all_locations,
+      one_list_in_two_kinds, the_largest_records, one_set_has_all_items, sets_as_bit_maps,
+      sets_as_a_tree, a_tree_of_the_greatest_depth, a_tree_that_would_be_deeper, very_many_sets,
+      sets_of_few_items_in_many, mixed_items, a_return_address_where_the_next_function_starts,
+      a_record_at_a_functions_first_byte, records_of_two_functions_at_one_address,
+      different_records_at_one_address, interleaved_functions, records_far_behind_their_function,
+      functions_with_one_start, functions_without_records, aligned_and_odd_addresses,
+      numbers_of_functions, all_functions_are_alike, ends_that_are_unknown,
+      ends_before_the_last_record, code_over_other_functions, tails_of_all_lengths,
+      long_tails_are_escaped, the_ends_of_the_address_space, more_than_four_gigabytes_of_code,
+      frame_sizes_of_all_widths, unknown_frame_sizes_only, no_functions, discarded_functions_only,
+      no_records, one_record, equal_contents_give_equal_bytes)

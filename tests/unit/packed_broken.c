@@ -1,0 +1,274 @@
+/* packed_broken.c - tests that hostile bytes are survived: a table that is cut, changed, or whose
+ * header lies is refused, or answers without a step outside of its bytes. (Sanitizers see those:
+ * each table is in a block of exactly its size.)
+ */
+#include "../../format/packed_write.h"
+#include "generator.h"
+#include "model_check.h"
+#include "numbers.h"
+#include "suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+static const struct model_options stored = {.section_address = 0x200000, .open_address = 0x200000};
+static const struct model_options compressed = {
+    .section_address = 0x200000, .open_address = 0x200000, .compressed = true};
+
+static struct packed_model generated(uint64_t seed, uint32_t records) {
+  struct model model = {0};
+  struct packed_model packed;
+  struct difference difference;
+  generate(&model, seed, records);
+  model_finish(&model);
+  if (!packed_model_open(&packed, &model, seed % 2 == 0 ? &compressed : &stored, &difference))
+    ck_abort_msg("%s", difference.text);
+  model_free(&model);
+  return packed;
+}
+
+/* Asks a table for all that it has to say of a record. The number of what it said. */
+static size_t read_record(const struct stackpack_record *record, void *space) {
+  size_t count = 0;
+  struct stackpack_location base, derived;
+  struct stackpack_pairs pairs = stackpack_pairs(record);
+  while (stackpack_pairs_next(&pairs, &base, &derived))
+    count++;
+  struct stackpack_locations lists[] = {stackpack_allocas(record), stackpack_locations(record)};
+  for (unsigned i = 0; i < 2; i++)
+    while (stackpack_locations_next(&lists[i], &base))
+      count++;
+  struct stackpack_details details;
+  if (!stackpack_record_details(record, space, ZSTD_decompress, &details))
+    return count;
+  for (size_t i = 0; i < details.deopt_count; i++)
+    count += stackpack_deopt(&details, i).kind > 0;
+  for (size_t i = 0; i < details.live_out_count; i++)
+    count += stackpack_live_out(&details, i).size > 0;
+  return count;
+}
+
+/* Asks for every record by number, up to some, and for addresses in and around the text. */
+static void read_table(const struct stackpack_table *table) {
+  enum { MOST = 40 };
+  struct stackpack_record record;
+  const size_t space_size = stackpack_details_space(table);
+  void *space = malloc(space_size + 1);
+  struct numbers numbers = {1};
+  uint64_t address = 0x200000;
+  if (space == NULL)
+    return;
+  for (size_t i = 0; i < stackpack_table_records(table) && i < MOST; i++) {
+    if (stackpack_table_record(table, (uint32_t)i, &record) != STACKPACK_FOUND)
+      continue;
+    address = record.address;
+    read_record(&record, space);
+    for (unsigned k = 0; k < 10 && stackpack_record_next(&record); k++)
+      address = record.address;
+  }
+  for (unsigned i = 0; i < MOST; i++) {
+    const uint64_t near = address - 100 + 8 * i;
+    const uint64_t anywhere = address + numbers_of_bits(&numbers, 64);
+    if (stackpack_table_find(table, i % 2 == 0 ? near : anywhere, &record) == STACKPACK_FOUND)
+      read_record(&record, space);
+  }
+  free(space);
+}
+
+/* Opens a copy of the packed bytes that somebody has changed, and reads it if it can be opened. */
+static enum stackpack_error open_and_read(const uint8_t *bytes, size_t size) {
+  struct stackpack_table table;
+  uint8_t *exact = bytes_exact(bytes, size);
+  const enum stackpack_error error = stackpack_table_open(&table, exact, size, 0x200000);
+  if (error == STACKPACK_OK)
+    read_table(&table);
+  free(exact);
+  return error;
+}
+
+START_TEST(cut_anywhere) {
+  struct packed_model packed = generated(1, 20);
+  for (size_t size = 0; size < packed.size; size++)
+    ck_assert_int_eq(open_and_read(packed.bytes, size), STACKPACK_BAD_TABLE);
+  ck_assert_int_eq(open_and_read(packed.bytes, packed.size), STACKPACK_OK);
+  packed_model_free(&packed);
+}
+END_TEST
+
+/* A section may be longer than its table. */
+START_TEST(bytes_behind_the_table) {
+  struct packed_model packed = generated(1, 20);
+  struct bytes longer = {0};
+  struct stackpack_table table;
+  bytes_add(&longer, packed.bytes, packed.size);
+  bytes_zeros(&longer, 1000);
+  ck_assert_int_eq(stackpack_table_open(&table, longer.data, longer.size, 0), STACKPACK_OK);
+  ck_assert(stackpack_table_check(&table));
+  bytes_free(&longer);
+  packed_model_free(&packed);
+}
+END_TEST
+
+START_TEST(any_bit_of_the_header) {
+  struct packed_model packed = generated(2, 20);
+  for (size_t bit = 0; bit < 8 * PACKED_HEADER_SIZE; bit++) {
+    packed.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    ck_assert_msg(open_and_read(packed.bytes, packed.size) != STACKPACK_OK, "bit %zu", bit);
+    packed.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+  }
+  packed_model_free(&packed);
+}
+END_TEST
+
+/* The header says nothing of what follows it, but the table's checksum does. */
+START_TEST(bits_behind_the_header) {
+  enum { BITS = 1500 };
+  struct packed_model packed = generated(3, 20);
+  struct numbers numbers = {3};
+  for (unsigned i = 0; i < BITS; i++) {
+    const uint64_t bit = numbers_between(&numbers, 8 * PACKED_HEADER_SIZE, 8 * packed.size - 1);
+    packed.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    ck_assert(!stackpack_table_check(&packed.table));
+    ck_assert_int_eq(open_and_read(packed.bytes, packed.size), STACKPACK_OK);
+    packed.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+  }
+  ck_assert(stackpack_table_check(&packed.table));
+  packed_model_free(&packed);
+}
+END_TEST
+
+START_TEST(many_changed_bytes) {
+  struct numbers numbers = {4};
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    struct packed_model packed = generated(seed, 100);
+    const size_t body = packed.size - PACKED_HEADER_SIZE;
+    for (unsigned round = 0; round < 20; round++) {
+      for (unsigned i = (unsigned)numbers_between(&numbers, 1, 20); i > 0; i--)
+        packed.bytes[PACKED_HEADER_SIZE + numbers_below(&numbers, body)] =
+            (uint8_t)numbers_next(&numbers);
+      ck_assert_int_eq(open_and_read(packed.bytes, packed.size), STACKPACK_OK);
+    }
+    packed_model_free(&packed);
+  }
+}
+END_TEST
+
+START_TEST(a_body_of_equal_bytes) {
+  static const uint8_t values[] = {0, 1, 0x55, 0x80, 0xaa, 0xff};
+  for (uint64_t seed = 1; seed <= 30; seed++) {
+    struct packed_model packed = generated(seed, 100);
+    for (unsigned i = 0; i < sizeof values; i++) {
+      memset(packed.bytes + PACKED_HEADER_SIZE, values[i], packed.size - PACKED_HEADER_SIZE);
+      ck_assert_int_eq(open_and_read(packed.bytes, packed.size), STACKPACK_OK);
+    }
+    packed_model_free(&packed);
+  }
+}
+END_TEST
+
+/* ---- Headers with a right checksum ---------------------------------------------------------- */
+
+static enum stackpack_error open_with(const struct packed_model *packed,
+                                      struct packed_header header) {
+  uint8_t *bytes = bytes_exact(packed->bytes, packed->size);
+  packed_header_write(bytes, &header);
+  const enum stackpack_error error = open_and_read(bytes, packed->size);
+  free(bytes);
+  return error;
+}
+
+static struct packed_header header_of(const struct packed_model *packed) {
+  struct packed_header header;
+  packed_header_read(packed->bytes, &header);
+  return header;
+}
+
+START_TEST(other_magic_numbers_and_versions) {
+  struct packed_model packed = generated(5, 20);
+  struct packed_header header = header_of(&packed);
+  ck_assert_int_eq(open_with(&packed, header), STACKPACK_OK);
+  header.magic++;
+  ck_assert_int_eq(open_with(&packed, header), STACKPACK_BAD_TABLE);
+  header = header_of(&packed);
+  header.version++;
+  ck_assert_int_eq(open_with(&packed, header), STACKPACK_UNSUPPORTED);
+  header = header_of(&packed);
+  header.header_size += 8;
+  ck_assert_int_eq(open_with(&packed, header), STACKPACK_BAD_TABLE);
+  packed_model_free(&packed);
+}
+END_TEST
+
+START_TEST(unknown_features) {
+  struct packed_model packed = generated(5, 20);
+  for (unsigned bit = 0; bit < 32; bit++) {
+    struct packed_header header = header_of(&packed);
+    const bool known = (PACKED_FEATURES >> bit & 1) != 0;
+    header.features ^= (uint32_t)1 << bit;
+    if (!known)
+      ck_assert_int_eq(open_with(&packed, header), STACKPACK_UNSUPPORTED);
+  }
+  packed_model_free(&packed);
+}
+END_TEST
+
+/* Any word of the header may hold anything: one at a time, and several. */
+static void change_header(struct numbers *numbers, uint8_t *bytes) {
+  static const uint64_t words[] = {0,          1,          UINT8_MAX,           UINT16_MAX,
+                                   INT32_MAX,  UINT32_MAX, (uint64_t)1 << 49,   (uint64_t)1 << 63,
+                                   UINT64_MAX, 64,         (uint64_t)INT64_MAX, 31};
+  static const size_t sizes[] = {1, 2, 4, 8};
+  const size_t size = sizes[numbers_below(numbers, 4)];
+  const size_t place = numbers_below(numbers, PACKED_HEADER_SIZE / size) * size;
+  uint64_t word = numbers_chance(numbers, 50) ? words[numbers_below(numbers, 12)]
+                                              : numbers_of_bits(numbers, 64);
+  if (numbers_chance(numbers, 40)) {
+    memcpy(&word, bytes + place, size);
+    word += numbers_between(numbers, 0, 4) - 2;
+  }
+  memcpy(bytes + place, &word, size);
+}
+
+START_TEST(headers_that_lie) {
+  struct numbers numbers = {6};
+  unsigned opened = 0;
+  for (uint64_t seed = 1; seed <= 40; seed++) {
+    struct packed_model packed = generated(seed, 60);
+    const struct packed_header right = header_of(&packed);
+    for (unsigned round = 0; round < 400; round++) {
+      uint8_t bytes[PACKED_HEADER_SIZE];
+      struct packed_header header;
+      memcpy(bytes, packed.bytes, sizeof bytes);
+      for (uint64_t i = numbers_between(&numbers, 1, 3); i > 0; i--)
+        change_header(&numbers, bytes);
+      packed_header_read(bytes, &header);
+      header.magic = right.magic;
+      header.version = right.version;
+      header.header_size = right.header_size;
+      header.features = right.features;
+      /* A block's decoded size is the caller's to allocate; this test can't for all. */
+      if (header.details_block_size > 1 << 24)
+        header.details_block_size = right.details_block_size;
+      opened += open_with(&packed, header) == STACKPACK_OK;
+    }
+    packed_model_free(&packed);
+  }
+  ck_assert_uint_gt(opened, 0);
+}
+END_TEST
+
+START_TEST(random_bytes) {
+  struct numbers numbers = {7};
+  uint8_t bytes[512];
+  for (unsigned round = 0; round < 1000; round++) {
+    for (unsigned i = 0; i < sizeof bytes; i++)
+      bytes[i] = (uint8_t)numbers_next(&numbers);
+    ck_assert_int_eq(open_and_read(bytes, sizeof bytes), STACKPACK_BAD_TABLE);
+  }
+}
+END_TEST
+
+SUITE("packed_broken", cut_anywhere, bytes_behind_the_table, any_bit_of_the_header,
+      bits_behind_the_header, many_changed_bytes, a_body_of_equal_bytes,
+      other_magic_numbers_and_versions, unknown_features, headers_that_lie, random_bytes)

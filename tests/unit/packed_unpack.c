@@ -1,0 +1,215 @@
+/* packed_unpack.c - tests packed_unpack: a packed table, read back into a table of safepoints, is
+ * the table that it was made from; and packed again it gives the same bytes.
+ */
+#include "../../format/packed_write.h"
+#include "generator.h"
+#include "model_check.h"
+#include "numbers.h"
+#include "suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+enum { ADDRESS = 0x200000 };
+
+static bool same_location(const struct safepoints *a, uint64_t x, const struct safepoints *b,
+                          uint64_t y) {
+  return safepoint_location_compare(safepoints_location(a, (uint32_t)x),
+                                    safepoints_location(b, (uint32_t)y)) == 0;
+}
+
+static bool same_locations(const struct safepoints *a, uint32_t x, const struct safepoints *b,
+                           uint32_t y) {
+  const struct intern_sequence p = intern_get(&a->lists, x), q = intern_get(&b->lists, y);
+  bool same = p.count == q.count;
+  for (uint64_t i = 0; i < p.count && same; i++)
+    same = same_location(a, p.words[i], b, q.words[i]);
+  return same;
+}
+
+static bool same_live_outs(const struct safepoints *a, uint32_t x, const struct safepoints *b,
+                           uint32_t y) {
+  const struct intern_sequence p = intern_get(&a->lists, x), q = intern_get(&b->lists, y);
+  return p.count == q.count &&
+         (p.count == 0 || memcmp(p.words, q.words, p.count * sizeof *p.words) == 0);
+}
+
+static bool same_item(const struct safepoints *a, uint64_t x, const struct safepoints *b,
+                      uint64_t y) {
+  if (safepoint_item_is_list(x) != safepoint_item_is_list(y))
+    return false;
+  if (safepoint_item_is_list(x))
+    return safepoint_item_is_locations(x) == safepoint_item_is_locations(y) &&
+           same_locations(a, safepoint_item_list(x), b, safepoint_item_list(y));
+  return same_location(a, safepoint_item_base(x), b, safepoint_item_base(y)) &&
+         same_location(a, safepoint_item_derived(x), b, safepoint_item_derived(y));
+}
+
+static bool same_live(const struct safepoints *a, uint32_t x, const struct safepoints *b,
+                      uint32_t y) {
+  const struct intern_sequence p = intern_get(&a->live, x), q = intern_get(&b->live, y);
+  bool same = p.count == q.count;
+  for (uint64_t i = 0; i < p.count && same; i++)
+    same = same_item(a, p.words[i], b, q.words[i]);
+  return same;
+}
+
+static bool same_record(const struct safepoints *a, const struct safepoint *x,
+                        const struct safepoints *b, const struct safepoint *y) {
+  return x->address == y->address && x->function == y->function && x->id == y->id &&
+         x->calling_convention == y->calling_convention && x->flags == y->flags &&
+         same_live(a, x->live, b, y->live) && same_locations(a, x->deopt, b, y->deopt) &&
+         same_live_outs(a, x->live_outs, b, y->live_outs);
+}
+
+/* Whether two finished tables say the same. (Where functions end is not compared: what a packed
+ * table keeps of it is what the three answers need.) */
+static bool same_tables(const struct safepoints *a, const struct safepoints *b) {
+  bool same = a->function_count == b->function_count && a->record_count == b->record_count;
+  for (uint32_t i = 0; i < a->function_count && same; i++)
+    same = a->functions[i].address == b->functions[i].address &&
+           a->functions[i].frame_size == b->functions[i].frame_size &&
+           a->functions[i].records == b->functions[i].records;
+  for (uint32_t i = 0; i < a->record_count && same; i++)
+    same = same_record(a, &a->records[i], b, &b->records[i]);
+  return same;
+}
+
+/* A table of safepoints, and the packed form of it. */
+struct subject {
+  struct safepoints table;
+  uint8_t *bytes;
+  size_t size;
+  struct packed_table packed;
+};
+
+static void pack(const struct safepoints *table, packed_compress *compress, uint8_t **bytes,
+                 size_t *size) {
+  uint8_t *written;
+  ck_assert_ptr_null(packed_write(table, ADDRESS, compress, &written, size));
+  *bytes = bytes_exact(written, *size);
+  free(written);
+}
+
+static struct subject subject_of(uint64_t seed, uint32_t records, packed_compress *compress) {
+  struct subject subject = {0};
+  struct model model = {0};
+  struct difference difference;
+  if (records > 0)
+    generate(&model, seed, records);
+  model_finish(&model);
+  ck_assert(model_read(&model, &subject.table, &difference));
+  model_free(&model);
+  pack(&subject.table, compress, &subject.bytes, &subject.size);
+  ck_assert_int_eq(packed_open(&subject.packed, subject.bytes, subject.size, ADDRESS), PACKED_OK);
+  return subject;
+}
+
+static void subject_free(struct subject *subject) {
+  safepoints_free(&subject->table);
+  free(subject->bytes);
+}
+
+static void check(uint64_t seed, uint32_t records, packed_compress *compress) {
+  struct subject subject = subject_of(seed, records, compress);
+  struct safepoints unpacked = {0};
+  uint8_t *bytes;
+  size_t size;
+  ck_assert_msg(packed_unpack(&subject.packed, ZSTD_decompress, &unpacked), "seed %d", (int)seed);
+  ck_assert_msg(same_tables(&subject.table, &unpacked), "seed %d: the tables differ", (int)seed);
+  pack(&unpacked, compress, &bytes, &size);
+  ck_assert_msg(size == subject.size && memcmp(bytes, subject.bytes, size) == 0,
+                "seed %d: packed again, the bytes differ", (int)seed);
+  free(bytes);
+  safepoints_free(&unpacked);
+  subject_free(&subject);
+}
+
+START_TEST(random_tables) {
+  for (uint64_t seed = 1; seed <= 200; seed++)
+    check(seed, 1 + (uint32_t)seed, seed % 2 == 0 ? test_compress : NULL);
+}
+END_TEST
+
+START_TEST(large_tables) {
+  for (uint64_t seed = 1; seed <= 5; seed++)
+    check(seed, 5000, test_compress);
+}
+END_TEST
+
+START_TEST(an_empty_table) {
+  check(1, 0, NULL);
+  check(1, 0, test_compress);
+}
+END_TEST
+
+/* Where each function ends: at the latest where the next one starts. */
+START_TEST(ends_of_functions) {
+  struct model model = {0};
+  struct difference difference;
+  static const uint64_t ends[] = {0x1080, 0x1120, 0x1200, 0x1300};
+  model_add_function(&model, 0x1000, 24, 0x1080);
+  model_add_function(&model, 0x1100, 24, 0);
+  model_add_record(&model, 0x20);
+  model_add_function(&model, 0x1180, 24, 0x1280);
+  model_add_function(&model, 0x1200, 24, 0x1300);
+  model_finish(&model);
+  struct packed_model packed;
+  struct packed_table table;
+  const struct model_options options = {.section_address = ADDRESS, .open_address = ADDRESS};
+  ck_assert(packed_model_open(&packed, &model, &options, &difference));
+  ck_assert_int_eq(packed_open(&table, packed.bytes, packed.size, ADDRESS), PACKED_OK);
+  for (uint32_t i = 0; i < 4; i++) {
+    ck_assert_uint_eq(packed_function_address(&table, i), model.functions[i].address);
+    ck_assert_uint_eq(packed_function_end(&table, i), ends[i]);
+  }
+  packed_model_free(&packed);
+  model_free(&model);
+}
+END_TEST
+
+START_TEST(details_without_a_decompressor) {
+  struct subject subject;
+  for (uint64_t seed = 1;; seed++) {
+    subject = subject_of(seed, 100, test_compress);
+    if (packed_details_space(&subject.packed) > 0)
+      break;
+    subject_free(&subject);
+  }
+  struct safepoints unpacked = {0};
+  ck_assert(!packed_unpack(&subject.packed, NULL, &unpacked));
+  ck_assert_ptr_nonnull(unpacked.error);
+  ck_assert(!unpacked.no_memory);
+  safepoints_free(&unpacked);
+  subject_free(&subject);
+}
+END_TEST
+
+/* Damaged bytes give an error that is named, or a table; and what is a table can be packed. */
+START_TEST(damaged_tables) {
+  struct numbers numbers = {3};
+  unsigned refused = 0;
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    struct subject subject = subject_of(seed, 60, seed % 2 == 0 ? test_compress : NULL);
+    for (unsigned round = 0; round < 60; round++) {
+      const size_t place =
+          PACKED_HEADER_SIZE + numbers_below(&numbers, subject.size - PACKED_HEADER_SIZE);
+      const uint8_t before = subject.bytes[place];
+      struct safepoints unpacked = {0};
+      subject.bytes[place] ^= (uint8_t)(1 << numbers_below(&numbers, 8));
+      if (!packed_unpack(&subject.packed, ZSTD_decompress, &unpacked)) {
+        refused++;
+        ck_assert_ptr_nonnull(unpacked.error);
+      }
+      safepoints_free(&unpacked);
+      subject.bytes[place] = before;
+    }
+    subject_free(&subject);
+  }
+  ck_assert_uint_gt(refused, 0);
+}
+END_TEST
+
+SUITE("packed_unpack", random_tables, large_tables, an_empty_table, ends_of_functions,
+      details_without_a_decompressor, damaged_tables)

@@ -1,0 +1,27 @@
+# tests/unit/rules.mk - builds the unit tests; included by the top Makefile before tests/rules.mk.
+#
+# It expects BUILD, COMPILE, LINK, FORMAT and RUNTIME, and the rule for $(BUILD)/%.o from %.c. UNIT_TESTS names the
+# programs: each is one suite for Check (libcheck), of the file of its name, with the helpers that all of them share.
+
+UNIT_HELPERS := suite bytes v3_writer model model_check numbers generator elf_writer
+UNIT_HELPERS := $(filter $(basename $(notdir $(wildcard tests/unit/*.c))),$(UNIT_HELPERS))
+UNIT_PROGRAMS := $(filter-out $(UNIT_HELPERS),$(basename $(notdir $(wildcard tests/unit/*.c))))
+
+UNIT_TESTS := $(UNIT_PROGRAMS:%=$(BUILD)/tests/unit/%)
+UNIT_HELPER_OBJECTS := $(UNIT_HELPERS:%=$(BUILD)/tests/unit/%.o)
+UNIT_OBJECTS := $(UNIT_TESTS:=.o) $(UNIT_HELPER_OBJECTS)
+UNIT_LIBS := $(shell pkg-config --libs check) -lzstd
+
+$(UNIT_OBJECTS): CPPFLAGS += $(shell pkg-config --cflags check)
+
+$(UNIT_TESTS): %: %.o $(UNIT_HELPER_OBJECTS) $(FORMAT) $(RUNTIME)
+	$(LINK) -o $@ $(filter %.o,$^) $(UNIT_LIBS)
+
+# The process that is looked at has a stack map of its own, in assembly.
+$(BUILD)/tests/unit/%.o: tests/unit/%.S
+	@mkdir -p $(@D)
+	$(COMPILE) -c -o $@ $<
+
+$(BUILD)/tests/unit/process: $(patsubst %.S,$(BUILD)/%.o,$(wildcard tests/unit/process_*.S))
+
+-include $(UNIT_OBJECTS:.o=.d)

@@ -1,0 +1,560 @@
+/* stackmap_v3.c - tests format/stackmap_v3.h on maps that are put together by hand: every field and
+ * location kind, the padding rules, several maps, and every error with its position.
+ */
+#include "../../format/stackmap_v3.h"
+#include "suite.h"
+#include "v3_writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A section in memory of exactly its size, and a reader of it. */
+struct section {
+  uint8_t *bytes;
+  struct stackmap_v3_reader reader;
+};
+
+static struct section section_of(const struct bytes *bytes, size_t size) {
+  struct section section = {.bytes = bytes_exact(bytes->data, size)};
+  section.reader = stackmap_v3_open(section.bytes, size);
+  return section;
+}
+
+static struct section section_open(struct bytes *bytes) {
+  const struct section section = section_of(bytes, bytes->size);
+  bytes_free(bytes);
+  return section;
+}
+
+static void section_close(struct section *section) { free(section->bytes); }
+
+/* Reads all there is, every location included. True without an error. */
+static bool read_all(struct stackmap_v3_reader *reader) {
+  struct stackmap_v3_function function;
+  struct stackmap_v3_record record;
+  struct location location;
+  while (stackmap_v3_next_map(reader))
+    while (stackmap_v3_next_function(reader, &function))
+      for (uint64_t i = 0; i < function.records; i++) {
+        if (!stackmap_v3_next_record(reader, &record))
+          return false;
+        for (unsigned n = 0; n < record.locations; n++)
+          if (!stackmap_v3_location(reader, &record, n, &location))
+            return false;
+        for (unsigned n = 0; n < record.live_outs; n++)
+          stackmap_v3_live_out(reader, &record, n);
+      }
+  return reader->error == NULL;
+}
+
+static void check_error(struct bytes *bytes, const char *part, size_t position) {
+  struct section section = section_open(bytes);
+  ck_assert(!read_all(&section.reader));
+  ck_assert_ptr_nonnull(section.reader.error);
+  ck_assert_msg(strstr(section.reader.error, part) != NULL, "%s", section.reader.error);
+  ck_assert_uint_eq(section.reader.error_position, position);
+  ck_assert(!stackmap_v3_next_map(&section.reader));
+  section_close(&section);
+}
+
+static void check_readable(struct bytes *bytes, bool readable) {
+  struct section section = section_open(bytes);
+  ck_assert(read_all(&section.reader) == readable);
+  section_close(&section);
+}
+
+/* A map of one function with one record, whose locations and live-outs follow. */
+static void begin_one(struct bytes *bytes, uint16_t locations) {
+  v3_map(bytes, 1, 0, 1);
+  v3_function(bytes, 0x1000, 24, 1);
+  v3_record(bytes, 7, 0x10, locations);
+}
+
+static void end_one(struct bytes *bytes) {
+  v3_live_outs(bytes, 0);
+  v3_end_record(bytes);
+}
+
+/* The whole map, without locations. */
+static void whole_one(struct bytes *bytes) {
+  begin_one(bytes, 0);
+  end_one(bytes);
+}
+
+/* ---- What is there -------------------------------------------------------------------------- */
+
+START_TEST(an_empty_section) {
+  struct section section = section_open(&(struct bytes){0});
+  ck_assert(!stackmap_v3_next_map(&section.reader));
+  ck_assert_ptr_null(section.reader.error);
+  section_close(&section);
+}
+END_TEST
+
+START_TEST(a_section_of_zeros) {
+  for (size_t size = 1; size < 40; size++) {
+    struct bytes bytes = {0};
+    bytes_zeros(&bytes, size);
+    check_readable(&bytes, true);
+  }
+}
+END_TEST
+
+START_TEST(a_map_without_functions) {
+  struct bytes bytes = {0};
+  v3_map(&bytes, 0, 2, 0);
+  v3_constant(&bytes, 1);
+  v3_constant(&bytes, 2);
+  struct section section = section_open(&bytes);
+  struct stackmap_v3_function function;
+  ck_assert(stackmap_v3_next_map(&section.reader));
+  ck_assert_uint_eq(section.reader.constants, 2);
+  ck_assert(!stackmap_v3_next_function(&section.reader, &function));
+  ck_assert(!stackmap_v3_next_map(&section.reader));
+  ck_assert_ptr_null(section.reader.error);
+  section_close(&section);
+}
+END_TEST
+
+START_TEST(fields_of_functions_and_records) {
+  struct bytes bytes = {0};
+  v3_map(&bytes, 2, 0, 1);
+  v3_function(&bytes, 0x123456789abcdef0, UINT64_MAX, 0);
+  v3_function(&bytes, UINT64_MAX, 0, 1);
+  v3_record(&bytes, 0xfedcba9876543210, UINT32_MAX, 0);
+  end_one(&bytes);
+  struct section section = section_open(&bytes);
+  struct stackmap_v3_function function;
+  struct stackmap_v3_record record;
+  ck_assert(stackmap_v3_next_map(&section.reader));
+  ck_assert(stackmap_v3_next_function(&section.reader, &function));
+  ck_assert_uint_eq(function.address, 0x123456789abcdef0);
+  ck_assert_uint_eq(function.frame_size, STACKMAP_V3_FRAME_SIZE_UNKNOWN);
+  ck_assert_uint_eq(function.records, 0);
+  ck_assert_uint_eq(function.position, 16);
+  ck_assert(stackmap_v3_next_function(&section.reader, &function));
+  ck_assert_uint_eq(function.address, UINT64_MAX);
+  ck_assert_uint_eq(function.frame_size, 0);
+  ck_assert_uint_eq(function.position, 40);
+  ck_assert(stackmap_v3_next_record(&section.reader, &record));
+  ck_assert_uint_eq(record.id, 0xfedcba9876543210);
+  ck_assert_uint_eq(record.offset, UINT32_MAX);
+  ck_assert(!stackmap_v3_next_function(&section.reader, &function));
+  ck_assert(!stackmap_v3_next_map(&section.reader));
+  ck_assert_ptr_null(section.reader.error);
+  section_close(&section);
+}
+END_TEST
+
+static void check_location(struct section *section, const struct stackmap_v3_record *record,
+                           unsigned n, struct location expected) {
+  struct location location;
+  ck_assert(stackmap_v3_location(&section->reader, record, n, &location));
+  ck_assert_uint_eq(location.kind, expected.kind);
+  ck_assert_uint_eq(location.size, expected.size);
+  ck_assert_uint_eq(location.reg, expected.reg);
+  ck_assert_int_eq(location.value, expected.value);
+}
+
+START_TEST(every_location_kind) {
+  struct bytes bytes = {0};
+  v3_map(&bytes, 1, 3, 1);
+  v3_function(&bytes, 0x1000, 24, 1);
+  v3_constant(&bytes, (uint64_t)INT32_MAX + 1);
+  v3_constant(&bytes, UINT64_MAX);
+  v3_constant(&bytes, (uint64_t)1 << 63);
+  v3_record(&bytes, 7, 0x10, 8);
+  v3_location(&bytes, V3_REGISTER, 8, 3, 4);
+  v3_location(&bytes, V3_DIRECT, 0, UINT16_MAX, INT32_MIN);
+  v3_location(&bytes, V3_INDIRECT, UINT16_MAX, 7, INT32_MAX);
+  v3_location(&bytes, V3_CONSTANT, 8, 99, -1);
+  v3_location(&bytes, V3_CONSTANT, 8, 0, INT32_MIN);
+  v3_location(&bytes, V3_CONSTANT_INDEX, 8, 99, 0);
+  v3_location(&bytes, V3_CONSTANT_INDEX, 8, 0, 1);
+  v3_location(&bytes, V3_CONSTANT_INDEX, 4, 0, 2);
+  end_one(&bytes);
+  struct section section = section_open(&bytes);
+  struct stackmap_v3_function function;
+  struct stackmap_v3_record record;
+  ck_assert(stackmap_v3_next_map(&section.reader));
+  ck_assert(stackmap_v3_next_function(&section.reader, &function));
+  ck_assert(stackmap_v3_next_record(&section.reader, &record));
+  ck_assert_uint_eq(record.locations, 8);
+  check_location(&section, &record, 0, (struct location){LOCATION_REGISTER, 8, 3, 4});
+  check_location(&section, &record, 1,
+                 (struct location){LOCATION_DIRECT, 0, UINT16_MAX, INT32_MIN});
+  check_location(&section, &record, 2,
+                 (struct location){LOCATION_INDIRECT, UINT16_MAX, 7, INT32_MAX});
+  check_location(&section, &record, 3, (struct location){LOCATION_CONSTANT, 8, 0, -1});
+  check_location(&section, &record, 4, (struct location){LOCATION_CONSTANT, 8, 0, INT32_MIN});
+  check_location(&section, &record, 5,
+                 (struct location){LOCATION_LARGE_CONSTANT, 8, 0, (int64_t)INT32_MAX + 1});
+  check_location(&section, &record, 6, (struct location){LOCATION_LARGE_CONSTANT, 8, 0, -1});
+  check_location(&section, &record, 7, (struct location){LOCATION_LARGE_CONSTANT, 4, 0, INT64_MIN});
+  section_close(&section);
+}
+END_TEST
+
+/* LLVM doesn't pool these, but what another producer pools is the same constant. */
+START_TEST(small_constants_in_the_pool) {
+  static const uint64_t values[] = {0, 1, INT32_MAX};
+  struct bytes bytes = {0};
+  v3_map(&bytes, 1, 3, 1);
+  v3_function(&bytes, 0x1000, 24, 1);
+  for (unsigned i = 0; i < 3; i++)
+    v3_constant(&bytes, values[i]);
+  v3_record(&bytes, 7, 0x10, 3);
+  for (int i = 0; i < 3; i++)
+    v3_location(&bytes, V3_CONSTANT_INDEX, 8, 0, i);
+  end_one(&bytes);
+  struct section section = section_open(&bytes);
+  struct stackmap_v3_function function;
+  struct stackmap_v3_record record;
+  ck_assert(stackmap_v3_next_map(&section.reader));
+  ck_assert(stackmap_v3_next_function(&section.reader, &function));
+  ck_assert(stackmap_v3_next_record(&section.reader, &record));
+  for (unsigned i = 0; i < 3; i++)
+    check_location(&section, &record, i,
+                   (struct location){LOCATION_CONSTANT, 8, 0, (int64_t)values[i]});
+  section_close(&section);
+}
+END_TEST
+
+START_TEST(live_outs) {
+  struct bytes bytes = {0};
+  begin_one(&bytes, 1);
+  v3_location(&bytes, V3_REGISTER, 8, 0, 0);
+  v3_live_outs(&bytes, 3);
+  v3_live_out(&bytes, 7, 8);
+  v3_live_out(&bytes, UINT16_MAX, UINT8_MAX);
+  v3_live_out(&bytes, 0, 0);
+  v3_end_record(&bytes);
+  struct section section = section_open(&bytes);
+  struct stackmap_v3_function function;
+  struct stackmap_v3_record record;
+  ck_assert(stackmap_v3_next_map(&section.reader));
+  ck_assert(stackmap_v3_next_function(&section.reader, &function));
+  ck_assert(stackmap_v3_next_record(&section.reader, &record));
+  ck_assert_uint_eq(record.live_outs, 3);
+  ck_assert_uint_eq(stackmap_v3_live_out(&section.reader, &record, 0).reg, 7);
+  ck_assert_uint_eq(stackmap_v3_live_out(&section.reader, &record, 0).size, 8);
+  ck_assert_uint_eq(stackmap_v3_live_out(&section.reader, &record, 1).reg, UINT16_MAX);
+  ck_assert_uint_eq(stackmap_v3_live_out(&section.reader, &record, 1).size, UINT8_MAX);
+  ck_assert_uint_eq(stackmap_v3_live_out(&section.reader, &record, 2).reg, 0);
+  ck_assert(!stackmap_v3_next_map(&section.reader));
+  ck_assert_ptr_null(section.reader.error);
+  section_close(&section);
+}
+END_TEST
+
+/* ---- Padding -------------------------------------------------------------------------------- */
+
+/* Locations take 12 bytes and live-outs 4: the parts of a record end at every multiple of 4, and
+ * the next record must be found behind each. */
+START_TEST(padding_in_records) {
+  for (uint16_t locations = 0; locations < 5; locations++)
+    for (uint16_t live_outs = 0; live_outs < 5; live_outs++) {
+      struct bytes bytes = {0};
+      v3_map(&bytes, 1, 0, 2);
+      v3_function(&bytes, 0x1000, 24, 2);
+      v3_record(&bytes, 1, 0, locations);
+      for (unsigned i = 0; i < locations; i++)
+        v3_location(&bytes, V3_REGISTER, 8, (uint16_t)i, 0);
+      v3_live_outs(&bytes, live_outs);
+      for (unsigned i = 0; i < live_outs; i++)
+        v3_live_out(&bytes, (uint16_t)i, 8);
+      v3_end_record(&bytes);
+      v3_record(&bytes, 0x5eed, 4, 0);
+      end_one(&bytes);
+      struct section section = section_open(&bytes);
+      struct stackmap_v3_function function;
+      struct stackmap_v3_record record = {0};
+      ck_assert(stackmap_v3_next_map(&section.reader));
+      ck_assert(stackmap_v3_next_function(&section.reader, &function));
+      ck_assert(stackmap_v3_next_record(&section.reader, &record));
+      ck_assert(stackmap_v3_next_record(&section.reader, &record));
+      ck_assert_uint_eq(record.id, 0x5eed);
+      ck_assert(!stackmap_v3_next_map(&section.reader));
+      ck_assert_ptr_null(section.reader.error);
+      section_close(&section);
+    }
+}
+END_TEST
+
+START_TEST(many_maps_and_padding_between_them) {
+  for (size_t padding = 0; padding <= 64; padding += 8) {
+    struct bytes bytes = {0};
+    for (unsigned map = 0; map < 10; map++) {
+      bytes_zeros(&bytes, padding);
+      whole_one(&bytes);
+    }
+    bytes_zeros(&bytes, padding / 3);
+    struct section section = section_open(&bytes);
+    struct stackmap_v3_function function;
+    struct stackmap_v3_record record;
+    unsigned maps = 0;
+    while (stackmap_v3_next_map(&section.reader)) {
+      maps++;
+      ck_assert(stackmap_v3_next_function(&section.reader, &function));
+      ck_assert_uint_eq(function.address, 0x1000);
+      ck_assert(stackmap_v3_next_record(&section.reader, &record));
+      ck_assert_uint_eq(record.id, 7);
+    }
+    ck_assert_ptr_null(section.reader.error);
+    ck_assert_uint_eq(maps, 10);
+    section_close(&section);
+  }
+}
+END_TEST
+
+/* A constant index counts in its own map's pool. */
+START_TEST(every_map_has_its_own_constants) {
+  struct bytes bytes = {0};
+  for (uint64_t map = 0; map < 3; map++) {
+    v3_map(&bytes, 1, 1, 1);
+    v3_function(&bytes, 0x1000, 24, 1);
+    v3_constant(&bytes, UINT32_MAX + map);
+    v3_record(&bytes, 7, 0x10, 1);
+    v3_location(&bytes, V3_CONSTANT_INDEX, 8, 0, 0);
+    end_one(&bytes);
+  }
+  struct section section = section_open(&bytes);
+  struct stackmap_v3_function function;
+  struct stackmap_v3_record record;
+  for (int map = 0; map < 3; map++) {
+    ck_assert(stackmap_v3_next_map(&section.reader));
+    ck_assert(stackmap_v3_next_function(&section.reader, &function));
+    ck_assert(stackmap_v3_next_record(&section.reader, &record));
+    check_location(&section, &record, 0,
+                   (struct location){LOCATION_LARGE_CONSTANT, 8, 0, (int64_t)UINT32_MAX + map});
+  }
+  section_close(&section);
+}
+END_TEST
+
+START_TEST(the_most_locations_and_live_outs) {
+  struct bytes bytes = {0};
+  begin_one(&bytes, UINT16_MAX);
+  for (unsigned i = 0; i < UINT16_MAX; i++)
+    v3_location(&bytes, V3_REGISTER, 8, (uint16_t)i, 0);
+  v3_live_outs(&bytes, UINT16_MAX);
+  for (unsigned i = 0; i < UINT16_MAX; i++)
+    v3_live_out(&bytes, (uint16_t)i, 8);
+  v3_end_record(&bytes);
+  struct section section = section_open(&bytes);
+  struct stackmap_v3_function function;
+  struct stackmap_v3_record record;
+  ck_assert(stackmap_v3_next_map(&section.reader));
+  ck_assert(stackmap_v3_next_function(&section.reader, &function));
+  ck_assert(stackmap_v3_next_record(&section.reader, &record));
+  check_location(&section, &record, UINT16_MAX - 1,
+                 (struct location){LOCATION_REGISTER, 8, UINT16_MAX - 1, 0});
+  ck_assert_uint_eq(stackmap_v3_live_out(&section.reader, &record, UINT16_MAX - 1).reg,
+                    UINT16_MAX - 1);
+  section_close(&section);
+}
+END_TEST
+
+/* ---- Errors --------------------------------------------------------------------------------- */
+
+START_TEST(other_versions) {
+  for (unsigned version = 1; version < 256; version++) {
+    struct bytes bytes = {0};
+    whole_one(&bytes);
+    const size_t second = bytes.size;
+    whole_one(&bytes);
+    bytes.data[second] = (uint8_t)version;
+    if (version == 3)
+      check_readable(&bytes, true);
+    else
+      check_error(&bytes, "version", second);
+  }
+}
+END_TEST
+
+START_TEST(bytes_between_maps) {
+  for (size_t at = 1; at < 8; at++) {
+    struct bytes bytes = {0};
+    whole_one(&bytes);
+    const size_t end = bytes.size;
+    bytes_zeros(&bytes, 8);
+    bytes.data[end + at] = 3;
+    check_error(&bytes, "between", end + at);
+  }
+}
+END_TEST
+
+/* Cut anywhere: an error, unless nothing but zeros is missing. */
+START_TEST(truncated_anywhere) {
+  struct bytes bytes = {0};
+  v3_map(&bytes, 1, 1, 1);
+  v3_function(&bytes, 0x1000, 24, 1);
+  v3_constant(&bytes, 1);
+  v3_record(&bytes, 7, 0x10, 3);
+  for (unsigned i = 0; i < 3; i++)
+    v3_location(&bytes, V3_REGISTER, 8, 1, 0);
+  v3_live_outs(&bytes, 2);
+  v3_live_out(&bytes, 1, 8);
+  v3_live_out(&bytes, 2, 8);
+  v3_end_record(&bytes);
+  for (size_t size = 1; size < bytes.size; size++) {
+    struct section section = section_of(&bytes, size);
+    ck_assert_msg(!read_all(&section.reader), "cut at %zu", size);
+    ck_assert_ptr_nonnull(section.reader.error);
+    ck_assert_uint_le(section.reader.error_position, size);
+    section_close(&section);
+  }
+  check_readable(&bytes, true);
+}
+END_TEST
+
+START_TEST(a_truncated_header) {
+  struct bytes bytes = {0};
+  whole_one(&bytes);
+  const size_t second = bytes.size;
+  bytes_u8(&bytes, 3);
+  bytes_zeros(&bytes, 14);
+  check_error(&bytes, "header", second);
+}
+END_TEST
+
+START_TEST(more_functions_than_bytes) {
+  static const uint32_t counts[] = {2, 3, 1000, INT32_MAX, UINT32_MAX};
+  for (unsigned i = 0; i < 5; i++) {
+    struct bytes bytes = {0};
+    v3_map(&bytes, counts[i], 0, 0);
+    v3_function(&bytes, 0x1000, 24, 0);
+    check_error(&bytes, "functions", 16);
+  }
+}
+END_TEST
+
+START_TEST(more_constants_than_bytes) {
+  static const uint32_t counts[] = {2, 3, 1000, INT32_MAX, UINT32_MAX};
+  for (unsigned i = 0; i < 5; i++) {
+    struct bytes bytes = {0};
+    v3_map(&bytes, 1, counts[i], 0);
+    v3_function(&bytes, 0x1000, 24, 0);
+    v3_constant(&bytes, 1);
+    check_error(&bytes, "constants", 40);
+  }
+}
+END_TEST
+
+START_TEST(more_locations_than_bytes) {
+  struct bytes bytes = {0};
+  begin_one(&bytes, 2);
+  v3_location(&bytes, V3_REGISTER, 8, 1, 0);
+  check_error(&bytes, "locations", 56);
+}
+END_TEST
+
+START_TEST(more_live_outs_than_bytes) {
+  struct bytes bytes = {0};
+  begin_one(&bytes, 0);
+  v3_live_outs(&bytes, 2);
+  v3_live_out(&bytes, 1, 8);
+  check_error(&bytes, "live-outs", 60);
+}
+END_TEST
+
+START_TEST(no_live_outs) {
+  struct bytes bytes = {0};
+  begin_one(&bytes, 0);
+  check_error(&bytes, "live-outs", 56);
+}
+END_TEST
+
+START_TEST(no_padding_behind_a_record) {
+  struct bytes bytes = {0};
+  begin_one(&bytes, 0);
+  v3_live_outs(&bytes, 0);
+  check_error(&bytes, "padding", 60);
+}
+END_TEST
+
+START_TEST(a_function_with_too_many_records) {
+  static const uint64_t counts[] = {2, UINT32_MAX, UINT64_MAX};
+  for (unsigned i = 0; i < 3; i++) {
+    struct bytes bytes = {0};
+    v3_map(&bytes, 2, 0, 2);
+    v3_function(&bytes, 0x1000, 24, 1);
+    v3_function(&bytes, 0x2000, 24, counts[i]);
+    for (unsigned k = 0; k < 3; k++) {
+      v3_record(&bytes, 7, 0x10, 0);
+      end_one(&bytes);
+    }
+    check_error(&bytes, "more records", 40);
+  }
+}
+END_TEST
+
+START_TEST(a_map_with_too_many_records) {
+  struct bytes bytes = {0};
+  v3_map(&bytes, 1, 0, 2);
+  v3_function(&bytes, 0x1000, 24, 1);
+  v3_record(&bytes, 7, 0x10, 0);
+  end_one(&bytes);
+  const size_t end = bytes.size;
+  v3_record(&bytes, 7, 0x10, 0);
+  end_one(&bytes);
+  check_error(&bytes, "more records", end);
+}
+END_TEST
+
+/* For a caller that asks for more records than its functions have. */
+START_TEST(a_record_too_many) {
+  struct bytes bytes = {0};
+  whole_one(&bytes);
+  v3_record(&bytes, 7, 0x10, 0);
+  end_one(&bytes);
+  struct section section = section_open(&bytes);
+  struct stackmap_v3_function function;
+  struct stackmap_v3_record record;
+  ck_assert(stackmap_v3_next_map(&section.reader));
+  ck_assert(stackmap_v3_next_function(&section.reader, &function));
+  ck_assert(stackmap_v3_next_record(&section.reader, &record));
+  ck_assert(!stackmap_v3_next_record(&section.reader, &record));
+  ck_assert_ptr_nonnull(strstr(section.reader.error, "more records"));
+  section_close(&section);
+}
+END_TEST
+
+START_TEST(unknown_location_kinds) {
+  for (unsigned kind = 0; kind < 256; kind++) {
+    struct bytes bytes = {0};
+    begin_one(&bytes, 2);
+    v3_location(&bytes, V3_REGISTER, 8, 1, 0);
+    v3_location(&bytes, (uint8_t)kind, 8, 1, 0);
+    end_one(&bytes);
+    if (kind >= V3_REGISTER && kind <= V3_CONSTANT)
+      check_readable(&bytes, true);
+    else
+      check_error(&bytes, kind == V3_CONSTANT_INDEX ? "constant" : "kind", 68);
+  }
+}
+END_TEST
+
+START_TEST(constants_that_are_not_there) {
+  static const int32_t indices[] = {1, 2, INT32_MAX, INT32_MIN, -1};
+  for (unsigned i = 0; i < 5; i++) {
+    struct bytes bytes = {0};
+    v3_map(&bytes, 1, 1, 1);
+    v3_function(&bytes, 0x1000, 24, 1);
+    v3_constant(&bytes, 5);
+    v3_record(&bytes, 7, 0x10, 1);
+    v3_location(&bytes, V3_CONSTANT_INDEX, 8, 0, indices[i]);
+    end_one(&bytes);
+    check_error(&bytes, "constant", 64);
+  }
+}
+END_TEST
+
+SUITE("stackmap_v3", an_empty_section, a_section_of_zeros, a_map_without_functions,
+      fields_of_functions_and_records, every_location_kind, small_constants_in_the_pool, live_outs,
+      padding_in_records, many_maps_and_padding_between_them, every_map_has_its_own_constants,
+      the_most_locations_and_live_outs, other_versions, bytes_between_maps, truncated_anywhere,
+      a_truncated_header, more_functions_than_bytes, more_constants_than_bytes,
+      more_locations_than_bytes, more_live_outs_than_bytes, no_live_outs,
+      no_padding_behind_a_record, a_function_with_too_many_records, a_map_with_too_many_records,
+      a_record_too_many, unknown_location_kinds, constants_that_are_not_there)
