@@ -228,3 +228,24 @@ struct monotone_cursor monotone_previous(const struct monotone *sequence,
     return (struct monotone_cursor){0, 0};
   return monotone_at(sequence, cursor.index - 1, word * 64 + 63 - (uint64_t)__builtin_clzll(bits));
 }
+
+bool monotone_check(const struct monotone *sequence, enum monotone_use use) {
+  const uint64_t sampled_bit = use == MONOTONE_GET;
+  const uint64_t mask = bits_low_mask(MONOTONE_SAMPLE_SHIFT);
+  uint64_t counts[2] = {0, 0};
+  for (uint64_t place = 0; place < sequence->high_bits; place++) {
+    /* A bucket's sample is where it starts: behind the 0 before. An element's is its own place. */
+    const uint64_t bit = monotone_word(sequence, place / 64) >> place % 64 & 1;
+    const bool starts =
+        use == MONOTONE_GET
+            ? bit == 1
+            : place == 0 ||
+                  (monotone_word(sequence, (place - 1) / 64) >> (place - 1) % 64 & 1) == 0;
+    const uint64_t number = counts[sampled_bit];
+    if (starts && (number & mask) == 0 &&
+        monotone_sample(sequence, number >> MONOTONE_SAMPLE_SHIFT) != place)
+      return false;
+    counts[bit]++;
+  }
+  return counts[1] == sequence->count && counts[0] == sequence->buckets;
+}

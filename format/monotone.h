@@ -58,6 +58,10 @@ struct monotone {
 /* bytes[0..monotone_size) is readable, and BITS_PADDING bytes behind it. */
 struct monotone monotone_open(const uint8_t *bytes, const struct monotone_shape *shape);
 
+/* Whether counts and samples are those of the bits. For tools that go through all of a sequence:
+ * with wrong samples, every step could take as long as all. */
+bool monotone_check(const struct monotone *sequence, enum monotone_use use);
+
 /* A place in a sequence: element `index`, which stands at bit `place` of the high bits. Past the
  * last element, index is count. */
 struct monotone_cursor {

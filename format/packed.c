@@ -61,7 +61,8 @@ static bool counts_agree(const struct packed_header *header) {
          header->shared_layouts <= header->shared_functions &&
          (header->locations == 0 || header->location_classes > 0) &&
          header->layout_bits < bits_max && header->list_bits < bits_max &&
-         header->tail_bits <= UINT32_MAX && header->details_size < bits_max;
+         header->tail_bits <= UINT32_MAX && header->details_size < bits_max &&
+         header->details_block_size <= PACKED_BLOCK_SIZE_MAX;
 }
 
 bool packed_parts(const struct packed_header *header, struct packed_parts *parts) {
@@ -433,6 +434,8 @@ struct packed_list packed_list(const struct packed_table *table, uint32_t number
   const struct monotone_cursor cursor = monotone_get(&table->list_starts, number, MONOTONE_GET);
   list.reader = bit_reader_at(table->lists, monotone_value(&table->list_starts, cursor));
   list.left = (uint32_t)bit_reader_gamma(&list.reader);
+  if (list.left > PACKED_LIVE_ITEMS_MAX)
+    list.left = 0;
   return list;
 }
 

@@ -37,7 +37,9 @@ enum {
   PACKED_TREE_DEPTH_MAX = 4,        /* parents above a live set */
   PACKED_TREE_PER_SAMPLE_SHIFT = 3, /* sets that share an entry of a tree's directory */
   PACKED_ITEMS_MAX = 1 << 26,       /* of a layout */
-  PACKED_LIVE_ITEMS_MAX = 65535,    /* of a live set: a v3 record has no more locations */
+  PACKED_BIT_MAP_MAX = 4096, /* bits in a map of locations, which is searched from its start */
+  PACKED_BLOCK_SIZE_MAX = 1 << 24, /* of a block of details, decoded */
+  PACKED_LIVE_ITEMS_MAX = 65535,   /* of a live set: a v3 record has no more locations */
 };
 
 /* Features that a reader must know. None yet: bits are added with what needs them. */
@@ -217,7 +219,8 @@ struct packed_items {
   uint8_t location_form, all_selves, set_form, item_width, derived_width;
   uint8_t depth; /* of the tree's sets in flips */
   bool bad;
-  uint16_t left; /* how many items may yet come */
+  uint16_t left;                    /* how many items may yet come */
+  uint32_t last_self, last_self_at; /* the self pair that came last, and its location */
   /* 64 items at a time: bit n of window is item window_start + n. */
   uint32_t window_start;
   uint64_t window;

@@ -20,8 +20,7 @@ enum {
   HEAD_SIZE = 5,
   LIVE_OUT_SIZE = 3,
   LENGTHS_SIZE = PACKED_STREAMS * 4,
-  RECORDS_PER_BLOCK_SHIFT = 10,
-  BLOCK_SIZE_MAX = 1 << 28,
+  RECORDS_PER_BLOCK_SHIFT = 10, /* fewer where records are so large that a block would be */
 };
 
 static uint64_t zigzag(uint64_t n) { return n << 1 ^ -(n >> 63); }
@@ -329,7 +328,7 @@ static bool join_streams(const struct block_writer *writer, struct bit_writer *b
     bit_writer_copy(block, writer->streams[i].bytes, 0, writer->streams[i].size);
     block->failed |= writer->streams[i].failed;
   }
-  return !block->failed && block->size / 8 <= BLOCK_SIZE_MAX;
+  return !block->failed;
 }
 
 static bool append_block(struct bit_writer *blocks, const struct bit_writer *block,
@@ -351,6 +350,32 @@ static bool append_block(struct bit_writer *blocks, const struct bit_writer *blo
   return compressed_size > 0 && !blocks->failed;
 }
 
+/* Writes all blocks, of 2^details_shift records each. False without memory, or if one is too large.
+ */
+static bool write_blocks(struct block_writer *writer, struct packed_header *header,
+                         packed_compress *compress, struct bit_writer *block_starts,
+                         struct bit_writer *blocks) {
+  const uint32_t records = writer->table->record_count;
+  const uint32_t step = (uint32_t)1 << header->details_shift;
+  bool ok = true;
+  header->details_blocks = header->details_block_size = 0;
+  for (uint32_t from = 0; from < records && ok; header->details_blocks++) {
+    const uint32_t to = records - from < step ? records : from + step;
+    struct bit_writer block = {0};
+    put_records(writer, from, to);
+    bit_writer_put(block_starts, blocks->size / 8, 64);
+    ok = join_streams(writer, &block);
+    if (ok && block.size / 8 > header->details_block_size)
+      header->details_block_size = (uint32_t)(block.size / 8);
+    ok = ok && header->details_block_size <= PACKED_BLOCK_SIZE_MAX &&
+         append_block(blocks, &block, compress);
+    bit_writer_free(&block);
+    from = to;
+  }
+  header->details_size = blocks->size / 8;
+  return ok && !block_starts->failed;
+}
+
 bool packed_write_details(const struct safepoints *table, packed_compress *compress,
                           struct packed_header *header, struct bit_writer *block_starts,
                           struct bit_writer *blocks) {
@@ -361,23 +386,14 @@ bool packed_write_details(const struct safepoints *table, packed_compress *compr
   header->details_codec = compress == NULL ? PACKED_STORED : PACKED_ZSTANDARD;
   header->details_shift = RECORDS_PER_BLOCK_SHIFT;
   struct block_writer writer = {.table = table, .header = header};
-  bool ok = true;
-  for (uint32_t from = 0; from < table->record_count && ok; header->details_blocks++) {
-    const uint32_t left = table->record_count - from;
-    const uint32_t to =
-        from + (left < 1u << RECORDS_PER_BLOCK_SHIFT ? left : 1u << RECORDS_PER_BLOCK_SHIFT);
-    struct bit_writer block = {0};
-    put_records(&writer, from, to);
-    bit_writer_put(block_starts, blocks->size / 8, 64);
-    ok = join_streams(&writer, &block);
-    if (ok && block.size / 8 > header->details_block_size)
-      header->details_block_size = (uint32_t)(block.size / 8);
-    ok = ok && append_block(blocks, &block, compress);
-    bit_writer_free(&block);
-    from = to;
+  bool ok = write_blocks(&writer, header, compress, block_starts, blocks);
+  while (!ok && header->details_block_size > PACKED_BLOCK_SIZE_MAX && header->details_shift > 0) {
+    header->details_shift--;
+    bit_writer_free(block_starts);
+    bit_writer_free(blocks);
+    ok = write_blocks(&writer, header, compress, block_starts, blocks);
   }
   for (unsigned i = 0; i < PACKED_STREAMS; i++)
     bit_writer_free(&writer.streams[i]);
-  header->details_size = blocks->size / 8;
-  return ok && !block_starts->failed;
+  return ok;
 }

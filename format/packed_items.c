@@ -59,6 +59,8 @@ static void take_pairs(struct packed_items *items, struct bit_reader *reader) {
   items->location_form = (uint8_t)bit_reader_take(reader, 2);
   if (items->location_form == PACKED_BIT_MAP)
     items->run = items->locations + (uint32_t)bit_reader_gamma(reader);
+  if (items->run > PACKED_BIT_MAP_MAX)
+    reader->bad = true;
   items->locations_at = reader->position;
   if (items->location_form == PACKED_BIT_MAP)
     bit_reader_skip(reader, items->run, 1);
@@ -137,6 +139,8 @@ static uint32_t tree_set(const struct packed_items *items, const struct tree *tr
   for (;;) {
     const uint32_t parent = (uint32_t)bit_reader_take(reader, parent_width);
     const uint32_t count = (uint32_t)bit_reader_gamma(reader);
+    if (count > items->items)
+      reader->bad = true;
     *flips = (struct packed_flips){.place = reader->position, .left = count};
     bit_reader_skip(reader, count, items->item_width);
     if (skip-- == 0 || reader->bad)
@@ -201,7 +205,12 @@ static void fill_window(struct packed_items *items) {
 void packed_items(struct packed_items *items, const struct packed_record *record) {
   const struct packed_table *table = record->table;
   *items = (struct packed_items){
-      .table = table, .set_form = PACKED_SET_ALL, .left = PACKED_LIVE_ITEMS_MAX};
+      .table = table,
+      .set_form = PACKED_SET_ALL,
+      .left = PACKED_LIVE_ITEMS_MAX,
+      .last_self = UINT32_MAX,
+      .last_self_at = UINT32_MAX,
+  };
   struct bit_reader reader = bit_reader_at(table->layouts, record->layout);
   bit_reader_take(&reader, table->frame_width);
   const uint32_t sets = (uint32_t)bit_reader_gamma(&reader);
@@ -211,12 +220,17 @@ void packed_items(struct packed_items *items, const struct packed_record *record
   }
   take_pairs(items, &reader);
   take_lists(items, &reader);
+  if (sets == 1 && items->items > PACKED_LIVE_ITEMS_MAX)
+    reader.bad = true;
   if (sets > 1 && !reader.bad) {
     struct tree tree = {0};
     items->set_form = (uint8_t)bit_reader_take(&reader, 1);
     items->set_at = reader.position;
     if (items->set_form == PACKED_SET_TREE) {
       tree = take_tree(&reader, sets);
+      /* Each item is in some set, so some set flips it: a bit at least. */
+      if (items->items > tree.sets_end - tree.sets_at)
+        reader.bad = true;
     } else {
       bit_reader_skip(&reader, (uint64_t)sets * items->items, 1);
     }
@@ -233,7 +247,8 @@ void packed_items(struct packed_items *items, const struct packed_record *record
   items->bad |= reader.bad;
   if (items->bad)
     items->items = 0;
-  fill_window(items);
+  else
+    fill_window(items);
 }
 
 /* The number of location `index` of the layout; no location's number if there is none. */
@@ -261,16 +276,23 @@ static void derived_pair(const struct packed_items *items, uint32_t n, struct pa
   item->derived = location_number(items, (uint32_t)bits_at(bytes, at + width, width));
 }
 
+/* The location of self pair `number`, which are asked for in ascending order: so the search goes on
+ * from the last one. Before the first, both numbers are -1. */
+static uint32_t self_location(struct packed_items *items, uint32_t number) {
+  if (items->all_selves)
+    return number;
+  const uint32_t from = items->last_self_at + 1;
+  items->last_self_at = from + select_bit(items->table->layouts.bytes, items->selves_at + from,
+                                          items->locations - from, number - items->last_self - 1);
+  items->last_self = number;
+  return items->last_self_at;
+}
+
 /* Fills in item `number` < items->items of the layout. */
-static void layout_item(const struct packed_items *items, uint32_t number,
-                        struct packed_item *item) {
+static void layout_item(struct packed_items *items, uint32_t number, struct packed_item *item) {
   *item = (struct packed_item){0};
   if (number < items->selves) {
-    const uint32_t index =
-        items->all_selves
-            ? number
-            : select_bit(items->table->layouts.bytes, items->selves_at, items->locations, number);
-    item->base = item->derived = location_number(items, index);
+    item->base = item->derived = location_number(items, self_location(items, number));
     return;
   }
   number -= items->selves;

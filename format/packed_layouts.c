@@ -183,8 +183,7 @@ static void write_locations(const struct layout_writer *writer, struct bit_write
     bit_writer_put(bits, PACKED_CONTIGUOUS, 2);
     return;
   }
-  if (run - locations->count > BITS_GAMMA_MAX ||
-      list_bits <= run + bits_gamma_width(run - locations->count)) {
+  if (run > PACKED_BIT_MAP_MAX || list_bits <= run + bits_gamma_width(run - locations->count)) {
     bit_writer_put(bits, PACKED_LIST, 2);
     for (uint64_t i = 1; i < locations->count; i++)
       bit_writer_put(bits, locations->items[i], writer->location_width);

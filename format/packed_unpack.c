@@ -23,6 +23,15 @@ static bool no_memory(struct unpacker *unpacker) {
   return false;
 }
 
+static bool check_sequences(struct unpacker *unpacker) {
+  const struct packed_table *packed = unpacker->packed;
+  return (monotone_check(&packed->records, MONOTONE_FIND) &&
+          monotone_check(&packed->functions, MONOTONE_FIND) &&
+          monotone_check(&packed->layout_starts, MONOTONE_GET) &&
+          monotone_check(&packed->list_starts, MONOTONE_GET)) ||
+         broken(unpacker, "a sorted sequence whose counts or samples are wrong");
+}
+
 static bool unpack_functions(struct unpacker *unpacker) {
   const struct packed_table *packed = unpacker->packed;
   for (uint32_t i = 0; i < packed->function_count; i++) {
@@ -155,8 +164,10 @@ bool packed_unpack(const struct packed_table *packed, packed_decompress *decompr
   unpacker->table = table;
   unpacker->decompress = decompress;
   unpacker->space = malloc(packed_details_space(packed) + 1);
-  const bool ok = unpacker->space != NULL ? unpack_functions(unpacker) && unpack_records(unpacker)
-                                          : no_memory(unpacker);
+  const bool ok =
+      unpacker->space != NULL
+          ? check_sequences(unpacker) && unpack_functions(unpacker) && unpack_records(unpacker)
+          : no_memory(unpacker);
   free(unpacker->space);
   free(unpacker);
   return ok && safepoints_finish(table);

@@ -56,7 +56,9 @@ static bool read_segments(struct image *image, struct problem *problem) {
     GElf_Phdr segment;
     if (gelf_getphdr(image->elf, (int)i, &segment) == NULL)
       return problem_set(problem, "program header %zu: %s", i, elf_errmsg(-1));
-    if (segment.p_type == PT_LOAD && !inside(image, segment.p_offset, segment.p_filesz))
+    if (segment.p_type == PT_NULL)
+      segment = (GElf_Phdr){.p_type = PT_NULL};
+    if (segment.p_filesz > 0 && !inside(image, segment.p_offset, segment.p_filesz))
       return problem_set(problem, "segment %zu is beyond the end of the file", i);
     if (segment.p_type == PT_LOAD &&
         (segment.p_memsz < segment.p_filesz || segment.p_vaddr > UINT64_MAX - segment.p_memsz))
@@ -88,13 +90,14 @@ static bool read_sections(struct image *image, struct problem *problem) {
     GElf_Shdr header;
     if (section == NULL || gelf_getshdr(section, &header) == NULL)
       return problem_set(problem, "section header %zu: %s", i, elf_errmsg(-1));
-    if (header.sh_type != SHT_NOBITS && header.sh_type != SHT_NULL &&
-        !inside(image, header.sh_offset, header.sh_size))
+    if (header.sh_type == SHT_NULL) /* the other members are undefined: gABI, "Section Types" */
+      header = (GElf_Shdr){.sh_name = header.sh_name};
+    if (header.sh_type != SHT_NOBITS && !inside(image, header.sh_offset, header.sh_size))
       return problem_set(problem, "section %zu is beyond the end of the file", i);
     image->sections[i].header = header;
   }
   if (image->section_names == 0 || image->section_names >= image->section_count ||
-      image->sections[image->section_names].header.sh_type == SHT_NOBITS)
+      image->sections[image->section_names].header.sh_type != SHT_STRTAB)
     return problem_set(problem, "no table of section names");
   const Elf64_Shdr *names = &image->sections[image->section_names].header;
   for (size_t i = 0; i < image->section_count; i++) {

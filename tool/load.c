@@ -14,7 +14,7 @@
 static bool check_raw(const struct image *image, const struct image_section *raw,
                       struct problem *problem) {
   const Elf64_Shdr *header = &raw->header;
-  if (header->sh_type == SHT_NOBITS)
+  if (header->sh_type == SHT_NOBITS || header->sh_type == SHT_NULL)
     return problem_set(problem, "section %s has no bytes in the file", raw->name);
   if ((header->sh_flags & SHF_COMPRESSED) != 0)
     return problem_set(problem, "section %s is compressed", raw->name);

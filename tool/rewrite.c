@@ -80,8 +80,11 @@ static bool check_alone(const struct image *image, const Elf64_Shdr *raw, struct
     if (segment->p_type == PT_LOAD || segment->p_memsz == 0 || segment->p_type == PT_GNU_STACK ||
         segment->p_type == PT_GNU_RELRO)
       continue;
-    if (segment->p_vaddr < raw->sh_addr + raw->sh_size &&
-        raw->sh_addr < segment->p_vaddr + segment->p_memsz)
+    const bool in_memory = segment->p_vaddr < raw->sh_addr + raw->sh_size &&
+                           raw->sh_addr < segment->p_vaddr + segment->p_memsz;
+    const bool in_file = segment->p_offset < raw->sh_offset + raw->sh_size &&
+                         raw->sh_offset < segment->p_offset + segment->p_filesz;
+    if (in_memory || in_file)
       return problem_set(problem, "the stack maps are part of segment %zu (type 0x%x), too", i,
                          segment->p_type);
   }

@@ -65,7 +65,7 @@ static bool update(const struct plan *plan, Elf64_Dyn *entry) {
 void write_dynamic(const struct plan *plan, uint8_t *bytes) {
   for (size_t i = 0; i < plan->image->segment_count; i++) {
     const Elf64_Phdr *segment = &plan->image->segments[i];
-    if (segment->p_type != PT_DYNAMIC)
+    if (segment->p_type != PT_DYNAMIC || segment->p_filesz == 0)
       continue;
     uint8_t *start = bytes + plan_new_offset(plan, segment->p_offset);
     uint64_t kept = 0;

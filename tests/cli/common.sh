@@ -165,6 +165,18 @@ set_byte() { # FILE OFFSET VALUE
   printf "\\x$(printf %x "$3")" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
 }
 
+# No dynamic relocation of the file is for a place in the section.
+expect_no_relocations_in() { # FILE SECTION
+  local start size offset
+  start=$((16#$(readelf --section-headers --wide "$1" | sed 's/^ *\[[ 0-9]*\] //' | awk -v name="$2" '$1 == name { print $3 }')))
+  size=$(section_size "$1" "$2")
+  readelf --relocs --wide "$1" | awk '$3 ~ /^R_/ || NF == 1 && length($1) == 16 { print $1 }' >relocated # RELA; RELR
+  [[ -s relocated ]] || fail "$1 has no relocations at all"
+  while read -r offset; do
+    ((16#$offset < start || 16#$offset >= start + size)) || fail "$1: a relocation at $offset, in $2"
+  done <relocated
+}
+
 has_section() { # FILE SECTION
   [[ -n $(section_size "$1" "$2") ]]
 }

@@ -12,7 +12,7 @@ complaints() { # FILE
 }
 session() { # FILE
   gdb --batch -nx -ex 'set debuginfod enabled off' -ex 'break luaC_step' -ex run -ex backtrace -ex kill \
-    --args "$1" "$samples/exercise.lua" 2>&1 | sed 's/process [0-9]*/process/'
+    --args "$1" "$samples/exercise.lua" 2>&1 | sed 's/process [0-9]*/process/; s/0x7f[0-9a-f]*/STACK/g' # depends on the folder's name
 }
 for linker in lld bfd; do
   link_with $linker raw/lua "${objects[@]}" -lm -ldl

@@ -5,7 +5,7 @@
 session() { # FILE
   gdb --batch -nx -ex 'set debuginfod enabled off' -ex 'break main' -ex run -ex 'break collect' \
     -ex continue -ex backtrace -ex 'info line' -ex 'print objects' -ex 'delete' -ex continue "$1" 2>&1 |
-    sed 's/process [0-9]*/process/'
+    sed 's/process [0-9]*/process/; s/0x7f[0-9a-f]*/STACK/g' # depends on the folder's name
 }
 
 mkdir raw packed

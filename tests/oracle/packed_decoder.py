@@ -299,6 +299,7 @@ def read_header(data):
     sizes = (header.layout_bits, header.list_bits, header.details_size)
     require(max(sizes) < 2**50, "a size that is too large")
     require(header.tail_bits < 2**32, "tails that are too large")
+    require(header.details_block_size <= 2**24, "blocks that are too large")
     return header
 
 
@@ -586,7 +587,9 @@ class Layout:
             require(first + count <= self.table.header.locations, "a location that isn't there")
             return list(range(first, first + count))
         if form == 1:
-            bits = [reader.take(1) for _ in range(count + reader.gamma())]
+            map_size = count + reader.gamma()
+            require(map_size <= 4096, "a map of locations that is too large")
+            bits = [reader.take(1) for _ in range(map_size)]
             require(sum(bits) == count and bits[0] == bits[-1] == 1, "a map of locations that isn't right")
             return [first + place for place, bit in enumerate(bits) if bit]
         return [first] + [reader.take(width) for _ in range(count - 1)]

@@ -1,0 +1,80 @@
+#!/bin/bash
+# A shared library exports functions with statepoints, and the executable defines two of the same names. The library's
+# relocations are symbolic, so its raw stack map then names the executable's functions; packed, it names its own.
+. "$TOP/tests/cli/common.sh"
+
+# The library calls the executable's sum and reverse. Told the library's file, main looks up each of its records in the
+# process, and prints what it finds as addresses in the file: RETURN_ADDRESS FUNCTION.
+cat >other.c <<'C'
+#include "stackpack.h"
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+
+long run(long n);
+long sum(void *list) { return list == NULL ? 0 : 7; }
+void *reverse(void *list) { return list; }
+void *allocate(long size) { static char heap[4096]; static long used; used += size; return heap + used - size; }
+void collect(void) {}
+
+int main(int argc, char **argv) {
+  printf("run(3) = %ld\n", run(3));
+  if (argc < 2)
+    return 0;
+  static struct stackpack_module modules[8];
+  static struct stackpack_process process;
+  struct stackpack_file file;
+  Dl_info library;
+  if (stackpack_process_open(&process, modules, 8) != STACKPACK_OK || stackpack_file_open(&file, argv[1]) != STACKPACK_OK)
+    return 1;
+  if (dladdr((void *)run, &library) == 0)
+    return 2;
+  const uintptr_t base = (uintptr_t)library.dli_fbase;
+  struct stackpack_record record, found;
+  for (unsigned i = 0; i < stackpack_table_records(&file.table); i++) {
+    if (stackpack_table_record(&file.table, i, &record) != STACKPACK_FOUND ||
+        stackpack_find(&process, base + record.address, &found) != STACKPACK_FOUND)
+      return 3;
+    printf("%#lx %#lx\n", (long)(found.address - base), (long)(found.function_address - base));
+  }
+  return 0;
+}
+C
+
+compile list list.o -relocation-model=pic
+for linker in lld bfd gold mold; do
+  mkdir -p raw packed
+  link_with $linker raw/liblist.so list.o -shared -Wl,-z,notext 2>log || { cat log; continue; } # no such linker
+  "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -O1 -fPIE -pie -I"$TOP/runtime" -o raw/app other.c \
+    "$TOP"/format/*.c "$TOP"/runtime/*.c raw/liblist.so "-Wl,-rpath,\$ORIGIN" -ldl
+  for name in sum reverse; do
+    readelf -rW raw/liblist.so | grep -qE " R_X86_64_64 .* $name \+ 0" || fail "$linker: no symbolic relocation for $name"
+    nm -D raw/app | grep -q " T $name$" || fail "$linker: $name isn't interposed"
+  done
+  cp raw/app packed
+  expect_status 0 "$stackpack" pack -o packed/liblist.so raw/liblist.so
+  expect_packed packed/liblist.so
+  ! readelf -rW packed/liblist.so | grep ' R_X86_64_64 ' || fail "$linker: symbolic relocations are left"
+  expect_same_run raw/app packed/app
+  expect_status 0 "$stackpack" verify raw/liblist.so packed/liblist.so
+  dump_json raw/liblist.so >raw.json
+  dump_json packed/liblist.so >packed.json
+  expect_same raw.json packed.json
+
+  # Addresses are those of the library's own functions, in the file and in the process.
+  nm --defined-only --print-size packed/liblist.so >symbols
+  expect_records packed.json <<'PYTHON'
+own = {line.split()[3]: line.split()[:2] for line in open("symbols") if len(line.split()) == 4}
+assert {record["function"] for record in records} == {"cons", "numbers", "sum", "reverse", "run"}
+for record in records:
+    start, size = (int(number, 16) for number in own[record["function"]])
+    assert record["function_address"] == start < record["address"] <= start + size
+with open("expected", "w") as file:
+    for record in records:
+        print(hex(record["address"]), hex(record["function_address"]), file=file)
+PYTHON
+  expect_status 0 packed/app packed/liblist.so
+  tail -n +2 out >found
+  expect_same expected found
+  rm -r raw packed
+done

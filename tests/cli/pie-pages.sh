@@ -1,0 +1,54 @@
+#!/bin/bash
+# A large position-independent executable: packed, ld.so has nothing to relocate in the stack maps, so a process no longer
+# gets its own copy of their pages; the file is smaller by what the section shrank.
+. "$TOP/tests/cli/common.sh"
+
+# Told "pages", it prints how many KiB of the process are its own and written to.
+cat >main.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+long run(long n);
+void *allocate(long size) { return calloc(1, size); }
+void collect(void) {}
+
+int main(int argc, char **argv) {
+  if (argc < 2 || strcmp(argv[1], "pages") != 0)
+    return printf("run(5) = %ld\n", run(5)) < 0;
+  char line[512];
+  long all = 0, here;
+  FILE *smaps = fopen("/proc/self/smaps", "r");
+  while (smaps != NULL && fgets(line, sizeof line, smaps) != NULL)
+    if (sscanf(line, "Private_Dirty: %ld", &here) == 1)
+      all += here;
+  return printf("%ld\n", all) < 0;
+}
+C
+
+section_address() { # FILE SECTION
+  section_number "$1" "$2" 3
+}
+
+many_functions 500 >many.ll
+compile ./many.ll many.o -relocation-model=pic
+"$LLVM/bin/clang" -O1 -fPIE -c main.c
+for linker in lld bfd; do
+  link_with $linker app main.o many.o -pie -Wl,-z,notext
+  raw=$(section_size app .llvm_stackmaps)
+  start=$(section_address app .llvm_stackmaps)
+  ((raw > 500000)) || fail "only $raw bytes of stack maps"
+  pack_and_compare_large app packed
+
+  readelf -d app | grep -q TEXTREL || fail "$linker: there was no DT_TEXTREL"
+  ! readelf -d packed | grep TEXTREL || fail "$linker: DT_TEXTREL is left"
+  readelf -rW packed | awk '/^[0-9a-f]{16} / { print $1 }' >offsets
+  [[ -s offsets ]] || fail "$linker: no relocations at all"
+  while read -r offset; do
+    ((0x$offset < start || 0x$offset >= start + raw)) || fail "$linker: a relocation at $offset, in the old section"
+  done <offsets
+
+  before=$(run app pages) after=$(run packed pages)
+  echo "$linker: $before KiB written to at start-up, $after KiB when packed"
+  ((before - after >= raw * 9 / 10240)) || fail "$linker: $before KiB, and $after KiB when packed"
+done

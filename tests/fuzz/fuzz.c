@@ -1,0 +1,69 @@
+/* fuzz.c - see fuzz.h. */
+#include "fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+void finding(const char *promise, const char *detail) {
+  fprintf(stderr, "finding: %s%s%s\n", promise, detail == NULL ? "" : ": ",
+          detail == NULL ? "" : detail);
+  abort();
+}
+
+uint8_t *exact_block(const uint8_t *bytes, size_t copied, size_t size) {
+  uint8_t *block = malloc(size > 0 ? size : 1);
+  if (block == NULL)
+    abort();
+  if (copied > 0)
+    memcpy(block, bytes, copied);
+  if (size > copied)
+    memset(block + copied, 0, size - copied);
+  return block;
+}
+
+size_t compress_block(void *destination, size_t capacity, const void *source, size_t size) {
+  const size_t result = ZSTD_compress(destination, capacity, source, size, 1);
+  return ZSTD_isError(result) ? 0 : result;
+}
+
+size_t decompress_block(void *destination, size_t capacity, const void *source, size_t size) {
+  return ZSTD_decompress(destination, capacity, source, size);
+}
+
+/* Knuth's linear congruential generator (MMIX), its high bits. */
+uint32_t next_random(uint64_t *seed) {
+  *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(*seed >> 33);
+}
+
+uint32_t random_below(uint64_t *seed, uint32_t limit) { return next_random(seed) % limit; }
+
+static uint64_t odd_number(unsigned width, uint64_t old, uint64_t hint, uint64_t *seed) {
+  const unsigned bits = width * 8;
+  const uint64_t around = (uint64_t)random_below(seed, 17) - 8;
+  switch (random_below(seed, 7)) {
+  case 0:
+    return random_below(seed, 3);
+  case 1:
+    return UINT64_MAX - random_below(seed, 3);
+  case 2:
+    return ((uint64_t)1 << random_below(seed, bits)) + (uint64_t)random_below(seed, 3) - 1;
+  case 3:
+    return old + around;
+  case 4:
+    return hint + around;
+  case 5:
+    return old ^ (uint64_t)1 << random_below(seed, bits);
+  default:
+    return random_below(seed, 256);
+  }
+}
+
+void mutate_number(uint8_t *bytes, unsigned width, uint64_t hint, uint64_t *seed) {
+  uint64_t number = 0;
+  memcpy(&number, bytes, width);
+  number = odd_number(width, number, hint, seed);
+  memcpy(bytes, &number, width);
+}

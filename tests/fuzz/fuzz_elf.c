@@ -1,0 +1,115 @@
+/* fuzz_elf.c - attacks the command with ELF files that no linker wrote.
+ *
+ * The input is an ELF file. It goes the way that `stackpack pack` goes, but stays in memory: open,
+ * find, check, read, encode, rewrite, and read again. Findings: a read or write outside the file, a
+ * refusal that doesn't say why, and a new file that says something else than the old one.
+ */
+#include "fuzz.h"
+
+#include "../../tool/compare.h"
+#include "../../tool/load.h"
+#include "../../tool/rewrite.h"
+
+#include <stdlib.h>
+
+static void expect_problem(const struct problem *problem) {
+  if (problem->text[0] == 0)
+    finding("a failure says what is wrong", NULL);
+}
+
+/* Encodes for the place where the table will stand, as pack.c does. */
+static bool encode(const struct image *image, const struct loaded *loaded, uint8_t **bytes,
+                   size_t *size, struct problem *problem) {
+  uint64_t address = loaded->raw->header.sh_addr;
+  for (unsigned tries = 0; tries < 8; tries++) {
+    const uint64_t encoded_for = address;
+    const char *error = packed_write(&loaded->table, address, compress_block, bytes, size);
+    if (error != NULL)
+      return problem_set(problem, "%s", error);
+    if (rewrite_table_address(image, loaded->raw, *size, &address, problem) &&
+        address == encoded_for)
+      return true;
+    free(*bytes);
+    if (problem->text[0] != 0)
+      return false;
+  }
+  finding("the search for the table's place ends", NULL);
+}
+
+static void compare(const struct loaded *before, const struct loaded *after) {
+  struct differences differences = {0};
+  compare_tables(&before->table, &after->table, &differences);
+  compare_answers(&before->table, &after->packed, &differences);
+  if (differences.count > 0)
+    finding("the new file says what the old one said", differences.first);
+}
+
+/* Reads the new file. Of an old file whose headers contradict each other it may be unreadable: the
+ * command checks that, too, and leaves the old file as it is. */
+static void check_rewritten(const struct loaded *before, const struct rewritten *rewritten) {
+  const struct load_options options = {0};
+  struct problem problem = {0};
+  struct image image;
+  struct loaded after;
+  uint8_t *bytes = exact_block(rewritten->bytes, rewritten->size, rewritten->size);
+  if (image_open_memory(&image, bytes, rewritten->size, &problem)) {
+    if (load(&image, &options, &after, &problem)) {
+      if (after.kind == LOAD_PACKED)
+        compare(before, &after);
+      loaded_free(&after);
+    }
+    image_close(&image);
+  }
+  free(bytes);
+}
+
+static void pack(const struct image *image, const struct loaded *loaded, struct problem *problem) {
+  struct rewritten rewritten;
+  uint8_t *table;
+  size_t size;
+  if (!encode(image, loaded, &table, &size, problem)) {
+    expect_problem(problem);
+    return;
+  }
+  uint8_t *exact = exact_block(table, size, size);
+  free(table);
+  if (rewrite(image, loaded->raw, exact, size, &rewritten, problem)) {
+    check_rewritten(loaded, &rewritten);
+    free(rewritten.bytes);
+  } else {
+    expect_problem(problem);
+  }
+  free(exact);
+}
+
+static void load_and_pack(const struct image *image) {
+  const struct load_options options = {0};
+  struct problem problem = {0}, refusal = {0};
+  struct loaded loaded;
+  const enum load_kind kind = load_find(image, &options, &loaded, &problem);
+  const bool can_rewrite = kind == LOAD_RAW && rewrite_check(image, loaded.raw, &refusal);
+  if (kind == LOAD_RAW && !can_rewrite)
+    expect_problem(&refusal);
+  problem = (struct problem){0};
+  if (!load(image, &options, &loaded, &problem)) {
+    expect_problem(&problem);
+    return;
+  }
+  if (can_rewrite)
+    pack(image, &loaded, &problem);
+  loaded_free(&loaded);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  struct problem problem = {0};
+  struct image image;
+  uint8_t *bytes = exact_block(data, size, size);
+  if (image_open_memory(&image, bytes, size, &problem)) {
+    load_and_pack(&image);
+    image_close(&image);
+  } else {
+    expect_problem(&problem);
+  }
+  free(bytes);
+  return 0;
+}

@@ -1,0 +1,36 @@
+#!/bin/bash
+# Runs every seed and every input that once was a finding (tests/fuzz/regressions/TARGET) once through its fuzzer.
+# Needs BUILD, TOP and LLVM in the environment. Skipped (77) where clang has no fuzzer runtime.
+set -eu
+
+clang=$LLVM/bin/clang
+if [[ -z $LLVM || ! -x $clang ]]; then
+  echo "no clang"
+  exit 77
+fi
+if ! echo 'int LLVMFuzzerTestOneInput(const char *data, long size) { return data[0] + size == 0; }' |
+  "$clang" -fsanitize=fuzzer,address,undefined -x c - -o probe 2>/dev/null; then
+  echo "$clang has no fuzzer runtime (libclang-rt-*-dev)"
+  exit 77
+fi
+
+# The jobs and flags of a make that runs this test are not those of this one.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+make -s -C "$TOP" -f tests/fuzz/rules.mk -j2 BUILD="$BUILD" LLVM="$LLVM" fuzzers
+
+# Symbolizing takes longer than all inputs together, and nobody reads it unless something was found.
+failures=0
+for fuzzer in "$BUILD"/fuzz/fuzz_*; do
+  target=${fuzzer##*/fuzz_}
+  seeds=$target
+  if [[ $target == file ]]; then seeds=elf; fi # both read ELF files
+  for input in "$TOP/tests/fuzz/corpus/$seeds"/* "$TOP/tests/fuzz/regressions/$target"/*; do
+    [[ -f $input ]] || continue
+    if ! "$fuzzer" -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$PWD/" "$input" >log 2>&1; then
+      grep -m 1 -E '^(finding|SUMMARY): |runtime error: ' log || true
+      echo "fuzz_$target fails: ${input#"$TOP/"}"
+      failures=$((failures + 1))
+    fi
+  done
+done
+((failures == 0))

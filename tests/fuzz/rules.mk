@@ -1,0 +1,52 @@
+# tests/fuzz/rules.mk - builds and runs the fuzzers; included by the top Makefile, or used alone.
+#
+#   make fuzzers        builds them: $(BUILD)/fuzz/fuzz_*
+#   make fuzz           runs each for FUZZ_SECONDS (default 60), FUZZ_JOBS (default 2) at a time
+#
+# It expects BUILD (the build folder) and LLVM (the prefix of an LLVM whose clang has libFuzzer). What a run learns and
+# what it finds is kept in $(BUILD)/fuzz; the seeds in tests/fuzz/corpus come from make_corpus.py.
+
+BUILD ?= build
+LLVM ?= $(shell tests/find-llvm.sh 2>/dev/null)
+FUZZ_SECONDS ?= 60
+FUZZ_JOBS ?= 2
+
+FUZZ_TARGETS := v3 encode packed elf eh_frame file
+FUZZERS := $(FUZZ_TARGETS:%=$(BUILD)/fuzz/fuzz_%)
+
+FUZZ_FLAGS := -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -O1 -g -Wall -Wextra -fno-omit-frame-pointer \
+  -fsanitize=address,undefined -fno-sanitize-recover=undefined
+FUZZ_COMPILE = $(LLVM)/bin/clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c
+FUZZ_LINK = $(LLVM)/bin/clang $(FUZZ_FLAGS) -fsanitize=fuzzer
+
+# The whole library, of the command the steps that don't touch a disk, and what the targets share.
+FUZZ_TOOL := tool/compare.c tool/image.c tool/load.c tool/report.c $(wildcard tool/rewrite*.c)
+FUZZ_SHARED := tests/fuzz/fuzz.c tests/fuzz/walk.c tests/fuzz/round_trip.c
+FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o, \
+  $(wildcard format/*.c runtime/*.c) $(FUZZ_TOOL) $(FUZZ_SHARED))
+FUZZ_OWN_OBJECTS := $(patsubst %,$(BUILD)/fuzz/tests/fuzz/%.o,$(FUZZ_TARGETS:%=fuzz_%) elf_mutator)
+
+.PHONY: fuzz fuzzers
+.SECONDARY: $(FUZZ_OBJECTS) $(FUZZ_OWN_OBJECTS)
+
+fuzz: fuzzers
+	printf '%s\n' $(FUZZ_TARGETS) | BUILD="$(BUILD)" FUZZ_SECONDS="$(FUZZ_SECONDS)" \
+	  xargs -P $(FUZZ_JOBS) -n 1 tests/fuzz/run
+
+fuzzers: $(FUZZERS)
+
+# For scripts that count them.
+.PHONY: list-fuzzers
+list-fuzzers:
+	@echo $(FUZZ_TARGETS)
+
+$(BUILD)/fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	$(FUZZ_COMPILE) -o $@ $<
+
+$(BUILD)/fuzz/fuzz_elf $(BUILD)/fuzz/fuzz_file: $(BUILD)/fuzz/tests/fuzz/elf_mutator.o
+
+$(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_OBJECTS)
+	$(FUZZ_LINK) -o $@ $^ -lelf -lzstd
+
+-include $(FUZZ_OBJECTS:.o=.d) $(FUZZ_OWN_OBJECTS:.o=.d)
