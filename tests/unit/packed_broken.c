@@ -51,7 +51,7 @@ static size_t read_record(const struct stackpack_record *record, void *space) {
 
 /* Asks for every record by number, up to some, and for addresses in and around the text. */
 static void read_table(const struct stackpack_table *table) {
-  enum { MOST = 40 };
+  enum { MOST = 200 };
   struct stackpack_record record;
   const size_t space_size = stackpack_details_space(table);
   void *space = malloc(space_size + 1);

@@ -17,11 +17,11 @@ $(UNIT_OBJECTS): CPPFLAGS += $(shell pkg-config --cflags check)
 $(UNIT_TESTS): %: %.o $(UNIT_HELPER_OBJECTS) $(FORMAT) $(RUNTIME)
 	$(LINK) -o $@ $(filter %.o,$^) $(UNIT_LIBS)
 
-# The process that is looked at has a stack map of its own, in assembly.
+# The programs that look at themselves have a stack map of their own, in assembly.
 $(BUILD)/tests/unit/%.o: tests/unit/%.S
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
 
-$(BUILD)/tests/unit/process: $(patsubst %.S,$(BUILD)/%.o,$(wildcard tests/unit/process_*.S))
+$(BUILD)/tests/unit/process $(BUILD)/tests/unit/file: $(BUILD)/tests/unit/process_stackmap.o
 
 -include $(UNIT_OBJECTS:.o=.d)
