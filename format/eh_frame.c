@@ -142,13 +142,26 @@ static bool take_entry(struct cursor *section, struct cursor *entry) {
   return true;
 }
 
-/* Adds what an FDE says, whose reference to its CIE has been taken. */
-static bool add_fde(struct code_ranges *ranges, struct cursor *fde, size_t cie_position,
-                    size_t section_size) {
-  struct cursor section = {fde->bytes, cie_position, section_size, fde->address, false};
-  struct cursor cie;
+/* The CIE that was read last: the FDEs behind it refer to it. */
+struct last_cie {
+  size_t position; /* SIZE_MAX: none yet */
   unsigned encoding;
-  if (!take_entry(&section, &cie) || take(&cie, 4) != 0 || !cie_encoding(cie, &encoding))
+  bool is_good;
+};
+
+static void read_cie(struct last_cie *cie, const struct cursor *fde, size_t position,
+                     size_t section_size) {
+  struct cursor section = {fde->bytes, position, section_size, fde->address, false};
+  struct cursor entry;
+  cie->position = position;
+  cie->is_good =
+      take_entry(&section, &entry) && take(&entry, 4) == 0 && cie_encoding(entry, &cie->encoding);
+}
+
+/* Adds what an FDE says, behind its reference to a CIE. */
+static bool add_fde(struct code_ranges *ranges, struct cursor *fde, const struct last_cie *cie) {
+  const unsigned encoding = cie->encoding;
+  if (!cie->is_good)
     return true;
   const uint64_t place = fde->address + fde->position;
   uint64_t start = take_encoded(fde, encoding);
@@ -164,13 +177,16 @@ static bool add_fde(struct code_ranges *ranges, struct cursor *fde, size_t cie_p
 
 bool eh_frame_add(struct code_ranges *ranges, const uint8_t *bytes, size_t size, uint64_t address) {
   struct cursor section = {bytes, 0, size, address, false};
+  struct last_cie cie = {.position = SIZE_MAX};
   struct cursor entry;
   while (take_entry(&section, &entry)) {
     const size_t place = entry.position;
     const uint64_t id = take(&entry, 4);
     if (entry.bad || id == 0 || id > place)
       continue;
-    if (!add_fde(ranges, &entry, place - (size_t)id, size))
+    if (cie.position != place - (size_t)id)
+      read_cie(&cie, &entry, place - (size_t)id, size);
+    if (!add_fde(ranges, &entry, &cie))
       return false;
   }
   return true;

@@ -1,14 +1,13 @@
-/* monotone.h - a sorted sequence of numbers in about 2 + log2(gap) bits each (Elias-Fano), with
- * access.
+/* monotone.h - a sorted sequence of numbers in about 2 + log2(gap) bits each (Elias-Fano).
  *
  * Each number is split. Its low `low_width` bits stand in an array of fixed-width fields. The rest,
  * the bucket number, is written in unary into a bit vector: for each bucket in turn a 1 for each
  * number in it, then a 0. With low_width = log2(range / count) there are about as many buckets as
  * numbers, and the vector has two to three bits a number.
  *
- *   numbers 5, 7, 18, 19, 30 with low_width 3:    buckets   0     1   2     3
- *   high:                                                   1 1 0 0   1 1 0 1 0
- *   low:                                                    5 7       2 3   6
+ *   numbers 1, 3, 9, 10, 15 with low_width 2:    buckets   0     1   2     3
+ *   high:                                                  1 1 0 0   1 1 0 1 0
+ *   low:                                                   1 3       1 2   3
  *
  * To find x, go to the place where its bucket starts, which is behind the 0 that closes the bucket
  * before: that place less the 0s before it is the number of smaller elements up to there. Every

@@ -62,7 +62,9 @@ static bool counts_agree(const struct packed_header *header) {
          (header->locations == 0 || header->location_classes > 0) &&
          header->layout_bits < bits_max && header->list_bits < bits_max &&
          header->tail_bits <= UINT32_MAX && header->details_size < bits_max &&
-         header->details_block_size <= PACKED_BLOCK_SIZE_MAX;
+         header->details_block_size <= PACKED_BLOCK_SIZE_MAX &&
+         header->details_codec <= PACKED_ZSTANDARD &&
+         header->details_columns <= PACKED_ALL_COLUMNS && header->reserved == 0;
 }
 
 bool packed_parts(const struct packed_header *header, struct packed_parts *parts) {
@@ -177,6 +179,8 @@ enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, 
   open_parts(table, &header, &parts);
   open_counts(table, &header);
   if (table->location_classes > 0) {
+    if (class_first_number(table, 0) != 0)
+      return PACKED_BAD_HEADER;
     table->first_class = class_location(table, 0, 0);
     table->first_class_count = class_first_number(table, 1);
     table->first_class_step = bits_load32(table->classes + 12);
@@ -230,7 +234,7 @@ uint64_t packed_layout(const struct packed_table *table, uint32_t function) {
 uint64_t packed_frame_size(const struct packed_table *table, uint64_t layout) {
   struct bit_reader reader = bit_reader_at(table->layouts, layout);
   const uint64_t number = bit_reader_take(&reader, table->frame_width);
-  if (number >= table->frame_size_count)
+  if (reader.bad || number >= table->frame_size_count)
     return UINT64_MAX;
   const unsigned width = table->frame_size_width;
   const uint64_t size = bits_at_wide(table->frame_sizes, number * width, width);
@@ -428,14 +432,16 @@ struct location packed_location(const struct packed_table *table, uint32_t numbe
 }
 
 struct packed_list packed_list(const struct packed_table *table, uint32_t number) {
-  struct packed_list list = {.table = table};
-  if (number >= table->list_count)
+  struct packed_list list = {.table = table, .reader.bad = number >= table->list_count};
+  if (list.reader.bad)
     return list;
   const struct monotone_cursor cursor = monotone_get(&table->list_starts, number, MONOTONE_GET);
   list.reader = bit_reader_at(table->lists, monotone_value(&table->list_starts, cursor));
   list.left = (uint32_t)bit_reader_gamma(&list.reader);
-  if (list.left > PACKED_LIVE_ITEMS_MAX)
+  if (list.left > PACKED_LIVE_ITEMS_MAX) {
     list.left = 0;
+    list.reader.bad = true;
+  }
   return list;
 }
 

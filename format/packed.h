@@ -1,5 +1,4 @@
-/* packed.h - the packed table: what `pack` writes and the runtime looks up. FORMAT.md is its
- * document.
+/* packed.h - the packed table: what `pack` writes and the runtime looks up. See FORMAT.md.
  *
  *   header            fixed size, with a checksum: counts and widths, from which all else follows
  *   records           sorted addresses (monotone.h)
@@ -54,6 +53,7 @@ enum packed_column {
   PACKED_COLUMN_FLAGS = 4,
   PACKED_COLUMN_DEOPT = 8,
   PACKED_COLUMN_LIVE_OUTS = 16,
+  PACKED_ALL_COLUMNS = 31,
 };
 
 /* The header's numbers, in the order in which they stand. */

@@ -6,13 +6,16 @@
  * that doesn't differ between records leaves its own empty:
  *
  *   u32 length of each stream in bytes, then the streams:
- *     ids            varint (zigzag): difference from the record before (the first: from the
- * header's) conventions    varint (zigzag): difference from the header's flags          likewise
- *     deopt counts   varint
- *     deopt heads    5 bytes a location: u8 kind, u16 size, u16 register
- *     deopt values   varint (zigzag): difference from the value at the same index of the last
- * record that had one there (indices up to 15; for others, and at first, from 0) live-out counts
- * varint live-outs      3 bytes each: u16 register, u8 size
+ *     ids              varint (zigzag): difference from the record before (the first: from the
+ *                      header's)
+ *     conventions      varint (zigzag): difference from the header's
+ *     flags            likewise
+ *     deopt counts     varint
+ *     deopt heads      5 bytes a location: u8 kind, u16 size, u16 register
+ *     deopt values     varint (zigzag): difference from the value at the same index of the last
+ *                      record that had one there (indices up to 15; for others, and at first, 0)
+ *     live-out counts  varint
+ *     live-outs        3 bytes each: u16 register, u8 size
  *
  * Streams keep like with like, and differences turn numbers that count up into runs of ones: so the
  * compressor finds what there is to find. A varint has 7 bits a byte, the lowest first, the high

@@ -17,9 +17,10 @@
  *   set form            only for 2 sets and more. 1 bit
  *     0: bit maps       a bit per item for each set
  *     1: a tree         6 bits: the directory's field width; the directory: where set 8, 16, ...
- * start, and where the last one ends, counted from set 0; then each set: its parent (0: the empty
- * set, n: set n - 1), gamma (how many items differ), the items' numbers sets of records     for
- * each record in turn, the number of its set
+ *                       start, and where the last one ends, counted from set 0; then each set: its
+ *                       parent (0: the empty set, n: set n - 1), gamma (how many items differ), the
+ *                       items' numbers, ascending
+ *   sets of records     for each record in turn, the number of its set
  *
  * Items are numbered: self pairs by location, then derived pairs, then lists. A lone set has them
  * all.
@@ -143,19 +144,24 @@ static uint32_t tree_set(const struct packed_items *items, const struct tree *tr
       reader->bad = true;
     *flips = (struct packed_flips){.place = reader->position, .left = count};
     bit_reader_skip(reader, count, items->item_width);
+    if (parent > tree->sets)
+      reader->bad = true;
     if (skip-- == 0 || reader->bad)
-      return parent <= tree->sets ? parent : 0;
+      return parent;
   }
 }
 
-static void flips_next(const struct packed_items *items, struct packed_flips *flips) {
+/* Moves to the next flip of a set, which must be above the one before. */
+static void flips_next(struct packed_items *items, struct packed_flips *flips, bool is_first) {
   if (flips->left == 0) {
     flips->next = UINT32_MAX;
     return;
   }
+  const uint32_t before = flips->next;
   flips->next = (uint32_t)bits_at(items->table->layouts.bytes, flips->place, items->item_width);
   flips->place += items->item_width;
   flips->left--;
+  items->bad |= !is_first && flips->next <= before;
 }
 
 /* Collects the flips of a set and its parents. */
@@ -169,7 +175,7 @@ static void open_chain(struct packed_items *items, const struct tree *tree,
     struct packed_flips *flips = &items->flips[items->depth++];
     next = tree_set(items, tree, reader, next - 1, flips);
     if (!reader->bad)
-      flips_next(items, flips);
+      flips_next(items, flips, true);
   }
 }
 
@@ -184,7 +190,7 @@ static uint64_t flips_in_window(struct packed_items *items) {
         window ^= (uint64_t)1 << (flips->next - items->window_start);
       else
         items->bad = true;
-      flips_next(items, flips);
+      flips_next(items, flips, false);
     }
   }
   return window;

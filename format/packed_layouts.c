@@ -11,7 +11,8 @@
 #include <stdlib.h>
 
 enum {
-  PARENTS_CONSIDERED = 512,
+  PARENTS_CONSIDERED = 512,     /* at most, of those before a set */
+  PARENT_WORDS_COMPARED = 4096, /* about, of bit maps, for each set: so that time is linear */
   PAIR_SELF = 0, /* the high two bits of an item's key: its place in the order of items */
   PAIR_DERIVED = 1,
   LIST = 2,
@@ -272,7 +273,9 @@ static uint64_t count_flips(const struct layout_writer *writer, const uint64_t *
 static uint64_t choose_parent(struct layout_writer *writer, uint64_t set) {
   const uint64_t *map = set_map(writer, set);
   uint64_t best = 0, best_flips = count_flips(writer, map, NULL);
-  const uint64_t from = set > PARENTS_CONSIDERED ? set - PARENTS_CONSIDERED : 0;
+  const uint64_t affordable = PARENT_WORDS_COMPARED / writer->map_words + 1;
+  const uint64_t considered = affordable < PARENTS_CONSIDERED ? affordable : PARENTS_CONSIDERED;
+  const uint64_t from = set > considered ? set - considered : 0;
   for (uint64_t i = from; i < set; i++) {
     if (writer->depth.items[i] >= PACKED_TREE_DEPTH_MAX)
       continue;

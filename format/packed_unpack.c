@@ -65,7 +65,7 @@ static uint32_t unpack_list(struct unpacker *unpacker, uint32_t number) {
   }
   for (; packed_list_next(&list, &location) && is_location(location); read++)
     words[read] = safepoints_add_location(unpacker->table, location);
-  if (read != count)
+  if (read != count || list.reader.bad)
     broken(unpacker, "a broken list of locations");
   else
     added = intern_add(&unpacker->table->lists, words, count);

@@ -3,7 +3,7 @@
  * LLVM's stack maps and the packed table are two spellings of the same facts. This is the form
  * between them, in memory: functions by address, records by address, and whatever repeats
  * (locations, sets of live references, deopt states) as the number of an interned sequence. A
- * reader fills it (safepoints_add_v3, safepoints_unpack in packed.h), safepoints_finish puts it in
+ * reader fills it (safepoints_add_v3, packed_unpack in packed_write.h), safepoints_finish puts it in
  * order, the encoder writes it, and tools print and compare it.
  *
  * What is kept of a record: its address, ID, calling convention, flags, deopt state and live-outs

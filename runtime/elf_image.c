@@ -120,11 +120,14 @@ bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section
 
 bool elf_image_add_symbols(const struct elf_image *image, uint64_t bias,
                            struct code_ranges *ranges) {
+  bool seen[2] = {false, false}; /* a file has one table of each type: gABI, "Section Types" */
   for (unsigned i = 1; i < image->header.e_shnum; i++) {
     const Elf64_Shdr section = elf_image_section(image, i);
-    if ((section.sh_type != SHT_SYMTAB && section.sh_type != SHT_DYNSYM) ||
+    bool *is_seen = &seen[section.sh_type == SHT_DYNSYM];
+    if ((section.sh_type != SHT_SYMTAB && section.sh_type != SHT_DYNSYM) || *is_seen ||
         !inside(image, section.sh_offset, section.sh_size))
       continue;
+    *is_seen = true;
     for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
       Elf64_Sym symbol;
       memcpy(&symbol, image->bytes + section.sh_offset + at, sizeof symbol);

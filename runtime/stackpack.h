@@ -8,14 +8,15 @@
  *   static struct stackpack_module modules[8];
  *   static struct stackpack_process process;
  *   ...
- *   if (stackpack_process_open(&process, modules, 8) != STACKPACK_OK) abort();   // once, at
- * start-up
+ *   if (stackpack_process_open(&process, modules, 8) != STACKPACK_OK) // once, at start-up
+ *     abort();
  *   ...
- *   struct stackpack_record record;                                              // at a collection
+ *   struct stackpack_record record; // for each frame, at a collection
  *   switch (stackpack_find(&process, return_address, &record)) {
- *   case STACKPACK_FOUND: {                       // of kind STACKPACK_STATEPOINT, unless others
- * are used struct stackpack_pairs pairs = stackpack_pairs(&record); struct stackpack_location base,
- * derived; while (stackpack_pairs_next(&pairs, &base, &derived)) ...
+ *   case STACKPACK_FOUND: {
+ *     struct stackpack_pairs pairs = stackpack_pairs(&record);
+ *     struct stackpack_location base, derived;
+ *     while (stackpack_pairs_next(&pairs, &base, &derived)) ...
  *   }
  *
  * Rules that hold for the whole header, unless a function says otherwise:

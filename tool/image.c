@@ -208,10 +208,13 @@ bool image_find_packed(const struct image *image, struct packed_place *place) {
 }
 
 void image_symbols(const struct image *image, image_symbol_visitor *visit, void *context) {
+  bool seen[2] = {false, false}; /* a file has one table of each type: gABI, "Section Types" */
   for (size_t i = 1; i < image->section_count; i++) {
     const Elf64_Shdr *header = &image->sections[i].header;
-    if (header->sh_type != SHT_SYMTAB && header->sh_type != SHT_DYNSYM)
+    bool *is_seen = &seen[header->sh_type == SHT_DYNSYM];
+    if ((header->sh_type != SHT_SYMTAB && header->sh_type != SHT_DYNSYM) || *is_seen)
       continue;
+    *is_seen = true;
     Elf_Data *data = elf_getdata(elf_getscn(image->elf, i), NULL);
     GElf_Sym symbol;
     for (int n = 1; data != NULL && gelf_getsym(data, n, &symbol) != NULL; n++) {

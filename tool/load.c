@@ -38,7 +38,7 @@ enum load_kind load_find(const struct image *image, const struct load_options *o
     const enum packed_error error =
         packed_open(&loaded->packed, place.bytes, place.size, place.address);
     if (error == PACKED_NEWER_VERSION)
-      problem_set(problem, "packed by a newer version of stackpack");
+      problem_set(problem, "packed by another version of stackpack");
     else if (error != PACKED_OK)
       problem_set(problem, "a broken packed table, at address 0x%" PRIx64, place.address);
     return loaded->kind = error == PACKED_OK ? LOAD_PACKED : LOAD_BROKEN;

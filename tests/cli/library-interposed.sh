@@ -42,11 +42,14 @@ int main(int argc, char **argv) {
 C
 
 compile list list.o -relocation-model=pic
+mkdir app
+(cd app && "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -O1 -fPIE -I"$TOP/runtime" -c ../other.c \
+  "$TOP"/format/*.c "$TOP"/runtime/*.c)
 for linker in lld bfd gold mold; do
-  mkdir -p raw packed
-  link_with $linker raw/liblist.so list.o -shared -Wl,-z,notext 2>log || { cat log; continue; } # no such linker
-  "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -O1 -fPIE -pie -I"$TOP/runtime" -o raw/app other.c \
-    "$TOP"/format/*.c "$TOP"/runtime/*.c raw/liblist.so "-Wl,-rpath,\$ORIGIN" -ldl
+  "$LLVM/bin/clang" -fuse-ld=$linker -Wl,--version >log 2>&1 || { echo "no linker $linker"; continue; }
+  mkdir raw packed
+  link_with $linker raw/liblist.so list.o -shared -Wl,-z,notext,-soname,liblist.so
+  link_with $linker raw/app app/*.o raw/liblist.so -pie "-Wl,-rpath,\$ORIGIN" -ldl
   for name in sum reverse; do
     readelf -rW raw/liblist.so | grep -qE " R_X86_64_64 .* $name \+ 0" || fail "$linker: no symbolic relocation for $name"
     nm -D raw/app | grep -q " T $name$" || fail "$linker: $name isn't interposed"

@@ -47,7 +47,7 @@ choose_kind() { # KIND
   static) kind_options=(-no-pie -static) ;;
   PIE) kind_options=(-pie "-Wl,-z,notext") ;;
   static-PIE) kind_options=(-static-pie) suffix=.writable.o ;; # its start-up code can't relocate what is read-only
-  library) kind_options=(-shared "-Wl,-z,notext") ;;
+  library) kind_options=(-shared "-Wl,-z,notext,-soname,libmanaged.so") ;;
   esac
 }
 
@@ -90,7 +90,7 @@ cell() { # LINKER KIND VARIANT PROGRAM
   choose_variant "$variant" "$linker"
   [[ $kind != library ]] || file=libmanaged.so
   link_cell "$linker" "$kind" "$program" >link.log 2>&1 || result "n/a: doesn't link: $(reason link.log)"
-  (timeout 20 raw/app >run.log 2>&1) 2>/dev/null || result "n/a: doesn't run before it is packed: $(tail -n 1 run.log)"
+  (timeout 20 raw/app >run.log 2>&1) 2>/dev/null || result "n/a: doesn't run before it is packed: $(sed -n '$s/.*: //p' run.log)"
   if [[ $variant == RELR ]]; then
     has_section raw/$file .relr.dyn || result "n/a: no RELR section"
   fi

@@ -1,82 +1,457 @@
-/* file.c - tests opening the stack maps of a file: this program's own, which has a raw section
- * (process_stackmap.S), and files that are none. Packed files are tested by the command's tests.
+/* file.c - tests stackpack_file_open on ELF files that are written here: packed ones, raw ones with
+ * everything that a raw section needs of its file, and broken ones.
  */
 #include "../../runtime/stackpack.h"
+#include "elf_writer.h"
+#include "model_check.h"
+#include "numbers.h"
 #include "suite.h"
+#include "v3_writer.h"
 
 #include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
-extern const uint8_t managed_function[], managed_first[], managed_second[];
+enum { BASE = 0x400000, CODE = 0x401000 };
 
-/* Link-time addresses differ from those of this process by one distance. */
-START_TEST(a_raw_file) {
-  struct stackpack_file file;
-  struct stackpack_record first, second, found;
-  ck_assert_int_eq(stackpack_file_open(&file, "/proc/self/exe"), STACKPACK_OK);
-  ck_assert_uint_eq(stackpack_table_records(&file.table), 2);
-  ck_assert_uint_eq(stackpack_table_functions(&file.table), 1);
-  ck_assert_int_eq(stackpack_table_record(&file.table, 0, &first), STACKPACK_FOUND);
-  ck_assert_int_eq(stackpack_table_record(&file.table, 1, &second), STACKPACK_FOUND);
-  ck_assert_int_eq(stackpack_table_record(&file.table, 2, &found), STACKPACK_CORRUPT);
-  ck_assert_uint_eq(first.address - first.function_address,
-                    (uintptr_t)managed_first - (uintptr_t)managed_function);
-  ck_assert_uint_eq(second.address - first.address,
-                    (uintptr_t)managed_second - (uintptr_t)managed_first);
-  ck_assert_int_eq(stackpack_table_find(&file.table, second.address, &found), STACKPACK_FOUND);
-  ck_assert_uint_eq(found.index, 1);
-  ck_assert(!stackpack_record_next(&found));
-  ck_assert(stackpack_table_check(&file.table));
-  stackpack_file_close(&file);
+static const struct model_options options = {.around = 20};
+
+/* Three functions: of a known end, of an unknown one, and one whose end only a symbol knows. */
+static void make_model(struct model *model) {
+  model_add_function(model, CODE, 24, CODE + 0x80);
+  struct model_record *record = model_add_record(model, 0x10);
+  model_add_self(record, 8);
+  record->id = 5;
+  model_add_self(model_add_record(model, 0x40), 16);
+  model_add_function(model, CODE + 0x100, 40, 0);
+  model_add_self(model_add_record(model, 0x20), 8);
+  model_add_function(model, CODE + 0x200, 8, CODE + 0x240);
+  model_add_record(model, 0x20);
+  model_finish(model);
 }
-END_TEST
 
-static enum stackpack_error open_bytes(const char *bytes, size_t size) {
-  char path[] = "stackpack-file-XXXXXX";
-  struct stackpack_file file;
-  const int descriptor = mkstemp(path);
-  ck_assert_int_ge(descriptor, 0);
-  ck_assert_int_eq(write(descriptor, bytes, size), size);
-  close(descriptor);
-  const enum stackpack_error error = stackpack_file_open(&file, path);
+/* Writes bytes to a file and opens that. */
+static enum stackpack_error open_bytes(const struct bytes *bytes, struct stackpack_file *file) {
+  char path[ELF_PATH_SIZE];
+  write_temporary(bytes, path);
+  const enum stackpack_error error = stackpack_file_open(file, path);
   unlink(path);
   return error;
 }
 
-START_TEST(files_that_are_none) {
+/* Finishes and opens a file, which must be right, and compares it with the model. */
+static void check_file(struct elf *elf, const struct model *model) {
   struct stackpack_file file;
-  ck_assert_int_eq(open_bytes("", 0), STACKPACK_NOT_ELF);
-  ck_assert_int_eq(open_bytes("\177ELF", 4), STACKPACK_NOT_ELF);
-  ck_assert_int_eq(
-      open_bytes("#!/bin/sh\nexit 0\n this is longer than an ELF header is, by far", 64),
-      STACKPACK_NOT_ELF);
-  ck_assert_int_eq(stackpack_file_open(&file, "no/such/file"), STACKPACK_SYSTEM_ERROR);
-  ck_assert_int_eq(errno, ENOENT);
+  struct difference difference;
+  elf_finish(elf);
+  ck_assert_int_eq(open_bytes(&elf->bytes, &file), STACKPACK_OK);
+  if (!model_check_table(model, &file.table, 0, &options, &difference))
+    ck_abort_msg("%s", difference.text);
+  stackpack_file_close(&file);
+  elf_free(elf);
 }
-END_TEST
 
-/* Every prefix of a real file is refused, or read: never a crash. */
-START_TEST(truncated_files) {
-  static char bytes[1 << 20];
-  FILE *self = fopen("/proc/self/exe", "rb");
-  ck_assert_ptr_nonnull(self);
-  const size_t size = fread(bytes, 1, sizeof bytes, self);
-  fclose(self);
-  for (size_t part = 1; part < size; part += 4093) {
-    const enum stackpack_error error = open_bytes(bytes, part);
-    ck_assert(error == STACKPACK_NOT_ELF || error == STACKPACK_NO_STACK_MAPS);
+static void check_error(const struct bytes *bytes, enum stackpack_error expected) {
+  struct stackpack_file file;
+  ck_assert_int_eq(open_bytes(bytes, &file), expected);
+}
+
+static void check_elf_error(struct elf *elf, enum stackpack_error expected) {
+  elf_finish(elf);
+  check_error(&elf->bytes, expected);
+  elf_free(elf);
+}
+
+/* ---- Packed files ---- */
+
+START_TEST(a_packed_file) {
+  for (int with_sections = 0; with_sections < 2; with_sections++) {
+    struct model model = {0};
+    struct elf elf;
+    make_model(&model);
+    elf_begin(&elf, BASE);
+    elf.without_sections = !with_sections;
+    elf_add_packed_model(&elf, &model);
+    check_file(&elf, &model);
+    model_free(&model);
   }
 }
 END_TEST
 
-START_TEST(every_error_has_a_text) {
-  for (int error = STACKPACK_OK; error <= STACKPACK_TOO_MANY_MODULES; error++)
-    ck_assert_str_ne(stackpack_error_text((enum stackpack_error)error), "an unknown error");
-  ck_assert_str_eq(stackpack_error_text((enum stackpack_error)1000), "an unknown error");
+/* The note is found among others: of another size, and of the same one. */
+START_TEST(other_notes) {
+  static const uint8_t other[24] = {4, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 'G', 'N', 'U'};
+  struct model model = {0};
+  struct elf elf;
+  make_model(&model);
+  elf_begin(&elf, BASE);
+  const uint64_t offset = elf_add(&elf, other, sizeof other);
+  elf_add_segment(&elf, PT_NOTE, offset, sizeof other);
+  elf_add_segment(&elf, PT_NOTE, offset, 16);
+  elf_add_packed_model(&elf, &model);
+  check_file(&elf, &model);
+  model_free(&model);
 }
 END_TEST
 
-SUITE("file", a_raw_file, files_that_are_none, truncated_files, every_error_has_a_text)
+START_TEST(packed_before_raw) {
+  struct model model = {0}, other = {0};
+  struct elf elf;
+  make_model(&model);
+  model_add_function(&other, CODE, 8, 0);
+  model_finish(&other);
+  elf_begin(&elf, BASE);
+  elf_add_raw_model(&elf, &other);
+  elf_add_packed_model(&elf, &model);
+  check_file(&elf, &model);
+  model_free(&model);
+  model_free(&other);
+}
+END_TEST
+
+START_TEST(a_broken_packed_file) {
+  struct model model = {0};
+  struct elf elf;
+  static const uint8_t garbage[200] = {1, 2, 3};
+  make_model(&model);
+  elf_begin(&elf, BASE);
+  elf_add_packed(&elf, garbage, sizeof garbage);
+  check_elf_error(&elf, STACKPACK_BAD_TABLE);
+  elf_begin(&elf, BASE);
+  elf.without_sections = true;
+  elf_add_packed(&elf, garbage, 8);
+  check_elf_error(&elf, STACKPACK_BAD_TABLE);
+  model_free(&model);
+}
+END_TEST
+
+/* A note whose address no segment has in the file. */
+START_TEST(a_note_outside_of_all_segments) {
+  static const uint64_t offsets[] = {1 << 20, (uint64_t)1 << 40, -(uint64_t)BASE,
+                                     UINT64_MAX - BASE};
+  for (unsigned i = 0; i < 4; i++) {
+    struct elf elf;
+    elf_begin(&elf, BASE);
+    elf_add_segment(&elf, PT_NOTE, offsets[i], 24);
+    check_elf_error(&elf, STACKPACK_NO_STACK_MAPS);
+  }
+}
+END_TEST
+
+/* ---- Raw files ---- */
+
+/* A minimal .eh_frame: a CIE without augmentation, and an FDE. */
+static void add_unwind_table(struct elf *elf, uint64_t address, uint64_t length) {
+  struct bytes bytes = {0};
+  bytes_u32(&bytes, 12);
+  bytes_u32(&bytes, 0);
+  bytes_u8(&bytes, 1);
+  bytes_u8(&bytes, 0);
+  bytes_u8(&bytes, 1);
+  bytes_u8(&bytes, 0x78);
+  bytes_u8(&bytes, 16);
+  bytes_align(&bytes, 16);
+  bytes_u32(&bytes, 20);
+  bytes_u32(&bytes, 20);
+  bytes_u64(&bytes, address);
+  bytes_u64(&bytes, length);
+  bytes_u32(&bytes, 0);
+  elf_add_section(elf, ".eh_frame", SHT_PROGBITS, bytes.data, bytes.size);
+  bytes_free(&bytes);
+}
+
+static Elf64_Sym symbol(unsigned type, uint64_t address, uint64_t size, uint16_t section) {
+  return (Elf64_Sym){.st_info = (unsigned char)ELF64_ST_INFO(STB_GLOBAL, type),
+                     .st_value = address,
+                     .st_size = size,
+                     .st_shndx = section};
+}
+
+/* Ends come from the unwind table, and where that says nothing, from functions among the symbols. */
+START_TEST(a_raw_file) {
+  const Elf64_Sym symbols[] = {
+      {0},
+      symbol(STT_FUNC, CODE + 0x200, 0x40, 1),
+      symbol(STT_FUNC, CODE, 0x90, 1),
+      symbol(STT_OBJECT, CODE + 0x100, 0x80, 1),
+      symbol(STT_FUNC, CODE + 0x100, 0x80, SHN_UNDEF),
+  };
+  for (unsigned table = 0; table < 2; table++) {
+    struct model model = {0};
+    struct elf elf;
+    make_model(&model);
+    elf_begin(&elf, BASE);
+    elf_add_raw_model(&elf, &model);
+    add_unwind_table(&elf, CODE, 0x80);
+    elf_add_section(&elf, ".symbols", table == 0 ? SHT_SYMTAB : SHT_DYNSYM, symbols,
+                    sizeof symbols);
+    check_file(&elf, &model);
+    model_free(&model);
+  }
+}
+END_TEST
+
+START_TEST(a_raw_file_without_ends) {
+  struct model model = {0};
+  struct elf elf;
+  model_add_function(&model, CODE, 24, 0);
+  model_add_self(model_add_record(&model, 0x10), 8);
+  model_finish(&model);
+  elf_begin(&elf, BASE);
+  elf_add_raw_model(&elf, &model);
+  check_file(&elf, &model);
+  model_free(&model);
+}
+END_TEST
+
+START_TEST(a_raw_file_with_an_empty_section) {
+  struct model model = {0};
+  struct elf elf;
+  model_finish(&model);
+  elf_begin(&elf, BASE);
+  elf_add_section(&elf, ".llvm_stackmaps", SHT_PROGBITS, NULL, 0);
+  check_file(&elf, &model);
+  model_free(&model);
+}
+END_TEST
+
+START_TEST(a_broken_raw_file) {
+  static const uint8_t newer[16] = {4};
+  struct bytes bytes = {0};
+  struct elf elf;
+  elf_begin(&elf, BASE);
+  elf_add_section(&elf, ".llvm_stackmaps", SHT_PROGBITS, newer, sizeof newer);
+  check_elf_error(&elf, STACKPACK_BAD_STACK_MAP);
+  v3_map(&bytes, 5, 0, 0);
+  elf_begin(&elf, BASE);
+  elf_add_section(&elf, ".llvm_stackmaps", SHT_PROGBITS, bytes.data, bytes.size);
+  check_elf_error(&elf, STACKPACK_BAD_STACK_MAP);
+  bytes_free(&bytes);
+}
+END_TEST
+
+START_TEST(a_raw_section_that_is_not_in_the_file) {
+  struct elf elf;
+  elf_begin(&elf, BASE);
+  unsigned raw = elf_add_section(&elf, ".llvm_stackmaps", SHT_NOBITS, NULL, 0);
+  elf.sections[raw].sh_size = 64;
+  check_elf_error(&elf, STACKPACK_NO_STACK_MAPS);
+  static const uint64_t sizes[] = {1 << 20, UINT64_MAX, INT64_MAX};
+  for (unsigned i = 0; i < 3; i++) {
+    elf_begin(&elf, BASE);
+    raw = elf_add_section(&elf, ".llvm_stackmaps", SHT_PROGBITS, "", 1);
+    elf.sections[raw].sh_size = sizes[i];
+    check_elf_error(&elf, STACKPACK_NO_STACK_MAPS);
+    elf_begin(&elf, BASE);
+    raw = elf_add_section(&elf, ".llvm_stackmaps", SHT_PROGBITS, "", 1);
+    elf.sections[raw].sh_offset = sizes[i];
+    check_elf_error(&elf, STACKPACK_NO_STACK_MAPS);
+  }
+}
+END_TEST
+
+/* ---- Relocations ---- */
+
+#ifdef __aarch64__
+enum { RELATIVE = R_AARCH64_RELATIVE, SYMBOLIC = R_AARCH64_ABS64, OTHER = R_AARCH64_COPY };
+#else
+enum { RELATIVE = R_X86_64_RELATIVE, SYMBOLIC = R_X86_64_64, OTHER = R_X86_64_COPY };
+#endif
+
+/* Begins a file whose raw section has 0 where its one function's address must go: a relocation of
+ * this type, and of symbol 1 or 2 or none, says what that is. */
+static void relocatable(struct elf *elf, unsigned type, unsigned symbol_number, int64_t addend) {
+  const Elf64_Sym symbols[] = {
+      {0}, symbol(STT_FUNC, CODE, 0x80, 1), symbol(STT_FUNC, CODE, 0x80, SHN_UNDEF)};
+  struct bytes raw = {0};
+  v3_map(&raw, 1, 0, 1);
+  v3_function(&raw, 0, 24, 1);
+  v3_record(&raw, MODEL_DEFAULT_ID, 0x10, 3);
+  for (unsigned i = 0; i < 3; i++)
+    v3_location(&raw, V3_CONSTANT, 8, 0, 0);
+  v3_live_outs(&raw, 0);
+  v3_end_record(&raw);
+  elf_begin(elf, BASE);
+  const unsigned section =
+      elf_add_section(elf, ".llvm_stackmaps", SHT_PROGBITS, raw.data, raw.size);
+  const unsigned table = elf_add_section(elf, ".dynsym", SHT_DYNSYM, symbols, sizeof symbols);
+  const Elf64_Rela relocations[] = {
+      {.r_offset = BASE, .r_info = ELF64_R_INFO(0, OTHER)}, /* of something else */
+      {.r_offset = elf->sections[section].sh_addr + V3_MAP_SIZE,
+       .r_info = ELF64_R_INFO((uint64_t)symbol_number, type),
+       .r_addend = addend},
+  };
+  const unsigned rela =
+      elf_add_section(elf, ".rela.dyn", SHT_RELA, relocations, sizeof relocations);
+  elf->sections[rela].sh_link = table;
+  bytes_free(&raw);
+}
+
+static void check_relocated(struct elf *elf, uint64_t address) {
+  struct model model = {0};
+  model_add_function(&model, address, 24, CODE + 0x80);
+  model_add_record(&model, 0x10);
+  model_finish(&model);
+  check_file(elf, &model);
+  model_free(&model);
+}
+
+START_TEST(relocations) {
+  struct elf elf;
+  relocatable(&elf, RELATIVE, 0, CODE);
+  check_relocated(&elf, CODE);
+  relocatable(&elf, SYMBOLIC, 1, 0);
+  check_relocated(&elf, CODE);
+  relocatable(&elf, SYMBOLIC, 1, 0x20);
+  check_relocated(&elf, CODE + 0x20);
+}
+END_TEST
+
+/* A function that another module defines, or nobody: it was not linked into this one. */
+START_TEST(relocations_to_nothing) {
+  for (unsigned symbol_number = 2; symbol_number < 5; symbol_number++) {
+    struct model model = {0};
+    struct elf elf;
+    model_finish(&model);
+    relocatable(&elf, SYMBOLIC, symbol_number, 0);
+    check_file(&elf, &model);
+    model_free(&model);
+  }
+}
+END_TEST
+
+START_TEST(unknown_relocations) {
+  struct elf elf;
+  relocatable(&elf, OTHER, 1, 0);
+  check_elf_error(&elf, STACKPACK_BAD_STACK_MAP);
+}
+END_TEST
+
+/* ---- No ELF file ---- */
+
+START_TEST(no_file) {
+  struct stackpack_file file;
+  errno = 0;
+  ck_assert_int_eq(stackpack_file_open(&file, "/nowhere/at/all"), STACKPACK_SYSTEM_ERROR);
+  ck_assert_int_eq(errno, ENOENT);
+}
+END_TEST
+
+START_TEST(a_folder) {
+  struct stackpack_file file;
+  ck_assert_int_ne(stackpack_file_open(&file, "/"), STACKPACK_OK);
+}
+END_TEST
+
+START_TEST(other_files) {
+  struct bytes bytes = {0};
+  check_error(&bytes, STACKPACK_NOT_ELF);
+  bytes_add(&bytes, "#!/bin/sh\n", 10);
+  check_error(&bytes, STACKPACK_NOT_ELF);
+  bytes_zeros(&bytes, 5000);
+  check_error(&bytes, STACKPACK_NOT_ELF);
+  bytes_free(&bytes);
+}
+END_TEST
+
+START_TEST(other_kinds_of_elf_files) {
+  static const struct {
+    unsigned place;
+    uint8_t value;
+  } changes[] = {{EI_CLASS, ELFCLASS32},
+                 {EI_CLASS, ELFCLASSNONE},
+                 {EI_DATA, ELFDATA2MSB},
+                 {EI_DATA, ELFDATANONE},
+                 {EI_MAG1, 'F'}};
+  for (unsigned i = 0; i < sizeof changes / sizeof *changes; i++) {
+    struct elf elf;
+    elf_begin(&elf, BASE);
+    elf_finish(&elf);
+    elf.bytes.data[changes[i].place] = changes[i].value;
+    check_error(&elf.bytes, STACKPACK_NOT_ELF);
+    elf_free(&elf);
+  }
+}
+END_TEST
+
+START_TEST(an_elf_file_without_stack_maps) {
+  struct elf elf;
+  elf_begin(&elf, BASE);
+  check_elf_error(&elf, STACKPACK_NO_STACK_MAPS);
+  elf_begin(&elf, BASE);
+  elf.without_sections = true;
+  check_elf_error(&elf, STACKPACK_NO_STACK_MAPS);
+}
+END_TEST
+
+/* Cut anywhere: an error, unless all that matters is there. */
+START_TEST(truncated_anywhere) {
+  for (int packed = 0; packed < 2; packed++) {
+    struct model model = {0};
+    struct elf elf;
+    make_model(&model);
+    elf_begin(&elf, BASE);
+    elf.without_sections = packed != 0;
+    if (packed)
+      elf_add_packed_model(&elf, &model);
+    else
+      elf_add_raw_model(&elf, &model);
+    elf_finish(&elf);
+    for (size_t size = 0; size < elf.bytes.size; size++) {
+      const struct bytes cut = {elf.bytes.data, size, size};
+      struct stackpack_file file;
+      ck_assert_int_ne(open_bytes(&cut, &file), STACKPACK_OK);
+    }
+    elf_free(&elf);
+    model_free(&model);
+  }
+}
+END_TEST
+
+/* Any byte of the headers may be anything: there is no crash, and what opens can be asked. */
+START_TEST(changed_headers) {
+  struct model model = {0};
+  struct numbers numbers = {1};
+  make_model(&model);
+  for (unsigned round = 0; round < 1500; round++) {
+    struct elf elf;
+    elf_begin(&elf, BASE);
+    if (round % 2 == 0)
+      elf_add_packed_model(&elf, &model);
+    const uint64_t headers = elf.bytes.size;
+    elf_add_raw_model(&elf, &model);
+    add_unwind_table(&elf, CODE, 0x80);
+    elf_finish(&elf);
+    const size_t from_end = numbers_below(&numbers, 6 * sizeof(Elf64_Shdr));
+    const size_t place =
+        round % 3 == 0 ? elf.bytes.size - 1 - from_end : numbers_below(&numbers, headers);
+    elf.bytes.data[place] = (uint8_t)numbers_next(&numbers);
+    struct stackpack_file file;
+    struct stackpack_record record;
+    if (open_bytes(&elf.bytes, &file) == STACKPACK_OK) {
+      stackpack_table_find(&file.table, CODE + 0x10, &record);
+      stackpack_file_close(&file);
+    }
+    elf_free(&elf);
+  }
+  model_free(&model);
+}
+END_TEST
+
+START_TEST(closing_a_file_that_did_not_open) {
+  struct stackpack_file file;
+  ck_assert_int_ne(stackpack_file_open(&file, "/nowhere/at/all"), STACKPACK_OK);
+  stackpack_file_close(&file);
+  stackpack_file_close(&file);
+}
+END_TEST
+
+SUITE("file", a_packed_file, other_notes, packed_before_raw, a_broken_packed_file,
+      a_note_outside_of_all_segments, a_raw_file, a_raw_file_without_ends,
+      a_raw_file_with_an_empty_section, a_broken_raw_file, a_raw_section_that_is_not_in_the_file,
+      relocations, relocations_to_nothing, unknown_relocations, no_file, a_folder, other_files,
+      other_kinds_of_elf_files, an_elf_file_without_stack_maps, truncated_anywhere, changed_headers,
+      closing_a_file_that_did_not_open)

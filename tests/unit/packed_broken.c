@@ -87,6 +87,12 @@ static enum stackpack_error open_and_read(const uint8_t *bytes, size_t size) {
   return error;
 }
 
+/* Reads a table whose body has been damaged: it may be refused, but not for another reason. */
+static void read_damaged(const struct packed_model *packed) {
+  const enum stackpack_error error = open_and_read(packed->bytes, packed->size);
+  ck_assert(error == STACKPACK_OK || error == STACKPACK_BAD_TABLE);
+}
+
 START_TEST(cut_anywhere) {
   struct packed_model packed = generated(1, 20);
   for (size_t size = 0; size < packed.size; size++)
@@ -123,14 +129,14 @@ END_TEST
 
 /* The header says nothing of what follows it, but the table's checksum does. */
 START_TEST(bits_behind_the_header) {
-  enum { BITS = 1500 };
+  enum { BITS = 400 };
   struct packed_model packed = generated(3, 20);
   struct numbers numbers = {3};
   for (unsigned i = 0; i < BITS; i++) {
     const uint64_t bit = numbers_between(&numbers, 8 * PACKED_HEADER_SIZE, 8 * packed.size - 1);
     packed.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
     ck_assert(!stackpack_table_check(&packed.table));
-    ck_assert_int_eq(open_and_read(packed.bytes, packed.size), STACKPACK_OK);
+    read_damaged(&packed);
     packed.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
   }
   ck_assert(stackpack_table_check(&packed.table));
@@ -147,7 +153,7 @@ START_TEST(many_changed_bytes) {
       for (unsigned i = (unsigned)numbers_between(&numbers, 1, 20); i > 0; i--)
         packed.bytes[PACKED_HEADER_SIZE + numbers_below(&numbers, body)] =
             (uint8_t)numbers_next(&numbers);
-      ck_assert_int_eq(open_and_read(packed.bytes, packed.size), STACKPACK_OK);
+      read_damaged(&packed);
     }
     packed_model_free(&packed);
   }
@@ -160,7 +166,7 @@ START_TEST(a_body_of_equal_bytes) {
     struct packed_model packed = generated(seed, 100);
     for (unsigned i = 0; i < sizeof values; i++) {
       memset(packed.bytes + PACKED_HEADER_SIZE, values[i], packed.size - PACKED_HEADER_SIZE);
-      ck_assert_int_eq(open_and_read(packed.bytes, packed.size), STACKPACK_OK);
+      read_damaged(&packed);
     }
     packed_model_free(&packed);
   }
@@ -236,7 +242,7 @@ START_TEST(headers_that_lie) {
   for (uint64_t seed = 1; seed <= 40; seed++) {
     struct packed_model packed = generated(seed, 60);
     const struct packed_header right = header_of(&packed);
-    for (unsigned round = 0; round < 400; round++) {
+    for (unsigned round = 0; round < 80; round++) {
       uint8_t bytes[PACKED_HEADER_SIZE];
       struct packed_header header;
       memcpy(bytes, packed.bytes, sizeof bytes);
@@ -247,9 +253,6 @@ START_TEST(headers_that_lie) {
       header.version = right.version;
       header.header_size = right.header_size;
       header.features = right.features;
-      /* A block's decoded size is the caller's to allocate; this test can't for all. */
-      if (header.details_block_size > 1 << 24)
-        header.details_block_size = right.details_block_size;
       opened += open_with(&packed, header) == STACKPACK_OK;
     }
     packed_model_free(&packed);

@@ -211,6 +211,25 @@ static void add_counting(struct model_record *record, uint32_t n) {
 START_TEST(counting_values) { check(BLOCK + 100, add_counting); }
 END_TEST
 
+/* Deopt states of 2000 locations, in which neighbours are far apart: more than 10 bytes each. */
+static void add_many(struct model_record *record, uint32_t n) {
+  struct numbers numbers = {n};
+  for (uint32_t i = 0; i < 2000; i++)
+    model_list_add(&record->deopt,
+                   model_location(STACKPACK_INDIRECT, 8, 7,
+                                  (int32_t)(numbers_below(&numbers, 64) * 0x3ffffff)));
+}
+
+/* A block of 1024 such records would be larger than a block may be. */
+START_TEST(large_blocks) {
+  const struct model_options options = {.details_every = 97};
+  struct model model = {0};
+  build(&model, BLOCK + 100, add_many);
+  check_model(&model, &options);
+  model_free(&model);
+}
+END_TEST
+
 START_TEST(constants_of_64_bits) {
   static const uint64_t values[] = {UINT64_MAX, (uint64_t)1 << 63, INT64_MAX, UINT32_MAX,
                                     (uint64_t)1 << 31};
@@ -341,6 +360,6 @@ END_TEST
 
 SUITE("packed_details", ids, conventions, flags, deopt_states, live_outs, all_columns,
       conventions_of_statepoints_only, blocks, one_record_differs, what_all_records_share,
-      the_largest_deopt_state_and_live_outs, counting_values, constants_of_64_bits,
+      the_largest_deopt_state_and_live_outs, counting_values, large_blocks, constants_of_64_bits,
       a_compressor_that_fails, wrong_results_of_a_decompressor, garbage_from_a_decompressor,
       stored_blocks_need_no_decompressor)

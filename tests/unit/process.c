@@ -1,89 +1,373 @@
-/* process.c - tests the running process: this program has a raw stack map of its own, made in
- * assembly (process_stackmap.S), and finds it through the section headers of its file.
+/* process.c - tests the functions of stackpack.h for the running process.
+ *
+ * This program has a raw stack map of its own, in process_stackmap.S. Libraries with packed tables
+ * are written here and loaded.
  */
 #include "../../runtime/stackpack.h"
+#include "elf_writer.h"
 #include "suite.h"
 
-#include <stdint.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* Of process_stackmap.S: a function with two safepoints, and where it and its neighbour end. */
-extern const uint8_t managed_function[], managed_first[], managed_second[], managed_end[];
+enum { MODULES = 4 };
 
-enum { CAPACITY = 4 };
+/* Of process_stackmap.S. */
+extern void *managed_outer(void *reference, void (*callback)(void));
+extern const char managed_outer_return[], managed_inner[], managed_inner_return[], managed_end[];
 
-static struct stackpack_module modules[CAPACITY];
 static struct stackpack_process process;
+static struct stackpack_module modules[MODULES];
 
-static uintptr_t address_of(const uint8_t *label) { return (uintptr_t)label; }
+static uintptr_t address_of(const char *code) { return (uintptr_t)code; }
 
-static enum stackpack_answer find(uintptr_t address, struct stackpack_record *record) {
-  return stackpack_find(&process, address, record);
+static enum stackpack_answer answer(uintptr_t address) {
+  struct stackpack_record record;
+  return stackpack_find(&process, address, &record);
 }
 
-START_TEST(a_raw_module_is_found) {
+static void open_process(void) {
+  ck_assert_int_eq(stackpack_process_open(&process, modules, MODULES), STACKPACK_OK);
+}
+
+/* ---- The program's own raw section ---- */
+
+START_TEST(the_raw_section_of_this_program) {
   struct stackpack_record record;
-  struct stackpack_location base, derived;
-  ck_assert_int_eq(stackpack_process_open(&process, modules, CAPACITY), STACKPACK_OK);
+  open_process();
   ck_assert_uint_eq(stackpack_process_modules(&process), 1);
-  ck_assert_int_eq(find(address_of(managed_first), &record), STACKPACK_FOUND);
-  ck_assert_uint_eq(record.function_address, address_of(managed_function));
-  ck_assert_uint_eq(record.frame_size, 40);
+  ck_assert_int_eq(stackpack_find(&process, address_of(managed_outer_return), &record),
+                   STACKPACK_FOUND);
+  ck_assert_uint_eq(record.address, address_of(managed_outer_return));
+  ck_assert_uint_eq(record.function_address, (uintptr_t)managed_outer);
+  ck_assert_uint_eq(record.frame_size, 24);
   ck_assert_int_eq(record.kind, STACKPACK_STATEPOINT);
   struct stackpack_pairs pairs = stackpack_pairs(&record);
+  struct stackpack_location base, derived;
   ck_assert(stackpack_pairs_next(&pairs, &base, &derived));
   ck_assert_int_eq(base.kind, STACKPACK_INDIRECT);
   ck_assert_int_eq(base.value, 8);
-  ck_assert_int_eq(derived.value, 16);
-  ck_assert(!stackpack_pairs_next(&pairs, &base, &derived));
-  ck_assert(!stackpack_pairs_corrupt(&pairs));
-  ck_assert_int_eq(find(address_of(managed_second), &record), STACKPACK_FOUND);
-  pairs = stackpack_pairs(&record);
   ck_assert(!stackpack_pairs_next(&pairs, &base, &derived));
   stackpack_process_close(&process);
 }
 END_TEST
 
-START_TEST(three_answers) {
-  struct stackpack_record record;
-  ck_assert_int_eq(stackpack_process_open(&process, modules, CAPACITY), STACKPACK_OK);
-  ck_assert_int_eq(find(address_of(managed_function), &record), STACKPACK_NOT_SAFEPOINT);
-  ck_assert_int_eq(find(address_of(managed_first) + 1, &record), STACKPACK_NOT_SAFEPOINT);
-  ck_assert_int_eq(find(address_of(managed_end) - 1, &record), STACKPACK_NOT_SAFEPOINT);
-  ck_assert_int_eq(find(address_of(managed_end), &record), STACKPACK_NOT_MANAGED);
-  ck_assert_int_eq(find(address_of(managed_function) - 1, &record), STACKPACK_NOT_MANAGED);
-  ck_assert_int_eq(find((uintptr_t)&memcpy, &record), STACKPACK_NOT_MANAGED);
-  ck_assert_int_eq(find(0, &record), STACKPACK_NOT_MANAGED);
-  ck_assert_int_eq(find(UINTPTR_MAX, &record), STACKPACK_NOT_MANAGED);
+/* Where the functions end is known from this file's unwind table. */
+START_TEST(the_three_answers) {
+  open_process();
+  ck_assert_int_eq(answer((uintptr_t)managed_outer), STACKPACK_NOT_SAFEPOINT);
+  ck_assert_int_eq(answer((uintptr_t)managed_outer - 1), STACKPACK_NOT_MANAGED);
+  ck_assert_int_eq(answer(address_of(managed_inner)), STACKPACK_NOT_SAFEPOINT);
+  ck_assert_int_eq(answer(address_of(managed_inner_return)), STACKPACK_FOUND);
+  ck_assert_int_eq(answer(address_of(managed_inner_return) + 1), STACKPACK_NOT_SAFEPOINT);
+  ck_assert_int_eq(answer(address_of(managed_end) - 1), STACKPACK_NOT_SAFEPOINT);
+  ck_assert_int_eq(answer(address_of(managed_end)), STACKPACK_NOT_MANAGED);
+  ck_assert_int_eq(answer(0), STACKPACK_NOT_MANAGED);
+  ck_assert_int_eq(answer(UINTPTR_MAX), STACKPACK_NOT_MANAGED);
+  ck_assert_int_eq(answer((uintptr_t)&process), STACKPACK_NOT_MANAGED);
+  ck_assert_int_eq(answer((uintptr_t)dlopen), STACKPACK_NOT_MANAGED);
   stackpack_process_close(&process);
 }
 END_TEST
 
-START_TEST(an_array_that_is_too_small) {
-  struct stackpack_record record;
+START_TEST(a_closed_process_finds_nothing) {
+  open_process();
+  stackpack_process_close(&process);
+  ck_assert_int_eq(answer(address_of(managed_inner_return)), STACKPACK_NOT_MANAGED);
+  open_process();
+  ck_assert_int_eq(answer(address_of(managed_inner_return)), STACKPACK_FOUND);
+  stackpack_process_close(&process);
+}
+END_TEST
+
+START_TEST(too_many_modules) {
   ck_assert_int_eq(stackpack_process_open(&process, NULL, 0), STACKPACK_TOO_MANY_MODULES);
   ck_assert_uint_eq(stackpack_process_modules(&process), 1);
-  ck_assert_int_eq(find(address_of(managed_first), &record), STACKPACK_NOT_MANAGED);
 }
 END_TEST
 
-START_TEST(modules_are_forgotten_and_found_again) {
-  struct stackpack_record record;
-  ck_assert_int_eq(stackpack_process_open(&process, modules, CAPACITY), STACKPACK_OK);
-  ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_OK);
-  ck_assert_uint_eq(stackpack_process_modules(&process), 1);
-  const unsigned outer = stackpack_enter(&process), inner = stackpack_enter(&process);
-  ck_assert_int_eq(find(address_of(managed_first), &record), STACKPACK_FOUND);
-  stackpack_leave(&process, inner);
-  stackpack_leave(&process, outer);
-  ck_assert(stackpack_process_forget(&process, address_of(managed_first)));
-  ck_assert_int_eq(find(address_of(managed_first), &record), STACKPACK_NOT_MANAGED);
-  ck_assert(!stackpack_process_forget(&process, address_of(managed_first)));
-  ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_OK);
-  ck_assert_int_eq(find(address_of(managed_first), &record), STACKPACK_FOUND);
+START_TEST(updates_without_changes) {
+  open_process();
+  for (unsigned i = 0; i < 3; i++) {
+    ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_OK);
+    ck_assert_uint_eq(stackpack_process_modules(&process), 1);
+    ck_assert_int_eq(answer(address_of(managed_inner_return)), STACKPACK_FOUND);
+  }
   stackpack_process_close(&process);
 }
 END_TEST
 
-SUITE("process", a_raw_module_is_found, three_answers, an_array_that_is_too_small,
-      modules_are_forgotten_and_found_again)
+/* ---- A collection ---- */
+
+#ifdef __x86_64__
+
+/* Adds 1000 to every slot of the managed frames above the caller of this function's caller. */
+__attribute__((noinline)) static void move_references(void **return_address_place) {
+  struct stackpack_frame frame = {(uintptr_t)*return_address_place,
+                                  (uintptr_t)(return_address_place + 1)};
+  struct stackpack_record record;
+  while (stackpack_find(&process, frame.return_address, &record) == STACKPACK_FOUND) {
+    struct stackpack_pairs pairs = stackpack_pairs(&record);
+    struct stackpack_location base, derived;
+    while (stackpack_pairs_next(&pairs, &base, &derived))
+      *(uintptr_t *)stackpack_location_address(&base, &frame, NULL) += 1000;
+    if (!stackpack_frame_caller(&frame, &record))
+      break;
+  }
+}
+
+/* A function that asks for its frame has a frame pointer: the return address is above it. */
+__attribute__((noinline)) static void collect(void) {
+  void **frame = __builtin_frame_address(0);
+  move_references(frame + 1);
+}
+
+START_TEST(a_collection_moves_the_references_of_all_frames) {
+  open_process();
+  const uintptr_t sum = (uintptr_t)managed_outer((void *)(uintptr_t)7, collect);
+  ck_assert_uint_eq(sum, 2 * 1007);
+  stackpack_process_close(&process);
+}
+END_TEST
+
+#else
+
+START_TEST(a_collection_moves_the_references_of_all_frames) {}
+END_TEST
+
+#endif
+
+/* ---- Libraries ---- */
+
+enum { LIBRARY_CODE = 0x8000, LIBRARY_MEMORY = 0x10000 };
+
+/* Loads a file as a library; where it is in memory goes to *base. */
+static void *load_file(const struct elf *elf, uintptr_t *base) {
+  char path[ELF_PATH_SIZE];
+  write_temporary(&elf->bytes, path);
+  void *library = dlopen(path, RTLD_NOW);
+  unlink(path);
+  if (library == NULL)
+    ck_abort_msg("%s", dlerror());
+  struct link_map *map;
+  ck_assert_int_eq(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
+  *base = map->l_addr;
+  return library;
+}
+
+/* A library with a packed table of one function of this frame size, and one record. */
+static void *load_library(uint64_t frame_size, uintptr_t *base) {
+  struct model model = {0};
+  struct elf elf;
+  model_add_function(&model, LIBRARY_CODE, frame_size, LIBRARY_CODE + 0x40);
+  model_add_self(model_add_record(&model, 0x20), 8);
+  model_finish(&model);
+  elf_begin(&elf, 0);
+  elf.memory = LIBRARY_MEMORY;
+  elf_add_dynamic(&elf);
+  elf_add_packed_model(&elf, &model);
+  elf_finish(&elf);
+  void *library = load_file(&elf, base);
+  elf_free(&elf);
+  model_free(&model);
+  return library;
+}
+
+static void *load_broken_library(void) {
+  static const uint8_t garbage[200] = {1, 2, 3};
+  uintptr_t base;
+  struct elf elf;
+  elf_begin(&elf, 0);
+  elf_add_dynamic(&elf);
+  elf_add_packed(&elf, garbage, sizeof garbage);
+  elf_finish(&elf);
+  void *library = load_file(&elf, &base);
+  elf_free(&elf);
+  return library;
+}
+
+static void check_library(uintptr_t base, uint64_t frame_size) {
+  struct stackpack_record record;
+  ck_assert_int_eq(stackpack_find(&process, base + LIBRARY_CODE + 0x20, &record), STACKPACK_FOUND);
+  ck_assert_uint_eq(record.function_address, base + LIBRARY_CODE);
+  ck_assert_uint_eq(record.frame_size, frame_size);
+  ck_assert_int_eq(answer(base + LIBRARY_CODE + 0x3f), STACKPACK_NOT_SAFEPOINT);
+  ck_assert_int_eq(answer(base + LIBRARY_CODE + 0x40), STACKPACK_NOT_MANAGED);
+  ck_assert_int_eq(answer(base), STACKPACK_NOT_MANAGED);
+}
+
+START_TEST(a_packed_library) {
+  uintptr_t base;
+  void *library = load_library(24, &base);
+  open_process();
+  ck_assert_uint_eq(stackpack_process_modules(&process), 2);
+  check_library(base, 24);
+  ck_assert_int_eq(answer(address_of(managed_inner_return)), STACKPACK_FOUND);
+  stackpack_process_close(&process);
+  dlclose(library);
+}
+END_TEST
+
+START_TEST(libraries_that_come_and_go) {
+  uintptr_t first, second;
+  open_process();
+  void *library = load_library(24, &first);
+  ck_assert_int_eq(answer(first + LIBRARY_CODE + 0x20), STACKPACK_NOT_MANAGED);
+  ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_OK);
+  ck_assert_uint_eq(stackpack_process_modules(&process), 2);
+  check_library(first, 24);
+  void *other = load_library(40, &second);
+  ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_OK);
+  ck_assert_uint_eq(stackpack_process_modules(&process), 3);
+  check_library(first, 24);
+  check_library(second, 40);
+  ck_assert(stackpack_process_forget(&process, first + LIBRARY_CODE));
+  ck_assert_uint_eq(stackpack_process_modules(&process), 2);
+  ck_assert_int_eq(answer(first + LIBRARY_CODE + 0x20), STACKPACK_NOT_MANAGED);
+  ck_assert(!stackpack_process_forget(&process, first + LIBRARY_CODE));
+  dlclose(library);
+  check_library(second, 40);
+  ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_OK);
+  ck_assert_uint_eq(stackpack_process_modules(&process), 2);
+  check_library(second, 40);
+  stackpack_process_close(&process);
+  dlclose(other);
+}
+END_TEST
+
+START_TEST(forgetting_what_is_not_there) {
+  open_process();
+  ck_assert(!stackpack_process_forget(&process, 0));
+  ck_assert(!stackpack_process_forget(&process, (uintptr_t)dlopen));
+  ck_assert_uint_eq(stackpack_process_modules(&process), 1);
+  ck_assert(stackpack_process_forget(&process, address_of(managed_inner)));
+  ck_assert_uint_eq(stackpack_process_modules(&process), 0);
+  ck_assert_int_eq(answer(address_of(managed_inner_return)), STACKPACK_NOT_MANAGED);
+  ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_OK);
+  ck_assert_int_eq(answer(address_of(managed_inner_return)), STACKPACK_FOUND);
+  stackpack_process_close(&process);
+}
+END_TEST
+
+/* A slot that was freed is used again, however often. */
+START_TEST(slots_are_used_again) {
+  open_process();
+  for (uint64_t i = 0; i < 20; i++) {
+    uintptr_t base;
+    void *library = load_library(8 * i, &base);
+    ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_OK);
+    ck_assert_uint_eq(stackpack_process_modules(&process), 2);
+    check_library(base, 8 * i);
+    ck_assert(stackpack_process_forget(&process, base));
+    dlclose(library);
+  }
+  stackpack_process_close(&process);
+}
+END_TEST
+
+/* An update after an unload without a warning: the module is gone. */
+START_TEST(unloaded_without_forgetting) {
+  uintptr_t base;
+  void *library = load_library(24, &base);
+  open_process();
+  dlclose(library);
+  ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_OK);
+  ck_assert_uint_eq(stackpack_process_modules(&process), 1);
+  ck_assert_int_eq(answer(base + LIBRARY_CODE + 0x20), STACKPACK_NOT_MANAGED);
+  stackpack_process_close(&process);
+}
+END_TEST
+
+START_TEST(a_library_too_many) {
+  uintptr_t base;
+  ck_assert_int_eq(stackpack_process_open(&process, modules, 1), STACKPACK_OK);
+  void *library = load_library(24, &base);
+  ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_TOO_MANY_MODULES);
+  ck_assert_uint_eq(stackpack_process_modules(&process), 2);
+  ck_assert_int_eq(answer(address_of(managed_inner_return)), STACKPACK_FOUND);
+  stackpack_process_close(&process);
+  ck_assert_int_eq(stackpack_process_open(&process, modules, 1), STACKPACK_TOO_MANY_MODULES);
+  ck_assert_uint_eq(stackpack_process_modules(&process), 2);
+  ck_assert_int_eq(stackpack_process_open(&process, modules, 2), STACKPACK_OK);
+  check_library(base, 24);
+  stackpack_process_close(&process);
+  dlclose(library);
+}
+END_TEST
+
+START_TEST(a_broken_library) {
+  open_process();
+  void *library = load_broken_library();
+  ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_BAD_TABLE);
+  ck_assert_int_eq(answer(address_of(managed_inner_return)), STACKPACK_FOUND);
+  stackpack_process_close(&process);
+  ck_assert_int_eq(stackpack_process_open(&process, modules, MODULES), STACKPACK_BAD_TABLE);
+  dlclose(library);
+  open_process();
+  stackpack_process_close(&process);
+}
+END_TEST
+
+/* ---- Threads ---- */
+
+static atomic_bool stop;
+static atomic_ulong found_records;
+
+/* Looks up in whatever is loaded; what is found between enter and leave must stay readable. */
+static void *look_up(void *library_base) {
+  while (!atomic_load(&stop)) {
+    struct stackpack_record record;
+    const unsigned ticket = stackpack_enter(&process);
+    const unsigned nested = stackpack_enter(&process);
+    stackpack_leave(&process, nested);
+    const uintptr_t base = atomic_load((atomic_uintptr_t *)library_base);
+    if (stackpack_find(&process, base + LIBRARY_CODE + 0x20, &record) == STACKPACK_FOUND) {
+      struct stackpack_pairs pairs = stackpack_pairs(&record);
+      struct stackpack_location slot, derived;
+      if (!stackpack_pairs_next(&pairs, &slot, &derived) || slot.value != 8)
+        abort();
+      atomic_fetch_add(&found_records, 1);
+    }
+    if (answer(address_of(managed_inner_return)) != STACKPACK_FOUND)
+      abort();
+    stackpack_leave(&process, ticket);
+  }
+  return NULL;
+}
+
+START_TEST(modules_come_and_go_while_threads_look_up) {
+  enum { THREADS = 3, ROUNDS = 60 };
+  pthread_t threads[THREADS];
+  atomic_uintptr_t library_base = 0;
+  open_process();
+  for (unsigned i = 0; i < THREADS; i++)
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, look_up, &library_base), 0);
+  for (unsigned round = 0; round < ROUNDS; round++) {
+    uintptr_t base;
+    void *library = load_library(24, &base);
+    const unsigned long before = atomic_load(&found_records);
+    ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_OK);
+    atomic_store(&library_base, base);
+    while (round % 4 == 0 && atomic_load(&found_records) == before)
+      usleep(100);
+    ck_assert(stackpack_process_forget(&process, base));
+    dlclose(library);
+  }
+  atomic_store(&stop, true);
+  for (unsigned i = 0; i < THREADS; i++)
+    pthread_join(threads[i], NULL);
+  ck_assert_uint_gt(atomic_load(&found_records), 0);
+  stackpack_process_close(&process);
+}
+END_TEST
+
+SUITE("process", the_raw_section_of_this_program, the_three_answers, a_closed_process_finds_nothing,
+      too_many_modules, updates_without_changes, a_collection_moves_the_references_of_all_frames,
+      a_packed_library, libraries_that_come_and_go, forgetting_what_is_not_there,
+      slots_are_used_again, unloaded_without_forgetting, a_library_too_many, a_broken_library,
+      modules_come_and_go_while_threads_look_up)

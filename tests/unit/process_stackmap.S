@@ -1,58 +1,90 @@
-/* A function with two statepoints, never called, and the stack map that LLVM would emit for it. */
+/* process_stackmap.S - two functions with a stack map made by hand, for process.c.
+ *
+ *   void *managed_outer(void *reference, void (*callback)(void));
+ *
+ * managed_outer keeps the reference in a slot over the call to managed_inner, which does the same
+ * over the call to the callback. Each returns what its slot holds afterwards; the outer one's
+ * return value is the sum of both.
+ */
 	.text
-	.globl managed_function, managed_first, managed_second, managed_end
-	.hidden managed_function, managed_first, managed_second, managed_end
+	.globl	managed_outer, managed_outer_return, managed_inner, managed_inner_return, managed_end
+	.hidden	managed_outer, managed_outer_return, managed_inner, managed_inner_return, managed_end
+
 	.p2align 4
-	.skip 16, 0x90
-	.type managed_function, @function
-managed_function:
-	nop
-	nop
-	nop
-managed_first:
-	nop
-	nop
-managed_second:
-	nop
-	nop
+	.type	managed_outer, %function
+managed_outer:
+	.cfi_startproc
+#ifdef __x86_64__
+	subq	$24, %rsp
+	.cfi_adjust_cfa_offset 24
+	movq	%rdi, 8(%rsp)
+	call	managed_inner
+managed_outer_return:
+	addq	8(%rsp), %rax
+	addq	$24, %rsp
+	.cfi_adjust_cfa_offset -24
+	ret
+#else
+	.zero	16
+managed_outer_return:
+	.zero	16
+#endif
+	.cfi_endproc
+	.size	managed_outer, . - managed_outer
+
+	.p2align 4
+	.type	managed_inner, %function
+managed_inner:
+	.cfi_startproc
+#ifdef __x86_64__
+	subq	$40, %rsp
+	.cfi_adjust_cfa_offset 40
+	movq	%rdi, 16(%rsp)
+	call	*%rsi
+managed_inner_return:
+	movq	16(%rsp), %rax
+	addq	$40, %rsp
+	.cfi_adjust_cfa_offset -40
+	ret
+#else
+	.zero	16
+managed_inner_return:
+	.zero	16
+#endif
+	.cfi_endproc
+	.size	managed_inner, . - managed_inner
 managed_end:
-	.size managed_function, managed_end - managed_function
-	.skip 16, 0x90
+	.zero	64
 
-	.macro constant value
-	.byte 4, 0
-	.short 8, 0, 0
-	.long \value
-	.endm
-	.macro slot offset
-	.byte 3, 0
-	.short 8, 7, 0
-	.long \offset
-	.endm
-	.macro record label, locations
-	.quad 0xabcdef00
-	.long \label - managed_function
-	.short 0, \locations
-	constant 0
-	constant 0
-	constant 0
+/* A statepoint's record: three constants and one pair of a slot with itself. */
+	.macro	statepoint function, return, slot
+	.quad	0xabcdef00
+	.long	\return - \function
+	.short	0, 5
+	.rept	3
+	.byte	4, 0
+	.short	8, 0, 0
+	.long	0
+	.endr
+	.rept	2
+	.byte	3, 0
+	.short	8, 7, 0
+	.long	\slot
+	.endr
+	.p2align 3
+	.short	0, 0
+	.p2align 3
 	.endm
 
-	/* Writable, so that the program can be position-independent. */
-	.section .llvm_stackmaps, "aw", @progbits
+/* Writable, as the loader relocates the addresses in a position-independent program. */
+	.section .llvm_stackmaps, "aw", %progbits
 	.p2align 3
-	.byte 3, 0
-	.short 0
-	.long 1, 0, 2
-	.quad managed_function, 40, 2
-	record managed_first, 5
-	slot 8
-	slot 16
-	.p2align 3
-	.short 0, 0
-	.p2align 3
-	record managed_second, 3
-	.p2align 3
-	.short 0, 0
-	.p2align 3
-	.section .note.GNU-stack, "", @progbits
+	.byte	3, 0
+	.short	0
+	.long	2, 0, 2
+	.quad	managed_outer, 24, 1
+	.quad	managed_inner, 40, 1
+	statepoint managed_outer, managed_outer_return, 8
+	statepoint managed_inner, managed_inner_return, 16
+
+	.section .note.GNU-stack, "", %progbits
