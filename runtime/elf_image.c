@@ -118,8 +118,7 @@ bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section
   return true;
 }
 
-bool elf_image_add_symbols(const struct elf_image *image, uint64_t bias,
-                           struct code_ranges *ranges) {
+bool elf_image_add_symbols(const struct elf_image *image, struct code_ranges *ranges) {
   bool seen[2] = {false, false}; /* a file has one table of each type: gABI, "Section Types" */
   for (unsigned i = 1; i < image->header.e_shnum; i++) {
     const Elf64_Shdr section = elf_image_section(image, i);
@@ -134,8 +133,7 @@ bool elf_image_add_symbols(const struct elf_image *image, uint64_t bias,
       const unsigned type = ELF64_ST_TYPE(symbol.st_info);
       if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF)
         continue;
-      const uint64_t start = symbol.st_value + bias;
-      if (!code_ranges_add(ranges, start, start + symbol.st_size))
+      if (!code_ranges_add(ranges, symbol.st_value, symbol.st_value + symbol.st_size))
         return false;
     }
   }

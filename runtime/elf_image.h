@@ -38,9 +38,7 @@ bool elf_image_find_section(const struct elf_image *image, const char *name, Elf
 bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section, uint8_t *bytes,
                         uint32_t *unknown);
 
-/* Adds the functions of the symbol tables. `bias` is added to every address. False without memory.
- */
-bool elf_image_add_symbols(const struct elf_image *image, uint64_t bias,
-                           struct code_ranges *ranges);
+/* Adds the functions of the symbol tables. False without memory. */
+bool elf_image_add_symbols(const struct elf_image *image, struct code_ranges *ranges);
 
 #endif

@@ -49,29 +49,8 @@ static enum stackpack_error open_packed(const struct elf_image *image,
 
 static enum stackpack_error open_raw(const struct elf_image *image, struct stackpack_table *table,
                                      void **memory) {
-  Elf64_Shdr raw, unwind;
-  if (!elf_image_find_section(image, ".llvm_stackmaps", &raw))
-    return STACKPACK_NO_STACK_MAPS;
-  struct code_ranges unwound = {0}, named = {0};
-  enum stackpack_error error = STACKPACK_NO_MEMORY;
-  uint32_t unknown;
-  uint8_t *bytes = malloc(raw.sh_size + 1);
-  if (bytes == NULL)
-    return error;
-  memcpy(bytes, image->bytes + raw.sh_offset, raw.sh_size);
-  if (!elf_image_relocate(image, &raw, bytes, &unknown)) {
-    free(bytes);
-    return STACKPACK_BAD_STACK_MAP;
-  }
-  bool ok = elf_image_add_symbols(image, 0, &named);
-  if (ok && elf_image_find_section(image, ".eh_frame", &unwind))
-    ok = eh_frame_add(&unwound, image->bytes + unwind.sh_offset, unwind.sh_size, unwind.sh_addr);
-  if (ok)
-    error = raw_open(table, bytes, raw.sh_size, &unwound, &named, memory);
-  free(bytes);
-  code_ranges_free(&unwound);
-  code_ranges_free(&named);
-  return error;
+  Elf64_Shdr raw;
+  return raw_find(image, &raw) ? raw_open(table, image, &raw, 0, memory) : STACKPACK_NO_STACK_MAPS;
 }
 
 static enum stackpack_error map_file(const char *path, struct owned *owned) {

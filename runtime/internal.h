@@ -9,6 +9,7 @@
 
 #include "../format/packed.h"
 #include "../format/packed_details.h"
+#include "elf_image.h"
 #include "stackpack.h"
 
 #include <pthread.h>
@@ -65,13 +66,11 @@ static inline const struct packed_table *const_table_of(const struct stackpack_t
   return (const struct packed_table *)table->private_;
 }
 
-/* raw.c. Reads a raw section at bytes[0..size), whose function addresses are those that the
- * look-ups will use, and opens *table over a packed form of it, in *memory (free). Where functions
- * end is looked up in `unwound`, then in `named`, which are sorted here. */
-struct code_ranges;
-enum stackpack_error raw_open(struct stackpack_table *table, const uint8_t *bytes, size_t size,
-                              struct code_ranges *unwound, struct code_ranges *named,
-                              void **memory);
+/* raw.c. Finds a file's raw section; and reads it: opens *table over a packed form of it, in *memory
+ * (free), for look-ups of link-time addresses plus `bias`. */
+bool raw_find(const struct elf_image *image, Elf64_Shdr *section);
+enum stackpack_error raw_open(struct stackpack_table *table, const struct elf_image *image,
+                              const Elf64_Shdr *section, uint64_t bias, void **memory);
 
 /* table.c */
 enum stackpack_error table_error(enum packed_error error);

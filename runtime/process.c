@@ -100,32 +100,19 @@ static enum stackpack_error open_packed(const struct dl_phdr_info *info, struct 
 
 /* ---- Raw modules ---- */
 
-/* Opens a raw section where the loader has put it: function addresses are run-time addresses there.
- * As that means reading all of it, it's done only for a module that is new and to be added. */
+/* Opens the raw section of a module's file. As that means reading all of it, it's done only for a module
+ * that is new and to be added. */
 static enum stackpack_error open_raw_section(const struct dl_phdr_info *info,
                                              const struct elf_image *image, struct search *search,
                                              struct found *found) {
-  Elf64_Shdr raw, unwind;
-  if (!elf_image_find_section(image, ".llvm_stackmaps", &raw) || (raw.sh_flags & SHF_ALLOC) == 0)
+  Elf64_Shdr raw;
+  if (!raw_find(image, &raw) || (raw.sh_flags & SHF_ALLOC) == 0)
     return STACKPACK_NO_STACK_MAPS;
-  const uint64_t start = info->dlpi_addr + raw.sh_addr;
-  if (mapped_from(info, start) < raw.sh_size)
-    return STACKPACK_NOT_ELF;
-  found->identity = XXH3_64bits(bytes_at(start), raw.sh_size);
+  found->identity = XXH3_64bits(image->bytes + raw.sh_offset, raw.sh_size);
   found->known = is_known(search->process, found);
   if (found->known || !search->add)
     return STACKPACK_OK;
-  struct code_ranges unwound = {0}, named = {0};
-  enum stackpack_error error = STACKPACK_NO_MEMORY;
-  bool ok = elf_image_add_symbols(image, info->dlpi_addr, &named);
-  if (ok && elf_image_find_section(image, ".eh_frame", &unwind))
-    ok = eh_frame_add(&unwound, image->bytes + unwind.sh_offset, unwind.sh_size,
-                      info->dlpi_addr + unwind.sh_addr);
-  if (ok)
-    error = raw_open(&found->table, bytes_at(start), raw.sh_size, &unwound, &named, &found->memory);
-  code_ranges_free(&unwound);
-  code_ranges_free(&named);
-  return error;
+  return raw_open(&found->table, image, &raw, info->dlpi_addr, &found->memory);
 }
 
 /* Maps a module's file to see whether it has a raw section. A module without a file (the vDSO)

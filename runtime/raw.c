@@ -1,23 +1,33 @@
 /* raw.c - serves a raw section as if it had been packed.
  *
- * A program that wasn't packed gives the same answers through the same functions: its stack maps
- * are read once and encoded, as `stackpack pack` would, into memory. That costs what every parser
- * of
+ * A program that wasn't packed gives the same answers through the same functions: its stack maps are
+ * read once and encoded, as `stackpack pack` would, into memory. That costs what every parser of
  * `.llvm_stackmaps` costs, at start-up; and there is one look-up to test, not two.
+ *
+ * They are read from the file, not from where the loader has put them. In memory, a function that the
+ * library exports and the executable defines, too, has the executable's address in the library's
+ * stack maps; what these describe is the library's own code.
  */
-#include "../format/eh_frame.h"
 #include "../format/packed_write.h"
+#include "elf_image.h"
 #include "internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static enum stackpack_error encode(const struct safepoints *safepoints,
+static const char section_name[] = ".llvm_stackmaps";
+
+bool raw_find(const struct elf_image *image, Elf64_Shdr *section) {
+  return elf_image_find_section(image, section_name, section);
+}
+
+static enum stackpack_error encode(const struct safepoints *safepoints, uint64_t bias,
                                    struct stackpack_table *table, void **memory) {
   uint8_t *bytes;
   size_t size;
   if (packed_write(safepoints, 0, NULL, &bytes, &size) != NULL)
     return STACKPACK_NO_MEMORY;
-  const enum packed_error error = packed_open(table_of(table), bytes, size, 0);
+  const enum packed_error error = packed_open(table_of(table), bytes, size, bias);
   if (error != PACKED_OK) {
     free(bytes);
     return table_error(error);
@@ -26,21 +36,44 @@ static enum stackpack_error encode(const struct safepoints *safepoints,
   return STACKPACK_OK;
 }
 
-enum stackpack_error raw_open(struct stackpack_table *table, const uint8_t *bytes, size_t size,
-                              struct code_ranges *unwound, struct code_ranges *named,
-                              void **memory) {
+/* Tells the functions' ends, first by the unwind table, then by the symbols. False without memory. */
+static bool set_ends(const struct elf_image *image, struct safepoints *safepoints) {
+  struct code_ranges unwound = {0}, named = {0};
+  Elf64_Shdr unwind;
+  bool ok = elf_image_add_symbols(image, &named);
+  if (ok && elf_image_find_section(image, ".eh_frame", &unwind))
+    ok = eh_frame_add(&unwound, image->bytes + unwind.sh_offset, unwind.sh_size, unwind.sh_addr);
+  code_ranges_sort(&unwound);
+  code_ranges_sort(&named);
+  safepoints_set_ends(safepoints, unwound.items, unwound.count);
+  safepoints_set_ends(safepoints, named.items, named.count);
+  code_ranges_free(&unwound);
+  code_ranges_free(&named);
+  return ok;
+}
+
+static enum stackpack_error read(const struct elf_image *image, const Elf64_Shdr *section,
+                                 struct safepoints *safepoints) {
+  uint32_t unknown;
+  uint8_t *bytes = malloc(section->sh_size + 1);
+  if (bytes == NULL)
+    return STACKPACK_NO_MEMORY;
+  memcpy(bytes, image->bytes + section->sh_offset, section->sh_size);
+  const bool ok = elf_image_relocate(image, section, bytes, &unknown) &&
+                  safepoints_add_v3(safepoints, bytes, section->sh_size, STATEPOINTS_AUTO) &&
+                  safepoints_finish(safepoints);
+  free(bytes);
+  if (ok)
+    return set_ends(image, safepoints) ? STACKPACK_OK : STACKPACK_NO_MEMORY;
+  return safepoints->no_memory ? STACKPACK_NO_MEMORY : STACKPACK_BAD_STACK_MAP;
+}
+
+enum stackpack_error raw_open(struct stackpack_table *table, const struct elf_image *image,
+                              const Elf64_Shdr *section, uint64_t bias, void **memory) {
   struct safepoints safepoints = {0};
-  enum stackpack_error error = STACKPACK_OK;
-  if (safepoints_add_v3(&safepoints, bytes, size, STATEPOINTS_AUTO) &&
-      safepoints_finish(&safepoints)) {
-    code_ranges_sort(unwound);
-    code_ranges_sort(named);
-    safepoints_set_ends(&safepoints, unwound->items, unwound->count);
-    safepoints_set_ends(&safepoints, named->items, named->count);
-    error = encode(&safepoints, table, memory);
-  } else {
-    error = safepoints.no_memory ? STACKPACK_NO_MEMORY : STACKPACK_BAD_STACK_MAP;
-  }
+  enum stackpack_error error = read(image, section, &safepoints);
+  if (error == STACKPACK_OK)
+    error = encode(&safepoints, bias, table, memory);
   safepoints_free(&safepoints);
   return error;
 }

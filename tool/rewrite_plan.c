@@ -15,7 +15,8 @@
 
 enum {
   LOWEST_ADDRESS = 0x10000, /* Linux maps nothing lower: vm.mmap_min_addr */
-  LEAD_MAX = 0x10000,       /* a larger page in front would waste more than it's worth */
+  LEAD_USUAL = 0x1000,      /* a page in front that is worth it */
+  LEAD_MAX = 0x10000,       /* one that is taken where nothing else helps */
   MOVE_ALIGNMENT = 16,
 };
 
@@ -135,7 +136,7 @@ static bool plan_lead(struct plan *plan) {
   for (size_t i = 0; i < image->segment_count; i++)
     if (image->segments[i].p_type == PT_LOAD && image->segments[i].p_align > lead)
       lead = image->segments[i].p_align;
-  if (image->header.e_type != ET_EXEC || lead > LEAD_MAX || start < LOWEST_ADDRESS ||
+  if (image->header.e_type != ET_EXEC || lead > plan->lead_max || start < LOWEST_ADDRESS ||
       start - LOWEST_ADDRESS < lead || plan_new_headers_end(plan) > lead)
     return false;
   plan->lead = lead;
@@ -384,8 +385,13 @@ bool plan_make(struct plan *plan, const struct image *image, const struct image_
     return problem_set(problem, "the ELF header isn't in the first segment");
   if (!plan_relocations(plan, problem))
     return false;
-  for (size_t new_segments = 1; new_segments <= 3 && problem->text[0] == 0; new_segments++)
-    if (plan_with(plan, new_segments, problem))
-      return true;
+  for (plan->lead_max = LEAD_USUAL; plan->lead_max <= LEAD_MAX; plan->lead_max *= 16) {
+    struct problem obstacle = {0};
+    for (size_t new_segments = 1; new_segments <= 3 && obstacle.text[0] == 0; new_segments++)
+      if (plan_with(plan, new_segments, &obstacle))
+        return true;
+    if (plan->lead_max == LEAD_MAX)
+      *problem = obstacle;
+  }
   return problem_set(problem, "no room for more program headers");
 }

@@ -27,6 +27,7 @@ struct plan {
   size_t raw_index;                                /* of a section */
   size_t raw_segment, first_segment, last_segment; /* of PT_LOADs */
   uint64_t packed_size;                            /* note and table */
+  uint64_t lead_max;                               /* how large a page in front may be */
   uint64_t lead;                                   /* bytes put before the old file */
   uint64_t cut_start, cut_end;                     /* old file offsets; equal if nothing is cut */
   uint64_t note_offset, note_address;              /* new; the table is behind the note */

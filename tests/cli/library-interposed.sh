@@ -76,8 +76,10 @@ with open("expected", "w") as file:
     for record in records:
         print(hex(record["address"]), hex(record["function_address"]), file=file)
 PYTHON
-  expect_status 0 packed/app packed/liblist.so
-  tail -n +2 out >found
-  expect_same expected found
+  for side in raw packed; do
+    expect_status 0 $side/app $side/liblist.so
+    tail -n +2 out >found
+    expect_same expected found
+  done
   rm -r raw packed
 done

@@ -6,7 +6,7 @@
 linkers=(lld bfd gold mold)
 kinds=(non-PIE static PIE static-PIE library)
 variants=(plain writable gc-sections icf LTO separate-code RELR stripped 64K-pages 2M-pages)
-programs=(list many) # one with 8 records, one whose stack maps fill 115 pages
+programs=(list many) # one with 8 records, one whose stack maps fill 114 pages
 
 # ---- Objects -------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ static void read_image(const uint8_t *bytes, size_t size) {
     return;
   for (unsigned i = 0; i < image.header.e_phnum; i++)
     elf_image_segment(&image, i);
-  if (!elf_image_add_symbols(&image, 0, &ranges))
+  if (!elf_image_add_symbols(&image, &ranges))
     finding("there is memory for a small file", NULL);
   if (elf_image_find_section(&image, ".eh_frame", &section) &&
       !eh_frame_add(&ranges, image.bytes + section.sh_offset, section.sh_size, section.sh_addr))

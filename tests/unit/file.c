@@ -1,5 +1,6 @@
 /* file.c - tests stackpack_file_open on ELF files that are written here: packed ones, raw ones with
- * everything that a raw section needs of its file, and broken ones.
+ * everything that a raw section needs of its file, and broken ones; and on this program's own file,
+ * which has a raw section (process_stackmap.S).
  */
 #include "../../runtime/stackpack.h"
 #include "elf_writer.h"
@@ -9,11 +10,10 @@
 #include "v3_writer.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 enum { BASE = 0x400000, CODE = 0x401000 };
 
@@ -387,6 +387,46 @@ START_TEST(an_elf_file_without_stack_maps) {
 }
 END_TEST
 
+/* ---- A real file ---- */
+
+/* Of process_stackmap.S. */
+extern const char managed_outer[], managed_outer_return[], managed_inner[], managed_inner_return[];
+
+START_TEST(the_file_of_this_program) {
+  struct stackpack_file file;
+  struct stackpack_record outer, inner;
+  ck_assert_int_eq(stackpack_file_open(&file, "/proc/self/exe"), STACKPACK_OK);
+  ck_assert_uint_eq(stackpack_table_records(&file.table), 2);
+  ck_assert_uint_eq(stackpack_table_functions(&file.table), 2);
+  ck_assert_int_eq(stackpack_table_record(&file.table, 0, &outer), STACKPACK_FOUND);
+  ck_assert_int_eq(stackpack_table_record(&file.table, 1, &inner), STACKPACK_FOUND);
+  ck_assert_int_eq(outer.address - outer.function_address, managed_outer_return - managed_outer);
+  ck_assert_int_eq(inner.address - outer.address, managed_inner_return - managed_outer_return);
+  ck_assert_int_eq(inner.address - inner.function_address, managed_inner_return - managed_inner);
+  ck_assert(stackpack_table_check(&file.table));
+  stackpack_file_close(&file);
+}
+END_TEST
+
+/* Every prefix is refused, or has no stack maps: its section headers are at its end. */
+START_TEST(prefixes_of_the_file_of_this_program) {
+  enum { SIZE = 1 << 20, STEP = 4093 };
+  FILE *self = fopen("/proc/self/exe", "rb");
+  struct bytes bytes = {.data = test_allocate(SIZE), .capacity = SIZE};
+  struct stackpack_file file;
+  ck_assert_ptr_nonnull(self);
+  const size_t size = fread(bytes.data, 1, SIZE, self);
+  fclose(self);
+  for (bytes.size = 1; bytes.size < size; bytes.size += STEP) {
+    const enum stackpack_error error = open_bytes(&bytes, &file);
+    ck_assert(error == STACKPACK_NOT_ELF || error == STACKPACK_NO_STACK_MAPS);
+  }
+  bytes_free(&bytes);
+}
+END_TEST
+
+/* ---- Broken files ---- */
+
 /* Cut anywhere: an error, unless all that matters is there. */
 START_TEST(truncated_anywhere) {
   for (int packed = 0; packed < 2; packed++) {
@@ -453,5 +493,6 @@ SUITE("file", a_packed_file, other_notes, packed_before_raw, a_broken_packed_fil
       a_note_outside_of_all_segments, a_raw_file, a_raw_file_without_ends,
       a_raw_file_with_an_empty_section, a_broken_raw_file, a_raw_section_that_is_not_in_the_file,
       relocations, relocations_to_nothing, unknown_relocations, no_file, a_folder, other_files,
-      other_kinds_of_elf_files, an_elf_file_without_stack_maps, truncated_anywhere, changed_headers,
+      other_kinds_of_elf_files, an_elf_file_without_stack_maps, the_file_of_this_program,
+      prefixes_of_the_file_of_this_program, truncated_anywhere, changed_headers,
       closing_a_file_that_did_not_open)

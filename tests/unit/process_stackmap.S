@@ -1,4 +1,5 @@
-/* process_stackmap.S - two functions with a stack map made by hand, for process.c.
+/* process_stackmap.S - two functions with a stack map made by hand, for process.c and
+ * file.c.
  *
  *   void *managed_outer(void *reference, void (*callback)(void));
  *
@@ -76,8 +77,7 @@ managed_end:
 	.p2align 3
 	.endm
 
-/* Writable, as the loader relocates the addresses in a position-independent program. */
-	.section .llvm_stackmaps, "aw", %progbits
+	.section .llvm_stackmaps, "a", %progbits
 	.p2align 3
 	.byte	3, 0
 	.short	0

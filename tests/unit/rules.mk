@@ -17,11 +17,13 @@ $(UNIT_OBJECTS): CPPFLAGS += $(shell pkg-config --cflags check)
 $(UNIT_TESTS): %: %.o $(UNIT_HELPER_OBJECTS) $(FORMAT) $(RUNTIME)
 	$(LINK) -o $@ $(filter %.o,$^) $(UNIT_LIBS)
 
-# The programs that look at themselves have a stack map of their own, in assembly.
+# The programs that look at themselves have a stack map of their own, in assembly. The section is read-only, as LLVM's
+# assembler wants it, and holds absolute addresses: so they are linked at a fixed address.
 $(BUILD)/tests/unit/%.o: tests/unit/%.S
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
 
 $(BUILD)/tests/unit/process $(BUILD)/tests/unit/file: $(BUILD)/tests/unit/process_stackmap.o
+$(BUILD)/tests/unit/process $(BUILD)/tests/unit/file: LDFLAGS += -no-pie
 
 -include $(UNIT_OBJECTS:.o=.d)

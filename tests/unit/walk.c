@@ -30,6 +30,19 @@ START_TEST(slots_from_other_registers) {
 }
 END_TEST
 
+START_TEST(every_register) {
+  uintptr_t stack[20] = {0}, registers[17];
+  const struct stackpack_frame frame = {0x1234, (uintptr_t)&stack[18]};
+  for (unsigned i = 0; i < 17; i++)
+    registers[i] = (uintptr_t)&stack[i];
+  for (uint16_t reg = 0; reg < 17; reg++) {
+    const struct stackpack_location object = {STACKPACK_DIRECT, 8, reg, 8};
+    const uintptr_t *expected = reg == RSP ? &stack[19] : &stack[reg + 1];
+    ck_assert_ptr_eq(stackpack_location_address(&object, &frame, registers), expected);
+  }
+}
+END_TEST
+
 START_TEST(values_that_are_not_in_memory) {
   const struct stackpack_frame frame = {0x1234, 0x5678};
   const uintptr_t registers[17] = {0};
@@ -67,5 +80,5 @@ START_TEST(a_frame_of_unknown_size_ends_the_walk) {
 }
 END_TEST
 
-SUITE("walk", slots_from_the_stack_pointer, slots_from_other_registers,
+SUITE("walk", slots_from_the_stack_pointer, slots_from_other_registers, every_register,
       values_that_are_not_in_memory, from_frame_to_frame, a_frame_of_unknown_size_ends_the_walk)
