@@ -62,6 +62,7 @@ $(BUILD)/stackpack: $(TOOL) $(RUNTIME) $(FORMAT)
 include samples/rules.mk
 include tests/unit/rules.mk
 include tests/fuzz/rules.mk
+include tests/bench/rules.mk
 include tests/rules.mk
 
 .PHONY: demo

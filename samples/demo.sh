@@ -23,10 +23,11 @@ show "$stackpack" stats "$packed"
 
 say "What is in the table, for the first function that has derived pointers (slot<base):"
 "$stackpack" dump --lines "$packed" | awk '
-  /^[0-9a-f]/ { if (found) exit; text = "" }
+  /^[0-9a-f]/ { if (found) done = 1; else text = "" }
+  done { next } # to the end, or dump would write to a closed pipe
   { text = text $0 "\n" }
   /\]</ { found = 1 }
-  END { printf "%s", text }' | head -n 12
+  END { printf "%s", text }'
 
 say "Running it, with a collection at every allocation: the packed program, the raw one, and plain C without collector."
 show "$packed" --stress --statistics
