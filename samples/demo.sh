@@ -30,10 +30,10 @@ say "What is in the table, for the first function that has derived pointers (slo
   END { printf "%s", text }'
 
 say "Running it, with a collection at every allocation: the packed program, the raw one, and plain C without collector."
-show "$packed" --stress --statistics
-"$raw" --stress >"$build/samples/demo.raw"
-"$packed" --stress >"$build/samples/demo.packed"
-"$build/samples/semispace-plain" >"$build/samples/demo.plain"
+show "$packed" --stress --size 4 --statistics
+"$raw" --stress --size 4 >"$build/samples/demo.raw"
+"$packed" --stress --size 4 >"$build/samples/demo.packed"
+"$build/samples/semispace-plain" --size 4 >"$build/samples/demo.plain"
 cmp "$build/samples/demo.raw" "$build/samples/demo.packed"
 cmp "$build/samples/demo.plain" "$build/samples/demo.packed"
 echo "All three print the same."

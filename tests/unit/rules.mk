@@ -1,7 +1,7 @@
 # tests/unit/rules.mk - builds the unit tests; included by the top Makefile before tests/rules.mk.
 #
 # It expects BUILD, COMPILE, LINK, FORMAT and RUNTIME, and the rule for $(BUILD)/%.o from %.c. UNIT_TESTS names the
-# programs: each is one suite for Check (libcheck), of the file of its name, with the helpers that all of them share.
+# programs: each is one suite for Check (libcheck), of the file of its name, with the files that all of them share.
 
 UNIT_HELPERS := suite bytes v3_writer model model_check numbers generator elf_writer
 UNIT_HELPERS := $(filter $(basename $(notdir $(wildcard tests/unit/*.c))),$(UNIT_HELPERS))
