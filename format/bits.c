@@ -45,6 +45,11 @@ void bit_writer_gamma(struct bit_writer *writer, uint64_t value) {
   bit_writer_put(writer, value + 1, zeros);
 }
 
+void bit_writer_align(struct bit_writer *writer) {
+  if (writer->size % 64 != 0)
+    bit_writer_put(writer, 0, 64 - writer->size % 64);
+}
+
 void bit_writer_copy(struct bit_writer *writer, const uint8_t *bytes, uint64_t from,
                      uint64_t count) {
   while (count > 0) {

@@ -177,6 +177,8 @@ struct bit_writer {
 void bit_writer_free(struct bit_writer *writer);
 void bit_writer_put(struct bit_writer *writer, uint64_t value, unsigned width);
 void bit_writer_gamma(struct bit_writer *writer, uint64_t value);
+/* Appends zeros up to a whole 64-bit word. */
+void bit_writer_align(struct bit_writer *writer);
 /* Appends bits [from, from + count) of another array, which is padded. */
 void bit_writer_copy(struct bit_writer *writer, const uint8_t *bytes, uint64_t from,
                      uint64_t count);

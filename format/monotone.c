@@ -37,11 +37,6 @@ bool monotone_shape(struct monotone_shape *shape, uint64_t count, uint64_t maxim
   return true;
 }
 
-static void monotone_align(struct bit_writer *writer) {
-  if (writer->size % 64 != 0)
-    bit_writer_put(writer, 0, 64 - writer->size % 64);
-}
-
 /* Writes the bucket vector, and keeps each sampled place for later. */
 static void monotone_write_high(struct bit_writer *writer, struct bit_writer *samples,
                                 const uint64_t *numbers, const struct monotone_shape *shape,
@@ -70,12 +65,12 @@ void monotone_write(struct bit_writer *writer, const uint64_t *numbers, uint64_t
   }
   for (uint64_t i = 0; i < count; i++)
     bit_writer_put(writer, numbers[i] & bits_low_mask(shape.low_width), shape.low_width);
-  monotone_align(writer);
+  bit_writer_align(writer);
   struct bit_writer samples = {0};
   monotone_write_high(writer, &samples, numbers, &shape, use);
-  monotone_align(writer);
+  bit_writer_align(writer);
   bit_writer_copy(writer, samples.bytes, 0, samples.size);
-  monotone_align(writer);
+  bit_writer_align(writer);
   writer->failed |= samples.failed;
   bit_writer_free(&samples);
 }

@@ -373,14 +373,9 @@ static bool write_tails(struct encoder *encoder) {
 
 /* ---- The whole ---- */
 
-static void align(struct bit_writer *out) {
-  if (out->size % 64 != 0)
-    bit_writer_put(out, 0, 64 - out->size % 64);
-}
-
 static void write_part(struct bit_writer *out, const struct bit_writer *part) {
   bit_writer_copy(out, part->bytes, 0, part->size);
-  align(out);
+  bit_writer_align(out);
 }
 
 static void write_records(struct encoder *encoder, struct bit_writer *out) {
@@ -414,14 +409,14 @@ static void write_layout_numbers(const struct encoder *encoder, struct bit_write
     bit_writer_put(out, shared, 1);
     marks += shared;
   }
-  align(out);
+  bit_writer_align(out);
   write_part(out, &samples);
   out->failed |= samples.failed;
   bit_writer_free(&samples);
   for (uint32_t i = 0; i < count; i++)
     if (encoder->plans[i].layout < shared_layouts)
       bit_writer_put(out, encoder->plans[i].layout, bits_for_count(shared_layouts));
-  align(out);
+  bit_writer_align(out);
 }
 
 static void write_parts(struct encoder *encoder, struct bit_writer *out) {

@@ -4,6 +4,11 @@
  * anyway. A packed module has a note of ours there, and its table behind it: a few reads, and it is
  * open. A module without the note may have a raw section, which no program header leads to; that
  * takes a look at the section headers in its file.
+ *
+ * Modules come and go while threads look up. Each known module has a slot in the caller's array. A
+ * slot is filled before its size is set, and look-ups read the size first; it is freed by setting
+ * its size to 0, and used again only when no reader is left who may have seen it before. Readers who
+ * could meet a module that is being unloaded count themselves in and out (stackpack_enter).
  */
 #include "../format/note.h"
 #include "elf_image.h"
