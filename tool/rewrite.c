@@ -77,7 +77,8 @@ static bool check_segments(const struct image *image, struct problem *problem) {
 static bool check_alone(const struct image *image, const Elf64_Shdr *raw, struct problem *problem) {
   for (size_t i = 0; i < image->segment_count; i++) {
     const Elf64_Phdr *segment = &image->segments[i];
-    if (segment->p_type == PT_LOAD || segment->p_memsz == 0 || segment->p_type == PT_GNU_STACK ||
+    const bool is_empty = segment->p_memsz == 0 && segment->p_filesz == 0;
+    if (is_empty || segment->p_type == PT_LOAD || segment->p_type == PT_GNU_STACK ||
         segment->p_type == PT_GNU_RELRO)
       continue;
     const bool in_memory = segment->p_vaddr < raw->sh_addr + raw->sh_size &&

@@ -299,7 +299,7 @@ static uint64_t find_contents_end(const struct plan *plan) {
   }
   for (size_t i = 0; i < image->segment_count; i++) {
     const Elf64_Phdr *segment = &image->segments[i];
-    if (segment->p_type == PT_LOAD && segment->p_offset + segment->p_filesz > used)
+    if (segment->p_filesz > 0 && segment->p_offset + segment->p_filesz > used)
       used = segment->p_offset + segment->p_filesz;
   }
   const bool last = table_end == image->size && used <= image->header.e_shoff;
