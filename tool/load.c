@@ -16,6 +16,9 @@ static bool check_raw(const struct image *image, const struct image_section *raw
   const Elf64_Shdr *header = &raw->header;
   if (header->sh_type == SHT_NOBITS || header->sh_type == SHT_NULL)
     return problem_set(problem, "section %s has no bytes in the file", raw->name);
+  if (header->sh_type != SHT_PROGBITS)
+    return problem_set(problem, "section %s is of type %" PRIu32 ", not PROGBITS", raw->name,
+                       header->sh_type);
   if ((header->sh_flags & SHF_COMPRESSED) != 0)
     return problem_set(problem, "section %s is compressed", raw->name);
   for (size_t i = 1; i < image->section_count; i++) {
