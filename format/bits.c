@@ -46,8 +46,8 @@ void bit_writer_gamma(struct bit_writer *writer, uint64_t value) {
 }
 
 void bit_writer_align(struct bit_writer *writer) {
-  if (writer->size % 64 != 0)
-    bit_writer_put(writer, 0, 64 - writer->size % 64);
+  if (writer->size % 8 != 0)
+    bit_writer_put(writer, 0, 8 - writer->size % 8);
 }
 
 void bit_writer_copy(struct bit_writer *writer, const uint8_t *bytes, uint64_t from,

@@ -54,20 +54,21 @@ static inline unsigned bits_count(uint64_t word) {
 }
 
 /* The place of the n-th 1 (from 0) of a word that has more than n. The multiplication leaves in
- * each byte the number of 1s up to its end; then all bytes are compared with n at once. (Vigna,
- * "Broadword Implementation of Rank/Select Queries", 2008) */
+ * each byte the number of 1s up to its end; then all bytes are compared with n at once, which gives
+ * the byte. The same is done with its bits, each spread to a byte of its own. (Vigna, "Broadword
+ * Implementation of Rank/Select Queries", 2008) */
 static inline unsigned bits_select(uint64_t word, unsigned n) {
   const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
   uint64_t sums = word - (word >> 1 & 0x5555555555555555u);
   sums = (sums & 0x3333333333333333u) + (sums >> 2 & 0x3333333333333333u);
   sums = ((sums + (sums >> 4)) & 0x0f0f0f0f0f0f0f0fu) * ones;
-  const uint64_t passed = ((n * ones | highs) - sums) & highs;
-  const unsigned byte = (unsigned)((passed >> 7) * ones >> 56) * 8;
-  unsigned left = n - (unsigned)(sums << 8 >> byte & 0xff);
-  uint64_t bits = word >> byte;
-  for (; left > 0; left--)
-    bits &= bits - 1;
-  return byte + (unsigned)__builtin_ctzll(bits);
+  const uint64_t bytes_passed = ((n * ones | highs) - sums) & highs;
+  const unsigned byte = (unsigned)((bytes_passed >> 7) * ones >> 56) * 8;
+  const uint64_t left = n - (sums << 8 >> byte & 0xff);
+  const uint64_t spread = (word >> byte & 0xff) * ones & 0x8040201008040201u;
+  const uint64_t counts = ((spread | ((spread | highs) - ones)) & highs) >> 7;
+  const uint64_t bits_passed = ((left * ones | highs) - counts * ones) & highs;
+  return byte + (unsigned)((bits_passed >> 7) * ones >> 56);
 }
 
 /* The number of bits that hold every number below `count`: 0 for counts of 0 and 1. */
@@ -75,8 +76,8 @@ static inline unsigned bits_for_count(uint64_t count) {
   return count <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(count - 1);
 }
 
-/* The bytes that `bits` bits take, rounded up to a whole number of 64-bit words. */
-static inline uint64_t bits_to_bytes(uint64_t bits) { return (bits / 64 + (bits % 64 != 0)) * 8; }
+/* The bytes that `bits` bits take. */
+static inline uint64_t bits_to_bytes(uint64_t bits) { return bits / 8 + (bits % 8 != 0); }
 
 static inline uint64_t bits_load64(const uint8_t *bytes) {
   uint64_t word;
@@ -177,7 +178,7 @@ struct bit_writer {
 void bit_writer_free(struct bit_writer *writer);
 void bit_writer_put(struct bit_writer *writer, uint64_t value, unsigned width);
 void bit_writer_gamma(struct bit_writer *writer, uint64_t value);
-/* Appends zeros up to a whole 64-bit word. */
+/* Appends zeros up to a whole byte. */
 void bit_writer_align(struct bit_writer *writer);
 /* Appends bits [from, from + count) of another array, which is padded. */
 void bit_writer_copy(struct bit_writer *writer, const uint8_t *bytes, uint64_t from,

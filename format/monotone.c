@@ -12,6 +12,10 @@ static unsigned monotone_low_width(uint64_t count, uint64_t maximum) {
   return gap == 0 ? 0 : 63 - (unsigned)__builtin_clzll(gap);
 }
 
+static unsigned monotone_shift(enum monotone_use use) {
+  return use == MONOTONE_FIND ? MONOTONE_FIND_SHIFT : MONOTONE_GET_SHIFT;
+}
+
 bool monotone_shape(struct monotone_shape *shape, uint64_t count, uint64_t maximum,
                     enum monotone_use use) {
   if (count > UINT32_MAX)
@@ -22,17 +26,19 @@ bool monotone_shape(struct monotone_shape *shape, uint64_t count, uint64_t maxim
   if (high_bits > UINT32_MAX)
     return false;
   const uint64_t sampled = use == MONOTONE_FIND ? buckets : count;
-  const uint64_t samples =
-      (sampled + bits_low_mask(MONOTONE_SAMPLE_SHIFT)) >> MONOTONE_SAMPLE_SHIFT;
+  const unsigned shift = monotone_shift(use);
+  const uint64_t samples = (sampled + bits_low_mask(shift)) >> shift;
+  const unsigned sample_width = bits_for_count(high_bits);
   *shape = (struct monotone_shape){
       .count = count,
       .buckets = buckets,
       .high_bits = high_bits,
       .samples = samples,
       .low_width = low_width,
+      .sample_width = sample_width,
       .low_size = bits_to_bytes(count * low_width),
       .high_size = bits_to_bytes(high_bits),
-      .sample_size = bits_to_bytes(samples * 32),
+      .sample_size = bits_to_bytes(samples * sample_width),
   };
   return true;
 }
@@ -41,15 +47,15 @@ bool monotone_shape(struct monotone_shape *shape, uint64_t count, uint64_t maxim
 static void monotone_write_high(struct bit_writer *writer, struct bit_writer *samples,
                                 const uint64_t *numbers, const struct monotone_shape *shape,
                                 enum monotone_use use) {
-  const uint64_t sample_mask = bits_low_mask(MONOTONE_SAMPLE_SHIFT);
+  const uint64_t sample_mask = bits_low_mask(monotone_shift(use));
   const uint64_t start = writer->size;
   uint64_t i = 0;
   for (uint64_t bucket = 0; bucket < shape->buckets; bucket++) {
     if (use == MONOTONE_FIND && (bucket & sample_mask) == 0)
-      bit_writer_put(samples, writer->size - start, 32);
+      bit_writer_put(samples, writer->size - start, shape->sample_width);
     for (; i < shape->count && numbers[i] >> shape->low_width == bucket; i++) {
       if (use == MONOTONE_GET && (i & sample_mask) == 0)
-        bit_writer_put(samples, writer->size - start, 32);
+        bit_writer_put(samples, writer->size - start, shape->sample_width);
       bit_writer_put(writer, 1, 1);
     }
     bit_writer_put(writer, 0, 1);
@@ -83,17 +89,19 @@ struct monotone monotone_open(const uint8_t *bytes, const struct monotone_shape 
       .count = shape->count,
       .buckets = shape->buckets,
       .high_bits = shape->high_bits,
-      .low_width = shape->low_width,
+      .low_width = (uint8_t)shape->low_width,
+      .sample_width = (uint8_t)shape->sample_width,
   };
 }
 
-static uint64_t monotone_word(const struct monotone *sequence, uint64_t word) {
+static inline uint64_t monotone_word(const struct monotone *sequence, uint64_t word) {
   return bits_load64(sequence->high + word * 8);
 }
 
-/* The place of the n-th (from 0) bit that is set in words ^ flip, counted from `place` on. */
-static inline uint64_t monotone_select(const struct monotone *sequence, uint64_t place, uint64_t n,
-                                       uint64_t flip) {
+/* The place of the n-th (from 0) bit that is set in words ^ flip, counted from `place` on: a word
+ * after the other. */
+static uint64_t monotone_select_far(const struct monotone *sequence, uint64_t place, uint64_t n,
+                                    uint64_t flip) {
   uint64_t word = place / 64;
   const uint64_t last = sequence->high_bits / 64;
   uint64_t bits = (monotone_word(sequence, word) ^ flip) & ~bits_low_mask(place % 64);
@@ -108,6 +116,28 @@ static inline uint64_t monotone_select(const struct monotone *sequence, uint64_t
   }
 }
 
+/* The same. The bit is nearly always in one of the next four words, but in which of them no
+ * processor can foresee: so all four are counted, and no branch depends on them. */
+static inline uint64_t monotone_select(const struct monotone *sequence, uint64_t place, uint64_t n,
+                                       uint64_t flip) {
+  const uint64_t word = place / 64;
+  if (word + 4 > sequence->high_bits / 64)
+    return monotone_select_far(sequence, place, n, flip);
+  uint64_t words[4];
+  unsigned before[5];
+  before[0] = 0;
+  for (unsigned i = 0; i < 4; i++) {
+    words[i] = monotone_word(sequence, word + i) ^ flip;
+    if (i == 0)
+      words[0] &= ~bits_low_mask(place % 64);
+    before[i + 1] = before[i] + bits_count(words[i]);
+  }
+  if (n >= before[4])
+    return monotone_select_far(sequence, place, n, flip);
+  const unsigned i = (n >= before[1]) + (n >= before[2]) + (n >= before[3]);
+  return (word + i) * 64 + bits_select(words[i], (unsigned)n - before[i]);
+}
+
 /* The place of the first such bit. */
 static inline uint64_t monotone_first(const struct monotone *sequence, uint64_t place,
                                       uint64_t flip) {
@@ -120,7 +150,8 @@ static inline uint64_t monotone_first(const struct monotone *sequence, uint64_t 
 }
 
 static uint64_t monotone_sample(const struct monotone *sequence, uint64_t number) {
-  const uint64_t place = bits_load32(sequence->samples + number * 4);
+  const unsigned width = sequence->sample_width;
+  const uint64_t place = bits_at(sequence->samples, number * width, width);
   return place <= sequence->high_bits ? place : sequence->high_bits;
 }
 
@@ -136,17 +167,47 @@ static struct monotone_cursor monotone_at(const struct monotone *sequence, uint6
 
 /* Where bucket number `bucket` < buckets starts. */
 static struct monotone_cursor monotone_bucket(const struct monotone *sequence, uint64_t bucket) {
-  const uint64_t sampled = bucket >> MONOTONE_SAMPLE_SHIFT;
-  const uint64_t rest = bucket & bits_low_mask(MONOTONE_SAMPLE_SHIFT);
-  uint64_t place = monotone_sample(sequence, sampled);
+  const uint64_t rest = bucket & bits_low_mask(MONOTONE_FIND_SHIFT);
+  uint64_t place = monotone_sample(sequence, bucket >> MONOTONE_FIND_SHIFT);
   if (rest > 0)
     place = monotone_select(sequence, place, rest - 1, UINT64_MAX) + 1;
   return monotone_at(sequence, place < bucket ? 0 : place - bucket, place);
 }
 
-/* The number of 1s that follow a place without a 0 between. */
-static uint64_t monotone_run(const struct monotone *sequence, uint64_t place) {
-  return monotone_first(sequence, place, UINT64_MAX) - place;
+/* How many elements stand in the bucket that starts at `start`: the 1s up to the next 0. */
+static uint64_t monotone_run(const struct monotone *sequence, struct monotone_cursor start) {
+  const uint64_t run = monotone_first(sequence, start.place, UINT64_MAX) - start.place;
+  const uint64_t left = sequence->count - start.index;
+  return run < left ? run : left;
+}
+
+/* How many of a bucket's first `run` elements have low bits below `low`, by bisection. */
+static uint64_t monotone_below_far(const struct monotone *sequence, uint64_t start, uint64_t run,
+                                   uint64_t low) {
+  const unsigned width = sequence->low_width;
+  uint64_t from = 0, to = run;
+  while (from < to) {
+    const uint64_t middle = from + (to - from) / 2;
+    if (bits_at_wide(sequence->low, (start + middle) * width, width) < low)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
+/* The same. Nearly all buckets have at most four elements: these are compared without branches. */
+static inline uint64_t monotone_below(const struct monotone *sequence, uint64_t start, uint64_t run,
+                                      uint64_t low) {
+  const unsigned width = sequence->low_width;
+  if (run > 4 || width > 14)
+    return monotone_below_far(sequence, start, run, low);
+  const uint64_t fields = bits_at(sequence->low, start * width, 4 * width);
+  const uint64_t mask = bits_low_mask(width);
+  uint64_t below = 0;
+  for (unsigned i = 0; i < 4; i++)
+    below += (i < run) & ((fields >> i * width & mask) < low);
+  return below;
 }
 
 struct monotone_cursor monotone_find(const struct monotone *sequence, uint64_t x) {
@@ -154,31 +215,55 @@ struct monotone_cursor monotone_find(const struct monotone *sequence, uint64_t x
   if (bucket >= sequence->buckets)
     return (struct monotone_cursor){sequence->count, sequence->high_bits};
   const struct monotone_cursor start = monotone_bucket(sequence, bucket);
-  const unsigned width = sequence->low_width;
-  const uint64_t low = x & bits_low_mask(width);
-  uint64_t run = monotone_run(sequence, start.place);
-  if (run > sequence->count - start.index)
-    run = sequence->count - start.index;
-  uint64_t from = 0, to = run;
-  while (from < to) {
-    const uint64_t middle = from + (to - from) / 2;
-    if (bits_at_wide(sequence->low, (start.index + middle) * width, width) < low)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  const struct monotone_cursor cursor = {start.index + from, start.place + from};
-  return from < run
+  const uint64_t run = monotone_run(sequence, start);
+  const uint64_t below =
+      monotone_below(sequence, start.index, run, x & bits_low_mask(sequence->low_width));
+  const struct monotone_cursor cursor =
+      monotone_at(sequence, start.index + below, start.place + below);
+  return below < run
              ? cursor
              : monotone_at(sequence, cursor.index, monotone_first(sequence, cursor.place, 0));
 }
 
+void monotone_prefetch(const struct monotone *sequence, uint64_t x, unsigned step) {
+  const uint64_t bucket = x >> sequence->low_width, sampled = bucket >> MONOTONE_FIND_SHIFT;
+  if (bucket >= sequence->buckets)
+    return;
+  if (step == 0) {
+    __builtin_prefetch(sequence->samples + sampled * sequence->sample_width / 8);
+    return;
+  }
+  const uint64_t place = monotone_sample(sequence, sampled);
+  const uint64_t index = place - (sampled << MONOTONE_FIND_SHIFT);
+  __builtin_prefetch(sequence->high + place / 8);
+  if (index < sequence->count)
+    __builtin_prefetch(sequence->low + index * sequence->low_width / 8);
+}
+
+bool monotone_find_last(const struct monotone *sequence, uint64_t x,
+                        struct monotone_cursor *cursor) {
+  const uint64_t bucket = x >> sequence->low_width;
+  if (bucket >= sequence->buckets) {
+    *cursor = (struct monotone_cursor){sequence->count, sequence->high_bits};
+  } else {
+    const struct monotone_cursor start = monotone_bucket(sequence, bucket);
+    const uint64_t run = monotone_run(sequence, start);
+    const uint64_t below =
+        monotone_below(sequence, start.index, run, (x & bits_low_mask(sequence->low_width)) + 1);
+    *cursor = monotone_at(sequence, start.index + below, start.place + below);
+  }
+  if (cursor->index == 0)
+    return false;
+  *cursor = monotone_previous(sequence, *cursor);
+  return true;
+}
+
 /* The last sampled bucket that starts at or before element `index`. */
 static struct monotone_cursor monotone_bisect(const struct monotone *sequence, uint64_t index) {
-  uint64_t from = 0, to = (sequence->buckets - 1) >> MONOTONE_SAMPLE_SHIFT;
+  uint64_t from = 0, to = (sequence->buckets - 1) >> MONOTONE_FIND_SHIFT;
   while (from < to) {
     const uint64_t middle = from + (to - from + 1) / 2;
-    const uint64_t bucket = middle << MONOTONE_SAMPLE_SHIFT;
+    const uint64_t bucket = middle << MONOTONE_FIND_SHIFT;
     const uint64_t place = monotone_sample(sequence, middle);
     if (place < bucket || place - bucket > index)
       to = middle - 1;
@@ -186,7 +271,7 @@ static struct monotone_cursor monotone_bisect(const struct monotone *sequence, u
       from = middle;
   }
   const uint64_t place = monotone_sample(sequence, from);
-  const uint64_t bucket = from << MONOTONE_SAMPLE_SHIFT;
+  const uint64_t bucket = from << MONOTONE_FIND_SHIFT;
   if (place < bucket || place - bucket > index)
     return (struct monotone_cursor){0, 0};
   return (struct monotone_cursor){place - bucket, place};
@@ -198,8 +283,8 @@ struct monotone_cursor monotone_get(const struct monotone *sequence, uint64_t in
   if (use == MONOTONE_FIND) {
     start = monotone_bisect(sequence, index);
   } else {
-    const uint64_t sampled = index >> MONOTONE_SAMPLE_SHIFT;
-    start.index = sampled << MONOTONE_SAMPLE_SHIFT;
+    const uint64_t sampled = index >> MONOTONE_GET_SHIFT;
+    start.index = sampled << MONOTONE_GET_SHIFT;
     start.place = monotone_sample(sequence, sampled);
   }
   return monotone_at(sequence, index,
@@ -226,7 +311,7 @@ struct monotone_cursor monotone_previous(const struct monotone *sequence,
 
 bool monotone_check(const struct monotone *sequence, enum monotone_use use) {
   const uint64_t sampled_bit = use == MONOTONE_GET;
-  const uint64_t mask = bits_low_mask(MONOTONE_SAMPLE_SHIFT);
+  const uint64_t mask = bits_low_mask(monotone_shift(use));
   uint64_t counts[2] = {0, 0};
   for (uint64_t place = 0; place < sequence->high_bits; place++) {
     /* A bucket's sample is where it starts: behind the 0 before. An element's is its own place. */
@@ -238,7 +323,7 @@ bool monotone_check(const struct monotone *sequence, enum monotone_use use) {
                   (monotone_word(sequence, (place - 1) / 64) >> (place - 1) % 64 & 1) == 0;
     const uint64_t number = counts[sampled_bit];
     if (starts && (number & mask) == 0 &&
-        monotone_sample(sequence, number >> MONOTONE_SAMPLE_SHIFT) != place)
+        monotone_sample(sequence, number >> monotone_shift(use)) != place)
       return false;
     counts[bit]++;
   }

@@ -11,8 +11,9 @@
  *
  * To find x, go to the place where its bucket starts, which is behind the 0 that closes the bucket
  * before: that place less the 0s before it is the number of smaller elements up to there. Every
- * 2^SHIFT-th such place is stored, and from there 0s are counted a word at a time. To get element
- * i, the same is done with the 1s. A sequence has the samples that its use needs: FIND or GET.
+ * 2^shift-th such place is stored, in as many bits as the largest needs, and from there 0s are
+ * counted a word at a time. To get element i, the same is done with the 1s. A sequence has the
+ * samples that its use needs: FIND or GET.
  */
 #ifndef STACKPACK_MONOTONE_H
 #define STACKPACK_MONOTONE_H
@@ -21,8 +22,8 @@
 
 enum monotone_use { MONOTONE_FIND, MONOTONE_GET };
 
-/* 2^shift buckets (FIND) or elements (GET) share a sample of 32 bits. */
-enum { MONOTONE_SAMPLE_SHIFT = 7 };
+/* 2^shift buckets (FIND) or elements (GET) share a sample. */
+enum { MONOTONE_FIND_SHIFT = 7, MONOTONE_GET_SHIFT = 5 };
 
 /* How the parts of a sequence lie: all follows from its count and range. Sizes in bytes. */
 struct monotone_shape {
@@ -30,12 +31,12 @@ struct monotone_shape {
   uint64_t buckets;
   uint64_t high_bits;
   uint64_t samples;
-  unsigned low_width;
-  uint64_t low_size, high_size, sample_size; /* in this order in memory, each 8-aligned */
+  unsigned low_width, sample_width;
+  uint64_t low_size, high_size, sample_size; /* in this order in memory */
 };
 
-/* Fills in the shape of `count` numbers from 0 to `maximum`. False where a sample, of 32 bits,
- * could not hold every place. */
+/* Fills in the shape of `count` numbers from 0 to `maximum`. False for more high bits than 32-bit
+ * indices can count. */
 bool monotone_shape(struct monotone_shape *shape, uint64_t count, uint64_t maximum,
                     enum monotone_use use);
 
@@ -43,7 +44,7 @@ static inline uint64_t monotone_size(const struct monotone_shape *shape) {
   return shape->low_size + shape->high_size + shape->sample_size;
 }
 
-/* Appends the parts of the sequence to a writer, which stands at a whole word. */
+/* Appends the parts of the sequence to a writer, which stands at a whole byte. */
 void monotone_write(struct bit_writer *writer, const uint64_t *numbers, uint64_t count,
                     uint64_t maximum, enum monotone_use use);
 
@@ -51,7 +52,7 @@ void monotone_write(struct bit_writer *writer, const uint64_t *numbers, uint64_t
 struct monotone {
   const uint8_t *low, *high, *samples;
   uint64_t count, buckets, high_bits;
-  unsigned low_width;
+  uint8_t low_width, sample_width;
 };
 
 /* bytes[0..monotone_size) is readable, and BITS_PADDING bytes behind it. */
@@ -70,6 +71,13 @@ struct monotone_cursor {
 
 /* The first element that is at least x (for MONOTONE_FIND). */
 struct monotone_cursor monotone_find(const struct monotone *sequence, uint64_t x);
+
+/* Fetches what monotone_find(x) reads: the sample (step 0), then what this leads to (step 1). */
+void monotone_prefetch(const struct monotone *sequence, uint64_t x, unsigned step);
+
+/* The last element that is at most x. False: there is none. (For MONOTONE_FIND.) */
+bool monotone_find_last(const struct monotone *sequence, uint64_t x,
+                        struct monotone_cursor *cursor);
 
 /* Element number `index` < count: in few steps for MONOTONE_GET, else by bisecting the samples. */
 struct monotone_cursor monotone_get(const struct monotone *sequence, uint64_t index,

@@ -3,7 +3,7 @@
  * Why hostile bytes do no harm: packed_open computes from the header where each part starts and
  * ends, and refuses a header whose parts don't fill the table exactly. After that, fixed-size parts
  * are indexed with numbers below their counts; sequences clamp (monotone.c); and bit strings of
- * varying shape (layouts, lists, tails) are read through bit_reader, or behind a check against
+ * varying shape (layouts, lists, extents) are read through bit_reader, or behind a check against
  * their end. The answers to broken bytes may be wrong, but they are PACKED_CORRUPT or inside the
  * table.
  */
@@ -35,36 +35,44 @@ void packed_header_write(uint8_t *bytes, struct packed_header *header) {
 /* Appends a part of `size` bytes, and returns where it starts. */
 static uint64_t part(struct packed_parts *parts, uint64_t size) {
   const uint64_t start = parts->size;
-  parts->size += (size + 7) & ~(uint64_t)7;
+  parts->size += size;
   return start;
 }
 
-static uint64_t samples_size(uint64_t count, unsigned shift) {
-  return ((count + bits_low_mask(shift)) >> shift) * sizeof(uint32_t);
+static uint64_t samples_size(uint64_t count, unsigned shift, unsigned width) {
+  return bits_to_bytes(((count + bits_low_mask(shift)) >> shift) * width);
+}
+
+static unsigned extent_sample_width(const struct packed_header *header) {
+  return bits_for_count(header->extent_bits + 1);
+}
+
+static unsigned mark_sample_width(const struct packed_header *header) {
+  return bits_for_count((uint64_t)header->shared_functions + 1);
 }
 
 static bool shapes(const struct packed_header *header, struct packed_parts *parts) {
   return monotone_shape(&parts->records, header->records, header->text_size >> header->record_shift,
                         MONOTONE_FIND) &&
-         monotone_shape(&parts->functions, header->functions,
-                        header->text_size >> header->function_shift, MONOTONE_FIND) &&
+         monotone_shape(&parts->firsts, header->functions, header->records, MONOTONE_FIND) &&
          monotone_shape(&parts->layout_starts, packed_layouts(header), header->layout_bits,
                         MONOTONE_GET) &&
-         monotone_shape(&parts->list_starts, header->lists, header->list_bits, MONOTONE_GET);
+         monotone_shape(&parts->list_starts, header->lists, header->list_bits, MONOTONE_GET) &&
+         monotone_shape(&parts->conventions, header->conventions, header->records, MONOTONE_FIND);
 }
 
 static bool counts_agree(const struct packed_header *header) {
   const uint64_t bits_max = (uint64_t)1 << 50;
-  return header->record_shift < 32 && header->function_shift < 32 && header->tail_parameter < 32 &&
-         header->frame_size_width <= 64 && header->details_shift < 32 &&
-         header->shared_functions <= header->functions &&
+  return header->record_shift < 32 && header->function_shift < 32 && header->lead_parameter < 32 &&
+         header->tail_parameter < 32 && header->frame_size_width <= 64 &&
+         header->details_shift < 32 && header->shared_functions <= header->functions &&
          header->shared_layouts <= header->shared_functions &&
          (header->locations == 0 || header->location_classes > 0) &&
          header->layout_bits < bits_max && header->list_bits < bits_max &&
-         header->tail_bits <= UINT32_MAX && header->details_size < bits_max &&
+         header->extent_bits <= UINT32_MAX && header->details_size < bits_max &&
          header->details_block_size <= PACKED_BLOCK_SIZE_MAX &&
          header->details_codec <= PACKED_ZSTANDARD &&
-         header->details_columns <= PACKED_ALL_COLUMNS && header->reserved == 0;
+         header->details_columns <= PACKED_ALL_COLUMNS && header->conventions <= header->records;
 }
 
 bool packed_parts(const struct packed_header *header, struct packed_parts *parts) {
@@ -73,13 +81,15 @@ bool packed_parts(const struct packed_header *header, struct packed_parts *parts
     return false;
   const uint64_t functions = header->functions;
   parts->records_at = part(parts, monotone_size(&parts->records));
-  parts->functions_at = part(parts, monotone_size(&parts->functions));
+  parts->firsts_at = part(parts, monotone_size(&parts->firsts));
+  parts->extent_samples_at = part(
+      parts, samples_size(functions, PACKED_EXTENTS_PER_SAMPLE_SHIFT, extent_sample_width(header)));
+  parts->extents_at = part(parts, bits_to_bytes(header->extent_bits));
   parts->marks_at = part(parts, bits_to_bytes(functions));
-  parts->mark_samples_at = part(parts, samples_size(functions, PACKED_MARKS_PER_SAMPLE_SHIFT));
+  parts->mark_samples_at = part(
+      parts, samples_size(functions, PACKED_MARKS_PER_SAMPLE_SHIFT, mark_sample_width(header)));
   parts->shared_at = part(parts, bits_to_bytes((uint64_t)header->shared_functions *
                                                bits_for_count(header->shared_layouts)));
-  parts->tail_samples_at = part(parts, samples_size(functions, PACKED_TAILS_PER_SAMPLE_SHIFT));
-  parts->tails_at = part(parts, bits_to_bytes(header->tail_bits));
   parts->layout_starts_at = part(parts, monotone_size(&parts->layout_starts));
   parts->layouts_at = part(parts, bits_to_bytes(header->layout_bits));
   parts->frame_sizes_at =
@@ -88,6 +98,7 @@ bool packed_parts(const struct packed_header *header, struct packed_parts *parts
   parts->list_starts_at = part(parts, monotone_size(&parts->list_starts));
   parts->lists_at = part(parts, bits_to_bytes(header->list_bits));
   parts->exceptions_at = part(parts, (uint64_t)header->exceptions * PACKED_EXCEPTION_SIZE);
+  parts->conventions_at = part(parts, monotone_size(&parts->conventions));
   parts->block_starts_at = part(parts, (uint64_t)header->details_blocks * sizeof(uint64_t));
   parts->blocks_at = part(parts, header->details_size);
   parts->size += BITS_PADDING;
@@ -98,19 +109,20 @@ static void open_parts(struct packed_table *table, const struct packed_header *h
                        const struct packed_parts *parts) {
   const uint8_t *bytes = table->bytes;
   table->records = monotone_open(bytes + parts->records_at, &parts->records);
-  table->functions = monotone_open(bytes + parts->functions_at, &parts->functions);
+  table->firsts = monotone_open(bytes + parts->firsts_at, &parts->firsts);
   table->layout_starts = monotone_open(bytes + parts->layout_starts_at, &parts->layout_starts);
   table->list_starts = monotone_open(bytes + parts->list_starts_at, &parts->list_starts);
+  table->conventions = monotone_open(bytes + parts->conventions_at, &parts->conventions);
+  table->extent_samples = bytes + parts->extent_samples_at;
   table->marks = bytes + parts->marks_at;
   table->mark_samples = bytes + parts->mark_samples_at;
   table->shared = bytes + parts->shared_at;
-  table->tail_samples = bytes + parts->tail_samples_at;
   table->frame_sizes = bytes + parts->frame_sizes_at;
   table->classes = bytes + parts->classes_at;
   table->exceptions = bytes + parts->exceptions_at;
   table->block_starts = bytes + parts->block_starts_at;
   table->blocks = bytes + parts->blocks_at;
-  table->tails = (struct bit_array){bytes + parts->tails_at, header->tail_bits};
+  table->extents = (struct bit_array){bytes + parts->extents_at, header->extent_bits};
   table->layouts = (struct bit_array){bytes + parts->layouts_at, header->layout_bits};
   table->lists = (struct bit_array){bytes + parts->lists_at, header->list_bits};
 }
@@ -128,8 +140,11 @@ static void open_counts(struct packed_table *table, const struct packed_header *
   table->frame_size_count = header->frame_sizes;
   table->record_shift = header->record_shift;
   table->function_shift = header->function_shift;
+  table->lead_parameter = header->lead_parameter;
   table->tail_parameter = header->tail_parameter;
   table->frame_size_width = header->frame_size_width;
+  table->extent_sample_width = (uint8_t)extent_sample_width(header);
+  table->mark_sample_width = (uint8_t)mark_sample_width(header);
   table->shared_width = (uint8_t)bits_for_count(header->shared_layouts);
   table->frame_width = (uint8_t)bits_for_count(header->frame_sizes);
   table->location_width = (uint8_t)bits_for_count(header->locations);
@@ -203,9 +218,10 @@ bool packed_check(const struct packed_table *table) {
 /* ---- Functions ---- */
 
 /* The number of marks before mark `function`. */
-static uint32_t marks_before(const struct packed_table *table, uint32_t function) {
+static inline uint32_t marks_before(const struct packed_table *table, uint32_t function) {
   const uint32_t sample = function >> PACKED_MARKS_PER_SAMPLE_SHIFT;
-  uint32_t count = bits_load32(table->mark_samples + (size_t)sample * sizeof count);
+  const unsigned width = table->mark_sample_width;
+  uint32_t count = (uint32_t)bits_at(table->mark_samples, (uint64_t)sample * width, width);
   uint32_t word = sample << (PACKED_MARKS_PER_SAMPLE_SHIFT - 6);
   for (; word < function / 64; word++)
     count += bits_count(bits_load64(table->marks + (size_t)word * 8));
@@ -241,68 +257,88 @@ uint64_t packed_frame_size(const struct packed_table *table, uint64_t layout) {
   return size == bits_low_mask(width) ? UINT64_MAX : size;
 }
 
-static uint64_t function_offset(const struct packed_table *table, struct monotone_cursor cursor) {
-  return monotone_value(&table->functions, cursor) << table->function_shift;
+/* ---- Extents of functions ---- */
+
+/* How far a function's code goes before its first record and behind its last one, as stored. */
+struct extent {
+  uint64_t lead;
+  bool adjacent; /* the end is `end` before the next function's start, else behind what is known */
+  uint64_t end;
+};
+
+static uint64_t take_rice(struct bit_reader *reader, unsigned parameter) {
+  unsigned unary = 0;
+  while (unary < PACKED_RICE_UNARY_MAX && bit_reader_take(reader, 1) != 0)
+    unary++;
+  return unary == PACKED_RICE_UNARY_MAX
+             ? bit_reader_take(reader, 64)
+             : (uint64_t)unary << parameter | bit_reader_take(reader, parameter);
+}
+
+static struct extent take_extent(const struct packed_table *table, struct bit_reader *reader) {
+  struct extent extent = {.lead = take_rice(reader, table->lead_parameter)};
+  extent.adjacent = bit_reader_take(reader, 1) != 0;
+  extent.end = extent.adjacent ? bit_reader_take(reader, table->function_shift)
+                               : take_rice(reader, table->tail_parameter);
+  return extent;
+}
+
+/* The extent of a function: 32 of them to a sample. All zeros where the table is broken. */
+static struct extent extent_of(const struct packed_table *table, uint32_t function) {
+  const uint32_t sample = function >> PACKED_EXTENTS_PER_SAMPLE_SHIFT;
+  const unsigned width = table->extent_sample_width;
+  uint32_t skip = function & (uint32_t)bits_low_mask(PACKED_EXTENTS_PER_SAMPLE_SHIFT);
+  struct bit_reader reader = bit_reader_at(
+      table->extents, bits_at(table->extent_samples, (uint64_t)sample * width, width));
+  for (;;) {
+    const struct extent extent = take_extent(table, &reader);
+    if (reader.bad)
+      return (struct extent){0};
+    if (skip-- == 0)
+      return extent;
+  }
+}
+
+static uint64_t first_record(const struct packed_table *table, uint32_t function) {
+  return monotone_value(&table->firsts, monotone_get(&table->firsts, function, MONOTONE_FIND));
+}
+
+static uint64_t record_offset(const struct packed_table *table, uint64_t index) {
+  return monotone_value(&table->records, monotone_get(&table->records, index, MONOTONE_FIND))
+         << table->record_shift;
+}
+
+/* Where a function starts: some steps of 1 << function_shift before its first record, or, if no
+ * record follows, before the text's end. */
+static uint64_t function_offset(const struct packed_table *table, uint32_t function) {
+  const uint64_t first = first_record(table, function);
+  const uint64_t last_byte =
+      first < table->record_count ? record_offset(table, first) - 1 : table->text_size;
+  const uint64_t steps = last_byte >> table->function_shift;
+  const uint64_t lead = extent_of(table, function).lead;
+  return lead <= steps ? (steps - lead) << table->function_shift : 0;
 }
 
 uint64_t packed_function_address(const struct packed_table *table, uint32_t function) {
-  const struct monotone_cursor cursor = monotone_get(&table->functions, function, MONOTONE_FIND);
-  return table->text_start + function_offset(table, cursor);
+  return table->text_start + function_offset(table, function);
 }
 
-static uint64_t shift_up(uint64_t offset, unsigned shift) {
-  return (offset >> shift) + ((offset & bits_low_mask(shift)) != 0);
-}
-
-/* The first record whose address is above `offset`. */
-static struct monotone_cursor record_above(const struct packed_table *table, uint64_t offset) {
-  return monotone_find(&table->records, (offset >> table->record_shift) + 1);
-}
-
-/* How far the code of a function goes behind its last record: Rice code, 32 to a sample. */
-static uint64_t tail_of(const struct packed_table *table, uint32_t function) {
-  const uint32_t sample = function >> PACKED_TAILS_PER_SAMPLE_SHIFT;
-  uint32_t skip = function & (uint32_t)bits_low_mask(PACKED_TAILS_PER_SAMPLE_SHIFT);
-  struct bit_reader reader =
-      bit_reader_at(table->tails, bits_load32(table->tail_samples + (size_t)sample * 4));
-  for (;;) {
-    unsigned unary = 0;
-    while (unary < PACKED_TAIL_UNARY_MAX && bit_reader_take(&reader, 1) != 0)
-      unary++;
-    const uint64_t tail = unary == PACKED_TAIL_UNARY_MAX
-                              ? bit_reader_take(&reader, 64)
-                              : (uint64_t)unary << table->tail_parameter |
-                                    bit_reader_take(&reader, table->tail_parameter);
-    if (reader.bad)
-      return 0;
-    if (skip-- == 0)
-      return tail;
+static uint64_t function_end_offset(const struct packed_table *table, uint32_t function) {
+  const bool is_last = function + 1 >= table->function_count;
+  const struct extent extent = extent_of(table, function);
+  if (extent.adjacent && !is_last)
+    return function_offset(table, function + 1) - extent.end;
+  const uint64_t next_first = is_last ? table->record_count : first_record(table, function + 1);
+  uint64_t known = function_offset(table, function);
+  if (next_first > 0 && next_first <= table->record_count) {
+    const uint64_t last = record_offset(table, next_first - 1);
+    known = last > known ? last : known;
   }
-}
-
-/* The end of the function under a cursor, as an offset: behind its last record by its tail. Its
- * last record is the last one before the next function's first. */
-static uint64_t function_end_offset(const struct packed_table *table,
-                                    struct monotone_cursor function) {
-  const uint64_t start = function_offset(table, function);
-  uint64_t known = start;
-  struct monotone_cursor after = {table->records.count, table->records.high_bits};
-  if (function.index + 1 < table->function_count)
-    after = record_above(table, function_offset(table, monotone_next(&table->functions, function)));
-  if (after.index > 0) {
-    const struct monotone_cursor last = monotone_previous(&table->records, after);
-    const uint64_t offset = last.index < table->record_count
-                                ? monotone_value(&table->records, last) << table->record_shift
-                                : 0;
-    if (offset > known)
-      known = offset;
-  }
-  return known + tail_of(table, (uint32_t)function.index);
+  return known + extent.end;
 }
 
 uint64_t packed_function_end(const struct packed_table *table, uint32_t function) {
-  const struct monotone_cursor cursor = monotone_get(&table->functions, function, MONOTONE_FIND);
-  return table->text_start + function_end_offset(table, cursor);
+  return table->text_start + function_end_offset(table, function);
 }
 
 /* ---- Look-up ---- */
@@ -327,63 +363,60 @@ static bool find_exception(const struct packed_table *table, struct packed_recor
   return false;
 }
 
-/* The first record above `start`, which the record under the cursor is, too. As most functions have
- * few records, it is nearly always some steps back. */
-static struct monotone_cursor first_record(const struct packed_table *table, uint64_t start,
-                                           struct monotone_cursor record) {
-  enum { STEPS = 8 };
-  for (unsigned i = 0; i < STEPS; i++) {
-    if (record.index == 0)
-      return record;
-    const struct monotone_cursor before = monotone_previous(&table->records, record);
-    if (monotone_value(&table->records, before) << table->record_shift <= start)
-      return record;
-    record = before;
-  }
-  return record_above(table, start);
-}
-
-/* Fills in a record that is under the cursor, at `offset`. */
-static enum packed_answer place_record(const struct packed_table *table,
-                                       struct monotone_cursor cursor, uint64_t offset,
-                                       struct packed_record *record) {
+/* Fills in a record of known index and address. */
+static enum packed_answer place_record(const struct packed_table *table, uint64_t index,
+                                       uint64_t offset, struct packed_record *record) {
   record->table = table;
-  record->index = (uint32_t)cursor.index;
+  record->index = (uint32_t)index;
   record->address = table->text_start + offset;
-  if (find_exception(table, record)) {
-    if (record->function >= table->function_count)
+  if (table->exception_count == 0 || !find_exception(table, record)) {
+    struct monotone_cursor function;
+    if (!monotone_find_last(&table->firsts, index, &function))
       return PACKED_CORRUPT;
-    record->function_address = packed_function_address(table, record->function);
-  } else {
-    struct monotone_cursor function =
-        monotone_find(&table->functions, shift_up(offset, table->function_shift));
-    if (function.index == 0)
-      return PACKED_CORRUPT;
-    function = monotone_previous(&table->functions, function);
-    if (function.index >= table->function_count)
-      return PACKED_CORRUPT;
-    const uint64_t start = function_offset(table, function);
-    const struct monotone_cursor first = first_record(table, start, cursor);
-    if (first.index > record->index)
+    const uint64_t first = monotone_value(&table->firsts, function);
+    if (first > index)
       return PACKED_CORRUPT;
     record->function = (uint32_t)function.index;
-    record->function_address = table->text_start + start;
-    record->position = record->index - (uint32_t)first.index;
+    record->position = (uint32_t)(index - first);
   }
+  if (record->function >= table->function_count)
+    return PACKED_CORRUPT;
   record->layout = packed_layout(table, record->function);
   return PACKED_FOUND;
 }
 
+/* The number of functions that start at or before `offset`, which has no record. Those that do so
+ * before the record below it are known by their first records; the others, of which there is
+ * seldom more than one, have the record above as their first. */
+static uint32_t functions_up_to(const struct packed_table *table, uint64_t offset) {
+  const uint64_t above = monotone_find(&table->records, (offset >> table->record_shift) + 1).index;
+  struct monotone_cursor last;
+  if (!monotone_find_last(&table->firsts, above, &last))
+    return 0;
+  uint64_t from = monotone_find(&table->firsts, above).index, to = last.index + 1;
+  while (from < to) {
+    const uint64_t middle = from + (to - from) / 2;
+    if (middle < table->function_count && function_offset(table, (uint32_t)middle) <= offset)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return (uint32_t)from;
+}
+
 /* Which of the two other answers holds for an address that has no record. */
 static enum packed_answer missing(const struct packed_table *table, uint64_t offset) {
-  const struct monotone_cursor above =
-      monotone_find(&table->functions, (offset >> table->function_shift) + 1);
-  if (above.index == 0)
+  const uint32_t functions = functions_up_to(table, offset);
+  if (functions == 0)
     return PACKED_NOT_MANAGED;
-  const struct monotone_cursor function = monotone_previous(&table->functions, above);
-  if (function.index >= table->function_count)
+  if (functions > table->function_count)
     return PACKED_CORRUPT;
-  return offset < function_end_offset(table, function) ? PACKED_NOT_SAFEPOINT : PACKED_NOT_MANAGED;
+  return offset < function_end_offset(table, functions - 1) ? PACKED_NOT_SAFEPOINT
+                                                            : PACKED_NOT_MANAGED;
+}
+
+void packed_prefetch(const struct packed_table *table, uint64_t address, unsigned step) {
+  monotone_prefetch(&table->records, (address - table->text_start) >> table->record_shift, step);
 }
 
 enum packed_answer packed_find(const struct packed_table *table, uint64_t address,
@@ -397,7 +430,7 @@ enum packed_answer packed_find(const struct packed_table *table, uint64_t addres
   const struct monotone_cursor cursor = monotone_find(&table->records, x);
   if (cursor.index >= table->record_count || monotone_value(&table->records, cursor) != x)
     return missing(table, offset);
-  return place_record(table, cursor, offset, record);
+  return place_record(table, cursor.index, offset, record);
 }
 
 enum packed_answer packed_record_at(const struct packed_table *table, uint32_t index,
@@ -405,7 +438,7 @@ enum packed_answer packed_record_at(const struct packed_table *table, uint32_t i
   const struct monotone_cursor cursor = monotone_get(&table->records, index, MONOTONE_FIND);
   if (cursor.index != index)
     return PACKED_CORRUPT;
-  return place_record(table, cursor, monotone_value(&table->records, cursor) << table->record_shift,
+  return place_record(table, index, monotone_value(&table->records, cursor) << table->record_shift,
                       record);
 }
 

@@ -2,21 +2,22 @@
  *
  *   header            fixed size, with a checksum: counts and widths, from which all else follows
  *   records           sorted addresses (monotone.h)
- *   functions         sorted start addresses (monotone.h)
+ *   first records     of each function the number of its first record (monotone.h)
+ *   extent of each    how far its code starts before its first record and goes behind its last one
  *   layout of each    a mark for "shared with other functions", and the number of a shared layout
- *   end of each       how far its code goes behind its last record, in Rice code
  *   layouts           where each starts (monotone.h), then their bits
  *   frame sizes, location classes, location lists, exceptions
+ *   conventions       the records whose calling convention is the second most frequent (monotone.h)
  *   details           compressed blocks: what collectors rarely ask for
  *
- * A look-up goes down these parts in order: address -> record number; address -> function; function
- * and record number -> place in the function's layout -> live set. Each step is a few loads and no
- * loop over records.
+ * A look-up goes down these parts in order: address -> record number; record number -> function,
+ * and place in the function's layout -> live set. Each step is a few loads and no loop over
+ * records.
  *
- * A record belongs to the last function that starts before its address. So says the address of
- * almost every one, and nothing is stored for it. (A return address may be the function's very end,
- * where the next function starts; but only a stack map or patch point can stand at a function's
- * first byte.) The others are listed as exceptions.
+ * A record belongs to the last function that starts before its address. So says the number of its
+ * first record for almost every one, and nothing more is stored for it. (A return address may be
+ * the function's very end, where the next function starts; but only a stack map or patch point can
+ * stand at a function's first byte.) The others are listed as exceptions.
  */
 #ifndef STACKPACK_PACKED_H
 #define STACKPACK_PACKED_H
@@ -27,15 +28,15 @@
 #define PACKED_MAGIC 0x4b505453u /* "STPK" */
 enum {
   PACKED_VERSION = 1,
-  PACKED_HEADER_SIZE = 152,
+  PACKED_HEADER_SIZE = 160,
   PACKED_LOCATION_CLASS_SIZE = 24,
   PACKED_EXCEPTION_SIZE = 12,
-  PACKED_MARKS_PER_SAMPLE_SHIFT = 9,
-  PACKED_TAILS_PER_SAMPLE_SHIFT = 5,
-  PACKED_TAIL_UNARY_MAX = 32,
-  PACKED_TREE_DEPTH_MAX = 4,        /* parents above a live set */
-  PACKED_TREE_PER_SAMPLE_SHIFT = 3, /* sets that share an entry of a tree's directory */
-  PACKED_ITEMS_MAX = 1 << 26,       /* of a layout */
+  PACKED_MARKS_PER_SAMPLE_SHIFT = 7,
+  PACKED_EXTENTS_PER_SAMPLE_SHIFT = 5,
+  PACKED_RICE_UNARY_MAX = 32,
+  PACKED_DEPTH_MAX = 4,                /* parents above a live set */
+  PACKED_CHANGES_PER_SAMPLE_SHIFT = 3, /* sets that share an entry of the changes' directory */
+  PACKED_LOCATIONS_MAX = 1 << 26,      /* of a layout */
   PACKED_BIT_MAP_MAX = 4096, /* bits in a map of locations, which is searched from its start */
   PACKED_BLOCK_SIZE_MAX = 1 << 24, /* of a block of details, decoded */
   PACKED_LIVE_ITEMS_MAX = 65535,   /* of a live set: a v3 record has no more locations */
@@ -75,30 +76,31 @@ struct packed_header {
   uint32_t locations; /* numbers that the classes give, all together */
   uint32_t lists;
   uint64_t list_bits;
-  uint64_t tail_bits;
+  uint64_t extent_bits;
   uint32_t exceptions;
+  uint32_t conventions;                 /* records that have the second calling convention */
   uint8_t record_shift, function_shift; /* addresses are multiples of 1 << shift from text_start */
-  uint8_t tail_parameter;               /* of the Rice code */
-  uint8_t frame_size_width;             /* in bits */
+  uint8_t lead_parameter, tail_parameter; /* of the Rice codes of extents */
+  uint8_t frame_size_width;               /* in bits */
   uint8_t details_codec, details_columns;
   uint8_t details_shift; /* 1 << shift records in a block */
-  uint8_t reserved;
   uint32_t details_blocks;
-  uint64_t details_size;
   uint32_t details_block_size; /* of the largest block, decoded, in bytes */
+  uint64_t details_size;
   uint16_t deopt_max, live_outs_max;
-  uint64_t id; /* these three: of every record, or of most where a column says otherwise */
-  int32_t calling_convention, flags;
+  int32_t flags; /* these: of every record, or of most where a column says otherwise */
+  uint64_t id;
+  int32_t calling_convention, second_convention;
 };
 
 /* Where the parts lie, from the table's start, in bytes. */
 struct packed_parts {
-  struct monotone_shape records, functions, layout_starts, list_starts;
-  uint64_t records_at, functions_at;
+  struct monotone_shape records, firsts, layout_starts, list_starts, conventions;
+  uint64_t records_at, firsts_at;
+  uint64_t extent_samples_at, extents_at;
   uint64_t marks_at, mark_samples_at, shared_at;
-  uint64_t tail_samples_at, tails_at;
   uint64_t layout_starts_at, layouts_at;
-  uint64_t frame_sizes_at, classes_at, list_starts_at, lists_at, exceptions_at;
+  uint64_t frame_sizes_at, classes_at, list_starts_at, lists_at, exceptions_at, conventions_at;
   uint64_t block_starts_at, blocks_at;
   uint64_t size;
 };
@@ -118,13 +120,14 @@ struct packed_table {
   uint64_t address; /* of bytes[0] in the address space of the look-ups */
   uint64_t text_start;
   uint64_t text_size;
-  struct monotone records, functions, layout_starts, list_starts;
-  const uint8_t *marks, *mark_samples, *shared;
-  const uint8_t *tail_samples, *frame_sizes, *classes, *exceptions, *block_starts, *blocks;
-  struct bit_array tails, layouts, lists;
+  struct monotone records, firsts, layout_starts, list_starts, conventions;
+  const uint8_t *extent_samples, *marks, *mark_samples, *shared;
+  const uint8_t *frame_sizes, *classes, *exceptions, *block_starts, *blocks;
+  struct bit_array extents, layouts, lists;
   uint32_t record_count, function_count, shared_layouts, shared_functions, layout_count;
   uint32_t location_classes, location_count, list_count, exception_count, frame_size_count;
-  uint8_t record_shift, function_shift, tail_parameter, frame_size_width;
+  uint8_t record_shift, function_shift, lead_parameter, tail_parameter, frame_size_width;
+  uint8_t extent_sample_width, mark_sample_width;
   uint8_t shared_width, frame_width, location_width, list_width;
   /* The class of most locations. */
   struct location first_class;
@@ -160,12 +163,14 @@ enum packed_answer {
 struct packed_record {
   const struct packed_table *table;
   uint64_t address;
-  uint64_t function_address;
   uint32_t index;
   uint32_t function; /* its number, by address */
   uint32_t position; /* of the record in the function's layout */
   uint64_t layout;   /* where the layout starts, in bits */
 };
+
+/* Fetches the memory that a look-up of an address will read first, or (step 1) next. */
+void packed_prefetch(const struct packed_table *table, uint64_t address, unsigned step);
 
 enum packed_answer packed_find(const struct packed_table *table, uint64_t address,
                                struct packed_record *record);
@@ -174,6 +179,7 @@ enum packed_answer packed_find(const struct packed_table *table, uint64_t addres
 enum packed_answer packed_record_at(const struct packed_table *table, uint32_t index,
                                     struct packed_record *record);
 
+/* Where function number `function` < function_count starts. */
 uint64_t packed_function_address(const struct packed_table *table, uint32_t function);
 
 /* Up to where, from the function's start on, addresses are managed: the end of its code, or the
@@ -202,36 +208,60 @@ struct packed_item {
   uint32_t base, derived; /* a list: its number is in base */
 };
 
-/* The flips of one live set in a tree, as yet unread. */
-struct packed_flips {
-  uint64_t place; /* bit of the flip after `next` */
-  uint32_t left;  /* flips after `next` */
-  uint32_t next;  /* an item's number; UINT32_MAX behind the last */
+/* The states that a location of a layout can be in: see packed_items.c. Gone through in order. */
+struct packed_location_states {
+  struct bit_reader counts; /* at the next location's number of bases */
+  uint64_t bases;           /* of the locations before */
+  uint32_t base_count, index;
+  bool is_self;
+};
+
+/* One live set, as a row of states or as the changes from another one. Places are bits. */
+struct packed_set {
+  uint64_t
+      bits_at; /* a bit for each location; or the number of a changed one that is next but one */
+  uint64_t states_at; /* the rest of the states, or the new ones; moves along */
+  uint32_t next;      /* the changed location that is next; UINT32_MAX: none */
+  uint32_t left;      /* how many follow it */
 };
 
 /* Goes through the items of one record's live set. */
 struct packed_items {
   const struct packed_table *table;
   /* The layout, taken apart: see packed_items(). Places are bits. */
-  uint64_t locations_at, selves_at, derived_at, lists_at, set_at;
-  uint32_t locations, run, first_location; /* run: of the bit map, if there is one */
-  uint32_t selves, derived, items;
-  uint8_t location_form, all_selves, set_form, item_width, derived_width;
-  uint8_t depth; /* of the tree's sets in flips */
-  bool bad;
-  uint16_t left;                    /* how many items may yet come */
-  uint32_t last_self, last_self_at; /* the self pair that came last, and its location */
-  /* 64 items at a time: bit n of window is item window_start + n. */
-  uint32_t window_start;
-  uint64_t window;
-  struct packed_flips flips[PACKED_TREE_DEPTH_MAX + 1];
+  uint64_t locations_at, selves_at, derived_at, bases_at, lists_at, row_width;
+  struct packed_location_states start, location;
+  uint32_t locations, run, first_location, lists;  /* run: of the bit map, if there is one */
+  uint32_t next;                                   /* the location that is looked at next */
+  uint8_t location_form, base_width, number_width; /* number_width: of a changed location's index */
+  uint8_t depth; /* of the chain in sets: the record's, its parents, a row. 0: all are in state 1 */
+  bool all_selves, any_derived, are_numbers, bad; /* are_numbers: changes aren't bit maps */
+  uint16_t left;                                  /* how many items may yet come */
+  struct packed_set sets[PACKED_DEPTH_MAX + 1];
 };
 
 enum packed_location_form { PACKED_CONTIGUOUS, PACKED_BIT_MAP, PACKED_LIST };
-enum packed_set_form { PACKED_SET_BIT_MAP, PACKED_SET_TREE, PACKED_SET_ALL };
+enum packed_set_form { PACKED_SET_ROWS, PACKED_SET_CHANGES };
 
 void packed_items(struct packed_items *items, const struct packed_record *record);
 bool packed_items_next(struct packed_items *items, struct packed_item *item);
+
+/* ---- The short cut: packed_slots.c ---- */
+
+enum { PACKED_SLOTS_PAIRS_MAX = 56 };
+
+/* What is live at a record whose layout is of the common kind. */
+struct packed_slots {
+  uint64_t selves; /* bit n: the pair of location first + n with itself is live */
+  uint32_t first;  /* the layout's lowest location; those of selves are of the first class */
+  uint32_t pair_count;
+  struct packed_slots_pair {
+    uint32_t base, derived;        /* numbers of locations */
+  } pairs[PACKED_SLOTS_PAIRS_MAX]; /* all others */
+};
+
+/* False if the layout is of another kind, or broken: packed_items knows. */
+bool packed_slots(const struct packed_record *record, struct packed_slots *slots);
 
 /* A location list: how many there are, and where they stand. */
 struct packed_list {

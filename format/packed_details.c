@@ -9,9 +9,9 @@ enum stream {
   STREAM_IDS,
   STREAM_CONVENTIONS,
   STREAM_FLAGS,
-  STREAM_DEOPT_COUNTS,
+  STREAM_DEOPT_STATES,
+  STREAM_FIRST_VALUES,
   STREAM_DEOPT_HEADS,
-  STREAM_DEOPT_VALUES,
   STREAM_LIVE_OUT_COUNTS,
   STREAM_LIVE_OUTS,
 };
@@ -20,7 +20,7 @@ enum {
   HEAD_SIZE = 5,
   LIVE_OUT_SIZE = 3,
   LENGTHS_SIZE = PACKED_STREAMS * 4,
-  RECORDS_PER_BLOCK_SHIFT = 10, /* fewer where records are so large that a block would be */
+  RECORDS_PER_BLOCK_SHIFT = 12, /* fewer where records are so large that a block would be */
 };
 
 static uint64_t zigzag(uint64_t n) { return n << 1 ^ -(n >> 63); }
@@ -100,8 +100,9 @@ bool packed_block_open(struct packed_block *block, const struct packed_table *ta
       .live_outs_max = header.live_outs_max,
       .id = header.id,
       .default_id = header.id,
-      .default_calling_convention = header.calling_convention,
+      .calling_conventions = {header.calling_convention, header.second_convention},
       .default_flags = header.flags,
+      .index = number << header.details_shift,
   };
   if (block->columns == 0)
     return true;
@@ -134,17 +135,27 @@ static const uint8_t *take_bytes(struct packed_block *block, enum stream stream,
   return bytes;
 }
 
+static const uint8_t *take_head(struct packed_block *block) {
+  const struct packed_stream *heads = &block->streams[STREAM_DEOPT_HEADS];
+  const uint64_t number = take_varint(block, STREAM_DEOPT_STATES);
+  if (number < (size_t)(heads->end - heads->next) / HEAD_SIZE)
+    return heads->next + number * HEAD_SIZE;
+  block->bad = true;
+  return NULL;
+}
+
 static void take_deopt(struct packed_block *block, struct packed_details *details) {
-  const uint64_t count = take_varint(block, STREAM_DEOPT_COUNTS);
+  const uint64_t count = take_varint(block, STREAM_DEOPT_STATES);
   if (count > block->deopt_max)
     block->bad = true;
   for (uint64_t i = 0; i < count && !block->bad; i++) {
-    const uint8_t *head = take_bytes(block, STREAM_DEOPT_HEADS, HEAD_SIZE);
-    uint64_t value = unzigzag(take_varint(block, STREAM_DEOPT_VALUES));
+    const uint8_t *head = take_head(block);
+    uint64_t value =
+        unzigzag(take_varint(block, i == 0 ? STREAM_FIRST_VALUES : STREAM_DEOPT_STATES));
     if (block->bad)
       return;
-    if (i < PACKED_REMEMBERED_VALUES)
-      value = block->values[i] += value;
+    if (i == 0)
+      value = block->first_value += value;
     block->deopt[i] =
         (struct location){head[0], bits_load16(head + 1), bits_load16(head + 3), (int64_t)value};
   }
@@ -166,17 +177,27 @@ static int32_t take_number(struct packed_block *block, enum stream stream, int32
   return (int32_t)((uint32_t)from + (uint32_t)unzigzag(take_varint(block, stream)));
 }
 
+/* Whether a record is one of those with the second calling convention. */
+static bool has_second_convention(const struct packed_table *table, uint32_t index) {
+  const struct monotone *sequence = &table->conventions;
+  if (sequence->count == 0)
+    return false;
+  const struct monotone_cursor cursor = monotone_find(sequence, index);
+  return cursor.index < sequence->count && monotone_value(sequence, cursor) == index;
+}
+
 bool packed_block_next(struct packed_block *block, struct packed_details *details) {
+  const bool second = has_second_convention(block->table, block->index++);
+  const int32_t calling_convention = block->calling_conventions[second];
   *details = (struct packed_details){
       .id = block->default_id,
-      .calling_convention = block->default_calling_convention,
+      .calling_convention = calling_convention,
       .flags = block->default_flags,
   };
   if ((block->columns & PACKED_COLUMN_ID) != 0)
     details->id = block->id += unzigzag(take_varint(block, STREAM_IDS));
   if ((block->columns & PACKED_COLUMN_CALLING_CONVENTION) != 0)
-    details->calling_convention =
-        take_number(block, STREAM_CONVENTIONS, block->default_calling_convention);
+    details->calling_convention = take_number(block, STREAM_CONVENTIONS, calling_convention);
   if ((block->columns & PACKED_COLUMN_FLAGS) != 0)
     details->flags = take_number(block, STREAM_FLAGS, block->default_flags);
   if ((block->columns & PACKED_COLUMN_DEOPT) != 0)
@@ -192,8 +213,10 @@ bool packed_details(const struct packed_record *record, void *space, packed_deco
   struct packed_block block;
   if (!packed_block_open(&block, record->table, record->index >> shift, space, decompress))
     return false;
-  if (block.columns == 0)
+  if (block.columns == 0) {
+    block.index = record->index;
     return packed_block_next(&block, details);
+  }
   for (uint32_t left = record->index & (uint32_t)bits_low_mask(shift);; left--) {
     if (!packed_block_next(&block, details))
       return false;
@@ -216,11 +239,15 @@ static void put_varint(struct bit_writer *stream, uint64_t value) {
   bit_writer_put(stream, value, 8);
 }
 
-/* The ID, convention and flags that most records have. Ties go to the record that comes first. */
+static bool is_statepoint(const struct safepoints *table, const struct safepoint *record) {
+  return safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
+}
+
+/* The ID and flags that most records have. Ties go to the record that comes first. */
 static void choose_defaults(const struct safepoints *table, struct packed_header *header) {
   /* Boyer and Moore's majority vote: right wherever more than half of the records agree, which is
    * when it matters. */
-  int64_t id_votes = 0, convention_votes = 0, flags_votes = 0;
+  int64_t id_votes = 0, flags_votes = 0;
   for (uint32_t i = 0; i < table->record_count; i++) {
     const struct safepoint *record = &table->records[i];
 #define VOTE(votes, chosen, own)                                                                   \
@@ -228,12 +255,64 @@ static void choose_defaults(const struct safepoints *table, struct packed_header
     chosen = own;                                                                                  \
   votes += chosen == own ? 1 : -1;
     VOTE(id_votes, header->id, record->id)
-    if (safepoints_kind(table, record) == SAFEPOINT_STATEPOINT) {
-      VOTE(convention_votes, header->calling_convention, record->calling_convention)
+    if (is_statepoint(table, record)) {
       VOTE(flags_votes, header->flags, record->flags)
     }
 #undef VOTE
   }
+}
+
+/* The two most frequent calling conventions. A program has a handful: only the first ones count. */
+static void choose_conventions(const struct safepoints *table, struct packed_header *header) {
+  enum { CONVENTIONS_COUNTED = 16 };
+  int32_t conventions[CONVENTIONS_COUNTED] = {0};
+  uint32_t counts[CONVENTIONS_COUNTED] = {0};
+  unsigned known = 0, first = 0, second = 0;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const struct safepoint *record = &table->records[i];
+    unsigned k = 0;
+    if (!is_statepoint(table, record))
+      continue;
+    while (k < known && conventions[k] != record->calling_convention)
+      k++;
+    if (k == CONVENTIONS_COUNTED)
+      continue;
+    conventions[k] = record->calling_convention;
+    counts[k]++;
+    known = k < known ? known : k + 1;
+  }
+  for (unsigned k = 1; k < known; k++)
+    first = counts[k] > counts[first] ? k : first;
+  second = first;
+  for (unsigned k = 0; k < known; k++)
+    if (k != first && (second == first || counts[k] > counts[second]))
+      second = k;
+  header->calling_convention = conventions[first];
+  header->second_convention = conventions[second];
+}
+
+/* The convention that the sequence says for a record. Records that are no statepoints have no
+ * convention: the first will do. */
+static int32_t convention_of(const struct safepoints *table, const struct packed_header *header,
+                             const struct safepoint *record) {
+  return is_statepoint(table, record) && record->calling_convention == header->second_convention
+             ? header->second_convention
+             : header->calling_convention;
+}
+
+/* Appends the sequence of the records with the second convention. */
+static bool write_conventions(const struct safepoints *table, struct packed_header *header,
+                              struct bit_writer *bits) {
+  uint64_t *records = malloc(((size_t)table->record_count + 1) * sizeof *records);
+  if (records == NULL)
+    return false;
+  for (uint32_t i = 0; i < table->record_count; i++)
+    if (header->second_convention != header->calling_convention &&
+        convention_of(table, header, &table->records[i]) == header->second_convention)
+      records[header->conventions++] = i;
+  monotone_write(bits, records, header->conventions, table->record_count, MONOTONE_FIND);
+  free(records);
+  return !bits->failed;
 }
 
 /* Which columns are needed, and how long the longest lists are. Records that are no statepoints
@@ -245,8 +324,8 @@ static void choose_columns(const struct safepoints *table, struct packed_header 
     const uint64_t live_outs = intern_get(&table->lists, record->live_outs).count;
     if (record->id != header->id)
       header->details_columns |= PACKED_COLUMN_ID;
-    if (safepoints_kind(table, record) == SAFEPOINT_STATEPOINT) {
-      if (record->calling_convention != header->calling_convention)
+    if (is_statepoint(table, record)) {
+      if (record->calling_convention != convention_of(table, header, record))
         header->details_columns |= PACKED_COLUMN_CALLING_CONVENTION;
       if (record->flags != header->flags)
         header->details_columns |= PACKED_COLUMN_FLAGS;
@@ -262,22 +341,37 @@ static void choose_columns(const struct safepoints *table, struct packed_header 
   }
 }
 
+/* The number of a location's head in this block, which is appended if it isn't found. */
+static uint64_t head_number(struct bit_writer *heads, const struct location *location) {
+  enum { HEADS_SEARCHED = 256 };
+  const uint64_t count = heads->size / 8 / HEAD_SIZE;
+  for (uint64_t i = 0; i < count && i < HEADS_SEARCHED; i++) {
+    const uint8_t *head = heads->bytes + i * HEAD_SIZE;
+    if (head[0] == location->kind && bits_load16(head + 1) == location->size &&
+        bits_load16(head + 3) == location->reg)
+      return i;
+  }
+  bit_writer_put(heads, location->kind, 8);
+  bit_writer_put(heads, location->size, 16);
+  bit_writer_put(heads, location->reg, 16);
+  return count;
+}
+
 static void put_deopt(struct block_writer *writer, const struct safepoint *record,
-                      uint64_t *remembered) {
+                      uint64_t *first_value) {
   const struct intern_sequence deopt = intern_get(&writer->table->lists, record->deopt);
-  put_varint(&writer->streams[STREAM_DEOPT_COUNTS], deopt.count);
+  struct bit_writer *states = &writer->streams[STREAM_DEOPT_STATES];
+  put_varint(states, deopt.count);
   for (uint64_t i = 0; i < deopt.count; i++) {
     const struct location location = safepoints_location(writer->table, (uint32_t)deopt.words[i]);
-    struct bit_writer *heads = &writer->streams[STREAM_DEOPT_HEADS];
-    bit_writer_put(heads, location.kind, 8);
-    bit_writer_put(heads, location.size, 16);
-    bit_writer_put(heads, location.reg, 16);
-    uint64_t value = (uint64_t)location.value;
-    if (i < PACKED_REMEMBERED_VALUES) {
-      value -= remembered[i];
-      remembered[i] = (uint64_t)location.value;
+    const uint64_t value = (uint64_t)location.value;
+    put_varint(states, head_number(&writer->streams[STREAM_DEOPT_HEADS], &location));
+    if (i > 0) {
+      put_varint(states, zigzag(value));
+      continue;
     }
-    put_varint(&writer->streams[STREAM_DEOPT_VALUES], zigzag(value));
+    put_varint(&writer->streams[STREAM_FIRST_VALUES], zigzag(value - *first_value));
+    *first_value = value;
   }
 }
 
@@ -297,8 +391,7 @@ static uint64_t difference(int32_t a, int32_t b) {
 /* Fills the streams with records [from, to). */
 static void put_records(struct block_writer *writer, uint32_t from, uint32_t to) {
   const struct packed_header *header = writer->header;
-  uint64_t remembered[PACKED_REMEMBERED_VALUES] = {0};
-  uint64_t id = header->id;
+  uint64_t id = header->id, first_value = 0;
   for (unsigned i = 0; i < PACKED_STREAMS; i++)
     bit_writer_free(&writer->streams[i]);
   for (uint32_t i = from; i < to; i++) {
@@ -309,12 +402,14 @@ static void put_records(struct block_writer *writer, uint32_t from, uint32_t to)
     id = record->id;
     if ((header->details_columns & PACKED_COLUMN_CALLING_CONVENTION) != 0)
       put_varint(&writer->streams[STREAM_CONVENTIONS],
-                 plain ? 0 : difference(record->calling_convention, header->calling_convention));
+                 plain ? 0
+                       : difference(record->calling_convention,
+                                    convention_of(writer->table, header, record)));
     if ((header->details_columns & PACKED_COLUMN_FLAGS) != 0)
       put_varint(&writer->streams[STREAM_FLAGS],
                  plain ? 0 : difference(record->flags, header->flags));
     if ((header->details_columns & PACKED_COLUMN_DEOPT) != 0)
-      put_deopt(writer, record, remembered);
+      put_deopt(writer, record, &first_value);
     if ((header->details_columns & PACKED_COLUMN_LIVE_OUTS) != 0)
       put_live_outs(writer, record);
   }
@@ -377,9 +472,12 @@ static bool write_blocks(struct block_writer *writer, struct packed_header *head
 }
 
 bool packed_write_details(const struct safepoints *table, packed_compress *compress,
-                          struct packed_header *header, struct bit_writer *block_starts,
-                          struct bit_writer *blocks) {
+                          struct packed_header *header, struct bit_writer *conventions,
+                          struct bit_writer *block_starts, struct bit_writer *blocks) {
   choose_defaults(table, header);
+  choose_conventions(table, header);
+  if (!write_conventions(table, header, conventions))
+    return false;
   choose_columns(table, header);
   if (header->details_columns == 0)
     return true;

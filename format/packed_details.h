@@ -1,32 +1,37 @@
 /* packed_details.h - IDs, deopt state, calling conventions, flags and live-outs: the cold part.
  *
- * Most programs have none of this: every record has LLVM's default ID, convention 0, and no state.
- * Then the header says so once, and there is no block. Otherwise the records are cut into blocks of
- * 2^details_shift, each compressed by itself. A decoded block is eight streams, of which a column
+ * Most programs have none of this: every record has LLVM's default ID, one of two calling
+ * conventions, and no state. Then the header and the sequence of the records with the second
+ * convention say so, and there is no block. Otherwise the records are cut into blocks of
+ * 2^details_shift, each compressed by itself. A decoded block is a row of streams, of which a column
  * that doesn't differ between records leaves its own empty:
  *
  *   u32 length of each stream in bytes, then the streams:
  *     ids              varint (zigzag): difference from the record before (the first: from the
  *                      header's)
- *     conventions      varint (zigzag): difference from the header's
- *     flags            likewise
- *     deopt counts     varint
- *     deopt heads      5 bytes a location: u8 kind, u16 size, u16 register
- *     deopt values     varint (zigzag): difference from the value at the same index of the last
- *                      record that had one there (indices up to 15; for others, and at first, 0)
+ *     conventions      varint (zigzag): difference from the first or the second convention,
+ *                      whichever the record has by the sequence
+ *     flags            varint (zigzag): difference from the header's
+ *     deopt states     varint: how many locations; then of each varint, the number of its head, and,
+ *                      but for the first, varint (zigzag), its value
+ *     first values     varint (zigzag): of each state's first location the value's difference from
+ *                      that of the last record that had one
+ *     deopt heads      5 bytes: u8 kind, u16 size, u16 register: those that occur
  *     live-out counts  varint
  *     live-outs        3 bytes each: u16 register, u8 size
  *
  * Streams keep like with like, and differences turn numbers that count up into runs of ones: so the
- * compressor finds what there is to find. A varint has 7 bits a byte, the lowest first, the high
- * bit set in all but the last; zigzag is n << 1 ^ n >> 63.
+ * compressor finds what there is to find. The first deopt value often is a number of the call site,
+ * which counts up, or is the ID; the rest, the state of the interpreter, often is the same at the
+ * next record. A varint has 7 bits a byte, the lowest first, the high bit set in all but the last;
+ * zigzag is n << 1 ^ n >> 63.
  */
 #ifndef STACKPACK_PACKED_DETAILS_H
 #define STACKPACK_PACKED_DETAILS_H
 
 #include "packed.h"
 
-enum { PACKED_STREAMS = 8, PACKED_REMEMBERED_VALUES = 16 };
+enum { PACKED_STREAMS = 8 };
 
 /* Decompresses as ZSTD_decompress does: returns the size, or more than capacity on failure. */
 typedef size_t packed_decompress(void *destination, size_t capacity, const void *source,
@@ -52,8 +57,9 @@ struct packed_block {
   uint32_t deopt_max, live_outs_max;
   uint8_t columns;
   uint64_t id, default_id;
-  int32_t default_calling_convention, default_flags;
-  uint64_t values[PACKED_REMEMBERED_VALUES];
+  int32_t calling_conventions[2], default_flags;
+  uint32_t index;       /* of the record that comes next */
+  uint64_t first_value; /* of the last deopt state */
   bool bad;
 };
 

@@ -1,7 +1,10 @@
 /* packed_items.c - what is live at a record: reads a function's layout.
  *
  * A layout says for one function, or for all functions that are alike, how large the frame is,
- * which items (pairs of slots, mostly) occur at any of its records, and which of them at each:
+ * which locations (spill slots, mostly) are in the pairs of any of its records, and what each of
+ * them is at each record. At one record a location holds one value, if any: an ordinary reference
+ * (base and derived of a pair of its own), or a reference derived from one of some bases. So every
+ * location is in one of a few states, and a live set is a row of states:
  *
  *   frame size number   as many bits as the table's frame sizes need
  *   sets                gamma: how many distinct live sets there are; 0 ends the layout
@@ -10,24 +13,31 @@
  *     form (2 bits)     0: the numbers follow each other
  *                       1: gamma (bits of the map less locations), then a bit map from `first` on
  *                       2: each other location's number, ascending
- *     self pairs        1 bit: every location is base and derived of one pair; else a bit for each
- *     derived pairs     gamma: how many; then base and derived of each, as indices of locations
+ *     selves            1 bit: every location can be an ordinary reference; else a bit for each
+ *     derived           1 bit: whether any can be a derived reference. If so, a bit for each
+ *                       location; then for each that can gamma (from how many bases, less 1); then
+ *                       the indices of these bases, location by location
  *   lists               only where the table has lists. gamma: how many; then of each a bit (1: the
  *                       locations of a record that is no statepoint, 0: allocas) and a number
  *   set form            only for 2 sets and more. 1 bit
- *     0: bit maps       a bit per item for each set
- *     1: a tree         6 bits: the directory's field width; the directory: where set 8, 16, ...
- *                       start, and where the last one ends, counted from set 0; then each set: its
- *                       parent (0: the empty set, n: set n - 1), gamma (how many items differ), the
- *                       items' numbers, ascending
+ *     0: rows           a row for each set
+ *     1: changes        1 bit: how changed locations are written (0: bit maps, 1: numbers); 6 bits:
+ *                       the directory's field width; the directory: where set 8, 16, ... start, and
+ *                       where the last one ends, counted from set 0; then each set: its parent (0:
+ *                       none, n: set n - 1), and a row or, with a parent, the changes
  *   sets of records     for each record in turn, the number of its set
  *
- * Items are numbered: self pairs by location, then derived pairs, then lists. A lone set has them
- * all.
+ * State 0 is "not live". State 1 is the ordinary reference, if the location can be one; the bases
+ * follow. The lists are the states of one location more, behind the last one. A location with n
+ * states above 0 takes bits_for(n + 1) bits in a row, at least 1: the lowest bit of each comes first,
+ * which for most layouts is all; then the other bits of those that have more. Changes are, first, the
+ * locations whose states are other ones than in the parent: a bit for each location, or gamma (how
+ * many) and their indices, ascending; then the new states of those of them that have more than the
+ * states 0 and 1. A lone set isn't written: in it, every location has state 1.
  *
- * The reader has no memory to decode a set into, and sets can have any number of items. So it goes
- * through them in windows of 64: a window is a word of the bit map, or all the flips in a set's
- * chain of parents that fall into it, applied to 0.
+ * The reader has no memory to decode a set into, and sets can be of any size. So it goes through the
+ * locations one by one, with a place in each of the parts that it reads along: the sets of the chain
+ * of parents are read side by side.
  */
 #include "packed.h"
 
@@ -43,294 +53,349 @@ static uint32_t select_bit(const uint8_t *bytes, uint64_t at, uint32_t size, uin
   return size;
 }
 
-static uint32_t count_ones(const uint8_t *bytes, uint64_t at, uint32_t size) {
-  uint32_t count = 0;
-  for (uint32_t done = 0; done < size; done += 56)
-    count += bits_count(bits_at(bytes, at + done, size - done < 56 ? size - done : 56));
-  return count;
+static bool bit_at(const struct packed_items *items, uint64_t place) {
+  return bits_at(items->table->layouts.bytes, place, 1) != 0;
 }
 
-/* Takes the locations and the pairs of a layout. */
-static void take_pairs(struct packed_items *items, struct bit_reader *reader) {
+/* How many bits of a state aren't in the row's first part. */
+static unsigned more_bits(uint32_t states) {
+  return states < 2 ? 0 : bits_for_count((uint64_t)states + 1) - 1;
+}
+
+/* ---- The parts of a layout ---- */
+
+/* Takes the locations' numbers. */
+static void take_locations(struct packed_items *items, struct bit_reader *reader) {
   const struct packed_table *table = items->table;
-  items->locations = (uint32_t)bit_reader_gamma(reader);
-  if (items->locations == 0)
-    return;
   items->first_location = (uint32_t)bit_reader_take(reader, table->location_width);
   items->location_form = (uint8_t)bit_reader_take(reader, 2);
   if (items->location_form == PACKED_BIT_MAP)
     items->run = items->locations + (uint32_t)bit_reader_gamma(reader);
-  if (items->run > PACKED_BIT_MAP_MAX)
+  if (items->run > PACKED_BIT_MAP_MAX || items->location_form > PACKED_LIST)
     reader->bad = true;
   items->locations_at = reader->position;
   if (items->location_form == PACKED_BIT_MAP)
     bit_reader_skip(reader, items->run, 1);
   else if (items->location_form == PACKED_LIST)
     bit_reader_skip(reader, items->locations - 1, table->location_width);
-  else if (items->location_form != PACKED_CONTIGUOUS)
-    reader->bad = true;
-  items->all_selves = (uint8_t)bit_reader_take(reader, 1);
+}
+
+/* Moves to the next location, and returns how many states above 0 it has. */
+static uint32_t next_states(const struct packed_items *items,
+                            struct packed_location_states *location) {
+  const uint32_t index = location->index++;
+  location->bases += location->base_count;
+  location->is_self = items->all_selves || bit_at(items, items->selves_at + index);
+  location->base_count = 0;
+  if (items->any_derived && bit_at(items, items->derived_at + index))
+    location->base_count = (uint32_t)bit_reader_gamma(&location->counts) + 1;
+  return location->base_count + location->is_self;
+}
+
+/* Takes which states the locations have. */
+static void take_states(struct packed_items *items, struct bit_reader *reader) {
+  items->all_selves = bit_reader_take(reader, 1) != 0;
   items->selves_at = reader->position;
-  if (items->all_selves) {
-    items->selves = items->locations;
-  } else {
+  if (!items->all_selves)
     bit_reader_skip(reader, items->locations, 1);
-    if (!reader->bad)
-      items->selves = count_ones(reader->bytes, items->selves_at, items->locations);
-  }
-  items->derived = (uint32_t)bit_reader_gamma(reader);
-  items->derived_width = (uint8_t)bits_for_count(items->locations);
+  items->any_derived = bit_reader_take(reader, 1) != 0;
   items->derived_at = reader->position;
-  bit_reader_skip(reader, items->derived, 2 * items->derived_width);
+  if (!items->any_derived || reader->bad)
+    return;
+  bit_reader_skip(reader, items->locations, 1);
+  items->start.counts = *reader;
+  struct packed_location_states location = items->start;
+  for (uint32_t i = 0; i < items->locations && !location.counts.bad; i++)
+    items->row_width += more_bits(next_states(items, &location));
+  *reader = location.counts;
+  items->base_width = (uint8_t)bits_for_count(items->locations);
+  items->bases_at = reader->position;
+  bit_reader_skip(reader, location.bases + location.base_count, items->base_width);
 }
 
 static void take_lists(struct packed_items *items, struct bit_reader *reader) {
-  uint32_t lists = 0;
   if (items->table->list_count > 0)
-    lists = (uint32_t)bit_reader_gamma(reader);
+    items->lists = (uint32_t)bit_reader_gamma(reader);
   items->lists_at = reader->position;
-  bit_reader_skip(reader, lists, 1 + items->table->list_width);
-  const uint64_t all = (uint64_t)items->selves + items->derived + lists;
-  if (all > PACKED_ITEMS_MAX)
-    reader->bad = true;
-  items->items = (uint32_t)all;
-  items->item_width = (uint8_t)bits_for_count(all);
+  bit_reader_skip(reader, items->lists, 1 + items->table->list_width);
+  items->row_width += (items->lists > 0) + more_bits(items->lists);
 }
 
-/* A tree's sets, and how to find one. */
-struct tree {
+/* ---- Sets ---- */
+
+/* The changes between sets: the directory, and where the sets are. */
+struct changes {
   uint64_t directory_at, sets_at, sets_end;
   uint32_t sets;
   unsigned width; /* of a directory entry */
 };
 
-/* Takes a tree's directory and passes over its sets. */
-static struct tree take_tree(struct bit_reader *reader, uint32_t sets) {
-  struct tree tree = {.sets = sets, .width = (unsigned)bit_reader_take(reader, 6)};
-  const uint64_t mask = bits_low_mask(PACKED_TREE_PER_SAMPLE_SHIFT);
-  const uint64_t entries = (sets + mask) >> PACKED_TREE_PER_SAMPLE_SHIFT;
-  tree.directory_at = reader->position;
-  bit_reader_skip(reader, entries, tree.width);
-  tree.sets_at = reader->position;
+/* Takes the directory and passes over the sets. */
+static struct changes take_changes(struct bit_reader *reader, uint32_t sets) {
+  struct changes changes = {.sets = sets, .width = (unsigned)bit_reader_take(reader, 6)};
+  const uint64_t mask = bits_low_mask(PACKED_CHANGES_PER_SAMPLE_SHIFT);
+  const uint64_t entries = (sets + mask) >> PACKED_CHANGES_PER_SAMPLE_SHIFT;
+  changes.directory_at = reader->position;
+  bit_reader_skip(reader, entries, changes.width);
+  changes.sets_at = reader->position;
   if (reader->bad)
-    return tree;
-  const uint64_t size =
-      bits_at_wide(reader->bytes, tree.directory_at + (entries - 1) * tree.width, tree.width);
+    return changes;
+  const uint64_t size = bits_at_wide(
+      reader->bytes, changes.directory_at + (entries - 1) * changes.width, changes.width);
   if (bit_reader_has(reader, size))
     reader->position += size;
-  tree.sets_end = reader->position;
-  return tree;
+  changes.sets_end = reader->position;
+  return changes;
 }
 
-/* Reads the head of set `number`, and returns its parent: 0, or 1 + a set's number. */
-static uint32_t tree_set(const struct packed_items *items, const struct tree *tree,
-                         struct bit_reader *reader, uint32_t number, struct packed_flips *flips) {
-  const uint32_t sample = number >> PACKED_TREE_PER_SAMPLE_SHIFT;
-  uint64_t at = tree->sets_at;
-  if (sample > 0)
-    at += bits_at_wide(reader->bytes, tree->directory_at + (uint64_t)(sample - 1) * tree->width,
-                       tree->width);
-  if (at > tree->sets_end)
+/* How many locations have states: those of the lists are one more. */
+static uint32_t all_locations(const struct packed_items *items) {
+  return items->locations + (items->lists > 0);
+}
+
+static uint32_t next_of_all(const struct packed_items *items,
+                            struct packed_location_states *location) {
+  return location->index < items->locations ? next_states(items, location) : items->lists;
+}
+
+/* Moves to the next changed location, which must be above the one before. False where it isn't. */
+static bool next_changed(const struct packed_items *items, struct packed_set *set, bool is_first) {
+  const uint32_t before = set->next;
+  if (set->left == 0) {
+    set->next = UINT32_MAX;
+    return true;
+  }
+  set->left--;
+  set->next = (uint32_t)bits_at(items->table->layouts.bytes, set->bits_at, items->number_width);
+  set->bits_at += items->number_width;
+  return set->next < all_locations(items) && (is_first || set->next > before);
+}
+
+/* Whether a set's changes have location `index`, which goes up from call to call. */
+static bool is_changed(struct packed_items *items, struct packed_set *set, uint32_t index) {
+  if (!items->are_numbers)
+    return bit_at(items, set->bits_at + index);
+  if (set->next != index)
+    return false;
+  items->bad |= !next_changed(items, set, false);
+  return true;
+}
+
+/* Takes changes, but for the new states: *set is before the first location. */
+static void take_changed(struct packed_items *items, struct bit_reader *reader,
+                         struct packed_set *set) {
+  set->left = items->are_numbers ? (uint32_t)bit_reader_gamma(reader) : 0;
+  set->bits_at = reader->position;
+  if (items->are_numbers)
+    bit_reader_skip(reader, set->left, items->number_width);
+  else
+    bit_reader_skip(reader, all_locations(items), 1);
+  set->states_at = reader->position;
+  if (items->are_numbers && !reader->bad && !next_changed(items, set, true))
     reader->bad = true;
-  if (reader->bad)
+}
+
+/* Passes over the new states of a set's changes. */
+static void skip_states(struct packed_items *items, struct bit_reader *reader,
+                        struct packed_set set) {
+  struct packed_location_states location = items->start;
+  uint64_t width = 0;
+  if (!items->any_derived && items->lists < 2)
+    return;
+  for (uint32_t i = 0; i < all_locations(items); i++) {
+    const uint32_t states = next_of_all(items, &location);
+    if (is_changed(items, &set, i) && states > 1)
+      width += 1 + more_bits(states);
+  }
+  bit_reader_skip(reader, width, 1);
+}
+
+/* Finds set `number`, and returns its parent: 0, or 1 + a set's number. */
+static uint32_t find_set(struct packed_items *items, const struct changes *changes,
+                         struct bit_reader *reader, uint32_t number, struct packed_set *set) {
+  const uint32_t sample = number >> PACKED_CHANGES_PER_SAMPLE_SHIFT;
+  const unsigned parent_width = bits_for_count((uint64_t)changes->sets + 1);
+  uint32_t skip = number & (uint32_t)bits_low_mask(PACKED_CHANGES_PER_SAMPLE_SHIFT);
+  uint64_t at = changes->sets_at;
+  if (sample > 0)
+    at +=
+        bits_at_wide(reader->bytes, changes->directory_at + (uint64_t)(sample - 1) * changes->width,
+                     changes->width);
+  if (at > changes->sets_end || reader->bad) {
+    reader->bad = true;
     return 0;
+  }
   reader->position = at;
-  const unsigned parent_width = bits_for_count((uint64_t)tree->sets + 1);
-  uint32_t skip = number & (uint32_t)bits_low_mask(PACKED_TREE_PER_SAMPLE_SHIFT);
   for (;;) {
     const uint32_t parent = (uint32_t)bit_reader_take(reader, parent_width);
-    const uint32_t count = (uint32_t)bit_reader_gamma(reader);
-    if (count > items->items)
+    if (parent == 0) {
+      *set = (struct packed_set){.bits_at = reader->position,
+                                 .states_at = reader->position + all_locations(items)};
+      bit_reader_skip(reader, items->row_width, 1);
+    } else {
+      take_changed(items, reader, set);
+      if (!reader->bad)
+        skip_states(items, reader, *set);
+    }
+    if (parent > changes->sets)
       reader->bad = true;
-    *flips = (struct packed_flips){.place = reader->position, .left = count};
-    bit_reader_skip(reader, count, items->item_width);
-    if (parent > tree->sets)
-      reader->bad = true;
+    reader->bad |= items->bad;
     if (skip-- == 0 || reader->bad)
       return parent;
   }
 }
 
-/* Moves to the next flip of a set, which must be above the one before. */
-static void flips_next(struct packed_items *items, struct packed_flips *flips, bool is_first) {
-  if (flips->left == 0) {
-    flips->next = UINT32_MAX;
-    return;
-  }
-  const uint32_t before = flips->next;
-  flips->next = (uint32_t)bits_at(items->table->layouts.bytes, flips->place, items->item_width);
-  flips->place += items->item_width;
-  flips->left--;
-  items->bad |= !is_first && flips->next <= before;
-}
-
-/* Collects the flips of a set and its parents. */
-static void open_chain(struct packed_items *items, const struct tree *tree,
-                       struct bit_reader *reader, uint32_t set) {
-  for (uint32_t next = set + 1; next != 0 && !reader->bad;) {
-    if (items->depth > PACKED_TREE_DEPTH_MAX) {
+/* Finds a set and its parents. */
+static void open_chain(struct packed_items *items, const struct changes *changes,
+                       struct bit_reader *reader, uint32_t number) {
+  for (uint32_t next = number + 1; next != 0 && !reader->bad;) {
+    if (items->depth > PACKED_DEPTH_MAX) {
       reader->bad = true;
       return;
     }
-    struct packed_flips *flips = &items->flips[items->depth++];
-    next = tree_set(items, tree, reader, next - 1, flips);
-    if (!reader->bad)
-      flips_next(items, flips, true);
+    next = find_set(items, changes, reader, next - 1, &items->sets[items->depth++]);
   }
 }
 
-/* The flips of all sets in the chain that fall into the window. A set's items ascend; where they
- * don't, the table is broken, and what is behind its window is passed over. */
-static uint64_t flips_in_window(struct packed_items *items) {
-  uint64_t window = 0;
-  for (unsigned i = 0; i < items->depth; i++) {
-    struct packed_flips *flips = &items->flips[i];
-    while (flips->next < items->window_start + 64 && flips->next != UINT32_MAX) {
-      if (flips->next >= items->window_start && flips->next < items->items)
-        window ^= (uint64_t)1 << (flips->next - items->window_start);
-      else
-        items->bad = true;
-      flips_next(items, flips, false);
-    }
+/* Takes the sets, and finds the one of the record. */
+static void take_sets(struct packed_items *items, struct bit_reader *reader, uint32_t sets,
+                      uint32_t position) {
+  struct changes changes = {0};
+  const bool has_changes = bit_reader_take(reader, 1) == PACKED_SET_CHANGES;
+  const uint64_t rows_at = reader->position;
+  if (has_changes) {
+    items->are_numbers = bit_reader_take(reader, 1) != 0;
+    items->number_width = (uint8_t)bits_for_count(all_locations(items));
+    changes = take_changes(reader, sets);
+  } else {
+    bit_reader_skip(reader, (uint64_t)sets * items->row_width, 1);
   }
-  return window;
-}
-
-static void fill_window(struct packed_items *items) {
-  const uint32_t left = items->items - items->window_start;
-  const unsigned width = left < 64 ? left : 64;
-  if (items->set_form == PACKED_SET_ALL)
-    items->window = bits_low_mask(width);
-  else if (items->set_form == PACKED_SET_BIT_MAP)
-    items->window =
-        bits_at_wide(items->table->layouts.bytes, items->set_at + items->window_start, width);
-  else
-    items->window = flips_in_window(items);
+  const unsigned width = bits_for_count(sets);
+  bit_reader_skip(reader, position, width);
+  const uint32_t number = (uint32_t)bit_reader_take(reader, width);
+  if (number >= sets)
+    reader->bad = true;
+  if (has_changes) {
+    open_chain(items, &changes, reader, number);
+  } else {
+    const uint64_t row_at = rows_at + number * items->row_width;
+    items->depth = 1;
+    items->sets[0] =
+        (struct packed_set){.bits_at = row_at, .states_at = row_at + all_locations(items)};
+  }
 }
 
 void packed_items(struct packed_items *items, const struct packed_record *record) {
-  const struct packed_table *table = record->table;
-  *items = (struct packed_items){
-      .table = table,
-      .set_form = PACKED_SET_ALL,
-      .left = PACKED_LIVE_ITEMS_MAX,
-      .last_self = UINT32_MAX,
-      .last_self_at = UINT32_MAX,
-  };
-  struct bit_reader reader = bit_reader_at(table->layouts, record->layout);
-  bit_reader_take(&reader, table->frame_width);
+  *items = (struct packed_items){.table = record->table, .left = PACKED_LIVE_ITEMS_MAX};
+  struct bit_reader reader = bit_reader_at(record->table->layouts, record->layout);
+  bit_reader_take(&reader, record->table->frame_width);
   const uint32_t sets = (uint32_t)bit_reader_gamma(&reader);
-  if (sets == 0) {
-    items->bad = true;
-    return;
-  }
-  take_pairs(items, &reader);
-  take_lists(items, &reader);
-  if (sets == 1 && items->items > PACKED_LIVE_ITEMS_MAX)
+  if (sets == 0)
     reader.bad = true;
-  if (sets > 1 && !reader.bad) {
-    struct tree tree = {0};
-    items->set_form = (uint8_t)bit_reader_take(&reader, 1);
-    items->set_at = reader.position;
-    if (items->set_form == PACKED_SET_TREE) {
-      tree = take_tree(&reader, sets);
-      /* Each item is in some set, so some set flips it: a bit at least. */
-      if (items->items > tree.sets_end - tree.sets_at)
-        reader.bad = true;
-    } else {
-      bit_reader_skip(&reader, (uint64_t)sets * items->items, 1);
-    }
-    const unsigned width = bits_for_count(sets);
-    bit_reader_skip(&reader, record->position, width);
-    const uint32_t set = (uint32_t)bit_reader_take(&reader, width);
-    if (set >= sets)
-      reader.bad = true;
-    if (items->set_form == PACKED_SET_TREE && !reader.bad)
-      open_chain(items, &tree, &reader, set);
-    else
-      items->set_at += (uint64_t)set * items->items;
+  items->locations = (uint32_t)bit_reader_gamma(&reader);
+  items->row_width = items->locations;
+  if (items->locations > PACKED_LOCATIONS_MAX)
+    reader.bad = true;
+  if (items->locations > 0 && !reader.bad) {
+    take_locations(items, &reader);
+    if (!reader.bad)
+      take_states(items, &reader);
   }
+  take_lists(items, &reader);
+  if (sets > 1 && !reader.bad)
+    take_sets(items, &reader, sets, record->position);
   items->bad |= reader.bad;
-  if (items->bad)
-    items->items = 0;
-  else
-    fill_window(items);
+  items->location = items->start;
+}
+
+/* ---- The items of a set ---- */
+
+/* The state that a location has in the record's set, of `states` above 0. It is changed nearest to
+ * the set, or stands in the row at the chain's end. */
+static uint32_t state_of(struct packed_items *items, uint32_t index, uint32_t states) {
+  const unsigned more = more_bits(states);
+  const uint8_t *bytes = items->table->layouts.bytes;
+  uint32_t state = 0, flips = 0;
+  bool is_known = false;
+  if (items->depth == 0)
+    return 1;
+  for (unsigned i = 0; i + 1 < items->depth; i++) {
+    struct packed_set *set = &items->sets[i];
+    const bool changed = is_changed(items, set, index);
+    flips ^= changed;
+    if (!changed || more == 0)
+      continue;
+    if (!is_known)
+      state = (uint32_t)bits_at(bytes, set->states_at, 1 + more);
+    is_known = true;
+    set->states_at += 1 + more;
+  }
+  struct packed_set *row = &items->sets[items->depth - 1];
+  const uint32_t in_row = (uint32_t)(bits_at(bytes, row->bits_at + index, 1) |
+                                     bits_at(bytes, row->states_at, more) << 1);
+  row->states_at += more;
+  return is_known ? state : more == 0 ? in_row ^ flips : in_row;
 }
 
 /* The number of location `index` of the layout; no location's number if there is none. */
-static uint32_t location_number(const struct packed_items *items, uint32_t index) {
+static uint32_t location_number(const struct packed_items *items, uint64_t index) {
   const struct packed_table *table = items->table;
   if (index >= items->locations)
     return UINT32_MAX;
   if (items->location_form == PACKED_CONTIGUOUS)
-    return items->first_location + index;
+    return items->first_location + (uint32_t)index;
   if (items->location_form == PACKED_BIT_MAP)
     return items->first_location +
-           select_bit(table->layouts.bytes, items->locations_at, items->run, index);
+           select_bit(table->layouts.bytes, items->locations_at, items->run, (uint32_t)index);
   if (index == 0)
     return items->first_location;
   return (uint32_t)bits_at(table->layouts.bytes,
-                           items->locations_at + (uint64_t)(index - 1) * table->location_width,
+                           items->locations_at + (index - 1) * table->location_width,
                            table->location_width);
 }
 
-static void derived_pair(const struct packed_items *items, uint32_t n, struct packed_item *item) {
-  const unsigned width = items->derived_width;
-  const uint64_t at = items->derived_at + (uint64_t)n * 2 * width;
-  const uint8_t *bytes = items->table->layouts.bytes;
-  item->base = location_number(items, (uint32_t)bits_at(bytes, at, width));
-  item->derived = location_number(items, (uint32_t)bits_at(bytes, at + width, width));
-}
-
-/* The location of self pair `number`, which are asked for in ascending order: so the search goes on
- * from the last one. Before the first, both numbers are -1. */
-static uint32_t self_location(struct packed_items *items, uint32_t number) {
-  if (items->all_selves)
-    return number;
-  const uint32_t from = items->last_self_at + 1;
-  items->last_self_at = from + select_bit(items->table->layouts.bytes, items->selves_at + from,
-                                          items->locations - from, number - items->last_self - 1);
-  items->last_self = number;
-  return items->last_self_at;
-}
-
-/* Fills in item `number` < items->items of the layout. */
-static void layout_item(struct packed_items *items, uint32_t number, struct packed_item *item) {
-  *item = (struct packed_item){0};
-  if (number < items->selves) {
-    item->base = item->derived = location_number(items, self_location(items, number));
-    return;
-  }
-  number -= items->selves;
-  if (number < items->derived) {
-    derived_pair(items, number, item);
-    return;
-  }
-  number -= items->derived;
+/* Fills in the list of number `state` - 1. */
+static void list_item(const struct packed_items *items, uint32_t state, struct packed_item *item) {
   const unsigned width = 1 + items->table->list_width;
   const uint64_t bits =
-      bits_at(items->table->layouts.bytes, items->lists_at + (uint64_t)number * width, width);
-  item->kind = (bits & 1) != 0 ? PACKED_LOCATIONS : PACKED_ALLOCAS;
-  item->base = (uint32_t)(bits >> 1);
+      bits_at(items->table->layouts.bytes, items->lists_at + (uint64_t)(state - 1) * width, width);
+  *item = (struct packed_item){.kind = (bits & 1) != 0 ? PACKED_LOCATIONS : PACKED_ALLOCAS,
+                               .base = (uint32_t)(bits >> 1)};
+}
+
+/* Fills in the pair that a location is in, by its state. */
+static void pair_item(const struct packed_items *items, uint32_t index, uint32_t state,
+                      struct packed_item *item) {
+  const struct packed_location_states *location = &items->location;
+  *item = (struct packed_item){.kind = PACKED_PAIR, .derived = location_number(items, index)};
+  item->base = item->derived;
+  if (location->is_self && state == 1)
+    return;
+  const uint64_t base = location->bases + state - 1 - location->is_self;
+  item->base = location_number(items, bits_at(items->table->layouts.bytes,
+                                              items->bases_at + base * items->base_width,
+                                              items->base_width));
 }
 
 bool packed_items_next(struct packed_items *items, struct packed_item *item) {
-  while (items->window == 0) {
-    if (items->items <= items->window_start + 64)
+  while (!items->bad && items->next < all_locations(items)) {
+    const uint32_t index = items->next++;
+    const bool is_list = index == items->locations;
+    const uint32_t states = is_list ? items->lists : next_states(items, &items->location);
+    const uint32_t state = state_of(items, index, states);
+    if (state == 0 || states == 0)
+      continue;
+    if (items->bad || state > states || items->left-- == 0) {
+      items->bad = true;
       return false;
-    items->window_start += 64;
-    fill_window(items);
+    }
+    if (is_list)
+      list_item(items, state, item);
+    else
+      pair_item(items, index, state, item);
+    return true;
   }
-  if (items->left-- == 0) {
-    items->bad = true;
-    items->items = 0;
-    items->window = 0;
-    return false;
-  }
-  const uint32_t number = items->window_start + (uint32_t)__builtin_ctzll(items->window);
-  items->window &= items->window - 1;
-  layout_item(items, number, item);
-  return true;
+  return false;
 }
 
 bool packed_is_stackmap(const struct packed_record *record) {

@@ -1,8 +1,11 @@
 /* packed_layouts.c - writes a function's layout: the builder to packed_items.c, which draws it.
  *
- * A function's records list sets of the same few items. The sets are written as bit maps, one bit
- * per item, or, where that is shorter, as a tree: each set as the items in which it differs from
- * another one, its parent. Which parent is best is a question of a shortest spanning tree; here
+ * At one record a location is in at most one pair as the derived one: it holds one value. So says
+ * every stack map that LLVM writes, and the states of locations rely on it. Where a stack map says
+ * otherwise, the location is written several times, once for each pair that it is derived in.
+ *
+ * A function's sets are written as rows of states, or, where that is shorter, each as the changes
+ * from another one, its parent. Which parent is best is a question of a shortest spanning tree; here
  * each set looks at the ones before it, and takes the nearest that isn't too deep. A deep tree
  * would be smaller and slower: the reader goes up to the root for every look-up.
  */
@@ -11,11 +14,8 @@
 #include <stdlib.h>
 
 enum {
-  PARENTS_CONSIDERED = 512,     /* at most, of those before a set */
-  PARENT_WORDS_COMPARED = 4096, /* about, of bit maps, for each set: so that time is linear */
-  PAIR_SELF = 0, /* the high two bits of an item's key: its place in the order of items */
-  PAIR_DERIVED = 1,
-  LIST = 2,
+  PARENTS_CONSIDERED = 512,      /* at most, of those before a set */
+  PARENT_STATES_COMPARED = 8192, /* about, for each set: so that time is linear */
 };
 
 struct words {
@@ -23,18 +23,39 @@ struct words {
   uint64_t count, capacity;
 };
 
+/* A pair of locations' numbers, ordered by the derived one; of one location, the pair with itself
+ * is the first. */
+static uint64_t pair_key(uint64_t base, uint64_t derived) {
+  return derived << 32 | (base == derived ? 0 : base + 1);
+}
+static uint64_t key_derived(uint64_t key) { return key >> 32; }
+static uint64_t key_base(uint64_t key) {
+  return (uint32_t)key == 0 ? key_derived(key) : (uint32_t)key - 1;
+}
+static bool key_is_self(uint64_t key) { return (uint32_t)key == 0; }
+
+/* A location of the layout: states[first_pair + n] is the pair that state n + 1 stands for. */
+struct place {
+  uint64_t number; /* of the location */
+  uint64_t first_pair, pairs;
+  bool is_self; /* its state 1 is the pair with itself */
+};
+
 struct layout_writer {
   const struct safepoints *table;
   const struct packed_numbers *numbers;
   unsigned frame_width, location_width, list_width;
   bool failed;
-  uint32_t *local_set;    /* by live set of the table: 1 + its number in this layout, or 0 */
-  struct words sets;      /* live sets of the table, in the order of this layout */
-  struct words items;     /* keys of the layout's items, sorted */
-  struct words locations; /* numbers, sorted */
-  struct words map;       /* bit maps of the sets, map_words each */
-  struct words depth;     /* of each set in the tree */
-  uint64_t map_words;
+  uint32_t *local_set;       /* by live set of the table: 1 + its number in this layout, or 0 */
+  struct words sets;         /* live sets of the table, in the order of this layout */
+  struct words pairs;        /* keys of all pairs, sorted */
+  struct words lists;        /* kind << 32 | number, sorted */
+  struct words numbers_used; /* of locations, sorted: those that only are bases, too */
+  struct words split;   /* numbers of locations that are derived twice at some record, sorted */
+  struct place *places; /* the layout's locations, in order */
+  uint64_t place_count, place_capacity;
+  struct words states; /* rows of the sets: a state for each place, then one for the lists */
+  struct words depth;  /* of each set in the tree */
 };
 
 static bool words_reserve(struct layout_writer *writer, struct words *words, uint64_t count) {
@@ -106,28 +127,27 @@ void layout_writer_free(struct layout_writer *writer) {
     return;
   free(writer->local_set);
   free(writer->sets.items);
-  free(writer->items.items);
-  free(writer->locations.items);
-  free(writer->map.items);
+  free(writer->pairs.items);
+  free(writer->lists.items);
+  free(writer->numbers_used.items);
+  free(writer->split.items);
+  free(writer->places);
+  free(writer->states.items);
   free(writer->depth.items);
   free(writer);
 }
 
-/* ---- Items ---- */
+/* ---- Sets and their items ---- */
 
-/* An item as a number whose order is that of the items in a layout. */
-static uint64_t item_key(const struct layout_writer *writer, uint64_t item) {
-  const struct packed_numbers *numbers = writer->numbers;
-  if (safepoint_item_is_list(item))
-    return (uint64_t)LIST << 62 | (uint64_t)safepoint_item_is_locations(item) << 32 |
-           numbers->lists[safepoint_item_list(item)];
-  const uint64_t base = numbers->locations[safepoint_item_base(item)];
-  const uint64_t derived = numbers->locations[safepoint_item_derived(item)];
-  return base == derived ? base : (uint64_t)PAIR_DERIVED << 62 | base << 31 | derived;
+static uint64_t item_pair(const struct layout_writer *writer, uint64_t item) {
+  const uint32_t *numbers = writer->numbers->locations;
+  return pair_key(numbers[safepoint_item_base(item)], numbers[safepoint_item_derived(item)]);
 }
 
-static uint64_t key_base(uint64_t key) { return key >> 31 & INT32_MAX; }
-static uint64_t key_derived(uint64_t key) { return key & INT32_MAX; }
+static uint64_t item_list(const struct layout_writer *writer, uint64_t item) {
+  return (uint64_t)safepoint_item_is_locations(item) << 32 |
+         writer->numbers->lists[safepoint_item_list(item)];
+}
 
 /* Numbers the distinct sets in the order in which they first come. */
 static void collect_sets(struct layout_writer *writer, const uint64_t *live, uint64_t records) {
@@ -144,144 +164,294 @@ static void forget_sets(struct layout_writer *writer) {
     writer->local_set[writer->sets.items[i]] = 0;
 }
 
-static void collect_items(struct layout_writer *writer) {
-  writer->items.count = 0;
-  writer->locations.count = 0;
-  for (uint64_t i = 0; i < writer->sets.count; i++) {
-    const struct intern_sequence set =
-        intern_get(&writer->table->live, (uint32_t)writer->sets.items[i]);
-    for (uint64_t k = 0; k < set.count; k++)
-      words_add(writer, &writer->items, item_key(writer, set.words[k]));
-  }
-  words_sort_distinct(&writer->items);
-  for (uint64_t i = 0; i < writer->items.count; i++) {
-    const uint64_t key = writer->items.items[i];
-    if (key >> 62 == PAIR_SELF)
-      words_add(writer, &writer->locations, key);
-    if (key >> 62 == PAIR_DERIVED) {
-      words_add(writer, &writer->locations, key_base(key));
-      words_add(writer, &writer->locations, key_derived(key));
-    }
-  }
-  words_sort_distinct(&writer->locations);
+static struct intern_sequence set_items(const struct layout_writer *writer, uint64_t set) {
+  return intern_get(&writer->table->live, (uint32_t)writer->sets.items[set]);
 }
 
-static uint64_t count_kind(const struct layout_writer *writer, unsigned kind) {
-  uint64_t count = 0;
-  for (uint64_t i = 0; i < writer->items.count; i++)
-    count += writer->items.items[i] >> 62 == kind;
-  return count;
+/* Notes the locations that are the derived one of two pairs of a set. */
+static void find_split(struct layout_writer *writer, struct words *derived, uint64_t set) {
+  const struct intern_sequence items = set_items(writer, set);
+  derived->count = 0;
+  for (uint64_t k = 0; k < items.count; k++)
+    if (!safepoint_item_is_list(items.words[k]))
+      words_add(writer, derived, key_derived(item_pair(writer, items.words[k])));
+  if (derived->count > 0)
+    qsort(derived->items, derived->count, sizeof *derived->items, compare_words);
+  for (uint64_t k = 1; k < derived->count; k++)
+    if (derived->items[k] == derived->items[k - 1])
+      words_add(writer, &writer->split, derived->items[k]);
+}
+
+static void collect_items(struct layout_writer *writer) {
+  struct words derived = {0};
+  writer->pairs.count = writer->lists.count = writer->split.count = 0;
+  for (uint64_t i = 0; i < writer->sets.count; i++) {
+    const struct intern_sequence items = set_items(writer, i);
+    for (uint64_t k = 0; k < items.count; k++)
+      if (safepoint_item_is_list(items.words[k]))
+        words_add(writer, &writer->lists, item_list(writer, items.words[k]));
+      else
+        words_add(writer, &writer->pairs, item_pair(writer, items.words[k]));
+    find_split(writer, &derived, i);
+  }
+  free(derived.items);
+  words_sort_distinct(&writer->pairs);
+  words_sort_distinct(&writer->lists);
+  words_sort_distinct(&writer->split);
+}
+
+/* ---- Locations ---- */
+
+static bool words_have(const struct words *words, uint64_t item) {
+  const uint64_t place = words_find(words, item);
+  return place < words->count && words->items[place] == item;
+}
+
+static void add_place(struct layout_writer *writer, struct place place) {
+  if (writer->place_count == writer->place_capacity) {
+    const uint64_t capacity = writer->place_capacity * 2 + 64;
+    struct place *places = realloc(writer->places, capacity * sizeof *places);
+    if (places == NULL) {
+      writer->failed = true;
+      return;
+    }
+    writer->places = places;
+    writer->place_capacity = capacity;
+  }
+  writer->places[writer->place_count++] = place;
+}
+
+/* Makes the places of one location, whose pairs are [from, to) of all: one, or one for each pair. */
+static void add_places(struct layout_writer *writer, uint64_t number, uint64_t from, uint64_t to) {
+  const bool split = words_have(&writer->split, number);
+  do {
+    const uint64_t end = split && from < to ? from + 1 : to;
+    add_place(writer, (struct place){number, from, end - from,
+                                     from < end && key_is_self(writer->pairs.items[from])});
+    from = end;
+  } while (from < to);
+}
+
+static void collect_places(struct layout_writer *writer) {
+  struct words *used = &writer->numbers_used;
+  used->count = writer->place_count = 0;
+  for (uint64_t i = 0; i < writer->pairs.count; i++) {
+    words_add(writer, used, key_derived(writer->pairs.items[i]));
+    words_add(writer, used, key_base(writer->pairs.items[i]));
+  }
+  words_sort_distinct(used);
+  for (uint64_t i = 0, from = 0; i < used->count && !writer->failed; i++) {
+    uint64_t to = from;
+    while (to < writer->pairs.count && key_derived(writer->pairs.items[to]) == used->items[i])
+      to++;
+    add_places(writer, used->items[i], from, to);
+    from = to;
+  }
+}
+
+/* The first place of the location that has a number. */
+static uint64_t find_place(const struct layout_writer *writer, uint64_t number) {
+  uint64_t from = 0, to = writer->place_count;
+  while (from < to) {
+    const uint64_t middle = from + (to - from) / 2;
+    if (writer->places[middle].number < number)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
 }
 
 /* Writes which numbers the locations have, in the shortest of the three forms. */
-static void write_locations(const struct layout_writer *writer, struct bit_writer *bits) {
-  const struct words *locations = &writer->locations;
-  const uint64_t first = locations->items[0];
-  const uint64_t run = locations->items[locations->count - 1] - first + 1;
-  const uint64_t list_bits = (locations->count - 1) * writer->location_width;
+static void write_numbers(const struct layout_writer *writer, struct bit_writer *bits) {
+  const struct place *places = writer->places;
+  const uint64_t count = writer->place_count, first = places[0].number;
+  const uint64_t run = places[count - 1].number - first + 1;
+  const uint64_t list_bits = (count - 1) * writer->location_width;
+  const bool distinct = count == writer->numbers_used.count;
   bit_writer_put(bits, first, writer->location_width);
-  if (run == locations->count) {
+  if (distinct && run == count) {
     bit_writer_put(bits, PACKED_CONTIGUOUS, 2);
     return;
   }
-  if (run > PACKED_BIT_MAP_MAX || list_bits <= run + bits_gamma_width(run - locations->count)) {
+  if (!distinct || run > PACKED_BIT_MAP_MAX || list_bits <= run + bits_gamma_width(run - count)) {
     bit_writer_put(bits, PACKED_LIST, 2);
-    for (uint64_t i = 1; i < locations->count; i++)
-      bit_writer_put(bits, locations->items[i], writer->location_width);
+    for (uint64_t i = 1; i < count; i++)
+      bit_writer_put(bits, places[i].number, writer->location_width);
     return;
   }
   bit_writer_put(bits, PACKED_BIT_MAP, 2);
-  bit_writer_gamma(bits, run - locations->count);
+  bit_writer_gamma(bits, run - count);
   for (uint64_t number = first, i = 0; number < first + run; number++) {
-    const bool used = locations->items[i] == number;
-    bit_writer_put(bits, used, 1);
-    i += used;
+    const bool is_used = places[i].number == number;
+    bit_writer_put(bits, is_used, 1);
+    i += is_used;
   }
 }
 
-static void write_pairs(const struct layout_writer *writer, struct bit_writer *bits) {
-  const struct words *items = &writer->items;
-  const struct words *locations = &writer->locations;
-  bit_writer_gamma(bits, locations->count);
-  if (locations->count == 0)
+/* Writes from which bases the locations can be derived. */
+static void write_bases(const struct layout_writer *writer, struct bit_writer *bits) {
+  const unsigned width = bits_for_count(writer->place_count);
+  bool any = false;
+  for (uint64_t i = 0; i < writer->place_count; i++)
+    any |= writer->places[i].pairs > writer->places[i].is_self;
+  bit_writer_put(bits, any, 1);
+  if (!any)
     return;
-  write_locations(writer, bits);
-  const uint64_t selves = count_kind(writer, PAIR_SELF);
-  const uint64_t derived = count_kind(writer, PAIR_DERIVED);
-  bit_writer_put(bits, selves == locations->count, 1);
-  if (selves != locations->count)
-    for (uint64_t i = 0, self = 0; i < locations->count; i++) {
-      const bool is_self = self < selves && items->items[self] == locations->items[i];
-      bit_writer_put(bits, is_self, 1);
-      self += is_self;
-    }
-  bit_writer_gamma(bits, derived);
-  const unsigned width = bits_for_count(locations->count);
-  for (uint64_t i = selves; i < selves + derived; i++) {
-    bit_writer_put(bits, words_find(locations, key_base(items->items[i])), width);
-    bit_writer_put(bits, words_find(locations, key_derived(items->items[i])), width);
+  for (uint64_t i = 0; i < writer->place_count; i++)
+    bit_writer_put(bits, writer->places[i].pairs > writer->places[i].is_self, 1);
+  for (uint64_t i = 0; i < writer->place_count; i++) {
+    const struct place *place = &writer->places[i];
+    if (place->pairs > place->is_self)
+      bit_writer_gamma(bits, place->pairs - place->is_self - 1);
   }
+  for (uint64_t i = 0; i < writer->place_count; i++) {
+    const struct place *place = &writer->places[i];
+    for (uint64_t k = place->is_self; k < place->pairs; k++)
+      bit_writer_put(bits, find_place(writer, key_base(writer->pairs.items[place->first_pair + k])),
+                     width);
+  }
+}
+
+static void write_locations(const struct layout_writer *writer, struct bit_writer *bits) {
+  uint64_t selves = 0;
+  bit_writer_gamma(bits, writer->place_count);
+  if (writer->place_count == 0)
+    return;
+  write_numbers(writer, bits);
+  for (uint64_t i = 0; i < writer->place_count; i++)
+    selves += writer->places[i].is_self;
+  bit_writer_put(bits, selves == writer->place_count, 1);
+  for (uint64_t i = 0; i < writer->place_count && selves != writer->place_count; i++)
+    bit_writer_put(bits, writer->places[i].is_self, 1);
+  write_bases(writer, bits);
 }
 
 static void write_lists(const struct layout_writer *writer, struct bit_writer *bits) {
   if (writer->numbers->list_count == 0)
     return;
-  const uint64_t lists = count_kind(writer, LIST);
-  bit_writer_gamma(bits, lists);
-  for (uint64_t i = writer->items.count - lists; i < writer->items.count; i++) {
-    const uint64_t key = writer->items.items[i];
-    bit_writer_put(bits, key >> 32 & 1, 1);
-    bit_writer_put(bits, (uint32_t)key, writer->list_width);
+  bit_writer_gamma(bits, writer->lists.count);
+  for (uint64_t i = 0; i < writer->lists.count; i++) {
+    bit_writer_put(bits, writer->lists.items[i] >> 32, 1);
+    bit_writer_put(bits, (uint32_t)writer->lists.items[i], writer->list_width);
   }
 }
 
-/* ---- Live sets ---- */
+/* ---- Rows of states ---- */
 
-static uint64_t *set_map(const struct layout_writer *writer, uint64_t set) {
-  return writer->map.items + set * writer->map_words;
+/* How many states there are in a row: one for each place, and one for the lists. */
+static uint64_t row_length(const struct layout_writer *writer) {
+  return writer->place_count + (writer->lists.count > 0);
 }
 
-/* Makes a bit map of each set. */
-static bool map_sets(struct layout_writer *writer) {
-  writer->map_words = (writer->items.count + 63) / 64;
-  const uint64_t words = writer->map_words * writer->sets.count;
-  if (!words_reserve(writer, &writer->map, words) ||
+/* How many states above 0 the n-th of a row can be in. */
+static uint64_t states_of(const struct layout_writer *writer, uint64_t n) {
+  return n < writer->place_count ? writer->places[n].pairs : writer->lists.count;
+}
+
+/* How many bits of it come behind the row's first part. */
+static unsigned more_bits(uint64_t states) {
+  return states < 2 ? 0 : bits_for_count(states + 1) - 1;
+}
+
+static uint64_t row_width(const struct layout_writer *writer) {
+  uint64_t width = row_length(writer);
+  for (uint64_t n = 0; n < row_length(writer); n++)
+    width += more_bits(states_of(writer, n));
+  return width;
+}
+
+static uint64_t *row_of(const struct layout_writer *writer, uint64_t set) {
+  return writer->states.items + set * row_length(writer);
+}
+
+static void fill_row(struct layout_writer *writer, uint64_t set) {
+  const struct intern_sequence items = set_items(writer, set);
+  uint64_t *row = row_of(writer, set);
+  for (uint64_t k = 0; k < items.count; k++) {
+    if (safepoint_item_is_list(items.words[k])) {
+      row[writer->place_count] = words_find(&writer->lists, item_list(writer, items.words[k])) + 1;
+      continue;
+    }
+    const uint64_t key = item_pair(writer, items.words[k]);
+    const uint64_t pair = words_find(&writer->pairs, key);
+    uint64_t n = find_place(writer, key_derived(key));
+    while (pair >= writer->places[n].first_pair + writer->places[n].pairs)
+      n++;
+    row[n] = pair - writer->places[n].first_pair + 1;
+  }
+}
+
+static bool fill_rows(struct layout_writer *writer) {
+  const uint64_t count = writer->sets.count * row_length(writer);
+  if (!words_reserve(writer, &writer->states, count) ||
       !words_reserve(writer, &writer->depth, writer->sets.count))
     return false;
-  if (words > 0)
-    memset(writer->map.items, 0, words * sizeof(uint64_t));
-  for (uint64_t i = 0; i < writer->sets.count; i++) {
-    const struct intern_sequence set =
-        intern_get(&writer->table->live, (uint32_t)writer->sets.items[i]);
-    for (uint64_t k = 0; k < set.count; k++) {
-      const uint64_t item = words_find(&writer->items, item_key(writer, set.words[k]));
-      set_map(writer, i)[item / 64] |= (uint64_t)1 << item % 64;
-    }
-  }
+  if (count > 0)
+    memset(writer->states.items, 0, count * sizeof(uint64_t));
+  for (uint64_t i = 0; i < writer->sets.count; i++)
+    fill_row(writer, i);
   return true;
 }
 
-static uint64_t count_flips(const struct layout_writer *writer, const uint64_t *map,
-                            const uint64_t *parent) {
-  uint64_t flips = 0;
-  for (uint64_t i = 0; i < writer->map_words; i++)
-    flips += (uint64_t)__builtin_popcountll(map[i] ^ (parent == NULL ? 0 : parent[i]));
-  return flips;
+static void write_row(const struct layout_writer *writer, struct bit_writer *bits, uint64_t set) {
+  const uint64_t *row = row_of(writer, set);
+  for (uint64_t n = 0; n < row_length(writer); n++)
+    bit_writer_put(bits, row[n] & 1, 1);
+  for (uint64_t n = 0; n < row_length(writer); n++)
+    bit_writer_put(bits, row[n] >> 1, more_bits(states_of(writer, n)));
 }
 
-/* The nearest of the sets before `set`: 1 + its number, or 0 for the empty set. */
-static uint64_t choose_parent(struct layout_writer *writer, uint64_t set) {
-  const uint64_t *map = set_map(writer, set);
-  uint64_t best = 0, best_flips = count_flips(writer, map, NULL);
-  const uint64_t affordable = PARENT_WORDS_COMPARED / writer->map_words + 1;
+/* ---- Changes ---- */
+
+/* Changes from one row to another: how many locations they have, and the bits of their new states. */
+struct changes {
+  uint64_t count, states_width;
+};
+
+static struct changes compare_rows(const struct layout_writer *writer, uint64_t set,
+                                   uint64_t parent) {
+  const uint64_t *row = row_of(writer, set), *old = row_of(writer, parent);
+  struct changes changes = {0};
+  for (uint64_t n = 0; n < row_length(writer); n++)
+    if (row[n] != old[n]) {
+      changes.count++;
+      if (states_of(writer, n) > 1)
+        changes.states_width += 1 + more_bits(states_of(writer, n));
+    }
+  return changes;
+}
+
+/* All sets of a layout, as changes. */
+struct tree {
+  bool are_numbers; /* changed locations are written by number, and not as bit maps */
+  struct bit_writer bits;
+  struct words directory; /* where every 2^PACKED_CHANGES_PER_SAMPLE_SHIFT-th set starts */
+  unsigned width;         /* of an entry there */
+};
+
+static uint64_t changes_width(const struct layout_writer *writer, const struct tree *tree,
+                              const struct changes *changes) {
+  const uint64_t length = row_length(writer);
+  return changes->states_width + (tree->are_numbers ? bits_gamma_width(changes->count) +
+                                                          changes->count * bits_for_count(length)
+                                                    : length);
+}
+
+/* The set before `set` from which it takes fewest bits: 1 + its number, or 0 where a row, of
+ * `widest` bits, is as short. */
+static uint64_t choose_parent(struct layout_writer *writer, const struct tree *tree, uint64_t set,
+                              uint64_t widest) {
+  const uint64_t affordable = PARENT_STATES_COMPARED / row_length(writer) + 1;
   const uint64_t considered = affordable < PARENTS_CONSIDERED ? affordable : PARENTS_CONSIDERED;
-  const uint64_t from = set > considered ? set - considered : 0;
-  for (uint64_t i = from; i < set; i++) {
-    if (writer->depth.items[i] >= PACKED_TREE_DEPTH_MAX)
+  uint64_t best = 0, best_width = widest;
+  for (uint64_t i = set > considered ? set - considered : 0; i < set; i++) {
+    if (writer->depth.items[i] >= PACKED_DEPTH_MAX)
       continue;
-    const uint64_t flips = count_flips(writer, map, set_map(writer, i));
-    if (flips < best_flips) {
-      best_flips = flips;
+    const struct changes changes = compare_rows(writer, set, i);
+    const uint64_t width = changes_width(writer, tree, &changes);
+    if (width < best_width) {
+      best_width = width;
       best = i + 1;
     }
   }
@@ -289,68 +459,83 @@ static uint64_t choose_parent(struct layout_writer *writer, uint64_t set) {
   return best;
 }
 
-static void write_tree_set(struct layout_writer *writer, struct bit_writer *bits, uint64_t set) {
-  const uint64_t parent = choose_parent(writer, set);
-  const uint64_t *map = set_map(writer, set);
-  const uint64_t *parent_map = parent == 0 ? NULL : set_map(writer, parent - 1);
-  const unsigned item_width = bits_for_count(writer->items.count);
-  bit_writer_put(bits, parent, bits_for_count(writer->sets.count + 1));
-  bit_writer_gamma(bits, count_flips(writer, map, parent_map));
-  for (uint64_t i = 0; i < writer->map_words; i++) {
-    uint64_t flips = map[i] ^ (parent_map == NULL ? 0 : parent_map[i]);
-    for (; flips != 0; flips &= flips - 1)
-      bit_writer_put(bits, i * 64 + (uint64_t)__builtin_ctzll(flips), item_width);
+static void write_changes(const struct layout_writer *writer, struct tree *tree, uint64_t set,
+                          uint64_t parent) {
+  const uint64_t *row = row_of(writer, set), *old = row_of(writer, parent);
+  const uint64_t length = row_length(writer);
+  if (tree->are_numbers)
+    bit_writer_gamma(&tree->bits, compare_rows(writer, set, parent).count);
+  for (uint64_t n = 0; n < length; n++) {
+    const bool changed = row[n] != old[n];
+    if (!tree->are_numbers)
+      bit_writer_put(&tree->bits, changed, 1);
+    else if (changed)
+      bit_writer_put(&tree->bits, n, bits_for_count(length));
   }
+  for (uint64_t n = 0; n < length; n++)
+    if (row[n] != old[n] && states_of(writer, n) > 1)
+      bit_writer_put(&tree->bits, row[n], 1 + more_bits(states_of(writer, n)));
 }
 
-/* Writes all sets as a tree into `tree`, and where every 2^PACKED_TREE_PER_SAMPLE_SHIFT-th starts.
- */
-static void write_tree(struct layout_writer *writer, struct bit_writer *tree,
-                       struct words *directory) {
+static void fill_tree(struct layout_writer *writer, struct tree *tree) {
+  const uint64_t widest = row_width(writer);
   for (uint64_t i = 0; i < writer->sets.count; i++) {
-    if (i > 0 && (i & bits_low_mask(PACKED_TREE_PER_SAMPLE_SHIFT)) == 0)
-      words_add(writer, directory, tree->size);
-    write_tree_set(writer, tree, i);
+    if (i > 0 && (i & bits_low_mask(PACKED_CHANGES_PER_SAMPLE_SHIFT)) == 0)
+      words_add(writer, &tree->directory, tree->bits.size);
+    const uint64_t parent = choose_parent(writer, tree, i, widest);
+    bit_writer_put(&tree->bits, parent, bits_for_count(writer->sets.count + 1));
+    if (parent == 0)
+      write_row(writer, &tree->bits, i);
+    else
+      write_changes(writer, tree, i, parent - 1);
   }
-  words_add(writer, directory, tree->size);
+  words_add(writer, &tree->directory, tree->bits.size);
+  tree->width = bits_for_count(tree->bits.size + 1);
+  writer->failed |= tree->bits.failed;
 }
 
-static void write_set_maps(const struct layout_writer *writer, struct bit_writer *bits) {
-  for (uint64_t i = 0; i < writer->sets.count; i++)
-    for (uint64_t left = writer->items.count, word = 0; left > 0; word++) {
-      const unsigned width = left < 64 ? (unsigned)left : 64;
-      bit_writer_put(bits, set_map(writer, i)[word], width);
-      left -= width;
-    }
+static uint64_t tree_width(const struct tree *tree) {
+  return 7 + tree->width * tree->directory.count + tree->bits.size;
 }
 
-/* A tree never pays below this many items: a parent and a count take more than the bit map. */
-enum { TREE_ITEMS_MIN = 8 };
+static void write_tree(const struct tree *tree, struct bit_writer *bits) {
+  bit_writer_put(bits, tree->are_numbers, 1);
+  bit_writer_put(bits, tree->width, 6);
+  for (uint64_t i = 0; i < tree->directory.count; i++)
+    bit_writer_put(bits, tree->directory.items[i], tree->width);
+  bit_writer_copy(bits, tree->bits.bytes, 0, tree->bits.size);
+}
+
+static void tree_free(struct tree *tree) {
+  bit_writer_free(&tree->bits);
+  free(tree->directory.items);
+}
+
+/* Changes don't pay below this many bits of a row, as a parent and the bit for each location take
+ * about as many; and must save an eighth, as rows are faster to read. */
+enum { CHANGED_ROW_MIN = 16 };
 
 static void write_sets(struct layout_writer *writer, struct bit_writer *bits) {
-  if (writer->sets.count < 2 || !map_sets(writer))
+  if (writer->sets.count < 2 || !fill_rows(writer))
     return;
-  struct bit_writer tree = {0};
-  struct words directory = {0};
-  bool use_tree = false;
-  unsigned width = 0;
-  if (writer->items.count >= TREE_ITEMS_MIN) {
-    write_tree(writer, &tree, &directory);
-    width = bits_for_count(tree.size + 1);
-    use_tree = !tree.failed && !writer->failed &&
-               6 + width * directory.count + tree.size < writer->sets.count * writer->items.count;
+  struct tree trees[] = {{.are_numbers = false}, {.are_numbers = true}};
+  const uint64_t rows_width = row_width(writer) * writer->sets.count;
+  const struct tree *best = NULL;
+  uint64_t best_width = rows_width - rows_width / 8;
+  for (unsigned i = 0; i < 2 && row_width(writer) >= CHANGED_ROW_MIN; i++) {
+    fill_tree(writer, &trees[i]);
+    if (tree_width(&trees[i]) < best_width) {
+      best = &trees[i];
+      best_width = tree_width(best);
+    }
   }
-  bit_writer_put(bits, use_tree ? PACKED_SET_TREE : PACKED_SET_BIT_MAP, 1);
-  if (use_tree) {
-    bit_writer_put(bits, width, 6);
-    for (uint64_t i = 0; i < directory.count; i++)
-      bit_writer_put(bits, directory.items[i], width);
-    bit_writer_copy(bits, tree.bytes, 0, tree.size);
-  } else {
-    write_set_maps(writer, bits);
-  }
-  free(directory.items);
-  bit_writer_free(&tree);
+  bit_writer_put(bits, best != NULL ? PACKED_SET_CHANGES : PACKED_SET_ROWS, 1);
+  if (best != NULL)
+    write_tree(best, bits);
+  for (uint64_t i = 0; i < writer->sets.count && best == NULL; i++)
+    write_row(writer, bits, i);
+  tree_free(&trees[0]);
+  tree_free(&trees[1]);
 }
 
 bool layout_write(struct layout_writer *writer, struct bit_writer *bits, uint64_t frame_number,
@@ -360,11 +545,13 @@ bool layout_write(struct layout_writer *writer, struct bit_writer *bits, uint64_
   bit_writer_gamma(bits, writer->sets.count);
   if (writer->sets.count > 0) {
     collect_items(writer);
-    if (writer->items.count > PACKED_ITEMS_MAX || writer->sets.count > BITS_GAMMA_MAX)
+    collect_places(writer);
+    if (writer->place_count > PACKED_LOCATIONS_MAX || writer->pairs.count > PACKED_LOCATIONS_MAX ||
+        writer->sets.count > BITS_GAMMA_MAX)
       writer->failed = true;
     if (writer->failed)
       return false;
-    write_pairs(writer, bits);
+    write_locations(writer, bits);
     write_lists(writer, bits);
     write_sets(writer, bits);
     const unsigned width = bits_for_count(writer->sets.count);

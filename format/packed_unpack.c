@@ -26,9 +26,10 @@ static bool no_memory(struct unpacker *unpacker) {
 static bool check_sequences(struct unpacker *unpacker) {
   const struct packed_table *packed = unpacker->packed;
   return (monotone_check(&packed->records, MONOTONE_FIND) &&
-          monotone_check(&packed->functions, MONOTONE_FIND) &&
+          monotone_check(&packed->firsts, MONOTONE_FIND) &&
           monotone_check(&packed->layout_starts, MONOTONE_GET) &&
-          monotone_check(&packed->list_starts, MONOTONE_GET)) ||
+          monotone_check(&packed->list_starts, MONOTONE_GET) &&
+          monotone_check(&packed->conventions, MONOTONE_FIND)) ||
          broken(unpacker, "a sorted sequence whose counts or samples are wrong");
 }
 

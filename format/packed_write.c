@@ -30,8 +30,8 @@ struct encoder {
   uint32_t *layout_uses;  /* by number in layouts */
   uint32_t *layout_order; /* final number -> number in layouts */
   struct packed_numbers numbers;
-  struct bit_writer exceptions, layouts_bits, tails, tail_samples, frame_bits, list_bits;
-  struct bit_writer block_starts, blocks;
+  struct bit_writer exceptions, layouts_bits, extents, extent_samples, frame_bits, list_bits;
+  struct bit_writer conventions, block_starts, blocks;
   uint64_t *layout_starts, *list_starts;
   const char *error;
 };
@@ -77,6 +77,8 @@ static void measure_text(struct encoder *encoder, uint64_t address) {
   }
   header->text_start = (int64_t)(encoder->text_start - address);
   header->text_size = end > encoder->text_start ? end - encoder->text_start : 0;
+  header->records = table->record_count;
+  header->functions = table->function_count;
   header->record_shift = common_shift(record_bits);
   header->function_shift = common_shift(function_bits);
 }
@@ -299,76 +301,121 @@ static bool write_lists(struct encoder *encoder) {
   return true;
 }
 
-/* ---- Ends of functions ---- */
+/* ---- Extents of functions ---- */
 
-/* How far code goes behind the last record of each function. Where functions overlap, an address is
- * managed if it is in any of them: so a function's end is the furthest one seen so far, and at most
- * the next one's start. */
-static void measure_tails(const struct encoder *encoder, uint64_t *tails) {
+/* An extent as it will stand: see packed.c. */
+struct extent {
+  uint64_t lead, tail;
+  uint64_t padding; /* between the end and the next function's start; UINT64_MAX: too much */
+};
+
+/* The address of the record before which a function starts; for the last ones, the text's end. */
+static uint64_t address_above(const struct encoder *encoder, uint32_t function) {
   const struct safepoints *table = encoder->table;
+  const uint32_t first = encoder->plans[function].first;
+  return first < table->record_count ? table->records[first].address
+                                     : encoder->text_start + encoder->header.text_size + 1;
+}
+
+/* Measures how far code goes before the first and behind the last record of each function. Where
+ * functions overlap, an address is managed if it is in any of them: so a function's end is the
+ * furthest one seen so far, and at most the next one's start. */
+static void measure_extents(const struct encoder *encoder, struct extent *extents) {
+  const struct safepoints *table = encoder->table;
+  const unsigned shift = encoder->header.function_shift;
   uint64_t reach = 0;
   for (uint32_t i = 0; i < table->function_count; i++) {
     const struct function_plan *plan = &encoder->plans[i];
+    const uint64_t start = table->functions[i].address;
     const uint64_t next =
         i + 1 < table->function_count ? table->functions[i + 1].address : UINT64_MAX;
-    uint64_t known = table->functions[i].address;
+    uint64_t known = start;
     if (plan->first + plan->by_rule > 0) {
       const uint64_t last = table->records[plan->first + plan->by_rule - 1].address;
       known = last > known ? last : known;
     }
     reach = table->functions[i].end > reach ? table->functions[i].end : reach;
-    const uint64_t end = reach < next ? reach : next;
-    tails[i] = end > known ? end - known : 0;
+    const uint64_t limited = reach < next ? reach : next;
+    const uint64_t end = limited > known ? limited : known;
+    extents[i] = (struct extent){
+        .lead = ((address_above(encoder, i) - 1 - encoder->text_start) >> shift) -
+                ((start - encoder->text_start) >> shift),
+        .tail = end - known,
+        .padding =
+            next != UINT64_MAX && next - end < (uint64_t)1 << shift ? next - end : UINT64_MAX,
+    };
   }
 }
 
-static uint64_t tail_width(uint64_t tail, unsigned parameter) {
-  const uint64_t unary = tail >> parameter;
-  return unary < PACKED_TAIL_UNARY_MAX ? unary + 1 + parameter : PACKED_TAIL_UNARY_MAX + 64;
+static uint64_t rice_width(uint64_t number, unsigned parameter) {
+  const uint64_t unary = number >> parameter;
+  return unary < PACKED_RICE_UNARY_MAX ? unary + 1 + parameter : PACKED_RICE_UNARY_MAX + 64;
 }
 
-static uint8_t best_tail_parameter(const uint64_t *tails, uint32_t count) {
-  uint8_t best = 0;
-  uint64_t best_bits = UINT64_MAX;
+/* The parameters that make the leads, and the tails where the padding isn't known, shortest. */
+static void choose_parameters(struct packed_header *header, const struct extent *extents) {
+  uint64_t best_leads = UINT64_MAX, best_tails = UINT64_MAX;
   for (uint8_t parameter = 0; parameter < 24; parameter++) {
-    uint64_t bits = 0;
-    for (uint32_t i = 0; i < count; i++)
-      bits += tail_width(tails[i], parameter);
-    if (bits < best_bits) {
-      best_bits = bits;
-      best = parameter;
+    uint64_t leads = 0, tails = 0;
+    for (uint32_t i = 0; i < header->functions; i++) {
+      leads += rice_width(extents[i].lead, parameter);
+      if (extents[i].padding == UINT64_MAX)
+        tails += rice_width(extents[i].tail, parameter);
+    }
+    if (leads < best_leads) {
+      best_leads = leads;
+      header->lead_parameter = parameter;
+    }
+    if (tails < best_tails) {
+      best_tails = tails;
+      header->tail_parameter = parameter;
     }
   }
-  return best;
 }
 
-static void write_tail(struct bit_writer *bits, uint64_t tail, unsigned parameter) {
-  const uint64_t unary = tail >> parameter;
-  if (unary >= PACKED_TAIL_UNARY_MAX) {
-    bit_writer_put(bits, UINT32_MAX, PACKED_TAIL_UNARY_MAX);
-    bit_writer_put(bits, tail, 64);
+static void write_rice(struct bit_writer *bits, uint64_t number, unsigned parameter) {
+  const uint64_t unary = number >> parameter;
+  if (unary >= PACKED_RICE_UNARY_MAX) {
+    bit_writer_put(bits, UINT32_MAX, PACKED_RICE_UNARY_MAX);
+    bit_writer_put(bits, number, 64);
     return;
   }
   bit_writer_put(bits, bits_low_mask((unsigned)unary), (unsigned)unary + 1);
-  bit_writer_put(bits, tail, parameter);
+  bit_writer_put(bits, number, parameter);
 }
 
-static bool write_tails(struct encoder *encoder) {
+static void write_extent(struct encoder *encoder, const struct extent *extent) {
+  const struct packed_header *header = &encoder->header;
+  const bool adjacent = extent->padding != UINT64_MAX &&
+                        header->function_shift <= rice_width(extent->tail, header->tail_parameter);
+  write_rice(&encoder->extents, extent->lead, header->lead_parameter);
+  bit_writer_put(&encoder->extents, adjacent, 1);
+  if (adjacent)
+    bit_writer_put(&encoder->extents, extent->padding, header->function_shift);
+  else
+    write_rice(&encoder->extents, extent->tail, header->tail_parameter);
+}
+
+static bool write_extents(struct encoder *encoder) {
   const uint32_t count = encoder->table->function_count;
-  uint64_t *tails = new_array(encoder, count, sizeof *tails);
-  if (tails == NULL)
-    return false;
-  measure_tails(encoder, tails);
-  const uint8_t parameter = best_tail_parameter(tails, count);
-  for (uint32_t i = 0; i < count; i++) {
-    if ((i & bits_low_mask(PACKED_TAILS_PER_SAMPLE_SHIFT)) == 0)
-      bit_writer_put(&encoder->tail_samples, encoder->tails.size, 32);
-    write_tail(&encoder->tails, tails[i], parameter);
+  struct packed_header *header = &encoder->header;
+  struct extent *extents = new_array(encoder, count, sizeof *extents);
+  uint64_t *samples = new_array(encoder, count, sizeof *samples);
+  if (encoder->error == NULL) {
+    measure_extents(encoder, extents);
+    choose_parameters(header, extents);
+    for (uint32_t i = 0; i < count; i++) {
+      samples[i] = encoder->extents.size;
+      write_extent(encoder, &extents[i]);
+    }
+    header->extent_bits = encoder->extents.size;
+    const unsigned width = bits_for_count(header->extent_bits + 1);
+    for (uint32_t i = 0; i < count; i += 1 << PACKED_EXTENTS_PER_SAMPLE_SHIFT)
+      bit_writer_put(&encoder->extent_samples, samples[i], width);
   }
-  free(tails);
-  encoder->header.tail_parameter = parameter;
-  encoder->header.tail_bits = encoder->tails.size;
-  return true;
+  free(extents);
+  free(samples);
+  return encoder->error == NULL;
 }
 
 /* ---- The whole ---- */
@@ -390,9 +437,8 @@ static void write_records(struct encoder *encoder, struct bit_writer *out) {
   monotone_write(out, numbers, table->record_count, header->text_size >> header->record_shift,
                  MONOTONE_FIND);
   for (uint32_t i = 0; i < table->function_count; i++)
-    numbers[i] = (table->functions[i].address - encoder->text_start) >> header->function_shift;
-  monotone_write(out, numbers, table->function_count, header->text_size >> header->function_shift,
-                 MONOTONE_FIND);
+    numbers[i] = encoder->plans[i].first;
+  monotone_write(out, numbers, table->function_count, table->record_count, MONOTONE_FIND);
   free(numbers);
 }
 
@@ -400,11 +446,12 @@ static void write_records(struct encoder *encoder, struct bit_writer *out) {
 static void write_layout_numbers(const struct encoder *encoder, struct bit_writer *out) {
   const uint32_t count = encoder->table->function_count;
   const uint32_t shared_layouts = encoder->header.shared_layouts;
+  const unsigned width = bits_for_count((uint64_t)encoder->header.shared_functions + 1);
   uint32_t marks = 0;
   struct bit_writer samples = {0};
   for (uint32_t i = 0; i < count; i++) {
     if ((i & bits_low_mask(PACKED_MARKS_PER_SAMPLE_SHIFT)) == 0)
-      bit_writer_put(&samples, marks, 32);
+      bit_writer_put(&samples, marks, width);
     const bool shared = encoder->plans[i].layout < shared_layouts;
     bit_writer_put(out, shared, 1);
     marks += shared;
@@ -423,9 +470,9 @@ static void write_parts(struct encoder *encoder, struct bit_writer *out) {
   for (unsigned i = 0; i < PACKED_HEADER_SIZE; i++)
     bit_writer_put(out, 0, 8);
   write_records(encoder, out);
+  write_part(out, &encoder->extent_samples);
+  write_part(out, &encoder->extents);
   write_layout_numbers(encoder, out);
-  write_part(out, &encoder->tail_samples);
-  write_part(out, &encoder->tails);
   monotone_write(out, encoder->layout_starts, encoder->layouts.count, encoder->header.layout_bits,
                  MONOTONE_GET);
   write_part(out, &encoder->layouts_bits);
@@ -435,6 +482,7 @@ static void write_parts(struct encoder *encoder, struct bit_writer *out) {
                  MONOTONE_GET);
   write_part(out, &encoder->list_bits);
   write_part(out, &encoder->exceptions);
+  write_part(out, &encoder->conventions);
   write_part(out, &encoder->block_starts);
   write_part(out, &encoder->blocks);
   bit_writer_put(out, 0, 64);
@@ -446,15 +494,13 @@ static bool finish_table(struct encoder *encoder, struct bit_writer *out) {
   write_parts(encoder, out);
   if (encoder->error != NULL)
     return false;
-  if (out->failed || encoder->exceptions.failed || encoder->tails.failed ||
-      encoder->tail_samples.failed || encoder->frame_bits.failed || encoder->list_bits.failed)
+  if (out->failed || encoder->exceptions.failed || encoder->extents.failed ||
+      encoder->extent_samples.failed || encoder->frame_bits.failed || encoder->list_bits.failed)
     return no_memory(encoder);
   header->magic = PACKED_MAGIC;
   header->version = PACKED_VERSION;
   header->header_size = PACKED_HEADER_SIZE;
   header->size = out->size / 8;
-  header->records = encoder->table->record_count;
-  header->functions = encoder->table->function_count;
   if (!packed_parts(header, &parts) || parts.size != header->size)
     return fail(encoder, "more stack maps than a packed table can hold");
   header->checksum =
@@ -478,10 +524,10 @@ static bool encode(struct encoder *encoder, packed_compress *compress, struct bi
     return false;
   if (!packed_number_locations(encoder->table, &encoder->numbers))
     return no_memory(encoder);
-  if (!write_layouts(encoder) || !write_lists(encoder) || !write_tails(encoder))
+  if (!write_layouts(encoder) || !write_lists(encoder) || !write_extents(encoder))
     return false;
-  if (!packed_write_details(encoder->table, compress, &encoder->header, &encoder->block_starts,
-                            &encoder->blocks))
+  if (!packed_write_details(encoder->table, compress, &encoder->header, &encoder->conventions,
+                            &encoder->block_starts, &encoder->blocks))
     return no_memory(encoder);
   return finish_table(encoder, out);
 }
@@ -498,8 +544,9 @@ static void encoder_free(struct encoder *encoder) {
   packed_numbers_free(&encoder->numbers);
   bit_writer_free(&encoder->exceptions);
   bit_writer_free(&encoder->layouts_bits);
-  bit_writer_free(&encoder->tails);
-  bit_writer_free(&encoder->tail_samples);
+  bit_writer_free(&encoder->extents);
+  bit_writer_free(&encoder->extent_samples);
+  bit_writer_free(&encoder->conventions);
   bit_writer_free(&encoder->frame_bits);
   bit_writer_free(&encoder->list_bits);
   bit_writer_free(&encoder->block_starts);

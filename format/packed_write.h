@@ -44,9 +44,9 @@ void layout_writer_free(struct layout_writer *writer);
 bool layout_write(struct layout_writer *writer, struct bit_writer *bits, uint64_t frame_number,
                   const uint64_t *live, uint64_t records);
 
-/* Fills in the header's fields of the details, and appends their two parts. */
+/* Fills in the header's fields of the details, and appends their parts. */
 bool packed_write_details(const struct safepoints *table, packed_compress *compress,
-                          struct packed_header *header, struct bit_writer *block_starts,
-                          struct bit_writer *blocks);
+                          struct packed_header *header, struct bit_writer *conventions,
+                          struct bit_writer *block_starts, struct bit_writer *blocks);
 
 #endif

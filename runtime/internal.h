@@ -21,6 +21,16 @@ struct owned {
   uint64_t start, size; /* where the file is mapped, and how many bytes */
 };
 
+/* Where a collector is in a live set. */
+struct pairs_overlay {
+  const struct packed_table *table;
+  bool is_short; /* the short cut was taken: slots has the pairs; else items has them */
+  union {
+    struct packed_slots slots;
+    struct packed_items items;
+  };
+};
+
 /* What is known of a module. A slot of the caller's array is free while `size` is 0; look-ups read
  * it first, and then the rest, which doesn't change until `size` has been 0 for a while. */
 struct module_overlay {
@@ -44,13 +54,15 @@ struct process_overlay {
   uint64_t capacity, needed;
   pthread_mutex_t writer;
   _Atomic unsigned phase;
+  _Atomic uint64_t generation; /* how many times modules came or went */
   struct stripe stripes[STRIPES];
 };
 
 _Static_assert(sizeof(struct packed_table) <= sizeof(struct stackpack_table), "room for a table");
 _Static_assert(sizeof(struct packed_record) <= sizeof((struct stackpack_record){0}.private_),
                "room for a record");
-_Static_assert(sizeof(struct packed_items) <= sizeof(struct stackpack_pairs), "room for pairs");
+_Static_assert(sizeof(struct pairs_overlay) <= sizeof((struct stackpack_pairs){0}.private_),
+               "room for pairs");
 _Static_assert(sizeof(struct packed_list) <= sizeof(struct stackpack_locations), "room for a list");
 _Static_assert(sizeof(struct module_overlay) <= sizeof((struct stackpack_module){0}.private_),
                "room for what is known of a module");
@@ -71,6 +83,9 @@ static inline const struct packed_table *const_table_of(const struct stackpack_t
 bool raw_find(const struct elf_image *image, Elf64_Shdr *section);
 enum stackpack_error raw_open(struct stackpack_table *table, const struct elf_image *image,
                               const Elf64_Shdr *section, uint64_t bias, void **memory);
+
+/* process.c: a number that changes when modules come or go. Never 0. */
+uint64_t process_generation(const struct stackpack_process *process);
 
 /* table.c */
 enum stackpack_error table_error(enum packed_error error);

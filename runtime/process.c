@@ -172,6 +172,7 @@ static void add(struct process_overlay *process, const struct found *found) {
     module->seen = true;
     atomic_store(&module->start, found->start);
     atomic_store(&module->size, found->size);
+    atomic_fetch_add(&process->generation, 1);
     return;
   }
   free(found->memory);
@@ -219,6 +220,7 @@ static void remove_unseen(struct process_overlay *process) {
   }
   if (!any)
     return;
+  atomic_fetch_add(&process->generation, 1);
   wait_for_readers(process);
   wait_for_readers(process);
   for (uint64_t i = 0; i < process->capacity; i++) {
@@ -311,6 +313,10 @@ bool stackpack_process_forget(struct stackpack_process *process, uintptr_t addre
 }
 
 /* ---- Look-ups ---- */
+
+uint64_t process_generation(const struct stackpack_process *process) {
+  return atomic_load(&const_process_of(process)->generation) + 1;
+}
 
 enum stackpack_answer stackpack_find(const struct stackpack_process *process,
                                      uintptr_t return_address, struct stackpack_record *record) {

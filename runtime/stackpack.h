@@ -99,22 +99,24 @@ enum stackpack_kind { STACKPACK_STATEPOINT, STACKPACK_STACKMAP };
 #define STACKPACK_FRAME_SIZE_UNKNOWN UINT64_MAX
 
 struct stackpack_record {
-  uint64_t address;          /* the return address (of a stack map or patch point: its address) */
-  uint64_t function_address; /* where its function starts */
-  uint64_t frame_size;       /* of the function; without the return address that the call pushed */
+  uint64_t address;    /* the return address (of a stack map or patch point: its address) */
+  uint64_t frame_size; /* of the function; without the return address that the call pushed */
   enum stackpack_kind kind;
   uint32_t index; /* its number in the table, by address */
-  uint64_t private_[12];
+  uint64_t private_[6];
 };
 
-/* Looks up an address in one table. *record is written only for STACKPACK_FOUND. */
+/* Looks up an address in one table. What is in *record counts only for STACKPACK_FOUND. */
 enum stackpack_answer stackpack_table_find(const struct stackpack_table *table, uint64_t address,
                                            struct stackpack_record *record);
 
 /* The record of a given number, 0 <= index < stackpack_table_records. For STACKPACK_FOUND, *record
- * is written; any other answer is STACKPACK_CORRUPT. Slower than a look-up by address. */
+ * counts; any other answer is STACKPACK_CORRUPT. Slower than a look-up by address. */
 enum stackpack_answer stackpack_table_record(const struct stackpack_table *table, uint32_t index,
                                              struct stackpack_record *record);
+
+/* Where the record's function starts. Takes about as long as a look-up. */
+uint64_t stackpack_record_function(const struct stackpack_record *record);
 
 /* Identical code folding can leave one address with several, different records, as can a stack map
  * at the start of a function whose predecessor ends in a call. A look-up finds the first of them;
@@ -140,18 +142,68 @@ struct stackpack_location {
 
 /* The (base, derived) pairs of a statepoint, in a fixed order, none twice. A derived reference
  * points into the object of its base; where both are equal, the slot holds an ordinary reference.
- */
+ *
+ * The members are used by stackpack_pairs_next, which is compiled into the caller: they are part of
+ * the binary interface, but not for other use. */
 struct stackpack_pairs {
-  uint64_t private_[32];
+  uint64_t slots; /* bit n: an ordinary reference, `step` * n behind the first location */
+  uint64_t step;
+  struct stackpack_location first;
+  uint64_t more; /* not 0: other pairs follow those in `slots` */
+  uint64_t private_[64];
 };
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record);
+bool stackpack_pairs_more(struct stackpack_pairs *pairs, struct stackpack_location *base,
+                          struct stackpack_location *derived);
 
 /* Writes the next pair, or returns false after the last one. It returns false, too, where the table
  * is damaged: a collector asks stackpack_pairs_corrupt after the loop, and stops if that is true.
  */
-bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_location *base,
-                          struct stackpack_location *derived);
+static inline bool stackpack_pairs_next(struct stackpack_pairs *pairs,
+                                        struct stackpack_location *base,
+                                        struct stackpack_location *derived) {
+  if (pairs->slots == 0)
+    return pairs->more != 0 && stackpack_pairs_more(pairs, base, derived);
+  *base = pairs->first;
+  base->value += (int64_t)((uint64_t)__builtin_ctzll(pairs->slots) * pairs->step);
+  *derived = *base;
+  pairs->slots &= pairs->slots - 1;
+  return true;
+}
 bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs);
+
+/* ---- Looking up what was looked up before, or many at once ---- */
+
+/* A cache of look-ups, for a collector that meets the same return addresses again and again: the
+ * stacks of threads that run the same loop, and the same stack at the next collection. It remembers
+ * records together with their pairs. The memory is the caller's: 1 << shift entries. A cache is for
+ * one thread at a time. */
+struct stackpack_cache_entry {
+  uint64_t private_[24];
+};
+struct stackpack_cache {
+  struct stackpack_cache_entry *entries;
+  unsigned shift;
+  uint64_t private_[2];
+};
+
+/* Empties entries[0..1 << shift), 1 <= shift <= 32, and makes them a cache. */
+void stackpack_cache_open(struct stackpack_cache *cache, struct stackpack_cache_entry *entries,
+                          unsigned shift);
+
+/* stackpack_table_find, and for STACKPACK_FOUND stackpack_pairs, by way of a cache. All calls with a
+ * cache are for one table, which stays where it is. */
+enum stackpack_answer stackpack_table_find_cached(const struct stackpack_table *table,
+                                                  struct stackpack_cache *cache, uint64_t address,
+                                                  struct stackpack_record *record,
+                                                  struct stackpack_pairs *pairs);
+
+/* Looks up addresses[0..count) in one table: answers[n] and, where it is STACKPACK_FOUND,
+ * records[n] are those of addresses[n]. Faster than one by one where the table isn't in the
+ * processor's caches, as one address's memory is fetched while another is worked on. */
+void stackpack_table_find_all(const struct stackpack_table *table, const uint64_t *addresses,
+                              size_t count, struct stackpack_record *records,
+                              enum stackpack_answer *answers);
 
 /* A list of locations in the order in which LLVM recorded them. */
 struct stackpack_locations {
@@ -233,6 +285,13 @@ size_t stackpack_process_modules(const struct stackpack_process *process);
 /* Looks up a run-time return address in the module that contains it. */
 enum stackpack_answer stackpack_find(const struct stackpack_process *process,
                                      uintptr_t return_address, struct stackpack_record *record);
+
+/* The same, and the record's pairs, by way of a cache. It serves one process: it forgets all when
+ * modules come or go. */
+enum stackpack_answer stackpack_find_cached(const struct stackpack_process *process,
+                                            struct stackpack_cache *cache, uintptr_t return_address,
+                                            struct stackpack_record *record,
+                                            struct stackpack_pairs *pairs);
 
 /* Modules that come and go (dlopen, dlclose) while threads look up. Look-ups go on without a lock;
  * the functions here may be called from any thread, but not from a signal handler.

@@ -62,22 +62,25 @@ static inline const struct packed_record *record_of(const struct stackpack_recor
   return (const struct packed_record *)record->private_;
 }
 
-static void fill(struct stackpack_record *record, const struct packed_record *packed) {
-  *(struct packed_record *)record->private_ = *packed;
+/* Completes a record whose private part is there. */
+static void fill(struct stackpack_record *record) {
+  const struct packed_record *packed = record_of(record);
   record->address = packed->address;
-  record->function_address = packed->function_address;
   record->frame_size = packed_frame_size(packed->table, packed->layout);
   record->kind = packed_is_stackmap(packed) ? STACKPACK_STACKMAP : STACKPACK_STATEPOINT;
   record->index = packed->index;
 }
 
+uint64_t stackpack_record_function(const struct stackpack_record *record) {
+  const struct packed_record *packed = record_of(record);
+  return packed_function_address(packed->table, packed->function);
+}
+
 enum stackpack_answer stackpack_table_find(const struct stackpack_table *table, uint64_t address,
                                            struct stackpack_record *record) {
-  struct packed_record packed;
-  const enum packed_answer answer = packed_find(const_table_of(table), address, &packed);
-  switch (answer) {
+  switch (packed_find(const_table_of(table), address, (struct packed_record *)record->private_)) {
   case PACKED_FOUND:
-    fill(record, &packed);
+    fill(record);
     return STACKPACK_FOUND;
   case PACKED_NOT_MANAGED:
     return STACKPACK_NOT_MANAGED;
@@ -89,14 +92,32 @@ enum stackpack_answer stackpack_table_find(const struct stackpack_table *table, 
   return STACKPACK_CORRUPT;
 }
 
+void stackpack_table_find_all(const struct stackpack_table *table, const uint64_t *addresses,
+                              size_t count, struct stackpack_record *records,
+                              enum stackpack_answer *answers) {
+  enum { GROUP = 16 }; /* about as many fetches as a processor has under way at once */
+  const struct packed_table *packed = const_table_of(table);
+  for (size_t from = 0; from < count; from += GROUP) {
+    const size_t to = count - from < GROUP ? count : from + GROUP;
+    for (unsigned step = 0; step < 2; step++)
+      for (size_t i = from; i < to; i++)
+        packed_prefetch(packed, addresses[i], step);
+    for (size_t i = from; i < to; i++) {
+      answers[i] = stackpack_table_find(table, addresses[i], &records[i]);
+      if (answers[i] == STACKPACK_FOUND)
+        __builtin_prefetch(packed->layouts.bytes + record_of(&records[i])->layout / 8);
+    }
+  }
+}
+
 enum stackpack_answer stackpack_table_record(const struct stackpack_table *table, uint32_t index,
                                              struct stackpack_record *record) {
   const struct packed_table *packed_table = const_table_of(table);
-  struct packed_record packed;
   if (index >= packed_table->record_count ||
-      packed_record_at(packed_table, index, &packed) != PACKED_FOUND)
+      packed_record_at(packed_table, index, (struct packed_record *)record->private_) !=
+          PACKED_FOUND)
     return STACKPACK_CORRUPT;
-  fill(record, &packed);
+  fill(record);
   return STACKPACK_FOUND;
 }
 
@@ -107,7 +128,8 @@ bool stackpack_record_next(struct stackpack_record *record) {
       packed_record_at(table, record->index + 1, &next) != PACKED_FOUND ||
       next.address != record->address)
     return false;
-  fill(record, &next);
+  *(struct packed_record *)record->private_ = next;
+  fill(record);
   return true;
 }
 
@@ -118,29 +140,46 @@ static struct stackpack_location public_location(struct location location) {
 }
 
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
-  struct stackpack_pairs pairs; /* cleared and filled in place, as it's large */
-  packed_items((struct packed_items *)pairs.private_, record_of(record));
+  struct stackpack_pairs pairs; /* filled in place, as it's large */
+  struct pairs_overlay *overlay = (struct pairs_overlay *)pairs.private_;
+  const struct packed_table *table = record_of(record)->table;
+  overlay->table = table;
+  overlay->is_short = packed_slots(record_of(record), &overlay->slots);
+  if (overlay->is_short) {
+    pairs.slots = overlay->slots.selves;
+    pairs.first = public_location(packed_location(table, overlay->slots.first));
+    pairs.step = table->first_class_step;
+    pairs.more = overlay->slots.pair_count;
+  } else {
+    packed_items(&overlay->items, record_of(record));
+    pairs.slots = 0;
+    pairs.more = 1;
+  }
   return pairs; // cppcheck-suppress uninitvar
 }
 
-bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_location *base,
+bool stackpack_pairs_more(struct stackpack_pairs *pairs, struct stackpack_location *base,
                           struct stackpack_location *derived) {
-  struct packed_items *items = (struct packed_items *)pairs->private_;
-  struct packed_item item;
-  while (packed_items_next(items, &item)) {
-    if (item.kind != PACKED_PAIR)
-      continue;
-    *base = public_location(packed_location(items->table, item.base));
-    *derived = item.base == item.derived
-                   ? *base
-                   : public_location(packed_location(items->table, item.derived));
-    return true;
+  struct pairs_overlay *overlay = (struct pairs_overlay *)pairs->private_;
+  struct packed_item item = {0};
+  if (overlay->is_short) {
+    const struct packed_slots_pair *pair = &overlay->slots.pairs[--pairs->more];
+    item.base = pair->base;
+    item.derived = pair->derived;
+  } else {
+    do {
+      if (!packed_items_next(&overlay->items, &item))
+        return false;
+    } while (item.kind != PACKED_PAIR);
   }
-  return false;
+  *base = public_location(packed_location(overlay->table, item.base));
+  *derived = public_location(packed_location(overlay->table, item.derived));
+  return true;
 }
 
 bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs) {
-  return ((const struct packed_items *)pairs->private_)->bad;
+  const struct pairs_overlay *overlay = (const struct pairs_overlay *)pairs->private_;
+  return !overlay->is_short && overlay->items.bad;
 }
 
 /* The list of one kind that is in a record's live set, or an empty one. */

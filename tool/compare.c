@@ -229,7 +229,8 @@ static void check_record(const struct safepoints *expected, const struct packed_
     if (packed_record_at(packed, found.index + 1, &found) != PACKED_FOUND)
       break;
   const struct set_sum a = expected_sum(expected, record->live), b = found_sum(&found);
-  if (found.index != index || found.function_address != function->address ||
+  if (found.index != index ||
+      packed_function_address(packed, found.function) != function->address ||
       packed_frame_size(packed, found.layout) != function->frame_size || a.sum != b.sum ||
       a.members != b.members)
     differ(differences, "a look-up of 0x%" PRIx64 " finds another record", record->address);

@@ -54,7 +54,7 @@ static void print_counts(const struct safepoints *table) {
 }
 
 static void print_part(const char *name, uint64_t from, uint64_t to, uint32_t records) {
-  printf("    %-22s %10" PRIu64 " bytes %8.3f bits a record\n", name, to - from,
+  printf("    %-24s %10" PRIu64 " bytes %8.3f bits a record\n", name, to - from,
          records == 0 ? 0 : (double)(to - from) * 8 / records);
 }
 
@@ -67,14 +67,15 @@ static void print_packed(const struct packed_table *packed) {
   printf("  packed       %10" PRIu64 "  bytes, %.3f a record, version %u\n", header.size,
          records == 0 ? 0 : (double)header.size / records, header.version);
   print_part("header", 0, parts.records_at, records);
-  print_part("record addresses", parts.records_at, parts.functions_at, records);
-  print_part("function addresses", parts.functions_at, parts.marks_at, records);
-  print_part("layout of each function", parts.marks_at, parts.tail_samples_at, records);
-  print_part("end of each function", parts.tail_samples_at, parts.layout_starts_at, records);
+  print_part("record addresses", parts.records_at, parts.firsts_at, records);
+  print_part("records of each function", parts.firsts_at, parts.extent_samples_at, records);
+  print_part("extent of each function", parts.extent_samples_at, parts.marks_at, records);
+  print_part("layout of each function", parts.marks_at, parts.layout_starts_at, records);
   print_part("layouts", parts.layout_starts_at, parts.frame_sizes_at, records);
   print_part("frame sizes, locations", parts.frame_sizes_at, parts.list_starts_at, records);
   print_part("lists", parts.list_starts_at, parts.exceptions_at, records);
-  print_part("exceptions", parts.exceptions_at, parts.block_starts_at, records);
+  print_part("exceptions", parts.exceptions_at, parts.conventions_at, records);
+  print_part("calling conventions", parts.conventions_at, parts.block_starts_at, records);
   print_part("details", parts.block_starts_at, parts.size, records);
 }
 

@@ -47,7 +47,7 @@ static void read_library(struct library *library) {
         STACKPACK_FOUND)
       fail("can't read a record");
     library->addresses[i] = record.address;
-    library->functions[i] = record.function_address;
+    library->functions[i] = stackpack_record_function(&record);
   }
   stackpack_file_close(&file);
 }
@@ -63,7 +63,7 @@ static void look_up(struct library *library, unsigned sample) {
       stackpack_find(&process, base + library->addresses[sample], &record);
   const bool loaded = atomic_load(&library->generation) == generation;
   if (answer == STACKPACK_FOUND && loaded &&
-      record.function_address != base + library->functions[sample])
+      stackpack_record_function(&record) != base + library->functions[sample])
     fail("a wrong function");
   stackpack_leave(&process, ticket);
   if (answer == STACKPACK_FOUND)

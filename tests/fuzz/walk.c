@@ -71,7 +71,7 @@ static void walk_record(const struct stackpack_table *table, const struct stackp
     finding("a record's index is below the number of records", NULL);
   if (record->kind != STACKPACK_STATEPOINT && record->kind != STACKPACK_STACKMAP)
     finding("a record is of one of two kinds", NULL);
-  used += record->frame_size + record->function_address;
+  used += record->frame_size + stackpack_record_function(record);
   walk_pairs(record);
   walk_locations(stackpack_allocas(record));
   walk_locations(stackpack_locations(record));
@@ -107,7 +107,7 @@ static void walk_index(const struct stackpack_table *table, uint32_t index, void
   for (int offset = -1; offset <= 1; offset++)
     walk_address(table, record.address + (uint64_t)(int64_t)offset, space);
   for (int offset = -1; offset <= 1; offset++)
-    walk_address(table, record.function_address + (uint64_t)(int64_t)offset, NULL);
+    walk_address(table, stackpack_record_function(&record) + (uint64_t)(int64_t)offset, NULL);
 }
 
 /* Walks records from the first one on. Returns whether these were all. */

@@ -52,9 +52,9 @@ END_TEST
 
 START_TEST(bytes_for_bits) {
   ck_assert_uint_eq(bits_to_bytes(0), 0);
-  ck_assert_uint_eq(bits_to_bytes(1), 8);
+  ck_assert_uint_eq(bits_to_bytes(1), 1);
   ck_assert_uint_eq(bits_to_bytes(64), 8);
-  ck_assert_uint_eq(bits_to_bytes(65), 16);
+  ck_assert_uint_eq(bits_to_bytes(65), 9);
   ck_assert_uint_eq(bits_to_bytes(UINT64_MAX), (uint64_t)1 << 61);
 }
 END_TEST

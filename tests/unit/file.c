@@ -400,9 +400,11 @@ START_TEST(the_file_of_this_program) {
   ck_assert_uint_eq(stackpack_table_functions(&file.table), 2);
   ck_assert_int_eq(stackpack_table_record(&file.table, 0, &outer), STACKPACK_FOUND);
   ck_assert_int_eq(stackpack_table_record(&file.table, 1, &inner), STACKPACK_FOUND);
-  ck_assert_int_eq(outer.address - outer.function_address, managed_outer_return - managed_outer);
+  ck_assert_int_eq(outer.address - stackpack_record_function(&outer),
+                   managed_outer_return - managed_outer);
   ck_assert_int_eq(inner.address - outer.address, managed_inner_return - managed_outer_return);
-  ck_assert_int_eq(inner.address - inner.function_address, managed_inner_return - managed_inner);
+  ck_assert_int_eq(inner.address - stackpack_record_function(&inner),
+                   managed_inner_return - managed_inner);
   ck_assert(stackpack_table_check(&file.table));
   stackpack_file_close(&file);
 }
@@ -440,7 +442,7 @@ START_TEST(truncated_anywhere) {
     else
       elf_add_raw_model(&elf, &model);
     elf_finish(&elf);
-    for (size_t size = 0; size < elf.bytes.size; size++) {
+    for (size_t size = 0; size < elf.bytes.size - 7; size++) { /* 7: padding behind a table */
       const struct bytes cut = {elf.bytes.data, size, size};
       struct stackpack_file file;
       ck_assert_int_ne(open_bytes(&cut, &file), STACKPACK_OK);

@@ -186,7 +186,7 @@ static bool same_place(const struct checker *checker, const struct model_record 
                        const struct stackpack_record *record) {
   const struct model_function *function = &checker->model->functions[expected->function];
   return record->address == expected->address + checker->bias &&
-         record->function_address == function->address + checker->bias &&
+         stackpack_record_function(record) == function->address + checker->bias &&
          record->frame_size == function->frame_size &&
          (record->kind == STACKPACK_STATEPOINT) == expected->statepoint;
 }
@@ -213,7 +213,7 @@ static bool check_record(struct checker *checker, const struct stackpack_record 
   struct stackpack_record again;
   if (stackpack_table_record(checker->table, record->index, &again) != STACKPACK_FOUND ||
       again.index != record->index || again.address != record->address ||
-      again.function_address != record->function_address ||
+      stackpack_record_function(&again) != stackpack_record_function(record) ||
       again.frame_size != record->frame_size || again.kind != record->kind)
     return differ(checker->difference, "record %" PRIu32 " by number isn't the one at 0x%" PRIx64,
                   record->index, address);

@@ -34,9 +34,10 @@ static void check(struct model *model) {
 
 /* How the layout at a record is written. */
 struct form {
-  unsigned locations, sets;
+  unsigned locations;
   bool all_selves;
-  unsigned depth;
+  unsigned depth; /* of the record's set: 0: it's the only one, 1: a row, more: changes */
+  bool are_numbers;
 };
 
 static struct form form_at(struct model *model, uint64_t address) {
@@ -51,7 +52,7 @@ static struct form form_at(struct model *model, uint64_t address) {
   ck_assert_int_eq(packed_find(&table, address, &record), PACKED_FOUND);
   packed_items(&items, &record);
   packed_model_free(&packed);
-  return (struct form){items.location_form, items.set_form, items.all_selves != 0, items.depth};
+  return (struct form){items.location_form, items.all_selves, items.depth, items.are_numbers};
 }
 
 /* ---- Locations of a layout ------------------------------------------------------------------ */
@@ -303,37 +304,91 @@ static struct form check_sets(unsigned sets, unsigned items, membership *is_memb
   return form;
 }
 
-START_TEST(one_set_has_all_items) {
+START_TEST(one_set_has_all_locations) {
   static const unsigned counts[] = {0, 1, 2, 63, 64, 65, 128, 129, 1000};
   for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
-    ck_assert_uint_eq(check_sets(1, counts[i], is_in_all).sets, PACKED_SET_ALL);
+    ck_assert_uint_eq(check_sets(1, counts[i], is_in_all).depth, 0);
 }
 END_TEST
 
-START_TEST(sets_as_bit_maps) {
-  ck_assert_uint_eq(check_sets(2, 1, is_below).sets, PACKED_SET_BIT_MAP);
-  ck_assert_uint_eq(check_sets(8, 8, is_below).sets, PACKED_SET_BIT_MAP);
-  ck_assert_uint_eq(check_sets(5, 64, is_mixed).sets, PACKED_SET_BIT_MAP);
-  ck_assert_uint_eq(check_sets(5, 130, is_mixed).sets, PACKED_SET_BIT_MAP);
+START_TEST(sets_as_rows) {
+  ck_assert_uint_eq(check_sets(2, 1, is_below).depth, 1);
+  ck_assert_uint_eq(check_sets(8, 8, is_below).depth, 1);
+  ck_assert_uint_eq(check_sets(5, 56, is_mixed).depth, 1);
+  ck_assert_uint_eq(check_sets(5, 57, is_mixed).depth, 1);
+  ck_assert_uint_eq(check_sets(5, 130, is_mixed).depth, 1);
 }
 END_TEST
 
-START_TEST(sets_as_a_tree) {
+START_TEST(sets_as_changes) {
   static const unsigned counts[] = {12, 15, 16, 17, 24, 25, 40};
-  for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
-    ck_assert_uint_eq(check_sets(counts[i], 100, is_all_but_own).sets, PACKED_SET_TREE);
+  for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
+    ck_assert(check_sets(counts[i], 100, is_all_but_own).are_numbers);
+    ck_assert(check_sets(counts[i], 50, is_all_but_own).are_numbers);
+  }
+}
+END_TEST
+
+/* Slot i is, at record r, derived from one of many bases: the pairs of r and r + 1 differ in many
+ * slots, or in few. */
+static void add_derived_sets(struct model *model, unsigned records, unsigned slots, unsigned step) {
+  model_add_function(model, 0x1000, 24, 0x1000 + 16 * records);
+  for (unsigned r = 0; r < records; r++) {
+    struct model_record *record = model_add_record(model, 4 + 8 * r);
+    for (unsigned i = 0; i < slots; i++) {
+      const int32_t slot = (int32_t)(8 * i);
+      if (step == 0 ? i == r % slots : i % step == r % step)
+        model_add_pair(record, model_slot((int32_t)(8 * slots + 8 * (r % 23))), model_slot(slot));
+      else
+        model_add_self(record, slot);
+    }
+  }
+}
+
+static struct form check_derived_sets(unsigned slots, unsigned step) {
+  struct model model = {0}, again = {0};
+  add_derived_sets(&model, 100, slots, step);
+  const struct form form = form_at(&model, 0x1000 + 4 + 8 * 99);
+  model_free(&model);
+  add_derived_sets(&again, 100, slots, step);
+  check(&again);
+  return form;
+}
+
+START_TEST(changes_of_derived_references) {
+  ck_assert(check_derived_sets(20, 0).are_numbers);
+  ck_assert(check_derived_sets(80, 0).are_numbers);
+  const struct form dense = check_derived_sets(20, 3);
+  ck_assert(dense.depth == 1 || !dense.are_numbers);
+  check_derived_sets(90, 2);
+  check_derived_sets(30, 5);
+}
+END_TEST
+
+/* What LLVM never says: a slot in two pairs of one record, as the derived one. */
+START_TEST(one_location_derived_twice) {
+  struct model model = {0};
+  model_add_function(&model, 0x1000, 24, 0x1200);
+  for (uint32_t i = 0; i < 40; i++) {
+    struct model_record *record = model_add_record(&model, 4 + 8 * i);
+    for (int32_t base = 0; base < 6; base++)
+      if ((i + (uint32_t)base) % 3 != 0)
+        model_add_pair(record, model_slot(8 * base), model_slot(8 * (base % 2)));
+    if (i % 4 == 0)
+      model_add_self(record, 8);
+  }
+  check(&model);
 }
 END_TEST
 
 /* Chains of sets of which each has one item more than the one before, as long as they may be. */
-START_TEST(a_tree_of_the_greatest_depth) {
+START_TEST(changes_of_the_greatest_depth) {
   const struct form form = check_sets(25, 100, is_in_groups);
-  ck_assert_uint_eq(form.sets, PACKED_SET_TREE);
-  ck_assert_uint_eq(form.depth, PACKED_TREE_DEPTH_MAX + 1);
+  ck_assert_uint_eq(form.depth, PACKED_DEPTH_MAX + 1);
 }
 END_TEST
 
-START_TEST(a_tree_that_would_be_deeper) {
+START_TEST(changes_that_would_be_deeper) {
   check_sets(150, 150, is_below);
   check_sets(10, 300, is_below);
 }
@@ -341,7 +396,7 @@ END_TEST
 
 /* More sets than the encoder looks back at. */
 START_TEST(very_many_sets) {
-  ck_assert_uint_eq(check_sets(1300, 1300, is_own_one).sets, PACKED_SET_TREE);
+  check_sets(1300, 1300, is_own_one);
   check_sets(1300, 20, is_mixed);
 }
 END_TEST
@@ -697,8 +752,9 @@ END_TEST
 SUITE("packed", contiguous_locations, locations_in_a_bit_map, locations_in_a_list, no_locations,
       location_classes, large_constants_in_pairs, derived_pairs, derived_pairs_only,
       some_self_pairs, allocas_keep_their_order, stack_maps_keep_all_locations,
-      one_list_in_two_kinds, the_largest_records, one_set_has_all_items, sets_as_bit_maps,
-      sets_as_a_tree, a_tree_of_the_greatest_depth, a_tree_that_would_be_deeper, very_many_sets,
+      one_list_in_two_kinds, the_largest_records, one_set_has_all_locations, sets_as_rows,
+      sets_as_changes, changes_of_derived_references, one_location_derived_twice,
+      changes_of_the_greatest_depth, changes_that_would_be_deeper, very_many_sets,
       sets_of_few_items_in_many, mixed_items, a_return_address_where_the_next_function_starts,
       a_record_at_a_functions_first_byte, records_of_two_functions_at_one_address,
       different_records_at_one_address, interleaved_functions, records_far_behind_their_function,

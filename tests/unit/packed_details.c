@@ -10,7 +10,7 @@
 #include <string.h>
 #include <zstd.h>
 
-enum { BLOCK = 1024 }; /* how many records a block is likely to have: tests go around it */
+enum { BLOCK = 4096 }; /* how many records a block is likely to have: tests go around it */
 
 static const struct model_options stored = {.section_address = 0x200000, .open_address = 0x200000};
 static const struct model_options compressed = {

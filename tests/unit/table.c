@@ -75,7 +75,7 @@ START_TEST(fields_of_a_record) {
   struct packed_model packed = example();
   const struct stackpack_record record = find(&packed, 0x1010);
   ck_assert_uint_eq(record.address, 0x1010);
-  ck_assert_uint_eq(record.function_address, 0x1000);
+  ck_assert_uint_eq(stackpack_record_function(&record), 0x1000);
   ck_assert_uint_eq(record.frame_size, 24);
   ck_assert_int_eq(record.kind, STACKPACK_STATEPOINT);
   ck_assert_uint_eq(record.index, 0);
@@ -237,7 +237,7 @@ START_TEST(opened_at_any_address) {
     ck_assert_int_eq(stackpack_table_open(&table, packed.bytes, packed.size, addresses[i]),
                      STACKPACK_OK);
     ck_assert_int_eq(stackpack_table_find(&table, 0x1010 + bias, &record), STACKPACK_FOUND);
-    ck_assert_uint_eq(record.function_address, 0x1000 + bias);
+    ck_assert_uint_eq(stackpack_record_function(&record), 0x1000 + bias);
     ck_assert_int_eq(stackpack_table_find(&table, 0x1011 + bias, &record), STACKPACK_NOT_SAFEPOINT);
     ck_assert_int_eq(stackpack_table_find(&table, 0xfff + bias, &record), STACKPACK_NOT_MANAGED);
   }
