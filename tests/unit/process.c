@@ -43,7 +43,7 @@ START_TEST(the_raw_section_of_this_program) {
   ck_assert_int_eq(stackpack_find(&process, address_of(managed_outer_return), &record),
                    STACKPACK_FOUND);
   ck_assert_uint_eq(record.address, address_of(managed_outer_return));
-  ck_assert_uint_eq(record.function_address, (uintptr_t)managed_outer);
+  ck_assert_uint_eq(stackpack_record_function(&record), (uintptr_t)managed_outer);
   ck_assert_uint_eq(record.frame_size, 24);
   ck_assert_int_eq(record.kind, STACKPACK_STATEPOINT);
   struct stackpack_pairs pairs = stackpack_pairs(&record);
@@ -193,7 +193,7 @@ static void *load_broken_library(void) {
 static void check_library(uintptr_t base, uint64_t frame_size) {
   struct stackpack_record record;
   ck_assert_int_eq(stackpack_find(&process, base + LIBRARY_CODE + 0x20, &record), STACKPACK_FOUND);
-  ck_assert_uint_eq(record.function_address, base + LIBRARY_CODE);
+  ck_assert_uint_eq(stackpack_record_function(&record), base + LIBRARY_CODE);
   ck_assert_uint_eq(record.frame_size, frame_size);
   ck_assert_int_eq(answer(base + LIBRARY_CODE + 0x3f), STACKPACK_NOT_SAFEPOINT);
   ck_assert_int_eq(answer(base + LIBRARY_CODE + 0x40), STACKPACK_NOT_MANAGED);
@@ -236,6 +236,33 @@ START_TEST(libraries_that_come_and_go) {
   check_library(second, 40);
   stackpack_process_close(&process);
   dlclose(other);
+}
+END_TEST
+
+/* A cache doesn't outlive the modules that its records are of. */
+START_TEST(a_cache_forgets_modules) {
+  static struct stackpack_cache_entry entries[8];
+  struct stackpack_cache cache;
+  struct stackpack_record record;
+  struct stackpack_pairs pairs;
+  uintptr_t base;
+  void *library = load_library(24, &base);
+  const uintptr_t address = base + LIBRARY_CODE + 0x20;
+  stackpack_cache_open(&cache, entries, 3);
+  open_process();
+  for (unsigned i = 0; i < 3; i++) {
+    ck_assert_int_eq(stackpack_find_cached(&process, &cache, address, &record, &pairs),
+                     STACKPACK_FOUND);
+    ck_assert_uint_eq(record.frame_size, 24);
+  }
+  ck_assert(stackpack_process_forget(&process, base + LIBRARY_CODE));
+  ck_assert_int_eq(stackpack_find_cached(&process, &cache, address, &record, &pairs),
+                   STACKPACK_NOT_MANAGED);
+  ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_OK);
+  ck_assert_int_eq(stackpack_find_cached(&process, &cache, address, &record, &pairs),
+                   STACKPACK_FOUND);
+  stackpack_process_close(&process);
+  dlclose(library);
 }
 END_TEST
 
@@ -367,6 +394,6 @@ END_TEST
 
 SUITE("process", the_raw_section_of_this_program, the_three_answers, a_closed_process_finds_nothing,
       too_many_modules, updates_without_changes, a_collection_moves_the_references_of_all_frames,
-      a_packed_library, libraries_that_come_and_go, forgetting_what_is_not_there,
-      slots_are_used_again, unloaded_without_forgetting, a_library_too_many, a_broken_library,
-      modules_come_and_go_while_threads_look_up)
+      a_packed_library, libraries_that_come_and_go, a_cache_forgets_modules,
+      forgetting_what_is_not_there, slots_are_used_again, unloaded_without_forgetting,
+      a_library_too_many, a_broken_library, modules_come_and_go_while_threads_look_up)

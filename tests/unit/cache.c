@@ -1,0 +1,134 @@
+/* cache.c - tests what stackpack.h promises of caches and of look-ups of many addresses at once: the
+ * same answers, records and pairs as without, however small the cache and whatever is asked.
+ */
+#include "../../runtime/stackpack.h"
+#include "generator.h"
+#include "model_check.h"
+#include "numbers.h"
+#include "suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct model_options options = {.section_address = 0x200000, .open_address = 0x200000};
+
+static struct packed_model open_model(uint64_t seed, uint32_t records) {
+  struct model model = {0};
+  struct packed_model packed;
+  struct difference difference;
+  generate(&model, seed, records);
+  model_finish(&model);
+  if (!packed_model_open(&packed, &model, &options, &difference))
+    ck_abort_msg("%s", difference.text);
+  model_free(&model);
+  return packed;
+}
+
+/* The address of some record, or next to one. */
+static uint64_t choose_address(const struct stackpack_table *table, struct numbers *numbers) {
+  struct stackpack_record record;
+  const uint64_t count = stackpack_table_records(table);
+  const uint32_t index = (uint32_t)numbers_below(numbers, count < 40 ? count : 40);
+  ck_assert_int_eq(stackpack_table_record(table, index, &record), STACKPACK_FOUND);
+  return numbers_below(numbers, 4) == 0 ? record.address + numbers_below(numbers, 3)
+                                        : record.address;
+}
+
+static bool same_location(struct stackpack_location a, struct stackpack_location b) {
+  return a.kind == b.kind && a.size == b.size && a.reg == b.reg && a.value == b.value;
+}
+
+static void check_same_pairs(struct stackpack_pairs a, struct stackpack_pairs b) {
+  struct stackpack_location base_a, derived_a, base_b, derived_b;
+  while (stackpack_pairs_next(&a, &base_a, &derived_a)) {
+    ck_assert(stackpack_pairs_next(&b, &base_b, &derived_b));
+    ck_assert(same_location(base_a, base_b) && same_location(derived_a, derived_b));
+  }
+  ck_assert(!stackpack_pairs_next(&b, &base_b, &derived_b));
+  ck_assert(!stackpack_pairs_corrupt(&a) && !stackpack_pairs_corrupt(&b));
+}
+
+static void check_same_record(const struct stackpack_record *a, const struct stackpack_record *b) {
+  ck_assert_uint_eq(a->address, b->address);
+  ck_assert_uint_eq(a->frame_size, b->frame_size);
+  ck_assert_uint_eq(a->index, b->index);
+  ck_assert_int_eq(a->kind, b->kind);
+  ck_assert_uint_eq(stackpack_record_function(a), stackpack_record_function(b));
+}
+
+static void check_cached(const struct stackpack_table *table, struct stackpack_cache *cache,
+                         uint64_t address) {
+  struct stackpack_record plain, cached;
+  struct stackpack_pairs pairs;
+  const enum stackpack_answer answer = stackpack_table_find(table, address, &plain);
+  ck_assert_int_eq(stackpack_table_find_cached(table, cache, address, &cached, &pairs), answer);
+  if (answer != STACKPACK_FOUND)
+    return;
+  check_same_record(&plain, &cached);
+  check_same_pairs(stackpack_pairs(&plain), pairs);
+}
+
+START_TEST(the_same_answers_by_way_of_a_cache) {
+  static struct stackpack_cache_entry entries[64];
+  for (uint64_t seed = 1; seed <= 30; seed++) {
+    struct packed_model packed = open_model(seed, 200);
+    struct numbers numbers = {seed};
+    for (unsigned shift = 1; shift <= 6; shift++) {
+      struct stackpack_cache cache;
+      stackpack_cache_open(&cache, entries, shift);
+      for (unsigned i = 0; i < 500; i++)
+        check_cached(&packed.table, &cache, choose_address(&packed.table, &numbers));
+    }
+    packed_model_free(&packed);
+  }
+}
+END_TEST
+
+/* What is in a cache is found there: the table isn't looked at. */
+START_TEST(a_cache_remembers) {
+  static struct stackpack_cache_entry entries[16];
+  struct packed_model packed = open_model(7, 50);
+  struct stackpack_cache cache;
+  struct stackpack_record record, again;
+  struct stackpack_pairs pairs;
+  stackpack_cache_open(&cache, entries, 4);
+  ck_assert_int_eq(stackpack_table_record(&packed.table, 20, &record), STACKPACK_FOUND);
+  check_cached(&packed.table, &cache, record.address);
+  const struct stackpack_table nothing = {{0}};
+  ck_assert_int_eq(stackpack_table_find_cached(&nothing, &cache, record.address, &again, &pairs),
+                   STACKPACK_FOUND);
+  ck_assert_uint_eq(again.address, record.address);
+  stackpack_cache_open(&cache, entries, 4);
+  ck_assert_int_ne(stackpack_table_find_cached(&nothing, &cache, record.address, &again, &pairs),
+                   STACKPACK_FOUND);
+  packed_model_free(&packed);
+}
+END_TEST
+
+START_TEST(many_at_once) {
+  enum { MOST = 50 };
+  struct numbers numbers = {3};
+  for (uint64_t seed = 1; seed <= 30; seed++) {
+    struct packed_model packed = open_model(seed, 300);
+    for (size_t count = 0; count <= MOST; count += 1 + count / 3) {
+      uint64_t addresses[MOST];
+      struct stackpack_record records[MOST], record;
+      enum stackpack_answer answers[MOST];
+      for (size_t i = 0; i < count; i++)
+        addresses[i] = numbers_below(&numbers, 10) == 0 ? numbers_next(&numbers)
+                                                        : choose_address(&packed.table, &numbers);
+      stackpack_table_find_all(&packed.table, addresses, count, records, answers);
+      for (size_t i = 0; i < count; i++) {
+        ck_assert_int_eq(answers[i], stackpack_table_find(&packed.table, addresses[i], &record));
+        if (answers[i] != STACKPACK_FOUND)
+          continue;
+        check_same_record(&records[i], &record);
+        check_same_pairs(stackpack_pairs(&records[i]), stackpack_pairs(&record));
+      }
+    }
+    packed_model_free(&packed);
+  }
+}
+END_TEST
+
+SUITE("cache", the_same_answers_by_way_of_a_cache, a_cache_remembers, many_at_once)
