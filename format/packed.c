@@ -267,12 +267,14 @@ struct extent {
 };
 
 static uint64_t take_rice(struct bit_reader *reader, unsigned parameter) {
-  unsigned unary = 0;
-  while (unary < PACKED_RICE_UNARY_MAX && bit_reader_take(reader, 1) != 0)
-    unary++;
-  return unary == PACKED_RICE_UNARY_MAX
-             ? bit_reader_take(reader, 64)
-             : (uint64_t)unary << parameter | bit_reader_take(reader, parameter);
+  const uint64_t zeros = ~bits_at(reader->bytes, reader->position, PACKED_RICE_UNARY_MAX);
+  const unsigned unary = (unsigned)__builtin_ctzll(zeros);
+  if (unary == PACKED_RICE_UNARY_MAX) {
+    bit_reader_take(reader, PACKED_RICE_UNARY_MAX);
+    return bit_reader_take(reader, 64);
+  }
+  bit_reader_take(reader, unary + 1);
+  return (uint64_t)unary << parameter | bit_reader_take(reader, parameter);
 }
 
 static struct extent take_extent(const struct packed_table *table, struct bit_reader *reader) {
