@@ -18,7 +18,27 @@ int command_stats(int argc, char **argv);
 /* Prints a usage error, and how to get help; returns EXIT_UNUSABLE. */
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Reads the value of --statepoints. */
-bool parse_statepoints(const char *text, enum statepoint_rule *rule);
+/* The options of every command that reads stack maps: in its table of options, its help, and its
+ * switch. */
+enum { OPTION_SECTION = 256, OPTION_STATEPOINTS, OPTION_HELP, OPTION_OWN /* a command's first */ };
+/* clang-format off */ /* it would take the last braces for a block */
+#define COMMON_OPTIONS                                                                             \
+  {"section", required_argument, NULL, OPTION_SECTION},                                            \
+  {"statepoints", required_argument, NULL, OPTION_STATEPOINTS},                                    \
+  {"help", no_argument, NULL, OPTION_HELP}
+/* clang-format on */
+#define COMMON_HELP                                                                                \
+  "      --section=NAME        the raw stack maps are in section NAME, not " RAW_SECTION "\n"      \
+  "      --statepoints=RULE    which raw records are statepoints: auto (by their form), all, "     \
+  "none\n"                                                                                         \
+  "      --help\n"
+
+/* Takes an option that isn't the command's own: one of these, or one that nobody knows (`word`).
+ * False if there's nothing more to do: *status is the command's exit status. */
+struct command {
+  const char *name, *help;
+};
+bool common_option(const struct command *command, int option, const char *word,
+                   struct load_options *options, int *status);
 
 #endif

@@ -14,11 +14,8 @@ static const char help[] =
     "Usage: stackpack dump [OPTION]... FILE\n"
     "Prints the stack maps of a linked program, packed or not, ordered by address.\n\n"
     "      --format=FORMAT       text (the default), or json: one object per line and record\n"
-    "      --lines               also the source line of each call, from the debug information\n"
-    "      --section=NAME        the raw stack maps are in section NAME, not " RAW_SECTION "\n"
-    "      --statepoints=RULE    which raw records are statepoints: auto (by their form), all, "
-    "none\n"
-    "      --help\n";
+    "      --lines               also the source line of each call, from debug "
+    "information\n" COMMON_HELP;
 
 struct dump {
   const struct safepoints *table;
@@ -282,17 +279,17 @@ static bool dump_file(const char *path, const struct dump_options *options,
 }
 
 int command_dump(int argc, char **argv) {
-  enum { OPTION_FORMAT = 256, OPTION_LINES, OPTION_SECTION, OPTION_STATEPOINTS, OPTION_HELP };
+  static const struct command command = {"dump", help};
+  enum { OPTION_FORMAT = OPTION_OWN, OPTION_LINES };
   static const struct option long_options[] = {
       {"format", required_argument, NULL, OPTION_FORMAT},
       {"lines", no_argument, NULL, OPTION_LINES},
-      {"section", required_argument, NULL, OPTION_SECTION},
-      {"statepoints", required_argument, NULL, OPTION_STATEPOINTS},
-      {"help", no_argument, NULL, OPTION_HELP},
+      COMMON_OPTIONS,
       {0},
   };
   struct dump_options options = {0};
   struct problem problem = {0};
+  int status = EXIT_DONE;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
     switch (option) {
@@ -304,18 +301,9 @@ int command_dump(int argc, char **argv) {
     case OPTION_LINES:
       options.lines = true;
       break;
-    case OPTION_SECTION:
-      options.load.section = optarg;
-      break;
-    case OPTION_STATEPOINTS:
-      if (!parse_statepoints(optarg, &options.load.statepoints))
-        return usage_error("dump", "--statepoints is auto, all or none, not '%s'", optarg);
-      break;
-    case OPTION_HELP:
-      fputs(help, stdout);
-      return EXIT_DONE;
     default:
-      return usage_error("dump", "unknown option or missing value: %s", argv[optind - 1]);
+      if (!common_option(&command, option, argv[optind - 1], &options.load, &status))
+        return status;
     }
   }
   if (argc - optind != 1)

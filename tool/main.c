@@ -3,6 +3,7 @@
 
 #include "../runtime/stackpack.h"
 
+#include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ int usage_error(const char *command, const char *format, ...) {
   return EXIT_UNUSABLE;
 }
 
-bool parse_statepoints(const char *text, enum statepoint_rule *rule) {
+static bool parse_statepoints(const char *text, enum statepoint_rule *rule) {
   static const char *const names[] = {
       [STATEPOINTS_AUTO] = "auto", [STATEPOINTS_ALL] = "all", [STATEPOINTS_NONE] = "none"};
   for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
@@ -49,6 +50,27 @@ bool parse_statepoints(const char *text, enum statepoint_rule *rule) {
       return true;
     }
   return false;
+}
+
+bool common_option(const struct command *command, int option, const char *word,
+                   struct load_options *options, int *status) {
+  switch (option) {
+  case OPTION_SECTION:
+    options->section = optarg;
+    return true;
+  case OPTION_STATEPOINTS:
+    if (parse_statepoints(optarg, &options->statepoints))
+      return true;
+    *status = usage_error(command->name, "--statepoints is auto, all or none, not '%s'", optarg);
+    return false;
+  case OPTION_HELP:
+    fputs(command->help, stdout);
+    *status = EXIT_DONE;
+    return false;
+  default:
+    *status = usage_error(command->name, "unknown option or missing value: %s", word);
+    return false;
+  }
 }
 
 /* What was printed must have arrived: a full disk is an error, too. */

@@ -15,11 +15,8 @@ static const char help[] =
     "Usage: stackpack pack [OPTION]... FILE...\n"
     "Replaces the stack maps of linked programs by packed ones, in place.\n\n"
     "  -o, --output=OUT          write to OUT, and leave FILE (of which there must be one) alone\n"
-    "      --section=NAME        the stack maps are in section NAME, not " RAW_SECTION "\n"
     "      --if-present          a FILE without stack maps is no error\n"
-    "      --statepoints=RULE    which records are statepoints: auto (by their form), all, none\n"
-    "  -q, --quiet               don't say what was done\n"
-    "      --help\n\n"
+    "  -q, --quiet               don't say what was done\n" COMMON_HELP "\n"
     "What was written is decoded and compared with what was read before FILE is replaced.\n"
     "A file that is packed already is left as it is.\n";
 
@@ -177,48 +174,38 @@ static bool pack_file(const struct pack_options *options, const char *path) {
 }
 
 int command_pack(int argc, char **argv) {
-  enum { OPTION_SECTION = 256, OPTION_IF_PRESENT, OPTION_STATEPOINTS, OPTION_HELP };
+  static const struct command command = {"pack", help};
+  enum { OPTION_IF_PRESENT = OPTION_OWN };
   static const struct option long_options[] = {
       {"output", required_argument, NULL, 'o'},
-      {"section", required_argument, NULL, OPTION_SECTION},
       {"if-present", no_argument, NULL, OPTION_IF_PRESENT},
-      {"statepoints", required_argument, NULL, OPTION_STATEPOINTS},
       {"quiet", no_argument, NULL, 'q'},
-      {"help", no_argument, NULL, OPTION_HELP},
+      COMMON_OPTIONS,
       {0},
   };
   struct pack_options options = {0};
+  int status = EXIT_DONE;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "o:q", long_options, NULL)) != -1;) {
     switch (option) {
     case 'o':
       options.output = optarg;
       break;
-    case OPTION_SECTION:
-      options.load.section = optarg;
-      break;
     case OPTION_IF_PRESENT:
       options.if_present = true;
-      break;
-    case OPTION_STATEPOINTS:
-      if (!parse_statepoints(optarg, &options.load.statepoints))
-        return usage_error("pack", "--statepoints is auto, all or none, not '%s'", optarg);
       break;
     case 'q':
       options.quiet = true;
       break;
-    case OPTION_HELP:
-      fputs(help, stdout);
-      return EXIT_DONE;
     default:
-      return usage_error("pack", "unknown option or missing value: %s", argv[optind - 1]);
+      if (!common_option(&command, option, argv[optind - 1], &options.load, &status))
+        return status;
     }
   }
   if (optind == argc)
     return usage_error("pack", "no file given");
   if (options.output != NULL && argc - optind > 1)
     return usage_error("pack", "-o goes with one file");
-  int status = EXIT_DONE;
   for (int i = optind; i < argc; i++)
     if (!pack_file(&options, argv[i]))
       status = EXIT_UNUSABLE;

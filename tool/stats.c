@@ -7,11 +7,8 @@
 
 static const char help[] =
     "Usage: stackpack stats [OPTION]... FILE...\n"
-    "Counts what the stack maps of linked programs hold, and tells how large they are.\n\n"
-    "      --section=NAME        the raw stack maps are in section NAME, not " RAW_SECTION "\n"
-    "      --statepoints=RULE    which raw records are statepoints: auto (by their form), all, "
-    "none\n"
-    "      --help\n";
+    "Counts what the stack maps of linked programs hold, and tells how large they are.\n"
+    "\n" COMMON_HELP;
 
 struct counts {
   uint64_t statepoints, pairs, derived, allocas, deopt, live_outs;
@@ -113,34 +110,19 @@ static bool print_file(const char *path, const struct load_options *options) {
 }
 
 int command_stats(int argc, char **argv) {
-  enum { OPTION_SECTION = 256, OPTION_STATEPOINTS, OPTION_HELP };
+  static const struct command command = {"stats", help};
   static const struct option long_options[] = {
-      {"section", required_argument, NULL, OPTION_SECTION},
-      {"statepoints", required_argument, NULL, OPTION_STATEPOINTS},
-      {"help", no_argument, NULL, OPTION_HELP},
+      COMMON_OPTIONS,
       {0},
   };
   struct load_options options = {0};
+  int status = EXIT_DONE;
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-    switch (option) {
-    case OPTION_SECTION:
-      options.section = optarg;
-      break;
-    case OPTION_STATEPOINTS:
-      if (!parse_statepoints(optarg, &options.statepoints))
-        return usage_error("stats", "--statepoints is auto, all or none, not '%s'", optarg);
-      break;
-    case OPTION_HELP:
-      fputs(help, stdout);
-      return EXIT_DONE;
-    default:
-      return usage_error("stats", "unknown option or missing value: %s", argv[optind - 1]);
-    }
-  }
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+    if (!common_option(&command, option, argv[optind - 1], &options, &status))
+      return status;
   if (optind == argc)
     return usage_error("stats", "no file given");
-  int status = EXIT_DONE;
   for (int i = optind; i < argc; i++)
     if (!print_file(argv[i], &options))
       status = EXIT_UNUSABLE;

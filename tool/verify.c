@@ -10,11 +10,7 @@
 static const char help[] =
     "Usage: stackpack verify [OPTION]... RAW PACKED\n"
     "Compares every record of two programs, and asks the packed one for every address.\n\n"
-    "      --section=NAME        the raw stack maps are in section NAME, not " RAW_SECTION "\n"
-    "      --statepoints=RULE    which raw records are statepoints: auto (by their form), all, "
-    "none\n"
-    "  -q, --quiet               print nothing if they agree\n"
-    "      --help\n\n"
+    "  -q, --quiet               print nothing if they agree\n" COMMON_HELP "\n"
     "Exit status: 0 if they agree, 1 if they differ.\n";
 
 struct side {
@@ -59,34 +55,24 @@ static int compare(const struct side *raw, const struct side *packed, bool quiet
 }
 
 int command_verify(int argc, char **argv) {
-  enum { OPTION_SECTION = 256, OPTION_STATEPOINTS, OPTION_HELP };
+  static const struct command command = {"verify", help};
   static const struct option long_options[] = {
-      {"section", required_argument, NULL, OPTION_SECTION},
-      {"statepoints", required_argument, NULL, OPTION_STATEPOINTS},
       {"quiet", no_argument, NULL, 'q'},
-      {"help", no_argument, NULL, OPTION_HELP},
+      COMMON_OPTIONS,
       {0},
   };
   struct load_options options = {0};
   bool quiet = false;
+  int status = EXIT_DONE;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "q", long_options, NULL)) != -1;) {
     switch (option) {
-    case OPTION_SECTION:
-      options.section = optarg;
-      break;
-    case OPTION_STATEPOINTS:
-      if (!parse_statepoints(optarg, &options.statepoints))
-        return usage_error("verify", "--statepoints is auto, all or none, not '%s'", optarg);
-      break;
     case 'q':
       quiet = true;
       break;
-    case OPTION_HELP:
-      fputs(help, stdout);
-      return EXIT_DONE;
     default:
-      return usage_error("verify", "unknown option or missing value: %s", argv[optind - 1]);
+      if (!common_option(&command, option, argv[optind - 1], &options, &status))
+        return status;
     }
   }
   if (argc - optind != 2)
@@ -98,7 +84,7 @@ int command_verify(int argc, char **argv) {
     side_close(&raw);
     return EXIT_UNUSABLE;
   }
-  const int status = compare(&raw, &packed, quiet);
+  status = compare(&raw, &packed, quiet);
   side_close(&packed);
   side_close(&raw);
   return status;
