@@ -12,6 +12,7 @@ enum {
 
 int command_pack(int argc, char **argv);
 int command_dump(int argc, char **argv);
+int command_unpack(int argc, char **argv);
 int command_verify(int argc, char **argv);
 int command_stats(int argc, char **argv);
 

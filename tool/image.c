@@ -3,12 +3,7 @@
 
 #include "../format/note.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static bool inside(const struct image *image, uint64_t offset, uint64_t size) {
   return offset <= image->size && size <= image->size - offset;
@@ -127,31 +122,11 @@ bool image_open_memory(struct image *image, uint8_t *bytes, size_t size, struct 
   return false;
 }
 
-static bool map_file(struct image *image, const char *path, struct problem *problem) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat status;
-  if (file < 0)
-    return problem_set_errno(problem, "can't be opened");
-  bool ok = fstat(file, &status) == 0 || problem_set_errno(problem, "can't be read");
-  if (ok && !S_ISREG(status.st_mode))
-    ok = problem_set(problem, "not a regular file");
-  if (ok && status.st_size == 0)
-    ok = problem_set(problem, "an empty file");
-  if (ok) {
-    void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-    if (bytes == MAP_FAILED)
-      ok = problem_set_errno(problem, "can't be read");
-    else
-      *image = (struct image){.bytes = bytes, .size = (size_t)status.st_size, .mapping = bytes};
-  }
-  close(file);
-  return ok;
-}
-
 bool image_open(struct image *image, const char *path, struct problem *problem) {
-  *image = (struct image){0};
-  if (!map_file(image, path, problem))
+  struct input file;
+  if (!input_open(&file, path, problem))
     return false;
+  *image = (struct image){.bytes = file.bytes, .size = file.size, .file = file};
   if (open_bytes(image, problem))
     return true;
   image_close(image);
@@ -163,8 +138,8 @@ void image_close(struct image *image) {
     elf_end(image->elf);
   free(image->sections);
   free(image->segments);
-  if (image->mapping != NULL)
-    munmap(image->mapping, image->size);
+  if (image->file.bytes != NULL)
+    input_close(&image->file);
   *image = (struct image){0};
 }
 

@@ -7,7 +7,7 @@
 #define STACKPACK_IMAGE_H
 
 #include "../format/eh_frame.h"
-#include "report.h"
+#include "input.h"
 
 #include <gelf.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ struct image {
   Elf64_Phdr *segments;
   size_t section_count, segment_count, section_names; /* section_names: index of .shstrtab */
   Elf *elf;
-  void *mapping; /* of the file, or NULL if the bytes are the caller's */
+  struct input file; /* empty if the bytes are the caller's */
 };
 
 /* Opens a file, or bytes in memory that stay where they are. On failure nothing is to be closed. */

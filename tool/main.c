@@ -15,6 +15,7 @@ static const struct {
   const char *purpose;
 } commands[] = {
     {"pack", command_pack, "replace a program's stack maps by a compact, ready-to-use table"},
+    {"unpack", command_unpack, "give back the program that was packed with --keep-raw"},
     {"dump", command_dump, "print the stack maps of a program, packed or not"},
     {"verify", command_verify, "compare a packed program with the original"},
     {"stats", command_stats, "tell how large the stack maps are, and why"},

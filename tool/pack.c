@@ -3,6 +3,7 @@
 
 #include "../format/packed_write.h"
 #include "compare.h"
+#include "kept.h"
 #include "output.h"
 #include "rewrite.h"
 
@@ -16,6 +17,7 @@ static const char help[] =
     "Replaces the stack maps of linked programs by packed ones, in place.\n\n"
     "  -o, --output=OUT          write to OUT, and leave FILE (of which there must be one) alone\n"
     "      --if-present          a FILE without stack maps is no error\n"
+    "      --keep-raw=RAW        keep the raw stack maps in RAW, for `stackpack unpack`\n"
     "  -q, --quiet               don't say what was done\n" COMMON_HELP "\n"
     "What was written is decoded and compared with what was read before FILE is replaced.\n"
     "A file that is packed already is left as it is.\n";
@@ -23,6 +25,7 @@ static const char help[] =
 struct pack_options {
   struct load_options load;
   const char *output;
+  const char *keep_raw; /* NULL: the raw stack maps aren't kept */
   bool if_present, quiet;
 };
 
@@ -53,9 +56,10 @@ static bool encode(const struct image *image, const struct loaded *loaded, uint8
   }
 }
 
-/* Reads the new file as if it came from disk, and compares it with what went in. */
+/* Reads the new file as if it came from disk, and compares it with what went in. *identity is that of
+ * the packed table. */
 static bool check_result(const struct loaded *before, const struct rewritten *result,
-                         struct problem *problem) {
+                         uint64_t *identity, struct problem *problem) {
   const struct load_options options = {0};
   struct differences differences = {0};
   struct image image;
@@ -68,6 +72,7 @@ static bool check_result(const struct loaded *before, const struct rewritten *re
   if (ok) {
     compare_tables(&before->table, &after.table, &differences);
     compare_answers(&before->table, &after.packed, &differences);
+    *identity = packed_identity(&after.packed);
     if (differences.count > 0)
       ok = problem_set(problem, "not packed, as checking found a fault of stackpack's: %s",
                        differences.first);
@@ -104,21 +109,39 @@ static void print_ambiguous(const char *path, const struct safepoints *table) {
            path, count);
 }
 
+/* Writes the new file, and the raw stack maps, if they are to be kept: both or none of them. */
+static bool write_files(const struct pack_options *options, const char *path,
+                        const struct image *image, const struct loaded *loaded,
+                        const struct rewritten *result, uint64_t table, struct problem *problem) {
+  const char *output = options->output != NULL ? options->output : path;
+  struct kept_bytes kept = {0};
+  if (options->keep_raw != NULL && !kept_write(image, loaded->raw, result, table, &kept, problem))
+    return false;
+  const struct new_file files[] = {
+      {options->keep_raw, path, true, kept.bytes, kept.size},
+      {output, path, false, result->bytes, result->size},
+  };
+  const bool ok = options->keep_raw != NULL ? output_replace(files, 2, problem)
+                                            : output_replace(files + 1, 1, problem);
+  free(kept.bytes);
+  return ok;
+}
+
 static bool pack_loaded(const struct pack_options *options, const char *path,
                         const struct image *image, const struct loaded *loaded,
                         struct problem *problem) {
-  const char *output = options->output != NULL ? options->output : path;
   struct rewritten result;
   uint8_t *table;
   size_t table_size;
+  uint64_t identity = 0;
   if (!encode(image, loaded, &table, &table_size, problem))
     return false;
   bool ok = rewrite(image, loaded->raw, table, table_size, &result, problem);
   free(table);
   if (!ok)
     return false;
-  ok = check_result(loaded, &result, problem) &&
-       output_replace(output, path, result.bytes, result.size, problem);
+  ok = check_result(loaded, &result, &identity, problem) &&
+       write_files(options, path, image, loaded, &result, identity, problem);
   if (ok && !options->quiet) {
     print_summary(path, image, loaded, table_size, result.size);
     print_ambiguous(path, &loaded->table);
@@ -132,8 +155,8 @@ static bool leave_alone(const struct pack_options *options, const char *path,
                         const struct image *image, const char *why, struct problem *problem) {
   if (!options->quiet)
     printf("%s: %s\n", path, why);
-  return options->output == NULL ||
-         output_replace(options->output, path, image->bytes, image->size, problem);
+  const struct new_file copy = {options->output, path, false, image->bytes, image->size};
+  return options->output == NULL || output_replace(&copy, 1, problem);
 }
 
 static bool pack_image(const struct pack_options *options, const char *path,
@@ -160,10 +183,20 @@ static bool pack_image(const struct pack_options *options, const char *path,
   return ok;
 }
 
+/* The raw stack maps' file must be one of its own. */
+static bool check_keep_raw(const struct pack_options *options, const char *path,
+                           struct problem *problem) {
+  const char *output = options->output != NULL ? options->output : path;
+  if (options->keep_raw == NULL ||
+      (!output_same(options->keep_raw, path) && !output_same(options->keep_raw, output)))
+    return true;
+  return problem_set(problem, "--keep-raw names the program itself");
+}
+
 static bool pack_file(const struct pack_options *options, const char *path) {
   struct problem problem = {0};
   struct image image;
-  bool ok = image_open(&image, path, &problem);
+  bool ok = check_keep_raw(options, path, &problem) && image_open(&image, path, &problem);
   if (ok) {
     ok = pack_image(options, path, &image, &problem);
     image_close(&image);
@@ -175,10 +208,11 @@ static bool pack_file(const struct pack_options *options, const char *path) {
 
 int command_pack(int argc, char **argv) {
   static const struct command command = {"pack", help};
-  enum { OPTION_IF_PRESENT = OPTION_OWN };
+  enum { OPTION_IF_PRESENT = OPTION_OWN, OPTION_KEEP_RAW };
   static const struct option long_options[] = {
       {"output", required_argument, NULL, 'o'},
       {"if-present", no_argument, NULL, OPTION_IF_PRESENT},
+      {"keep-raw", required_argument, NULL, OPTION_KEEP_RAW},
       {"quiet", no_argument, NULL, 'q'},
       COMMON_OPTIONS,
       {0},
@@ -194,6 +228,9 @@ int command_pack(int argc, char **argv) {
     case OPTION_IF_PRESENT:
       options.if_present = true;
       break;
+    case OPTION_KEEP_RAW:
+      options.keep_raw = optarg;
+      break;
     case 'q':
       options.quiet = true;
       break;
@@ -206,6 +243,8 @@ int command_pack(int argc, char **argv) {
     return usage_error("pack", "no file given");
   if (options.output != NULL && argc - optind > 1)
     return usage_error("pack", "-o goes with one file");
+  if (options.keep_raw != NULL && argc - optind > 1)
+    return usage_error("pack", "--keep-raw goes with one file");
   for (int i = optind; i < argc; i++)
     if (!pack_file(&options, argv[i]))
       status = EXIT_UNUSABLE;

@@ -17,17 +17,19 @@ expect_usage() { # ARGUMENT...
 expect_help --version
 only_line_matches '^stackpack [0-9]+\.[0-9]+' out || fail "the version: $(<out)"
 expect_help --help
-for command in pack dump verify stats; do
+for command in pack unpack dump verify stats; do
   expect_output "\\b$command\\b"
 done
-for command in pack dump verify stats; do
+for command in pack unpack dump verify stats; do
   expect_help $command --help
   expect_output "stackpack $command"
   expect_usage $command
   expect_usage $command --no-such-option file
 done
 expect_help pack --help
-for option in -o --section --if-present --statepoints --quiet; do expect_output "$option"; done
+for option in -o --section --if-present --keep-raw --statepoints --quiet; do expect_output "$option"; done
+expect_help unpack --help
+for option in --raw -o --quiet; do expect_output "$option"; done
 expect_help dump --help
 for option in --format --section --statepoints; do expect_output "$option"; done
 

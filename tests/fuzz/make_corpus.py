@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make the seeds of the fuzzers: tests/fuzz/corpus/{v3,encode,packed,elf,eh_frame}.
+"""Make the seeds of the fuzzers: tests/fuzz/corpus/{v3,encode,packed,elf,eh_frame,kept}.
 
     make_corpus.py STACKPACK [DIRECTORY]
 
@@ -318,6 +318,17 @@ def elf_files(stackpack):
             yield name + "_packed", result
 
 
+def kept_files(stackpack):
+    """What `pack --keep-raw` wrote, with the packed program behind it."""
+    for name in ("typical", "cut", "relative_relr"):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "program"
+            kept = pathlib.Path(folder) / "kept"
+            path.write_bytes(programs()[name])
+            subprocess.run([stackpack, "pack", "--quiet", "--keep-raw", kept, path], check=True)
+            yield name, kept.read_bytes() + path.read_bytes()
+
+
 def choices():
     """fuzz_encode's input has no form: any bytes will do."""
     for seed in range(8):
@@ -340,6 +351,7 @@ def main():
     write_corpus(top / "encode", choices())
     write_corpus(top / "packed", packed_tables(stackpack))
     write_corpus(top / "elf", elf_files(stackpack))
+    write_corpus(top / "kept", kept_files(stackpack))
     write_corpus(top / "eh_frame", unwind_tables().items())
 
 

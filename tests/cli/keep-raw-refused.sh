@@ -1,0 +1,64 @@
+#!/bin/bash
+# `unpack` refuses what doesn't fit, in one line: another program's stack maps, a packed file that was changed, a file
+# that is broken anywhere. Nothing is written then.
+. "$TOP/tests/cli/common.sh"
+
+make_program lld app list
+make_program bfd other list
+cp app raw
+expect_status 0 "$stackpack" pack --keep-raw=kept app
+expect_status 0 "$stackpack" pack --keep-raw=kept.other other
+cp app packed
+
+unpack() { # PATTERN KEPT PACKED
+  expect_refusal "$1" "$stackpack" unpack --raw "$2" -o new "$3"
+  [[ ! -e new ]] || fail "something was written"
+}
+
+unpack 'kept.other: the stack maps of another program$' kept.other app
+unpack 'kept: the stack maps of another program$' kept other
+unpack 'raw: isn.t packed$' kept raw
+unpack 'app: not a file of kept stack maps$' app app
+unpack 'none: can.t be opened: ' none app
+: >empty
+unpack 'empty: an empty file$' empty app
+unpack '\.: not a regular file$' . app
+unpack 'main.o: ' kept main.o
+
+# The packed file was changed: stripped, or a byte of it.
+for change in "strip" "patchelf --set-rpath /nowhere" "objcopy --remove-section=.comment"; do
+  cp app changed
+  $change changed
+  unpack 'kept: the packed program isn.t as it was when they were kept$' kept changed
+done
+cp app changed
+set_byte changed $(($(section_offset app .comment) + 3)) 0
+unpack 'kept: the packed program isn.t as it was when they were kept$' kept changed
+
+# Every truncation of the header, and many of the rest; a flipped bit in every eighth byte, and in the header in each.
+size=$(stat -c %s kept)
+for ((length = 1; length < size; length += length < 96 ? 5 : 97)); do
+  head -c $length kept >broken
+  unpack 'broken: (not a file of kept stack maps|a broken file of kept stack maps: .*)$' broken app
+done
+cat kept <(printf x) >broken
+unpack 'broken: a broken file of kept stack maps: its checksum differs$' broken app
+readarray -t bytes < <(od -An -v -t u1 -w1 kept)
+for ((at = 0; at < size; at += at < 80 ? 1 : 41)); do
+  cp kept broken
+  set_byte broken $at $((bytes[at] ^ 1 << at % 8))
+  unpack 'broken: (not a file of kept|kept stack maps by another version|a broken file of kept) ?.*$' broken app
+done
+
+# In place, the packed file stays as it is.
+expect_refusal 'kept.other: ' "$stackpack" unpack --raw kept.other app
+expect_same app packed
+expect_refusal 'no/such/out: ' "$stackpack" unpack --raw kept -o no/such/out app
+expect_status 0 "$stackpack" unpack --raw kept app
+expect_same app raw
+
+# Usage.
+for arguments in "app" "--raw" "--raw kept" "--raw kept app app" "--raw kept --no-such-option app"; do
+  # shellcheck disable=SC2086 # a list of words
+  expect_refusal '' "$stackpack" unpack $arguments
+done

@@ -1,0 +1,122 @@
+/* unpack.c - stackpack unpack: gives back the program that was packed with --keep-raw. */
+#include "commands.h"
+
+#include "kept.h"
+#include "output.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char help[] =
+    "Usage: stackpack unpack [OPTION]... --raw=RAW PACKED\n"
+    "Gives back the program as it was before it was packed, byte for byte.\n\n"
+    "      --raw=RAW             what `stackpack pack --keep-raw=RAW` wrote\n"
+    "  -o, --output=OUT          write to OUT, and leave PACKED alone\n"
+    "  -q, --quiet               don't say what was done\n"
+    "      --help\n\n"
+    "PACKED must be as `pack` left it: one that was changed since then is refused.\n";
+
+struct unpack_options {
+  const char *raw, *output;
+  bool quiet;
+};
+
+static bool restore(const struct unpack_options *options, const char *path,
+                    const struct image *packed, const struct kept *kept, struct problem *problem) {
+  struct kept_bytes original;
+  if (!kept_original(kept, packed->bytes, &original, problem)) {
+    problem->file = options->raw;
+    return false;
+  }
+  const struct new_file file = {.path = options->output != NULL ? options->output : path,
+                                .like = path,
+                                .bytes = original.bytes,
+                                .size = original.size};
+  const bool ok = output_replace(&file, 1, problem);
+  if (ok && !options->quiet)
+    printf("%s: unpacked, with %llu bytes of stack maps: file %zu -> %zu bytes\n", path,
+           (unsigned long long)kept->header.raw_size, packed->size, original.size);
+  free(original.bytes);
+  return ok;
+}
+
+static bool unpack_with(const struct unpack_options *options, const char *path,
+                        const struct image *packed, uint64_t table, const struct input *file,
+                        struct problem *problem) {
+  struct kept kept;
+  if (!kept_open(&kept, file->bytes, file->size, problem) ||
+      !kept_check_packed(&kept, packed->bytes, packed->size, table, problem)) {
+    problem->file = options->raw;
+    return false;
+  }
+  return restore(options, path, packed, &kept, problem);
+}
+
+static bool unpack_image(const struct unpack_options *options, const char *path,
+                         const struct image *packed, struct problem *problem) {
+  const struct load_options load_options = {0};
+  struct loaded loaded;
+  struct input file;
+  const enum load_kind kind = load_find(packed, &load_options, &loaded, problem);
+  if (kind != LOAD_PACKED)
+    return problem_set(problem, "isn't packed");
+  if (!input_open(&file, options->raw, problem)) {
+    problem->file = options->raw;
+    return false;
+  }
+  const bool ok =
+      unpack_with(options, path, packed, packed_identity(&loaded.packed), &file, problem);
+  input_close(&file);
+  return ok;
+}
+
+static bool unpack_file(const struct unpack_options *options, const char *path,
+                        struct problem *problem) {
+  struct image image;
+  if (!image_open(&image, path, problem))
+    return false;
+  const bool ok = unpack_image(options, path, &image, problem);
+  image_close(&image);
+  return ok;
+}
+
+int command_unpack(int argc, char **argv) {
+  enum { OPTION_RAW = OPTION_OWN };
+  static const struct option long_options[] = {
+      {"raw", required_argument, NULL, OPTION_RAW},
+      {"output", required_argument, NULL, 'o'},
+      {"quiet", no_argument, NULL, 'q'},
+      {"help", no_argument, NULL, OPTION_HELP},
+      {0},
+  };
+  struct unpack_options options = {0};
+  struct problem problem = {0};
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "o:q", long_options, NULL)) != -1;) {
+    switch (option) {
+    case OPTION_RAW:
+      options.raw = optarg;
+      break;
+    case 'o':
+      options.output = optarg;
+      break;
+    case 'q':
+      options.quiet = true;
+      break;
+    case OPTION_HELP:
+      fputs(help, stdout);
+      return EXIT_DONE;
+    default:
+      return usage_error("unpack", "unknown option or missing value: %s", argv[optind - 1]);
+    }
+  }
+  if (argc - optind != 1)
+    return usage_error("unpack", "there must be one file");
+  if (options.raw == NULL)
+    return usage_error("unpack", "no --raw=RAW given");
+  if (unpack_file(&options, argv[optind], &problem))
+    return EXIT_DONE;
+  problem_print(&problem, argv[optind]);
+  return EXIT_UNUSABLE;
+}
