@@ -30,7 +30,7 @@ COMPILE = $(CC) $(FLAGS) $(CFLAGS) $(CPPFLAGS)
 LINK = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS)
 # Where distributions have no libdwarf.pc, its headers are in a folder of their own.
 DWARF_FLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null || echo -I/usr/include/libdwarf)
-TOOL_LIBS := -lelf -ldwarf -lzstd -ljansson
+TOOL_LIBS := -lelf -ldwarf -lzstd -ljansson -lZydis
 
 FORMAT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard format/*.c))
 RUNTIME := $(patsubst %.c,$(BUILD)/%.o,$(wildcard runtime/*.c))

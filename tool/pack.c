@@ -5,6 +5,7 @@
 #include "compare.h"
 #include "kept.h"
 #include "output.h"
+#include "references.h"
 #include "rewrite.h"
 
 #include <getopt.h>
@@ -18,6 +19,7 @@ static const char help[] =
     "  -o, --output=OUT          write to OUT, and leave FILE (of which there must be one) alone\n"
     "      --if-present          a FILE without stack maps is no error\n"
     "      --keep-raw=RAW        keep the raw stack maps in RAW, for `stackpack unpack`\n"
+    "      --force               pack also a program that seems to read its raw stack maps itself\n"
     "  -q, --quiet               don't say what was done\n" COMMON_HELP "\n"
     "What was written is decoded and compared with what was read before FILE is replaced.\n"
     "A file that is packed already is left as it is.\n";
@@ -26,7 +28,7 @@ struct pack_options {
   struct load_options load;
   const char *output;
   const char *keep_raw; /* NULL: the raw stack maps aren't kept */
-  bool if_present, quiet;
+  bool if_present, force, quiet;
 };
 
 /* ZSTD_compress, with the level that is chosen once for all: a file is packed once and read for
@@ -127,6 +129,24 @@ static bool write_files(const struct pack_options *options, const char *path,
   return ok;
 }
 
+/* Whether the program reads its raw stack maps itself: then it would find the packed ones. */
+static bool check_references(const struct pack_options *options, const struct image *image,
+                             const struct loaded *loaded, struct reference *reference,
+                             struct problem *problem) {
+  return !references_find(image, loaded->raw, reference) || options->force ||
+         problem_set(problem,
+                     "reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; "
+                     "--force packs it all the same",
+                     reference->where);
+}
+
+static void print_reference(const char *path, const struct reference *reference) {
+  if (reference->where[0] != 0)
+    printf("%s: warning: reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; "
+           "it now finds packed ones there\n",
+           path, reference->where);
+}
+
 static bool pack_loaded(const struct pack_options *options, const char *path,
                         const struct image *image, const struct loaded *loaded,
                         struct problem *problem) {
@@ -134,7 +154,9 @@ static bool pack_loaded(const struct pack_options *options, const char *path,
   uint8_t *table;
   size_t table_size;
   uint64_t identity = 0;
-  if (!encode(image, loaded, &table, &table_size, problem))
+  struct reference reference = {0};
+  if (!check_references(options, image, loaded, &reference, problem) ||
+      !encode(image, loaded, &table, &table_size, problem))
     return false;
   bool ok = rewrite(image, loaded->raw, table, table_size, &result, problem);
   free(table);
@@ -145,6 +167,7 @@ static bool pack_loaded(const struct pack_options *options, const char *path,
   if (ok && !options->quiet) {
     print_summary(path, image, loaded, table_size, result.size);
     print_ambiguous(path, &loaded->table);
+    print_reference(path, &reference);
   }
   free(result.bytes);
   return ok;
@@ -208,11 +231,12 @@ static bool pack_file(const struct pack_options *options, const char *path) {
 
 int command_pack(int argc, char **argv) {
   static const struct command command = {"pack", help};
-  enum { OPTION_IF_PRESENT = OPTION_OWN, OPTION_KEEP_RAW };
+  enum { OPTION_IF_PRESENT = OPTION_OWN, OPTION_KEEP_RAW, OPTION_FORCE };
   static const struct option long_options[] = {
       {"output", required_argument, NULL, 'o'},
       {"if-present", no_argument, NULL, OPTION_IF_PRESENT},
       {"keep-raw", required_argument, NULL, OPTION_KEEP_RAW},
+      {"force", no_argument, NULL, OPTION_FORCE},
       {"quiet", no_argument, NULL, 'q'},
       COMMON_OPTIONS,
       {0},
@@ -230,6 +254,9 @@ int command_pack(int argc, char **argv) {
       break;
     case OPTION_KEEP_RAW:
       options.keep_raw = optarg;
+      break;
+    case OPTION_FORCE:
+      options.force = true;
       break;
     case 'q':
       options.quiet = true;

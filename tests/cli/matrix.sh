@@ -16,6 +16,7 @@ make_objects() {
   compile_main main.o -fPIC -ffunction-sections
   compile_main main.lto.o -fPIC -flto
   many_functions 400 >many.ll
+  echo '{ local: __LLVM_StackMaps; };' >local.map
   compile list list.o -relocation-model=pic -function-sections
   compile ./many.ll many.o -relocation-model=pic -function-sections
   local name
@@ -56,7 +57,8 @@ choose_variant() { # VARIANT LINKER
   main=../main.o options=()
   case $1 in
   writable) suffix=.writable.o ;;
-  gc-sections) options=("-Wl,--gc-sections,-u,__LLVM_StackMaps") suffix=.kept$suffix ;;
+  gc-sections) # the symbol is global for the linker only: exported, it would be for others to read
+    options=("-Wl,--gc-sections,-u,__LLVM_StackMaps,--version-script=../local.map") suffix=.kept$suffix ;;
   icf) options=("-Wl,--icf=all") ;;
   LTO) options=(-flto) main=../main.lto.o ;;
   separate-code) options=("-Wl,-z,separate-code") ;;

@@ -27,7 +27,7 @@ for command in pack unpack dump verify stats; do
   expect_usage $command --no-such-option file
 done
 expect_help pack --help
-for option in -o --section --if-present --keep-raw --statepoints --quiet; do expect_output "$option"; done
+for option in -o --section --if-present --keep-raw --force --statepoints --quiet; do expect_output "$option"; done
 expect_help unpack --help
 for option in --raw -o --quiet; do expect_output "$option"; done
 expect_help dump --help

@@ -8,6 +8,7 @@
 
 #include "../../tool/compare.h"
 #include "../../tool/load.h"
+#include "../../tool/references.h"
 #include "../../tool/rewrite.h"
 
 #include <stdlib.h>
@@ -95,8 +96,12 @@ static void load_and_pack(const struct image *image) {
     expect_problem(&problem);
     return;
   }
-  if (can_rewrite)
+  if (can_rewrite) {
+    struct reference reference;
+    if (references_find(image, loaded.raw, &reference) && reference.where[0] == 0)
+      finding("a reference is described", NULL);
     pack(image, &loaded, &problem);
+  }
   loaded_free(&loaded);
 }
 

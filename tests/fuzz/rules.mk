@@ -20,7 +20,7 @@ FUZZ_COMPILE = $(LLVM)/bin/clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -M
 FUZZ_LINK = $(LLVM)/bin/clang $(FUZZ_FLAGS) -fsanitize=fuzzer
 
 # The whole library, of the command the steps that don't touch a disk, and what the targets share.
-FUZZ_TOOL := tool/compare.c tool/image.c tool/input.c tool/kept.c tool/load.c tool/report.c $(wildcard tool/rewrite*.c)
+FUZZ_TOOL := tool/compare.c tool/image.c tool/input.c tool/kept.c tool/load.c tool/references.c tool/report.c $(wildcard tool/rewrite*.c)
 FUZZ_SHARED := tests/fuzz/fuzz.c tests/fuzz/walk.c tests/fuzz/round_trip.c
 FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o, \
   $(wildcard format/*.c runtime/*.c) $(FUZZ_TOOL) $(FUZZ_SHARED))
@@ -47,6 +47,6 @@ $(BUILD)/fuzz/%.o: %.c
 $(BUILD)/fuzz/fuzz_elf $(BUILD)/fuzz/fuzz_file: $(BUILD)/fuzz/tests/fuzz/elf_mutator.o
 
 $(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_OBJECTS)
-	$(FUZZ_LINK) -o $@ $^ -lelf -lzstd
+	$(FUZZ_LINK) -o $@ $^ -lelf -lzstd -lZydis
 
 -include $(FUZZ_OBJECTS:.o=.d) $(FUZZ_OWN_OBJECTS:.o=.d)

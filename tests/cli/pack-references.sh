@@ -1,0 +1,125 @@
+#!/bin/bash
+# A program that reads its raw stack maps itself, by the symbol __LLVM_StackMaps, would find packed ones there: it is
+# refused, and stays as it was, unless --force says that it's all right. One that doesn't isn't.
+. "$TOP/tests/cli/common.sh"
+
+cat >common.h <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+long run(long n);
+void *allocate(long size) { return calloc(1, size); }
+void collect(void) {}
+C
+for use in address byte pointer weak field; do
+  cp common.h $use.c
+done
+cat >>address.c <<'C'
+extern const char __LLVM_StackMaps[];
+int main(void) { return printf("run(5) = %ld %d\n", run(5), (int)((unsigned long)__LLVM_StackMaps % 8)) < 0; }
+C
+cat >>byte.c <<'C'
+extern const char __LLVM_StackMaps[];
+int main(void) { return printf("run(5) = %ld %d\n", run(5), __LLVM_StackMaps[0]) < 0; }
+C
+cat >>field.c <<'C'
+extern const int __LLVM_StackMaps[];
+int main(void) { return printf("run(5) = %ld %d\n", run(5), __LLVM_StackMaps[1]) < 0; }
+C
+cat >>pointer.c <<'C'
+extern const char __LLVM_StackMaps[];
+const char *volatile maps = __LLVM_StackMaps;
+int main(void) { return printf("run(5) = %ld %d\n", run(5), maps[0]) < 0; }
+C
+cat >>weak.c <<'C'
+extern const char __LLVM_StackMaps[] __attribute__((weak));
+int main(void) { return printf("run(5) = %ld %d\n", run(5), __LLVM_StackMaps == NULL ? -1 : __LLVM_StackMaps[0]) < 0; }
+C
+cat common.h - >none.c <<'C'
+int main(void) { return printf("run(5) = %ld\n", run(5)) < 0; }
+C
+
+compile list list.o -relocation-model=pic
+objcopy --globalize-symbol=__LLVM_StackMaps list.o list.global.o # LLVM makes it local
+objcopy --set-section-flags .llvm_stackmaps=alloc,load,data list.global.o list.writable.o
+
+"$LLVM/bin/clang" -O1 -fPIC -c none.c
+
+check_refused() { # FILE HOW
+  cp "$1" before
+  expect_refusal "$1: reads its raw stack maps itself \(__LLVM_StackMaps\), it seems: $2; --force packs it" "$stackpack" pack "$1"
+  expect_same "$1" before
+  expect_status 0 "$stackpack" pack --force -o packed "$1"
+  expect_output 'warning: reads its raw stack maps itself'
+  expect_packed packed
+  expect_status 0 "$stackpack" verify "$1" packed
+}
+
+check_packed() { # FILE
+  expect_status 0 "$stackpack" pack -o packed "$1"
+  ! grep -q warning out || { cat out; fail "a warning"; }
+  [[ $(wc -l <out) == 1 ]] || { cat out; fail "more than the summary"; }
+}
+
+how='(a relocation in [^ ]+ for [^ ]+ at 0x[0-9a-f]+|a pointer in [^ ]+ at 0x[0-9a-f]+|an instruction in [^ ]+ at 0x[0-9a-f]+)'
+tried=0
+for linker in lld bfd gold mold; do
+  "$LLVM/bin/clang" -fuse-ld=$linker -Wl,--version >log 2>&1 || { echo "no linker $linker"; continue; }
+  kinds=("-no-pie -fno-pie" "-pie -s -fPIC -Wl,-z,notext")
+  [[ $linker != lld && $linker != bfd ]] ||
+    kinds+=("-no-pie -static -fno-pie" "-pie -fPIE -Wl,-z,notext" "-no-pie -fno-pie -Wl,-q" "-no-pie -mcmodel=large"
+      "-pie -fPIC -Wl,-z,notext,-z,pack-relative-relocs")
+  for kind in "${kinds[@]}"; do
+    for use in address byte field pointer weak none; do
+      for object in list.global.o list.o; do
+        [[ $kind != *relocs ]] || object=${object/global/writable}
+        [[ $object != list.o || $use == none || $use == weak ]] || continue # isn't defined then
+        # shellcheck disable=SC2086 # a list of words
+        "$LLVM/bin/clang" -fuse-ld=$linker -O1 $kind -Wno-unused-command-line-argument -o app $use.c $object \
+          >log 2>&1 || continue # an option that this linker doesn't have
+        echo "$linker $kind $use $object"
+        tried=$((tried + 1))
+        case $use,$object in
+        none,*) check_packed app ;;
+        # Not defined here, its address is null: the name alone tells, if the linker leaves it.
+        weak,list.o) readelf --symbols --wide app | grep -q 'UND __LLVM_StackMaps' || continue
+          check_refused app 'an imported symbol in \.(dynsym|symtab)' ;;
+        *) check_refused app "$how" ;;
+        esac
+      done
+    done
+  done
+
+  # Writable stack maps may stand where a table of the start-up code ends, which this names.
+  for options in "-no-pie" "-pie" "-pie -s" "-no-pie -static -s" "-static-pie -s"; do
+    [[ $linker != gold || $options != -static-pie* ]] || continue # it can't do that
+    # shellcheck disable=SC2086
+    link_with $linker app $options none.o list.writable.o
+    check_packed app
+  done
+
+  # For other modules to read.
+  link_with $linker liblist.so -shared -Wl,-z,notext list.global.o
+  check_refused liblist.so 'an exported symbol in \.dynsym'
+  link_with $linker liblist.so -shared -Wl,-z,notext list.o
+  check_packed liblist.so
+  # Of another module.
+  "$LLVM/bin/clang" -fuse-ld=$linker -fPIC -shared -Wl,-z,notext -o libuse.so byte.c list.o
+  check_refused libuse.so 'an imported symbol in \.dynsym'
+done
+((tried > 60)) || fail "only $tried programs"
+
+# libstackpack finds the stack maps by their section.
+if [[ -e $BUILD/libstackpack.a ]] && ! nm "$BUILD/libstackpack.a" | grep -q __asan; then
+  cat common.h - >library.c <<'C'
+#include "stackpack.h"
+static struct stackpack_module modules[4];
+static struct stackpack_process process;
+int main(void) { return stackpack_process_open(&process, modules, 4) != STACKPACK_OK || printf("run(5) = %ld\n", run(5)) < 0; }
+C
+  for kind in "-no-pie" "-no-pie -static" "-pie -Wl,-z,notext"; do
+    # shellcheck disable=SC2086
+    "$LLVM/bin/clang" -fuse-ld=lld $kind -I"$TOP/runtime" -o app library.c list.global.o "$BUILD/libstackpack.a"
+    check_packed app
+    expect_same_run app packed
+  done
+fi
