@@ -44,18 +44,29 @@ static bool has_name(const struct elf_image *image, Elf64_Shdr names, Elf64_Shdr
          memcmp(image->bytes + names.sh_offset + section.sh_name, name, length) == 0;
 }
 
-bool elf_image_find_section(const struct elf_image *image, const char *name, Elf64_Shdr *section) {
+bool elf_image_next_section(const struct elf_image *image, const char *name, unsigned *number,
+                            Elf64_Shdr *section) {
   if (image->header.e_shstrndx >= image->header.e_shnum)
     return false;
   const Elf64_Shdr names = elf_image_section(image, image->header.e_shstrndx);
   if (!inside(image, names.sh_offset, names.sh_size))
     return false;
-  for (unsigned i = 1; i < image->header.e_shnum; i++) {
-    *section = elf_image_section(image, i);
+  while (++*number < image->header.e_shnum) {
+    *section = elf_image_section(image, *number);
     if (has_name(image, names, *section, name))
-      return section->sh_type != SHT_NOBITS && inside(image, section->sh_offset, section->sh_size);
+      return true;
   }
   return false;
+}
+
+bool elf_image_has_bytes(const struct elf_image *image, const Elf64_Shdr *section) {
+  return section->sh_type != SHT_NOBITS && inside(image, section->sh_offset, section->sh_size);
+}
+
+bool elf_image_find_section(const struct elf_image *image, const char *name, Elf64_Shdr *section) {
+  unsigned number = 0;
+  return elf_image_next_section(image, name, &number, section) &&
+         elf_image_has_bytes(image, section);
 }
 
 /* The value of symbol n of a symbol table; 0 if it is undefined or there is none. */

@@ -27,7 +27,14 @@ bool elf_image_open(struct elf_image *image, const void *bytes, size_t size);
 Elf64_Phdr elf_image_segment(const struct elf_image *image, unsigned n);
 Elf64_Shdr elf_image_section(const struct elf_image *image, unsigned n);
 
-/* The section of that name with its bytes inside the file; false if there is none. */
+/* The next section of that name behind number *number, which moves on; false if there is none. */
+bool elf_image_next_section(const struct elf_image *image, const char *name, unsigned *number,
+                            Elf64_Shdr *section);
+
+/* Whether a section's bytes are in the file. */
+bool elf_image_has_bytes(const struct elf_image *image, const Elf64_Shdr *section);
+
+/* The first section of that name with its bytes inside the file; false if there is none. */
 bool elf_image_find_section(const struct elf_image *image, const char *name, Elf64_Shdr *section);
 
 /* Applies to bytes[0..section->sh_size), a copy of a section, the dynamic relocations that the

@@ -50,7 +50,7 @@ static enum stackpack_error open_packed(const struct elf_image *image,
 static enum stackpack_error open_raw(const struct elf_image *image, struct stackpack_table *table,
                                      void **memory) {
   Elf64_Shdr raw;
-  return raw_find(image, &raw) ? raw_open(table, image, &raw, 0, memory) : STACKPACK_NO_STACK_MAPS;
+  return raw_find(image, &raw) ? raw_open(table, image, 0, memory) : STACKPACK_NO_STACK_MAPS;
 }
 
 static enum stackpack_error map_file(const char *path, struct owned *owned) {

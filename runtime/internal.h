@@ -78,11 +78,11 @@ static inline const struct packed_table *const_table_of(const struct stackpack_t
   return (const struct packed_table *)table->private_;
 }
 
-/* raw.c. Finds a file's raw section; and reads it: opens *table over a packed form of it, in *memory
+/* raw.c. Finds a file's first raw section; and reads all of them: opens *table over a packed form of it, in *memory
  * (free), for look-ups of link-time addresses plus `bias`. */
 bool raw_find(const struct elf_image *image, Elf64_Shdr *section);
 enum stackpack_error raw_open(struct stackpack_table *table, const struct elf_image *image,
-                              const Elf64_Shdr *section, uint64_t bias, void **memory);
+                              uint64_t bias, void **memory);
 
 /* process.c: a number that changes when modules come or go. Never 0. */
 uint64_t process_generation(const struct stackpack_process *process);

@@ -117,7 +117,7 @@ static enum stackpack_error open_raw_section(const struct dl_phdr_info *info,
   found->known = is_known(search->process, found);
   if (found->known || !search->add)
     return STACKPACK_OK;
-  return raw_open(&found->table, image, &raw, info->dlpi_addr, &found->memory);
+  return raw_open(&found->table, image, info->dlpi_addr, &found->memory);
 }
 
 /* Maps a module's file to see whether it has a raw section. A module without a file (the vDSO)

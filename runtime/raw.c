@@ -52,26 +52,39 @@ static bool set_ends(const struct elf_image *image, struct safepoints *safepoint
   return ok;
 }
 
-static enum stackpack_error read(const struct elf_image *image, const Elf64_Shdr *section,
-                                 struct safepoints *safepoints) {
+static enum stackpack_error read_section(const struct elf_image *image, const Elf64_Shdr *section,
+                                         struct safepoints *safepoints) {
   uint32_t unknown;
+  if (!elf_image_has_bytes(image, section))
+    return STACKPACK_BAD_STACK_MAP;
   uint8_t *bytes = malloc(section->sh_size + 1);
   if (bytes == NULL)
     return STACKPACK_NO_MEMORY;
   memcpy(bytes, image->bytes + section->sh_offset, section->sh_size);
   const bool ok = elf_image_relocate(image, section, bytes, &unknown) &&
-                  safepoints_add_v3(safepoints, bytes, section->sh_size, STATEPOINTS_AUTO) &&
-                  safepoints_finish(safepoints);
+                  safepoints_add_v3(safepoints, bytes, section->sh_size, STATEPOINTS_AUTO);
   free(bytes);
   if (ok)
-    return set_ends(image, safepoints) ? STACKPACK_OK : STACKPACK_NO_MEMORY;
+    return STACKPACK_OK;
   return safepoints->no_memory ? STACKPACK_NO_MEMORY : STACKPACK_BAD_STACK_MAP;
 }
 
+/* Reads all sections of the name: a linker script may leave several. */
+static enum stackpack_error read(const struct elf_image *image, struct safepoints *safepoints) {
+  Elf64_Shdr section;
+  for (unsigned number = 0; elf_image_next_section(image, section_name, &number, &section);) {
+    const enum stackpack_error error = read_section(image, &section, safepoints);
+    if (error != STACKPACK_OK)
+      return error;
+  }
+  return safepoints_finish(safepoints) && set_ends(image, safepoints) ? STACKPACK_OK
+                                                                      : STACKPACK_NO_MEMORY;
+}
+
 enum stackpack_error raw_open(struct stackpack_table *table, const struct elf_image *image,
-                              const Elf64_Shdr *section, uint64_t bias, void **memory) {
+                              uint64_t bias, void **memory) {
   struct safepoints safepoints = {0};
-  enum stackpack_error error = read(image, section, &safepoints);
+  enum stackpack_error error = read(image, &safepoints);
   if (error == STACKPACK_OK)
     error = encode(&safepoints, bias, table, memory);
   safepoints_free(&safepoints);

@@ -48,7 +48,7 @@ extern "C" {
 
 enum stackpack_error {
   STACKPACK_OK = 0,
-  STACKPACK_NO_STACK_MAPS,    /* the program or file has neither a packed nor a raw section */
+  STACKPACK_NO_STACK_MAPS,    /* neither packed stack maps nor a section .llvm_stackmaps */
   STACKPACK_SYSTEM_ERROR,     /* a system call failed: errno tells */
   STACKPACK_NO_MEMORY,        /* for a raw section only: packed ones need none */
   STACKPACK_NOT_ELF,          /* no little-endian ELF64 file, or its headers are broken */

@@ -267,7 +267,7 @@ static bool dump_file(const char *path, const struct dump_options *options,
                       struct problem *problem) {
   struct image image;
   struct loaded loaded;
-  if (!image_open(&image, path, problem))
+  if (!load_open(&image, path, &options->load, problem))
     return false;
   bool ok = load(&image, &options->load, &loaded, problem);
   if (ok) {

@@ -143,6 +143,62 @@ void image_close(struct image *image) {
   *image = (struct image){0};
 }
 
+/* ---- Splitting ---- */
+
+/* A part is aligned as its section, as far as its address allows. */
+static Elf64_Shdr part_header(const Elf64_Shdr *section, uint64_t address, uint64_t size) {
+  Elf64_Shdr part = *section;
+  part.sh_addr = address;
+  part.sh_offset = section->sh_offset + (address - section->sh_addr);
+  part.sh_size = size;
+  while (part.sh_addralign > 1 && address % part.sh_addralign != 0)
+    part.sh_addralign /= 2;
+  return part;
+}
+
+static void make_raw(struct image_section *part, const char *name) {
+  part->name = name;
+  part->header.sh_flags &= ~(uint64_t)(SHF_MERGE | SHF_STRINGS);
+  part->header.sh_entsize = 0;
+}
+
+bool image_split(struct image *image, size_t section, uint64_t address, uint64_t size,
+                 const char *name, struct problem *problem) {
+  const struct image_section whole = image->sections[section];
+  const uint64_t before = address - whole.header.sh_addr;
+  if (before > whole.header.sh_size || size > whole.header.sh_size - before)
+    return problem_set(problem, "section %s overlaps others", whole.name);
+  const uint64_t after = whole.header.sh_size - before - size;
+  struct image_section *sections =
+      realloc(image->sections, (image->section_count + 2) * sizeof *sections);
+  if (sections == NULL)
+    return problem_set(problem, "not enough memory");
+  image->sections = sections;
+  const size_t origin = whole.part_of != 0 ? whole.part_of : section;
+  if (before == 0 && after == 0) {
+    sections[section].part_of = origin;
+    make_raw(&sections[section], name);
+    return true;
+  }
+  sections[section].header.sh_size = before;
+  struct image_section *part = &sections[image->section_count++];
+  *part = (struct image_section){NULL, part_header(&whole.header, address, size), origin};
+  make_raw(part, name);
+  if (after > 0)
+    sections[image->section_count++] = (struct image_section){
+        whole.name, part_header(&whole.header, address + size, after), origin};
+  return true;
+}
+
+size_t image_symbol_section(const struct image *image, const GElf_Sym *symbol) {
+  if (symbol->st_shndx != SHN_UNDEF && GELF_ST_TYPE(symbol->st_info) != STT_SECTION)
+    for (size_t i = image->header.e_shnum; i < image->section_count; i++)
+      if (image->sections[i].part_of == symbol->st_shndx &&
+          symbol->st_value - image->sections[i].header.sh_addr < image->sections[i].header.sh_size)
+        return i;
+  return symbol->st_shndx;
+}
+
 /* ---- Looking around ---- */
 
 const struct image_section *image_section(const struct image *image, const char *name) {

@@ -14,8 +14,9 @@
 #include <stdint.h>
 
 struct image_section {
-  const char *name; /* in the file's bytes */
+  const char *name; /* in the file's bytes; if it is a part, static */
   Elf64_Shdr header;
+  size_t part_of; /* the section, by number, of which image_split made it; else 0 */
 };
 
 struct image {
@@ -36,6 +37,15 @@ void image_close(struct image *image);
 
 /* The first section of that name; NULL if there is none. */
 const struct image_section *image_section(const struct image *image, const char *name);
+
+/* Takes [address, address + size) out of a section, and makes it one of its own, with that name
+ * (static storage); what stands behind it becomes another one, and what stands before keeps the
+ * number. A section that is taken out as a whole just gets the name. */
+bool image_split(struct image *image, size_t section, uint64_t address, uint64_t size,
+                 const char *name, struct problem *problem);
+
+/* The number of a symbol's section, which may be a part. Numbers that aren't a section's stay. */
+size_t image_symbol_section(const struct image *image, const GElf_Sym *symbol);
 
 /* The PT_LOAD segment whose bytes in the file include all of a section; NULL if there is none. */
 const Elf64_Phdr *image_segment_of(const struct image *image, const Elf64_Shdr *section);

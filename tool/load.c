@@ -3,6 +3,7 @@
 
 #include "../format/packed_write.h"
 #include "../runtime/elf_image.h"
+#include "merged.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,6 +34,24 @@ static bool check_raw(const struct image *image, const struct image_section *raw
   return true;
 }
 
+bool load_open(struct image *image, const char *path, const struct load_options *options,
+               struct problem *problem) {
+  if (!image_open(image, path, problem))
+    return false;
+  if (merged_separate(image, options->section, problem))
+    return true;
+  image_close(image);
+  return false;
+}
+
+/* The name of the sections that have the stack maps. */
+static const char *raw_name(const struct image *image, const struct load_options *options) {
+  for (size_t i = 1; i < image->section_count; i++)
+    if (image->sections[i].part_of != 0)
+      return RAW_SECTION;
+  return options->section != NULL ? options->section : RAW_SECTION;
+}
+
 enum load_kind load_find(const struct image *image, const struct load_options *options,
                          struct loaded *loaded, struct problem *problem) {
   struct packed_place place;
@@ -46,11 +65,18 @@ enum load_kind load_find(const struct image *image, const struct load_options *o
       problem_set(problem, "a broken packed table, at address 0x%" PRIx64, place.address);
     return loaded->kind = error == PACKED_OK ? LOAD_PACKED : LOAD_BROKEN;
   }
-  const char *name = options->section != NULL ? options->section : RAW_SECTION;
-  loaded->raw = image_section(image, name);
-  if (loaded->raw == NULL)
-    return loaded->kind = LOAD_NONE;
-  return loaded->kind = check_raw(image, loaded->raw, problem) ? LOAD_RAW : LOAD_BROKEN;
+  const char *name = raw_name(image, options);
+  loaded->kind = LOAD_NONE;
+  for (size_t i = 1; i < image->section_count && loaded->kind != LOAD_BROKEN; i++) {
+    const struct image_section *section = &image->sections[i];
+    if (strcmp(section->name, name) != 0)
+      continue;
+    if (loaded->raw_count++ == 0)
+      loaded->raw = section;
+    loaded->raw_size += section->header.sh_size;
+    loaded->kind = check_raw(image, section, problem) ? LOAD_RAW : LOAD_BROKEN;
+  }
+  return loaded->kind;
 }
 
 static bool table_problem(const struct safepoints *table, const char *where,
@@ -62,10 +88,11 @@ static bool table_problem(const struct safepoints *table, const char *where,
                      table->error_position);
 }
 
-/* Reads the section's records from a copy of it to which the relocations have been applied. */
-static bool read_records(const struct image *image, const struct load_options *options,
-                         struct loaded *loaded, struct problem *problem) {
-  const Elf64_Shdr *header = &loaded->raw->header;
+/* Reads a section's records from a copy of it to which the relocations have been applied. */
+static bool read_section(const struct image *image, const struct image_section *section,
+                         enum statepoint_rule statepoints, struct safepoints *table,
+                         struct problem *problem) {
+  const Elf64_Shdr *header = &section->header;
   struct elf_image elf;
   uint32_t unknown;
   uint8_t *bytes = malloc(header->sh_size + 1);
@@ -77,12 +104,24 @@ static bool read_records(const struct image *image, const struct load_options *o
     problem_set(problem, "not a usable ELF file");
   else if (!elf_image_relocate(&elf, header, bytes, &unknown))
     ok = problem_set(problem, "a relocation of type %" PRIu32 " in section %s", unknown,
-                     loaded->raw->name);
-  if (ok && (!safepoints_add_v3(&loaded->table, bytes, header->sh_size, options->statepoints) ||
-             !safepoints_finish(&loaded->table)))
-    ok = table_problem(&loaded->table, loaded->raw->name, problem);
+                     section->name);
+  if (ok && !safepoints_add_v3(table, bytes, header->sh_size, statepoints))
+    ok = table_problem(table, section->name, problem);
   free(bytes);
   return ok;
+}
+
+/* Reads all sections of the first one's name: a linker script may leave several. */
+static bool read_records(const struct image *image, const struct load_options *options,
+                         struct loaded *loaded, struct problem *problem) {
+  const char *name = loaded->raw->name;
+  for (size_t i = 1; i < image->section_count; i++) {
+    const struct image_section *section = &image->sections[i];
+    if (strcmp(section->name, name) == 0 &&
+        !read_section(image, section, options->statepoints, &loaded->table, problem))
+      return false;
+  }
+  return safepoints_finish(&loaded->table) || table_problem(&loaded->table, name, problem);
 }
 
 static bool load_raw(const struct image *image, const struct load_options *options,

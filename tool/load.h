@@ -13,13 +13,19 @@ struct load_options {
   enum statepoint_rule statepoints;
 };
 
+/* Opens a file, and finds stack maps that don't have a section of their own (merged.h). */
+bool load_open(struct image *image, const char *path, const struct load_options *options,
+               struct problem *problem);
+
 /* What an image has. */
 enum load_kind { LOAD_NONE, LOAD_RAW, LOAD_PACKED, LOAD_BROKEN };
 
 struct loaded {
   enum load_kind kind;
   struct safepoints table;         /* to be freed: loaded_free */
-  const struct image_section *raw; /* LOAD_RAW */
+  const struct image_section *raw; /* LOAD_RAW: the first section */
+  size_t raw_count;                /* how many there are, */
+  uint64_t raw_size;               /* and their sizes together */
   struct packed_table packed;      /* LOAD_PACKED */
 };
 

@@ -195,6 +195,9 @@ static bool pack_image(const struct pack_options *options, const char *path,
       return leave_alone(options, path, image, "has no stack maps", problem);
     break;
   case LOAD_RAW:
+    if (loaded.raw_count > 1)
+      return problem_set(problem, "the stack maps are in %zu places, with other data between",
+                         loaded.raw_count);
     if (!rewrite_check(image, loaded.raw, problem))
       return false;
     break;
@@ -219,7 +222,8 @@ static bool check_keep_raw(const struct pack_options *options, const char *path,
 static bool pack_file(const struct pack_options *options, const char *path) {
   struct problem problem = {0};
   struct image image;
-  bool ok = check_keep_raw(options, path, &problem) && image_open(&image, path, &problem);
+  bool ok =
+      check_keep_raw(options, path, &problem) && load_open(&image, path, &options->load, &problem);
   if (ok) {
     ok = pack_image(options, path, &image, &problem);
     image_close(&image);

@@ -103,7 +103,7 @@ static void look_for_mark(void *context, const char *name, const GElf_Sym *symbo
     marks->search->clones[marks->search->clones_count++] = symbol->st_value;
   if (symbol->st_value != raw->header.sh_addr || type == STT_TLS || type == STT_FILE)
     return;
-  if (symbol->st_shndx == (size_t)(raw - image->sections))
+  if (image_symbol_section(image, symbol) == (size_t)(raw - image->sections))
     marks->global_name |=
         strcmp(name, symbol_name) == 0 && GELF_ST_BIND(symbol->st_info) != STB_LOCAL;
   else
@@ -252,7 +252,7 @@ static bool search_left(const struct search *search, const struct image_section 
     GElf_Sym symbol;
     memcpy(&relocation, image->bytes + header->sh_offset + at, sizeof relocation);
     if (gelf_getsym(symbols, (int)ELF64_R_SYM(relocation.r_info), &symbol) != NULL &&
-        symbol.st_shndx == raw_index)
+        image_symbol_section(image, &symbol) == raw_index)
       return report(search, "a relocation in %s for %s at 0x%" PRIx64, table->name,
                     image->sections[header->sh_info].name, (uint64_t)relocation.r_offset);
   }

@@ -92,6 +92,19 @@ static bool check_alone(const struct image *image, const Elf64_Shdr *raw, struct
   return true;
 }
 
+/* `ld -q` leaves relocations of a section as a whole: not of a part. */
+static bool check_relocations_left(const struct image *image, const struct image_section *raw,
+                                   struct problem *problem) {
+  for (size_t i = 1; i < image->section_count && raw->part_of != 0; i++) {
+    const struct image_section *section = &image->sections[i];
+    if (section->header.sh_type == SHT_RELA && (section->header.sh_flags & SHF_ALLOC) == 0 &&
+        section->header.sh_info == raw->part_of)
+      return problem_set(problem, "%s has relocations of stack maps and of other data",
+                         section->name);
+  }
+  return true;
+}
+
 bool rewrite_check(const struct image *image, const struct image_section *raw,
                    struct problem *problem) {
   if (!check_kind(image, problem) || !check_segments(image, problem))
@@ -100,7 +113,7 @@ bool rewrite_check(const struct image *image, const struct image_section *raw,
     return problem_set(problem, "section %s isn't loaded into memory", raw->name);
   if (raw->header.sh_addr % 8 != 0)
     return problem_set(problem, "section %s isn't aligned to 8 bytes", raw->name);
-  return check_alone(image, &raw->header, problem);
+  return check_relocations_left(image, raw, problem) && check_alone(image, &raw->header, problem);
 }
 
 bool rewrite_table_address(const struct image *image, const struct image_section *raw,
@@ -205,7 +218,7 @@ static bool name_is_free(const struct plan *plan) {
   const struct image *image = plan->image;
   const uint64_t start = plan->raw->header.sh_name;
   const uint64_t end = start + NOTE_NAME_SIZE;
-  if (plan->lead > 0 || strlen(plan->raw->name) + 1 != NOTE_NAME_SIZE)
+  if (plan->lead > 0 || plan->raw->part_of != 0 || strlen(plan->raw->name) + 1 != NOTE_NAME_SIZE)
     return false;
   for (size_t i = 0; i < image->section_count; i++) {
     const Elf64_Shdr *header = &image->sections[i].header;
@@ -341,14 +354,17 @@ static void write_tail(const struct plan *plan, const struct tail *tail, uint8_t
 
 /* Symbols of the raw section mean the packed table's start; those of moved sections move along. */
 static bool move_symbol(const struct plan *plan, Elf64_Sym *symbol) {
-  if (symbol->st_shndx == plan->raw_index) {
+  const size_t number = image_symbol_section(plan->image, symbol);
+  const bool is_renumbered = number != symbol->st_shndx;
+  symbol->st_shndx = (Elf64_Section)number;
+  if (number == plan->raw_index) {
     symbol->st_value = plan->note_address + PACKED_NOTE_SIZE;
     symbol->st_size = 0;
     return true;
   }
-  if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= plan->image->section_count)
-    return false;
-  const Elf64_Shdr *section = &plan->image->sections[symbol->st_shndx].header;
+  if (is_renumbered || number == SHN_UNDEF || number >= plan->image->section_count)
+    return is_renumbered;
+  const Elf64_Shdr *section = &plan->image->sections[number].header;
   const struct plan_move *move = plan_move_of(plan, section->sh_offset, section->sh_size);
   if (move == NULL || section->sh_type == SHT_NOBITS || section->sh_size == 0)
     return false;

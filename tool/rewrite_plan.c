@@ -290,7 +290,7 @@ static void place_moves(struct plan *plan, uint64_t *used) {
 /* The old table of section headers is dropped where it ends the file, as linkers leave it. */
 static uint64_t find_contents_end(const struct plan *plan) {
   const struct image *image = plan->image;
-  const uint64_t table_end = image->header.e_shoff + image->section_count * sizeof(Elf64_Shdr);
+  const uint64_t table_end = image->header.e_shoff + image->header.e_shnum * sizeof(Elf64_Shdr);
   uint64_t used = 0;
   for (size_t i = 0; i < image->section_count; i++) {
     const Elf64_Shdr *header = &image->sections[i].header;

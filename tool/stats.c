@@ -78,7 +78,7 @@ static void print_packed(const struct packed_table *packed) {
 
 static void print_raw(const struct loaded *loaded) {
   const struct safepoints *table = &loaded->table;
-  const uint64_t size = loaded->raw->header.sh_size;
+  const uint64_t size = loaded->raw_size;
   printf("  raw          %10" PRIu64 "  bytes, %.1f a record, in %" PRIu32 " maps\n", size,
          table->record_count == 0 ? 0 : (double)size / table->record_count, table->maps);
   printf("  left out     %10" PRIu32 "  records of %" PRIu32 " discarded functions, %" PRIu32
@@ -90,7 +90,7 @@ static bool print_file(const char *path, const struct load_options *options) {
   struct problem problem = {0};
   struct image image;
   struct loaded loaded;
-  bool ok = image_open(&image, path, &problem);
+  bool ok = load_open(&image, path, options, &problem);
   if (ok) {
     ok = load(&image, options, &loaded, &problem);
     if (ok) {

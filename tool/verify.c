@@ -22,7 +22,7 @@ struct side {
 static bool side_open(struct side *side, const char *path, const struct load_options *options) {
   struct problem problem = {0};
   side->path = path;
-  if (!image_open(&side->image, path, &problem)) {
+  if (!load_open(&side->image, path, options, &problem)) {
     problem_print(&problem, path);
     return false;
   }

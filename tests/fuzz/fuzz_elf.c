@@ -8,6 +8,7 @@
 
 #include "../../tool/compare.h"
 #include "../../tool/load.h"
+#include "../../tool/merged.h"
 #include "../../tool/references.h"
 #include "../../tool/rewrite.h"
 
@@ -88,8 +89,9 @@ static void load_and_pack(const struct image *image) {
   struct problem problem = {0}, refusal = {0};
   struct loaded loaded;
   const enum load_kind kind = load_find(image, &options, &loaded, &problem);
-  const bool can_rewrite = kind == LOAD_RAW && rewrite_check(image, loaded.raw, &refusal);
-  if (kind == LOAD_RAW && !can_rewrite)
+  const bool is_one = kind == LOAD_RAW && loaded.raw_count == 1;
+  const bool can_rewrite = is_one && rewrite_check(image, loaded.raw, &refusal);
+  if (is_one && !can_rewrite)
     expect_problem(&refusal);
   problem = (struct problem){0};
   if (!load(image, &options, &loaded, &problem)) {
@@ -110,7 +112,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct image image;
   uint8_t *bytes = exact_block(data, size, size);
   if (image_open_memory(&image, bytes, size, &problem)) {
-    load_and_pack(&image);
+    if (merged_separate(&image, NULL, &problem))
+      load_and_pack(&image);
+    else
+      expect_problem(&problem);
     image_close(&image);
   } else {
     expect_problem(&problem);

@@ -221,12 +221,17 @@ def symbol_table(functions, maps_address):
     return b"".join(symbols), bytes(names) + b"__LLVM_StackMaps\0"
 
 
-def program(maps, functions, room=True, unwind=True, lead=0):
-    """An executable with one segment. Without room for program headers, the front must grow."""
+def program(maps, functions, room=True, unwind=True, lead=0, merged=False):
+    """An executable with one segment. Without room for program headers, the front must grow. Merged, the stack maps
+    stand among other data."""
     contents = Contents(max(FILE_HEADER + SEGMENT * (4 if room else 2), lead))
     contents.add(".text", b"\x90" * 32)
     maps_address = contents.next_address()
-    contents.add(".llvm_stackmaps", maps)
+    if merged:
+        maps_address += 16
+        contents.add(".rodata", b"before".ljust(16) + maps + b"behind" * 9)
+    else:
+        contents.add(".llvm_stackmaps", maps)
     if unwind:
         contents.add(".eh_frame", eh_frame(functions, address=contents.next_address()))
     loaded = len(contents.data)
@@ -275,6 +280,9 @@ def programs():
         "no_maps": program(b"", functions),
         "cut": program(long_maps, functions, lead=0xE00),
         "cut_no_room": program(long_maps, functions, room=False),
+        "merged": program(maps["details"], functions, merged=True),
+        "merged_two": program(maps["one_record"] + maps["one_record"], functions, merged=True),
+        "merged_long": program(long_maps, functions, merged=True),
         "relative": relative_program(2),
         "relative_room": relative_program(1, room=True),
         "relative_relr": relative_program(2, relr=True),

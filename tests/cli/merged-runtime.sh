@@ -1,0 +1,26 @@
+#!/bin/bash
+# The runtime reads all sections of raw stack maps that a file has, as the command does.
+. "$TOP/tests/cli/common.sh"
+
+cat >reader.c <<'C'
+#include "stackpack.h"
+#include <stdio.h>
+int main(int argc, char **argv) {
+  struct stackpack_file file;
+  const enum stackpack_error error = argc == 2 ? stackpack_file_open(&file, argv[1]) : STACKPACK_SYSTEM_ERROR;
+  return error != STACKPACK_OK ? error : printf("%zu records\n", (size_t)stackpack_table_records(&file.table)) < 0;
+}
+C
+"$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -O1 -I"$TOP/runtime" -o reader reader.c "$TOP"/format/*.c "$TOP"/runtime/*.c
+
+compile_main main.o
+compile list list.o
+many_functions 20 | sed 's/@run(/@other_run(/' >many.ll
+compile ./many.ll many.o
+echo "SECTIONS { .one : { list.o(.llvm_stackmaps) } .two : { many.o(.llvm_stackmaps) } } INSERT BEFORE .eh_frame;" >two.lds
+link_with bfd app -Wl,-T,two.lds main.o list.o many.o 2>link.log || { cat link.log; fail "can't link"; }
+objcopy --rename-section .one=.llvm_stackmaps --rename-section .two=.llvm_stackmaps app two
+[[ $(readelf -SW two | grep -c '\.llvm_stackmaps') == 2 ]] || fail "the sample doesn't have two sections"
+expect_status 0 ./reader two
+expect_output "^$(dump_json two | wc -l) records$"
+(($(dump_json two | wc -l) > 200)) || fail "few records"
