@@ -203,7 +203,7 @@ static void write_segments(const struct plan *plan, uint8_t *bytes) {
   memset(at, 0, plan_new_headers_end(plan) - sizeof(Elf64_Ehdr));
   for (size_t i = 0; i < plan->image->segment_count; i++) {
     at = put_segment(at, moved_segment(plan, i));
-    if (i == plan->raw_segment && plan_cuts(plan))
+    if (i == plan->raw_segment && plan_splits(plan))
       at = put_segment(at, second_part(plan));
     if (i == plan->last_segment && plan->extra_size > 0)
       at = put_segment(at, extra_segment(plan));

@@ -6,6 +6,11 @@
  * the tables that the dynamic section points to. That is moved into bytes that packing has freed:
  * what is left of the relocations, or of the raw section. (patchelf makes room in the same way.)
  * Where all of that is too small, as in tiny programs, the file gets a segment more at its end.
+ *
+ * What is moved keeps its section's number, so section headers aren't in the order of addresses any
+ * more. patchelf, when it needs room for program headers, looks for what is in the way only up to
+ * the first section that stands behind it, and so would overwrite what comes later in the table. So
+ * there is made room enough for the headers that patchelf may add.
  */
 #include "rewrite_plan.h"
 
@@ -28,6 +33,31 @@ bool plan_fits_in_place(const struct plan *plan) {
 }
 
 bool plan_cuts(const struct plan *plan) { return plan->cut_end > plan->cut_start; }
+
+static bool all_zero(const uint8_t *bytes, uint64_t size) {
+  for (uint64_t i = 0; i < size; i++)
+    if (bytes[i] != 0)
+      return false;
+  return true;
+}
+
+bool plan_splits(const struct plan *plan) {
+  const struct image *image = plan->image;
+  const Elf64_Phdr *segment = &image->segments[plan->raw_segment];
+  const Elf64_Shdr *raw = &plan->raw->header;
+  const uint64_t behind = raw->sh_addr + raw->sh_size - segment->p_vaddr; /* from its start */
+  if (!plan_cuts(plan))
+    return false;
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *section = &image->sections[i].header;
+    const uint64_t into = section->sh_addr - segment->p_vaddr;
+    if ((section->sh_flags & SHF_ALLOC) != 0 && section->sh_size > 0 && into >= behind &&
+        into < segment->p_memsz)
+      return true;
+  }
+  return segment->p_memsz > segment->p_filesz ||
+         !all_zero(image->bytes + segment->p_offset + behind, segment->p_filesz - behind);
+}
 
 uint64_t plan_old_headers_end(const struct plan *plan) {
   return sizeof(Elf64_Ehdr) + plan->image->segment_count * sizeof(Elf64_Phdr);
@@ -112,13 +142,6 @@ static uint64_t first_used_offset(const struct image *image) {
       first = segment->p_offset;
   }
   return first;
-}
-
-static bool all_zero(const uint8_t *bytes, uint64_t size) {
-  for (uint64_t i = 0; i < size; i++)
-    if (bytes[i] != 0)
-      return false;
-  return true;
 }
 
 /* Whether the new headers fit without moving anything. */
@@ -211,12 +234,22 @@ static bool check_movable(const struct image *image, const struct plan_move *mov
   return true;
 }
 
+/* patchelf adds a PT_LOAD, and gives each note a segment of its own; one of them is ours. */
+static uint64_t spare_size(const struct image *image) {
+  uint64_t headers = 2;
+  for (size_t i = 1; i < image->section_count; i++)
+    headers += image->sections[i].header.sh_type == SHT_NOTE;
+  return headers * sizeof(Elf64_Phdr);
+}
+
 /* Finds the ranges that stand where the new headers will. */
 static bool find_moves(struct plan *plan, struct problem *problem) {
   const struct image *image = plan->image;
-  const uint64_t to = plan_new_headers_end(plan);
+  const uint64_t to = plan_new_headers_end(plan) + plan->spare;
   const Elf64_Phdr *first = &image->segments[plan->first_segment];
   plan->move_count = 0;
+  if (to > image->size)
+    return problem_set(problem, "no room for more program headers");
   for (uint64_t at = plan_old_headers_end(plan); at < to;) {
     uint64_t start = at, end = at + 1;
     close_range(image, &start, &end);
@@ -352,6 +385,7 @@ static void place_note(struct plan *plan) {
  * segment. Which of these are needed isn't known before; false, without a problem, if it was
  * another number. */
 static bool plan_with(struct plan *plan, size_t new_segments, struct problem *problem) {
+  const struct image *image = plan->image;
   const Elf64_Shdr *raw = &plan->raw->header;
   const bool in_place = plan_fits_in_place(plan);
   uint64_t used = raw->sh_addr + (in_place ? plan->packed_size : 0);
@@ -361,12 +395,17 @@ static bool plan_with(struct plan *plan, size_t new_segments, struct problem *pr
   if (!in_place && (!lead || plan_new_headers_end(plan) + plan->packed_size > plan->lead))
     plan->extra_size = plan->packed_size;
   if (!lead && !has_room(plan)) {
-    if (!find_moves(plan, problem))
-      return false;
+    struct problem ignored = {0};
+    plan->spare = spare_size(image);
+    if (!find_moves(plan, &ignored)) {
+      plan->spare = 0;
+      if (!find_moves(plan, problem))
+        return false;
+    }
     place_moves(plan, &used);
   }
   plan_cut(plan, used);
-  const size_t needed = 1 + (plan->extra_size > 0) + plan_cuts(plan);
+  const size_t needed = 1 + (plan->extra_size > 0) + plan_splits(plan);
   if (needed > new_segments)
     return false;
   plan->new_segments = needed;

@@ -37,6 +37,7 @@ struct plan {
   uint64_t old_contents_end; /* of the old file, where only section headers follow */
   uint64_t contents_end;     /* of the new file: section names and headers follow */
   size_t new_segments;
+  uint64_t spare; /* bytes behind the program headers that are made free, too */
   struct plan_relocations relocations;
 };
 
@@ -53,6 +54,11 @@ uint64_t plan_new_headers_end(const struct plan *plan);
 
 bool plan_fits_in_place(const struct plan *plan);
 bool plan_cuts(const struct plan *plan);
+
+/* Whether anything stands behind the cut in its segment: only then is there a second part. (One
+ * without a section would come out of binutils' strip with no bytes and an offset that ld.so
+ * refuses.) */
+bool plan_splits(const struct plan *plan);
 
 /* rewrite_relocations.c: finds what is to be taken out, and writes what is left. */
 bool plan_relocations(struct plan *plan, struct problem *problem);

@@ -8,7 +8,7 @@ tar --zstd -xf "$CORPUS/lua-objects.tar.zst" -C objects
 mapfile -t objects < <(find objects -name '*.o' | sort)
 complaints() { # FILE
   { eu-elflint --gnu-ld "$1" || true; readelf --all --wide "$1" 2>&1 >/dev/null; } 2>&1 |
-    sed 's/0x[0-9a-f]*//g; s/[0-9]//g' | sort -u
+    sed 's/0x[0-9a-f]*//g; s/[0-9]//g; s/\[ *]/[]/g' | sort -u
 }
 session() { # FILE
   gdb --batch -nx -ex 'set debuginfod enabled off' -ex 'break luaC_step' -ex run -ex backtrace -ex kill \

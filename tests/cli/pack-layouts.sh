@@ -6,7 +6,7 @@
 complaints() { # FILE
   { eu-elflint --gnu-ld "$1" || true; readelf --all --wide "$1" 2>&1 >/dev/null; } 2>&1 |
     grep -v 'is executable but contains no executable sections' | # of code and data in one segment, data can be cut off
-    sed 's/0x[0-9a-f]*//g; s/[0-9]//g' | sort -u
+    sed 's/0x[0-9a-f]*//g; s/[0-9]//g; s/\[ *]/[]/g' | sort -u
 }
 
 many_functions 60 >many.ll

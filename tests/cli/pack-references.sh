@@ -93,7 +93,7 @@ for linker in lld bfd gold mold; do
   for options in "-no-pie" "-pie" "-pie -s" "-no-pie -static -s" "-static-pie -s"; do
     [[ $linker != gold || $options != -static-pie* ]] || continue # it can't do that
     # shellcheck disable=SC2086
-    link_with $linker app $options none.o list.writable.o
+    "$LLVM/bin/clang" -fuse-ld=$linker -Wno-unused-command-line-argument -o app $options none.o list.writable.o
     check_packed app
   done
 

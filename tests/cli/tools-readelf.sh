@@ -3,7 +3,7 @@
 . "$TOP/tests/cli/common.sh"
 
 warnings() { # READELF FILE: its warnings, without numbers and the file's name
-  "$1" --all --wide "$2" 2>&1 >/dev/null | sed "s/$2//g; s/0x[0-9a-f]*//g; s/[0-9]//g" | sort -u
+  "$1" --all --wide "$2" 2>&1 >/dev/null | sed "s/$2//g; s/0x[0-9a-f]*//g; s/[0-9]//g; s/\[ *]/[]/g" | sort -u
 }
 
 many_functions 50 >many.ll
