@@ -2,7 +2,7 @@
 #
 #   make            the command build/stackpack and the libraries build/libstackpack.{a,so}
 #   make check      all tests          make demo   packs a real program and shows what it did
-#   make fuzz       the fuzzers        make bench  measures
+#   make fuzz       the fuzzers        make bench  measures            make corpus  real programs to try
 #   make install    PREFIX, DESTDIR    make lint format clean
 #
 # Options: CC, CFLAGS, BUILD (the output folder), LLVM (the prefix of an LLVM of 18 or newer, for samples
@@ -35,7 +35,8 @@ TOOL_LIBS := -lelf -ldwarf -lzstd -ljansson -lZydis
 FORMAT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard format/*.c))
 RUNTIME := $(patsubst %.c,$(BUILD)/%.o,$(wildcard runtime/*.c))
 TOOL := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/*.c))
-SOURCES = $(wildcard format/*.[ch] runtime/*.[ch] tool/*.[ch] samples/*/*.[ch] tests/*/*.[ch])
+SOURCES = $(wildcard format/*.[ch] runtime/*.[ch] tool/*.[ch] samples/*/*.[ch] tests/*/*.[ch]) \
+  $(wildcard tests/corpus/*.cpp)
 
 .PHONY: all
 all: $(BUILD)/stackpack $(BUILD)/libstackpack.a $(BUILD)/libstackpack.so
@@ -63,6 +64,7 @@ include samples/rules.mk
 include tests/unit/rules.mk
 include tests/fuzz/rules.mk
 include tests/bench/rules.mk
+include tests/corpus/rules.mk
 include tests/rules.mk
 
 .PHONY: demo

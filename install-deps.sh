@@ -12,6 +12,7 @@ packages=(
   check                                         # the unit tests
   binutils mold elfutils patchelf gdb valgrind  # the tests compare what these say of a file before and after
   python3 zstd                                  # the tests' independent reader, and the corpus
+  dpkg-dev tcl xz-utils                         # `make corpus`, and what `make bench` compares with
 )
 oldest_llvm=18
 
