@@ -6,5 +6,5 @@ CLI_TESTS := $(filter-out %/common.sh,$(wildcard tests/cli/*.sh))
 OTHER_TESTS := tests/oracle/test_oracle.sh tests/samples/semispace.sh tests/fuzz/regressions.sh
 
 .PHONY: check
-check: all samples $(UNIT_TESTS) $(BUILD)/tests/bench/generate
+check: all samples $(UNIT_TESTS) $(BENCH_PROGRAMS)
 	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run $(UNIT_TESTS) $(OTHER_TESTS) $(CLI_TESTS)

@@ -1,22 +1,36 @@
 # tests/bench/rules.mk - measures; included by the top Makefile.
 #
-#   make bench      sizes and look-ups of our samples and the corpus
+#   make bench                             our samples, and the corpora that are there
+#   make bench PROGRAMS="app other.so"     any unpacked programs
+#   make bench INSTRUCTIONS=1              counts instructions, too, by callgrind: slow, but without noise
+#   make bench-scale                       from a thousand to ten million records: takes long
 #
+# Each prints a table; the first writes $(BUILD)/bench.json, too, and the last $(BUILD)/bench-scale.json.
 
-BENCH_TOOL := $(BUILD)/tool/image.o $(BUILD)/tool/load.o $(BUILD)/tool/report.o
-BENCH_UNIT := $(BUILD)/tests/unit/numbers.o $(BUILD)/tests/unit/v3_writer.o $(BUILD)/tests/unit/bytes.o
-BENCH_GENERATE := $(BUILD)/tests/bench/generate.o $(BUILD)/tests/bench/sample.o
+BENCH_SHARED := $(patsubst %,$(BUILD)/tests/unit/%.o,numbers v3_writer bytes) \
+  $(patsubst %,$(BUILD)/tool/%.o,image load report) $(RUNTIME) $(FORMAT)
+BENCH_GENERATE := $(patsubst %,$(BUILD)/tests/bench/%.o,generate sample)
+BENCH_MEASURE := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/rival_*.c) \
+  $(patsubst %,tests/bench/%.c,measure subject region descriptors v3_sites))
 
-$(BUILD)/tests/bench/generate: $(BENCH_GENERATE) $(BENCH_UNIT) $(BENCH_TOOL) $(RUNTIME) $(FORMAT)
+$(BUILD)/tests/bench/generate: $(BENCH_GENERATE) $(BENCH_SHARED)
 	$(LINK) -o $@ $^ -lelf -lzstd
 
--include $(BENCH_GENERATE:.o=.d)
+$(BUILD)/tests/bench/measure: $(BENCH_MEASURE) $(BENCH_SHARED)
+	$(LINK) -o $@ $^ -lelf -lzstd -ljansson
 
-$(BUILD)/tests/bench/look_up.o: CPPFLAGS += -Iruntime
+# Loaded into other programs, it is no part of ours, and has no sanitizer.
+$(BUILD)/tests/bench/record_stacks.so: tests/bench/record_stacks.c
+	@mkdir -p $(@D)
+	$(CC) -std=c17 -Wall -Wextra -D_GNU_SOURCE -O2 -fPIC -shared -o $@ $<
 
-$(BUILD)/tests/bench/look_up: $(BUILD)/tests/bench/look_up.o $(BUILD)/libstackpack.a
-	$(LINK) -o $@ $^
+BENCH_PROGRAMS := $(patsubst %,$(BUILD)/tests/bench/%,generate measure record_stacks.so)
 
-.PHONY: bench
-bench: all samples $(BUILD)/tests/bench/look_up
-	tests/bench/run $(BUILD)
+.PHONY: bench bench-scale
+bench: all samples $(BENCH_PROGRAMS)
+	tests/bench/run --build "$(BUILD)" $(if $(INSTRUCTIONS),--instructions) $(PROGRAMS)
+
+bench-scale: all samples $(BENCH_PROGRAMS)
+	tests/bench/run --build "$(BUILD)" --scale $(PROGRAMS)
+
+-include $(BENCH_GENERATE:.o=.d) $(BENCH_MEASURE:.o=.d)

@@ -19,9 +19,9 @@
 // comes of them.
 //
 // Some calls can't be statepoints, and stay plain calls ("gc-leaf-function", in the words of that pass): calls to
-// variadic functions, with arguments by value or structures as result, assembly, tail calls that must be. In functions
-// that call setjmp all stays as it was: a second return would find other values in their slots. Calls to functions of
-// the C library that LLVM knows are leaves by that pass's own rule.
+// variadic functions, with arguments by value or results of more than one register, assembly, tail calls that must be.
+// In functions that call setjmp all stays as it was: a second return would find other values in their slots. Calls to
+// functions of the C library that LLVM knows are leaves by that pass's own rule.
 //
 // At -O0, where variables are in memory, those that hold pointers are taken to registers first, as a compiler of a
 // collected language must do: elsewhere the collector wouldn't find them.
@@ -64,9 +64,15 @@ bool returnsTwice(const Function &F) {
   });
 }
 
+/// What fits one register: of others, instruction selection loses gc.result at -O0 (a long double's, for one).
+bool isPlainResult(const Type *T) {
+  return T->isVoidTy() || T->isPointerTy() || T->isFloatTy() || T->isDoubleTy() ||
+         (T->isIntegerTy() && T->getIntegerBitWidth() <= 64);
+}
+
 bool canBeStatepoint(const CallInst &Call) {
   if (Call.isInlineAsm() || Call.isMustTailCall() || Call.getFunctionType()->isVarArg() ||
-      Call.hasOperandBundles() || Call.getType()->isAggregateType())
+      Call.hasOperandBundles() || !isPlainResult(Call.getType()))
     return false;
   for (unsigned N = 0; N < Call.arg_size(); N++)
     if (Call.isByValArgument(N) || Call.paramHasAttr(N, Attribute::InAlloca))

@@ -1,0 +1,506 @@
+/* measure.c - measures all rivals on one program's records, and prints what it found as JSON.
+ *
+ * measure RAW PACKED [STACKS]: a program before and after packing, and stacks that were recorded
+ * (see record_stacks.c). measure --count RIVAL RAW PACKED makes only one pass of that rival, in
+ * counted_pass, for a tool that counts instructions.
+ *
+ * What can be told from times on a machine that does other things, too: the rivals take turns in
+ * many rounds, and each number is a median over the rounds. The columns:
+ *
+ *   start     from nothing to the first answer, the file's bytes in memory but not in a cache
+ *   warm      a look-up and the visit, over all addresses in random order, one after another
+ *   evicted   the same, alone, after all of the rival's memory was flushed from the caches
+ *   walk      a look-up and the visit, over the return addresses of recorded stacks
+ *   walk evicted   the same; the rival's memory is flushed before each stack
+ *   pages     pages that a look-up with its visit touches, on average
+ *
+ * The sum of what each rival visits is compared with the records first: a rival that visits anything
+ * else is an error, not a result.
+ */
+#include "../unit/bytes.h"
+#include "../unit/numbers.h"
+#include "rival.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum {
+  ROUNDS = 11,
+  START_ROUNDS = 5,
+  PASS_LOOK_UPS = 20000,   /* at least, if there's no linear search */
+  PASS_ADDRESSES = 200000, /* at most */
+  LINEAR_LOOK_UPS = 5,
+  EVICTED_LOOK_UPS = 150,
+  WALKED_STACKS = 100,
+  PAGE_LOOK_UPS = 200,
+  PAGE = 4096,
+};
+static const size_t flushed_at_most = (size_t)1 << 28; /* more would take minutes */
+
+static const struct rival *const rivals[] = {&rival_packed,  &rival_hash,  &rival_sorted,
+                                             &rival_chained, &rival_ocaml, &rival_wasmtime,
+                                             &rival_raw,     &rival_ark,   &rival_perry};
+enum { RIVALS = sizeof rivals / sizeof rivals[0] };
+
+struct stacks {
+  uint64_t *addresses; /* those of records only */
+  size_t *ends;        /* of each stack in addresses */
+  size_t count, address_count;
+};
+
+/* The addresses to look up, in random order. */
+struct order {
+  const struct site **sites;
+  size_t count;
+};
+
+struct result {
+  double start, warm, evicted, walk, walk_evicted, pages; /* nanoseconds; < 0: not measured */
+};
+
+static void fail(const char *rival, const char *what) {
+  fprintf(stderr, "measure: %s: %s\n", rival, what);
+  exit(1);
+}
+
+/* ---- Time ---- */
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+static int compare_doubles(const void *a, const void *b) {
+  const double left = *(const double *)a, right = *(const double *)b;
+  return (left > right) - (left < right);
+}
+
+static double median(double *values, size_t count) {
+  if (count == 0)
+    return -1;
+  qsort(values, count, sizeof *values, compare_doubles);
+  return values[count / 2];
+}
+
+/* What two readings of the clock cost. */
+static double clock_cost(void) {
+  double costs[101];
+  for (size_t i = 0; i < 101; i++) {
+    const double start = now();
+    costs[i] = now() - start;
+  }
+  return median(costs, 101);
+}
+
+/* ---- Caches ---- */
+
+static void flush(const struct region *region) {
+#ifdef __x86_64__
+  for (size_t i = 0; i < region->size; i += 64)
+    __builtin_ia32_clflush(region->start + i);
+#else
+  (void)region;
+#endif
+}
+
+static bool can_flush(const struct contender *contender) {
+#ifdef __x86_64__
+  return contender->file.size + contender->heap.size <= flushed_at_most;
+#else
+  (void)contender;
+  return false;
+#endif
+}
+
+/* Throws all of a rival's memory out of the caches. */
+static void evict(const struct contender *contender) {
+  flush(&contender->file);
+  flush(&contender->heap);
+#ifdef __x86_64__
+  __builtin_ia32_mfence();
+#endif
+}
+
+/* ---- Pages: forbidden all, each first touch of one is a fault that allows it ---- */
+
+static volatile sig_atomic_t touched; /* a handler has no other way to tell */
+
+static void allow_page(int signal, siginfo_t *information, void *context) {
+  (void)signal, (void)context;
+  const uintptr_t page = (uintptr_t)information->si_addr & ~(uintptr_t)(PAGE - 1);
+  if (mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE) != 0)
+    _exit(3);
+  touched++;
+}
+
+static void forbid(const struct region *region) {
+  if (region->size > 0 && mprotect(region->start, region->size, PROT_NONE) != 0)
+    fail("memory", strerror(errno));
+}
+
+static void allow(const struct region *region) {
+  if (region->size > 0)
+    mprotect(region->start, region->size, PROT_READ | PROT_WRITE);
+}
+
+/* ---- Measuring one rival ---- */
+
+static uint64_t expected_sum(const struct subject *subject, const struct rival *rival,
+                             const struct site *site) {
+  uint64_t sum = site->frame_size;
+  if (rival->visits == VISITS_PAIRS)
+    for (uint32_t i = 0; i < site->pairs; i++)
+      sum += visit_pair(subject->pairs[site->first_pair + i].base,
+                        subject->pairs[site->first_pair + i].derived);
+  else
+    for (uint32_t i = 0; i < site->slots; i++)
+      sum += visit_slot(subject->slots[site->first_slot + i]);
+  return sum;
+}
+
+static size_t look_ups_for(const struct rival *rival, const struct order *order) {
+  const size_t most = rival->linear ? LINEAR_LOOK_UPS : PASS_ADDRESSES;
+  return order->count < most ? order->count : most;
+}
+
+static void check(const struct contender *contender, const struct rival *rival,
+                  const struct order *order) {
+  const size_t count = rival->linear ? look_ups_for(rival, order) : order->count;
+  for (size_t i = 0; i < count; i++)
+    if (rival->look_up(contender, order->sites[i]->address) !=
+        expected_sum(contender->subject, rival, order->sites[i]))
+      fail(rival->name, "visits something else than the records say");
+}
+
+/* From nothing to an answer; leaves the rival started. */
+static double time_start(struct contender *contender, const struct rival *rival, uint64_t address) {
+  double times[START_ROUNDS];
+  size_t rounds = 0;
+  volatile uint64_t sum;
+  while (rounds < START_ROUNDS && (rounds == 0 || times[rounds - 1] < 3e9)) {
+    region_free(&contender->heap);
+    if (can_flush(contender))
+      evict(contender);
+    const double start = now();
+    if (rival->start != NULL)
+      rival->start(contender);
+    sum = rival->look_up(contender, address);
+    times[rounds++] = now() - start;
+  }
+  (void)sum;
+  return median(times, rounds);
+}
+
+/* Its own function, so that a tool can count what happens in it. */
+__attribute__((noinline)) static uint64_t counted_pass(const struct contender *contender,
+                                                       const struct rival *rival,
+                                                       const struct order *order, size_t count) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < count; i++)
+    sum += rival->look_up(contender, order->sites[i]->address);
+  return sum;
+}
+
+/* Nanoseconds a look-up, over a pass long enough for the clock. */
+static double time_pass(const struct contender *contender, const struct rival *rival,
+                        const struct order *order) {
+  const size_t count = look_ups_for(rival, order);
+  const size_t repeats = rival->linear ? 1 : (PASS_LOOK_UPS + count - 1) / count;
+  volatile uint64_t sum = 0;
+  const double start = now();
+  for (size_t i = 0; i < repeats; i++)
+    sum += counted_pass(contender, rival, order, count);
+  return (now() - start) / (double)(count * repeats);
+}
+
+static double time_evicted(const struct contender *contender, const struct rival *rival,
+                           uint64_t address, double cost) {
+  volatile uint64_t sum;
+  evict(contender);
+  const double start = now();
+  sum = rival->look_up(contender, address);
+  const double time = now() - start - cost;
+  (void)sum;
+  return time;
+}
+
+static uint64_t walk_stack(const struct contender *contender, const struct rival *rival,
+                           const struct stacks *stacks, size_t number) {
+  uint64_t sum = 0;
+  for (size_t i = number == 0 ? 0 : stacks->ends[number - 1]; i < stacks->ends[number]; i++)
+    sum += rival->look_up(contender, stacks->addresses[i]);
+  return sum;
+}
+
+static double time_walks(const struct contender *contender, const struct rival *rival,
+                         const struct stacks *stacks) {
+  volatile uint64_t sum = 0;
+  const double start = now();
+  for (size_t i = 0; i < stacks->count; i++)
+    sum += walk_stack(contender, rival, stacks, i);
+  return (now() - start) / (double)stacks->address_count;
+}
+
+/* Some of the stacks, each with cold caches: nanoseconds an address. */
+static double time_walks_evicted(const struct contender *contender, const struct rival *rival,
+                                 const struct stacks *stacks, double cost) {
+  const size_t step = stacks->count / WALKED_STACKS + 1;
+  volatile uint64_t sum = 0;
+  double time = 0;
+  size_t addresses = 0;
+  for (size_t i = 0; i < stacks->count; i += step) {
+    evict(contender);
+    const double start = now();
+    sum += walk_stack(contender, rival, stacks, i);
+    time += now() - start - cost;
+    addresses += stacks->ends[i] - (i == 0 ? 0 : stacks->ends[i - 1]);
+  }
+  return time / (double)addresses;
+}
+
+static double count_pages(const struct contender *contender, const struct rival *rival,
+                          const struct order *order) {
+  const size_t count = order->count < PAGE_LOOK_UPS ? order->count : PAGE_LOOK_UPS;
+  volatile uint64_t sum = 0;
+  touched = 0;
+  for (size_t i = 0; i < count; i++) {
+    forbid(&contender->file);
+    forbid(&contender->heap);
+    sum += rival->look_up(contender, order->sites[i]->address);
+  }
+  allow(&contender->file);
+  allow(&contender->heap);
+  return (double)touched / (double)count;
+}
+
+/* ---- All of them ---- */
+
+struct bench {
+  struct subject subject;
+  struct order order;
+  struct stacks stacks;
+  struct contender contenders[RIVALS];
+  struct result results[RIVALS];
+};
+
+static void prepare_all(struct bench *bench) {
+  for (size_t i = 0; i < RIVALS; i++) {
+    struct contender *contender = &bench->contenders[i];
+    *contender = (struct contender){.subject = &bench->subject};
+    bench->results[i] = (struct result){-1, -1, -1, -1, -1, -1};
+    if (rivals[i]->prepare != NULL)
+      rivals[i]->prepare(contender);
+    if (rivals[i]->look_up == NULL)
+      continue;
+    bench->results[i].start = time_start(contender, rivals[i], bench->order.sites[0]->address);
+    check(contender, rivals[i], &bench->order);
+  }
+}
+
+typedef double one_time(const struct bench *bench, size_t rival, size_t round);
+
+static double one_pass(const struct bench *bench, size_t rival, size_t round) {
+  (void)round;
+  return time_pass(&bench->contenders[rival], rivals[rival], &bench->order);
+}
+
+static double one_evicted(const struct bench *bench, size_t rival, size_t round) {
+  const struct site *site = bench->order.sites[round % bench->order.count];
+  return time_evicted(&bench->contenders[rival], rivals[rival], site->address, clock_cost());
+}
+
+static double one_walk(const struct bench *bench, size_t rival, size_t round) {
+  (void)round;
+  return time_walks(&bench->contenders[rival], rivals[rival], &bench->stacks);
+}
+
+static double one_walk_evicted(const struct bench *bench, size_t rival, size_t round) {
+  (void)round;
+  return time_walks_evicted(&bench->contenders[rival], rivals[rival], &bench->stacks, clock_cost());
+}
+
+static bool takes_part(const struct bench *bench, size_t rival, bool linear, bool flushed) {
+  return rivals[rival]->look_up != NULL && (linear || !rivals[rival]->linear) &&
+         (!flushed || can_flush(&bench->contenders[rival]));
+}
+
+/* The rivals take turns; each gets the median of its times. */
+static void take_turns(struct bench *bench, one_time *time, size_t rounds, bool linear,
+                       bool flushed, size_t result_offset) {
+  double times[RIVALS][EVICTED_LOOK_UPS];
+  for (size_t round = 0; round < rounds; round++)
+    for (size_t i = 0; i < RIVALS; i++)
+      if (takes_part(bench, i, linear, flushed))
+        times[i][round] = time(bench, i, round);
+  for (size_t i = 0; i < RIVALS; i++)
+    if (takes_part(bench, i, linear, flushed))
+      *(double *)((char *)&bench->results[i] + result_offset) = median(times[i], rounds);
+}
+
+static void measure_all(struct bench *bench) {
+  const struct sigaction action = {.sa_sigaction = allow_page, .sa_flags = SA_SIGINFO};
+  take_turns(bench, one_pass, ROUNDS, true, false, offsetof(struct result, warm));
+  take_turns(bench, one_evicted, EVICTED_LOOK_UPS, false, true, offsetof(struct result, evicted));
+  if (bench->stacks.count > 0) {
+    take_turns(bench, one_walk, ROUNDS, false, false, offsetof(struct result, walk));
+    take_turns(bench, one_walk_evicted, 3, false, true, offsetof(struct result, walk_evicted));
+  }
+  sigaction(SIGSEGV, &action, NULL);
+  for (size_t i = 0; i < RIVALS; i++)
+    if (takes_part(bench, i, false, false))
+      bench->results[i].pages = count_pages(&bench->contenders[i], rivals[i], &bench->order);
+}
+
+/* ---- Input ---- */
+
+static void shuffle(struct bench *bench) {
+  const struct subject *subject = &bench->subject;
+  struct numbers numbers = {1};
+  bench->order.count = subject->site_count;
+  bench->order.sites = test_allocate(subject->site_count * sizeof *bench->order.sites);
+  for (size_t i = 0; i < subject->site_count; i++)
+    bench->order.sites[i] = &subject->sites[i];
+  for (size_t i = subject->site_count; i > 1; i--) {
+    const size_t other = numbers_below(&numbers, i);
+    const struct site *site = bench->order.sites[i - 1];
+    bench->order.sites[i - 1] = bench->order.sites[other];
+    bench->order.sites[other] = site;
+  }
+}
+
+static bool has_record(const struct subject *subject, uint64_t address) {
+  size_t from = 0, to = subject->site_count;
+  while (from < to) {
+    const size_t middle = from + (to - from) / 2;
+    if (subject->sites[middle].address == address)
+      return true;
+    if (subject->sites[middle].address < address)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return false;
+}
+
+/* Reads one stack, and keeps those of its addresses that have a record. */
+static bool read_stack(struct bench *bench, FILE *file) {
+  struct stacks *stacks = &bench->stacks;
+  uint64_t count, address;
+  if (fread(&count, sizeof count, 1, file) != 1)
+    return false;
+  for (; count > 0 && fread(&address, sizeof address, 1, file) == 1; count--) {
+    if (!has_record(&bench->subject, address))
+      continue;
+    stacks->addresses =
+        test_reallocate(stacks->addresses, (stacks->address_count + 1) * sizeof(uint64_t));
+    stacks->addresses[stacks->address_count++] = address;
+  }
+  return true;
+}
+
+/* A file of stacks: the number of addresses, then the addresses, youngest first; and so on. */
+static void read_stacks(struct bench *bench, const char *path) {
+  struct stacks *stacks = &bench->stacks;
+  FILE *file = fopen(path, "rb");
+  if (file == NULL)
+    fail(path, strerror(errno));
+  for (size_t before = 0; read_stack(bench, file); before = stacks->address_count) {
+    if (stacks->address_count == before)
+      continue;
+    stacks->ends = test_reallocate(stacks->ends, (stacks->count + 1) * sizeof(size_t));
+    stacks->ends[stacks->count++] = stacks->address_count;
+  }
+  fclose(file);
+}
+
+/* ---- Output ---- */
+
+static json_t *number_or_null(double number) {
+  return number < 0 ? json_null() : json_real(number);
+}
+
+static json_t *describe(const struct bench *bench, size_t i) {
+  static const char *const visits[] = {"nothing", "slots", "pairs"};
+  const struct contender *contender = &bench->contenders[i];
+  const struct result *result = &bench->results[i];
+  const struct rival *rival = rivals[i];
+  const size_t file = rival->prepare != NULL ? contender->file.size : bench->subject.raw_size;
+  return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name", rival->name,
+                   "visits", visits[rival->visits], "file_bytes", (json_int_t)file, "heap_bytes",
+                   (json_int_t)contender->heap.size, "start_ns", number_or_null(result->start),
+                   "warm_ns", number_or_null(result->warm), "evicted_ns",
+                   number_or_null(result->evicted), "walk_ns", number_or_null(result->walk),
+                   "walk_evicted_ns", number_or_null(result->walk_evicted), "pages",
+                   number_or_null(result->pages));
+}
+
+static void print_all(const struct bench *bench) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < RIVALS; i++)
+    json_array_append_new(list, describe(bench, i));
+  json_t *all = json_pack(
+      "{s:I, s:I, s:I, s:I, s:I, s:o}", "records", (json_int_t)bench->subject.record_count,
+      "looked_up", (json_int_t)bench->subject.site_count, "raw_bytes",
+      (json_int_t)bench->subject.raw_size, "stacks", (json_int_t)bench->stacks.count,
+      "stack_addresses", (json_int_t)bench->stacks.address_count, "rivals", list);
+  json_dumpf(all, stdout, JSON_INDENT(1));
+  putchar('\n');
+  json_decref(all);
+}
+
+static void count_one(struct bench *bench, const char *name) {
+  for (size_t i = 0; i < RIVALS; i++) {
+    struct contender *contender = &bench->contenders[i];
+    if (strcmp(rivals[i]->name, name) != 0 || rivals[i]->look_up == NULL)
+      continue;
+    *contender = (struct contender){.subject = &bench->subject};
+    if (rivals[i]->prepare != NULL)
+      rivals[i]->prepare(contender);
+    if (rivals[i]->start != NULL)
+      rivals[i]->start(contender);
+    const size_t count = look_ups_for(rivals[i], &bench->order);
+    counted_pass(contender, rivals[i], &bench->order, count);
+    printf("%zu\n", count);
+    return;
+  }
+  fail(name, "no such rival");
+}
+
+int main(int argc, char **argv) {
+  static struct bench bench;
+  struct problem problem = {0};
+  const bool count = argc == 5 && strcmp(argv[1], "--count") == 0;
+  char **const files = count ? argv + 3 : argv + 1;
+  if (!count && argc != 3 && argc != 4)
+    fail("usage", "measure RAW PACKED [STACKS], or measure --count RIVAL RAW PACKED");
+  if (!subject_open(&bench.subject, files[0], files[1], &problem)) {
+    problem_print(&problem, files[0]);
+    return 2;
+  }
+  shuffle(&bench);
+  if (count) {
+    count_one(&bench, argv[2]);
+    return 0;
+  }
+  if (argc == 4)
+    read_stacks(&bench, argv[3]);
+  prepare_all(&bench);
+  measure_all(&bench);
+  print_all(&bench);
+  for (size_t i = 0; i < RIVALS; i++) {
+    region_free(&bench.contenders[i].file);
+    region_free(&bench.contenders[i].heap);
+  }
+  free(bench.order.sites);
+  free(bench.stacks.addresses);
+  free(bench.stacks.ends);
+  subject_close(&bench.subject);
+  return 0;
+}

@@ -1,0 +1,160 @@
+/* subject.c - see subject.h. */
+#include "subject.h"
+
+#include "../../format/packed.h"
+#include "../../runtime/elf_image.h"
+#include "../../tool/load.h"
+#include "../unit/bytes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool slot_of(slot *slot, uint8_t kind, uint16_t reg, int64_t value) {
+  unsigned place = reg;
+  if (kind == LOCATION_REGISTER)
+    place = 0x80 | reg;
+  else if (kind == LOCATION_CONSTANT || kind == LOCATION_LARGE_CONSTANT)
+    place = 0xff;
+  *slot = (int32_t)((uint32_t)value << 8 | place);
+  return place <= 0xff && value >= -(1 << 23) && value < 1 << 23;
+}
+
+static bool read_raw(struct subject *subject, struct problem *problem) {
+  const struct image *image = &subject->raw_image;
+  const struct load_options options = {0};
+  struct loaded loaded;
+  struct elf_image elf;
+  uint32_t unknown;
+  if (load_find(image, &options, &loaded, problem) != LOAD_RAW)
+    return problem_set(problem, "no raw stack maps");
+  const Elf64_Shdr *header = &loaded.raw->header;
+  subject->raw_size = header->sh_size;
+  subject->raw = test_allocate(header->sh_size);
+  memcpy(subject->raw, image->bytes + header->sh_offset, header->sh_size);
+  return (elf_image_open(&elf, image->bytes, image->size) &&
+          elf_image_relocate(&elf, header, subject->raw, &unknown)) ||
+         problem_set(problem, "relocations that can't be applied");
+}
+
+static int compare_slots(const void *a, const void *b) {
+  const slot left = *(const slot *)a, right = *(const slot *)b;
+  return (left > right) - (left < right);
+}
+
+static void add_slots(struct subject *subject, struct site *site) {
+  slot *slots = &subject->slots[site->first_slot];
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < site->pairs; i++) {
+    slots[count++] = subject->pairs[site->first_pair + i].base;
+    slots[count++] = subject->pairs[site->first_pair + i].derived;
+  }
+  qsort(slots, count, sizeof *slots, compare_slots);
+  for (uint32_t i = 0; i < count; i++)
+    if (i == 0 || slots[i] != slots[i - 1])
+      slots[site->slots++] = slots[i];
+  subject->slot_count += site->slots;
+}
+
+static bool add_pairs(struct subject *subject, struct site *site,
+                      const struct stackpack_record *record) {
+  struct stackpack_pairs pairs = stackpack_pairs(record);
+  struct stackpack_location base, derived;
+  while (stackpack_pairs_next(&pairs, &base, &derived)) {
+    struct pair *pair = &subject->pairs[subject->pair_count++];
+    if (!slot_of(&pair->base, base.kind, base.reg, base.value) ||
+        !slot_of(&pair->derived, derived.kind, derived.reg, derived.value))
+      return false;
+    site->pairs++;
+  }
+  return !stackpack_pairs_corrupt(&pairs);
+}
+
+static size_t count_pairs(const struct stackpack_table *table) {
+  size_t count = 0;
+  for (uint32_t i = 0; i < stackpack_table_records(table); i++) {
+    struct stackpack_record record;
+    struct stackpack_location base, derived;
+    if (stackpack_table_record(table, i, &record) != STACKPACK_FOUND)
+      return 0;
+    struct stackpack_pairs pairs = stackpack_pairs(&record);
+    while (stackpack_pairs_next(&pairs, &base, &derived))
+      count++;
+  }
+  return count;
+}
+
+/* Records of equal address follow each other; whoever looks one of these up has to choose. */
+static size_t leave_out_ambiguous(struct site *sites, size_t count) {
+  size_t kept = 0;
+  for (size_t i = 0; i < count; i++) {
+    const bool alone = (i == 0 || sites[i].address != sites[i - 1].address) &&
+                       (i + 1 == count || sites[i].address != sites[i + 1].address);
+    if (alone)
+      kept++;
+    else
+      sites[i].function = UINT64_MAX;
+  }
+  size_t place = 0;
+  for (size_t i = 0; i < count; i++)
+    if (sites[i].function != UINT64_MAX)
+      sites[place++] = sites[i];
+  return kept;
+}
+
+static bool read_sites(struct subject *subject, struct problem *problem) {
+  struct stackpack_table table;
+  if (stackpack_table_open(&table, subject->packed.bytes, subject->packed.size,
+                           subject->packed.address) != STACKPACK_OK)
+    return problem_set(problem, "a packed table that can't be opened");
+  struct packed_header header;
+  memcpy(&header, subject->packed.bytes, sizeof header);
+  subject->packed.size = header.size; /* without what follows it in its section */
+  const size_t count = stackpack_table_records(&table), pairs = count_pairs(&table);
+  subject->record_count = count;
+  subject->sites = test_allocate(count * sizeof *subject->sites);
+  subject->pairs = test_allocate(pairs * sizeof *subject->pairs);
+  subject->slots = test_allocate(2 * pairs * sizeof *subject->slots);
+  for (uint32_t i = 0; i < count; i++) {
+    struct stackpack_record record;
+    if (stackpack_table_record(&table, i, &record) != STACKPACK_FOUND)
+      return problem_set(problem, "a broken packed table");
+    struct site *site = &subject->sites[i];
+    *site = (struct site){.address = record.address,
+                          .function = record.function_address,
+                          .frame_size = (uint32_t)record.frame_size,
+                          .first_pair = (uint32_t)subject->pair_count,
+                          .first_slot = (uint32_t)subject->slot_count};
+    if (!add_pairs(subject, site, &record))
+      return problem_set(problem, "a location that the rivals' tables have no room for");
+    add_slots(subject, site);
+  }
+  subject->site_count = leave_out_ambiguous(subject->sites, count);
+  return subject->site_count > 0 || problem_set(problem, "no records");
+}
+
+bool subject_open(struct subject *subject, const char *raw_path, const char *packed_path,
+                  struct problem *problem) {
+  *subject = (struct subject){0};
+  if (!image_open(&subject->raw_image, raw_path, problem))
+    return false;
+  if (!image_open(&subject->packed_image, packed_path, problem)) {
+    image_close(&subject->raw_image);
+    return false;
+  }
+  const bool ok = read_raw(subject, problem) &&
+                  (image_find_packed(&subject->packed_image, &subject->packed) ||
+                   problem_set(problem, "no packed table")) &&
+                  read_sites(subject, problem);
+  if (!ok)
+    subject_close(subject);
+  return ok;
+}
+
+void subject_close(struct subject *subject) {
+  free(subject->raw);
+  free(subject->sites);
+  free(subject->pairs);
+  free(subject->slots);
+  image_close(&subject->packed_image);
+  image_close(&subject->raw_image);
+}

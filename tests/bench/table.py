@@ -1,0 +1,92 @@
+"""Prints what the benchmark found: for each program a line on packing, and a row for each rival."""
+
+
+def time(ns):
+    if ns is None:
+        return "-"
+    for unit, factor in (("ns", 1), ("us", 1e3), ("ms", 1e6)):
+        if ns < 1000 * factor:
+            return f"{ns / factor:.3g} {unit}"
+    return f"{ns / 1e9:.3g} s"
+
+
+def with_ratio(value, reference):
+    if value is None or not reference:
+        return time(value)
+    return f"{time(value)} {value / reference:6.2f}x"
+
+
+def bytes_each(count, records):
+    return "-" if count is None else f"{count / records:.2f}"
+
+
+HEADINGS = ("", "file B/rec", "heap B/rec", "start", "warm", "evicted", "walk", "walk, evicted", "pages", "instr.")
+
+
+def row(rival, reference, records):
+    instructions = rival.get("instructions")
+    return (
+        rival["name"] + (" *" if rival["visits"] == "slots" else ""),
+        bytes_each(rival["file_bytes"], records),
+        bytes_each(rival["heap_bytes"], records),
+        time(rival["start_ns"]),
+        with_ratio(rival["warm_ns"], reference["warm_ns"]),
+        with_ratio(rival["evicted_ns"], reference["evicted_ns"]),
+        with_ratio(rival["walk_ns"], reference["walk_ns"]),
+        with_ratio(rival["walk_evicted_ns"], reference["walk_evicted_ns"]),
+        "-" if rival["pages"] is None else f"{rival['pages']:.1f}",
+        "-" if instructions is None else f"{instructions:.0f}",
+    )
+
+
+def print_rows(rows):
+    widths = [max(len(cells[i]) for cells in rows) for i in range(len(rows[0]))]
+    for cells in rows:
+        print("  " + cells[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells[1:], widths[1:])), sep="  ")
+
+
+def size_only(name, size):
+    nothing = dict.fromkeys(("start_ns", "warm_ns", "evicted_ns", "walk_ns", "walk_evicted_ns", "pages", "heap_bytes"))
+    return {"name": name, "visits": "nothing", "file_bytes": size, **nothing}
+
+
+def print_program(program):
+    records, raw = program["records"], program["raw_bytes"]
+    rivals = program["rivals"]
+    packed = next(r for r in rivals if r["name"] == "packed")["file_bytes"]
+    reference = next(r for r in rivals if r["name"] == "hash table")
+    pack = program["pack"]
+    print(f"\n{program['name']}: {records} records, {raw} bytes raw; packed {packed}: 1/{raw / packed:.1f} of raw, "
+          f"{packed / program['zstd_bytes']:.2f} of zstd -19, {packed / program['xz_bytes']:.2f} of xz -9")
+    print(f"  packing: {pack['cpu_seconds']:.2f} s of processor time, {pack['seconds']:.2f} s passed, "
+          f"{raw / 1e6 / pack['cpu_seconds']:.1f} MB/s of raw section, peak memory {pack['peak_bytes'] / 1e6:.1f} MB "
+          f"({pack['peak_bytes'] / raw:.2f} of raw)")
+    print(f"  walks: {program['stacks']} stacks, {program['stack_addresses']} return addresses, {program['stacks_are']}")
+    extra = [size_only("raw v3, zstd -19", program["zstd_bytes"]), size_only("raw v3, xz -9", program["xz_bytes"])]
+    print_rows([HEADINGS] + [row(rival, reference, records) for rival in rivals + extra])
+
+
+LEGEND = """
+  file, heap: bytes a record, in the file and made at start-up.  start: to the first answer.  warm: look-up and visit of every
+  slot, random addresses.  evicted: the same after the rival's memory left all caches.  walk: recorded return addresses.
+  pages: touched by a look-up.  x: times the hash table's.  *: visits slots without telling derived pointers."""
+
+
+def print_programs(programs):
+    for program in programs:
+        print_program(program)
+    print(LEGEND)
+
+
+def print_scale(steps):
+    print("\nFrom a thousand records up: sizes, packing, and opening")
+    rows = [("", "records", "raw MB", "packed B/rec", "packing, CPU", "MB/s", "peak/raw", "packed: start", "hash table: start",
+             "ratio", "warm", "hash, warm")]
+    for step in steps:
+        packed, hash = (next(r for r in step["rivals"] if r["name"] == name) for name in ("packed", "hash table"))
+        pack, raw = step["pack"], step["raw_bytes"]
+        rows.append(("", str(step["records"]), f"{raw / 1e6:.1f}", bytes_each(packed["file_bytes"], step["records"]),
+                     f"{pack['cpu_seconds']:.2f} s", f"{raw / 1e6 / pack['cpu_seconds']:.1f}", f"{pack['peak_bytes'] / raw:.2f}",
+                     time(packed["start_ns"]), time(hash["start_ns"]), f"{hash['start_ns'] / packed['start_ns']:.0f}",
+                     time(packed["warm_ns"]), time(hash["warm_ns"])))
+    print_rows(rows)

@@ -1,0 +1,35 @@
+#!/bin/bash
+# The benchmark measures a program: all rivals visit the same slots, and the table and the JSON say what `pack` says. It
+# fails where a rival would visit something else.
+. "$TOP/tests/cli/common.sh"
+
+for tool in zstd xz objcopy; do command -v $tool >/dev/null || skip "no $tool"; done
+sample=$BUILD/samples/semispace-raw
+"$BUILD/tests/bench/generate" "$sample" 3000 program >/dev/null
+mkdir build
+ln -s "$BUILD"/stackpack "$BUILD"/tests build/
+expect_status 0 "$TOP/tests/bench/run" --build build "$sample" program
+expect_output '^semispace-raw: 57 records, '
+expect_output '^program: 3000 records, .* 1/[0-9.]+ of raw'
+expect_output 'synthetic'
+for name in packed 'hash table' 'sorted array' wasmtime OCaml llvm-statepoint-utils ArkCompiler Perry 'zstd -19' 'xz -9'; do
+  (($(grep -c "^  $name\|^  .*$name" out) >= 2)) || fail "no rows for $name"
+done
+python3 - <<'PYTHON'
+import json
+
+semispace, program = json.load(open("build/bench.json"))
+assert program["records"] == 3000 and program["looked_up"] <= 3000
+rivals = {rival["name"]: rival for rival in program["rivals"]}
+assert rivals["packed"]["file_bytes"] * 10 < program["raw_bytes"] == rivals["hash table"]["file_bytes"]
+assert rivals["packed"]["heap_bytes"] == 0 < rivals["hash table"]["heap_bytes"]
+for name in "packed", "hash table", "sorted array":
+    for column in "start_ns", "warm_ns", "evicted_ns", "walk_ns", "walk_evicted_ns", "pages":
+        assert rivals[name][column] > 0, (name, column)
+PYTHON
+
+# The records of one program, the packed table of another.
+"$stackpack" pack -q -o packed program
+"$BUILD/tests/bench/generate" "$sample" 2999 other >/dev/null
+expect_status 1 "$BUILD/tests/bench/measure" other packed
+grep -q 'visits something else' err || { cat err >&2; fail "another complaint"; }
