@@ -1,8 +1,9 @@
 /* measure.c - measures all rivals on one program's records, and prints what it found as JSON.
  *
  * measure RAW PACKED [STACKS]: a program before and after packing, and stacks that were recorded
- * (see record_stacks.c). measure --count RIVAL RAW PACKED makes only one pass of that rival, in
- * counted_pass, for a tool that counts instructions.
+ * (see record_stacks.c). measure --few ... leaves out all but the packed table and the hash table.
+ * measure --count RIVAL RAW PACKED makes only one pass of that rival, in counted_pass, for a tool that
+ * counts instructions.
  *
  * What can be told from times on a machine that does other things, too: the rivals take turns in
  * many rounds, and each number is a median over the rounds. The columns:
@@ -46,7 +47,7 @@ static const size_t flushed_at_most = (size_t)1 << 28; /* more would take minute
 static const struct rival *const rivals[] = {&rival_packed,  &rival_hash,  &rival_sorted,
                                              &rival_chained, &rival_ocaml, &rival_wasmtime,
                                              &rival_raw,     &rival_ark,   &rival_perry};
-enum { RIVALS = sizeof rivals / sizeof rivals[0] };
+enum { RIVALS = sizeof rivals / sizeof rivals[0], FEW_RIVALS = 2 };
 
 struct stacks {
   uint64_t *addresses; /* those of records only */
@@ -288,10 +289,11 @@ struct bench {
   struct stacks stacks;
   struct contender contenders[RIVALS];
   struct result results[RIVALS];
+  size_t rivals; /* how many take part */
 };
 
 static void prepare_all(struct bench *bench) {
-  for (size_t i = 0; i < RIVALS; i++) {
+  for (size_t i = 0; i < bench->rivals; i++) {
     struct contender *contender = &bench->contenders[i];
     *contender = (struct contender){.subject = &bench->subject};
     bench->results[i] = (struct result){-1, -1, -1, -1, -1, -1};
@@ -336,10 +338,10 @@ static void take_turns(struct bench *bench, one_time *time, size_t rounds, bool 
                        bool flushed, size_t result_offset) {
   double times[RIVALS][EVICTED_LOOK_UPS];
   for (size_t round = 0; round < rounds; round++)
-    for (size_t i = 0; i < RIVALS; i++)
+    for (size_t i = 0; i < bench->rivals; i++)
       if (takes_part(bench, i, linear, flushed))
         times[i][round] = time(bench, i, round);
-  for (size_t i = 0; i < RIVALS; i++)
+  for (size_t i = 0; i < bench->rivals; i++)
     if (takes_part(bench, i, linear, flushed))
       *(double *)((char *)&bench->results[i] + result_offset) = median(times[i], rounds);
 }
@@ -353,7 +355,7 @@ static void measure_all(struct bench *bench) {
     take_turns(bench, one_walk_evicted, 3, false, true, offsetof(struct result, walk_evicted));
   }
   sigaction(SIGSEGV, &action, NULL);
-  for (size_t i = 0; i < RIVALS; i++)
+  for (size_t i = 0; i < bench->rivals; i++)
     if (takes_part(bench, i, false, false))
       bench->results[i].pages = count_pages(&bench->contenders[i], rivals[i], &bench->order);
 }
@@ -443,7 +445,7 @@ static json_t *describe(const struct bench *bench, size_t i) {
 
 static void print_all(const struct bench *bench) {
   json_t *list = json_array();
-  for (size_t i = 0; i < RIVALS; i++)
+  for (size_t i = 0; i < bench->rivals; i++)
     json_array_append_new(list, describe(bench, i));
   json_t *all = json_pack(
       "{s:I, s:I, s:I, s:I, s:I, s:o}", "records", (json_int_t)bench->subject.record_count,
@@ -456,7 +458,7 @@ static void print_all(const struct bench *bench) {
 }
 
 static void count_one(struct bench *bench, const char *name) {
-  for (size_t i = 0; i < RIVALS; i++) {
+  for (size_t i = 0; i < bench->rivals; i++) {
     struct contender *contender = &bench->contenders[i];
     if (strcmp(rivals[i]->name, name) != 0 || rivals[i]->look_up == NULL)
       continue;
@@ -477,9 +479,12 @@ int main(int argc, char **argv) {
   static struct bench bench;
   struct problem problem = {0};
   const bool count = argc == 5 && strcmp(argv[1], "--count") == 0;
-  char **const files = count ? argv + 3 : argv + 1;
-  if (!count && argc != 3 && argc != 4)
-    fail("usage", "measure RAW PACKED [STACKS], or measure --count RIVAL RAW PACKED");
+  const bool few = argc > 1 && strcmp(argv[1], "--few") == 0;
+  char **const files = argv + 1 + (few ? 1 : count ? 2 : 0);
+  const int file_count = (int)(argv + argc - files);
+  bench.rivals = few ? FEW_RIVALS : RIVALS;
+  if (file_count != 2 && file_count != 3)
+    fail("usage", "measure [--few] RAW PACKED [STACKS], or measure --count RIVAL RAW PACKED");
   if (!subject_open(&bench.subject, files[0], files[1], &problem)) {
     problem_print(&problem, files[0]);
     return 2;
@@ -489,12 +494,12 @@ int main(int argc, char **argv) {
     count_one(&bench, argv[2]);
     return 0;
   }
-  if (argc == 4)
-    read_stacks(&bench, argv[3]);
+  if (file_count == 3)
+    read_stacks(&bench, files[2]);
   prepare_all(&bench);
   measure_all(&bench);
   print_all(&bench);
-  for (size_t i = 0; i < RIVALS; i++) {
+  for (size_t i = 0; i < bench.rivals; i++) {
     region_free(&bench.contenders[i].file);
     region_free(&bench.contenders[i].heap);
   }
