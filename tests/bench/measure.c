@@ -13,7 +13,7 @@
  *   evicted   the same, alone, after all of the rival's memory was flushed from the caches
  *   walk      a look-up and the visit, over the return addresses of recorded stacks
  *   walk evicted   the same; the rival's memory is flushed before each stack
- *   pages     pages that a look-up with its visit touches, on average
+ *   lines, pages   cache lines and pages of the rival's memory that a look-up with its visit touches
  *
  * The sum of what each rival visits is compared with the records first: a rival that visits anything
  * else is an error, not a result.
@@ -21,14 +21,13 @@
 #include "../unit/bytes.h"
 #include "../unit/numbers.h"
 #include "rival.h"
+#include "touched.h"
 
 #include <errno.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 enum {
@@ -39,8 +38,7 @@ enum {
   LINEAR_LOOK_UPS = 5,
   EVICTED_LOOK_UPS = 150,
   WALKED_STACKS = 100,
-  PAGE_LOOK_UPS = 200,
-  PAGE = 4096,
+  TOUCHED_LOOK_UPS = 200,
 };
 static const size_t flushed_at_most = (size_t)1 << 28; /* more would take minutes */
 
@@ -62,7 +60,8 @@ struct order {
 };
 
 struct result {
-  double start, warm, evicted, walk, walk_evicted, pages; /* nanoseconds; < 0: not measured */
+  double start, warm, evicted, walk, walk_evicted, lines,
+      pages; /* nanoseconds; < 0: not measured */
 };
 
 static void fail(const char *rival, const char *what) {
@@ -129,29 +128,10 @@ static void evict(const struct contender *contender) {
 #endif
 }
 
-/* ---- Pages: forbidden all, each first touch of one is a fault that allows it ---- */
-
-static volatile sig_atomic_t touched; /* a handler has no other way to tell */
-
-static void allow_page(int signal, siginfo_t *information, void *context) {
-  (void)signal, (void)context;
-  const uintptr_t page = (uintptr_t)information->si_addr & ~(uintptr_t)(PAGE - 1);
-  if (mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE) != 0)
-    _exit(3);
-  touched++;
-}
-
-static void forbid(const struct region *region) {
-  if (region->size > 0 && mprotect(region->start, region->size, PROT_NONE) != 0)
-    fail("memory", strerror(errno));
-}
-
-static void allow(const struct region *region) {
-  if (region->size > 0)
-    mprotect(region->start, region->size, PROT_READ | PROT_WRITE);
-}
-
 /* ---- Measuring one rival ---- */
+
+/* Makes the compiler believe that a result is needed. */
+static inline void keep(uint64_t sum) { __asm__ volatile("" : : "r"(sum)); }
 
 static uint64_t expected_sum(const struct subject *subject, const struct rival *rival,
                              const struct site *site) {
@@ -184,7 +164,6 @@ static void check(const struct contender *contender, const struct rival *rival,
 static double time_start(struct contender *contender, const struct rival *rival, uint64_t address) {
   double times[START_ROUNDS];
   size_t rounds = 0;
-  volatile uint64_t sum;
   while (rounds < START_ROUNDS && (rounds == 0 || times[rounds - 1] < 3e9)) {
     region_free(&contender->heap);
     if (can_flush(contender))
@@ -192,10 +171,9 @@ static double time_start(struct contender *contender, const struct rival *rival,
     const double start = now();
     if (rival->start != NULL)
       rival->start(contender);
-    sum = rival->look_up(contender, address);
+    keep(rival->look_up(contender, address));
     times[rounds++] = now() - start;
   }
-  (void)sum;
   return median(times, rounds);
 }
 
@@ -214,22 +192,20 @@ static double time_pass(const struct contender *contender, const struct rival *r
                         const struct order *order) {
   const size_t count = look_ups_for(rival, order);
   const size_t repeats = rival->linear ? 1 : (PASS_LOOK_UPS + count - 1) / count;
-  volatile uint64_t sum = 0;
+  uint64_t sum = 0;
   const double start = now();
   for (size_t i = 0; i < repeats; i++)
     sum += counted_pass(contender, rival, order, count);
+  keep(sum);
   return (now() - start) / (double)(count * repeats);
 }
 
 static double time_evicted(const struct contender *contender, const struct rival *rival,
                            uint64_t address, double cost) {
-  volatile uint64_t sum;
   evict(contender);
   const double start = now();
-  sum = rival->look_up(contender, address);
-  const double time = now() - start - cost;
-  (void)sum;
-  return time;
+  keep(rival->look_up(contender, address));
+  return now() - start - cost;
 }
 
 static uint64_t walk_stack(const struct contender *contender, const struct rival *rival,
@@ -242,10 +218,11 @@ static uint64_t walk_stack(const struct contender *contender, const struct rival
 
 static double time_walks(const struct contender *contender, const struct rival *rival,
                          const struct stacks *stacks) {
-  volatile uint64_t sum = 0;
+  uint64_t sum = 0;
   const double start = now();
   for (size_t i = 0; i < stacks->count; i++)
     sum += walk_stack(contender, rival, stacks, i);
+  keep(sum);
   return (now() - start) / (double)stacks->address_count;
 }
 
@@ -253,32 +230,31 @@ static double time_walks(const struct contender *contender, const struct rival *
 static double time_walks_evicted(const struct contender *contender, const struct rival *rival,
                                  const struct stacks *stacks, double cost) {
   const size_t step = stacks->count / WALKED_STACKS + 1;
-  volatile uint64_t sum = 0;
   double time = 0;
   size_t addresses = 0;
   for (size_t i = 0; i < stacks->count; i += step) {
     evict(contender);
     const double start = now();
-    sum += walk_stack(contender, rival, stacks, i);
+    keep(walk_stack(contender, rival, stacks, i));
     time += now() - start - cost;
     addresses += stacks->ends[i] - (i == 0 ? 0 : stacks->ends[i - 1]);
   }
   return time / (double)addresses;
 }
 
-static double count_pages(const struct contender *contender, const struct rival *rival,
-                          const struct order *order) {
-  const size_t count = order->count < PAGE_LOOK_UPS ? order->count : PAGE_LOOK_UPS;
-  volatile uint64_t sum = 0;
-  touched = 0;
+static void count_touched(const struct contender *contender, const struct rival *rival,
+                          const struct order *order, struct result *result) {
+  const size_t count = order->count < TOUCHED_LOOK_UPS ? order->count : TOUCHED_LOOK_UPS;
+  size_t lines = 0, pages = 0;
   for (size_t i = 0; i < count; i++) {
-    forbid(&contender->file);
-    forbid(&contender->heap);
-    sum += rival->look_up(contender, order->sites[i]->address);
+    touched_begin(contender);
+    keep(rival->look_up(contender, order->sites[i]->address));
+    const struct touched touched = touched_end();
+    lines += touched.lines;
+    pages += touched.pages;
   }
-  allow(&contender->file);
-  allow(&contender->heap);
-  return (double)touched / (double)count;
+  result->lines = (double)lines / (double)count;
+  result->pages = (double)pages / (double)count;
 }
 
 /* ---- All of them ---- */
@@ -296,7 +272,7 @@ static void prepare_all(struct bench *bench) {
   for (size_t i = 0; i < bench->rivals; i++) {
     struct contender *contender = &bench->contenders[i];
     *contender = (struct contender){.subject = &bench->subject};
-    bench->results[i] = (struct result){-1, -1, -1, -1, -1, -1};
+    bench->results[i] = (struct result){-1, -1, -1, -1, -1, -1, -1};
     if (rivals[i]->prepare != NULL)
       rivals[i]->prepare(contender);
     if (rivals[i]->look_up == NULL)
@@ -347,17 +323,15 @@ static void take_turns(struct bench *bench, one_time *time, size_t rounds, bool 
 }
 
 static void measure_all(struct bench *bench) {
-  const struct sigaction action = {.sa_sigaction = allow_page, .sa_flags = SA_SIGINFO};
   take_turns(bench, one_pass, ROUNDS, true, false, offsetof(struct result, warm));
   take_turns(bench, one_evicted, EVICTED_LOOK_UPS, false, true, offsetof(struct result, evicted));
   if (bench->stacks.count > 0) {
     take_turns(bench, one_walk, ROUNDS, false, false, offsetof(struct result, walk));
     take_turns(bench, one_walk_evicted, 3, false, true, offsetof(struct result, walk_evicted));
   }
-  sigaction(SIGSEGV, &action, NULL);
   for (size_t i = 0; i < bench->rivals; i++)
-    if (takes_part(bench, i, false, false))
-      bench->results[i].pages = count_pages(&bench->contenders[i], rivals[i], &bench->order);
+    if (touched_works() && takes_part(bench, i, false, false))
+      count_touched(&bench->contenders[i], rivals[i], &bench->order, &bench->results[i]);
 }
 
 /* ---- Input ---- */
@@ -434,13 +408,13 @@ static json_t *describe(const struct bench *bench, size_t i) {
   const struct result *result = &bench->results[i];
   const struct rival *rival = rivals[i];
   const size_t file = rival->prepare != NULL ? contender->file.size : bench->subject.raw_size;
-  return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name", rival->name,
+  return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", rival->name,
                    "visits", visits[rival->visits], "file_bytes", (json_int_t)file, "heap_bytes",
                    (json_int_t)contender->heap.size, "start_ns", number_or_null(result->start),
                    "warm_ns", number_or_null(result->warm), "evicted_ns",
                    number_or_null(result->evicted), "walk_ns", number_or_null(result->walk),
-                   "walk_evicted_ns", number_or_null(result->walk_evicted), "pages",
-                   number_or_null(result->pages));
+                   "walk_evicted_ns", number_or_null(result->walk_evicted), "lines",
+                   number_or_null(result->lines), "pages", number_or_null(result->pages));
 }
 
 static void print_all(const struct bench *bench) {

@@ -10,11 +10,14 @@
  * which nothing lives; they stay here, to tell them from what is no safepoint. Slots that no bit can
  * stand for (of another register, or misaligned) follow as a list, marked in the number of words.
  */
+#include "../unit/bytes.h"
 #include "rival.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { STACK_POINTER = 7 };
+/* Of a site: a bit for every slot of 24 bits, or all the slots that a record can have. */
+enum { STACK_POINTER = 7, WORDS_MAX = 1 << 18 };
 static const uint32_t listed = (uint32_t)1 << 31;
 
 struct section {
@@ -49,7 +52,7 @@ static uint32_t put_data(const struct subject *subject, const struct site *site,
 static void prepare(struct contender *contender) {
   const struct subject *subject = contender->subject;
   const uint32_t count = (uint32_t)subject->site_count;
-  static uint32_t words[(1 << 19) + 2]; /* a bit for every slot of 24 bits, or every slot */
+  uint32_t *words = test_allocate(WORDS_MAX * sizeof *words);
   uint32_t used = 0, last = 0, last_size = 0;
   region_reserve(&contender->file, (1 + 2 * (size_t)count) * 4 + (size_t)1 * subject->raw_size);
   uint32_t *counters = region_take(&contender->file, (1 + 2 * (size_t)count) * 4, 4);
@@ -66,6 +69,7 @@ static void prepare(struct contender *contender) {
     }
     places[i] = last;
   }
+  free(words);
 }
 
 static struct section section_of(const struct contender *contender) {

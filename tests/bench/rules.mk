@@ -11,7 +11,7 @@ BENCH_SHARED := $(patsubst %,$(BUILD)/tests/unit/%.o,numbers v3_writer bytes) \
   $(patsubst %,$(BUILD)/tool/%.o,image load report) $(RUNTIME) $(FORMAT)
 BENCH_GENERATE := $(patsubst %,$(BUILD)/tests/bench/%.o,generate sample)
 BENCH_MEASURE := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/rival_*.c) \
-  $(patsubst %,tests/bench/%.c,measure subject region descriptors v3_sites))
+  $(patsubst %,tests/bench/%.c,measure subject region touched descriptors v3_sites))
 
 $(BUILD)/tests/bench/generate: $(BENCH_GENERATE) $(BENCH_SHARED)
 	$(LINK) -o $@ $^ -lelf -lzstd

@@ -20,7 +20,7 @@ def bytes_each(count, records):
     return "-" if count is None else f"{count / records:.2f}"
 
 
-HEADINGS = ("", "file B/rec", "heap B/rec", "start", "warm", "evicted", "walk", "walk, evicted", "pages", "instr.")
+HEADINGS = ("", "file B/rec", "heap B/rec", "start", "warm", "evicted", "walk", "walk, evicted", "lines", "pages", "instr.")
 
 
 def row(rival, reference, records):
@@ -34,6 +34,7 @@ def row(rival, reference, records):
         with_ratio(rival["evicted_ns"], reference["evicted_ns"]),
         with_ratio(rival["walk_ns"], reference["walk_ns"]),
         with_ratio(rival["walk_evicted_ns"], reference["walk_evicted_ns"]),
+        "-" if rival["lines"] is None else f"{rival['lines']:.1f}",
         "-" if rival["pages"] is None else f"{rival['pages']:.1f}",
         "-" if instructions is None else f"{instructions:.0f}",
     )
@@ -46,7 +47,7 @@ def print_rows(rows):
 
 
 def size_only(name, size):
-    nothing = dict.fromkeys(("start_ns", "warm_ns", "evicted_ns", "walk_ns", "walk_evicted_ns", "pages", "heap_bytes"))
+    nothing = dict.fromkeys(("start_ns", "warm_ns", "evicted_ns", "walk_ns", "walk_evicted_ns", "lines", "pages", "heap_bytes"))
     return {"name": name, "visits": "nothing", "file_bytes": size, **nothing}
 
 
@@ -69,7 +70,7 @@ def print_program(program):
 LEGEND = """
   file, heap: bytes a record, in the file and made at start-up.  start: to the first answer.  warm: look-up and visit of every
   slot, random addresses.  evicted: the same after the rival's memory left all caches.  walk: recorded return addresses.
-  pages: touched by a look-up.  x: times the hash table's.  *: visits slots without telling derived pointers."""
+  lines, pages: touched by a look-up.  x: times the hash table's.  *: visits slots without telling derived pointers."""
 
 
 def print_programs(programs):

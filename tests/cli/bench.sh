@@ -22,9 +22,10 @@ semispace, program = json.load(open("build/bench.json"))
 assert program["records"] == 3000 and program["looked_up"] <= 3000
 rivals = {rival["name"]: rival for rival in program["rivals"]}
 assert rivals["packed"]["file_bytes"] * 10 < program["raw_bytes"] == rivals["hash table"]["file_bytes"]
+assert 1 <= rivals["hash table"]["pages"] <= rivals["hash table"]["lines"] <= 2 * rivals["hash table"]["pages"] + 4
 assert rivals["packed"]["heap_bytes"] == 0 < rivals["hash table"]["heap_bytes"]
 for name in "packed", "hash table", "sorted array":
-    for column in "start_ns", "warm_ns", "evicted_ns", "walk_ns", "walk_evicted_ns", "pages":
+    for column in "start_ns", "warm_ns", "evicted_ns", "walk_ns", "walk_evicted_ns", "lines", "pages":
         assert rivals[name][column] > 0, (name, column)
 PYTHON
 
