@@ -42,9 +42,9 @@ enum {
 };
 static const size_t flushed_at_most = (size_t)1 << 28; /* more would take minutes */
 
-static const struct rival *const rivals[] = {&rival_packed,  &rival_hash,  &rival_sorted,
-                                             &rival_chained, &rival_ocaml, &rival_wasmtime,
-                                             &rival_raw,     &rival_ark,   &rival_perry};
+static const struct rival *const rivals[] = {
+    &rival_packed, &rival_cached,   &rival_hash, &rival_sorted, &rival_chained,
+    &rival_ocaml,  &rival_wasmtime, &rival_raw,  &rival_ark,    &rival_perry};
 enum { RIVALS = sizeof rivals / sizeof rivals[0], FEW_RIVALS = 2 };
 
 struct stacks {

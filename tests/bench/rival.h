@@ -51,8 +51,8 @@ struct rival {
   uint64_t (*look_up)(const struct contender *contender, uint64_t address);
 };
 
-extern const struct rival rival_packed, rival_raw, rival_sorted, rival_hash, rival_chained,
-    rival_ocaml, rival_wasmtime, rival_ark, rival_perry;
+extern const struct rival rival_packed, rival_cached, rival_raw, rival_sorted, rival_hash,
+    rival_chained, rival_ocaml, rival_wasmtime, rival_ark, rival_perry;
 
 /* Hashes an address for a table of mask + 1 buckets. */
 static inline uint64_t hash_address(uint64_t address, uint64_t mask) {

@@ -1,4 +1,5 @@
-/* rival_packed.c - the packed table, used as it lies in the file. */
+/* rival_packed.c - the packed table, used as it lies in the file; and the same with a small cache of
+ * look-ups, as a collector would have one for each of its threads. */
 #include "rival.h"
 
 #include <stdlib.h>
@@ -22,16 +23,40 @@ static slot slot_at(const struct stackpack_location *location) {
   return slot;
 }
 
-static uint64_t look_up(const struct contender *contender, uint64_t address) {
-  struct stackpack_record record;
+static uint64_t visit(const struct stackpack_record *record, struct stackpack_pairs *pairs) {
   struct stackpack_location base, derived;
-  if (stackpack_table_find(&contender->table, address, &record) != STACKPACK_FOUND)
-    return 0;
-  uint64_t sum = (uint32_t)record.frame_size;
-  struct stackpack_pairs pairs = stackpack_pairs(&record);
-  while (stackpack_pairs_next(&pairs, &base, &derived))
+  uint64_t sum = (uint32_t)record->frame_size;
+  while (stackpack_pairs_next(pairs, &base, &derived))
     sum += visit_pair(slot_at(&base), slot_at(&derived));
   return sum;
+}
+
+static uint64_t look_up(const struct contender *contender, uint64_t address) {
+  struct stackpack_record record;
+  if (stackpack_table_find(&contender->table, address, &record) != STACKPACK_FOUND)
+    return 0;
+  struct stackpack_pairs pairs = stackpack_pairs(&record);
+  return visit(&record, &pairs);
+}
+
+enum { CACHE_SHIFT = 8 }; /* 256 entries of 192 bytes */
+
+static void start_cached(struct contender *contender) {
+  const size_t size = sizeof(struct stackpack_cache_entry) << CACHE_SHIFT;
+  start(contender);
+  region_reserve(&contender->heap, size + sizeof(struct stackpack_cache));
+  struct stackpack_cache *cache = region_take(&contender->heap, sizeof(struct stackpack_cache), 64);
+  stackpack_cache_open(cache, region_take(&contender->heap, size, 64), CACHE_SHIFT);
+}
+
+static uint64_t look_up_cached(const struct contender *contender, uint64_t address) {
+  struct stackpack_cache *cache = (struct stackpack_cache *)(void *)contender->heap.start;
+  struct stackpack_record record;
+  struct stackpack_pairs pairs;
+  if (stackpack_table_find_cached(&contender->table, cache, address, &record, &pairs) !=
+      STACKPACK_FOUND)
+    return 0;
+  return visit(&record, &pairs);
 }
 
 const struct rival rival_packed = {
@@ -40,4 +65,12 @@ const struct rival rival_packed = {
     .prepare = prepare,
     .start = start,
     .look_up = look_up,
+};
+
+const struct rival rival_cached = {
+    .name = "packed, with cache",
+    .visits = VISITS_PAIRS,
+    .prepare = prepare,
+    .start = start_cached,
+    .look_up = look_up_cached,
 };

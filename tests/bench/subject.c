@@ -120,7 +120,7 @@ static bool read_sites(struct subject *subject, struct problem *problem) {
       return problem_set(problem, "a broken packed table");
     struct site *site = &subject->sites[i];
     *site = (struct site){.address = record.address,
-                          .function = record.function_address,
+                          .function = stackpack_record_function(&record),
                           .frame_size = (uint32_t)record.frame_size,
                           .first_pair = (uint32_t)subject->pair_count,
                           .first_slot = (uint32_t)subject->slot_count};
