@@ -65,7 +65,7 @@ grep -q 'no packed table' err || { cat err >&2; fail "no word about the missing 
 python3 - "$TOP/format/FORMAT.md" example <<'END'
 import re, sys
 with open(sys.argv[1], encoding="utf-8") as document, open(sys.argv[2], "wb") as example:
-    example.write(bytes.fromhex("".join(re.findall(r"^ {4}[0-9a-f]{8}  ([0-9a-f ]+)$", document.read(), re.MULTILINE))))
+    example.write(bytes.fromhex("".join(re.findall(r"^ {4}[0-9a-f]{3}  ([0-9a-f ]+)$", document.read(), re.MULTILINE))))
 END
 decode --bare=0x400218 --check-look-ups=500 example
 decode --bare=0x400218 example >example.json
@@ -81,7 +81,7 @@ assert [record["function_address"] for record in records] == [0x401000] + 3 * [0
 assert [record["frame_size"] for record in records] == [24, 40, 40, 40, 24]
 assert [record["id"] for record in records] == [1, 2, 3, 4, 5]
 assert [record["gc"] for record in records] == [
-    pairs((8, 8)), pairs((8, 8), (16, 16)), pairs((8, 8), (8, 24)), pairs((8, 8), (16, 16)), pairs((8, 8))]
+    pairs((8, 8)), pairs((8, 8), (16, 16)), pairs((8, 8), (8, 16)), pairs((8, 8), (16, 16)), pairs((8, 8))]
 assert [record["deopt"] for record in records] == [[], [], [{"kind": "constant", "value": 42, "size": 8}], [], []]
 END
 while read -r address answer; do

@@ -47,13 +47,9 @@ def require(condition, problem):
 # ---- Conventions (section 3) ---------------------------------------------------------------------------
 
 
-def align8(size):
-    return (size + 7) // 8 * 8
-
-
-def words_size(bits):
+def bytes_for(bits):
     """The bytes of a bit array."""
-    return (bits + 63) // 64 * 8
+    return (bits + 7) // 8
 
 
 def bits_for(count):
@@ -150,6 +146,18 @@ class Stream:
         return unzigzag(self.varint())
 
 
+def whole_array(data, size):
+    """A bit array whose bytes end with it."""
+    array = BitArray(data, size)
+    array.check_padding()
+    return array
+
+
+def fields_of(data, count, width):
+    """The fields of a bit array that has nothing else."""
+    return whole_array(data, count * width).fields(count, width)
+
+
 def rotate_left_32(value, count):
     value &= 0xFFFFFFFF
     return (value << count | value >> (32 - count)) & 0xFFFFFFFF
@@ -235,7 +243,7 @@ def find_table(data):
 
 # ---- Header (section 5) --------------------------------------------------------------------------------
 
-HEADER = struct.Struct("<IHHIIQQqQIIIIQIIIIQQI8BIQIHHQii")
+HEADER = struct.Struct("<IHHIIQQqQIIIIQIIIIQQII8BIIQHHiQii")
 
 
 class Header(NamedTuple):
@@ -258,24 +266,26 @@ class Header(NamedTuple):
     locations: int
     lists: int
     list_bits: int
-    tail_bits: int
+    extent_bits: int
     exceptions: int
+    conventions: int
     record_shift: int
     function_shift: int
+    lead_parameter: int
     tail_parameter: int
     frame_size_width: int
     details_codec: int
     details_columns: int
     details_shift: int
-    reserved: int
     details_blocks: int
-    details_size: int
     details_block_size: int
+    details_size: int
     deopt_max: int
     live_outs_max: int
+    flags: int
     id: int
     calling_convention: int
-    flags: int
+    second_convention: int
 
     @property
     def layouts(self):
@@ -292,13 +302,15 @@ def read_header(data):
     blanked = data[:12] + bytes(4) + data[16 : HEADER.size]
     require(header.header_checksum == xxh32(blanked), "a header whose checksum differs")
     require(header.features == 0, "a table with features that need a newer reader")
-    shifts = (header.record_shift, header.function_shift, header.tail_parameter, header.details_shift)
+    shifts = (header.record_shift, header.function_shift, header.details_shift)
     require(max(shifts) < 32 and header.frame_size_width <= 64, "a shift or width that is too large")
+    require(max(header.lead_parameter, header.tail_parameter) < 32, "a parameter that is too large")
     require(header.shared_layouts <= header.shared_functions <= header.functions, "counts that contradict")
     require(header.location_classes > 0 or header.locations == 0, "locations without a class")
+    require(header.conventions <= header.records, "more records of a convention than there are")
     sizes = (header.layout_bits, header.list_bits, header.details_size)
     require(max(sizes) < 2**50, "a size that is too large")
-    require(header.tail_bits < 2**32, "tails that are too large")
+    require(header.extent_bits < 2**32, "extents that are too large")
     require(header.details_block_size <= 2**24, "blocks that are too large")
     return header
 
@@ -316,12 +328,12 @@ class Sequence:
         self.buckets = (maximum >> self.low_width) + 1 if count > 0 else 0
         self.high_bits = count + self.buckets
         require(self.high_bits < 2**32, "a sequence that is too long")
-        sampled = self.buckets if for_find else count
-        self.sample_count = (sampled + 127) // 128
+        self.sample_count = -(-self.buckets // 128) if for_find else -(-count // 32)
+        self.sample_width = bits_for(self.high_bits)
         self.sizes = (
-            words_size(count * self.low_width),
-            words_size(self.high_bits),
-            words_size(self.sample_count * 32),
+            bytes_for(count * self.low_width),
+            bytes_for(self.high_bits),
+            bytes_for(self.sample_count * self.sample_width),
         )
         self.size = sum(self.sizes)
         self.low = None
@@ -330,13 +342,10 @@ class Sequence:
 
     def open(self, data):
         low_size, high_size, _ = self.sizes
-        self.low = BitArray(data[:low_size], self.count * self.low_width)
-        high = BitArray(data[low_size : low_size + high_size], self.high_bits)
-        samples = BitArray(data[low_size + high_size :], self.sample_count * 32)
-        for array in (self.low, high, samples):
-            array.check_padding()
+        self.low = whole_array(data[:low_size], self.count * self.low_width)
+        high = whole_array(data[low_size : low_size + high_size], self.high_bits)
         self.high = f"{int.from_bytes(high.data, 'little'):b}"[::-1].ljust(self.high_bits, "0")
-        self.samples = samples.fields(self.sample_count, 32)
+        self.samples = fields_of(data[low_size + high_size :], self.sample_count, self.sample_width)
         self.items = self.decode()
         return self
 
@@ -353,8 +362,8 @@ class Sequence:
                 numbers.append(len(bucket_places) - 1 << self.low_width | lows[len(numbers)])
         require(len(numbers) == self.count, "a sequence with too few elements")
         require(all(a <= b for a, b in zip(numbers, numbers[1:])), "a sequence that doesn't ascend")
-        places = bucket_places[: self.buckets] if self.for_find else element_places
-        require(self.samples == places[::128], "a sample that isn't right")
+        places = bucket_places[: self.buckets : 128] if self.for_find else element_places[::32]
+        require(self.samples == places, "a sample that isn't right")
         return numbers
 
     def next_bit(self, bit, place):
@@ -409,7 +418,7 @@ class Sequence:
             sample = self.last_sample_before(number)
             place = self.at_one(self.samples[sample], number - (self.samples[sample] - 128 * sample))
         else:
-            place = self.at_one(self.samples[number // 128], number % 128)
+            place = self.at_one(self.samples[number // 32], number % 32)
         return place - number << self.low_width | self.low_of(number)
 
 
@@ -435,6 +444,12 @@ class Class(NamedTuple):
     first_value: int
 
 
+class Extent(NamedTuple):
+    lead: int
+    adjacent: bool
+    tail: int  # if adjacent: the padding
+
+
 CLASS = struct.Struct("<HHB3sIIq")
 EXCEPTION = struct.Struct("<III")
 
@@ -452,9 +467,10 @@ class Table:
         text_size = header.text_size
         self.address = address
         self.records = Sequence(header.records, text_size >> header.record_shift, True)
-        self.functions = Sequence(header.functions, text_size >> header.function_shift, True)
+        self.firsts = Sequence(header.functions, header.records, True)
         self.layout_starts = Sequence(header.layouts, header.layout_bits, False)
         self.list_starts = Sequence(header.lists, header.list_bits, False)
+        self.conventions = Sequence(header.conventions, header.records, True)
         self.data = data
         self.position = HEADER.size
         places = {name: self.part(size) for name, size in self.part_sizes()}
@@ -467,47 +483,48 @@ class Table:
         header = self.header
         return (
             ("records", self.records.size),
-            ("functions", self.functions.size),
-            ("marks", words_size(header.functions)),
-            ("mark_samples", 4 * -(-header.functions // 512)),
-            ("shared", words_size(header.shared_functions * bits_for(header.shared_layouts))),
-            ("tail_samples", 4 * -(-header.functions // 32)),
-            ("tails", words_size(header.tail_bits)),
+            ("firsts", self.firsts.size),
+            ("extent_samples", bytes_for(-(-header.functions // 32) * bits_for(header.extent_bits + 1))),
+            ("extents", bytes_for(header.extent_bits)),
+            ("marks", bytes_for(header.functions)),
+            ("mark_samples", bytes_for(-(-header.functions // 128) * bits_for(header.shared_functions + 1))),
+            ("shared", bytes_for(header.shared_functions * bits_for(header.shared_layouts))),
             ("layout_starts", self.layout_starts.size),
-            ("layouts", words_size(header.layout_bits)),
-            ("frame_sizes", words_size(header.frame_sizes * header.frame_size_width)),
+            ("layouts", bytes_for(header.layout_bits)),
+            ("frame_sizes", bytes_for(header.frame_sizes * header.frame_size_width)),
             ("classes", CLASS.size * header.location_classes),
             ("list_starts", self.list_starts.size),
-            ("lists", words_size(header.list_bits)),
+            ("lists", bytes_for(header.list_bits)),
             ("exceptions", EXCEPTION.size * header.exceptions),
+            ("conventions", self.conventions.size),
             ("block_starts", 8 * header.details_blocks),
             ("blocks", header.details_size),
         )
 
     def part(self, size):
         start = self.position
-        self.position += align8(size)
-        require(not any(self.data[start + size : self.position]), "padding that isn't zero")
-        return start, start + size
+        self.position += size
+        return start, self.position
 
     def open_parts(self, parts):
         header = self.header
         self.records.open(parts["records"])
-        self.functions.open(parts["functions"])
+        self.firsts.open(parts["firsts"])
         self.layout_starts.open(parts["layout_starts"])
         self.list_starts.open(parts["list_starts"])
-        self.marks = BitArray(parts["marks"], header.functions)
-        self.mark_samples = struct.unpack(f"<{len(parts['mark_samples']) // 4}I", parts["mark_samples"])
-        self.shared_width = bits_for(header.shared_layouts)
-        self.shared = BitArray(parts["shared"], header.shared_functions * self.shared_width)
-        self.tail_samples = struct.unpack(f"<{len(parts['tail_samples']) // 4}I", parts["tail_samples"])
-        self.tails = BitArray(parts["tails"], header.tail_bits)
-        self.layouts = BitArray(parts["layouts"], header.layout_bits)
-        frame_sizes = BitArray(parts["frame_sizes"], header.frame_sizes * header.frame_size_width)
-        self.lists = BitArray(parts["lists"], header.list_bits)
-        for array in (self.marks, self.shared, self.tails, self.layouts, frame_sizes, self.lists):
-            array.check_padding()
-        self.frame_sizes = frame_sizes.fields(header.frame_sizes, header.frame_size_width)
+        self.conventions.open(parts["conventions"])
+        self.extent_samples = fields_of(
+            parts["extent_samples"], -(-header.functions // 32), bits_for(header.extent_bits + 1)
+        )
+        self.extents = whole_array(parts["extents"], header.extent_bits)
+        self.marks = whole_array(parts["marks"], header.functions)
+        self.mark_samples = fields_of(
+            parts["mark_samples"], -(-header.functions // 128), bits_for(header.shared_functions + 1)
+        )
+        self.shared = fields_of(parts["shared"], header.shared_functions, bits_for(header.shared_layouts))
+        self.layouts = whole_array(parts["layouts"], header.layout_bits)
+        self.frame_sizes = fields_of(parts["frame_sizes"], header.frame_sizes, header.frame_size_width)
+        self.lists = whole_array(parts["lists"], header.list_bits)
         self.classes = [Class(*fields) for fields in CLASS.iter_unpack(parts["classes"])]
         self.exceptions = list(EXCEPTION.iter_unpack(parts["exceptions"]))
         self.block_starts = struct.unpack(f"<{header.details_blocks}Q", parts["block_starts"])
@@ -537,7 +554,7 @@ class Table:
         require(count <= 65535, "a list that is too long")
         return [self.location(reader.take(width)) for _ in range(count)]
 
-    # ---- Addresses (sections 4 and 8)
+    # ---- Addresses (sections 4, 8 and 9)
 
     def text_address(self, offset):
         return (self.address + self.header.text_start + offset) & MASK_64
@@ -545,7 +562,19 @@ class Table:
     def record_offset(self, number):
         return number << self.header.record_shift
 
-    def function_offset(self, number):
+    def take_extent(self, reader):
+        """One of the extents."""
+        header = self.header
+        lead = reader.rice(header.lead_parameter)
+        adjacent = reader.take(1) == 1
+        tail = reader.take(header.function_shift) if adjacent else reader.rice(header.tail_parameter)
+        return Extent(lead, adjacent, tail)
+
+    def function_offset(self, first, extent):
+        """A function's start, from the offset of its first record (None: no record is above it)."""
+        above = self.header.text_size + 1 if first is None else first
+        number = (above - 1 >> self.header.function_shift) - extent.lead
+        require(above > 0 and number >= 0, "a function that starts before the text")
         return number << self.header.function_shift
 
 
@@ -568,14 +597,13 @@ class Layout:
         self.reader = reader = BitReader(table.layouts, position)
         self.frame_size = table.frame_size(reader.take(bits_for(table.header.frame_sizes)))
         self.sets = reader.gamma()
-        self.items = []
-        self.tree = False
+        self.choices = []  # for each location, what its states from 1 on say
+        self.changes = self.as_numbers = False  # how the sets are written
         if self.sets > 0:
-            self.read_pairs()
+            self.read_locations()
             self.read_lists()
-            require(len(self.items) <= 2**26, "a layout with too many items")
         if self.sets > 1:
-            self.tree = reader.take(1) == 1
+            self.changes = reader.take(1) == 1
 
     def read_numbers(self, count):
         """The locations' numbers."""
@@ -592,43 +620,55 @@ class Layout:
             bits = [reader.take(1) for _ in range(map_size)]
             require(sum(bits) == count and bits[0] == bits[-1] == 1, "a map of locations that isn't right")
             return [first + place for place, bit in enumerate(bits) if bit]
-        return [first] + [reader.take(width) for _ in range(count - 1)]
+        numbers = [first] + [reader.take(width) for _ in range(count - 1)]
+        require(all(a <= b for a, b in zip(numbers, numbers[1:])), "locations that don't ascend")
+        return numbers
 
-    def read_pairs(self):
+    def read_map(self, count, bit_for_each):
+        """A bit for each location, if this bit says so; otherwise they are all alike."""
+        if self.reader.take(1) == bit_for_each:
+            return [self.reader.take(1) == 1 for _ in range(count)]
+        return [bit_for_each == 0] * count
+
+    def read_locations(self):
         reader = self.reader
         count = reader.gamma()
+        require(count <= 2**26, "a layout with too many locations")
         if count == 0:
             return
-        numbers = self.read_numbers(count)
-        require(all(a < b for a, b in zip(numbers, numbers[1:])), "locations that don't ascend")
-        locations = [self.table.location(number) for number in numbers]
-        all_selves = reader.take(1) == 1
-        for location in locations:
-            if all_selves or reader.take(1) == 1:
-                self.items.append(("pair", location, location))
-        width = bits_for(count)
-        for _ in range(reader.gamma()):
-            base, derived = reader.take(width), reader.take(width)
-            require(max(base, derived) < count, "a pair of a location that isn't there")
-            self.items.append(("pair", locations[base], locations[derived]))
+        locations = [self.table.location(number) for number in self.read_numbers(count)]
+        selves = self.read_map(count, 0)
+        deriveds = self.read_map(count, 1)
+        base_counts = [reader.gamma() + 1 if derived else 0 for derived in deriveds]
+        for own, location in enumerate(locations):
+            choices = [("pair", location, location)] if selves[own] else []
+            for _ in range(base_counts[own]):
+                base = reader.take(bits_for(count))
+                require(base < count, "a base that isn't there")
+                choices.append(("pair", locations[base], location))
+            self.choices.append(choices)
+        pairs = [pair for choices in self.choices for pair in choices]
+        require(len(pairs) == len(set(pairs)), "a pair that is there twice")
 
     def read_lists(self):
         reader, header = self.reader, self.table.header
         if header.lists == 0:
             return
+        choices = []
         for _ in range(reader.gamma()):
             kind = "locations" if reader.take(1) == 1 else "allocas"
             number = reader.take(bits_for(header.lists))
             require(number < header.lists, "a list that isn't there")
-            self.items.append((kind, number))
+            choices.append((kind, number))
+        if choices:
+            self.choices.append(choices)
 
-    def live_items(self, members, lists):
-        """What the items with these numbers say; `lists` knows the contents of a list."""
-        require(len(members) <= 65535, "a live set with too many items")
-        chosen = [self.items[number] for number in sorted(members)]
+    def live_items(self, states, lists):
+        """What the locations in these states say; `lists` knows the contents of a list."""
+        chosen = [own[state - 1] for own, state in zip(self.choices, states) if state > 0]
+        require(len(chosen) <= 65535, "a live set with too many items")
         pairs = tuple(item[1:] for item in chosen if item[0] == "pair")
         others = [item for item in chosen if item[0] != "pair"]
-        require(len(others) <= 1, "a live set with two lists")
         if not others:
             return Items(pairs, (), None)
         kind, contents = others[0][0], tuple(lists(others[0][1]))
@@ -637,56 +677,102 @@ class Layout:
         require(not pairs, "a stack map with pairs")
         return Items((), (), contents)
 
-    # ---- All sets in order
+    def lone_set(self):
+        return [1 if choices else 0 for choices in self.choices]
 
-    def all_sets(self):
-        """The item numbers of each set; the reader is behind them then."""
-        if self.sets == 1:
-            return [set(range(len(self.items)))]
-        if self.tree:
-            return self.all_tree_sets()
-        width = len(self.items)
-        sets = []
-        for _ in range(self.sets):
-            bits = self.reader.take(width)
-            sets.append({number for number in range(width) if bits >> number & 1})
-        return sets
+    # ---- Sets as rows
 
-    def take_tree_set(self):
-        """A set's parent, and the items in which it differs."""
-        reader, width = self.reader, bits_for(len(self.items))
-        parent = reader.take(bits_for(self.sets + 1))
+    def row_width(self):
+        rests = (bits_for(len(choices) + 1) - 1 for choices in self.choices if len(choices) > 1)
+        return len(self.choices) + sum(rests)
+
+    def take_row(self):
+        """The states of a set that is written as a row."""
+        lowest = [self.reader.take(1) for _ in self.choices]
+        return [self.whole_state(choices, bit) for choices, bit in zip(self.choices, lowest)]
+
+    def whole_state(self, choices, lowest):
+        state = lowest
+        if len(choices) > 1:
+            state |= self.reader.take(bits_for(len(choices) + 1) - 1) << 1
+        require(state <= len(choices), "a state that isn't there")
+        return state
+
+    # ---- Sets as changes
+
+    def take_changed(self):
+        """The numbers of the locations that change."""
+        reader, length = self.reader, len(self.choices)
+        if self.as_numbers:
+            count = reader.gamma()
+            require(count <= length, "more changes than locations")
+            changed = [reader.take(bits_for(length)) for _ in range(count)]
+        else:
+            changed = [number for number in range(length) if reader.take(1) == 1]
+        require(all(a < b for a, b in zip(changed, changed[1:])), "locations that don't ascend")
+        require(not changed or changed[-1] < length, "a location that isn't there")
+        return changed
+
+    def take_state(self, number):
+        """The new state of a location that changes. None: the other one of its two."""
+        count = len(self.choices[number])
+        require(count > 0, "a change of a location that has one state")
+        if count == 1:
+            return None
+        state = self.reader.take(bits_for(count + 1))
+        require(state <= count, "a state that isn't there")
+        return state
+
+    def take_set(self):
+        """A set's parent, and the changes from it; or 0 and a row."""
+        parent = self.reader.take(bits_for(self.sets + 1))
         require(parent <= self.sets, "a parent that isn't there")
-        flips = [reader.take(width) for _ in range(reader.gamma())]
-        require(all(a < b for a, b in zip(flips, flips[1:])), "items that don't ascend")
-        require(not flips or flips[-1] < len(self.items), "an item that isn't there")
-        return parent, flips
+        if parent == 0:
+            return parent, self.take_row()
+        return parent, {number: self.take_state(number) for number in self.take_changed()}
 
-    def take_directory(self):
+    def take_head(self):
+        """What comes before the first set; the directory."""
+        self.as_numbers = self.reader.take(1) == 1
         width = self.reader.take(6)
         return [self.reader.take(width) for _ in range((self.sets + 7) // 8)]
 
-    def all_tree_sets(self):
-        directory = self.take_directory()
+    def with_changes(self, number, set_at):
+        """The states in a set, from its changes and those above it; `set_at` knows what is written."""
+        layers = []
+        parent = number + 1
+        while parent > 0:
+            require(len(layers) < 5, "sets in a chain that is too long")
+            parent, contents = set_at(parent - 1)
+            layers.append(contents)
+        states = list(layers.pop())
+        for changes in reversed(layers):
+            for changed, state in changes.items():
+                before = states[changed]
+                states[changed] = 1 - before if state is None else state
+                require(states[changed] != before, "a change that changes nothing")
+        return states
+
+    # ---- All sets in order
+
+    def all_sets(self):
+        """The states in each set; the reader is behind them then."""
+        if self.sets == 1:
+            return [self.lone_set()]
+        sets = self.all_changes() if self.changes else [self.take_row() for _ in range(self.sets)]
+        require(len(set(map(tuple, sets))) == self.sets, "a set that is there twice")
+        return sets
+
+    def all_changes(self):
+        directory = self.take_head()
         start = self.reader.position
-        parents, flips, places = [], [], []
+        sets, places = [], []
         for _ in range(self.sets):
             places.append(self.reader.position - start)
-            parent, own = self.take_tree_set()
-            parents.append(parent)
-            flips.append(own)
+            sets.append(self.take_set())
         places.append(self.reader.position - start)
         require(directory == places[8:-1:8] + places[-1:], "a directory that isn't right")
-        sets = []
-        for number in range(self.sets):
-            members, chain, depth = set(), number + 1, 0
-            while chain > 0:
-                members ^= set(flips[chain - 1])
-                chain = parents[chain - 1]
-                depth += 1
-                require(depth <= 5, "a tree that is too deep")
-            sets.append(members)
-        return sets
+        return [self.with_changes(number, sets.__getitem__) for number in range(self.sets)]
 
     def all_positions(self, count):
         """The set of each position. The reader is at the layout's end then."""
@@ -698,38 +784,31 @@ class Layout:
     # ---- One set
 
     def set_at(self, position):
-        """The item numbers of the set at one position, without reading more than that takes."""
-        reader, items = self.reader, len(self.items)
+        """The states at one position, without reading more than that takes."""
         if self.sets == 1:
-            return set(range(items))
-        start = reader.position
-        if self.tree:
-            directory = self.take_directory()
-            start = reader.position
-            reader.skip(directory[-1])
-        else:
-            reader.skip(self.sets * items)
-        width = bits_for(self.sets)
-        reader.skip(position * width)
-        number = reader.take(width)
-        require(number < self.sets, "a set that isn't there")
-        if not self.tree:
-            bits = reader.array.field(start + number * items, items)
-            return {item for item in range(items) if bits >> item & 1}
-        members, depth = set(), 0
-        chain = number + 1
-        while chain > 0:
-            require(depth <= 4, "a tree that is too deep")
-            depth += 1
-            chain, flips = self.tree_set_at(start, directory, chain - 1)
-            members ^= set(flips)
-        return members
+            return self.lone_set()
+        directory = self.take_head() if self.changes else None
+        start = self.reader.position
+        width = self.row_width()
+        number = self.number_at(position, directory[-1] if self.changes else self.sets * width)
+        if self.changes:
+            return self.with_changes(number, lambda wanted: self.set_by_directory(start, directory, wanted))
+        self.reader.position = start + number * width
+        return self.take_row()
 
-    def tree_set_at(self, start, directory, number):
+    def number_at(self, position, size):
+        """The number of the set at a position, which is behind the sets."""
+        width = bits_for(self.sets)
+        self.reader.skip(size + position * width)
+        number = self.reader.take(width)
+        require(number < self.sets, "a set that isn't there")
+        return number
+
+    def set_by_directory(self, start, directory, number):
         self.reader.position = start + (directory[number // 8 - 1] if number >= 8 else 0)
         for _ in range(number % 8):
-            self.take_tree_set()
-        return self.take_tree_set()
+            self.take_set()
+        return self.take_set()
 
 
 # ---- Details (section 12) ------------------------------------------------------------------------------
@@ -762,18 +841,20 @@ class Block:
     def __init__(self, header, data):
         self.header = header
         self.id = header.id
-        self.values = [0] * 16
+        self.first_value = 0
         contents = Stream(data)
         lengths = struct.unpack("<8I", contents.bytes(32))
-        streams = [Stream(contents.bytes(length)) for length in lengths]
-        self.streams = streams
-        (self.ids, self.conventions, self.flags, self.deopt_counts) = streams[:4]
-        (self.deopt_heads, self.deopt_values, self.live_out_counts, self.live_outs) = streams[4:]
+        self.streams = [Stream(contents.bytes(length)) for length in lengths]
+        (self.ids, self.conventions, self.flags, self.deopt, self.first_values) = self.streams[:5]
+        (heads, self.live_out_counts, self.live_outs) = self.streams[5:]
+        self.heads = list(DEOPT_HEAD.iter_unpack(heads.bytes(len(heads.data) // 5 * 5)))
+        self.streams.append(contents)
 
-    def next(self):
+    def next(self, convention):
+        """The details of the next record, for which this calling convention is predicted."""
         header = self.header
         columns = header.details_columns
-        convention, flags, deopt, live_outs = header.calling_convention, header.flags, (), ()
+        flags, deopt, live_outs = header.flags, (), ()
         if columns & COLUMN_ID:
             self.id = (self.id + self.ids.zigzag()) & MASK_64
         if columns & COLUMN_CONVENTION:
@@ -789,15 +870,18 @@ class Block:
         return Details(self.id, convention, flags, deopt, live_outs)
 
     def next_deopt(self):
-        count = self.deopt_counts.varint()
+        count = self.deopt.varint()
         require(count <= self.header.deopt_max, "a deopt state that is too long")
         state = []
         for number in range(count):
-            kind, size, register = DEOPT_HEAD.unpack(self.deopt_heads.bytes(5))
-            value = self.deopt_values.zigzag()
-            if number < 16:
-                value = self.values[number] = (self.values[number] + value) & MASK_64
-            state.append(check_location(Location(kind, register, signed(value & MASK_64, 64), size)))
+            head = self.deopt.varint()
+            require(head < len(self.heads), "a head that isn't there")
+            kind, size, register = self.heads[head]
+            if number == 0:
+                value = self.first_value = (self.first_value + self.first_values.zigzag()) & MASK_64
+            else:
+                value = self.deopt.zigzag() & MASK_64
+            state.append(check_location(Location(kind, register, signed(value, 64), size)))
         return tuple(state)
 
     def check_end(self):
@@ -818,20 +902,28 @@ def open_block(table, number):
     return Block(header, data)
 
 
-def default_details(header):
-    return Details(header.id, header.calling_convention, header.flags)
+def default_details(header, convention):
+    return Details(header.id, convention, header.flags)
 
 
 def all_details(table):
     header = table.header
+    second = set(table.conventions.items)
+    require(len(second) == header.conventions, "a record's convention that is there twice")
+    require(max(second, default=-1) < header.records, "a convention of no record")
+    both = (header.calling_convention, header.second_convention)
+    conventions = [both[index in second] for index in range(header.records)]
+    require(header.details_columns < 32, "a column that is unknown")
     if header.details_columns == 0:
-        return [default_details(header)] * header.records
+        require(header.details_blocks == header.details_size == 0, "blocks without a column")
+        return [default_details(header, convention) for convention in conventions]
     in_block = 1 << header.details_shift
     require(header.details_blocks == -(-header.records // in_block), "a number of blocks that isn't right")
+    require(table.block_starts[:1] in ((), (0,)), "a first block that isn't at the start")
     details = []
     for number in range(header.details_blocks):
         block = open_block(table, number)
-        details += [block.next() for _ in range(min(in_block, header.records - len(details)))]
+        details += [block.next(own) for own in conventions[len(details) : len(details) + in_block]]
         block.check_end()
     return details
 
@@ -859,10 +951,11 @@ class Decoded:
 
     def __init__(self, table):
         self.table = table
-        self.starts = [table.function_offset(number) for number in table.functions.items]
         self.offsets = [table.record_offset(number) for number in table.records.items]
-        self.check_order()
+        self.extents = self.decode_extents()
+        self.starts = self.decode_starts()
         self.ends = self.decode_ends()
+        self.check_order()
         self.places = self.decode_places()
         self.layout_numbers = self.decode_layout_numbers()
         self.lists = self.decode_lists()
@@ -872,24 +965,43 @@ class Decoded:
     def check_order(self):
         header = self.table.header
         require(not self.starts or self.starts[0] == 0, "a first function that isn't at the start")
-        require(max(self.starts + self.offsets + [0]) <= header.text_size, "an address beyond the text")
+        require(all(a <= b for a, b in zip(self.starts, self.starts[1:])), "functions that don't ascend")
+        firsts = [bisect.bisect_right(self.offsets, start) for start in self.starts]
+        require(firsts == self.table.firsts.items, "a first record that isn't right")
+        highest = max(self.starts + self.ends + self.offsets + [0])
+        require(highest == header.text_size, "a text of another size")
         require(not self.offsets or self.starts, "records without a function")
 
     # ---- Section 9
 
-    def decode_ends(self):
-        table, reader = self.table, BitReader(self.table.tails)
-        ends = []
-        for number, start in enumerate(self.starts):
+    def decode_extents(self):
+        table, reader = self.table, BitReader(self.table.extents)
+        extents = []
+        for number in range(table.header.functions):
             if number % 32 == 0:
-                require(table.tail_samples[number // 32] == reader.position, "a sample that isn't right")
+                require(table.extent_samples[number // 32] == reader.position, "a sample that isn't right")
+            extents.append(table.take_extent(reader))
+        require(reader.position == table.extents.size, "extents of another size")
+        return extents
+
+    def decode_starts(self):
+        starts = []
+        for first, extent in zip(self.table.firsts.items, self.extents):
+            offset = self.offsets[first] if first < len(self.offsets) else None
+            starts.append(self.table.function_offset(offset, extent))
+        return starts
+
+    def decode_ends(self):
+        ends = []
+        for number, (start, extent) in enumerate(zip(self.starts, self.extents)):
             following = self.starts[number + 1 : number + 2]
             behind = bisect.bisect_right(self.offsets, following[0]) if following else len(self.offsets)
             known = max(start, self.offsets[behind - 1]) if behind > 0 else start
-            ends.append(known + reader.rice(table.header.tail_parameter))
-            require(not following or ends[-1] <= following[0], "a function that reaches into the next one")
-        require(reader.position == table.tails.size, "tails of another size")
-        require(max(ends + [0]) <= table.header.text_size, "an end beyond the text")
+            require(following or not extent.adjacent, "a last function whose end is told from the next")
+            end = following[0] - extent.tail if extent.adjacent else known + extent.tail
+            require(end >= known, "a function that ends too early")
+            require(not following or end <= following[0], "a function that reaches into the next one")
+            ends.append(end)
         return ends
 
     # ---- Section 8
@@ -936,10 +1048,10 @@ class Decoded:
     def decode_layout_numbers(self):
         table, header = self.table, self.table.header
         marks = table.marks.fields(header.functions, 1)
-        samples = tuple(sum(marks[:place]) for place in range(0, header.functions, 512))
-        require(table.mark_samples == samples, "a sample that isn't right")
+        samples = tuple(sum(marks[:place]) for place in range(0, header.functions, 128))
+        require(tuple(table.mark_samples) == samples, "a sample that isn't right")
         require(sum(marks) == header.shared_functions, "marks that aren't as many as the header says")
-        shared = iter(table.shared.fields(header.shared_functions, table.shared_width))
+        shared = iter(table.shared)
         own = iter(range(header.shared_layouts, header.layouts))
         numbers = [next(shared) if mark else next(own) for mark in marks]
         require(set(numbers) == set(range(header.layouts)), "a layout that no function has")
@@ -958,7 +1070,7 @@ class Decoded:
             live_sets, chosen = [], []
             require((layout.sets == 0) == (positions[number] == 0), "a layout without sets")
             if layout.sets > 0:
-                live_sets = [layout.live_items(members, self.list_at) for members in layout.all_sets()]
+                live_sets = [layout.live_items(states, self.list_at) for states in layout.all_sets()]
                 chosen = layout.all_positions(positions[number])
             end = starts[number + 1] if number + 1 < len(starts) else table.header.layout_bits
             require(layout.reader.position == end, "a layout that doesn't end where the next one starts")
@@ -1007,11 +1119,20 @@ class LookUp:
         self.header = table.header
         self.blocks = {}
 
-    def start_of(self, function):
-        return self.table.function_offset(self.table.functions.get(function))
+    def extent_of(self, function):
+        table = self.table
+        reader = BitReader(table.extents, table.extent_samples[function // 32])
+        for _ in range(function % 32):
+            table.take_extent(reader)
+        return table.take_extent(reader)
 
-    def record_above(self, offset):
-        return self.table.records.find((offset >> self.header.record_shift) + 1)
+    def record_offset(self, index):
+        return self.table.record_offset(self.table.records.get(index))
+
+    def start_of(self, function):
+        first = self.table.firsts.get(function)
+        offset = self.record_offset(first) if first < self.header.records else None
+        return self.table.function_offset(offset, self.extent_of(function))
 
     def answer(self, address):
         """One of the three answers, and the first record's index if it is FOUND."""
@@ -1024,24 +1145,34 @@ class LookUp:
             index = table.records.find(number)
             if index < header.records and table.records.get(index) == number:
                 return FOUND, index
-        above = table.functions.find((offset >> header.function_shift) + 1)
-        if above > 0 and offset < self.end_of(above - 1):
+        functions = self.functions_up_to(offset)
+        if functions > 0 and offset < self.end_of(functions - 1):
             return NOT_SAFEPOINT, None
         return NOT_MANAGED, None
 
+    def functions_up_to(self, offset):
+        """How many functions start at or below an offset that has no record."""
+        above = self.table.records.find((offset >> self.header.record_shift) + 1)
+        low, high = self.table.firsts.find(above), self.table.firsts.find(above + 1)
+        while low < high:
+            middle = (low + high) // 2
+            if self.start_of(middle) <= offset:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
     def end_of(self, function):
-        table = self.table
-        start = self.start_of(function)
+        extent = self.extent_of(function)
+        if extent.adjacent:
+            return self.start_of(function + 1) - extent.tail
         behind = self.header.records
         if function + 1 < self.header.functions:
-            behind = self.record_above(self.start_of(function + 1))
-        known = start
+            behind = self.table.firsts.get(function + 1)
+        known = self.start_of(function)
         if behind > 0:
-            known = max(start, table.record_offset(table.records.get(behind - 1)))
-        reader = BitReader(table.tails, table.tail_samples[function // 32])
-        for _ in range(function % 32):
-            reader.rice(self.header.tail_parameter)
-        return known + reader.rice(self.header.tail_parameter)
+            known = max(known, self.record_offset(behind - 1))
+        return known + extent.tail
 
     def place(self, index):
         """A record's function and position."""
@@ -1049,34 +1180,41 @@ class LookUp:
         found = bisect.bisect_left(table.exceptions, (index,))
         if found < len(table.exceptions) and table.exceptions[found][0] == index:
             return table.exceptions[found][1:]
-        offset = table.record_offset(table.records.get(index))
-        function = table.functions.find(-(-offset >> self.header.function_shift)) - 1
+        function = table.firsts.find(index + 1) - 1
         require(function >= 0, "a record that belongs to no function")
-        return function, index - self.record_above(self.start_of(function))
+        return function, index - table.firsts.get(function)
 
     def layout_of(self, function):
         table, header = self.table, self.header
-        sampled = function // 512 * 512
+        sampled = function // 128 * 128
         ones = bin(table.marks.field(sampled, function - sampled)).count("1")
-        rank = table.mark_samples[function // 512] + ones
+        rank = table.mark_samples[function // 128] + ones
         if table.marks.field(function, 1) == 0:
             return header.shared_layouts + function - rank
-        return table.shared.field(rank * table.shared_width, table.shared_width)
+        return table.shared[rank]
 
     def list_at(self, number):
         return self.table.read_list(BitReader(self.table.lists, self.table.list_starts.get(number)))
 
+    def convention(self, index):
+        """The predicted one."""
+        conventions = self.table.conventions
+        found = conventions.find(index)
+        if found < conventions.count and conventions.get(found) == index:
+            return self.header.second_convention
+        return self.header.calling_convention
+
     def details(self, index):
         """A record's details; the records of a block are kept, as only its first one can be got at."""
         if self.header.details_columns == 0:
-            return default_details(self.header)
+            return default_details(self.header, self.convention(index))
         number = index >> self.header.details_shift
+        first = number << self.header.details_shift
         if number not in self.blocks:
             block = open_block(self.table, number)
-            first = number << self.header.details_shift
-            count = min(1 << self.header.details_shift, self.header.records - first)
-            self.blocks = {number: [block.next() for _ in range(count)]}
-        return self.blocks[number][index - (number << self.header.details_shift)]
+            behind = min(first + (1 << self.header.details_shift), self.header.records)
+            self.blocks = {number: [block.next(self.convention(own)) for own in range(first, behind)]}
+        return self.blocks[number][index - first]
 
     def record(self, index):
         table = self.table
@@ -1084,7 +1222,7 @@ class LookUp:
         layout = Layout(table, table.layout_starts.get(self.layout_of(function)))
         require(layout.sets > 0, "a record in a layout without sets")
         return Record(
-            table.text_address(table.record_offset(table.records.get(index))),
+            table.text_address(self.record_offset(index)),
             function,
             table.text_address(self.start_of(function)),
             layout.frame_size,
