@@ -792,7 +792,7 @@ class Layout:
         width = self.row_width()
         number = self.number_at(position, directory[-1] if self.changes else self.sets * width)
         if self.changes:
-            return self.with_changes(number, lambda wanted: self.set_by_directory(start, directory, wanted))
+            return self.with_changes(number, lambda own: self.set_by_directory(start, directory, own))
         self.reader.position = start + number * width
         return self.take_row()
 
