@@ -49,6 +49,20 @@ def plain_pairs(*slots):
     return [(8 * slot, 8 * slot) for slot in slots]
 
 
+def changing_bases(slots, bases, records):
+    """Each slot has one of several bases; some have another at the next record. (Changes as bit maps.)"""
+    source = random.Random(1)
+    chosen = [source.randrange(bases) for _ in range(slots)]
+    result = []
+    for number in range(records):
+        for slot in range(slots):
+            if source.random() < 0.3:
+                chosen[slot] = source.randrange(bases)
+        pairs = [(8 * ((slot + base) % slots), 8 * slot) for slot, base in enumerate(chosen)]
+        result.append(statepoint(4 * number + 5, pairs))
+    return result
+
+
 def hand_made_maps():
     """Sections that each show one thing, by name."""
     empty = encode_submap([])
@@ -73,6 +87,7 @@ def hand_made_maps():
         "details": encode_submap([Function(TEXT, 40, details)], [1, 2**64 - 1]),
         "kinds": encode_submap([Function(TEXT, 2**64 - 1, kinds)], [1, 2**63]),
         "tree": encode_submap([Function(TEXT, 200, tree)]),
+        "changing_bases": encode_submap([Function(TEXT, 128, changing_bases(16, 8, 20))]),
         "no_records": encode_submap([Function(TEXT + 64 * i, 8 * (i % 3), []) for i in range(6)]),
         "discarded": encode_submap([Function(0, 8, [statepoint(4)]), Function(TEXT, 8, [statepoint(4)])]),
         "same_address": encode_submap(
