@@ -61,8 +61,8 @@ static void print_location(const char *title, struct stackpack_location location
 static void print_record(struct stackpack_record record, uintptr_t bias) {
   struct stackpack_pairs pairs = stackpack_pairs(&record);
   struct stackpack_location base, derived;
-  printf("%#lx %#lx %lu", (long)(record.address - bias), (long)(record.function_address - bias),
-         (long)record.frame_size);
+  printf("%#lx %#lx %lu", (long)(record.address - bias),
+         (long)(stackpack_record_function(&record) - bias), (long)record.frame_size);
   while (stackpack_pairs_next(&pairs, &base, &derived)) {
     print_location("base", base);
     print_location("derived", derived);

@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
     if (stackpack_table_record(&file.table, i, &record) != STACKPACK_FOUND ||
         stackpack_find(&process, base + record.address, &found) != STACKPACK_FOUND)
       return 3;
-    printf("%#lx %#lx\n", (long)(found.address - base), (long)(found.function_address - base));
+    printf("%#lx %#lx\n", (long)(found.address - base), (long)(stackpack_record_function(&found) - base));
   }
   return 0;
 }
