@@ -19,6 +19,7 @@ static const struct {
     {"dump", command_dump, "print the stack maps of a program, packed or not"},
     {"verify", command_verify, "compare a packed program with the original"},
     {"stats", command_stats, "tell how large the stack maps are, and why"},
+    {"callgraph", command_callgraph, "print who calls whom in a program"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -26,7 +27,7 @@ static void print_help(FILE *out) {
   fprintf(out, "Usage: stackpack COMMAND [OPTION]... FILE...\n"
                "Packs the stack maps that LLVM leaves in linked programs.\n\n");
   for (int i = 0; i < COMMANDS; i++)
-    fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].purpose);
+    fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].purpose);
   fprintf(out, "\n  --help, --version\n"
                "\n`stackpack COMMAND --help` tells more of one.\n"
                "Exit status: 0 done, 1 a difference was found, 2 usage or unusable input.\n");

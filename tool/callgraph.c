@@ -1,0 +1,258 @@
+/* callgraph.c - stackpack callgraph: prints who calls whom, for people, programs and Graphviz. */
+#include "call_graph.h"
+#include "commands.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: stackpack callgraph [OPTION]... FILE\n"
+    "Prints the call graph of a linked program, as `pack --gc-entry` uses it.\n\n"
+    "      --format=FORMAT       text (the default), json (one object per line and function), or\n"
+    "                            dot (for Graphviz)\n"
+    "      --section=NAME        the raw stack maps are in section NAME, not " RAW_SECTION "\n"
+    "      --statepoints=RULE    which raw records are statepoints: auto (by their form), all, "
+    "none\n"
+    "      --help\n";
+
+static const char *const kind_names[] = {
+    [CALL_NONE] = "none",     [CALL_DIRECT] = "direct",     [CALL_TAIL] = "tail",
+    [CALL_BRANCH] = "branch", [CALL_INDIRECT] = "indirect", [CALL_OUTSIDE] = "outside"};
+
+/* The address that a call leads to: of a function, or of a symbol's definition here; 0 if it leads
+ * to none that is known. */
+static uint64_t target_address(const struct call_graph *graph, const struct call *call) {
+  if (graph_is_function(graph, call->target))
+    return graph->functions[call->target].address;
+  const struct linkage_symbol *symbol = graph_symbol_of(graph, call->target);
+  return symbol != NULL && symbol->is_defined ? symbol->address : 0;
+}
+
+static bool is_taken(const struct graph_function *function) { return function->taken != TAKEN_NOT; }
+
+/* ---- JSON ---- */
+
+static void json_text(const char *source) {
+  json_t *string = source == NULL ? NULL : json_string(source);
+  char *text = string == NULL ? NULL : json_dumps(string, JSON_ENCODE_ANY);
+  fputs(text == NULL ? "null" : text, stdout);
+  free(text);
+  json_decref(string);
+}
+
+static void json_number(uint64_t number, bool is_known) {
+  if (is_known)
+    printf("%" PRIu64, number);
+  else
+    printf("null");
+}
+
+static void json_call(const struct call_graph *graph, const struct call *call) {
+  const uint64_t target = target_address(graph, call);
+  printf("{\"at\":%" PRIu64 ",\"return\":", call->at);
+  json_number(call->at + call->length, !call->is_jump);
+  printf(",\"kind\":\"%s\",\"target\":", kind_names[call->kind]);
+  json_number(target, target != 0);
+  printf(",\"symbol\":");
+  json_text(call_graph_name(graph, call->target));
+  putchar('}');
+}
+
+static void json_function(const struct call_graph *graph, uint32_t number, bool exported) {
+  const struct graph_function *function = &graph->functions[number];
+  printf("{\"address\":%" PRIu64 ",\"name\":", function->address);
+  json_text(call_graph_name(graph, number));
+  printf(",\"address_taken\":%s,\"exported\":%s,\"calls\":[", is_taken(function) ? "true" : "false",
+         exported ? "true" : "false");
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
+    if (i > function[0].first_call)
+      putchar(',');
+    json_call(graph, &graph->calls[i]);
+  }
+  printf("],\"undecodable\":%s}\n", function->is_undecodable ? "true" : "false");
+}
+
+/* ---- Text ---- */
+
+static void text_node(const struct call_graph *graph, uint32_t node) {
+  const char *name = call_graph_name(graph, node);
+  if (name != NULL)
+    printf("%s", name);
+  else if (graph_is_function(graph, node))
+    printf("0x%" PRIx64, graph->functions[node].address);
+  else
+    printf("any function whose address is taken");
+}
+
+static void text_function(const struct call_graph *graph, uint32_t number, bool exported) {
+  const struct graph_function *function = &graph->functions[number];
+  printf("%" PRIx64 " ", function->address);
+  text_node(graph, number);
+  printf("%s%s%s\n", is_taken(function) ? " (address taken)" : "", exported ? " (exported)" : "",
+         function->is_undecodable ? " (undecodable)" : "");
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
+    const struct call *call = &graph->calls[i];
+    printf("  %" PRIx64 " %-8s ", call->at, kind_names[call->kind]);
+    text_node(graph, call->target);
+    putchar('\n');
+  }
+}
+
+/* ---- Graphviz ---- */
+
+static void dot_text(const char *text) {
+  putchar('"');
+  for (; *text != 0; text++) {
+    if (*text == '"' || *text == '\\')
+      putchar('\\');
+    putchar(*text);
+  }
+  putchar('"');
+}
+
+/* Nodes are named by number: several functions may have one name. */
+static void dot_function(const struct call_graph *graph, uint32_t number) {
+  const struct graph_function *function = &graph->functions[number];
+  const char *name = call_graph_name(graph, number);
+  char address[32];
+  snprintf(address, sizeof address, "0x%" PRIx64, function->address);
+  printf("  n%" PRIu32 " [label=", number);
+  dot_text(name != NULL ? name : address);
+  printf("%s];\n", is_taken(function) ? ", peripheries=2" : "");
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
+    const struct call *call = &graph->calls[i];
+    printf("  n%" PRIu32 " -> n%" PRIu32 "%s;\n", number, call->target,
+           call->kind == CALL_DIRECT     ? ""
+           : call->kind == CALL_INDIRECT ? " [style=dotted]"
+                                         : " [style=dashed]");
+  }
+}
+
+static void print_dot(const struct call_graph *graph) {
+  printf("digraph calls {\n  n%" PRIu32 " [label=\"any function whose address is taken\"];\n",
+         graph_anything(graph));
+  for (uint32_t i = 1; i < graph->linkage.symbol_count; i++) {
+    const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
+    if (!symbol->is_code || (symbol->is_defined && !symbol->is_preemptible))
+      continue;
+    printf("  n%" PRIu32 " [shape=box, label=", graph_symbol(graph, i));
+    dot_text(symbol->name);
+    puts("];");
+  }
+  for (uint32_t i = 0; i < graph->function_count; i++)
+    dot_function(graph, i);
+  puts("}");
+}
+
+/* ---- The command ---- */
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_DOT };
+
+/* Which functions other files can find by name: an array, to be freed. */
+static bool *find_exported(const struct call_graph *graph) {
+  bool *exported = calloc((size_t)graph->function_count + 1, sizeof *exported);
+  for (uint32_t i = 1; exported != NULL && i < graph->linkage.symbol_count; i++) {
+    const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
+    const uint32_t function =
+        symbol->is_defined ? call_graph_function(graph, symbol->address) : GRAPH_NO_NODE;
+    if (function != GRAPH_NO_NODE && graph->functions[function].address == symbol->address)
+      exported[function] = true;
+  }
+  return exported;
+}
+
+static bool print_graph(const struct call_graph *graph, enum format format,
+                        struct problem *problem) {
+  bool *exported = find_exported(graph);
+  if (exported == NULL)
+    return problem_set(problem, "not enough memory");
+  if (format == FORMAT_DOT)
+    print_dot(graph);
+  for (uint32_t i = 0; i < graph->function_count && format == FORMAT_JSON; i++)
+    json_function(graph, i, exported[i]);
+  for (uint32_t i = 0; i < graph->function_count && format == FORMAT_TEXT; i++)
+    text_function(graph, i, exported[i]);
+  free(exported);
+  return true;
+}
+
+/* A file without stack maps has a call graph, too. */
+static bool load_if_present(const struct image *image, const struct load_options *options,
+                            struct loaded *loaded, struct problem *problem) {
+  const enum load_kind kind = load_find(image, options, loaded, problem);
+  return kind == LOAD_NONE || (kind != LOAD_BROKEN && load(image, options, loaded, problem));
+}
+
+static bool print_file(const char *path, const struct load_options *options, enum format format) {
+  struct problem problem = {0};
+  struct image image;
+  struct loaded loaded;
+  struct call_graph graph;
+  bool ok = image_open(&image, path, &problem);
+  if (ok) {
+    ok = load_if_present(&image, options, &loaded, &problem);
+    if (ok) {
+      ok = call_graph_open(&graph, &image, loaded.raw, &loaded.table, &problem);
+      if (ok) {
+        ok = print_graph(&graph, format, &problem);
+        call_graph_close(&graph);
+      }
+      loaded_free(&loaded);
+    }
+    image_close(&image);
+  }
+  if (!ok)
+    problem_print(&problem, path);
+  return ok;
+}
+
+static bool parse_format(const char *text, enum format *format) {
+  static const char *const names[] = {"text", "json", "dot"};
+  for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(text, names[i]) == 0) {
+      *format = (enum format)i;
+      return true;
+    }
+  return false;
+}
+
+int command_callgraph(int argc, char **argv) {
+  enum { OPTION_FORMAT = 256, OPTION_SECTION, OPTION_STATEPOINTS, OPTION_HELP };
+  static const struct option long_options[] = {
+      {"format", required_argument, NULL, OPTION_FORMAT},
+      {"section", required_argument, NULL, OPTION_SECTION},
+      {"statepoints", required_argument, NULL, OPTION_STATEPOINTS},
+      {"help", no_argument, NULL, OPTION_HELP},
+      {0},
+  };
+  struct load_options options = {0};
+  enum format format = FORMAT_TEXT;
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+    switch (option) {
+    case OPTION_FORMAT:
+      if (!parse_format(optarg, &format))
+        return usage_error("callgraph", "--format is text, json or dot, not '%s'", optarg);
+      break;
+    case OPTION_SECTION:
+      options.section = optarg;
+      break;
+    case OPTION_STATEPOINTS:
+      if (!parse_statepoints(optarg, &options.statepoints))
+        return usage_error("callgraph", "--statepoints is auto, all or none, not '%s'", optarg);
+      break;
+    case OPTION_HELP:
+      fputs(help, stdout);
+      return EXIT_DONE;
+    default:
+      return usage_error("callgraph", "unknown option or missing value: %s", argv[optind - 1]);
+    }
+  }
+  if (argc - optind != 1)
+    return usage_error("callgraph", "there must be one file");
+  return print_file(argv[optind], &options, format) ? EXIT_DONE : EXIT_UNUSABLE;
+}

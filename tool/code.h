@@ -1,0 +1,92 @@
+/* code.h - what the call graph asks of an architecture's instructions. A file per architecture
+ * answers.
+ *
+ * Two questions. The first is asked of every instruction of a program: how long it is, whether it
+ * goes elsewhere, and which addresses it names; an architecture answers it as fast as it can. The
+ * second is asked only of functions with jumps whose target isn't in the instruction: what do the
+ * registers hold, as far as it takes to see that a jump goes through a table of the compiler's? It
+ * is answered an instruction at a time, by changing a struct code_state.
+ */
+#ifndef STACKPACK_CODE_H
+#define STACKPACK_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum code_kind {
+  CODE_OTHER,
+  CODE_PADDING, /* does nothing */
+  CODE_CALL,
+  CODE_JUMP,
+  CODE_BRANCH, /* a jump on a condition */
+  CODE_RETURN,
+  CODE_STOP,    /* a trap: what follows is not reached from here */
+  CODE_INVALID, /* no instruction */
+};
+
+/* How a call, jump or branch names its target. */
+enum code_target {
+  CODE_DIRECT,   /* target: the address itself */
+  CODE_SLOT,     /* target: the address of a word in memory that holds it */
+  CODE_COMPUTED, /* neither is in the instruction */
+};
+
+enum { CODE_CONSTANTS = 3 };
+
+struct code_instruction {
+  uint64_t target;
+  uint64_t reference; /* an address that is given relative to the instruction's own */
+  uint64_t constants[CODE_CONSTANTS]; /* wide enough to be an address */
+  uint8_t length;
+  uint8_t kind;        /* enum code_kind */
+  uint8_t target_kind; /* enum code_target */
+  uint8_t constant_count;
+  bool has_reference;
+  bool is_access;   /* the reference is to memory that is used; otherwise the address is computed */
+  bool is_wide;     /* the last constant has 64 bits */
+  bool sets_return; /* it stores to the stack's top: a return behind it may be a computed jump */
+};
+
+/* What a register may be known to hold. */
+enum code_value_kind {
+  CODE_UNKNOWN,
+  CODE_ADDRESS,       /* the constant `table` */
+  CODE_SHORT_ENTRY,   /* one of the 4-byte words behind `table` */
+  CODE_SHORT_TARGET,  /* `table` plus one of them */
+  CODE_POINTER_ENTRY, /* one of the 8-byte words behind `table` */
+};
+
+struct code_value {
+  enum code_value_kind kind;
+  uint64_t table;
+};
+
+enum { CODE_REGISTERS = 16 };
+
+struct code_state {
+  struct code_value registers[CODE_REGISTERS];
+};
+
+struct code_decoder; /* the architecture's own */
+
+struct code_architecture {
+  uint16_t machine; /* EM_* */
+  struct code_decoder *(*open)(void);
+  void (*close)(struct code_decoder *decoder);
+  /* The instruction at bytes[0..size), which will run at `address`. A broken one is CODE_INVALID,
+   * of length 1. */
+  void (*decode)(const struct code_decoder *decoder, const uint8_t *bytes, size_t size,
+                 uint64_t address, struct code_instruction *instruction);
+  /* Changes the state as the instruction does; of a jump whose target is computed, *jump is the
+   * target. */
+  void (*follow)(const struct code_decoder *decoder, const uint8_t *bytes, size_t size,
+                 uint64_t address, struct code_state *state, struct code_value *jump);
+};
+
+/* The architecture of an ELF machine; NULL if it isn't known. */
+const struct code_architecture *code_architecture(uint16_t machine);
+
+extern const struct code_architecture code_x86_64;
+
+#endif

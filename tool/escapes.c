@@ -1,0 +1,178 @@
+/* escapes.c - which functions a pointer may lead to, besides those whose address the code computes.
+ *
+ * Their addresses are in data. In a file that may be loaded anywhere, the dynamic linker must put
+ * them there, so its relocations tell. In a file with a fixed address, nothing does, and each word
+ * that is the address of a function counts as it: words of 8 bytes wherever they stand, and of 4
+ * where they are aligned. In either, an address may also be stored as a distance of 4 bytes: from
+ * the word itself, or from the start of a table (C++'s relative virtual tables are such), which some
+ * code or word must refer to. So from each place that something refers to, up to the next one, words
+ * count as distances from it.
+ *
+ * A word that leads into the middle of a function belongs to a table of that function's own, if it
+ * has a jump by a table; otherwise somebody else must use it, and enter the function there. (In its
+ * first bytes, it's a pointer with a tag.)
+ */
+#include "call_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The dynamic linker's words ---- */
+
+static void take_word(struct graph_builder *builder, const struct linkage_word *word) {
+  struct call_graph *graph = builder->graph;
+  const struct area *area = areas_find(&graph->areas, word->address);
+  if (area == NULL)
+    return;
+  if (word->kind == LINKAGE_ADDRESS || word->kind == LINKAGE_RESOLVER) {
+    graph_take(graph, word->value, TAKEN_BY_RELOCATION, word->address);
+    return;
+  }
+  /* Code that the dynamic linker changes isn't what was decoded. */
+  const uint32_t function = call_graph_function(graph, word->address);
+  if (function != GRAPH_NO_NODE)
+    graph->functions[function].is_undecodable = true;
+  const struct linkage_symbol *symbol = &graph->linkage.symbols[word->symbol];
+  if (word->symbol != 0 && symbol->is_defined && word->kind == LINKAGE_SYMBOL)
+    graph_take(graph, symbol->address + word->value, TAKEN_BY_RELOCATION, word->address);
+}
+
+static int compare_ranges(const void *a, const void *b) {
+  const struct code_range *x = a, *y = b;
+  return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Goes through the jump tables as the addresses ascend. */
+struct table_cursor {
+  const struct graph_builder *builder;
+  size_t next;
+  uint64_t end; /* of those that start at or before the address */
+};
+
+static bool in_table(struct table_cursor *cursor, uint64_t address) {
+  const struct graph_builder *builder = cursor->builder;
+  while (cursor->next < builder->table_count && builder->tables[cursor->next].start <= address) {
+    const uint64_t end = builder->tables[cursor->next++].end;
+    cursor->end = end > cursor->end ? end : cursor->end;
+  }
+  return address < cursor->end;
+}
+
+static void take_words(struct graph_builder *builder) {
+  const struct linkage *linkage = &builder->graph->linkage;
+  struct table_cursor tables = {.builder = builder};
+  for (size_t i = 0; i < linkage->word_count; i++)
+    if (!in_table(&tables, linkage->words[i].address))
+      take_word(builder, &linkage->words[i]);
+}
+
+static void take_exports(struct call_graph *graph) {
+  const struct linkage *linkage = &graph->linkage;
+  for (uint32_t i = 1; i < linkage->symbol_count; i++)
+    if (linkage->symbols[i].is_defined && linkage->symbols[i].is_code)
+      graph_take(graph, linkage->symbols[i].address, TAKEN_BY_EXPORT, 0);
+  graph_take(graph, linkage->init, TAKEN_BY_START, 0);
+  graph_take(graph, linkage->fini, TAKEN_BY_START, 0);
+}
+
+/* ---- Words in data ---- */
+
+static uint64_t read_word(const struct area *area, uint64_t at, unsigned size) {
+  uint64_t word = 0;
+  memcpy(&word, area->bytes + at, size);
+  return word;
+}
+
+static bool is_function(const struct call_graph *graph, uint64_t address) {
+  const struct area *area = areas_find(&graph->areas, address);
+  return area != NULL && area->is_code && area_is_marked(area, MARK_FUNCTION, address);
+}
+
+/* The lowest address of code, and the highest: most words are told apart by these alone. */
+struct span {
+  uint64_t start, size;
+};
+
+static struct span code_span(const struct call_graph *graph) {
+  const struct graph_function *functions = graph->functions;
+  const uint32_t count = graph->function_count;
+  if (count == 0)
+    return (struct span){0, 0};
+  return (struct span){functions[0].address, functions[count - 1].address +
+                                                 functions[count - 1].size - functions[0].address};
+}
+
+/* A word that is for lazy binding leads back to the stub, until the dynamic linker changes it. */
+static bool is_for_calls(const struct call_graph *graph, uint64_t address) {
+  const struct linkage_word *word = linkage_find(&graph->linkage, address);
+  return word != NULL && word->kind == LINKAGE_CALL;
+}
+
+/* Words as addresses, in a file that doesn't move. */
+static void take_addresses(struct graph_builder *builder, const struct area *area,
+                           struct span code) {
+  struct call_graph *graph = builder->graph;
+  struct table_cursor tables = {.builder = builder};
+  for (uint64_t at = 0; at + 4 <= area->size; at++) {
+    const uint64_t address = area->address + at;
+    const uint64_t long_word = at + 8 <= area->size ? read_word(area, at, 8) : 0;
+    const uint64_t short_word = address % 4 == 0 ? (uint32_t)read_word(area, at, 4) : 0;
+    if (long_word - code.start >= code.size && short_word - code.start >= code.size) {
+      if (address % 8 == 0 && areas_find(&graph->areas, long_word) != NULL)
+        graph_take(graph, long_word, TAKEN_BY_DATA, address); /* of data: it may be a table */
+      continue;
+    }
+    if (in_table(&tables, address) || is_for_calls(graph, address))
+      continue;
+    if (long_word != 0 && (address % 8 == 0 || is_function(graph, long_word)))
+      graph_take(graph, long_word, TAKEN_BY_DATA, address);
+    if (short_word != 0 && is_function(graph, short_word))
+      graph_take(graph, short_word, TAKEN_BY_DATA, address);
+  }
+}
+
+/* Words as distances: from themselves, and from what something refers to. */
+static void take_distances(struct graph_builder *builder, const struct area *area,
+                           struct span code) {
+  struct call_graph *graph = builder->graph;
+  struct table_cursor tables = {.builder = builder};
+  uint64_t base = 0;
+  for (uint64_t at = -area->address % 4; at + 4 <= area->size; at += 4) {
+    const uint64_t address = area->address + at;
+    const uint64_t distance = (uint64_t)(int64_t)(int32_t)read_word(area, at, 4);
+    for (unsigned byte = 0; byte < 4 && at + byte < area->size; byte++)
+      if (area_is_marked(area, MARK_BASE, address + byte))
+        base = byte == 0 ? address : 0;
+    if (distance == 0 || in_table(&tables, address))
+      continue;
+    if (address + distance - code.start < code.size && is_function(graph, address + distance))
+      graph_take(graph, address + distance, TAKEN_BY_DATA, address);
+    if (base != 0 && base + distance - code.start < code.size)
+      graph_take(graph, base + distance, TAKEN_BY_DATA, address);
+  }
+}
+
+static void take_entered(struct call_graph *graph) {
+  for (uint32_t i = 0; i < graph->function_count; i++) {
+    struct graph_function *function = &graph->functions[i];
+    if (function->taken == TAKEN_NOT && function->entered != TAKEN_NOT &&
+        !function->has_computed_jump)
+      function->taken = function->entered;
+  }
+}
+
+void escapes_find(struct graph_builder *builder) {
+  struct call_graph *graph = builder->graph;
+  const struct span code = code_span(graph);
+  if (builder->table_count > 0)
+    qsort(builder->tables, builder->table_count, sizeof *builder->tables, compare_ranges);
+  take_words(builder);
+  take_exports(graph);
+  for (size_t i = 0; i < graph->areas.count; i++)
+    if (!graph->areas.items[i].is_code && graph->linkage.is_fixed)
+      take_addresses(builder, &graph->areas.items[i], code);
+  for (size_t i = 0; i < graph->areas.count; i++)
+    if (!graph->areas.items[i].is_code)
+      take_distances(builder, &graph->areas.items[i], code);
+  take_entered(graph);
+}

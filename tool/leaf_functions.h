@@ -1,0 +1,26 @@
+/* leaf_functions.h - the functions of the C library that never call back. */
+#ifndef STACKPACK_LEAF_FUNCTIONS_H
+#define STACKPACK_LEAF_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Functions that share the reason why they call no function of the program. Words are separated by
+ * blanks. If the program uses any of the functions in `unless`, the reason doesn't hold. */
+struct leaf_group {
+  const char *reason, *unless, *names;
+};
+
+extern const struct leaf_group leaf_groups[];
+extern const size_t leaf_group_count;
+
+/* Whether a group has a name. */
+bool leaf_words_have(const char *words, const char *name);
+
+/* The number of the group that has a name; leaf_group_count if none has. */
+size_t leaf_group_of(const char *name);
+
+/* Whether a function of the C library is known never to return. */
+bool leaf_function_never_returns(const char *name);
+
+#endif

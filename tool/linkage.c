@@ -1,0 +1,271 @@
+/* linkage.c - see linkage.h. */
+#include "linkage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RELR_MAP_BITS = 63 };
+
+/* ---- The dynamic section ---- */
+
+struct dynamic {
+  bool symbolic, is_pie;
+};
+
+/* The C library's own files: no function pointers of other programs come from there. */
+static bool is_c_library(const char *name) {
+  static const char *const names[] = {"libc.so.",     "libm.so.",  "libpthread.so.",
+                                      "libdl.so.",    "librt.so.", "ld-linux-x86-64.so.",
+                                      "libgcc_s.so.", "libc.musl-"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strncmp(name, names[i], strlen(names[i])) == 0)
+      return true;
+  return false;
+}
+
+static void read_entry(struct linkage *linkage, struct dynamic *dynamic, const struct image *image,
+                       const GElf_Dyn *entry, uint32_t strings) {
+  switch (entry->d_tag) {
+  case DT_SYMBOLIC:
+    dynamic->symbolic = true;
+    break;
+  case DT_FLAGS:
+    dynamic->symbolic |= (entry->d_un.d_val & DF_SYMBOLIC) != 0;
+    break;
+  case DT_FLAGS_1:
+    dynamic->is_pie = (entry->d_un.d_val & DF_1_PIE) != 0;
+    break;
+  case DT_PLTGOT:
+    linkage->offset_table = entry->d_un.d_ptr;
+    break;
+  case DT_INIT:
+    linkage->init = entry->d_un.d_ptr;
+    break;
+  case DT_FINI:
+    linkage->fini = entry->d_un.d_ptr;
+    break;
+  case DT_NEEDED: {
+    const char *name = elf_strptr(image->elf, strings, entry->d_un.d_val);
+    linkage->needs_more |= name == NULL || !is_c_library(name);
+    break;
+  }
+  default:
+    break;
+  }
+}
+
+static struct dynamic read_dynamic(struct linkage *linkage, const struct image *image) {
+  struct dynamic dynamic = {0};
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *header = &image->sections[i].header;
+    if (header->sh_type != SHT_DYNAMIC)
+      continue;
+    Elf_Data *data = elf_getdata(elf_getscn(image->elf, i), NULL);
+    GElf_Dyn entry;
+    for (int n = 0; data != NULL && gelf_getdyn(data, n, &entry) != NULL && entry.d_tag != DT_NULL;
+         n++)
+      read_entry(linkage, &dynamic, image, &entry, header->sh_link);
+  }
+  return dynamic;
+}
+
+/* ---- Symbols ---- */
+
+static struct linkage_symbol read_symbol(const struct image *image, const GElf_Sym *symbol,
+                                         uint32_t strings, bool may_preempt) {
+  const unsigned type = GELF_ST_TYPE(symbol->st_info);
+  const char *name = elf_strptr(image->elf, strings, symbol->st_name);
+  const bool is_defined = symbol->st_shndx != SHN_UNDEF;
+  return (struct linkage_symbol){
+      .name = name == NULL ? "" : name,
+      .address = symbol->st_value,
+      .is_defined = is_defined,
+      .is_preemptible = is_defined && may_preempt && GELF_ST_BIND(symbol->st_info) != STB_LOCAL &&
+                        GELF_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT,
+      .is_code = type == STT_FUNC || type == STT_GNU_IFUNC || (!is_defined && type == STT_NOTYPE),
+  };
+}
+
+static bool read_symbols(struct linkage *linkage, const struct image *image, bool may_preempt) {
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *header = &image->sections[i].header;
+    if (header->sh_type != SHT_DYNSYM)
+      continue;
+    const uint64_t count = header->sh_size / sizeof(Elf64_Sym);
+    if (count >= UINT32_MAX / 2)
+      return false;
+    linkage->symbols = calloc(count + 1, sizeof *linkage->symbols);
+    if (linkage->symbols == NULL)
+      return false;
+    Elf_Data *data = elf_getdata(elf_getscn(image->elf, i), NULL);
+    GElf_Sym symbol;
+    for (uint32_t n = 0; data != NULL && n < count && gelf_getsym(data, (int)n, &symbol) != NULL;
+         n++)
+      linkage->symbols[linkage->symbol_count++] =
+          read_symbol(image, &symbol, header->sh_link, may_preempt);
+    return true;
+  }
+  return true;
+}
+
+/* ---- Words ---- */
+
+static bool add_word(struct linkage *linkage, struct linkage_word word) {
+  if (linkage->word_count == linkage->word_capacity) {
+    const size_t capacity = linkage->word_capacity * 2 + 256;
+    struct linkage_word *words = realloc(linkage->words, capacity * sizeof *words);
+    if (words == NULL)
+      return false;
+    linkage->words = words;
+    linkage->word_capacity = capacity;
+  }
+  linkage->words[linkage->word_count++] = word;
+  return true;
+}
+
+static bool add_relocation(struct linkage *linkage, const Elf64_Rela *relocation) {
+  struct linkage_word word = {.address = relocation->r_offset,
+                              .value = (uint64_t)relocation->r_addend,
+                              .symbol = ELF64_R_SYM(relocation->r_info)};
+  switch (ELF64_R_TYPE(relocation->r_info)) {
+  case R_X86_64_RELATIVE:
+  case R_X86_64_RELATIVE64:
+    word.kind = LINKAGE_ADDRESS;
+    break;
+  case R_X86_64_IRELATIVE:
+    word.kind = LINKAGE_RESOLVER;
+    word.is_constant = true;
+    break;
+  case R_X86_64_JUMP_SLOT:
+    word.kind = LINKAGE_CALL;
+    word.is_constant = true;
+    break;
+  case R_X86_64_GLOB_DAT:
+    word.kind = LINKAGE_SYMBOL;
+    word.is_constant = true;
+    word.value = 0;
+    break;
+  case R_X86_64_64:
+  case R_X86_64_32:
+  case R_X86_64_32S:
+  case R_X86_64_PC32:
+  case R_X86_64_PC64:
+  case R_X86_64_PLT32:
+    word.kind = LINKAGE_SYMBOL;
+    break;
+  default: /* of thread-local storage, copied variables and sizes: no functions */
+    return true;
+  }
+  if (word.symbol >= linkage->symbol_count)
+    word.symbol = 0;
+  /* Without a symbol it is the address itself: of a local definition that kept its kind. */
+  if (word.kind == LINKAGE_SYMBOL && word.symbol == 0)
+    word.kind = LINKAGE_ADDRESS;
+  return add_word(linkage, word);
+}
+
+static bool read_rela(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table) {
+  for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->sh_size; at += sizeof(Elf64_Rela)) {
+    Elf64_Rela relocation;
+    memcpy(&relocation, image->bytes + table->sh_offset + at, sizeof relocation);
+    if (!add_relocation(linkage, &relocation))
+      return false;
+  }
+  return true;
+}
+
+/* The word in the file at an address; 0 if the file has none there. */
+static uint64_t word_in_file(const struct image *image, uint64_t address) {
+  uint64_t word = 0;
+  for (size_t i = 0; i < image->segment_count; i++) {
+    const Elf64_Phdr *segment = &image->segments[i];
+    const uint64_t into = address - segment->p_vaddr;
+    if (segment->p_type == PT_LOAD && into < segment->p_filesz &&
+        segment->p_filesz - into >= sizeof word) {
+      memcpy(&word, image->bytes + segment->p_offset + into, sizeof word);
+      break;
+    }
+  }
+  return word;
+}
+
+/* A table of kind RELR (gABI, "Relative Relocation Table"): the addends are in place. */
+static bool read_relr(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table) {
+  uint64_t next = 0;
+  bool ok = true;
+  for (uint64_t at = 0; ok && at + sizeof next <= table->sh_size; at += sizeof next) {
+    uint64_t word;
+    memcpy(&word, image->bytes + table->sh_offset + at, sizeof word);
+    const bool is_address = (word & 1) == 0;
+    if (is_address) {
+      ok = add_word(linkage, (struct linkage_word){.address = word,
+                                                   .value = word_in_file(image, word),
+                                                   .kind = LINKAGE_ADDRESS});
+      next = word + sizeof next;
+      continue;
+    }
+    for (unsigned bit = 0; ok && bit < RELR_MAP_BITS; bit++) {
+      const uint64_t address = next + bit * sizeof next;
+      if ((word >> (bit + 1) & 1) != 0)
+        ok = add_word(linkage, (struct linkage_word){.address = address,
+                                                     .value = word_in_file(image, address),
+                                                     .kind = LINKAGE_ADDRESS});
+    }
+    next += RELR_MAP_BITS * sizeof next;
+  }
+  return ok;
+}
+
+static int compare_words(const void *a, const void *b) {
+  const struct linkage_word *x = a, *y = b;
+  return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static bool read_words(struct linkage *linkage, const struct image *image) {
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *header = &image->sections[i].header;
+    if ((header->sh_flags & SHF_ALLOC) == 0)
+      continue;
+    if (header->sh_type == SHT_RELA && !read_rela(linkage, image, header))
+      return false;
+    if (header->sh_type == SHT_RELR && !read_relr(linkage, image, header))
+      return false;
+  }
+  if (linkage->word_count > 0)
+    qsort(linkage->words, linkage->word_count, sizeof *linkage->words, compare_words);
+  return true;
+}
+
+bool linkage_open(struct linkage *linkage, const struct image *image, struct problem *problem) {
+  *linkage = (struct linkage){
+      .entry = image->header.e_entry,
+      .is_fixed = image->header.e_type == ET_EXEC,
+  };
+  const struct dynamic dynamic = read_dynamic(linkage, image);
+  linkage->is_library = !linkage->is_fixed && !dynamic.is_pie;
+  if (read_symbols(linkage, image, linkage->is_library && !dynamic.symbolic) &&
+      read_words(linkage, image))
+    return true;
+  linkage_close(linkage);
+  return problem_set(problem, "not enough memory");
+}
+
+void linkage_close(struct linkage *linkage) {
+  free(linkage->words);
+  free(linkage->symbols);
+  *linkage = (struct linkage){0};
+}
+
+const struct linkage_word *linkage_find(const struct linkage *linkage, uint64_t address) {
+  size_t from = 0, to = linkage->word_count;
+  while (from < to) {
+    const size_t middle = from + (to - from) / 2;
+    if (linkage->words[middle].address < address)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from < linkage->word_count && linkage->words[from].address == address
+             ? &linkage->words[from]
+             : NULL;
+}
