@@ -442,10 +442,8 @@ static void sort_records(struct safepoints *table) {
   }
 }
 
-bool safepoints_finish(struct safepoints *table) {
-  if (!sort_functions(table))
-    return false;
-  sort_records(table);
+/* Counts each function's records, which are in order. */
+static void count_records(struct safepoints *table) {
   for (uint32_t i = 0; i < table->function_count; i++)
     table->functions[i].records = 0;
   for (uint32_t i = 0; i < table->record_count; i++) {
@@ -453,7 +451,30 @@ bool safepoints_finish(struct safepoints *table) {
     if (function->records++ == 0)
       function->first_record = i;
   }
+}
+
+bool safepoints_finish(struct safepoints *table) {
+  if (!sort_functions(table))
+    return false;
+  sort_records(table);
+  count_records(table);
   return true;
+}
+
+/* A record belongs to its function, wherever it is: also at its end, where the next one starts. So
+ * without the record, the function must reach behind its address. */
+void safepoints_remove(struct safepoints *table, const bool *is_removed) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const struct safepoint record = table->records[i];
+    struct safepoint_function *function = &table->functions[record.function];
+    if (!is_removed[i])
+      table->records[kept++] = record;
+    else if (function->end <= record.address)
+      function->end = record.address + 1;
+  }
+  table->record_count = kept;
+  count_records(table);
 }
 
 /* The end of the innermost range that contains an address; 0 if none does. Symbols may lie within

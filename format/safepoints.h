@@ -110,6 +110,10 @@ struct code_range {
 /* Gives each function that has no end yet the end of the range that contains its start. */
 void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count);
 
+/* Takes records out of a finished table: those for which is_removed, by record, holds. Functions
+ * stay, and so does what is known of their extent: their records' addresses remain inside. */
+void safepoints_remove(struct safepoints *table, const bool *is_removed);
+
 struct location safepoints_location(const struct safepoints *table, uint32_t number);
 int safepoint_location_compare(struct location a, struct location b);
 enum safepoint_kind safepoints_kind(const struct safepoints *table, const struct safepoint *record);

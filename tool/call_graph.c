@@ -22,17 +22,17 @@ uint32_t call_graph_function(const struct call_graph *graph, uint64_t address) {
   return from - 1;
 }
 
-const struct call *call_graph_before(const struct call_graph *graph, uint64_t return_address) {
-  const uint32_t number = call_graph_function(graph, return_address - 1);
-  if (number == GRAPH_NO_NODE)
-    return NULL;
-  const struct graph_function *function = &graph->functions[number];
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
-    const struct call *call = &graph->calls[i];
-    if (!call->is_jump && call->at + call->length == return_address)
-      return call;
+uint32_t call_graph_calls_near(const struct call_graph *graph, uint64_t end) {
+  const uint64_t first = end < UINT8_MAX ? 0 : end - UINT8_MAX; /* of the longest instruction */
+  uint32_t from = 0, to = graph->call_count;
+  while (from < to) {
+    const uint32_t middle = from + (to - from) / 2;
+    if (graph->calls[middle].at < first)
+      from = middle + 1;
+    else
+      to = middle;
   }
-  return NULL;
+  return from;
 }
 
 const char *call_graph_name(const struct call_graph *graph, uint32_t node) {

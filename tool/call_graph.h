@@ -97,8 +97,8 @@ enum { GRAPH_NO_NODE = UINT32_MAX };
 /* The function that has an address; GRAPH_NO_NODE if none does. */
 uint32_t call_graph_function(const struct call_graph *graph, uint64_t address);
 
-/* The call that returns to an address; NULL if there is none. */
-const struct call *call_graph_before(const struct call_graph *graph, uint64_t return_address);
+/* The first call that may end at an address: those that do are among the next, up to the address. */
+uint32_t call_graph_calls_near(const struct call_graph *graph, uint64_t end);
 
 /* ---- Numbers of nodes ---- */
 

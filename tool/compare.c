@@ -352,3 +352,25 @@ void compare_answers(const struct safepoints *expected, const struct packed_tabl
     check_record(expected, packed, i, differences);
   check_misses(expected, packed, differences);
 }
+
+static bool has_record(const struct safepoints *table, uint64_t address) {
+  uint32_t from = 0, to = table->record_count;
+  while (from < to) {
+    const uint32_t middle = from + (to - from) / 2;
+    if (table->records[middle].address < address)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from < table->record_count && table->records[from].address == address;
+}
+
+void compare_dropped(const struct safepoints *expected, const struct packed_table *packed,
+                     const uint64_t *addresses, size_t count, struct differences *differences) {
+  struct packed_record found;
+  for (size_t i = 0; i < count; i++)
+    if (!has_record(expected, addresses[i]) &&
+        packed_find(packed, addresses[i], &found) != PACKED_NOT_SAFEPOINT)
+      differ(differences, "a look-up of 0x%" PRIx64 ", which was dropped, finds something",
+             addresses[i]);
+}

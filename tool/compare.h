@@ -23,4 +23,9 @@ void compare_tables(const struct safepoints *a, const struct safepoints *b,
 void compare_answers(const struct safepoints *expected, const struct packed_table *packed,
                      struct differences *differences);
 
+/* Asks the packed table for addresses whose records were dropped: none is a safepoint, unless the
+ * table of safepoints has another record there. */
+void compare_dropped(const struct safepoints *expected, const struct packed_table *packed,
+                     const uint64_t *addresses, size_t count, struct differences *differences);
+
 #endif

@@ -20,6 +20,7 @@ static const struct {
     {"verify", command_verify, "compare a packed program with the original"},
     {"stats", command_stats, "tell how large the stack maps are, and why"},
     {"callgraph", command_callgraph, "print who calls whom in a program"},
+    {"why", command_why, "tell why `pack` keeps or drops a record"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

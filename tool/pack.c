@@ -3,6 +3,7 @@
 
 #include "../format/packed_write.h"
 #include "compare.h"
+#include "drop.h"
 #include "kept.h"
 #include "output.h"
 #include "references.h"
@@ -20,15 +21,18 @@ static const char help[] =
     "      --if-present          a FILE without stack maps is no error\n"
     "      --keep-raw=RAW        keep the raw stack maps in RAW, for `stackpack unpack`\n"
     "      --force               pack also a program that seems to read its raw stack maps itself\n"
+    "      --report              say what was dropped and kept, and why\n"
     "  -q, --quiet               don't say what was done\n" COMMON_HELP "\n"
+    "Records that no collection can need are dropped, if these say so:\n" POLICY_HELP "\n"
     "What was written is decoded and compared with what was read before FILE is replaced.\n"
     "A file that is packed already is left as it is.\n";
 
 struct pack_options {
   struct load_options load;
+  struct policy policy;
   const char *output;
   const char *keep_raw; /* NULL: the raw stack maps aren't kept */
-  bool if_present, force, quiet;
+  bool if_present, force, quiet, report;
 };
 
 /* ZSTD_compress, with the level that is chosen once for all: a file is packed once and read for
@@ -58,10 +62,11 @@ static bool encode(const struct image *image, const struct loaded *loaded, uint8
   }
 }
 
-/* Reads the new file as if it came from disk, and compares it with what went in. *identity is that of
- * the packed table. */
-static bool check_result(const struct loaded *before, const struct rewritten *result,
-                         uint64_t *identity, struct problem *problem) {
+/* Reads the new file as if it came from disk, and compares it with what went in; what was dropped
+ * must be no safepoint now. *identity is that of the packed table. */
+static bool check_result(const struct loaded *before, const struct drop *drop,
+                         const struct rewritten *result, uint64_t *identity,
+                         struct problem *problem) {
   const struct load_options options = {0};
   struct differences differences = {0};
   struct image image;
@@ -74,6 +79,7 @@ static bool check_result(const struct loaded *before, const struct rewritten *re
   if (ok) {
     compare_tables(&before->table, &after.table, &differences);
     compare_answers(&before->table, &after.packed, &differences);
+    compare_dropped(&before->table, &after.packed, drop->addresses, drop->dropped, &differences);
     *identity = packed_identity(&after.packed);
     if (differences.count > 0)
       ok = problem_set(problem, "not packed, as checking found a fault of stackpack's: %s",
@@ -149,7 +155,7 @@ static void print_reference(const char *path, const struct reference *reference)
 
 static bool pack_loaded(const struct pack_options *options, const char *path,
                         const struct image *image, const struct loaded *loaded,
-                        struct problem *problem) {
+                        const struct drop *drop, struct problem *problem) {
   struct rewritten result;
   uint8_t *table;
   size_t table_size;
@@ -162,7 +168,7 @@ static bool pack_loaded(const struct pack_options *options, const char *path,
   free(table);
   if (!ok)
     return false;
-  ok = check_result(loaded, &result, &identity, problem) &&
+  ok = check_result(loaded, drop, &result, &identity, problem) &&
        write_files(options, path, image, loaded, &result, identity, problem);
   if (ok && !options->quiet) {
     print_summary(path, image, loaded, table_size, result.size);
@@ -204,7 +210,12 @@ static bool pack_image(const struct pack_options *options, const char *path,
   }
   if (!load(image, &options->load, &loaded, problem))
     return false;
-  const bool ok = pack_loaded(options, path, image, &loaded, problem);
+  struct drop drop;
+  bool ok = drop_by_policy(path, image, &loaded, &options->policy, options->report, &drop, problem);
+  if (ok) {
+    ok = pack_loaded(options, path, image, &loaded, &drop, problem);
+    drop_close(&drop);
+  }
   loaded_free(&loaded);
   return ok;
 }
@@ -233,51 +244,74 @@ static bool pack_file(const struct pack_options *options, const char *path) {
   return ok;
 }
 
-int command_pack(int argc, char **argv) {
+static int pack_files(const struct pack_options *options, int count, char **files) {
+  if (count == 0)
+    return usage_error("pack", "no file given");
+  if (options->output != NULL && count > 1)
+    return usage_error("pack", "-o goes with one file");
+  if (options->keep_raw != NULL && count > 1)
+    return usage_error("pack", "--keep-raw goes with one file");
+  int status = EXIT_DONE;
+  for (int i = 0; i < count; i++)
+    if (!pack_file(options, files[i]))
+      status = EXIT_UNUSABLE;
+  return status;
+}
+
+static int parse_and_pack(struct pack_options *options, int argc, char **argv) {
   static const struct command command = {"pack", help};
-  enum { OPTION_IF_PRESENT = OPTION_OWN, OPTION_KEEP_RAW, OPTION_FORCE };
+  enum { OPTION_IF_PRESENT = OPTION_OWN, OPTION_KEEP_RAW, OPTION_FORCE, OPTION_REPORT };
   static const struct option long_options[] = {
       {"output", required_argument, NULL, 'o'},
       {"if-present", no_argument, NULL, OPTION_IF_PRESENT},
       {"keep-raw", required_argument, NULL, OPTION_KEEP_RAW},
       {"force", no_argument, NULL, OPTION_FORCE},
+      {"report", no_argument, NULL, OPTION_REPORT},
       {"quiet", no_argument, NULL, 'q'},
+      POLICY_LONG_OPTIONS,
       COMMON_OPTIONS,
       {0},
   };
-  struct pack_options options = {0};
   int status = EXIT_DONE;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "o:q", long_options, NULL)) != -1;) {
     switch (option) {
     case 'o':
-      options.output = optarg;
+      options->output = optarg;
       break;
     case OPTION_IF_PRESENT:
-      options.if_present = true;
+      options->if_present = true;
       break;
     case OPTION_KEEP_RAW:
-      options.keep_raw = optarg;
+      options->keep_raw = optarg;
       break;
     case OPTION_FORCE:
-      options.force = true;
+      options->force = true;
+      break;
+    case OPTION_REPORT:
+      options->report = true;
       break;
     case 'q':
-      options.quiet = true;
+      options->quiet = true;
       break;
     default:
-      if (!common_option(&command, option, argv[optind - 1], &options.load, &status))
+      if (policy_is_option(option)) {
+        struct problem problem = {0};
+        if (!policy_take_option(&options->policy, option, optarg, &problem)) {
+          problem_print(&problem, "policy");
+          return EXIT_UNUSABLE;
+        }
+      } else if (!common_option(&command, option, argv[optind - 1], &options->load, &status)) {
         return status;
+      }
     }
   }
-  if (optind == argc)
-    return usage_error("pack", "no file given");
-  if (options.output != NULL && argc - optind > 1)
-    return usage_error("pack", "-o goes with one file");
-  if (options.keep_raw != NULL && argc - optind > 1)
-    return usage_error("pack", "--keep-raw goes with one file");
-  for (int i = optind; i < argc; i++)
-    if (!pack_file(&options, argv[i]))
-      status = EXIT_UNUSABLE;
+  return pack_files(options, argc - optind, argv + optind);
+}
+
+int command_pack(int argc, char **argv) {
+  struct pack_options options = {0};
+  const int status = parse_and_pack(&options, argc, argv);
+  policy_close(&options.policy);
   return status;
 }

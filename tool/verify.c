@@ -2,6 +2,7 @@
 #include "commands.h"
 
 #include "compare.h"
+#include "drop.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -11,6 +12,8 @@ static const char help[] =
     "Usage: stackpack verify [OPTION]... RAW PACKED\n"
     "Compares every record of two programs, and asks the packed one for every address.\n\n"
     "  -q, --quiet               print nothing if they agree\n" COMMON_HELP "\n"
+    "Of a program that was packed with these, the same records must be missing, and no "
+    "others:\n" POLICY_HELP "\n"
     "Exit status: 0 if they agree, 1 if they differ.\n";
 
 struct side {
@@ -38,11 +41,15 @@ static void side_close(struct side *side) {
   image_close(&side->image);
 }
 
-static int compare(const struct side *raw, const struct side *packed, bool quiet) {
+static int compare(const struct side *raw, const struct side *packed, const struct drop *drop,
+                   bool quiet) {
   struct differences differences = {0};
   compare_tables(&raw->loaded.table, &packed->loaded.table, &differences);
-  if (packed->loaded.kind == LOAD_PACKED && differences.count == 0)
+  if (packed->loaded.kind == LOAD_PACKED && differences.count == 0) {
     compare_answers(&raw->loaded.table, &packed->loaded.packed, &differences);
+    compare_dropped(&raw->loaded.table, &packed->loaded.packed, drop->addresses, drop->dropped,
+                    &differences);
+  }
   if (differences.count > 0) {
     printf("%s and %s differ: %" PRIu64 " differences, first: %s\n", raw->path, packed->path,
            differences.count, differences.first);
@@ -51,41 +58,78 @@ static int compare(const struct side *raw, const struct side *packed, bool quiet
   if (!quiet)
     printf("%s and %s agree: %" PRIu32 " records of %" PRIu32 " functions\n", raw->path,
            packed->path, raw->loaded.table.record_count, raw->loaded.table.function_count);
+  if (!quiet && drop->dropped > 0)
+    printf("%s: %" PRIu32 " records more, which are no safepoints in %s\n", raw->path,
+           drop->dropped, packed->path);
   return EXIT_DONE;
 }
 
-int command_verify(int argc, char **argv) {
+/* Takes the records out of the original that the policy lets go, and compares what is left. */
+static int drop_and_compare(struct side *raw, const struct side *packed,
+                            const struct policy *policy, bool quiet) {
+  struct problem problem = {0};
+  struct drop drop;
+  if (!drop_by_policy(raw->path, &raw->image, &raw->loaded, policy, false, &drop, &problem)) {
+    problem_print(&problem, raw->path);
+    return EXIT_UNUSABLE;
+  }
+  const int status = compare(raw, packed, &drop, quiet);
+  drop_close(&drop);
+  return status;
+}
+
+struct verify_options {
+  struct load_options load;
+  struct policy policy;
+  bool quiet;
+};
+
+static int verify_files(const struct verify_options *options, const char *raw_path,
+                        const char *packed_path) {
+  struct side raw, packed;
+  if (!side_open(&raw, raw_path, &options->load))
+    return EXIT_UNUSABLE;
+  if (!side_open(&packed, packed_path, &options->load)) {
+    side_close(&raw);
+    return EXIT_UNUSABLE;
+  }
+  const int status = drop_and_compare(&raw, &packed, &options->policy, options->quiet);
+  side_close(&packed);
+  side_close(&raw);
+  return status;
+}
+
+static int parse_and_verify(struct verify_options *options, int argc, char **argv) {
   static const struct command command = {"verify", help};
   static const struct option long_options[] = {
       {"quiet", no_argument, NULL, 'q'},
+      POLICY_LONG_OPTIONS,
       COMMON_OPTIONS,
       {0},
   };
-  struct load_options options = {0};
-  bool quiet = false;
   int status = EXIT_DONE;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "q", long_options, NULL)) != -1;) {
-    switch (option) {
-    case 'q':
-      quiet = true;
-      break;
-    default:
-      if (!common_option(&command, option, argv[optind - 1], &options, &status))
-        return status;
+    if (option == 'q') {
+      options->quiet = true;
+    } else if (policy_is_option(option)) {
+      struct problem problem = {0};
+      if (!policy_take_option(&options->policy, option, optarg, &problem)) {
+        problem_print(&problem, "policy");
+        return EXIT_UNUSABLE;
+      }
+    } else if (!common_option(&command, option, argv[optind - 1], &options->load, &status)) {
+      return status;
     }
   }
   if (argc - optind != 2)
     return usage_error("verify", "there must be two files, the original and the packed one");
-  struct side raw, packed;
-  if (!side_open(&raw, argv[optind], &options))
-    return EXIT_UNUSABLE;
-  if (!side_open(&packed, argv[optind + 1], &options)) {
-    side_close(&raw);
-    return EXIT_UNUSABLE;
-  }
-  status = compare(&raw, &packed, quiet);
-  side_close(&packed);
-  side_close(&raw);
+  return verify_files(options, argv[optind], argv[optind + 1]);
+}
+
+int command_verify(int argc, char **argv) {
+  struct verify_options options = {0};
+  const int status = parse_and_verify(&options, argc, argv);
+  policy_close(&options.policy);
   return status;
 }

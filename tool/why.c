@@ -1,0 +1,450 @@
+/* why.c - stackpack why: what keeps a record, or what shows that nobody needs it.
+ *
+ * For a record that is kept, that is a chain of calls, the shortest there is: from the call that
+ * returns to the record's address to a GC entry, each with its place in the code, so that it can be
+ * looked up in a disassembly. It takes certain calls as far as they go, before it takes pointers, or
+ * code elsewhere. For a record that is dropped, it's how much was looked at: all functions that the
+ * call can reach, and the functions elsewhere that were taken not to call back.
+ */
+#include "analysis.h"
+#include "commands.h"
+#include "leaf_functions.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: stackpack why [OPTION]... FILE ADDRESS|FUNCTION\n"
+    "Tells why `pack` with the same options keeps the record at a return address, or drops it; of "
+    "a\n"
+    "function, that of each call in it.\n\n" POLICY_HELP
+    "      --section=NAME        the raw stack maps are in section NAME, not " RAW_SECTION "\n"
+    "      --statepoints=RULE    which raw records are statepoints: auto (by their form), all, "
+    "none\n"
+    "      --help\n";
+
+struct why {
+  const struct call_graph *graph;
+  const struct analysis *analysis;
+  const struct policy *policy;
+  const struct safepoints *table;
+};
+
+/* ---- Names ---- */
+
+static void print_node(const struct call_graph *graph, uint32_t node) {
+  const char *name = call_graph_name(graph, node);
+  if (name != NULL)
+    printf("%s", name);
+  else if (graph_is_function(graph, node))
+    printf("the function at 0x%" PRIx64, graph->functions[node].address);
+  else if (node == graph_anything(graph))
+    printf("any function whose address is taken");
+  else
+    printf("any function of the type");
+}
+
+static void print_taken(const struct graph_function *function) {
+  switch (function->taken) {
+  case TAKEN_BY_CODE:
+    printf("the code at 0x%" PRIx64 " takes its address", function->taken_at);
+    break;
+  case TAKEN_BY_DATA:
+    printf("the data at 0x%" PRIx64 " has its address", function->taken_at);
+    break;
+  case TAKEN_BY_RELOCATION:
+    printf("a relocation puts its address at 0x%" PRIx64, function->taken_at);
+    break;
+  case TAKEN_BY_EXPORT:
+    printf("it is exported");
+    break;
+  default:
+    printf("it runs when the file is loaded or unloaded");
+    break;
+  }
+}
+
+/* ---- Kept ---- */
+
+/* The call by which a function leads to a node; NULL if none does. */
+static const struct call *call_to(const struct call_graph *graph, uint32_t from, uint32_t to) {
+  const struct graph_function *function = &graph->functions[from];
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
+    if (graph->calls[i].target == to)
+      return &graph->calls[i];
+  return NULL;
+}
+
+static const char *verb_of(const struct call *call) {
+  switch (call->kind) {
+  case CALL_TAIL:
+    return "jumps to";
+  case CALL_BRANCH:
+    return "goes on in";
+  case CALL_INDIRECT:
+    return call->is_jump ? "jumps by a pointer to" : "calls by a pointer";
+  default:
+    return call->is_jump ? "jumps to" : "calls";
+  }
+}
+
+static void print_step(const struct why *why, uint32_t from, const struct call *call) {
+  printf("  0x%" PRIx64 "  ", call->at);
+  print_node(why->graph, from);
+  printf(" %s ", verb_of(call));
+  print_node(why->graph, call->target);
+  if (why->analysis->is_entry[call->target])
+    printf(", a GC entry");
+  putchar('\n');
+}
+
+/* A step that no instruction makes: from one node of the graph to the next. */
+static void print_leap(const struct why *why, uint32_t from, uint32_t to) {
+  const struct call_graph *graph = why->graph;
+  printf("    ");
+  if (graph_is_function(graph, from)) {
+    print_node(graph, from);
+    printf(" can't be decoded, and may call ");
+  } else if (graph_symbol_of(graph, from) != NULL) {
+    print_node(graph, from);
+    printf(graph_is_function(graph, to) ? ", which this file defines, is " : " may call back ");
+  } else {
+    printf("one of them is ");
+  }
+  print_node(graph, to);
+  if (!graph_is_function(graph, from) && graph_is_function(graph, to) &&
+      graph->functions[to].taken != TAKEN_NOT) {
+    printf(" (");
+    print_taken(&graph->functions[to]);
+    putchar(')');
+  }
+  puts(why->analysis->is_entry[to] ? ", a GC entry" : "");
+}
+
+static void print_chain(const struct why *why, const struct call *call, enum certainty certainty) {
+  const struct call_graph *graph = why->graph;
+  const uint32_t *next = why->analysis->next[certainty];
+  uint32_t node = call->target;
+  print_step(why, call_graph_function(graph, call->at), call);
+  while (!why->analysis->is_entry[node]) {
+    const struct call *step =
+        graph_is_function(graph, node) ? call_to(graph, node, next[node]) : NULL;
+    if (step != NULL)
+      print_step(why, node, step);
+    else
+      print_leap(why, node, next[node]);
+    node = next[node];
+  }
+}
+
+/* ---- Dropped ---- */
+
+/* All that a call can reach, under the policy. */
+struct reached {
+  bool *is_reached; /* by node */
+  uint32_t *found;
+  uint32_t count;
+};
+
+static void reach_node(struct reached *reached, uint32_t node) {
+  if (reached->is_reached[node])
+    return;
+  reached->is_reached[node] = true;
+  reached->found[reached->count++] = node;
+}
+
+/* Nothing that the call reaches leads to a GC entry; pointers may lead to functions all the same. */
+static void reach_successors(const struct why *why, struct reached *reached, uint32_t node) {
+  const struct call_graph *graph = why->graph;
+  if (why->analysis->is_leaf[node])
+    return;
+  if (graph_is_function(graph, node)) {
+    const struct graph_function *function = &graph->functions[node];
+    for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
+      reach_node(reached, graph->calls[i].target);
+    return;
+  }
+  const struct linkage_symbol *symbol = graph_symbol_of(graph, node);
+  if (symbol != NULL) {
+    const uint32_t function =
+        symbol->is_defined ? call_graph_function(graph, symbol->address) : GRAPH_NO_NODE;
+    if (function != GRAPH_NO_NODE)
+      reach_node(reached, function);
+    reach_node(reached, graph_anything(graph));
+    return;
+  }
+  if (node == graph_anything(graph)) {
+    for (uint32_t i = 0; i < graph->function_count; i++)
+      if (graph->functions[i].taken != TAKEN_NOT)
+        reach_node(reached, i);
+    return;
+  }
+  const uint32_t type = node - graph_anything(graph) - 1;
+  for (uint32_t i = graph->types[type].first_member; i < graph->types[type + 1].first_member; i++)
+    reach_node(reached, graph->type_members[i]);
+}
+
+static void print_leaf(const struct why *why, uint32_t node) {
+  const struct call_graph *graph = why->graph;
+  const struct linkage_symbol *symbol = graph_symbol_of(graph, node);
+  const uint8_t group =
+      symbol == NULL ? (uint8_t)GROUP_POLICY : why->analysis->group[node - graph->function_count];
+  printf("    ");
+  print_node(graph, node);
+  printf(": %s\n", group == GROUP_POLICY ? "by --no-gc" : leaf_groups[group].reason);
+}
+
+static void print_reached(const struct why *why, const struct reached *reached) {
+  const struct call_graph *graph = why->graph;
+  uint32_t functions = 0, leaves = 0;
+  for (uint32_t i = 0; i < reached->count; i++) {
+    functions += graph_is_function(graph, reached->found[i]);
+    leaves += why->analysis->is_leaf[reached->found[i]];
+  }
+  printf("  it can reach %" PRIu32 " functions of this file, none of them a GC entry%s\n",
+         functions,
+         reached->is_reached[graph_anything(graph)] ? "; so can no function whose address is taken"
+                                                    : "");
+  if (leaves > 0)
+    puts("  and these, which are taken to call nothing that collects:");
+  for (uint32_t i = 0; i < reached->count; i++)
+    if (why->analysis->is_leaf[reached->found[i]])
+      print_leaf(why, reached->found[i]);
+}
+
+static bool print_absence(const struct why *why, const struct call *call, struct problem *problem) {
+  const size_t nodes = graph_nodes(why->graph);
+  struct reached reached = {calloc(nodes + 1, sizeof *reached.is_reached),
+                            calloc(nodes + 1, sizeof *reached.found), 0};
+  const bool ok = reached.is_reached != NULL && reached.found != NULL;
+  if (ok) {
+    print_step(why, call_graph_function(why->graph, call->at), call);
+    reach_node(&reached, call->target);
+    for (uint32_t done = 0; done < reached.count; done++)
+      reach_successors(why, &reached, reached.found[done]);
+    print_reached(why, &reached);
+  }
+  free(reached.is_reached);
+  free(reached.found);
+  return ok || problem_set(problem, "not enough memory");
+}
+
+/* ---- Records ---- */
+
+static const char *text_of(enum verdict verdict) {
+  static const char *const texts[VERDICTS] = {
+      [KEEP_BY_CALLS] = "kept: calls lead to a GC entry",
+      [KEEP_BY_POINTERS] = "kept: an indirect call may lead to a GC entry",
+      [KEEP_BY_OUTSIDE] = "kept: a function elsewhere may call back, and lead to a GC entry",
+      [KEEP_BY_ANYTHING] = "kept: code that can't be decoded may lead to a GC entry",
+      [KEEP_NO_CALL] = "kept: no call instruction ends here",
+      [KEEP_STACKMAP] = "kept: it is no statepoint",
+      [KEEP_DEOPT] = "kept: it has deopt state, which isn't for collections alone",
+      [KEEP_NO_ENTRIES] = "kept: no GC entry is named",
+      [DROP_UNREACHED] = "dropped: the call can't reach a GC entry",
+      [DROP_UNREACHABLE] = "dropped: nothing can reach the function",
+  };
+  return texts[verdict];
+}
+
+static void print_place(const struct why *why, uint64_t address) {
+  const struct call_graph *graph = why->graph;
+  const uint32_t function = call_graph_function(graph, address - 1);
+  printf("0x%" PRIx64, address);
+  if (function != GRAPH_NO_NODE) {
+    printf(" in ");
+    print_node(graph, function);
+  }
+  printf(": ");
+}
+
+static bool print_verdict(const struct why *why, uint64_t address, enum verdict verdict,
+                          const struct call *call, struct problem *problem) {
+  print_place(why, address);
+  puts(text_of(verdict));
+  if (verdict <= KEEP_BY_ANYTHING)
+    print_chain(why, call, (enum certainty)verdict);
+  return verdict != DROP_UNREACHED || print_absence(why, call, problem);
+}
+
+static bool explain_record(const struct why *why, const struct safepoint *record,
+                           struct problem *problem) {
+  const struct call *call;
+  const enum verdict verdict =
+      analysis_verdict(why->analysis, why->policy, why->table, record, &call);
+  return print_verdict(why, record->address, verdict, call, problem);
+}
+
+/* The first record at or behind an address. */
+static uint32_t first_record(const struct safepoints *table, uint64_t address) {
+  uint32_t from = 0, to = table->record_count;
+  while (from < to) {
+    const uint32_t middle = from + (to - from) / 2;
+    if (table->records[middle].address < address)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
+/* An address without a record may be one whose record was dropped before. */
+static bool explain_call(const struct why *why, uint64_t address, struct problem *problem) {
+  const struct call_graph *graph = why->graph;
+  for (uint32_t i = call_graph_calls_near(graph, address);
+       i < graph->call_count && graph->calls[i].at < address; i++) {
+    const struct call *call = &graph->calls[i];
+    if (call->is_jump || call->at + call->length != address)
+      continue;
+    puts("no record is there; had it one:");
+    return print_verdict(why, address, analysis_of_call(why->analysis, call), call, problem);
+  }
+  return problem_set(problem, "no record at 0x%" PRIx64 ", and no call that returns there",
+                     address);
+}
+
+static bool explain_address(const struct why *why, uint64_t address, struct problem *problem) {
+  const struct safepoints *table = why->table;
+  uint32_t i = first_record(table, address);
+  if (i == table->record_count || table->records[i].address != address)
+    return explain_call(why, address, problem);
+  for (; i < table->record_count && table->records[i].address == address; i++)
+    if (!explain_record(why, &table->records[i], problem))
+      return false;
+  return true;
+}
+
+/* ---- Functions ---- */
+
+struct search {
+  const char *name;
+  uint64_t address;
+  bool found;
+};
+
+static void find_name(void *context, const char *name, const GElf_Sym *symbol) {
+  struct search *search = context;
+  const unsigned type = GELF_ST_TYPE(symbol->st_info);
+  if (search->found || strcmp(name, search->name) != 0 ||
+      (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
+    return;
+  search->address = symbol->st_value;
+  search->found = true;
+}
+
+static bool explain_function(const struct why *why, const struct image *image, const char *name,
+                             struct problem *problem) {
+  struct search search = {.name = name};
+  image_symbols(image, find_name, &search);
+  const uint32_t number =
+      search.found ? call_graph_function(why->graph, search.address) : GRAPH_NO_NODE;
+  if (number == GRAPH_NO_NODE)
+    return problem_set(problem, "no function is called '%s'", name);
+  const struct graph_function *function = &why->graph->functions[number];
+  const struct safepoints *table = why->table;
+  uint32_t i = first_record(table, function->address + 1), records = 0;
+  for (; i < table->record_count && table->records[i].address - function->address <= function->size;
+       i++, records++)
+    if (!explain_record(why, &table->records[i], problem))
+      return false;
+  if (records == 0)
+    printf("%s has no records\n", name);
+  return true;
+}
+
+static bool parse_address(const char *text, uint64_t *address) {
+  char *end;
+  *address = strtoull(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
+  return *text >= '0' && *text <= '9' && *end == 0;
+}
+
+/* ---- The command ---- */
+
+struct why_options {
+  struct load_options load;
+  struct policy policy;
+};
+
+static bool explain(const struct why_options *options, const struct image *image,
+                    const struct loaded *loaded, const char *what, struct problem *problem) {
+  struct call_graph graph;
+  struct analysis analysis;
+  if (!call_graph_open(&graph, image, loaded->raw, &loaded->table, problem))
+    return false;
+  bool ok = analysis_open(&analysis, &graph, image, &options->policy, problem);
+  if (ok) {
+    const struct why why = {&graph, &analysis, &options->policy, &loaded->table};
+    uint64_t address;
+    ok = parse_address(what, &address) ? explain_address(&why, address, problem)
+                                       : explain_function(&why, image, what, problem);
+    analysis_close(&analysis);
+  }
+  call_graph_close(&graph);
+  return ok;
+}
+
+static int explain_file(const struct why_options *options, const char *path, const char *what) {
+  struct problem problem = {0};
+  struct image image;
+  struct loaded loaded;
+  bool ok = image_open(&image, path, &problem);
+  if (ok) {
+    ok = load(&image, &options->load, &loaded, &problem);
+    if (ok) {
+      ok = explain(options, &image, &loaded, what, &problem);
+      loaded_free(&loaded);
+    }
+    image_close(&image);
+  }
+  if (!ok)
+    problem_print(&problem, path);
+  return ok ? EXIT_DONE : EXIT_UNUSABLE;
+}
+
+static int parse_and_explain(struct why_options *options, int argc, char **argv) {
+  enum { OPTION_SECTION = 256, OPTION_STATEPOINTS, OPTION_HELP };
+  static const struct option long_options[] = {
+      POLICY_LONG_OPTIONS,
+      {"section", required_argument, NULL, OPTION_SECTION},
+      {"statepoints", required_argument, NULL, OPTION_STATEPOINTS},
+      {"help", no_argument, NULL, OPTION_HELP},
+      {0},
+  };
+  struct problem problem = {0};
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+    if (policy_is_option(option)) {
+      if (policy_take_option(&options->policy, option, optarg, &problem))
+        continue;
+      problem_print(&problem, "policy");
+      return EXIT_UNUSABLE;
+    }
+    switch (option) {
+    case OPTION_SECTION:
+      options->load.section = optarg;
+      break;
+    case OPTION_STATEPOINTS:
+      if (!parse_statepoints(optarg, &options->load.statepoints))
+        return usage_error("why", "--statepoints is auto, all or none, not '%s'", optarg);
+      break;
+    case OPTION_HELP:
+      fputs(help, stdout);
+      return EXIT_DONE;
+    default:
+      return usage_error("why", "unknown option or missing value: %s", argv[optind - 1]);
+    }
+  }
+  if (argc - optind != 2)
+    return usage_error("why", "there must be a file, and an address or a function");
+  return explain_file(options, argv[optind], argv[optind + 1]);
+}
+
+int command_why(int argc, char **argv) {
+  struct why_options options = {0};
+  const int status = parse_and_explain(&options, argc, argv);
+  policy_close(&options.policy);
+  return status;
+}
