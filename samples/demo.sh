@@ -5,6 +5,7 @@ build=$1
 stackpack=$build/stackpack
 raw=$build/samples/semispace-raw
 packed=$build/samples/demo
+policy=samples/semispace/gc.policy
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 show() {
@@ -20,6 +21,10 @@ cp "$raw" "$packed"
 show "$stackpack" pack "$packed"
 show "$stackpack" verify "$raw" "$packed"
 show "$stackpack" stats "$packed"
+
+say "The same, with the function named in which collections happen: records of calls that can't get there are dropped."
+cp "$raw" "$packed"
+show "$stackpack" pack --policy="$policy" --report "$packed"
 
 say "What is in the table, for the first function that has derived pointers (slot<base):"
 "$stackpack" dump --lines "$packed" | awk '
