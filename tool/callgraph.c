@@ -84,8 +84,10 @@ static void text_node(const struct call_graph *graph, uint32_t node) {
     printf("%s", name);
   else if (graph_is_function(graph, node))
     printf("0x%" PRIx64, graph->functions[node].address);
-  else
+  else if (node == graph_anything(graph))
     printf("any function whose address is taken");
+  else
+    printf("any function of a type");
 }
 
 static void text_function(const struct call_graph *graph, uint32_t number, bool exported) {
@@ -132,9 +134,18 @@ static void dot_function(const struct call_graph *graph, uint32_t number) {
   }
 }
 
+static void print_dot_type(const struct call_graph *graph, uint32_t type) {
+  const uint32_t node = graph_type_node(graph, type);
+  printf("  n%" PRIu32 " [label=\"any function of a type\"];\n", node);
+  for (uint32_t i = graph->types[type].first_member; i < graph->types[type + 1].first_member; i++)
+    printf("  n%" PRIu32 " -> n%" PRIu32 " [style=dotted];\n", node, graph->type_members[i]);
+}
+
 static void print_dot(const struct call_graph *graph) {
   printf("digraph calls {\n  n%" PRIu32 " [label=\"any function whose address is taken\"];\n",
          graph_anything(graph));
+  for (uint32_t i = 0; i < graph->type_count; i++)
+    print_dot_type(graph, i);
   for (uint32_t i = 1; i < graph->linkage.symbol_count; i++) {
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
     if (!symbol->is_code || (symbol->is_defined && !symbol->is_preemptible))

@@ -115,7 +115,8 @@ static void set_references(const ZydisDecodedInstruction *raw, uint64_t next,
                            struct code_instruction *instruction) {
   uint64_t address;
   if (fixed_operand(raw, next, &address) && raw->raw.modrm.rm == 5) {
-    instruction->has_reference = true;
+    /* What is only compared stays where it is. */
+    instruction->has_reference = raw->mnemonic != ZYDIS_MNEMONIC_CMP || raw->raw.imm[0].size == 0;
     instruction->is_access = raw->mnemonic != ZYDIS_MNEMONIC_LEA;
     instruction->reference = address;
   } else if (raw->raw.disp.size >= 32) {

@@ -44,7 +44,7 @@ static void print_node(const struct call_graph *graph, uint32_t node) {
   else if (node == graph_anything(graph))
     printf("any function whose address is taken");
   else
-    printf("any function of the type");
+    printf("any function of a type");
 }
 
 static void print_taken(const struct graph_function *function) {
