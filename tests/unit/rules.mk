@@ -10,12 +10,17 @@ UNIT_PROGRAMS := $(filter-out $(UNIT_HELPERS),$(basename $(notdir $(wildcard tes
 UNIT_TESTS := $(UNIT_PROGRAMS:%=$(BUILD)/tests/unit/%)
 UNIT_HELPER_OBJECTS := $(UNIT_HELPERS:%=$(BUILD)/tests/unit/%.o)
 UNIT_OBJECTS := $(UNIT_TESTS:=.o) $(UNIT_HELPER_OBJECTS)
-UNIT_LIBS := $(shell pkg-config --libs check) -lzstd
+UNIT_LIBS := $(shell pkg-config --libs check) -lzstd -lZydis
 
 $(UNIT_OBJECTS): CPPFLAGS += $(shell pkg-config --cflags check)
 
 $(UNIT_TESTS): %: %.o $(UNIT_HELPER_OBJECTS) $(FORMAT) $(RUNTIME)
 	$(LINK) -o $@ $(filter %.o,$^) $(UNIT_LIBS)
+
+# The tests of the command's parts.
+$(BUILD)/tests/unit/code_x86_64: $(BUILD)/tool/code_x86_64.o
+$(BUILD)/tests/unit/reach: $(BUILD)/tool/reach.o
+$(BUILD)/tests/unit/policy: $(BUILD)/tool/policy.o $(BUILD)/tool/report.o
 
 # The programs that look at themselves have a stack map of their own, in assembly. The section is read-only, as LLVM's
 # assembler wants it, and holds absolute addresses: so they are linked at a fixed address.

@@ -2,6 +2,8 @@
  * of functions and records, what is merged and what is left out, and where functions end.
  */
 #include "../../format/safepoints.h"
+
+#include "../../format/packed_write.h"
 #include "suite.h"
 #include "v3_writer.h"
 
@@ -556,6 +558,71 @@ START_TEST(ends_from_nested_ranges) {
 }
 END_TEST
 
+/* ---- Taking records out --------------------------------------------------------------------- */
+
+/* Two functions with three records each, and one with none: as pack would have them. */
+static void make_for_removal(struct safepoints *table) {
+  struct bytes bytes = {0};
+  static const struct code_range ranges[] = {{0x1000, 0x1030}, {0x1030, 0x1100}};
+  v3_map(&bytes, 2, 0, 6);
+  v3_function(&bytes, 0x1000, 8, 3);
+  v3_function(&bytes, 0x1030, 8, 3);
+  for (unsigned i = 0; i < 6; i++) {
+    v3_record(&bytes, i, 0x10 * (i % 3 + 1), 0);
+    v3_live_outs(&bytes, 0);
+    v3_end_record(&bytes);
+  }
+  finish(table, &bytes);
+  safepoints_set_ends(table, ranges, 2);
+}
+
+/* What a packed table of these records answers. */
+static enum packed_answer answer(const struct safepoints *table, uint64_t address) {
+  struct packed_table packed;
+  struct packed_record record;
+  uint8_t *bytes;
+  size_t size;
+  ck_assert_ptr_null(packed_write(table, 0x400000, NULL, &bytes, &size));
+  ck_assert_int_eq(packed_open(&packed, bytes, size, 0x400000), PACKED_OK);
+  const enum packed_answer result = packed_find(&packed, address, &record);
+  free(bytes);
+  return result;
+}
+
+START_TEST(removed_records_are_no_safepoints) {
+  struct safepoints table = {0};
+  static const bool is_removed[6] = {false, true, false, true, true, true};
+  make_for_removal(&table);
+  safepoints_remove(&table, is_removed);
+  ck_assert_uint_eq(table.record_count, 2);
+  ck_assert_uint_eq(table.function_count, 2);
+  ck_assert_uint_eq(table.functions[0].records, 2);
+  ck_assert_uint_eq(table.functions[1].records, 0);
+  ck_assert_int_eq(answer(&table, 0x1010), PACKED_FOUND);
+  ck_assert_int_eq(answer(&table, 0x1020), PACKED_NOT_SAFEPOINT);
+  ck_assert_int_eq(answer(&table, 0x1030), PACKED_FOUND);
+  ck_assert_int_eq(answer(&table, 0x1040), PACKED_NOT_SAFEPOINT);
+  ck_assert_int_eq(answer(&table, 0x1060), PACKED_NOT_SAFEPOINT);
+  ck_assert_int_eq(answer(&table, 0x1100), PACKED_NOT_MANAGED);
+  safepoints_free(&table);
+}
+END_TEST
+
+/* A record at a function's end, or of one whose end nobody knows, takes its address with it. */
+START_TEST(removed_records_stay_inside_their_functions) {
+  struct safepoints table = {0};
+  static const bool all[6] = {true, true, true, true, true, true};
+  make_for_removal(&table);
+  table.functions[1].end = 0;
+  safepoints_remove(&table, all);
+  ck_assert_uint_eq(table.record_count, 0);
+  ck_assert_int_eq(answer(&table, 0x1030), PACKED_NOT_SAFEPOINT);
+  ck_assert_int_eq(answer(&table, 0x1060), PACKED_NOT_SAFEPOINT);
+  ck_assert_int_eq(answer(&table, 0x1061), PACKED_NOT_MANAGED);
+  safepoints_free(&table);
+}
+END_TEST
+
 SUITE("safepoints", statepoints_by_their_form, allocas_are_the_direct_locations_at_the_end,
       a_direct_location_in_the_last_pair, records_that_are_no_statepoints, senseless_constants,
       no_statepoints_at_all, calling_conventions_and_flags, locations_come_back,
@@ -564,4 +631,5 @@ SUITE("safepoints", statepoints_by_their_form, allocas_are_the_direct_locations_
       what_makes_records_different, order_does_not_depend_on_the_input, discarded_functions,
       functions_without_records, nothing, two_sections, addresses_beyond_64_bits,
       errors_of_the_reader, a_record_that_is_no_statepoint_where_all_are, ends_come_from_ranges,
-      known_ends_stay, ends_from_nested_ranges)
+      known_ends_stay, ends_from_nested_ranges, removed_records_are_no_safepoints,
+      removed_records_stay_inside_their_functions)

@@ -1,0 +1,228 @@
+/* code_x86_64.c - tests what the call graph is told of x86-64 instructions, on their bytes. These are
+ * those that assemblers give for the text beside them.
+ */
+#include "../../tool/code.h"
+#include "suite.h"
+
+#include <elf.h>
+#include <string.h>
+
+enum { ADDRESS = 0x401000 };
+
+static const struct code_architecture *architecture(void) {
+  const struct code_architecture *found = code_architecture(EM_X86_64);
+  ck_assert_ptr_nonnull(found);
+  return found;
+}
+
+#define BYTES(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
+
+static struct code_instruction decode(const uint8_t *bytes, size_t size) {
+  struct code_decoder *decoder = architecture()->open();
+  struct code_instruction instruction;
+  ck_assert_ptr_nonnull(decoder);
+  architecture()->decode(decoder, bytes, size, ADDRESS, &instruction);
+  architecture()->close(decoder);
+  return instruction;
+}
+
+static void check_direct(struct code_instruction instruction, enum code_kind kind, unsigned length,
+                         uint64_t target) {
+  ck_assert_uint_eq(instruction.kind, kind);
+  ck_assert_uint_eq(instruction.length, length);
+  ck_assert_uint_eq(instruction.target_kind, CODE_DIRECT);
+  ck_assert_uint_eq(instruction.target, target);
+}
+
+START_TEST(direct_transfers) {
+  check_direct(decode(BYTES(0xe8, 0xfb, 0x0f, 0, 0)), CODE_CALL, 5, 0x402000); /* call 0x402000 */
+  check_direct(decode(BYTES(0xe9, 0xfb, 0x0f, 0, 0)), CODE_JUMP, 5, 0x402000); /* jmp */
+  check_direct(decode(BYTES(0xeb, 0xfe)), CODE_JUMP, 2, ADDRESS);              /* jmp . */
+  check_direct(decode(BYTES(0x74, 0x10)), CODE_BRANCH, 2, 0x401012);           /* je */
+  check_direct(decode(BYTES(0x0f, 0x8f, 0xfa, 0xef, 0xff, 0xff)), CODE_BRANCH, 6,
+               0x400000);                                                              /* jg */
+  check_direct(decode(BYTES(0xe3, 0x02)), CODE_BRANCH, 2, 0x401004);                   /* jrcxz */
+  check_direct(decode(BYTES(0xe2, 0xfe)), CODE_BRANCH, 2, ADDRESS);                    /* loop . */
+  check_direct(decode(BYTES(0xc7, 0xf8, 0xfa, 0x0f, 0, 0)), CODE_BRANCH, 6, 0x402000); /* xbegin */
+  check_direct(decode(BYTES(0x67, 0xe8, 0xfa, 0x0f, 0, 0)), CODE_CALL, 6,
+               0x402000); /* addr32 call */
+}
+END_TEST
+
+START_TEST(transfers_by_a_word_in_memory) {
+  const struct code_instruction call = decode(BYTES(0xff, 0x15, 0xfa, 0x0f, 0, 0)); /* *X(%rip) */
+  ck_assert_uint_eq(call.kind, CODE_CALL);
+  ck_assert_uint_eq(call.target_kind, CODE_SLOT);
+  ck_assert_uint_eq(call.target, 0x402000);
+  const struct code_instruction jump = decode(BYTES(0xf2, 0xff, 0x25, 0xf9, 0x0f, 0, 0)); /* bnd */
+  ck_assert_uint_eq(jump.kind, CODE_JUMP);
+  ck_assert_uint_eq(jump.target_kind, CODE_SLOT);
+  ck_assert_uint_eq(jump.target, 0x402000);
+  const struct code_instruction fixed = decode(BYTES(0xff, 0x14, 0x25, 0, 0x20, 0x40, 0));
+  ck_assert_uint_eq(fixed.target_kind, CODE_SLOT);
+  ck_assert_uint_eq(fixed.target, 0x402000);
+}
+END_TEST
+
+START_TEST(computed_transfers) {
+  const struct code_instruction call = decode(BYTES(0xff, 0xd0)); /* call *%rax */
+  ck_assert_uint_eq(call.kind, CODE_CALL);
+  ck_assert_uint_eq(call.target_kind, CODE_COMPUTED);
+  ck_assert_uint_eq(decode(BYTES(0x41, 0xff, 0x53, 0x18)).target_kind, CODE_COMPUTED);
+  const struct code_instruction jump = decode(BYTES(0x3e, 0xff, 0xe2)); /* notrack jmp *%rdx */
+  ck_assert_uint_eq(jump.kind, CODE_JUMP);
+  ck_assert_uint_eq(jump.target_kind, CODE_COMPUTED);
+  /* jmp *0x402000(,%rax,8): the table's address is a constant */
+  const struct code_instruction table = decode(BYTES(0xff, 0x24, 0xc5, 0, 0x20, 0x40, 0));
+  ck_assert_uint_eq(table.target_kind, CODE_COMPUTED);
+  ck_assert_uint_eq(table.constant_count, 1);
+  ck_assert_uint_eq(table.constants[0], 0x402000);
+  /* call *%fs:0x10 is no word at a fixed address */
+  ck_assert_uint_eq(decode(BYTES(0x64, 0xff, 0x14, 0x25, 0x10, 0, 0, 0)).target_kind,
+                    CODE_COMPUTED);
+}
+END_TEST
+
+START_TEST(ends_and_padding) {
+  ck_assert_uint_eq(decode(BYTES(0xc3)).kind, CODE_RETURN);
+  ck_assert_uint_eq(decode(BYTES(0xf3, 0xc3)).kind, CODE_RETURN);
+  ck_assert_uint_eq(decode(BYTES(0xc2, 8, 0)).kind, CODE_RETURN);
+  ck_assert_uint_eq(decode(BYTES(0x0f, 0x0b)).kind, CODE_STOP);
+  ck_assert_uint_eq(decode(BYTES(0xcc)).kind, CODE_STOP);
+  ck_assert_uint_eq(decode(BYTES(0xf4)).kind, CODE_STOP);
+  ck_assert_uint_eq(decode(BYTES(0x90)).kind, CODE_PADDING);
+  ck_assert_uint_eq(decode(BYTES(0x66, 0x90)).kind, CODE_PADDING);
+  ck_assert_uint_eq(decode(BYTES(0x0f, 0x1f, 0x44, 0, 0)).kind, CODE_PADDING);
+  ck_assert_uint_eq(decode(BYTES(0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0)).kind, CODE_PADDING);
+  ck_assert_uint_eq(decode(BYTES(0x0f, 0x05)).kind, CODE_OTHER); /* syscall */
+}
+END_TEST
+
+START_TEST(no_instructions) {
+  ck_assert_uint_eq(decode(BYTES(0x06)).kind, CODE_INVALID);       /* not in 64-bit mode */
+  ck_assert_uint_eq(decode(BYTES(0xe8, 0, 0)).kind, CODE_INVALID); /* cut off */
+  ck_assert_uint_eq(decode(BYTES(0x06)).length, 1);
+}
+END_TEST
+
+START_TEST(references) {
+  const struct code_instruction lea = decode(BYTES(0x48, 0x8d, 0x05, 0xf9, 0x0f, 0, 0));
+  ck_assert(lea.has_reference && !lea.is_access);
+  ck_assert_uint_eq(lea.reference, 0x402000);
+  const struct code_instruction load = decode(BYTES(0x48, 0x8b, 0x05, 0xf9, 0x0f, 0, 0));
+  ck_assert(load.has_reference && load.is_access);
+  ck_assert_uint_eq(load.reference, 0x402000);
+  /* movl $0x402000, 0x10(%rip): both, and the distance counts from the end */
+  const struct code_instruction store = decode(BYTES(0xc7, 0x05, 0x10, 0, 0, 0, 0, 0x20, 0x40, 0));
+  ck_assert(store.has_reference && store.is_access);
+  ck_assert_uint_eq(store.reference, 0x40101a);
+  ck_assert_uint_eq(store.constant_count, 1);
+  ck_assert_uint_eq(store.constants[0], 0x402000);
+  /* cmpq $0, X(%rip) takes nothing from there */
+  ck_assert(!decode(BYTES(0x48, 0x83, 0x3d, 0, 0x10, 0, 0, 0)).has_reference);
+}
+END_TEST
+
+START_TEST(constants) {
+  const struct code_instruction move = decode(BYTES(0xbf, 0, 0x20, 0x40, 0)); /* mov $, %edi */
+  ck_assert_uint_eq(move.constant_count, 1);
+  ck_assert_uint_eq(move.constants[0], 0x402000);
+  ck_assert(!move.is_wide);
+  /* mov $0x90402000, %edi has the upper half clear; movq $ extends the sign */
+  ck_assert_uint_eq(decode(BYTES(0xbf, 0, 0x20, 0x40, 0x90)).constants[0], 0x90402000);
+  ck_assert_uint_eq(decode(BYTES(0x48, 0xc7, 0xc7, 0, 0x20, 0x40, 0)).constants[0], 0x402000);
+  const struct code_instruction wide =
+      decode(BYTES(0x48, 0xb8, 0, 0x20, 0x40, 0, 0, 0, 0, 0)); /* movabs */
+  ck_assert(wide.is_wide);
+  ck_assert_uint_eq(wide.constants[0], 0x402000);
+  ck_assert_uint_eq(decode(BYTES(0x68, 0, 0x20, 0x40, 0)).constants[0], 0x402000); /* push $ */
+  /* lea 0x402000(%rax), %rcx */
+  ck_assert_uint_eq(decode(BYTES(0x48, 0x8d, 0x88, 0, 0x20, 0x40, 0)).constants[0], 0x402000);
+  ck_assert_uint_eq(decode(BYTES(0x48, 0x83, 0xc0, 0x10)).constant_count, 0); /* add $16, %rax */
+}
+END_TEST
+
+START_TEST(stores_over_the_return_address) {
+  ck_assert(decode(BYTES(0x4c, 0x89, 0x1c, 0x24)).sets_return);        /* mov %r11, (%rsp) */
+  ck_assert(decode(BYTES(0x48, 0x87, 0x04, 0x24)).sets_return);        /* xchg %rax, (%rsp) */
+  ck_assert(decode(BYTES(0x50)).sets_return);                          /* push %rax */
+  ck_assert(!decode(BYTES(0x4c, 0x8b, 0x1c, 0x24)).sets_return);       /* mov (%rsp), %r11 */
+  ck_assert(!decode(BYTES(0x4c, 0x89, 0x5c, 0x24, 0x08)).sets_return); /* mov %r11, 8(%rsp) */
+}
+END_TEST
+
+/* Runs instructions one after another, and gives what the last one, a jump, goes by. */
+static struct code_value follow(const uint8_t *bytes, size_t size) {
+  struct code_decoder *decoder = architecture()->open();
+  struct code_state state = {0};
+  struct code_value jump = {0};
+  for (size_t at = 0; at < size;) {
+    struct code_instruction instruction;
+    architecture()->decode(decoder, bytes + at, size - at, ADDRESS + at, &instruction);
+    ck_assert_uint_ne(instruction.kind, CODE_INVALID);
+    architecture()->follow(decoder, bytes + at, size - at, ADDRESS + at, &state, &jump);
+    at += instruction.length;
+  }
+  architecture()->close(decoder);
+  return jump;
+}
+
+static void check_value(struct code_value value, enum code_value_kind kind, uint64_t table) {
+  ck_assert_int_eq(value.kind, kind);
+  ck_assert_uint_eq(value.table, table);
+}
+
+START_TEST(jump_tables) {
+  /* lea 0x402000(%rip), %rcx; movslq (%rcx,%rax,4), %rax; add %rcx, %rax; jmp *%rax */
+  check_value(follow(BYTES(0x48, 0x8d, 0x0d, 0xf9, 0x0f, 0, 0, 0x48, 0x63, 0x04, 0x81, 0x48, 0x01,
+                           0xc8, 0xff, 0xe0)),
+              CODE_SHORT_TARGET, 0x402000);
+  /* the same with a call between that keeps %rbx: lea X, %rbx; call; movslq (%rbx,%rax,4), %rax; ... */
+  check_value(follow(BYTES(0x48, 0x8d, 0x1d, 0xf9, 0x0f, 0, 0, 0xe8, 0, 0, 0, 0, 0x48, 0x63, 0x04,
+                           0x83, 0x48, 0x01, 0xd8, 0xff, 0xe0)),
+              CODE_SHORT_TARGET, 0x402000);
+  /* without optimisation: lea X, %rax; mov (%rdx,%rax,1), %eax; cltq; lea X, %rdx; add %rdx, %rax;
+   * notrack jmp *%rax */
+  check_value(follow(BYTES(0x48, 0x8d, 0x05, 0xf9, 0x0f, 0, 0, 0x8b, 0x04, 0x02, 0x48, 0x98, 0x48,
+                           0x8d, 0x15, 0xed, 0x0f, 0, 0, 0x48, 0x01, 0xd0, 0x3e, 0xff, 0xe0)),
+              CODE_SHORT_TARGET, 0x402000);
+  /* jmp *0x402000(,%rax,8) */
+  check_value(follow(BYTES(0xff, 0x24, 0xc5, 0, 0x20, 0x40, 0)), CODE_POINTER_ENTRY, 0x402000);
+  /* lea X, %rcx; jmp *(%rcx,%rax,8) */
+  check_value(follow(BYTES(0x48, 0x8d, 0x0d, 0xf9, 0x0f, 0, 0, 0xff, 0x24, 0xc1)),
+              CODE_POINTER_ENTRY, 0x402000);
+}
+END_TEST
+
+START_TEST(jumps_by_something_else) {
+  /* movslq (%rdi,%rax,4), %rax; add %rdi, %rax; jmp *%rax: any table */
+  check_value(follow(BYTES(0x48, 0x63, 0x04, 0x87, 0x48, 0x01, 0xf8, 0xff, 0xe0)), CODE_UNKNOWN, 0);
+  /* lea X, %rcx; call: %rcx is lost; movslq (%rcx,%rax,4), %rax; add %rcx, %rax; jmp *%rax */
+  check_value(follow(BYTES(0x48, 0x8d, 0x0d, 0xf9, 0x0f, 0, 0, 0xe8, 0, 0, 0, 0, 0x48, 0x63, 0x04,
+                           0x81, 0x48, 0x01, 0xc8, 0xff, 0xe0)),
+              CODE_UNKNOWN, 0);
+  /* lea X, %rcx; lea Y, %rdx; movslq (%rcx,%rax,4), %rax; add %rdx, %rax; jmp *%rax */
+  check_value(follow(BYTES(0x48, 0x8d, 0x0d, 0xf9, 0x0f, 0, 0, 0x48, 0x8d, 0x15, 0xf9, 0x0f, 0, 0,
+                           0x48, 0x63, 0x04, 0x81, 0x48, 0x01, 0xd0, 0xff, 0xe0)),
+              CODE_UNKNOWN, 0);
+  /* lea X, %rcx; pop %rcx; jmp *(%rcx,%rax,8) */
+  check_value(follow(BYTES(0x48, 0x8d, 0x0d, 0xf9, 0x0f, 0, 0, 0x59, 0xff, 0x24, 0xc1)),
+              CODE_UNKNOWN, 0);
+  /* lea X, %rcx; add $8, %rcx; jmp *(%rcx,%rax,8) */
+  check_value(
+      follow(BYTES(0x48, 0x8d, 0x0d, 0xf9, 0x0f, 0, 0, 0x48, 0x83, 0xc1, 0x08, 0xff, 0x24, 0xc1)),
+      CODE_UNKNOWN, 0);
+  /* mov 0x402000(%rip), %rax; jmp *%rax: a pointer in a variable */
+  check_value(follow(BYTES(0x48, 0x8b, 0x05, 0xf9, 0x0f, 0, 0, 0xff, 0xe0)), CODE_UNKNOWN, 0);
+}
+END_TEST
+
+START_TEST(other_machines_are_unknown) {
+  ck_assert_ptr_null(code_architecture(EM_386));
+  ck_assert_ptr_null(code_architecture(EM_NONE));
+}
+END_TEST
+
+SUITE("code_x86_64", direct_transfers, transfers_by_a_word_in_memory, computed_transfers,
+      ends_and_padding, no_instructions, references, constants, stores_over_the_return_address,
+      jump_tables, jumps_by_something_else, other_machines_are_unknown)

@@ -1,0 +1,66 @@
+/* policy.c - tests how names match a policy's patterns, and its options. (Its files are tested by the
+ * command's tests.)
+ */
+#include "../../tool/policy.h"
+#include "suite.h"
+
+#include <string.h>
+
+static bool match(const char *text, const char *name) {
+  struct policy policy = {0};
+  struct problem problem = {0};
+  ck_assert(policy_take_option(&policy, POLICY_OPTION_GC_ENTRY, text, &problem));
+  const bool result = policy_matches(&policy.patterns[0], name);
+  policy_close(&policy);
+  return result;
+}
+
+START_TEST(a_plain_name_is_the_whole_name) {
+  ck_assert(match("collect", "collect"));
+  ck_assert(!match("collect", "collect2"));
+  ck_assert(!match("collect", "xcollect"));
+  ck_assert(!match("collect", ""));
+}
+END_TEST
+
+START_TEST(what_compilers_hang_on_is_the_same_function) {
+  ck_assert(match("collect", "collect.part.0"));
+  ck_assert(match("collect", "collect.cold"));
+  ck_assert(match("collect", "collect.constprop.0.isra.1"));
+  ck_assert(match("collect", "collect.llvm.1234"));
+  ck_assert(match("collect", "collect@@VERSION_1"));
+  ck_assert(match("collect.part.0", "collect.part.0"));
+  ck_assert(!match("collect", "collector.part.0"));
+  ck_assert(!match("collect", ".collect"));
+}
+END_TEST
+
+START_TEST(patterns_are_globs) {
+  ck_assert(match("gc_*", "gc_step"));
+  ck_assert(match("gc_*", "gc_step.cold"));
+  ck_assert(match("*Z*collect?", "_ZN2gc8collectEv") == false);
+  ck_assert(match("_Z*collectEv", "_ZN2gc7collectEv"));
+  ck_assert(match("gc_[ab]", "gc_b"));
+  ck_assert(!match("gc_[ab]", "gc_c"));
+}
+END_TEST
+
+START_TEST(options_say_what_is_asked_for) {
+  struct policy policy = {0};
+  struct problem problem = {0};
+  ck_assert(policy_is_empty(&policy));
+  ck_assert(policy_take_option(&policy, POLICY_OPTION_NO_GC, "log_*", &problem));
+  ck_assert(policy_is_empty(&policy));
+  ck_assert(!policy_has_entries(&policy));
+  ck_assert(policy_take_option(&policy, POLICY_OPTION_DROP_UNREACHABLE, NULL, &problem));
+  ck_assert(!policy_is_empty(&policy));
+  ck_assert(policy_take_option(&policy, POLICY_OPTION_STRICT, NULL, &problem));
+  ck_assert(policy.strict && policy.drop_unreachable);
+  ck_assert(policy_take_option(&policy, POLICY_OPTION_GC_ENTRY, "collect", &problem));
+  ck_assert(policy_has_entries(&policy));
+  policy_close(&policy);
+}
+END_TEST
+
+SUITE("policy", a_plain_name_is_the_whole_name, what_compilers_hang_on_is_the_same_function,
+      patterns_are_globs, options_say_what_is_asked_for)

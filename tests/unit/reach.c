@@ -1,0 +1,141 @@
+/* reach.c - tests what leads to a goal: on hand-made graphs, and on random ones against a search that
+ * is too simple to be wrong.
+ */
+#include "../../tool/reach.h"
+#include "numbers.h"
+#include "suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES_MAX = 48 };
+
+struct edge {
+  uint32_t from, to;
+};
+
+/* Edges are given by node. */
+static struct reach_graph make_graph(uint32_t nodes, const struct edge *edges, size_t count) {
+  struct reach_graph graph;
+  size_t next = 0;
+  ck_assert(reach_graph_open(&graph, nodes));
+  for (uint32_t node = 0; node < nodes; node++) {
+    reach_graph_node(&graph, node);
+    for (; next < count && edges[next].from == node; next++)
+      reach_graph_edge(&graph, edges[next].to);
+  }
+  ck_assert_uint_eq(next, count);
+  ck_assert(reach_graph_finish(&graph));
+  return graph;
+}
+
+/* Compares the next nodes with those expected. */
+static void check_next(uint32_t nodes, const struct edge *edges, size_t count, uint32_t goal,
+                       const uint32_t *expected) {
+  struct reach_graph graph = make_graph(nodes, edges, count);
+  bool goals[NODES_MAX] = {false};
+  goals[goal] = true;
+  uint32_t *next = reach_goals(&graph, goals);
+  ck_assert_ptr_nonnull(next);
+  for (uint32_t node = 0; node < nodes; node++)
+    ck_assert_uint_eq(next[node], expected[node]);
+  free(next);
+  reach_graph_close(&graph);
+}
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+START_TEST(a_chain_leads_to_its_end) {
+  static const struct edge edges[] = {{0, 1}, {1, 2}, {2, 3}};
+  static const uint32_t expected[] = {1, 2, 2, REACH_NOTHING};
+  check_next(4, edges, COUNT(edges), 2, expected);
+}
+END_TEST
+
+START_TEST(of_two_ways_the_shorter_is_taken) {
+  static const struct edge edges[] = {{0, 1}, {0, 3}, {1, 2}, {2, 4}, {3, 4}};
+  static const uint32_t expected[] = {3, 2, 4, 4, 4};
+  check_next(5, edges, COUNT(edges), 4, expected);
+}
+END_TEST
+
+START_TEST(a_cycle_leads_out_where_one_of_it_does) {
+  static const struct edge edges[] = {{0, 1}, {1, 2}, {2, 0}, {2, 3}, {4, 0}};
+  static const uint32_t expected[] = {1, 2, 3, 3, 0};
+  check_next(5, edges, COUNT(edges), 3, expected);
+}
+END_TEST
+
+START_TEST(a_cycle_without_way_out_leads_nowhere) {
+  static const struct edge edges[] = {{0, 1}, {1, 0}, {1, 1}, {2, 0}, {3, 2}};
+  static const uint32_t expected[] = {REACH_NOTHING, REACH_NOTHING, REACH_NOTHING, REACH_NOTHING,
+                                      4};
+  check_next(5, edges, COUNT(edges), 4, expected);
+}
+END_TEST
+
+START_TEST(a_goal_is_its_own_next) {
+  static const struct edge edges[] = {{0, 0}, {0, 1}, {1, 0}};
+  static const uint32_t expected[] = {0, 0};
+  check_next(2, edges, COUNT(edges), 0, expected);
+}
+END_TEST
+
+START_TEST(a_graph_may_have_no_edges_and_no_goals) {
+  struct reach_graph graph = make_graph(3, NULL, 0);
+  static const bool goals[3] = {false};
+  uint32_t *next = reach_goals(&graph, goals);
+  ck_assert_ptr_nonnull(next);
+  for (uint32_t node = 0; node < 3; node++)
+    ck_assert_uint_eq(next[node], REACH_NOTHING);
+  free(next);
+  reach_graph_close(&graph);
+}
+END_TEST
+
+/* Distances by trying all edges again and again. */
+static void find_distances(uint32_t nodes, const struct edge *edges, size_t count,
+                           const bool *goals, uint32_t *distances) {
+  for (uint32_t node = 0; node < nodes; node++)
+    distances[node] = goals[node] ? 0 : NODES_MAX;
+  for (uint32_t round = 0; round < nodes; round++)
+    for (size_t i = 0; i < count; i++)
+      if (distances[edges[i].to] + 1 < distances[edges[i].from])
+        distances[edges[i].from] = distances[edges[i].to] + 1;
+}
+
+START_TEST(random_graphs_have_shortest_ways) {
+  struct numbers numbers = {7};
+  for (int round = 0; round < 2000; round++) {
+    const uint32_t nodes = 1 + (uint32_t)numbers_below(&numbers, NODES_MAX - 1);
+    struct edge edges[NODES_MAX * 3];
+    size_t count = 0;
+    for (uint32_t node = 0; node < nodes; node++)
+      for (uint64_t left = numbers_below(&numbers, 4); left > 0; left--)
+        edges[count++] = (struct edge){node, (uint32_t)numbers_below(&numbers, nodes)};
+    bool goals[NODES_MAX];
+    uint32_t distances[NODES_MAX];
+    for (uint32_t node = 0; node < nodes; node++)
+      goals[node] = numbers_below(&numbers, 10) == 0;
+    find_distances(nodes, edges, count, goals, distances);
+    struct reach_graph graph = make_graph(nodes, edges, count);
+    uint32_t *next = reach_goals(&graph, goals);
+    ck_assert_ptr_nonnull(next);
+    for (uint32_t node = 0; node < nodes; node++) {
+      if (distances[node] >= NODES_MAX)
+        ck_assert_uint_eq(next[node], REACH_NOTHING);
+      else if (distances[node] == 0)
+        ck_assert_uint_eq(next[node], node);
+      else
+        ck_assert_uint_eq(distances[next[node]], distances[node] - 1);
+    }
+    free(next);
+    reach_graph_close(&graph);
+  }
+}
+END_TEST
+
+SUITE("reach", a_chain_leads_to_its_end, of_two_ways_the_shorter_is_taken,
+      a_cycle_leads_out_where_one_of_it_does, a_cycle_without_way_out_leads_nowhere,
+      a_goal_is_its_own_next, a_graph_may_have_no_edges_and_no_goals,
+      random_graphs_have_shortest_ways)
