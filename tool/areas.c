@@ -42,6 +42,12 @@ static bool is_constant(const struct image *image, const struct image_section *s
   return false;
 }
 
+static bool is_start_table(const struct image_section *section) {
+  return section->header.sh_type == SHT_INIT_ARRAY || section->header.sh_type == SHT_FINI_ARRAY ||
+         section->header.sh_type == SHT_PREINIT_ARRAY || strcmp(section->name, ".ctors") == 0 ||
+         strcmp(section->name, ".dtors") == 0;
+}
+
 static int compare_areas(const void *a, const void *b) {
   const struct area *x = a, *y = b;
   return x->address < y->address ? -1 : x->address > y->address;
@@ -57,6 +63,7 @@ static bool add_area(struct areas *areas, const struct image *image,
       .address = header->sh_addr,
       .size = header->sh_size,
       .is_code = (header->sh_flags & SHF_EXECINSTR) != 0,
+      .is_start_table = is_start_table(section),
       .is_constant = is_constant(image, section),
       .marks = {calloc(header->sh_size / 8 + 1, 1), calloc(header->sh_size / 8 + 1, 1)},
   };

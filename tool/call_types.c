@@ -197,7 +197,8 @@ static void add_untyped(struct types *types) {
   const struct call_graph *graph = types->builder->graph;
   start_type(types, 0);
   for (uint32_t i = 0; i < graph->function_count; i++)
-    if (graph->functions[i].taken != TAKEN_NOT && !graph->functions[i].is_typed)
+    if (graph->functions[i].taken != TAKEN_NOT && graph->functions[i].taken != TAKEN_BY_START &&
+        !graph->functions[i].is_typed)
       add_member(types, i);
   for (size_t i = 0; i < graph->linkage.word_count; i++)
     if (is_word_taken(graph, &graph->linkage.words[i]))

@@ -52,6 +52,7 @@ struct code_instruction {
 enum code_value_kind {
   CODE_UNKNOWN,
   CODE_ADDRESS,       /* the constant `table` */
+  CODE_PLACE,         /* the address of some word behind `table` */
   CODE_SHORT_ENTRY,   /* one of the 4-byte words behind `table` */
   CODE_SHORT_TARGET,  /* `table` plus one of them */
   CODE_POINTER_ENTRY, /* one of the 8-byte words behind `table` */

@@ -197,9 +197,10 @@ static struct code_value loaded_value(const struct code_state *state,
   uint64_t table = (uint64_t)memory->mem.disp.value;
   if (memory->mem.segment == ZYDIS_REGISTER_FS || memory->mem.segment == ZYDIS_REGISTER_GS)
     return unknown;
-  if (memory->mem.index == ZYDIS_REGISTER_NONE)
+  const bool has_index = memory->mem.index != ZYDIS_REGISTER_NONE;
+  if (!has_index && (base.kind != CODE_PLACE || memory->mem.disp.value != 0))
     return unknown;
-  if (base.kind == CODE_ADDRESS)
+  if (base.kind == CODE_ADDRESS || !has_index)
     table += base.table;
   else if (index.kind == CODE_ADDRESS && memory->mem.scale == 1)
     table += index.table; /* GCC without optimisation has the two the other way round */
@@ -269,6 +270,10 @@ static struct code_value result_of(const ZydisDecodedInstruction *raw, uint64_t 
     if (from->type == ZYDIS_OPERAND_TYPE_REGISTER && to->size == 64)
       return sum_of(value_of_register(state, to->reg.value),
                     value_of_register(state, from->reg.value));
+    /* GCC without optimisation adds a table's address to an index that is scaled already. */
+    if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && to->size == 64 &&
+        value_of_register(state, to->reg.value).kind == CODE_UNKNOWN)
+      return (struct code_value){CODE_PLACE, from->imm.value.u};
     return unknown;
   default:
     return unknown;

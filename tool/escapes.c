@@ -11,6 +11,9 @@
  * A word that leads into the middle of a function belongs to a table of that function's own, if it
  * has a jump by a table; otherwise somebody else must use it, and enter the function there. (In its
  * first bytes, it's a pointer with a tag.)
+ *
+ * Functions that only run when the file is loaded or unloaded come last: what else takes their
+ * address counts more.
  */
 #include "call_graph.h"
 
@@ -19,13 +22,15 @@
 
 /* ---- The dynamic linker's words ---- */
 
-static void take_word(struct graph_builder *builder, const struct linkage_word *word) {
+static void take_word(struct graph_builder *builder, const struct linkage_word *word,
+                      bool at_start) {
   struct call_graph *graph = builder->graph;
   const struct area *area = areas_find(&graph->areas, word->address);
-  if (area == NULL)
+  const enum taken how = at_start ? TAKEN_BY_START : TAKEN_BY_RELOCATION;
+  if (area == NULL || area->is_start_table != at_start)
     return;
   if (word->kind == LINKAGE_ADDRESS || word->kind == LINKAGE_RESOLVER) {
-    graph_take(graph, word->value, TAKEN_BY_RELOCATION, word->address);
+    graph_take(graph, word->value, how, word->address);
     return;
   }
   /* Code that the dynamic linker changes isn't what was decoded. */
@@ -34,7 +39,7 @@ static void take_word(struct graph_builder *builder, const struct linkage_word *
     graph->functions[function].is_undecodable = true;
   const struct linkage_symbol *symbol = &graph->linkage.symbols[word->symbol];
   if (word->symbol != 0 && symbol->is_defined && word->kind == LINKAGE_SYMBOL)
-    graph_take(graph, symbol->address + word->value, TAKEN_BY_RELOCATION, word->address);
+    graph_take(graph, symbol->address + word->value, how, word->address);
 }
 
 static int compare_ranges(const void *a, const void *b) {
@@ -58,12 +63,12 @@ static bool in_table(struct table_cursor *cursor, uint64_t address) {
   return address < cursor->end;
 }
 
-static void take_words(struct graph_builder *builder) {
+static void take_words(struct graph_builder *builder, bool at_start) {
   const struct linkage *linkage = &builder->graph->linkage;
   struct table_cursor tables = {.builder = builder};
   for (size_t i = 0; i < linkage->word_count; i++)
     if (!in_table(&tables, linkage->words[i].address))
-      take_word(builder, &linkage->words[i]);
+      take_word(builder, &linkage->words[i], at_start);
 }
 
 static void take_exports(struct call_graph *graph) {
@@ -71,8 +76,6 @@ static void take_exports(struct call_graph *graph) {
   for (uint32_t i = 1; i < linkage->symbol_count; i++)
     if (linkage->symbols[i].is_defined && linkage->symbols[i].is_code)
       graph_take(graph, linkage->symbols[i].address, TAKEN_BY_EXPORT, 0);
-  graph_take(graph, linkage->init, TAKEN_BY_START, 0);
-  graph_take(graph, linkage->fini, TAKEN_BY_START, 0);
 }
 
 /* ---- Words in data ---- */
@@ -112,6 +115,7 @@ static bool is_for_calls(const struct call_graph *graph, uint64_t address) {
 static void take_addresses(struct graph_builder *builder, const struct area *area,
                            struct span code) {
   struct call_graph *graph = builder->graph;
+  const enum taken how = area->is_start_table ? TAKEN_BY_START : TAKEN_BY_DATA;
   struct table_cursor tables = {.builder = builder};
   for (uint64_t at = 0; at + 4 <= area->size; at++) {
     const uint64_t address = area->address + at;
@@ -119,15 +123,15 @@ static void take_addresses(struct graph_builder *builder, const struct area *are
     const uint64_t short_word = address % 4 == 0 ? (uint32_t)read_word(area, at, 4) : 0;
     if (long_word - code.start >= code.size && short_word - code.start >= code.size) {
       if (address % 8 == 0 && areas_find(&graph->areas, long_word) != NULL)
-        graph_take(graph, long_word, TAKEN_BY_DATA, address); /* of data: it may be a table */
+        graph_take(graph, long_word, how, address); /* of data: it may be a table */
       continue;
     }
     if (in_table(&tables, address) || is_for_calls(graph, address))
       continue;
     if (long_word != 0 && (address % 8 == 0 || is_function(graph, long_word)))
-      graph_take(graph, long_word, TAKEN_BY_DATA, address);
+      graph_take(graph, long_word, how, address);
     if (short_word != 0 && is_function(graph, short_word))
-      graph_take(graph, short_word, TAKEN_BY_DATA, address);
+      graph_take(graph, short_word, how, address);
   }
 }
 
@@ -166,13 +170,18 @@ void escapes_find(struct graph_builder *builder) {
   const struct span code = code_span(graph);
   if (builder->table_count > 0)
     qsort(builder->tables, builder->table_count, sizeof *builder->tables, compare_ranges);
-  take_words(builder);
+  take_words(builder, false);
   take_exports(graph);
-  for (size_t i = 0; i < graph->areas.count; i++)
-    if (!graph->areas.items[i].is_code && graph->linkage.is_fixed)
-      take_addresses(builder, &graph->areas.items[i], code);
+  for (int at_start = 0; at_start <= 1; at_start++)
+    for (size_t i = 0; i < graph->areas.count; i++)
+      if (!graph->areas.items[i].is_code && graph->linkage.is_fixed &&
+          graph->areas.items[i].is_start_table == (at_start == 1))
+        take_addresses(builder, &graph->areas.items[i], code);
   for (size_t i = 0; i < graph->areas.count; i++)
     if (!graph->areas.items[i].is_code)
       take_distances(builder, &graph->areas.items[i], code);
+  take_words(builder, true);
+  graph_take(graph, graph->linkage.init, TAKEN_BY_START, 0);
+  graph_take(graph, graph->linkage.fini, TAKEN_BY_START, 0);
   take_entered(graph);
 }

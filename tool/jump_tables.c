@@ -105,6 +105,11 @@ static bool is_own_table(const struct resolver *resolver, struct code_value tabl
          target - resolver->start < resolver->size && target != resolver->start;
 }
 
+/* Whether a jump leads to one place in the function. */
+static bool is_own_address(const struct resolver *resolver, struct code_value value) {
+  return value.kind == CODE_ADDRESS && value.table - resolver->start < resolver->size;
+}
+
 /* ---- Blocks ---- */
 
 /* Whether an instruction is a call of a function that doesn't return. Calls come in the order of
@@ -168,9 +173,11 @@ static void start_block(const struct resolver *resolver, uint64_t address) {
     step->block = 0;
 }
 
-/* Whatever the code takes the address of may be a table: its entries start blocks. */
+/* Whatever the code takes the address of may be a table: its entries start blocks; or a place in the
+ * function. */
 static void start_blocks_of_table(const struct resolver *resolver, uint64_t address) {
   const struct call_graph *graph = resolver->builder->graph;
+  start_block(resolver, address);
   for (int kind = CODE_SHORT_TARGET; kind <= CODE_POINTER_ENTRY; kind++) {
     const struct code_value table = {(enum code_value_kind)kind, address};
     uint64_t target;
@@ -257,6 +264,8 @@ static void enter_address(struct resolver *resolver, uint64_t address,
 static void enter_table(struct resolver *resolver, struct code_value table,
                         const struct code_state *state) {
   uint64_t target;
+  if (is_own_address(resolver, table))
+    enter_address(resolver, table.table, state);
   if (!is_own_table(resolver, table))
     return;
   const struct area *area = table_area(resolver, table);
@@ -375,7 +384,9 @@ static bool resolve_calls(struct resolver *resolver) {
     struct code_value jump = {CODE_UNKNOWN, 0};
     for (uint32_t k = block->first; k < block->end; k++)
       jump = follow_step(resolver, &resolver->steps[k], &state);
-    if (is_own_table(resolver, jump))
+    if (is_own_address(resolver, jump) && find_step(resolver, jump.table) != NULL)
+      call->kind = CALL_NONE;
+    else if (is_own_table(resolver, jump))
       ok = resolve_jump(resolver, call, jump);
   }
   return ok;

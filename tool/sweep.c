@@ -243,7 +243,7 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
 static void sweep_function(struct sweep *sweep, uint32_t number) {
   struct call_graph *graph = sweep->builder->graph;
   struct graph_function *function = &graph->functions[number];
-  struct flow flow = {.last = CODE_STOP};
+  struct flow flow = {.last = CODE_PADDING};
   sweep->function = number;
   sweep->start = function->address;
   sweep->end = function->address + function->size;

@@ -116,30 +116,32 @@ def check_leap(line, match):
 
 def main():
     chains = steps = 0
-    at, left = None, True  # the node that the next line must start from
+    at, left = None, True  # the node that the next line must start from; whether the chain is at its end
+    listing = False  # what a dropped record relies on
     for line in sys.stdin.read().splitlines():
         record, step, leap = RECORD.match(line), STEP.match(line), LEAP.match(line)
         if record:
             if not left:
                 fail(line, "the chain before has no GC entry at its end")
             chains += record.group(3) == "kept"
+            listing = False
             at, left = None, True
             return_address = int(record.group(1), 16)
         elif step:
             start = step.group(2)
             if at is None:
                 text, following = instruction_at(int(step.group(1), 16))
-                if following is not None and following != return_address:
+                if following not in (None, return_address):
                     fail(line, f"the call {text!r} doesn't return to {return_address:#x}")
             elif start != at and not addresses_of(start) & addresses_of(at):
                 fail(line, f"the step before led to {at}")
             check_step(line, step)
             at, left, steps = step.group(4), bool(step.group(5)), steps + 1
-        elif leap and leap.group(2) in ("is", "may call back"):
+        elif leap and not listing and leap.group(2) in ("is", "may call back"):
             check_leap(line, leap)
             at, left = leap.group(3), bool(leap.group(5))
         elif line.startswith("  it can reach"):
-            left = True
+            left, listing = True, True
     if not left:
         sys.exit("the last chain has no GC entry at its end")
     print(f"{chains} chains, {steps} steps hold")

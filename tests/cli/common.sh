@@ -109,6 +109,17 @@ compile_main() { # OBJECT [CLANG OPTION...]
   "$LLVM/bin/clang" -O1 -g "$@" -c "$samples/main.c" -o "$object"
 }
 
+# Compiles C to an object file in which each function is managed: all its calls of other functions have a record.
+compile_managed() { # C OBJECT [CLANG OPTION...]
+  local source=$1 object=$2
+  shift 2
+  "$LLVM/bin/clang" -O1 "$@" -S -emit-llvm -o "$object.ll" "$source"
+  sed -i -E 's/^(define [^{]*) \{$/\1 gc "statepoint-example" {/' "$object.ll"
+  "$LLVM/bin/opt" -passes=rewrite-statepoints-for-gc "$object.ll" -o "$object.bc"
+  "$LLVM/bin/llc" -O1 -relocation-model=pic -filetype=obj "$object.bc" -o "$object"
+  rm "$object.ll" "$object.bc"
+}
+
 # Prints IR with COUNT functions of ten safepoints each, and a function run that calls the last one: about 16 KB of
 # stack maps for ten functions.
 many_functions() { # COUNT
@@ -134,6 +145,33 @@ many_functions() { # COUNT
       printf "define i64 @run(i64 %%n) gc \"statepoint-example\" {\n"
       printf "  %%result = call i64 @f%d(i64 %%n)\n  ret i64 %%result\n}\n", count
     }'
+}
+
+# ---- Records that are dropped --------------------------------------------------------------------------
+
+gc=$TOP/tests/cli/gc
+
+# Builds a program of managed code and a runtime: see gc/.
+make_gc_program() { # OUTPUT COMPILER OPTIONS-FOR-THE-RUNTIME LINKER [LINK OPTION...]
+  local output=$1 compiler=$2 linker=$4
+  [[ -e managed.o ]] || compile_managed "$gc/managed.c" managed.o
+  # shellcheck disable=SC2086 # a list of words
+  $compiler $3 -I"$gc" -c "$gc/native.c" -o native.o
+  "$LLVM/bin/clang" -O1 -fPIE -c "$gc/main.c" -o main.o
+  shift 4
+  link_with "$linker" "$output" managed.o native.o main.o "$@"
+}
+
+# The only record of a function is kept or dropped: `why` says so.
+expect_verdict() { # kept|dropped PROGRAM FUNCTION [POLICY OPTION...]
+  expect_status 0 "$stackpack" why "${@:4}" "$2" "$3"
+  [[ $(grep -cE '^0x[0-9a-f]+ in ' out) == 1 ]] || { cat out >&2; fail "$3 should have one record"; }
+  grep -qE "^0x[0-9a-f]+ in .*: $1: " out || { cat out >&2; fail "$2: the record of $3 should be $1"; }
+}
+
+# What gc/functions.h lists.
+functions_that() { # can|cant
+  sed -n "/define FUNCTIONS_THAT_${1^^}(F)/,/[^\\\\]$/p" "$gc/functions.h" | grep -oE '\bF\([a-z_]+\)' | sed 's/F(\(.*\))/\1/'
 }
 
 # ---- Looking at files ----------------------------------------------------------------------------------

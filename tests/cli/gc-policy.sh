@@ -1,0 +1,62 @@
+#!/bin/bash
+# GC entries and functions that never collect, from options, files and a policy file, by name and by glob. What matches
+# nothing is said; a GC entry that isn't there is an error.
+. "$TOP/tests/cli/common.sh"
+
+make_gc_program app "$LLVM/bin/clang" "-O2 -fno-pie" lld
+pack() { # EXPECTED-STATUS OPTION...
+  expect_status "$1" "$stackpack" pack -o packed "${@:2}" app
+}
+pack 0 --gc-entry=collect
+cp packed by-option
+dropped=$("$stackpack" verify app packed | grep -oE '[0-9]+ differences' || true)
+[[ -n $dropped ]] || fail "verify without policy should find the records missing"
+expect_status 1 "$stackpack" verify app packed
+expect_status 0 "$stackpack" verify --gc-entry=collect app packed
+expect_output 'records more, which are no safepoints in packed'
+expect_status 1 "$stackpack" verify --gc-entry=collect --gc-entry=no_call app packed
+
+printf '# the collector\n\n  collect  # here\n' >entries
+printf 'by_chain\nno_such\n' >never
+printf '# both\ngc-entry coll?ct\nno-gc\tby_chain\n' >policy
+pack 0 --gc-entry-file=entries
+expect_same packed by-option
+pack 0 --gc-entry='c[o]ll*'
+expect_same packed by-option
+
+# A function that never collects lets go of the records of calls to it, and of no others.
+expect_verdict kept app managed_by_chain --gc-entry=collect
+expect_verdict dropped app managed_by_chain --policy=policy
+expect_verdict dropped app managed_by_chain --gc-entry=collect --no-gc=by_chain
+expect_verdict dropped app managed_by_chain --gc-entry=collect --no-gc='by_ch*'
+expect_verdict kept app managed_by_call --policy=policy
+expect_verdict dropped app managed_by_callback --gc-entry=collect --no-gc=qsort
+pack 0 --gc-entry=collect --no-gc-file=never
+grep -q "warning: no function is called 'no_such'" err || fail "a --no-gc that matches nothing should be said"
+expect_refusal "app: no function is called 'no_such', which is never to collect" \
+  "$stackpack" pack --strict --gc-entry=collect --no-gc-file=never -o other app
+
+# Of both, a GC entry is the stronger.
+expect_verdict kept app managed_collect --gc-entry=collect --no-gc='*'
+
+cp app before
+expect_refusal "app: no function is called 'colect', which is to be a GC entry" "$stackpack" pack --gc-entry=colect app
+expect_refusal "app: no function is called 'x\*'" "$stackpack" pack --gc-entry=collect --gc-entry='x*' app
+expect_same app before
+
+# Files that are no policies.
+printf 'gc-entry collect\nnever by_chain\n' >broken
+expect_refusal "broken: line 2: neither gc-entry nor no-gc, but 'never'" "$stackpack" pack --policy=broken app
+printf 'gc-entry\n' >broken
+expect_refusal 'broken: line 1: no pattern' "$stackpack" pack --policy=broken app
+printf 'collect it\n' >broken
+expect_refusal 'broken: line 1: more than one pattern' "$stackpack" pack --gc-entry-file=broken app
+expect_refusal 'missing: .*No such file' "$stackpack" pack --no-gc-file=missing app
+expect_refusal '\.: .*directory' "$stackpack" verify --policy=. app app
+expect_same app before
+
+# No GC entry, no dropping.
+pack 0
+cp packed plain
+pack 0 --no-gc=by_chain
+expect_same packed plain

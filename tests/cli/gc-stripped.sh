@@ -1,0 +1,21 @@
+#!/bin/bash
+# A stripped program, of which only exported functions have names: functions come from its unwind tables, and the same
+# records are dropped as before it was stripped.
+. "$TOP/tests/cli/common.sh"
+
+make_gc_program app "$LLVM/bin/clang" "-O2 -fno-pie" lld -Wl,--export-dynamic-symbol=collect
+expect_status 0 "$stackpack" pack --gc-entry=collect -o packed app
+strip -o stripped app
+! nm stripped 2>/dev/null | grep -q managed || fail "not stripped"
+expect_status 0 "$stackpack" pack --gc-entry=collect -o stripped-packed stripped
+dump_without_names packed >before
+dump_without_names stripped-packed >after
+expect_same before after
+expect_different app packed
+[[ $(wc -l <before) -lt $(dump_json app | wc -l) ]] || fail "nothing was dropped"
+expect_same_run stripped stripped-packed
+
+# Without names, there is nothing to call a GC entry by.
+make_gc_program app "$LLVM/bin/clang" "-O2 -fno-pie" lld
+strip app
+expect_refusal "app: no function is called 'collect'" "$stackpack" pack --gc-entry=collect app
