@@ -17,19 +17,24 @@ expect_usage() { # ARGUMENT...
 expect_help --version
 only_line_matches '^stackpack [0-9]+\.[0-9]+' out || fail "the version: $(<out)"
 expect_help --help
-for command in pack unpack dump verify stats; do
+for command in pack unpack dump verify stats callgraph why; do
   expect_output "\\b$command\\b"
 done
-for command in pack unpack dump verify stats; do
+for command in pack unpack dump verify stats callgraph why; do
   expect_help $command --help
   expect_output "stackpack $command"
   expect_usage $command
   expect_usage $command --no-such-option file
 done
 expect_help pack --help
-for option in -o --section --if-present --keep-raw --force --statepoints --quiet; do expect_output "$option"; done
+for option in -o --section --if-present --keep-raw --force --statepoints --quiet --report; do expect_output "$option"; done
 expect_help unpack --help
 for option in --raw -o --quiet; do expect_output "$option"; done
+policy_options=(--gc-entry --gc-entry-file --no-gc --no-gc-file --policy --drop-unreachable --strict)
+for command in pack verify why; do
+  expect_help $command --help
+  for option in "${policy_options[@]}"; do expect_output "$option"; done
+done
 expect_help dump --help
 for option in --format --section --statepoints; do expect_output "$option"; done
 
@@ -42,3 +47,8 @@ expect_usage pack --statepoints=perhaps file
 expect_usage dump --format=xml file
 expect_usage dump one two
 expect_usage verify one
+expect_usage why
+expect_usage why file
+expect_usage why --gc-entry
+expect_usage callgraph --format=xml file
+expect_usage callgraph one two
