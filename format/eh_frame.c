@@ -97,35 +97,57 @@ static uint64_t take_encoded(struct cursor *cursor, unsigned format) {
   }
 }
 
-/* Reads a CIE's augmentation for the encoding of its FDEs' addresses. */
-static bool cie_encoding(struct cursor cie, unsigned *encoding) {
-  const uint64_t version = take(&cie, 1);
-  const size_t augmentation = cie.position;
-  while (!cie.bad && take(&cie, 1) != 0)
+/* Goes to a CIE's augmentation data: past its version, its augmentation string (which is left in
+ * *letters) and alignments. False if there are no data, or can't be read. */
+static bool cie_data(struct cursor *cie, const uint8_t **letters) {
+  const uint64_t version = take(cie, 1);
+  const size_t augmentation = cie->position;
+  while (!cie->bad && take(cie, 1) != 0)
     ;
-  skip_leb128(&cie); /* code alignment */
-  skip_leb128(&cie); /* data alignment */
+  skip_leb128(cie); /* code alignment */
+  skip_leb128(cie); /* data alignment */
   if (version == 1)
-    take(&cie, 1); /* return address register */
+    take(cie, 1); /* return address register */
   else
-    skip_leb128(&cie);
-  *encoding = FORMAT_ABSOLUTE;
-  if (cie.bad || cie.bytes[augmentation] != 'z')
-    return !cie.bad && cie.bytes[augmentation] == 0;
-  skip_leb128(&cie); /* augmentation size */
-  for (const uint8_t *letter = cie.bytes + augmentation + 1; *letter != 0; letter++) {
+    skip_leb128(cie);
+  *letters = cie->bytes + augmentation;
+  if (cie->bad || **letters != 'z')
+    return false;
+  skip_leb128(cie); /* augmentation size */
+  return true;
+}
+
+/* What a CIE says of its FDEs' addresses, and which personality routine it names. */
+struct cie_facts {
+  unsigned encoding;
+  uint64_t personality; /* 0: none, or it isn't known */
+};
+
+static bool cie_facts(struct cursor cie, struct cie_facts *facts) {
+  const uint8_t *letters = NULL;
+  bool is_known = false; /* facts->encoding, which is all that most want */
+  *facts = (struct cie_facts){.encoding = FORMAT_ABSOLUTE};
+  if (!cie_data(&cie, &letters))
+    return !cie.bad && *letters == 0;
+  for (const uint8_t *letter = letters + 1; *letter != 0; letter++) {
     if (*letter == 'R') {
-      *encoding = (unsigned)take(&cie, 1);
-      return !cie.bad;
-    }
-    if (*letter == 'L')
+      facts->encoding = (unsigned)take(&cie, 1);
+      is_known = !cie.bad;
+    } else if (*letter == 'L') {
       take(&cie, 1); /* encoding of language-specific data */
-    else if (*letter == 'P')
-      take_encoded(&cie, (unsigned)take(&cie, 1)); /* personality routine */
-    else if (*letter != 'S' && *letter != 'B' && *letter != 'G')
-      return false;
+    } else if (*letter == 'P') {
+      const unsigned encoding = (unsigned)take(&cie, 1);
+      const uint64_t place = cie.address + cie.position;
+      const uint64_t value = take_encoded(&cie, encoding);
+      const bool is_relative = (encoding & RELATIVE_MASK) == RELATIVE_TO_PLACE;
+      if (!cie.bad && (encoding & INDIRECT) == 0 &&
+          (is_relative || (encoding & RELATIVE_MASK) == 0))
+        facts->personality = is_relative ? value + place : value;
+    } else if (*letter != 'S' && *letter != 'B' && *letter != 'G') {
+      return is_known;
+    }
   }
-  return !cie.bad;
+  return is_known || !cie.bad;
 }
 
 /* Takes the head of the entry at a position: its bytes behind the length. False at the section's
@@ -154,8 +176,9 @@ static void read_cie(struct last_cie *cie, const struct cursor *fde, size_t posi
   struct cursor section = {fde->bytes, position, section_size, fde->address, false};
   struct cursor entry;
   cie->position = position;
-  cie->is_good =
-      take_entry(&section, &entry) && take(&entry, 4) == 0 && cie_encoding(entry, &cie->encoding);
+  struct cie_facts facts = {0};
+  cie->is_good = take_entry(&section, &entry) && take(&entry, 4) == 0 && cie_facts(entry, &facts);
+  cie->encoding = facts.encoding;
 }
 
 /* Adds what an FDE says, behind its reference to a CIE. */
@@ -189,5 +212,17 @@ bool eh_frame_add(struct code_ranges *ranges, const uint8_t *bytes, size_t size,
     if (!add_fde(ranges, &entry, &cie))
       return false;
   }
+  return true;
+}
+
+bool eh_frame_add_personalities(struct code_ranges *ranges, const uint8_t *bytes, size_t size,
+                                uint64_t address) {
+  struct cursor section = {bytes, 0, size, address, false};
+  struct cursor entry;
+  struct cie_facts facts;
+  while (take_entry(&section, &entry))
+    if (take(&entry, 4) == 0 && !entry.bad && cie_facts(entry, &facts) && facts.personality != 0 &&
+        !code_ranges_add(ranges, facts.personality, facts.personality + 1))
+      return false;
   return true;
 }

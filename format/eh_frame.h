@@ -26,4 +26,10 @@ void code_ranges_sort(struct code_ranges *ranges);
  * False without memory. */
 bool eh_frame_add(struct code_ranges *ranges, const uint8_t *bytes, size_t size, uint64_t address);
 
+/* Adds the functions that the section's CIEs name as personality routines, each as a range of one
+ * byte: the unwinder calls them. Those named by way of a word in memory are left out. False without
+ * memory. */
+bool eh_frame_add_personalities(struct code_ranges *ranges, const uint8_t *bytes, size_t size,
+                                uint64_t address);
+
 #endif

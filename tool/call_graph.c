@@ -164,7 +164,8 @@ static bool build(struct graph_builder *builder, const struct image *image,
   if (!functions_find(builder, image, table, problem) || !sweep(builder, problem) ||
       !jump_tables_resolve(builder, problem))
     return false;
-  escapes_find(builder);
+  if (!escapes_find(builder, image, problem))
+    return false;
   if (!merge_calls(builder))
     return problem_set(problem, "not enough memory");
   look_through_stubs(builder->graph);

@@ -53,6 +53,7 @@ enum taken {
   TAKEN_BY_DATA,       /* the word at taken_at is, or leads to it */
   TAKEN_BY_RELOCATION, /* the dynamic linker puts it into the word at taken_at */
   TAKEN_BY_EXPORT,     /* other files can find it by name */
+  TAKEN_BY_UNWINDER,   /* an exception's way leads through it */
   TAKEN_BY_START,      /* it runs when the file is loaded or unloaded */
 };
 
@@ -151,7 +152,8 @@ bool sweep(struct graph_builder *builder, struct problem *problem);
 /* Finds the indirect jumps that go through a table of the compiler's. */
 bool jump_tables_resolve(struct graph_builder *builder, struct problem *problem);
 /* Finds the functions whose addresses are in data, or known to other files. */
-void escapes_find(struct graph_builder *builder);
+bool escapes_find(struct graph_builder *builder, const struct image *image,
+                  struct problem *problem);
 /* Narrows indirect calls by their types. */
 bool call_types_read(struct graph_builder *builder, const struct image *image,
                      const struct safepoints *table, struct problem *problem);

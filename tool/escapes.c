@@ -165,7 +165,22 @@ static void take_entered(struct call_graph *graph) {
   }
 }
 
-void escapes_find(struct graph_builder *builder) {
+/* An unwinder calls the personality routines of the functions that it passes. */
+static bool take_personalities(struct call_graph *graph, const struct image *image) {
+  const struct image_section *section = image_section(image, ".eh_frame");
+  struct code_ranges routines = {0};
+  if (section == NULL || section->header.sh_type == SHT_NOBITS)
+    return true;
+  const bool ok = eh_frame_add_personalities(&routines, image->bytes + section->header.sh_offset,
+                                             section->header.sh_size, section->header.sh_addr);
+  for (size_t i = 0; i < routines.count; i++)
+    graph_take(graph, routines.items[i].start, TAKEN_BY_UNWINDER, section->header.sh_addr);
+  code_ranges_free(&routines);
+  return ok;
+}
+
+bool escapes_find(struct graph_builder *builder, const struct image *image,
+                  struct problem *problem) {
   struct call_graph *graph = builder->graph;
   const struct span code = code_span(graph);
   if (builder->table_count > 0)
@@ -180,8 +195,11 @@ void escapes_find(struct graph_builder *builder) {
   for (size_t i = 0; i < graph->areas.count; i++)
     if (!graph->areas.items[i].is_code)
       take_distances(builder, &graph->areas.items[i], code);
+  if (!take_personalities(graph, image))
+    return problem_set(problem, "not enough memory");
   take_words(builder, true);
   graph_take(graph, graph->linkage.init, TAKEN_BY_START, 0);
   graph_take(graph, graph->linkage.fini, TAKEN_BY_START, 0);
   take_entered(graph);
+  return true;
 }

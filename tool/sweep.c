@@ -213,7 +213,12 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   flow->last_call = sweep->builder->graph->call_count > calls ? calls + 1 : 0;
 }
 
-/* Linkers may pad with zeros, which need be no whole number of instructions. */
+static bool ends(enum code_kind kind) {
+  return kind == CODE_JUMP || kind == CODE_RETURN || kind == CODE_STOP;
+}
+
+/* Some linkers fill up with zeros, which are instructions by chance, and need be no whole number of
+ * them. */
 static bool is_zero(const uint8_t *bytes, uint64_t size) {
   for (uint64_t i = 0; i < size; i++)
     if (bytes[i] != 0)
@@ -229,7 +234,8 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
     struct code_instruction instruction;
     const uint8_t *bytes = area->bytes + (at - area->address);
     builder->architecture->decode(builder->decoder, bytes, sweep->end - at, at, &instruction);
-    if (instruction.kind == CODE_INVALID && is_zero(bytes, sweep->end - at))
+    const bool may_fill = instruction.kind == CODE_INVALID || ends(flow->last);
+    if (may_fill && *bytes == 0 && is_zero(bytes, sweep->end - at))
       return;
     if (instruction.kind == CODE_INVALID)
       builder->graph->functions[sweep->function].is_undecodable = true;
@@ -251,11 +257,10 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   sweep->target_count = 0;
   function->first_call = graph->call_count;
   decode_from(sweep, sweep->start, &flow);
-  sweep->runs_on[number] =
-      flow.last != CODE_JUMP && flow.last != CODE_RETURN && flow.last != CODE_STOP;
+  sweep->runs_on[number] = !ends(flow.last);
   sweep->runs[number] = flow.last == CODE_CALL ? flow.last_call : 0;
   for (size_t i = 0; i < sweep->target_count; i++) {
-    struct flow side = {.last = CODE_STOP};
+    struct flow side = {.last = CODE_OTHER};
     decode_from(sweep, sweep->targets[i], &side);
   }
 }

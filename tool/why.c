@@ -61,6 +61,9 @@ static void print_taken(const struct graph_function *function) {
   case TAKEN_BY_EXPORT:
     printf("it is exported");
     break;
+  case TAKEN_BY_UNWINDER:
+    printf("the unwind tables name it");
+    break;
   default:
     printf("it runs when the file is loaded or unloaded");
     break;
