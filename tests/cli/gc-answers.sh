@@ -22,8 +22,8 @@ int main(int argc, char **argv) {
   return 0;
 }
 C
-flags=()
-! nm "$BUILD/libstackpack.a" 2>/dev/null | grep -q __asan_init || flags=(-fsanitize=address,undefined)
+flags=() # the library may need the sanitizers
+! nm "$BUILD/libstackpack.a" 2>/dev/null | grep __asan_init >/dev/null || flags=(-fsanitize=address,undefined)
 "$CC" "${flags[@]}" -I"$TOP/runtime" ask.c "$BUILD/libstackpack.a" -o ask
 
 addresses() { # FILE
