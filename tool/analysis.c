@@ -102,7 +102,7 @@ static bool find_leaves(struct analysis *analysis) {
   for (uint32_t i = 0; i < graph->linkage.symbol_count; i++) {
     const uint32_t node = graph_symbol(graph, i);
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
-    const size_t group = symbol->is_defined ? leaf_group_count : leaf_group_of(symbol->name);
+    const size_t group = symbol->is_c_library ? leaf_group_of(symbol->name) : leaf_group_count;
     analysis->group[i] = analysis->is_leaf[node] ? GROUP_POLICY : GROUP_NONE;
     if (analysis->is_leaf[node] || group == leaf_group_count || !holds[group])
       continue;

@@ -83,7 +83,67 @@ static struct linkage_symbol read_symbol(const struct image *image, const GElf_S
       .is_preemptible = is_defined && may_preempt && GELF_ST_BIND(symbol->st_info) != STB_LOCAL &&
                         GELF_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT,
       .is_code = type == STT_FUNC || type == STT_GNU_IFUNC || (!is_defined && type == STT_NOTYPE),
+      .is_resolver = type == STT_GNU_IFUNC,
   };
+}
+
+/* The data of the first section of a type; NULL if there is none. */
+static Elf_Data *data_of_type(const struct image *image, uint32_t type, uint32_t *strings) {
+  for (size_t i = 1; i < image->section_count; i++)
+    if (image->sections[i].header.sh_type == type) {
+      *strings = image->sections[i].header.sh_link;
+      return elf_getdata(elf_getscn(image->elf, i), NULL);
+    }
+  return NULL;
+}
+
+/* Whether a version that the file needs is one of GNU's C or C++ library: GLIBC_, GLIBCXX_, CXXABI_.
+ * They are in the order in which libraries are needed, not in that of their numbers. */
+static bool is_c_version(const struct image *image, Elf_Data *needed, uint32_t strings,
+                         GElf_Versym version) {
+  GElf_Verneed file;
+  GElf_Vernaux one;
+  uint64_t at = 0;
+  for (unsigned files = 0; files < UINT16_MAX && gelf_getverneed(needed, (int)at, &file) != NULL;
+       files++) {
+    uint64_t aux = at + file.vn_aux;
+    for (unsigned n = 0;
+         n < file.vn_cnt && aux <= INT32_MAX && gelf_getvernaux(needed, (int)aux, &one) != NULL;
+         n++, aux += one.vna_next)
+      if (one.vna_other == version) {
+        const char *name = elf_strptr(image->elf, strings, one.vna_name);
+        return name != NULL && (strncmp(name, "GLIBC", 5) == 0 || strncmp(name, "CXXABI_", 7) == 0);
+      }
+    if (file.vn_next == 0 || at + file.vn_next > INT32_MAX)
+      break;
+    at += file.vn_next;
+  }
+  return false;
+}
+
+/* A name alone doesn't tell a function of the C library from another library's of the same name. */
+static bool find_c_library(struct linkage *linkage, const struct image *image) {
+  enum { VERSIONS = 1 << 15 };
+  uint32_t strings = 0, unused = 0;
+  Elf_Data *versions = data_of_type(image, SHT_GNU_versym, &unused);
+  Elf_Data *needed = data_of_type(image, SHT_GNU_verneed, &strings);
+  uint8_t *known = calloc(VERSIONS, 1); /* by version: 1 it is, 2 it isn't */
+  if (known == NULL)
+    return false;
+  for (uint32_t i = 0; i < linkage->symbol_count; i++) {
+    struct linkage_symbol *symbol = &linkage->symbols[i];
+    GElf_Versym version;
+    symbol->is_c_library = !symbol->is_defined && !linkage->needs_more;
+    if (symbol->is_defined || symbol->is_c_library || versions == NULL || needed == NULL ||
+        gelf_getversym(versions, (int)i, &version) == NULL)
+      continue;
+    version &= VERSIONS - 1;
+    if (known[version] == 0)
+      known[version] = is_c_version(image, needed, strings, version) ? 1 : 2;
+    symbol->is_c_library = known[version] == 1;
+  }
+  free(known);
+  return true;
 }
 
 static bool read_symbols(struct linkage *linkage, const struct image *image, bool may_preempt) {
@@ -103,7 +163,7 @@ static bool read_symbols(struct linkage *linkage, const struct image *image, boo
          n++)
       linkage->symbols[linkage->symbol_count++] =
           read_symbol(image, &symbol, header->sh_link, may_preempt);
-    return true;
+    return find_c_library(linkage, image);
   }
   return true;
 }

@@ -31,6 +31,8 @@ struct linkage_symbol {
   bool is_defined;
   bool is_preemptible; /* another file's definition may be used in place of this one's */
   bool is_code;        /* a function, or something undefined that may be one */
+  bool is_resolver;    /* what is called is what the function returns at start-up */
+  bool is_c_library;   /* as far as its version, or the lack of other libraries, tells */
 };
 
 struct linkage {

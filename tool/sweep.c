@@ -108,7 +108,9 @@ static void add_by_symbol(struct sweep *sweep, uint64_t at,
                           const struct linkage_word *word) {
   struct call_graph *graph = sweep->builder->graph;
   const struct linkage_symbol *symbol = &graph->linkage.symbols[word->symbol];
-  if (symbol->is_defined && !symbol->is_preemptible && word->symbol != 0)
+  if (symbol->is_resolver)
+    add_call(sweep, at, instruction, graph_anything(graph), CALL_INDIRECT);
+  else if (symbol->is_defined && !symbol->is_preemptible && word->symbol != 0)
     add_direct(sweep, at, instruction, symbol->address + word->value);
   else
     add_call(sweep, at, instruction, graph_symbol(graph, word->symbol), CALL_OUTSIDE);
