@@ -342,16 +342,18 @@ static bool add_table(struct graph_builder *builder, uint64_t start, uint64_t en
   return true;
 }
 
-/* Replaces an indirect jump by what its table says. */
+/* Replaces an indirect jump by what its table says. What is behind the entries for this function may
+ * be another table. */
 static bool resolve_jump(struct resolver *resolver, struct call *call, struct code_value table) {
   struct graph_builder *builder = resolver->builder;
   const struct call_graph *graph = builder->graph;
   const struct area *area = table_area(resolver, table);
-  uint64_t target, n = 0;
+  uint64_t target, own = 0;
   bool ok = true;
-  for (; ok && entry_at(graph, area, table, n, &target); n++) {
+  for (uint64_t n = 0; ok && entry_at(graph, area, table, n, &target); n++) {
     const struct step *step = find_step(resolver, target);
     const uint32_t function = call_graph_function(graph, target);
+    own += own == n && step != NULL;
     if (step != NULL)
       continue;
     if (function == resolver->function) { /* between instructions: an entry of something else */
@@ -366,7 +368,7 @@ static bool resolve_jump(struct resolver *resolver, struct call *call, struct co
   }
   call->kind = CALL_NONE;
   return ok && add_table(builder, table.table,
-                         table.table + n * (table.kind == CODE_SHORT_TARGET ? 4 : 8));
+                         table.table + own * (table.kind == CODE_SHORT_TARGET ? 4 : 8));
 }
 
 static bool resolve_calls(struct resolver *resolver) {

@@ -22,7 +22,6 @@
 
 struct sweep {
   struct graph_builder *builder;
-  const struct area *area;
   uint32_t function;
   uint64_t start, end;
 
@@ -255,7 +254,6 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   sweep->function = number;
   sweep->start = function->address;
   sweep->end = function->address + function->size;
-  sweep->area = areas_find(&graph->areas, sweep->start);
   sweep->target_count = 0;
   function->first_call = graph->call_count;
   decode_from(sweep, sweep->start, &flow);
