@@ -13,11 +13,7 @@ static const char help[] =
     "Usage: stackpack callgraph [OPTION]... FILE\n"
     "Prints the call graph of a linked program, as `pack --gc-entry` uses it.\n\n"
     "      --format=FORMAT       text (the default), json (one object per line and function), or\n"
-    "                            dot (for Graphviz)\n"
-    "      --section=NAME        the raw stack maps are in section NAME, not " RAW_SECTION "\n"
-    "      --statepoints=RULE    which raw records are statepoints: auto (by their form), all, "
-    "none\n"
-    "      --help\n";
+    "                            dot (for Graphviz)\n" COMMON_HELP;
 
 static const char *const kind_names[] = {
     [CALL_NONE] = "none",     [CALL_DIRECT] = "direct",     [CALL_TAIL] = "tail",
@@ -203,7 +199,7 @@ static bool print_file(const char *path, const struct load_options *options, enu
   struct image image;
   struct loaded loaded;
   struct call_graph graph;
-  bool ok = image_open(&image, path, &problem);
+  bool ok = load_open(&image, path, options, &problem);
   if (ok) {
     ok = load_if_present(&image, options, &loaded, &problem);
     if (ok) {
@@ -232,16 +228,16 @@ static bool parse_format(const char *text, enum format *format) {
 }
 
 int command_callgraph(int argc, char **argv) {
-  enum { OPTION_FORMAT = 256, OPTION_SECTION, OPTION_STATEPOINTS, OPTION_HELP };
+  static const struct command command = {"callgraph", help};
+  enum { OPTION_FORMAT = OPTION_OWN };
   static const struct option long_options[] = {
       {"format", required_argument, NULL, OPTION_FORMAT},
-      {"section", required_argument, NULL, OPTION_SECTION},
-      {"statepoints", required_argument, NULL, OPTION_STATEPOINTS},
-      {"help", no_argument, NULL, OPTION_HELP},
+      COMMON_OPTIONS,
       {0},
   };
   struct load_options options = {0};
   enum format format = FORMAT_TEXT;
+  int status = EXIT_DONE;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
     switch (option) {
@@ -249,18 +245,9 @@ int command_callgraph(int argc, char **argv) {
       if (!parse_format(optarg, &format))
         return usage_error("callgraph", "--format is text, json or dot, not '%s'", optarg);
       break;
-    case OPTION_SECTION:
-      options.section = optarg;
-      break;
-    case OPTION_STATEPOINTS:
-      if (!parse_statepoints(optarg, &options.statepoints))
-        return usage_error("callgraph", "--statepoints is auto, all or none, not '%s'", optarg);
-      break;
-    case OPTION_HELP:
-      fputs(help, stdout);
-      return EXIT_DONE;
     default:
-      return usage_error("callgraph", "unknown option or missing value: %s", argv[optind - 1]);
+      if (!common_option(&command, option, argv[optind - 1], &options, &status))
+        return status;
     }
   }
   if (argc - optind != 1)

@@ -20,11 +20,7 @@ static const char help[] =
     "Usage: stackpack why [OPTION]... FILE ADDRESS|FUNCTION\n"
     "Tells why `pack` with the same options keeps the record at a return address, or drops it; of "
     "a\n"
-    "function, that of each call in it.\n\n" POLICY_HELP
-    "      --section=NAME        the raw stack maps are in section NAME, not " RAW_SECTION "\n"
-    "      --statepoints=RULE    which raw records are statepoints: auto (by their form), all, "
-    "none\n"
-    "      --help\n";
+    "function, that of each call in it.\n\n" POLICY_HELP COMMON_HELP;
 
 struct why {
   const struct call_graph *graph;
@@ -393,7 +389,7 @@ static int explain_file(const struct why_options *options, const char *path, con
   struct problem problem = {0};
   struct image image;
   struct loaded loaded;
-  bool ok = image_open(&image, path, &problem);
+  bool ok = load_open(&image, path, &options->load, &problem);
   if (ok) {
     ok = load(&image, &options->load, &loaded, &problem);
     if (ok) {
@@ -408,15 +404,14 @@ static int explain_file(const struct why_options *options, const char *path, con
 }
 
 static int parse_and_explain(struct why_options *options, int argc, char **argv) {
-  enum { OPTION_SECTION = 256, OPTION_STATEPOINTS, OPTION_HELP };
+  static const struct command command = {"why", help};
   static const struct option long_options[] = {
       POLICY_LONG_OPTIONS,
-      {"section", required_argument, NULL, OPTION_SECTION},
-      {"statepoints", required_argument, NULL, OPTION_STATEPOINTS},
-      {"help", no_argument, NULL, OPTION_HELP},
+      COMMON_OPTIONS,
       {0},
   };
   struct problem problem = {0};
+  int status = EXIT_DONE;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
     if (policy_is_option(option)) {
@@ -425,20 +420,8 @@ static int parse_and_explain(struct why_options *options, int argc, char **argv)
       problem_print(&problem, "policy");
       return EXIT_UNUSABLE;
     }
-    switch (option) {
-    case OPTION_SECTION:
-      options->load.section = optarg;
-      break;
-    case OPTION_STATEPOINTS:
-      if (!parse_statepoints(optarg, &options->load.statepoints))
-        return usage_error("why", "--statepoints is auto, all or none, not '%s'", optarg);
-      break;
-    case OPTION_HELP:
-      fputs(help, stdout);
-      return EXIT_DONE;
-    default:
-      return usage_error("why", "unknown option or missing value: %s", argv[optind - 1]);
-    }
+    if (!common_option(&command, option, argv[optind - 1], &options->load, &status))
+      return status;
   }
   if (argc - optind != 2)
     return usage_error("why", "there must be a file, and an address or a function");
