@@ -43,9 +43,13 @@ struct code_instruction {
   uint8_t target_kind; /* enum code_target */
   uint8_t constant_count;
   bool has_reference;
-  bool is_access;   /* the reference is to memory that is used; otherwise the address is computed */
-  bool is_wide;     /* the last constant has 64 bits */
-  bool sets_return; /* it stores to the stack's top: a return behind it may be a computed jump */
+  bool is_access; /* the reference is to memory that is used; otherwise the address is computed */
+  bool is_wide;   /* the last constant has 64 bits */
+  /* What it does with the stack, as far as that is constant: a return to an address that the function
+   * wrote there itself is a computed jump. */
+  bool stores_to_stack;
+  int32_t stack_offset; /* of what is stored, from the stack's top after the instruction */
+  int32_t stack_growth; /* in bytes; INT32_MAX: it is somewhere else */
 };
 
 /* What a register may be known to hold. */

@@ -133,15 +133,52 @@ static void set_references(const ZydisDecodedInstruction *raw, uint64_t next,
   }
 }
 
-/* `mov %register, (%rsp)`, `xchg`, or a push. (Its opcodes 0x89 and 0x87; SIB byte 0x24 is the
- * stack pointer.) */
-static bool sets_return(const ZydisDecodedInstruction *raw) {
-  if (raw->mnemonic == ZYDIS_MNEMONIC_PUSH)
-    return true;
-  return (raw->mnemonic == ZYDIS_MNEMONIC_MOV || raw->mnemonic == ZYDIS_MNEMONIC_XCHG) &&
-         (raw->attributes & ZYDIS_ATTRIB_HAS_SIB) != 0 && raw->raw.modrm.mod != 3 &&
-         raw->raw.sib.base == 4 && raw->raw.rex.B == 0 && raw->raw.disp.value == 0 &&
-         raw->opcode != 0x8b;
+/* An operand in memory at a constant distance from the stack pointer: SIB byte without index. */
+static bool is_on_stack(const ZydisDecodedInstruction *raw) {
+  return (raw->attributes & ZYDIS_ATTRIB_HAS_SIB) != 0 && raw->raw.modrm.mod != 3 &&
+         raw->raw.sib.base == 4 && raw->raw.rex.B == 0 && raw->raw.sib.index == 4 &&
+         raw->raw.rex.X == 0;
+}
+
+/* Whether the ModRM byte names the stack pointer itself, as operand. */
+static bool is_stack_pointer(const ZydisDecodedInstruction *raw) {
+  return (raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0 && raw->raw.modrm.mod == 3 &&
+         raw->raw.modrm.rm == 4 && raw->raw.rex.B == 0;
+}
+
+static void set_stack(const ZydisDecodedInstruction *raw, struct code_instruction *instruction) {
+  const int32_t constant = (int32_t)raw->raw.imm[0].value.s;
+  const int32_t displacement = (int32_t)raw->raw.disp.value;
+  switch (raw->mnemonic) {
+  case ZYDIS_MNEMONIC_PUSH:
+    instruction->stores_to_stack = true;
+    instruction->stack_growth = 8;
+    break;
+  case ZYDIS_MNEMONIC_POP:
+    instruction->stack_growth = -8;
+    break;
+  case ZYDIS_MNEMONIC_SUB:
+  case ZYDIS_MNEMONIC_ADD:
+    if (raw->raw.imm[0].size > 0 && is_stack_pointer(raw))
+      instruction->stack_growth = raw->mnemonic == ZYDIS_MNEMONIC_SUB ? constant : -constant;
+    break;
+  case ZYDIS_MNEMONIC_LEA:
+    if (is_on_stack(raw) && raw->raw.modrm.reg == 4 && raw->raw.rex.R == 0)
+      instruction->stack_growth = -displacement;
+    break;
+  case ZYDIS_MNEMONIC_MOV:
+  case ZYDIS_MNEMONIC_XCHG:
+    instruction->stores_to_stack = is_on_stack(raw) && raw->opcode != 0x8b;
+    instruction->stack_offset = displacement;
+    if (is_stack_pointer(raw))
+      instruction->stack_growth = INT32_MAX;
+    break;
+  case ZYDIS_MNEMONIC_LEAVE:
+    instruction->stack_growth = INT32_MAX;
+    break;
+  default:
+    break;
+  }
 }
 
 static void decode(const struct code_decoder *decoder, const uint8_t *bytes, size_t size,
@@ -165,7 +202,7 @@ static void decode(const struct code_decoder *decoder, const uint8_t *bytes, siz
       return;
     break;
   default:
-    instruction->sets_return = sets_return(&raw);
+    set_stack(&raw, instruction);
     break;
   }
   set_references(&raw, next, instruction);

@@ -182,12 +182,34 @@ static void add_references(struct sweep *sweep, uint64_t at,
 
 /* ---- Functions ---- */
 
+enum { STACK_TOP = 32, STACK_WORDS = 64 };
+
 /* What was seen last, besides padding. */
 struct flow {
   enum code_kind last;
   uint32_t last_call; /* index into calls, plus 1: of the last instruction, if that is a call */
-  bool sets_return;   /* it did: see struct code_instruction */
+  uint64_t stored;    /* words around the stack's top that were stored since control came here; bit
+                       * STACK_TOP is of the one that a return would take */
 };
+
+/* Follows what is stored on the stack, and where its top is. */
+static void follow_stack(struct flow *flow, const struct code_instruction *instruction) {
+  const int32_t growth = instruction->stack_growth / 8;
+  const int32_t word = STACK_TOP + (instruction->stack_offset >> 3);
+  if (growth >= STACK_WORDS || growth <= -STACK_WORDS)
+    flow->stored = 0;
+  else
+    flow->stored = growth >= 0 ? flow->stored << growth : flow->stored >> -growth;
+  if (instruction->stores_to_stack && word >= 0 && word < STACK_WORDS)
+    flow->stored |= (uint64_t)1 << word;
+  if (instruction->kind == CODE_JUMP || instruction->kind == CODE_RETURN ||
+      instruction->kind == CODE_STOP)
+    flow->stored = 0;
+}
+
+static bool returns_to_stored(const struct flow *flow) {
+  return (flow->stored >> STACK_TOP & 1) != 0;
+}
 
 static void add_instruction(struct sweep *sweep, uint64_t at,
                             const struct code_instruction *instruction, struct flow *flow) {
@@ -197,7 +219,7 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
     return;
   case CODE_RETURN:
     sweep->returns[sweep->function] = true;
-    if (flow->sets_return)
+    if (returns_to_stored(flow))
       add_computed(sweep, at, instruction);
     break;
   case CODE_CALL:
@@ -210,7 +232,7 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   }
   add_references(sweep, at, instruction);
   flow->last = instruction->kind;
-  flow->sets_return = instruction->sets_return;
+  follow_stack(flow, instruction);
   flow->last_call = sweep->builder->graph->call_count > calls ? calls + 1 : 0;
 }
 

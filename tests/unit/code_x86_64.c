@@ -142,12 +142,26 @@ START_TEST(constants) {
 }
 END_TEST
 
-START_TEST(stores_over_the_return_address) {
-  ck_assert(decode(BYTES(0x4c, 0x89, 0x1c, 0x24)).sets_return);        /* mov %r11, (%rsp) */
-  ck_assert(decode(BYTES(0x48, 0x87, 0x04, 0x24)).sets_return);        /* xchg %rax, (%rsp) */
-  ck_assert(decode(BYTES(0x50)).sets_return);                          /* push %rax */
-  ck_assert(!decode(BYTES(0x4c, 0x8b, 0x1c, 0x24)).sets_return);       /* mov (%rsp), %r11 */
-  ck_assert(!decode(BYTES(0x4c, 0x89, 0x5c, 0x24, 0x08)).sets_return); /* mov %r11, 8(%rsp) */
+static void check_stack(struct code_instruction instruction, bool stores, int32_t offset,
+                        int32_t growth) {
+  ck_assert(instruction.stores_to_stack == stores);
+  ck_assert_int_eq(instruction.stack_growth, growth);
+  if (stores)
+    ck_assert_int_eq(instruction.stack_offset, offset);
+}
+
+START_TEST(the_stack) {
+  check_stack(decode(BYTES(0x4c, 0x89, 0x1c, 0x24)), true, 0, 0);         /* mov %r11, (%rsp) */
+  check_stack(decode(BYTES(0x48, 0x87, 0x04, 0x24)), true, 0, 0);         /* xchg %rax, (%rsp) */
+  check_stack(decode(BYTES(0x48, 0x89, 0x44, 0x24, 0xf8)), true, -8, 0);  /* mov %rax, -8(%rsp) */
+  check_stack(decode(BYTES(0x50)), true, 0, 8);                           /* push %rax */
+  check_stack(decode(BYTES(0x58)), false, 0, -8);                         /* pop %rax */
+  check_stack(decode(BYTES(0x48, 0x83, 0xec, 0x18)), false, 0, 24);       /* sub $24, %rsp */
+  check_stack(decode(BYTES(0x48, 0x83, 0xc4, 0x18)), false, 0, -24);      /* add $24, %rsp */
+  check_stack(decode(BYTES(0x48, 0x8d, 0x64, 0x24, 0x08)), false, 0, -8); /* lea 8(%rsp), %rsp */
+  check_stack(decode(BYTES(0x4c, 0x8b, 0x1c, 0x24)), false, 0, 0);        /* mov (%rsp), %r11 */
+  check_stack(decode(BYTES(0xc9)), false, 0, INT32_MAX);                  /* leave */
+  check_stack(decode(BYTES(0x49, 0x83, 0xc4, 0x18)), false, 0, 0);        /* add $24, %r12 */
 }
 END_TEST
 
@@ -228,5 +242,5 @@ START_TEST(other_machines_are_unknown) {
 END_TEST
 
 SUITE("code_x86_64", direct_transfers, transfers_by_a_word_in_memory, computed_transfers,
-      ends_and_padding, no_instructions, references, constants, stores_over_the_return_address,
-      jump_tables, jumps_by_something_else, other_machines_are_unknown)
+      ends_and_padding, no_instructions, references, constants, the_stack, jump_tables,
+      jumps_by_something_else, other_machines_are_unknown)
