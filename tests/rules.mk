@@ -3,8 +3,9 @@
 # UNIT_TESTS names the unit-test programs, each with a rule that builds it, and is set before this file is included.
 
 CLI_TESTS := $(filter-out %/common.sh,$(wildcard tests/cli/*.sh))
+CALLGRAPH_TESTS := $(filter-out %/common.sh,$(wildcard tests/callgraph/*.sh))
 OTHER_TESTS := tests/oracle/test_oracle.sh tests/samples/semispace.sh tests/fuzz/regressions.sh
 
 .PHONY: check
 check: all samples $(UNIT_TESTS) $(BENCH_PROGRAMS)
-	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run $(UNIT_TESTS) $(OTHER_TESTS) $(CLI_TESTS)
+	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run $(UNIT_TESTS) $(OTHER_TESTS) $(CALLGRAPH_TESTS) $(CLI_TESTS)

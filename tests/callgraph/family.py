@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Packs random programs with GC entries, and compares what was dropped with what generate.py knows of their calls.
+
+    family.py direct|mixed [--rounds N] [--first SEED] [--focus KIND]
+
+In a folder of its own, for each program:
+* In both families, no statepoint may be dropped that the drawn graph needs; in the family `direct` each other one must be.
+* The program runs before and after with the same output; and no return address that recorder.c saw on the stack at a GC
+  entry may be one that was dropped, nor one that the drawn graph takes for not needed (which would be the generator's error).
+
+In the environment: STACKPACK (the command), LLVM (a prefix), RECORDER (recorder.so).
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import generate
+
+STACKPACK = os.environ["STACKPACK"]
+LLVM = os.environ["LLVM"]
+RECORDER = os.environ["RECORDER"]
+
+# What the programs of the family `mixed` are about, in turn.
+FOCUSES = (
+    *(kind for kind in generate.C_KINDS if kind not in generate.DIRECT_KINDS),
+    *(kind for kind in generate.MANAGED_KINDS if kind not in generate.DIRECT_KINDS and kind != "table"),
+    *generate.CXX_KINDS,
+    *generate.ASM_KINDS,
+    "library", "interposed",
+    *(f"{compiler} {' '.join(flags)}" for compiler, choices in generate.UNIT_FLAGS.items() for flags in choices if flags),
+)  # fmt: skip
+
+
+class Failure(Exception):
+    """What is wrong with a program."""
+
+
+@dataclasses.dataclass
+class Counts:
+    records: int = 0
+    kept: int = 0
+    seen: int = 0  # return addresses
+    refused: int = 0  # modules: none of their functions has the name of a GC entry of another module
+    not_recorded: int = 0  # programs with code that the unwind tables don't describe
+
+    def __str__(self):
+        return (
+            f"kept {self.kept} of {self.records} records; {self.seen} return addresses were seen; {self.refused} modules refused;"
+            f" {self.not_recorded} programs not recorded"
+        )
+
+
+def run(*command, **options):
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, errors="replace", timeout=120,
+                            check=False, **options)  # fmt: skip
+    if result.returncode != 0:
+        raise Failure(f"{' '.join(map(str, command))}: exit status {result.returncode}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+# ---- Building ------------------------------------------------------------------------------------------
+
+
+def compile_managed(unit, folder, pic):
+    source = folder / f"{unit.name}.ll"
+    passes = "rewrite-statepoints-for-gc" if unit.flags == ["-O0"] else "default<O2>,rewrite-statepoints-for-gc"
+    run(f"{LLVM}/bin/opt", f"-passes={passes}", source, "-o", source.with_suffix(".bc"))
+    run(f"{LLVM}/bin/llc", *unit.flags, "-filetype=obj", f"-relocation-model={'pic' if pic else 'static'}", "-function-sections",
+        source.with_suffix(".bc"), "-o", source.with_suffix(".o"))  # fmt: skip
+
+
+def compile_other(unit, folder, pic):
+    suffix = {"c": "c", "c++": "cc", "asm": "s"}[unit.language]
+    compilers = {("gcc", "c++"): "g++", ("clang", "c++"): f"{LLVM}/bin/clang++", ("clang", "c"): f"{LLVM}/bin/clang"}
+    model = "-fPIC" if unit.module == "lib" else "-fPIE" if pic else "-fno-pie"
+    run(compilers.get((unit.compiler, unit.language), "gcc"), "-w", model, *unit.flags, "-c", folder / f"{unit.name}.{suffix}",
+        "-o", folder / f"{unit.name}.o")  # fmt: skip
+
+
+def build(program, folder):
+    """Compiles and links; returns the names of the modules."""
+    for name, text in generate.write(program).items():
+        (folder / name).write_text(text)
+    for unit in program.units:
+        pic = program.is_pie or unit.module == "lib"
+        (compile_managed if unit.language == "managed" else compile_other)(unit, folder, pic)
+    run("gcc", "-O1", "-fPIE", "-c", folder / "main.c", "-o", folder / "main.o")
+    link = [f"{LLVM}/bin/clang", f"-fuse-ld={program.linker}", "-Wno-unused-command-line-argument"]
+    modules = ["app"]
+    (folder / "raw").mkdir()
+    libraries = ["-ldl", "-lpthread", "-lstdc++" if any(unit.language == "c++" for unit in program.units) else "-lm"]
+    if program.has_library():
+        modules.append("libcalled.so")
+        objects = [folder / f"{unit.name}.o" for unit in program.units if unit.module == "lib"]
+        run(*link, "-shared", "-Wl,-z,notext", "-o", folder / "raw/libcalled.so", *objects, *libraries)
+        libraries = [folder / "raw/libcalled.so", "-Wl,-rpath,$ORIGIN", *libraries]
+    objects = [folder / f"{unit.name}.o" for unit in program.units if unit.module == "app"]
+    run(*link, *(["-pie", "-Wl,-z,notext"] if program.is_pie else ["-no-pie"]), *program.link_flags, "-o", folder / "raw/app",
+        folder / "main.o", *objects, *libraries)  # fmt: skip
+    return modules
+
+
+# ---- Looking -------------------------------------------------------------------------------------------
+
+
+def records(file):
+    """{address: id} of the statepoints."""
+    lines = run(STACKPACK, "dump", "--format=json", file).splitlines()
+    return {record["address"]: record["id"] for record in map(json.loads, lines)}
+
+
+def symbols(file):
+    """{name: address}"""
+    lines = (line.split() for line in run("nm", "--defined-only", file).splitlines())
+    return {fields[2]: int(fields[0], 16) for fields in lines if len(fields) == 3}
+
+
+def recorded(program, folder, modules, counts):
+    """{module: return addresses} that were on the stack when a GC entry was entered."""
+    places = []
+    for module in modules:
+        addresses = symbols(folder / "raw" / module)
+        for function in program.functions:
+            if function.is_entry and (function.unit.module == "app") == (module == "app"):
+                places.append(f"{module}:{addresses[function.name]:x}")
+    environment = {"RECORD_AT": ",".join(places), "RECORD_OUT": str(folder / "seen"), "LD_PRELOAD": RECORDER}
+    seen = {module: set() for module in modules}
+    try:
+        run(folder / "raw/app", env={**os.environ, **environment})
+    except Failure:
+        # Inline thunks change the stack pointer behind the unwind tables' back, or there are no tables.
+        if "thunk-inline" not in program.focus and "unwind-tables" not in program.focus:
+            raise
+        counts.not_recorded += 1
+        return seen
+    for line in (folder / "seen").read_text().splitlines():
+        module, _, address = line.partition(":")
+        if module in seen:
+            seen[module].add(int(address, 16))
+    counts.seen += sum(map(len, seen.values()))
+    return seen
+
+
+def describe(program, ids):
+    known = {id: (function, call) for id, function, call in generate.statepoints(program)}
+    for id in sorted(ids)[:5]:
+        function, call = known[id]
+        yield f"  statepoint {id} in {function.name}: {call.kind} to {', '.join(f.name for f in call.targets)}"
+
+
+def pack(folder, module, options):
+    """Whether the module could be packed; it may be refused, as a whole, for a GC entry that it doesn't know."""
+    raw, packed = folder / "raw" / module, folder / "packed" / module
+    try:
+        run(STACKPACK, "pack", *options, "-o", packed, raw)
+    except Failure as failure:
+        if "which is to be a GC entry" not in str(failure):
+            raise
+        shutil.copy(raw, packed)
+        return False
+    return True
+
+
+def check_module(program, folder, module, family, seen, counts):
+    """Packs a module, and looks at which of its records were kept."""
+    raw = records(folder / "raw" / module)
+    options = [f"--gc-entry={function.name}" for function in program.functions if function.is_entry]
+    if not pack(folder, module, options):
+        counts.refused += 1
+        return
+    kept = records(folder / "packed" / module)
+    counts.records, counts.kept = counts.records + len(raw), counts.kept + len(kept)
+    expected = generate.needed(program)
+    command = f"pack {' '.join(options)}"
+    if set(kept.items()) - set(raw.items()):
+        raise Failure(f"{module}: {command} invents records")
+    lost = {id for address, id in raw.items() if id in expected and address not in kept}
+    if lost:
+        raise Failure("\n".join([f"{module}: {command} drops what is needed:", *describe(program, lost)]))
+    if not (seen & raw.keys()) <= kept.keys():
+        raise Failure(f"{module}: dropped, but seen on the stack: {[hex(a) for a in sorted(seen & raw.keys() - kept.keys())]}")
+    strange = {raw[address] for address in seen & raw.keys()} - expected
+    if strange:
+        raise Failure("\n".join(["the generator's truth is wrong: seen on the stack:", *describe(program, strange)]))
+    superfluous = {id for address, id in kept.items() if id not in expected}
+    if family == "direct" and superfluous:
+        raise Failure("\n".join([f"{module}: {command} keeps what isn't needed:", *describe(program, superfluous)]))
+    if family == "direct":
+        check_unreachable(program, folder, module, raw, options)
+
+
+def check_unreachable(program, folder, module, raw, options):
+    """With --drop-unreachable, what is in functions that nothing reaches is dropped as well, and no more."""
+    run_by_main = generate.reachable(program)
+    called = {id for id, function, _ in generate.statepoints(program) if function.number in run_by_main}
+    for more, expected in ((options, called & generate.needed(program)), ([], called)):
+        run(STACKPACK, "pack", "--drop-unreachable", *more, "-o", folder / "other", folder / "raw" / module)
+        kept = set(records(folder / "other").values())
+        wanted = expected & set(raw.values())
+        if kept != wanted:
+            raise Failure("\n".join([f"{module}: pack --drop-unreachable {' '.join(more)} drops wrongly:", *describe(program, wanted - kept),
+                                     f"{module}: keeps wrongly:", *describe(program, kept - wanted)]))  # fmt: skip
+
+
+def check(program, folder, family, counts):
+    modules = build(program, folder)
+    (folder / "packed").mkdir()
+    seen = recorded(program, folder, modules, counts)
+    for module in modules:
+        check_module(program, folder, module, family, seen[module], counts)
+    if run(folder / "packed/app") != run(folder / "raw/app"):
+        raise Failure("another output when packed")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("family", choices=("direct", "mixed"))
+    parser.add_argument("--rounds", type=int, help="how many programs (default: one for each focus)")
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--focus", help="only programs about this")
+    arguments = parser.parse_args()
+    focuses = (arguments.focus,) if arguments.focus else ("",) if arguments.family == "direct" else FOCUSES
+    rounds = arguments.rounds or len(focuses)
+    failures, counts = 0, Counts()
+    for seed in range(arguments.first, arguments.first + rounds):
+        focus = focuses[seed % len(focuses)]
+        program = generate.draw(seed, arguments.family, focus)
+        folder = pathlib.Path(f"program-{seed}").resolve()
+        folder.mkdir()
+        try:
+            check(program, folder, arguments.family, counts)
+            shutil.rmtree(folder)
+        except Failure as failure:
+            failures += 1
+            print(f"seed {seed}{f', about {focus!r}' if focus else ''}, {program.linker}{', PIE' if program.is_pie else ''}: {failure}")
+    print(f"{rounds} programs, {failures} failed; {counts}")
+    if not failures and counts.kept == counts.records:
+        print("nothing was ever dropped: these programs show nothing")
+        failures = 1
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
