@@ -26,7 +26,7 @@ while read -r level linker kind model compiler; do
   mkdir raw packed
   compile_managed managed $level $model
   compile_managed library $level pic
-  $compiler $level -fPIE -c "$sources/native.c" -o native.o
+  $compiler $level -fno-omit-frame-pointer -fPIE -c "$sources/native.c" -o native.o
   link_with $linker raw/liblibrary.so library.o -shared -Wl,-z,notext,-soname,liblibrary.so
   link_with $linker raw/app managed.o native.o raw/liblibrary.so $kind -rdynamic "-Wl,-z,notext,-rpath,\$ORIGIN" -lpthread -ldl
   record "$(places raw/app collect)" seen raw/app
