@@ -64,6 +64,28 @@ def run(*command, **options):
     return result.stdout
 
 
+# ---- What this machine has -----------------------------------------------------------------------------
+
+
+def can_build(focus):
+    """Whether the compiler knows the flags that a program would be about."""
+    compiler, _, flags = focus.partition(" ")
+    command = {"gcc": "gcc", "clang": f"{LLVM}/bin/clang"}.get(compiler)
+    if not flags or not command:
+        return True
+    try:
+        run(command, *flags.split(), "-x", "c", "-c", "/dev/null", "-o", "/dev/null")
+    except Failure:
+        print(f"left out, as the compiler doesn't know it: {focus}")
+        return False
+    return True
+
+
+def use_linker_that_exists(program):
+    if program.linker != "lld" and not shutil.which(f"ld.{program.linker}") and not shutil.which(program.linker):
+        program.linker, program.link_flags = "lld", [flag for flag in program.link_flags if flag == "-rdynamic"]
+
+
 # ---- Building ------------------------------------------------------------------------------------------
 
 
@@ -226,11 +248,13 @@ def main():
     parser.add_argument("--focus", help="only programs about this")
     arguments = parser.parse_args()
     focuses = (arguments.focus,) if arguments.focus else ("",) if arguments.family == "direct" else FOCUSES
+    focuses = tuple(filter(can_build, focuses))
     rounds = arguments.rounds or len(focuses)
     failures, counts = 0, Counts()
     for seed in range(arguments.first, arguments.first + rounds):
         focus = focuses[seed % len(focuses)]
         program = generate.draw(seed, arguments.family, focus)
+        use_linker_that_exists(program)
         folder = pathlib.Path(f"program-{seed}").resolve()
         folder.mkdir()
         try:

@@ -78,13 +78,25 @@ C_KINDS = DIRECT_KINDS + (
 )  # fmt: skip
 MANAGED_KINDS = ("direct", "tail", "table", "slot", "got")
 CXX_KINDS = ("catch", "cleanup", "virtual")
-ASM_KINDS = ("fall-through", "jump", "conditional", "push", "register", "memory", "relative", "middle", "data")
+ASM_KINDS = ("fall-through", "jump", "conditional", "push", "exchange", "slot", "loop", "register", "memory", "relative", "middle",
+             "data", "short")  # fmt: skip
 # Of a whole unit: how its C code is compiled.
 UNIT_FLAGS = {
     "gcc": ([], ["-fcf-protection"], ["-fno-plt"], ["-mindirect-branch=thunk"], ["-mindirect-branch=thunk-inline"],
-            ["-mcmodel=large", "-fno-pic"], ["-ffunction-sections"], ["-fno-asynchronous-unwind-tables"]),
-    "clang": ([], ["-fcf-protection"], ["-fno-plt"], ["-mretpoline"], ["-ffunction-sections"], ["-fno-jump-tables"]),
+            ["-mcmodel=large", "-fno-pic"], ["-ffunction-sections"], ["-fno-asynchronous-unwind-tables"],
+            ["-mfunction-return=thunk"], ["-fpatchable-function-entry=4,2"], ["-pg"]),
+    "clang": ([], ["-fcf-protection"], ["-fno-plt"], ["-mretpoline"], ["-ffunction-sections"], ["-fno-jump-tables"],
+              ["-fexperimental-call-graph-section"], ["-mcmodel=large", "-fno-pic"]),
 }  # fmt: skip
+
+# How a program is linked: pointers and stubs then have other forms. One choice for each program.
+LINK_FLAGS = {
+    "every": ([], ["-rdynamic"], ["-Wl,-z,now"], ["-Wl,--emit-relocs"]),
+    "lld": (["-Wl,-z,pack-relative-relocs"], ["-Wl,-z,retpolineplt"], ["-Wl,-z,separate-code"], ["-Wl,--icf=all"]),
+    "bfd": (["-Wl,-z,pack-relative-relocs"], ["-Wl,-z,ibtplt"], ["-Wl,-z,separate-code"]),
+    "gold": (["-Wl,--icf=all"],),
+    "mold": (["-Wl,--icf=all"], ["-Wl,-z,separate-code"]),
+}
 
 # ---- Truth ---------------------------------------------------------------------------------------------
 
@@ -194,7 +206,7 @@ def draw_targets(choice, program, function, kind):
             return False
         if kind in ("dlsym", "got") and target.is_static:
             return False
-        if kind in ("conditional", "relative", "data") and target.unit.module != "app":
+        if kind in ("conditional", "relative", "data", "exchange", "slot", "push", "loop", "short") and target.unit.module != "app":
             return False
         return True
 
@@ -217,13 +229,12 @@ def draw(seed, family, focus=""):
         units=units,
         is_pie=choice.random() < 0.5,
         linker=choice.choice(("lld", "lld", "bfd", "gold", "mold")),
-        link_flags=choice.choice(([], [], ["-rdynamic"], ["-Wl,-z,now"], ["-Wl,-z,separate-code"])),
+        link_flags=[],
     )
-    if program.linker == "gold" and "separate-code" in str(program.link_flags):
-        program.link_flags = []  # gold doesn't know it
+    program.link_flags = list(choice.choice((*LINK_FLAGS["every"], *LINK_FLAGS[program.linker])))
     if family == "direct" and program.link_flags == ["-rdynamic"]:
         program.link_flags = []  # what is exported is reachable
-    if "-mcmodel=large" in focus:
+    if "-mcmodel=large" in focus or focus == "short":
         program.is_pie = False
     if focus == "dlsym":
         program.link_flags = ["-rdynamic"]
@@ -628,6 +639,10 @@ ASM_FORMS = {
     "jump": "  jmp {g}@PLT\n",
     "conditional": "  test %rdi, %rdi\n  jnz {g}\n  ret\n",
     "push": "  lea {g}(%rip), %rax\n  push %rax\n  .cfi_adjust_cfa_offset 8\n  ret\n",
+    "exchange": "  push %rsi\n  .cfi_adjust_cfa_offset 8\n  lea {g}(%rip), %rax\n  xchg %rax, (%rsp)\n  ret\n",
+    "slot": "  lea {g}(%rip), %rax\n  mov %rax, -8(%rsp)\n  sub $8, %rsp\n  .cfi_adjust_cfa_offset 8\n  ret\n",
+    "loop": "  mov $2, %ecx\n  loop 7f\n  ret\n7:  jmp {g}\n",
+    "short": "  movslq 8f(%rip), %rax\n  jmp *%rax\n  .section .rodata\n  .balign 4\n8:  .long {g}\n  .text\n",
     "register": "  mov {g}@GOTPCREL(%rip), %rax\n  sub $8, %rsp\n  .cfi_adjust_cfa_offset 8\n  call *%rax\n"
     "  add $8, %rsp\n  .cfi_adjust_cfa_offset -8\n  ret\n",
     "memory": "  jmp *{g}@GOTPCREL(%rip)\n",

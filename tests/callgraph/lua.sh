@@ -1,7 +1,8 @@
 #!/bin/bash
 # Lua with luaC_step and luaC_fullgc as GC entries: at least 30 % of its records are dropped. Soundness by experiment: Lua runs a
 # long script that uses each library, with the collector at nearly every allocation, and with memory short so that it
-# collects inside of allocations, too; not one of the return addresses that were on the stack then is dropped.
+# collects inside of allocations, too; not one of the return addresses that were on the stack then is dropped. ROUNDS: how often
+# the script does its work; LINKERS: by which Lua is linked.
 . "$TOP/tests/callgraph/common.sh"
 expect_corpus lua-objects.tar.zst
 
@@ -10,7 +11,7 @@ mkdir objects
 tar --zstd -xf "$CORPUS/lua-objects.tar.zst" -C objects
 mapfile -t objects < <(find objects -name '*.o' | sort)
 entries=(luaC_step luaC_fullgc)
-for linker in ${LINKERS:-lld bfd}; do
+for linker in ${LINKERS:-lld}; do
   rm -f seen
   mkdir "$linker"
   link_with "$linker" "$linker/lua" "${objects[@]}" -lm -ldl

@@ -47,7 +47,8 @@ static struct entry entries[MAX_ENTRIES];
 static size_t entry_count;
 static struct seen returns, outermost;
 static atomic_ulong walks;
-static _Thread_local struct entry *stepping; /* the entry whose first instruction runs alone, if any */
+static _Thread_local struct entry
+    *stepping; /* the entry whose first instruction runs alone, if any */
 
 __attribute__((noreturn)) static void die(const char *what) {
   fprintf(stderr, "recorder: %s\n", what);
@@ -108,8 +109,9 @@ static struct entry *entry_at(const unsigned char *code) {
 
 /* Does the instruction under the breakpoint if it pushes a register. */
 static bool push(const struct entry *entry, greg_t *registers) {
-  static const int numbers[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                                  REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+  static const int numbers[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+                                  REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                  REG_R12, REG_R13, REG_R14, REG_R15};
   bool extended = entry->first == 0x41; /* REX.B */
   unsigned char opcode = extended ? entry->code[1] : entry->first;
   if (opcode < 0x50 || opcode > 0x57)
@@ -166,7 +168,8 @@ static int find_place(struct dl_phdr_info *module, size_t size, void *data) {
   size_t length = strlen(base_name(module));
   if (strncmp(place->module, base_name(module), length) != 0 || place->module[length] != ':')
     return 0;
-  place->code = (unsigned char *)module->dlpi_addr + place->address; // NOLINT(performance-no-int-to-ptr)
+  place->code =
+      (unsigned char *)module->dlpi_addr + place->address; // NOLINT(performance-no-int-to-ptr)
   return 1;
 }
 
@@ -232,7 +235,8 @@ static int report_module(struct dl_phdr_info *module, size_t size, void *data) {
   for (size_t i = 0; i < SEEN_SLOTS; i++) {
     uintptr_t offset = report->seen->slots[i] - module->dlpi_addr;
     for (size_t p = 0; report->seen->slots[i] && p < module->dlpi_phnum; p++)
-      if (module->dlpi_phdr[p].p_type == PT_LOAD && offset - module->dlpi_phdr[p].p_vaddr <= module->dlpi_phdr[p].p_memsz)
+      if (module->dlpi_phdr[p].p_type == PT_LOAD &&
+          offset - module->dlpi_phdr[p].p_vaddr <= module->dlpi_phdr[p].p_memsz)
         if (module->dlpi_phdr[p].p_flags & PF_X)
           fprintf(report->file, "%s%s:%#" PRIxPTR "\n", report->prefix, base_name(module), offset);
   }
@@ -253,7 +257,8 @@ __attribute__((destructor)) static void end(void) {
 
 /* ---- Memory that is short ---------------------------------------------------------------------------- */
 
-void *__libc_realloc(void *memory, size_t size); // NOLINT(bugprone-reserved-identifier): glibc's own
+void *__libc_realloc(void *memory,
+                     size_t size); // NOLINT(bugprone-reserved-identifier): glibc's own
 
 void *realloc(void *memory, size_t size) {
   static _Atomic long interval = -1;
@@ -262,7 +267,8 @@ void *realloc(void *memory, size_t size) {
     const char *wanted = getenv("RECORD_FAIL");
     interval = wanted ? atol(wanted) : 0;
   }
-  if (interval > 0 && size > 0 && atomic_load(&walks) > 0 && atomic_fetch_add(&count, 1) % interval == interval - 1) {
+  if (interval > 0 && size > 0 && atomic_load(&walks) > 0 &&
+      atomic_fetch_add(&count, 1) % interval == interval - 1) {
     errno = ENOMEM;
     return NULL;
   }

@@ -11,7 +11,7 @@ check() { # FILE COUNT ENTRY...
 }
 
 for sample in semispace-raw semispace-O0-raw; do
-  check "$BUILD/samples/$sample" $((40 * ${ROUNDS:-1})) heap_allocate
+  check "$BUILD/samples/$sample" $((15 * ${ROUNDS:-1})) heap_allocate
 done
 [[ -n ${CORPUS-} && -e $CORPUS/lua-objects.tar.zst && -e $CORPUS/python3.11.zst ]] || exit 0
 tar --zstd -xf "$CORPUS/lua-objects.tar.zst"

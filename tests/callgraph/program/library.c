@@ -4,7 +4,9 @@
 static step *registered;
 void library_register(step *callback) { registered = callback; }
 
-APART static long twice(step *callback, long value) { return callback(value) + callback(value + 1); }
+APART static long twice(step *callback, long value) {
+  return callback(value) + callback(value + 1);
+}
 long library_each(step *callback, long value) { return twice(callback, value) + callback(value); }
 APART long library_registered(long value) { return registered(value) + 1; }
 APART long library_notify(long value) { return notified(value) + notified(value + 1); }
@@ -21,4 +23,6 @@ APART static long add(long value) { return value + 3; }
 APART long library_pure(long value) { return add(value) * add(value + 1); }
 
 __attribute__((constructor)) static void when_loaded(void) { report("loaded", library_notify(1)); }
-__attribute__((destructor)) static void when_unloaded(void) { report("unloaded", library_notify(2)); }
+__attribute__((destructor)) static void when_unloaded(void) {
+  report("unloaded", library_notify(2));
+}

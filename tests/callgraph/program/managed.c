@@ -14,11 +14,17 @@ APART static long checksums(long value) {
 
 /* ---- Calls that can ---- */
 
-APART static long direct(long value) { return allocate(value) + checksums(value) + allocate(value + 1); }
-APART static long recursive(long value) { return value < 2 ? direct(value) : recursive(value - 1) + recursive(value - 2); }
+APART static long direct(long value) {
+  return allocate(value) + checksums(value) + allocate(value + 1);
+}
+APART static long recursive(long value) {
+  return value < 2 ? direct(value) : recursive(value - 1) + recursive(value - 2);
+}
 APART static long even(long value);
 APART static long odd(long value) { return value <= 0 ? allocate(value) : even(value - 1) + 1; }
-APART static long even(long value) { return value <= 0 ? tail_to_allocate(value) : odd(value - 1) + 2; }
+APART static long even(long value) {
+  return value <= 0 ? tail_to_allocate(value) : odd(value - 1) + 2;
+}
 
 static step *const operations[] = {direct, recursive, even, odd, allocate};
 APART static long by_table(long value) { return operations[value % 5](value % 7) + 1; }
@@ -28,12 +34,18 @@ struct object {
   step *method;
 };
 static struct object objects[] = {{1, recursive}, {2, even}, {3, tail_to_allocate}};
-APART static long by_object(long value) { return objects[value % 3].method(objects[value % 3].fields + value % 5); }
+APART static long by_object(long value) {
+  return objects[value % 3].method(objects[value % 3].fields + value % 5);
+}
 
 APART static long by_argument(step *body, long value) { return body(value) + 1; }
 
-static int compare(const void *a, const void *b) { return *(const long *)a < allocate(*(const long *)b) ? 1 : -1; }
-static int match(const void *a, const void *b) { return *(const long *)a - *(const long *)b + (direct(0) & 0) > 0; }
+static int compare(const void *a, const void *b) {
+  return *(const long *)a < allocate(*(const long *)b) ? 1 : -1;
+}
+static int match(const void *a, const void *b) {
+  return *(const long *)a - *(const long *)b + (direct(0) & 0) > 0;
+}
 
 /* What the C library, the linker's start-up code, the kernel and the other module call. */
 long on_signal(long value) { return allocate(value) + 5; }
@@ -62,10 +74,12 @@ static long nested(long value) { return protect(gives_up, value) + allocate(valu
 
 long managed_main(long value) {
   report("direct", direct(value) + recursive(5) + even(4));
-  report("table", by_table(value) + by_table(value + 1) + by_table(value + 2) + by_table(value + 3) + by_table(value + 4));
+  report("table", by_table(value) + by_table(value + 1) + by_table(value + 2) +
+                      by_table(value + 3) + by_table(value + 4));
   report("object", by_object(value) + by_object(value + 1) + by_object(value + 2));
   report("argument", by_argument(direct, value) + by_argument(odd, 3));
-  report("signal", raise_signal(value) + kill_self(value) + unblock_signal(value) + wait_for_timer(value));
+  report("signal",
+         raise_signal(value) + kill_self(value) + unblock_signal(value) + wait_for_timer(value));
   report("sort", sort(value, compare));
   report("search", search(value, match));
   report("protect", protect(gives_up, 1) + protect(gives_up, 2) + protect(nested, 3));
