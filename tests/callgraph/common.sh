@@ -1,10 +1,15 @@
 # shellcheck shell=bash
 # What the tests in this folder share, on top of what tests/cli shares.
 . "$TOP/tests/cli/common.sh"
-export STACKPACK=$stackpack LLVM RECORDER=$PWD/recorder.so
+export STACKPACK=$stackpack LLVM RECORDER=$PWD/recorder.so ANSWERS=$PWD/answers
 
 make_recorder() {
   gcc -O2 -Wall -Wextra -Werror -fPIC -shared -Wl,-z,initfirst -o recorder.so "$TOP/tests/callgraph/recorder.c"
+}
+
+make_answers() {
+  "$LLVM/bin/clang" -O1 -Wall -Wextra -Werror -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP/runtime" \
+    -o answers "$TOP/tests/callgraph/answers.c" "$TOP"/runtime/*.c "$TOP"/format/*.c "$@"
 }
 
 # Where the recorder is to look: MODULE:ADDRESS for each function, separated by commas.
@@ -49,6 +54,11 @@ expect_sound() { # RAW PACKED SEEN
   comm -12 seen.all raw.addresses >seen.records
   [[ -s seen.records ]] || fail "$module: no address with a record was ever seen"
   comm -23 seen.records packed.addresses >lost
+  # What was dropped is told from code that has no stack maps, also where all of a function's records were.
+  comm -23 raw.addresses packed.addresses >dropped.addresses
+  "$ANSWERS" "$2" <dropped.addresses >dropped.answers
+  [[ $(sort -u dropped.answers) == "not a safepoint" ]] || { sort dropped.answers | uniq -c >&2; fail "$2: what was dropped answers otherwise"; }
+  [[ $("$ANSWERS" "$2" <packed.addresses | sort -u) == found ]] || fail "$2: not all of its records are found"
   [[ ! -s lost ]] || { head -n 20 lost >&2; fail "$module: $(wc -l <lost) return addresses were seen on the stack, but dropped"; }
   echo "$module: $(wc -l <raw.addresses) records, $(($(wc -l <raw.addresses) - $(wc -l <packed.addresses))) dropped;" \
     "$(wc -l <seen.records) were seen on the stack at $(awk '$1 == "entries" { n += $2 } END { print n }' "$3") entries, and all are there"

@@ -4,4 +4,5 @@
 . "$TOP/tests/callgraph/common.sh"
 
 make_recorder
+make_answers
 python3 "$TOP/tests/callgraph/family.py" direct --rounds "${ROUNDS:-8}" --first "${FIRST:-1}"

@@ -5,4 +5,5 @@
 . "$TOP/tests/callgraph/common.sh"
 
 make_recorder
+make_answers
 python3 "$TOP/tests/callgraph/family.py" mixed ${ROUNDS:+--rounds "$ROUNDS"} --first "${FIRST:-1}"

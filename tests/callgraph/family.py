@@ -8,7 +8,9 @@ In a folder of its own, for each program:
 * The program runs before and after with the same output; and no return address that recorder.c saw on the stack at a GC
   entry may be one that was dropped, nor one that the drawn graph takes for not needed (which would be the generator's error).
 
-In the environment: STACKPACK (the command), LLVM (a prefix), RECORDER (recorder.so).
+* To a collector, a dropped return address is `not a safepoint`, never code that has no stack maps.
+
+In the environment: STACKPACK (the command), LLVM (a prefix), RECORDER (recorder.so), ANSWERS (what answers.c becomes).
 """
 
 import argparse
@@ -25,6 +27,7 @@ import generate
 STACKPACK = os.environ["STACKPACK"]
 LLVM = os.environ["LLVM"]
 RECORDER = os.environ["RECORDER"]
+ANSWERS = os.environ["ANSWERS"]
 
 # What the programs of the family `mixed` are about, in turn.
 FOCUSES = (
@@ -202,6 +205,11 @@ def check_module(program, folder, module, family, seen, counts):
     command = f"pack {' '.join(options)}"
     if set(kept.items()) - set(raw.items()):
         raise Failure(f"{module}: {command} invents records")
+    asked = "".join(f"{address:x}\n" for address in raw)
+    answers = dict(zip(raw, run(ANSWERS, folder / "packed" / module, input=asked).splitlines()))
+    wrong = [f"{a:#x} {answers[a]}" for a in raw if answers[a] != ("found" if a in kept else "not a safepoint")]
+    if wrong:
+        raise Failure(f"{module}: {command} leaves wrong answers: {wrong[:5]}")
     lost = {id for address, id in raw.items() if id in expected and address not in kept}
     if lost:
         raise Failure("\n".join([f"{module}: {command} drops what is needed:", *describe(program, lost)]))

@@ -7,6 +7,7 @@
 expect_corpus lua-objects.tar.zst
 
 make_recorder
+make_answers
 mkdir objects
 tar --zstd -xf "$CORPUS/lua-objects.tar.zst" -C objects
 mapfile -t objects < <(find objects -name '*.o' | sort)

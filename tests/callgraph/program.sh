@@ -21,6 +21,7 @@ pack_with_entry() { # FILE
 }
 
 make_recorder
+make_answers
 while read -r level linker kind model compiler; do
   rm -rf raw packed seen
   mkdir raw packed
