@@ -78,7 +78,7 @@ C_KINDS = DIRECT_KINDS + (
 )  # fmt: skip
 MANAGED_KINDS = ("direct", "tail", "table", "slot", "got")
 CXX_KINDS = ("catch", "cleanup", "virtual")
-ASM_KINDS = ("fall-through", "jump", "conditional", "push", "exchange", "slot", "loop", "register", "memory", "relative", "middle",
+ASM_KINDS = ("fall-through", "jump", "conditional", "push", "exchange", "slot", "between", "loop", "register", "memory", "relative", "middle",
              "data", "short")  # fmt: skip
 # Of a whole unit: how its C code is compiled.
 UNIT_FLAGS = {
@@ -153,7 +153,7 @@ def needed(program):
 
 def draw_units(choice, family, focus):
     """`focus` is the kind (or the compiler's flags, "gcc -mindirect-branch=thunk") that the program is about."""
-    def flags_for(compiler):
+    def level():
         return [f"-O{choice.choice((0, 2))}"]
 
     units = [
@@ -165,19 +165,19 @@ def draw_units(choice, family, focus):
             for level in ("-O0", "-O2"):
                 units.append(Unit(f"c_{compiler}{level[1:]}", "app", "c", compiler, [level]))
         else:
-            units.append(Unit(f"c_{compiler}", "app", "c", compiler, flags_for(compiler)))
+            units.append(Unit(f"c_{compiler}", "app", "c", compiler, level()))
     if family == "mixed":
         compiler, _, flags = focus.partition(" ")
         if flags:
             unit = next(unit for unit in units if unit.compiler == compiler)
             unit.flags += flags.split()
         if focus in CXX_KINDS:
-            units.append(Unit("cxx", "app", "c++", choice.choice(("gcc", "clang")), flags_for("gcc")))
+            units.append(Unit("cxx", "app", "c++", choice.choice(("gcc", "clang")), level()))
         if focus in ASM_KINDS:
             units.append(Unit("assembly", "app", "asm", "gcc", []))
         if focus in ("library", "interposed") or choice.random() < 0.25:
-            units.append(Unit("lib_managed", "lib", "managed", "llc", [f"-O{choice.choice((0, 2))}"]))
-            units.append(Unit("lib_c", "lib", "c", choice.choice(("gcc", "clang")), flags_for("gcc")))
+            units.append(Unit("lib_managed", "lib", "managed", "llc", level()))
+            units.append(Unit("lib_c", "lib", "c", choice.choice(("gcc", "clang")), level()))
     return units
 
 
@@ -206,7 +206,7 @@ def draw_targets(choice, program, function, kind):
             return False
         if kind in ("dlsym", "got") and target.is_static:
             return False
-        if kind in ("conditional", "relative", "data", "exchange", "slot", "push", "loop", "short") and target.unit.module != "app":
+        if kind in ("conditional", "relative", "data", "exchange", "slot", "between", "push", "loop", "short") and target.unit.module != "app":
             return False
         return True
 
@@ -238,11 +238,10 @@ def draw(seed, family, focus=""):
         program.is_pie = False
     if focus == "dlsym":
         program.link_flags = ["-rdynamic"]
-    number = 0
+    about = [unit for unit in units if unit.language in ("asm", "c++")] or units
     for _ in range(choice.randrange(24, 40)):
-        unit = choice.choice(units[:2] if choice.random() < 0.45 else units)
-        unit.functions.append(Function(number, unit))
-        number += 1
+        unit = choice.choice(units[:2] if choice.random() < 0.45 else about if choice.random() < 0.5 else units)
+        unit.functions.append(Function(0, unit))
     # Consecutive numbers within a unit, as fall-through needs, and at least two functions in each.
     number = 0
     order = units[:]
@@ -641,6 +640,7 @@ ASM_FORMS = {
     "push": "  lea {g}(%rip), %rax\n  push %rax\n  .cfi_adjust_cfa_offset 8\n  ret\n",
     "exchange": "  push %rsi\n  .cfi_adjust_cfa_offset 8\n  lea {g}(%rip), %rax\n  xchg %rax, (%rsp)\n  ret\n",
     "slot": "  lea {g}(%rip), %rax\n  mov %rax, -8(%rsp)\n  sub $8, %rsp\n  .cfi_adjust_cfa_offset 8\n  ret\n",
+    "between": "  lea {g}(%rip), %rax\n  push %rax\n  .cfi_adjust_cfa_offset 8\n  xor %edx, %edx\n  ret\n",
     "loop": "  mov $2, %ecx\n  loop 7f\n  ret\n7:  jmp {g}\n",
     "short": "  movslq 8f(%rip), %rax\n  jmp *%rax\n  .section .rodata\n  .balign 4\n8:  .long {g}\n  .text\n",
     "register": "  mov {g}@GOTPCREL(%rip), %rax\n  sub $8, %rsp\n  .cfi_adjust_cfa_offset 8\n  call *%rax\n"
