@@ -159,8 +159,8 @@ def recorded(program, folder, modules, counts):
     try:
         run(folder / "raw/app", env={**os.environ, **environment})
     except Failure:
-        # Inline thunks change the stack pointer behind the unwind tables' back, or there are no tables.
-        if "thunk-inline" not in program.focus and "unwind-tables" not in program.focus:
+        # Inline thunks change the stack pointer behind the unwind tables' back, or there are no tables that reach.
+        if not any(flag in program.focus for flag in ("thunk-inline", "unwind-tables", "mcmodel=large")):
             raise
         counts.not_recorded += 1
         return seen
@@ -226,14 +226,18 @@ def check_module(program, folder, module, family, seen, counts):
 
 
 def check_unreachable(program, folder, module, raw, options):
-    """With --drop-unreachable, what is in functions that nothing reaches is dropped as well, and no more."""
+    """With --drop-unreachable, what is in functions that nothing reaches is dropped as well, and no more.
+
+    A computed goto's labels are addresses in data, by which its function might be entered: such a program may keep more.
+    """
+    has_labels = any(call.kind == "goto" for function in program.functions for call in function.calls)
     run_by_main = generate.reachable(program)
     called = {id for id, function, _ in generate.statepoints(program) if function.number in run_by_main}
     for more, expected in ((options, called & generate.needed(program)), ([], called)):
         run(STACKPACK, "pack", "--drop-unreachable", *more, "-o", folder / "other", folder / "raw" / module)
         kept = set(records(folder / "other").values())
         wanted = expected & set(raw.values())
-        if kept != wanted:
+        if not wanted <= kept or (kept != wanted and not has_labels):
             raise Failure("\n".join([f"{module}: pack --drop-unreachable {' '.join(more)} drops wrongly:", *describe(program, wanted - kept),
                                      f"{module}: keeps wrongly:", *describe(program, kept - wanted)]))  # fmt: skip
 
