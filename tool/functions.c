@@ -60,7 +60,25 @@ static void sort_starts(struct starts *starts, const struct areas *areas) {
   starts->count = kept;
 }
 
-static void add_stubs(struct starts *starts, const struct image *image) {
+/* The stubs of a section. Some linkers put a larger one first, without saying so: a stub starts where
+ * an instruction does. */
+static void add_stubs_of(const struct graph_builder *builder, struct starts *starts,
+                         const struct image_section *section, uint64_t stub) {
+  const uint64_t start = section->header.sh_addr;
+  const struct area *area = areas_find(&builder->graph->areas, start);
+  const uint64_t room = area == NULL || !area->is_code ? 0 : area->address + area->size - start;
+  const uint64_t size = section->header.sh_size < room ? section->header.sh_size : room;
+  struct code_instruction instruction;
+  for (uint64_t at = 0; at < size; at += instruction.length) {
+    if (at % stub == 0)
+      add_start(starts, start + at);
+    builder->architecture->decode(builder->decoder, area->bytes + (start - area->address) + at,
+                                  size - at, start + at, &instruction);
+  }
+}
+
+static void add_stubs(const struct graph_builder *builder, struct starts *starts,
+                      const struct image *image) {
   enum { USUAL_SIZE = 16 };
   for (size_t i = 1; i < image->section_count; i++) {
     const struct image_section *section = &image->sections[i];
@@ -69,14 +87,14 @@ static void add_stubs(struct starts *starts, const struct image *image) {
       continue;
     const uint64_t said = section->header.sh_entsize;
     const uint64_t size = said == 8 || said == 16 || said == 32 ? said : USUAL_SIZE;
-    for (uint64_t at = 0; at < section->header.sh_size; at += size)
-      add_start(starts, section->header.sh_addr + at);
+    add_stubs_of(builder, starts, section, size);
   }
 }
 
-static void add_all(struct starts *starts, const struct call_graph *graph,
+static void add_all(const struct graph_builder *builder, struct starts *starts,
                     const struct image *image, const struct safepoints *table,
                     const struct code_ranges *unwound) {
+  const struct call_graph *graph = builder->graph;
   image_symbols(image, add_symbol, starts);
   for (size_t i = 0; i < unwound->count; i++)
     add_start(starts, unwound->items[i].start);
@@ -88,7 +106,7 @@ static void add_all(struct starts *starts, const struct call_graph *graph,
   add_start(starts, graph->linkage.entry);
   add_start(starts, graph->linkage.init);
   add_start(starts, graph->linkage.fini);
-  add_stubs(starts, image);
+  add_stubs(builder, starts, image);
 }
 
 /* ---- Gaps ---- */
@@ -168,7 +186,7 @@ bool functions_find(struct graph_builder *builder, const struct image *image,
     return false;
   }
   bool ok = true;
-  add_all(&starts, builder->graph, image, table, &unwound);
+  add_all(builder, &starts, image, table, &unwound);
   for (size_t i = 0; ok && i < unwound.count; i++)
     ok = code_ranges_add(&ranges, unwound.items[i].start, unwound.items[i].end);
   code_ranges_sort(&ranges);
