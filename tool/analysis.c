@@ -5,6 +5,9 @@
  * lead to `anything`, as they may call back. If a GC entry is itself a symbol, the collector is
  * elsewhere, and code elsewhere may enter it without coming back here: then `anything` leads there.
  *
+ * A GC entry of which there is no function may be misspelt, or have lost its name: it could be any
+ * function here or elsewhere. Then nothing is dropped for not reaching a GC entry.
+ *
  * A function is reachable if it is the start, or a pointer may lead to it, or a reachable one calls
  * it. That doesn't depend on the policy.
  */
@@ -70,14 +73,15 @@ static bool match_names(struct analysis *analysis, const struct image *image,
   for (size_t i = 0; i < policy->count && ok; i++) {
     if (matcher.matches[i] > 0)
       continue;
-    if (policy->patterns[i].kind == POLICY_GC_ENTRY)
-      ok = problem_set(problem, "no function is called '%s', which is to be a GC entry",
-                       policy->patterns[i].text);
+    const char *text = policy->patterns[i].text;
+    if (policy->patterns[i].kind == POLICY_GC_ENTRY && policy->strict)
+      ok = problem_set(problem, "no function is called '%s', which is to be a GC entry", text);
+    else if (policy->patterns[i].kind == POLICY_GC_ENTRY)
+      analysis->unknown = analysis->unknown == NULL ? text : analysis->unknown;
     else if (policy->strict)
-      ok = problem_set(problem, "no function is called '%s', which is never to collect",
-                       policy->patterns[i].text);
+      ok = problem_set(problem, "no function is called '%s', which is never to collect", text);
     else if (analysis->unused_patterns++ == 0)
-      analysis->unused = policy->patterns[i].text;
+      analysis->unused = text;
   }
   free(matcher.matches);
   return ok;
@@ -344,6 +348,8 @@ enum verdict analysis_verdict(const struct analysis *analysis, const struct poli
     return DROP_UNREACHABLE;
   if (!analysis->has_entries)
     return KEEP_NO_ENTRIES;
+  if (analysis->unknown != NULL)
+    return KEEP_UNKNOWN;
   if (safepoints_kind(table, record) != SAFEPOINT_STATEPOINT)
     return KEEP_STACKMAP;
   if (!verdict_is_drop(verdict))

@@ -31,10 +31,11 @@ struct analysis {
   uint32_t undecodable;     /* functions that are */
   uint32_t unused_patterns; /* no-gc patterns that match nothing */
   const char *unused;       /* the first of them */
+  const char *unknown;      /* a GC entry that the file doesn't have: every call might reach it */
 };
 
-/* Says of every node what the policy makes of it. A GC entry that the file doesn't have is a
- * problem. The graph and the policy must outlive the analysis. */
+/* Says of every node what the policy makes of it. A GC entry that the file doesn't have is a problem
+ * if the policy is strict. The graph and the policy must outlive the analysis. */
 bool analysis_open(struct analysis *analysis, const struct call_graph *graph,
                    const struct image *image, const struct policy *policy, struct problem *problem);
 void analysis_close(struct analysis *analysis);
@@ -53,6 +54,7 @@ enum verdict {
   KEEP_STACKMAP,    /* it is no statepoint */
   KEEP_DEOPT,       /* it has deopt state, which isn't for collections alone */
   KEEP_NO_ENTRIES,  /* the policy has none */
+  KEEP_UNKNOWN,     /* it has one that the file doesn't have, under this name */
   DROP_UNREACHED,   /* the call can't reach a GC entry */
   DROP_UNREACHABLE, /* nothing can reach the function */
   VERDICTS,

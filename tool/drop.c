@@ -163,6 +163,7 @@ static void print_report(const struct analysis *analysis, const struct drop *dro
   print_verdict(drop, KEEP_STACKMAP, "no statepoint");
   print_verdict(drop, KEEP_DEOPT, "with deopt state, which isn't for collections alone");
   print_verdict(drop, KEEP_NO_ENTRIES, "no GC entry is named");
+  print_verdict(drop, KEEP_UNKNOWN, "a GC entry isn't known");
   if (analysis_has_handlers(analysis))
     printf("  note: the program handles signals; a handler must not collect, nor wait for a "
            "collection,\n        before the thread is in a GC entry\n");
@@ -170,6 +171,11 @@ static void print_report(const struct analysis *analysis, const struct drop *dro
 
 /* What the user should know in any case. */
 static void print_warnings(const struct analysis *analysis, const char *path) {
+  if (analysis->unknown != NULL)
+    fprintf(stderr,
+            "stackpack: %s: warning: no function is called '%s', which is to be a GC entry; as any "
+            "call might reach it, nothing is dropped\n",
+            path, analysis->unknown);
   if (analysis->unused_patterns > 0)
     fprintf(stderr,
             "stackpack: %s: warning: no function is called '%s', which is never to collect\n", path,

@@ -60,8 +60,8 @@ enum policy_option {
   "      --no-gc-file=FILE     the same, a pattern a line\n"                                       \
   "      --policy=FILE         lines `gc-entry PATTERN` and `no-gc PATTERN`\n"                     \
   "      --drop-unreachable    drop the records of functions that nothing can reach, too\n"        \
-  "      --strict              code that can't be decoded, and a --no-gc that matches nothing,\n"  \
-  "                            are errors\n"
+  "      --strict              code that can't be decoded, and patterns that match nothing, are\n" \
+  "                            errors\n"
 
 /* Whether an option is one of these. */
 bool policy_is_option(int option);

@@ -243,6 +243,7 @@ static const char *text_of(enum verdict verdict) {
       [KEEP_STACKMAP] = "kept: it is no statepoint",
       [KEEP_DEOPT] = "kept: it has deopt state, which isn't for collections alone",
       [KEEP_NO_ENTRIES] = "kept: no GC entry is named",
+      [KEEP_UNKNOWN] = "kept: the file doesn't have one of the GC entries",
       [DROP_UNREACHED] = "dropped: the call can't reach a GC entry",
       [DROP_UNREACHABLE] = "dropped: nothing can reach the function",
   };

@@ -18,4 +18,6 @@ expect_same_run stripped stripped-packed
 # Without names, there is nothing to call a GC entry by.
 make_gc_program app "$LLVM/bin/clang" "-O2 -fno-pie" lld
 strip app
-expect_refusal "app: no function is called 'collect'" "$stackpack" pack --gc-entry=collect app
+expect_refusal "app: no function is called 'collect'" "$stackpack" pack --strict --gc-entry=collect app
+expect_status 0 "$stackpack" pack -o packed --report --gc-entry=collect app
+expect_output "dropped 0 of"

@@ -38,4 +38,6 @@ expect_output "dropped: the call can't reach a GC entry"
 expect_refusal 'app: no function is called .nowhere.' "$stackpack" why --gc-entry=collect app nowhere
 expect_refusal 'app: no record at 0x1, and no call' "$stackpack" why --gc-entry=collect app 0x1
 expect_refusal 'app: no function is called .nothing., which is to be a GC entry' \
-  "$stackpack" why --gc-entry=nothing app managed_by_call
+  "$stackpack" why --strict --gc-entry=nothing app managed_by_call
+expect_status 0 "$stackpack" why --gc-entry=nothing app managed_by_call
+expect_output "kept: the file doesn't have one of the GC entries"
