@@ -9,7 +9,7 @@ sample=$BUILD/samples/semispace-raw
 mkdir build
 ln -s "$BUILD"/stackpack "$BUILD"/tests build/
 expect_status 0 "$TOP/tests/bench/run" --build build "$sample" program
-expect_output '^semispace-raw: 57 records, '
+expect_output '^semispace-raw: [0-9]+ records, '
 expect_output '^program: 3000 records, .* 1/[0-9.]+ of raw'
 expect_output 'synthetic'
 for name in packed 'hash table' 'sorted array' wasmtime OCaml llvm-statepoint-utils ArkCompiler Perry 'zstd -19' 'xz -9'; do
