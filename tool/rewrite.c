@@ -2,24 +2,32 @@
  *
  * The packed table is a fiftieth of the raw section. The bytes behind it are of no use any more,
  * but what follows them in the file can't move up in memory: code and data refer to it. So the
- * segment is split. Its first part ends behind the packed table, at the next page; its second
- * starts at the page where the raw section ended; and the pages between are cut out of the file:
+ * segment is split. Its first part has the packed table; its second starts where the raw section
+ * ended; and n whole pages between are cut out of the file:
  *
  *   old segment    | headers ... | raw section ............................ | more |
- *   new segments   | headers ... | note, table |  page     page | zeros ... | more |
- *                                              A                B
+ *   new segments   | headers ... | note, table | zeros |  n pages           | more |
+ *                                                      A                    B
  *
  * Addresses stay. File offsets behind the cut go down by B - A, a multiple of the page size, so
  * each still equals its address modulo the page size, as mmap needs it (gABI, "Program Header",
- * p_align).
+ * p_align). The zeros are less than a page.
  *
- * Two program headers are added: the second part of the segment, and a PT_NOTE for our note. The
+ * In a position-independent file the relocations of the raw section go, too. Those that are left
+ * move up in their table, and pages behind them are cut out in the same way:
+ *
+ *   old segment    | headers ... | relocations ........ | read-only data, raw section ...
+ *   new segments   | headers ... | those left |  pages  | read-only data, note, table ...
+ *
+ * So both cuts may be in one segment, which then becomes three; rewrite_cuts.c has the details.
+ *
+ * Program headers are added: one for what stands behind each cut, and a PT_NOTE for our note. The
  * table of program headers is where it always was, right behind the ELF header, because that's
  * where binutils' strip and objcopy will put it, whatever e_phoff says. (A table that has been
- * moved elsewhere runs, but strip then destroys the file.) If nothing leaves room for two more
- * there, the file of a non-PIE executable gets one page more at its front, and the first segment
- * starts one page earlier: below it, an executable has no neighbours. The headers move to that
- * page; the old ones stay behind as data.
+ * moved elsewhere runs, but strip then destroys the file.) If nothing leaves room for more there,
+ * the file of a non-PIE executable gets one page more at its front, and the first segment starts
+ * one page earlier: below it, an executable has no neighbours. The headers move to that page; the
+ * old ones stay behind as data.
  *
  * A program with a handful of records has raw stack maps that are smaller than a packed table's
  * header. Then the table goes into the rest of the page at the front, or into a segment of its own.
@@ -36,7 +44,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { NEW_SEGMENTS_MAX = 3, PAGE_SIZE_MIN = 4096 };
+enum { PAGE_SIZE_MIN = 4096 };
 
 /* The names of the new sections, one after another. ".stackpack" is the end of the first. */
 static const char section_names[] = ".note.stackpack\0.stackpack.head";
@@ -55,7 +63,7 @@ static bool check_kind(const struct image *image, struct problem *problem) {
   if (header->e_phoff != sizeof *header)
     return problem_set(problem, "the program headers aren't right behind the ELF header");
   if (image->section_count + 2 >= SHN_LORESERVE ||
-      image->segment_count + NEW_SEGMENTS_MAX >= PN_XNUM)
+      image->segment_count + PLAN_NEW_SEGMENTS_MAX >= PN_XNUM)
     return problem_set(problem, "too many sections or segments");
   return true;
 }
@@ -129,15 +137,18 @@ static uint64_t round_up(uint64_t n, uint64_t step) { return (n + step - 1) / st
 
 /* ---- Program headers ---- */
 
-/* The part of the raw section's segment behind the cut. */
-static Elf64_Phdr second_part(const struct plan *plan) {
-  Elf64_Phdr part = plan->image->segments[plan->raw_segment];
-  const uint64_t into = plan->cut_end - part.p_offset;
-  part.p_offset = plan_new_offset(plan, plan->cut_end);
+/* The part of a segment behind a cut, up to the next one. */
+static Elf64_Phdr part_behind(const struct plan *plan, const struct plan_cut *cut) {
+  Elf64_Phdr part = plan->image->segments[cut->segment];
+  const struct plan_cut *next = plan_next_cut(plan, cut->segment, cut->end);
+  const uint64_t into = cut->end - part.p_offset;
+  part.p_offset = plan_new_offset(plan, cut->end);
   part.p_vaddr += into;
   part.p_paddr += into;
   part.p_filesz -= into;
   part.p_memsz -= into;
+  if (next != NULL)
+    part.p_filesz = part.p_memsz = next->start - cut->end;
   return part;
 }
 
@@ -145,8 +156,9 @@ static Elf64_Phdr moved_segment(const struct plan *plan, size_t i) {
   Elf64_Phdr segment = plan->image->segments[i];
   const struct plan_move *move = plan_move_of(plan, segment.p_offset, segment.p_filesz);
   const bool is_first = i == plan->first_segment;
-  if (plan_cuts(plan) && i == plan->raw_segment)
-    segment.p_filesz = segment.p_memsz = plan->cut_start - segment.p_offset;
+  const struct plan_cut *cut = plan_next_cut(plan, i, segment.p_offset);
+  if (cut != NULL)
+    segment.p_filesz = segment.p_memsz = cut->start - segment.p_offset;
   if (segment.p_type == PT_PHDR)
     segment.p_filesz = segment.p_memsz += plan->new_segments * sizeof(Elf64_Phdr);
   if (segment.p_type == PT_PHDR || is_first) {
@@ -203,8 +215,9 @@ static void write_segments(const struct plan *plan, uint8_t *bytes) {
   memset(at, 0, plan_new_headers_end(plan) - sizeof(Elf64_Ehdr));
   for (size_t i = 0; i < plan->image->segment_count; i++) {
     at = put_segment(at, moved_segment(plan, i));
-    if (i == plan->raw_segment && plan_splits(plan))
-      at = put_segment(at, second_part(plan));
+    for (size_t k = 0; k < plan->cut_count; k++)
+      if (plan->cuts[k].segment == i && plan->cuts[k].splits)
+        at = put_segment(at, part_behind(plan, &plan->cuts[k]));
     if (i == plan->last_segment && plan->extra_size > 0)
       at = put_segment(at, extra_segment(plan));
   }
@@ -386,23 +399,24 @@ static void move_symbols(const struct plan *plan, const struct tail *tail, uint8
   }
 }
 
-/* Copies the old file around the cut, but for the section headers at its end, which are written
+/* Copies the old file around the cuts, but for the section headers at its end, which are written
  * anew. */
 static void copy_contents(const struct plan *plan, uint8_t *bytes) {
-  const struct image *image = plan->image;
-  memcpy(bytes + plan->lead, image->bytes, plan->cut_start);
-  memcpy(bytes + plan_new_offset(plan, plan->cut_end), image->bytes + plan->cut_end,
-         plan->old_contents_end - plan->cut_end);
+  uint64_t from = 0;
+  for (size_t i = 0; i <= plan->cut_count; i++) {
+    const bool is_last = i == plan->cut_count;
+    const uint64_t to = is_last ? plan->old_contents_end : plan->cuts[i].start;
+    memcpy(bytes + plan_new_offset(plan, from), plan->image->bytes + from, to - from);
+    from = is_last ? to : plan->cuts[i].end;
+  }
 }
 
-/* Writes the note and the table, and zeros over the rest of the raw section, on both sides of the
- * cut. */
+/* Writes the note and the table, and zeros over what is left of the raw section's rest. */
 static void write_table(const struct plan *plan, const uint8_t *table, size_t table_size,
                         uint8_t *bytes) {
   const Elf64_Shdr *raw = &plan->raw->header;
   const uint64_t start = plan_new_offset(plan, raw->sh_offset);
-  const uint64_t end = plan_new_offset(plan, raw->sh_offset + raw->sh_size);
-  memset(bytes + start, 0, end - start);
+  memset(bytes + start, 0, plan_left(plan, raw->sh_offset, raw->sh_size));
   memcpy(bytes + plan->note_offset, packed_note, PACKED_NOTE_SIZE);
   memcpy(bytes + plan->note_offset + PACKED_NOTE_SIZE, table, table_size);
 }
@@ -411,7 +425,8 @@ static void write_table(const struct plan *plan, const uint8_t *table, size_t ta
 static void write_moves(const struct plan *plan, uint8_t *bytes) {
   for (size_t i = 0; i < plan->move_count; i++) {
     const struct plan_move *move = &plan->moves[i];
-    memset(bytes + plan_new_offset(plan, move->old_offset), 0, move->size);
+    memset(bytes + plan_new_offset(plan, move->old_offset), 0,
+           plan_left(plan, move->old_offset, move->size));
     memcpy(bytes + move->new_offset, plan->image->bytes + move->old_offset, move->size);
   }
 }

@@ -1,11 +1,16 @@
 /* rewrite_plan.c - decides where everything goes: see rewrite.c for the picture.
  *
- * Two or three more program headers must stand behind the old ones. Room for them comes, in this
+ * Two to five more program headers must stand behind the old ones. Room for them comes, in this
  * order, from bytes that are free there; from a page in front of a non-PIE executable; or from what
  * stands behind the headers, if that is something to which only headers lead: .interp, notes, and
  * the tables that the dynamic section points to. That is moved into bytes that packing has freed:
- * what is left of the relocations, or of the raw section. (patchelf makes room in the same way.)
+ * what is left of the relocations' table, or of the raw section; where it costs the fewest pages
+ * that could be cut out else. (patchelf makes room in the same way.)
  * Where all of that is too small, as in tiny programs, the file gets a segment more at its end.
+ *
+ * Each cut needs one program header more, and so perhaps more moves, or a page in front. The raw
+ * section's is always made; of the others, plans are made with them and without, and another plan
+ * is taken only if its file is smaller by a page at least.
  *
  * What is moved keeps its section's number, so section headers aren't in the order of addresses any
  * more. patchelf, when it needs room for program headers, looks for what is in the way only up to
@@ -17,12 +22,17 @@
 #include "../format/note.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+/* The rooms that there may be, by what has left them; a move goes into one of the first two. */
+enum { ROOM_RELOCATIONS, ROOM_RAW, ROOM_MOVED, ROOM_COUNT };
 
 enum {
   LOWEST_ADDRESS = 0x10000, /* Linux maps nothing lower: vm.mmap_min_addr */
   LEAD_USUAL = 0x1000,      /* a page in front that is worth it */
   LEAD_MAX = 0x10000,       /* one that is taken where nothing else helps */
   MOVE_ALIGNMENT = 16,
+  GAIN_MIN = 0x1000, /* what is worth one program header more */
 };
 
 static uint64_t round_down(uint64_t n, uint64_t page) { return n / page * page; }
@@ -32,45 +42,12 @@ bool plan_fits_in_place(const struct plan *plan) {
   return plan->packed_size <= plan->raw->header.sh_size;
 }
 
-bool plan_cuts(const struct plan *plan) { return plan->cut_end > plan->cut_start; }
-
-static bool all_zero(const uint8_t *bytes, uint64_t size) {
-  for (uint64_t i = 0; i < size; i++)
-    if (bytes[i] != 0)
-      return false;
-  return true;
-}
-
-bool plan_splits(const struct plan *plan) {
-  const struct image *image = plan->image;
-  const Elf64_Phdr *segment = &image->segments[plan->raw_segment];
-  const Elf64_Shdr *raw = &plan->raw->header;
-  const uint64_t behind = raw->sh_addr + raw->sh_size - segment->p_vaddr; /* from its start */
-  if (!plan_cuts(plan))
-    return false;
-  for (size_t i = 1; i < image->section_count; i++) {
-    const Elf64_Shdr *section = &image->sections[i].header;
-    const uint64_t into = section->sh_addr - segment->p_vaddr;
-    if ((section->sh_flags & SHF_ALLOC) != 0 && section->sh_size > 0 && into >= behind &&
-        into < segment->p_memsz)
-      return true;
-  }
-  return segment->p_memsz > segment->p_filesz ||
-         !all_zero(image->bytes + segment->p_offset + behind, segment->p_filesz - behind);
-}
-
 uint64_t plan_old_headers_end(const struct plan *plan) {
   return sizeof(Elf64_Ehdr) + plan->image->segment_count * sizeof(Elf64_Phdr);
 }
 
 uint64_t plan_new_headers_end(const struct plan *plan) {
   return plan_old_headers_end(plan) + plan->new_segments * sizeof(Elf64_Phdr);
-}
-
-uint64_t plan_new_offset(const struct plan *plan, uint64_t offset) {
-  if (offset >= plan->cut_end)
-    return plan->lead + offset - (plan->cut_end - plan->cut_start);
-  return plan->lead + (offset < plan->cut_start ? offset : plan->cut_start);
 }
 
 const struct plan_move *plan_move_of(const struct plan *plan, uint64_t offset, uint64_t size) {
@@ -86,8 +63,8 @@ const struct plan_move *plan_move_of(const struct plan *plan, uint64_t offset, u
 
 static void find_segments(struct plan *plan) {
   const struct image *image = plan->image;
-  plan->raw_segment = (size_t)(image_segment_of(image, &plan->raw->header) - image->segments);
-  plan->first_segment = plan->last_segment = plan->raw_segment;
+  plan->first_segment = (size_t)(image_segment_of(image, &plan->raw->header) - image->segments);
+  plan->last_segment = plan->first_segment;
   for (size_t i = 0; i < image->segment_count; i++) {
     const Elf64_Phdr *segment = &image->segments[i];
     if (segment->p_type != PT_LOAD)
@@ -97,32 +74,6 @@ static void find_segments(struct plan *plan) {
     if (segment->p_vaddr > image->segments[plan->last_segment].p_vaddr)
       plan->last_segment = i;
   }
-}
-
-/* Whether the raw section is in a range that ld.so makes read-only after relocation: a hole there
- * would make its mprotect fail. */
-static bool is_relro(const struct plan *plan) {
-  const Elf64_Shdr *raw = &plan->raw->header;
-  for (size_t i = 0; i < plan->image->segment_count; i++) {
-    const Elf64_Phdr *segment = &plan->image->segments[i];
-    if (segment->p_type == PT_GNU_RELRO && segment->p_vaddr < raw->sh_addr + raw->sh_size &&
-        raw->sh_addr < segment->p_vaddr + segment->p_memsz)
-      return true;
-  }
-  return false;
-}
-
-/* The pages that are free between `used`, an address, and the raw section's end. */
-static void plan_cut(struct plan *plan, uint64_t used) {
-  const Elf64_Phdr *segment = &plan->image->segments[plan->raw_segment];
-  const Elf64_Shdr *raw = &plan->raw->header;
-  const uint64_t start = round_up(used, segment->p_align);
-  const uint64_t end = round_down(raw->sh_addr + raw->sh_size, segment->p_align);
-  plan->cut_start = plan->cut_end = 0;
-  if (end <= start || is_relro(plan))
-    return;
-  plan->cut_start = raw->sh_offset + (start - raw->sh_addr);
-  plan->cut_end = raw->sh_offset + (end - raw->sh_addr);
 }
 
 /* ---- Room for program headers ---- */
@@ -187,10 +138,6 @@ static bool is_movable(const struct image *image, const Elf64_Shdr *section) {
         image->segments[i].p_filesz == section->sh_size)
       return true;
   return false;
-}
-
-static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
-  return a < b + b_size && b < a + a_size;
 }
 
 static bool extend(uint64_t *from, uint64_t *to, uint64_t offset, uint64_t size) {
@@ -272,12 +219,12 @@ static bool find_moves(struct plan *plan, struct problem *problem) {
   return true;
 }
 
-/* A free range of the old file. */
-struct room {
-  uint64_t offset, address, end; /* end: an offset */
-};
+uint64_t plan_room_pages(const struct plan_room *room) {
+  return room->page == 0 ? 0 : (room->end - room->offset) / room->page;
+}
 
-static bool place(struct room *room, struct plan_move *move) {
+/* Takes the start of a room for a move; false if it's too large. */
+static bool place(struct plan_room *room, struct plan_move *move) {
   const uint64_t offset = round_up(room->address, MOVE_ALIGNMENT) - room->address + room->offset;
   if (offset > room->end || move->size > room->end - offset)
     return false;
@@ -288,34 +235,77 @@ static bool place(struct room *room, struct plan_move *move) {
   return true;
 }
 
-/* What the relocations that are taken out leave behind. */
-static struct room relocations_room(const struct plan *plan) {
+static struct plan_room make_room(const struct plan *plan, const Elf64_Shdr *section, uint64_t used,
+                                  bool can_cut) {
+  const struct image *image = plan->image;
+  const Elf64_Phdr *segment = image_segment_of(image, section);
+  return (struct plan_room){
+      .offset = section->sh_offset + used,
+      .address = section->sh_addr + used,
+      .end = section->sh_offset + section->sh_size,
+      .segment = segment == NULL ? 0 : (size_t)(segment - image->segments),
+      .page = can_cut && segment != NULL ? segment->p_align : 0,
+  };
+}
+
+/* What the relocations that are taken out leave behind, and the rest of the raw section. */
+static void find_rooms(const struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
   const struct plan_relocations *relocations = &plan->relocations;
-  if (relocations->rela == NULL)
-    return (struct room){0};
-  const Elf64_Shdr *rela = &relocations->rela->header;
-  return (struct room){rela->sh_offset + relocations->rela_size,
-                       rela->sh_addr + relocations->rela_size, rela->sh_offset + rela->sh_size};
+  const bool can_cut = plan->cut_relocations;
+  const uint64_t used = plan_fits_in_place(plan) ? plan->packed_size : 0;
+  memset(rooms, 0, ROOM_COUNT * sizeof *rooms);
+  rooms[ROOM_RAW] = make_room(plan, &plan->raw->header, used, plan_can_cut_raw(plan));
+  if (relocations->rela != NULL)
+    rooms[ROOM_RELOCATIONS] =
+        make_room(plan, &relocations->rela->header, relocations->rela_size, can_cut);
+  else if (relocations->relr != NULL)
+    rooms[ROOM_RELOCATIONS] =
+        make_room(plan, &relocations->relr->header, relocations->relr_size, can_cut);
+}
+
+/* What the moves leave behind: all from the program headers' end to that of the last move. */
+static void find_moved_room(const struct plan *plan, struct plan_room *room) {
+  const uint64_t start = plan_new_headers_end(plan) + plan->spare;
+  const Elf64_Phdr *first = &plan->image->segments[plan->first_segment];
+  if (!plan->cut_moved || plan->move_count == 0)
+    return;
+  const struct plan_move *last = &plan->moves[plan->move_count - 1];
+  const uint64_t end = last->old_offset + last->size;
+  if (start < end && plan_can_cut_first(plan, start, end))
+    *room =
+        (struct plan_room){start, first->p_vaddr + start, end, plan->first_segment, first->p_align};
+}
+
+/* Places a move where that costs the fewest pages which would else be cut. */
+static bool place_best(struct plan_room rooms[ROOM_COUNT], struct plan_move *move) {
+  uint64_t least = UINT64_MAX;
+  size_t best = 0;
+  for (size_t i = 0; i <= ROOM_RAW; i++) {
+    struct plan_room room = rooms[i];
+    struct plan_move trial = *move;
+    if (!place(&room, &trial))
+      continue;
+    const uint64_t cost = (plan_room_pages(&rooms[i]) - plan_room_pages(&room)) * room.page;
+    if (cost < least) {
+      least = cost;
+      best = i;
+    }
+  }
+  return least < UINT64_MAX && place(&rooms[best], move);
 }
 
 /* Places the moves into freed bytes, else into the extra segment, as offsets from its start for
- * now. The raw section's address up to which it is used comes back in *used. */
-static void place_moves(struct plan *plan, uint64_t *used) {
-  const Elf64_Shdr *raw = &plan->raw->header;
-  const uint64_t in_place = plan_fits_in_place(plan) ? plan->packed_size : 0;
-  struct room relocations = relocations_room(plan);
-  struct room rest = {raw->sh_offset + in_place, raw->sh_addr + in_place,
-                      raw->sh_offset + raw->sh_size};
+ * now. */
+static void place_moves(struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
   for (size_t i = 0; i < plan->move_count; i++) {
     struct plan_move *move = &plan->moves[i];
-    if (place(&relocations, move) || place(&rest, move))
+    if (place_best(rooms, move))
       continue;
     plan->extra_size = round_up(plan->extra_size, MOVE_ALIGNMENT);
     move->new_offset = UINT64_MAX;
     move->new_address = plan->extra_size;
     plan->extra_size += move->size;
   }
-  *used = rest.address;
 }
 
 /* ---- The end of the file ---- */
@@ -381,30 +371,32 @@ static void place_note(struct plan *plan) {
   }
 }
 
-/* Makes a plan with a given number of new segments: the note's, and those of a cut and an extra
+/* Makes a plan with a given number of new segments: the note's, and those of cuts and an extra
  * segment. Which of these are needed isn't known before; false, without a problem, if it was
  * another number. */
 static bool plan_with(struct plan *plan, size_t new_segments, struct problem *problem) {
-  const struct image *image = plan->image;
-  const Elf64_Shdr *raw = &plan->raw->header;
   const bool in_place = plan_fits_in_place(plan);
-  uint64_t used = raw->sh_addr + (in_place ? plan->packed_size : 0);
+  struct plan_room rooms[ROOM_COUNT];
+  find_rooms(plan, rooms);
   plan->new_segments = new_segments;
-  plan->lead = plan->extra_size = plan->move_count = 0;
+  plan->lead = plan->extra_size = plan->move_count = plan->cut_count = 0;
   const bool lead = in_place && has_room(plan) ? false : plan_lead(plan);
   if (!in_place && (!lead || plan_new_headers_end(plan) + plan->packed_size > plan->lead))
     plan->extra_size = plan->packed_size;
   if (!lead && !has_room(plan)) {
     struct problem ignored = {0};
-    plan->spare = spare_size(image);
+    plan->spare = spare_size(plan->image);
     if (!find_moves(plan, &ignored)) {
       plan->spare = 0;
       if (!find_moves(plan, problem))
         return false;
     }
-    place_moves(plan, &used);
+    place_moves(plan, rooms);
+    find_moved_room(plan, &rooms[ROOM_MOVED]);
   }
-  plan_cut(plan, used);
+  for (size_t i = 0; i < ROOM_COUNT; i++)
+    plan_cut(plan, &rooms[i]);
+  plan_split(plan);
   const size_t needed = 1 + (plan->extra_size > 0) + plan_splits(plan);
   if (needed > new_segments)
     return false;
@@ -415,6 +407,30 @@ static bool plan_with(struct plan *plan, size_t new_segments, struct problem *pr
   return true;
 }
 
+/* Makes a plan with as few new segments as will do. */
+static bool plan_least(struct plan *plan, struct problem *problem) {
+  for (plan->lead_max = LEAD_USUAL; plan->lead_max <= LEAD_MAX; plan->lead_max *= 16) {
+    struct problem obstacle = {0};
+    for (size_t n = 1; n <= PLAN_NEW_SEGMENTS_MAX && obstacle.text[0] == 0; n++)
+      if (plan_with(plan, n, &obstacle))
+        return true;
+    if (plan->lead_max == LEAD_MAX)
+      *problem = obstacle;
+  }
+  return problem_set(problem, "no room for more program headers");
+}
+
+/* Makes another plan that cuts more, and takes it if that makes the file smaller. */
+static void plan_smaller(struct plan *plan, bool relocations, bool moved) {
+  struct plan other = *plan;
+  struct problem ignored = {0};
+  other.cut_relocations = relocations;
+  other.cut_moved = moved;
+  if ((!relocations || plan_can_cut_relocations(plan)) && plan_least(&other, &ignored) &&
+      other.contents_end + GAIN_MIN <= plan->contents_end)
+    *plan = other;
+}
+
 bool plan_make(struct plan *plan, const struct image *image, const struct image_section *raw,
                size_t table_size, struct problem *problem) {
   *plan = (struct plan){.image = image, .raw = raw, .packed_size = PACKED_NOTE_SIZE + table_size};
@@ -422,15 +438,9 @@ bool plan_make(struct plan *plan, const struct image *image, const struct image_
   find_segments(plan);
   if (image->segments[plan->first_segment].p_offset != 0)
     return problem_set(problem, "the ELF header isn't in the first segment");
-  if (!plan_relocations(plan, problem))
+  if (!plan_relocations(plan, problem) || !plan_least(plan, problem))
     return false;
-  for (plan->lead_max = LEAD_USUAL; plan->lead_max <= LEAD_MAX; plan->lead_max *= 16) {
-    struct problem obstacle = {0};
-    for (size_t new_segments = 1; new_segments <= 3 && obstacle.text[0] == 0; new_segments++)
-      if (plan_with(plan, new_segments, &obstacle))
-        return true;
-    if (plan->lead_max == LEAD_MAX)
-      *problem = obstacle;
-  }
-  return problem_set(problem, "no room for more program headers");
+  for (unsigned choice = 1; choice < 4; choice++)
+    plan_smaller(plan, (choice & 1) != 0, (choice & 2) != 0);
+  return true;
 }

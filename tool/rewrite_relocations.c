@@ -172,7 +172,8 @@ static void write_rela(const struct plan *plan, uint8_t *bytes) {
     memcpy(start + kept * sizeof relocation, &relocation, sizeof relocation);
     kept++;
   }
-  memset(start + plan->relocations.rela_size, 0, table->sh_size - plan->relocations.rela_size);
+  memset(start + plan->relocations.rela_size, 0,
+         plan_left(plan, table->sh_offset, table->sh_size) - plan->relocations.rela_size);
 }
 
 static bool write_relr(const struct plan *plan, uint8_t *bytes, struct problem *problem) {
@@ -182,7 +183,7 @@ static bool write_relr(const struct plan *plan, uint8_t *bytes, struct problem *
   uint64_t *addresses = decode_relr(plan->image, table, &count);
   if (addresses == NULL)
     return problem_set(problem, "not enough memory");
-  memset(start, 0, table->sh_size);
+  memset(start, 0, plan_left(plan, table->sh_offset, table->sh_size));
   encode_relr(addresses, remove_ours(plan, addresses, count), start);
   free(addresses);
   return true;
