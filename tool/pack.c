@@ -6,6 +6,7 @@
 #include "drop.h"
 #include "kept.h"
 #include "output.h"
+#include "progress.h"
 #include "references.h"
 #include "rewrite.h"
 
@@ -155,21 +156,26 @@ static void print_reference(const char *path, const struct reference *reference)
 
 static bool pack_loaded(const struct pack_options *options, const char *path,
                         const struct image *image, const struct loaded *loaded,
-                        const struct drop *drop, struct problem *problem) {
+                        const struct drop *drop, struct progress *progress,
+                        struct problem *problem) {
   struct rewritten result;
   uint8_t *table;
   size_t table_size;
   uint64_t identity = 0;
   struct reference reference = {0};
-  if (!check_references(options, image, loaded, &reference, problem) ||
-      !encode(image, loaded, &table, &table_size, problem))
+  if (!check_references(options, image, loaded, &reference, problem))
+    return false;
+  progress_step(progress, "packing");
+  if (!encode(image, loaded, &table, &table_size, problem))
     return false;
   bool ok = rewrite(image, loaded->raw, table, table_size, &result, problem);
   free(table);
   if (!ok)
     return false;
-  ok = check_result(loaded, drop, &result, &identity, problem) &&
-       write_files(options, path, image, loaded, &result, identity, problem);
+  progress_step(progress, "checking");
+  ok = check_result(loaded, drop, &result, &identity, problem);
+  progress_step(progress, "writing");
+  ok = ok && write_files(options, path, image, loaded, &result, identity, problem);
   if (ok && !options->quiet) {
     print_summary(path, image, loaded, table_size, result.size);
     print_ambiguous(path, &loaded->table);
@@ -189,7 +195,8 @@ static bool leave_alone(const struct pack_options *options, const char *path,
 }
 
 static bool pack_image(const struct pack_options *options, const char *path,
-                       const struct image *image, struct problem *problem) {
+                       const struct image *image, struct progress *progress,
+                       struct problem *problem) {
   struct loaded loaded;
   switch (load_find(image, &options->load, &loaded, problem)) {
   case LOAD_BROKEN:
@@ -211,9 +218,11 @@ static bool pack_image(const struct pack_options *options, const char *path,
   if (!load(image, &options->load, &loaded, problem))
     return false;
   struct drop drop;
+  if (!policy_is_empty(&options->policy))
+    progress_step(progress, "going through the code");
   bool ok = drop_by_policy(path, image, &loaded, &options->policy, options->report, &drop, problem);
   if (ok) {
-    ok = pack_loaded(options, path, image, &loaded, &drop, problem);
+    ok = pack_loaded(options, path, image, &loaded, &drop, progress, problem);
     drop_close(&drop);
   }
   loaded_free(&loaded);
@@ -232,13 +241,16 @@ static bool check_keep_raw(const struct pack_options *options, const char *path,
 
 static bool pack_file(const struct pack_options *options, const char *path) {
   struct problem problem = {0};
+  struct progress progress;
   struct image image;
+  progress_start(&progress, path, !options->quiet);
   bool ok =
       check_keep_raw(options, path, &problem) && load_open(&image, path, &options->load, &problem);
   if (ok) {
-    ok = pack_image(options, path, &image, &problem);
+    ok = pack_image(options, path, &image, &progress, &problem);
     image_close(&image);
   }
+  progress_end(&progress);
   if (!ok)
     problem_print(&problem, path);
   return ok;
