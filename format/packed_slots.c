@@ -162,12 +162,13 @@ static inline bool add_pair(struct packed_slots *slots, uint32_t base, uint32_t 
   return true;
 }
 
-/* Notes the ordinary references: in a word by their numbers, if these are near each other. */
+/* Notes the ordinary references: in a word by their numbers, if these are near the first one's. */
 static inline bool add_selves(const struct bit_array *layouts, const struct layout *layout,
                               uint64_t live, struct packed_slots *slots) {
-  if (layout->form != PACKED_LIST && layout->map[1] == 0) {
-    slots->selves = deposit(live, layout->map[0]);
-    return true;
+  if (layout->form != PACKED_LIST) {
+    const uint64_t near = bits_low_mask(bits_count(layout->map[0]));
+    slots->selves = deposit(live & near, layout->map[0]);
+    live &= ~near;
   }
   for (; live != 0; live &= live - 1) {
     const uint32_t number =

@@ -2,15 +2,15 @@
  *
  * An address has two places next to each other, given by a hash of it. What comes takes the first,
  * what was there moves to the second, and what was in the second is forgotten. An entry holds the
- * record and its pairs in their short form (packed_slots.c); what is longer than an entry isn't
- * remembered. To find an entry again costs about as much as to find it in a hash table of all
- * records, which this is a small one of.
+ * record and its pairs in their short form (packed_slots.c), with a byte for each location; what
+ * doesn't fit isn't remembered. This is a small hash table of records, and finding an entry again
+ * costs about as much as in a large one.
  */
 #include "internal.h"
 
 #include <string.h>
 
-enum { PAIRS_MAX = 9 };
+enum { PAIRS_MAX = 38 };
 
 struct entry {
   uint64_t address; /* 0: free */
@@ -18,7 +18,9 @@ struct entry {
   uint64_t slots, step;
   struct stackpack_location first;
   uint32_t pair_count;
-  struct packed_slots_pair pairs[PAIRS_MAX];
+  struct short_pair {
+    uint8_t base, derived;
+  } pairs[PAIRS_MAX];
 };
 
 _Static_assert(sizeof(struct entry) == sizeof(struct stackpack_cache_entry),
@@ -51,23 +53,32 @@ static void forget_all(struct stackpack_cache *cache) {
 
 static void recall(const struct entry *entry, struct stackpack_record *record,
                    struct stackpack_pairs *pairs) {
-  struct pairs_overlay *overlay = (struct pairs_overlay *)pairs->private_;
   *record = entry->record;
   pairs->slots = entry->slots;
   pairs->step = entry->step;
   pairs->first = entry->first;
-  pairs->more = entry->pair_count;
-  overlay->table = ((const struct packed_record *)record->private_)->table;
-  overlay->is_short = true;
-  if (entry->pair_count > 0)
-    memcpy(overlay->slots.pairs, entry->pairs, sizeof entry->pairs);
+  pairs->pair_count = entry->pair_count;
+  pairs->more = 0;
+  for (uint32_t i = 0; i < entry->pair_count; i++) {
+    pairs->pairs[i].base = entry->pairs[i].base;
+    pairs->pairs[i].derived = entry->pairs[i].derived;
+  }
+}
+
+/* Whether a record's pairs fit into an entry. */
+static bool fits(const struct stackpack_pairs *pairs) {
+  if (pairs->more != 0 || pairs->pair_count > PAIRS_MAX)
+    return false;
+  for (uint32_t i = 0; i < pairs->pair_count; i++)
+    if (pairs->pairs[i].base > UINT8_MAX || pairs->pairs[i].derived > UINT8_MAX)
+      return false;
+  return true;
 }
 
 static void remember(const struct stackpack_cache *cache, uint64_t address,
                      const struct stackpack_record *record, const struct stackpack_pairs *pairs) {
-  const struct pairs_overlay *overlay = (const struct pairs_overlay *)pairs->private_;
   struct entry *entry = places_of(cache, address);
-  if (!overlay->is_short || pairs->more > PAIRS_MAX)
+  if (!fits(pairs))
     return;
   entry[1] = entry[0];
   entry->address = address;
@@ -75,8 +86,10 @@ static void remember(const struct stackpack_cache *cache, uint64_t address,
   entry->slots = pairs->slots;
   entry->step = pairs->step;
   entry->first = pairs->first;
-  entry->pair_count = (uint32_t)pairs->more;
-  memcpy(entry->pairs, overlay->slots.pairs, entry->pair_count * sizeof *entry->pairs);
+  entry->pair_count = pairs->pair_count;
+  for (uint32_t i = 0; i < entry->pair_count; i++)
+    entry->pairs[i] =
+        (struct short_pair){(uint8_t)pairs->pairs[i].base, (uint8_t)pairs->pairs[i].derived};
 }
 
 enum stackpack_answer stackpack_table_find_cached(const struct stackpack_table *table,

@@ -21,16 +21,6 @@ struct owned {
   uint64_t start, size; /* where the file is mapped, and how many bytes */
 };
 
-/* Where a collector is in a live set. */
-struct pairs_overlay {
-  const struct packed_table *table;
-  bool is_short; /* the short cut was taken: slots has the pairs; else items has them */
-  union {
-    struct packed_slots slots;
-    struct packed_items items;
-  };
-};
-
 /* What is known of a module. A slot of the caller's array is free while `size` is 0; look-ups read
  * it first, and then the rest, which doesn't change until `size` has been 0 for a while. */
 struct module_overlay {
@@ -61,8 +51,10 @@ struct process_overlay {
 _Static_assert(sizeof(struct packed_table) <= sizeof(struct stackpack_table), "room for a table");
 _Static_assert(sizeof(struct packed_record) <= sizeof((struct stackpack_record){0}.private_),
                "room for a record");
-_Static_assert(sizeof(struct pairs_overlay) <= sizeof((struct stackpack_pairs){0}.private_),
+_Static_assert(sizeof(struct packed_items) <= sizeof((struct stackpack_pairs){0}.private_),
                "room for pairs");
+_Static_assert(PACKED_SLOTS_PAIRS_MAX <= sizeof((struct stackpack_pairs){0}.pairs) / 8,
+               "room for all pairs of packed_slots");
 _Static_assert(sizeof(struct packed_list) <= sizeof(struct stackpack_locations), "room for a list");
 _Static_assert(sizeof(struct module_overlay) <= sizeof((struct stackpack_module){0}.private_),
                "room for what is known of a module");

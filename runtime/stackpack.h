@@ -149,8 +149,12 @@ struct stackpack_pairs {
   uint64_t slots; /* bit n: an ordinary reference, `step` * n behind the first location */
   uint64_t step;
   struct stackpack_location first;
-  uint64_t more; /* not 0: other pairs follow those in `slots` */
-  uint64_t private_[64];
+  uint32_t pair_count; /* of pairs[] */
+  uint32_t more;       /* not 0: others follow, which the library reads */
+  struct {
+    uint32_t base, derived;
+  } pairs[56]; /* each so many steps behind the first location; taken from the last */
+  uint64_t private_[48];
 };
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record);
 bool stackpack_pairs_more(struct stackpack_pairs *pairs, struct stackpack_location *base,
@@ -162,12 +166,20 @@ bool stackpack_pairs_more(struct stackpack_pairs *pairs, struct stackpack_locati
 static inline bool stackpack_pairs_next(struct stackpack_pairs *pairs,
                                         struct stackpack_location *base,
                                         struct stackpack_location *derived) {
-  if (pairs->slots == 0)
+  uint64_t base_steps, derived_steps;
+  if (pairs->slots != 0) {
+    base_steps = derived_steps = (uint64_t)__builtin_ctzll(pairs->slots);
+    pairs->slots &= pairs->slots - 1;
+  } else if (pairs->pair_count != 0) {
+    pairs->pair_count--;
+    base_steps = pairs->pairs[pairs->pair_count].base;
+    derived_steps = pairs->pairs[pairs->pair_count].derived;
+  } else {
     return pairs->more != 0 && stackpack_pairs_more(pairs, base, derived);
-  *base = pairs->first;
-  base->value += (int64_t)((uint64_t)__builtin_ctzll(pairs->slots) * pairs->step);
-  *derived = *base;
-  pairs->slots &= pairs->slots - 1;
+  }
+  *base = *derived = pairs->first;
+  base->value = (int64_t)((uint64_t)base->value + base_steps * pairs->step);
+  derived->value = (int64_t)((uint64_t)derived->value + derived_steps * pairs->step);
   return true;
 }
 bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs);

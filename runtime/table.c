@@ -139,47 +139,52 @@ static struct stackpack_location public_location(struct location location) {
   return (struct stackpack_location){location.kind, location.size, location.reg, location.value};
 }
 
+/* Takes over what the short cut found. False if a location isn't of the first class: then it isn't
+ * some steps from another one. */
+static bool take_slots(struct stackpack_pairs *pairs, const struct packed_table *table,
+                       const struct packed_slots *slots) {
+  pairs->slots = slots->selves;
+  pairs->step = table->first_class_step;
+  pairs->first = public_location(packed_location(table, slots->first));
+  pairs->pair_count = slots->pair_count;
+  pairs->more = 0;
+  for (uint32_t i = 0; i < slots->pair_count; i++) {
+    const struct packed_slots_pair *pair = &slots->pairs[i];
+    if (pair->base >= table->first_class_count || pair->derived >= table->first_class_count)
+      return false;
+    pairs->pairs[i].base = pair->base - slots->first;
+    pairs->pairs[i].derived = pair->derived - slots->first;
+  }
+  return true;
+}
+
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
   struct stackpack_pairs pairs; /* filled in place, as it's large */
-  struct pairs_overlay *overlay = (struct pairs_overlay *)pairs.private_;
-  const struct packed_table *table = record_of(record)->table;
-  overlay->table = table;
-  overlay->is_short = packed_slots(record_of(record), &overlay->slots);
-  if (overlay->is_short) {
-    pairs.slots = overlay->slots.selves;
-    pairs.first = public_location(packed_location(table, overlay->slots.first));
-    pairs.step = table->first_class_step;
-    pairs.more = overlay->slots.pair_count;
-  } else {
-    packed_items(&overlay->items, record_of(record));
-    pairs.slots = 0;
-    pairs.more = 1;
-  }
-  return pairs; // cppcheck-suppress uninitvar
+  struct packed_slots slots;
+  if (packed_slots(record_of(record), &slots) &&
+      take_slots(&pairs, record_of(record)->table, &slots))
+    return pairs; // cppcheck-suppress uninitvar
+  packed_items((struct packed_items *)pairs.private_, record_of(record));
+  pairs.slots = pairs.pair_count = 0;
+  pairs.more = 1;
+  return pairs;
 }
 
 bool stackpack_pairs_more(struct stackpack_pairs *pairs, struct stackpack_location *base,
                           struct stackpack_location *derived) {
-  struct pairs_overlay *overlay = (struct pairs_overlay *)pairs->private_;
-  struct packed_item item = {0};
-  if (overlay->is_short) {
-    const struct packed_slots_pair *pair = &overlay->slots.pairs[--pairs->more];
-    item.base = pair->base;
-    item.derived = pair->derived;
-  } else {
-    do {
-      if (!packed_items_next(&overlay->items, &item))
-        return false;
-    } while (item.kind != PACKED_PAIR);
-  }
-  *base = public_location(packed_location(overlay->table, item.base));
-  *derived = public_location(packed_location(overlay->table, item.derived));
+  struct packed_items *items = (struct packed_items *)pairs->private_;
+  struct packed_item item;
+  do {
+    if (!packed_items_next(items, &item))
+      return false;
+  } while (item.kind != PACKED_PAIR);
+  *base = public_location(packed_location(items->table, item.base));
+  *derived = public_location(packed_location(items->table, item.derived));
   return true;
 }
 
 bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs) {
-  const struct pairs_overlay *overlay = (const struct pairs_overlay *)pairs->private_;
-  return !overlay->is_short && overlay->items.bad;
+  return pairs->more != 0 && ((const struct packed_items *)pairs->private_)->bad;
 }
 
 /* The list of one kind that is in a record's live set, or an empty one. */
