@@ -1,7 +1,8 @@
 /* output.c - see output.h.
  *
  * A new file is written without a name (O_TMPFILE) where the file system can do that, and gets one
- * only when it is complete: so a command that is killed leaves nothing behind.
+ * only when it is complete: so a command that is killed leaves nothing behind. Between getting its
+ * name and taking the old one's place, signals that end the command have to wait.
  *
  * Of several files, all but the last change places with the old ones (RENAME_EXCHANGE), so that
  * they can change back if the last one can't be put in its place.
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +102,7 @@ static bool write_through(const struct new_file *new_file, struct problem *probl
   return (close(file) == 0 || problem_set_errno(problem, "can't be written")) && ok;
 }
 
-/* Makes the new file under its temporary name. */
+/* Makes the new file, which may not have a name yet. */
 static bool prepare(struct output *output, const struct new_file *new_file, unsigned number,
                     struct problem *problem) {
   struct stat status;
@@ -114,7 +116,7 @@ static bool prepare(struct output *output, const struct new_file *new_file, unsi
     return true;
   return resolve(output, number, problem) && create(output, problem) &&
          write_all(output->file, new_file->bytes, new_file->size, problem) &&
-         copy_status(output->file, new_file, problem) && give_temporary_name(output, problem);
+         copy_status(output->file, new_file, problem);
 }
 
 static bool exchange(const struct output *output) {
@@ -157,6 +159,9 @@ static bool fail(const struct new_file *file, struct problem *problem) {
 }
 
 static bool put_all(struct output *outputs, size_t count, struct problem *problem) {
+  for (size_t i = 0; i < count; i++)
+    if (outputs[i].file >= 0 && !give_temporary_name(&outputs[i], problem))
+      return fail(outputs[i].new_file, problem);
   for (size_t i = 0; i < count; i++) {
     if (put(&outputs[i], i == count - 1, problem))
       continue;
@@ -168,8 +173,28 @@ static bool put_all(struct output *outputs, size_t count, struct problem *proble
   return true;
 }
 
+/* Makes the signals wait by which people and systems end a command. */
+static void hold_signals(sigset_t *before) {
+  sigset_t held;
+  sigemptyset(&held);
+  sigaddset(&held, SIGINT);
+  sigaddset(&held, SIGTERM);
+  sigaddset(&held, SIGHUP);
+  sigaddset(&held, SIGQUIT);
+  pthread_sigmask(SIG_BLOCK, &held, before);
+}
+
+/* Whether all are files that are replaced. A pipe may take any time. */
+static bool all_regular(const struct output *outputs, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (outputs[i].file < 0)
+      return false;
+  return true;
+}
+
 bool output_replace(const struct new_file *files, size_t count, struct problem *problem) {
   struct output outputs[OUTPUT_FILES_MAX];
+  sigset_t before;
   size_t made = 0;
   bool ok = true;
   while (ok && made < count) {
@@ -177,9 +202,14 @@ bool output_replace(const struct new_file *files, size_t count, struct problem *
          fail(&files[made], problem);
     made++;
   }
+  const bool hold = ok && all_regular(outputs, count);
+  if (hold)
+    hold_signals(&before);
   ok = ok && put_all(outputs, count, problem);
   for (size_t i = 0; i < made; i++)
     close_output(&outputs[i]);
+  if (hold)
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
   return ok;
 }
 

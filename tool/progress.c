@@ -1,10 +1,12 @@
 /* progress.c - see progress.h.
  *
  * The steps of a command are long calls that know nothing of it. So a thread of its own waits beside
- * them: for a second, in which most files are done, and then for each new step.
+ * them: for a second, in which most files are done, and then for each new step. Signals are for the
+ * thread that does the work.
  */
 #include "progress.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,11 +36,16 @@ static void *show_steps(void *context) {
 }
 
 void progress_start(struct progress *progress, const char *path, bool wanted) {
+  sigset_t all, before;
   *progress = (struct progress){.path = path, .step = "reading"};
   pthread_mutex_init(&progress->mutex, NULL);
   pthread_cond_init(&progress->changed, NULL);
-  progress->is_running = wanted && isatty(STDERR_FILENO) == 1 &&
-                         pthread_create(&progress->thread, NULL, show_steps, progress) == 0;
+  if (!wanted || isatty(STDERR_FILENO) != 1)
+    return;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  progress->is_running = pthread_create(&progress->thread, NULL, show_steps, progress) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void progress_step(struct progress *progress, const char *step) {
