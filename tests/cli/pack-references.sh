@@ -109,7 +109,7 @@ done
 ((tried > 60)) || fail "only $tried programs"
 
 # libstackpack finds the stack maps by their section.
-if [[ -e $BUILD/libstackpack.a ]] && ! nm "$BUILD/libstackpack.a" | grep -q __asan; then
+if [[ -e $BUILD/libstackpack.a ]] && ! nm "$BUILD/libstackpack.a" | grep __asan >/dev/null; then
   cat common.h - >library.c <<'C'
 #include "stackpack.h"
 static struct stackpack_module modules[4];
