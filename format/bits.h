@@ -79,6 +79,12 @@ static inline unsigned bits_for_count(uint64_t count) {
 /* The bytes that `bits` bits take. */
 static inline uint64_t bits_to_bytes(uint64_t bits) { return bits / 8 + (bits % 8 != 0); }
 
+/* For qsort: the order of two 64-bit words. */
+static inline int bits_compare_words(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
 static inline uint64_t bits_load64(const uint8_t *bytes) {
   uint64_t word;
   memcpy(&word, bytes, sizeof word);

@@ -240,6 +240,12 @@ struct packed_items {
   struct packed_set sets[PACKED_DEPTH_MAX + 1];
 };
 
+/* How many bits of a location's state stand behind the first part of a row, if it has `states` above
+ * 0. */
+static inline unsigned packed_more_bits(uint64_t states) {
+  return states < 2 ? 0 : bits_for_count(states + 1) - 1;
+}
+
 enum packed_location_form { PACKED_CONTIGUOUS, PACKED_BIT_MAP, PACKED_LIST };
 enum packed_set_form { PACKED_SET_ROWS, PACKED_SET_CHANGES };
 

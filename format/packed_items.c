@@ -57,11 +57,6 @@ static bool bit_at(const struct packed_items *items, uint64_t place) {
   return bits_at(items->table->layouts.bytes, place, 1) != 0;
 }
 
-/* How many bits of a state aren't in the row's first part. */
-static unsigned more_bits(uint32_t states) {
-  return states < 2 ? 0 : bits_for_count((uint64_t)states + 1) - 1;
-}
-
 /* ---- The parts of a layout ---- */
 
 /* Takes the locations' numbers. */
@@ -106,7 +101,7 @@ static void take_states(struct packed_items *items, struct bit_reader *reader) {
   items->start.counts = *reader;
   struct packed_location_states location = items->start;
   for (uint32_t i = 0; i < items->locations && !location.counts.bad; i++)
-    items->row_width += more_bits(next_states(items, &location));
+    items->row_width += packed_more_bits(next_states(items, &location));
   *reader = location.counts;
   items->base_width = (uint8_t)bits_for_count(items->locations);
   items->bases_at = reader->position;
@@ -118,7 +113,7 @@ static void take_lists(struct packed_items *items, struct bit_reader *reader) {
     items->lists = (uint32_t)bit_reader_gamma(reader);
   items->lists_at = reader->position;
   bit_reader_skip(reader, items->lists, 1 + items->table->list_width);
-  items->row_width += (items->lists > 0) + more_bits(items->lists);
+  items->row_width += (items->lists > 0) + packed_more_bits(items->lists);
 }
 
 /* ---- Sets ---- */
@@ -205,7 +200,7 @@ static void skip_states(struct packed_items *items, struct bit_reader *reader,
   for (uint32_t i = 0; i < all_locations(items); i++) {
     const uint32_t states = next_of_all(items, &location);
     if (is_changed(items, &set, i) && states > 1)
-      width += 1 + more_bits(states);
+      width += 1 + packed_more_bits(states);
   }
   bit_reader_skip(reader, width, 1);
 }
@@ -313,7 +308,7 @@ void packed_items(struct packed_items *items, const struct packed_record *record
 /* The state that a location has in the record's set, of `states` above 0. It is changed nearest to
  * the set, or stands in the row at the chain's end. */
 static uint32_t state_of(struct packed_items *items, uint32_t index, uint32_t states) {
-  const unsigned more = more_bits(states);
+  const unsigned more = packed_more_bits(states);
   const uint8_t *bytes = items->table->layouts.bytes;
   uint32_t state = 0, flips = 0;
   bool is_known = false;

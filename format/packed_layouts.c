@@ -77,15 +77,10 @@ static void words_add(struct layout_writer *writer, struct words *words, uint64_
     words->items[words->count++] = item;
 }
 
-static int compare_words(const void *a, const void *b) {
-  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return x < y ? -1 : x > y;
-}
-
 static void words_sort_distinct(struct words *words) {
   if (words->count == 0)
     return;
-  qsort(words->items, words->count, sizeof *words->items, compare_words);
+  qsort(words->items, words->count, sizeof *words->items, bits_compare_words);
   uint64_t kept = 1;
   for (uint64_t i = 1; i < words->count; i++)
     if (words->items[i] != words->items[kept - 1])
@@ -176,7 +171,7 @@ static void find_split(struct layout_writer *writer, struct words *derived, uint
     if (!safepoint_item_is_list(items.words[k]))
       words_add(writer, derived, key_derived(item_pair(writer, items.words[k])));
   if (derived->count > 0)
-    qsort(derived->items, derived->count, sizeof *derived->items, compare_words);
+    qsort(derived->items, derived->count, sizeof *derived->items, bits_compare_words);
   for (uint64_t k = 1; k < derived->count; k++)
     if (derived->items[k] == derived->items[k - 1])
       words_add(writer, &writer->split, derived->items[k]);
@@ -349,15 +344,10 @@ static uint64_t states_of(const struct layout_writer *writer, uint64_t n) {
   return n < writer->place_count ? writer->places[n].pairs : writer->lists.count;
 }
 
-/* How many bits of it come behind the row's first part. */
-static unsigned more_bits(uint64_t states) {
-  return states < 2 ? 0 : bits_for_count(states + 1) - 1;
-}
-
 static uint64_t row_width(const struct layout_writer *writer) {
   uint64_t width = row_length(writer);
   for (uint64_t n = 0; n < row_length(writer); n++)
-    width += more_bits(states_of(writer, n));
+    width += packed_more_bits(states_of(writer, n));
   return width;
 }
 
@@ -399,7 +389,7 @@ static void write_row(const struct layout_writer *writer, struct bit_writer *bit
   for (uint64_t n = 0; n < row_length(writer); n++)
     bit_writer_put(bits, row[n] & 1, 1);
   for (uint64_t n = 0; n < row_length(writer); n++)
-    bit_writer_put(bits, row[n] >> 1, more_bits(states_of(writer, n)));
+    bit_writer_put(bits, row[n] >> 1, packed_more_bits(states_of(writer, n)));
 }
 
 /* ---- Changes ---- */
@@ -417,7 +407,7 @@ static struct changes compare_rows(const struct layout_writer *writer, uint64_t 
     if (row[n] != old[n]) {
       changes.count++;
       if (states_of(writer, n) > 1)
-        changes.states_width += 1 + more_bits(states_of(writer, n));
+        changes.states_width += 1 + packed_more_bits(states_of(writer, n));
     }
   return changes;
 }
@@ -474,7 +464,7 @@ static void write_changes(const struct layout_writer *writer, struct tree *tree,
   }
   for (uint64_t n = 0; n < length; n++)
     if (row[n] != old[n] && states_of(writer, n) > 1)
-      bit_writer_put(&tree->bits, row[n], 1 + more_bits(states_of(writer, n)));
+      bit_writer_put(&tree->bits, row[n], 1 + packed_more_bits(states_of(writer, n)));
 }
 
 static void fill_tree(struct layout_writer *writer, struct tree *tree) {

@@ -106,10 +106,6 @@ static inline bool take_locations(const struct packed_table *table, struct field
   return form <= PACKED_LIST && slots->first + run <= table->first_class_count;
 }
 
-static unsigned more_bits(uint64_t states) {
-  return states < 2 ? 0 : bits_for_count(states + 1) - 1;
-}
-
 static bool take_derived(struct fields *fields, struct layout *layout) {
   uint64_t bases = 0;
   layout->derived = take(fields, layout->locations);
@@ -120,7 +116,7 @@ static bool take_derived(struct fields *fields, struct layout *layout) {
     if (count > LOCATIONS_MAX)
       return false;
     layout->counts[i] = (uint8_t)count;
-    layout->more[i] = (uint8_t)more_bits(count + (layout->selves >> i & 1));
+    layout->more[i] = (uint8_t)packed_more_bits(count + (layout->selves >> i & 1));
     layout->many |= (uint64_t)(layout->more[i] > 0) << i;
     layout->row_width += layout->more[i];
     bases += count;

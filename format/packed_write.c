@@ -166,11 +166,6 @@ static bool collect_sequences(struct encoder *encoder) {
   return true;
 }
 
-static int compare_words(const void *a, const void *b) {
-  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return x < y ? -1 : x > y;
-}
-
 /* Sorts the distinct frame sizes and chooses a width. All ones stands for the unknown size. */
 static bool collect_frame_sizes(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
@@ -180,7 +175,7 @@ static bool collect_frame_sizes(struct encoder *encoder) {
   encoder->frame_sizes = sizes;
   for (uint32_t i = 0; i < table->function_count; i++)
     sizes[i] = table->functions[i].frame_size;
-  qsort(sizes, table->function_count, sizeof *sizes, compare_words);
+  qsort(sizes, table->function_count, sizeof *sizes, bits_compare_words);
   uint32_t count = 0;
   uint64_t largest = 0;
   for (uint32_t i = 0; i < table->function_count; i++) {

@@ -71,6 +71,23 @@ uint32_t safepoints_add_location(struct safepoints *table, struct location locat
   return number;
 }
 
+uint32_t safepoints_first_record(const struct safepoints *table, uint64_t address) {
+  uint32_t from = 0, to = table->record_count;
+  while (from < to) {
+    const uint32_t middle = from + (to - from) / 2;
+    if (table->records[middle].address < address)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
+bool safepoints_has_record(const struct safepoints *table, uint64_t address) {
+  const uint32_t i = safepoints_first_record(table, address);
+  return i < table->record_count && table->records[i].address == address;
+}
+
 struct location safepoints_location(const struct safepoints *table, uint32_t number) {
   const uint64_t *words = intern_get(&table->locations, number).words;
   return (struct location){(uint8_t)(words[0] >> 32), (uint16_t)words[0],

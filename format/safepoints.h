@@ -114,6 +114,11 @@ void safepoints_set_ends(struct safepoints *table, const struct code_range *rang
  * stay, and so does what is known of their extent: their records' addresses remain inside. */
 void safepoints_remove(struct safepoints *table, const bool *is_removed);
 
+/* The number of a finished table's first record at or behind an address; record_count if there is
+ * none. */
+uint32_t safepoints_first_record(const struct safepoints *table, uint64_t address);
+bool safepoints_has_record(const struct safepoints *table, uint64_t address);
+
 struct location safepoints_location(const struct safepoints *table, uint32_t number);
 int safepoint_location_compare(struct location a, struct location b);
 enum safepoint_kind safepoints_kind(const struct safepoints *table, const struct safepoint *record);

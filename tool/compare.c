@@ -301,11 +301,6 @@ static void check_miss(struct miss_checker *checker, uint64_t address) {
            right == PACKED_NOT_MANAGED ? "not managed" : "not a safepoint");
 }
 
-static int compare_words(const void *a, const void *b) {
-  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return x < y ? -1 : x > y;
-}
-
 static bool is_inner_record(const struct safepoints *expected, uint32_t i) {
   const struct safepoint *records = expected->records;
   return i > 0 && i + 1 < expected->record_count &&
@@ -338,7 +333,7 @@ static void check_misses(const struct safepoints *expected, const struct packed_
     addresses[count++] = function->end - 1;
     addresses[count++] = function->end;
   }
-  qsort(addresses, count, sizeof *addresses, compare_words);
+  qsort(addresses, count, sizeof *addresses, bits_compare_words);
   struct miss_checker checker = {
       .expected = expected, .packed = packed, .differences = differences};
   for (size_t i = 0; i < count; i++)
@@ -353,23 +348,11 @@ void compare_answers(const struct safepoints *expected, const struct packed_tabl
   check_misses(expected, packed, differences);
 }
 
-static bool has_record(const struct safepoints *table, uint64_t address) {
-  uint32_t from = 0, to = table->record_count;
-  while (from < to) {
-    const uint32_t middle = from + (to - from) / 2;
-    if (table->records[middle].address < address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from < table->record_count && table->records[from].address == address;
-}
-
 void compare_dropped(const struct safepoints *expected, const struct packed_table *packed,
                      const uint64_t *addresses, size_t count, struct differences *differences) {
   struct packed_record found;
   for (size_t i = 0; i < count; i++)
-    if (!has_record(expected, addresses[i]) &&
+    if (!safepoints_has_record(expected, addresses[i]) &&
         packed_find(packed, addresses[i], &found) != PACKED_NOT_SAFEPOINT)
       differ(differences, "a look-up of 0x%" PRIx64 ", which was dropped, finds something",
              addresses[i]);
