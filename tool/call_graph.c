@@ -1,6 +1,7 @@
 /* call_graph.c - see call_graph.h: puts the steps together, and looks things up. */
 #include "call_graph.h"
 
+#include "array.h"
 #include "code.h"
 
 #include <stdlib.h>
@@ -71,14 +72,8 @@ void graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint
 }
 
 static bool append_call(struct call **calls, size_t count, size_t *capacity, struct call call) {
-  if (count == *capacity) {
-    const size_t larger = *capacity * 2 + 1024;
-    struct call *items = realloc(*calls, larger * sizeof *items);
-    if (items == NULL)
-      return false;
-    *calls = items;
-    *capacity = larger;
-  }
+  if (!array_make_room((void **)calls, capacity, count + 1, sizeof call))
+    return false;
   (*calls)[count] = call;
   return true;
 }
@@ -201,7 +196,7 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
   free(builder.later);
   free(builder.landings);
   free(builder.returns);
-  free(builder.tables);
+  code_ranges_free(&builder.tables);
   if (!ok)
     call_graph_close(graph);
   return ok;

@@ -140,8 +140,7 @@ struct graph_builder {
   uint64_t *landings; /* where jumps and calls lead to in the middle of other functions */
   size_t landing_count, landing_capacity;
   bool *returns;             /* by node: whether it may return, as far as the sweep can tell */
-  struct code_range *tables; /* jump tables: words that are known to be no function's address */
-  size_t table_count, table_capacity;
+  struct code_ranges tables; /* jump tables: words that are known to be no function's address */
 };
 
 /* Divides the code into functions. */

@@ -16,6 +16,7 @@
  * to functions without a known type. A pointer from another file may lead there. None comes to a
  * program that is linked with the C library alone, and doesn't look functions up by their names.
  */
+#include "array.h"
 #include "call_graph.h"
 
 #include <stdlib.h>
@@ -47,18 +48,13 @@ struct types {
   bool no_memory;
 };
 
+/* Makes room for one more item. */
 static bool make_room(struct types *types, void **items, size_t count, size_t *capacity,
                       size_t size) {
-  if (count < *capacity)
+  if (array_make_room(items, capacity, count + 1, size))
     return true;
-  void *bytes = realloc(*items, (*capacity * 2 + 64) * size);
-  if (bytes == NULL) {
-    types->no_memory = true;
-    return false;
-  }
-  *items = bytes;
-  *capacity = *capacity * 2 + 64;
-  return true;
+  types->no_memory = true;
+  return false;
 }
 
 /* ---- Reading ---- */
@@ -256,16 +252,8 @@ static uint32_t find_type(const struct types *types, uint64_t id) {
 
 /* ---- Narrowing ---- */
 
-static bool has_record(const struct safepoints *table, uint64_t address) {
-  uint32_t from = 0, to = table == NULL ? 0 : table->record_count;
-  while (from < to) {
-    const uint32_t middle = from + (to - from) / 2;
-    if (table->records[middle].address < address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return table != NULL && from < table->record_count && table->records[from].address == address;
+static bool has_record(const struct types *types, uint64_t address) {
+  return types->table != NULL && safepoints_has_record(types->table, address);
 }
 
 /* The node for all types that a function's pointers have: entries[first..end) are the function's. */
@@ -292,7 +280,7 @@ static void narrow_function(struct types *types, size_t first, size_t end) {
   uint32_t node = GRAPH_NO_NODE;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
-    if (call->kind != CALL_INDIRECT || has_record(types->table, call->at + call->length))
+    if (call->kind != CALL_INDIRECT || has_record(types, call->at + call->length))
       continue;
     if (node == (uint32_t)GRAPH_NO_NODE)
       node = node_for(types, first, end);

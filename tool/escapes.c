@@ -42,22 +42,17 @@ static void take_word(struct graph_builder *builder, const struct linkage_word *
     graph_take(graph, symbol->address + word->value, how, word->address);
 }
 
-static int compare_ranges(const void *a, const void *b) {
-  const struct code_range *x = a, *y = b;
-  return x->start < y->start ? -1 : x->start > y->start;
-}
-
 /* Goes through the jump tables as the addresses ascend. */
 struct table_cursor {
-  const struct graph_builder *builder;
+  const struct code_ranges *tables;
   size_t next;
   uint64_t end; /* of those that start at or before the address */
 };
 
 static bool in_table(struct table_cursor *cursor, uint64_t address) {
-  const struct graph_builder *builder = cursor->builder;
-  while (cursor->next < builder->table_count && builder->tables[cursor->next].start <= address) {
-    const uint64_t end = builder->tables[cursor->next++].end;
+  const struct code_ranges *tables = cursor->tables;
+  while (cursor->next < tables->count && tables->items[cursor->next].start <= address) {
+    const uint64_t end = tables->items[cursor->next++].end;
     cursor->end = end > cursor->end ? end : cursor->end;
   }
   return address < cursor->end;
@@ -65,7 +60,7 @@ static bool in_table(struct table_cursor *cursor, uint64_t address) {
 
 static void take_words(struct graph_builder *builder, bool at_start) {
   const struct linkage *linkage = &builder->graph->linkage;
-  struct table_cursor tables = {.builder = builder};
+  struct table_cursor tables = {.tables = &builder->tables};
   for (size_t i = 0; i < linkage->word_count; i++)
     if (!in_table(&tables, linkage->words[i].address))
       take_word(builder, &linkage->words[i], at_start);
@@ -116,7 +111,7 @@ static void take_addresses(struct graph_builder *builder, const struct area *are
                            struct span code) {
   struct call_graph *graph = builder->graph;
   const enum taken how = area->is_start_table ? TAKEN_BY_START : TAKEN_BY_DATA;
-  struct table_cursor tables = {.builder = builder};
+  struct table_cursor tables = {.tables = &builder->tables};
   for (uint64_t at = 0; at + 4 <= area->size; at++) {
     const uint64_t address = area->address + at;
     const uint64_t long_word = at + 8 <= area->size ? read_word(area, at, 8) : 0;
@@ -139,7 +134,7 @@ static void take_addresses(struct graph_builder *builder, const struct area *are
 static void take_distances(struct graph_builder *builder, const struct area *area,
                            struct span code) {
   struct call_graph *graph = builder->graph;
-  struct table_cursor tables = {.builder = builder};
+  struct table_cursor tables = {.tables = &builder->tables};
   uint64_t base = 0;
   for (uint64_t at = -area->address % 4; at + 4 <= area->size; at += 4) {
     const uint64_t address = area->address + at;
@@ -183,8 +178,7 @@ bool escapes_find(struct graph_builder *builder, const struct image *image,
                   struct problem *problem) {
   struct call_graph *graph = builder->graph;
   const struct span code = code_span(graph);
-  if (builder->table_count > 0)
-    qsort(builder->tables, builder->table_count, sizeof *builder->tables, compare_ranges);
+  code_ranges_sort(&builder->tables);
   take_words(builder, false);
   take_exports(graph);
   for (int at_start = 0; at_start <= 1; at_start++)

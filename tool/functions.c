@@ -9,6 +9,8 @@
  * A procedure linkage table has a stub for each symbol, and mostly no symbols of its own; the size
  * of its entries is the section's.
  */
+#include "../format/bits.h"
+#include "array.h"
 #include "call_graph.h"
 #include "code.h"
 
@@ -22,17 +24,11 @@ struct starts {
 };
 
 static void add_start(struct starts *starts, uint64_t address) {
-  if (starts->count == starts->capacity) {
-    const size_t capacity = starts->capacity * 2 + 1024;
-    uint64_t *items = realloc(starts->items, capacity * sizeof *items);
-    if (items == NULL) {
-      starts->failed = true;
-      return;
-    }
-    starts->items = items;
-    starts->capacity = capacity;
-  }
-  starts->items[starts->count++] = address;
+  if (array_make_room((void **)&starts->items, &starts->capacity, starts->count + 1,
+                      sizeof *starts->items))
+    starts->items[starts->count++] = address;
+  else
+    starts->failed = true;
 }
 
 /* A label in code may be the start of a function in assembly, which needn't say what it is. */
@@ -42,16 +38,11 @@ static void add_symbol(void *context, const char *name, const GElf_Sym *symbol) 
     add_start(context, symbol->st_value);
 }
 
-static int compare_starts(const void *a, const void *b) {
-  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return x < y ? -1 : x > y;
-}
-
 /* Sorts the starts, and keeps each that is in code once. */
 static void sort_starts(struct starts *starts, const struct areas *areas) {
   size_t kept = 0;
   if (starts->count > 0)
-    qsort(starts->items, starts->count, sizeof *starts->items, compare_starts);
+    qsort(starts->items, starts->count, sizeof *starts->items, bits_compare_words);
   for (size_t i = 0; i < starts->count; i++) {
     const struct area *area = areas_find(areas, starts->items[i]);
     if (area != NULL && area->is_code && (kept == 0 || starts->items[kept - 1] != starts->items[i]))

@@ -35,6 +35,13 @@ bool image_open(struct image *image, const char *path, struct problem *problem);
 bool image_open_memory(struct image *image, uint8_t *bytes, size_t size, struct problem *problem);
 void image_close(struct image *image);
 
+static inline bool all_zero(const uint8_t *bytes, uint64_t size) {
+  for (uint64_t i = 0; i < size; i++)
+    if (bytes[i] != 0)
+      return false;
+  return true;
+}
+
 /* The first section of that name; NULL if there is none. */
 const struct image_section *image_section(const struct image *image, const char *name);
 

@@ -11,6 +11,7 @@
  * or where something else refers to the data. Entries that lead to other functions (the cold part of
  * a function is one) are calls like any jump out of the function.
  */
+#include "array.h"
 #include "call_graph.h"
 #include "code.h"
 
@@ -48,17 +49,6 @@ struct resolver {
   uint32_t step_count, block_count, waiting_count;
   size_t steps_capacity, at_capacity, blocks_capacity, waiting_capacity;
 };
-
-static bool make_room(void **items, size_t *capacity, size_t count, size_t size) {
-  if (count <= *capacity)
-    return true;
-  void *bytes = realloc(*items, count * 2 * size);
-  if (bytes == NULL)
-    return false;
-  *items = bytes;
-  *capacity = count * 2;
-  return true;
-}
 
 /* ---- Tables ---- */
 
@@ -138,10 +128,10 @@ static bool is_end(const struct resolver *resolver, uint32_t *next_call, const s
 
 static bool decode_function(struct resolver *resolver) {
   const struct graph_builder *builder = resolver->builder;
-  if (!make_room((void **)&resolver->steps, &resolver->steps_capacity, resolver->size,
-                 sizeof *resolver->steps) ||
-      !make_room((void **)&resolver->step_at, &resolver->at_capacity, resolver->size,
-                 sizeof *resolver->step_at))
+  if (!array_make_room((void **)&resolver->steps, &resolver->steps_capacity, resolver->size,
+                       sizeof *resolver->steps) ||
+      !array_make_room((void **)&resolver->step_at, &resolver->at_capacity, resolver->size,
+                       sizeof *resolver->step_at))
     return false;
   memset(resolver->step_at, 0, resolver->size * sizeof *resolver->step_at);
   resolver->step_count = 0;
@@ -209,10 +199,10 @@ static bool make_blocks(struct resolver *resolver) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < resolver->step_count; i++)
     count += resolver->steps[i].block != NO_BLOCK;
-  if (!make_room((void **)&resolver->blocks, &resolver->blocks_capacity, count,
-                 sizeof *resolver->blocks) ||
-      !make_room((void **)&resolver->waiting, &resolver->waiting_capacity, count,
-                 sizeof *resolver->waiting))
+  if (!array_make_room((void **)&resolver->blocks, &resolver->blocks_capacity, count,
+                       sizeof *resolver->blocks) ||
+      !array_make_room((void **)&resolver->waiting, &resolver->waiting_capacity, count,
+                       sizeof *resolver->waiting))
     return false;
   resolver->block_count = resolver->waiting_count = 0;
   for (uint32_t i = 0; i < resolver->step_count; i++) {
@@ -334,14 +324,6 @@ static bool follow_blocks(struct resolver *resolver) {
 
 /* ---- Resolving ---- */
 
-static bool add_table(struct graph_builder *builder, uint64_t start, uint64_t end) {
-  if (!make_room((void **)&builder->tables, &builder->table_capacity, builder->table_count + 1,
-                 sizeof *builder->tables))
-    return false;
-  builder->tables[builder->table_count++] = (struct code_range){start, end};
-  return true;
-}
-
 /* Replaces an indirect jump by what its table says. What is behind the entries for this function may
  * be another table. */
 static bool resolve_jump(struct resolver *resolver, struct call *call, struct code_value table) {
@@ -367,8 +349,8 @@ static bool resolve_jump(struct resolver *resolver, struct call *call, struct co
                                                 .is_jump = true});
   }
   call->kind = CALL_NONE;
-  return ok && add_table(builder, table.table,
-                         table.table + own * (table.kind == CODE_SHORT_TARGET ? 4 : 8));
+  const uint64_t end = table.table + own * (table.kind == CODE_SHORT_TARGET ? 4 : 8);
+  return ok && code_ranges_add(&builder->tables, table.table, end);
 }
 
 static bool resolve_calls(struct resolver *resolver) {

@@ -5,6 +5,8 @@
  */
 #include "lines.h"
 
+#include "array.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <libdwarf.h>
@@ -28,24 +30,12 @@ static void close_debug(Dwarf_Debug debug) {
 #endif
 }
 
-/* Makes room for one more item. */
-static bool grow(void **items, size_t count, size_t *capacity, size_t size) {
-  if (count < *capacity)
-    return true;
-  const size_t larger = *capacity * 2 + 256;
-  void *bytes = realloc(*items, larger * size);
-  if (bytes == NULL)
-    return false;
-  *items = bytes;
-  *capacity = larger;
-  return true;
-}
-
 /* Keeps a file's name; neighbouring lines mostly have the same one. NULL without memory. */
 static const char *keep_file(struct lines *lines, const char *name) {
   if (lines->file_count > 0 && strcmp(lines->files[lines->file_count - 1], name) == 0)
     return lines->files[lines->file_count - 1];
-  if (!grow((void **)&lines->files, lines->file_count, &lines->file_capacity, sizeof *lines->files))
+  if (!array_make_room((void **)&lines->files, &lines->file_capacity, lines->file_count + 1,
+                       sizeof *lines->files))
     return NULL;
   char *copy = strdup(name);
   if (copy != NULL)
@@ -71,7 +61,8 @@ static bool add_line(struct lines *lines, Dwarf_Debug debug, Dwarf_Line source) 
     if (line.file == NULL)
       return false;
   }
-  if (!grow((void **)&lines->items, lines->count, &lines->capacity, sizeof *lines->items))
+  if (!array_make_room((void **)&lines->items, &lines->capacity, lines->count + 1,
+                       sizeof *lines->items))
     return false;
   lines->items[lines->count++] = line;
   return true;

@@ -1,10 +1,11 @@
 /* linkage.c - see linkage.h. */
 #include "linkage.h"
 
+#include "array.h"
+#include "relocations.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-enum { RELR_MAP_BITS = 63 };
 
 /* ---- The dynamic section ---- */
 
@@ -171,14 +172,9 @@ static bool read_symbols(struct linkage *linkage, const struct image *image, boo
 /* ---- Words ---- */
 
 static bool add_word(struct linkage *linkage, struct linkage_word word) {
-  if (linkage->word_count == linkage->word_capacity) {
-    const size_t capacity = linkage->word_capacity * 2 + 256;
-    struct linkage_word *words = realloc(linkage->words, capacity * sizeof *words);
-    if (words == NULL)
-      return false;
-    linkage->words = words;
-    linkage->word_capacity = capacity;
-  }
+  if (!array_make_room((void **)&linkage->words, &linkage->word_capacity, linkage->word_count + 1,
+                       sizeof word))
+    return false;
   linkage->words[linkage->word_count++] = word;
   return true;
 }
@@ -249,31 +245,15 @@ static uint64_t word_in_file(const struct image *image, uint64_t address) {
   return word;
 }
 
-/* A table of kind RELR (gABI, "Relative Relocation Table"): the addends are in place. */
+/* In a table of kind RELR the addends are in place. */
 static bool read_relr(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table) {
-  uint64_t next = 0;
-  bool ok = true;
-  for (uint64_t at = 0; ok && at + sizeof next <= table->sh_size; at += sizeof next) {
-    uint64_t word;
-    memcpy(&word, image->bytes + table->sh_offset + at, sizeof word);
-    const bool is_address = (word & 1) == 0;
-    if (is_address) {
-      ok = add_word(linkage, (struct linkage_word){.address = word,
-                                                   .value = word_in_file(image, word),
-                                                   .kind = LINKAGE_ADDRESS});
-      next = word + sizeof next;
-      continue;
-    }
-    for (unsigned bit = 0; ok && bit < RELR_MAP_BITS; bit++) {
-      const uint64_t address = next + bit * sizeof next;
-      if ((word >> (bit + 1) & 1) != 0)
-        ok = add_word(linkage, (struct linkage_word){.address = address,
-                                                     .value = word_in_file(image, address),
-                                                     .kind = LINKAGE_ADDRESS});
-    }
-    next += RELR_MAP_BITS * sizeof next;
-  }
-  return ok;
+  struct relr_reader reader = relr_open(image, table);
+  for (uint64_t address; relr_next(&reader, &address);)
+    if (!add_word(linkage, (struct linkage_word){.address = address,
+                                                 .value = word_in_file(image, address),
+                                                 .kind = LINKAGE_ADDRESS}))
+      return false;
+  return true;
 }
 
 static int compare_words(const void *a, const void *b) {

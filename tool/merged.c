@@ -14,6 +14,7 @@
 #include "merged.h"
 
 #include "../format/stackmap_v3.h"
+#include "array.h"
 #include "load.h"
 
 #include <inttypes.h>
@@ -54,17 +55,11 @@ static void collect(void *context, const char *name, const GElf_Sym *symbol) {
   struct ranges *ranges = context;
   if (strcmp(name, symbol_name) != 0 || !is_wanted(ranges, symbol) || ranges->failed)
     return;
-  if (ranges->count == ranges->capacity) {
-    const size_t capacity = ranges->capacity * 2 + 16;
-    struct range *items = realloc(ranges->items, capacity * sizeof *items);
-    if (items == NULL) {
-      ranges->failed = true;
-      return;
-    }
-    ranges->items = items;
-    ranges->capacity = capacity;
-  }
-  ranges->items[ranges->count++].start = symbol->st_value;
+  if (array_make_room((void **)&ranges->items, &ranges->capacity, ranges->count + 1,
+                      sizeof *ranges->items))
+    ranges->items[ranges->count++].start = symbol->st_value;
+  else
+    ranges->failed = true;
 }
 
 static int by_start(const void *a, const void *b) {

@@ -1,6 +1,8 @@
 /* names.c - see names.h. */
 #include "names.h"
 
+#include "array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,17 +25,11 @@ static void add_name(void *context, const char *text, const GElf_Sym *symbol) {
   if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || *text == 0 ||
       symbol->st_shndx == SHN_ABS)
     return;
-  if (names->count == names->capacity) {
-    const size_t capacity = names->capacity * 2 + 256;
-    struct name *items = realloc(names->items, capacity * sizeof *items);
-    if (items == NULL) {
-      collector->failed = true;
-      return;
-    }
-    names->items = items;
-    names->capacity = capacity;
-  }
-  names->items[names->count++] = (struct name){symbol->st_value, text, symbol_rank(symbol)};
+  if (array_make_room((void **)&names->items, &names->capacity, names->count + 1,
+                      sizeof *names->items))
+    names->items[names->count++] = (struct name){symbol->st_value, text, symbol_rank(symbol)};
+  else
+    collector->failed = true;
 }
 
 static int compare_names(const void *a, const void *b) {

@@ -1,6 +1,8 @@
 /* policy.c - see policy.h. */
 #include "policy.h"
 
+#include "array.h"
+
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +17,9 @@ void policy_close(struct policy *policy) {
 
 static bool add_pattern(struct policy *policy, enum policy_kind kind, const char *text,
                         struct problem *problem) {
-  if (policy->count == policy->capacity) {
-    const size_t capacity = policy->capacity * 2 + 16;
-    struct policy_pattern *patterns = realloc(policy->patterns, capacity * sizeof *patterns);
-    if (patterns == NULL)
-      return problem_set(problem, "not enough memory");
-    policy->patterns = patterns;
-    policy->capacity = capacity;
-  }
+  if (!array_make_room((void **)&policy->patterns, &policy->capacity, policy->count + 1,
+                       sizeof *policy->patterns))
+    return problem_set(problem, "not enough memory");
   char *copy = strdup(text);
   if (copy == NULL)
     return problem_set(problem, "not enough memory");

@@ -25,6 +25,8 @@
  */
 #include "references.h"
 
+#include "relocations.h"
+
 #include <Zydis/Zydis.h>
 #include <ctype.h>
 #include <inttypes.h>
@@ -181,13 +183,11 @@ static bool search_symbols(const struct search *search) {
 
 static bool search_rela(const struct search *search, const struct image_section *table) {
   const struct image *image = search->image;
-  const uint32_t relative =
-      image->header.e_machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
   for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->header.sh_size;
        at += sizeof(Elf64_Rela)) {
     Elf64_Rela relocation;
     memcpy(&relocation, image->bytes + table->header.sh_offset + at, sizeof relocation);
-    if (ELF64_R_TYPE(relocation.r_info) == relative &&
+    if (relocation_is_relative(image, &relocation) &&
         !is_raw_address(search, relocation.r_offset) &&
         means_maps(search, (uint64_t)relocation.r_addend, UINT64_MAX))
       return report(search, "a relocation in %s for %s at 0x%" PRIx64, table->name,
@@ -214,25 +214,11 @@ static bool search_relr_place(const struct search *search, const struct image_se
                 section_name(search->image, place), place);
 }
 
-/* (gABI, "Relative Relocation Table") */
 static bool search_relr(const struct search *search, const struct image_section *table) {
-  uint64_t next = 0;
-  for (uint64_t at = 0; at + sizeof(Elf64_Relr) <= table->header.sh_size;
-       at += sizeof(Elf64_Relr)) {
-    Elf64_Relr word;
-    memcpy(&word, search->image->bytes + table->header.sh_offset + at, sizeof word);
-    if ((word & 1) == 0) {
-      if (search_relr_place(search, table, word))
-        return true;
-      next = word + sizeof word;
-      continue;
-    }
-    for (unsigned bit = 0; bit < 63; bit++)
-      if ((word >> (bit + 1) & 1) != 0 &&
-          search_relr_place(search, table, next + bit * sizeof word))
-        return true;
-    next += 63 * sizeof word;
-  }
+  struct relr_reader reader = relr_open(search->image, &table->header);
+  for (uint64_t place; relr_next(&reader, &place);)
+    if (search_relr_place(search, table, place))
+      return true;
   return false;
 }
 

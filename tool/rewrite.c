@@ -133,8 +133,6 @@ bool rewrite_table_address(const struct image *image, const struct image_section
   return true;
 }
 
-static uint64_t round_up(uint64_t n, uint64_t step) { return (n + step - 1) / step * step; }
-
 /* ---- Program headers ---- */
 
 /* The part of a segment behind a cut, up to the next one. */

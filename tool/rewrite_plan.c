@@ -35,9 +35,6 @@ enum {
   GAIN_MIN = 0x1000, /* what is worth one program header more */
 };
 
-static uint64_t round_down(uint64_t n, uint64_t page) { return n / page * page; }
-static uint64_t round_up(uint64_t n, uint64_t page) { return round_down(n + page - 1, page); }
-
 bool plan_fits_in_place(const struct plan *plan) {
   return plan->packed_size <= plan->raw->header.sh_size;
 }

@@ -9,12 +9,7 @@ static inline bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_s
   return a < b + b_size && b < a + a_size;
 }
 
-static inline bool all_zero(const uint8_t *bytes, uint64_t size) {
-  for (uint64_t i = 0; i < size; i++)
-    if (bytes[i] != 0)
-      return false;
-  return true;
-}
+static inline uint64_t round_up(uint64_t n, uint64_t step) { return (n + step - 1) / step * step; }
 
 /* A range of the old file that gets another address: it stands where program headers must go. */
 struct plan_move {

@@ -4,17 +4,14 @@
  * relocation. Left in, ld.so would write these addresses over the packed table at start-up. They
  * stand in two kinds of tables. In one of Elf64_Rela entries they are left out and the others moved
  * up; those that are only relative to the load address come first there, and DT_RELACOUNT counts
- * them. A table of kind RELR (gABI, "Relative Relocation Table") is a list of addresses as bit
- * maps: an even word is an address to relocate; an odd one says with its other 63 bits which of the
- * 63 words behind the last are, too. It is decoded, and encoded again without ours.
+ * them. A table of kind RELR (relocations.h) is decoded, and encoded again without ours.
  */
+#include "relocations.h"
 #include "rewrite_plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { RELR_MAP_BITS = 63 };
 
 static bool in_raw(const struct plan *plan, uint64_t address) {
   return address - plan->raw->header.sh_addr < plan->raw->header.sh_size;
@@ -27,12 +24,6 @@ static bool in_text(const struct image *image, uint64_t address) {
       return (segment->p_flags & PF_W) == 0;
   }
   return false;
-}
-
-static bool is_relative(const struct image *image, const Elf64_Rela *relocation) {
-  return ELF64_R_TYPE(relocation->r_info) == (image->header.e_machine == EM_AARCH64
-                                                  ? (uint32_t)R_AARCH64_RELATIVE
-                                                  : (uint32_t)R_X86_64_RELATIVE);
 }
 
 static Elf64_Rela rela_at(const struct image *image, const Elf64_Shdr *table, uint64_t n) {
@@ -55,7 +46,7 @@ static bool plan_rela(struct plan *plan, const struct image_section *section,
       continue;
     }
     removed++;
-    relocations->relative_removed += is_relative(plan->image, &relocation);
+    relocations->relative_removed += relocation_is_relative(plan->image, &relocation);
   }
   if (removed == 0)
     return true;
@@ -69,23 +60,16 @@ static bool plan_rela(struct plan *plan, const struct image_section *section,
 
 /* The addresses of a RELR table; *count of them. NULL without memory. */
 static uint64_t *decode_relr(const struct image *image, const Elf64_Shdr *table, size_t *count) {
-  const uint64_t words = table->sh_size / sizeof(uint64_t);
-  uint64_t *addresses = calloc(words * RELR_MAP_BITS + 1, sizeof *addresses);
-  uint64_t next = 0;
-  *count = 0;
-  for (uint64_t i = 0; addresses != NULL && i < words; i++) {
-    uint64_t word;
-    memcpy(&word, image->bytes + table->sh_offset + i * sizeof word, sizeof word);
-    if ((word & 1) == 0) {
-      addresses[(*count)++] = word;
-      next = word + sizeof word;
-      continue;
-    }
-    for (unsigned bit = 0; bit < RELR_MAP_BITS; bit++)
-      if ((word >> (bit + 1) & 1) != 0)
-        addresses[(*count)++] = next + bit * sizeof word;
-    next += RELR_MAP_BITS * sizeof word;
-  }
+  struct relr_reader reader = relr_open(image, table);
+  uint64_t address;
+  for (*count = 0; relr_next(&reader, &address);)
+    (*count)++;
+  uint64_t *addresses = calloc(*count + 1, sizeof *addresses);
+  if (addresses == NULL)
+    return NULL;
+  reader = relr_open(image, table);
+  for (size_t i = 0; relr_next(&reader, &addresses[i]);)
+    i++;
   return addresses;
 }
 

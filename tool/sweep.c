@@ -13,6 +13,7 @@
  * follows from the callee's own code: it returns if it has a return instruction, or jumps to, or
  * runs on into a function that returns. That is settled in the end, when all calls are known.
  */
+#include "array.h"
 #include "call_graph.h"
 #include "code.h"
 #include "leaf_functions.h"
@@ -34,21 +35,9 @@ struct sweep {
   bool no_memory;
 };
 
-static bool grow(void **items, size_t count, size_t *capacity, size_t size) {
-  if (count < *capacity)
-    return true;
-  const size_t larger = *capacity * 2 + 64;
-  void *bytes = realloc(*items, larger * size);
-  if (bytes == NULL)
-    return false;
-  *items = bytes;
-  *capacity = larger;
-  return true;
-}
-
 static void add_target(struct sweep *sweep, uint64_t address) {
-  if (grow((void **)&sweep->targets, sweep->target_count, &sweep->target_capacity,
-           sizeof *sweep->targets))
+  if (array_make_room((void **)&sweep->targets, &sweep->target_capacity, sweep->target_count + 1,
+                      sizeof *sweep->targets))
     sweep->targets[sweep->target_count++] = address;
   else
     sweep->no_memory = true;
@@ -56,8 +45,8 @@ static void add_target(struct sweep *sweep, uint64_t address) {
 
 static void add_landing(struct sweep *sweep, uint64_t address) {
   struct graph_builder *builder = sweep->builder;
-  if (grow((void **)&builder->landings, builder->landing_count, &builder->landing_capacity,
-           sizeof *builder->landings))
+  if (array_make_room((void **)&builder->landings, &builder->landing_capacity,
+                      builder->landing_count + 1, sizeof *builder->landings))
     builder->landings[builder->landing_count++] = address;
   else
     sweep->no_memory = true;
@@ -240,15 +229,6 @@ static bool ends(enum code_kind kind) {
   return kind == CODE_JUMP || kind == CODE_RETURN || kind == CODE_STOP;
 }
 
-/* Some linkers fill up with zeros, which are instructions by chance, and need be no whole number of
- * them. */
-static bool is_zero(const uint8_t *bytes, uint64_t size) {
-  for (uint64_t i = 0; i < size; i++)
-    if (bytes[i] != 0)
-      return false;
-  return true;
-}
-
 /* Decodes from an address on, up to an instruction that is known, or the function's end. */
 static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
   const struct graph_builder *builder = sweep->builder;
@@ -257,8 +237,10 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
     struct code_instruction instruction;
     const uint8_t *bytes = area->bytes + (at - area->address);
     builder->architecture->decode(builder->decoder, bytes, sweep->end - at, at, &instruction);
+    /* Some linkers fill up with zeros, which are instructions by chance, and need be no whole number
+     * of them. */
     const bool may_fill = instruction.kind == CODE_INVALID || ends(flow->last);
-    if (may_fill && *bytes == 0 && is_zero(bytes, sweep->end - at))
+    if (may_fill && all_zero(bytes, sweep->end - at))
       return;
     if (instruction.kind == CODE_INVALID)
       builder->graph->functions[sweep->function].is_undecodable = true;

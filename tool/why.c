@@ -278,19 +278,6 @@ static bool explain_record(const struct why *why, const struct safepoint *record
   return print_verdict(why, record->address, verdict, call, problem);
 }
 
-/* The first record at or behind an address. */
-static uint32_t first_record(const struct safepoints *table, uint64_t address) {
-  uint32_t from = 0, to = table->record_count;
-  while (from < to) {
-    const uint32_t middle = from + (to - from) / 2;
-    if (table->records[middle].address < address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from;
-}
-
 /* An address without a record may be one whose record was dropped before. */
 static bool explain_call(const struct why *why, uint64_t address, struct problem *problem) {
   const struct call_graph *graph = why->graph;
@@ -308,7 +295,7 @@ static bool explain_call(const struct why *why, uint64_t address, struct problem
 
 static bool explain_address(const struct why *why, uint64_t address, struct problem *problem) {
   const struct safepoints *table = why->table;
-  uint32_t i = first_record(table, address);
+  uint32_t i = safepoints_first_record(table, address);
   if (i == table->record_count || table->records[i].address != address)
     return explain_call(why, address, problem);
   for (; i < table->record_count && table->records[i].address == address; i++)
@@ -345,7 +332,7 @@ static bool explain_function(const struct why *why, const struct image *image, c
     return problem_set(problem, "no function is called '%s'", name);
   const struct graph_function *function = &why->graph->functions[number];
   const struct safepoints *table = why->table;
-  uint32_t i = first_record(table, function->address + 1), records = 0;
+  uint32_t i = safepoints_first_record(table, function->address + 1), records = 0;
   for (; i < table->record_count && table->records[i].address - function->address <= function->size;
        i++, records++)
     if (!explain_record(why, &table->records[i], problem))
