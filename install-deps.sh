@@ -13,6 +13,10 @@ packages=(
   binutils mold elfutils patchelf gdb valgrind  # the tests compare what these say of a file before and after
   python3 zstd                                  # the tests' independent reader, and the corpus
   dpkg-dev tcl xz-utils                         # `make corpus`, and what `make bench` compares with
+  libunwind-dev                                 # libstackpack-unwind, which walks stacks by unwind tables
+  cmake meson ninja-build                       # the example builds
+  bash-completion zsh fish mandoc               # the completions and manual pages are tried in what reads them
+  chromium chromium-driver                      # `stackpack report` makes pages: tests look at them in a browser
 )
 oldest_llvm=18
 
