@@ -181,7 +181,9 @@ enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, 
     return PACKED_BAD_HEADER;
   if ((header.features & ~PACKED_FEATURES) != 0)
     return PACKED_NEWER_VERSION;
-  if (!packed_parts(&header, &parts) || parts.size != header.size)
+  const bool has_roots = (header.features & PACKED_GLOBAL_ROOTS) != 0;
+  if (!packed_parts(&header, &parts) || parts.size > header.size ||
+      (parts.size != header.size && !has_roots))
     return PACKED_BAD_HEADER;
   if (header.size > size)
     return PACKED_TOO_SHORT;
@@ -193,6 +195,13 @@ enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, 
   };
   open_parts(table, &header, &parts);
   open_counts(table, &header);
+  if (has_roots) {
+    struct packed_roots roots;
+    table->roots = bytes + parts.size - BITS_PADDING;
+    table->roots_size = header.size - parts.size;
+    if (!packed_roots(table, &roots))
+      return PACKED_BAD_HEADER;
+  }
   if (table->location_classes > 0) {
     if (class_first_number(table, 0) != 0)
       return PACKED_BAD_HEADER;

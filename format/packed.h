@@ -9,6 +9,7 @@
  *   frame sizes, location classes, location lists, exceptions
  *   conventions       the records whose calling convention is the second most frequent (monotone.h)
  *   details           compressed blocks: what collectors rarely ask for
+ *   global roots      addresses of variables (packed_roots.c), if there are any
  *
  * A look-up goes down these parts in order: address -> record number; record number -> function,
  * and place in the function's layout -> live set. Each step is a few loads and no loop over
@@ -42,8 +43,9 @@ enum {
   PACKED_LIVE_ITEMS_MAX = 65535,   /* of a live set: a v3 record has no more locations */
 };
 
-/* Features that a reader must know. None yet: bits are added with what needs them. */
-#define PACKED_FEATURES 0u
+/* Features that a reader must know. */
+enum packed_feature { PACKED_GLOBAL_ROOTS = 1 }; /* without them, a collector would miss roots */
+#define PACKED_FEATURES ((uint32_t)PACKED_GLOBAL_ROOTS)
 
 enum packed_codec { PACKED_STORED = 0, PACKED_ZSTANDARD = 1 };
 
@@ -102,7 +104,7 @@ struct packed_parts {
   uint64_t layout_starts_at, layouts_at;
   uint64_t frame_sizes_at, classes_at, list_starts_at, lists_at, exceptions_at, conventions_at;
   uint64_t block_starts_at, blocks_at;
-  uint64_t size;
+  uint64_t size; /* of a table without global roots: where theirs start, and BITS_PADDING */
 };
 
 static inline uint32_t packed_layouts(const struct packed_header *header) {
@@ -132,6 +134,8 @@ struct packed_table {
   /* The class of most locations. */
   struct location first_class;
   uint32_t first_class_count, first_class_step;
+  const uint8_t *roots; /* NULL: no global roots */
+  uint64_t roots_size;
 };
 
 enum packed_error {
@@ -194,6 +198,20 @@ uint64_t packed_frame_size(const struct packed_table *table, uint64_t layout);
 
 /* Location `number`; all zeros if there is none of this number. */
 struct location packed_location(const struct packed_table *table, uint32_t number);
+
+/* ---- Global roots: packed_roots.c ---- */
+
+/* Goes through the addresses, which ascend. */
+struct packed_roots {
+  struct monotone numbers; /* all zeros: there are none */
+  uint64_t start;          /* the lowest address */
+  uint8_t shift;
+  struct monotone_cursor next;
+};
+
+/* False if the table's part isn't just as large as it says. */
+bool packed_roots(const struct packed_table *table, struct packed_roots *roots);
+bool packed_roots_next(struct packed_roots *roots, uint64_t *address);
 
 /* ---- Live sets ---- */
 

@@ -153,6 +153,23 @@ static bool unpack_records(struct unpacker *unpacker) {
   return true;
 }
 
+static bool unpack_global_roots(struct unpacker *unpacker) {
+  struct packed_roots roots;
+  uint64_t address;
+  size_t count = 0;
+  if (!packed_roots(unpacker->packed, &roots) ||
+      (roots.numbers.count > 0 && !monotone_check(&roots.numbers, MONOTONE_GET)))
+    return broken(unpacker, "a list of global roots whose count or samples are wrong");
+  uint64_t *addresses = malloc((roots.numbers.count + 1) * sizeof *addresses);
+  if (addresses == NULL)
+    return no_memory(unpacker);
+  while (packed_roots_next(&roots, &address))
+    addresses[count++] = address;
+  const bool ok = safepoints_set_global_roots(unpacker->table, addresses, count);
+  free(addresses);
+  return ok;
+}
+
 bool packed_unpack(const struct packed_table *packed, packed_decompress *decompress,
                    struct safepoints *table) {
   struct unpacker *unpacker = malloc(sizeof *unpacker);
@@ -165,10 +182,10 @@ bool packed_unpack(const struct packed_table *packed, packed_decompress *decompr
   unpacker->table = table;
   unpacker->decompress = decompress;
   unpacker->space = malloc(packed_details_space(packed) + 1);
-  const bool ok =
-      unpacker->space != NULL
-          ? check_sequences(unpacker) && unpack_functions(unpacker) && unpack_records(unpacker)
-          : no_memory(unpacker);
+  const bool ok = unpacker->space != NULL
+                      ? check_sequences(unpacker) && unpack_functions(unpacker) &&
+                            unpack_records(unpacker) && unpack_global_roots(unpacker)
+                      : no_memory(unpacker);
   free(unpacker->space);
   free(unpacker);
   return ok && safepoints_finish(table);

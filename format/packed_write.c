@@ -22,7 +22,8 @@ struct function_plan {
 struct encoder {
   const struct safepoints *table;
   struct packed_header header;
-  uint64_t text_start;
+  uint64_t address, text_start;
+  uint64_t roots_size; /* of the global roots, in bytes */
   struct function_plan *plans;
   uint64_t *sequences;
   uint64_t *frame_sizes;  /* distinct, sorted */
@@ -60,11 +61,11 @@ static uint8_t common_shift(uint64_t bits) {
   return (uint8_t)(shift < 16 ? shift : 16);
 }
 
-static void measure_text(struct encoder *encoder, uint64_t address) {
+static void measure_text(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   struct packed_header *header = &encoder->header;
   uint64_t record_bits = 0, function_bits = 0, end = 0;
-  encoder->text_start = table->function_count > 0 ? table->functions[0].address : address;
+  encoder->text_start = table->function_count > 0 ? table->functions[0].address : encoder->address;
   for (uint32_t i = 0; i < table->function_count; i++) {
     const struct safepoint_function *function = &table->functions[i];
     function_bits |= function->address - encoder->text_start;
@@ -75,7 +76,7 @@ static void measure_text(struct encoder *encoder, uint64_t address) {
     record_bits |= table->records[i].address - encoder->text_start;
     end = table->records[i].address > end ? table->records[i].address : end;
   }
-  header->text_start = (int64_t)(encoder->text_start - address);
+  header->text_start = (int64_t)(encoder->text_start - encoder->address);
   header->text_size = end > encoder->text_start ? end - encoder->text_start : 0;
   header->records = table->record_count;
   header->functions = table->function_count;
@@ -461,6 +462,15 @@ static void write_layout_numbers(const struct encoder *encoder, struct bit_write
   bit_writer_align(out);
 }
 
+static void write_global_roots(struct encoder *encoder, struct bit_writer *out) {
+  const uint64_t start = out->size;
+  if (!packed_roots_write(encoder->table, encoder->address, out))
+    no_memory(encoder);
+  encoder->roots_size = (out->size - start) / 8;
+  if (encoder->roots_size > 0)
+    encoder->header.features |= PACKED_GLOBAL_ROOTS;
+}
+
 static void write_parts(struct encoder *encoder, struct bit_writer *out) {
   for (unsigned i = 0; i < PACKED_HEADER_SIZE; i++)
     bit_writer_put(out, 0, 8);
@@ -480,6 +490,7 @@ static void write_parts(struct encoder *encoder, struct bit_writer *out) {
   write_part(out, &encoder->conventions);
   write_part(out, &encoder->block_starts);
   write_part(out, &encoder->blocks);
+  write_global_roots(encoder, out);
   bit_writer_put(out, 0, 64);
 }
 
@@ -496,7 +507,7 @@ static bool finish_table(struct encoder *encoder, struct bit_writer *out) {
   header->version = PACKED_VERSION;
   header->header_size = PACKED_HEADER_SIZE;
   header->size = out->size / 8;
-  if (!packed_parts(header, &parts) || parts.size != header->size)
+  if (!packed_parts(header, &parts) || parts.size + encoder->roots_size != header->size)
     return fail(encoder, "more stack maps than a packed table can hold");
   header->checksum =
       XXH3_64bits(out->bytes + PACKED_HEADER_SIZE, header->size - PACKED_HEADER_SIZE);
@@ -550,9 +561,9 @@ static void encoder_free(struct encoder *encoder) {
 
 const char *packed_write(const struct safepoints *table, uint64_t address,
                          packed_compress *compress, uint8_t **bytes, size_t *size) {
-  struct encoder encoder = {.table = table};
+  struct encoder encoder = {.table = table, .address = address};
   struct bit_writer out = {0};
-  measure_text(&encoder, address);
+  measure_text(&encoder);
   const bool ok = encode(&encoder, compress, &out);
   encoder_free(&encoder);
   if (!ok) {

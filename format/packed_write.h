@@ -49,4 +49,7 @@ bool packed_write_details(const struct safepoints *table, packed_compress *compr
                           struct packed_header *header, struct bit_writer *conventions,
                           struct bit_writer *block_starts, struct bit_writer *blocks);
 
+/* Appends the global roots, if there are any, for a table at `address`. False without memory. */
+bool packed_roots_write(const struct safepoints *table, uint64_t address, struct bit_writer *out);
+
 #endif

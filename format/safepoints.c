@@ -1,6 +1,7 @@
 /* safepoints.c - see safepoints.h for what a table holds. */
 #include "safepoints.h"
 
+#include "bits.h"
 #include "stackmap_v3.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@ enum {
 void safepoints_free(struct safepoints *table) {
   free(table->functions);
   free(table->records);
+  free(table->global_roots);
   intern_free(&table->locations);
   intern_free(&table->lists);
   intern_free(&table->live);
@@ -510,6 +512,26 @@ static uint64_t end_of_range(const struct code_range *ranges, size_t count, uint
     if (address < ranges[--from].end)
       return ranges[from].end;
   return 0;
+}
+
+bool safepoints_set_global_roots(struct safepoints *table, const uint64_t *addresses,
+                                 size_t count) {
+  if (count > UINT32_MAX)
+    return out_of_memory(table);
+  uint64_t *roots = malloc((count + 1) * sizeof *roots);
+  if (roots == NULL)
+    return out_of_memory(table);
+  uint32_t distinct = 0;
+  if (count > 0)
+    memcpy(roots, addresses, count * sizeof *roots);
+  qsort(roots, count, sizeof *roots, bits_compare_words);
+  for (size_t i = 0; i < count; i++)
+    if (i == 0 || roots[i] != roots[i - 1])
+      roots[distinct++] = roots[i];
+  free(table->global_roots);
+  table->global_roots = roots;
+  table->global_root_count = distinct;
+  return true;
 }
 
 void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count) {

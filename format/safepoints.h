@@ -66,6 +66,9 @@ struct safepoints {
   uint32_t function_count, record_count;
   uint32_t function_capacity, record_capacity;
 
+  uint64_t *global_roots; /* addresses of variables that hold references: sorted, none twice */
+  uint32_t global_root_count;
+
   struct intern locations; /* two words each: see safepoints_location */
   struct intern lists;     /* of locations' numbers, or live-outs; number 0 is the empty list */
   struct intern live;      /* of items */
@@ -87,6 +90,10 @@ void safepoints_free(struct safepoints *table);
  */
 bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
                        enum statepoint_rule rule);
+
+/* Makes copies of addresses[0..count), in any order, the table's global roots. False without
+ * memory. */
+bool safepoints_set_global_roots(struct safepoints *table, const uint64_t *addresses, size_t count);
 
 /* For readers: add a function, then its records. Each returns false without memory. */
 bool safepoints_add_function(struct safepoints *table, struct safepoint_function function);

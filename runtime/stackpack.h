@@ -65,7 +65,7 @@ const char *stackpack_error_text(enum stackpack_error error);
 
 /* A view of one packed section. It owns nothing. */
 struct stackpack_table {
-  uint64_t private_[64];
+  uint64_t private_[72];
 };
 
 /* Opens the packed table in bytes[0..size). `address` is the address that bytes[0] has in the
@@ -345,6 +345,34 @@ void *stackpack_location_address(const struct stackpack_location *location,
 /* Moves *frame to the caller's frame. False, and *frame as it was, where the frame size is unknown.
  */
 bool stackpack_frame_caller(struct stackpack_frame *frame, const struct stackpack_record *record);
+
+/* ---- Global roots ---- */
+
+/* Variables that hold references, as roots that are on no stack. A program lists their addresses in
+ * a section of its own: an array of pointers, one for each variable. `stackpack pack
+ * --global-roots=SECTION` moves the list into the packed table, and clears the array.
+ *
+ *   __attribute__((section("gc_roots"), used)) static struct object **const root = &variable;
+ *
+ *   extern const char __start_gc_roots[], __stop_gc_roots[]; // by the linker, for such a name
+ *   struct stackpack_global_roots roots =
+ *       stackpack_global_roots(&module->table, __start_gc_roots, __stop_gc_roots);
+ *   uint64_t address;
+ *   while (stackpack_global_roots_next(&roots, &address)) ... *(struct object **)address ...
+ */
+struct stackpack_global_roots {
+  uint64_t private_[16];
+};
+
+/* The global roots of a table, if it was packed with any; else those of the array from start to
+ * stop, which may both be NULL. So one and the same program finds them packed and unpacked. An array
+ * that is read must outlive the result. */
+struct stackpack_global_roots stackpack_global_roots(const struct stackpack_table *table,
+                                                     const void *start, const void *stop);
+
+/* Writes the next variable's address, or returns false after the last one. None comes twice from a
+ * packed table, where they ascend; in an array, 0s are passed over. */
+bool stackpack_global_roots_next(struct stackpack_global_roots *roots, uint64_t *address);
 
 /* ---- Files ---- */
 

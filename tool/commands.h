@@ -23,17 +23,25 @@ int usage_error(const char *command, const char *format, ...) __attribute__((for
 
 /* The options of every command that reads stack maps: in its table of options, its help, and its
  * switch. */
-enum { OPTION_SECTION = 256, OPTION_STATEPOINTS, OPTION_HELP, OPTION_OWN /* a command's first */ };
+enum {
+  OPTION_SECTION = 256,
+  OPTION_STATEPOINTS,
+  OPTION_GLOBAL_ROOTS,
+  OPTION_HELP,
+  OPTION_OWN /* a command's first */
+};
 /* clang-format off */ /* it would take the last braces for a block */
 #define COMMON_OPTIONS                                                                             \
   {"section", required_argument, NULL, OPTION_SECTION},                                            \
   {"statepoints", required_argument, NULL, OPTION_STATEPOINTS},                                    \
+  {"global-roots", required_argument, NULL, OPTION_GLOBAL_ROOTS},                                  \
   {"help", no_argument, NULL, OPTION_HELP}
 /* clang-format on */
 #define COMMON_HELP                                                                                \
   "      --section=NAME        the raw stack maps are in section NAME, not " RAW_SECTION "\n"      \
   "      --statepoints=RULE    which raw records are statepoints: auto (by their form), all, "     \
   "none\n"                                                                                         \
+  "      --global-roots=NAME   section NAME of a raw program lists variables with references\n"    \
   "      --help\n"
 
 /* Takes an option that isn't the command's own: one of these, or one that nobody knows (`word`).

@@ -141,6 +141,19 @@ static void compare_records(const struct comparison *comparison, struct differen
   }
 }
 
+static void compare_global_roots(const struct comparison *comparison,
+                                 struct differences *differences) {
+  const struct safepoints *a = comparison->a, *b = comparison->b;
+  if (a->global_root_count != b->global_root_count) {
+    differ(differences, "%" PRIu32 " global roots, not %" PRIu32, b->global_root_count,
+           a->global_root_count);
+    return;
+  }
+  for (uint32_t i = 0; i < a->global_root_count; i++)
+    if (a->global_roots[i] != b->global_roots[i])
+      differ(differences, "the global root at 0x%" PRIx64 " differs", a->global_roots[i]);
+}
+
 static bool comparison_open(struct comparison *comparison, const struct safepoints *a,
                             const struct safepoints *b) {
   *comparison = (struct comparison){
@@ -158,6 +171,7 @@ void compare_tables(const struct safepoints *a, const struct safepoints *b,
   if (comparison_open(&comparison, a, b)) {
     compare_functions(&comparison, differences);
     compare_records(&comparison, differences);
+    compare_global_roots(&comparison, differences);
   } else {
     differ(differences, "not enough memory to compare");
   }

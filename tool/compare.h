@@ -13,7 +13,7 @@ struct differences {
   char first[256]; /* a sentence */
 };
 
-/* Compares all functions' frame sizes and all records, by what they say. */
+/* Compares all functions' frame sizes, all records by what they say, and the global roots. */
 void compare_tables(const struct safepoints *a, const struct safepoints *b,
                     struct differences *differences);
 

@@ -3,6 +3,7 @@
 
 #include "../format/packed_write.h"
 #include "../runtime/elf_image.h"
+#include "global_roots.h"
 #include "merged.h"
 
 #include <inttypes.h>
@@ -130,6 +131,10 @@ static bool load_raw(const struct image *image, const struct load_options *optio
   if (image->header.e_type == ET_REL)
     return problem_set(problem, "an object file: link it first");
   if (!read_records(image, options, loaded, problem))
+    return false;
+  if (options->global_roots != NULL &&
+      !global_roots_read(image, options->global_roots, &loaded->table, &loaded->global_roots,
+                         problem))
     return false;
   const bool ok = image_code(image, &unwound, &named, problem);
   if (ok) {

@@ -9,7 +9,8 @@
 #define RAW_SECTION ".llvm_stackmaps"
 
 struct load_options {
-  const char *section; /* the raw section's name; NULL: RAW_SECTION */
+  const char *section;      /* the raw section's name; NULL: RAW_SECTION */
+  const char *global_roots; /* the section that lists them; NULL: there are none */
   enum statepoint_rule statepoints;
 };
 
@@ -22,11 +23,12 @@ enum load_kind { LOAD_NONE, LOAD_RAW, LOAD_PACKED, LOAD_BROKEN };
 
 struct loaded {
   enum load_kind kind;
-  struct safepoints table;         /* to be freed: loaded_free */
-  const struct image_section *raw; /* LOAD_RAW: the first section */
-  size_t raw_count;                /* how many there are, */
-  uint64_t raw_size;               /* and their sizes together */
-  struct packed_table packed;      /* LOAD_PACKED */
+  struct safepoints table;                  /* to be freed: loaded_free */
+  const struct image_section *raw;          /* LOAD_RAW: the first section */
+  size_t raw_count;                         /* how many there are, */
+  uint64_t raw_size;                        /* and their sizes together */
+  const struct image_section *global_roots; /* LOAD_RAW: the section, or NULL */
+  struct packed_table packed;               /* LOAD_PACKED */
 };
 
 /* Finds which of the two an image has, without reading it. LOAD_BROKEN, and a problem, if the

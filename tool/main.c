@@ -66,6 +66,9 @@ bool common_option(const struct command *command, int option, const char *word,
       return true;
     *status = usage_error(command->name, "--statepoints is auto, all or none, not '%s'", optarg);
     return false;
+  case OPTION_GLOBAL_ROOTS:
+    options->global_roots = optarg;
+    return true;
   case OPTION_HELP:
     fputs(command->help, stdout);
     *status = EXIT_DONE;

@@ -47,13 +47,14 @@ static size_t compress_block(void *destination, size_t capacity, const void *sou
  * only for tiny programs isn't the raw section's own: then it is encoded again. */
 static bool encode(const struct image *image, const struct loaded *loaded, uint8_t **bytes,
                    size_t *size, struct problem *problem) {
+  const struct rewrite_sections sections = {loaded->raw, loaded->global_roots};
   uint64_t address = loaded->raw->header.sh_addr;
   for (;;) {
     const uint64_t encoded_for = address;
     const char *error = packed_write(&loaded->table, address, compress_block, bytes, size);
     if (error != NULL)
       return problem_set(problem, "%s", error);
-    if (!rewrite_table_address(image, loaded->raw, *size, &address, problem)) {
+    if (!rewrite_table_address(image, &sections, *size, &address, problem)) {
       free(*bytes);
       return false;
     }
@@ -99,6 +100,8 @@ static void print_summary(const char *path, const struct image *image, const str
          path, table->record_count, table->function_count, (unsigned long long)raw_size,
          packed_size, table->record_count == 0 ? 0 : (double)packed_size / table->record_count,
          image->size, file_size);
+  if (table->global_root_count > 0)
+    printf("%s: %u global roots\n", path, table->global_root_count);
   if (table->functions_discarded > 0)
     printf("%s: left out %u functions with %u records that the linker had discarded\n", path,
            table->functions_discarded, table->records_discarded);
@@ -168,7 +171,8 @@ static bool pack_loaded(const struct pack_options *options, const char *path,
   progress_step(progress, "packing");
   if (!encode(image, loaded, &table, &table_size, problem))
     return false;
-  bool ok = rewrite(image, loaded->raw, table, table_size, &result, problem);
+  const struct rewrite_sections sections = {loaded->raw, loaded->global_roots};
+  bool ok = rewrite(image, &sections, table, table_size, &result, problem);
   free(table);
   if (!ok)
     return false;

@@ -124,10 +124,10 @@ bool rewrite_check(const struct image *image, const struct image_section *raw,
   return check_relocations_left(image, raw, problem) && check_alone(image, &raw->header, problem);
 }
 
-bool rewrite_table_address(const struct image *image, const struct image_section *raw,
+bool rewrite_table_address(const struct image *image, const struct rewrite_sections *sections,
                            size_t table_size, uint64_t *address, struct problem *problem) {
   struct plan plan;
-  if (!plan_make(&plan, image, raw, table_size, problem))
+  if (!plan_make(&plan, image, sections, table_size, problem))
     return false;
   *address = plan.note_address + PACKED_NOTE_SIZE;
   return true;
@@ -264,10 +264,14 @@ static void plan_tail(const struct plan *plan, struct tail *tail) {
   tail->size = tail->headers_at + tail->count * sizeof(Elf64_Shdr);
 }
 
-/* Relocations against the raw section (ld -q keeps them) have nothing to apply to any more. */
+/* Relocations against what was taken out (ld -q keeps them) have nothing to apply to any more. */
 static void drop_relocations(const struct plan *plan, Elf64_Shdr *header) {
-  if ((header->sh_type == SHT_RELA || header->sh_type == SHT_REL) &&
-      header->sh_info == plan->raw_index && (header->sh_flags & SHF_ALLOC) == 0)
+  const struct image_section *roots = plan->global_roots;
+  const bool is_ours =
+      header->sh_info == plan->raw_index ||
+      (roots != NULL && header->sh_info == (size_t)(roots - plan->image->sections));
+  if ((header->sh_type == SHT_RELA || header->sh_type == SHT_REL) && is_ours &&
+      (header->sh_flags & SHF_ALLOC) == 0)
     header->sh_size = 0;
 }
 
@@ -419,6 +423,15 @@ static void write_table(const struct plan *plan, const uint8_t *table, size_t ta
   memcpy(bytes + plan->note_offset + PACKED_NOTE_SIZE, table, table_size);
 }
 
+/* The array of global roots is in the table now. Without its relocations it would be wrong in a
+ * position-independent file; so nobody finds addresses in it, in any kind of file. */
+static void clear_global_roots(const struct plan *plan, uint8_t *bytes) {
+  if (plan->global_roots == NULL)
+    return;
+  const Elf64_Shdr *header = &plan->global_roots->header;
+  memset(bytes + plan_new_offset(plan, header->sh_offset), 0, header->sh_size);
+}
+
 /* Copies what had to make room for program headers, and clears where it was. */
 static void write_moves(const struct plan *plan, uint8_t *bytes) {
   for (size_t i = 0; i < plan->move_count; i++) {
@@ -443,6 +456,7 @@ static bool write_all(const struct plan *plan, const struct tail *tail, const ui
   if (!write_relocations(plan, bytes, problem))
     return false;
   write_table(plan, table, table_size, bytes);
+  clear_global_roots(plan, bytes);
   write_moves(plan, bytes);
   write_header(plan, tail, bytes);
   write_segments(plan, bytes);
@@ -452,11 +466,12 @@ static bool write_all(const struct plan *plan, const struct tail *tail, const ui
   return true;
 }
 
-bool rewrite(const struct image *image, const struct image_section *raw, const uint8_t *table,
-             size_t table_size, struct rewritten *rewritten, struct problem *problem) {
+bool rewrite(const struct image *image, const struct rewrite_sections *sections,
+             const uint8_t *table, size_t table_size, struct rewritten *rewritten,
+             struct problem *problem) {
   struct plan plan;
   struct tail tail = {0};
-  if (!plan_make(&plan, image, raw, table_size, problem))
+  if (!plan_make(&plan, image, sections, table_size, problem))
     return false;
   plan_tail(&plan, &tail);
   uint8_t *bytes = calloc(1, tail.size);

@@ -14,13 +14,20 @@ struct rewritten {
 bool rewrite_check(const struct image *image, const struct image_section *raw,
                    struct problem *problem);
 
+/* What the table takes the place of. */
+struct rewrite_sections {
+  const struct image_section *raw;
+  const struct image_section *global_roots; /* cleared, with its relocations; NULL: none */
+};
+
 /* The address at which a table of this size will stand. Needs rewrite_check. False where there is
  * no room for it. */
-bool rewrite_table_address(const struct image *image, const struct image_section *raw,
+bool rewrite_table_address(const struct image *image, const struct rewrite_sections *sections,
                            size_t table_size, uint64_t *address, struct problem *problem);
 
 /* Makes the new file. Needs rewrite_check, and a table for just that address. */
-bool rewrite(const struct image *image, const struct image_section *raw, const uint8_t *table,
-             size_t table_size, struct rewritten *rewritten, struct problem *problem);
+bool rewrite(const struct image *image, const struct rewrite_sections *sections,
+             const uint8_t *table, size_t table_size, struct rewritten *rewritten,
+             struct problem *problem);
 
 #endif

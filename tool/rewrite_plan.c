@@ -428,10 +428,14 @@ static void plan_smaller(struct plan *plan, bool relocations, bool moved) {
     *plan = other;
 }
 
-bool plan_make(struct plan *plan, const struct image *image, const struct image_section *raw,
-               size_t table_size, struct problem *problem) {
-  *plan = (struct plan){.image = image, .raw = raw, .packed_size = PACKED_NOTE_SIZE + table_size};
-  plan->raw_index = (size_t)(raw - image->sections);
+bool plan_make(struct plan *plan, const struct image *image,
+               const struct rewrite_sections *sections, size_t table_size,
+               struct problem *problem) {
+  *plan = (struct plan){.image = image,
+                        .raw = sections->raw,
+                        .global_roots = sections->global_roots,
+                        .packed_size = PACKED_NOTE_SIZE + table_size};
+  plan->raw_index = (size_t)(plan->raw - image->sections);
   find_segments(plan);
   if (image->segments[plan->first_segment].p_offset != 0)
     return problem_set(problem, "the ELF header isn't in the first segment");

@@ -17,7 +17,7 @@ struct plan_move {
   uint64_t new_offset, new_address;
 };
 
-/* What is left of the dynamic relocations without those that apply to the raw section. */
+/* What is left of the dynamic relocations without those that apply to what is taken out. */
 struct plan_relocations {
   const struct image_section *rela, *relr; /* NULL: there are none to take out */
   uint64_t rela_size, relr_size;           /* new sizes in bytes */
@@ -48,12 +48,13 @@ enum {
 struct plan {
   const struct image *image;
   const struct image_section *raw;
-  size_t raw_index;                    /* of a section */
-  size_t first_segment, last_segment;  /* of PT_LOADs */
-  uint64_t packed_size;                /* note and table */
-  uint64_t lead_max;                   /* how large a page in front may be */
-  uint64_t lead;                       /* bytes put before the old file */
-  struct plan_cut cuts[PLAN_CUTS_MAX]; /* in their order */
+  const struct image_section *global_roots; /* NULL: none are taken out */
+  size_t raw_index;                         /* of a section */
+  size_t first_segment, last_segment;       /* of PT_LOADs */
+  uint64_t packed_size;                     /* note and table */
+  uint64_t lead_max;                        /* how large a page in front may be */
+  uint64_t lead;                            /* bytes put before the old file */
+  struct plan_cut cuts[PLAN_CUTS_MAX];      /* in their order */
   size_t cut_count;
   bool cut_relocations, cut_moved; /* whether more pages may be cut than the raw section's: those of
                                       its relocations, and those that moves leave behind */
@@ -68,8 +69,8 @@ struct plan {
   struct plan_relocations relocations;
 };
 
-bool plan_make(struct plan *plan, const struct image *image, const struct image_section *raw,
-               size_t table_size, struct problem *problem);
+bool plan_make(struct plan *plan, const struct image *image,
+               const struct rewrite_sections *sections, size_t table_size, struct problem *problem);
 
 /* Where a byte of the old file is in the new one (rewrite_cuts.c); how many bytes of a range are
  * left there; and where a section is that may have been moved. */

@@ -1,4 +1,5 @@
-/* rewrite_relocations.c - takes the dynamic relocations of the raw section out.
+/* rewrite_relocations.c - takes the dynamic relocations of the raw section out, and those of the
+ * array of global roots, if the table has them.
  *
  * In a position-independent file each function's address in the raw section is a dynamic
  * relocation. Left in, ld.so would write these addresses over the packed table at start-up. They
@@ -13,8 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool in_raw(const struct plan *plan, uint64_t address) {
-  return address - plan->raw->header.sh_addr < plan->raw->header.sh_size;
+/* Whether an address is in what is taken out: the raw section, or the array of global roots. */
+static bool is_freed(const struct plan *plan, uint64_t address) {
+  const struct image_section *roots = plan->global_roots;
+  return address - plan->raw->header.sh_addr < plan->raw->header.sh_size ||
+         (roots != NULL && address - roots->header.sh_addr < roots->header.sh_size);
 }
 
 static bool in_text(const struct image *image, uint64_t address) {
@@ -40,7 +44,7 @@ static bool plan_rela(struct plan *plan, const struct image_section *section,
   uint64_t removed = 0;
   for (uint64_t i = 0; i < table->sh_size / sizeof(Elf64_Rela); i++) {
     const Elf64_Rela relocation = rela_at(plan->image, table, i);
-    if (!in_raw(plan, relocation.r_offset)) {
+    if (!is_freed(plan, relocation.r_offset)) {
       relocations->text_remains |=
           relocation.r_info != 0 && in_text(plan->image, relocation.r_offset);
       continue;
@@ -97,11 +101,11 @@ static uint64_t encode_relr(const uint64_t *addresses, size_t count, uint8_t *by
   return size;
 }
 
-/* Leaves out the addresses in the raw section; returns how many remain. */
+/* Leaves out the addresses in what is freed; returns how many remain. */
 static size_t remove_ours(const struct plan *plan, uint64_t *addresses, size_t count) {
   size_t kept = 0;
   for (size_t i = 0; i < count; i++)
-    if (!in_raw(plan, addresses[i]))
+    if (!is_freed(plan, addresses[i]))
       addresses[kept++] = addresses[i];
   return kept;
 }
@@ -151,7 +155,7 @@ static void write_rela(const struct plan *plan, uint8_t *bytes) {
   uint64_t kept = 0;
   for (uint64_t i = 0; i < table->sh_size / sizeof(Elf64_Rela); i++) {
     const Elf64_Rela relocation = rela_at(plan->image, table, i);
-    if (in_raw(plan, relocation.r_offset))
+    if (is_freed(plan, relocation.r_offset))
       continue;
     memcpy(start + kept * sizeof relocation, &relocation, sizeof relocation);
     kept++;

@@ -22,14 +22,14 @@ static void expect_problem(const struct problem *problem) {
 /* Encodes for the place where the table will stand, as pack.c does. */
 static bool encode(const struct image *image, const struct loaded *loaded, uint8_t **bytes,
                    size_t *size, struct problem *problem) {
+  const struct rewrite_sections sections = {loaded->raw, loaded->global_roots};
   uint64_t address = loaded->raw->header.sh_addr;
   for (unsigned tries = 0; tries < 8; tries++) {
     const uint64_t encoded_for = address;
     const char *error = packed_write(&loaded->table, address, compress_block, bytes, size);
     if (error != NULL)
       return problem_set(problem, "%s", error);
-    if (rewrite_table_address(image, loaded->raw, *size, &address, problem) &&
-        address == encoded_for)
+    if (rewrite_table_address(image, &sections, *size, &address, problem) && address == encoded_for)
       return true;
     free(*bytes);
     if (problem->text[0] != 0)
@@ -66,6 +66,7 @@ static void check_rewritten(const struct loaded *before, const struct rewritten 
 }
 
 static void pack(const struct image *image, const struct loaded *loaded, struct problem *problem) {
+  const struct rewrite_sections sections = {loaded->raw, loaded->global_roots};
   struct rewritten rewritten;
   uint8_t *table;
   size_t size;
@@ -75,7 +76,7 @@ static void pack(const struct image *image, const struct loaded *loaded, struct 
   }
   uint8_t *exact = exact_block(table, size, size);
   free(table);
-  if (rewrite(image, loaded->raw, exact, size, &rewritten, problem)) {
+  if (rewrite(image, &sections, exact, size, &rewritten, problem)) {
     check_rewritten(loaded, &rewritten);
     free(rewritten.bytes);
   } else {
@@ -85,7 +86,8 @@ static void pack(const struct image *image, const struct loaded *loaded, struct 
 }
 
 static void load_and_pack(const struct image *image) {
-  const struct load_options options = {0};
+  const bool has_roots = image_section(image, "gc_roots") != NULL;
+  const struct load_options options = {.global_roots = has_roots ? "gc_roots" : NULL};
   struct problem problem = {0}, refusal = {0};
   struct loaded loaded;
   const enum load_kind kind = load_find(image, &options, &loaded, &problem);

@@ -236,9 +236,9 @@ def symbol_table(functions, maps_address):
     return b"".join(symbols), bytes(names) + b"__LLVM_StackMaps\0"
 
 
-def program(maps, functions, room=True, unwind=True, lead=0, merged=False):
+def program(maps, functions, room=True, unwind=True, lead=0, merged=False, roots=0):
     """An executable with one segment. Without room for program headers, the front must grow. Merged, the stack maps
-    stand among other data."""
+    stand among other data. With roots, it lists so many words behind each other as variables with references."""
     contents = Contents(max(FILE_HEADER + SEGMENT * (4 if room else 2), lead))
     contents.add(".text", b"\x90" * 32)
     maps_address = contents.next_address()
@@ -249,11 +249,15 @@ def program(maps, functions, room=True, unwind=True, lead=0, merged=False):
         contents.add(".llvm_stackmaps", maps)
     if unwind:
         contents.add(".eh_frame", eh_frame(functions, address=contents.next_address()))
+    if roots > 0:
+        start = contents.next_address() + 8 * roots
+        contents.add("gc_roots", struct.pack(f"<{roots}Q", *(start + 24 * i for i in range(roots))))
+        contents.add(".data", bytes(24 * roots))
     loaded = len(contents.data)
     symbols, names = symbol_table(functions, maps_address)
     contents.add(".symtab", symbols, SYMTAB, False, len(contents.headers) + 1, 1, SYMBOL)
     contents.add(".strtab", names, STRTAB, False)
-    return contents.finish(EXECUTABLE, [load_segment(BASE, loaded), STACK_SEGMENT])
+    return contents.finish(EXECUTABLE, [load_segment(BASE, loaded, 7 if roots > 0 else 5), STACK_SEGMENT])
 
 
 def relative_program(records, relr=False, room=False):
@@ -295,6 +299,7 @@ def programs():
         "no_maps": program(b"", functions),
         "cut": program(long_maps, functions, lead=0xE00),
         "cut_no_room": program(long_maps, functions, room=False),
+        "roots": program(typical, functions, roots=40),
         "merged": program(maps["details"], functions, merged=True),
         "merged_two": program(maps["one_record"] + maps["one_record"], functions, merged=True),
         "merged_long": program(long_maps, functions, merged=True),
@@ -314,7 +319,8 @@ def packed(stackpack, file):
         path = pathlib.Path(folder) / "program"
         path.write_bytes(file)
         path.chmod(0o755)
-        done = subprocess.run([stackpack, "pack", "--quiet", path], check=False, capture_output=True)
+        options = ["--global-roots=gc_roots"] if b"gc_roots" in file else []
+        done = subprocess.run([stackpack, "pack", "--quiet", *options, path], check=False, capture_output=True)
         return path.read_bytes() if done.returncode == 0 else None
 
 
@@ -332,6 +338,7 @@ def packed_tables(stackpack):
     for name, maps in {**small_maps(), **large_maps()}.items():
         if (file := packed(stackpack, program(maps, [(TEXT, 64)]))) is not None:
             yield name, section_bytes(file, ".stackpack")
+    yield "roots", section_bytes(packed(stackpack, programs()["roots"]), ".stackpack")
 
 
 def elf_files(stackpack):

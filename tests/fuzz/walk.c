@@ -136,10 +136,18 @@ static void walk_elsewhere(const struct stackpack_table *table) {
   walk_address(table, UINT64_MAX, NULL);
 }
 
+static void walk_global_roots(const struct stackpack_table *table) {
+  struct stackpack_global_roots roots = stackpack_global_roots(table, NULL, NULL);
+  uint64_t address;
+  while (stackpack_global_roots_next(&roots, &address))
+    used += address;
+}
+
 bool walk_table(const struct stackpack_table *table) {
   const size_t space_size = stackpack_details_space(table);
   void *space = space_size <= SPACE_MAX ? exact_block(NULL, 0, space_size) : NULL;
   used += stackpack_table_functions(table) + stackpack_table_check(table);
+  walk_global_roots(table);
   const bool all = walk_records(table, space);
   walk_elsewhere(table);
   free(space);

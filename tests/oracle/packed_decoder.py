@@ -5,6 +5,7 @@
     packed_decoder.py --compare=STACKPACK FILE    compare them with `STACKPACK dump --format=json FILE`
     packed_decoder.py --check-look-ups=N FILE     look up N random addresses, and those around every record
                                                   and function; compare the answers with a search in lists
+    packed_decoder.py --global-roots FILE         print the addresses of global roots
     packed_decoder.py --look-up=ADDRESS FILE      print what is known of an address
 
 With --bare=ADDRESS the file is no ELF file but a table alone, and ADDRESS is where it would stand.
@@ -244,6 +245,7 @@ def find_table(data):
 # ---- Header (section 5) --------------------------------------------------------------------------------
 
 HEADER = struct.Struct("<IHHIIQQqQIIIIQIIIIQQII8BIIQHHiQii")
+GLOBAL_ROOTS = 1  # a bit of features
 
 
 class Header(NamedTuple):
@@ -301,7 +303,7 @@ def read_header(data):
     require(header.header_size == HEADER.size, "a header of another size")
     blanked = data[:12] + bytes(4) + data[16 : HEADER.size]
     require(header.header_checksum == xxh32(blanked), "a header whose checksum differs")
-    require(header.features == 0, "a table with features that need a newer reader")
+    require(header.features & ~GLOBAL_ROOTS == 0, "a table with features that need a newer reader")
     shifts = (header.record_shift, header.function_shift, header.details_shift)
     require(max(shifts) < 32 and header.frame_size_width <= 64, "a shift or width that is too large")
     require(max(header.lead_parameter, header.tail_parameter) < 32, "a parameter that is too large")
@@ -452,6 +454,7 @@ class Extent(NamedTuple):
 
 CLASS = struct.Struct("<HHB3sIIq")
 EXCEPTION = struct.Struct("<III")
+ROOTS = struct.Struct("<IIqQ")
 
 
 def check_location(location):
@@ -474,8 +477,9 @@ class Table:
         self.data = data
         self.position = HEADER.size
         places = {name: self.part(size) for name, size in self.part_sizes()}
-        require(self.position + 8 == header.size, "a table whose size isn't that of its parts")
         require(header.size <= len(data), "a table beyond the end of its segment")
+        self.global_roots = self.read_global_roots() if header.features & GLOBAL_ROOTS else []
+        require(self.position + 8 == header.size, "a table whose size isn't that of its parts")
         self.open_parts({name: data[start:end] for name, (start, end) in places.items()})
         require(not any(data[self.position : header.size]), "padding that isn't zero")
 
@@ -500,6 +504,18 @@ class Table:
             ("block_starts", 8 * header.details_blocks),
             ("blocks", header.details_size),
         )
+
+    def read_global_roots(self):
+        """The addresses; the part's size follows from its own numbers."""
+        require(self.position + ROOTS.size <= self.header.size, "global roots beyond the table's end")
+        count, shift, start, span = ROOTS.unpack_from(self.data, self.part(ROOTS.size)[0])
+        require(count > 0 and shift < 32, "global roots that can't be")
+        sequence = Sequence(count, span >> shift, False)
+        at, end = self.part(sequence.size)
+        require(end + 8 <= self.header.size, "global roots beyond the table's end")
+        numbers = sequence.open(self.data[at:end]).items
+        require(len(set(numbers)) == count, "a global root that comes twice")
+        return [(self.address + start + (number << shift)) % 2**64 for number in numbers]
 
     def part(self, size):
         start = self.position
@@ -1383,6 +1399,10 @@ def run(arguments):
     if arguments.look_up is not None:
         print_look_up(table, arguments.look_up)
         return 0
+    if arguments.global_roots:
+        for address in table.global_roots:
+            print(f"0x{address:x}")
+        return 0
     decoded = Decoded(table)
     if arguments.compare is None and arguments.check_look_ups is None:
         for index in range(table.header.records):
@@ -1414,6 +1434,7 @@ def main():
     parser.add_argument("--check-look-ups", type=int, metavar="N", help="check the answers of look-ups")
     parser.add_argument("--seed", type=int, default=1, help="of random addresses")
     parser.add_argument("--look-up", type=address_option, metavar="ADDRESS", help="look up one address")
+    parser.add_argument("--global-roots", action="store_true", help="print the addresses of global roots")
     parser.add_argument("--bare", type=address_option, metavar="ADDRESS", help="the file is a table alone")
     parser.add_argument("file")
     arguments = parser.parse_args()

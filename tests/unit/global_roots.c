@@ -1,0 +1,179 @@
+/* global_roots.c - tests the list of global roots: what goes into a packed table comes out of it,
+ * from few and close variables to ones at both ends of the address space; what is damaged does no
+ * harm; and a program's own array is read in the same way.
+ */
+#include "../../format/packed_write.h"
+#include "../../runtime/stackpack.h"
+#include "bytes.h"
+#include "numbers.h"
+#include "suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ADDRESS = 0x200000, MOST = 3000 };
+
+struct packed_bytes {
+  uint8_t *bytes;
+  size_t size;
+};
+
+static struct packed_bytes pack(const uint64_t *addresses, size_t count) {
+  struct safepoints table = {0};
+  struct packed_bytes packed;
+  uint8_t *written;
+  ck_assert(safepoints_finish(&table));
+  ck_assert(safepoints_set_global_roots(&table, addresses, count));
+  ck_assert_ptr_null(packed_write(&table, ADDRESS, NULL, &written, &packed.size));
+  packed.bytes = bytes_exact(written, packed.size);
+  free(written);
+  safepoints_free(&table);
+  return packed;
+}
+
+static int compare(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* The addresses come back sorted and none twice, moved by as much as the table. */
+static void check(const uint64_t *addresses, size_t count) {
+  const uint64_t moved = 0x7000;
+  const struct packed_bytes packed = pack(addresses, count);
+  struct stackpack_table table;
+  uint64_t sorted[MOST], address;
+  memcpy(sorted, addresses, count * sizeof *sorted);
+  qsort(sorted, count, sizeof *sorted, compare);
+  ck_assert_int_eq(stackpack_table_open(&table, packed.bytes, packed.size, ADDRESS + moved),
+                   STACKPACK_OK);
+  struct stackpack_global_roots roots = stackpack_global_roots(&table, NULL, NULL);
+  for (size_t i = 0; i < count; i++) {
+    if (i > 0 && sorted[i] == sorted[i - 1])
+      continue;
+    ck_assert(stackpack_global_roots_next(&roots, &address));
+    ck_assert_uint_eq(address, sorted[i] + moved);
+  }
+  ck_assert(!stackpack_global_roots_next(&roots, &address));
+  ck_assert(!stackpack_global_roots_next(&roots, &address));
+  free(packed.bytes);
+}
+
+START_TEST(random_lists) {
+  struct numbers numbers = {1};
+  uint64_t addresses[MOST];
+  for (unsigned round = 0; round < 300; round++) {
+    const size_t count = 1 + numbers_below(&numbers, round % 10 == 0 ? MOST : 50);
+    const unsigned bits = 1 + (unsigned)numbers_below(&numbers, 47);
+    const unsigned shift = (unsigned)numbers_below(&numbers, 5);
+    for (size_t i = 0; i < count; i++)
+      addresses[i] = 0x400000 + (numbers_of_bits(&numbers, bits) << shift);
+    check(addresses, count);
+  }
+}
+END_TEST
+
+START_TEST(odd_lists) {
+  static const uint64_t ends[] = {8, UINT64_C(0xfffffffffffffff8), 0x200000, 8};
+  uint64_t dense[MOST];
+  for (size_t count = 1; count <= 4; count++)
+    check(ends, count);
+  for (size_t i = 0; i < MOST; i++)
+    dense[i] = 0x400000 + 8 * (MOST - i);
+  check(dense, MOST);
+  check(dense, 1);
+}
+END_TEST
+
+START_TEST(a_bit_each) {
+  uint64_t dense[MOST];
+  for (size_t i = 0; i < MOST; i++)
+    dense[i] = 0x400000 + 8 * i;
+  const struct packed_bytes without = pack(dense, 0), with = pack(dense, MOST);
+  ck_assert_uint_lt((with.size - without.size) * 8, MOST * 4);
+  free(without.bytes);
+  free(with.bytes);
+}
+END_TEST
+
+START_TEST(no_roots) {
+  const struct packed_bytes packed = pack(NULL, 0);
+  struct packed_header header;
+  packed_header_read(packed.bytes, &header);
+  ck_assert_uint_eq(header.features, 0);
+  struct stackpack_table table;
+  uint64_t address;
+  ck_assert_int_eq(stackpack_table_open(&table, packed.bytes, packed.size, ADDRESS), STACKPACK_OK);
+  struct stackpack_global_roots roots = stackpack_global_roots(&table, NULL, NULL);
+  ck_assert(!stackpack_global_roots_next(&roots, &address));
+  free(packed.bytes);
+}
+END_TEST
+
+/* Without packed roots, those of the array; 0s are passed over, and a rest that is no word. */
+START_TEST(an_array) {
+  static const uint64_t array[] = {0, 0x1000, 0, 0x900, 0x1000};
+  const struct packed_bytes packed = pack(NULL, 0);
+  struct stackpack_table table;
+  uint64_t address;
+  ck_assert_int_eq(stackpack_table_open(&table, packed.bytes, packed.size, ADDRESS), STACKPACK_OK);
+  struct stackpack_global_roots roots =
+      stackpack_global_roots(&table, array, (const char *)(array + 4) + 7);
+  ck_assert(stackpack_global_roots_next(&roots, &address));
+  ck_assert_uint_eq(address, 0x1000);
+  ck_assert(stackpack_global_roots_next(&roots, &address));
+  ck_assert_uint_eq(address, 0x900);
+  ck_assert(!stackpack_global_roots_next(&roots, &address));
+  free(packed.bytes);
+}
+END_TEST
+
+/* What is damaged behind the header is refused or gives wrong addresses: never more than there are,
+ * and nothing outside the table is read (the block ends with it). */
+START_TEST(damaged_lists) {
+  struct numbers numbers = {2};
+  uint64_t addresses[200];
+  for (unsigned i = 0; i < 200; i++)
+    addresses[i] = 0x400000 + 8 * numbers_below(&numbers, 4000);
+  const struct packed_bytes packed = pack(addresses, 200);
+  for (unsigned round = 0; round < 3000; round++) {
+    const size_t place =
+        PACKED_HEADER_SIZE + numbers_below(&numbers, packed.size - PACKED_HEADER_SIZE);
+    const uint8_t before = packed.bytes[place];
+    struct stackpack_table table;
+    uint64_t address;
+    packed.bytes[place] = (uint8_t)numbers_next(&numbers);
+    if (stackpack_table_open(&table, packed.bytes, packed.size, ADDRESS) == STACKPACK_OK) {
+      struct stackpack_global_roots roots = stackpack_global_roots(&table, NULL, NULL);
+      unsigned count = 0;
+      while (stackpack_global_roots_next(&roots, &address))
+        ck_assert_uint_le(++count, 200);
+    }
+    packed.bytes[place] = before;
+  }
+  free(packed.bytes);
+}
+END_TEST
+
+/* A header whose size leaves the list less or more room than it takes. */
+START_TEST(lists_of_another_size) {
+  static const uint64_t addresses[] = {0x400000, 0x400010, 0x400018};
+  const struct packed_bytes packed = pack(addresses, 3);
+  struct packed_header header;
+  struct stackpack_table table;
+  packed_header_read(packed.bytes, &header);
+  uint8_t *longer = calloc(1, packed.size + 64);
+  ck_assert_ptr_nonnull(longer);
+  memcpy(longer, packed.bytes, packed.size);
+  for (uint64_t size = 0; size < packed.size + 64; size++) {
+    header.size = size;
+    packed_header_write(longer, &header);
+    ck_assert_int_eq(stackpack_table_open(&table, longer, packed.size + 64, ADDRESS),
+                     size == packed.size ? STACKPACK_OK : STACKPACK_BAD_TABLE);
+  }
+  free(longer);
+  free(packed.bytes);
+}
+END_TEST
+
+SUITE("global_roots", random_lists, odd_lists, a_bit_each, no_roots, an_array, damaged_lists,
+      lists_of_another_size)
