@@ -343,8 +343,245 @@ void *stackpack_location_address(const struct stackpack_location *location,
                                  const struct stackpack_frame *frame, const uintptr_t *registers);
 
 /* Moves *frame to the caller's frame. False, and *frame as it was, where the frame size is unknown.
- */
+ * It reads the return address wherever it should be: the walk below checks that first. */
 bool stackpack_frame_caller(struct stackpack_frame *frame, const struct stackpack_record *record);
+
+/* A walk goes from frame to frame of one stack, from the youngest to the oldest, and tells where
+ * the references of each are, so that they can be read and updated:
+ *
+ *   static const struct stackpack_walker walker = {.process = &process};
+ *   struct stackpack_stack stack = {lowest, end};
+ *   struct stackpack_context context =
+ *       stackpack_context_at_call(return_address, stack_pointer, NULL);
+ *   struct stackpack_walk walk;
+ *   enum stackpack_walk_answer answer;
+ *   stackpack_walk_start(&walk, &walker, stack, &context);
+ *   while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk)))
+ *     stackpack_walk_update(&walk, forward, heap);
+ *   if (answer != STACKPACK_WALK_AT_NATIVE) // as this stack is to end in the C that called us
+ *     die("%s", stackpack_walk_text(answer));
+ *
+ * It reads and writes nothing outside the stack's bounds but the registers' places that the caller
+ * or the unwinder names. Each step goes up, so that a walk ends whatever is on the stack; and it
+ * ends with an answer that says why. */
+
+/* The registers that a walk keeps track of have the DWARF numbers 0 to 15 (x86-64 psABI, Figure
+ * 3.36). Of them a call preserves %rbx, %rbp and %r12 to %r15. */
+enum {
+  STACKPACK_RBX = 3,
+  STACKPACK_RBP = 6,
+  STACKPACK_RSP = 7,
+  STACKPACK_R12 = 12,
+  STACKPACK_R13 = 13,
+  STACKPACK_R14 = 14,
+  STACKPACK_R15 = 15,
+  STACKPACK_REGISTERS = 16,
+};
+
+/* Registers as an entry stub stores them, from which it loads them again before it returns: so what
+ * a collection updates here gets back into the registers. Register n is at byte 8 * n. A stub needs
+ * to store only those that a call preserves, with `known` = 0xf048: at a call, managed code has
+ * references in no other ones. */
+struct stackpack_registers {
+  uintptr_t values[STACKPACK_REGISTERS];
+  uint64_t known; /* bit n: values[n] was stored. At byte 128 */
+};
+#define STACKPACK_PRESERVED_REGISTERS 0xf048u
+
+/* A place in a computation that doesn't run now: a call that hasn't returned yet, or an instruction
+ * before which the code was interrupted; and the registers as they will be when it goes on. */
+struct stackpack_context {
+  uintptr_t pc;            /* a return address, or an exact address */
+  uintptr_t stack_pointer; /* after that return */
+  uint32_t is_exact;       /* not 0: pc is the instruction that comes next, as after a signal */
+  uint32_t known;          /* bit n: register n is known: its value is registers[n], ... */
+  uint32_t in_memory; /* ... or, with this bit, at the address registers[n], from which it will be
+                         loaded: there it can be updated */
+  uintptr_t registers[STACKPACK_REGISTERS];
+};
+
+/* The frame that called the function which asks, as an assembly stub sees it at its first
+ * instruction: the return address is at the stack pointer, and the stack pointer after the return
+ * is 8 above. `registers` is the stub's block, or NULL if references are in spill slots only and
+ * every frame has a known size. */
+struct stackpack_context stackpack_context_at_call(uintptr_t return_address,
+                                                   uintptr_t stack_pointer,
+                                                   struct stackpack_registers *registers);
+
+/* What a signal has interrupted: `ucontext` is the third argument of the handler, which lies in
+ * memory until the handler returns. A walk can start there if pc has a record: where managed code
+ * polls by an instruction that faults or traps. */
+struct stackpack_context stackpack_context_at_signal(void *ucontext);
+
+/* A thread, fiber or coroutine that was suspended, and will go on at `pc` with this stack pointer.
+ * `frame_pointer` is the address at which its %rbp is kept, or NULL if that isn't known. Where the
+ * switch keeps more registers in memory, add them with stackpack_context_save. */
+struct stackpack_context stackpack_context_suspended(uintptr_t pc, uintptr_t stack_pointer,
+                                                     uintptr_t *frame_pointer);
+
+/* Register `reg` is in memory at `place`; or it has a value that can only be read. */
+static inline void stackpack_context_save(struct stackpack_context *context, unsigned reg,
+                                          uintptr_t *place) {
+  context->known |= 1u << reg;
+  context->in_memory |= 1u << reg;
+  context->registers[reg] = (uintptr_t)place;
+}
+static inline void stackpack_context_set(struct stackpack_context *context, unsigned reg,
+                                         uintptr_t value) {
+  context->known |= 1u << reg;
+  context->in_memory &= ~(1u << reg);
+  context->registers[reg] = value;
+}
+
+/* A stack's bounds: the addresses low <= a < end are its. A walk that gets to a stack pointer of
+ * exactly `end` is at its end. */
+struct stackpack_stack {
+  uintptr_t low, end;
+};
+
+/* The ways from a frame to its caller's. */
+enum stackpack_way {
+  /* By the frame size that the stack map tells. Fast, and needs no frame pointers; for managed
+   * frames only. It doesn't know where a function has put the registers that it preserves. */
+  STACKPACK_BY_FRAME_SIZE,
+  /* By the chain of frame pointers: every function that is passed this way must be compiled with
+   * one (-fno-omit-frame-pointer, "frame-pointer"="all"). A function that isn't, and leaves %rbp
+   * alone, hides its caller's frame, and nothing shows it: libraries of the system are such. */
+  STACKPACK_BY_FRAME_POINTER,
+  /* By unwind tables: all functions, and all registers; slow. Needs `unwind`. */
+  STACKPACK_BY_UNWINDING,
+};
+
+enum stackpack_unwound {
+  STACKPACK_UNWOUND,     /* *context is the caller's now */
+  STACKPACK_OUTERMOST,   /* the frame has no caller */
+  STACKPACK_NOT_UNWOUND, /* nobody knows: no unwind table, a broken one, or memory out of bounds */
+};
+
+/* An unwinder: moves *context to the caller's frame. It sets pc, stack_pointer, is_exact (whether
+ * the frame is one that a signal interrupted), and all registers: those that the frame has saved are
+ * in memory where it did; those that a call preserves and the frame hasn't touched stay as they are;
+ * all others become unknown. It must read no memory of the stack outside `stack`, allocate nothing
+ * and take no lock if walks are to be safe in signal handlers. `unwinder` is walker->unwinder.
+ * Contexts of one walk come in order, but may go back to an earlier one. */
+typedef enum stackpack_unwound stackpack_unwind(void *unwinder, struct stackpack_stack stack,
+                                                struct stackpack_context *context);
+
+/* How to walk. All zeros but process or table: by frame size, up to the first native frame. */
+struct stackpack_walker {
+  const struct stackpack_process *process; /* look-ups are in it; */
+  const struct stackpack_table *table;     /* or, if process is NULL, in this one */
+  struct stackpack_cache *cache;           /* or NULL */
+  enum stackpack_way managed;              /* how managed frames are passed */
+  enum stackpack_way native; /* how native ones are; BY_FRAME_SIZE: not at all, the walk ends */
+  bool frame_pointers; /* every managed function keeps a frame pointer: with BY_FRAME_SIZE, the
+                          chain is kept in sight, for the frames that need it */
+  /* NULL, or an unwinder. A walk by other ways asks it only for what they don't know: a frame of
+   * unknown size, or a reference in a register. Then it goes on as before. */
+  stackpack_unwind *unwind;
+  void *unwinder;
+};
+
+enum stackpack_walk_answer {
+  /* A frame, in walk->context. */
+  STACKPACK_WALK_MANAGED, /* with its record in walk->record, and roots */
+  STACKPACK_WALK_NATIVE,  /* without a stack map; passed over */
+
+  /* Ends: there was a managed frame, and no more are to come. */
+  STACKPACK_WALK_END,       /* at the stack's end, or at its outermost frame */
+  STACKPACK_WALK_AT_NATIVE, /* at a native frame (walk->context), as walker->native says */
+
+  /* Such an end, but no managed frame was met since the walk started or was resumed. That may be as
+   * it should; if it may not, the context or the process is wrong. */
+  STACKPACK_WALK_NO_MANAGED,
+
+  /* Stops: frames and roots beyond are not known, and a collection can't go on. */
+  STACKPACK_WALK_NOT_SAFEPOINT, /* walk->context is in managed code, but has no record */
+  STACKPACK_WALK_CORRUPT,       /* the table is damaged */
+  STACKPACK_WALK_OUT_OF_STACK,  /* a frame or a slot would be outside the bounds */
+  STACKPACK_WALK_MISALIGNED,    /* a stack or frame pointer, or a slot, is no multiple of 8 */
+  STACKPACK_WALK_NO_PROGRESS,   /* a frame would be at or below the one it called: a cycle */
+  STACKPACK_WALK_SIZE_UNKNOWN,  /* a frame of unknown size needs a frame pointer or an unwinder */
+  STACKPACK_WALK_NO_FRAME_POINTER, /* the function doesn't keep one, or it isn't known */
+  STACKPACK_WALK_REGISTER_UNKNOWN, /* a root is in, or by, a register that isn't known */
+  STACKPACK_WALK_NOT_UNWOUND,      /* the unwinder can't pass this frame */
+  STACKPACK_WALK_DISAGREEMENT,     /* the unwinder finds other frames than the stack map says */
+  STACKPACK_WALK_NOT_STATEPOINT,   /* roots were asked of a stack map's or patch point's record */
+  STACKPACK_WALK_BAD_LOCATION,     /* a root is of another size than 8, or in no kind of place */
+};
+
+/* A sentence fragment in English, without a full stop. Static storage. */
+const char *stackpack_walk_text(enum stackpack_walk_answer answer);
+
+/* Whether the answer is a frame; and whether it is a stop. */
+static inline bool stackpack_walk_is_frame(enum stackpack_walk_answer answer) {
+  return answer <= STACKPACK_WALK_NATIVE;
+}
+static inline bool stackpack_walk_is_stop(enum stackpack_walk_answer answer) {
+  return answer >= STACKPACK_WALK_NOT_SAFEPOINT;
+}
+
+/* A walk under way. */
+struct stackpack_walk {
+  struct stackpack_context context; /* of the frame at hand */
+  struct stackpack_record record;   /* of a managed frame */
+  uint64_t managed_frames;          /* how many there were since the start */
+  struct {
+    const struct stackpack_walker *walker;
+    struct stackpack_stack stack;
+    struct stackpack_context behind;
+    uint64_t segment_frames;
+    enum stackpack_walk_answer answer;
+    uint32_t state, word, words;
+    struct stackpack_location base, derived;
+    struct stackpack_pairs pairs;
+  } private_;
+};
+
+/* Gets ready to walk. *walker and what it points to stay where they are during the walk. */
+void stackpack_walk_start(struct stackpack_walk *walk, const struct stackpack_walker *walker,
+                          struct stackpack_stack stack, const struct stackpack_context *context);
+
+/* Moves to the first frame, that of the context, or to the next one. After an answer that is no
+ * frame, it is given again and again. */
+enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk);
+
+/* Goes on at another place, after any answer: a runtime whose stacks have native frames between
+ * managed ones can note the context of each managed frame that calls out, and go on at the next of
+ * them when the walk has got to a native frame; or on another stack. On the same stack it must be
+ * above the frame at hand: else the next answer is STACKPACK_WALK_NO_PROGRESS. */
+void stackpack_walk_resume(struct stackpack_walk *walk, struct stackpack_stack stack,
+                           const struct stackpack_context *context);
+
+/* One reference that the frame at hand goes on with, and the base of its object; see
+ * stackpack_pairs. Both addresses are equal for an ordinary one. */
+struct stackpack_root {
+  uintptr_t *base, *derived; /* the memory that holds each: a slot, or where a register is saved.
+                                NULL: a constant, or the address of a stack object */
+  uintptr_t base_value, derived_value; /* what each is now */
+};
+
+/* Writes the next root of the frame at hand, a managed one, or returns false after the last one.
+ * (A vector of references is so many roots.) It returns false, too, where a root isn't known: then
+ * the next stackpack_walk_next stops, and says why. Only for reading: for a collector that moves
+ * objects, see stackpack_walk_update. */
+bool stackpack_walk_root(struct stackpack_walk *walk, struct stackpack_root *root);
+
+/* Where the object of a base reference is now. Not called for null. */
+typedef uintptr_t stackpack_forward(void *closure, uintptr_t base);
+
+/* Updates all roots of the frame at hand, a managed one: each base becomes what `forward` says, and
+ * each derived reference keeps its distance from its base. `forward` is called once for each place
+ * that holds a base, with the value that was there before. STACKPACK_WALK_MANAGED; or a stop, with
+ * the frame as it was, which the next stackpack_walk_next gives, too. */
+enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,
+                                                 stackpack_forward *forward, void *closure);
+
+/* Where a location is in memory in the frame at hand, within its bounds: a spill slot, a stack
+ * object, or the place in which a register was saved. For what isn't a root: deopt state, stack
+ * objects, locations of stack maps and patch points. NULL for constants and for what isn't known. */
+void *stackpack_walk_address(struct stackpack_walk *walk,
+                             const struct stackpack_location *location);
 
 /* ---- Global roots ---- */
 

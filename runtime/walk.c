@@ -1,19 +1,35 @@
-/* walk.c - from a frame to its caller's, and from a location to memory, on x86-64.
+/* walk.c - a walk over a stack: where it starts, what it meets, how it ends.
  *
- * A function of known frame size moves the stack pointer once, in its prologue, and at every call
- * it is that much below where it was at the function's entry, where the return address lies. So the
- * caller's return address is at stack_pointer + frame_size, and the caller's stack pointer is 8
- * above that. (LLVM's "frame size" counts pushed registers, but not the return address.)
+ * A stack is a row of calls that haven't returned. Each frame is known by two numbers: the address
+ * at which its function goes on, which is the key of its record, and its stack pointer then, from
+ * which its slots are addressed. Both are of the caller's side of a call, so they don't depend on
+ * what the callee's prologue does; and one step leads from a frame's two numbers to its caller's:
+ *
+ *   walk_step.c    by the frame size, the frame pointer or the unwind tables
+ *   walk_root.c    what the frame's record says, as addresses
+ *   walk_update.c  new values for what is there
+ *
+ * Nothing on a stack is taken for granted. It may have been overwritten, and the table may be of
+ * another program. So each frame must be within the bounds that the user declares, and above the one
+ * before; and the user is told in which way a walk came to its end, as only he can say what this
+ * stack should end with.
+ *
+ * Besides the stack pointer, a walk follows the registers that a call preserves. A function may keep
+ * a reference in one of them during a call, or address its slots from it. The register's value lies
+ * then in the memory to which some younger frame has saved it, or in the block of the stub through
+ * which managed code has come here; and what is written there is what the function will find.
  */
-#include "stackpack.h"
+#include "walk.h"
 
-enum { STACK_POINTER = 7 }; /* x86-64 psABI, Figure 3.36: DWARF register 7 is %rsp */
+#include <ucontext.h>
+
+/* ---- The two primitives, for walks of one's own ---- */
 
 void *stackpack_location_address(const struct stackpack_location *location,
                                  const struct stackpack_frame *frame, const uintptr_t *registers) {
   if (location->kind != STACKPACK_INDIRECT && location->kind != STACKPACK_DIRECT)
     return NULL;
-  if (location->reg == STACK_POINTER)
+  if (location->reg == STACKPACK_RSP)
     return (void *)(frame->stack_pointer + (uintptr_t)location->value);
   if (registers == NULL || location->reg > 16)
     return NULL;
@@ -27,4 +43,168 @@ bool stackpack_frame_caller(struct stackpack_frame *frame, const struct stackpac
   frame->return_address = *(const uintptr_t *)entry;
   frame->stack_pointer = entry + sizeof(uintptr_t);
   return true;
+}
+
+/* ---- Where a walk starts ---- */
+
+struct stackpack_context stackpack_context_at_call(uintptr_t return_address,
+                                                   uintptr_t stack_pointer,
+                                                   struct stackpack_registers *registers) {
+  struct stackpack_context context = {.pc = return_address, .stack_pointer = stack_pointer};
+  if (registers != NULL)
+    for (unsigned reg = 0; reg < STACKPACK_REGISTERS; reg++)
+      if ((registers->known >> reg & 1) != 0)
+        stackpack_context_save(&context, reg, &registers->values[reg]);
+  return context;
+}
+
+struct stackpack_context stackpack_context_suspended(uintptr_t pc, uintptr_t stack_pointer,
+                                                     uintptr_t *frame_pointer) {
+  struct stackpack_context context = {.pc = pc, .stack_pointer = stack_pointer};
+  if (frame_pointer != NULL)
+    stackpack_context_save(&context, STACKPACK_RBP, frame_pointer);
+  return context;
+}
+
+struct stackpack_context stackpack_context_at_signal(void *ucontext) {
+  /* By DWARF number: the psABI's Figure 3.36 beside the kernel's struct sigcontext. */
+  static const uint8_t order[STACKPACK_REGISTERS] = {
+      REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
+      REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+  greg_t *values = ((ucontext_t *)ucontext)->uc_mcontext.gregs;
+  struct stackpack_context context = {
+      .pc = (uintptr_t)values[REG_RIP], .stack_pointer = (uintptr_t)values[REG_RSP], .is_exact = 1};
+  for (unsigned reg = 0; reg < STACKPACK_REGISTERS; reg++)
+    stackpack_context_save(&context, reg, (uintptr_t *)&values[order[reg]]);
+  return context;
+}
+
+/* ---- What a walk meets ---- */
+
+static enum stackpack_answer find(struct stackpack_walk *walk, uintptr_t address) {
+  const struct stackpack_walker *walker = walk->private_.walker;
+  struct stackpack_record *record = &walk->record;
+  struct stackpack_pairs *pairs = &walk->private_.pairs;
+  if (walker->cache != NULL)
+    return walker->process != NULL
+               ? stackpack_find_cached(walker->process, walker->cache, address, record, pairs)
+               : stackpack_table_find_cached(walker->table, walker->cache, address, record, pairs);
+  return walker->process != NULL ? stackpack_find(walker->process, address, record)
+                                 : stackpack_table_find(walker->table, address, record);
+}
+
+/* Whether the record found is of the frame at hand. A return address may be the end of its
+ * function, and the record is that of the call before it; an exact one is the start of what comes
+ * next. */
+static bool is_of_frame(const struct stackpack_walk *walk) {
+  const struct packed_record *record = (const struct packed_record *)walk->record.private_;
+  return !walk->context.is_exact ||
+         packed_function_end(record->table, record->function) > walk->context.pc;
+}
+
+/* An address in a managed function, without a record. If it is a return address, and the function's
+ * very start, the call was the last instruction of what lies before: maybe of a native function. */
+static enum stackpack_walk_answer without_record(struct stackpack_walk *walk) {
+  if (!walk->context.is_exact && find(walk, walk->context.pc - 1) == STACKPACK_NOT_MANAGED)
+    return STACKPACK_WALK_NATIVE;
+  return STACKPACK_WALK_NOT_SAFEPOINT;
+}
+
+static enum stackpack_walk_answer look_up(struct stackpack_walk *walk) {
+  switch (find(walk, walk->context.pc)) {
+  case STACKPACK_FOUND:
+    return is_of_frame(walk) ? STACKPACK_WALK_MANAGED : STACKPACK_WALK_NOT_SAFEPOINT;
+  case STACKPACK_NOT_MANAGED:
+    return STACKPACK_WALK_NATIVE;
+  case STACKPACK_NOT_SAFEPOINT:
+    return without_record(walk);
+  case STACKPACK_CORRUPT:
+    break;
+  }
+  return STACKPACK_WALK_CORRUPT;
+}
+
+/* Looks at the frame that the walk has come to. */
+static enum stackpack_walk_answer arrive(struct stackpack_walk *walk) {
+  const uintptr_t stack_pointer = walk->context.stack_pointer;
+  const struct stackpack_stack *stack = &walk->private_.stack;
+  if (stack_pointer % sizeof(uintptr_t) != 0)
+    return STACKPACK_WALK_MISALIGNED;
+  if (stack_pointer < stack->low || stack_pointer > stack->end)
+    return STACKPACK_WALK_OUT_OF_STACK;
+  if (stack_pointer == stack->end)
+    return STACKPACK_WALK_END;
+  const enum stackpack_walk_answer answer = look_up(walk);
+  const bool ends = walk->private_.walker->native == STACKPACK_BY_FRAME_SIZE;
+  return answer == STACKPACK_WALK_NATIVE && ends ? STACKPACK_WALK_AT_NATIVE : answer;
+}
+
+/* ---- The walk ---- */
+
+void stackpack_walk_start(struct stackpack_walk *walk, const struct stackpack_walker *walker,
+                          struct stackpack_stack stack, const struct stackpack_context *context) {
+  walk->managed_frames = 0;
+  walk->private_.walker = walker;
+  walk->private_.stack = stack;
+  walk->private_.segment_frames = 0;
+  walk->private_.state = WALK_AT_START;
+  walk->context = walk->private_.behind = *context;
+}
+
+void stackpack_walk_resume(struct stackpack_walk *walk, struct stackpack_stack stack,
+                           const struct stackpack_context *context) {
+  const struct stackpack_stack *before = &walk->private_.stack;
+  const uint64_t managed_frames = walk->managed_frames;
+  const bool is_same = before->low == stack.low && before->end == stack.end;
+  const bool is_above = context->stack_pointer > walk->context.stack_pointer;
+  stackpack_walk_start(walk, walk->private_.walker, stack, context);
+  walk->managed_frames = managed_frames;
+  if (is_same && !is_above)
+    walk_end(walk, STACKPACK_WALK_NO_PROGRESS);
+}
+
+enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
+  if (walk->private_.state == WALK_DONE)
+    return walk->private_.answer;
+  enum stackpack_walk_answer answer = STACKPACK_WALK_NATIVE;
+  if (walk->private_.state != WALK_AT_START)
+    answer = walk_step(walk);
+  if (stackpack_walk_is_frame(answer))
+    answer = arrive(walk);
+  walk->private_.state = WALK_AT_FRAME;
+  walk->private_.answer = answer;
+  if (answer == STACKPACK_WALK_MANAGED) {
+    walk->managed_frames++;
+    walk->private_.segment_frames++;
+  }
+  if (stackpack_walk_is_frame(answer))
+    return answer;
+  if (!stackpack_walk_is_stop(answer) && walk->private_.segment_frames == 0)
+    answer = STACKPACK_WALK_NO_MANAGED;
+  return walk_end(walk, answer);
+}
+
+const char *stackpack_walk_text(enum stackpack_walk_answer answer) {
+  static const char *const texts[] = {
+      [STACKPACK_WALK_MANAGED] = "a managed frame",
+      [STACKPACK_WALK_NATIVE] = "a native frame",
+      [STACKPACK_WALK_END] = "the stack's end",
+      [STACKPACK_WALK_AT_NATIVE] = "the end of the managed frames",
+      [STACKPACK_WALK_NO_MANAGED] = "no managed frame was met",
+      [STACKPACK_WALK_NOT_SAFEPOINT] = "a managed function waits where there is no safepoint",
+      [STACKPACK_WALK_CORRUPT] = "the stack map is damaged",
+      [STACKPACK_WALK_OUT_OF_STACK] = "a frame or a slot outside the stack's bounds",
+      [STACKPACK_WALK_MISALIGNED] = "a misaligned frame or slot",
+      [STACKPACK_WALK_NO_PROGRESS] = "a frame that isn't above the one it called",
+      [STACKPACK_WALK_SIZE_UNKNOWN] =
+          "a frame of unknown size, which needs a frame pointer or unwind tables",
+      [STACKPACK_WALK_NO_FRAME_POINTER] = "a function that doesn't keep a frame pointer",
+      [STACKPACK_WALK_REGISTER_UNKNOWN] = "a root in or by a register that isn't known",
+      [STACKPACK_WALK_NOT_UNWOUND] = "a frame that the unwinder can't pass",
+      [STACKPACK_WALK_DISAGREEMENT] =
+          "frame size, frame pointer and unwinder that contradict each other",
+      [STACKPACK_WALK_NOT_STATEPOINT] = "a record that isn't a statepoint's",
+      [STACKPACK_WALK_BAD_LOCATION] = "a root that isn't a word in memory or in a register",
+  };
+  return (size_t)answer < sizeof texts / sizeof *texts ? texts[answer] : "an unknown answer";
 }

@@ -1,0 +1,54 @@
+/* walk.h - what the files of the walk share: see walk.c. */
+#ifndef STACKPACK_WALK_H
+#define STACKPACK_WALK_H
+
+#include "internal.h"
+
+/* What a walk is at: private_.state. */
+enum walk_state {
+  WALK_AT_START, /* at a context that is yet to be looked at */
+  WALK_AT_FRAME, /* the frame at hand has been answered */
+  WALK_AT_ROOTS, /* and its roots are being gone through */
+  WALK_DONE,     /* private_.answer says why */
+};
+
+static inline bool walk_knows(const struct stackpack_context *context, unsigned reg) {
+  return (context->known >> reg & 1) != 0;
+}
+
+/* The value of a register that is known. */
+static inline uintptr_t walk_register(const struct stackpack_context *context, unsigned reg) {
+  const uintptr_t value = context->registers[reg];
+  return (context->in_memory >> reg & 1) != 0 ? *(const uintptr_t *)value : value;
+}
+
+/* Whether the word at an aligned address is within the stack. */
+static inline bool walk_has_word(const struct stackpack_stack *stack, uintptr_t address) {
+  return address >= stack->low && address < stack->end && stack->end - address >= sizeof(uintptr_t);
+}
+
+/* Ends the walk. */
+static inline enum stackpack_walk_answer walk_end(struct stackpack_walk *walk,
+                                                  enum stackpack_walk_answer answer) {
+  walk->private_.state = WALK_DONE;
+  return walk->private_.answer = answer;
+}
+
+/* walk_step.c: moves walk->context to the frame that called the one at hand. STACKPACK_WALK_NATIVE,
+ * as nothing is known of it yet; or an end or a stop. */
+enum stackpack_walk_answer walk_step(struct stackpack_walk *walk);
+
+/* walk_step.c: makes the registers of the frame at hand known, by the unwinder. Returns as above. */
+enum stackpack_walk_answer walk_recover(struct stackpack_walk *walk);
+
+/* walk_root.c: gets ready to go through the roots of the frame at hand, from the first one on. A
+ * stop where they can't be known. */
+enum stackpack_walk_answer walk_begin_roots(struct stackpack_walk *walk);
+
+/* walk_root.c: where a location is in the frame at hand: the memory, or NULL and *value for a
+ * constant or the address of a stack object. `word` counts within a slot of several. */
+enum stackpack_walk_answer walk_place(struct stackpack_walk *walk,
+                                      const struct stackpack_location *location, uint32_t word,
+                                      uintptr_t **place, uintptr_t *value);
+
+#endif

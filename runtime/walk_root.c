@@ -1,0 +1,171 @@
+/* walk_root.c - from the locations of a record to addresses, in the frame that a walk is at. */
+#include "walk.h"
+
+enum { WORD = sizeof(uintptr_t) };
+
+/* Makes a register known, if anything can. */
+static enum stackpack_walk_answer need_register(struct stackpack_walk *walk, unsigned reg) {
+  if (reg < STACKPACK_REGISTERS && !walk_knows(&walk->context, reg) &&
+      walk->private_.walker->unwind != NULL) {
+    const enum stackpack_walk_answer answer = walk_recover(walk);
+    if (answer != STACKPACK_WALK_NATIVE)
+      return answer;
+  }
+  return reg < STACKPACK_REGISTERS && walk_knows(&walk->context, reg)
+             ? STACKPACK_WALK_MANAGED
+             : STACKPACK_WALK_REGISTER_UNKNOWN;
+}
+
+/* The address register + offset. */
+static enum stackpack_walk_answer find_address(struct stackpack_walk *walk,
+                                               const struct stackpack_location *location,
+                                               uintptr_t *address) {
+  *address = (uintptr_t)location->value;
+  if (location->reg == STACKPACK_RSP) {
+    *address += walk->context.stack_pointer;
+    return STACKPACK_WALK_MANAGED;
+  }
+  const enum stackpack_walk_answer answer = need_register(walk, location->reg);
+  if (answer == STACKPACK_WALK_MANAGED)
+    *address += walk_register(&walk->context, location->reg);
+  return answer;
+}
+
+/* The place of the word at an address in the frame. */
+static enum stackpack_walk_answer check_slot(const struct stackpack_walk *walk, uintptr_t address,
+                                             uintptr_t **place) {
+  if (!walk_has_word(&walk->private_.stack, address))
+    return STACKPACK_WALK_OUT_OF_STACK;
+  if (address % WORD != 0)
+    return STACKPACK_WALK_MISALIGNED;
+  *place = (uintptr_t *)address;
+  return STACKPACK_WALK_MANAGED;
+}
+
+static enum stackpack_walk_answer find_register(struct stackpack_walk *walk,
+                                                const struct stackpack_location *location,
+                                                uintptr_t **place) {
+  if (location->value != 0 || location->reg == STACKPACK_RSP)
+    return STACKPACK_WALK_BAD_LOCATION;
+  const enum stackpack_walk_answer answer = need_register(walk, location->reg);
+  if (answer != STACKPACK_WALK_MANAGED)
+    return answer;
+  if ((walk->context.in_memory >> location->reg & 1) == 0)
+    return STACKPACK_WALK_REGISTER_UNKNOWN;
+  *place = (uintptr_t *)walk->context.registers[location->reg];
+  return STACKPACK_WALK_MANAGED;
+}
+
+enum stackpack_walk_answer walk_place(struct stackpack_walk *walk,
+                                      const struct stackpack_location *location, uint32_t word,
+                                      uintptr_t **place, uintptr_t *value) {
+  enum stackpack_walk_answer answer;
+  *place = NULL;
+  *value = (uintptr_t)location->value;
+  switch (location->kind) {
+  case STACKPACK_CONSTANT:
+  case STACKPACK_LARGE_CONSTANT:
+    return STACKPACK_WALK_MANAGED;
+  case STACKPACK_DIRECT:
+    return find_address(walk, location, value);
+  case STACKPACK_REGISTER:
+    return find_register(walk, location, place);
+  case STACKPACK_INDIRECT:
+    answer = find_address(walk, location, value);
+    return answer == STACKPACK_WALK_MANAGED ? check_slot(walk, *value + word * WORD, place)
+                                            : answer;
+  default:
+    return STACKPACK_WALK_BAD_LOCATION;
+  }
+}
+
+/* How many references a location holds: a spill slot may be that of a vector. ANY: what isn't in
+ * memory or a register is as many as are needed. 0: no whole words. */
+enum { ANY = UINT16_MAX };
+static uint32_t words_of(const struct stackpack_location *location) {
+  switch (location->kind) {
+  case STACKPACK_INDIRECT:
+    return location->size % WORD == 0 ? location->size / WORD : 0;
+  case STACKPACK_REGISTER:
+    return location->size == WORD;
+  default:
+    return ANY;
+  }
+}
+
+/* How many roots a pair is; 0 if its locations don't fit each other. */
+static uint32_t words_of_pair(const struct stackpack_location *base,
+                              const struct stackpack_location *derived) {
+  const uint32_t of_base = words_of(base), of_derived = words_of(derived);
+  if (of_base == ANY)
+    return of_derived == ANY ? 1 : of_derived;
+  return of_derived == of_base || of_derived == ANY ? of_base : 0;
+}
+
+enum stackpack_walk_answer walk_begin_roots(struct stackpack_walk *walk) {
+  if (walk->private_.state == WALK_DONE || walk->private_.answer != STACKPACK_WALK_MANAGED)
+    return walk->private_.answer;
+  if (walk->record.kind != STACKPACK_STATEPOINT)
+    return STACKPACK_WALK_NOT_STATEPOINT;
+  /* A cache has given the pairs with the record. */
+  if (walk->private_.state != WALK_AT_FRAME || walk->private_.walker->cache == NULL)
+    walk->private_.pairs = stackpack_pairs(&walk->record);
+  walk->private_.state = WALK_AT_ROOTS;
+  walk->private_.word = walk->private_.words = 0;
+  return STACKPACK_WALK_MANAGED;
+}
+
+/* Goes to the next word of the pair at hand, or of the next pair. False after the last one. */
+static bool next_word(struct stackpack_walk *walk) {
+  if (++walk->private_.word < walk->private_.words)
+    return true;
+  walk->private_.word = 0;
+  if (!stackpack_pairs_next(&walk->private_.pairs, &walk->private_.base, &walk->private_.derived))
+    return false;
+  walk->private_.words = words_of_pair(&walk->private_.base, &walk->private_.derived);
+  return true;
+}
+
+static enum stackpack_walk_answer read_root(struct stackpack_walk *walk,
+                                            struct stackpack_root *root) {
+  const uint32_t word = walk->private_.word;
+  if (walk->private_.words == 0)
+    return STACKPACK_WALK_BAD_LOCATION;
+  enum stackpack_walk_answer answer =
+      walk_place(walk, &walk->private_.base, word, &root->base, &root->base_value);
+  if (answer == STACKPACK_WALK_MANAGED)
+    answer = walk_place(walk, &walk->private_.derived, word, &root->derived, &root->derived_value);
+  if (answer != STACKPACK_WALK_MANAGED)
+    return answer;
+  if (root->base != NULL)
+    root->base_value = *root->base;
+  if (root->derived != NULL)
+    root->derived_value = *root->derived;
+  return STACKPACK_WALK_MANAGED;
+}
+
+bool stackpack_walk_root(struct stackpack_walk *walk, struct stackpack_root *root) {
+  enum stackpack_walk_answer answer = STACKPACK_WALK_MANAGED;
+  if (walk->private_.state != WALK_AT_ROOTS)
+    answer = walk_begin_roots(walk);
+  if (answer == STACKPACK_WALK_MANAGED) {
+    if (next_word(walk))
+      answer = read_root(walk, root);
+    else if (!stackpack_pairs_corrupt(&walk->private_.pairs))
+      return false;
+    else
+      answer = STACKPACK_WALK_CORRUPT;
+  }
+  if (stackpack_walk_is_stop(answer))
+    walk_end(walk, answer);
+  return answer == STACKPACK_WALK_MANAGED;
+}
+
+void *stackpack_walk_address(struct stackpack_walk *walk,
+                             const struct stackpack_location *location) {
+  uintptr_t *place, value;
+  if (walk->private_.state == WALK_DONE ||
+      walk_place(walk, location, 0, &place, &value) != STACKPACK_WALK_MANAGED)
+    return NULL;
+  return location->kind == STACKPACK_DIRECT ? (void *)value : place;
+}

@@ -1,0 +1,167 @@
+/* walk_update.c - new values for the references of a frame, when objects have moved.
+ *
+ * An object is known by its start, the base. Of a derived reference only the distance to its base
+ * has a meaning, and that must be taken before either is overwritten. The pairs of one frame are
+ * entangled: most list one place as both, many derived references can share a base, and a place that
+ * is one pair's base may be another's derived. What must come of it, in whichever order pairs come:
+ *
+ * - A place that is a base in any pair gets forward(what it held), and that once.
+ * - Any other place that is derived in a pair gets forward(the base) + its distance from the base.
+ *
+ * The base's place is written even where no pair lists it as derived. LLVM leaves such a pair out
+ * when the function has no use for the base after the call. But the function may still be waiting
+ * when the next collection comes, and then the distance is taken again: from the base as it stands
+ * there.
+ *
+ * Nothing is allocated, however many pairs there are, as the distances stand meanwhile where the
+ * derived references were:
+ *
+ *   1. for each derived place that is no base   *derived -= *base
+ *   2. for each base                            *base = forward(*base)
+ *   3. for each derived place as in 1           *derived += *base
+ *
+ * What has to be remembered is which places are bases and which are done, a bit for each. The bits of
+ * a part of the stack are on hand, the window, and frames that are larger are gone through window by
+ * window. Registers have bits of their own, as their places may be anywhere.
+ *
+ * Nearly all frames hold ordinary references only, and none twice: these need no bits.
+ */
+#include "walk.h"
+
+#include <string.h>
+
+enum { WORD = sizeof(uintptr_t), WINDOW_WORDS = 4096 };
+
+/* A set of places: of the window's words, and of registers. */
+struct places {
+  uint64_t words[WINDOW_WORDS / 64];
+  uint64_t registers;
+};
+
+struct update {
+  struct stackpack_walk *walk;
+  stackpack_forward *forward;
+  void *closure;
+  uintptr_t first;  /* the lowest place of all */
+  uintptr_t window; /* where the window starts */
+  uintptr_t next;   /* the lowest place seen behind it; UINTPTR_MAX: none */
+  struct places bases, done;
+};
+
+/* Whether a place wasn't in a set yet, and is the window's business; then it is in now. */
+static bool put(struct update *update, struct places *places,
+                const struct stackpack_location *location, const uintptr_t *place) {
+  const uintptr_t address = (uintptr_t)place, word = (address - update->window) / WORD;
+  uint64_t *bits = &places->registers;
+  unsigned bit = location->reg;
+  if (location->kind == STACKPACK_REGISTER) {
+    if (update->window != update->first)
+      return false;
+  } else if (address < update->window) {
+    return false;
+  } else if (word >= WINDOW_WORDS) {
+    update->next = address < update->next ? address : update->next;
+    return false;
+  } else {
+    bits = &places->words[word / 64];
+    bit = word % 64;
+  }
+  const bool is_new = (*bits >> bit & 1) == 0;
+  *bits |= (uint64_t)1 << bit;
+  return is_new;
+}
+
+/* Whether a place that is the window's business is in a set. */
+static bool has(const struct update *update, const struct places *places,
+                const struct stackpack_location *location, const uintptr_t *place) {
+  if (location->kind == STACKPACK_REGISTER)
+    return (places->registers >> location->reg & 1) != 0;
+  const uintptr_t word = ((uintptr_t)place - update->window) / WORD;
+  return (places->words[word / 64] >> word % 64 & 1) != 0;
+}
+
+/* ---- What is done with each root, and within one window ---- */
+
+typedef void visit_root(struct update *update, const struct stackpack_root *root);
+
+static void find_first(struct update *update, const struct stackpack_root *root) {
+  const struct stackpack_location *base = &update->walk->private_.base;
+  const struct stackpack_location *derived = &update->walk->private_.derived;
+  if (root->base != NULL && base->kind != STACKPACK_REGISTER &&
+      (uintptr_t)root->base < update->first)
+    update->first = (uintptr_t)root->base;
+  if (root->derived != NULL && derived->kind != STACKPACK_REGISTER &&
+      (uintptr_t)root->derived < update->first)
+    update->first = (uintptr_t)root->derived;
+}
+
+static void mark_base(struct update *update, const struct stackpack_root *root) {
+  if (root->base != NULL)
+    put(update, &update->bases, &update->walk->private_.base, root->base);
+}
+
+/* Whether the root's derived place is to be changed by its base, for the first time. */
+static bool is_derived(struct update *update, const struct stackpack_root *root) {
+  const struct stackpack_location *derived = &update->walk->private_.derived;
+  return root->base != NULL && root->derived != NULL && root->base != root->derived &&
+         put(update, &update->done, derived, root->derived) &&
+         !has(update, &update->bases, derived, root->derived);
+}
+
+static void take_distance(struct update *update, const struct stackpack_root *root) {
+  if (is_derived(update, root))
+    *root->derived -= *root->base;
+}
+
+static void forward_base(struct update *update, const struct stackpack_root *root) {
+  if (root->base != NULL && put(update, &update->done, &update->walk->private_.base, root->base) &&
+      *root->base != 0)
+    *root->base = update->forward(update->closure, *root->base);
+}
+
+static void add_base(struct update *update, const struct stackpack_root *root) {
+  if (is_derived(update, root))
+    *root->derived += *root->base;
+}
+
+/* ---- All roots, window by window ---- */
+
+static enum stackpack_walk_answer each_root(struct update *update, visit_root *visit) {
+  struct stackpack_root root;
+  const enum stackpack_walk_answer answer = walk_begin_roots(update->walk);
+  if (answer != STACKPACK_WALK_MANAGED)
+    return answer;
+  while (stackpack_walk_root(update->walk, &root))
+    visit(update, &root);
+  return update->walk->private_.answer;
+}
+
+static void each_window(struct update *update, visit_root *visit) {
+  update->next = update->first;
+  while (update->next != UINTPTR_MAX) {
+    update->window = update->next;
+    update->next = UINTPTR_MAX;
+    memset(&update->bases, 0, sizeof update->bases);
+    memset(&update->done, 0, sizeof update->done);
+    each_root(update, mark_base);
+    each_root(update, visit);
+  }
+}
+
+enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,
+                                                 stackpack_forward *forward, void *closure) {
+  struct update update;
+  update.walk = walk;
+  update.forward = forward;
+  update.closure = closure;
+  update.first = UINTPTR_MAX - 1; /* of registers only */
+  const enum stackpack_walk_answer answer = each_root(&update, find_first);
+  if (answer != STACKPACK_WALK_MANAGED) {
+    walk->private_.state = WALK_DONE;
+    return walk->private_.answer = answer;
+  }
+  each_window(&update, take_distance);
+  each_window(&update, forward_base);
+  each_window(&update, add_base);
+  return answer;
+}
