@@ -110,7 +110,8 @@ static uintptr_t object_copy(struct object *object) {
   return object->state;
 }
 
-static uintptr_t forward(uintptr_t reference) {
+static uintptr_t forward(void *nothing, uintptr_t reference) {
+  (void)nothing;
   if (reference == 0)
     return 0;
   struct object *object = object_of(reference);
@@ -122,15 +123,15 @@ static void scan_copies(void) {
     struct object *object = (struct object *)scan;
     uintptr_t *field = object->words + object->data_words;
     for (uint32_t i = 0; i < object->references; i++)
-      field[i] = forward(field[i]);
+      field[i] = forward(NULL, field[i]);
     scan += object_bytes(object);
   }
 }
 
-static void collect(struct stackpack_frame frame) {
+static void collect(struct stackpack_context context) {
   space_protect(&other, PROT_READ | PROT_WRITE);
   other.next = other.start;
-  stack_update(frame, forward, &counts.stack);
+  stack_update(&context, forward, &counts.stack);
   scan_copies();
   space_protect(&active, PROT_NONE);
   struct space left = active;
@@ -160,7 +161,7 @@ void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_
   size_t bytes = object_bytes(&header);
   struct object *object = collect_always ? NULL : space_take(bytes);
   if (!object) {
-    collect((struct stackpack_frame){return_address, stack_pointer});
+    collect(stackpack_context_at_call(return_address, stack_pointer, NULL));
     object = space_take(bytes);
   }
   if (!object)

@@ -7,9 +7,6 @@
 
 #include "stackpack.h"
 
-/* Given a base reference, returns where its object is now: the collector's part. */
-typedef uintptr_t stack_forward(uintptr_t base);
-
 /* What was seen so far. */
 struct stack_counts {
   uint64_t frames;
@@ -22,9 +19,10 @@ struct stack_counts {
 void stack_open(void);
 void stack_close(void);
 
-/* Updates every reference in the given frame and in those of its callers, up to the first frame of
- * a function that is not managed. */
-void stack_update(struct stackpack_frame frame, stack_forward *forward,
+/* Updates every reference in the frame of the given context and in those of its callers, up to the
+ * first frame of a function that is not managed. forward(NULL, base) is where the object of a base
+ * reference is now: the collector's part. */
+void stack_update(const struct stackpack_context *context, stackpack_forward *forward,
                   struct stack_counts *counts);
 
 #endif
