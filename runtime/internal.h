@@ -79,6 +79,9 @@ enum stackpack_error raw_open(struct stackpack_table *table, const struct elf_im
 /* process.c: a number that changes when modules come or go. Never 0. */
 uint64_t process_generation(const struct stackpack_process *process);
 
+/* table.c: up to where, from the start of the record's function on, addresses are managed. */
+uint64_t record_function_end(const struct stackpack_record *record);
+
 /* table.c */
 enum stackpack_error table_error(enum packed_error error);
 

@@ -76,6 +76,11 @@ uint64_t stackpack_record_function(const struct stackpack_record *record) {
   return packed_function_address(packed->table, packed->function);
 }
 
+uint64_t record_function_end(const struct stackpack_record *record) {
+  const struct packed_record *packed = record_of(record);
+  return packed_function_end(packed->table, packed->function);
+}
+
 enum stackpack_answer stackpack_table_find(const struct stackpack_table *table, uint64_t address,
                                            struct stackpack_record *record) {
   switch (packed_find(const_table_of(table), address, (struct packed_record *)record->private_)) {

@@ -97,9 +97,7 @@ static enum stackpack_answer find(struct stackpack_walk *walk, uintptr_t address
  * function, and the record is that of the call before it; an exact one is the start of what comes
  * next. */
 static bool is_of_frame(const struct stackpack_walk *walk) {
-  const struct packed_record *record = (const struct packed_record *)walk->record.private_;
-  return !walk->context.is_exact ||
-         packed_function_end(record->table, record->function) > walk->context.pc;
+  return !walk->context.is_exact || record_function_end(&walk->record) > walk->context.pc;
 }
 
 /* An address in a managed function, without a record. If it is a return address, and the function's

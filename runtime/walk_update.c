@@ -20,17 +20,90 @@
  *   2. for each base                            *base = forward(*base)
  *   3. for each derived place as in 1           *derived += *base
  *
- * What has to be remembered is which places are bases and which are done, a bit for each. The bits of
- * a part of the stack are on hand, the window, and frames that are larger are gone through window by
- * window. Registers have bits of their own, as their places may be anywhere.
- *
- * Nearly all frames hold ordinary references only, and none twice: these need no bits.
+ * What has to be remembered is which places are bases and which are done, a bit for each. In nearly
+ * all frames the places are slots in a row, and these bits are few. Otherwise the bits of a part of the
+ * stack are on hand, the window, and a frame that is larger is gone through window by window. Registers
+ * have bits of their own, as their places may be anywhere.
  */
 #include "walk.h"
 
 #include <string.h>
 
-enum { WORD = sizeof(uintptr_t), WINDOW_WORDS = 4096 };
+enum { WORD = sizeof(uintptr_t), ROW_SLOTS = 256, WINDOW_WORDS = 4096 };
+
+/* ---- Slots in a row ---- */
+
+/* A frame's slots are base + step * n; bit n of a set is for one of them. */
+struct row {
+  char *base;
+  size_t step;
+  uint64_t bases[ROW_SLOTS / 64], done[ROW_SLOTS / 64];
+};
+
+static uintptr_t *slot_of(const struct row *row, size_t n) {
+  return (uintptr_t *)(void *)(row->base + n * row->step);
+}
+
+/* Adds n to a set; false if it is in it already. */
+static bool add(uint64_t *set, size_t n) {
+  const uint64_t bit = (uint64_t)1 << n % 64;
+  const bool is_new = (set[n / 64] & bit) == 0;
+  set[n / 64] |= bit;
+  return is_new;
+}
+
+/* Finds the bases. False if the pairs are of other kinds, or not all of their slots are within the
+ * stack. */
+static bool open_row(struct row *row, struct stackpack_walk *walk,
+                     const struct stackpack_pairs *pairs) {
+  size_t last = pairs->slots == 0 ? 0 : 63 - (size_t)__builtin_clzll(pairs->slots);
+  uintptr_t *first, *end, value;
+  if (pairs->more != 0 || pairs->first.kind != STACKPACK_INDIRECT || pairs->first.size != WORD ||
+      pairs->step == 0 || pairs->step % WORD != 0)
+    return false;
+  *row = (struct row){.step = pairs->step, .bases = {pairs->slots}};
+  for (uint32_t i = 0; i < pairs->pair_count; i++) {
+    const size_t base = pairs->pairs[i].base, derived = pairs->pairs[i].derived;
+    last = base > last ? base : last;
+    last = derived > last ? derived : last;
+    if (last >= ROW_SLOTS)
+      return false;
+    add(row->bases, base);
+  }
+  struct stackpack_location location = pairs->first;
+  if (walk_place(walk, &location, 0, &first, &value) != STACKPACK_WALK_MANAGED)
+    return false;
+  location.value = (int64_t)((uint64_t)location.value + last * row->step);
+  if (walk_place(walk, &location, 0, &end, &value) != STACKPACK_WALK_MANAGED)
+    return false;
+  row->base = (char *)first;
+  return true;
+}
+
+/* Adds to each derived slot that is no base `sign` times its base. */
+static void add_bases(struct row *row, const struct stackpack_pairs *pairs, uintptr_t sign) {
+  memset(row->done, 0, sizeof row->done);
+  for (uint32_t i = 0; i < pairs->pair_count; i++) {
+    const size_t base = pairs->pairs[i].base, derived = pairs->pairs[i].derived;
+    if (base != derived && (row->bases[derived / 64] >> derived % 64 & 1) == 0 &&
+        add(row->done, derived))
+      *slot_of(row, derived) += sign * *slot_of(row, base);
+  }
+}
+
+static void update_row(struct row *row, const struct stackpack_pairs *pairs,
+                       stackpack_forward *forward, void *closure) {
+  add_bases(row, pairs, (uintptr_t)-1);
+  for (size_t i = 0; i < ROW_SLOTS / 64; i++)
+    for (uint64_t bits = row->bases[i]; bits != 0; bits &= bits - 1) {
+      uintptr_t *slot = slot_of(row, i * 64 + (size_t)__builtin_ctzll(bits));
+      if (*slot != 0)
+        *slot = forward(closure, *slot);
+    }
+  add_bases(row, pairs, 1);
+}
+
+/* ---- Any places ---- */
 
 /* A set of places: of the window's words, and of registers. */
 struct places {
@@ -148,20 +221,31 @@ static void each_window(struct update *update, visit_root *visit) {
   }
 }
 
-enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,
-                                                 stackpack_forward *forward, void *closure) {
+static enum stackpack_walk_answer update_all(struct stackpack_walk *walk,
+                                             stackpack_forward *forward, void *closure) {
   struct update update;
   update.walk = walk;
   update.forward = forward;
   update.closure = closure;
-  update.first = UINTPTR_MAX - 1; /* of registers only */
+  update.first = UINTPTR_MAX - 1; /* there may be registers only */
   const enum stackpack_walk_answer answer = each_root(&update, find_first);
-  if (answer != STACKPACK_WALK_MANAGED) {
-    walk->private_.state = WALK_DONE;
-    return walk->private_.answer = answer;
-  }
+  if (answer != STACKPACK_WALK_MANAGED)
+    return answer;
   each_window(&update, take_distance);
   each_window(&update, forward_base);
   each_window(&update, add_base);
   return answer;
+}
+
+enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,
+                                                 stackpack_forward *forward, void *closure) {
+  struct row row;
+  enum stackpack_walk_answer answer = walk_begin_roots(walk);
+  if (answer == STACKPACK_WALK_MANAGED) {
+    if (open_row(&row, walk, &walk->private_.pairs))
+      update_row(&row, &walk->private_.pairs, forward, closure);
+    else
+      answer = update_all(walk, forward, closure);
+  }
+  return stackpack_walk_is_stop(answer) ? walk_end(walk, answer) : answer;
 }
