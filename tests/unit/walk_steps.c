@@ -1,0 +1,697 @@
+/* walk_steps.c - tests walks over hand-made stacks: which frames they meet, and how they end. Most of
+ * the stacks are broken.
+ *
+ * The functions are numbers only. A stack is an array of words; frames lie in it as code would have
+ * left them, the youngest lowest.
+ */
+#include "../../runtime/stackpack.h"
+#include "model_check.h"
+#include "suite.h"
+
+#include <string.h>
+#include <ucontext.h>
+
+/* Where calls return to. */
+enum {
+  SMALL = 0x1010,    /* in a frame of 24 bytes; a root at stack pointer + 8 */
+  LARGE = 0x2020,    /* of 56 bytes, no roots */
+  UNSIZED = 0x3030,  /* of unknown size; a root at %rbp - 8 */
+  SAVED = 0x4040,    /* of 8 bytes; a root in %rbx */
+  BASED = 0x5050,    /* of unknown size; a root at %rbx + 16 */
+  MAPPED = 0x6060,   /* a stack map, no statepoint */
+  NO_POINT = 0x1020, /* managed, but no safepoint */
+  NATIVE = 0x9000,
+};
+
+enum { WORDS = 64, GARBAGE = 0x5a5a };
+
+static struct packed_model packed;
+static uintptr_t words[WORDS];
+
+static void add(struct model *model, uint64_t return_address, uint64_t frame_size,
+                struct stackpack_location root) {
+  const uint64_t start = return_address & ~UINT64_C(0xfff);
+  model_add_function(model, start, frame_size, start + 0x100);
+  struct model_record *record = model_add_record(model, (uint32_t)(return_address - start));
+  if (root.kind != 0)
+    model_add_pair(record, root, root);
+}
+
+static void open_table(void) {
+  static const struct model_options options = {.section_address = 0x200000,
+                                               .open_address = 0x200000};
+  const struct stackpack_location none = {0, 0, 0, 0};
+  struct model model = {0};
+  struct difference difference;
+  add(&model, SMALL, 24, model_slot(8));
+  add(&model, LARGE, 56, none);
+  add(&model, UNSIZED, STACKPACK_FRAME_SIZE_UNKNOWN,
+      model_location(STACKPACK_INDIRECT, 8, STACKPACK_RBP, -8));
+  add(&model, SAVED, 8, model_location(STACKPACK_REGISTER, 8, STACKPACK_RBX, 0));
+  add(&model, BASED, STACKPACK_FRAME_SIZE_UNKNOWN,
+      model_location(STACKPACK_INDIRECT, 8, STACKPACK_RBX, 16));
+  add(&model, MAPPED, 8, none);
+  model.records[model.record_count - 1].statepoint = false;
+  model_finish(&model);
+  if (!packed_model_open(&packed, &model, &options, &difference))
+    ck_abort_msg("%s", difference.text);
+  model_free(&model);
+}
+
+static struct stackpack_stack all_words(void) {
+  return (struct stackpack_stack){(uintptr_t)words, (uintptr_t)(words + WORDS)};
+}
+
+/* Each test begins with this: an empty stack. */
+static struct stackpack_walker walker_by(enum stackpack_way managed, enum stackpack_way native) {
+  if (packed.bytes == NULL)
+    open_table();
+  for (unsigned i = 0; i < WORDS; i++)
+    words[i] = GARBAGE;
+  return (struct stackpack_walker){.table = &packed.table, .managed = managed, .native = native};
+}
+
+/* A walk that starts where a function of return address `pc` waits, with word `sp` on its top. */
+static struct stackpack_walk start(const struct stackpack_walker *walker, uintptr_t pc, unsigned sp,
+                                   struct stackpack_registers *registers) {
+  struct stackpack_walk walk;
+  const struct stackpack_context context =
+      stackpack_context_at_call(pc, (uintptr_t)&words[sp], registers);
+  stackpack_walk_start(&walk, walker, all_words(), &context);
+  return walk;
+}
+
+static void expect(struct stackpack_walk *walk, enum stackpack_walk_answer answer, uintptr_t pc,
+                   unsigned sp) {
+  const enum stackpack_walk_answer got = stackpack_walk_next(walk);
+  ck_assert_msg(got == answer, "%s, not %s", stackpack_walk_text(got), stackpack_walk_text(answer));
+  ck_assert_uint_eq(walk->context.pc, pc);
+  ck_assert_ptr_eq((uintptr_t *)walk->context.stack_pointer, &words[sp]);
+}
+
+/* The walk is at an end, and stays there, whatever it is asked. */
+static void expect_end(struct stackpack_walk *walk, enum stackpack_walk_answer answer) {
+  struct stackpack_root root;
+  for (unsigned i = 0; i < 3; i++) {
+    const enum stackpack_walk_answer got = stackpack_walk_next(walk);
+    ck_assert_msg(got == answer, "%s, not %s", stackpack_walk_text(got),
+                  stackpack_walk_text(answer));
+    ck_assert(!stackpack_walk_root(walk, &root));
+    ck_assert_int_eq(stackpack_walk_update(walk, NULL, NULL), answer);
+  }
+}
+
+static uintptr_t forward_plus_one(void *closure, uintptr_t base) {
+  (void)closure;
+  return base + 1;
+}
+
+/* ---- By frame size ---- */
+
+START_TEST(frames_by_size) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  words[4] = LARGE; /* behind the 24 bytes from word 1 on */
+  words[12] = SMALL;
+  words[16] = NATIVE;
+  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  ck_assert_uint_eq(walk.record.frame_size, 24);
+  expect(&walk, STACKPACK_WALK_MANAGED, LARGE, 5);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 13);
+  expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 17);
+  expect_end(&walk, STACKPACK_WALK_AT_NATIVE);
+  ck_assert_uint_eq(walk.managed_frames, 3);
+}
+END_TEST
+
+/* The same answers by way of a cache, when it is empty and when it isn't. */
+START_TEST(frames_from_a_cache) {
+  static struct stackpack_cache_entry entries[16];
+  struct stackpack_cache cache;
+  stackpack_cache_open(&cache, entries, 4);
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  walker.cache = &cache;
+  words[4] = SMALL;
+  words[8] = NATIVE;
+  for (unsigned i = 1; i <= 3; i++) {
+    struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
+    words[2] = words[6] = 77;
+    expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+    ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
+    expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 5);
+    ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
+    expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 9);
+    ck_assert_uint_eq(words[2], 78);
+    ck_assert_uint_eq(words[6], 78);
+  }
+}
+END_TEST
+
+START_TEST(the_declared_end) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  words[WORDS - 1] = GARBAGE;
+  struct stackpack_walk walk = start(&walker, SMALL, WORDS - 4, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, WORDS - 4);
+  expect(&walk, STACKPACK_WALK_END, GARBAGE, WORDS);
+  expect_end(&walk, STACKPACK_WALK_END);
+}
+END_TEST
+
+START_TEST(no_managed_frame) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  struct stackpack_walk walk = start(&walker, NATIVE, 1, NULL);
+  expect_end(&walk, STACKPACK_WALK_NO_MANAGED);
+  walk = start(&walker, SMALL, WORDS, NULL);
+  expect_end(&walk, STACKPACK_WALK_NO_MANAGED);
+  ck_assert_uint_eq(walk.managed_frames, 0);
+}
+END_TEST
+
+START_TEST(no_safepoint) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  words[4] = NO_POINT;
+  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  expect(&walk, STACKPACK_WALK_NOT_SAFEPOINT, NO_POINT, 5);
+  expect_end(&walk, STACKPACK_WALK_NOT_SAFEPOINT);
+}
+END_TEST
+
+/* A native function that ends in a call of one that doesn't return, with a managed one behind it: the
+ * return address is that one's start. As an exact address it is no safepoint. */
+START_TEST(a_return_address_at_a_start) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  words[4] = SMALL & ~0xfff;
+  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  expect(&walk, STACKPACK_WALK_AT_NATIVE, SMALL & ~0xfff, 5);
+  struct stackpack_context context =
+      stackpack_context_at_call(SMALL & ~0xfff, (uintptr_t)words, NULL);
+  context.is_exact = 1;
+  stackpack_walk_start(&walk, &walker, all_words(), &context);
+  expect_end(&walk, STACKPACK_WALK_NOT_SAFEPOINT);
+}
+END_TEST
+
+START_TEST(out_of_bounds) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  struct stackpack_walk walk = start(&walker, LARGE, WORDS - 7, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, LARGE, WORDS - 7);
+  expect_end(&walk, STACKPACK_WALK_OUT_OF_STACK); /* the return address would be behind the end */
+  struct stackpack_context context = stackpack_context_at_call(SMALL, (uintptr_t)words - 8, NULL);
+  stackpack_walk_start(&walk, &walker, all_words(), &context);
+  expect_end(&walk, STACKPACK_WALK_OUT_OF_STACK);
+  context.stack_pointer = (uintptr_t)(words + WORDS) + 8;
+  stackpack_walk_start(&walk, &walker, all_words(), &context);
+  expect_end(&walk, STACKPACK_WALK_OUT_OF_STACK);
+}
+END_TEST
+
+START_TEST(misaligned) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  struct stackpack_walk walk;
+  const struct stackpack_context context =
+      stackpack_context_at_call(SMALL, (uintptr_t)words + 4, NULL);
+  stackpack_walk_start(&walk, &walker, all_words(), &context);
+  expect_end(&walk, STACKPACK_WALK_MISALIGNED);
+}
+END_TEST
+
+START_TEST(an_unknown_size_needs_more) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  words[4] = UNSIZED;
+  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  expect(&walk, STACKPACK_WALK_MANAGED, UNSIZED, 5);
+  expect_end(&walk, STACKPACK_WALK_SIZE_UNKNOWN);
+}
+END_TEST
+
+/* The youngest frame's %rbp is known from the stub: such a frame always keeps it. */
+START_TEST(an_unknown_size_with_a_frame_pointer) {
+  struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  registers.values[STACKPACK_RBP] = (uintptr_t)&words[20];
+  words[19] = 77; /* the root */
+  words[20] = GARBAGE;
+  words[21] = SMALL;
+  words[25] = NATIVE;
+  struct stackpack_walk walk = start(&walker, UNSIZED, 3, &registers);
+  expect(&walk, STACKPACK_WALK_MANAGED, UNSIZED, 3);
+  ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
+  ck_assert_uint_eq(words[19], 78);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 22);
+  expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 26);
+}
+END_TEST
+
+/* All managed functions keep a frame pointer: so the chain is in sight when it is needed. */
+START_TEST(frame_pointers_in_sight) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  walker.frame_pointers = true;
+  words[3] = (uintptr_t)&words[20]; /* saved by the youngest, below its return address */
+  words[4] = UNSIZED;
+  words[20] = (uintptr_t)&words[24];
+  words[21] = SMALL;
+  words[25] = NATIVE;
+  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  expect(&walk, STACKPACK_WALK_MANAGED, UNSIZED, 5);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 22);
+  expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 26);
+  words[20] = (uintptr_t)&words[30]; /* isn't where a frame of 24 bytes has its own */
+  walk = start(&walker, SMALL, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  expect(&walk, STACKPACK_WALK_MANAGED, UNSIZED, 5);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 22);
+  expect_end(&walk, STACKPACK_WALK_DISAGREEMENT);
+}
+END_TEST
+
+/* ---- By frame pointer ---- */
+
+static struct stackpack_walk start_with_pointer(const struct stackpack_walker *walker, uintptr_t pc,
+                                                unsigned sp, uintptr_t *frame_pointer) {
+  struct stackpack_walk walk;
+  const struct stackpack_context context =
+      stackpack_context_suspended(pc, (uintptr_t)&words[sp], frame_pointer);
+  stackpack_walk_start(&walk, walker, all_words(), &context);
+  return walk;
+}
+
+/* A managed, a native, an unsized and a managed frame; then main, whose %rbp was 0. */
+static uintptr_t build_chain(void) {
+  words[3] = (uintptr_t)&words[10];
+  words[4] = NATIVE;
+  words[10] = (uintptr_t)&words[15];
+  words[11] = UNSIZED;
+  words[15] = (uintptr_t)&words[19];
+  words[16] = SMALL;
+  words[19] = 0;
+  words[20] = NATIVE + 8;
+  return (uintptr_t)&words[3];
+}
+
+START_TEST(frames_by_pointer) {
+  struct stackpack_walker walker =
+      walker_by(STACKPACK_BY_FRAME_POINTER, STACKPACK_BY_FRAME_POINTER);
+  uintptr_t pointer = build_chain();
+  struct stackpack_walk walk = start_with_pointer(&walker, SMALL, 1, &pointer);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  expect(&walk, STACKPACK_WALK_NATIVE, NATIVE, 5);
+  expect(&walk, STACKPACK_WALK_MANAGED, UNSIZED, 12);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 17);
+  expect(&walk, STACKPACK_WALK_NATIVE, NATIVE + 8, 21);
+  expect_end(&walk, STACKPACK_WALK_END);
+  ck_assert_uint_eq(walk.managed_frames, 3);
+}
+END_TEST
+
+START_TEST(native_frames_that_promise_nothing) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_POINTER, STACKPACK_BY_FRAME_SIZE);
+  uintptr_t pointer = build_chain();
+  struct stackpack_walk walk = start_with_pointer(&walker, SMALL, 1, &pointer);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 5);
+}
+END_TEST
+
+START_TEST(no_frame_pointer) {
+  struct stackpack_walker walker =
+      walker_by(STACKPACK_BY_FRAME_POINTER, STACKPACK_BY_FRAME_POINTER);
+  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  expect_end(&walk, STACKPACK_WALK_NO_FRAME_POINTER);
+  /* An interrupted native function may be at its first instruction. */
+  uintptr_t pointer = build_chain();
+  struct stackpack_context context =
+      stackpack_context_suspended(NATIVE, (uintptr_t)&words[1], &pointer);
+  context.is_exact = 1;
+  stackpack_walk_start(&walk, &walker, all_words(), &context);
+  expect(&walk, STACKPACK_WALK_NATIVE, NATIVE, 1);
+  expect_end(&walk, STACKPACK_WALK_NO_FRAME_POINTER);
+}
+END_TEST
+
+/* A frame pointer that isn't one: a value that a function without frame pointer left there. */
+START_TEST(broken_chains) {
+  static const struct {
+    unsigned from; /* the word that is smashed */
+    bool is_address;
+    uintptr_t with;
+    enum stackpack_walk_answer answer;
+  } cases[] = {
+      {10, true, 10, STACKPACK_WALK_NO_PROGRESS}, /* to itself */
+      {10, true, 3, STACKPACK_WALK_NO_PROGRESS},  /* back */
+      {10, false, 0, STACKPACK_WALK_NO_PROGRESS}, /* an end in a managed function */
+      {10, false, UINTPTR_MAX - 7, STACKPACK_WALK_OUT_OF_STACK},
+      {10, true, WORDS, STACKPACK_WALK_OUT_OF_STACK},
+      {10, true, WORDS - 1, STACKPACK_WALK_OUT_OF_STACK}, /* the return address is outside */
+      {15, true, 18, STACKPACK_WALK_DISAGREEMENT},        /* not what the frame size says */
+      {15, true, 20, STACKPACK_WALK_DISAGREEMENT},
+  };
+  struct stackpack_walker walker =
+      walker_by(STACKPACK_BY_FRAME_POINTER, STACKPACK_BY_FRAME_POINTER);
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    uintptr_t pointer = build_chain();
+    words[cases[i].from] = cases[i].is_address ? (uintptr_t)(words + cases[i].with) : cases[i].with;
+    struct stackpack_walk walk = start_with_pointer(&walker, SMALL, 1, &pointer);
+    enum stackpack_walk_answer answer;
+    while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk)))
+      ;
+    ck_assert_msg(answer == cases[i].answer, "case %u: %s", i, stackpack_walk_text(answer));
+  }
+  uintptr_t pointer = build_chain() + 4;
+  struct stackpack_walk walk = start_with_pointer(&walker, UNSIZED, 1, &pointer);
+  expect(&walk, STACKPACK_WALK_MANAGED, UNSIZED, 1);
+  expect_end(&walk, STACKPACK_WALK_MISALIGNED);
+}
+END_TEST
+
+/* ---- By unwinding ---- */
+
+/* An unwinder that knows one stack: the contexts above the youngest. */
+struct script {
+  const struct stackpack_context *contexts;
+  unsigned count, calls;
+};
+
+static enum stackpack_unwound unwind_script(void *unwinder, struct stackpack_stack stack,
+                                            struct stackpack_context *context) {
+  struct script *script = unwinder;
+  ck_assert_uint_eq(stack.low, (uintptr_t)words);
+  script->calls++;
+  for (unsigned i = 0; i < script->count; i++)
+    if (script->contexts[i].stack_pointer > context->stack_pointer) {
+      *context = script->contexts[i];
+      return STACKPACK_UNWOUND;
+    }
+  return script->count == 0 ? STACKPACK_NOT_UNWOUND : STACKPACK_OUTERMOST;
+}
+
+static struct stackpack_context scripted(uintptr_t pc, unsigned sp, unsigned rbx, unsigned rbp) {
+  struct stackpack_context context = {.pc = pc, .stack_pointer = (uintptr_t)&words[sp]};
+  stackpack_context_save(&context, STACKPACK_RBX, &words[rbx]);
+  stackpack_context_save(&context, STACKPACK_RBP, &words[rbp]);
+  return context;
+}
+
+START_TEST(frames_by_unwinding) {
+  const struct stackpack_context contexts[] = {
+      scripted(NATIVE, 5, 2, 3), scripted(SAVED, 20, 18, 3), scripted(NATIVE, 22, 21, 3)};
+  struct script script = {contexts, 3, 0};
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_UNWINDING, STACKPACK_BY_UNWINDING);
+  walker.unwind = unwind_script;
+  walker.unwinder = &script;
+  words[18] = 77; /* where a native frame has saved %rbx */
+  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  expect(&walk, STACKPACK_WALK_NATIVE, NATIVE, 5);
+  expect(&walk, STACKPACK_WALK_MANAGED, SAVED, 20);
+  ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
+  ck_assert_uint_eq(words[18], 78);
+  expect(&walk, STACKPACK_WALK_NATIVE, NATIVE, 22);
+  expect_end(&walk, STACKPACK_WALK_END);
+  ck_assert_uint_eq(script.calls, 4);
+}
+END_TEST
+
+/* The unwinder is asked where the fast way ends, and only up to there; then the walk is fast again. */
+START_TEST(one_frame_by_unwinding) {
+  const struct stackpack_context contexts[] = {
+      scripted(SMALL, 5, 2, 3), scripted(UNSIZED, 9, 7, 8), scripted(SMALL, 30, 7, 29),
+      scripted(SMALL, 34, 7, 33), scripted(NATIVE, 38, 7, 33)};
+  struct script script = {contexts, 5, 0};
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  walker.unwind = unwind_script;
+  walker.unwinder = &script;
+  words[4] = SMALL;
+  words[8] = UNSIZED;
+  words[33] = SMALL;
+  words[37] = NATIVE;
+  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 5);
+  expect(&walk, STACKPACK_WALK_MANAGED, UNSIZED, 9);
+  ck_assert_uint_eq(script.calls, 0);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 30);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 34);
+  expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 38);
+  ck_assert_uint_eq(script.calls, 3); /* two to get the registers, one over the frame */
+}
+END_TEST
+
+START_TEST(a_register_by_unwinding) {
+  const struct stackpack_context contexts[] = {scripted(SAVED, 5, 2, 3), scripted(NATIVE, 7, 6, 3)};
+  struct script script = {contexts, 2, 0};
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  struct stackpack_root root;
+  walker.unwind = unwind_script;
+  walker.unwinder = &script;
+  words[4] = SAVED;
+  words[6] = NATIVE;
+  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  expect(&walk, STACKPACK_WALK_MANAGED, SAVED, 5);
+  ck_assert(stackpack_walk_root(&walk, &root));
+  ck_assert_ptr_eq(root.base, &words[2]);
+  ck_assert_ptr_eq(root.derived, &words[2]);
+  expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 7);
+  ck_assert_uint_eq(script.calls, 1);
+}
+END_TEST
+
+START_TEST(unwinders_that_fail) {
+  const struct stackpack_context other[] = {scripted(SMALL, 30, 2, 3)};
+  struct script none = {NULL, 0, 0}, elsewhere = {other, 1, 0};
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_UNWINDING, STACKPACK_BY_UNWINDING);
+  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  expect_end(&walk, STACKPACK_WALK_NOT_UNWOUND); /* there is none at all */
+  walker.unwind = unwind_script;
+  walker.unwinder = &none;
+  walk = start(&walker, SMALL, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  expect_end(&walk, STACKPACK_WALK_NOT_UNWOUND);
+  walker.unwinder = &elsewhere; /* finds its way past the frame that the size led to */
+  walker.managed = STACKPACK_BY_FRAME_SIZE;
+  words[4] = UNSIZED;
+  walk = start(&walker, SMALL, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  expect(&walk, STACKPACK_WALK_MANAGED, UNSIZED, 5);
+  expect_end(&walk, STACKPACK_WALK_DISAGREEMENT);
+}
+END_TEST
+
+static enum stackpack_unwound unwind_in_place(void *unwinder, struct stackpack_stack stack,
+                                              struct stackpack_context *context) {
+  (void)stack;
+  context->stack_pointer -= *(const unsigned *)unwinder;
+  return STACKPACK_UNWOUND;
+}
+
+START_TEST(unwinders_that_go_round) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_UNWINDING, STACKPACK_BY_UNWINDING);
+  for (unsigned back = 0; back <= 8; back += 8) {
+    walker.unwind = unwind_in_place;
+    walker.unwinder = &back;
+    struct stackpack_walk walk = start(&walker, SMALL, 8, NULL);
+    expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 8);
+    expect_end(&walk, STACKPACK_WALK_NO_PROGRESS);
+  }
+}
+END_TEST
+
+/* ---- Registers ---- */
+
+START_TEST(a_register_of_the_stub) {
+  struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  registers.values[STACKPACK_RBX] = 77;
+  struct stackpack_walk walk = start(&walker, SAVED, 1, &registers);
+  expect(&walk, STACKPACK_WALK_MANAGED, SAVED, 1);
+  ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
+  ck_assert_uint_eq(registers.values[STACKPACK_RBX], 78);
+}
+END_TEST
+
+START_TEST(a_base_register_of_the_stub) {
+  struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  registers.values[STACKPACK_RBX] = (uintptr_t)&words[5];
+  words[7] = 77;
+  struct stackpack_walk walk = start(&walker, BASED, 1, &registers);
+  expect(&walk, STACKPACK_WALK_MANAGED, BASED, 1);
+  ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
+  ck_assert_uint_eq(words[7], 78);
+}
+END_TEST
+
+/* Nobody knows where the register is, as a frame in between has taken it: no root is passed over. */
+START_TEST(a_register_that_is_lost) {
+  static const uintptr_t points[] = {SAVED, BASED};
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  for (unsigned i = 0; i < 2; i++) {
+    struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
+    struct stackpack_root root;
+    words[4] = points[i];
+    struct stackpack_walk walk = start(&walker, SMALL, 1, &registers);
+    expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+    expect(&walk, STACKPACK_WALK_MANAGED, points[i], 5);
+    struct stackpack_walk again = walk;
+    ck_assert(!stackpack_walk_root(&walk, &root));
+    expect_end(&walk, STACKPACK_WALK_REGISTER_UNKNOWN);
+    ck_assert_int_eq(stackpack_walk_update(&again, NULL, NULL), STACKPACK_WALK_REGISTER_UNKNOWN);
+    expect_end(&again, STACKPACK_WALK_REGISTER_UNKNOWN);
+  }
+}
+END_TEST
+
+/* A register whose value is known, but not where it comes from: an address can be computed by it, but
+ * a root in it can't be updated. */
+START_TEST(a_register_that_can_only_be_read) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  struct stackpack_context context = stackpack_context_at_call(BASED, (uintptr_t)&words[1], NULL);
+  struct stackpack_walk walk;
+  struct stackpack_root root;
+  stackpack_context_set(&context, STACKPACK_RBX, (uintptr_t)&words[5]);
+  stackpack_walk_start(&walk, &walker, all_words(), &context);
+  expect(&walk, STACKPACK_WALK_MANAGED, BASED, 1);
+  ck_assert(stackpack_walk_root(&walk, &root));
+  ck_assert_ptr_eq(root.base, &words[7]);
+  context.pc = SAVED;
+  stackpack_walk_start(&walk, &walker, all_words(), &context);
+  expect(&walk, STACKPACK_WALK_MANAGED, SAVED, 1);
+  ck_assert(!stackpack_walk_root(&walk, &root));
+  expect_end(&walk, STACKPACK_WALK_REGISTER_UNKNOWN);
+}
+END_TEST
+
+START_TEST(from_a_signal) {
+  static ucontext_t ucontext;
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  greg_t *registers = ucontext.uc_mcontext.gregs;
+  struct stackpack_walk walk;
+  registers[REG_RIP] = SAVED;
+  registers[REG_RSP] = (greg_t)(uintptr_t)&words[1];
+  registers[REG_RBX] = 77;
+  words[2] = NATIVE;
+  const struct stackpack_context context = stackpack_context_at_signal(&ucontext);
+  stackpack_walk_start(&walk, &walker, all_words(), &context);
+  expect(&walk, STACKPACK_WALK_MANAGED, SAVED, 1);
+  ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
+  ck_assert_int_eq(registers[REG_RBX], 78);
+  expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 3);
+}
+END_TEST
+
+/* Each register by its DWARF number, as the compiler's own numbering has it. */
+START_TEST(registers_of_a_signal) {
+  static const unsigned numbers[][2] = {{0, REG_RAX},  {1, REG_RDX},  {2, REG_RCX},  {3, REG_RBX},
+                                        {4, REG_RSI},  {5, REG_RDI},  {6, REG_RBP},  {7, REG_RSP},
+                                        {8, REG_R8},   {9, REG_R9},   {10, REG_R10}, {11, REG_R11},
+                                        {12, REG_R12}, {13, REG_R13}, {14, REG_R14}, {15, REG_R15}};
+  static ucontext_t ucontext;
+  const struct stackpack_context context = stackpack_context_at_signal(&ucontext);
+  ck_assert_uint_eq(context.known, 0xffff);
+  ck_assert_uint_eq(context.in_memory, 0xffff);
+  ck_assert_uint_ne(context.is_exact, 0);
+  for (unsigned i = 0; i < STACKPACK_REGISTERS; i++)
+    ck_assert_ptr_eq((void *)context.registers[numbers[i][0]],
+                     &ucontext.uc_mcontext.gregs[numbers[i][1]]);
+}
+END_TEST
+
+/* ---- Other ways on, other records ---- */
+
+START_TEST(on_at_the_next_context) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  words[4] = NATIVE;
+  words[24] = NATIVE;
+  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 5);
+  const struct stackpack_context next =
+      stackpack_context_at_call(SMALL, (uintptr_t)&words[21], NULL);
+  stackpack_walk_resume(&walk, all_words(), &next);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 21);
+  expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 25);
+  ck_assert_uint_eq(walk.managed_frames, 2);
+  const struct stackpack_context native =
+      stackpack_context_at_call(NATIVE, (uintptr_t)&words[40], NULL);
+  stackpack_walk_resume(&walk, all_words(), &native);
+  expect_end(&walk, STACKPACK_WALK_NO_MANAGED); /* a wrong context isn't taken for an end */
+  stackpack_walk_resume(&walk, all_words(), &next);
+  expect_end(&walk, STACKPACK_WALK_NO_PROGRESS); /* back to where it has been */
+}
+END_TEST
+
+START_TEST(on_another_stack) {
+  uintptr_t other[8] = {[3] = NATIVE};
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  const struct stackpack_stack stack = {(uintptr_t)other, (uintptr_t)(other + 8)};
+  words[4] = NATIVE;
+  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 5);
+  const struct stackpack_context next = stackpack_context_at_call(SMALL, (uintptr_t)other, NULL);
+  stackpack_walk_resume(&walk, stack, &next);
+  ck_assert_int_eq(stackpack_walk_next(&walk), STACKPACK_WALK_MANAGED);
+  ck_assert_int_eq(stackpack_walk_next(&walk), STACKPACK_WALK_AT_NATIVE);
+  ck_assert_uint_eq(walk.managed_frames, 2);
+}
+END_TEST
+
+START_TEST(roots_of_a_stack_map) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  struct stackpack_walk walk = start(&walker, MAPPED, 1, NULL);
+  words[2] = NATIVE;
+  expect(&walk, STACKPACK_WALK_MANAGED, MAPPED, 1);
+  struct stackpack_walk again = walk;
+  expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 3); /* who doesn't ask can go on */
+  ck_assert_int_eq(stackpack_walk_update(&again, NULL, NULL), STACKPACK_WALK_NOT_STATEPOINT);
+  expect_end(&again, STACKPACK_WALK_NOT_STATEPOINT);
+}
+END_TEST
+
+START_TEST(addresses) {
+  struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  struct stackpack_walk walk = start(&walker, SMALL, 1, &registers);
+  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  const struct stackpack_location slot = model_slot(16);
+  const struct stackpack_location object = model_location(STACKPACK_DIRECT, 8, STACKPACK_RSP, 8);
+  const struct stackpack_location in_rbx = model_location(STACKPACK_REGISTER, 8, STACKPACK_RBX, 0);
+  const struct stackpack_location in_rax = model_location(STACKPACK_REGISTER, 8, 0, 0);
+  const struct stackpack_location number = model_constant(5);
+  const struct stackpack_location outside = model_slot(WORDS * 8);
+  ck_assert_ptr_eq(stackpack_walk_address(&walk, &slot), &words[3]);
+  ck_assert_ptr_eq(stackpack_walk_address(&walk, &object), &words[2]);
+  ck_assert_ptr_eq(stackpack_walk_address(&walk, &in_rbx), &registers.values[STACKPACK_RBX]);
+  ck_assert_ptr_null(stackpack_walk_address(&walk, &in_rax));
+  ck_assert_ptr_null(stackpack_walk_address(&walk, &number));
+  ck_assert_ptr_null(stackpack_walk_address(&walk, &outside));
+}
+END_TEST
+
+START_TEST(answer_texts) {
+  for (unsigned i = 0; i <= STACKPACK_WALK_BAD_LOCATION + 3; i++) {
+    const char *text = stackpack_walk_text((enum stackpack_walk_answer)i);
+    ck_assert_ptr_nonnull(text);
+    ck_assert_uint_gt(strlen(text), 0);
+    ck_assert_int_ne(text[strlen(text) - 1], '.');
+    for (unsigned k = 0; k < i && i <= STACKPACK_WALK_BAD_LOCATION; k++)
+      ck_assert_str_ne(text, stackpack_walk_text((enum stackpack_walk_answer)k));
+  }
+}
+END_TEST
+
+SUITE("walk_steps", frames_by_size, frames_from_a_cache, the_declared_end, no_managed_frame,
+      no_safepoint, a_return_address_at_a_start, out_of_bounds, misaligned,
+      an_unknown_size_needs_more, an_unknown_size_with_a_frame_pointer, frame_pointers_in_sight,
+      frames_by_pointer, native_frames_that_promise_nothing, no_frame_pointer, broken_chains,
+      frames_by_unwinding, one_frame_by_unwinding, a_register_by_unwinding, unwinders_that_fail,
+      unwinders_that_go_round, a_register_of_the_stub, a_base_register_of_the_stub,
+      a_register_that_is_lost, a_register_that_can_only_be_read, from_a_signal,
+      registers_of_a_signal, on_at_the_next_context, on_another_stack, roots_of_a_stack_map,
+      addresses, answer_texts)
