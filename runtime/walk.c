@@ -108,9 +108,22 @@ static enum stackpack_walk_answer without_record(struct stackpack_walk *walk) {
   return STACKPACK_WALK_NOT_SAFEPOINT;
 }
 
+/* A stack map at a function's first byte may have the same address as the return address before it:
+ * the statepoint is what the frame waits in. */
+static void prefer_statepoint(struct stackpack_walk *walk) {
+  struct stackpack_record next = walk->record;
+  while (next.kind != STACKPACK_STATEPOINT)
+    if (!stackpack_record_next(&next))
+      return;
+  walk->record = next;
+  walk->private_.pairs = stackpack_pairs(&next);
+}
+
 static enum stackpack_walk_answer look_up(struct stackpack_walk *walk) {
   switch (find(walk, walk->context.pc)) {
   case STACKPACK_FOUND:
+    if (walk->record.kind != STACKPACK_STATEPOINT)
+      prefer_statepoint(walk);
     return is_of_frame(walk) ? STACKPACK_WALK_MANAGED : STACKPACK_WALK_NOT_SAFEPOINT;
   case STACKPACK_NOT_MANAGED:
     return STACKPACK_WALK_NATIVE;

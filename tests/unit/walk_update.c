@@ -1,0 +1,231 @@
+/* walk_update.c - tests the updating of a frame's references against a simple model, on random sets of
+ * pairs.
+ *
+ * The model reads everything first and writes it afterwards: it knows of each place which object it
+ * refers to, how far into it, and whether it is a base. So it needs no care about the order. Objects
+ * move from one range of addresses to another, far away; a reference that is forwarded twice, or not
+ * at all, is in neither.
+ */
+#include "../../runtime/stackpack.h"
+#include "model_check.h"
+#include "numbers.h"
+#include "suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RETURN_ADDRESS = 0x1010, CONSTANT = 4711, OBJECT_BYTES = 4096 };
+
+/* Where objects are, and where they go. */
+static const uintptr_t from = 0x100000000, to = 0x500000000;
+
+/* The registers that a root may be in. */
+static const uint8_t registers[] = {STACKPACK_RBX, STACKPACK_R12, STACKPACK_R13, STACKPACK_R14,
+                                    STACKPACK_R15};
+enum { REGISTERS = sizeof registers };
+
+struct place {
+  uint32_t object; /* 0: null */
+  uint32_t distance;
+  bool is_base, is_derived;
+};
+
+/* A frame: its words, then its registers, are the places. */
+struct frame {
+  uint32_t words, objects;
+  struct place *places;
+  uintptr_t *stack; /* the words, and a return address */
+  struct stackpack_registers block;
+  uint64_t forwarded; /* calls of forward */
+};
+
+struct shape {
+  uint32_t words, pairs, objects;
+  unsigned registers, aliases, constants; /* in so many of a hundred places */
+};
+
+/* ---- Making up a frame ---- */
+
+static struct stackpack_location location_of(struct numbers *numbers, const struct shape *shape,
+                                             uint32_t place) {
+  if (place >= shape->words)
+    return model_location(STACKPACK_REGISTER, 8, registers[place - shape->words], 0);
+  if (numbers_chance(numbers, shape->aliases)) /* %rbp is in the middle */
+    return model_location(STACKPACK_INDIRECT, 8, STACKPACK_RBP,
+                          ((int64_t)place - shape->words / 2) * 8);
+  return model_slot((int32_t)place * 8);
+}
+
+static uint32_t choose_place(struct numbers *numbers, const struct shape *shape) {
+  if (numbers_chance(numbers, shape->registers))
+    return shape->words + (uint32_t)numbers_below(numbers, REGISTERS);
+  return (uint32_t)numbers_below(numbers, shape->words);
+}
+
+/* A place that refers to the same object: one of the next few, or the place itself. */
+static uint32_t choose_base(struct numbers *numbers, const struct frame *frame, uint32_t derived) {
+  if (numbers_chance(numbers, 60))
+    return derived;
+  for (uint32_t i = 0; i < 50; i++) {
+    const uint32_t place = (uint32_t)numbers_below(numbers, frame->words + REGISTERS);
+    if (frame->places[place].object == frame->places[derived].object)
+      return place;
+  }
+  return derived;
+}
+
+static void add_pair(struct numbers *numbers, const struct shape *shape, struct frame *frame,
+                     struct model_record *record) {
+  const uint32_t derived = choose_place(numbers, shape);
+  if (numbers_chance(numbers, shape->constants)) {
+    const struct stackpack_location here = location_of(numbers, shape, derived);
+    const struct stackpack_location object = model_location(STACKPACK_DIRECT, 8, STACKPACK_RSP, 8);
+    model_add_pair(record, numbers_chance(numbers, 50) ? model_constant(CONSTANT) : object, here);
+    return;
+  }
+  const uint32_t base = choose_base(numbers, frame, derived);
+  model_add_pair(record, location_of(numbers, shape, base), location_of(numbers, shape, derived));
+  frame->places[base].is_base = true;
+  frame->places[derived].is_derived = true;
+}
+
+static uintptr_t *word_of(struct frame *frame, uint32_t place) {
+  return place < frame->words ? &frame->stack[place]
+                              : &frame->block.values[registers[place - frame->words]];
+}
+
+static void fill(struct frame *frame) {
+  for (uint32_t i = 0; i < frame->words + REGISTERS; i++) {
+    const struct place *place = &frame->places[i];
+    *word_of(frame, i) = (place->object == 0 ? 0 : from + place->object * OBJECT_BYTES) +
+                         (place->is_base ? 0 : place->distance);
+  }
+}
+
+static void make_up(struct numbers *numbers, const struct shape *shape, struct frame *frame,
+                    struct model *model) {
+  *frame = (struct frame){.words = shape->words, .objects = shape->objects};
+  frame->places = calloc(shape->words + REGISTERS, sizeof *frame->places);
+  frame->stack = calloc(shape->words + 1, sizeof *frame->stack);
+  for (uint32_t i = 0; i < frame->words + REGISTERS; i++) {
+    frame->places[i].object = (uint32_t)numbers_below(numbers, shape->objects + 1);
+    frame->places[i].distance = (uint32_t)numbers_below(numbers, OBJECT_BYTES);
+  }
+  model_add_function(model, 0x1000, shape->words * 8, 0x1100);
+  struct model_record *record = model_add_record(model, RETURN_ADDRESS - 0x1000);
+  for (uint32_t i = 0; i < shape->pairs; i++)
+    add_pair(numbers, shape, frame, record);
+  frame->block.known = STACKPACK_PRESERVED_REGISTERS;
+  frame->block.values[STACKPACK_RBP] = (uintptr_t)&frame->stack[shape->words / 2];
+  fill(frame);
+}
+
+/* ---- Updating it ---- */
+
+static uintptr_t forward(void *closure, uintptr_t base) {
+  struct frame *frame = closure;
+  const uintptr_t offset = base - from;
+  ck_assert_msg(offset % OBJECT_BYTES == 0 && offset / OBJECT_BYTES <= frame->objects,
+                "%#lx is not the start of an object that is yet to move", base);
+  frame->forwarded++;
+  return to + offset;
+}
+
+static uintptr_t expected(const struct place *place) {
+  if (!place->is_base && !place->is_derived)
+    return (place->object == 0 ? 0 : from + place->object * OBJECT_BYTES) + place->distance;
+  return (place->object == 0 ? 0 : to + place->object * OBJECT_BYTES) +
+         (place->is_base ? 0 : place->distance);
+}
+
+static void compare(struct frame *frame) {
+  uint64_t bases = 0;
+  for (uint32_t i = 0; i < frame->words + REGISTERS; i++) {
+    bases += frame->places[i].is_base && frame->places[i].object != 0;
+    ck_assert_msg(*word_of(frame, i) == expected(&frame->places[i]),
+                  "place %u of %u: %#lx, not %#lx", i, frame->words, *word_of(frame, i),
+                  expected(&frame->places[i]));
+  }
+  ck_assert_uint_eq(frame->forwarded, bases);
+}
+
+static void update(struct frame *frame, const struct stackpack_walker *walker) {
+  const struct stackpack_stack stack = {(uintptr_t)frame->stack,
+                                        (uintptr_t)(frame->stack + frame->words + 1)};
+  const struct stackpack_context context =
+      stackpack_context_at_call(RETURN_ADDRESS, stack.low, &frame->block);
+  struct stackpack_walk walk;
+  struct stackpack_root root;
+  stackpack_walk_start(&walk, walker, stack, &context);
+  ck_assert_int_eq(stackpack_walk_next(&walk), STACKPACK_WALK_MANAGED);
+  if (frame->words % 2 != 0) /* it doesn't matter what was read before */
+    stackpack_walk_root(&walk, &root);
+  ck_assert_int_eq(stackpack_walk_update(&walk, forward, frame), STACKPACK_WALK_MANAGED);
+  ck_assert_int_eq(stackpack_walk_next(&walk), STACKPACK_WALK_END);
+}
+
+static void check(const struct shape *shape, uint64_t seed) {
+  static const struct model_options options = {.section_address = 0x200000,
+                                               .open_address = 0x200000};
+  static struct stackpack_cache_entry entries[2];
+  struct stackpack_cache cache;
+  struct numbers numbers = {seed};
+  struct difference difference;
+  struct packed_model packed;
+  struct model model = {0};
+  struct frame frame;
+  make_up(&numbers, shape, &frame, &model);
+  model_finish(&model);
+  if (!packed_model_open(&packed, &model, &options, &difference))
+    ck_abort_msg("%s", difference.text);
+  struct stackpack_walker walker = {.table = &packed.table};
+  stackpack_cache_open(&cache, entries, 1);
+  for (unsigned i = 0; i < 3; i++) { /* without a cache, with an empty one, and from it */
+    walker.cache = i == 0 ? NULL : &cache;
+    frame.forwarded = 0;
+    fill(&frame);
+    update(&frame, &walker);
+    compare(&frame);
+  }
+  packed_model_free(&packed);
+  model_free(&model);
+  free(frame.places);
+  free(frame.stack);
+}
+
+static void check_many(struct shape shape, uint64_t rounds) {
+  for (uint64_t seed = 1; seed <= rounds; seed++)
+    check(&shape, seed);
+}
+
+START_TEST(slots_in_a_row) {
+  const uint64_t rounds = numbers_setting("ROUNDS", 300);
+  check_many((struct shape){.words = 1, .pairs = 1, .objects = 1}, 10);
+  check_many((struct shape){.words = 8, .pairs = 6, .objects = 3}, rounds);
+  check_many((struct shape){.words = 60, .pairs = 40, .objects = 10}, rounds);
+  check_many((struct shape){.words = 255, .pairs = 50, .objects = 4}, rounds);
+  check_many((struct shape){.words = 300, .pairs = 30, .objects = 4}, rounds);
+}
+END_TEST
+
+START_TEST(places_of_all_kinds) {
+  const uint64_t rounds = numbers_setting("ROUNDS", 300);
+  check_many((struct shape){9, 12, 3, .registers = 30, .aliases = 0, .constants = 0}, rounds);
+  check_many((struct shape){8, 12, 3, .registers = 0, .aliases = 30, .constants = 0}, rounds);
+  check_many((struct shape){8, 12, 3, .registers = 0, .aliases = 0, .constants = 20}, rounds);
+  check_many((struct shape){21, 40, 4, .registers = 20, .aliases = 20, .constants = 10}, rounds);
+  check_many((struct shape){2, 5, 1, .registers = 70, .aliases = 20, .constants = 10}, rounds);
+}
+END_TEST
+
+/* Frames larger than what the update has on hand at once. */
+START_TEST(many_pairs) {
+  const uint64_t rounds = numbers_setting("ROUNDS", 300) / 100 + 1;
+  check_many((struct shape){5000, 20, 5, .registers = 10, .aliases = 10, .constants = 5}, rounds);
+  check_many((struct shape){5000, 9000, 100, .registers = 1, .aliases = 20, .constants = 1},
+             rounds);
+  check_many((struct shape){50000, 30000, 500, .registers = 1, .aliases = 0, .constants = 1}, 3);
+}
+END_TEST
+
+SUITE("walk_update", slots_in_a_row, places_of_all_kinds, many_pairs)
