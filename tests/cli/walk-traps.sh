@@ -8,7 +8,7 @@ traps=$TOP/tests/cli/walk
 
 build() { # NAME LLC-OPTION...
   "$LLVM/bin/llc" -O2 -filetype=obj "${@:2}" managed.bc -o "$1.o"
-  "$LLVM/bin/clang" -fuse-ld=lld -no-pie -o "$1" "$1.o" program.o stubs.o "$BUILD/libstackpack.a" $sanitize
+  "$CC" -no-pie -pthread "${flags[@]}" -o "$1" "$1.o" program.o stubs.o "$BUILD/libstackpack.a"
   "$stackpack" pack -q -o "$1.packed" "$1"
 }
 
@@ -24,8 +24,8 @@ expect_walk() { # PROGRAM WALK FOUND ARGUMENT...
   done
 }
 
-sanitize=
-if nm "$BUILD/libstackpack.a" 2>/dev/null >symbols && grep -q __asan_ symbols; then sanitize=-fsanitize=address,undefined; fi
+flags=()
+! nm "$BUILD/libstackpack.a" 2>/dev/null | grep __asan_init >/dev/null || flags=(-fsanitize=address,undefined)
 "$LLVM/bin/opt" -passes=rewrite-statepoints-for-gc "$traps/managed.ll" -o managed.bc
 "$LLVM/bin/clang" -std=c17 -Wall -Wextra -Werror -O2 -fomit-frame-pointer -I"$TOP/runtime" -D_GNU_SOURCE \
   -c "$traps/program.c" -o program.o

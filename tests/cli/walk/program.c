@@ -147,10 +147,12 @@ int main(int argc, char **argv) {
       pthread_attr_getstack(&attributes, &lowest, &size) != 0 ||
       stackpack_process_open(&process, modules, 4) != STACKPACK_OK)
     abort();
+  pthread_attr_destroy(&attributes);
   stack = (struct stackpack_stack){(uintptr_t)lowest, (uintptr_t)lowest + size};
   int64_t (*const function)(int64_t n) = function_of(argv[1]);
   const int64_t sum = by_caller ? call_managed((void *)in_caller, 7, (void *)function)
                                 : call_managed((void *)function, 7, NULL);
   printf("found %" PRId64 "\n", sum);
+  stackpack_process_close(&process);
   return 0;
 }
