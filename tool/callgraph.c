@@ -12,8 +12,8 @@
 static const char help[] =
     "Usage: stackpack callgraph [OPTION]... FILE\n"
     "Prints the call graph of a linked program, as `pack --gc-entry` uses it.\n\n"
-    "      --format=FORMAT       text (the default), json (one object per line and function), or\n"
-    "                            dot (for Graphviz)\n" COMMON_HELP;
+    "      --format=text|json|dot  json: one object per line and function; dot: for\n"
+    "                            Graphviz; the default is text\n" COMMON_HELP;
 
 static const char *const kind_names[] = {
     [CALL_NONE] = "none",     [CALL_DIRECT] = "direct",     [CALL_TAIL] = "tail",

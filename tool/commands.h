@@ -21,7 +21,11 @@ int command_why(int argc, char **argv);
 /* Prints a usage error, and how to get help; returns EXIT_UNUSABLE. */
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The options of every command that reads stack maps: in its table of options, its help, and its
+/* A command's help fits a screen of 24 lines by 80 columns, and shells complete by it
+ * (tool/completions): each option begins a line, the values it takes are written between bars where
+ * they are few, and two blanks go before what it means.
+ *
+ * The options of every command that reads stack maps: in its table of options, its help, and its
  * switch. */
 enum {
   OPTION_SECTION = 256,
@@ -38,10 +42,9 @@ enum {
   {"help", no_argument, NULL, OPTION_HELP}
 /* clang-format on */
 #define COMMON_HELP                                                                                \
-  "      --section=NAME        the raw stack maps are in section NAME, not " RAW_SECTION "\n"      \
-  "      --statepoints=RULE    which raw records are statepoints: auto (by their form), all, "     \
-  "none\n"                                                                                         \
-  "      --global-roots=NAME   section NAME of a raw program lists variables with references\n"    \
+  "      --section=NAME        the raw stack maps are in NAME, not " RAW_SECTION "\n"              \
+  "      --statepoints=auto|all|none  which raw records are; auto: by form\n"                      \
+  "      --global-roots=NAME   the section that lists variables with references\n"                 \
   "      --help\n"
 
 /* Takes an option that isn't the command's own: one of these, or one that nobody knows (`word`).

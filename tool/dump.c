@@ -13,9 +13,8 @@
 static const char help[] =
     "Usage: stackpack dump [OPTION]... FILE\n"
     "Prints the stack maps of a linked program, packed or not, ordered by address.\n\n"
-    "      --format=FORMAT       text (the default), or json: one object per line and record\n"
-    "      --lines               also the source line of each call, from debug "
-    "information\n" COMMON_HELP;
+    "      --format=text|json    json: one object per line and record; default: text\n"
+    "      --lines               the source line of each call, too\n" COMMON_HELP;
 
 struct dump {
   const struct safepoints *table;

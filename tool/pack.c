@@ -17,16 +17,15 @@
 
 static const char help[] =
     "Usage: stackpack pack [OPTION]... FILE...\n"
-    "Replaces the stack maps of linked programs by packed ones, in place.\n\n"
-    "  -o, --output=OUT          write to OUT, and leave FILE (of which there must be one) alone\n"
+    "Replaces the stack maps of linked programs by packed ones, in place. What was\n"
+    "written is compared with what was read before FILE is replaced.\n\n"
+    "  -o, --output=OUT          write to OUT; leave FILE (only one) alone\n"
     "      --if-present          a FILE without stack maps is no error\n"
-    "      --keep-raw=RAW        keep the raw stack maps in RAW, for `stackpack unpack`\n"
-    "      --force               pack also a program that seems to read its raw stack maps itself\n"
+    "      --keep-raw=RAW        keep the raw stack maps in RAW, for `unpack`\n"
+    "      --force               pack also what reads its raw stack maps itself\n"
     "      --report              say what was dropped and kept, and why\n"
     "  -q, --quiet               don't say what was done\n" COMMON_HELP "\n"
-    "Records that no collection can need are dropped, if these say so:\n" POLICY_HELP "\n"
-    "What was written is decoded and compared with what was read before FILE is replaced.\n"
-    "A file that is packed already is left as it is.\n";
+    "Records that no collection can need are dropped, if these say so:\n" POLICY_HELP;
 
 struct pack_options {
   struct load_options load;

@@ -54,14 +54,13 @@ enum policy_option {
     "strict", no_argument, NULL, POLICY_OPTION_STRICT                                              \
   }
 #define POLICY_HELP                                                                                \
-  "      --gc-entry=PATTERN    functions in which a thread may be when a collection happens\n"     \
+  "      --gc-entry=PATTERN    functions in which a thread may be at a collection\n"               \
   "      --gc-entry-file=FILE  the same, a pattern a line\n"                                       \
   "      --no-gc=PATTERN       functions known to call nothing that collects\n"                    \
   "      --no-gc-file=FILE     the same, a pattern a line\n"                                       \
   "      --policy=FILE         lines `gc-entry PATTERN` and `no-gc PATTERN`\n"                     \
-  "      --drop-unreachable    drop the records of functions that nothing can reach, too\n"        \
-  "      --strict              code that can't be decoded, and patterns that match nothing, are\n" \
-  "                            errors\n"
+  "      --drop-unreachable    drop records of functions that nothing can reach\n"                 \
+  "      --strict              undecodable code and unused patterns are errors\n"
 
 /* Whether an option is one of these. */
 bool policy_is_option(int option);

@@ -7,7 +7,7 @@
 
 static const char help[] =
     "Usage: stackpack stats [OPTION]... FILE...\n"
-    "Counts what the stack maps of linked programs hold, and tells how large they are.\n"
+    "Counts what the stack maps of linked programs hold, and how large they are.\n"
     "\n" COMMON_HELP;
 
 struct counts {

@@ -10,10 +10,10 @@
 
 static const char help[] =
     "Usage: stackpack verify [OPTION]... RAW PACKED\n"
-    "Compares every record of two programs, and asks the packed one for every address.\n\n"
+    "Compares all records of two programs; asks the packed one for every address.\n\n"
     "  -q, --quiet               print nothing if they agree\n" COMMON_HELP "\n"
-    "Of a program that was packed with these, the same records must be missing, and no "
-    "others:\n" POLICY_HELP "\n"
+    "If it was packed with these, just the records that they drop must be missing:\n" POLICY_HELP
+    "\n"
     "Exit status: 0 if they agree, 1 if they differ.\n";
 
 struct side {

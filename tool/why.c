@@ -18,9 +18,8 @@
 
 static const char help[] =
     "Usage: stackpack why [OPTION]... FILE ADDRESS|FUNCTION\n"
-    "Tells why `pack` with the same options keeps the record at a return address, or drops it; of "
-    "a\n"
-    "function, that of each call in it.\n\n" POLICY_HELP COMMON_HELP;
+    "Tells why `pack` with the same options keeps the record at a return address, or\n"
+    "drops it; of a function, that of each call in it.\n\n" POLICY_HELP COMMON_HELP;
 
 struct why {
   const struct call_graph *graph;
