@@ -1,15 +1,15 @@
 # stackpack: packs the stack maps of linked programs. See README.md.
 #
-#   make            the command build/stackpack and the libraries build/libstackpack.{a,so}
+#   make            the commands build/stackpack and build/stackpack-ld, and the libraries build/libstackpack.{a,so}
 #   make check      all tests          make demo   packs a real program and shows what it did
 #   make fuzz       the fuzzers        make bench  measures            make corpus  real programs to try
-#   make install    PREFIX, DESTDIR    make lint format clean
+#   make install    and uninstall: PREFIX, DESTDIR, and others: see tool/install.mk
+#   make lint format clean
 #
 # Options: CC, CFLAGS, BUILD (the output folder), LLVM (the prefix of an LLVM of 18 or newer, for samples
 # and tests), SANITIZE=1 (address and undefined-behaviour sanitizers), WERROR=1.
 
 BUILD ?= build
-PREFIX ?= /usr/local
 CC ?= cc
 CFLAGS ?= -O2 -g
 LLVM ?= $(shell tests/find-llvm.sh 2>/dev/null)
@@ -35,11 +35,12 @@ TOOL_LIBS := -lelf -ldwarf -lzstd -ljansson -lZydis
 FORMAT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard format/*.c))
 RUNTIME := $(patsubst %.c,$(BUILD)/%.o,$(wildcard runtime/*.c))
 TOOL := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/*.c))
-SOURCES = $(wildcard format/*.[ch] runtime/*.[ch] tool/*.[ch] samples/*/*.[ch] tests/*/*.[ch]) \
+LINKER := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/ld/*.c) tool/report.c)
+SOURCES = $(wildcard format/*.[ch] runtime/*.[ch] tool/*.[ch] tool/*/*.[ch] samples/*/*.[ch] tests/*/*.[ch]) \
   $(wildcard tests/corpus/*.cpp)
 
 .PHONY: all
-all: $(BUILD)/stackpack $(BUILD)/libstackpack.a $(BUILD)/libstackpack.so
+all: $(BUILD)/stackpack $(BUILD)/stackpack-ld $(BUILD)/libstackpack.a $(BUILD)/libstackpack.so
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -54,11 +55,15 @@ $(BUILD)/libstackpack.a: $(FORMAT) $(RUNTIME)
 	$(OBJCOPY) --localize-hidden $(BUILD)/libstackpack.o
 	$(AR) rcs $@ $(BUILD)/libstackpack.o
 
-$(BUILD)/libstackpack.so: $(FORMAT) $(RUNTIME)
-	$(LINK) -shared -Wl,-soname,libstackpack.so.0 -Wl,-z,defs -o $@ $^
+$(BUILD)/libstackpack.so: $(FORMAT) $(RUNTIME) runtime/libstackpack.map
+	$(LINK) -shared -Wl,-soname,libstackpack.so.0 -Wl,-z,defs -Wl,--version-script=runtime/libstackpack.map \
+	  -o $@ $(filter %.o,$^)
 
 $(BUILD)/stackpack: $(TOOL) $(RUNTIME) $(FORMAT)
 	$(LINK) -o $@ $^ $(TOOL_LIBS)
+
+$(BUILD)/stackpack-ld: $(LINKER)
+	$(LINK) -o $@ $^
 
 include samples/rules.mk
 include tests/unit/rules.mk
@@ -66,23 +71,11 @@ include tests/fuzz/rules.mk
 include tests/bench/rules.mk
 include tests/corpus/rules.mk
 include tests/rules.mk
+include tool/install.mk
 
 .PHONY: demo
 demo: all samples
 	samples/demo.sh $(BUILD)
-
-.PHONY: install
-install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
-	  $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 755 $(BUILD)/stackpack $(DESTDIR)$(PREFIX)/bin
-	install -m 644 runtime/stackpack.h $(DESTDIR)$(PREFIX)/include
-	install -m 644 $(BUILD)/libstackpack.a $(DESTDIR)$(PREFIX)/lib
-	install -m 755 $(BUILD)/libstackpack.so $(DESTDIR)$(PREFIX)/lib/libstackpack.so.0
-	ln -sf libstackpack.so.0 $(DESTDIR)$(PREFIX)/lib/libstackpack.so
-	install -m 644 tool/stackpack.1 $(DESTDIR)$(PREFIX)/share/man/man1
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' runtime/stackpack.pc.in \
-	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/stackpack.pc
 
 .PHONY: format lint clean
 format:
@@ -97,4 +90,4 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
--include $(FORMAT:.o=.d) $(RUNTIME:.o=.d) $(TOOL:.o=.d)
+-include $(FORMAT:.o=.d) $(RUNTIME:.o=.d) $(TOOL:.o=.d) $(LINKER:.o=.d)

@@ -174,6 +174,23 @@ functions_that() { # can|cant
   sed -n "/define FUNCTIONS_THAT_${1^^}(F)/,/[^\\\\]$/p" "$gc/functions.h" | grep -oE '\bF\([a-z_]+\)' | sed 's/F(\(.*\))/\1/'
 }
 
+# ---- The installed tree --------------------------------------------------------------------------------
+
+# Installs into the folder `installed`, as for a package, and lets tools find that tree, and nothing else of this project.
+install_tree() { # [VARIABLE of the Makefile...]
+  local prefix=$PWD/installed/opt/stackpack
+  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$TOP" install "BUILD=$BUILD" "LLVM=$LLVM" "CC=$CC" \
+    "DESTDIR=$PWD/installed" PREFIX=/opt/stackpack "$@" >install.log 2>&1 || { cat install.log >&2; fail "make install"; }
+  export PATH=$prefix/bin:$PATH LD_LIBRARY_PATH=$prefix/lib CMAKE_PREFIX_PATH=$prefix
+  export PKG_CONFIG_SYSROOT_DIR=$PWD/installed PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig
+}
+
+# What the library's users must compile and link with: -fsanitize=... where it was built so. One word a line.
+library_flags() {
+  nm "$BUILD/libstackpack.a" >library.symbols
+  ! grep -q __asan_init library.symbols || echo "-fsanitize=address,undefined"
+}
+
 # ---- Looking at files ----------------------------------------------------------------------------------
 
 # Column N of a section in readelf's table: 4 is the offset in the file, 5 the size. Nothing where there is none.

@@ -1,0 +1,23 @@
+#!/bin/bash
+# Both libraries export exactly the functions that stackpack.h declares; those of the shared one have a version.
+. "$TOP/tests/cli/common.sh"
+
+"$LLVM/bin/clang" -x c -std=c11 -fsyntax-only -Xclang -ast-dump=json "$TOP/runtime/stackpack.h" >header.json
+python3 - >declared <<'PYTHON'
+import json
+
+# A declaration's file is written only where it isn't that of the one before: so names tell, which are in no other header.
+for node in json.load(open("header.json"))["inner"]:
+    if node["kind"] == "FunctionDecl" and node.get("storageClass") != "static" and node["name"].startswith("stackpack_"):
+        print(node["name"])
+PYTHON
+sort -o declared declared
+(($(wc -l <declared) >= 30)) || fail "the header declares too little"
+
+sanitizer='^(__asan_|__odr_asan)' # variables that sanitizers make in each file
+nm --dynamic --defined-only "$BUILD/libstackpack.so" | awk '$2 != "A" { print $3 }' | grep -vE "$sanitizer" >exported
+sed -n 's/@@STACKPACK_0\.1$//p' exported | sort >versioned
+[[ $(wc -l <exported) == $(wc -l <versioned) ]] || { cat exported >&2; fail "symbols without the version"; }
+diff declared versioned >&2 || fail "the shared library doesn't export what the header declares"
+nm --extern-only --defined-only "$BUILD/libstackpack.a" | awk 'NF == 3 { print $3 }' | grep -vE "$sanitizer" | sort >exported
+diff declared exported >&2 || fail "the archive doesn't export what the header declares"

@@ -1,0 +1,51 @@
+#!/bin/bash
+# What is installed: all at the places that the variables say, with relative links; uninstalling leaves no file. The
+# installed commands run.
+. "$TOP/tests/cli/common.sh"
+
+install_tree
+prefix=installed/opt/stackpack
+(cd $prefix && find . ! -type d | sort) >files
+for file in bin/stackpack bin/stackpack-ld include/stackpack.h lib/libstackpack.a lib/libstackpack.so \
+  lib/libstackpack.so.0 lib/pkgconfig/stackpack.pc lib/cmake/stackpack/stackpackConfig.cmake \
+  lib/cmake/stackpack/stackpackConfigVersion.cmake libexec/stackpack/ld share/man/man1/stackpack.1 \
+  share/man/man1/stackpack-ld.1 share/man/man3/stackpack.3 share/bash-completion/completions/stackpack \
+  share/zsh/site-functions/_stackpack share/fish/vendor_completions.d/stackpack.fish; do
+  grep -qxF "./$file" files || fail "$file isn't installed"
+done
+while read -r link; do
+  [[ $(readlink "$link") != /* && -e $link ]] || fail "$link leads nowhere, or out of the tree"
+done < <(find $prefix -type l)
+! find installed -type f ! -perm -444 | grep . || fail "not for everyone to read"
+if grep -r "$PWD\|$TOP/" installed --include='*.pc' --include='*.cmake'; then fail "a path of this machine"; fi
+
+# The shared library is found by its name and by its soname.
+[[ $(readlink $prefix/lib/libstackpack.so.0) == libstackpack.so.[0-9]*.[0-9]*.[0-9]* ]] || fail "the shared library has no version"
+readelf --dynamic --wide $prefix/lib/libstackpack.so >dynamic
+grep -qF 'soname: [libstackpack.so.0]' dynamic || fail "the soname"
+stackpack --version >version
+[[ $(pkg-config --modversion stackpack) == "$(sed 's/stackpack //' version)" ]] || fail "the versions"
+[[ $(pkg-config --variable=libdir stackpack) == */opt/stackpack/lib ]] || fail "libdir"
+[[ $(realpath "$(command -v stackpack)") == "$PWD"/installed/* ]] || fail "which stackpack is it?"
+stackpack --help >/dev/null
+stackpack-ld --stackpack-help >/dev/null
+
+make_uninstall() { # VARIABLE...
+  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$TOP" uninstall "BUILD=$BUILD" "DESTDIR=$PWD/installed" "$@" >/dev/null
+}
+touch $prefix/bin/other
+make_uninstall PREFIX=/opt/stackpack
+[[ $(find installed ! -type d) == "$prefix/bin/other" ]] || { find installed; fail "uninstalling left files, or took another's"; }
+
+# The folders can be chosen one by one.
+rm -r installed
+places=(BINDIR=/programs LIBDIR=/usr/lib/x86_64-linux-gnu INCLUDEDIR=/headers DATADIR=/data LIBEXECDIR=/usr/lib/tools)
+install_tree "${places[@]}"
+for file in programs/stackpack usr/lib/x86_64-linux-gnu/libstackpack.so.0 headers/stackpack.h data/man/man1/stackpack.1 \
+  usr/lib/tools/stackpack/ld usr/lib/x86_64-linux-gnu/pkgconfig/stackpack.pc; do
+  [[ -e installed/$file ]] || fail "$file isn't there"
+done
+export PKG_CONFIG_LIBDIR=$PWD/installed/usr/lib/x86_64-linux-gnu/pkgconfig
+[[ $(pkg-config --cflags stackpack) == *"$PWD/installed/headers"* ]] || fail "pkg-config has another folder for headers"
+make_uninstall PREFIX=/opt/stackpack "${places[@]}"
+[[ -z $(find installed ! -type d) ]] || fail "uninstalling left files"

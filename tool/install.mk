@@ -1,0 +1,82 @@
+# tool/install.mk - installs, and uninstalls; included by the top Makefile.
+#
+# PREFIX is where the files will be used, and DESTDIR, for who makes packages, a folder that stands for / until then. The
+# other folders are those of the GNU coding standards, "Variables for Installation Directories", in capitals. What is
+# installed at which place is said once, in INSTALLED: so `make uninstall` with the same variables takes out the same
+# files. (Folders stay: others may use them.)
+
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+LIBEXECDIR ?= $(PREFIX)/libexec
+INCLUDEDIR ?= $(PREFIX)/include
+DATADIR ?= $(PREFIX)/share
+MANDIR ?= $(DATADIR)/man
+PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
+CMAKEDIR ?= $(LIBDIR)/cmake/stackpack
+BASHCOMPLETIONDIR ?= $(DATADIR)/bash-completion/completions
+ZSHCOMPLETIONDIR ?= $(DATADIR)/zsh/site-functions
+FISHCOMPLETIONDIR ?= $(DATADIR)/fish/vendor_completions.d
+
+# SOURCE:PLACE, with the source that is copied: programs and shared libraries (mode 755), and data (644).
+INSTALLED_PROGRAMS := \
+  $(BUILD)/stackpack:$(BINDIR)/stackpack \
+  $(BUILD)/stackpack-ld:$(BINDIR)/stackpack-ld \
+  $(BUILD)/libstackpack.so:$(LIBDIR)/libstackpack.so.$(VERSION)
+INSTALLED_DATA := \
+  $(BUILD)/libstackpack.a:$(LIBDIR)/libstackpack.a \
+  runtime/stackpack.h:$(INCLUDEDIR)/stackpack.h \
+  tool/stackpack.1:$(MANDIR)/man1/stackpack.1 \
+  tool/ld/stackpack-ld.1:$(MANDIR)/man1/stackpack-ld.1 \
+  runtime/stackpack.3:$(MANDIR)/man3/stackpack.3 \
+  tool/completions/stackpack.bash:$(BASHCOMPLETIONDIR)/stackpack \
+  tool/completions/stackpack.zsh:$(ZSHCOMPLETIONDIR)/_stackpack \
+  tool/completions/stackpack.fish:$(FISHCOMPLETIONDIR)/stackpack.fish
+
+# TARGET:PLACE: symbolic links. A linker looks for libstackpack.so, the dynamic linker for the soname; and gcc -B, in a
+# folder that it is given, for `ld`.
+INSTALLED_LINKS := \
+  libstackpack.so.$(VERSION):$(LIBDIR)/libstackpack.so.0 \
+  libstackpack.so.0:$(LIBDIR)/libstackpack.so \
+  $(shell realpath -m -s --relative-to=$(LIBEXECDIR)/stackpack $(BINDIR)/stackpack-ld):$(LIBEXECDIR)/stackpack/ld
+
+# SOURCE:PLACE: text with @VARIABLES@. The paths in a .pc file are absolute, those in CMake's relative to its folder.
+INSTALLED_PKGCONFIG := runtime/stackpack.pc.in:$(PKGCONFIGDIR)/stackpack.pc
+INSTALLED_CMAKE := \
+  runtime/cmake/stackpackConfig.cmake.in:$(CMAKEDIR)/stackpackConfig.cmake \
+  runtime/cmake/stackpackConfigVersion.cmake.in:$(CMAKEDIR)/stackpackConfigVersion.cmake
+
+INSTALLED = $(INSTALLED_PROGRAMS) $(INSTALLED_DATA) $(INSTALLED_LINKS) $(INSTALLED_PKGCONFIG) $(INSTALLED_CMAKE)
+
+place = $(DESTDIR)$(lastword $(subst :, ,$(1)))
+source = $(firstword $(subst :, ,$(1)))
+from_cmake = $$(realpath -m -s --relative-to=$(CMAKEDIR) $(1))
+
+# Each is a line of shell.
+define install_file # MODE SOURCE:PLACE
+install -D -m $(1) $(call source,$(2)) $(call place,$(2))
+
+endef
+define install_link # TARGET:PLACE
+install -d $(dir $(call place,$(1))) && ln -sf $(call source,$(1)) $(call place,$(1))
+
+endef
+define install_text # SED-SCRIPT SOURCE:PLACE
+install -d $(dir $(call place,$(2))) && sed "$(1)" $(call source,$(2)) >$(call place,$(2)) && chmod 644 $(call place,$(2))
+
+endef
+pkgconfig_text := s|@PREFIX@|$(PREFIX)|; s|@BINDIR@|$(BINDIR)|; s|@LIBDIR@|$(LIBDIR)|; \
+  s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|
+cmake_text = s|@BINDIR@|$(call from_cmake,$(BINDIR))|; s|@LIBDIR@|$(call from_cmake,$(LIBDIR))|; \
+  s|@INCLUDEDIR@|$(call from_cmake,$(INCLUDEDIR))|; s|@SONAME@|libstackpack.so.0|; s|@VERSION@|$(VERSION)|
+
+.PHONY: install uninstall
+install: all
+	$(foreach file,$(INSTALLED_PROGRAMS),$(call install_file,755,$(file)))
+	$(foreach file,$(INSTALLED_DATA),$(call install_file,644,$(file)))
+	$(foreach link,$(INSTALLED_LINKS),$(call install_link,$(link)))
+	$(foreach file,$(INSTALLED_PKGCONFIG),$(call install_text,$(pkgconfig_text),$(file)))
+	$(foreach file,$(INSTALLED_CMAKE),$(call install_text,$(cmake_text),$(file)))
+
+uninstall:
+	rm -f $(foreach file,$(INSTALLED),$(call place,$(file)))

@@ -1,0 +1,147 @@
+/* main.c - stackpack-ld: a linker for compilers to run, which packs what it links.
+ *
+ * Many builds have no place for a command behind the link: the compiler runs the linker, and a tool
+ * that nobody wants to change runs the compiler. But nearly all can pass a flag to the compiler, and
+ * compilers let themselves be told of another linker. So this is one: it runs the real linker with the
+ * same arguments, finds the name of the output among them, and lets `stackpack pack` work on that
+ * file. To the compiler it's one program that has linked or has failed.
+ *
+ *     compiler -> stackpack-ld -> ld.lld -o app ...                 1. the same words
+ *                              -> stackpack pack --if-present app   2. if it wrote an ELF file
+ *
+ * What the real linker says and returns is passed on as it is. Linkers are also run to tell their
+ * version, to make object files (-r), or files that aren't ELF at all; none of these is packed, nor is a
+ * file that was there before and wasn't written now. If packing fails, there's no output, as if the
+ * link had failed: else `make` would take the file for done when it's called again.
+ */
+#include "arguments.h"
+#include "programs.h"
+#include "run.h"
+
+#include "../../runtime/stackpack.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EXIT_UNUSABLE = 2 }; /* as the command's */
+
+/* Set for the linker: where that is a script that runs stackpack-ld, there'd be no end. */
+static const char running[] = "STACKPACK_LD_RUNNING";
+
+static const char help[] =
+    "Usage: stackpack-ld [OPTION]... LINKER-ARGUMENT...\n"
+    "Links with the real linker, and packs the stack maps of what that wrote.\n\n"
+    "  --stackpack-ld=LINKER      a path, or a name in PATH; otherwise that of the\n"
+    "                             environment's STACKPACK_LD, or ld.lld, or ld\n"
+    "  --stackpack-option=OPTION  an option of `stackpack pack`; may be repeated;\n"
+    "                             behind those of the environment's STACKPACK_OPTIONS\n"
+    "  --stackpack-help\n\n"
+    "All other arguments are the linker's. To let a compiler link by it:\n"
+    "  clang --ld-path=/path/to/stackpack-ld ...\n"
+    "  gcc -B/path/to/libexec/stackpack/ ...   (a folder in which it is called `ld`)\n"
+    "and its own options by -Wl: -Wl,--stackpack-option=--gc-entry=heap_allocate\n"
+    "stackpack-ld " STACKPACK_VERSION "\n";
+
+static int fail(const struct problem *problem) {
+  fprintf(stderr, "stackpack-ld: %s\n", problem->text);
+  return EXIT_UNUSABLE;
+}
+
+/* Whether a file is the same, and unchanged. */
+static bool is_unchanged(const struct stat *before, const struct stat *after) {
+  return before->st_dev == after->st_dev && before->st_ino == after->st_ino &&
+         before->st_size == after->st_size && before->st_mtim.tv_sec == after->st_mtim.tv_sec &&
+         before->st_mtim.tv_nsec == after->st_mtim.tv_nsec &&
+         before->st_ctim.tv_sec == after->st_ctim.tv_sec &&
+         before->st_ctim.tv_nsec == after->st_ctim.tv_nsec;
+}
+
+/* Whether a file is an executable or a shared library of a kind that can have packed stack maps: if
+ * there are some, and this is another processor's, `pack` will say so. */
+static bool is_linked_elf(const char *path) {
+  Elf64_Ehdr header;
+  FILE *file = fopen(path, "re");
+  if (file == NULL)
+    return false;
+  const bool is_whole = fread(&header, sizeof header, 1, file) == 1;
+  fclose(file);
+  return is_whole && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+         header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
+         (header.e_type == ET_EXEC || header.e_type == ET_DYN);
+}
+
+/* Whether the linker wrote the output, and wrote what can be packed. *before is all zero if there was
+ * no such file. */
+static bool wants_packing(const char *output, const struct stat *before) {
+  struct stat after;
+  return stat(output, &after) == 0 && S_ISREG(after.st_mode) && !is_unchanged(before, &after) &&
+         is_linked_elf(output);
+}
+
+static bool link_output(const struct arguments *arguments, const char *path, int *status,
+                        struct problem *problem) {
+  struct words words = {0};
+  if (getenv(running) != NULL)
+    return problem_set(problem, "the linker that it runs, %s, runs stackpack-ld", getenv(running));
+  bool ok = words_add_text(&words, path) && words_add_all(&words, &arguments->linker) &&
+            setenv(running, path, 1) == 0;
+  ok = ok ? run(path, words.items, status, problem) : problem_set(problem, "out of memory");
+  unsetenv(running);
+  words_close(&words);
+  return ok;
+}
+
+static bool pack_output(const struct arguments *arguments, const char *path, int *status,
+                        struct problem *problem) {
+  struct words words = {0};
+  bool ok = words_add_text(&words, path) && words_add_text(&words, "pack") &&
+            words_add_text(&words, "--quiet") && words_add_text(&words, "--if-present") &&
+            words_add_all(&words, &arguments->options) && words_add_text(&words, "--") &&
+            words_add_text(&words, arguments->output);
+  ok = ok ? run(path, words.items, status, problem) : problem_set(problem, "out of memory");
+  words_close(&words);
+  return ok;
+}
+
+/* Does all. False: something went wrong here; otherwise *status is that of the linker or of `pack`. */
+static bool link_and_pack(const struct arguments *arguments, const char *called, int *status,
+                          struct problem *problem) {
+  char linker[PATH_MAX], stackpack[PATH_MAX];
+  struct stat before;
+  if (!programs_find_linker(called, arguments->linker_name, linker, problem) ||
+      !programs_find_stackpack(stackpack, problem))
+    return false;
+  if (stat(arguments->output, &before) != 0)
+    before = (struct stat){0};
+  const bool linked = link_output(arguments, linker, status, problem);
+  if (!linked || *status != 0 || !wants_packing(arguments->output, &before))
+    return linked;
+  const bool packed = pack_output(arguments, stackpack, status, problem);
+  if (!packed || *status != 0)
+    unlink(arguments->output);
+  return packed;
+}
+
+static int print_help(void) {
+  return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? EXIT_UNUSABLE : 0;
+}
+
+int main(int argc, char **argv) {
+  struct arguments arguments;
+  struct problem problem = {0};
+  int status = 0;
+  bool ok = arguments_read(&arguments, argc - 1, argv + 1, &problem);
+  const bool wants_help = ok && arguments.help;
+  ok = ok && (wants_help || link_and_pack(&arguments, argv[0], &status, &problem));
+  arguments_close(&arguments);
+  if (!ok)
+    return fail(&problem);
+  if (wants_help)
+    return print_help();
+  run_end_as(status);
+}
