@@ -1,0 +1,10 @@
+#!/bin/sh
+# The program by a compiler that links with stackpack-ld: no other step, and for a build that is already there no change
+# but this flag. For gcc it is -B/usr/local/libexec/stackpack/, a folder in which stackpack-ld is called `ld`.
+set -eu
+: "${CC:=clang}" "${LLC:=llc}" "${CFLAGS:=-O2}" "${LINK_FLAG:=--ld-path=$(command -v stackpack-ld)}"
+
+$LLC -O2 -filetype=obj -o managed.o managed.ll
+# shellcheck disable=SC2046,SC2086 # lists of words
+$CC $CFLAGS $(pkg-config --cflags stackpack) -no-pie "$LINK_FLAG" \
+  -Wl,--stackpack-option=--gc-entry=heap_allocate -o program collector.c managed.o $(pkg-config --libs stackpack)
