@@ -17,8 +17,8 @@ end
 
 # The help of the command that is called, or of its subcommand.
 function __stackpack_help
-    set -l program (commandline -opc)[1]
-    eval (string escape -n -- $program | string replace -r '^\\\\~' '~') $argv --help 2>/dev/null
+    set -l program (commandline -opc | string replace -r '^~' $HOME)[1]
+    type -q -- $program; and $program $argv --help 2>/dev/null
 end
 
 # Commands with their purpose.
@@ -33,31 +33,43 @@ function __stackpack_options
         string replace -r '^  (?:(-[a-z]), |    )(--[a-z-]+)(?:=(\S+))?(?: +(.*))?$' '$1\t$2\t$3\t$4'
 end
 
-# Options, with their values where these are few.
-function __stackpack_arguments
+# Options.
+function __stackpack_options_with_text
     __stackpack_options | while read -l -d \t short long value text
         test -z "$short"; or printf '%s\t%s\n' $short $text
-        if test -z "$value"
-            printf '%s\t%s\n' $long $text
-        else if string match -q '*|*' -- $value
-            printf "$long=%s\t$text\n" (string split '|' -- $value)
-        else
-            printf '%s=\t%s\n' $long $text
+        test -z "$value"; or set long $long=
+        printf '%s\t%s\n' $long $text
+    end
+end
+
+# What stands for the value that the cursor is at, in `--option=VALUE` or behind `-o`. Nothing where it's at none.
+function __stackpack_value
+    set -l option (commandline -opc)[-1]
+    if string match -q -- '--*=*' (commandline -ct)
+        set option (commandline -ct | string replace -r '=.*' '')
+    end
+    __stackpack_options | while read -l -d \t short long value text
+        if test -n "$value"; and contains -- $option $short $long
+            echo $value
         end
     end
 end
 
-# The values that the option before the cursor takes, where these are few.
-function __stackpack_values
-    set -l previous (commandline -opc)[-1]
-    __stackpack_options | while read -l -d \t short long value text
-        if contains -- $previous $short $long; and string match -q '*|*' -- $value
-            string split '|' -- $value
-        end
+# Whether the cursor is at a value that isn't a file's name.
+function __stackpack_at_choice
+    string match -q -r '\||^(PATTERN|NAME|FUNCTION|ADDRESS|N|PERCENT)$' -- (__stackpack_value)
+end
+
+# The values that there are to choose from.
+function __stackpack_choices
+    set -l option (commandline -ct | string match -r -- '^--.*=')
+    for word in (__stackpack_value | string match -- '*|*' | string split '|')
+        echo "$option$word"
     end
 end
 
 complete -c stackpack -n 'not __stackpack_command' -f -a '(__stackpack_commands)'
 complete -c stackpack -n 'not __stackpack_command' -l help -d 'Print help'
 complete -c stackpack -n 'not __stackpack_command' -l version -d 'Print the version'
-complete -c stackpack -n __stackpack_command -a '(__stackpack_arguments; __stackpack_values)'
+complete -c stackpack -n '__stackpack_command; and __stackpack_at_choice' -f -a '(__stackpack_choices)'
+complete -c stackpack -n '__stackpack_command; and not __stackpack_at_choice' -a '(__stackpack_options_with_text)'
