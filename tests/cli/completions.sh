@@ -60,7 +60,7 @@ lines=() expected=()
 expect() { # LINE WORD...: what the last word of the line may become
   lines+=("$1")
   shift
-  expected+=("$(printf '%s\n' "$@" | sort)")
+  expected+=("$(printf '%s\n' "$@" | sort -u)")
 }
 
 mapfile -t commands < <(helps commands)
