@@ -33,8 +33,8 @@ int64_t call_managed(void *function, int64_t n, void *callee);
 
 /* ---- Objects ---- */
 
-enum { HEAP_WORDS = 1024 };
-static int64_t spaces[2][HEAP_WORDS];
+enum { HEAP_WORDS = 1024, SPACES = 64 };
+static int64_t spaces[SPACES][HEAP_WORDS]; /* each is used once, and doesn't become right again */
 static int64_t *space = spaces[0];
 static size_t used;
 
@@ -80,11 +80,13 @@ static enum stackpack_walk_answer walk_all(struct stackpack_walk *walk, int64_t 
 
 void collect_at(uintptr_t return_address, uintptr_t stack_pointer,
                 struct stackpack_registers *registers) {
-  int64_t *target = space == spaces[0] ? spaces[1] : spaces[0];
+  int64_t *target = space + HEAP_WORDS;
   const struct stackpack_context context =
       stackpack_context_at_call(return_address, stack_pointer, with_registers ? registers : NULL);
   struct stackpack_walk walk;
   forwarded = 0;
+  if (target == spaces[SPACES - 1])
+    abort();
   if (with_exact_end)
     stack.end = managed_end;
   stackpack_walk_start(&walk, &walker, stack, &context);
