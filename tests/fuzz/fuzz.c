@@ -67,3 +67,20 @@ void mutate_number(uint8_t *bytes, unsigned width, uint64_t hint, uint64_t *seed
   number = odd_number(width, number, hint, seed);
   memcpy(bytes, &number, width);
 }
+
+size_t repair_header(uint8_t *header_bytes, size_t size, size_t most) {
+  struct packed_header header;
+  struct packed_parts parts;
+  packed_header_read(header_bytes, &header);
+  header.magic = PACKED_MAGIC;
+  header.version = PACKED_VERSION;
+  header.header_size = PACKED_HEADER_SIZE;
+  header.features &= PACKED_FEATURES;
+  if (!packed_parts(&header, &parts) || parts.size > most)
+    return 0;
+  if (parts.size >= size)
+    header.features = 0;
+  header.size = header.features != 0 ? size : parts.size;
+  packed_header_write(header_bytes, &header);
+  return header.size;
+}

@@ -29,6 +29,11 @@ uint8_t *exact_block(const uint8_t *bytes, size_t copied, size_t size);
 size_t compress_block(void *destination, size_t capacity, const void *source, size_t size);
 size_t decompress_block(void *destination, size_t capacity, const void *source, size_t size);
 
+/* Makes the header of a packed table one that is accepted, if its counts can be. Returns the table's
+ * size, or 0 where it would be above `most`. Global roots, if there are any, have what the other parts
+ * leave of `size`. */
+size_t repair_header(uint8_t *header_bytes, size_t size, size_t most);
+
 /* A small number from a seed, which moves on. */
 uint32_t next_random(uint64_t *seed);
 

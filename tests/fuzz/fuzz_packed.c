@@ -46,31 +46,12 @@ static void check_table(const uint8_t *block, size_t size) {
     check_unpack(&packed);
 }
 
-/* Makes a header that is accepted, if its counts can be. Returns the table's size, or 0. Global roots,
- * if there are any, have what the other parts leave of `size`. */
-static size_t repair_header(uint8_t *header_bytes, size_t size) {
-  struct packed_header header;
-  struct packed_parts parts;
-  packed_header_read(header_bytes, &header);
-  header.magic = PACKED_MAGIC;
-  header.version = PACKED_VERSION;
-  header.header_size = PACKED_HEADER_SIZE;
-  header.features &= PACKED_FEATURES;
-  if (!packed_parts(&header, &parts) || parts.size > TABLE_MAX)
-    return 0;
-  if (parts.size >= size)
-    header.features = 0;
-  header.size = header.features != 0 ? size : parts.size;
-  packed_header_write(header_bytes, &header);
-  return header.size;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint8_t *block = exact_block(data, size, size);
   struct stackpack_table table;
   stackpack_table_open(&table, block, size, 0);
   if (size >= PACKED_HEADER_SIZE) {
-    const size_t table_size = repair_header(block, size);
+    const size_t table_size = repair_header(block, size, TABLE_MAX);
     if (table_size > 0) {
       uint8_t *repaired = exact_block(block, size < table_size ? size : table_size, table_size);
       check_table(repaired, table_size);

@@ -24,6 +24,7 @@ for fuzzer in "$BUILD"/fuzz/fuzz_*; do
   target=${fuzzer##*/fuzz_}
   seeds=$target
   if [[ $target == file ]]; then seeds=elf; fi # both read ELF files
+  if [[ $target == walk ]]; then seeds=packed; fi
   for input in "$TOP/tests/fuzz/corpus/$seeds"/* "$TOP/tests/fuzz/regressions/$target"/*; do
     [[ -f $input ]] || continue
     if ! "$fuzzer" -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$PWD/" "$input" >log 2>&1; then

@@ -11,7 +11,7 @@ LLVM ?= $(shell tests/find-llvm.sh 2>/dev/null)
 FUZZ_SECONDS ?= 60
 FUZZ_JOBS ?= 2
 
-FUZZ_TARGETS := v3 encode packed elf eh_frame file kept
+FUZZ_TARGETS := v3 encode packed elf eh_frame file kept walk
 FUZZERS := $(FUZZ_TARGETS:%=$(BUILD)/fuzz/fuzz_%)
 
 FUZZ_FLAGS := -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -O1 -g -Wall -Wextra -fno-omit-frame-pointer \
