@@ -434,7 +434,8 @@ static inline void stackpack_context_set(struct stackpack_context *context, unsi
 }
 
 /* A stack's bounds: the addresses low <= a < end are its. A walk that gets to a stack pointer of
- * exactly `end` is at its end. */
+ * exactly `end` is at its end. So with the stack pointer of the native frame that called the oldest
+ * managed one as `end`, a walk is complete if and only if it says STACKPACK_WALK_END. */
 struct stackpack_stack {
   uintptr_t low, end;
 };
@@ -442,7 +443,12 @@ struct stackpack_stack {
 /* The ways from a frame to its caller's. */
 enum stackpack_way {
   /* By the frame size that the stack map tells. Fast, and needs no frame pointers; for managed
-   * frames only. It doesn't know where a function has put the registers that it preserves. */
+   * frames only. It doesn't know where a function has put the registers that it preserves.
+   *
+   * LLVM's frame size leaves out arguments that are pushed before a call. For x86-64 it pushes them
+   * in functions that are to be small ("minsize"), unless llc gets -no-x86-call-frame-opt. Such a
+   * frame's caller is missed, and most likely the walk is at a native frame then. Where that may be,
+   * declare the stack's exact end, or set `frame_pointers`. */
   STACKPACK_BY_FRAME_SIZE,
   /* By the chain of frame pointers: every function that is passed this way must be compiled with
    * one (-fno-omit-frame-pointer, "frame-pointer"="all"). A function that isn't, and leaves %rbp
@@ -489,7 +495,8 @@ enum stackpack_walk_answer {
 
   /* Ends: there was a managed frame, and no more are to come. */
   STACKPACK_WALK_END,       /* at the stack's end, or at its outermost frame */
-  STACKPACK_WALK_AT_NATIVE, /* at a native frame (walk->context), as walker->native says */
+  STACKPACK_WALK_AT_NATIVE, /* at a native frame (walk->context), as walker->native says; or at what
+                               looks like one, as its return address is in no managed function */
 
   /* Such an end, but no managed frame was met since the walk started or was resumed. That may be as
    * it should; if it may not, the context or the process is wrong. */
@@ -524,7 +531,7 @@ static inline bool stackpack_walk_is_stop(enum stackpack_walk_answer answer) {
 /* A walk under way. */
 struct stackpack_walk {
   struct stackpack_context context; /* of the frame at hand */
-  struct stackpack_record record;   /* of a managed frame */
+  struct stackpack_record record;   /* of a managed frame; of several at one address, the first */
   uint64_t managed_frames;          /* how many there were since the start */
   struct {
     const struct stackpack_walker *walker;
