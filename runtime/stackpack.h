@@ -445,10 +445,10 @@ enum stackpack_way {
   /* By the frame size that the stack map tells. Fast, and needs no frame pointers; for managed
    * frames only. It doesn't know where a function has put the registers that it preserves.
    *
-   * LLVM's frame size leaves out arguments that are pushed before a call. For x86-64 it pushes them
-   * in functions that are to be small ("minsize"), unless llc gets -no-x86-call-frame-opt. Such a
-   * frame's caller is missed, and most likely the walk is at a native frame then. Where that may be,
-   * declare the stack's exact end, or set `frame_pointers`. */
+   * LLVM's frame size leaves out arguments that are pushed before a call: for x86-64, those for
+   * which registers don't suffice, unless llc gets -no-x86-call-frame-opt. The caller of a frame that
+   * waits in such a call is missed, and the walk seems to have come to a native frame. So give llc
+   * that option; or declare the stack's exact end, or set `frame_pointers`, which show it. */
   STACKPACK_BY_FRAME_SIZE,
   /* By the chain of frame pointers: every function that is passed this way must be compiled with
    * one (-fno-omit-frame-pointer, "frame-pointer"="all"). A function that isn't, and leaves %rbp

@@ -14,10 +14,9 @@
  * it. But such a function always keeps a frame pointer (X86FrameLowering::hasFPImpl); what is needed
  * is its %rbp.
  *
- * There is one more trap in frame sizes. To save code size ("minsize"), LLVM pushes arguments before
- * a call instead of storing them in room that the prologue made, and the record doesn't say that
- * the stack pointer is lower there (X86CallFrameOptimization). So a frame size is checked against
- * whatever else is known.
+ * There is one more trap in frame sizes. LLVM may push arguments before a call instead of storing
+ * them in room that the prologue made, and the record doesn't say that the stack pointer is lower
+ * there (X86CallFrameOptimization). So a frame size is checked against whatever else is known.
  *
  * By unwinding: what unwinders do. As they are slow, the walks by the other ways ask them only where
  * they must. The registers that such a walk has lost by then are found by unwinding from the last

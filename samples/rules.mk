@@ -20,7 +20,8 @@
 #              call that may collect becomes a statepoint with the references that are alive there. In optimised
 #              code, dce then takes out what no instruction uses: references that the collector need not update.
 #              check-references.awk looks for references that the stack map will not tell of.
-#   .o         by llc: machine code and .llvm_stackmaps
+#   .o         by llc: machine code and .llvm_stackmaps. Arguments aren't pushed before a call, as the frame size
+#              doesn't count them, and the walk goes by it
 #
 # The vectorisers are off so that each reference has a slot of its own. The program is linked at a fixed address by
 # lld: LLVM's stack maps hold absolute addresses in a section that is read-only.
@@ -64,7 +65,7 @@ $(SEMISPACE)/$(1)/%.ll: $(SEMISPACE)/$(1)/%.gc.ll samples/semispace/check-refere
 	awk -v leaves="$(SEMISPACE_LEAVES)" -f samples/semispace/check-references.awk $$@
 
 $(SEMISPACE)/$(1)/%.o: $(SEMISPACE)/$(1)/%.ll
-	$(LLVM)/bin/llc -$(1) -relocation-model=static -filetype=obj $$< -o $$@
+	$(LLVM)/bin/llc -$(1) -relocation-model=static -no-x86-call-frame-opt -filetype=obj $$< -o $$@
 
 .SECONDARY: $(foreach module,$(SEMISPACE_MODULES),$(addprefix $(SEMISPACE)/$(1)/$(module),.clang.ll .gc.ll .ll))
 endef

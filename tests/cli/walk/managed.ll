@@ -54,7 +54,7 @@ define i64 @based(i64 %n) noinline gc "statepoint-example" {
 }
 
 ; Arguments are pushed before the call, which the frame size doesn't count.
-define i64 @pushes(i64 %n) noinline minsize optsize gc "statepoint-example" {
+define i64 @pushes(i64 %n) noinline gc "statepoint-example" {
   %p = call ptr addrspace(1) @allocate(i64 %n)
   call void @take(i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7, i64 8, i64 9, i64 10)
   %value = load i64, ptr addrspace(1) %p
