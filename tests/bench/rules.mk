@@ -24,7 +24,23 @@ $(BUILD)/tests/bench/record_stacks.so: tests/bench/record_stacks.c
 	@mkdir -p $(@D)
 	$(CC) -std=c17 -Wall -Wextra -D_GNU_SOURCE -O2 -fPIC -shared -o $@ $<
 
-BENCH_PROGRAMS := $(patsubst %,$(BUILD)/tests/bench/%,generate measure record_stacks.so)
+# A deep stack of managed frames, walked in each way. It has frame pointers for the ways that need them.
+$(BUILD)/tests/bench/walk.ll.o: tests/bench/walk.ll
+	@mkdir -p $(@D)
+	$(LLVM)/bin/opt -passes=rewrite-statepoints-for-gc $< -o $@.bc
+	$(LLVM)/bin/llc -O2 -frame-pointer=all -no-x86-call-frame-opt -filetype=obj $@.bc -o $@
+
+$(BUILD)/tests/bench/walk_stub.o: tests/bench/walk_stub.S
+	@mkdir -p $(@D)
+	$(CC) -c -o $@ $<
+
+$(BUILD)/tests/bench/walk-raw: $(patsubst %,$(BUILD)/tests/bench/%.o,walk walk_stub walk.ll) $(BUILD)/libstackpack.a
+	$(LINK) -no-pie -o $@ $^ -ljansson
+
+$(BUILD)/tests/bench/walk: $(BUILD)/tests/bench/walk-raw $(BUILD)/stackpack
+	$(BUILD)/stackpack pack -q -o $@ $<
+
+BENCH_PROGRAMS := $(patsubst %,$(BUILD)/tests/bench/%,generate measure record_stacks.so walk)
 
 .PHONY: bench bench-scale
 bench: all samples $(BENCH_PROGRAMS)

@@ -79,6 +79,12 @@ def print_programs(programs):
     print(LEGEND)
 
 
+def print_walks(walks):
+    print(f"\nWalks of a stack of {walks['frames']} managed frames: time a frame, and how many times as fast as _Unwind_Backtrace")
+    reference = next(walk["frame_ns"] for walk in walks["walks"] if walk["name"] == "_Unwind_Backtrace")
+    print_rows([(walk["name"], time(walk["frame_ns"]), f"{reference / walk['frame_ns']:.1f}x") for walk in walks["walks"]])
+
+
 def print_scale(steps):
     print("\nFrom a thousand records up: sizes, packing, and opening")
     rows = [("", "records", "raw MB", "packed B/rec", "packing, CPU", "MB/s", "peak/raw", "packed: start", "hash table: start",

@@ -12,13 +12,14 @@ expect_status 0 "$TOP/tests/bench/run" --build build "$sample" program
 expect_output '^semispace-raw: [0-9]+ records, '
 expect_output '^program: 3000 records, .* 1/[0-9.]+ of raw'
 expect_output 'synthetic'
+expect_output '^ *by frame size, with a cache +[0-9.]+ ns +[0-9.]+x'
 for name in packed 'hash table' 'sorted array' wasmtime OCaml llvm-statepoint-utils ArkCompiler Perry 'zstd -19' 'xz -9'; do
   (($(grep -c "^  $name\|^  .*$name" out) >= 2)) || fail "no rows for $name"
 done
 python3 - <<'PYTHON'
 import json
 
-semispace, program = json.load(open("build/bench.json"))
+semispace, program, walk = json.load(open("build/bench.json"))
 assert program["records"] == 3000 and program["looked_up"] <= 3000
 rivals = {rival["name"]: rival for rival in program["rivals"]}
 assert rivals["packed"]["file_bytes"] * 10 < program["raw_bytes"] == rivals["hash table"]["file_bytes"]
@@ -27,6 +28,8 @@ assert rivals["packed"]["heap_bytes"] == 0 < rivals["hash table"]["heap_bytes"]
 for name in "packed", "hash table", "sorted array":
     for column in "start_ns", "warm_ns", "evicted_ns", "walk_ns", "walk_evicted_ns", "lines", "pages":
         assert rivals[name][column] > 0, (name, column)
+times = {way["name"]: way["frame_ns"] for way in walk["walks"]}
+assert len(times) >= 7 and min(times.values()) > 0
 PYTHON
 
 # The records of one program, the packed table of another.
