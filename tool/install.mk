@@ -3,7 +3,7 @@
 # PREFIX is where the files will be used, and DESTDIR, for who makes packages, a folder that stands for / until then. The
 # other folders are those of the GNU coding standards, "Variables for Installation Directories", in capitals. What is
 # installed at which place is said once, in INSTALLED: so `make uninstall` with the same variables takes out the same
-# files. (Folders stay: others may use them.)
+# files. (Folders stay: others may use them.) A component with rules.mk of its own adds there to these lists.
 
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
@@ -19,11 +19,11 @@ ZSHCOMPLETIONDIR ?= $(DATADIR)/zsh/site-functions
 FISHCOMPLETIONDIR ?= $(DATADIR)/fish/vendor_completions.d
 
 # SOURCE:PLACE, with the source that is copied: programs and shared libraries (mode 755), and data (644).
-INSTALLED_PROGRAMS := \
+INSTALLED_PROGRAMS += \
   $(BUILD)/stackpack:$(BINDIR)/stackpack \
   $(BUILD)/stackpack-ld:$(BINDIR)/stackpack-ld \
   $(BUILD)/libstackpack.so:$(LIBDIR)/libstackpack.so.$(VERSION)
-INSTALLED_DATA := \
+INSTALLED_DATA += \
   $(BUILD)/libstackpack.a:$(LIBDIR)/libstackpack.a \
   runtime/stackpack.h:$(INCLUDEDIR)/stackpack.h \
   tool/stackpack.1:$(MANDIR)/man1/stackpack.1 \
@@ -35,14 +35,14 @@ INSTALLED_DATA := \
 
 # TARGET:PLACE: symbolic links. A linker looks for libstackpack.so, the dynamic linker for the soname; and gcc -B, in a
 # folder that it is given, for `ld`.
-INSTALLED_LINKS := \
+INSTALLED_LINKS += \
   libstackpack.so.$(VERSION):$(LIBDIR)/libstackpack.so.0 \
   libstackpack.so.0:$(LIBDIR)/libstackpack.so \
   $(shell realpath -m -s --relative-to=$(LIBEXECDIR)/stackpack $(BINDIR)/stackpack-ld):$(LIBEXECDIR)/stackpack/ld
 
 # SOURCE:PLACE: text with @VARIABLES@. The paths in a .pc file are absolute, those in CMake's relative to its folder.
-INSTALLED_PKGCONFIG := runtime/stackpack.pc.in:$(PKGCONFIGDIR)/stackpack.pc
-INSTALLED_CMAKE := \
+INSTALLED_PKGCONFIG += runtime/stackpack.pc.in:$(PKGCONFIGDIR)/stackpack.pc
+INSTALLED_CMAKE += \
   runtime/cmake/stackpackConfig.cmake.in:$(CMAKEDIR)/stackpackConfig.cmake \
   runtime/cmake/stackpackConfigVersion.cmake.in:$(CMAKEDIR)/stackpackConfigVersion.cmake
 

@@ -29,8 +29,9 @@ def options(command):
 def choices(command):
     for names in options(command):
         refusal = re.search(rf"{names[-1]} is (.*), not '\?'", output(command, f"{names[-1]}=?", "file", "file"))
-        if refusal:
-            yield names[-1], re.split(r", | or ", refusal[1])
+        words = re.split(r", | or ", refusal[1]) if refusal else []
+        if len(words) > 1 and all(map(str.isalpha, words)):
+            yield names[-1], words
 
 
 if sys.argv[2] == "commands":
