@@ -176,11 +176,18 @@ functions_that() { # can|cant
 
 # ---- The installed tree --------------------------------------------------------------------------------
 
-# Installs into the folder `installed`, as for a package, and lets tools find that tree, and nothing else of this project.
+# make install, or uninstall, in the folder `installed`, as for a package: in the environment of the build, not in the one
+# that install_tree leaves.
+make_installed() { # TARGET [VARIABLE of the Makefile...]
+  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u PKG_CONFIG_LIBDIR -u PKG_CONFIG_SYSROOT_DIR \
+    make -C "$TOP" "BUILD=$BUILD" "LLVM=$LLVM" "CC=$CC" "DESTDIR=$PWD/installed" PREFIX=/opt/stackpack "$@" \
+    >install.log 2>&1 || { cat install.log >&2; fail "make $*"; }
+}
+
+# Installs, and lets tools find that tree, and nothing else of this project.
 install_tree() { # [VARIABLE of the Makefile...]
   local prefix=$PWD/installed/opt/stackpack
-  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$TOP" install "BUILD=$BUILD" "LLVM=$LLVM" "CC=$CC" \
-    "DESTDIR=$PWD/installed" PREFIX=/opt/stackpack "$@" >install.log 2>&1 || { cat install.log >&2; fail "make install"; }
+  make_installed install "$@"
   export PATH=$prefix/bin:$PATH LD_LIBRARY_PATH=$prefix/lib CMAKE_PREFIX_PATH=$prefix
   export PKG_CONFIG_SYSROOT_DIR=$PWD/installed PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig
 }

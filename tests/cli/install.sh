@@ -30,11 +30,8 @@ stackpack --version >version
 stackpack --help >/dev/null
 stackpack-ld --stackpack-help >/dev/null
 
-make_uninstall() { # VARIABLE...
-  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$TOP" uninstall "BUILD=$BUILD" "DESTDIR=$PWD/installed" "$@" >/dev/null
-}
 touch $prefix/bin/other
-make_uninstall PREFIX=/opt/stackpack
+make_installed uninstall
 [[ $(find installed ! -type d) == "$prefix/bin/other" ]] || { find installed; fail "uninstalling left files, or took another's"; }
 
 # The folders can be chosen one by one.
@@ -47,5 +44,5 @@ for file in programs/stackpack usr/lib/x86_64-linux-gnu/libstackpack.so.0 header
 done
 export PKG_CONFIG_LIBDIR=$PWD/installed/usr/lib/x86_64-linux-gnu/pkgconfig
 [[ $(pkg-config --cflags stackpack) == *"$PWD/installed/headers"* ]] || fail "pkg-config has another folder for headers"
-make_uninstall PREFIX=/opt/stackpack "${places[@]}"
+make_installed uninstall "${places[@]}"
 [[ -z $(find installed ! -type d) ]] || fail "uninstalling left files"
