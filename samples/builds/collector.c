@@ -2,9 +2,9 @@
  * that are alive, and makes the old ones unusable.
  *
  * Roots are only on the stack. At an allocation, each managed function on it waits for a call to
- * return, and the return address is the key to a record of the references in that frame. All objects
- * are nodes, and no reference points into the middle of one: for what else a collector may meet, see
- * samples/semispace.
+ * return, and the return address is the key to a record of the references in that frame. All
+ * objects are nodes, and no reference points into the middle of one: for what else a collector may
+ * meet, see samples/semispace.
  */
 #include <stackpack.h>
 
@@ -72,8 +72,8 @@ static void collect(struct stackpack_frame frame) {
   collections++;
 }
 
-/* Where managed code enters the collector. The compiler keeps a frame pointer here: the return address
- * is behind it, and the caller's stack is behind that. */
+/* Where managed code enters the collector. The compiler keeps a frame pointer here: the return
+ * address is behind it, and the caller's stack is behind that. */
 __attribute__((noinline)) struct node *heap_allocate(void) {
   char *const frame = __builtin_frame_address(0);
   collect((struct stackpack_frame){(uintptr_t)__builtin_return_address(0), (uintptr_t)frame + 16});

@@ -1,10 +1,10 @@
 /* arguments.c - see arguments.h.
  *
  * Linkers have hundreds of options, each has some of its own, and new ones come every year. So
- * nearly all are passed on unread. Only the name of the output counts here, which all of them take in
- * the same four forms (the last one wins), and stackpack-ld's own options, which no linker knows. Both
- * can be in response files. One without own options is passed on as it is. What stood in one that has
- * them goes on in another: in the command line it may have no room.
+ * nearly all are passed on unread. Only the name of the output counts here, which all of them take
+ * in the same four forms (the last one wins), and stackpack-ld's own options, which no linker
+ * knows. Both can be in response files. One without own options is passed on as it is. What stood
+ * in one that has them goes on in another: in the command line it may have no room.
  */
 #include "arguments.h"
 
@@ -90,8 +90,9 @@ static bool take_response(struct arguments *arguments, const char *path, bool *f
   return ok;
 }
 
-/* Takes one argument. Response files with own options become one: *held has their words, and stands in
- * the place of the first. (Order counts for linkers, so what comes between two of them goes in, too.) */
+/* Takes one argument. Response files with own options become one: *held has their words, and stands
+ * in the place of the first. (Order counts for linkers, so what comes between two of them goes in,
+ * too.) */
 static bool take_argument(struct arguments *arguments, char *word, bool *follows,
                           struct words *held, struct problem *problem) {
   struct words *rest = held->count > 0 ? held : &arguments->linker;
@@ -123,7 +124,7 @@ static bool pass_on(struct arguments *arguments, const struct words *held,
   return words_add_text(&arguments->linker, name) || no_memory(problem);
 }
 
-/* STACKPACK_OPTIONS has options for `pack` between blanks: those of the command line come behind. */
+/* STACKPACK_OPTIONS has options for `pack` between blanks: those of the command line come later. */
 static bool take_environment(struct arguments *arguments, struct problem *problem) {
   static const char blanks[] = " \t\n";
   const char *options = getenv("STACKPACK_OPTIONS");

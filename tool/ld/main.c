@@ -1,18 +1,18 @@
 /* main.c - stackpack-ld: a linker for compilers to run, which packs what it links.
  *
  * Many builds have no place for a command behind the link: the compiler runs the linker, and a tool
- * that nobody wants to change runs the compiler. But nearly all can pass a flag to the compiler, and
- * compilers let themselves be told of another linker. So this is one: it runs the real linker with the
- * same arguments, finds the name of the output among them, and lets `stackpack pack` work on that
- * file. To the compiler it's one program that has linked or has failed.
+ * that nobody wants to change runs the compiler. But nearly all can pass a flag to the compiler,
+ * and compilers let themselves be told of another linker. So this is one: it runs the real linker
+ * with the same arguments, finds the name of the output among them, and lets `stackpack pack` work
+ * on that file. To the compiler it's one program that has linked or has failed.
  *
  *     compiler -> stackpack-ld -> ld.lld -o app ...                 1. the same words
  *                              -> stackpack pack --if-present app   2. if it wrote an ELF file
  *
  * What the real linker says and returns is passed on as it is. Linkers are also run to tell their
- * version, to make object files (-r), or files that aren't ELF at all; none of these is packed, nor is a
- * file that was there before and wasn't written now. If packing fails, there's no output, as if the
- * link had failed: else `make` would take the file for done when it's called again.
+ * version, to make object files (-r), or files that aren't ELF at all; none of these is packed, nor
+ * is a file that was there before and wasn't written now. If packing fails, there's no output, as
+ * if the link had failed: else `make` would take the file for done when it's called again.
  */
 #include "arguments.h"
 #include "programs.h"
@@ -75,8 +75,8 @@ static bool is_linked_elf(const char *path) {
          (header.e_type == ET_EXEC || header.e_type == ET_DYN);
 }
 
-/* Whether the linker wrote the output, and wrote what can be packed. *before is all zero if there was
- * no such file. */
+/* Whether the linker wrote the output, and wrote what can be packed. *before is all zero if there
+ * was no such file. */
 static bool wants_packing(const char *output, const struct stat *before) {
   struct stat after;
   return stat(output, &after) == 0 && S_ISREG(after.st_mode) && !is_unchanged(before, &after) &&
@@ -108,7 +108,7 @@ static bool pack_output(const struct arguments *arguments, const char *path, int
   return ok;
 }
 
-/* Does all. False: something went wrong here; otherwise *status is that of the linker or of `pack`. */
+/* Does all. False: something is wrong here; else *status is that of the linker or of `pack`. */
 static bool link_and_pack(const struct arguments *arguments, const char *called, int *status,
                           struct problem *problem) {
   char linker[PATH_MAX], stackpack[PATH_MAX];

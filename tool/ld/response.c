@@ -32,8 +32,8 @@ static bool read_text(const char *path, char **text, size_t *size, struct proble
 
 static bool is_blank(char c) { return c != 0 && strchr(" \t\n\r\f\v", c) != NULL; }
 
-/* Takes the word at *text out of its quotes, into `word`, which is as large as the text. Moves *text
- * behind it. */
+/* Takes the word at *text out of its quotes, into `word`, which is as large as the text. Moves
+ * *text behind it. */
 static size_t unquote(const char **text, char *word) {
   size_t length = 0;
   char quote = 0;

@@ -1,8 +1,8 @@
 /* run.c - see run.h.
  *
- * While the other program runs, signals aren't handled but waited for, its end (SIGCHLD) among them.
- * So none can come at a bad moment, and the process that it is for needn't be known to a handler. The
- * child starts with the signals as they were.
+ * While the other program runs, signals aren't handled but waited for, its end (SIGCHLD) among
+ * them. So none can come at a bad moment, and the process that it is for needn't be known to a
+ * handler. The child starts with the signals as they were.
  */
 #include "run.h"
 

@@ -4,8 +4,8 @@
 
 #include "../report.h"
 
-/* Runs a program with arguments (argv[0] first, NULL behind the last) and waits for it. Signals that
- * end a program, and come meanwhile, are passed on to it. *status is as waitpid has it. */
+/* Runs a program with arguments (argv[0] first, NULL behind the last) and waits for it. Signals
+ * that end a program, and come meanwhile, are passed on to it. *status is as waitpid has it. */
 bool run(const char *path, char *const *argv, int *status, struct problem *problem);
 
 /* Ends this program as the other one ended: by the same signal, or with the same exit status. */
