@@ -13,7 +13,7 @@ export CFLAGS LDFLAGS
 fresh() { # FOLDER: a copy, of what a checkout has
   rm -rf "$1"
   mkdir "$1"
-  cp "$TOP"/samples/builds/* "$1"
+  cp "$TOP"/samples/builds/{managed.ll,collector.c,Makefile,CMakeLists.txt,meson.build,by-flag.sh} "$1"
 }
 
 logged() { # COMMAND...

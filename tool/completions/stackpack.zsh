@@ -20,7 +20,6 @@ _stackpack_action() { # VALUE
 
 # Adds to `specs` what _arguments needs to know of the options in a help.
 _stackpack_specs() { # HELP
-  setopt local_options extended_glob
   local line short long value text
   for line in ${(f)1}; do
     [[ $line == (#b)'  '((-[a-z]), |    )(--[a-z-]##)(=([^ ]##)|)(  *|) ]] || continue
@@ -56,5 +55,4 @@ _stackpack() {
   esac
 }
 
-setopt local_options extended_glob
 _stackpack "$@"
