@@ -33,12 +33,13 @@ INSTALLED_DATA += \
   tool/completions/stackpack.zsh:$(ZSHCOMPLETIONDIR)/_stackpack \
   tool/completions/stackpack.fish:$(FISHCOMPLETIONDIR)/stackpack.fish
 
-# TARGET:PLACE: symbolic links. A linker looks for libstackpack.so, the dynamic linker for the soname; and gcc -B, in a
-# folder that it is given, for `ld`.
+# TARGET:PLACE: symbolic links. A linker looks for libstackpack.so, the dynamic linker for the soname; and a compiler, in
+# the folder that -B names, for `ld`, or for `ld.lld` with -fuse-ld=lld, and so on.
+LD_TARGET := $(shell realpath -m -s --relative-to=$(LIBEXECDIR)/stackpack $(BINDIR)/stackpack-ld)
 INSTALLED_LINKS += \
   libstackpack.so.$(VERSION):$(LIBDIR)/libstackpack.so.0 \
   libstackpack.so.0:$(LIBDIR)/libstackpack.so \
-  $(shell realpath -m -s --relative-to=$(LIBEXECDIR)/stackpack $(BINDIR)/stackpack-ld):$(LIBEXECDIR)/stackpack/ld
+  $(foreach name,ld ld.bfd ld.gold ld.lld ld.mold,$(LD_TARGET):$(LIBEXECDIR)/stackpack/$(name))
 
 # SOURCE:PLACE: text with @VARIABLES@. The paths in a .pc file are absolute, those in CMake's relative to its folder.
 INSTALLED_PKGCONFIG += runtime/stackpack.pc.in:$(PKGCONFIGDIR)/stackpack.pc

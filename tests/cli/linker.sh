@@ -54,6 +54,10 @@ for options in "" "-fuse-ld=gold"; do
     [[ $(linker_of app) == "ld.${options:+gold}" || $(linker_of app) == "ld.bfd" && -z $options ]] || fail "gcc $options: another linker"
   done
 done
+ln -s "$wrapper" folder/ld.lld
+"$LLVM/bin/clang" -Bfolder/ -fuse-ld=lld -no-pie -o app main.o list.o
+[[ $(linker_of app) == ld.lld ]] || fail "clang -B -fuse-ld=lld: another linker"
+expect_packed app
 echo 'int unused;' >unused.c # link-time optimisation: the compiler gives the linker a plugin, which runs the compiler
 gcc -flto -O2 -c unused.c
 gcc -flto -O2 -Bfolder/ -no-pie -o app main.o list.o unused.o
