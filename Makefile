@@ -62,6 +62,7 @@ $(BUILD)/libstackpack.so: $(FORMAT) $(RUNTIME) runtime/libstackpack.map
 $(BUILD)/stackpack: $(TOOL) $(RUNTIME) $(FORMAT)
 	$(LINK) -o $@ $^ $(TOOL_LIBS)
 
+include runtime/unwind/rules.mk
 $(BUILD)/stackpack-ld: $(LINKER)
 	$(LINK) -o $@ $^
 

@@ -1,0 +1,98 @@
+/* stackpack_unwind.h - walks through frames that have no stack map, by unwind tables.
+ *
+ * Managed code is called by C and C++, calls the C library, which calls back, and a signal handler
+ * may run on top of all that. None of these frames has a stack map, and few keep a frame pointer.
+ * What every one of them has is an entry in `.eh_frame`, as exceptions need it: how large the frame
+ * is at each instruction, and where it has put the registers that belong to its caller. This
+ * library lets a walk (see "Walking a stack" in stackpack.h) pass them by way of libunwind:
+ *
+ *   static struct stackpack_unwinder unwinder;
+ *   static struct stackpack_walker walker = {.process = &process,
+ *                                            .managed = STACKPACK_BY_UNWINDING,
+ *                                            .native = STACKPACK_BY_UNWINDING,
+ *                                            .unwind = stackpack_unwinder_step,
+ *                                            .unwinder = &unwinder};
+ *   ...
+ *   if (stackpack_unwinder_open(&unwinder) != STACKPACK_OK) // once, at start-up
+ *     abort();
+ *   ...
+ *   stackpack_unwinder_call(collect, heap); // calls collect(heap, context of this very place)
+ *
+ * With .managed = STACKPACK_BY_FRAME_SIZE the walk asks the unwinder for native frames only, and
+ * for what the stack map doesn't tell: callee-saved registers, and frames of unknown size.
+ *
+ * What a step does, and what it doesn't:
+ * - It allocates nothing: all memory is taken by stackpack_unwinder_open.
+ * - It takes no lock that other threads can hold for long. Unwind tables are found by
+ *   _dl_find_object (glibc 2.35), which needs no lock; so a thread may have been stopped within
+ *   dlopen or a throw. libunwind's own lock is held for some instructions when a call site is met
+ *   for the first time, with all signals blocked: no thread can be stopped there by a signal.
+ * - It reads the stack within the bounds of the walk only, and the program's own unwind tables.
+ * - It is safe in a signal handler that doesn't interrupt another step of the same unwinder.
+ * - It never guesses: a frame without an unwind table gives STACKPACK_NOT_UNWOUND.
+ *
+ * Needs libunwind (the one of nongnu.org, 1.6 or newer). Link -lstackpack-unwind, and not -lunwind:
+ * that library has a _Unwind_RaiseException of its own, which would take the place of the C++
+ * compiler's in the whole program.
+ */
+#ifndef STACKPACK_UNWIND_H
+#define STACKPACK_UNWIND_H
+
+#include <stackpack.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* An unwinder remembers the rules of the call sites that it has met. It is for one thread at a
+ * time. (Others may have their own.) */
+struct stackpack_unwinder {
+  uint64_t private_[8];
+};
+
+/* Takes the memory that the unwinder needs, about 64 KB. STACKPACK_NO_MEMORY, or
+ * STACKPACK_UNSUPPORTED where libunwind is one that we can't work with. Not safe in a signal
+ * handler, as is stackpack_unwinder_close. */
+enum stackpack_error stackpack_unwinder_open(struct stackpack_unwinder *unwinder);
+void stackpack_unwinder_close(struct stackpack_unwinder *unwinder);
+
+/* Moves *context to the caller's frame: what struct stackpack_walker wants as `unwind`, with a
+ * struct stackpack_unwinder as `unwinder`.
+ *
+ * STACKPACK_OUTERMOST: the tables say so (of _start, and of a thread's first function), or the return
+ * address is 0. makecontext and most libraries of fibers make a first frame that no table describes:
+ * there the walk's bounds tell, if their `end` is what the stack pointer will be when the fiber's first
+ * function returns. (In that function it is (uintptr_t)__builtin_frame_address(0) + 16.) */
+enum stackpack_unwound stackpack_unwinder_step(void *unwinder, struct stackpack_stack stack,
+                                               struct stackpack_context *context);
+
+/* Why the last step gave STACKPACK_NOT_UNWOUND. */
+enum stackpack_unwinder_reason {
+  STACKPACK_UNWINDER_NO_REASON,
+  STACKPACK_UNWINDER_NO_TABLE,     /* no unwind table covers the address */
+  STACKPACK_UNWINDER_BAD_TABLE,    /* libunwind can't read it */
+  STACKPACK_UNWINDER_REGISTER,     /* the frame is found by a register that isn't known */
+  STACKPACK_UNWINDER_OUT_OF_STACK, /* a saved register would be outside the stack, or misaligned */
+};
+enum stackpack_unwinder_reason stackpack_unwinder_reason(const struct stackpack_unwinder *unwinder);
+
+/* A sentence fragment in English, without a full stop. Static storage. */
+const char *stackpack_unwinder_text(enum stackpack_unwinder_reason reason);
+
+/* Forgets all call sites. To be called after a dlclose, before the next walk: other code may come to
+ * lie at the same addresses. */
+void stackpack_unwinder_forget(struct stackpack_unwinder *unwinder);
+
+/* Calls function(&context, closure), where *context is the caller's frame as it will be when this
+ * function returns. Registers that a call preserves are saved in memory here, where a walk finds and
+ * updates them, and are loaded from there on return. A C function that collects can't do that by
+ * itself: the compiler may keep its callers' references in registers across the collection. */
+void stackpack_unwinder_call(void (*function)(struct stackpack_context *context, void *closure),
+                             void *closure);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,154 @@
+/* unwinder.c - one step from a frame to its caller's, by unwind tables.
+ *
+ * A context says where a computation will go on, and what its registers will be: of the stack pointer
+ * and the program counter it has the values, of the others the places from which they will be loaded.
+ * A step works out the same for the caller. libunwind is given the context as its innermost frame
+ * (target.c) and the rules for its address (rules.c), and applies them:
+ *
+ *   - The caller's stack pointer is the frame's CFA, its "canonical frame address", from which the
+ *     rules compute all else (DWARF 5, 6.4). It is asked for as such. libgcc's _Unwind_GetGR, asked
+ *     for the stack pointer as register 7, reads through a null pointer, as nobody has saved it.
+ *   - A register that the frame has saved is where the rules say, in the stack.
+ *   - One that it hasn't touched is where it was: in a place that an inner frame saved it in, or in
+ *     the context that the walk started with. To write there is to change the register.
+ *
+ * libunwind's cursor lives as long as one step, so that a walk may come with any frame at any time.
+ */
+#include "unwinder.h"
+
+#include <stdlib.h>
+
+/* The registers that a call preserves: no others outlast a step. */
+static const uint8_t preserved[] = {STACKPACK_RBX, STACKPACK_RBP, STACKPACK_R12,
+                                    STACKPACK_R13, STACKPACK_R14, STACKPACK_R15};
+
+static struct unwinder_overlay *overlay_of(struct stackpack_unwinder *unwinder) {
+  return (struct unwinder_overlay *)unwinder->private_;
+}
+
+enum stackpack_error stackpack_unwinder_open(struct stackpack_unwinder *unwinder) {
+  struct unwinder_overlay *overlay = overlay_of(unwinder);
+  *overlay = (struct unwinder_overlay){0};
+  unw_accessors_t accessors = target_accessors; /* which libunwind copies */
+  overlay->space = unw_create_addr_space(&accessors, 0);
+  if (overlay->space == NULL)
+    return STACKPACK_NO_MEMORY;
+  unw_set_caching_policy(overlay->space, UNW_CACHE_NONE);
+  const enum stackpack_error error = rules_open(overlay);
+  if (error != STACKPACK_OK)
+    stackpack_unwinder_close(unwinder);
+  return error;
+}
+
+void stackpack_unwinder_close(struct stackpack_unwinder *unwinder) {
+  struct unwinder_overlay *overlay = overlay_of(unwinder);
+  free(overlay->rules);
+  if (overlay->space != NULL)
+    unw_destroy_addr_space(overlay->space);
+  *overlay = (struct unwinder_overlay){0};
+}
+
+void stackpack_unwinder_forget(struct stackpack_unwinder *unwinder) {
+  rules_forget(overlay_of(unwinder));
+}
+
+/* ---- Reasons ---- */
+
+enum stackpack_unwinder_reason
+stackpack_unwinder_reason(const struct stackpack_unwinder *unwinder) {
+  return ((const struct unwinder_overlay *)unwinder->private_)->reason;
+}
+
+const char *stackpack_unwinder_text(enum stackpack_unwinder_reason reason) {
+  switch (reason) {
+  case STACKPACK_UNWINDER_NO_REASON:
+    return "no reason";
+  case STACKPACK_UNWINDER_NO_TABLE:
+    return "no unwind table covers the address";
+  case STACKPACK_UNWINDER_BAD_TABLE:
+    return "the unwind table can't be used";
+  case STACKPACK_UNWINDER_REGISTER:
+    return "the frame is found by a register that isn't known";
+  case STACKPACK_UNWINDER_OUT_OF_STACK:
+    return "what the frame has saved would be outside the stack, or misaligned";
+  }
+  return "an unknown reason";
+}
+
+static enum stackpack_unwound not_unwound(struct unwinder_overlay *unwinder,
+                                          enum stackpack_unwinder_reason reason) {
+  unwinder->reason = reason;
+  return STACKPACK_NOT_UNWOUND;
+}
+
+/* ---- A step ---- */
+
+/* Copies what *from knows of register `other` to register `reg` of *to. */
+static void keep_register(struct stackpack_context *to, unsigned reg,
+                          const struct stackpack_context *from, unsigned other) {
+  to->known |= (from->known >> other & 1) << reg;
+  to->in_memory |= (from->in_memory >> other & 1) << reg;
+  to->registers[reg] = from->registers[other];
+}
+
+/* Sets a register of the caller. False if its place is outside the stack. */
+static bool find_register(unw_cursor_t *cursor, const struct target *target, unsigned reg,
+                          struct stackpack_context *caller) {
+  unw_save_loc_t saved;
+  unw_word_t value;
+  if (unw_get_save_loc(cursor, (int)reg, &saved) < 0 || saved.type == UNW_SLT_NONE)
+    return true;
+  if (saved.type == UNW_SLT_REG) {
+    if (saved.u.regnum >= 0 && saved.u.regnum < STACKPACK_REGISTERS)
+      keep_register(caller, reg, target->context, (unsigned)saved.u.regnum);
+    return true;
+  }
+  if (!target_has_word(target, saved.u.addr) || unw_get_reg(cursor, (int)reg, &value) < 0)
+    return false;
+  /* Where the rule computes the value itself, and no place, libunwind gives the value as one. */
+  if (value == *(const uintptr_t *)saved.u.addr)
+    stackpack_context_save(caller, reg, (uintptr_t *)saved.u.addr);
+  else
+    stackpack_context_set(caller, reg, value);
+  return true;
+}
+
+static enum stackpack_unwound apply(struct unwinder_overlay *unwinder, struct target *target,
+                                    struct rules *rules, struct stackpack_context *caller) {
+  unw_cursor_t cursor;
+  unw_word_t pc, stack_pointer;
+  if (unw_init_remote(&cursor, unwinder->space, target) < 0 ||
+      unw_apply_reg_state(&cursor, rules->words) < 0 || unw_get_reg(&cursor, UNW_REG_IP, &pc) < 0 ||
+      unw_get_reg(&cursor, UNW_REG_SP, &stack_pointer) < 0)
+    return not_unwound(unwinder, target->reason != STACKPACK_UNWINDER_NO_REASON
+                                     ? target->reason
+                                     : STACKPACK_UNWINDER_BAD_TABLE);
+  if (pc == 0)
+    return STACKPACK_OUTERMOST;
+  *caller = (struct stackpack_context){.pc = pc, .stack_pointer = stack_pointer};
+  for (size_t i = 0; i < sizeof preserved; i++)
+    if (!find_register(&cursor, target, preserved[i], caller))
+      return not_unwound(unwinder, STACKPACK_UNWINDER_OUT_OF_STACK);
+  return STACKPACK_UNWOUND;
+}
+
+enum stackpack_unwound stackpack_unwinder_step(void *unwinder, struct stackpack_stack stack,
+                                               struct stackpack_context *context) {
+  struct unwinder_overlay *overlay = overlay_of(unwinder);
+  struct target target = target_of(stack, context);
+  overlay->reason = STACKPACK_UNWINDER_NO_REASON;
+  struct rules *rules = rules_find(overlay, &target);
+  if (rules == NULL)
+    return not_unwound(overlay, target.reason);
+  struct stackpack_context caller;
+  if (rules->returns_from_signal != 0) {
+    if (!signal_interrupted(&target, &caller))
+      return not_unwound(overlay, STACKPACK_UNWINDER_OUT_OF_STACK);
+  } else {
+    const enum stackpack_unwound result = apply(overlay, &target, rules, &caller);
+    if (result != STACKPACK_UNWOUND)
+      return result;
+  }
+  *context = caller;
+  return STACKPACK_UNWOUND;
+}

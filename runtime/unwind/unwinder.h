@@ -1,0 +1,53 @@
+/* unwinder.h - what the files of the unwinder share: see unwinder.c. */
+#ifndef STACKPACK_UNWINDER_H
+#define STACKPACK_UNWINDER_H
+
+#include "stackpack_unwind.h"
+
+#include <libunwind.h>
+#include <stddef.h>
+
+enum { WORD = sizeof(uintptr_t) };
+
+/* What lies over struct stackpack_unwinder. */
+struct unwinder_overlay {
+  unw_addr_space_t space; /* libunwind's: the functions of target.c */
+  void *rules;            /* rules.c: from calloc */
+  size_t rules_size;      /* of one call site's rules, as libunwind has them */
+  enum stackpack_unwinder_reason reason;
+};
+_Static_assert(sizeof(struct unwinder_overlay) <= sizeof(struct stackpack_unwinder),
+               "room for an unwinder");
+
+/* One frame, as libunwind sees it: through the functions of target.c. */
+struct target {
+  struct stackpack_stack stack;
+  const struct stackpack_context *context;
+  uintptr_t pc;                       /* an address within the instruction that is being executed */
+  uintptr_t module_start, module_end; /* where the unwind tables lie that are read */
+  enum stackpack_unwinder_reason reason; /* why one of the functions failed */
+};
+
+/* target.c */
+extern const unw_accessors_t target_accessors;
+struct target target_of(struct stackpack_stack stack, const struct stackpack_context *context);
+bool target_has_word(const struct target *target, uintptr_t address);
+
+/* signal.c: whether the code at pc, which is within the readable bytes [start, end), is the return
+ * from a signal handler; and what lies beneath such a frame. False if that is out of the stack. */
+bool signal_returns_at(uintptr_t pc, uintptr_t start, uintptr_t end);
+bool signal_interrupted(const struct target *target, struct stackpack_context *interrupted);
+
+/* rules.c: the rules by which the frame of a call site is unwound. */
+struct rules {
+  uintptr_t pc;                 /* the target's; 0 in an empty entry */
+  uint64_t returns_from_signal; /* not 0: a signal handler returns to there */
+  uint64_t words[];             /* as unw_apply_reg_state takes them */
+};
+enum stackpack_error rules_open(struct unwinder_overlay *unwinder);
+void rules_forget(struct unwinder_overlay *unwinder);
+
+/* NULL, and target->reason, where there are none. Valid until the next call. */
+struct rules *rules_find(const struct unwinder_overlay *unwinder, struct target *target);
+
+#endif

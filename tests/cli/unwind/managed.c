@@ -1,0 +1,68 @@
+/* managed.c - the managed code: see program.h. Each function keeps some references across a call. */
+#include "program.h"
+
+#define INSIDE long REFERENCE *
+
+static long sum(reference a, reference b, INSIDE inside) {
+  return a->values[0] + 3 * b->values[0] + 5 * a->next->values[0] + 7 * *inside;
+}
+
+long managed_sort(long n) {
+  reference a = allocate(n), b = allocate(n + 1), c = allocate(n + 2);
+  INSIDE inside = &c->values[n % 5];
+  a->next = b;
+  long got = native_sort(n);
+  got += native_sort(n + 2);
+  return got + sum(a, b, inside) + c->values[1];
+}
+
+long managed_compare(long x, long y) {
+  reference a = allocate(x), b = allocate(y), c = allocate(x + y);
+  INSIDE inside = &b->values[y % 5];
+  a->next = c;
+  long got = x == y + 1 ? native_interrupt(x) : native_through(y);
+  a->values[2] = got % 1000;
+  return (a->values[0] < b->values[0] ? -1 : 1) * (sum(a, b, inside) + a->values[2] + 100000);
+}
+
+long managed_handler(long n) {
+  reference a = allocate(n), b = allocate(2 * n);
+  a->next = b;
+  INSIDE inside = &a->values[n % 5];
+  long got = managed_realigned(n + 1);
+  return got + sum(a, b, inside);
+}
+
+/* The size of the frame isn't known to LLVM. */
+long managed_dynamic(long n) {
+  char room[n % 64 + 1];
+  char more = (char)n;
+  reference a = allocate(n), b = allocate(n + 5);
+  a->next = b;
+  INSIDE inside = &b->values[n % 5];
+  native_touch(room, &more);
+  long got = n % 3 == 2 ? native_through(n / 2) : allocate(n)->values[0];
+  return got + sum(a, b, inside) + room[0] + more;
+}
+
+/* Nor is it here; and the slots are addressed from neither the stack pointer nor the frame pointer. */
+long managed_realigned(long n) {
+  char room[n % 64 + 1];
+  _Alignas(64) char aligned[64];
+  reference a = allocate(n), b = allocate(n + 7);
+  a->next = b;
+  INSIDE inside = &b->values[n % 5];
+  native_touch(room, aligned);
+  long got = managed_dynamic(n + 1);
+  return got + sum(a, b, inside) + room[0] + ((unsigned long)aligned % 64 == 0 ? aligned[63] : -1);
+}
+
+long managed_fiber(long n) {
+  reference a = allocate(n), b = allocate(n + 9), c = allocate(n + 10);
+  INSIDE inside = &c->values[n % 5];
+  a->next = b;
+  long got = 0;
+  for (long i = 0; i < 3; i++)
+    got = got * 31 + native_yield(i) + sum(a, b, inside);
+  return got + c->values[2];
+}
