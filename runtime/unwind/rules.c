@@ -78,8 +78,11 @@ void rules_forget(struct unwinder_overlay *unwinder) {
 
 struct rules *rules_find(const struct unwinder_overlay *unwinder, struct target *target) {
   struct rules *rules = entry_of(unwinder, target->pc);
-  if (rules->pc == target->pc && target->pc != 0)
+  if (rules->pc == target->pc && target->pc != 0) {
+    target->module_start = rules->module_start;
+    target->module_end = rules->module_end;
     return rules;
+  }
   rules->pc = 0;
   struct request request = {.pc = target->pc, .rules = rules->words, .room = unwinder->rules_size};
   if (!ask(unwinder, target, &request))
@@ -90,6 +93,8 @@ struct rules *rules_find(const struct unwinder_overlay *unwinder, struct target 
   }
   rules->returns_from_signal =
       signal_returns_at(target->context->pc, request.start, request.end) ? 1 : 0;
+  rules->module_start = target->module_start;
+  rules->module_end = target->module_end;
   rules->pc = target->pc;
   return rules;
 }

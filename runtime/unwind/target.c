@@ -103,15 +103,17 @@ static int find_table(unw_addr_space_t space, unw_word_t address, unw_proc_info_
   struct target *target = argument;
   struct dl_find_object found;
   target->reason = STACKPACK_UNWINDER_NO_TABLE;
-  if (_dl_find_object((void *)address, &found) != 0 || found.dlfo_eh_frame == NULL)
+  if (_dl_find_object((void *)address, &found) != 0)
+    return -UNW_ENOINFO;
+  target->module_start = (uintptr_t)found.dlfo_map_start;
+  target->module_end = (uintptr_t)found.dlfo_map_end;
+  if (found.dlfo_eh_frame == NULL)
     return -UNW_ENOINFO;
   struct eh_frame_hdr header;
   memcpy(&header, found.dlfo_eh_frame, sizeof header);
   if (header.version != 1 || header.count_encoding != UDATA4 ||
       header.table_encoding != DATAREL_SDATA4)
     return -UNW_ENOINFO;
-  target->module_start = (uintptr_t)found.dlfo_map_start;
-  target->module_end = (uintptr_t)found.dlfo_map_end;
   unw_dyn_info_t table = {.format = UNW_INFO_FORMAT_REMOTE_TABLE,
                           .start_ip = target->module_start,
                           .end_ip = target->module_end};

@@ -123,8 +123,11 @@ static enum stackpack_unwound apply(struct unwinder_overlay *unwinder, struct ta
     return not_unwound(unwinder, target->reason != STACKPACK_UNWINDER_NO_REASON
                                      ? target->reason
                                      : STACKPACK_UNWINDER_BAD_TABLE);
+  /* libunwind takes a return address at address 0 for one that the rules leave undefined. */
   if (pc == 0)
-    return STACKPACK_OUTERMOST;
+    return target_has_word(target, stack_pointer - WORD)
+               ? STACKPACK_OUTERMOST
+               : not_unwound(unwinder, STACKPACK_UNWINDER_OUT_OF_STACK);
   *caller = (struct stackpack_context){.pc = pc, .stack_pointer = stack_pointer};
   for (size_t i = 0; i < sizeof preserved; i++)
     if (!find_register(&cursor, target, preserved[i], caller))
@@ -132,23 +135,40 @@ static enum stackpack_unwound apply(struct unwinder_overlay *unwinder, struct ta
   return STACKPACK_UNWOUND;
 }
 
+/* A frame without an unwind table. */
+static enum stackpack_unwound step_without_rules(struct unwinder_overlay *unwinder,
+                                                 const struct target *target,
+                                                 struct stackpack_context *caller) {
+  uintptr_t place;
+  if (target->reason != STACKPACK_UNWINDER_NO_TABLE || !plt_return_address(target, &place))
+    return not_unwound(unwinder, target->reason);
+  *caller =
+      (struct stackpack_context){.pc = *(const uintptr_t *)place, .stack_pointer = place + WORD};
+  for (size_t i = 0; i < sizeof preserved; i++)
+    keep_register(caller, preserved[i], target->context, preserved[i]);
+  return STACKPACK_UNWOUND;
+}
+
+static enum stackpack_unwound step(struct unwinder_overlay *unwinder, struct target *target,
+                                   struct stackpack_context *caller) {
+  struct rules *rules = rules_find(unwinder, target);
+  if (rules == NULL)
+    return step_without_rules(unwinder, target, caller);
+  if (rules->returns_from_signal == 0)
+    return apply(unwinder, target, rules, caller);
+  return signal_interrupted(target, caller)
+             ? STACKPACK_UNWOUND
+             : not_unwound(unwinder, STACKPACK_UNWINDER_OUT_OF_STACK);
+}
+
 enum stackpack_unwound stackpack_unwinder_step(void *unwinder, struct stackpack_stack stack,
                                                struct stackpack_context *context) {
   struct unwinder_overlay *overlay = overlay_of(unwinder);
   struct target target = target_of(stack, context);
-  overlay->reason = STACKPACK_UNWINDER_NO_REASON;
-  struct rules *rules = rules_find(overlay, &target);
-  if (rules == NULL)
-    return not_unwound(overlay, target.reason);
   struct stackpack_context caller;
-  if (rules->returns_from_signal != 0) {
-    if (!signal_interrupted(&target, &caller))
-      return not_unwound(overlay, STACKPACK_UNWINDER_OUT_OF_STACK);
-  } else {
-    const enum stackpack_unwound result = apply(overlay, &target, rules, &caller);
-    if (result != STACKPACK_UNWOUND)
-      return result;
-  }
-  *context = caller;
-  return STACKPACK_UNWOUND;
+  overlay->reason = STACKPACK_UNWINDER_NO_REASON;
+  const enum stackpack_unwound result = step(overlay, &target, &caller);
+  if (result == STACKPACK_UNWOUND)
+    *context = caller;
+  return result;
 }

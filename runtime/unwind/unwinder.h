@@ -38,11 +38,16 @@ bool target_has_word(const struct target *target, uintptr_t address);
 bool signal_returns_at(uintptr_t pc, uintptr_t start, uintptr_t end);
 bool signal_interrupted(const struct target *target, struct stackpack_context *interrupted);
 
+/* plt.c: where the return address of a frame without an unwind table is, if it is in a stub through
+ * which a library is called. */
+bool plt_return_address(const struct target *target, uintptr_t *place);
+
 /* rules.c: the rules by which the frame of a call site is unwound. */
 struct rules {
-  uintptr_t pc;                 /* the target's; 0 in an empty entry */
-  uint64_t returns_from_signal; /* not 0: a signal handler returns to there */
-  uint64_t words[];             /* as unw_apply_reg_state takes them */
+  uintptr_t pc;                       /* the target's; 0 in an empty entry */
+  uint64_t returns_from_signal;       /* not 0: a signal handler returns to there */
+  uintptr_t module_start, module_end; /* rules may be expressions, which are read from there */
+  uint64_t words[];                   /* as unw_apply_reg_state takes them */
 };
 enum stackpack_error rules_open(struct unwinder_overlay *unwinder);
 void rules_forget(struct unwinder_overlay *unwinder);

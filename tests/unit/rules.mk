@@ -5,7 +5,7 @@
 
 UNIT_HELPERS := suite bytes v3_writer model model_check numbers generator elf_writer
 UNIT_HELPERS := $(filter $(basename $(notdir $(wildcard tests/unit/*.c))),$(UNIT_HELPERS))
-UNIT_PROGRAMS := $(filter-out $(UNIT_HELPERS),$(basename $(notdir $(wildcard tests/unit/*.c))))
+UNIT_PROGRAMS := $(filter-out $(UNIT_HELPERS) $(if $(filter yes,$(UNWIND)),,unwinder),$(basename $(notdir $(wildcard tests/unit/*.c))))
 
 UNIT_TESTS := $(UNIT_PROGRAMS:%=$(BUILD)/tests/unit/%)
 UNIT_HELPER_OBJECTS := $(UNIT_HELPERS:%=$(BUILD)/tests/unit/%.o)
@@ -21,6 +21,11 @@ $(UNIT_TESTS): %: %.o $(UNIT_HELPER_OBJECTS) $(FORMAT) $(RUNTIME)
 $(BUILD)/tests/unit/code_x86_64: $(BUILD)/tool/code_x86_64.o
 $(BUILD)/tests/unit/reach: $(BUILD)/tool/reach.o
 $(BUILD)/tests/unit/policy: $(BUILD)/tool/policy.o $(BUILD)/tool/report.o
+
+# The unwinder's.
+$(BUILD)/tests/unit/unwinder: $(UNWIND_OBJECTS)
+$(BUILD)/tests/unit/unwinder: UNIT_LIBS += $(UNWIND_LIBS)
+$(BUILD)/tests/unit/unwinder.o: CPPFLAGS += -Iruntime
 
 # The programs that look at themselves have a stack map of their own, in assembly. The section is read-only, as LLVM's
 # assembler wants it, and holds absolute addresses: so they are linked at a fixed address.
