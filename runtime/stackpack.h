@@ -396,8 +396,12 @@ struct stackpack_context {
   uint32_t is_exact;       /* not 0: pc is the instruction that comes next, as after a signal */
   uint32_t known;          /* bit n: register n is known: its value is registers[n], ... */
   uint32_t in_memory; /* ... or, with this bit, at the address registers[n], from which it will be
-                         loaded: there it can be updated */
+                         loaded: there it can be updated, */
+  uint32_t doubled;   /* and with this one, at the address seconds[n] as well: a function that was
+                         interrupted while it saves or restores registers has both, and which of
+                         them it will go on with isn't known */
   uintptr_t registers[STACKPACK_REGISTERS];
+  uintptr_t seconds[STACKPACK_REGISTERS];
 };
 
 /* The frame that called the function which asks, as an assembly stub sees it at its first
@@ -424,12 +428,14 @@ static inline void stackpack_context_save(struct stackpack_context *context, uns
                                           uintptr_t *place) {
   context->known |= 1u << reg;
   context->in_memory |= 1u << reg;
+  context->doubled &= ~(1u << reg);
   context->registers[reg] = (uintptr_t)place;
 }
 static inline void stackpack_context_set(struct stackpack_context *context, unsigned reg,
                                          uintptr_t value) {
   context->known |= 1u << reg;
   context->in_memory &= ~(1u << reg);
+  context->doubled &= ~(1u << reg);
   context->registers[reg] = value;
 }
 

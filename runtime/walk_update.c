@@ -237,6 +237,14 @@ static enum stackpack_walk_answer update_all(struct stackpack_walk *walk,
   return answer;
 }
 
+/* Registers that are in two places, of which only the first was updated. */
+static void update_seconds(const struct stackpack_context *context) {
+  for (uint32_t bits = context->doubled & context->in_memory; bits != 0; bits &= bits - 1) {
+    const unsigned reg = (unsigned)__builtin_ctz(bits);
+    *(uintptr_t *)context->seconds[reg] = *(const uintptr_t *)context->registers[reg];
+  }
+}
+
 enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,
                                                  stackpack_forward *forward, void *closure) {
   struct row row;
@@ -246,6 +254,8 @@ enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,
       update_row(&row, &walk->private_.pairs, forward, closure);
     else
       answer = update_all(walk, forward, closure);
+    if (answer == STACKPACK_WALK_MANAGED)
+      update_seconds(&walk->context);
   }
   return stackpack_walk_is_stop(answer) ? walk_end(walk, answer) : answer;
 }

@@ -17,8 +17,9 @@ _Static_assert(offsetof(struct stackpack_context, stack_pointer) == 8, "stack_po
 _Static_assert(offsetof(struct stackpack_context, is_exact) == 16, "is_exact");
 _Static_assert(offsetof(struct stackpack_context, known) == 20, "known");
 _Static_assert(offsetof(struct stackpack_context, in_memory) == 24, "in_memory");
+_Static_assert(offsetof(struct stackpack_context, doubled) == 28, "doubled");
 _Static_assert(offsetof(struct stackpack_context, registers) == 32, "registers");
-_Static_assert(sizeof(struct stackpack_context) == 160, "struct stackpack_context");
+_Static_assert(sizeof(struct stackpack_context) == 288, "struct stackpack_context");
 _Static_assert(STACKPACK_PRESERVED_REGISTERS == 0xf048, "the registers that are pushed");
 
 #define UNUSED __attribute__((unused)) /* as far as C can see */
@@ -41,7 +42,7 @@ stackpack_unwinder_call(UNUSED void (*function)(struct stackpack_context *contex
           ".cfi_offset %r13, -40\n"
           ".cfi_offset %r14, -48\n"
           ".cfi_offset %r15, -56\n"
-          "subq $168, %rsp\n" /* the context, and a word that aligns the stack */
+          "subq $296, %rsp\n" /* the context, and a word that aligns the stack */
           "movq 8(%rbp), %rax\n"
           "movq %rax, (%rsp)\n" /* pc: where this call returns to */
           "leaq 16(%rbp), %rax\n"
@@ -49,6 +50,7 @@ stackpack_unwinder_call(UNUSED void (*function)(struct stackpack_context *contex
           "movl $0, 16(%rsp)\n"
           "movl $0xf048, 20(%rsp)\n"
           "movl $0xf048, 24(%rsp)\n"
+          "movl $0, 28(%rsp)\n"
           "leaq -8(%rbp), %rax\n"
           "movq %rax, 32 + 8 * 3(%rsp)\n"
           "movq %rbp, 32 + 8 * 6(%rsp)\n"
@@ -63,7 +65,7 @@ stackpack_unwinder_call(UNUSED void (*function)(struct stackpack_context *contex
           "movq %rdi, %rax\n"
           "movq %rsp, %rdi\n"
           "callq *%rax\n"
-          "addq $168, %rsp\n"
+          "addq $296, %rsp\n"
           "popq %r15\n"
           "popq %r14\n"
           "popq %r13\n"

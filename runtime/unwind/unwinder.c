@@ -88,7 +88,30 @@ static void keep_register(struct stackpack_context *to, unsigned reg,
                           const struct stackpack_context *from, unsigned other) {
   to->known |= (from->known >> other & 1) << reg;
   to->in_memory |= (from->in_memory >> other & 1) << reg;
+  to->doubled |= (from->doubled >> other & 1) << reg;
   to->registers[reg] = from->registers[other];
+  to->seconds[reg] = from->seconds[other];
+}
+
+/* The frame has saved a register at `place`. A function that was interrupted may not have changed the
+ * register since, or may have restored it already, and its unwind rules are the same from its
+ * prologue to its end. If the register still holds, or holds again, what was saved, both must be
+ * updated: one of them is what the caller will find. */
+static void save_register(struct stackpack_context *to, unsigned reg,
+                          const struct stackpack_context *from, uintptr_t *place) {
+  const bool is_known = (from->known >> reg & 1) != 0;
+  const bool is_in_memory = (from->in_memory >> reg & 1) != 0;
+  const uintptr_t word = from->registers[reg];
+  stackpack_context_save(to, reg, place);
+  if (from->is_exact == 0 || !is_known ||
+      *place != (is_in_memory ? *(const uintptr_t *)word : word))
+    return;
+  if (is_in_memory) {
+    to->doubled |= 1u << reg;
+    to->seconds[reg] = word;
+  } else {
+    stackpack_context_set(to, reg, word);
+  }
 }
 
 /* Sets a register of the caller. False if its place is outside the stack. */
@@ -103,11 +126,12 @@ static bool find_register(unw_cursor_t *cursor, const struct target *target, uns
       keep_register(caller, reg, target->context, (unsigned)saved.u.regnum);
     return true;
   }
+  uintptr_t *place = (uintptr_t *)saved.u.addr;
   if (!target_has_word(target, saved.u.addr) || unw_get_reg(cursor, (int)reg, &value) < 0)
     return false;
   /* Where the rule computes the value itself, and no place, libunwind gives the value as one. */
-  if (value == *(const uintptr_t *)saved.u.addr)
-    stackpack_context_save(caller, reg, (uintptr_t *)saved.u.addr);
+  if (value == *place)
+    save_register(caller, reg, target->context, place);
   else
     stackpack_context_set(caller, reg, value);
   return true;
