@@ -5,30 +5,10 @@
 # at every allocation. The two walkers are compared at every collection. See unwind/program.h.
 . "$TOP/tests/cli/common.sh"
 
-[[ -e $BUILD/libstackpack-unwind.a ]] || skip "no libunwind"
-here=$TOP/tests/cli/unwind
-flags=(-O2 -g -D_GNU_SOURCE -Wall -Wextra -fomit-frame-pointer -I"$here" -I"$TOP/runtime" -I"$TOP/runtime/unwind")
-! nm "$BUILD/libstackpack.a" 2>/dev/null | grep __asan_init >/dev/null || flags+=(-fsanitize=address,undefined)
-cxx=$(sed 's/gcc/g++/; s/^cc/c++/; s/clang/clang++/' <<<"$CC")
+. "$TOP/tests/cli/unwind/common.sh"
 
-# Managed code: at an optimisation level, with references in callee-saved registers or not.
-compile_references() { # OBJECT LEVEL [LLC OPTION...]
-  local object=$1 level=$2 passes
-  shift 2
-  "$LLVM/bin/clang" -std=c17 -O"$level" -Xclang -disable-llvm-passes -Xclang -disable-O0-optnone -DMANAGED -S -emit-llvm \
-    -o - "$here/managed.c" | awk -v leaves=native_touch -f "$TOP/samples/semispace/statepoints.awk" >managed.ll
-  case $level in
-  0) passes='function(sroa),rewrite-statepoints-for-gc' ;;
-  *) passes='default<O2>,rewrite-statepoints-for-gc,function(dce)' ;;
-  esac
-  "$LLVM/bin/opt" -spp-rematerialization-threshold=0 -passes="$passes" managed.ll -o managed.bc
-  "$LLVM/bin/llc" -O"$level" -relocation-model=static -filetype=obj "$@" managed.bc -o "$object"
-}
-
-"$CC" -std=c17 "${flags[@]}" -c "$here/collector.c" -o collector.o
 "$CC" -std=c17 "${flags[@]}" -DPLAIN -c "$here/collector.c" -o plain-collector.o
 "$CC" -std=c17 "${flags[@]}" -c "$here/managed.c" -o plain-managed.o
-"$cxx" "${flags[@]}" -c "$here/native.cc" -o native.o
 "$cxx" "${flags[@]}" native.o plain-managed.o plain-collector.o -o plain
 ./plain >expected
 
@@ -40,8 +20,7 @@ in_registers="-fixup-allow-gcptr-in-csr -max-registers-for-gc-values=16"
 for variant in "0" "2" "2 $in_registers" "2 $in_registers --frame-pointer=all"; do
   read -ra options <<<"$variant"
   compile_references managed.o "${options[@]}"
-  "$cxx" "${flags[@]}" -no-pie -B"$LLVM/bin/" -fuse-ld=lld native.o managed.o collector.o "$BUILD/libstackpack-unwind.a" \
-    "$BUILD/libstackpack.a" -lunwind-generic -o raw
+  link_references raw
   expect_status 0 "$stackpack" pack -o packed raw
   for program in raw packed; do
     for walker in unwinding mixed; do

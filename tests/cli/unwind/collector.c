@@ -18,7 +18,7 @@ reference allocate(long value) {
 void collect_at_signal(void *ucontext) { (void)ucontext; }
 void collect_on(char *stack, char *end) { (void)stack, (void)end; }
 void collect_suspended(void *ucontext) { (void)ucontext; }
-void collector_open(const char *walker) { (void)walker; }
+void collector_open(const char *walker, const char *path) { (void)walker, (void)path; }
 void collector_report(void) {}
 
 #else
@@ -39,6 +39,8 @@ static struct stackpack_process process;
 static struct stackpack_unwinder unwinder;
 static struct stackpack_walker walker,
     other; /* the one that is used, and the one it is checked by */
+static struct stackpack_file
+    file; /* what the other walker takes for the program's stack maps, if told to */
 static struct stackpack_stack main_stack, fiber_stack;
 static void *fiber;
 
@@ -53,7 +55,7 @@ __attribute__((noreturn)) static void die(const char *what) {
   exit(1);
 }
 
-void collector_open(const char *name) {
+void collector_open(const char *name, const char *path) {
   if (stackpack_process_open(&process, modules, 2) != STACKPACK_OK)
     die("no stack maps");
   if (stackpack_unwinder_open(&unwinder) != STACKPACK_OK)
@@ -71,6 +73,12 @@ void collector_open(const char *name) {
     other = swap;
   } else if (strcmp(name, "unwinding") != 0) {
     die("which walker?");
+  }
+  if (path != NULL) {
+    if (stackpack_file_open(&file, path) != STACKPACK_OK)
+      die("no stack maps in the other file");
+    other.process = NULL;
+    other.table = &file.table;
   }
   pthread_attr_t attributes;
   void *low;

@@ -97,7 +97,7 @@ static long run_fiber_beside(long n) {
 }
 
 int main(int argc, char **argv) {
-  collector_open(argc > 1 ? argv[1] : "");
+  collector_open(argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : nullptr);
   struct sigaction action = {};
   action.sa_sigaction = handle;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;

@@ -46,7 +46,8 @@ struct stackpack_context;
 void collect_at_signal(void *ucontext);
 void collect_on(char *stack, char *end); /* there is another stack, */
 void collect_suspended(void *ucontext);  /* which waits, or is being run or done with: NULL */
-void collector_open(const char *walker);
+void collector_open(const char *walker,
+                    const char *path); /* a file whose stack maps are checked, or null */
 void collector_report(void);
 
 #ifdef __cplusplus
