@@ -62,10 +62,10 @@ $(BUILD)/libstackpack.so: $(FORMAT) $(RUNTIME) runtime/libstackpack.map
 $(BUILD)/stackpack: $(TOOL) $(RUNTIME) $(FORMAT)
 	$(LINK) -o $@ $^ $(TOOL_LIBS)
 
-include runtime/unwind/rules.mk
 $(BUILD)/stackpack-ld: $(LINKER)
 	$(LINK) -o $@ $^
 
+include runtime/unwind/rules.mk
 include samples/rules.mk
 include tests/unit/rules.mk
 include tests/fuzz/rules.mk

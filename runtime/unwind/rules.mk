@@ -16,22 +16,22 @@ $(BUILD)/libstackpack-unwind.a: $(UNWIND_OBJECTS)
 	$(OBJCOPY) --localize-hidden $(BUILD)/libstackpack-unwind.o
 	$(AR) rcs $@ $(BUILD)/libstackpack-unwind.o
 
-$(BUILD)/libstackpack-unwind.so: $(UNWIND_OBJECTS) $(BUILD)/libstackpack.so
-	$(LINK) -shared -Wl,-soname,libstackpack-unwind.so.0 -Wl,-z,defs -o $@ $^ $(UNWIND_LIBS)
+$(BUILD)/libstackpack-unwind.so: $(UNWIND_OBJECTS) $(BUILD)/libstackpack.so runtime/unwind/libstackpack-unwind.map
+	$(LINK) -shared -Wl,-soname,libstackpack-unwind.so.0 -Wl,-z,defs \
+	  -Wl,--version-script=runtime/unwind/libstackpack-unwind.map -o $@ $(filter %.o %.so,$^) $(UNWIND_LIBS)
 
+# What is installed, and where: see tool/install.mk.
 ifeq ($(UNWIND),yes)
 all: $(BUILD)/libstackpack-unwind.a $(BUILD)/libstackpack-unwind.so
 
-.PHONY: install-unwind
-install: install-unwind
-install-unwind: all
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
-	install -m 644 runtime/unwind/stackpack_unwind.h $(DESTDIR)$(PREFIX)/include
-	install -m 644 $(BUILD)/libstackpack-unwind.a $(DESTDIR)$(PREFIX)/lib
-	install -m 755 $(BUILD)/libstackpack-unwind.so $(DESTDIR)$(PREFIX)/lib/libstackpack-unwind.so.0
-	ln -sf libstackpack-unwind.so.0 $(DESTDIR)$(PREFIX)/lib/libstackpack-unwind.so
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' runtime/unwind/stackpack-unwind.pc.in \
-	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/stackpack-unwind.pc
+INSTALLED_PROGRAMS += $(BUILD)/libstackpack-unwind.so:$(LIBDIR)/libstackpack-unwind.so.$(VERSION)
+INSTALLED_DATA += \
+  $(BUILD)/libstackpack-unwind.a:$(LIBDIR)/libstackpack-unwind.a \
+  runtime/unwind/stackpack_unwind.h:$(INCLUDEDIR)/stackpack_unwind.h
+INSTALLED_LINKS += \
+  libstackpack-unwind.so.$(VERSION):$(LIBDIR)/libstackpack-unwind.so.0 \
+  libstackpack-unwind.so.0:$(LIBDIR)/libstackpack-unwind.so
+INSTALLED_PKGCONFIG += runtime/unwind/stackpack-unwind.pc.in:$(PKGCONFIGDIR)/stackpack-unwind.pc
 endif
 
 -include $(UNWIND_OBJECTS:.o=.d)
