@@ -76,12 +76,22 @@ void rules_forget(struct unwinder_overlay *unwinder) {
   memset(unwinder->rules, 0, ENTRIES * entry_size(unwinder));
 }
 
+/* Only where a signal came: they take longer to find than all else. */
+static struct rules *with_saves(const struct unwinder_overlay *unwinder, struct target *target,
+                                struct rules *rules) {
+  if (target->context->is_exact != 0 && rules->has_saves == 0) {
+    saves_find(unwinder, target, rules->saves);
+    rules->has_saves = 1;
+  }
+  return rules;
+}
+
 struct rules *rules_find(const struct unwinder_overlay *unwinder, struct target *target) {
   struct rules *rules = entry_of(unwinder, target->pc);
   if (rules->pc == target->pc && target->pc != 0) {
     target->module_start = rules->module_start;
     target->module_end = rules->module_end;
-    return rules;
+    return with_saves(unwinder, target, rules);
   }
   rules->pc = 0;
   struct request request = {.pc = target->pc, .rules = rules->words, .room = unwinder->rules_size};
@@ -95,6 +105,7 @@ struct rules *rules_find(const struct unwinder_overlay *unwinder, struct target 
       signal_returns_at(target->context->pc, request.start, request.end) ? 1 : 0;
   rules->module_start = target->module_start;
   rules->module_end = target->module_end;
+  rules->has_saves = 0;
   rules->pc = target->pc;
-  return rules;
+  return with_saves(unwinder, target, rules);
 }

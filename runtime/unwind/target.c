@@ -66,6 +66,10 @@ static int access_memory(unw_addr_space_t space, unw_word_t address, unw_word_t 
     return -UNW_EINVAL;
   const bool in_module =
       address % WORD == 0 && address >= target->module_start && address < target->module_end;
+  if (!in_module && target->is_trial) {
+    *value = 0;
+    return 0;
+  }
   if (!in_module && !target_has_word(target, address)) {
     target->reason = STACKPACK_UNWINDER_OUT_OF_STACK;
     return -UNW_EINVAL;

@@ -18,10 +18,6 @@
 
 #include <stdlib.h>
 
-/* The registers that a call preserves: no others outlast a step. */
-static const uint8_t preserved[] = {STACKPACK_RBX, STACKPACK_RBP, STACKPACK_R12,
-                                    STACKPACK_R13, STACKPACK_R14, STACKPACK_R15};
-
 static struct unwinder_overlay *overlay_of(struct stackpack_unwinder *unwinder) {
   return (struct unwinder_overlay *)unwinder->private_;
 }
@@ -93,45 +89,29 @@ static void keep_register(struct stackpack_context *to, unsigned reg,
   to->seconds[reg] = from->seconds[other];
 }
 
-/* The frame has saved a register at `place`. A function that was interrupted may not have changed the
- * register since, or may have restored it already, and its unwind rules are the same from its
- * prologue to its end. If the register still holds, or holds again, what was saved, both must be
- * updated: one of them is what the caller will find. */
-static void save_register(struct stackpack_context *to, unsigned reg,
-                          const struct stackpack_context *from, uintptr_t *place) {
-  const bool is_known = (from->known >> reg & 1) != 0;
-  const bool is_in_memory = (from->in_memory >> reg & 1) != 0;
-  const uintptr_t word = from->registers[reg];
-  stackpack_context_save(to, reg, place);
-  if (from->is_exact == 0 || !is_known ||
-      *place != (is_in_memory ? *(const uintptr_t *)word : word))
-    return;
-  if (is_in_memory) {
-    to->doubled |= 1u << reg;
-    to->seconds[reg] = word;
-  } else {
-    stackpack_context_set(to, reg, word);
-  }
-}
-
 /* Sets a register of the caller. False if its place is outside the stack. */
 static bool find_register(unw_cursor_t *cursor, const struct target *target, unsigned reg,
-                          struct stackpack_context *caller) {
+                          uintptr_t cfa, struct stackpack_context *caller) {
+  const struct stackpack_context *context = target->context;
   unw_save_loc_t saved;
   unw_word_t value;
   if (unw_get_save_loc(cursor, (int)reg, &saved) < 0 || saved.type == UNW_SLT_NONE)
     return true;
   if (saved.type == UNW_SLT_REG) {
     if (saved.u.regnum >= 0 && saved.u.regnum < STACKPACK_REGISTERS)
-      keep_register(caller, reg, target->context, (unsigned)saved.u.regnum);
+      keep_register(caller, reg, context, (unsigned)saved.u.regnum);
     return true;
   }
-  uintptr_t *place = (uintptr_t *)saved.u.addr;
+  if (context->is_exact != 0 && !saves_are_possible(context, cfa, saved.u.addr)) {
+    keep_register(caller, reg, context, reg); /* it has been restored: see saves.c */
+    return true;
+  }
   if (!target_has_word(target, saved.u.addr) || unw_get_reg(cursor, (int)reg, &value) < 0)
     return false;
   /* Where the rule computes the value itself, and no place, libunwind gives the value as one. */
+  uintptr_t *place = (uintptr_t *)saved.u.addr;
   if (value == *place)
-    save_register(caller, reg, target->context, place);
+    stackpack_context_save(caller, reg, place);
   else
     stackpack_context_set(caller, reg, value);
   return true;
@@ -153,9 +133,11 @@ static enum stackpack_unwound apply(struct unwinder_overlay *unwinder, struct ta
                ? STACKPACK_OUTERMOST
                : not_unwound(unwinder, STACKPACK_UNWINDER_OUT_OF_STACK);
   *caller = (struct stackpack_context){.pc = pc, .stack_pointer = stack_pointer};
-  for (size_t i = 0; i < sizeof preserved; i++)
-    if (!find_register(&cursor, target, preserved[i], caller))
+  for (unsigned i = 0; i < SAVES; i++)
+    if (!find_register(&cursor, target, saves_registers[i], stack_pointer, caller))
       return not_unwound(unwinder, STACKPACK_UNWINDER_OUT_OF_STACK);
+  if (target->context->is_exact != 0)
+    saves_complete(target, rules->saves, stack_pointer, caller);
   return STACKPACK_UNWOUND;
 }
 
@@ -168,8 +150,8 @@ static enum stackpack_unwound step_without_rules(struct unwinder_overlay *unwind
     return not_unwound(unwinder, target->reason);
   *caller =
       (struct stackpack_context){.pc = *(const uintptr_t *)place, .stack_pointer = place + WORD};
-  for (size_t i = 0; i < sizeof preserved; i++)
-    keep_register(caller, preserved[i], target->context, preserved[i]);
+  for (unsigned i = 0; i < SAVES; i++)
+    keep_register(caller, saves_registers[i], target->context, saves_registers[i]);
   return STACKPACK_UNWOUND;
 }
 

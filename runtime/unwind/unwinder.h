@@ -26,6 +26,7 @@ struct target {
   uintptr_t pc;                       /* an address within the instruction that is being executed */
   uintptr_t module_start, module_end; /* where the unwind tables lie that are read */
   enum stackpack_unwinder_reason reason; /* why one of the functions failed */
+  bool is_trial;                         /* memory that can't be read is 0 */
 };
 
 /* target.c */
@@ -42,11 +43,30 @@ bool signal_interrupted(const struct target *target, struct stackpack_context *i
  * which a library is called. */
 bool plt_return_address(const struct target *target, uintptr_t *place);
 
+/* saves.c: the registers that a call preserves, and where a function saves each. */
+enum { SAVES = 6 };
+extern const uint8_t saves_registers[SAVES];
+struct save {
+  enum { NOT_SAVED, FROM_CFA, FROM_FRAME_POINTER } from;
+  int64_t offset;
+};
+void saves_find(const struct unwinder_overlay *unwinder, const struct target *target,
+                struct save saves[SAVES]);
+
+/* Whether a function that was interrupted can have saved a register at `place`. */
+bool saves_are_possible(const struct stackpack_context *context, uintptr_t cfa, uintptr_t place);
+
+/* The caller of a function that was interrupted: adds the places that its rules don't name. */
+void saves_complete(const struct target *target, const struct save saves[SAVES], uintptr_t cfa,
+                    struct stackpack_context *caller);
+
 /* rules.c: the rules by which the frame of a call site is unwound. */
 struct rules {
   uintptr_t pc;                       /* the target's; 0 in an empty entry */
   uint64_t returns_from_signal;       /* not 0: a signal handler returns to there */
   uintptr_t module_start, module_end; /* rules may be expressions, which are read from there */
+  uint64_t has_saves;                 /* not 0: `saves` is known */
+  struct save saves[SAVES];           /* of an instruction at which a signal came */
   uint64_t words[];                   /* as unw_apply_reg_state takes them */
 };
 enum stackpack_error rules_open(struct unwinder_overlay *unwinder);

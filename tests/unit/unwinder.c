@@ -82,26 +82,35 @@ __asm__(".text\n"
 
 /* What went wrong at the first instruction where something did. */
 static struct {
-  unsigned long steps, good, deepest;
+  unsigned long steps, good, deepest, doubled;
   uintptr_t bad_pc, stopped_at;
   enum stackpack_unwinder_reason reason;
   const char *what;
 } seen;
 static struct stackpack_stack stack;
 
+static const unsigned preserved[] = {STACKPACK_RBX, STACKPACK_RBP, STACKPACK_R12,
+                                     STACKPACK_R13, STACKPACK_R14, STACKPACK_R15};
+enum { PRESERVED = sizeof preserved / sizeof *preserved };
+static uintptr_t expected[PRESERVED];
+
+/* Whether the registers are those of the anchor. They get other values then, which must be there at
+ * the next instruction: whatever of them the interrupted function has saved, or restored already. */
 static const char *check_anchor(const struct stackpack_context *context) {
-  static const struct {
-    unsigned reg;
-    uintptr_t value;
-  } expected[] = {{STACKPACK_RBP, 0xb0b0}, {STACKPACK_RBX, 0xbb},   {STACKPACK_R12, 0x1212},
-                  {STACKPACK_R13, 0x1313}, {STACKPACK_R14, 0x1414}, {STACKPACK_R15, 0x1515}};
   if (context->stack_pointer != anchor_sp)
     return "another stack pointer";
-  for (unsigned i = 0; i < sizeof expected / sizeof *expected; i++)
-    if ((context->known >> expected[i].reg & 1) == 0)
+  for (unsigned i = 0; i < PRESERVED; i++) {
+    const unsigned reg = preserved[i];
+    if (((context->known & context->in_memory) >> reg & 1) == 0)
       return "a register that isn't known";
-    else if (value_of(context, expected[i].reg) != expected[i].value)
+    if (value_of(context, reg) != expected[i])
       return "another register";
+    expected[i] += 0x10000;
+    *(uintptr_t *)context->registers[reg] = expected[i];
+    if ((context->doubled >> reg & 1) != 0)
+      *(uintptr_t *)context->seconds[reg] = expected[i];
+    seen.doubled += context->doubled >> reg & 1;
+  }
   return NULL;
 }
 
@@ -163,8 +172,9 @@ __attribute__((noinline)) static long various(long n) {
 
 START_TEST(at_every_instruction) {
   struct sigaction before, action = {.sa_sigaction = at_instruction, .sa_flags = SA_SIGINFO};
-  seen.what = NULL;
-  seen.steps = seen.good = seen.deepest = 0;
+  const uintptr_t start[] = {0xbb, 0xb0b0, 0x1212, 0x1313, 0x1414, 0x1515};
+  memcpy(expected, start, sizeof expected);
+  memset(&seen, 0, sizeof seen);
   stack = this_stack();
   ck_assert_int_eq(stackpack_unwinder_open(&unwinder), STACKPACK_OK);
   sigaction(SIGTRAP, &action, &before);
@@ -178,6 +188,7 @@ START_TEST(at_every_instruction) {
   ck_assert_uint_gt(seen.steps, 2000);
   ck_assert_uint_eq(seen.good, 2 * seen.steps);
   ck_assert_uint_gt(seen.deepest, 4);
+  ck_assert_uint_gt(seen.doubled, 100);
 }
 END_TEST
 
@@ -225,6 +236,11 @@ static uintptr_t *make_stack(void) {
   return words;
 }
 
+static void end_stack(void) {
+  stackpack_unwinder_close(&unwinder);
+  munmap((void *)(stack.end - BYTES), 2 * BYTES);
+}
+
 static struct stackpack_context context_at(const char *pc, const uintptr_t *stack_pointer) {
   return (struct stackpack_context){.pc = (uintptr_t)pc, .stack_pointer = (uintptr_t)stack_pointer};
 }
@@ -268,6 +284,7 @@ START_TEST(saved_registers) {
   ck_assert_uint_eq(context.known, before.known);
   ck_assert_mem_eq(context.registers, before.registers, sizeof context.registers);
   expect_not_unwound(context, STACKPACK_UNWINDER_NO_TABLE);
+  end_stack();
 }
 END_TEST
 
@@ -281,6 +298,7 @@ START_TEST(a_frame_found_by_a_register) {
   ck_assert_uint_eq(context.pc, (uintptr_t)untouched);
   ck_assert_uint_eq(context.stack_pointer, (uintptr_t)&words[5]);
   ck_assert_uint_eq(context.registers[STACKPACK_RBP], (uintptr_t)&words[3]);
+  end_stack();
 }
 END_TEST
 
@@ -293,6 +311,7 @@ START_TEST(a_register_that_is_computed) {
   ck_assert_uint_eq(context.known, 1 << STACKPACK_RBX);
   ck_assert_uint_eq(context.in_memory, 0);
   ck_assert_uint_eq(context.registers[STACKPACK_RBX], (uintptr_t)&words[3]);
+  end_stack();
 }
 END_TEST
 
@@ -302,6 +321,7 @@ START_TEST(outermost) {
   const struct stackpack_context before = context;
   ck_assert_int_eq(stackpack_unwinder_step(&unwinder, stack, &context), STACKPACK_OUTERMOST);
   ck_assert_mem_eq(&context, &before, sizeof context);
+  end_stack();
 }
 END_TEST
 
@@ -327,6 +347,7 @@ START_TEST(out_of_the_stack) {
   }
   stack.low = (uintptr_t)&words[4]; /* of what `pushes` saves, %r15 is below */
   expect_not_unwound(context_at(pushes, words), STACKPACK_UNWINDER_OUT_OF_STACK);
+  end_stack();
 }
 END_TEST
 
@@ -340,6 +361,7 @@ START_TEST(no_code_there) {
                                                     .stack_pointer = (uintptr_t)words,
                                                     .is_exact = is_exact},
                          STACKPACK_UNWINDER_NO_TABLE);
+  end_stack();
 }
 END_TEST
 
@@ -358,6 +380,7 @@ START_TEST(many_call_sites) {
     }
     stackpack_unwinder_forget(&unwinder);
   }
+  end_stack();
 }
 END_TEST
 
@@ -409,16 +432,13 @@ __asm__(".text\n"
         ".size call_with_registers, . - call_with_registers\n");
 extern const char registers_return[];
 
-static const unsigned preserved[] = {STACKPACK_RBX, STACKPACK_RBP, STACKPACK_R12,
-                                     STACKPACK_R13, STACKPACK_R14, STACKPACK_R15};
-
 static void update_registers(struct stackpack_context *context, void *closure) {
   ck_assert_ptr_null(closure);
   ck_assert_uint_eq(context->pc, (uintptr_t)registers_return);
   ck_assert_uint_eq(context->known, STACKPACK_PRESERVED_REGISTERS);
   ck_assert_uint_eq(context->in_memory, STACKPACK_PRESERVED_REGISTERS);
   ck_assert_uint_eq(context->is_exact, 0);
-  for (unsigned i = 0; i < 6; i++) {
+  for (unsigned i = 0; i < PRESERVED; i++) {
     ck_assert_uint_eq(value_of(context, preserved[i]), i + 1);
     *(uintptr_t *)context->registers[preserved[i]] += 0x10;
   }
