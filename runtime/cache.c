@@ -92,6 +92,13 @@ static void remember(const struct stackpack_cache *cache, uint64_t address,
         (struct short_pair){(uint8_t)pairs->pairs[i].base, (uint8_t)pairs->pairs[i].derived};
 }
 
+const struct stackpack_record *cache_recall(const struct stackpack_process *process,
+                                            const struct stackpack_cache *cache, uint64_t address) {
+  const struct entry *entry = entry_of(cache, address);
+  const bool is_current = process == NULL || cache->private_[0] == process_generation(process);
+  return entry != NULL && is_current ? &entry->record : NULL;
+}
+
 enum stackpack_answer stackpack_table_find_cached(const struct stackpack_table *table,
                                                   struct stackpack_cache *cache, uint64_t address,
                                                   struct stackpack_record *record,

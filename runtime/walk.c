@@ -174,15 +174,45 @@ void stackpack_walk_resume(struct stackpack_walk *walk, struct stackpack_stack s
     walk_end(walk, STACKPACK_WALK_NO_PROGRESS);
 }
 
+/* The short cut for nearly every step of a walk by frame size with a cache: from a managed frame to
+ * another one that the cache remembers. Whatever is not as usual is left to the long way; then
+ * nothing has changed. */
+static bool step_by_cache(struct stackpack_walk *walk) {
+  const struct stackpack_walker *walker = walk->private_.walker;
+  struct stackpack_context *context = &walk->context;
+  const uint64_t size = walk->record.frame_size;
+  const uintptr_t end = walk->private_.stack.end;
+  if (walker->cache == NULL || walker->managed != STACKPACK_BY_FRAME_SIZE ||
+      walker->frame_pointers || walk->private_.state == WALK_AT_START ||
+      walk->private_.answer != STACKPACK_WALK_MANAGED || size % sizeof(uintptr_t) != 0 ||
+      size >= end - context->stack_pointer ||
+      end - context->stack_pointer - size <= sizeof(uintptr_t))
+    return false;
+  const uintptr_t *entry = (const uintptr_t *)(context->stack_pointer + size);
+  const struct stackpack_record *record = cache_recall(walker->process, walker->cache, *entry);
+  if (record == NULL || record->kind != STACKPACK_STATEPOINT)
+    return false;
+  context->pc = *entry;
+  context->stack_pointer = (uintptr_t)(entry + 1);
+  context->is_exact = context->known = 0;
+  walk->record = *record;
+  walk->managed_frames++;
+  walk->private_.segment_frames++;
+  walk->private_.state = WALK_AT_FRAME;
+  return true;
+}
+
 enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
   if (walk->private_.state == WALK_DONE)
     return walk->private_.answer;
+  if (step_by_cache(walk))
+    return STACKPACK_WALK_MANAGED;
   enum stackpack_walk_answer answer = STACKPACK_WALK_NATIVE;
   if (walk->private_.state != WALK_AT_START)
     answer = walk_step(walk);
   if (stackpack_walk_is_frame(answer))
     answer = arrive(walk);
-  walk->private_.state = WALK_AT_FRAME;
+  walk->private_.state = walk->private_.walker->cache != NULL ? WALK_AT_PAIRS : WALK_AT_FRAME;
   walk->private_.answer = answer;
   if (answer == STACKPACK_WALK_MANAGED) {
     walk->managed_frames++;

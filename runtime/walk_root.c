@@ -102,14 +102,27 @@ static uint32_t words_of_pair(const struct stackpack_location *base,
   return of_derived == of_base || of_derived == ANY ? of_base : 0;
 }
 
+/* The pairs of the frame at hand, from the cache if they are there. */
+static void find_pairs(struct stackpack_walk *walk) {
+  const struct stackpack_walker *walker = walk->private_.walker;
+  struct stackpack_record record;
+  if (walker->cache == NULL || walk->private_.state != WALK_AT_FRAME)
+    walk->private_.pairs = stackpack_pairs(&walk->record);
+  else if (walker->process != NULL)
+    stackpack_find_cached(walker->process, walker->cache, walk->context.pc, &record,
+                          &walk->private_.pairs);
+  else
+    stackpack_table_find_cached(walker->table, walker->cache, walk->context.pc, &record,
+                                &walk->private_.pairs);
+}
+
 enum stackpack_walk_answer walk_begin_roots(struct stackpack_walk *walk) {
   if (walk->private_.state == WALK_DONE || walk->private_.answer != STACKPACK_WALK_MANAGED)
     return walk->private_.answer;
   if (walk->record.kind != STACKPACK_STATEPOINT)
     return STACKPACK_WALK_NOT_STATEPOINT;
-  /* A cache has given the pairs with the record. */
-  if (walk->private_.state != WALK_AT_FRAME || walk->private_.walker->cache == NULL)
-    walk->private_.pairs = stackpack_pairs(&walk->record);
+  if (walk->private_.state != WALK_AT_PAIRS)
+    find_pairs(walk);
   walk->private_.state = WALK_AT_ROOTS;
   walk->private_.word = walk->private_.words = 0;
   return STACKPACK_WALK_MANAGED;
