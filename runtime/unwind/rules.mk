@@ -1,9 +1,11 @@
 # runtime/unwind/rules.mk - builds the unwinding walker, build/libstackpack-unwind.{a,so}; included by the top Makefile.
 #
-# It is there where libunwind is (or with UNWIND=yes; UNWIND= leaves it out). Only -lunwind-generic is linked:
+# It is there where libunwind is (or with UNWIND=yes; UNWIND=no leaves it out). Only -lunwind-generic is linked:
 # -lunwind has a _Unwind_RaiseException of its own, which would take the place of the C++ compiler's.
 
-UNWIND ?= $(shell pkg-config --exists 'libunwind-generic >= 1.6' && echo yes)
+ifndef UNWIND
+UNWIND := $(shell pkg-config --exists 'libunwind-generic >= 1.6' 2>/dev/null && echo yes)
+endif
 UNWIND_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard runtime/unwind/*.c))
 UNWIND_LIBS := -lunwind-generic
 SOURCES += $(wildcard runtime/unwind/*.[ch])
