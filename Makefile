@@ -37,7 +37,7 @@ RUNTIME := $(patsubst %.c,$(BUILD)/%.o,$(wildcard runtime/*.c))
 TOOL := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/*.c))
 LINKER := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/ld/*.c) tool/report.c)
 SOURCES = $(wildcard format/*.[ch] runtime/*.[ch] tool/*.[ch] tool/*/*.[ch] samples/*/*.[ch] tests/*/*.[ch]) \
-  $(wildcard tests/corpus/*.cpp)
+  $(wildcard tests/corpus/*.cpp samples/*/*.cpp)
 
 .PHONY: all
 all: $(BUILD)/stackpack $(BUILD)/stackpack-ld $(BUILD)/libstackpack.a $(BUILD)/libstackpack.so

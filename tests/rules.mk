@@ -4,7 +4,7 @@
 
 CLI_TESTS := $(filter-out %/common.sh,$(wildcard tests/cli/*.sh))
 CALLGRAPH_TESTS := $(filter-out %/common.sh,$(wildcard tests/callgraph/*.sh))
-OTHER_TESTS := tests/oracle/test_oracle.sh tests/samples/semispace.sh tests/fuzz/regressions.sh
+OTHER_TESTS := tests/oracle/test_oracle.sh $(wildcard tests/samples/*.sh) tests/fuzz/regressions.sh
 
 .PHONY: check
 check: all samples $(UNIT_TESTS) $(BENCH_PROGRAMS)

@@ -63,14 +63,14 @@ static void count_roots(struct stackpack_walk *walk, struct stack_counts *counts
   }
 }
 
-void stack_update(const struct stackpack_context *context, stackpack_forward *forward,
+void stack_update(const struct stackpack_context *context, stackpack_forward *forward, void *heap,
                   struct stack_counts *counts) {
   struct stackpack_walk walk;
   enum stackpack_walk_answer answer;
   stackpack_walk_start(&walk, &walker, stack, context);
   while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk))) {
     count_roots(&walk, counts);
-    stackpack_walk_update(&walk, forward, NULL);
+    stackpack_walk_update(&walk, forward, heap);
   }
   if (answer != STACKPACK_WALK_AT_NATIVE)
     die("the stack walk stopped at address %#" PRIxPTR ": %s", walk.context.pc,

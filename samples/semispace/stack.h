@@ -20,9 +20,9 @@ void stack_open(void);
 void stack_close(void);
 
 /* Updates every reference in the frame of the given context and in those of its callers, up to the
- * first frame of a function that is not managed. forward(NULL, base) is where the object of a base
+ * first frame of a function that is not managed. forward(heap, base) is where the object of a base
  * reference is now: the collector's part. */
-void stack_update(const struct stackpack_context *context, stackpack_forward *forward,
+void stack_update(const struct stackpack_context *context, stackpack_forward *forward, void *heap,
                   struct stack_counts *counts);
 
 #endif

@@ -10,18 +10,13 @@
 #ifndef SEMISPACE_WORKLOAD_H
 #define SEMISPACE_WORKLOAD_H
 
+#include "numbers.h"
+
 #include <stdint.h>
 
 uint64_t trees_run(uint64_t size);
 uint64_t lists_run(uint64_t size);
 uint64_t arrays_run(uint64_t size);
 uint64_t words_run(uint64_t size);
-
-/* The checksum with one more value. It is plain C outside the workload's modules and doesn't
- * allocate, so calls to it need no statepoint: see SEMISPACE_LEAVES in rules.mk. */
-uint64_t checksum_add(uint64_t checksum, uint64_t value);
-
-/* The next number of a fixed pseudo-random sequence, from the one before. */
-uint64_t random_next(uint64_t number);
 
 #endif

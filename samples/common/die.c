@@ -1,14 +1,15 @@
 /* die.c - see die.h. */
 #include "die.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-noreturn void die(const char *format, ...) {
+void die(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  fputs("semispace: ", stderr);
+  fprintf(stderr, "%s: ", program_invocation_short_name);
   vfprintf(stderr, format, arguments);
   fputc('\n', stderr);
   va_end(arguments);

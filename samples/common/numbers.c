@@ -1,4 +1,4 @@
-/* numbers.c - checksums and pseudo-random numbers for the workloads.
+/* numbers.c - checksums and pseudo-random numbers for the samples.
  *
  * This stands for the part of a language's runtime that handles no references: it is compiled by
  * any C compiler, and no collection can start in it. Its functions are GC leaves: the compiler may
@@ -7,7 +7,7 @@
  * The checksum is FNV-1a over words. The random numbers are the xorshift sequence with the shifts
  * 13, 7, 17, which never reaches 0 from another number.
  */
-#include "workload.h"
+#include "numbers.h"
 
 uint64_t checksum_add(uint64_t checksum, uint64_t value) {
   return (checksum ^ value) * UINT64_C(0x100000001b3);

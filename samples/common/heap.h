@@ -1,4 +1,4 @@
-/* heap.h - references and the allocator, as a workload sees them.
+/* heap.h - references and the allocator, as managed code sees them.
  *
  * A reference is a pointer into a heap whose objects move. The compiler must know which pointers
  * those are: it lists them in the stack map, and after each call that may collect it goes on with
@@ -19,15 +19,15 @@
  * check-references.awk reads the optimised IR and refuses the first two. The third nobody sees
  * before the collector does: it finds no object header in front of what it was given, and says so.
  *
- * With SEMISPACE_PLAIN defined the address space vanishes: then this is C with calloc and nothing
+ * With PLAIN_HEAP defined the address space vanishes: then this is C with calloc and nothing
  * else, and its output is what the other builds are compared with.
  */
-#ifndef SEMISPACE_HEAP_H
-#define SEMISPACE_HEAP_H
+#ifndef SAMPLES_HEAP_H
+#define SAMPLES_HEAP_H
 
 #include <stdint.h>
 
-#ifdef SEMISPACE_PLAIN
+#ifdef PLAIN_HEAP
 #define REF
 #else
 #define REF __attribute__((address_space(1)))

@@ -1,0 +1,14 @@
+/* numbers.h - checksums and pseudo-random numbers. Their functions are GC leaves: nothing is
+ * allocated in them. */
+#ifndef SAMPLES_NUMBERS_H
+#define SAMPLES_NUMBERS_H
+
+#include <stdint.h>
+
+/* The checksum with one more value. */
+uint64_t checksum_add(uint64_t checksum, uint64_t value);
+
+/* The next number of a fixed pseudo-random sequence, from the one before, which isn't 0. */
+uint64_t random_next(uint64_t number);
+
+#endif
