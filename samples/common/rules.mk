@@ -27,8 +27,8 @@
 #                             compiles other files of SOURCES (.c, .S) to FOLDER/NAME.o
 #   $(SAMPLE_COMMON)/NAME.o   is the object of samples/common/NAME.c or .S
 #   $(SAMPLE_LINK)            links all objects and archives among the prerequisites to the target
-#   $(eval $(call SAMPLE_PACK,SOURCES,PROGRAMS))
-#                             packs PROGRAM-raw to PROGRAM, with the policy SOURCES/gc.policy
+#   $(eval $(call SAMPLE_PACK,SOURCES,PROGRAMS,OPTIONS))
+#                             packs PROGRAM-raw to PROGRAM, with the policy SOURCES/gc.policy and other options, if any
 
 SAMPLE_COMMON := $(BUILD)/samples/common.d
 SAMPLE_LINK = $(LINK) -B$(LLVM)/bin/ -fuse-ld=lld -no-pie $(filter %.o %.a,$^) -o $@
@@ -72,7 +72,7 @@ endef
 
 define SAMPLE_PACK
 $(2): %: %-raw $(BUILD)/stackpack $(1)/gc.policy
-	$(BUILD)/stackpack pack --policy=$(1)/gc.policy --strict --report -o $$@ $$<
+	$(BUILD)/stackpack pack --policy=$(1)/gc.policy --strict --report $(3) -o $$@ $$<
 endef
 
 $(eval $(call SAMPLE_NATIVE,$(SAMPLE_COMMON),samples/common))

@@ -1,0 +1,13 @@
+/* entries.S - where managed code calls native code: see enter.inc. heap_allocate is in common.
+ *
+ * void safepoint_wait(void);
+ * void native_nap(void);
+ * void native_wait_for_end(void);
+ *
+ * Each goes on in C, in a function of native.c with the frame as two more arguments.
+ */
+#include "enter.inc"
+
+	ENTER safepoint_wait, safepoint_wait_for_frame, %rdi, %rsi
+	ENTER native_nap, native_nap_for_frame, %rdi, %rsi
+	ENTER native_wait_for_end, native_wait_for_end_for_frame, %rdi, %rsi

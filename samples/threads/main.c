@@ -1,0 +1,197 @@
+/* main.c - starts the threads, and checks what they have computed.
+ *
+ * The sum of all lists' checksums doesn't depend on how the threads met. So it can be computed
+ * without threads, lists and a collector, too: with arrays and qsort.
+ */
+#include "die.h"
+#include "managed.h"
+#include "native.h"
+#include "numbers.h"
+#include "world.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { MOST_THREADS = 64 };
+
+struct options {
+  uint64_t threads, lists, length, seed, heap_kilobytes, pauses;
+  bool stress, statistics;
+};
+
+/* A thread's work, and what came out. */
+struct job {
+  pthread_t id;
+  const struct options *options;
+  uint64_t seed, sum;
+  bool is_parked;
+};
+
+static const char usage[] =
+    "usage: threads [--threads N] [--lists N] [--length N] [--seed N] [--heap KILOBYTES]\n"
+    "               [--pauses N] [--stress] [--statistics]\n"
+    "  --threads N        how many threads run, beside one in native code (default 4, at most 64)\n"
+    "  --lists N          how many lists each makes (default 200)\n"
+    "  --length N         the lists' length (default 60)\n"
+    "  --seed N           another N, other numbers and other pauses (default 1)\n"
+    "  --heap KILOBYTES   the size of each of the two spaces (default 256)\n"
+    "  --pauses N         a random pause at one in N places where threads meet (default 50; 0: "
+    "none)\n"
+    "  --stress           collect at every allocation and poll\n"
+    "  --statistics       say on stderr what the collections did\n";
+
+static _Noreturn void fail_usage(void) {
+  fputs(usage, stderr);
+  exit(2);
+}
+
+static uint64_t parse_number(const char *text, uint64_t least, uint64_t most) {
+  char *end;
+  unsigned long number = strtoul(text, &end, 10);
+  if (end == text || *end != '\0' || number < least || number > most)
+    fail_usage();
+  return number;
+}
+
+static struct options parse_options(int argc, char **argv) {
+  static const struct option names[] = {
+      {"threads", required_argument, NULL, 't'},
+      {"lists", required_argument, NULL, 'n'},
+      {"length", required_argument, NULL, 'l'},
+      {"seed", required_argument, NULL, 's'},
+      {"heap", required_argument, NULL, 'h'},
+      {"pauses", required_argument, NULL, 'p'},
+      {"stress", no_argument, NULL, 'x'},
+      {"statistics", no_argument, NULL, 'r'},
+      {NULL, 0, NULL, 0},
+  };
+  struct options options = {
+      .threads = 4, .lists = 200, .length = 60, .seed = 1, .heap_kilobytes = 256, .pauses = 50};
+  for (int option; (option = getopt_long(argc, argv, "", names, NULL)) != -1;) {
+    switch (option) {
+    case 't':
+      options.threads = parse_number(optarg, 1, MOST_THREADS);
+      break;
+    case 'n':
+      options.lists = parse_number(optarg, 1, 1000000);
+      break;
+    case 'l':
+      options.length = parse_number(optarg, 1, 1000000);
+      break;
+    case 's':
+      options.seed = parse_number(optarg, 1, UINT32_MAX);
+      break;
+    case 'h':
+      options.heap_kilobytes = parse_number(optarg, 1, 1000000);
+      break;
+    case 'p':
+      options.pauses = parse_number(optarg, 0, 1000000);
+      break;
+    case 'x':
+      options.stress = true;
+      break;
+    case 'r':
+      options.statistics = true;
+      break;
+    default:
+      fail_usage();
+    }
+  }
+  if (optind != argc)
+    fail_usage();
+  return options;
+}
+
+/* ---- With threads and a collector ---- */
+
+static void *run_job(void *argument) {
+  struct job *job = argument;
+  struct thread thread;
+  world_attach(&thread, job->seed);
+  if (job->is_parked)
+    job->sum = lists_run_parked(job->seed, job->options->length);
+  else
+    job->sum = lists_run(job->seed, job->options->lists, job->options->length);
+  world_detach(&thread);
+  return NULL;
+}
+
+static void start_job(struct job *job) {
+  if (pthread_create(&job->id, NULL, run_job, job) != 0)
+    die("cannot start a thread");
+}
+
+/* The first job is the one that is parked: it is in native code before the others start, and goes on
+ * when they have ended. */
+static uint64_t run_jobs(struct job *jobs, uint64_t count) {
+  start_job(&jobs[0]);
+  native_await_waiter();
+  for (uint64_t i = 1; i < count; i++)
+    start_job(&jobs[i]);
+  for (uint64_t i = 1; i < count; i++)
+    pthread_join(jobs[i].id, NULL);
+  native_end();
+  pthread_join(jobs[0].id, NULL);
+
+  struct thread thread;
+  world_attach(&thread, 1);
+  uint64_t sum = lists_drain();
+  world_detach(&thread);
+  for (uint64_t i = 0; i < count; i++)
+    sum += jobs[i].sum;
+  return sum;
+}
+
+/* ---- Without ---- */
+
+static int compare_numbers(const void *left, const void *right) {
+  uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+  return (a > b) - (a < b);
+}
+
+static uint64_t expected_list(uint64_t *numbers, uint64_t length, uint64_t number) {
+  for (uint64_t i = 0; i < length; i++)
+    numbers[i] = number = random_next(number);
+  qsort(numbers, length, sizeof numbers[0], compare_numbers);
+  uint64_t checksum = 0;
+  for (uint64_t i = 0; i < length; i++)
+    checksum = checksum_add(checksum, numbers[i]);
+  return checksum;
+}
+
+static uint64_t expected_sum(const struct job *jobs, uint64_t count) {
+  uint64_t length = jobs[0].options->length, sum = 0;
+  uint64_t *numbers = calloc(length, sizeof *numbers);
+  if (!numbers)
+    die("out of memory");
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t seed = jobs[i].seed, lists = jobs[i].is_parked ? 1 : jobs[i].options->lists;
+    for (uint64_t j = 0; j < lists; j++) {
+      seed = random_next(seed);
+      sum += expected_list(numbers, length, seed);
+    }
+  }
+  free(numbers);
+  return sum;
+}
+
+int main(int argc, char **argv) {
+  struct options options = parse_options(argc, argv);
+  world_open(options.heap_kilobytes * 1024, options.stress, options.pauses);
+  struct job jobs[1 + MOST_THREADS];
+  uint64_t count = 1 + options.threads, seed = options.seed;
+  for (uint64_t i = 0; i < count; i++) {
+    seed = random_next(seed);
+    jobs[i] = (struct job){.options = &options, .seed = seed, .is_parked = i == 0};
+  }
+  uint64_t sum = run_jobs(jobs, count), expected = expected_sum(jobs, count);
+  if (options.statistics)
+    world_report(stderr);
+  world_close();
+  if (sum != expected)
+    die("the lists' sum is %016" PRIx64 ", but should be %016" PRIx64, sum, expected);
+  printf("%016" PRIx64 "\n", sum);
+  return 0;
+}

@@ -1,0 +1,90 @@
+/* native.c - the native functions that managed code calls.
+ *
+ * There are three sorts. A GC entry that collects, or waits for a collection, gets the frame that
+ * called it by way of its stub. So does one that goes away for long: it notes the frame, stops
+ * running, does its work without touching a reference, and becomes a running thread again before it
+ * returns. The third is a GC leaf, which is short and runs all the time, so that it may handle
+ * references: no collection can happen before it has returned.
+ */
+#include "native.h"
+
+#include "managed.h"
+#include "world.h"
+
+#include <pthread.h>
+
+/* ---- GC entries: the allocator and the poll ---- */
+
+void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_t return_address,
+                              uintptr_t stack_pointer);
+void safepoint_wait_for_frame(uintptr_t return_address, uintptr_t stack_pointer);
+void native_nap_for_frame(uintptr_t return_address, uintptr_t stack_pointer);
+void native_wait_for_end_for_frame(uintptr_t return_address, uintptr_t stack_pointer);
+
+void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_t return_address,
+                              uintptr_t stack_pointer) {
+  pause_sometimes();
+  return world_allocate((struct stackpack_frame){return_address, stack_pointer}, data_bytes,
+                        references);
+}
+
+void safepoint_wait_for_frame(uintptr_t return_address, uintptr_t stack_pointer) {
+  pause_sometimes();
+  world_safepoint((struct stackpack_frame){return_address, stack_pointer});
+}
+
+/* ---- GC entries: transitions into native code ---- */
+
+void native_nap_for_frame(uintptr_t return_address, uintptr_t stack_pointer) {
+  world_enter_native((struct stackpack_frame){return_address, stack_pointer});
+  for (int i = 0; i < 8; i++)
+    pause_sometimes();
+  world_leave_native();
+}
+
+/* As a thread waits in poll(2), or for a lock of the operating system. */
+static struct {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  bool has_waiter, has_ended;
+} end = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void change_end(bool *what) {
+  pthread_mutex_lock(&end.lock);
+  *what = true;
+  pthread_cond_broadcast(&end.changed);
+  pthread_mutex_unlock(&end.lock);
+}
+
+static void await_end(const bool *what) {
+  pthread_mutex_lock(&end.lock);
+  while (!*what)
+    pthread_cond_wait(&end.changed, &end.lock);
+  pthread_mutex_unlock(&end.lock);
+}
+
+void native_wait_for_end_for_frame(uintptr_t return_address, uintptr_t stack_pointer) {
+  world_enter_native((struct stackpack_frame){return_address, stack_pointer});
+  change_end(&end.has_waiter);
+  await_end(&end.has_ended);
+  world_leave_native();
+}
+
+void native_await_waiter(void) { await_end(&end.has_waiter); }
+
+void native_end(void) { change_end(&end.has_ended); }
+
+/* ---- A GC leaf ---- */
+
+/* What is on the board is reachable though it is on no stack: the collector finds the board's slots
+ * in this section, or, once the program is packed, in its table. */
+static uintptr_t board[BOARD_SLOTS];
+__attribute__((section("gc_roots"), used)) static uintptr_t *const board_roots[BOARD_SLOTS] = {
+    &board[0], &board[1], &board[2], &board[3]};
+
+/* Threads exchange without a lock. What one has written into a list's cells, another reads: hence
+ * the order (acquire and release). */
+reference board_exchange(uint64_t slot, reference put) {
+  pause_sometimes();
+  return (reference)__atomic_exchange_n(&board[slot], (uintptr_t)put, __ATOMIC_ACQ_REL);
+}
