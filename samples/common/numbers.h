@@ -5,10 +5,17 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The checksum with one more value. */
 uint64_t checksum_add(uint64_t checksum, uint64_t value);
 
 /* The next number of a fixed pseudo-random sequence, from the one before, which isn't 0. */
 uint64_t random_next(uint64_t number);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -55,7 +55,7 @@ void __wrap_roots_of_globals(struct copier *copier) {
 }
 EOF2
 flags=()
-if nm "$programs/threads-raw" | grep __asan_init >/dev/null; then flags=(-fsanitize=address,undefined); fi
+if nm "$programs/threads-raw" | grep __asan_init >/dev/null; then flags=("-fsanitize=address,undefined"); fi
 build_mistaken() { # CONDITION CONDITION
   "$CC" -std=c17 "${flags[@]}" -DSKIPPED="$1" -DGLOBALS_SKIPPED="$2" -I"$sources" -I"$TOP/samples/common" \
     -I"$TOP/runtime" -B"$LLVM/bin/" -fuse-ld=lld -no-pie -pthread -Wl,--wrap=roots_of_thread -Wl,--wrap=roots_of_globals \

@@ -1,0 +1,219 @@
+/* embedder.cpp - C++ code that makes, reads and keeps objects of a heap in which they move.
+ *
+ * It builds a tree, and has managed code go through it. For each node that managed code calls it
+ * back with, it gathers the keys below in a list, with another visitor: managed code and C++ call
+ * each other by turns, several levels deep, and any of them may allocate.
+ *
+ * The tree is one of consecutive numbers, cut in the middle at each level. So what comes out can be
+ * computed from ranges of numbers alone, and is: `expected` does the same without heap and
+ * collector.
+ */
+#include "die.h"
+#include "handle.h"
+#include "numbers.h"
+#include "objects.h"
+#include "vm.h"
+
+#include <cinttypes>
+#include <cstdlib>
+#include <getopt.h>
+
+/* ---- Managed code calls C++ ---- */
+
+struct tree_visitor {
+  virtual void visit(Handle<tree> node) = 0;
+
+protected:
+  ~tree_visitor() = default;
+};
+
+struct list_function {
+  virtual uint64_t value_for(Handle<list> cell) = 0;
+
+protected:
+  ~list_function() = default;
+};
+
+/* The two functions that managed code knows. Both note where it waits, open a scope, and put the
+ * reference that they were given into a handle before anything can move. No exception leaves them:
+ * managed frames could not be unwound. */
+extern "C" void visit_tree_for_frame(tree_visitor *visitor, tree_ref node, uintptr_t return_address,
+                                     uintptr_t stack_pointer) noexcept {
+  Transition transition(return_address, stack_pointer);
+  HandleScope scope;
+  visitor->visit(Handle<tree>(node));
+}
+
+extern "C" uint64_t value_for_list_for_frame(list_function *function, list_ref cell,
+                                             uintptr_t return_address,
+                                             uintptr_t stack_pointer) noexcept {
+  Transition transition(return_address, stack_pointer);
+  HandleScope scope;
+  return function->value_for(Handle<list>(cell));
+}
+
+/* ---- C++ calls managed code ---- */
+
+/* Both halves wait in handles while the other one and the node itself are made. */
+static Handle<tree> build(uint64_t first, uint64_t end) {
+  if (first == end)
+    return Handle<tree>();
+  HandleScope scope;
+  uint64_t middle = first + (end - first) / 2;
+  Handle<tree> left = build(first, middle);
+  Handle<tree> right = build(middle + 1, end);
+  return scope.escape(call(tree_new, middle, left, right));
+}
+
+/* The keys of all nodes, the last one first. The list outlives the scopes of the visits. */
+struct Gather final : tree_visitor {
+  void visit(Handle<tree> node) override {
+    Handle<list> cell = vm_make<list>(sizeof(uint64_t), 1);
+    cell->value = node->key;
+    cell->next = keys.get();
+    keys = cell;
+  }
+
+  Persistent<list> keys;
+};
+
+/* A value that takes a few objects to compute. */
+struct Scramble final : list_function {
+  uint64_t value_for(Handle<list> cell) override {
+    Handle<list> longer = call(list_new, cell->value + 1, cell);
+    Handle<list> longest = call(list_new, 7, longer);
+    return call(list_checksum, longest, factor);
+  }
+
+  uint64_t factor = 1;
+};
+
+/* For each node, the scrambled keys of its left half; and, so many levels deeper, again for each
+ * node of that half. */
+struct Weigh final : tree_visitor {
+  explicit Weigh(uint64_t levels) : levels(levels) {}
+
+  void visit(Handle<tree> node) override {
+    Handle<tree> left(node->left);
+    Gather below;
+    call(tree_each, left, &below);
+    Scramble scramble;
+    scramble.factor = node->key;
+    Handle<list> scrambled = call(list_map, below.keys, &scramble);
+    checksum = call(list_checksum, scrambled, checksum);
+    if (levels > 0) {
+      Weigh deeper(levels - 1);
+      call(tree_each, left, &deeper);
+      checksum = checksum_add(checksum, deeper.checksum);
+    }
+    checksum = checksum_add(checksum, node->key);
+  }
+
+  const uint64_t levels;
+  uint64_t checksum = 0;
+};
+
+static uint64_t run(uint64_t size, uint64_t levels) {
+  HandleScope scope;
+  Weigh weigh(levels);
+  call(tree_each, build(1, 1 + size), &weigh);
+  return weigh.checksum;
+}
+
+/* ---- The same without a heap ---- */
+
+/* What list_checksum comes to for the cell of `key` and those behind it, down to `first`. */
+static uint64_t expected_scramble(uint64_t first, uint64_t key, uint64_t factor) {
+  uint64_t checksum = checksum_add(checksum_add(factor, 7), key + 1);
+  for (uint64_t next = key + 1; next-- > first;)
+    checksum = checksum_add(checksum, next);
+  return checksum;
+}
+
+static uint64_t expected(uint64_t first, uint64_t end, uint64_t levels, uint64_t checksum) {
+  if (first == end)
+    return checksum;
+  uint64_t middle = first + (end - first) / 2;
+  checksum = expected(first, middle, levels, checksum);
+  for (uint64_t key = middle; key-- > first;)
+    checksum = checksum_add(checksum, expected_scramble(first, key, middle));
+  if (levels > 0)
+    checksum = checksum_add(checksum, expected(first, middle, levels - 1, 0));
+  checksum = checksum_add(checksum, middle);
+  return expected(middle + 1, end, levels, checksum);
+}
+
+/* ---- Options ---- */
+
+struct Options {
+  uint64_t size = 100, levels = 2, heap_kilobytes = 64;
+  bool stress = false, statistics = false;
+};
+
+static const char usage[] =
+    "usage: handles [--size N] [--levels N] [--heap KILOBYTES] [--stress] [--statistics]\n"
+    "  --size N           how many nodes the tree has (default 100)\n"
+    "  --levels N         how often visits are nested (default 2)\n"
+    "  --heap KILOBYTES   the size of each of the two spaces (default 64)\n"
+    "  --stress           collect at every allocation\n"
+    "  --statistics       say on stderr what the collections did\n";
+
+[[noreturn]] static void fail_usage() {
+  fputs(usage, stderr);
+  exit(2);
+}
+
+static uint64_t parse_number(const char *text) {
+  char *end;
+  unsigned long number = strtoul(text, &end, 10);
+  if (end == text || *end != '\0' || number == 0 || number > 1000000)
+    fail_usage();
+  return number;
+}
+
+static Options parse_options(int argc, char **argv) {
+  static const option names[] = {
+      {"size", required_argument, nullptr, 's'}, {"levels", required_argument, nullptr, 'l'},
+      {"heap", required_argument, nullptr, 'h'}, {"stress", no_argument, nullptr, 'x'},
+      {"statistics", no_argument, nullptr, 'r'}, {nullptr, 0, nullptr, 0},
+  };
+  Options options;
+  for (int name; (name = getopt_long(argc, argv, "", names, nullptr)) != -1;) {
+    switch (name) {
+    case 's':
+      options.size = parse_number(optarg);
+      break;
+    case 'l':
+      options.levels = parse_number(optarg);
+      break;
+    case 'h':
+      options.heap_kilobytes = parse_number(optarg);
+      break;
+    case 'x':
+      options.stress = true;
+      break;
+    case 'r':
+      options.statistics = true;
+      break;
+    default:
+      fail_usage();
+    }
+  }
+  if (optind != argc)
+    fail_usage();
+  return options;
+}
+
+int main(int argc, char **argv) {
+  Options options = parse_options(argc, argv);
+  vm_open(options.heap_kilobytes * 1024, options.stress);
+  uint64_t result = run(options.size, options.levels);
+  if (options.statistics)
+    vm_report(stderr);
+  vm_close();
+  uint64_t right = expected(1, 1 + options.size, options.levels, 0);
+  if (result != right)
+    die("the result is %016" PRIx64 ", but should be %016" PRIx64, result, right);
+  printf("%016" PRIx64 "\n", result);
+  return 0;
+}

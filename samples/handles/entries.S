@@ -1,0 +1,8 @@
+/* entries.S - where managed code calls C++: see enter.inc. heap_allocate is in common.
+ *
+ * Both go on in embedder.cpp, with the managed frame as two more arguments.
+ */
+#include "enter.inc"
+
+	ENTER visit_tree, visit_tree_for_frame, %rdx, %rcx
+	ENTER value_for_list, value_for_list_for_frame, %rdx, %rcx

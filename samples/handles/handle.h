@@ -1,0 +1,148 @@
+/* handle.h - references that C++ code holds.
+ *
+ * The collector finds references in the frames of managed code by its stack maps. C++ code has
+ * none: a raw reference in a local variable of C++ would keep its value when the object moves. So
+ * C++ holds handles. A handle is the address of a slot, which doesn't move; the reference is in
+ * the slot, and the collector knows all slots.
+ *
+ *   Handle<T>      for local variables. The slot goes away with the innermost scope that was open
+ *                  when the handle was made, all of a scope's slots at once: to make one costs next
+ *                  to nothing.
+ *   HandleScope    opens a scope, to the end of a block. Each function that C++ exports to managed
+ *                  code has one, and each loop that makes many handles.
+ *   Persistent<T>  for members and what else has to outlive scopes. Its slot is its own.
+ *
+ * A raw reference occurs in C++ only while an expression is evaluated in which nothing collects:
+ *
+ *   node->key                         good: the object is read at once
+ *   call(tree_new, 1, left, right)    good: call unwraps all arguments last, and wraps the result
+ *   tree_new(1, left.get(), f())      wrong, if f collects after left.get() was evaluated
+ *
+ * With clang a raw reference has a type of its own (see REF), so that it is never mistaken for a
+ * plain pointer.
+ */
+#ifndef HANDLES_HANDLE_H
+#define HANDLES_HANDLE_H
+
+#include "die.h"
+#include "heap.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <type_traits>
+
+/* All slots. (Where several threads hold handles, each has one of these.) */
+class HandleSlots {
+public:
+  /* Calls visit(slot) for each slot, which is a root. */
+  template <class Visit> void each(Visit visit) {
+    for (uintptr_t &slot : scoped)
+      visit(slot);
+    for (uintptr_t &slot : persistent)
+      visit(slot);
+  }
+
+private:
+  template <class T> friend class Handle;
+  template <class T> friend class Persistent;
+  friend class HandleScope;
+
+  /* Both keep an element where it is while others come and go. Those of the deque do so at its end:
+   * a scope is all that has been added since it had a certain size. It has its memory in blocks, so
+   * that a new element hardly ever takes more than a store. */
+  std::deque<uintptr_t> scoped;
+  std::list<uintptr_t> persistent;
+  size_t open_scopes = 0;
+};
+
+inline HandleSlots handle_slots;
+
+template <class T> class Handle {
+public:
+  Handle() = default; /* null */
+
+  /* In the innermost scope. */
+  explicit Handle(T REF *reference) {
+    if (handle_slots.open_scopes == 0)
+      die("a handle was made outside of all scopes");
+    handle_slots.scoped.push_back((uintptr_t)reference);
+    slot = &handle_slots.scoped.back();
+  }
+
+  T REF *get() const { return (T REF *)(slot ? *slot : 0); }
+  T REF *operator->() const { return get(); }
+  explicit operator bool() const { return get() != nullptr; }
+
+private:
+  const uintptr_t *slot = nullptr;
+};
+
+class HandleScope {
+public:
+  HandleScope() : start(handle_slots.scoped.size()) { handle_slots.open_scopes++; }
+  ~HandleScope() { close(); }
+  HandleScope(const HandleScope &) = delete;
+  HandleScope &operator=(const HandleScope &) = delete;
+
+  /* Closes the scope. What the handle refers to gets a handle in the scope around it:
+   * `return scope.escape(result);` */
+  template <class T> Handle<T> escape(Handle<T> handle) {
+    T REF *reference = handle.get();
+    close();
+    return Handle<T>(reference);
+  }
+
+private:
+  void close() {
+    if (!is_open)
+      return;
+    handle_slots.scoped.resize(start);
+    handle_slots.open_scopes--;
+    is_open = false;
+  }
+
+  size_t start;
+  bool is_open = true;
+};
+
+template <class T> class Persistent {
+public:
+  Persistent() : slot(handle_slots.persistent.insert(handle_slots.persistent.end(), 0)) {}
+  ~Persistent() { handle_slots.persistent.erase(slot); }
+  Persistent(const Persistent &) = delete;
+  Persistent &operator=(const Persistent &) = delete;
+  Persistent &operator=(Handle<T> handle) {
+    *slot = (uintptr_t)handle.get();
+    return *this;
+  }
+
+  T REF *get() const { return (T REF *)*slot; }
+  T REF *operator->() const { return get(); }
+
+private:
+  std::list<uintptr_t>::iterator slot;
+};
+
+/* ---- Calling managed code ---- */
+
+/* What is passed to managed code for an argument, and what C++ keeps of its result. */
+template <class T> T passed(T value) { return value; }
+template <class T> T REF *passed(const Handle<T> &handle) { return handle.get(); }
+template <class T> T REF *passed(const Persistent<T> &persistent) { return persistent.get(); }
+
+template <class T> T kept(T value) { return value; }
+template <class T> Handle<T> kept(T REF *reference) { return Handle<T>(reference); }
+
+/* Calls a managed function. Handles among the arguments become references when nothing else is left
+ * to evaluate; a reference that it returns becomes a handle before anything else happens. */
+template <class Result, class... Formal, class... Actual>
+auto call(Result (*function)(Formal...), const Actual &...actual) {
+  if constexpr (std::is_void_v<Result>)
+    function(passed(actual)...);
+  else
+    return kept(function(passed(actual)...));
+}
+
+#endif

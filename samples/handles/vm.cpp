@@ -1,0 +1,140 @@
+/* vm.cpp - the collector of a program in which managed code and C++ call each other.
+ *
+ * In the middle of it all the stack looks like this, the youngest frame first:
+ *
+ *   heap_allocate_for_frame, ...   C++: the collector. A Transition notes the frame of list_new
+ *   list_new                       managed
+ *   Scramble::value_for, ...       C++, which holds handles. A Transition notes list_map's frame
+ *   list_map                       managed
+ *   Weigh::visit, ...              C++. A Transition notes the frame of the upper tree_each
+ *   tree_each                      managed
+ *   tree_each                      managed
+ *   run, main                      C++
+ *
+ * So there are as many rows of managed frames as there are transitions. The walk goes through each
+ * from the frame that is noted to the C++ code that called the oldest of them, and then goes on with
+ * the next transition. Nothing needs to be known of how C++ uses the stack: its references are in
+ * handles, and their slots are updated as well.
+ */
+#include "vm.h"
+
+#include "bounds.h"
+#include "copier.h"
+#include "die.h"
+#include "handle.h"
+#include "stackpack.h"
+
+#include <cinttypes>
+
+/* One managed module, the program itself. */
+static stackpack_module modules[1];
+static stackpack_process process;
+static stackpack_walker walker;
+static stackpack_stack stack;
+
+static struct copier copier;
+static bool collect_always;
+static const Transition *youngest;
+
+static struct { uint64_t frames, rows, most_rows, handles, most_handles; } counts;
+
+Transition::Transition(uintptr_t return_address, uintptr_t stack_pointer)
+    : return_address(return_address), stack_pointer(stack_pointer), outer(youngest) {
+  youngest = this;
+}
+
+Transition::~Transition() { youngest = outer; }
+
+void vm_open(size_t heap_bytes, bool stress) {
+  stackpack_error error = stackpack_process_open(&process, modules, 1);
+  if (error != STACKPACK_OK)
+    die("cannot open the stack maps: %s", stackpack_error_text(error));
+  walker.process = &process;
+  stack = bounds_of_thread();
+  copier_open(&copier, heap_bytes);
+  collect_always = stress;
+}
+
+void vm_close() {
+  copier_close(&copier);
+  stackpack_process_close(&process);
+}
+
+/* ---- Collecting ---- */
+
+static void forward_row(stackpack_walk &walk) {
+  stackpack_walk_answer answer;
+  while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk)))
+    stackpack_walk_update(&walk, copier_forward, &copier);
+  if (answer != STACKPACK_WALK_AT_NATIVE)
+    die("the walk of the stack ends at %#" PRIxPTR ": %s", walk.context.pc,
+        stackpack_walk_text(answer));
+}
+
+static stackpack_context context_of(const Transition &transition) {
+  return stackpack_context_at_call(transition.return_address, transition.stack_pointer, nullptr);
+}
+
+static void forward_stack() {
+  if (!youngest)
+    return; /* C++ allocates, and no managed code waits for it */
+  stackpack_walk walk;
+  stackpack_context context = context_of(*youngest);
+  stackpack_walk_start(&walk, &walker, stack, &context);
+  forward_row(walk);
+  uint64_t rows = 1;
+  for (const Transition *next = youngest->outer; next; next = next->outer, rows++) {
+    context = context_of(*next);
+    stackpack_walk_resume(&walk, stack, &context);
+    forward_row(walk);
+  }
+  counts.frames += walk.managed_frames;
+  counts.rows += rows;
+  if (rows > counts.most_rows)
+    counts.most_rows = rows;
+}
+
+static void forward_handles() {
+  uint64_t handles = 0;
+  handle_slots.each([&](uintptr_t &slot) {
+    slot = copier_forward(&copier, slot);
+    handles++;
+  });
+  counts.handles += handles;
+  if (handles > counts.most_handles)
+    counts.most_handles = handles;
+}
+
+static void collect() {
+  copier_start(&copier);
+  forward_stack();
+  forward_handles();
+  copier_finish(&copier);
+}
+
+void *vm_allocate(uint64_t data_bytes, uint64_t references) {
+  void *object = collect_always ? nullptr : copier_take(&copier, data_bytes, references);
+  if (!object) {
+    collect();
+    object = copier_take(&copier, data_bytes, references);
+  }
+  if (!object)
+    die("the heap is full");
+  return object;
+}
+
+/* What heap_allocate of heap.h comes to: heap_allocate.S adds the frame of its caller. */
+extern "C" void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references,
+                                         uintptr_t return_address, uintptr_t stack_pointer) {
+  Transition transition(return_address, stack_pointer);
+  return vm_allocate(data_bytes, references);
+}
+
+void vm_report(FILE *file) {
+  fprintf(file, "collections: %" PRIu64 "\n", copier.collections);
+  fprintf(file, "objects moved: %" PRIu64 " (%" PRIu64 " bytes)\n", copier.objects, copier.bytes);
+  fprintf(file, "frames walked: %" PRIu64 " in %" PRIu64 " rows (at most %" PRIu64 " at once)\n",
+          counts.frames, counts.rows, counts.most_rows);
+  fprintf(file, "handles updated: %" PRIu64 " (at most %" PRIu64 " at once)\n", counts.handles,
+          counts.most_handles);
+}
