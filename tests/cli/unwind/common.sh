@@ -12,7 +12,7 @@ compile_references() { # OBJECT LEVEL [LLC OPTION...]
   local object=$1 level=$2 passes
   shift 2
   "$LLVM/bin/clang" -std=c17 -O"$level" -Xclang -disable-llvm-passes -Xclang -disable-O0-optnone -DMANAGED -S -emit-llvm \
-    -o - "$here/managed.c" | awk -v leaves=native_touch -f "$TOP/samples/semispace/statepoints.awk" >managed.ll
+    -o - "$here/managed.c" | awk -v leaves=native_touch -f "$TOP/samples/common/statepoints.awk" >managed.ll
   case $level in
   0) passes='function(sroa),rewrite-statepoints-for-gc' ;;
   *) passes='default<O2>,rewrite-statepoints-for-gc,function(dce)' ;;
