@@ -4,6 +4,8 @@
 #include "array.h"
 #include "code.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +43,18 @@ const char *call_graph_name(const struct call_graph *graph, uint32_t node) {
     return names_find(&graph->names, graph->functions[node].address);
   const struct linkage_symbol *symbol = graph_symbol_of(graph, node);
   return symbol == NULL || *symbol->name == 0 ? NULL : symbol->name;
+}
+
+void call_graph_print_node(const struct call_graph *graph, uint32_t node) {
+  const char *name = call_graph_name(graph, node);
+  if (name != NULL)
+    printf("%s", name);
+  else if (graph_is_function(graph, node))
+    printf("0x%" PRIx64, graph->functions[node].address);
+  else if (node == graph_anything(graph))
+    printf("any function whose address is taken");
+  else
+    printf("any function of a type");
 }
 
 /* ---- For the steps ---- */

@@ -128,6 +128,9 @@ static inline const struct linkage_symbol *graph_symbol_of(const struct call_gra
 /* A name to print for a node: of a function without one, NULL. */
 const char *call_graph_name(const struct call_graph *graph, uint32_t node);
 
+/* Prints a node for people: its name, its address, or what it stands for. */
+void call_graph_print_node(const struct call_graph *graph, uint32_t node);
+
 /* ---- Steps of call_graph_open ---- */
 
 struct graph_builder {

@@ -1,10 +1,10 @@
 /* callgraph.c - stackpack callgraph: prints who calls whom, for people, programs and Graphviz. */
 #include "call_graph.h"
 #include "commands.h"
+#include "json.h"
 
 #include <getopt.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,36 +32,21 @@ static bool is_taken(const struct graph_function *function) { return function->t
 
 /* ---- JSON ---- */
 
-static void json_text(const char *source) {
-  json_t *string = source == NULL ? NULL : json_string(source);
-  char *text = string == NULL ? NULL : json_dumps(string, JSON_ENCODE_ANY);
-  fputs(text == NULL ? "null" : text, stdout);
-  free(text);
-  json_decref(string);
-}
-
-static void json_number(uint64_t number, bool is_known) {
-  if (is_known)
-    printf("%" PRIu64, number);
-  else
-    printf("null");
-}
-
 static void json_call(const struct call_graph *graph, const struct call *call) {
   const uint64_t target = target_address(graph, call);
   printf("{\"at\":%" PRIu64 ",\"return\":", call->at);
-  json_number(call->at + call->length, !call->is_jump);
+  json_print_number(call->at + call->length, !call->is_jump);
   printf(",\"kind\":\"%s\",\"target\":", kind_names[call->kind]);
-  json_number(target, target != 0);
+  json_print_number(target, target != 0);
   printf(",\"symbol\":");
-  json_text(call_graph_name(graph, call->target));
+  json_print_text(call_graph_name(graph, call->target));
   putchar('}');
 }
 
 static void json_function(const struct call_graph *graph, uint32_t number, bool exported) {
   const struct graph_function *function = &graph->functions[number];
   printf("{\"address\":%" PRIu64 ",\"name\":", function->address);
-  json_text(call_graph_name(graph, number));
+  json_print_text(call_graph_name(graph, number));
   printf(",\"address_taken\":%s,\"exported\":%s,\"calls\":[", is_taken(function) ? "true" : "false",
          exported ? "true" : "false");
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
@@ -74,28 +59,16 @@ static void json_function(const struct call_graph *graph, uint32_t number, bool 
 
 /* ---- Text ---- */
 
-static void text_node(const struct call_graph *graph, uint32_t node) {
-  const char *name = call_graph_name(graph, node);
-  if (name != NULL)
-    printf("%s", name);
-  else if (graph_is_function(graph, node))
-    printf("0x%" PRIx64, graph->functions[node].address);
-  else if (node == graph_anything(graph))
-    printf("any function whose address is taken");
-  else
-    printf("any function of a type");
-}
-
 static void text_function(const struct call_graph *graph, uint32_t number, bool exported) {
   const struct graph_function *function = &graph->functions[number];
   printf("%" PRIx64 " ", function->address);
-  text_node(graph, number);
+  call_graph_print_node(graph, number);
   printf("%s%s%s\n", is_taken(function) ? " (address taken)" : "", exported ? " (exported)" : "",
          function->is_undecodable ? " (undecodable)" : "");
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     const struct call *call = &graph->calls[i];
     printf("  %" PRIx64 " %-8s ", call->at, kind_names[call->kind]);
-    text_node(graph, call->target);
+    call_graph_print_node(graph, call->target);
     putchar('\n');
   }
 }

@@ -130,12 +130,9 @@ static void print_counts(const struct call_graph *graph, const struct drop_count
                          uint32_t count) {
   enum { MOST = 8 };
   for (uint32_t i = 0; i < count && i < MOST; i++) {
-    const char *name = call_graph_name(graph, counts[i].node);
-    if (name != NULL)
-      printf("    %10" PRIu32 "  %s\n", counts[i].records, name);
-    else
-      printf("    %10" PRIu32 "  0x%" PRIx64 "\n", counts[i].records,
-             graph->functions[counts[i].node].address);
+    printf("    %10" PRIu32 "  ", counts[i].records);
+    call_graph_print_node(graph, counts[i].node);
+    putchar('\n');
   }
   if (count > MOST)
     printf("                and %" PRIu32 " more\n", count - MOST);

@@ -1,12 +1,12 @@
 /* dump.c - stackpack dump: prints every record, for people or as JSON. */
 #include "commands.h"
 
+#include "json.h"
 #include "lines.h"
 #include "names.h"
 
 #include <getopt.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -84,28 +84,19 @@ static void json_statepoint(const struct dump *dump, const struct safepoint *rec
   json_list(dump, "allocas", list_of(dump->table, live));
 }
 
-/* A text in JSON's form; one that isn't UTF-8 can't be said, and is null. */
-static void json_text(const char *source) {
-  json_t *string = source == NULL ? NULL : json_string(source);
-  char *text = string == NULL ? NULL : json_dumps(string, JSON_ENCODE_ANY);
-  fputs(text == NULL ? "null" : text, stdout);
-  free(text);
-  json_decref(string);
-}
-
 static void json_line(const struct line *line) {
   char text[4096];
   if (line != NULL)
     snprintf(text, sizeof text, "%s:%" PRIu64, line->file, line->number);
   printf(",\"line\":");
-  json_text(line == NULL ? NULL : text);
+  json_print_text(line == NULL ? NULL : text);
 }
 
 static void json_record(const struct dump *dump, const struct safepoint *record) {
   const struct safepoint_function *function = &dump->table->functions[record->function];
   const struct intern_sequence live_outs = intern_get(&dump->table->lists, record->live_outs);
   printf("{\"address\":%" PRIu64 ",\"function\":", record->address);
-  json_text(names_find(dump->names, function->address));
+  json_print_text(names_find(dump->names, function->address));
   printf(",\"function_address\":%" PRIu64 ",\"offset\":%" PRIu64 ",\"frame_size\":",
          function->address, record->address - function->address);
   if (function->frame_size == SAFEPOINT_FRAME_SIZE_UNKNOWN)

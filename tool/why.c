@@ -31,15 +31,9 @@ struct why {
 /* ---- Names ---- */
 
 static void print_node(const struct call_graph *graph, uint32_t node) {
-  const char *name = call_graph_name(graph, node);
-  if (name != NULL)
-    printf("%s", name);
-  else if (graph_is_function(graph, node))
-    printf("the function at 0x%" PRIx64, graph->functions[node].address);
-  else if (node == graph_anything(graph))
-    printf("any function whose address is taken");
-  else
-    printf("any function of a type");
+  if (graph_is_function(graph, node) && call_graph_name(graph, node) == NULL)
+    printf("the function at ");
+  call_graph_print_node(graph, node);
 }
 
 static void print_taken(const struct graph_function *function) {

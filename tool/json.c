@@ -1,0 +1,22 @@
+/* json.c - see json.h. */
+#include "json.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void json_print_text(const char *text) {
+  json_t *string = text == NULL ? NULL : json_string(text);
+  char *encoded = string == NULL ? NULL : json_dumps(string, JSON_ENCODE_ANY);
+  fputs(encoded == NULL ? "null" : encoded, stdout);
+  free(encoded);
+  json_decref(string);
+}
+
+void json_print_number(uint64_t number, bool is_known) {
+  if (is_known)
+    printf("%" PRIu64, number);
+  else
+    printf("null");
+}
