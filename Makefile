@@ -30,7 +30,7 @@ COMPILE = $(CC) $(FLAGS) $(CFLAGS) $(CPPFLAGS)
 LINK = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS)
 # Where distributions have no libdwarf.pc, its headers are in a folder of their own.
 DWARF_FLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null || echo -I/usr/include/libdwarf)
-TOOL_LIBS := -lelf -ldwarf -lzstd -ljansson -lZydis
+TOOL_LIBS := -lelf -ldwarf -liberty -lzstd -ljansson -lZydis
 
 FORMAT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard format/*.c))
 RUNTIME := $(patsubst %.c,$(BUILD)/%.o,$(wildcard runtime/*.c))
@@ -46,7 +46,7 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
 
-$(BUILD)/tool/lines.o: FLAGS += $(DWARF_FLAGS)
+$(BUILD)/tool/debug_%.o: FLAGS += $(DWARF_FLAGS)
 
 # One object, in which only the public functions are global: a user's own names can't collide.
 $(BUILD)/libstackpack.a: $(FORMAT) $(RUNTIME)

@@ -26,12 +26,12 @@ say "The same, with the function named in which collections happen: records of c
 cp "$raw" "$packed"
 show "$stackpack" pack --policy="$policy" --report "$packed"
 
-say "What is in the table, for the first function that has derived pointers (slot<base):"
-"$stackpack" dump --lines "$packed" | awk '
-  /^[0-9a-f]/ { if (found) done = 1; else text = "" }
+say "What is in the table, for the first function that has derived references (<: derived from which slot):"
+"$stackpack" dump --source "$packed" | awk '
+  /^0x/ { if (found) done = 1; else text = "" }
   done { next } # to the end, or dump would write to a closed pipe
   { text = text $0 "\n" }
-  /\]</ { found = 1 }
+  / </ { found = 1 }
   END { printf "%s", text }'
 
 say "Running it, with a collection at every allocation: the packed program, the raw one, and plain C without collector."

@@ -6,12 +6,13 @@
 
 enum {
   EXIT_DONE = 0,
-  EXIT_DIFFERENCE = 1, /* verify found something */
+  EXIT_DIFFERENCE = 1, /* verify found something, or lookup didn't */
   EXIT_UNUSABLE = 2,   /* usage, or input or output that can't be used */
 };
 
 int command_pack(int argc, char **argv);
 int command_dump(int argc, char **argv);
+int command_lookup(int argc, char **argv);
 int command_unpack(int argc, char **argv);
 int command_verify(int argc, char **argv);
 int command_stats(int argc, char **argv);

@@ -1,255 +1,263 @@
-/* dump.c - stackpack dump: prints every record, for people or as JSON. */
+/* dump.c - stackpack dump: prints records, for people or as JSON. */
 #include "commands.h"
 
-#include "json.h"
-#include "lines.h"
+#include "frame_table.h"
 #include "names.h"
+#include "record_json.h"
+#include "selection.h"
 
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char help[] =
     "Usage: stackpack dump [OPTION]... FILE\n"
     "Prints the stack maps of a linked program, packed or not, ordered by address.\n\n"
-    "      --format=text|json    json: one object per line and record; default: text\n"
-    "      --lines               the source line of each call, too\n" COMMON_HELP;
+    "      --function=PATTERN    only of functions with this name, or that match the pattern\n"
+    "      --address=ADDRESS     only of the record there, or of the function there\n"
+    "      --address=START-END   only of the records from START to END\n" SOURCE_HELP
+    "      --format=FORMAT       text (the default), or json: an object per line and record\n"
+    "      --color=WHEN          auto (at a terminal), always, never\n" COMMON_HELP;
 
 struct dump {
   const struct safepoints *table;
   const struct names *names;
-  const struct lines *lines; /* NULL: not asked for */
+  const bool *is_selected; /* by record */
+  struct source *source;   /* NULL: not asked for, or there is none */
+  bool with_source;
+  struct record_text text;
+  int address_width; /* of records' addresses */
+  unsigned width;    /* of the terminal; 0: any */
+  struct record_view view;
+  struct frame_table table_of_frame;
 };
 
-/* The source line of a record. A return address is behind the call: its line is that of the byte
- * before, but for a stack map's, which is that of its own address. */
-static const struct line *line_of(const struct dump *dump, const struct safepoint *record) {
-  const bool statepoint = safepoints_kind(dump->table, record) == SAFEPOINT_STATEPOINT;
-  return lines_find(dump->lines, record->address - statepoint);
+static const char *name_of(const struct dump *dump, uint64_t function) {
+  return names_find(dump->names, function);
+}
+
+/* Without a source, there are no frames. */
+static bool find_frames(struct dump *dump, struct source_frames *frames, struct problem *problem) {
+  *frames = (struct source_frames){0};
+  return dump->source == NULL ||
+         source_find(dump->source, record_view_instruction(&dump->view), frames, problem);
+}
+
+static bool take_record(struct dump *dump, uint32_t record, struct problem *problem) {
+  return record_view_take(&dump->view, dump->table, &dump->table->records[record]) ||
+         problem_set(problem, "not enough memory");
 }
 
 /* ---- JSON ---- */
 
-static void json_location(struct location location) {
-  switch (location.kind) {
-  case LOCATION_CONSTANT:
-    printf("{\"kind\":\"constant\",\"value\":%" PRId64 ",\"size\":%u}", location.value,
-           location.size);
-    return;
-  case LOCATION_LARGE_CONSTANT:
-    printf("{\"kind\":\"constant\",\"value\":%" PRIu64 ",\"size\":%u}", (uint64_t)location.value,
-           location.size);
-    return;
-  default:
-    printf("{\"kind\":\"%s\",\"register\":%u,\"offset\":%" PRId64 ",\"size\":%u}",
-           location.kind == LOCATION_REGISTER ? "register"
-           : location.kind == LOCATION_DIRECT ? "direct"
-                                              : "indirect",
-           location.reg, location.value, location.size);
+static bool dump_json(struct dump *dump, struct problem *problem) {
+  bool ok = true;
+  for (uint32_t i = 0; i < dump->table->record_count && !ferror(stdout); i++) {
+    struct source_frames frames;
+    if (!dump->is_selected[i])
+      continue;
+    if (!take_record(dump, i, problem))
+      return false;
+    if (!find_frames(dump, &frames, problem))
+      ok = false;
+    record_json_print(&dump->view, name_of(dump, dump->view.function),
+                      dump->with_source ? &frames : NULL);
+    putchar('\n');
   }
-}
-
-static void json_list(const struct dump *dump, const char *name, struct intern_sequence list) {
-  printf(",\"%s\":[", name);
-  for (uint64_t i = 0; i < list.count; i++) {
-    if (i > 0)
-      putchar(',');
-    json_location(safepoints_location(dump->table, (uint32_t)list.words[i]));
-  }
-  putchar(']');
-}
-
-/* The list that ends a live set, or an empty one. */
-static struct intern_sequence list_of(const struct safepoints *table, struct intern_sequence live) {
-  if (live.count > 0 && safepoint_item_is_list(live.words[live.count - 1]))
-    return intern_get(&table->lists, safepoint_item_list(live.words[live.count - 1]));
-  return (struct intern_sequence){0};
-}
-
-static void json_statepoint(const struct dump *dump, const struct safepoint *record) {
-  const struct intern_sequence live = intern_get(&dump->table->live, record->live);
-  printf(",\"calling_convention\":%" PRId32 ",\"flags\":%" PRId32, record->calling_convention,
-         record->flags);
-  json_list(dump, "deopt", intern_get(&dump->table->lists, record->deopt));
-  printf(",\"gc\":[");
-  for (uint64_t i = 0; i < live.count && !safepoint_item_is_list(live.words[i]); i++) {
-    printf("%s{\"base\":", i > 0 ? "," : "");
-    json_location(safepoints_location(dump->table, safepoint_item_base(live.words[i])));
-    printf(",\"derived\":");
-    json_location(safepoints_location(dump->table, safepoint_item_derived(live.words[i])));
-    putchar('}');
-  }
-  putchar(']');
-  json_list(dump, "allocas", list_of(dump->table, live));
-}
-
-static void json_line(const struct line *line) {
-  char text[4096];
-  if (line != NULL)
-    snprintf(text, sizeof text, "%s:%" PRIu64, line->file, line->number);
-  printf(",\"line\":");
-  json_print_text(line == NULL ? NULL : text);
-}
-
-static void json_record(const struct dump *dump, const struct safepoint *record) {
-  const struct safepoint_function *function = &dump->table->functions[record->function];
-  const struct intern_sequence live_outs = intern_get(&dump->table->lists, record->live_outs);
-  printf("{\"address\":%" PRIu64 ",\"function\":", record->address);
-  json_print_text(names_find(dump->names, function->address));
-  printf(",\"function_address\":%" PRIu64 ",\"offset\":%" PRIu64 ",\"frame_size\":",
-         function->address, record->address - function->address);
-  if (function->frame_size == SAFEPOINT_FRAME_SIZE_UNKNOWN)
-    printf("null");
-  else
-    printf("%" PRIu64, function->frame_size);
-  printf(",\"id\":%" PRIu64, record->id);
-  if (safepoints_kind(dump->table, record) == SAFEPOINT_STATEPOINT) {
-    printf(",\"kind\":\"statepoint\"");
-    json_statepoint(dump, record);
-  } else {
-    printf(",\"kind\":\"stackmap\"");
-    json_list(dump, "locations",
-              list_of(dump->table, intern_get(&dump->table->live, record->live)));
-  }
-  printf(",\"live_outs\":[");
-  for (uint64_t i = 0; i < live_outs.count; i++)
-    printf("%s{\"register\":%" PRIu64 ",\"size\":%" PRIu64 "}", i > 0 ? "," : "",
-           live_outs.words[i] >> 8, live_outs.words[i] & 0xff);
-  putchar(']');
-  if (dump->lines != NULL)
-    json_line(line_of(dump, record));
-  puts("}");
-}
-
-static void dump_json(const struct dump *dump) {
-  for (uint32_t i = 0; i < dump->table->record_count; i++)
-    json_record(dump, &dump->table->records[i]);
+  return ok;
 }
 
 /* ---- Text ---- */
 
-/* LLVM's document writes a spill slot as [Reg + Offset]; registers are DWARF numbers. */
-static void text_location(struct location location) {
-  const char sign = location.value < 0 ? '-' : '+';
-  const uint64_t distance =
-      location.value < 0 ? -(uint64_t)location.value : (uint64_t)location.value;
-  switch (location.kind) {
-  case LOCATION_REGISTER:
-    printf("r%u", location.reg);
-    break;
-  case LOCATION_DIRECT:
-    printf("r%u%c%" PRIu64, location.reg, sign, distance);
-    break;
-  case LOCATION_INDIRECT:
-    printf("[r%u%c%" PRIu64 "]", location.reg, sign, distance);
-    break;
-  case LOCATION_LARGE_CONSTANT:
-    printf("%" PRIu64, (uint64_t)location.value);
-    break;
-  default:
-    printf("%" PRId64, location.value);
-  }
-  if (location.size != 8)
-    printf(":%u", location.size);
+enum { OFFSET_WIDTH = 9 }; /* of a record's offset in its function: more, and its row is wider */
+
+/* The width of a record's address and offset, in front of its slots. */
+static int place_width(const struct dump *dump) {
+  return 2 + dump->address_width + 1 + OFFSET_WIDTH;
 }
 
-static void text_list(const struct dump *dump, const char *title, struct intern_sequence list) {
-  if (list.count == 0)
+/* The selected records of a function, from one on: they are printed together. */
+struct group {
+  uint32_t first, end;
+  uint32_t count;
+};
+
+static struct group next_group(const struct dump *dump, uint32_t first) {
+  struct group group = {first, first, 0};
+  const struct safepoint *records = dump->table->records;
+  for (; group.end < dump->table->record_count &&
+         records[group.end].function == records[first].function;
+       group.end++)
+    group.count += dump->is_selected[group.end];
+  return group;
+}
+
+static void print_place(const struct dump *dump) {
+  char address[32], offset[32];
+  snprintf(address, sizeof address, "0x%" PRIx64, dump->view.address);
+  snprintf(offset, sizeof offset, "+0x%" PRIx64, dump->view.address - dump->view.function);
+  style_begin(dump->text.is_coloured, STYLE_PLACE);
+  printf("  %*s %*s", dump->address_width, address, OFFSET_WIDTH, offset);
+  style_end(dump->text.is_coloured);
+}
+
+/* The pairs of a record as a list, as a table would be too wide. */
+static void print_pairs(const struct dump *dump) {
+  char text[LOCATION_TEXT_SIZE];
+  if (!dump->table_of_frame.is_too_wide || dump->view.pair_count == 0)
     return;
-  printf("  %s", title);
-  for (uint64_t i = 0; i < list.count; i++) {
-    putchar(' ');
-    text_location(safepoints_location(dump->table, (uint32_t)list.words[i]));
-  }
-}
-
-static void text_pairs(const struct dump *dump, struct intern_sequence live) {
-  if (live.count > 0 && !safepoint_item_is_list(live.words[0]))
-    printf("  gc");
-  for (uint64_t i = 0; i < live.count && !safepoint_item_is_list(live.words[i]); i++) {
-    const uint32_t base = safepoint_item_base(live.words[i]);
-    const uint32_t derived = safepoint_item_derived(live.words[i]);
-    putchar(' ');
-    text_location(safepoints_location(dump->table, derived));
-    if (base != derived) {
-      putchar('<');
-      text_location(safepoints_location(dump->table, base));
+  printf("      references:");
+  for (size_t i = 0; i < dump->view.pair_count; i++) {
+    const struct record_pair *pair = &dump->view.pairs[i];
+    location_text(text, pair->derived, dump->text.machine);
+    printf(" %s", text);
+    if (safepoint_location_compare(pair->base, pair->derived) != 0) {
+      location_text(text, pair->base, dump->text.machine);
+      printf("<%s", text);
     }
   }
-}
-
-static void text_record(const struct dump *dump, const struct safepoint *record) {
-  const struct safepoint_function *function = &dump->table->functions[record->function];
-  const struct intern_sequence live = intern_get(&dump->table->live, record->live);
-  const struct intern_sequence live_outs = intern_get(&dump->table->lists, record->live_outs);
-  printf("  %" PRIx64 " +0x%" PRIx64, record->address, record->address - function->address);
-  printf("  id 0x%" PRIx64, record->id);
-  if (safepoints_kind(dump->table, record) == SAFEPOINT_STACKMAP) {
-    printf("  stackmap");
-    text_list(dump, "locations", list_of(dump->table, live));
-  } else {
-    if (record->calling_convention != 0)
-      printf("  convention %" PRId32, record->calling_convention);
-    if (record->flags != 0)
-      printf("  flags %" PRId32, record->flags);
-    text_pairs(dump, live);
-    text_list(dump, "allocas", list_of(dump->table, live));
-    text_list(dump, "deopt", intern_get(&dump->table->lists, record->deopt));
-  }
-  if (live_outs.count > 0)
-    printf("  live-outs");
-  for (uint64_t i = 0; i < live_outs.count; i++)
-    printf(" r%" PRIu64 ":%" PRIu64, live_outs.words[i] >> 8, live_outs.words[i] & 0xff);
-  const struct line *line = dump->lines == NULL ? NULL : line_of(dump, record);
-  if (line != NULL)
-    printf("  %s:%" PRIu64, line->file, line->number);
   putchar('\n');
 }
 
-static void text_function(const struct dump *dump, const struct safepoint_function *function) {
-  const char *name = names_find(dump->names, function->address);
-  printf("%" PRIx64 " %s:", function->address, name == NULL ? "(no name)" : name);
-  if (function->frame_size == SAFEPOINT_FRAME_SIZE_UNKNOWN)
-    printf(" frame of unknown size");
-  else
-    printf(" frame of %" PRIu64 " bytes", function->frame_size);
-  printf(", %" PRIu32 " record%s\n", function->records, function->records == 1 ? "" : "s");
+/* What is printed below a record's row. */
+static bool print_below(struct dump *dump, struct problem *problem) {
+  struct source_frames frames;
+  const bool ok = find_frames(dump, &frames, problem);
+  print_pairs(dump);
+  record_text_lists(&dump->text, &dump->view, 6);
+  record_text_frames(&dump->text, &frames, 6);
+  return ok;
 }
 
-static void dump_text(const struct dump *dump) {
-  uint32_t function = UINT32_MAX;
-  for (uint32_t i = 0; i < dump->table->record_count; i++) {
-    const struct safepoint *record = &dump->table->records[i];
-    if (record->function != function)
-      text_function(dump, &dump->table->functions[record->function]);
-    function = record->function;
-    text_record(dump, record);
+/* The columns [first, end) of a group's table; what isn't in columns stands below the first ones. */
+static bool print_part(struct dump *dump, const struct group *group, size_t first, size_t end,
+                       struct problem *problem) {
+  bool ok = true;
+  if (end > first) {
+    printf("%*s", place_width(dump), "");
+    frame_table_print_titles(&dump->table_of_frame, first, end);
+    putchar('\n');
   }
+  for (uint32_t i = group->first; i < group->end && !ferror(stdout); i++) {
+    if (!dump->is_selected[i])
+      continue;
+    if (!take_record(dump, i, problem))
+      return false;
+    print_place(dump);
+    frame_table_print_row(&dump->table_of_frame, &dump->text, &dump->view, first, end);
+    if (first == 0)
+      record_text_words(&dump->view);
+    putchar('\n');
+    if (first == 0 && !print_below(dump, problem))
+      ok = false;
+  }
+  return ok;
+}
+
+/* Finds the columns for all records of a group. */
+static bool lay_out(struct dump *dump, const struct group *group, struct problem *problem) {
+  struct frame_table *table = &dump->table_of_frame;
+  frame_table_clear(table);
+  for (uint32_t i = group->first; i < group->end; i++)
+    if (dump->is_selected[i] &&
+        (!take_record(dump, i, problem) || !frame_table_add(table, &dump->view)))
+      return problem_set(problem, "not enough memory");
+  frame_table_lay_out(table, dump->text.machine);
+  for (uint32_t i = group->first; i < group->end; i++) {
+    if (!dump->is_selected[i])
+      continue;
+    if (!take_record(dump, i, problem))
+      return false;
+    frame_table_widen(table, &dump->view, dump->text.machine);
+  }
+  return true;
+}
+
+static bool print_group(struct dump *dump, const struct group *group, struct problem *problem) {
+  const struct safepoint_function *function =
+      &dump->table->functions[dump->table->records[group->first].function];
+  const unsigned place = (unsigned)place_width(dump);
+  const unsigned width = dump->width > place ? dump->width - place : dump->width;
+  if (!lay_out(dump, group, problem))
+    return false;
+  printf("0x%" PRIx64 " ", function->address);
+  record_text_function(&dump->text, name_of(dump, function->address));
+  record_text_frame_size(function->frame_size);
+  printf(", %" PRIu32 " record%s\n", group->count, group->count == 1 ? "" : "s");
+  bool ok = true;
+  for (size_t first = 0, end; first == 0 || first < dump->table_of_frame.count; first = end) {
+    end = frame_table_fit(&dump->table_of_frame, first, width);
+    if (!print_part(dump, group, first, end, problem))
+      ok = false;
+    if (end == 0)
+      break;
+  }
+  return ok;
+}
+
+static bool dump_text(struct dump *dump, struct problem *problem) {
+  struct group group = {0};
+  bool ok = true, is_first = true;
+  while (group.end < dump->table->record_count && !ferror(stdout)) {
+    group = next_group(dump, group.end);
+    if (group.count == 0)
+      continue;
+    if (!is_first)
+      putchar('\n');
+    is_first = false;
+    if (!print_group(dump, &group, problem))
+      ok = false;
+  }
+  return ok;
 }
 
 /* ---- The command ---- */
 
 struct dump_options {
   struct load_options load;
-  bool json, lines;
+  struct selection selection;
+  struct source_options source;
+  enum style_use style;
+  bool json;
 };
 
-static bool dump_loaded(const char *path, const struct dump_options *options,
-                        const struct image *image, const struct safepoints *table,
-                        struct problem *problem) {
-  struct names names = {0};
-  struct lines lines = {0};
-  if (!names_open(&names, image, problem))
-    return false;
-  const bool ok = !options->lines || lines_open(&lines, path, problem);
-  const struct dump dump = {table, &names, options->lines ? &lines : NULL};
-  if (ok && options->json)
-    dump_json(&dump);
-  else if (ok)
-    dump_text(&dump);
-  lines_close(&lines);
-  names_close(&names);
+/* All records are printed, even if the debug information turns out to be broken. */
+static bool print_records(struct dump *dump, const struct dump_options *options,
+                          const struct image *image, const char *path, struct problem *problem) {
+  bool ok = source_open_wanted(&options->source, image, path, &dump->source, problem);
+  if (!(options->json ? dump_json(dump, problem) : dump_text(dump, problem)))
+    ok = false;
+  source_close(dump->source);
+  record_view_close(&dump->view);
+  frame_table_close(&dump->table_of_frame);
+  return ok;
+}
+
+/* Records are sorted: the last one's address is the widest. */
+static int address_width(const struct safepoints *table) {
+  if (table->record_count == 0)
+    return 0;
+  return snprintf(NULL, 0, "0x%" PRIx64, table->records[table->record_count - 1].address);
+}
+
+static bool dump_selected(const char *path, const struct dump_options *options,
+                          const struct image *image, const struct safepoints *table,
+                          const struct names *names, struct problem *problem) {
+  bool *is_selected = calloc((size_t)table->record_count + 1, sizeof *is_selected);
+  bool ok = is_selected != NULL || problem_set(problem, "not enough memory");
+  if (ok && selection_apply(&options->selection, table, names, is_selected, problem)) {
+    struct dump dump = {.table = table, .names = names, .is_selected = is_selected};
+    dump.with_source = options->source.is_wanted;
+    dump.text = (struct record_text){image->header.e_machine, style_wanted(options->style)};
+    dump.width = style_columns();
+    dump.address_width = address_width(table);
+    ok = print_records(&dump, options, image, path, problem);
+  } else {
+    ok = false;
+  }
+  free(is_selected);
   return ok;
 }
 
@@ -257,49 +265,78 @@ static bool dump_file(const char *path, const struct dump_options *options,
                       struct problem *problem) {
   struct image image;
   struct loaded loaded;
+  struct names names;
   if (!load_open(&image, path, &options->load, problem))
     return false;
   bool ok = load(&image, &options->load, &loaded, problem);
   if (ok) {
-    ok = dump_loaded(path, options, &image, &loaded.table, problem);
+    ok = names_open(&names, &image, problem);
+    if (ok) {
+      ok = dump_selected(path, options, &image, &loaded.table, &names, problem);
+      names_close(&names);
+    }
     loaded_free(&loaded);
   }
   image_close(&image);
   return ok;
 }
 
-int command_dump(int argc, char **argv) {
+enum dump_option { OPTION_FORMAT = OPTION_OWN, OPTION_FUNCTION, OPTION_ADDRESS, OPTION_COLOR };
+
+/* Takes one of the command's own options. */
+static bool take_option(struct dump_options *options, int option, struct problem *problem) {
+  switch (option) {
+  case OPTION_FORMAT:
+    options->json = strcmp(optarg, "json") == 0;
+    return options->json || strcmp(optarg, "text") == 0 ||
+           problem_set(problem, "--format is text or json, not '%s'", optarg);
+  case OPTION_FUNCTION:
+    return selection_add_function(&options->selection, optarg, problem);
+  case OPTION_ADDRESS:
+    return selection_add_address(&options->selection, optarg, problem);
+  case OPTION_COLOR:
+    return style_parse(optarg, &options->style) ||
+           problem_set(problem, "--color is auto, always or never, not '%s'", optarg);
+  default:
+    return source_take_option(&options->source, option, optarg) ||
+           problem_set(problem, "not enough memory");
+  }
+}
+
+static int parse_and_dump(struct dump_options *options, int argc, char **argv) {
   static const struct command command = {"dump", help};
-  enum { OPTION_FORMAT = OPTION_OWN, OPTION_LINES };
   static const struct option long_options[] = {
       {"format", required_argument, NULL, OPTION_FORMAT},
-      {"lines", no_argument, NULL, OPTION_LINES},
+      {"function", required_argument, NULL, OPTION_FUNCTION},
+      {"address", required_argument, NULL, OPTION_ADDRESS},
+      {"color", required_argument, NULL, OPTION_COLOR},
+      SOURCE_LONG_OPTIONS,
       COMMON_OPTIONS,
       {0},
   };
-  struct dump_options options = {0};
   struct problem problem = {0};
   int status = EXIT_DONE;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-    switch (option) {
-    case OPTION_FORMAT:
-      options.json = strcmp(optarg, "json") == 0;
-      if (!options.json && strcmp(optarg, "text") != 0)
-        return usage_error("dump", "--format is text or json, not '%s'", optarg);
-      break;
-    case OPTION_LINES:
-      options.lines = true;
-      break;
-    default:
-      if (!common_option(&command, option, argv[optind - 1], &options.load, &status))
+    if (option < OPTION_OWN) {
+      if (!common_option(&command, option, argv[optind - 1], &options->load, &status))
         return status;
+    } else if (!take_option(options, option, &problem)) {
+      return usage_error("dump", "%s", problem.text);
     }
   }
   if (argc - optind != 1)
     return usage_error("dump", "there must be one file");
-  if (dump_file(argv[optind], &options, &problem))
+  if (dump_file(argv[optind], options, &problem))
     return EXIT_DONE;
   problem_print(&problem, argv[optind]);
   return EXIT_UNUSABLE;
+}
+
+int command_dump(int argc, char **argv) {
+  struct dump_options options = {0};
+  const int status = parse_and_dump(&options, argc, argv);
+  selection_close(&options.selection);
+  source_options_close(&options.source);
+  return status;
 }

@@ -17,6 +17,7 @@ static const struct {
     {"pack", command_pack, "replace a program's stack maps by a compact, ready-to-use table"},
     {"unpack", command_unpack, "give back the program that was packed with --keep-raw"},
     {"dump", command_dump, "print the stack maps of a program, packed or not"},
+    {"lookup", command_lookup, "tell what a collector would be told of addresses"},
     {"verify", command_verify, "compare a packed program with the original"},
     {"stats", command_stats, "tell how large the stack maps are, and why"},
     {"callgraph", command_callgraph, "print who calls whom in a program"},
@@ -31,7 +32,8 @@ static void print_help(FILE *out) {
     fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].purpose);
   fprintf(out, "\n  --help, --version\n"
                "\n`stackpack COMMAND --help` tells more of one.\n"
-               "Exit status: 0 done, 1 a difference was found, 2 usage or unusable input.\n");
+               "Exit status: 0 done, 1 a difference was found, or an address was not, 2 usage or "
+               "unusable input.\n");
 }
 
 int usage_error(const char *command, const char *format, ...) {

@@ -257,23 +257,28 @@ dump_without_names() { # FILE
   dump_json "$1" | sed -E 's/"function":("([^"\\]|\\.)*"|null)/"function":null/'
 }
 
-# `dump --lines` gives every statepoint the source line that addr2line finds for the call.
-expect_lines_of_addr2line() { # FILE
-  dump_json "$1" --lines >lines.json
-  python3 - >addresses 3>lines <<'PYTHON'
+# `dump --source` gives every record the frames that llvm-symbolizer finds for its instruction: function, file, line and
+# column, with all inlined functions. SYMBOLS is the file that llvm-symbolizer reads; both need debug information for
+# each record. Leaves the frames in the files `frames` and `frames.llvm`.
+expect_source_of_llvm() { # FILE SYMBOLS [DUMP OPTION...]
+  dump_json "$1" --source "${@:3}" >source.json
+  python3 - >addresses 3>frames <<'PYTHON'
 from records import load, records
 import os
 
-load("lines.json")
-lines = os.fdopen(3, "w")
-for record in records:
-    if record["kind"] == "statepoint":
-        print(hex(record["address"] - 1))
-        print(record["line"], file=lines)
+load("source.json")
+with os.fdopen(3, "w") as frames:
+    for record in records:
+        print(hex(record["address"] - (record["kind"] == "statepoint")))
+        assert record["source"], record
+        for frame in record["source"]:
+            assert set(frame) == {"function", "file", "line", "column"}, frame
+            print(frame["function"], f"{frame['file']}:{frame['line'] or 0}:{frame['column'] or 0}", sep="\n", file=frames)
+        print(file=frames)
 PYTHON
-  [[ -s addresses ]] || fail "no statepoint in $1"
-  addr2line -e "$1" <addresses | sed -E 's/ \(discriminator [0-9]+\)$//; s/.*:[?0]$/None/' >lines.addr2line
-  diff lines.addr2line lines >lines.diff || { head -n 20 lines.diff >&2; fail "addr2line finds other lines in $1"; }
+  [[ -s addresses ]] || fail "no record in $1"
+  "$LLVM/bin/llvm-symbolizer" --obj="$2" --inlines --functions=linkage --no-demangle <addresses >frames.llvm
+  diff frames.llvm frames >frames.diff || { head -n 20 frames.diff >&2; fail "llvm-symbolizer finds other lines in $1"; }
 }
 
 # Packs RAW to PACKED and looks at it in every general way: it has a packed section and no raw one, runs as before,

@@ -17,12 +17,14 @@ expect_usage() { # ARGUMENT...
 expect_help --version
 only_line_matches '^stackpack [0-9]+\.[0-9]+' out || fail "the version: $(<out)"
 expect_help --help
-for command in pack unpack dump verify stats callgraph why; do
+for command in pack unpack dump lookup verify stats callgraph why; do
   expect_output "\\b$command\\b"
 done
-for command in pack unpack dump verify stats callgraph why; do
+for command in pack unpack dump lookup verify stats callgraph why; do
   expect_help $command --help
   expect_output "stackpack $command"
+  (($(wc -l <out) <= 24)) || fail "the help of $command is longer than a screen"
+  ! grep -E '.{81}' out || fail "the help of $command is wider than a screen"
   expect_usage $command
   expect_usage $command --no-such-option file
 done
@@ -36,7 +38,9 @@ for command in pack verify why; do
   for option in "${policy_options[@]}"; do expect_output "$option"; done
 done
 expect_help dump --help
-for option in --format --section --statepoints; do expect_output "$option"; done
+for option in --format --function --address --source --debug-dir --color --section --statepoints; do expect_output "$option"; done
+expect_help lookup --help
+for option in --format --source --debug-dir --color --section --statepoints; do expect_output "$option"; done
 
 expect_usage
 expect_usage repack file
@@ -46,6 +50,10 @@ expect_usage pack --section
 expect_usage pack --statepoints=perhaps file
 expect_usage dump --format=xml file
 expect_usage dump one two
+expect_usage dump --address=here file
+expect_usage dump --address=2-1 file
+expect_usage dump --color=blue file
+expect_usage lookup --format=xml file 0
 expect_usage verify one
 expect_usage why
 expect_usage why file

@@ -1,0 +1,27 @@
+#!/bin/bash
+# `dump --source` adds the source lines of each call, from the debug information, of raw and of packed files.
+. "$TOP/tests/cli/common.sh"
+
+for linker in lld bfd; do
+  for sample in list deopt frames; do
+    make_program $linker app $sample
+    expect_source_of_llvm app app
+    mv source.json raw.json
+    expect_status 0 "$stackpack" pack app
+    expect_source_of_llvm app app
+    expect_same raw.json source.json
+    expect_status 0 "$stackpack" dump --source app
+    expect_output "^      [a-z_]+ at .*$sample\\.ll:[0-9]+:[0-9]+$"
+    [[ ! -s err ]] || fail "output on stderr: $(<err)"
+  done
+done
+
+# Without debug information there are no lines; that is said, and is no error.
+expect_status 0 "$stackpack" dump app
+mv out plain.txt
+strip -g app
+expect_status 0 "$stackpack" dump --source app
+only_line_matches '^stackpack: app: no debug information$' err || fail "$(<err)"
+expect_same plain.txt out
+expect_status 0 "$stackpack" dump --source --format=json app
+expect_output ',"source":\[\]\}$'

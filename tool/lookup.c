@@ -1,0 +1,341 @@
+/* lookup.c - stackpack lookup: what a collector would be told of an address.
+ *
+ * The answers are the runtime library's own, from the packed table; of a program that isn't packed,
+ * from the table that the library makes of its stack maps.
+ */
+#include "commands.h"
+
+#include "../format/packed_write.h"
+#include "json.h"
+#include "names.h"
+#include "record_json.h"
+#include "record_text.h"
+#include "selection.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: stackpack lookup [OPTION]... FILE [ADDRESS]...\n"
+    "Tells what a collector would be told of return addresses (hexadecimal with 0x);\n"
+    "without any, of those on standard input, a word each.\n\n" SOURCE_HELP
+    "      --format=FORMAT       text (the default), or json: an object per line and address\n"
+    "      --color=WHEN          auto (at a terminal), always, never\n" COMMON_HELP "\n"
+    "Exit status: 0 if all have records, 1 if some have none.\n";
+
+struct lookup {
+  struct stackpack_table table;
+  const struct safepoints *safepoints; /* tell functions' extents */
+  const struct names *names;
+  struct source *source; /* NULL: not asked for, or there is none */
+  bool with_source, json;
+  struct record_text text;
+  void *space; /* for details; owned */
+  struct record_view view;
+  bool some_missing;
+};
+
+/* ---- Text ---- */
+
+static void print_pair(const struct lookup *lookup, const struct record_pair *pair) {
+  char text[LOCATION_TEXT_SIZE];
+  const bool is_derived = safepoint_location_compare(pair->base, pair->derived) != 0;
+  location_text(text, pair->derived, lookup->text.machine);
+  printf("    ");
+  style_begin(lookup->text.is_coloured, is_derived ? STYLE_DERIVED : STYLE_REFERENCE);
+  printf("%-10s", text);
+  style_end(lookup->text.is_coloured);
+  if (is_derived)
+    location_text(text, pair->base, lookup->text.machine);
+  printf(is_derived ? " derived from %s\n" : " reference\n", text);
+}
+
+static void print_name(const struct lookup *lookup, uint64_t function, uint64_t address) {
+  record_text_function(&lookup->text, names_find(lookup->names, function));
+  printf("+0x%" PRIx64, address - function);
+}
+
+static void text_record(const struct lookup *lookup, const struct source_frames *frames) {
+  const struct record_view *view = &lookup->view;
+  printf("0x%" PRIx64 ": found, in ", view->address);
+  print_name(lookup, view->function, view->address);
+  record_text_frame_size(view->frame_size);
+  record_text_words(view);
+  putchar('\n');
+  for (size_t i = 0; i < view->pair_count; i++)
+    print_pair(lookup, &view->pairs[i]);
+  record_text_lists(&lookup->text, view, 4);
+  record_text_frames(&lookup->text, frames, 4);
+}
+
+/* ---- Addresses without a record ---- */
+
+/* The function with stack maps that has an address; NULL if it isn't known. */
+static const struct safepoint_function *function_of(const struct lookup *lookup, uint64_t address) {
+  const struct safepoints *table = lookup->safepoints;
+  for (uint32_t i = table->function_count; i-- > 0;)
+    if (table->functions[i].address <= address && address <= table->functions[i].end)
+      return &table->functions[i];
+  return NULL;
+}
+
+static void text_missing(const struct lookup *lookup, uint64_t address, bool is_managed,
+                         const struct source_frames *frames) {
+  const struct safepoint_function *function = function_of(lookup, address);
+  printf("0x%" PRIx64 ": ", address);
+  printf(is_managed ? "not a safepoint" : "not managed");
+  if (is_managed && function != NULL) {
+    printf(", in ");
+    print_name(lookup, function->address, address);
+  }
+  putchar('\n');
+  record_text_frames(&lookup->text, frames, 4);
+}
+
+static void json_missing(const struct lookup *lookup, uint64_t address, bool is_managed) {
+  const struct safepoint_function *function = is_managed ? function_of(lookup, address) : NULL;
+  printf("{\"address\":%" PRIu64 ",\"answer\":\"%s\",\"function\":", address,
+         is_managed ? "not a safepoint" : "not managed");
+  json_print_text(function == NULL ? NULL : names_find(lookup->names, function->address));
+  printf(",\"function_address\":");
+  json_print_number(function == NULL ? 0 : function->address, function != NULL);
+}
+
+static bool print_missing(struct lookup *lookup, uint64_t address, bool is_managed,
+                          struct problem *problem) {
+  struct source_frames frames = {0};
+  /* As for a record: the address is behind a call. */
+  const bool ok = lookup->source == NULL || address == 0 ||
+                  source_find(lookup->source, address - 1, &frames, problem);
+  lookup->some_missing = true;
+  if (!lookup->json) {
+    text_missing(lookup, address, is_managed, &frames);
+    return ok;
+  }
+  json_missing(lookup, address, is_managed);
+  if (lookup->with_source) {
+    printf(",\"source\":");
+    record_json_frames(&frames);
+  }
+  puts("}");
+  return ok;
+}
+
+/* ---- Looking up ---- */
+
+static bool print_record(struct lookup *lookup, const struct stackpack_record *record,
+                         struct problem *problem) {
+  struct source_frames frames = {0};
+  if (!record_view_ask(&lookup->view, record, lookup->space))
+    return problem_set(problem, "a broken packed table, or not enough memory");
+  const bool ok =
+      lookup->source == NULL ||
+      source_find(lookup->source, record_view_instruction(&lookup->view), &frames, problem);
+  if (lookup->json)
+    record_json_print(&lookup->view, names_find(lookup->names, lookup->view.function),
+                      lookup->with_source ? &frames : NULL);
+  else
+    text_record(lookup, &frames);
+  return ok;
+}
+
+/* An address may have several records. */
+static bool print_records(struct lookup *lookup, struct stackpack_record *record,
+                          struct problem *problem) {
+  bool ok = true, is_first = true;
+  if (lookup->json)
+    printf("{\"address\":%" PRIu64 ",\"answer\":\"found\",\"records\":[", record->address);
+  do {
+    if (lookup->json && !is_first)
+      putchar(',');
+    is_first = false;
+    if (!print_record(lookup, record, problem))
+      ok = false;
+  } while (stackpack_record_next(record));
+  if (lookup->json)
+    puts("]}");
+  return ok;
+}
+
+static bool look_up(struct lookup *lookup, uint64_t address, struct problem *problem) {
+  struct stackpack_record record;
+  switch (stackpack_table_find(&lookup->table, address, &record)) {
+  case STACKPACK_FOUND:
+    return print_records(lookup, &record, problem);
+  case STACKPACK_NOT_SAFEPOINT:
+    return print_missing(lookup, address, true, problem);
+  case STACKPACK_NOT_MANAGED:
+    return print_missing(lookup, address, false, problem);
+  default:
+    return problem_set(problem, "a broken packed table");
+  }
+}
+
+static bool look_up_word(struct lookup *lookup, const char *word, struct problem *problem) {
+  uint64_t address;
+  if (!address_parse(word, &address))
+    return problem_set(problem, "'%.100s' is no address (hexadecimal ones begin with 0x)", word);
+  return look_up(lookup, address, problem);
+}
+
+/* Answers each line at once: a program may be waiting at the other end. */
+static bool look_up_input(struct lookup *lookup, struct problem *problem) {
+  static const char separators[] = " \t\r\n";
+  char *line = NULL, *rest;
+  size_t capacity = 0;
+  bool ok = true;
+  while (ok && getline(&line, &capacity, stdin) > 0) {
+    for (char *word = strtok_r(line, separators, &rest); word != NULL && ok;
+         word = strtok_r(NULL, separators, &rest))
+      ok = look_up_word(lookup, word, problem);
+    fflush(stdout);
+  }
+  if (ok && ferror(stdin))
+    ok = problem_set_errno(problem, "standard input");
+  free(line);
+  return ok;
+}
+
+static bool look_up_all(struct lookup *lookup, char **words, int count, struct problem *problem) {
+  if (count == 0)
+    return look_up_input(lookup, problem);
+  bool ok = true;
+  for (int i = 0; i < count && ok; i++)
+    ok = look_up_word(lookup, words[i], problem);
+  return ok;
+}
+
+/* ---- The command ---- */
+
+struct lookup_options {
+  struct load_options load;
+  struct source_options source;
+  enum style_use style;
+  bool json;
+};
+
+/* Opens the table as the runtime library has it. *own is to be freed. */
+static bool open_table(struct lookup *lookup, const struct image *image,
+                       const struct loaded *loaded, uint8_t **own, struct problem *problem) {
+  struct packed_place place;
+  *own = NULL;
+  if (loaded->kind != LOAD_PACKED || !image_find_packed(image, &place)) {
+    const char *error = packed_write(&loaded->table, 0, NULL, own, &place.size);
+    if (error != NULL)
+      return problem_set(problem, "%s", error);
+    place.bytes = *own;
+    place.address = 0;
+  }
+  const enum stackpack_error error =
+      stackpack_table_open(&lookup->table, place.bytes, place.size, place.address);
+  if (error != STACKPACK_OK)
+    return problem_set(problem, "%s", stackpack_error_text(error));
+  lookup->space = malloc(stackpack_details_space(&lookup->table) + 1);
+  return lookup->space != NULL || problem_set(problem, "not enough memory");
+}
+
+static bool run(struct lookup *lookup, const struct image *image, const struct loaded *loaded,
+                const struct lookup_options *options, char **arguments, int count,
+                struct problem *problem) {
+  uint8_t *own;
+  bool ok = open_table(lookup, image, loaded, &own, problem);
+  if (ok) {
+    const bool opened =
+        source_open_wanted(&options->source, image, arguments[0], &lookup->source, problem);
+    ok = look_up_all(lookup, arguments + 1, count - 1, problem) && opened;
+    source_close(lookup->source);
+  }
+  record_view_close(&lookup->view);
+  free(lookup->space);
+  free(own);
+  return ok;
+}
+
+static bool run_loaded(const struct image *image, const struct loaded *loaded,
+                       const struct lookup_options *options, char **arguments, int count,
+                       bool *some_missing, struct problem *problem) {
+  struct names names;
+  if (!names_open(&names, image, problem))
+    return false;
+  struct lookup lookup = {.safepoints = &loaded->table, .names = &names, .json = options->json};
+  lookup.with_source = options->source.is_wanted;
+  lookup.text = (struct record_text){image->header.e_machine, style_wanted(options->style)};
+  const bool ok = run(&lookup, image, loaded, options, arguments, count, problem);
+  *some_missing = lookup.some_missing;
+  names_close(&names);
+  return ok;
+}
+
+/* arguments[0] is the file, the others are addresses. */
+static int lookup_file(const struct lookup_options *options, char **arguments, int count) {
+  struct problem problem = {0};
+  struct image image;
+  struct loaded loaded;
+  bool some_missing = false;
+  bool ok = load_open(&image, arguments[0], &options->load, &problem);
+  if (ok) {
+    ok = load(&image, &options->load, &loaded, &problem);
+    if (ok) {
+      ok = run_loaded(&image, &loaded, options, arguments, count, &some_missing, &problem);
+      loaded_free(&loaded);
+    }
+    image_close(&image);
+  }
+  if (!ok) {
+    problem_print(&problem, arguments[0]);
+    return EXIT_UNUSABLE;
+  }
+  return some_missing ? EXIT_DIFFERENCE : EXIT_DONE;
+}
+
+enum lookup_option { OPTION_FORMAT = OPTION_OWN, OPTION_COLOR };
+
+static bool take_option(struct lookup_options *options, int option, struct problem *problem) {
+  switch (option) {
+  case OPTION_FORMAT:
+    options->json = strcmp(optarg, "json") == 0;
+    return options->json || strcmp(optarg, "text") == 0 ||
+           problem_set(problem, "--format is text or json, not '%s'", optarg);
+  case OPTION_COLOR:
+    return style_parse(optarg, &options->style) ||
+           problem_set(problem, "--color is auto, always or never, not '%s'", optarg);
+  default:
+    return source_take_option(&options->source, option, optarg) ||
+           problem_set(problem, "not enough memory");
+  }
+}
+
+static int parse_and_look_up(struct lookup_options *options, int argc, char **argv) {
+  static const struct command command = {"lookup", help};
+  static const struct option long_options[] = {
+      {"format", required_argument, NULL, OPTION_FORMAT},
+      {"color", required_argument, NULL, OPTION_COLOR},
+      SOURCE_LONG_OPTIONS,
+      COMMON_OPTIONS,
+      {0},
+  };
+  struct problem problem = {0};
+  int status = EXIT_DONE;
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+    if (option < OPTION_OWN) {
+      if (!common_option(&command, option, argv[optind - 1], &options->load, &status))
+        return status;
+    } else if (!take_option(options, option, &problem)) {
+      return usage_error("lookup", "%s", problem.text);
+    }
+  }
+  if (argc == optind)
+    return usage_error("lookup", "there must be a file");
+  return lookup_file(options, argv + optind, argc - optind);
+}
+
+int command_lookup(int argc, char **argv) {
+  struct lookup_options options = {0};
+  const int status = parse_and_look_up(&options, argc, argv);
+  source_options_close(&options.source);
+  return status;
+}
