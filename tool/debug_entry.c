@@ -39,39 +39,39 @@ static bool number_of(Dwarf_Attribute attribute, Dwarf_Half form, uint64_t *numb
   return true;
 }
 
-bool debug_entry_number(Dwarf_Die die, Dwarf_Half number, uint64_t *value) {
+bool debug_entry_number(Dwarf_Die die, Dwarf_Half attribute, uint64_t *value) {
   Dwarf_Half form;
-  const Dwarf_Attribute attribute = find(die, number, &form);
-  const bool found = attribute != NULL && number_of(attribute, form, value);
-  if (attribute != NULL)
-    dwarf_dealloc_attribute(attribute);
-  return found;
+  const Dwarf_Attribute found = find(die, attribute, &form);
+  const bool ok = found != NULL && number_of(found, form, value);
+  if (found != NULL)
+    dwarf_dealloc_attribute(found);
+  return ok;
 }
 
-const char *debug_entry_text(Dwarf_Die die, Dwarf_Half number) {
+const char *debug_entry_text(Dwarf_Die die, Dwarf_Half attribute) {
   Dwarf_Half form;
   char *text = NULL;
-  const Dwarf_Attribute attribute = find(die, number, &form);
-  if (attribute == NULL)
+  const Dwarf_Attribute found = find(die, attribute, &form);
+  if (found == NULL)
     return NULL;
-  if (dwarf_formstring(attribute, &text, NULL) != DW_DLV_OK)
+  if (dwarf_formstring(found, &text, NULL) != DW_DLV_OK)
     text = NULL;
-  dwarf_dealloc_attribute(attribute);
+  dwarf_dealloc_attribute(found);
   return text;
 }
 
-Dwarf_Die debug_entry_reference(Dwarf_Debug dwarf, Dwarf_Die die, Dwarf_Half number) {
+Dwarf_Die debug_entry_reference(Dwarf_Debug dwarf, Dwarf_Die die, Dwarf_Half attribute) {
   Dwarf_Half form;
   Dwarf_Off offset;
   Dwarf_Die result = NULL;
-  const Dwarf_Attribute attribute = find(die, number, &form);
-  if (attribute == NULL)
+  const Dwarf_Attribute found = find(die, attribute, &form);
+  if (found == NULL)
     return NULL;
   if (form != DW_FORM_GNU_ref_alt && form != DW_FORM_ref_sig8 &&
-      dwarf_global_formref(attribute, &offset, NULL) == DW_DLV_OK &&
+      dwarf_global_formref(found, &offset, NULL) == DW_DLV_OK &&
       dwarf_offdie_b(dwarf, offset, 1, &result, NULL) != DW_DLV_OK)
     result = NULL;
-  dwarf_dealloc_attribute(attribute);
+  dwarf_dealloc_attribute(found);
   return result;
 }
 

@@ -22,7 +22,7 @@ struct debug_context {
 struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit);
 
 /* A number; false if the entry has none. */
-bool debug_entry_number(Dwarf_Die die, Dwarf_Half attribute, uint64_t *number);
+bool debug_entry_number(Dwarf_Die die, Dwarf_Half attribute, uint64_t *value);
 /* A text, which libdwarf keeps; NULL if the entry has none. */
 const char *debug_entry_text(Dwarf_Die die, Dwarf_Half attribute);
 /* The entry that an attribute refers to, to be freed (dwarf_dealloc_die); NULL if there is none. */

@@ -15,10 +15,10 @@
 static const char help[] =
     "Usage: stackpack dump [OPTION]... FILE\n"
     "Prints the stack maps of a linked program, packed or not, ordered by address.\n\n"
-    "      --function=PATTERN    only of functions with this name, or that match the pattern\n"
+    "      --function=PATTERN    only of functions whose name is, or matches it\n"
     "      --address=ADDRESS     only of the record there, or of the function there\n"
     "      --address=START-END   only of the records from START to END\n" SOURCE_HELP
-    "      --format=FORMAT       text (the default), or json: an object per line and record\n"
+    "      --format=FORMAT       text (the default), or json: an object per record\n"
     "      --color=WHEN          auto (at a terminal), always, never\n" COMMON_HELP;
 
 struct dump {
@@ -265,7 +265,7 @@ static bool dump_file(const char *path, const struct dump_options *options,
                       struct problem *problem) {
   struct image image;
   struct loaded loaded;
-  struct names names;
+  struct names names = {0};
   if (!load_open(&image, path, &options->load, problem))
     return false;
   bool ok = load(&image, &options->load, &loaded, problem);

@@ -22,7 +22,7 @@ static const char help[] =
     "Usage: stackpack lookup [OPTION]... FILE [ADDRESS]...\n"
     "Tells what a collector would be told of return addresses (hexadecimal with 0x);\n"
     "without any, of those on standard input, a word each.\n\n" SOURCE_HELP
-    "      --format=FORMAT       text (the default), or json: an object per line and address\n"
+    "      --format=FORMAT       text (the default), or json: an object per address\n"
     "      --color=WHEN          auto (at a terminal), always, never\n" COMMON_HELP "\n"
     "Exit status: 0 if all have records, 1 if some have none.\n";
 
@@ -257,7 +257,7 @@ static bool run(struct lookup *lookup, const struct image *image, const struct l
 static bool run_loaded(const struct image *image, const struct loaded *loaded,
                        const struct lookup_options *options, char **arguments, int count,
                        bool *some_missing, struct problem *problem) {
-  struct names names;
+  struct names names = {0};
   if (!names_open(&names, image, problem))
     return false;
   struct lookup lookup = {.safepoints = &loaded->table, .names = &names, .json = options->json};
