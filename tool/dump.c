@@ -26,6 +26,7 @@ struct dump {
   const struct names *names;
   const bool *is_selected; /* by record */
   struct source *source;   /* NULL: not asked for, or there is none */
+  uint32_t expected;       /* the record up to which it knows what will be asked */
   bool with_source;
   struct record_text text;
   int address_width; /* of records' addresses */
@@ -38,11 +39,28 @@ static const char *name_of(const struct dump *dump, uint64_t function) {
   return names_find(dump->names, function);
 }
 
+static uint64_t instruction_of(const struct dump *dump, const struct safepoint *record) {
+  return safepoint_instruction(record->address,
+                               safepoints_kind(dump->table, record) == SAFEPOINT_STATEPOINT);
+}
+
+/* Records are asked for in order, so the source can work ahead. */
+static void announce(struct dump *dump) {
+  for (; dump->expected < dump->table->record_count; dump->expected++)
+    if (dump->is_selected[dump->expected] &&
+        !source_expect(dump->source, instruction_of(dump, &dump->table->records[dump->expected])))
+      return;
+}
+
 /* Without a source, there are no frames. */
-static bool find_frames(struct dump *dump, struct source_frames *frames, struct problem *problem) {
+static bool find_frames(struct dump *dump, uint32_t record, struct source_frames *frames,
+                        struct problem *problem) {
   *frames = (struct source_frames){0};
-  return dump->source == NULL ||
-         source_find(dump->source, record_view_instruction(&dump->view), frames, problem);
+  if (dump->source == NULL)
+    return true;
+  announce(dump);
+  return source_find(dump->source, instruction_of(dump, &dump->table->records[record]), frames,
+                     problem);
 }
 
 static bool take_record(struct dump *dump, uint32_t record, struct problem *problem) {
@@ -60,7 +78,7 @@ static bool dump_json(struct dump *dump, struct problem *problem) {
       continue;
     if (!take_record(dump, i, problem))
       return false;
-    if (!find_frames(dump, &frames, problem))
+    if (!find_frames(dump, i, &frames, problem))
       ok = false;
     record_json_print(&dump->view, name_of(dump, dump->view.function),
                       dump->with_source ? &frames : NULL);
@@ -122,9 +140,9 @@ static void print_pairs(const struct dump *dump) {
 }
 
 /* What is printed below a record's row. */
-static bool print_below(struct dump *dump, struct problem *problem) {
+static bool print_below(struct dump *dump, uint32_t record, struct problem *problem) {
   struct source_frames frames;
-  const bool ok = find_frames(dump, &frames, problem);
+  const bool ok = find_frames(dump, record, &frames, problem);
   print_pairs(dump);
   record_text_lists(&dump->text, &dump->view, 6);
   record_text_frames(&dump->text, &frames, 6);
@@ -150,7 +168,7 @@ static bool print_part(struct dump *dump, const struct group *group, size_t firs
     if (first == 0)
       record_text_words(&dump->view);
     putchar('\n');
-    if (first == 0 && !print_below(dump, problem))
+    if (first == 0 && !print_below(dump, i, problem))
       ok = false;
   }
   return ok;

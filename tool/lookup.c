@@ -133,7 +133,9 @@ static bool print_record(struct lookup *lookup, const struct stackpack_record *r
     return problem_set(problem, "a broken packed table, or not enough memory");
   const bool ok =
       lookup->source == NULL ||
-      source_find(lookup->source, record_view_instruction(&lookup->view), &frames, problem);
+      source_find(lookup->source,
+                  safepoint_instruction(lookup->view.address, lookup->view.is_statepoint), &frames,
+                  problem);
   if (lookup->json)
     record_json_print(&lookup->view, names_find(lookup->names, lookup->view.function),
                       lookup->with_source ? &frames : NULL);

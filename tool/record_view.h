@@ -33,10 +33,10 @@ bool record_view_take(struct record_view *view, const struct safepoints *table,
 bool record_view_ask(struct record_view *view, const struct stackpack_record *record, void *space);
 void record_view_close(struct record_view *view);
 
-/* The instruction that a record is about. A return address is behind the call: it is the call's; but
- * a stack map's is its own. */
-static inline uint64_t record_view_instruction(const struct record_view *view) {
-  return view->address - view->is_statepoint;
+/* An address in the instruction that a record is about. A return address is behind it, as it's that
+ * of a call; a stack map's is its own. */
+static inline uint64_t safepoint_instruction(uint64_t address, bool is_statepoint) {
+  return address - is_statepoint;
 }
 
 #endif

@@ -158,8 +158,9 @@ static _Noreturn void read_for(int socket, const char *debug_path, const char *p
 struct source {
   pid_t reader;
   int socket;
-  bool is_broken;
-  char *bytes; /* the last message, behind the struct message; owned */
+  bool is_broken, is_told; /* the command knows it */
+  unsigned expected;       /* how many answers are on their way */
+  char *bytes;             /* the last message, behind the struct message; owned */
   size_t capacity;
   struct source_frame *frames; /* owned */
   size_t frame_capacity;
@@ -235,15 +236,30 @@ struct source *source_open(const char *debug_path, const char *path, struct prob
   return NULL;
 }
 
+/* What was announced must fit into the socket, or the reader and the command wait for each other. */
+enum { EXPECTED_MOST = 64 };
+
+bool source_expect(struct source *source, uint64_t address) {
+  if (source->expected == EXPECTED_MOST)
+    return false;
+  if (!source->is_broken && !send_all(source->socket, &address, sizeof address))
+    source->is_broken = true;
+  source->expected++;
+  return true;
+}
+
 bool source_find(struct source *source, uint64_t address, struct source_frames *frames,
                  struct problem *problem) {
   struct message message;
   *frames = (struct source_frames){0};
-  if (source->is_broken)
+  if (source->expected == 0)
+    source_expect(source, address);
+  source->expected--;
+  if (source->is_told)
     return true;
-  if (!send_all(source->socket, &address, sizeof address) ||
-      !receive_all(source->socket, &message, sizeof message) || !receive_body(source, &message)) {
-    source->is_broken = true;
+  if (source->is_broken || !receive_all(source->socket, &message, sizeof message) ||
+      !receive_body(source, &message)) {
+    source->is_broken = source->is_told = true;
     return problem_set(problem, "broken debug information");
   }
   take_frames(source, &message, frames);

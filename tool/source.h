@@ -17,7 +17,12 @@ struct source;
 struct source *source_open(const char *debug_path, const char *path, struct problem *problem);
 void source_close(struct source *source);
 
-/* Finds the frames of the instruction that contains an address. False, and a problem, if the debug
+/* Announces an address that will be asked for, after those that were announced before, so that it is
+ * looked for meanwhile. False if there are too many of them. */
+bool source_expect(struct source *source, uint64_t address);
+
+/* Finds the frames of the instruction that contains an address: the next one of those that were
+ * announced, or any if there are none. False, and a problem, if the debug
  * information turns out to be unusable: then and later on, no frames are found. */
 bool source_find(struct source *source, uint64_t address, struct source_frames *frames,
                  struct problem *problem);
