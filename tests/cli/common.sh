@@ -120,6 +120,17 @@ compile_managed() { # C OBJECT [CLANG OPTION...]
   rm "$object.ll" "$object.bc"
 }
 
+# The same with debug information, of a form that the options say: clang makes IR, the code is made from that.
+compile_debug() { # C OBJECT CLANG OPTION...
+  local source=$1 object=$2
+  shift 2
+  "$LLVM/bin/clang" -O1 "$@" -S -emit-llvm -o "$object.ll" "$source"
+  sed -i -E '/^define /s/( !dbg ![0-9]+ \{)$/ gc "statepoint-example"\1/' "$object.ll"
+  "$LLVM/bin/opt" -passes=rewrite-statepoints-for-gc -S "$object.ll" -o "$object.gc.ll"
+  "$LLVM/bin/clang" -O1 "$@" -c "$object.gc.ll" -o "$object"
+  rm "$object.ll" "$object.gc.ll"
+}
+
 # Prints IR with COUNT functions of ten safepoints each, and a function run that calls the last one: about 16 KB of
 # stack maps for ten functions.
 many_functions() { # COUNT
