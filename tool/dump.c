@@ -166,7 +166,7 @@ static bool print_part(struct dump *dump, const struct group *group, size_t firs
     print_place(dump);
     frame_table_print_row(&dump->table_of_frame, &dump->text, &dump->view, first, end);
     if (first == 0)
-      record_text_words(&dump->view);
+      record_text_words(&dump->view, "  ");
     putchar('\n');
     if (first == 0 && !print_below(dump, i, problem))
       ok = false;

@@ -63,7 +63,7 @@ static void text_record(const struct lookup *lookup, const struct source_frames 
   printf("0x%" PRIx64 ": found, in ", view->address);
   print_name(lookup, view->function, view->address);
   record_text_frame_size(view->frame_size);
-  record_text_words(view);
+  record_text_words(view, ", ");
   putchar('\n');
   for (size_t i = 0; i < view->pair_count; i++)
     print_pair(lookup, &view->pairs[i]);

@@ -71,15 +71,15 @@ void record_text_frame_size(uint64_t frame_size) {
 /* What LLVM gives the statepoints of code that doesn't say: Statepoint.h, DefaultStatepointID. */
 #define USUAL_ID 0xabcdef00
 
-void record_text_words(const struct record_view *view) {
+void record_text_words(const struct record_view *view, const char *separator) {
   if (!view->is_statepoint)
-    printf(", a stack map");
+    printf("%sa stack map", separator);
   if (!view->is_statepoint || view->id != USUAL_ID)
-    printf(", ID %" PRIu64, view->id);
+    printf("%sID %" PRIu64, separator, view->id);
   if (view->calling_convention != 0)
-    printf(", calling convention %" PRId32, view->calling_convention);
+    printf("%scalling convention %" PRId32, separator, view->calling_convention);
   if (view->flags != 0)
-    printf(", flags %" PRId32, view->flags);
+    printf("%sflags %" PRId32, separator, view->flags);
 }
 
 static void print_list(const struct record_text *text, const char *title,

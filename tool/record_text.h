@@ -27,8 +27,8 @@ void record_text_function(const struct record_text *text, const char *name);
 /* Prints the size of a frame, with a comma before it. */
 void record_text_frame_size(uint64_t frame_size);
 
-/* Prints what a record says but for its pairs: nothing, or words with a comma before each. */
-void record_text_words(const struct record_view *view);
+/* Prints what a record says but for its locations: nothing, or words with `separator` before each. */
+void record_text_words(const struct record_view *view, const char *separator);
 /* And its lists, each on a line that begins with `indent` spaces. */
 void record_text_lists(const struct record_text *text, const struct record_view *view, int indent);
 

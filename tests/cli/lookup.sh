@@ -1,0 +1,96 @@
+#!/bin/bash
+# `lookup` tells what the runtime library answers to each address: a record as `dump` prints it, or one of the two other
+# answers; for raw and for packed files, from the command line and from standard input.
+. "$TOP/tests/cli/common.sh"
+
+check_answers() { # PROGRAM
+  dump_json "$1" --source >dump.json
+  # Each record's address, and addresses beside it.
+  python3 - >addresses <<'PYTHON'
+from records import *
+load("dump.json")
+addresses = {r["address"] for r in records}
+near = {a + d for a in addresses for d in (-2, -1, 1)} | {0, 1, 2**64 - 1}
+print(*(hex(a) for a in sorted(addresses | near)))
+PYTHON
+  local status=0
+  "$stackpack" lookup --source --format=json "$1" <addresses >answers.json 2>err || status=$?
+  [[ $status == 1 && ! -s err ]] || fail "exit status $status: $(<err)"
+  python3 - <<'PYTHON'
+import json
+from records import *
+
+load("dump.json")
+at = {}
+for r in records:
+    at.setdefault(r["address"], []).append(r)
+functions = {r["function_address"]: r["function"] for r in records}
+asked = [int(word, 16) for word in open("addresses").read().split()]
+answers = [json.loads(line) for line in open("answers.json")]
+assert [a["address"] for a in answers] == asked
+kinds = set()
+for answer in answers:
+    kinds.add(answer["answer"])
+    if answer["answer"] == "found":
+        assert answer == {"address": answer["address"], "answer": "found", "records": at[answer["address"]]}, answer
+        continue
+    assert answer["address"] not in at, answer
+    assert set(answer) == {"address", "answer", "function", "function_address", "source"}, answer
+    if answer["answer"] == "not a safepoint":
+        assert functions[answer["function_address"]] == answer["function"], answer
+        assert answer["function_address"] <= answer["address"], answer
+    else:
+        assert answer["answer"] == "not managed" and answer["function"] is None, answer
+assert kinds == {"found", "not managed", "not a safepoint"}, kinds
+PYTHON
+}
+
+for sample in list deopt pairs frames patchpoints; do
+  make_program lld $sample $sample
+  check_answers $sample
+  mv answers.json raw.json
+  expect_status 0 "$stackpack" pack $sample
+  check_answers $sample
+  expect_same raw.json answers.json
+done
+
+# Text, of the words of the command line. Exit status 0 if each has a record.
+address=$(dump_json pairs | python3 -c 'import json, sys; print(hex(next(r["address"] for r in map(json.loads, sys.stdin) if r["id"] == 2001)))')
+expect_status 0 "$stackpack" lookup --source pairs "$address"
+expect_output "^$address: found, in with_base\+0x[0-9a-f]+, a frame of 24 bytes, ID 2001$"
+expect_output '^    \[rsp\+8\]    reference$'
+expect_output '^    \[rsp\+16\]   derived from \[rsp\+8\]$'
+expect_output '^    with_base at .*pairs\.ll:[0-9]+:[0-9]+$'
+inside=$(printf '0x%x' $((address + 1)))
+expect_status 1 "$stackpack" lookup pairs "$inside" 0x10 $((address))
+[[ $(grep -c '^0x' out) == 3 ]] || fail "not three answers"
+expect_output "^$inside: not a safepoint, in with_base\+0x[0-9a-f]+$"
+expect_output '^0x10: not managed$'
+expect_output "^$address: found, "
+
+# A dropped record is none.
+make_gc_program app "$LLVM/bin/clang" -O1 lld
+dump_json app | sed -E 's/^\{"address":([0-9]+),.*/\1/' >before
+expect_status 0 "$stackpack" pack --gc-entry=collect app
+dump_json app | sed -E 's/^\{"address":([0-9]+),.*/\1/' >after
+dropped=$(comm -23 <(sort before) <(sort after))
+[[ -n $dropped ]] || fail "nothing was dropped"
+# shellcheck disable=SC2086 # a list of words
+expect_status 1 "$stackpack" lookup app $dropped
+[[ $(grep -cE '^0x[0-9a-f]+: not a safepoint, in [a-z_]+\+0x' out) == $(wc -l <<<"$dropped") ]] || fail "$(<out)"
+
+# An answer comes before the next address is asked for.
+coproc "$stackpack" lookup pairs
+echo "$address" >&"${COPROC[1]}"
+read -r -t 60 answer <&"${COPROC[0]}"
+[[ $answer == "$address: found, in with_base+"* ]] || fail "the answer is '$answer'"
+exec {COPROC[1]}>&-
+wait
+
+expect_refusal "pairs: 'with_base' is no address" "$stackpack" lookup pairs with_base
+expect_refusal "pairs: '201a1b' is no address" "$stackpack" lookup pairs 201a1b
+expect_refusal "missing: can't be opened" "$stackpack" lookup missing 1
+cp pairs damaged
+set_byte damaged $(($(section_offset damaged .stackpack) + 100)) 255
+expect_status 2 "$stackpack" lookup damaged "$address"
+only_line_matches '^stackpack: damaged: a broken packed table' err || fail "$(<err)"
