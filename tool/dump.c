@@ -18,8 +18,8 @@ static const char help[] =
     "      --function=PATTERN    only of functions whose name is, or matches it\n"
     "      --address=ADDRESS     only of the record there, or of the function there\n"
     "      --address=START-END   only of the records from START to END\n" SOURCE_HELP
-    "      --format=FORMAT       text (the default), or json: an object per record\n"
-    "      --color=WHEN          auto (at a terminal), always, never\n" COMMON_HELP;
+    "      --format=text|json    json: an object per record; default: text\n"
+    "      --color=auto|always|never  default: auto, at a terminal\n" COMMON_HELP;
 
 struct dump {
   const struct safepoints *table;

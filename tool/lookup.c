@@ -22,8 +22,8 @@ static const char help[] =
     "Usage: stackpack lookup [OPTION]... FILE [ADDRESS]...\n"
     "Tells what a collector would be told of return addresses (hexadecimal with 0x);\n"
     "without any, of those on standard input, a word each.\n\n" SOURCE_HELP
-    "      --format=FORMAT       text (the default), or json: an object per address\n"
-    "      --color=WHEN          auto (at a terminal), always, never\n" COMMON_HELP "\n"
+    "      --format=text|json    json: an object per address; default: text\n"
+    "      --color=auto|always|never  default: auto, at a terminal\n" COMMON_HELP "\n"
     "Exit status: 0 if all have records, 1 if some have none.\n";
 
 struct lookup {

@@ -32,8 +32,7 @@ static void print_help(FILE *out) {
     fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].purpose);
   fprintf(out, "\n  --help, --version\n"
                "\n`stackpack COMMAND --help` tells more of one.\n"
-               "Exit status: 0 done, 1 a difference was found, or an address was not, 2 usage or "
-               "unusable input.\n");
+               "Exit status: 0 done, 1 a difference or no record found, 2 usage or bad input.\n");
 }
 
 int usage_error(const char *command, const char *format, ...) {
