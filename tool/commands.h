@@ -3,6 +3,7 @@
 #define STACKPACK_COMMANDS_H
 
 #include "load.h"
+#include "policy.h"
 
 enum {
   EXIT_DONE = 0,
@@ -55,5 +56,9 @@ struct command {
 };
 bool common_option(const struct command *command, int option, const char *word,
                    struct load_options *options, int *status);
+
+/* The same for a command that has the options of a policy, too. */
+bool policy_or_common_option(const struct command *command, int option, const char *word,
+                             struct policy *policy, struct load_options *options, int *status);
 
 #endif

@@ -31,25 +31,49 @@ static uint32_t blamed(const struct analysis *analysis, const struct call *call,
   return GRAPH_NO_NODE;
 }
 
+/* How often a node of the call graph was the reason. */
+struct node_count {
+  uint32_t node, records;
+};
+
 static int compare_counts(const void *a, const void *b) {
-  const struct drop_count *x = a, *y = b;
+  const struct node_count *x = a, *y = b;
   if (x->records != y->records)
     return x->records > y->records ? -1 : 1;
   return x->node < y->node ? -1 : x->node > y->node;
 }
 
+/* What is to be said of a node, for when the call graph is gone. */
+static struct drop_count describe(const struct call_graph *graph, const struct node_count *count) {
+  return (struct drop_count){
+      .name = call_graph_name(graph, count->node),
+      .address = graph_is_function(graph, count->node) ? graph->functions[count->node].address : 0,
+      .records = count->records,
+  };
+}
+
 /* The nodes with records, those with most first: an array, to be freed; NULL without memory. */
-static struct drop_count *sort_counts(const uint32_t *counts, uint32_t nodes, uint32_t *count) {
+static struct drop_count *sort_counts(const struct call_graph *graph, const uint32_t *counts,
+                                      uint32_t *count) {
+  const uint32_t nodes = graph_nodes(graph);
   *count = 0;
   for (uint32_t node = 0; node < nodes; node++)
     *count += counts[node] > 0;
+  struct node_count *sorted = calloc((size_t)*count + 1, sizeof *sorted);
   struct drop_count *items = calloc((size_t)*count + 1, sizeof *items);
-  uint32_t next = 0;
-  for (uint32_t node = 0; items != NULL && node < nodes; node++)
-    if (counts[node] > 0)
-      items[next++] = (struct drop_count){node, counts[node]};
-  if (items != NULL)
-    qsort(items, *count, sizeof *items, compare_counts);
+  if (sorted != NULL && items != NULL) {
+    uint32_t next = 0;
+    for (uint32_t node = 0; node < nodes; node++)
+      if (counts[node] > 0)
+        sorted[next++] = (struct node_count){node, counts[node]};
+    qsort(sorted, *count, sizeof *sorted, compare_counts);
+    for (uint32_t i = 0; i < *count; i++)
+      items[i] = describe(graph, &sorted[i]);
+  } else {
+    free(items);
+    items = NULL;
+  }
+  free(sorted);
   return items;
 }
 
@@ -85,13 +109,13 @@ static void judge_records(struct judge *judge, const struct safepoints *table) {
 
 static bool judge_all(struct judge *judge, struct loaded *loaded) {
   struct drop *drop = judge->drop;
-  const uint32_t nodes = graph_nodes(judge->analysis->graph);
+  const struct call_graph *graph = judge->analysis->graph;
   if (judge->is_dropped == NULL || judge->pointers == NULL || judge->outside == NULL ||
       drop->addresses == NULL)
     return false;
   judge_records(judge, &loaded->table);
-  drop->pointers = sort_counts(judge->pointers, nodes, &drop->pointer_count);
-  drop->outside = sort_counts(judge->outside, nodes, &drop->outside_count);
+  drop->pointers = sort_counts(graph, judge->pointers, &drop->pointer_count);
+  drop->outside = sort_counts(graph, judge->outside, &drop->outside_count);
   safepoints_remove(&loaded->table, judge->is_dropped);
   return drop->pointers != NULL && drop->outside != NULL;
 }
@@ -101,7 +125,8 @@ bool drop_records(struct loaded *loaded, const struct analysis *analysis,
   const size_t records = loaded->table.record_count;
   const size_t nodes = graph_nodes(analysis->graph);
   *drop = (struct drop){.records = loaded->table.record_count,
-                        .addresses = calloc(records + 1, sizeof *drop->addresses)};
+                        .addresses = calloc(records + 1, sizeof *drop->addresses),
+                        .has_handlers = analysis_has_handlers(analysis)};
   struct judge judge = {.analysis = analysis,
                         .policy = policy,
                         .drop = drop,
@@ -126,42 +151,54 @@ void drop_close(struct drop *drop) {
 
 /* ---- Reporting ---- */
 
-static void print_counts(const struct call_graph *graph, const struct drop_count *counts,
-                         uint32_t count) {
+const char *drop_reason(enum verdict verdict) {
+  static const char *const reasons[VERDICTS] = {
+      [KEEP_BY_CALLS] = "calls lead to a GC entry",
+      [KEEP_BY_POINTERS] = "an indirect call may lead there",
+      [KEEP_BY_OUTSIDE] = "a function elsewhere may call back",
+      [KEEP_BY_ANYTHING] = "code that can't be decoded may lead there",
+      [KEEP_NO_CALL] = "no call instruction ends there",
+      [KEEP_STACKMAP] = "no statepoint",
+      [KEEP_DEOPT] = "with deopt state, which isn't for collections alone",
+      [KEEP_NO_ENTRIES] = "no GC entry is named",
+      [KEEP_UNKNOWN] = "a GC entry isn't known",
+      [DROP_UNREACHED] = "the call can't reach a GC entry",
+      [DROP_UNREACHABLE] = "nothing can reach the function",
+  };
+  return reasons[verdict];
+}
+
+static void print_counts(const struct drop_count *counts, uint32_t count) {
   enum { MOST = 8 };
   for (uint32_t i = 0; i < count && i < MOST; i++) {
-    printf("    %10" PRIu32 "  ", counts[i].records);
-    call_graph_print_node(graph, counts[i].node);
-    putchar('\n');
+    if (counts[i].name != NULL)
+      printf("    %10" PRIu32 "  %s\n", counts[i].records, counts[i].name);
+    else
+      printf("    %10" PRIu32 "  0x%" PRIx64 "\n", counts[i].records, counts[i].address);
   }
   if (count > MOST)
     printf("                and %" PRIu32 " more\n", count - MOST);
 }
 
-static void print_verdict(const struct drop *drop, enum verdict verdict, const char *text) {
+static void print_verdict(const struct drop *drop, enum verdict verdict, const char *more) {
   if (drop->verdicts[verdict] > 0)
-    printf("  %-7s %10" PRIu32 "  %s\n", verdict_is_drop(verdict) ? "dropped" : "kept",
-           drop->verdicts[verdict], text);
+    printf("  %-7s %10" PRIu32 "  %s%s\n", verdict_is_drop(verdict) ? "dropped" : "kept",
+           drop->verdicts[verdict], drop_reason(verdict), more);
 }
 
-static void print_report(const struct analysis *analysis, const struct drop *drop,
-                         const char *path) {
+static void print_report(const struct drop *drop, const char *path) {
   printf("%s: dropped %" PRIu32 " of %" PRIu32 " records (%.1f %%)\n", path, drop->dropped,
          drop->records, drop->records == 0 ? 0 : 100.0 * drop->dropped / drop->records);
-  print_verdict(drop, DROP_UNREACHED, "the call can't reach a GC entry");
-  print_verdict(drop, DROP_UNREACHABLE, "nothing can reach the function");
-  print_verdict(drop, KEEP_BY_CALLS, "calls lead to a GC entry");
-  print_verdict(drop, KEEP_BY_POINTERS, "an indirect call may lead there; first in");
-  print_counts(analysis->graph, drop->pointers, drop->pointer_count);
-  print_verdict(drop, KEEP_BY_OUTSIDE, "a function elsewhere may call back; first");
-  print_counts(analysis->graph, drop->outside, drop->outside_count);
-  print_verdict(drop, KEEP_BY_ANYTHING, "code that can't be decoded may lead there");
-  print_verdict(drop, KEEP_NO_CALL, "no call instruction ends there");
-  print_verdict(drop, KEEP_STACKMAP, "no statepoint");
-  print_verdict(drop, KEEP_DEOPT, "with deopt state, which isn't for collections alone");
-  print_verdict(drop, KEEP_NO_ENTRIES, "no GC entry is named");
-  print_verdict(drop, KEEP_UNKNOWN, "a GC entry isn't known");
-  if (analysis_has_handlers(analysis))
+  print_verdict(drop, DROP_UNREACHED, "");
+  print_verdict(drop, DROP_UNREACHABLE, "");
+  print_verdict(drop, KEEP_BY_CALLS, "");
+  print_verdict(drop, KEEP_BY_POINTERS, "; first in");
+  print_counts(drop->pointers, drop->pointer_count);
+  print_verdict(drop, KEEP_BY_OUTSIDE, "; first");
+  print_counts(drop->outside, drop->outside_count);
+  for (enum verdict verdict = KEEP_BY_ANYTHING; verdict <= KEEP_UNKNOWN; verdict++)
+    print_verdict(drop, verdict, "");
+  if (drop->has_handlers)
     printf("  note: the program handles signals; a handler must not collect, nor wait for a "
            "collection,\n        before the thread is in a GC entry\n");
 }
@@ -200,7 +237,7 @@ bool drop_by_policy(const char *path, const struct image *image, struct loaded *
     if (ok)
       print_warnings(&analysis, path);
     if (ok && report)
-      print_report(&analysis, drop, path);
+      print_report(drop, path);
     analysis_close(&analysis);
   }
   call_graph_close(&graph);

@@ -7,7 +7,8 @@
 
 /* How often a name was the reason. */
 struct drop_count {
-  uint32_t node; /* of the call graph */
+  const char *name; /* in the image; NULL: it has none, */
+  uint64_t address; /* but is a function at this address */
   uint32_t records;
 };
 
@@ -18,7 +19,11 @@ struct drop {
   struct drop_count *pointers; /* functions whose indirect calls keep records, most first */
   struct drop_count *outside;  /* symbols that keep records, most first */
   uint32_t pointer_count, outside_count;
+  bool has_handlers; /* see analysis_has_handlers */
 };
+
+/* Why a record is kept or dropped, to be said behind the number of such records. */
+const char *drop_reason(enum verdict verdict);
 
 /* Takes the records out of the loaded table that the policy lets go. */
 bool drop_records(struct loaded *loaded, const struct analysis *analysis,

@@ -80,6 +80,18 @@ bool common_option(const struct command *command, int option, const char *word,
   }
 }
 
+bool policy_or_common_option(const struct command *command, int option, const char *word,
+                             struct policy *policy, struct load_options *options, int *status) {
+  struct problem problem = {0};
+  if (!policy_is_option(option))
+    return common_option(command, option, word, options, status);
+  if (policy_take_option(policy, option, optarg, &problem))
+    return true;
+  problem_print(&problem, "policy");
+  *status = EXIT_UNUSABLE;
+  return false;
+}
+
 /* What was printed must have arrived: a full disk is an error, too. */
 static int finish(int status) {
   if (fflush(stdout) == 0 && !ferror(stdout))

@@ -310,15 +310,9 @@ static int parse_and_pack(struct pack_options *options, int argc, char **argv) {
       options->quiet = true;
       break;
     default:
-      if (policy_is_option(option)) {
-        struct problem problem = {0};
-        if (!policy_take_option(&options->policy, option, optarg, &problem)) {
-          problem_print(&problem, "policy");
-          return EXIT_UNUSABLE;
-        }
-      } else if (!common_option(&command, option, argv[optind - 1], &options->load, &status)) {
+      if (!policy_or_common_option(&command, option, argv[optind - 1], &options->policy,
+                                   &options->load, &status))
         return status;
-      }
     }
   }
   return pack_files(options, argc - optind, argv + optind);

@@ -110,17 +110,11 @@ static int parse_and_verify(struct verify_options *options, int argc, char **arg
   int status = EXIT_DONE;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "q", long_options, NULL)) != -1;) {
-    if (option == 'q') {
+    if (option == 'q')
       options->quiet = true;
-    } else if (policy_is_option(option)) {
-      struct problem problem = {0};
-      if (!policy_take_option(&options->policy, option, optarg, &problem)) {
-        problem_print(&problem, "policy");
-        return EXIT_UNUSABLE;
-      }
-    } else if (!common_option(&command, option, argv[optind - 1], &options->load, &status)) {
+    else if (!policy_or_common_option(&command, option, argv[optind - 1], &options->policy,
+                                      &options->load, &status))
       return status;
-    }
   }
   if (argc - optind != 2)
     return usage_error("verify", "there must be two files, the original and the packed one");

@@ -391,19 +391,12 @@ static int parse_and_explain(struct why_options *options, int argc, char **argv)
       COMMON_OPTIONS,
       {0},
   };
-  struct problem problem = {0};
   int status = EXIT_DONE;
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-    if (policy_is_option(option)) {
-      if (policy_take_option(&options->policy, option, optarg, &problem))
-        continue;
-      problem_print(&problem, "policy");
-      return EXIT_UNUSABLE;
-    }
-    if (!common_option(&command, option, argv[optind - 1], &options->load, &status))
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+    if (!policy_or_common_option(&command, option, argv[optind - 1], &options->policy,
+                                 &options->load, &status))
       return status;
-  }
   if (argc - optind != 2)
     return usage_error("why", "there must be a file, and an address or a function");
   return explain_file(options, argv[optind], argv[optind + 1]);
