@@ -46,7 +46,7 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
 
-$(BUILD)/tool/debug_%.o: FLAGS += $(DWARF_FLAGS)
+$(BUILD)/tool/debug_%.o $(BUILD)/tool/units.o: FLAGS += $(DWARF_FLAGS)
 
 # One object, in which only the public functions are global: a user's own names can't collide.
 $(BUILD)/libstackpack.a: $(FORMAT) $(RUNTIME)

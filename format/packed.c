@@ -310,6 +310,10 @@ static struct extent extent_of(const struct packed_table *table, uint32_t functi
   }
 }
 
+void packed_extent_skip(const struct packed_table *table, struct bit_reader *reader) {
+  take_extent(table, reader);
+}
+
 static uint64_t first_record(const struct packed_table *table, uint32_t function) {
   return monotone_value(&table->firsts, monotone_get(&table->firsts, function, MONOTONE_FIND));
 }
@@ -455,6 +459,18 @@ enum packed_answer packed_record_at(const struct packed_table *table, uint32_t i
 
 /* ---- Locations ---- */
 
+uint32_t packed_location_class(const struct packed_table *table, uint32_t number) {
+  uint32_t from = 0, to = table->location_classes;
+  while (to - from > 1) {
+    const uint32_t middle = from + (to - from) / 2;
+    if (class_first_number(table, middle) <= number)
+      from = middle;
+    else
+      to = middle;
+  }
+  return from;
+}
+
 struct location packed_location(const struct packed_table *table, uint32_t number) {
   if (number < table->first_class_count) {
     struct location location = table->first_class;
@@ -464,15 +480,8 @@ struct location packed_location(const struct packed_table *table, uint32_t numbe
   }
   if (number >= table->location_count)
     return (struct location){0};
-  uint32_t from = 0, to = table->location_classes;
-  while (to - from > 1) {
-    const uint32_t middle = from + (to - from) / 2;
-    if (class_first_number(table, middle) <= number)
-      from = middle;
-    else
-      to = middle;
-  }
-  return class_location(table, from, number - class_first_number(table, from));
+  const uint32_t class = packed_location_class(table, number);
+  return class_location(table, class, number - class_first_number(table, class));
 }
 
 struct packed_list packed_list(const struct packed_table *table, uint32_t number) {

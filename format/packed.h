@@ -190,6 +190,9 @@ uint64_t packed_function_address(const struct packed_table *table, uint32_t func
  * start of the next function where that comes first. */
 uint64_t packed_function_end(const struct packed_table *table, uint32_t function);
 
+/* Passes over a function's extent, and on to the next one's, from bit 0 of table->extents on. */
+void packed_extent_skip(const struct packed_table *table, struct bit_reader *reader);
+
 /* The bit at which a function's layout starts. */
 uint64_t packed_layout(const struct packed_table *table, uint32_t function);
 
@@ -198,6 +201,9 @@ uint64_t packed_frame_size(const struct packed_table *table, uint64_t layout);
 
 /* Location `number`; all zeros if there is none of this number. */
 struct location packed_location(const struct packed_table *table, uint32_t number);
+
+/* The number of the class that location `number` < location_count is of. */
+uint32_t packed_location_class(const struct packed_table *table, uint32_t number);
 
 /* ---- Global roots: packed_roots.c ---- */
 

@@ -89,25 +89,34 @@ static bool table_problem(const struct safepoints *table, const char *where,
                      table->error_position);
 }
 
-/* Reads a section's records from a copy of it to which the relocations have been applied. */
-static bool read_section(const struct image *image, const struct image_section *section,
-                         enum statepoint_rule statepoints, struct safepoints *table,
-                         struct problem *problem) {
+bool load_section(const struct image *image, const struct image_section *section, uint8_t **bytes,
+                  struct problem *problem) {
   const Elf64_Shdr *header = &section->header;
   struct elf_image elf;
   uint32_t unknown;
-  uint8_t *bytes = malloc(header->sh_size + 1);
-  if (bytes == NULL)
+  *bytes = malloc(header->sh_size + 1);
+  if (*bytes == NULL)
     return problem_set(problem, "not enough memory");
-  memcpy(bytes, image->bytes + header->sh_offset, header->sh_size);
-  bool ok = elf_image_open(&elf, image->bytes, image->size);
-  if (!ok)
+  memcpy(*bytes, image->bytes + header->sh_offset, header->sh_size);
+  if (!elf_image_open(&elf, image->bytes, image->size))
     problem_set(problem, "not a usable ELF file");
-  else if (!elf_image_relocate(&elf, header, bytes, &unknown))
-    ok = problem_set(problem, "a relocation of type %" PRIu32 " in section %s", unknown,
-                     section->name);
-  if (ok && !safepoints_add_v3(table, bytes, header->sh_size, statepoints))
-    ok = table_problem(table, section->name, problem);
+  else if (!elf_image_relocate(&elf, header, *bytes, &unknown))
+    problem_set(problem, "a relocation of type %" PRIu32 " in section %s", unknown, section->name);
+  else
+    return true;
+  free(*bytes);
+  *bytes = NULL;
+  return false;
+}
+
+static bool read_section(const struct image *image, const struct image_section *section,
+                         enum statepoint_rule statepoints, struct safepoints *table,
+                         struct problem *problem) {
+  uint8_t *bytes;
+  if (!load_section(image, section, &bytes, problem))
+    return false;
+  const bool ok = safepoints_add_v3(table, bytes, section->header.sh_size, statepoints) ||
+                  table_problem(table, section->name, problem);
   free(bytes);
   return ok;
 }

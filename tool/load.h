@@ -41,4 +41,9 @@ bool load(const struct image *image, const struct load_options *options, struct 
           struct problem *problem);
 void loaded_free(struct loaded *loaded);
 
+/* A copy of a section with raw stack maps, to which the relocations have been applied: to be freed;
+ * NULL where it fails. */
+bool load_section(const struct image *image, const struct image_section *section, uint8_t **bytes,
+                  struct problem *problem);
+
 #endif

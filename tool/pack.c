@@ -3,6 +3,7 @@
 
 #include "../format/packed_write.h"
 #include "compare.h"
+#include "compress.h"
 #include "drop.h"
 #include "kept.h"
 #include "output.h"
@@ -13,7 +14,6 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <zstd.h>
 
 static const char help[] =
     "Usage: stackpack pack [OPTION]... FILE...\n"
@@ -34,13 +34,6 @@ struct pack_options {
   const char *keep_raw; /* NULL: the raw stack maps aren't kept */
   bool if_present, force, quiet, report;
 };
-
-/* ZSTD_compress, with the level that is chosen once for all: a file is packed once and read for
- * years. */
-static size_t compress_block(void *destination, size_t capacity, const void *source, size_t size) {
-  const size_t result = ZSTD_compress(destination, capacity, source, size, 19);
-  return ZSTD_isError(result) ? 0 : result;
-}
 
 /* Encodes the table for the place where it will stand. That place depends on the table's size, and
  * only for tiny programs isn't the raw section's own: then it is encoded again. */

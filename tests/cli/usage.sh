@@ -31,7 +31,7 @@ for option in -o --section --if-present --keep-raw --force --statepoints --quiet
 expect_help unpack --help
 for option in --raw -o --quiet; do expect_output "$option"; done
 policy_options=(--gc-entry --gc-entry-file --no-gc --no-gc-file --policy --drop-unreachable --strict)
-for command in pack verify why; do
+for command in pack verify why stats; do
   expect_help $command --help
   for option in "${policy_options[@]}"; do expect_output "$option"; done
 done
@@ -39,6 +39,8 @@ expect_help dump --help
 for option in --format --function --address --source --debug-dir --color --section --statepoints; do expect_output "$option"; done
 expect_help lookup --help
 for option in --format --source --debug-dir --color --section --statepoints; do expect_output "$option"; done
+expect_help stats --help
+for option in --top --max-growth --format --section; do expect_output "$option"; done
 
 expect_usage
 expect_usage repack file
@@ -53,6 +55,12 @@ expect_usage dump --address=2-1 file
 expect_usage dump --color=blue file
 expect_usage lookup --format=xml file 0
 expect_usage verify one
+expect_usage stats --format=xml file
+expect_usage stats --top=many file
+expect_usage stats --top=99999999999 file
+expect_usage stats --max-growth=little one two
+expect_usage stats --max-growth=5 one
+expect_usage stats one two three
 expect_usage why
 expect_usage why file
 expect_usage why --gc-entry

@@ -1,0 +1,58 @@
+#!/bin/bash
+# What `stats --format=json` divides adds up to the section's size, exactly: parts, functions and units, raw and packed.
+. "$TOP/tests/cli/common.sh"
+
+check_sums() { # FILE SECTION [OPTION...]
+  expect_status 0 "$stackpack" stats --format=json "${@:3}" "$1"
+  python3 "$TOP/tests/cli/stats_sums.py" out "$1" "$(section_size "$1" "$2")" || fail "wrong sums of $1"
+}
+
+check_program() { # FILE
+  check_sums "$1" .llvm_stackmaps
+  expect_status 0 "$stackpack" pack --quiet -o "$1.packed" "$1"
+  check_sums "$1.packed" .stackpack
+  # A raw file's packed sizes are those that packing gives.
+  "$stackpack" stats --format=json "$1" >raw.json
+  "$stackpack" stats --format=json "$1.packed" >packed.json
+  python3 - <<'PYTHON' || fail "$1 isn't packed as it was foretold"
+import json
+raw, packed = (json.load(open(name + ".json")) for name in ("raw", "packed"))
+assert raw["packed"] == packed["packed"]
+names = "name", "records", "packed"
+assert sorted(str([f[n] for n in names]) for f in raw["functions"]) == \
+       sorted(str([f[n] for n in names]) for f in packed["functions"])
+assert raw["distributions"] == packed["distributions"]
+PYTHON
+}
+
+for ir in list pairs frames deopt patchpoints; do
+  make_program lld $ir $ir
+  check_program $ir
+done
+make_program bfd pie list -pie
+check_program pie
+
+many_functions 300 >many.ll
+make_program lld many ./many.ll
+check_program many
+
+# With some functions listed, the others are summed up; and so are dropped records.
+check_sums many .llvm_stackmaps --top=7
+check_sums many.packed .stackpack --top=0
+check_sums many .llvm_stackmaps --gc-entry=collect
+
+# Functions that the linker has discarded take bytes, too.
+sed -E 's/^define (i64 @f7[0-9]*\(.*\)) gc /define internal \1 section ".text.dead" gc /' many.ll >dead.ll
+echo '@llvm.compiler.used = appending global [1 x ptr] [ptr @f7], section "llvm.metadata"' >>dead.ll
+echo 'SECTIONS { /DISCARD/ : { *(.text.dead) } } INSERT AFTER .rodata;' >discard.lds
+make_program lld dead ./dead.ll -Wl,-T,discard.lds -Wl,--noinhibit-exec 2>link.log
+check_program dead
+"$stackpack" stats --format=json dead >dead.json
+python3 -c 'import json; assert json.load(open("dead.json"))["raw"]["discarded"] > 0' || fail "nothing was discarded"
+
+if [[ -n ${CORPUS-} && -e $CORPUS/lua-deopt.zst ]]; then
+  for program in lua-deopt python3.11; do
+    zstd -dq "$CORPUS/$program.zst" -o $program
+    check_program $program
+  done
+fi
