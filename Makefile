@@ -34,7 +34,7 @@ TOOL_LIBS := -lelf -ldwarf -liberty -lzstd -ljansson -lZydis
 
 FORMAT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard format/*.c))
 RUNTIME := $(patsubst %.c,$(BUILD)/%.o,$(wildcard runtime/*.c))
-TOOL := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/*.c))
+TOOL := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/*.c)) $(BUILD)/tool/report_page.o
 LINKER := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/ld/*.c) tool/report.c)
 SOURCES = $(wildcard format/*.[ch] runtime/*.[ch] tool/*.[ch] tool/*/*.[ch] samples/*/*.[ch] tests/*/*.[ch]) \
   $(wildcard tests/corpus/*.cpp samples/*/*.cpp)
@@ -47,6 +47,15 @@ $(BUILD)/%.o: %.c
 	$(COMPILE) -c -o $@ $<
 
 $(BUILD)/tool/debug_%.o $(BUILD)/tool/units.o: FLAGS += $(DWARF_FLAGS)
+
+# The page of `stackpack report` is HTML, CSS and JavaScript in files of their own. The page itself says which style and
+# script may run, by their hashes.
+REPORT_HASHES := $(BUILD)/tool/report_page.css.hash $(BUILD)/tool/report_page.js.hash
+$(BUILD)/tool/%.hash: tool/%
+	@mkdir -p $(@D)
+	env printf "$$(sha256sum <$< | cut -c 1-64 | sed 's/../\\x&/g')" | base64 | tr -d '\n' >$@
+$(BUILD)/tool/report_page.o: tool/report_page.S tool/report_page.html tool/report_page.css tool/report_page.js $(REPORT_HASHES)
+	$(CC) -c -Wa,-Itool -Wa,-I$(BUILD)/tool -o $@ $<
 
 # One object, in which only the public functions are global: a user's own names can't collide.
 $(BUILD)/libstackpack.a: $(FORMAT) $(RUNTIME)

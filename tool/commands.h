@@ -17,6 +17,7 @@ int command_lookup(int argc, char **argv);
 int command_unpack(int argc, char **argv);
 int command_verify(int argc, char **argv);
 int command_stats(int argc, char **argv);
+int command_report(int argc, char **argv);
 int command_callgraph(int argc, char **argv);
 int command_why(int argc, char **argv);
 

@@ -19,7 +19,8 @@ static const struct {
     {"dump", command_dump, "print the stack maps of a program, packed or not"},
     {"lookup", command_lookup, "tell what a collector would be told of addresses"},
     {"verify", command_verify, "compare a packed program with the original"},
-    {"stats", command_stats, "tell how large the stack maps are, and why"},
+    {"stats", command_stats, "tell what takes the space, and what grew"},
+    {"report", command_report, "make a page about them, for a browser"},
     {"callgraph", command_callgraph, "print who calls whom in a program"},
     {"why", command_why, "tell why `pack` keeps or drops a record"},
 };

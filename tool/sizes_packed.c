@@ -14,7 +14,8 @@
  *   exceptions         of its record
  *   details            a compressed block is divided among its records by what they take decoded
  *
- * Global roots, samples, the ends of sequences, the starts of blocks and the bits that fill up a byte are nobody's.
+ * Global roots, samples, the ends of sequences, the starts of blocks and the bits that fill up a byte
+ * are nobody's.
  */
 #include "sizes.h"
 

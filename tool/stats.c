@@ -18,13 +18,19 @@ static const char help[] =
     "  or:  stackpack stats [OPTION]... BEFORE AFTER\n"
     "Tells what takes the space of a program's stack maps; of two builds, what grew.\n\n"
     "      --top=N               list N functions and units (10; with json, all)\n"
-    "      --max-growth=PERCENT  exit status 1 if the packed size grew by more than that\n"
+    "      --max-growth=PERCENT  exit status 1 if the packed size grew by more\n"
     "      --format=FORMAT       text (the default), or json\n" COMMON_HELP "\n"
-    "Raw stack maps are also packed in memory, after records are dropped as these "
-    "say:\n" POLICY_HELP;
+    "Raw stack maps are packed in memory, too; these drop records first:\n" POLICY_HELP;
 
 static double percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
+}
+
+/* A name goes to a terminal, maybe, which control characters are not for. */
+static void print_name(const char *name) {
+  char *clean = names_clean(name);
+  puts(clean != NULL ? clean : "?");
+  free(clean);
 }
 
 /* ---- One file ---- */
@@ -80,8 +86,8 @@ static void print_row(const struct survey *survey, const struct survey_row *row,
   printf("    %9" PRIu32, row->records);
   if (survey->has_raw)
     printf(" %10" PRIu64, row->raw / 8);
-  printf(" %10.1f %6.1f  %s\n", (double)row->packed / 8, percent(row->packed, survey->packed.bits),
-         name);
+  printf(" %10.1f %6.1f  ", (double)row->packed / 8, percent(row->packed, survey->packed.bits));
+  print_name(name);
 }
 
 /* Prints the first rows, and the sum of the others. */
@@ -158,9 +164,10 @@ static void print_change(uint64_t before, uint64_t after, const char *name) {
   const int64_t change = (int64_t)(after - before);
   printf("    %10.1f %10.1f %+10.1f", (double)before / 8, (double)after / 8, (double)change / 8);
   if (before > 0)
-    printf(" %+7.1f  %s\n", 100.0 * (double)change / (double)before, name);
+    printf(" %+7.1f  ", 100.0 * (double)change / (double)before);
   else
-    printf(" %7s  %s\n", "", name);
+    printf(" %7s  ", "");
+  print_name(name);
 }
 
 static void print_change_title(const char *title) {

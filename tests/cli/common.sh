@@ -158,6 +158,27 @@ many_functions() { # COUNT
     }'
 }
 
+# Builds a program for reports: functions in files in folders, and names that want to be HTML.
+make_hostile_program() { # OUTPUT
+  mkdir -p 'src/<b>folder&' src/plain/deep
+  many_functions 60 | sed 's/@run(/@second_run(/' >src/plain/deep/many.ll
+  sed -E 's/@(f[0-9]+|second_run)\(/@other_\1(/' src/plain/deep/many.ll >src/plain/more.ll
+  {
+    many_functions 4 | sed -E 's/@f([0-9])\(/@hostile\1(/; s/@run\(/@hostile_run(/'
+    local name
+    for name in '</script><script>window.hostile=1</script>' '<img src=x onerror=window.hostile=2>' \
+      '\22'"'&amp;" 'escape\1B[31m' 'not\FFutf8'; do
+      printf 'define i64 @"%s"(i64 %%n) gc "statepoint-example" {\n' "$name"
+      printf '  call void @collect()\n%.0s' {1..40}
+      printf '  ret i64 %%n\n}\n'
+    done
+  } >'src/<b>folder&/"hostile".ll'
+  compile ./src/plain/deep/many.ll many.o
+  compile ./src/plain/more.ll more.o
+  compile './src/<b>folder&/"hostile".ll' hostile.o
+  make_program lld "$1" deopt many.o more.o hostile.o 2>link.log || { cat link.log >&2; fail "can't link"; }
+}
+
 # ---- Records that are dropped --------------------------------------------------------------------------
 
 gc=$TOP/tests/cli/gc

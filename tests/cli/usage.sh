@@ -17,10 +17,10 @@ expect_usage() { # ARGUMENT...
 expect_help --version
 only_line_matches '^stackpack [0-9]+\.[0-9]+' out || fail "the version: $(<out)"
 expect_help --help
-for command in pack unpack dump lookup verify stats callgraph why; do
+for command in pack unpack dump lookup verify stats report callgraph why; do
   expect_output "\\b$command\\b"
 done
-for command in pack unpack dump lookup verify stats callgraph why; do
+for command in pack unpack dump lookup verify stats report callgraph why; do
   expect_help $command --help
   expect_output "stackpack $command"
   expect_usage $command
@@ -31,7 +31,7 @@ for option in -o --section --if-present --keep-raw --force --statepoints --quiet
 expect_help unpack --help
 for option in --raw -o --quiet; do expect_output "$option"; done
 policy_options=(--gc-entry --gc-entry-file --no-gc --no-gc-file --policy --drop-unreachable --strict)
-for command in pack verify why stats; do
+for command in pack verify why stats report; do
   expect_help $command --help
   for option in "${policy_options[@]}"; do expect_output "$option"; done
 done
@@ -61,6 +61,9 @@ expect_usage stats --top=99999999999 file
 expect_usage stats --max-growth=little one two
 expect_usage stats --max-growth=5 one
 expect_usage stats one two three
+expect_usage report file
+expect_usage report -o page.html
+expect_usage report -o page.html one two three
 expect_usage why
 expect_usage why file
 expect_usage why --gc-entry
