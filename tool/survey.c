@@ -427,8 +427,14 @@ void survey_close(struct survey *survey) {
 bool survey_open_or_tell(struct survey *survey, const char *path,
                          const struct survey_options *options) {
   struct problem problem = {0};
-  if (survey_open(survey, path, options, &problem))
+  if (survey_open(survey, path, options, &problem)) {
+    if (survey->unit_names.is_broken)
+      fprintf(stderr,
+              "stackpack: %s: warning: the debug information is broken; some functions' "
+              "compilation units are missing\n",
+              path);
     return true;
+  }
   problem_print(&problem, path);
   return false;
 }

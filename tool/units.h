@@ -26,6 +26,7 @@ struct units {
   char **names; /* owned: paths without "." and ".."; of a symbol, what it says */
   size_t count, capacity;
   struct unit_ranges lines, symbols;
+  bool is_broken; /* the debug information: what it told before is there */
 };
 
 /* Reads the units of a file. The path is the image's. */
@@ -37,5 +38,14 @@ enum { UNITS_NONE = UINT32_MAX };
 
 /* The number of the unit that the function at an address is of; UNITS_NONE if nothing tells. */
 uint32_t units_find(const struct units *units, uint64_t address);
+
+/* ---- For the readers ---- */
+
+bool units_add_range(struct unit_ranges *ranges, uint64_t start, uint64_t end, uint32_t unit);
+/* Takes a name, which free() gives back; it may be NULL, for want of memory. */
+bool units_add_name(struct units *units, char *name);
+
+/* Adds the units that the debug information tells. A file may have none. */
+bool units_read_debug(struct units *units, const char *path, struct problem *problem);
 
 #endif

@@ -114,7 +114,7 @@ compile_managed() { # C OBJECT [CLANG OPTION...]
   local source=$1 object=$2
   shift 2
   "$LLVM/bin/clang" -O1 "$@" -S -emit-llvm -o "$object.ll" "$source"
-  sed -i -E 's/^(define [^{]*) \{$/\1 gc "statepoint-example" {/' "$object.ll"
+  sed -i -E 's/^(define [^{]*) \{$/\1 gc "statepoint-example" {/; s/( !dbg ![0-9]+)( gc "[^"]*")/\2\1/' "$object.ll"
   "$LLVM/bin/opt" -passes=rewrite-statepoints-for-gc "$object.ll" -o "$object.bc"
   "$LLVM/bin/llc" -O1 -relocation-model=pic -filetype=obj "$object.bc" -o "$object"
   rm "$object.ll" "$object.bc"
