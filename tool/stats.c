@@ -19,7 +19,7 @@ static const char help[] =
     "Tells what takes the space of a program's stack maps; of two builds, what grew.\n\n"
     "      --top=N               list N functions and units (10; with json, all)\n"
     "      --max-growth=PERCENT  exit status 1 if the packed size grew by more\n"
-    "      --format=FORMAT       text (the default), or json\n" COMMON_HELP "\n"
+    "      --format=text|json    default: text\n" COMMON_HELP "\n"
     "Raw stack maps are packed in memory, too; these drop records first:\n" POLICY_HELP;
 
 static double percent(uint64_t part, uint64_t whole) {
@@ -314,11 +314,11 @@ static int parse_and_tell(struct stats_options *options, int argc, char **argv) 
     case OPTION_TOP:
       options->has_top = true;
       if (!parse_count(optarg, &options->top))
-        return usage_error("stats", "--top is a number, not '%s'", optarg);
+        return usage_error("stats", "--top takes a number, not '%s'", optarg);
       break;
     case OPTION_MAX_GROWTH:
       if (!parse_percent(optarg, &options->max_growth))
-        return usage_error("stats", "--max-growth is a percentage, not '%s'", optarg);
+        return usage_error("stats", "--max-growth takes a percentage, not '%s'", optarg);
       break;
     case OPTION_FORMAT:
       options->json = strcmp(optarg, "json") == 0;
