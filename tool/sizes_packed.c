@@ -402,6 +402,14 @@ static bool divide(struct division *division, const struct packed_header *header
   return divide_details(division, header, problem);
 }
 
+/* In a broken table, strings may overlap. */
+static bool check_parts(const struct sizes *sizes, struct problem *problem) {
+  for (unsigned i = 0; i < sizes->part_count; i++)
+    if (sizes->parts[i].owned > sizes->parts[i].bits)
+      return problem_set(problem, "a broken packed table: its %s overlap", sizes->parts[i].name);
+  return true;
+}
+
 static size_t largest_count(const struct packed_table *packed) {
   const uint32_t counts[] = {packed->layout_count, packed->frame_size_count,
                              packed->location_classes, packed->list_count};
@@ -430,7 +438,8 @@ bool sizes_of_packed(struct sizes *sizes, const struct safepoints *table,
   };
   bool ok = division.functions != NULL && division.owners != NULL && division.layouts != NULL &&
             division.shared != NULL && division.last_users != NULL;
-  ok = ok ? divide(&division, &header, problem) : problem_set(problem, "not enough memory");
+  ok = ok ? divide(&division, &header, problem) && check_parts(sizes, problem)
+          : problem_set(problem, "not enough memory");
   free(division.functions);
   free(division.owners);
   free(division.layouts);
