@@ -158,7 +158,7 @@
   }
 
   function label(element, node, tile) {
-    if (tile.width < 28 || tile.height < 18) return;
+    if (tile.width < 40 || tile.height < 18) return;
     const text = document.createElement("span");
     text.className = "label";
     text.textContent = node.name;
