@@ -20,14 +20,20 @@
  * before the collector does: it finds no object header in front of what it was given, and says so.
  *
  * With PLAIN_HEAP defined the address space vanishes: then this is C with calloc and nothing
- * else, and its output is what the other builds are compared with.
+ * else, and its output is what the other builds are compared with. It vanishes for compilers that
+ * don't know address spaces, too. They can compile the native code of the runtime, where a
+ * reference is only passed on and a stack map has nothing to say.
  */
 #ifndef SAMPLES_HEAP_H
 #define SAMPLES_HEAP_H
 
 #include <stdint.h>
 
-#ifdef PLAIN_HEAP
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined PLAIN_HEAP || !defined __clang__
 #define REF
 #else
 #define REF __attribute__((address_space(1)))
@@ -38,5 +44,9 @@ typedef void REF *reference;
 /* Returns a new object, all zero: first data_bytes of data (rounded up to 8), then so many
  * references. May collect: then every object has moved. */
 reference heap_allocate(uint64_t data_bytes, uint64_t references);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -33,6 +33,8 @@
 SAMPLE_COMMON := $(BUILD)/samples/common.d
 SAMPLE_LINK = $(LINK) -B$(LLVM)/bin/ -fuse-ld=lld -no-pie $(filter %.o %.a,$^) -o $@
 
+COMMA := ,
+
 SAMPLE_PASSES_O0 := function(sroa),
 SAMPLE_PASSES_O2 := default<O2>,
 SAMPLE_CLEANING_O0 :=
@@ -48,7 +50,7 @@ $(1)/%.gc.ll: $(1)/%.clang.ll samples/common/statepoints.awk $(2)/rules.mk
 	awk -v leaves="$(5)" -f samples/common/statepoints.awk $$< >$$@
 
 $(1)/%.ll: $(1)/%.gc.ll samples/common/check-references.awk samples/common/rules.mk
-	$(LLVM)/bin/opt -passes='$(SAMPLE_PASSES_$(4))$(6)rewrite-statepoints-for-gc$(SAMPLE_CLEANING_$(4))' \
+	$(LLVM)/bin/opt -passes='$(SAMPLE_PASSES_$(4))$(strip $(6))rewrite-statepoints-for-gc$(SAMPLE_CLEANING_$(4))' \
 		-vectorize-loops=false -vectorize-slp=false -S $$< -o $$@
 	awk -v leaves="$(5)" -f samples/common/check-references.awk $$@
 

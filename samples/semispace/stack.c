@@ -20,10 +20,10 @@
  */
 #include "stack.h"
 
+#include "bounds.h"
 #include "die.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 
 /* One managed module, the program itself. Shared libraries without stack maps don't count. */
 static struct stackpack_module modules[1];
@@ -33,24 +33,12 @@ static struct stackpack_process process;
 static const struct stackpack_walker walker = {.process = &process};
 static struct stackpack_stack stack;
 
-/* The bounds of this thread's stack. A walk doesn't look beyond them, whatever it finds. */
-static struct stackpack_stack stack_bounds(void) {
-  pthread_attr_t attributes;
-  void *lowest;
-  size_t size;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0)
-    die("cannot tell where the stack is");
-  pthread_attr_getstack(&attributes, &lowest, &size);
-  pthread_attr_destroy(&attributes);
-  return (struct stackpack_stack){(uintptr_t)lowest, (uintptr_t)lowest + size};
-}
-
 void stack_open(void) {
   enum stackpack_error error =
       stackpack_process_open(&process, modules, sizeof modules / sizeof modules[0]);
   if (error != STACKPACK_OK)
     die("cannot open the stack maps: %s", stackpack_error_text(error));
-  stack = stack_bounds();
+  stack = bounds_of_thread();
 }
 
 void stack_close(void) { stackpack_process_close(&process); }
