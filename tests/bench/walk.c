@@ -105,7 +105,7 @@ void bench_walk_from(uintptr_t return_address, uintptr_t stack_pointer, uintptr_
       {"by frame size, with a cache, updating", {BY_SIZE, .cache = &cache}, true},
       {"by frame pointer", {BY_POINTER}, false},
       {"by frame pointer, with a cache", {BY_POINTER, .cache = &cache}, false},
-      {"_Unwind_Backtrace", {NULL}, false},
+      {"_Unwind_Backtrace", {.process = NULL}, false},
   };
   enum { WAYS = sizeof ways / sizeof *ways };
   static double times[WAYS][ROUNDS];
