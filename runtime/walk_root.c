@@ -105,15 +105,17 @@ static uint32_t words_of_pair(const struct stackpack_location *base,
 /* The pairs of the frame at hand, from the cache if they are there. */
 static void find_pairs(struct stackpack_walk *walk) {
   const struct stackpack_walker *walker = walk->private_.walker;
+  struct stackpack_pairs *pairs = &walk->private_.pairs;
   struct stackpack_record record;
-  if (walker->cache == NULL || walk->private_.state != WALK_AT_FRAME)
-    walk->private_.pairs = stackpack_pairs(&walk->record);
-  else if (walker->process != NULL)
-    stackpack_find_cached(walker->process, walker->cache, walk->context.pc, &record,
-                          &walk->private_.pairs);
-  else
-    stackpack_table_find_cached(walker->table, walker->cache, walk->context.pc, &record,
-                                &walk->private_.pairs);
+  enum stackpack_answer answer = STACKPACK_NOT_MANAGED;
+  if (walker->cache != NULL && walk->private_.state == WALK_AT_FRAME)
+    answer = walker->process != NULL
+                 ? stackpack_find_cached(walker->process, walker->cache, walk->context.pc, &record,
+                                         pairs)
+                 : stackpack_table_find_cached(walker->table, walker->cache, walk->context.pc,
+                                               &record, pairs);
+  if (answer != STACKPACK_FOUND)
+    *pairs = stackpack_pairs(&walk->record);
 }
 
 enum stackpack_walk_answer walk_begin_roots(struct stackpack_walk *walk) {

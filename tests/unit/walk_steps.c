@@ -19,6 +19,8 @@ enum {
   SAVED = 0x4040,    /* of 8 bytes; a root in %rbx */
   BASED = 0x5050,    /* of unknown size; a root at %rbx + 16 */
   MAPPED = 0x6060,   /* a stack map, no statepoint */
+  VECTOR = 0x7070,   /* of 40 bytes; two roots in a slot at stack pointer + 8 */
+  HALF = 0x8080,     /* of 8 bytes; a root of 4 bytes */
   NO_POINT = 0x1020, /* managed, but no safepoint */
   NATIVE = 0x9000,
 };
@@ -50,6 +52,8 @@ static void open_table(void) {
   add(&model, SAVED, 8, model_location(STACKPACK_REGISTER, 8, STACKPACK_RBX, 0));
   add(&model, BASED, STACKPACK_FRAME_SIZE_UNKNOWN,
       model_location(STACKPACK_INDIRECT, 8, STACKPACK_RBX, 16));
+  add(&model, VECTOR, 40, model_location(STACKPACK_INDIRECT, 16, STACKPACK_RSP, 8));
+  add(&model, HALF, 8, model_location(STACKPACK_INDIRECT, 4, STACKPACK_RSP, 0));
   add(&model, MAPPED, 8, none);
   model.records[model.record_count - 1].statepoint = false;
   model_finish(&model);
@@ -654,6 +658,37 @@ START_TEST(roots_of_a_stack_map) {
 }
 END_TEST
 
+START_TEST(a_vector_of_references) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  struct stackpack_root root;
+  words[2] = 77;
+  words[3] = 88;
+  struct stackpack_walk walk = start(&walker, VECTOR, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, VECTOR, 1);
+  for (unsigned i = 2; i <= 3; i++) {
+    ck_assert(stackpack_walk_root(&walk, &root));
+    ck_assert_ptr_eq(root.base, &words[i]);
+    ck_assert_ptr_eq(root.derived, &words[i]);
+  }
+  ck_assert(!stackpack_walk_root(&walk, &root));
+  ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
+  ck_assert_uint_eq(words[1], GARBAGE);
+  ck_assert_uint_eq(words[2], 78);
+  ck_assert_uint_eq(words[3], 89);
+  ck_assert_uint_eq(words[4], GARBAGE);
+}
+END_TEST
+
+START_TEST(half_a_reference) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  struct stackpack_walk walk = start(&walker, HALF, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, HALF, 1);
+  ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL),
+                   STACKPACK_WALK_BAD_LOCATION);
+  expect_end(&walk, STACKPACK_WALK_BAD_LOCATION);
+}
+END_TEST
+
 START_TEST(addresses) {
   struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
@@ -694,4 +729,4 @@ SUITE("walk_steps", frames_by_size, frames_from_a_cache, the_declared_end, no_ma
       unwinders_that_go_round, a_register_of_the_stub, a_base_register_of_the_stub,
       a_register_that_is_lost, a_register_that_can_only_be_read, from_a_signal,
       registers_of_a_signal, on_at_the_next_context, on_another_stack, roots_of_a_stack_map,
-      addresses, answer_texts)
+      a_vector_of_references, half_a_reference, addresses, answer_texts)
