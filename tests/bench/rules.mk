@@ -3,6 +3,7 @@
 #   make bench                             our samples, and the corpora that are there
 #   make bench PROGRAMS="app other.so"     any unpacked programs
 #   make bench INSTRUCTIONS=1              counts instructions, too, by callgrind: slow, but without noise
+#   make bench-unwind                      what a frame costs by unwind tables: a part of make bench
 #   make bench-scale                       from a thousand to ten million records: takes long
 #
 # Each prints a table; the first writes $(BUILD)/bench.json, too, and the last $(BUILD)/bench-scale.json.
@@ -41,6 +42,18 @@ $(BUILD)/tests/bench/walk: $(BUILD)/tests/bench/walk-raw $(BUILD)/stackpack
 	$(BUILD)/stackpack pack -q -o $@ $<
 
 BENCH_PROGRAMS := $(patsubst %,$(BUILD)/tests/bench/%,generate measure record_stacks.so walk)
+
+# What unwinding costs, where libunwind is.
+ifeq ($(UNWIND),yes)
+$(BUILD)/tests/bench/unwind.o: CPPFLAGS += -Iruntime
+$(BUILD)/tests/bench/unwind: $(BUILD)/tests/bench/unwind.o $(UNWIND_OBJECTS) $(RUNTIME) $(FORMAT)
+	$(LINK) -o $@ $^ $(UNWIND_LIBS) -lunwind
+
+.PHONY: bench-unwind
+bench: bench-unwind
+bench-unwind: $(BUILD)/tests/bench/unwind
+	$(BUILD)/tests/bench/unwind
+endif
 
 .PHONY: bench bench-scale
 bench: all samples $(BENCH_PROGRAMS)
