@@ -36,6 +36,7 @@ for variant in "0" "2" "2 $in_registers" "2 $in_registers --frame-pointer=all"; 
   (($(statistic most) >= 6)) || fail "$variant: the stacks have too few managed frames: $(<err)"
   (($(statistic native) > 5 * $(statistic collections))) || fail "$variant: too few native frames: $(<err)"
   (($(statistic derived) > 0 && $(statistic unknown) > 0)) || fail "$variant: no such frames: $(<err)"
+  (($(statistic fast) > 500 && $(statistic asked) > 500)) || fail "$variant: no fast walks: $(<err)"
   case $variant in
   *csr*) (($(statistic registers) > 100)) || fail "$variant: no references in registers: $(<err)" ;;
   *) (($(statistic registers) == 0)) || fail "$variant: references in registers: $(<err)" ;;

@@ -159,6 +159,39 @@ static void check_stack(struct stackpack_stack stack, const struct stackpack_con
   die("two walkers that differ, or stop");
 }
 
+static unsigned long asked, fast_frames;
+static enum stackpack_unwound count_step(void *closure, struct stackpack_stack stack,
+                                         struct stackpack_context *context) {
+  asked++;
+  return stackpack_unwinder_step(closure, stack, context);
+}
+
+/* Walks the first managed frames that are next to each other by their sizes. For one whose size isn't
+ * known the unwinder is asked, if %rbp isn't known either, and for what lies before it, once; then the
+ * walk goes on without. */
+static void walk_fast(struct stackpack_stack stack, const struct stackpack_context *from) {
+  const struct stackpack_walker fast = {
+      .process = &process, .unwind = count_step, .unwinder = &unwinder};
+  struct stackpack_walk walk;
+  enum stackpack_walk_answer answer;
+  unsigned long before = asked, until_unknown = 0;
+  stackpack_walk_start(&walk, &walker, stack, from);
+  while ((answer = stackpack_walk_next(&walk)) == STACKPACK_WALK_NATIVE)
+    continue;
+  if (answer != STACKPACK_WALK_MANAGED)
+    return;
+  const struct stackpack_context first = walk.context;
+  stackpack_walk_start(&walk, &fast, stack, &first);
+  while ((answer = stackpack_walk_next(&walk)) == STACKPACK_WALK_MANAGED)
+    if (walk.record.frame_size == STACKPACK_FRAME_SIZE_UNKNOWN)
+      until_unknown = walk.managed_frames;
+  if (answer != STACKPACK_WALK_AT_NATIVE)
+    die("a fast walk that stops");
+  if (asked - before > until_unknown)
+    die("the unwinder was asked for more frames than it had to be");
+  fast_frames += walk.managed_frames - until_unknown;
+}
+
 /* The fiber's registers are where swapcontext has saved them. It goes on behind a call. */
 static struct stackpack_context fiber_context(void) {
   struct stackpack_context context = stackpack_context_at_signal(fiber);
@@ -174,6 +207,7 @@ static void collect(struct stackpack_context *context, void *closure) {
   (void)closure;
   const struct stackpack_stack stack = on_fiber(context) ? fiber_stack : main_stack;
   check_stack(stack, context);
+  walk_fast(stack, context);
   if (fiber != NULL) {
     const struct stackpack_context suspended = fiber_context();
     check_stack(fiber_stack, &suspended);
@@ -217,10 +251,10 @@ void collect_suspended(void *ucontext) { fiber = ucontext; }
 
 void collector_report(void) {
   fprintf(stderr,
-          "collections %lu\nmanaged %lu\nnative %lu\nmost %lu\nregisters %lu\nderived %lu\nunknown "
-          "%lu\n",
+          "collections %lu\nmanaged %lu\nnative %lu\nmost %lu\nregisters %lu\nderived %lu\n"
+          "unknown %lu\nfast %lu\nasked %lu\n",
           collections, managed_frames, native_frames, most_managed, in_registers, derived,
-          unknown_sizes);
+          unknown_sizes, fast_frames, asked);
   stackpack_unwinder_close(&unwinder);
   stackpack_process_close(&process);
 }

@@ -33,6 +33,11 @@ long managed_handler(long n) {
   return got + sum(a, b, inside);
 }
 
+__attribute__((noinline)) static long managed_leaf(long n) {
+  reference a = allocate(n), b = allocate(n + 1);
+  return a->values[0] + b->values[1];
+}
+
 /* The size of the frame isn't known to LLVM. */
 long managed_dynamic(long n) {
   char room[n % 64 + 1];
@@ -41,7 +46,7 @@ long managed_dynamic(long n) {
   a->next = b;
   INSIDE inside = &b->values[n % 5];
   native_touch(room, &more);
-  long got = n % 3 == 2 ? native_through(n / 2) : allocate(n)->values[0];
+  long got = n % 3 == 2 ? native_through(n / 2) : managed_leaf(n);
   return got + sum(a, b, inside) + room[0] + more;
 }
 
