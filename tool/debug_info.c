@@ -160,14 +160,31 @@ static bool read_unit(const struct debug_info *info, struct debug_unit *unit) {
 
 /* ---- Opening ---- */
 
+/* Of packages in GNU's form, which is older than DWARF 5, libdwarf (2021) doesn't survive all. */
+static bool is_standard_package(Dwarf_Debug dwarf) {
+  Dwarf_Xu_Index_Header header;
+  Dwarf_Unsigned version, columns, units, slots;
+  const char *name;
+  if (dwarf_get_xu_index_header(dwarf, "cu", &header, &version, &columns, &units, &slots, &name,
+                                NULL) != DW_DLV_OK)
+    return false;
+#ifdef DW_LIBDWARF_VERSION
+  dwarf_dealloc_xu_header(header);
+#else
+  dwarf_xu_header_free(header);
+#endif
+  return version >= 5;
+}
+
 /* A package stands beside the program, or beside its debug file. */
 static void open_package(struct debug_info *info, const char *path) {
   struct problem problem = {0};
   char *name;
   if (info->package.dwarf != NULL || asprintf(&name, "%s.dwp", path) < 0)
     return;
-  if (access(name, R_OK) == 0)
-    debug_object_open(&info->package, name, true, &problem);
+  if (access(name, R_OK) == 0 && debug_object_open(&info->package, name, true, &problem) &&
+      !is_standard_package(info->package.dwarf))
+    debug_object_close(&info->package);
   free(name);
 }
 
