@@ -30,7 +30,12 @@ static struct stackpack_module modules[1];
 static struct stackpack_process process;
 
 /* By frame size, up to the first frame that is not managed. */
-static const struct stackpack_walker walker = {.process = &process};
+
+/* Recursion meets the same return addresses again and again. */
+static struct stackpack_cache_entry cache_entries[1 << 6];
+static struct stackpack_cache cache;
+
+static const struct stackpack_walker walker = {.process = &process, .cache = &cache};
 static struct stackpack_stack stack;
 
 void stack_open(void) {
@@ -38,6 +43,7 @@ void stack_open(void) {
       stackpack_process_open(&process, modules, sizeof modules / sizeof modules[0]);
   if (error != STACKPACK_OK)
     die("cannot open the stack maps: %s", stackpack_error_text(error));
+  stackpack_cache_open(&cache, cache_entries, 6);
   stack = bounds_of_thread();
 }
 
