@@ -6,6 +6,8 @@ CLI_TESTS := $(filter-out %/common.sh,$(wildcard tests/cli/*.sh))
 CALLGRAPH_TESTS := $(filter-out %/common.sh,$(wildcard tests/callgraph/*.sh))
 OTHER_TESTS := tests/oracle/test_oracle.sh $(wildcard tests/samples/*.sh) tests/fuzz/regressions.sh
 
+include tests/samples/rules.mk
+
 .PHONY: check
-check: all samples $(UNIT_TESTS) $(BENCH_PROGRAMS)
+check: all samples $(UNIT_TESTS) $(BENCH_PROGRAMS) $(SAMPLE_MUTANTS)
 	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run $(UNIT_TESTS) $(OTHER_TESTS) $(CALLGRAPH_TESTS) $(CLI_TESTS)
