@@ -1,0 +1,67 @@
+/* collector.c - the collector: what the allocator does when a space is full.
+ *
+ * The objects that can still be reached move to the other space: see samples/common/copier.c. What
+ * is reached starts with what the fibers hold: see roots.c.
+ */
+#include "collector.h"
+
+#include "copier.h"
+#include "die.h"
+#include "roots.h"
+
+#include <inttypes.h>
+
+static struct copier copier;
+static bool collect_always;
+static struct roots_counts roots_counts;
+
+void heap_open(size_t bytes, bool stress) {
+  copier_open(&copier, bytes);
+  collect_always = stress;
+  roots_open();
+}
+
+void heap_close(void) {
+  roots_close();
+  copier_close(&copier);
+}
+
+static void collect(const struct stackpack_context *running) {
+  copier_start(&copier);
+  roots_update(running, copier_forward, &copier, &roots_counts);
+  copier_finish(&copier);
+}
+
+void heap_between_fibers(void) {
+  if (collect_always)
+    collect(NULL);
+}
+
+/* What heap_allocate of heap.h comes to: heap_allocate.S adds the frame of its caller. */
+void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_t return_address,
+                              uintptr_t stack_pointer);
+
+void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_t return_address,
+                              uintptr_t stack_pointer) {
+  void *object = collect_always ? NULL : copier_take(&copier, data_bytes, references);
+  if (!object) {
+    struct stackpack_context running =
+        stackpack_context_at_call(return_address, stack_pointer, NULL);
+    collect(&running);
+    object = copier_take(&copier, data_bytes, references);
+  }
+  if (!object)
+    die("the heap of %zu bytes is full", (size_t)(copier.active.end - copier.active.start));
+  return object;
+}
+
+void heap_report(FILE *file) {
+  fprintf(file, "collections: %" PRIu64 "\n", copier.collections);
+  fprintf(file, "objects moved: %" PRIu64 " (%" PRIu64 " bytes)\n", copier.objects, copier.bytes);
+  fprintf(file, "stacks walked: %" PRIu64 " running, %" PRIu64 " suspended\n", roots_counts.running,
+          roots_counts.suspended);
+  fprintf(file,
+          "frames walked: %" PRIu64 " (%" PRIu64 " of suspended fibers; at most %" PRIu64
+          " on one stack)\n",
+          roots_counts.frames, roots_counts.suspended_frames, roots_counts.deepest);
+}

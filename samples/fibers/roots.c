@@ -1,0 +1,104 @@
+/* roots.c - walks all the fibers' stacks and updates the references on them.
+ *
+ * At a collection at most one fiber runs: the one that has called the allocator. Its walk starts
+ * with the frame that the allocator was called from. But the others hold references as well, on
+ * stacks on which nothing happens: between two times that a fiber runs, its objects may move often.
+ * So each suspended stack is walked like the running one. Its youngest frame is in the context that
+ * was saved when it was suspended:
+ *
+ *   running                         suspended
+ *
+ *     heap_allocate   <- here         fiber_await       the switch: no frame
+ *     list_merge         starts       sort_task         <- here starts the walk, with
+ *     sort_task          the walk                          context.pc and .stack_pointer
+ *     ----- end of the stack -----    ----- end of the stack -----
+ *
+ * A walk keeps to the bounds of its stack, and must get to its very end: a fiber's oldest frame is
+ * that of a managed function on an empty stack. Whatever else it meets is a mistake, and stops the
+ * program: each reference that is left behind is an object lost.
+ *
+ * The registers that context_switch saved are roots' places, too, for code that keeps references in
+ * registers across calls. This sample's code doesn't, so no walk ever looks at them; but a runtime
+ * that knows where they are should say so.
+ *
+ * What a fiber was given and hasn't seen yet, and the result that nobody has taken yet, are in the
+ * scheduler's memory. No stack map tells of them, so they are updated here by name.
+ */
+#include "roots.h"
+
+#include "die.h"
+#include "scheduler.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+
+/* One managed module, the program itself. */
+static struct stackpack_module modules[1];
+static struct stackpack_process process;
+
+/* All fibers run the same code, so the same return addresses are met again and again. */
+static struct stackpack_cache_entry cache_entries[1 << 6];
+static struct stackpack_cache cache;
+
+static const struct stackpack_walker walker = {.process = &process, .cache = &cache};
+
+void roots_open(void) {
+  enum stackpack_error error =
+      stackpack_process_open(&process, modules, sizeof modules / sizeof modules[0]);
+  if (error != STACKPACK_OK)
+    die("cannot open the stack maps: %s", stackpack_error_text(error));
+  stackpack_cache_open(&cache, cache_entries, 6);
+}
+
+void roots_close(void) { stackpack_process_close(&process); }
+
+static struct stackpack_context suspended_context(struct fiber *fiber) {
+  struct context *saved = &fiber->context;
+  struct stackpack_context context =
+      stackpack_context_suspended(saved->pc, saved->stack_pointer, &saved->rbp);
+  stackpack_context_save(&context, STACKPACK_RBX, &saved->rbx);
+  stackpack_context_save(&context, STACKPACK_R12, &saved->r12);
+  stackpack_context_save(&context, STACKPACK_R13, &saved->r13);
+  stackpack_context_save(&context, STACKPACK_R14, &saved->r14);
+  stackpack_context_save(&context, STACKPACK_R15, &saved->r15);
+  return context;
+}
+
+/* Returns the number of frames. */
+static uint64_t stack_update(const struct fiber *fiber, const struct stackpack_context *context,
+                             stackpack_forward *forward, void *heap) {
+  struct stackpack_walk walk;
+  enum stackpack_walk_answer answer;
+  stackpack_walk_start(&walk, &walker, fiber->stack, context);
+  while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk)))
+    stackpack_walk_update(&walk, forward, heap);
+  if (answer != STACKPACK_WALK_END)
+    die("the walk of fiber %" PRIu64 " ends at %#" PRIxPTR ": %s", fiber->number, walk.context.pc,
+        stackpack_walk_text(answer));
+  return walk.managed_frames;
+}
+
+static void fiber_update(struct fiber *fiber, const struct stackpack_context *running,
+                         stackpack_forward *forward, void *heap, struct roots_counts *counts) {
+  if (fiber->value != 0)
+    fiber->value = forward(heap, fiber->value);
+  uint64_t frames = 0;
+  if (fiber->state == FIBER_RUNNING) {
+    frames = stack_update(fiber, running, forward, heap);
+    counts->running++;
+  } else if (fiber->state == FIBER_SUSPENDED) {
+    struct stackpack_context context = suspended_context(fiber);
+    frames = stack_update(fiber, &context, forward, heap);
+    counts->suspended++;
+    counts->suspended_frames += frames;
+  }
+  counts->frames += frames;
+  if (frames > counts->deepest)
+    counts->deepest = frames;
+}
+
+void roots_update(const struct stackpack_context *running, stackpack_forward *forward, void *heap,
+                  struct roots_counts *counts) {
+  for (size_t i = 0; i < scheduler_fibers(); i++)
+    fiber_update(scheduler_fiber(i), running, forward, heap, counts);
+}
