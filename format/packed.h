@@ -165,12 +165,12 @@ enum packed_answer {
 };
 
 struct packed_record {
-  const struct packed_table *table;
   uint64_t address;
   uint32_t index;
   uint32_t function; /* its number, by address */
-  uint32_t position; /* of the record in the function's layout */
+  const struct packed_table *table;
   uint64_t layout;   /* where the layout starts, in bits */
+  uint32_t position; /* of the record in the function's layout */
 };
 
 /* Fetches the memory that a look-up of an address will read first, or (step 1) next. */

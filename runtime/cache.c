@@ -1,139 +1,105 @@
 /* cache.c - remembers look-ups: a table of entries by return address, in the caller's memory.
  *
- * An address has two places next to each other, given by a hash of it. What comes takes the first,
- * what was there moves to the second, and what was in the second is forgotten. An entry holds the
- * record and its pairs in their short form (packed_slots.c), with a byte for each location; what
- * doesn't fit isn't remembered. This is a small hash table of records, and finding an entry again
- * costs about as much as in a large one.
+ * An address has four places next to each other, from one that a hash of it gives. What comes takes
+ * a free one; if there is none, it takes the place of one of the four, each in its turn. An entry
+ * holds the record and its pairs, in steps from a first location (packed_slots.c); what doesn't fit
+ * isn't remembered. This is a small hash table of records. Finding an entry again is in
+ * stackpack.h, so that it is compiled into the caller; here is what is done when nothing was found.
  */
 #include "internal.h"
 
 #include <string.h>
 
-enum { PAIRS_MAX = 38 };
+_Static_assert(sizeof(struct stackpack_cache_entry) == 192, "an entry is three cache lines");
 
-struct entry {
-  uint64_t address; /* 0: free */
-  struct stackpack_record record;
-  uint64_t slots, step;
-  struct stackpack_location first;
-  uint32_t pair_count;
-  struct short_pair {
-    uint8_t base, derived;
-  } pairs[PAIRS_MAX];
-};
-
-_Static_assert(sizeof(struct entry) == sizeof(struct stackpack_cache_entry),
-               "an entry fills its room");
-
-/* The first of the two places of an address. */
-static struct entry *places_of(const struct stackpack_cache *cache, uint64_t address) {
-  const uint64_t hash = address * 0x9e3779b97f4a7c15u; /* 2^64 divided by the golden ratio */
-  return (struct entry *)&cache->entries[hash >> 32 >> (32 - (cache->shift - 1)) << 1];
-}
-
-/* The entry of an address, NULL if it isn't remembered. */
-static struct entry *entry_of(const struct stackpack_cache *cache, uint64_t address) {
-  struct entry *first = places_of(cache, address), *second = first + 1;
-  if (address == 0)
-    return NULL;
-  return first->address == address ? first : second->address == address ? second : NULL;
-}
+enum { ENTRY_PAIRS = sizeof((struct stackpack_cache_entry){0}.pairs) / 2 };
 
 void stackpack_cache_open(struct stackpack_cache *cache, struct stackpack_cache_entry *entries,
                           unsigned shift) {
-  *cache = (struct stackpack_cache){.entries = entries, .shift = shift};
+  *cache = (struct stackpack_cache){.entries = entries,
+                                    .places = ((uint64_t)1 << shift) - STACKPACK_CACHE_WAYS + 1};
   memset(entries, 0, sizeof *entries << shift);
 }
 
 static void forget_all(struct stackpack_cache *cache) {
-  for (size_t i = 0; i < (size_t)1 << cache->shift; i++)
-    ((struct entry *)&cache->entries[i])->address = 0;
+  for (size_t i = 0; i < cache->places + STACKPACK_CACHE_WAYS - 1; i++)
+    cache->entries[i].record.address = 0;
 }
 
-static void recall(const struct entry *entry, struct stackpack_record *record,
-                   struct stackpack_pairs *pairs) {
-  *record = entry->record;
-  pairs->slots = entry->slots;
-  pairs->step = entry->step;
-  pairs->first = entry->first;
-  pairs->pair_count = entry->pair_count;
-  pairs->more = 0;
-  for (uint32_t i = 0; i < entry->pair_count; i++) {
-    pairs->pairs[i].base = entry->pairs[i].base;
-    pairs->pairs[i].derived = entry->pairs[i].derived;
-  }
-}
-
-/* Whether a record's pairs fit into an entry. */
-static bool fits(const struct stackpack_pairs *pairs) {
-  if (pairs->more != 0 || pairs->pair_count > PAIRS_MAX)
+/* Writes all pairs as steps, so that they come out in the same order: the last one first. False if
+ * there are too many. */
+static bool write_steps(struct stackpack_cache_entry *entry, const struct stackpack_pairs *pairs) {
+  uint32_t count = pairs->pair_count;
+  if (pairs->more != 0 || count + bits_count(pairs->slots) > ENTRY_PAIRS)
     return false;
-  for (uint32_t i = 0; i < pairs->pair_count; i++)
-    if (pairs->pairs[i].base > UINT8_MAX || pairs->pairs[i].derived > UINT8_MAX)
-      return false;
+  memcpy(entry->pairs, pairs->pairs, count * sizeof pairs->pairs[0]);
+  for (uint64_t slots = pairs->slots; slots != 0;) {
+    const uint8_t last = (uint8_t)(63 - __builtin_clzll(slots));
+    entry->pairs[count++] = (struct stackpack_steps){last, last};
+    slots &= ~((uint64_t)1 << last);
+  }
+  entry->pair_count = count;
+  entry->first = pairs->first;
+  entry->step = pairs->step;
   return true;
 }
 
-static void remember(const struct stackpack_cache *cache, uint64_t address,
-                     const struct stackpack_record *record, const struct stackpack_pairs *pairs) {
-  struct entry *entry = places_of(cache, address);
-  if (!fits(pairs))
-    return;
-  entry[1] = entry[0];
-  entry->address = address;
-  entry->record = *record;
-  entry->slots = pairs->slots;
-  entry->step = pairs->step;
-  entry->first = pairs->first;
-  entry->pair_count = pairs->pair_count;
-  for (uint32_t i = 0; i < entry->pair_count; i++)
-    entry->pairs[i] =
-        (struct short_pair){(uint8_t)pairs->pairs[i].base, (uint8_t)pairs->pairs[i].derived};
+/* The entry that what comes is written into. */
+static struct stackpack_cache_entry *choose(struct stackpack_cache *cache, uint64_t address) {
+  struct stackpack_cache_entry *first = stackpack_cache_place(cache, address);
+  for (unsigned i = 0; i < STACKPACK_CACHE_WAYS; i++)
+    if (first[i].record.address == 0)
+      return &first[i];
+  return &first[cache->replaced++ % STACKPACK_CACHE_WAYS];
 }
 
 const struct stackpack_record *cache_recall(const struct stackpack_process *process,
                                             const struct stackpack_cache *cache, uint64_t address) {
-  const struct entry *entry = entry_of(cache, address);
-  const bool is_current = process == NULL || cache->private_[0] == process_generation(process);
+  const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, address);
+  const bool is_current =
+      process == NULL ||
+      cache->generation == __atomic_load_n(&process->generation, __ATOMIC_ACQUIRE);
   return entry != NULL && is_current ? &entry->record : NULL;
 }
 
-enum stackpack_answer stackpack_table_find_cached(const struct stackpack_table *table,
-                                                  struct stackpack_cache *cache, uint64_t address,
-                                                  struct stackpack_record *record,
-                                                  struct stackpack_pairs *pairs) {
-  const struct entry *entry = entry_of(cache, address);
-  if (entry != NULL) {
-    recall(entry, record, pairs);
-    return STACKPACK_FOUND;
-  }
+static void remember(struct stackpack_cache *cache, const struct stackpack_record *record,
+                     const struct stackpack_pairs *pairs) {
+  struct stackpack_cache_entry entry;
+  if (!write_steps(&entry, pairs))
+    return;
+  entry.record = *record;
+  *choose(cache, record->address) = entry;
+}
+
+/* Adds its pairs to what was looked up, and remembers both. */
+static void complete(struct stackpack_cache *cache, const struct stackpack_record *record,
+                     struct stackpack_pairs *pairs) {
+  *pairs = stackpack_pairs(record);
+  remember(cache, record, pairs);
+}
+
+enum stackpack_answer stackpack_table_find_uncached(const struct stackpack_table *table,
+                                                    struct stackpack_cache *cache, uint64_t address,
+                                                    struct stackpack_record *record,
+                                                    struct stackpack_pairs *pairs) {
   const enum stackpack_answer answer = stackpack_table_find(table, address, record);
-  if (answer == STACKPACK_FOUND) {
-    *pairs = stackpack_pairs(record);
-    remember(cache, address, record, pairs);
-  }
+  if (answer == STACKPACK_FOUND)
+    complete(cache, record, pairs);
   return answer;
 }
 
-enum stackpack_answer stackpack_find_cached(const struct stackpack_process *process,
-                                            struct stackpack_cache *cache, uintptr_t return_address,
-                                            struct stackpack_record *record,
-                                            struct stackpack_pairs *pairs) {
-  const uint64_t generation = process_generation(process);
-  if (cache->private_[0] != generation) {
+enum stackpack_answer stackpack_find_uncached(const struct stackpack_process *process,
+                                              struct stackpack_cache *cache,
+                                              uintptr_t return_address,
+                                              struct stackpack_record *record,
+                                              struct stackpack_pairs *pairs) {
+  const uint64_t generation = __atomic_load_n(&process->generation, __ATOMIC_ACQUIRE);
+  if (cache->generation != generation) {
     forget_all(cache);
-    cache->private_[0] = generation;
-  }
-  const struct entry *entry = entry_of(cache, return_address);
-  if (entry != NULL) {
-    recall(entry, record, pairs);
-    return STACKPACK_FOUND;
+    cache->generation = generation;
   }
   const enum stackpack_answer answer = stackpack_find(process, return_address, record);
-  if (answer == STACKPACK_FOUND) {
-    *pairs = stackpack_pairs(record);
-    remember(cache, return_address, record, pairs);
-  }
+  if (answer == STACKPACK_FOUND)
+    complete(cache, record, pairs);
   return answer;
 }

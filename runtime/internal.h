@@ -40,20 +40,24 @@ struct stripe {
 enum { STRIPES = 16 };
 
 struct process_overlay {
+  _Atomic uint64_t generation; /* how many times modules came or went, and 1 */
   struct stackpack_module *modules;
   uint64_t capacity, needed;
   pthread_mutex_t writer;
   _Atomic unsigned phase;
-  _Atomic uint64_t generation; /* how many times modules came or went */
   struct stripe stripes[STRIPES];
 };
 
 _Static_assert(sizeof(struct packed_table) <= sizeof(struct stackpack_table), "room for a table");
-_Static_assert(sizeof(struct packed_record) <= sizeof((struct stackpack_record){0}.private_),
-               "room for a record");
+_Static_assert(sizeof(struct packed_record) <= offsetof(struct stackpack_record, frame_size) &&
+                   offsetof(struct packed_record, address) ==
+                       offsetof(struct stackpack_record, address) &&
+                   offsetof(struct packed_record, index) ==
+                       offsetof(struct stackpack_record, index),
+               "a record lies over the start of the public one");
 _Static_assert(sizeof(struct packed_items) <= sizeof((struct stackpack_pairs){0}.private_),
                "room for pairs");
-_Static_assert(PACKED_SLOTS_PAIRS_MAX <= sizeof((struct stackpack_pairs){0}.pairs) / 8,
+_Static_assert(PACKED_SLOTS_PAIRS_MAX <= sizeof((struct stackpack_pairs){0}.pairs) / 2,
                "room for all pairs of packed_slots");
 _Static_assert(sizeof(struct packed_list) <= sizeof(struct stackpack_locations), "room for a list");
 _Static_assert(sizeof(struct module_overlay) <= sizeof((struct stackpack_module){0}.private_),
@@ -75,9 +79,6 @@ static inline const struct packed_table *const_table_of(const struct stackpack_t
 bool raw_find(const struct elf_image *image, Elf64_Shdr *section);
 enum stackpack_error raw_open(struct stackpack_table *table, const struct elf_image *image,
                               uint64_t bias, void **memory);
-
-/* process.c: a number that changes when modules come or go. Never 0. */
-uint64_t process_generation(const struct stackpack_process *process);
 
 /* cache.c: the record that a cache remembers of an address, or NULL. process: as in a walker. */
 const struct stackpack_record *cache_recall(const struct stackpack_process *process,

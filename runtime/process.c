@@ -27,11 +27,11 @@
 #include <xxhash.h>
 
 static struct process_overlay *process_of(struct stackpack_process *process) {
-  return (struct process_overlay *)process->private_;
+  return (struct process_overlay *)process;
 }
 
 static const struct process_overlay *const_process_of(const struct stackpack_process *process) {
-  return (const struct process_overlay *)process->private_;
+  return (const struct process_overlay *)process;
 }
 
 static struct module_overlay *module_of(const struct process_overlay *process, uint64_t i) {
@@ -262,6 +262,7 @@ enum stackpack_error stackpack_process_open(struct stackpack_process *process,
   memset(process, 0, sizeof *process);
   for (size_t i = 0; i < capacity; i++)
     memset(&modules[i], 0, sizeof modules[i]);
+  overlay->generation = 1; /* not that of a new cache */
   overlay->modules = modules;
   overlay->capacity = capacity;
   pthread_mutex_init(&overlay->writer, NULL);
@@ -313,10 +314,6 @@ bool stackpack_process_forget(struct stackpack_process *process, uintptr_t addre
 }
 
 /* ---- Look-ups ---- */
-
-uint64_t process_generation(const struct stackpack_process *process) {
-  return atomic_load(&const_process_of(process)->generation) + 1;
-}
 
 enum stackpack_answer stackpack_find(const struct stackpack_process *process,
                                      uintptr_t return_address, struct stackpack_record *record) {

@@ -99,11 +99,11 @@ enum stackpack_kind { STACKPACK_STATEPOINT, STACKPACK_STACKMAP };
 #define STACKPACK_FRAME_SIZE_UNKNOWN UINT64_MAX
 
 struct stackpack_record {
-  uint64_t address;    /* the return address (of a stack map or patch point: its address) */
+  uint64_t address; /* the return address (of a stack map or patch point: its address) */
+  uint32_t index;   /* its number in the table, by address */
+  uint32_t private_[7];
   uint64_t frame_size; /* of the function; without the return address that the call pushed */
   enum stackpack_kind kind;
-  uint32_t index; /* its number in the table, by address */
-  uint64_t private_[6];
 };
 
 /* Looks up an address in one table. What is in *record counts only for STACKPACK_FOUND. */
@@ -140,6 +140,11 @@ struct stackpack_location {
   int64_t value; /* an offset in bytes, or a constant */
 };
 
+/* How many steps two locations are behind a first one. */
+struct stackpack_steps {
+  uint8_t base, derived;
+};
+
 /* The (base, derived) pairs of a statepoint, in a fixed order, none twice. A derived reference
  * points into the object of its base; where both are equal, the slot holds an ordinary reference.
  *
@@ -147,18 +152,19 @@ struct stackpack_location {
  * the binary interface, but not for other use. */
 struct stackpack_pairs {
   uint64_t slots; /* bit n: an ordinary reference, `step` * n behind the first location */
-  uint64_t step;
   struct stackpack_location first;
-  uint32_t pair_count; /* of pairs[] */
-  uint32_t more;       /* not 0: others follow, which the library reads */
-  struct {
-    uint32_t base, derived;
-  } pairs[56]; /* each so many steps behind the first location; taken from the last */
+  uint32_t step;
+  uint16_t pair_count; /* of pairs[] */
+  uint16_t more;       /* not 0: others follow, which the library reads */
+  struct stackpack_steps
+      pairs[56]; /* each so many steps behind the first location; taken from the last */
   uint64_t private_[48];
 };
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record);
-bool stackpack_pairs_more(struct stackpack_pairs *pairs, struct stackpack_location *base,
-                          struct stackpack_location *derived);
+struct stackpack_pair {
+  struct stackpack_location base, derived;
+};
+bool stackpack_pairs_more(struct stackpack_pairs *pairs, struct stackpack_pair *pair);
 
 /* Writes the next pair, or returns false after the last one. It returns false, too, where the table
  * is damaged: a collector asks stackpack_pairs_corrupt after the loop, and stops if that is true.
@@ -175,11 +181,18 @@ static inline bool stackpack_pairs_next(struct stackpack_pairs *pairs,
     base_steps = pairs->pairs[pairs->pair_count].base;
     derived_steps = pairs->pairs[pairs->pair_count].derived;
   } else {
-    return pairs->more != 0 && stackpack_pairs_more(pairs, base, derived);
+    struct stackpack_pair pair; /* of its own, so that the caller's two may be kept in registers */
+    if (pairs->more == 0 || !stackpack_pairs_more(pairs, &pair))
+      return false;
+    *base = pair.base;
+    *derived = pair.derived;
+    return true;
   }
-  *base = *derived = pairs->first;
-  base->value = (int64_t)((uint64_t)base->value + base_steps * pairs->step);
-  derived->value = (int64_t)((uint64_t)derived->value + derived_steps * pairs->step);
+  base->kind = derived->kind = pairs->first.kind;
+  base->size = derived->size = pairs->first.size;
+  base->reg = derived->reg = pairs->first.reg;
+  base->value = (int64_t)((uint64_t)pairs->first.value + base_steps * pairs->step);
+  derived->value = (int64_t)((uint64_t)pairs->first.value + derived_steps * pairs->step);
   return true;
 }
 bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs);
@@ -188,27 +201,122 @@ bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs);
 
 /* A cache of look-ups, for a collector that meets the same return addresses again and again: the
  * stacks of threads that run the same loop, and the same stack at the next collection. It remembers
- * records together with their pairs. The memory is the caller's: 1 << shift entries. A cache is for
- * one thread at a time. */
+ * records together with their pairs, and finding one again costs about what it costs in a hash
+ * table of all records: it is compiled into the caller. The memory is the caller's: 1 << shift
+ * entries of 192 bytes, best at a multiple of 64. A cache is for one thread at a time.
+ *
+ * The members are part of the binary interface, as those of stackpack_pairs are. */
 struct stackpack_cache_entry {
-  uint64_t private_[24];
+  struct stackpack_record record; /* its address is 0: the entry is free */
+  uint32_t pair_count, step;
+  struct stackpack_location first;
+  struct stackpack_steps pairs[56];
 };
+enum { STACKPACK_CACHE_WAYS = 4 }; /* entries, one after another, that an address may have */
 struct stackpack_cache {
   struct stackpack_cache_entry *entries;
-  unsigned shift;
-  uint64_t private_[2];
+  uint64_t places; /* where they may start */
+  uint64_t generation, replaced;
 };
 
-/* Empties entries[0..1 << shift), 1 <= shift <= 32, and makes them a cache. */
+/* Empties entries[0..1 << shift), 2 <= shift <= 32, and makes them a cache. */
 void stackpack_cache_open(struct stackpack_cache *cache, struct stackpack_cache_entry *entries,
                           unsigned shift);
 
+/* The first of the entries that an address may have. The hash is spread over them without a mask,
+ * by a multiplication (Lemire, "Fast Random Integer Generation in an Interval", 2019). */
+static inline struct stackpack_cache_entry *
+stackpack_cache_place(const struct stackpack_cache *cache, uint64_t address) {
+  const uint64_t hash = address * 0x9e3779b97f4a7c15u; /* 2^64 divided by the golden ratio */
+  return &cache->entries[(hash >> 32) * cache->places >> 32];
+}
+
+/* What a cache remembers of an address, or NULL. */
+static inline const struct stackpack_cache_entry *
+stackpack_cache_get(const struct stackpack_cache *cache, uint64_t address) {
+  const struct stackpack_cache_entry *entry = stackpack_cache_place(cache, address);
+  const struct stackpack_cache_entry *end = entry + STACKPACK_CACHE_WAYS;
+  while (entry->record.address != address)
+    if (++entry == end)
+      return NULL;
+  return address != 0 ? entry : NULL;
+}
+
+static inline void stackpack_cache_pairs(const struct stackpack_cache_entry *entry,
+                                         struct stackpack_pairs *pairs) {
+  pairs->slots = 0;
+  pairs->first = entry->first;
+  pairs->step = entry->step;
+  pairs->pair_count = (uint16_t)entry->pair_count;
+  pairs->more = 0;
+  __builtin_memcpy(pairs->pairs, entry->pairs, 32); /* nearly always that is all */
+  if (entry->pair_count > 16)
+    __builtin_memcpy(pairs->pairs + 16, entry->pairs + 16, sizeof entry->pairs - 32);
+}
+
 /* stackpack_table_find, and for STACKPACK_FOUND stackpack_pairs, by way of a cache. All calls with a
- * cache are for one table, which stays where it is. */
-enum stackpack_answer stackpack_table_find_cached(const struct stackpack_table *table,
-                                                  struct stackpack_cache *cache, uint64_t address,
-                                                  struct stackpack_record *record,
-                                                  struct stackpack_pairs *pairs);
+ * cache are for one table, which stays where it is. (The first function is for the second one: it
+ * looks up what isn't in the cache, and remembers it.) */
+enum stackpack_answer stackpack_table_find_uncached(const struct stackpack_table *table,
+                                                    struct stackpack_cache *cache, uint64_t address,
+                                                    struct stackpack_record *record,
+                                                    struct stackpack_pairs *pairs);
+static inline enum stackpack_answer stackpack_table_find_cached(const struct stackpack_table *table,
+                                                                struct stackpack_cache *cache,
+                                                                uint64_t address,
+                                                                struct stackpack_record *record,
+                                                                struct stackpack_pairs *pairs) {
+  const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, address);
+  if (entry == NULL)
+    return stackpack_table_find_uncached(table, cache, address, record, pairs);
+  *record = entry->record;
+  stackpack_cache_pairs(entry, pairs);
+  return STACKPACK_FOUND;
+}
+
+/* What is called for a pair. */
+typedef void stackpack_visitor(void *context, struct stackpack_location base,
+                               struct stackpack_location derived);
+
+static inline void stackpack_cache_visit(const struct stackpack_cache_entry *entry,
+                                         stackpack_visitor *visit, void *context) {
+  struct stackpack_location base = entry->first, derived = entry->first;
+  const uint64_t value = (uint64_t)entry->first.value, step = entry->step;
+  for (uint32_t i = entry->pair_count; i-- > 0;) {
+    base.value = (int64_t)(value + entry->pairs[i].base * step);
+    derived.value = (int64_t)(value + entry->pairs[i].derived * step);
+    visit(context, base, derived);
+  }
+}
+
+/* Calls a function for each pair; STACKPACK_CORRUPT if the table is damaged. */
+static inline enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs,
+                                                          stackpack_visitor *visit, void *context) {
+  struct stackpack_location base, derived;
+  while (stackpack_pairs_next(pairs, &base, &derived))
+    visit(context, base, derived);
+  return stackpack_pairs_corrupt(pairs) ? STACKPACK_CORRUPT : STACKPACK_FOUND;
+}
+
+/* The same as stackpack_table_find_cached, and calls a function for each pair. It is the fastest
+ * way, if the compiler can see the function: what the cache remembers is visited where it lies. So
+ * the function must not use the same cache. STACKPACK_CORRUPT can come after some pairs. */
+static inline enum stackpack_answer stackpack_table_visit(const struct stackpack_table *table,
+                                                          struct stackpack_cache *cache,
+                                                          uint64_t address,
+                                                          struct stackpack_record *record,
+                                                          stackpack_visitor *visit, void *context) {
+  const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, address);
+  if (entry != NULL) {
+    *record = entry->record;
+    stackpack_cache_visit(entry, visit, context);
+    return STACKPACK_FOUND;
+  }
+  struct stackpack_pairs pairs;
+  const enum stackpack_answer answer =
+      stackpack_table_find_uncached(table, cache, address, record, &pairs);
+  return answer == STACKPACK_FOUND ? stackpack_pairs_visit(&pairs, visit, context) : answer;
+}
 
 /* Looks up addresses[0..count) in one table: answers[n] and, where it is STACKPACK_FOUND,
  * records[n] are those of addresses[n]. Faster than one by one where the table isn't in the
@@ -279,7 +387,8 @@ struct stackpack_module {
 };
 
 struct stackpack_process {
-  uint64_t private_[144];
+  uint64_t generation; /* changes when modules come or go; for the functions in this header */
+  uint64_t private_[143];
 } __attribute__((aligned(64)));
 
 /* Finds the stack maps of every module that is loaded now. modules[0..capacity) becomes the
@@ -299,11 +408,43 @@ enum stackpack_answer stackpack_find(const struct stackpack_process *process,
                                      uintptr_t return_address, struct stackpack_record *record);
 
 /* The same, and the record's pairs, by way of a cache. It serves one process: it forgets all when
- * modules come or go. */
-enum stackpack_answer stackpack_find_cached(const struct stackpack_process *process,
-                                            struct stackpack_cache *cache, uintptr_t return_address,
-                                            struct stackpack_record *record,
-                                            struct stackpack_pairs *pairs);
+ * modules come or go. (Again, the first function is for the second one.) */
+enum stackpack_answer stackpack_find_uncached(const struct stackpack_process *process,
+                                              struct stackpack_cache *cache,
+                                              uintptr_t return_address,
+                                              struct stackpack_record *record,
+                                              struct stackpack_pairs *pairs);
+static inline enum stackpack_answer stackpack_find_cached(const struct stackpack_process *process,
+                                                          struct stackpack_cache *cache,
+                                                          uintptr_t return_address,
+                                                          struct stackpack_record *record,
+                                                          struct stackpack_pairs *pairs) {
+  const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, return_address);
+  if (entry == NULL || cache->generation != __atomic_load_n(&process->generation, __ATOMIC_ACQUIRE))
+    return stackpack_find_uncached(process, cache, return_address, record, pairs);
+  *record = entry->record;
+  stackpack_cache_pairs(entry, pairs);
+  return STACKPACK_FOUND;
+}
+
+/* The same, and calls a function for each pair: see stackpack_table_visit. */
+static inline enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
+                                                    struct stackpack_cache *cache,
+                                                    uintptr_t return_address,
+                                                    struct stackpack_record *record,
+                                                    stackpack_visitor *visit, void *context) {
+  const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, return_address);
+  if (entry != NULL &&
+      cache->generation == __atomic_load_n(&process->generation, __ATOMIC_ACQUIRE)) {
+    *record = entry->record;
+    stackpack_cache_visit(entry, visit, context);
+    return STACKPACK_FOUND;
+  }
+  struct stackpack_pairs pairs;
+  const enum stackpack_answer answer =
+      stackpack_find_uncached(process, cache, return_address, record, &pairs);
+  return answer == STACKPACK_FOUND ? stackpack_pairs_visit(&pairs, visit, context) : answer;
+}
 
 /* Modules that come and go (dlopen, dlclose) while threads look up. Look-ups go on without a lock;
  * the functions here may be called from any thread, but not from a signal handler.

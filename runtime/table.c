@@ -59,16 +59,14 @@ size_t stackpack_table_functions(const struct stackpack_table *table) {
 /* ---- Records ---- */
 
 static inline const struct packed_record *record_of(const struct stackpack_record *record) {
-  return (const struct packed_record *)record->private_;
+  return (const struct packed_record *)record;
 }
 
-/* Completes a record whose private part is there. */
+/* Completes a record of which the packed one is there. */
 static void fill(struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
-  record->address = packed->address;
   record->frame_size = packed_frame_size(packed->table, packed->layout);
   record->kind = packed_is_stackmap(packed) ? STACKPACK_STACKMAP : STACKPACK_STATEPOINT;
-  record->index = packed->index;
 }
 
 uint64_t stackpack_record_function(const struct stackpack_record *record) {
@@ -83,7 +81,7 @@ uint64_t record_function_end(const struct stackpack_record *record) {
 
 enum stackpack_answer stackpack_table_find(const struct stackpack_table *table, uint64_t address,
                                            struct stackpack_record *record) {
-  switch (packed_find(const_table_of(table), address, (struct packed_record *)record->private_)) {
+  switch (packed_find(const_table_of(table), address, (struct packed_record *)record)) {
   case PACKED_FOUND:
     fill(record);
     return STACKPACK_FOUND;
@@ -119,8 +117,7 @@ enum stackpack_answer stackpack_table_record(const struct stackpack_table *table
                                              struct stackpack_record *record) {
   const struct packed_table *packed_table = const_table_of(table);
   if (index >= packed_table->record_count ||
-      packed_record_at(packed_table, index, (struct packed_record *)record->private_) !=
-          PACKED_FOUND)
+      packed_record_at(packed_table, index, (struct packed_record *)record) != PACKED_FOUND)
     return STACKPACK_CORRUPT;
   fill(record);
   return STACKPACK_FOUND;
@@ -133,7 +130,7 @@ bool stackpack_record_next(struct stackpack_record *record) {
       packed_record_at(table, record->index + 1, &next) != PACKED_FOUND ||
       next.address != record->address)
     return false;
-  *(struct packed_record *)record->private_ = next;
+  *(struct packed_record *)record = next;
   fill(record);
   return true;
 }
@@ -145,47 +142,87 @@ static struct stackpack_location public_location(struct location location) {
 }
 
 /* Takes over what the short cut found. False if a location isn't of the first class: then it isn't
- * some steps from another one. */
+ * some steps from another one; or if it is too far from it. */
 static bool take_slots(struct stackpack_pairs *pairs, const struct packed_table *table,
                        const struct packed_slots *slots) {
   pairs->slots = slots->selves;
-  pairs->step = table->first_class_step;
   pairs->first = public_location(packed_location(table, slots->first));
-  pairs->pair_count = slots->pair_count;
+  pairs->step = table->first_class_step;
+  pairs->pair_count = (uint16_t)slots->pair_count;
   pairs->more = 0;
   for (uint32_t i = 0; i < slots->pair_count; i++) {
     const struct packed_slots_pair *pair = &slots->pairs[i];
-    if (pair->base >= table->first_class_count || pair->derived >= table->first_class_count)
+    const uint32_t base = pair->base - slots->first, derived = pair->derived - slots->first;
+    if (pair->base >= table->first_class_count || pair->derived >= table->first_class_count ||
+        base > UINT8_MAX || derived > UINT8_MAX)
       return false;
-    pairs->pairs[i].base = pair->base - slots->first;
-    pairs->pairs[i].derived = pair->derived - slots->first;
+    pairs->pairs[i] = (struct stackpack_steps){(uint8_t)base, (uint8_t)derived};
   }
   return true;
 }
 
-struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
-  struct stackpack_pairs pairs; /* filled in place, as it's large */
-  struct packed_slots slots;
-  if (packed_slots(record_of(record), &slots) &&
-      take_slots(&pairs, record_of(record)->table, &slots))
-    return pairs; // cppcheck-suppress uninitvar
-  packed_items((struct packed_items *)pairs.private_, record_of(record));
-  pairs.slots = pairs.pair_count = 0;
-  pairs.more = 1;
-  return pairs;
-}
-
-bool stackpack_pairs_more(struct stackpack_pairs *pairs, struct stackpack_location *base,
-                          struct stackpack_location *derived) {
+bool stackpack_pairs_more(struct stackpack_pairs *pairs, struct stackpack_pair *pair) {
   struct packed_items *items = (struct packed_items *)pairs->private_;
   struct packed_item item;
   do {
     if (!packed_items_next(items, &item))
       return false;
   } while (item.kind != PACKED_PAIR);
-  *base = public_location(packed_location(items->table, item.base));
-  *derived = public_location(packed_location(items->table, item.derived));
+  pair->base = public_location(packed_location(items->table, item.base));
+  pair->derived = public_location(packed_location(items->table, item.derived));
   return true;
+}
+
+/* How many steps a location is behind the first one; false if that can't be said in a byte. */
+static bool steps_to(const struct stackpack_pairs *pairs, const struct stackpack_location *location,
+                     uint8_t *steps) {
+  const struct stackpack_location *first = &pairs->first;
+  const uint64_t distance = (uint64_t)location->value - (uint64_t)first->value;
+  if (location->kind != first->kind || location->size != first->size ||
+      location->reg != first->reg || pairs->step == 0 || distance % pairs->step != 0 ||
+      distance / pairs->step > UINT8_MAX)
+    return false;
+  *steps = (uint8_t)(distance / pairs->step);
+  return true;
+}
+
+/* Brings pairs that packed_items would read into the short form where that is possible. For
+ * functions of very many locations, few of which are live at once: a cache remembers this form. */
+static void shorten(struct stackpack_pairs *pairs, const struct packed_table *table) {
+  struct stackpack_pair found[PACKED_SLOTS_PAIRS_MAX];
+  struct stackpack_pairs rest = *pairs;
+  uint16_t count = 0;
+  pairs->step = table->first_class_step;
+  for (; stackpack_pairs_more(&rest, &found[count]); count++) {
+    const struct stackpack_pair *pair = &found[count];
+    if (count == 0 || pair->base.value < pairs->first.value)
+      pairs->first = pair->base;
+    if (pair->derived.value < pairs->first.value)
+      pairs->first = pair->derived;
+    if (count + 1 == PACKED_SLOTS_PAIRS_MAX)
+      return;
+  }
+  if (stackpack_pairs_corrupt(&rest))
+    return;
+  for (uint16_t i = 0; i < count; i++)
+    if (!steps_to(pairs, &found[i].base, &pairs->pairs[i].base) ||
+        !steps_to(pairs, &found[i].derived, &pairs->pairs[i].derived))
+      return;
+  pairs->pair_count = count;
+  pairs->more = 0;
+}
+
+struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
+  struct stackpack_pairs pairs; /* filled in place, as it's large */
+  struct packed_slots slots;
+  const struct packed_table *table = record_of(record)->table;
+  if (packed_slots(record_of(record), &slots) && take_slots(&pairs, table, &slots))
+    return pairs; // cppcheck-suppress uninitvar
+  packed_items((struct packed_items *)pairs.private_, record_of(record));
+  pairs.slots = pairs.pair_count = 0;
+  pairs.more = 1;
+  shorten(&pairs, table);
+  return pairs;
 }
 
 bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs) {

@@ -1,7 +1,8 @@
 /* measure.c - measures all rivals on one program's records, and prints what it found as JSON.
  *
  * measure RAW PACKED [STACKS]: a program before and after packing, and stacks that were recorded
- * (see record_stacks.c). measure --few ... leaves out all but the packed table and the hash table.
+ * (see record_stacks.c). measure --few ... leaves out all but the packed table, with a cache and without,
+ * and the hash table.
  * measure --count RIVAL RAW PACKED makes only one pass of that rival, in counted_pass, for a tool that
  * counts instructions.
  *
@@ -46,7 +47,7 @@ static const size_t flushed_at_most = (size_t)1 << 28; /* more would take minute
 static const struct rival *const rivals[] = {
     &rival_packed, &rival_cached,   &rival_hash, &rival_sorted, &rival_chained,
     &rival_ocaml,  &rival_wasmtime, &rival_raw,  &rival_ark,    &rival_perry};
-enum { RIVALS = sizeof rivals / sizeof rivals[0], FEW_RIVALS = 2 };
+enum { RIVALS = sizeof rivals / sizeof rivals[0], FEW_RIVALS = 3 };
 
 struct stacks {
   uint64_t *addresses; /* those of records only */

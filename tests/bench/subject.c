@@ -9,16 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool slot_of(slot *slot, uint8_t kind, uint16_t reg, int64_t value) {
-  unsigned place = reg;
-  if (kind == LOCATION_REGISTER)
-    place = 0x80 | reg;
-  else if (kind == LOCATION_CONSTANT || kind == LOCATION_LARGE_CONSTANT)
-    place = 0xff;
-  *slot = (int32_t)((uint32_t)value << 8 | place);
-  return place <= 0xff && value >= -(1 << 23) && value < 1 << 23;
-}
-
 static bool read_raw(struct subject *subject, struct problem *problem) {
   const struct image *image = &subject->raw_image;
   const struct load_options options = {0};

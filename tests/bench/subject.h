@@ -43,11 +43,27 @@ bool subject_open(struct subject *subject, const char *raw_path, const char *pac
                   struct problem *problem);
 void subject_close(struct subject *subject);
 
-/* False: a location that a slot has no room for. */
-bool slot_of(slot *slot, uint8_t kind, uint16_t reg, int64_t value);
+/* Where a location is, as the lowest 8 bits of a slot say it. */
+static inline unsigned slot_place(uint8_t kind, uint16_t reg) {
+  if (kind == STACKPACK_REGISTER)
+    return 0x80 | reg;
+  return kind == STACKPACK_CONSTANT || kind == STACKPACK_LARGE_CONSTANT ? 0xff : reg;
+}
 
-/* What a visit adds to a sum that all rivals must agree on. */
-static inline uint64_t visit_slot(slot slot) { return (uint64_t)(uint32_t)slot * 0x9e3779b1u; }
+/* False: a location that a slot has no room for. */
+static inline bool slot_of(slot *slot, uint8_t kind, uint16_t reg, int64_t value) {
+  const unsigned place = slot_place(kind, reg);
+  *slot = (int32_t)((uint32_t)value << 8 | place);
+  return place <= 0xff && value >= -(1 << 23) && value < 1 << 23;
+}
+
+/* What a visit adds to a sum that all rivals must agree on. A collector needs the register and the
+ * offset apart, to add one to the other's value; so that is what a rival must come up with, however
+ * it keeps them. */
+static inline uint64_t visit_place(unsigned place, int64_t value) {
+  return ((uint64_t)value + ((uint64_t)place << 32)) * 0x9e3779b1u;
+}
+static inline uint64_t visit_slot(slot slot) { return visit_place(slot & 0xff, slot >> 8); }
 static inline uint64_t visit_pair(slot base, slot derived) {
   return visit_slot(base) * 3 + visit_slot(derived);
 }

@@ -68,19 +68,61 @@ static void check_cached(const struct stackpack_table *table, struct stackpack_c
   check_same_pairs(stackpack_pairs(&plain), pairs);
 }
 
+/* The pairs that a visitor still expects. */
+struct expected {
+  struct stackpack_pairs pairs;
+};
+
+static void expect(void *context, struct stackpack_location base,
+                   struct stackpack_location derived) {
+  struct expected *expected = context;
+  struct stackpack_location next_base, next_derived;
+  ck_assert(stackpack_pairs_next(&expected->pairs, &next_base, &next_derived));
+  ck_assert(same_location(base, next_base) && same_location(derived, next_derived));
+}
+
+static void check_visited(const struct stackpack_table *table, struct stackpack_cache *cache,
+                          uint64_t address) {
+  struct stackpack_record plain, visited;
+  struct stackpack_location base, derived;
+  struct expected expected = {{0}};
+  const enum stackpack_answer answer = stackpack_table_find(table, address, &plain);
+  if (answer == STACKPACK_FOUND)
+    expected.pairs = stackpack_pairs(&plain);
+  ck_assert_int_eq(stackpack_table_visit(table, cache, address, &visited, expect, &expected),
+                   answer);
+  ck_assert(!stackpack_pairs_next(&expected.pairs, &base, &derived));
+  if (answer == STACKPACK_FOUND)
+    check_same_record(&plain, &visited);
+}
+
 START_TEST(the_same_answers_by_way_of_a_cache) {
   static struct stackpack_cache_entry entries[64];
   for (uint64_t seed = 1; seed <= 30; seed++) {
     struct packed_model packed = open_model(seed, 200);
     struct numbers numbers = {seed};
-    for (unsigned shift = 1; shift <= 6; shift++) {
+    for (unsigned shift = 2; shift <= 6; shift++) {
       struct stackpack_cache cache;
       stackpack_cache_open(&cache, entries, shift);
-      for (unsigned i = 0; i < 500; i++)
+      for (unsigned i = 0; i < 500; i++) {
         check_cached(&packed.table, &cache, choose_address(&packed.table, &numbers));
+        check_visited(&packed.table, &cache, choose_address(&packed.table, &numbers));
+      }
     }
     packed_model_free(&packed);
   }
+}
+END_TEST
+
+/* Address 0 is what a free entry has. */
+START_TEST(no_record_at_address_0) {
+  static struct stackpack_cache_entry entries[16];
+  struct packed_model packed = open_model(7, 50);
+  struct stackpack_cache cache;
+  stackpack_cache_open(&cache, entries, 4);
+  check_cached(&packed.table, &cache, 0);
+  check_visited(&packed.table, &cache, 0);
+  packed_model_free(&packed);
 }
 END_TEST
 
@@ -131,4 +173,5 @@ START_TEST(many_at_once) {
 }
 END_TEST
 
-SUITE("cache", the_same_answers_by_way_of_a_cache, a_cache_remembers, many_at_once)
+SUITE("cache", the_same_answers_by_way_of_a_cache, no_record_at_address_0, a_cache_remembers,
+      many_at_once)

@@ -239,12 +239,19 @@ START_TEST(libraries_that_come_and_go) {
 }
 END_TEST
 
+static void count_pair(void *context, struct stackpack_location base,
+                       struct stackpack_location derived) {
+  ck_assert_int_eq(base.kind, derived.kind);
+  ++*(unsigned *)context;
+}
+
 /* A cache doesn't outlive the modules that its records are of. */
 START_TEST(a_cache_forgets_modules) {
   static struct stackpack_cache_entry entries[8];
   struct stackpack_cache cache;
   struct stackpack_record record;
   struct stackpack_pairs pairs;
+  struct stackpack_location location;
   uintptr_t base;
   void *library = load_library(24, &base);
   const uintptr_t address = base + LIBRARY_CODE + 0x20;
@@ -254,8 +261,16 @@ START_TEST(a_cache_forgets_modules) {
     ck_assert_int_eq(stackpack_find_cached(&process, &cache, address, &record, &pairs),
                      STACKPACK_FOUND);
     ck_assert_uint_eq(record.frame_size, 24);
+    unsigned visited = 0, expected = 0;
+    while (stackpack_pairs_next(&pairs, &location, &location))
+      expected++;
+    ck_assert_int_eq(stackpack_visit(&process, &cache, address, &record, count_pair, &visited),
+                     STACKPACK_FOUND);
+    ck_assert_uint_eq(visited, expected);
   }
   ck_assert(stackpack_process_forget(&process, base + LIBRARY_CODE));
+  ck_assert_int_eq(stackpack_visit(&process, &cache, address, &record, count_pair, &pairs),
+                   STACKPACK_NOT_MANAGED);
   ck_assert_int_eq(stackpack_find_cached(&process, &cache, address, &record, &pairs),
                    STACKPACK_NOT_MANAGED);
   ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_OK);
