@@ -91,6 +91,7 @@ struct monotone monotone_open(const uint8_t *bytes, const struct monotone_shape 
       .high_bits = shape->high_bits,
       .low_width = (uint8_t)shape->low_width,
       .sample_width = (uint8_t)shape->sample_width,
+      .quick = bits_processor_is_quick(),
   };
 }
 
@@ -106,9 +107,9 @@ static uint64_t monotone_select_far(const struct monotone *sequence, uint64_t pl
   const uint64_t last = sequence->high_bits / 64;
   uint64_t bits = (monotone_word(sequence, word) ^ flip) & ~bits_low_mask(place % 64);
   for (;;) {
-    const unsigned ones = bits_count(bits);
+    const unsigned ones = bits_quick_count(bits, sequence->quick);
     if (n < ones)
-      return word * 64 + bits_select(bits, (unsigned)n);
+      return word * 64 + bits_quick_select(bits, (unsigned)n, sequence->quick);
     if (word >= last)
       return sequence->high_bits;
     n -= ones;
@@ -118,24 +119,31 @@ static uint64_t monotone_select_far(const struct monotone *sequence, uint64_t pl
 
 /* The same. The bit is nearly always in one of the next four words, but in which of them no
  * processor can foresee: so all four are counted, and no branch depends on them. */
-static inline uint64_t monotone_select(const struct monotone *sequence, uint64_t place, uint64_t n,
-                                       uint64_t flip) {
+static inline uint64_t monotone_select_near(const struct monotone *sequence, uint64_t place,
+                                            uint64_t n, uint64_t flip, bool quick) {
   const uint64_t word = place / 64;
   if (word + 4 > sequence->high_bits / 64)
     return monotone_select_far(sequence, place, n, flip);
-  uint64_t words[4];
-  unsigned before[5];
-  before[0] = 0;
-  for (unsigned i = 0; i < 4; i++) {
-    words[i] = monotone_word(sequence, word + i) ^ flip;
-    if (i == 0)
-      words[0] &= ~bits_low_mask(place % 64);
-    before[i + 1] = before[i] + bits_count(words[i]);
-  }
-  if (n >= before[4])
+  const uint64_t w0 = (monotone_word(sequence, word) ^ flip) & ~bits_short_mask(place % 64);
+  const uint64_t w1 = monotone_word(sequence, word + 1) ^ flip;
+  const uint64_t w2 = monotone_word(sequence, word + 2) ^ flip;
+  const uint64_t w3 = monotone_word(sequence, word + 3) ^ flip;
+  const uint64_t up_to_1 = bits_quick_count(w0, quick);
+  const uint64_t up_to_2 = up_to_1 + bits_quick_count(w1, quick);
+  const uint64_t up_to_3 = up_to_2 + bits_quick_count(w2, quick);
+  if (n >= up_to_3 + bits_quick_count(w3, quick))
     return monotone_select_far(sequence, place, n, flip);
-  const unsigned i = (n >= before[1]) + (n >= before[2]) + (n >= before[3]);
-  return (word + i) * 64 + bits_select(words[i], (unsigned)n - before[i]);
+  const uint64_t i = (uint64_t)(n >= up_to_1) + (n >= up_to_2) + (n >= up_to_3);
+  uint64_t bits = n >= up_to_1 ? w1 : w0, before = n >= up_to_1 ? up_to_1 : 0;
+  bits = n >= up_to_2 ? w2 : bits, before = n >= up_to_2 ? up_to_2 : before;
+  bits = n >= up_to_3 ? w3 : bits, before = n >= up_to_3 ? up_to_3 : before;
+  return (word + i) * 64 + bits_quick_select(bits, (unsigned)(n - before), quick);
+}
+
+static inline uint64_t monotone_select(const struct monotone *sequence, uint64_t place, uint64_t n,
+                                       uint64_t flip) {
+  return sequence->quick ? monotone_select_near(sequence, place, n, flip, true)
+                         : monotone_select_near(sequence, place, n, flip, false);
 }
 
 /* The place of the first such bit. */
@@ -202,12 +210,11 @@ static inline uint64_t monotone_below(const struct monotone *sequence, uint64_t 
   const unsigned width = sequence->low_width;
   if (run > 4 || width > 14)
     return monotone_below_far(sequence, start, run, low);
-  const uint64_t fields = bits_at(sequence->low, start * width, 4 * width);
-  const uint64_t mask = bits_low_mask(width);
-  uint64_t below = 0;
-  for (unsigned i = 0; i < 4; i++)
-    below += (i < run) & ((fields >> i * width & mask) < low);
-  return below;
+  const uint64_t mask = bits_short_mask(width);
+  const uint64_t f0 = bits_at(sequence->low, start * width, 4 * width), f1 = f0 >> width;
+  const uint64_t f2 = f1 >> width, f3 = f2 >> width;
+  return (uint64_t)((0 < run) & ((f0 & mask) < low)) + ((1 < run) & ((f1 & mask) < low)) +
+         ((2 < run) & ((f2 & mask) < low)) + ((3 < run) & ((f3 & mask) < low));
 }
 
 struct monotone_cursor monotone_find(const struct monotone *sequence, uint64_t x) {

@@ -53,6 +53,7 @@ struct monotone {
   const uint8_t *low, *high, *samples;
   uint64_t count, buckets, high_bits;
   uint8_t low_width, sample_width;
+  bool quick; /* bits_processor_is_quick */
 };
 
 /* bytes[0..monotone_size) is readable, and BITS_PADDING bytes behind it. */

@@ -230,12 +230,13 @@ bool packed_check(const struct packed_table *table) {
 static inline uint32_t marks_before(const struct packed_table *table, uint32_t function) {
   const uint32_t sample = function >> PACKED_MARKS_PER_SAMPLE_SHIFT;
   const unsigned width = table->mark_sample_width;
+  const bool quick = table->records.quick;
   uint32_t count = (uint32_t)bits_at(table->mark_samples, (uint64_t)sample * width, width);
   uint32_t word = sample << (PACKED_MARKS_PER_SAMPLE_SHIFT - 6);
   for (; word < function / 64; word++)
-    count += bits_count(bits_load64(table->marks + (size_t)word * 8));
+    count += bits_quick_count(bits_load64(table->marks + (size_t)word * 8), quick);
   const uint64_t last = bits_load64(table->marks + (size_t)word * 8);
-  return count + bits_count(last & bits_low_mask(function % 64));
+  return count + bits_quick_count(last & bits_low_mask(function % 64), quick);
 }
 
 uint64_t packed_layout(const struct packed_table *table, uint32_t function) {
@@ -257,9 +258,10 @@ uint64_t packed_layout(const struct packed_table *table, uint32_t function) {
 }
 
 uint64_t packed_frame_size(const struct packed_table *table, uint64_t layout) {
-  struct bit_reader reader = bit_reader_at(table->layouts, layout);
-  const uint64_t number = bit_reader_take(&reader, table->frame_width);
-  if (reader.bad || number >= table->frame_size_count)
+  if (layout > table->layouts.size || table->frame_width > table->layouts.size - layout)
+    return UINT64_MAX;
+  const uint64_t number = bits_at(table->layouts.bytes, layout, table->frame_width);
+  if (number >= table->frame_size_count)
     return UINT64_MAX;
   const unsigned width = table->frame_size_width;
   const uint64_t size = bits_at_wide(table->frame_sizes, number * width, width);

@@ -283,11 +283,11 @@ enum { PACKED_SLOTS_PAIRS_MAX = 56 };
 /* What is live at a record whose layout is of the common kind. */
 struct packed_slots {
   uint64_t selves; /* bit n: the pair of location first + n with itself is live */
-  uint32_t first;  /* the layout's lowest location; those of selves are of the first class */
+  uint32_t first;  /* the layout's lowest location; all of them are of the first class */
   uint32_t pair_count;
-  struct packed_slots_pair {
-    uint32_t base, derived;        /* numbers of locations */
-  } pairs[PACKED_SLOTS_PAIRS_MAX]; /* all others */
+  struct packed_steps {
+    uint8_t base, derived;
+  } pairs[PACKED_SLOTS_PAIRS_MAX]; /* all others, by how much their numbers are above `first` */
 };
 
 /* False if the layout is of another kind, or broken: packed_items knows. */

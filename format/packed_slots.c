@@ -2,8 +2,10 @@
  * have.
  *
  * packed_items.c reads any layout, a location at a time. Here is the short cut for those of at most
- * 56 locations and no lists: what is known of all locations fits into a register, a bit for each. What nearly all records do, it does without loops and with few
- * branches; only derived references are looked at one by one.
+ * 56 locations, which are near each other, and no lists: what is known of all locations fits into a
+ * register, a bit for each. What nearly all records do, it does without loops and with few branches.
+ * Derived references nearly always have one base; then, too, only those that are live are looked at
+ * one by one.
  *
  * Hostile bytes: a place in the layouts is checked against their end before it is loaded, and what
  * doesn't fit is left to packed_items.c, which says what is wrong.
@@ -43,7 +45,7 @@ static inline void drop(struct fields *fields, unsigned width) {
 static inline uint64_t take(struct fields *fields, unsigned width) {
   if (fields->left < width)
     load(fields);
-  const uint64_t value = fields->word & bits_low_mask(width);
+  const uint64_t value = fields->word & bits_short_mask(width);
   drop(fields, width);
   return value;
 }
@@ -57,7 +59,7 @@ static inline uint64_t take_gamma(struct fields *fields) {
   if (zeros > ZEROS_MAX)
     return UINT32_MAX;
   const uint64_t value =
-      (fields->word >> (zeros + 1) & bits_low_mask(zeros)) + bits_low_mask(zeros);
+      (fields->word >> (zeros + 1) & bits_short_mask(zeros)) + bits_short_mask(zeros);
   drop(fields, 2 * zeros + 1);
   return value;
 }
@@ -70,10 +72,11 @@ struct layout {
   unsigned number_width;
   uint64_t selves, derived;     /* those that can be ordinary references, and derived ones */
   uint64_t many;                /* those that have more than the states 0 and 1 */
+  bool single;                  /* a derived one has one base */
   uint64_t bases_at, row_width; /* the indices of the bases; bits of a row */
   unsigned locations, base_width;
-  /* Of each location that can be derived: how many bases, and how many bits of a state beyond the
-   * lowest. */
+  /* Of each location that can be derived, if they aren't single: how many bases, and how many bits
+   * of a state beyond the lowest. */
   uint8_t counts[LOCATIONS_MAX], more[LOCATIONS_MAX];
 };
 
@@ -106,10 +109,8 @@ static inline bool take_locations(const struct packed_table *table, struct field
   return form <= PACKED_LIST && slots->first + run <= table->first_class_count;
 }
 
-static bool take_derived(struct fields *fields, struct layout *layout) {
-  uint64_t bases = 0;
-  layout->derived = take(fields, layout->locations);
-  layout->base_width = bits_for_count(layout->locations);
+/* The numbers of bases, where they differ. */
+static bool take_base_counts(struct fields *fields, struct layout *layout, uint64_t *bases) {
   for (uint64_t left = layout->derived; left != 0; left &= left - 1) {
     const unsigned i = (unsigned)__builtin_ctzll(left);
     const uint64_t count = take_gamma(fields) + 1;
@@ -119,7 +120,26 @@ static bool take_derived(struct fields *fields, struct layout *layout) {
     layout->more[i] = (uint8_t)packed_more_bits(count + (layout->selves >> i & 1));
     layout->many |= (uint64_t)(layout->more[i] > 0) << i;
     layout->row_width += layout->more[i];
-    bases += count;
+    *bases += count;
+  }
+  return true;
+}
+
+static bool take_derived(struct fields *fields, struct layout *layout, bool quick) {
+  layout->derived = take(fields, layout->locations);
+  layout->base_width = bits_for_count(layout->locations);
+  uint64_t bases = 0;
+  const unsigned count = bits_quick_count(layout->derived, quick);
+  if (fields->left < count)
+    load(fields);
+  layout->single = (~fields->word & bits_low_mask(count)) == 0; /* all codes are that of 0 */
+  if (layout->single) {
+    bases = count;
+    drop(fields, count);
+    layout->many = layout->derived & layout->selves;
+    layout->row_width += bits_quick_count(layout->many, quick);
+  } else if (!take_base_counts(fields, layout, &bases)) {
+    return false;
   }
   layout->bases_at = fields->place;
   fields->place += bases * layout->base_width;
@@ -127,49 +147,54 @@ static bool take_derived(struct fields *fields, struct layout *layout) {
   return true;
 }
 
-/* Moves the low bits of a word to the places of the 1s in `map`, in order. */
-static inline uint64_t deposit(uint64_t bits, uint64_t map) {
-  if ((map & (map + 1)) == 0)
-    return bits;
-  uint64_t result = 0;
-  for (; bits != 0; bits >>= 1, map &= map - 1)
-    result |= bits & 1 ? map & -map : 0;
-  return result;
+static inline unsigned base_count(const struct layout *layout, unsigned i) {
+  return layout->single ? 1 : layout->counts[i];
 }
 
-/* The number of the location with an index. */
-static inline uint32_t number_of(const struct bit_array *layouts, const struct layout *layout,
-                                 uint32_t first, unsigned index) {
+static inline unsigned more_bits(const struct layout *layout, unsigned i) {
+  return layout->single ? layout->many >> i & 1 : layout->more[i];
+}
+
+/* bits_deposit, for maps that are mostly full. */
+static inline uint64_t deposit(uint64_t bits, uint64_t map, bool quick) {
+  return (map & (map + 1)) == 0 ? bits & map : bits_quick_deposit(bits, map, quick);
+}
+
+/* How many numbers the location with an index is above the first one; any number above UINT8_MAX
+ * if that is too many. */
+static inline uint64_t steps_to(const struct packed_table *table, const struct layout *layout,
+                                uint32_t first, unsigned index) {
   if (layout->form == PACKED_CONTIGUOUS || index == 0)
-    return first + index;
-  if (layout->form == PACKED_LIST)
-    return (uint32_t)(word_at(layouts,
-                              layout->numbers_at + (uint64_t)(index - 1) * layout->number_width) &
-                      bits_low_mask(layout->number_width));
+    return index;
+  if (layout->form == PACKED_LIST) {
+    const uint64_t place = layout->numbers_at + (uint64_t)(index - 1) * layout->number_width;
+    const uint64_t number = word_at(&table->layouts, place) & bits_low_mask(layout->number_width);
+    return number < table->first_class_count ? number - first : UINT64_MAX;
+  }
   const unsigned in_first = bits_count(layout->map[0]);
-  return first + (index < in_first ? bits_select(layout->map[0], index)
-                                   : WORD - 1 + bits_select(layout->map[1], index - in_first));
+  return index < in_first ? bits_select(layout->map[0], index)
+                          : WORD - 1 + bits_select(layout->map[1], index - in_first);
 }
 
-static inline bool add_pair(struct packed_slots *slots, uint32_t base, uint32_t derived) {
-  if (slots->pair_count == PACKED_SLOTS_PAIRS_MAX)
+static inline bool add_pair(struct packed_slots *slots, uint64_t base, uint64_t derived) {
+  if (slots->pair_count == PACKED_SLOTS_PAIRS_MAX || base > UINT8_MAX || derived > UINT8_MAX)
     return false;
-  slots->pairs[slots->pair_count++] = (struct packed_slots_pair){base, derived};
+  slots->pairs[slots->pair_count++] = (struct packed_steps){(uint8_t)base, (uint8_t)derived};
   return true;
 }
 
 /* Notes the ordinary references: in a word by their numbers, if these are near the first one's. */
-static inline bool add_selves(const struct bit_array *layouts, const struct layout *layout,
+static inline bool add_selves(const struct packed_table *table, const struct layout *layout,
                               uint64_t live, struct packed_slots *slots) {
+  const bool quick = table->records.quick;
   if (layout->form != PACKED_LIST) {
-    const uint64_t near = bits_low_mask(bits_count(layout->map[0]));
-    slots->selves = deposit(live & near, layout->map[0]);
+    const uint64_t near = bits_low_mask(bits_quick_count(layout->map[0], quick));
+    slots->selves = deposit(live & near, layout->map[0], quick);
     live &= ~near;
   }
   for (; live != 0; live &= live - 1) {
-    const uint32_t number =
-        number_of(layouts, layout, slots->first, (unsigned)__builtin_ctzll(live));
-    if (!add_pair(slots, number, number))
+    const uint64_t steps = steps_to(table, layout, slots->first, (unsigned)__builtin_ctzll(live));
+    if (!add_pair(slots, steps, steps))
       return false;
   }
   return true;
@@ -213,7 +238,7 @@ static uint64_t take_numbers(const struct fields *fields, const struct layout *l
 static uint64_t take_changes(const struct fields *fields, const struct layout *layout,
                              uint64_t place, uint64_t changed, struct set *set) {
   for (uint64_t left = changed & layout->many; left != 0; left &= left - 1) {
-    const unsigned i = (unsigned)__builtin_ctzll(left), width = 1 + layout->more[i];
+    const unsigned i = (unsigned)__builtin_ctzll(left), width = 1 + more_bits(layout, i);
     if (set != NULL && (set->changed >> i & 1) == 0)
       set->states[i] = (uint8_t)(word_at(fields->layouts, place) & bits_low_mask(width));
     place += width;
@@ -274,40 +299,63 @@ static bool find_changes(struct fields *fields, const struct layout *layout, uin
   return false;
 }
 
-/* The state of a location that can be derived; *states_at moves along the row. */
-static inline unsigned state_of(const struct bit_array *layouts, const struct layout *layout,
-                                const struct set *set, unsigned i, uint64_t *states_at) {
-  const unsigned more = layout->more[i];
+/* Notes a location that is derived from base number `base` of the layout. */
+static inline bool add_derived(const struct packed_table *table, const struct layout *layout,
+                               unsigned i, uint64_t base, struct packed_slots *slots) {
+  const uint64_t place = layout->bases_at + base * layout->base_width;
+  const uint64_t index = word_at(&table->layouts, place) & bits_low_mask(layout->base_width);
+  return index < layout->locations &&
+         add_pair(slots, steps_to(table, layout, slots->first, (unsigned)index),
+                  steps_to(table, layout, slots->first, i));
+}
+
+/* The state of a location that can be derived; the rest of the row is taken on the way. */
+static inline unsigned state_of(const struct layout *layout, const struct set *set, unsigned i,
+                                struct fields *rest) {
   const unsigned lowest = (set->row ^ set->flips) >> i & 1;
-  const unsigned others = (unsigned)(word_at(layouts, *states_at) & bits_low_mask(more));
-  *states_at += more;
+  const unsigned others = (unsigned)take(rest, more_bits(layout, i));
   return (set->changed >> i & 1) != 0 ? set->states[i] : lowest | others << 1;
 }
 
 /* Goes through the locations that can be derived, notes those that are, and leaves in *live the
  * ordinary references. */
-static bool find_derived(const struct bit_array *layouts, const struct layout *layout,
+static bool find_derived(const struct packed_table *table, const struct layout *layout,
                          const struct set *set, uint64_t *live, struct packed_slots *slots) {
-  uint64_t bases = 0, states_at = set->states_at;
+  struct fields rest = {.layouts = &table->layouts, .place = set->states_at};
+  uint64_t bases = 0;
   for (uint64_t left = layout->derived; left != 0; left &= left - 1) {
     const unsigned i = (unsigned)__builtin_ctzll(left);
     const unsigned is_self = layout->selves >> i & 1;
-    const unsigned state = state_of(layouts, layout, set, i, &states_at);
+    const unsigned state = state_of(layout, set, i, &rest);
     *live &= ~((uint64_t)1 << i);
-    if (state > layout->counts[i] + is_self)
+    if (state > base_count(layout, i) + is_self)
       return false;
-    if (state == 1 && is_self) {
+    if (state == 1 && is_self)
       *live |= (uint64_t)1 << i;
-    } else if (state != 0) {
-      const uint64_t place = layout->bases_at + (bases + state - 1 - is_self) * layout->base_width;
-      const uint64_t base = word_at(layouts, place) & bits_low_mask(layout->base_width);
-      if (base >= layout->locations ||
-          !add_pair(slots, number_of(layouts, layout, slots->first, (unsigned)base),
-                    number_of(layouts, layout, slots->first, i)))
-        return false;
-    }
-    bases += layout->counts[i];
+    else if (state != 0 && !add_derived(table, layout, i, bases + state - 1 - is_self, slots))
+      return false;
+    bases += base_count(layout, i);
   }
+  return true;
+}
+
+/* The same for layouts in which a derived location has one base, and sets that are rows. A location
+ * that can be either has two bits: 0 0 not live, 1 0 an ordinary reference, 0 1 derived. */
+static bool find_single(const struct packed_table *table, const struct layout *layout,
+                        const struct set *set, uint64_t *live, struct packed_slots *slots) {
+  const bool quick = table->records.quick;
+  const uint64_t others = word_at(&table->layouts, set->states_at) &
+                          bits_low_mask(bits_quick_count(layout->many, quick));
+  const uint64_t second = others == 0 ? 0 : bits_quick_deposit(others, layout->many, quick);
+  if ((second & set->row) != 0)
+    return false;
+  for (uint64_t left = second | (*live & ~layout->selves); left != 0; left &= left - 1) {
+    const unsigned i = (unsigned)__builtin_ctzll(left);
+    const uint64_t base = bits_quick_count(layout->derived & bits_low_mask(i), quick);
+    if (!add_derived(table, layout, i, base, slots))
+      return false;
+  }
+  *live &= layout->selves;
   return true;
 }
 
@@ -320,8 +368,9 @@ bool packed_slots(const struct packed_record *record, struct packed_slots *slots
   const uint64_t sets = take_gamma(&fields);
   layout.locations = (unsigned)take_gamma(&fields);
   layout.row_width = layout.locations;
-  layout.derived = layout.many = layout.numbers_at = 0;
-  layout.number_width = 0;
+  layout.derived = layout.many = layout.numbers_at = layout.bases_at = 0;
+  layout.single = false;
+  layout.number_width = layout.base_width = 0;
   slots->selves = slots->pair_count = 0;
   if (sets == 0 || sets > UINT16_MAX || layout.locations > LOCATIONS_MAX || table->list_count > 0)
     return false;
@@ -329,7 +378,7 @@ bool packed_slots(const struct packed_record *record, struct packed_slots *slots
     return sets == 1 && fields.place <= table->layouts.size;
   if (!take_locations(table, &fields, &layout, slots))
     return false;
-  if (take(&fields, 1) != 0 && !take_derived(&fields, &layout))
+  if (take(&fields, 1) != 0 && !take_derived(&fields, &layout, table->records.quick))
     return false;
   set.flips = set.changed = 0;
   if (sets == 1) { /* all are in state 1 */
@@ -344,7 +393,11 @@ bool packed_slots(const struct packed_record *record, struct packed_slots *slots
     return false;
   }
   uint64_t live = (set.row ^ set.flips) & (layout.selves | layout.derived);
-  if (layout.derived != 0 && !find_derived(&table->layouts, &layout, &set, &live, slots))
+  if (layout.derived != 0 && layout.single && set.changed == 0) {
+    if (!find_single(table, &layout, &set, &live, slots))
+      return false;
+  } else if (layout.derived != 0 && !find_derived(table, &layout, &set, &live, slots)) {
     return false;
-  return add_selves(&table->layouts, &layout, live, slots) && fields.place <= table->layouts.size;
+  }
+  return add_selves(table, &layout, live, slots) && fields.place <= table->layouts.size;
 }

@@ -74,7 +74,7 @@ static void remember(struct stackpack_cache *cache, const struct stackpack_recor
 /* Adds its pairs to what was looked up, and remembers both. */
 static void complete(struct stackpack_cache *cache, const struct stackpack_record *record,
                      struct stackpack_pairs *pairs) {
-  *pairs = stackpack_pairs(record);
+  stackpack_pairs_begin(pairs, record);
   remember(cache, record, pairs);
 }
 

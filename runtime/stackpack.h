@@ -161,6 +161,10 @@ struct stackpack_pairs {
   uint64_t private_[48];
 };
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record);
+
+/* The same without copying what isn't used of the large structure: faster in a collector. */
+void stackpack_pairs_begin(struct stackpack_pairs *pairs, const struct stackpack_record *record);
+
 struct stackpack_pair {
   struct stackpack_location base, derived;
 };
@@ -196,6 +200,28 @@ static inline bool stackpack_pairs_next(struct stackpack_pairs *pairs,
   return true;
 }
 bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs);
+
+/* What is called for a pair. */
+typedef void stackpack_visitor(void *context, struct stackpack_location base,
+                               struct stackpack_location derived);
+
+/* Calls a function for each of the pairs that are left. STACKPACK_FOUND, or, perhaps after some
+ * pairs, STACKPACK_CORRUPT. */
+static inline enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs,
+                                                          stackpack_visitor *visit, void *context) {
+  struct stackpack_location base, derived;
+  while (stackpack_pairs_next(pairs, &base, &derived))
+    visit(context, base, derived);
+  return stackpack_pairs_corrupt(pairs) ? STACKPACK_CORRUPT : STACKPACK_FOUND;
+}
+
+static inline enum stackpack_answer stackpack_record_visit(const struct stackpack_record *record,
+                                                           stackpack_visitor *visit,
+                                                           void *context) {
+  struct stackpack_pairs pairs;
+  stackpack_pairs_begin(&pairs, record);
+  return stackpack_pairs_visit(&pairs, visit, context);
+}
 
 /* ---- Looking up what was looked up before, or many at once ---- */
 
@@ -274,10 +300,6 @@ static inline enum stackpack_answer stackpack_table_find_cached(const struct sta
   return STACKPACK_FOUND;
 }
 
-/* What is called for a pair. */
-typedef void stackpack_visitor(void *context, struct stackpack_location base,
-                               struct stackpack_location derived);
-
 static inline void stackpack_cache_visit(const struct stackpack_cache_entry *entry,
                                          stackpack_visitor *visit, void *context) {
   struct stackpack_location base = entry->first, derived = entry->first;
@@ -287,15 +309,6 @@ static inline void stackpack_cache_visit(const struct stackpack_cache_entry *ent
     derived.value = (int64_t)(value + entry->pairs[i].derived * step);
     visit(context, base, derived);
   }
-}
-
-/* Calls a function for each pair; STACKPACK_CORRUPT if the table is damaged. */
-static inline enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs,
-                                                          stackpack_visitor *visit, void *context) {
-  struct stackpack_location base, derived;
-  while (stackpack_pairs_next(pairs, &base, &derived))
-    visit(context, base, derived);
-  return stackpack_pairs_corrupt(pairs) ? STACKPACK_CORRUPT : STACKPACK_FOUND;
 }
 
 /* The same as stackpack_table_find_cached, and calls a function for each pair. It is the fastest

@@ -141,24 +141,16 @@ static struct stackpack_location public_location(struct location location) {
   return (struct stackpack_location){location.kind, location.size, location.reg, location.value};
 }
 
-/* Takes over what the short cut found. False if a location isn't of the first class: then it isn't
- * some steps from another one; or if it is too far from it. */
-static bool take_slots(struct stackpack_pairs *pairs, const struct packed_table *table,
+/* Takes over what the short cut found. */
+static void take_slots(struct stackpack_pairs *pairs, const struct packed_table *table,
                        const struct packed_slots *slots) {
   pairs->slots = slots->selves;
   pairs->first = public_location(packed_location(table, slots->first));
   pairs->step = table->first_class_step;
   pairs->pair_count = (uint16_t)slots->pair_count;
   pairs->more = 0;
-  for (uint32_t i = 0; i < slots->pair_count; i++) {
-    const struct packed_slots_pair *pair = &slots->pairs[i];
-    const uint32_t base = pair->base - slots->first, derived = pair->derived - slots->first;
-    if (pair->base >= table->first_class_count || pair->derived >= table->first_class_count ||
-        base > UINT8_MAX || derived > UINT8_MAX)
-      return false;
-    pairs->pairs[i] = (struct stackpack_steps){(uint8_t)base, (uint8_t)derived};
-  }
-  return true;
+  for (uint32_t i = 0; i < slots->pair_count; i++)
+    pairs->pairs[i] = (struct stackpack_steps){slots->pairs[i].base, slots->pairs[i].derived};
 }
 
 bool stackpack_pairs_more(struct stackpack_pairs *pairs, struct stackpack_pair *pair) {
@@ -212,16 +204,22 @@ static void shorten(struct stackpack_pairs *pairs, const struct packed_table *ta
   pairs->more = 0;
 }
 
-struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
-  struct stackpack_pairs pairs; /* filled in place, as it's large */
+void stackpack_pairs_begin(struct stackpack_pairs *pairs, const struct stackpack_record *record) {
+  const struct packed_record *packed = record_of(record);
   struct packed_slots slots;
-  const struct packed_table *table = record_of(record)->table;
-  if (packed_slots(record_of(record), &slots) && take_slots(&pairs, table, &slots))
-    return pairs; // cppcheck-suppress uninitvar
-  packed_items((struct packed_items *)pairs.private_, record_of(record));
-  pairs.slots = pairs.pair_count = 0;
-  pairs.more = 1;
-  shorten(&pairs, table);
+  if (packed_slots(packed, &slots)) {
+    take_slots(pairs, packed->table, &slots);
+    return;
+  }
+  packed_items((struct packed_items *)pairs->private_, packed);
+  pairs->slots = pairs->pair_count = 0;
+  pairs->more = 1;
+  shorten(pairs, packed->table);
+}
+
+struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
+  struct stackpack_pairs pairs;
+  stackpack_pairs_begin(&pairs, record);
   return pairs;
 }
 

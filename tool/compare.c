@@ -226,8 +226,8 @@ static struct set_sum slots_sum(const struct packed_table *table,
   }
   for (uint32_t i = 0; i < slots->pair_count; i++) {
     sum.members++;
-    sum.sum += pair_hash(packed_location(table, slots->pairs[i].base),
-                         packed_location(table, slots->pairs[i].derived));
+    sum.sum += pair_hash(packed_location(table, slots->first + slots->pairs[i].base),
+                         packed_location(table, slots->first + slots->pairs[i].derived));
   }
   return sum;
 }

@@ -30,12 +30,10 @@ static uint64_t look_up(const struct contender *contender, uint64_t address) {
   struct stackpack_record record;
   if (stackpack_table_find(&contender->table, address, &record) != STACKPACK_FOUND)
     return 0;
-  struct stackpack_pairs pairs = stackpack_pairs(&record);
-  struct stackpack_location base, derived;
-  uint64_t sum = (uint32_t)record.frame_size;
-  while (stackpack_pairs_next(&pairs, &base, &derived))
-    visit(&sum, base, derived);
-  return sum;
+  uint64_t sum = 0;
+  if (stackpack_record_visit(&record, visit, &sum) != STACKPACK_FOUND)
+    return 0;
+  return sum + (uint32_t)record.frame_size;
 }
 
 enum { CACHE_SHIFT = 10 }; /* 1024 entries of 192 bytes */

@@ -31,7 +31,9 @@ END_TEST
 
 START_TEST(counting_and_selecting_bits) {
   struct numbers numbers = {4};
+  const bool quick = bits_processor_is_quick();
   for (unsigned round = 0; round < 20000; round++) {
+    const uint64_t other = numbers_next(&numbers);
     uint64_t word = numbers_next(&numbers);
     for (unsigned i = round % 7; i > 0; i--)
       word = round % 2 == 0 ? word & numbers_next(&numbers) : word | numbers_next(&numbers);
@@ -42,11 +44,17 @@ START_TEST(counting_and_selecting_bits) {
         right &= bits_select(word, ones++) == place;
     if (!right || bits_count(word) != ones)
       ck_abort_msg("word 0x%" PRIx64, word);
+    if (bits_quick_count(word, quick) != ones ||
+        (ones > 0 && bits_quick_select(word, ones - 1, quick) != bits_select(word, ones - 1)) ||
+        bits_quick_deposit(other, word, quick) != bits_deposit(other, word))
+      ck_abort_msg("word 0x%" PRIx64 " and 0x%" PRIx64 ", on this processor", word, other);
   }
   ck_assert_uint_eq(bits_count(0), 0);
   ck_assert_uint_eq(bits_count(UINT64_MAX), 64);
   ck_assert_uint_eq(bits_select(UINT64_MAX, 63), 63);
   ck_assert_uint_eq(bits_select((uint64_t)1 << 63, 0), 63);
+  ck_assert_uint_eq(bits_deposit(5, 0x8000000000001010u), 0x8000000000000010u);
+  ck_assert_uint_eq(bits_deposit(UINT64_MAX, 0xf0), 0xf0);
 }
 END_TEST
 

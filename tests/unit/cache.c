@@ -92,8 +92,12 @@ static void check_visited(const struct stackpack_table *table, struct stackpack_
   ck_assert_int_eq(stackpack_table_visit(table, cache, address, &visited, expect, &expected),
                    answer);
   ck_assert(!stackpack_pairs_next(&expected.pairs, &base, &derived));
-  if (answer == STACKPACK_FOUND)
-    check_same_record(&plain, &visited);
+  if (answer != STACKPACK_FOUND)
+    return;
+  check_same_record(&plain, &visited);
+  expected.pairs = stackpack_pairs(&plain);
+  ck_assert_int_eq(stackpack_record_visit(&visited, expect, &expected), STACKPACK_FOUND);
+  ck_assert(!stackpack_pairs_next(&expected.pairs, &base, &derived));
 }
 
 START_TEST(the_same_answers_by_way_of_a_cache) {

@@ -105,15 +105,21 @@ static void check_finds(const struct subject *subject, uint64_t step) {
   check_find(subject, UINT64_MAX);
 }
 
-/* Asks for every step-th element, in both uses. */
+static void check_all(const struct subject *subject, uint64_t step) {
+  if (subject->use == MONOTONE_FIND)
+    check_finds(subject, step);
+  check_elements(subject, step);
+  check_walks(subject);
+}
+
+/* Asks for every step-th element, in both uses, on this processor and as on any. */
 static void check_every(const uint64_t *numbers, uint64_t count, uint64_t maximum, uint64_t step) {
   for (enum monotone_use use = MONOTONE_FIND; use <= MONOTONE_GET; use++) {
     struct subject subject = {.numbers = numbers, .count = count, .maximum = maximum, .use = use};
     subject_open(&subject);
-    if (use == MONOTONE_FIND)
-      check_finds(&subject, step);
-    check_elements(&subject, step);
-    check_walks(&subject);
+    check_all(&subject, step);
+    subject.sequence.quick = false;
+    check_all(&subject, step);
     free(subject.bytes);
   }
 }
