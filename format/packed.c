@@ -288,7 +288,7 @@ static uint64_t take_rice(struct bit_reader *reader, unsigned parameter) {
   return (uint64_t)unary << parameter | bit_reader_take(reader, parameter);
 }
 
-static struct extent take_extent(const struct packed_table *table, struct bit_reader *reader) {
+static struct extent take_long_extent(const struct packed_table *table, struct bit_reader *reader) {
   struct extent extent = {.lead = take_rice(reader, table->lead_parameter)};
   extent.adjacent = bit_reader_take(reader, 1) != 0;
   extent.end = extent.adjacent ? bit_reader_take(reader, table->function_shift)
@@ -296,18 +296,46 @@ static struct extent take_extent(const struct packed_table *table, struct bit_re
   return extent;
 }
 
+/* The next extent: from one word, in which nearly every one fits. */
+static inline struct extent take_extent(const struct packed_table *table,
+                                        struct bit_reader *reader) {
+  enum { WORD = 57, UNARY_MAX = 12 }; /* 13 + 31 bits of a lead, and 1 */
+  const uint64_t stop = (uint64_t)1 << UNARY_MAX;
+  const uint64_t word = bits_at(reader->bytes, reader->position, WORD);
+  const unsigned lead_unary = (unsigned)__builtin_ctzll(~word | stop);
+  const unsigned lead_width = lead_unary + 1 + table->lead_parameter;
+  const uint64_t rest = word >> lead_width;
+  const bool adjacent = (rest & 1) != 0;
+  const unsigned end_unary = adjacent ? 0 : (unsigned)__builtin_ctzll(~(rest >> 1) | stop);
+  const unsigned end_parameter = adjacent ? table->function_shift : table->tail_parameter;
+  const unsigned end_at = adjacent ? 1 : end_unary + 2;
+  const unsigned width = lead_width + end_at + end_parameter;
+  if (lead_unary == UNARY_MAX || end_unary == UNARY_MAX || width > WORD)
+    return take_long_extent(table, reader);
+  if (!bit_reader_has(reader, width))
+    return (struct extent){0};
+  reader->position += width;
+  return (struct extent){
+      .lead = (uint64_t)lead_unary << table->lead_parameter |
+              (word >> (lead_unary + 1) & bits_short_mask(table->lead_parameter)),
+      .adjacent = adjacent,
+      .end =
+          (uint64_t)end_unary << end_parameter | (rest >> end_at & bits_short_mask(end_parameter)),
+  };
+}
+
 /* The extent of a function: 32 of them to a sample. All zeros where the table is broken. */
 static struct extent extent_of(const struct packed_table *table, uint32_t function) {
   const uint32_t sample = function >> PACKED_EXTENTS_PER_SAMPLE_SHIFT;
   const unsigned width = table->extent_sample_width;
-  uint32_t skip = function & (uint32_t)bits_low_mask(PACKED_EXTENTS_PER_SAMPLE_SHIFT);
   struct bit_reader reader = bit_reader_at(
       table->extents, bits_at(table->extent_samples, (uint64_t)sample * width, width));
-  for (;;) {
+  for (uint32_t skip = function & (uint32_t)bits_low_mask(PACKED_EXTENTS_PER_SAMPLE_SHIFT);;
+       skip--) {
     const struct extent extent = take_extent(table, &reader);
     if (reader.bad)
       return (struct extent){0};
-    if (skip-- == 0)
+    if (skip == 0)
       return extent;
   }
 }
@@ -457,6 +485,38 @@ enum packed_answer packed_record_at(const struct packed_table *table, uint32_t i
     return PACKED_CORRUPT;
   return place_record(table, index, monotone_value(&table->records, cursor) << table->record_shift,
                       record);
+}
+
+/* Whether a record's function, which the rule gave, has the next record, too. */
+static bool is_in_function(const struct packed_records *records) {
+  return records->table->exception_count == 0 && records->cursor.index > 0 &&
+         records->cursor.index < records->next_first;
+}
+
+struct packed_records packed_records(const struct packed_table *table) {
+  struct packed_records records = {.table = table};
+  if (table->record_count > 0)
+    records.cursor = monotone_get(&table->records, 0, MONOTONE_FIND);
+  return records;
+}
+
+enum packed_answer packed_records_next(struct packed_records *records,
+                                       struct packed_record *record) {
+  const struct packed_table *table = records->table;
+  const uint64_t offset = monotone_value(&table->records, records->cursor) << table->record_shift;
+  enum packed_answer answer = PACKED_FOUND;
+  if (is_in_function(records)) {
+    record->index++;
+    record->position++;
+    record->address = table->text_start + offset;
+  } else {
+    answer = place_record(table, records->cursor.index, offset, record);
+    records->next_first = answer != PACKED_FOUND || record->function + 1 >= table->function_count
+                              ? 0
+                              : first_record(table, record->function + 1);
+  }
+  records->cursor = monotone_next(&table->records, records->cursor);
+  return answer;
 }
 
 /* ---- Locations ---- */

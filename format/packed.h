@@ -183,6 +183,17 @@ enum packed_answer packed_find(const struct packed_table *table, uint64_t addres
 enum packed_answer packed_record_at(const struct packed_table *table, uint32_t index,
                                     struct packed_record *record);
 
+/* Goes through all records in order, in a table that was checked (monotone_check): not more often
+ * than record_count times. *record is that of the call before. */
+struct packed_records {
+  const struct packed_table *table;
+  struct monotone_cursor cursor; /* at the next record */
+  uint64_t next_first;           /* the first record behind the last one's function; 0: unknown */
+};
+struct packed_records packed_records(const struct packed_table *table);
+enum packed_answer packed_records_next(struct packed_records *records,
+                                       struct packed_record *record);
+
 /* Where function number `function` < function_count starts. */
 uint64_t packed_function_address(const struct packed_table *table, uint32_t function);
 

@@ -399,11 +399,13 @@ struct changes {
   uint64_t count, states_width;
 };
 
+/* Compares two rows, up to where more than `most` locations have changed. */
 static struct changes compare_rows(const struct layout_writer *writer, uint64_t set,
-                                   uint64_t parent) {
+                                   uint64_t parent, uint64_t most) {
   const uint64_t *row = row_of(writer, set), *old = row_of(writer, parent);
+  const uint64_t length = row_length(writer);
   struct changes changes = {0};
-  for (uint64_t n = 0; n < row_length(writer); n++)
+  for (uint64_t n = 0; n < length && changes.count <= most; n++)
     if (row[n] != old[n]) {
       changes.count++;
       if (states_of(writer, n) > 1)
@@ -428,6 +430,13 @@ static uint64_t changes_width(const struct layout_writer *writer, const struct t
                                                     : length);
 }
 
+/* More changes than these take at least `width` bits. */
+static uint64_t changes_below(const struct layout_writer *writer, const struct tree *tree,
+                              uint64_t width) {
+  const unsigned number_width = bits_for_count(row_length(writer));
+  return tree->are_numbers && number_width > 0 ? width / number_width : UINT64_MAX;
+}
+
 /* The set before `set` from which it takes fewest bits: 1 + its number, or 0 where a row, of
  * `widest` bits, is as short. */
 static uint64_t choose_parent(struct layout_writer *writer, const struct tree *tree, uint64_t set,
@@ -435,14 +444,17 @@ static uint64_t choose_parent(struct layout_writer *writer, const struct tree *t
   const uint64_t affordable = PARENT_STATES_COMPARED / row_length(writer) + 1;
   const uint64_t considered = affordable < PARENTS_CONSIDERED ? affordable : PARENTS_CONSIDERED;
   uint64_t best = 0, best_width = widest;
-  for (uint64_t i = set > considered ? set - considered : 0; i < set; i++) {
+  const uint64_t least = tree->are_numbers ? 0 : row_length(writer);
+  uint64_t most = changes_below(writer, tree, best_width);
+  for (uint64_t i = set > considered ? set - considered : 0; i < set && least < best_width; i++) {
     if (writer->depth.items[i] >= PACKED_DEPTH_MAX)
       continue;
-    const struct changes changes = compare_rows(writer, set, i);
+    const struct changes changes = compare_rows(writer, set, i, most);
     const uint64_t width = changes_width(writer, tree, &changes);
     if (width < best_width) {
       best_width = width;
       best = i + 1;
+      most = changes_below(writer, tree, best_width);
     }
   }
   writer->depth.items[set] = best == 0 ? 0 : writer->depth.items[best - 1] + 1;
@@ -454,7 +466,7 @@ static void write_changes(const struct layout_writer *writer, struct tree *tree,
   const uint64_t *row = row_of(writer, set), *old = row_of(writer, parent);
   const uint64_t length = row_length(writer);
   if (tree->are_numbers)
-    bit_writer_gamma(&tree->bits, compare_rows(writer, set, parent).count);
+    bit_writer_gamma(&tree->bits, compare_rows(writer, set, parent, UINT64_MAX).count);
   for (uint64_t n = 0; n < length; n++) {
     const bool changed = row[n] != old[n];
     if (!tree->are_numbers)

@@ -139,10 +139,11 @@ static bool unpack_details(struct unpacker *unpacker, uint32_t index, struct saf
 
 static bool unpack_records(struct unpacker *unpacker) {
   const struct packed_table *packed = unpacker->packed;
+  struct packed_records records = packed_records(packed);
+  struct packed_record packed_record;
   for (uint32_t i = 0; i < packed->record_count; i++) {
-    struct packed_record packed_record;
     struct safepoint record = {0};
-    if (packed_record_at(packed, i, &packed_record) != PACKED_FOUND)
+    if (packed_records_next(&records, &packed_record) != PACKED_FOUND)
       return broken(unpacker, "a record that belongs to no function");
     record.address = packed_record.address;
     record.function = packed_record.function;

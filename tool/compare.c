@@ -351,7 +351,8 @@ static void check_misses(const struct safepoints *expected, const struct packed_
   struct miss_checker checker = {
       .expected = expected, .packed = packed, .differences = differences};
   for (size_t i = 0; i < count; i++)
-    check_miss(&checker, addresses[i]);
+    if (i == 0 || addresses[i] != addresses[i - 1])
+      check_miss(&checker, addresses[i]);
   free(addresses);
 }
 

@@ -19,12 +19,13 @@
  * data, and of tables (`etext`, `__rela_iplt_end`, `__stop_NAME`). So where such a mark may stand, a
  * reference to just the section's first byte isn't taken for one to the stack maps.
  *
- * Code is decoded from each section's start to its end. x86-64 code that follows data falls into
- * step after a few instructions; and as only sixteen addresses count, bytes that aren't code will
- * hardly name one.
+ * Code in which the address's bytes occur is decoded from its section's start to its end. x86-64
+ * code that follows data falls into step after a few instructions; and as only sixteen addresses
+ * count, bytes that aren't code will hardly name one.
  */
 #include "references.h"
 
+#include "../format/bits.h"
 #include "relocations.h"
 
 #include <Zydis/Zydis.h>
@@ -303,6 +304,24 @@ static bool names_maps(const struct search *search, const ZydisDecodedInstructio
   return false;
 }
 
+/* Whether any four bytes of a section could be an operand that names the address: the low half of
+ * it, or its distance from their end or from the end of an operand behind them. Decoding takes a
+ * hundred times longer, and nearly always there is no such place. */
+static bool may_name_maps(const struct search *search, const struct image_section *section) {
+  enum { OPERANDS_BEHIND_MAX = 8 };
+  const uint8_t *bytes = search->image->bytes + section->header.sh_offset;
+  const uint32_t raw = (uint32_t)search->raw->header.sh_addr;
+  const uint32_t first_end = (uint32_t)section->header.sh_addr + 4;
+  bool may = false;
+  for (uint64_t at = 0; at + 4 <= section->header.sh_size; at++) {
+    const uint32_t word = bits_load32(bytes + at);
+    const uint32_t relative = word + first_end + (uint32_t)at;
+    may |= word - raw < MAP_HEADER_SIZE ||
+           relative - raw + OPERANDS_BEHIND_MAX < MAP_HEADER_SIZE + OPERANDS_BEHIND_MAX;
+  }
+  return may;
+}
+
 static bool search_code(const struct search *search, const ZydisDecoder *decoder,
                         const struct image_section *section) {
   const uint8_t *bytes = search->image->bytes + section->header.sh_offset;
@@ -332,6 +351,7 @@ static bool search_all_code(const struct search *search) {
   for (size_t i = 1; i < search->image->section_count; i++) {
     const Elf64_Shdr *header = &search->image->sections[i].header;
     if ((header->sh_flags & SHF_EXECINSTR) != 0 && header->sh_type != SHT_NOBITS &&
+        may_name_maps(search, &search->image->sections[i]) &&
         search_code(search, &decoder, &search->image->sections[i]))
       return true;
   }
