@@ -227,8 +227,8 @@ static inline enum stackpack_answer stackpack_record_visit(const struct stackpac
 
 /* A cache of look-ups, for a collector that meets the same return addresses again and again: the
  * stacks of threads that run the same loop, and the same stack at the next collection. It remembers
- * records together with their pairs, and finding one again costs about what it costs in a hash
- * table of all records: it is compiled into the caller. The memory is the caller's: 1 << shift
+ * records together with their pairs, and finding one again costs little more than in a hash table
+ * of all records: it is compiled into the caller. The memory is the caller's: 1 << shift
  * entries of 192 bytes, best at a multiple of 64. A cache is for one thread at a time.
  *
  * The members are part of the binary interface, as those of stackpack_pairs are. */
