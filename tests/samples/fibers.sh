@@ -50,7 +50,7 @@ done
 "$BUILD/stackpack" dump "$samples/fibers" >"$work/dump"
 objdump -d --no-show-raw-insn "$samples/fibers" |
   awk '/^ / { if (after) print substr($1, 1, length($1) - 1); after = /call.*<fiber_yield>/ }' >"$work/suspended-at"
-awk 'NR == FNR { suspended[$1] = 1; next } $1 in suspended && /\]</ { found = 1 } END { exit !found }' \
+awk 'NR == FNR { suspended["0x" $1] = 1; next } $1 in suspended && /<[-+]/ { found = 1 } END { exit !found }' \
   "$work/suspended-at" "$work/dump" || fail "no fiber is suspended with a derived reference"
 
 # A stack that is left out makes a difference.
