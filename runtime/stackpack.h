@@ -567,8 +567,10 @@ struct stackpack_context stackpack_context_at_call(uintptr_t return_address,
                                                    struct stackpack_registers *registers);
 
 /* What a signal has interrupted: `ucontext` is the third argument of the handler, which lies in
- * memory until the handler returns. A walk can start there if pc has a record: where managed code
- * polls by an instruction that faults or traps. */
+ * memory until the handler returns. In managed code, a walk can't start there, even where a
+ * statepoint's call has just returned: the call's result is in a register that no record tells of.
+ * A runtime that patches traps into statepoints of its own, and knows that pc is the address of such
+ * a one, sets is_exact to 0. In native code, an unwinder goes on. */
 struct stackpack_context stackpack_context_at_signal(void *ucontext);
 
 /* A thread, fiber or coroutine that was suspended, and will go on at `pc` with this stack pointer.

@@ -95,9 +95,11 @@ static enum stackpack_answer find(struct stackpack_walk *walk, uintptr_t address
 
 /* Whether the record found is of the frame at hand. A return address may be the end of its
  * function, and the record is that of the call before it; an exact one is the start of what comes
- * next. */
+ * next. There, a statepoint's call has returned already: its result is in a register that no record
+ * tells of, and may be a reference. */
 static bool is_of_frame(const struct stackpack_walk *walk) {
-  return !walk->context.is_exact || record_function_end(&walk->record) > walk->context.pc;
+  return !walk->context.is_exact || (walk->record.kind != STACKPACK_STATEPOINT &&
+                                     record_function_end(&walk->record) > walk->context.pc);
 }
 
 /* An address in a managed function, without a record. If it is a return address, and the function's
@@ -109,10 +111,10 @@ static enum stackpack_walk_answer without_record(struct stackpack_walk *walk) {
 }
 
 /* A stack map at a function's first byte may have the same address as the return address before it:
- * the statepoint is what the frame waits in. */
-static void prefer_statepoint(struct stackpack_walk *walk) {
+ * the statepoint is what a frame waits in, and the stack map where an interrupted one is. */
+static void prefer_by_context(struct stackpack_walk *walk) {
   struct stackpack_record next = walk->record;
-  while (next.kind != STACKPACK_STATEPOINT)
+  while ((next.kind == STACKPACK_STATEPOINT) == (walk->context.is_exact != 0))
     if (!stackpack_record_next(&next))
       return;
   walk->record = next;
@@ -122,8 +124,8 @@ static void prefer_statepoint(struct stackpack_walk *walk) {
 static enum stackpack_walk_answer look_up(struct stackpack_walk *walk) {
   switch (find(walk, walk->context.pc)) {
   case STACKPACK_FOUND:
-    if (walk->record.kind != STACKPACK_STATEPOINT)
-      prefer_statepoint(walk);
+    if ((walk->record.kind == STACKPACK_STATEPOINT) == (walk->context.is_exact != 0))
+      prefer_by_context(walk);
     return is_of_frame(walk) ? STACKPACK_WALK_MANAGED : STACKPACK_WALK_NOT_SAFEPOINT;
   case STACKPACK_NOT_MANAGED:
     return STACKPACK_WALK_NATIVE;
