@@ -46,7 +46,7 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
 
-$(BUILD)/tool/debug_%.o $(BUILD)/tool/units_debug.o: FLAGS += $(DWARF_FLAGS)
+$(BUILD)/tool/debug_%.o $(BUILD)/tool/source.o $(BUILD)/tool/units_debug.o: FLAGS += $(DWARF_FLAGS)
 
 # The page of `stackpack report` is HTML, CSS and JavaScript in files of their own. The page itself says which style and
 # script may run, by their hashes.

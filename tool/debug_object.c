@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -255,4 +256,14 @@ void debug_object_close(struct debug_object *object) {
   if (object->file >= 0)
     close(object->file);
   *object = (struct debug_object){.file = -1};
+}
+
+void debug_object_be_quiet(void) {
+  const struct rlimit none = {0, 0};
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere >= 0) {
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+  }
+  setrlimit(RLIMIT_CORE, &none);
 }

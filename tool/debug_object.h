@@ -21,4 +21,8 @@ bool debug_object_open(struct debug_object *object, const char *path, bool is_sp
                        struct problem *problem);
 void debug_object_close(struct debug_object *object);
 
+/* For a process that does nothing but read debug information: what a library prints when it breaks
+ * down is for nobody, nor is a dump of its memory. */
+void debug_object_be_quiet(void);
+
 #endif

@@ -7,14 +7,13 @@
 #include "source.h"
 
 #include "array.h"
+#include "debug_object.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -132,20 +131,11 @@ static bool tell_opened(int socket, const struct problem *problem, bool ok) {
          send_all(socket, problem->text, message.text_size);
 }
 
-/* What a library says when it breaks down is for nobody, nor is a dump of its memory. */
-static void be_quiet(void) {
-  const struct rlimit none = {0, 0};
-  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  if (nowhere >= 0)
-    dup2(nowhere, STDERR_FILENO);
-  setrlimit(RLIMIT_CORE, &none);
-}
-
 static _Noreturn void read_for(int socket, const char *debug_path, const char *path) {
   struct problem problem = {0};
   struct reply reply = {0};
   uint64_t address;
-  be_quiet();
+  debug_object_be_quiet();
   struct debug_info *info = debug_info_open(debug_path, path, &problem);
   bool ok = tell_opened(socket, &problem, info != NULL) && info != NULL;
   while (ok && receive_all(socket, &address, sizeof address))

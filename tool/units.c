@@ -2,6 +2,7 @@
 #include "units.h"
 
 #include "array.h"
+#include "debug_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +64,13 @@ static void sort_ranges(struct unit_ranges *ranges) {
 bool units_open(struct units *units, const char *path, const struct image *image,
                 struct problem *problem) {
   struct symbol_reader reader = {.units = units, .file = UNITS_NONE};
+  const struct debug_folders folders = {0};
+  struct problem none = {0};
+  char *debug_path = debug_file_find(image, path, &folders, &none);
   *units = (struct units){0};
-  if (!units_read_debug(units, path, problem)) {
+  const bool is_read = debug_path == NULL || units_read_debug(units, debug_path, problem);
+  free(debug_path);
+  if (!is_read) {
     units_close(units);
     return false;
   }

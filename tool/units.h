@@ -29,7 +29,8 @@ struct units {
   bool is_broken; /* the debug information: what it told before is there */
 };
 
-/* Reads the units of a file. The path is the image's. */
+/* Reads the units of a file, by its own debug information or by that of its debug file. The path is
+ * the image's. */
 bool units_open(struct units *units, const char *path, const struct image *image,
                 struct problem *problem);
 void units_close(struct units *units);

@@ -3,10 +3,8 @@
  * Debug information is large and intricate, and libdwarf doesn't survive every broken one. So it is
  * read by a process of its own: it is that which ends then, and not the command. It sends each unit:
  * a u32 length and the name, then u64 start and end of each sequence of lines, then two zeros.
- *
- * libdwarf's opening call lost a parameter, and its closing one another, when it began to carry a
- * version number (0.2 of 2021); both forms are in use by distributions.
  */
+#include "debug_object.h"
 #include "units.h"
 
 #include <dwarf.h>
@@ -16,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,22 +59,6 @@ static char *join(const char *folder, const char *name) {
 /* ---- Debug information ---- */
 
 enum { NAME_MOST = 1 << 20 }; /* of a unit: a longer one isn't told */
-
-static int open_debug(int file, Dwarf_Debug *debug) {
-#ifdef DW_LIBDWARF_VERSION
-  return dwarf_init_b(file, DW_GROUPNUMBER_ANY, NULL, NULL, debug, NULL);
-#else
-  return dwarf_init_b(file, DW_DLC_READ, DW_GROUPNUMBER_ANY, NULL, NULL, debug, NULL);
-#endif
-}
-
-static void close_debug(Dwarf_Debug debug) {
-#ifdef DW_LIBDWARF_VERSION
-  dwarf_finish(debug);
-#else
-  dwarf_finish(debug, NULL);
-#endif
-}
 
 /* The name of a compilation unit; one without (of split debug information) has that of its first
  * line's file. NULL without memory. */
@@ -159,24 +140,14 @@ static void send_units(FILE *out, Dwarf_Debug debug) {
   }
 }
 
-/* What a library says when it breaks down is for nobody, nor is a dump of its memory. */
-static void be_quiet(void) {
-  const struct rlimit none = {0, 0};
-  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  if (nowhere >= 0) {
-    dup2(nowhere, STDOUT_FILENO);
-    dup2(nowhere, STDERR_FILENO);
-  }
-  setrlimit(RLIMIT_CORE, &none);
-}
-
-static _Noreturn void read_in_child(int file, int pipe) {
+static _Noreturn void read_in_child(const char *path, int pipe) {
+  struct problem ignored = {0};
+  struct debug_object object;
   FILE *out = fdopen(pipe, "w");
-  Dwarf_Debug debug;
-  be_quiet();
-  if (out != NULL && open_debug(file, &debug) == DW_DLV_OK) {
-    send_units(out, debug);
-    close_debug(debug);
+  debug_object_be_quiet();
+  if (out != NULL && debug_object_open(&object, path, false, &ignored)) {
+    send_units(out, object.dwarf);
+    debug_object_close(&object);
   }
   _exit(out != NULL && fflush(out) == 0 ? 0 : 1);
 }
@@ -210,25 +181,21 @@ static bool receive_units(struct units *units, FILE *in) {
 /* Starts the reader; its end of the pipe is *from. 0 if that isn't possible. */
 static pid_t start_reader(const char *path, int *from, struct problem *problem) {
   int ends[2];
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0 || pipe2(ends, O_CLOEXEC) != 0) {
-    problem_set_errno(problem, "can't be opened");
-    if (file >= 0)
-      close(file);
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    problem_set_errno(problem, "can't read debug information");
     return 0;
   }
   fflush(NULL);
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    read_in_child(file, ends[1]);
+    read_in_child(path, ends[1]);
   }
   if (child < 0) {
     problem_set_errno(problem, "can't read debug information");
     close(ends[0]);
   }
   close(ends[1]);
-  close(file);
   *from = ends[0];
   return child < 0 ? 0 : child;
 }
