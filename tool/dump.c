@@ -231,6 +231,17 @@ static bool dump_text(struct dump *dump, struct problem *problem) {
   return ok;
 }
 
+/* ---- Global roots ---- */
+
+/* The addresses of variables, behind all records. */
+static void dump_global_roots(const struct safepoints *table, bool json) {
+  if (!json && table->global_root_count > 0)
+    printf("%s%" PRIu32 " global roots\n", table->record_count > 0 ? "\n" : "",
+           table->global_root_count);
+  for (uint32_t i = 0; i < table->global_root_count && !ferror(stdout); i++)
+    printf(json ? "{\"global_root\":%" PRIu64 "}\n" : "  0x%" PRIx64 "\n", table->global_roots[i]);
+}
+
 /* ---- The command ---- */
 
 struct dump_options {
@@ -247,6 +258,8 @@ static bool print_records(struct dump *dump, const struct dump_options *options,
   bool ok = source_open_wanted(&options->source, image, path, &dump->source, problem);
   if (!(options->json ? dump_json(dump, problem) : dump_text(dump, problem)))
     ok = false;
+  if (options->selection.count == 0)
+    dump_global_roots(dump->table, options->json);
   source_close(dump->source);
   record_view_close(&dump->view);
   frame_table_close(&dump->table_of_frame);

@@ -94,6 +94,13 @@ for kind in "${kinds[@]}"; do
   grep '^0 words in the array, a is 11$' packed.words >/dev/null || { cat packed.words; fail "$kind: the array after"; }
   [[ $name == fixed ]] || expect_no_relocations_in $file gc_roots
   expect_status 0 "$stackpack" verify --global-roots=gc_roots before $file
+  for format in text json; do
+    "$stackpack" dump --format=$format --global-roots=gc_roots before | tail -n 8 >raw.dump
+    "$stackpack" dump --format=$format $file | tail -n 8 >packed.dump
+    expect_same raw.dump packed.dump
+    grep -ciE 'global.?root' packed.dump >count
+  done
+  [[ $(<count) == 7 ]] || { cat packed.dump; fail "$kind: seven global roots in the dump"; }
   expect_status 1 "$stackpack" verify before $file
   expect_output 'global roots'
   # The independent reader finds the same addresses in the table.
