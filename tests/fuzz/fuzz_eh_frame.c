@@ -1,7 +1,7 @@
 /* fuzz_eh_frame.c - attacks the reader of unwind tables with sections that no assembler wrote.
  *
- * The input is a section `.eh_frame`. Findings: a read outside it, and a range that is empty or out
- * of order.
+ * The input is a section `.eh_frame`. Findings: a read outside it, a range that is empty or out of
+ * order, and a frame rule for an address that no function has.
  */
 #include "fuzz.h"
 
@@ -9,10 +9,49 @@
 
 #include <stdlib.h>
 
+enum { SECTION_ADDRESS = 0x400000 };
+
+static int compare_addresses(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+static bool is_in(const struct code_ranges *ranges, uint64_t address) {
+  for (size_t i = 0; i < ranges->count; i++)
+    if (address >= ranges->items[i].start && address < ranges->items[i].end)
+      return true;
+  return false;
+}
+
+/* Asks for the rules at each function's ends, just outside, and inside. */
+static void ask_for_rules(const struct code_ranges *ranges, const uint8_t *section, size_t size) {
+  enum { PER_RANGE = 6 };
+  const size_t count = ranges->count * PER_RANGE;
+  uint64_t *addresses = calloc(count + 1, sizeof *addresses);
+  struct frame_rule *rules = calloc(count + 1, sizeof *rules);
+  if (addresses == NULL || rules == NULL)
+    finding("there is memory for a few addresses", NULL);
+  for (size_t i = 0; i < ranges->count; i++) {
+    const struct code_range range = ranges->items[i];
+    const uint64_t asked[PER_RANGE] = {range.start - 1, range.start,
+                                       range.start + 1, range.start + (range.end - range.start) / 2,
+                                       range.end - 1,   range.end};
+    for (size_t n = 0; n < PER_RANGE; n++)
+      addresses[i * PER_RANGE + n] = asked[n];
+  }
+  qsort(addresses, count, sizeof *addresses, compare_addresses);
+  eh_frame_rules(rules, addresses, count, section, size, SECTION_ADDRESS);
+  for (size_t i = 0; i < count; i++)
+    if (rules[i].kind != FRAME_UNKNOWN && !is_in(ranges, addresses[i]))
+      finding("only a function's addresses have rules", NULL);
+  free(rules);
+  free(addresses);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct code_ranges ranges = {0};
   uint8_t *section = exact_block(data, size, size);
-  if (!eh_frame_add(&ranges, section, size, 0x400000))
+  if (!eh_frame_add(&ranges, section, size, SECTION_ADDRESS))
     finding("there is memory for a small section", NULL);
   if (ranges.count > size / 8)
     finding("there are no more ranges than entries", NULL);
@@ -23,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (i > 0 && ranges.items[i].start < ranges.items[i - 1].start)
       finding("ranges are sorted by start", NULL);
   }
+  ask_for_rules(&ranges, section, size);
   code_ranges_free(&ranges);
   free(section);
   return 0;

@@ -344,8 +344,269 @@ START_TEST(empty_ranges_are_left_out) {
 }
 END_TEST
 
+/* ---- Frame rules ---- */
+
+enum { CODE = 0x20000, CODE_SIZE = 0x200, RSP = 7, RBP = 6 };
+
+/* A CIE of the usual augmentation with instructions. */
+static size_t add_cie_code(struct bytes *section, uint8_t code_alignment, const uint8_t *code,
+                           size_t size) {
+  static const uint8_t augmentation[] = {1, 'z', 'R', 0};
+  const uint8_t rest[] = {code_alignment, 0x78 /* data alignment: -8 */, 16, 1, SDATA4_PLACE};
+  const size_t start = start_entry(section);
+  bytes_u32(section, 0);
+  bytes_add(section, augmentation, sizeof augmentation);
+  bytes_add(section, rest, sizeof rest);
+  bytes_add(section, code, size);
+  end_entry(section, start);
+  return start - 4;
+}
+
+static void add_fde_code(struct bytes *section, size_t cie, uint64_t from, const uint8_t *code,
+                         size_t size) {
+  const size_t start = start_fde(section, cie);
+  bytes_u32(section, (uint32_t)(from - (ADDRESS + section->size)));
+  bytes_u32(section, CODE_SIZE);
+  bytes_u8(section, 2); /* augmentation size */
+  bytes_u16(section, 0xffff);
+  bytes_add(section, code, size);
+  end_entry(section, start);
+}
+
+/* def_cfa rsp + 8; offset of the return address: what all CIEs for x86-64 have. */
+static const uint8_t usual_cie[] = {0x0c, RSP, 8, 0x90, 1};
+
+/* Reads one FDE's rules at addresses, which are given relative to the function. */
+static void read_rules(const struct bytes *section, struct frame_rule *rules,
+                       const uint64_t *offsets, size_t count) {
+  uint64_t *addresses = test_allocate(count * sizeof *addresses);
+  uint8_t *exact = bytes_exact(section->data, section->size);
+  for (size_t i = 0; i < count; i++)
+    addresses[i] = CODE + offsets[i];
+  memset(rules, 0, count * sizeof *rules);
+  eh_frame_rules(rules, addresses, count, exact, section->size, ADDRESS);
+  free(exact);
+  free(addresses);
+}
+
+static struct frame_rule rule_at(const uint8_t *code, size_t size, uint64_t offset) {
+  struct bytes section = {0};
+  struct frame_rule rule;
+  const size_t cie = add_cie_code(&section, 1, usual_cie, sizeof usual_cie);
+  add_fde_code(&section, cie, CODE, code, size);
+  read_rules(&section, &rule, &offset, 1);
+  bytes_free(&section);
+  return rule;
+}
+
+static void check_rule(struct frame_rule rule, uint64_t base_register, uint64_t offset) {
+  ck_assert_int_eq(rule.kind, FRAME_REGISTER);
+  ck_assert_uint_eq(rule.base_register, base_register);
+  ck_assert_uint_eq(rule.offset, offset);
+}
+
+#define RULE_AT(OFFSET, ...)                                                                       \
+  rule_at((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}), OFFSET)
+
+/* A rule holds from the place where it is given, to the function's end. */
+START_TEST(rules_by_place) {
+  static const uint8_t code[] = {0x41, 0x0e, 16, 0x4f, 0x0e, 48, 0x41, 0x0e, 16};
+  static const uint64_t offsets[] = {0, 0, 1, 15, 16, 17, CODE_SIZE - 1, CODE_SIZE, CODE_SIZE + 9};
+  static const uint64_t expected[] = {8, 8, 16, 16, 48, 16, 16, 0, 0};
+  enum { COUNT = sizeof offsets / sizeof *offsets };
+  struct frame_rule rules[COUNT];
+  struct bytes section = {0};
+  const size_t cie = add_cie_code(&section, 1, usual_cie, sizeof usual_cie);
+  add_fde_code(&section, cie, CODE + 0x1000, NULL, 0);
+  add_fde_code(&section, cie, CODE, code, sizeof code);
+  read_rules(&section, rules, offsets, COUNT);
+  for (unsigned i = 0; i < COUNT; i++) {
+    ck_assert_int_eq(rules[i].kind, expected[i] == 0 ? FRAME_UNKNOWN : FRAME_REGISTER);
+    ck_assert_uint_eq(rules[i].offset, expected[i]);
+  }
+  bytes_free(&section);
+}
+END_TEST
+
+START_TEST(every_way_to_advance) {
+  static const uint8_t code[] = {0x43, 0x0e, 16};
+  static const uint64_t offsets[] = {11, 12};
+  struct frame_rule rules[2];
+  check_rule(RULE_AT(0x80, 0x02, 0x80, 0x0e, 16), RSP, 16);
+  check_rule(RULE_AT(0x7f, 0x02, 0x80, 0x0e, 16), RSP, 8);
+  check_rule(RULE_AT(0x101, 0x03, 0x01, 0x01, 0x0e, 16), RSP, 16);
+  check_rule(RULE_AT(0x100, 0x03, 0x01, 0x01, 0x0e, 16), RSP, 8);
+  check_rule(RULE_AT(0x102, 0x04, 0x02, 0x01, 0, 0, 0x0e, 16), RSP, 16);
+  check_rule(RULE_AT(0x101, 0x04, 0x02, 0x01, 0, 0, 0x0e, 16), RSP, 8);
+  struct bytes section = {0};
+  const size_t cie = add_cie_code(&section, 4, usual_cie, sizeof usual_cie);
+  add_fde_code(&section, cie, CODE, code, sizeof code);
+  read_rules(&section, rules, offsets, 2);
+  check_rule(rules[0], RSP, 8);
+  check_rule(rules[1], RSP, 16);
+  bytes_free(&section);
+}
+END_TEST
+
+/* DW_CFA_set_loc has an address as the FDE has, here relative to its place. */
+START_TEST(a_location_that_is_set) {
+  static const uint64_t offsets[] = {0x4f, 0x50};
+  struct frame_rule rules[2];
+  struct bytes section = {0};
+  const size_t cie = add_cie_code(&section, 1, usual_cie, sizeof usual_cie);
+  const size_t start = start_fde(&section, cie);
+  bytes_u32(&section, (uint32_t)(CODE - (ADDRESS + section.size)));
+  bytes_u32(&section, CODE_SIZE);
+  bytes_u16(&section, 0x0100); /* no augmentation; DW_CFA_set_loc */
+  bytes_u32(&section, (uint32_t)(CODE + 0x50 - (ADDRESS + section.size)));
+  bytes_u16(&section, 0x200e);
+  end_entry(&section, start);
+  read_rules(&section, rules, offsets, 2);
+  check_rule(rules[0], RSP, 8);
+  check_rule(rules[1], RSP, 32);
+  bytes_free(&section);
+}
+END_TEST
+
+START_TEST(every_way_to_define_the_cfa) {
+  check_rule(RULE_AT(0, 0x0c, RBP, 0x90, 0x01), RBP, 0x90);
+  check_rule(RULE_AT(0, 0x0d, RBP), RBP, 8);
+  check_rule(RULE_AT(0, 0x0e, 0x80, 0x80, 0x04), RSP, 0x10000);
+  check_rule(RULE_AT(0, 0x12, RBP, 0x7e), RBP, 16);
+  check_rule(RULE_AT(0, 0x13, 0x7c), RSP, 32);
+  check_rule(RULE_AT(0, 0x13, 0x02), RSP, (uint64_t)-16);
+  ck_assert_int_eq(RULE_AT(0, 0x0f, 2, 0x77, 0x08).kind, FRAME_COMPUTED);
+  check_rule(RULE_AT(0, 0x0f, 2, 0x77, 0x08, 0x0c, RBP, 16), RBP, 16);
+}
+END_TEST
+
+START_TEST(remembered_rules) {
+  check_rule(RULE_AT(5, 0x41, 0x0e, 16, 0x0a, 0x41, 0x0c, RBP, 24, 0x41, 0x0b), RSP, 16);
+  check_rule(RULE_AT(2, 0x41, 0x0e, 16, 0x0a, 0x41, 0x0c, RBP, 24, 0x41, 0x0b), RBP, 24);
+  check_rule(RULE_AT(5, 0x0a, 0x0e, 16, 0x0a, 0x0e, 24, 0x0b, 0x41, 0x0b), RSP, 8);
+  /* Nothing to restore: what follows isn't known, but what precedes is. */
+  ck_assert_int_eq(RULE_AT(1, 0x41, 0x0b).kind, FRAME_UNKNOWN);
+  check_rule(RULE_AT(0, 0x41, 0x0b), RSP, 8);
+}
+END_TEST
+
+/* The arguments' size is no rule of a register: it isn't remembered. */
+START_TEST(sizes_of_arguments) {
+  struct frame_rule rule = RULE_AT(0, 0x0d, RBP, 0x2e, 0xa0, 0x01);
+  check_rule(rule, RBP, 8);
+  ck_assert_uint_eq(rule.arguments_size, 160);
+  ck_assert_uint_eq(RULE_AT(0, 0x2e, 32, 0x2e, 0).arguments_size, 0);
+  ck_assert_uint_eq(RULE_AT(0, 0x2e, 32, 0x0a, 0x2e, 48, 0x0b).arguments_size, 48);
+}
+END_TEST
+
+/* What is said of other registers is passed over, with operands that look like instructions. */
+START_TEST(rules_of_other_registers) {
+  check_rule(RULE_AT(0, 0x83, 0x8e, 0x0e, 0xc3, 0x00, 0x0e, 16), RSP, 16);
+  check_rule(RULE_AT(0, 0x05, 0x83, 0x0e, 0x0e, 0x0e, 24), RSP, 24);
+  check_rule(RULE_AT(0, 0x06, 0x0e, 0x07, 0x0e, 0x08, 0x0e, 0x0e, 16), RSP, 16);
+  check_rule(RULE_AT(0, 0x09, 0x0e, 0x0e, 0x11, 0x0e, 0x7e, 0x0e, 16), RSP, 16);
+  check_rule(RULE_AT(0, 0x14, 0x0e, 0x0e, 0x15, 0x0e, 0x0e, 0x0e, 16), RSP, 16);
+  check_rule(RULE_AT(0, 0x10, 0x0e, 2, 0x0e, 99, 0x16, 0x0e, 1, 0x0e, 0x0e, 16), RSP, 16);
+  check_rule(RULE_AT(0, 0x2f, 0x0e, 0x0e, 0x0e, 16), RSP, 16);
+}
+END_TEST
+
+START_TEST(instructions_that_cant_be_read) {
+  static const uint8_t unknown[] = {0x17, 0x1c, 0x1d, 0x2d, 0x30, 0x3f};
+  for (unsigned i = 0; i < sizeof unknown; i++) {
+    check_rule(RULE_AT(0, 0x41, 0x0e, 16, 0x41, unknown[i], 0x0e, 24), RSP, 8);
+    check_rule(RULE_AT(1, 0x41, 0x0e, 16, 0x41, unknown[i], 0x0e, 24), RSP, 16);
+    ck_assert_int_eq(RULE_AT(2, 0x41, 0x0e, 16, 0x41, unknown[i], 0x0e, 24).kind, FRAME_UNKNOWN);
+  }
+  /* An offset to an expression; and what is longer than the entry: a block, and numbers in its last
+   * bytes, without padding behind. */
+  ck_assert_int_eq(RULE_AT(0, 0x0f, 1, 0x77, 0x0e, 16).kind, FRAME_UNKNOWN);
+  ck_assert_int_eq(RULE_AT(0, 0x10, 3, 0xff, 0xff, 0xff, 0xff, 0x0f).kind, FRAME_UNKNOWN);
+  ck_assert_int_eq(RULE_AT(0, 0x0e, 0xff, 0xff, 0xff, 0xff).kind, FRAME_UNKNOWN);
+  ck_assert_int_eq(RULE_AT(0, 0x00, 0x00, 0x04, 0xff, 0xff).kind, FRAME_UNKNOWN);
+}
+END_TEST
+
+/* Deeper than any compiler goes: the FDE isn't read on. */
+START_TEST(too_much_to_remember) {
+  uint8_t code[100];
+  memset(code, 0x0a, sizeof code);
+  ck_assert_int_eq(rule_at(code, sizeof code, 0).kind, FRAME_UNKNOWN);
+  check_rule(rule_at(code, 10, 0), RSP, 8);
+}
+END_TEST
+
+/* CIEs without a rule for the CFA, and with endless ones. */
+START_TEST(cies_without_rules) {
+  static const uint64_t offset = 0;
+  uint8_t code[1000] = {0x0c, RSP, 8};
+  for (size_t size = 0; size <= sizeof code; size += sizeof code) {
+    struct frame_rule rule;
+    struct bytes section = {0};
+    const size_t cie = add_cie_code(&section, 1, code, size);
+    add_fde_code(&section, cie, CODE, NULL, 0);
+    read_rules(&section, &rule, &offset, 1);
+    ck_assert_int_eq(rule.kind, FRAME_UNKNOWN);
+    bytes_free(&section);
+  }
+}
+END_TEST
+
+/* The first FDE with an address counts; and all the same if it is there many times, it takes no
+ * longer for it. */
+START_TEST(overlapping_functions) {
+  enum { COUNT = CODE_SIZE, REPEATED = 20000 };
+  static const uint8_t code[] = {0x02, 0x80, 0x0e, 16}, other[] = {0x0e, 24};
+  static uint64_t offsets[COUNT];
+  static struct frame_rule rules[COUNT];
+  struct bytes section = {0};
+  const size_t cie = add_cie_code(&section, 1, usual_cie, sizeof usual_cie);
+  add_fde_code(&section, cie, CODE, code, sizeof code);
+  for (unsigned i = 0; i < REPEATED; i++)
+    add_fde_code(&section, cie, CODE, other, sizeof other);
+  for (unsigned i = 0; i < COUNT; i++)
+    offsets[i] = i;
+  read_rules(&section, rules, offsets, COUNT);
+  for (unsigned i = 0; i < COUNT; i++)
+    check_rule(rules[i], RSP, i < 0x80 ? 8 : 16);
+  bytes_free(&section);
+}
+END_TEST
+
+/* Cut anywhere, or with any byte changed, nothing behind the section's end is read. */
+START_TEST(damaged_instructions) {
+  static const uint8_t code[] = {0x41, 0x0e, 16, 0x83, 2,    0x0a, 0x02, 3,    0x0c, RBP,  16, 0x2e,
+                                 32,   0x10, 3,  2,    0x77, 8,    0x0b, 0x0f, 2,    0x77, 8};
+  static const uint64_t offsets[] = {0, 1, 2, 3, 4, 5, 100};
+  enum { COUNT = sizeof offsets / sizeof *offsets };
+  struct frame_rule rules[COUNT];
+  struct bytes section = {0};
+  const size_t cie = add_cie_code(&section, 1, usual_cie, sizeof usual_cie);
+  add_fde_code(&section, cie, CODE, code, sizeof code);
+  for (size_t size = 0; size < section.size; size++) {
+    const struct bytes cut = {section.data, size, size};
+    read_rules(&cut, rules, offsets, COUNT);
+    ck_assert_int_eq(rules[0].kind, FRAME_UNKNOWN);
+  }
+  for (size_t at = 0; at < section.size; at++)
+    for (unsigned change = 1; change < 256; change++) {
+      section.data[at] ^= (uint8_t)change;
+      read_rules(&section, rules, offsets, COUNT);
+      section.data[at] ^= (uint8_t)change;
+    }
+  read_rules(&section, rules, offsets, COUNT);
+  check_rule(rules[1], RSP, 16);
+  check_rule(rules[3], RSP, 16);
+  bytes_free(&section);
+}
+END_TEST
+
 SUITE("eh_frame", relative_addresses, absolute_and_wide_addresses,
       augmentations_before_the_encoding, long_entries, unknown_encodings_are_passed_over,
       every_format_of_addresses, a_cie_of_version_3, references_to_earlier_cies,
       references_that_lead_nowhere, an_entry_longer_than_the_section, changed_bytes,
-      truncated_sections, empty_ranges_are_left_out)
+      truncated_sections, empty_ranges_are_left_out, rules_by_place, every_way_to_advance,
+      a_location_that_is_set, every_way_to_define_the_cfa, remembered_rules, sizes_of_arguments,
+      rules_of_other_registers, instructions_that_cant_be_read, too_much_to_remember,
+      cies_without_rules, overlapping_functions, damaged_instructions)
