@@ -4,6 +4,7 @@
 #include "../format/packed_write.h"
 #include "compare.h"
 #include "compress.h"
+#include "depth.h"
 #include "drop.h"
 #include "kept.h"
 #include "output.h"
@@ -113,6 +114,16 @@ static void print_ambiguous(const char *path, const struct safepoints *table) {
            path, count);
 }
 
+/* Says where frames aren't as large as a walk by frame size takes them for. */
+static void print_depth(const char *path, const struct depth_differences *found) {
+  if (found->count > 0)
+    printf("%s: warning: at %u records the frame has another size than the stack map says "
+           "(pushed arguments? first at 0x%llx in %s); a walk by frame size goes astray there: "
+           "compile with -no-x86-call-frame-opt, or walk by frame pointers or unwind tables\n",
+           path, found->count, (unsigned long long)found->first,
+           found->first_name == NULL ? "a function without name" : found->first_name);
+}
+
 /* Writes the new file, and the raw stack maps, if they are to be kept: both or none of them. */
 static bool write_files(const struct pack_options *options, const char *path,
                         const struct image *image, const struct loaded *loaded,
@@ -158,7 +169,9 @@ static bool pack_loaded(const struct pack_options *options, const char *path,
   size_t table_size;
   uint64_t identity = 0;
   struct reference reference = {0};
-  if (!check_references(options, image, loaded, &reference, problem))
+  struct depth_differences depth = {0};
+  if (!check_references(options, image, loaded, &reference, problem) ||
+      (!options->quiet && !depth_compare(image, &loaded->table, &depth, problem)))
     return false;
   progress_step(progress, "packing");
   if (!encode(image, loaded, &table, &table_size, problem))
@@ -175,6 +188,7 @@ static bool pack_loaded(const struct pack_options *options, const char *path,
   if (ok && !options->quiet) {
     print_summary(path, image, loaded, table_size, result.size);
     print_ambiguous(path, &loaded->table);
+    print_depth(path, &depth);
     print_reference(path, &reference);
   }
   free(result.bytes);
