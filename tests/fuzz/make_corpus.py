@@ -146,15 +146,23 @@ def number(value, encoding):
     return (value % 2 ** (8 * size)).to_bytes(size, "little")
 
 
-def eh_frame(functions, encoding=SIGNED4_TO_PLACE, address=BASE, cie_body=None, long=False):
+def eh_frame(functions, encoding=SIGNED4_TO_PLACE, address=BASE, cie_body=None, long=False, code=b""):
     section = entry(cie_body or cie(encoding), long)
     head = 16 if long else 8
     for start, size in functions:
         place = len(section) + head
         relative = address + place if encoding & 0x10 else 0
         body = struct.pack("<I", place - 4) + number(start - relative, encoding) + number(size, encoding)
-        section += entry(body + b"\0", long)
+        section += entry(body + b"\0" + code, long)
     return section + bytes(4)
+
+
+# The rules at a function's start, rsp + 8 among them; then every kind of instruction.
+USUAL_RULES = bytes.fromhex("0c0708 9001")
+CODE = bytes.fromhex(
+    "41 0e10 8302 0a 41 0d06 0201 0c0718 2e20 030100 12067e 137c 0b c3 050402 0603 0703 0803 090403"
+    "0401000000 110302 140302 150302 1003027708 16030177 2f0302 0f027708"
+)
 
 
 def unwind_tables():
@@ -170,6 +178,7 @@ def unwind_tables():
         "indirect": eh_frame(functions, 0x9B),
         "long_lengths": eh_frame(functions, long=True),
         "unknown_letter": eh_frame(functions, cie_body=cie(0x1B, b"zXR")),
+        "instructions": eh_frame(functions, cie_body=cie(SIGNED4_TO_PLACE) + USUAL_RULES, code=CODE),
         "two_cies": eh_frame(functions[:1])[:-4] + eh_frame(functions[1:], address=BASE + 48),
     }
 
