@@ -38,7 +38,8 @@ static bool write_steps(struct stackpack_cache_entry *entry, const struct stackp
     entry->pairs[count++] = (struct stackpack_steps){last, last};
     slots &= ~((uint64_t)1 << last);
   }
-  entry->pair_count = count;
+  entry->pair_count = (uint16_t)count;
+  entry->caller = 0;
   entry->first = pairs->first;
   entry->step = pairs->step;
   return true;
@@ -51,15 +52,6 @@ static struct stackpack_cache_entry *choose(struct stackpack_cache *cache, uint6
     if (first[i].record.address == 0)
       return &first[i];
   return &first[cache->replaced++ % STACKPACK_CACHE_WAYS];
-}
-
-const struct stackpack_record *cache_recall(const struct stackpack_process *process,
-                                            const struct stackpack_cache *cache, uint64_t address) {
-  const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, address);
-  const bool is_current =
-      process == NULL ||
-      cache->generation == __atomic_load_n(&process->generation, __ATOMIC_ACQUIRE);
-  return entry != NULL && is_current ? &entry->record : NULL;
 }
 
 static void remember(struct stackpack_cache *cache, const struct stackpack_record *record,

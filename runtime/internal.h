@@ -80,10 +80,6 @@ bool raw_find(const struct elf_image *image, Elf64_Shdr *section);
 enum stackpack_error raw_open(struct stackpack_table *table, const struct elf_image *image,
                               uint64_t bias, void **memory);
 
-/* cache.c: the record that a cache remembers of an address, or NULL. process: as in a walker. */
-const struct stackpack_record *cache_recall(const struct stackpack_process *process,
-                                            const struct stackpack_cache *cache, uint64_t address);
-
 /* table.c: up to where, from the start of the record's function on, addresses are managed. */
 uint64_t record_function_end(const struct stackpack_record *record);
 

@@ -234,7 +234,9 @@ static inline enum stackpack_answer stackpack_record_visit(const struct stackpac
  * The members are part of the binary interface, as those of stackpack_pairs are. */
 struct stackpack_cache_entry {
   struct stackpack_record record; /* its address is 0: the entry is free */
-  uint32_t pair_count, step;
+  uint16_t pair_count;
+  uint16_t caller; /* the entry that a walk went on to from this one: where it looks first */
+  uint32_t step;
   struct stackpack_location first;
   struct stackpack_steps pairs[56];
 };
@@ -273,7 +275,7 @@ static inline void stackpack_cache_pairs(const struct stackpack_cache_entry *ent
   pairs->slots = 0;
   pairs->first = entry->first;
   pairs->step = entry->step;
-  pairs->pair_count = (uint16_t)entry->pair_count;
+  pairs->pair_count = entry->pair_count;
   pairs->more = 0;
   __builtin_memcpy(pairs->pairs, entry->pairs, 32); /* nearly always that is all */
   if (entry->pair_count > 16)
@@ -699,9 +701,11 @@ struct stackpack_walk {
     const struct stackpack_walker *walker;
     struct stackpack_stack stack;
     struct stackpack_context behind;
+    struct stackpack_cache_entry *entry;
     uint64_t segment_frames;
     enum stackpack_walk_answer answer;
     uint32_t state, word, words;
+    bool is_short;
     struct stackpack_location base, derived;
     struct stackpack_pairs pairs;
   } private_;

@@ -6,6 +6,7 @@
  */
 #include "../../runtime/stackpack.h"
 #include "model_check.h"
+#include "numbers.h"
 #include "suite.h"
 
 #include <string.h>
@@ -22,7 +23,8 @@ enum {
   VECTOR = 0x7070,   /* of 40 bytes; two roots in a slot at stack pointer + 8 */
   HALF = 0x8080,     /* of 8 bytes; a root of 4 bytes */
   NO_POINT = 0x1020, /* managed, but no safepoint */
-  NATIVE = 0x9000,
+  PLAIN = 0x9090,    /* of 72 bytes; roots in each slot from stack pointer + 8 to + 64 */
+  NATIVE = 0xa000,
 };
 
 enum { WORDS = 64, GARBAGE = 0x5a5a };
@@ -54,6 +56,11 @@ static void open_table(void) {
       model_location(STACKPACK_INDIRECT, 8, STACKPACK_RBX, 16));
   add(&model, VECTOR, 40, model_location(STACKPACK_INDIRECT, 16, STACKPACK_RSP, 8));
   add(&model, HALF, 8, model_location(STACKPACK_INDIRECT, 4, STACKPACK_RSP, 0));
+  /* With many slots of the usual kind, records that have only such ones are those of the usual
+   * layouts, which a cache remembers. */
+  add(&model, PLAIN, 72, model_slot(8));
+  for (int32_t slot = 16; slot <= 64; slot += 8)
+    model_add_pair(&model.records[model.record_count - 1], model_slot(slot), model_slot(slot));
   add(&model, MAPPED, 8, none);
   model.records[model.record_count - 1].statepoint = false;
   model_finish(&model);
@@ -147,6 +154,41 @@ START_TEST(frames_from_a_cache) {
     expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 9);
     ck_assert_uint_eq(words[2], 78);
     ck_assert_uint_eq(words[6], 78);
+  }
+}
+END_TEST
+
+/* What two walks of the same stack find, frame by frame, to the end. */
+static void expect_same_walk(const struct stackpack_walker *a, const struct stackpack_walker *b,
+                             uintptr_t pc) {
+  struct stackpack_walk x = start(a, pc, 1, NULL), y = start(b, pc, 1, NULL);
+  enum stackpack_walk_answer answer;
+  do {
+    answer = stackpack_walk_next(&x);
+    ck_assert_int_eq(stackpack_walk_next(&y), answer);
+    ck_assert_uint_eq(x.context.pc, y.context.pc);
+    ck_assert_uint_eq(x.context.stack_pointer, y.context.stack_pointer);
+    ck_assert_uint_eq(x.managed_frames, y.managed_frames);
+    if (answer == STACKPACK_WALK_MANAGED)
+      ck_assert_uint_eq(x.record.address, y.record.address);
+  } while (stackpack_walk_is_frame(answer));
+}
+
+/* A cache remembers who called whom. On the next stack it may be someone else, and the cache is too
+ * small for all. */
+START_TEST(other_callers_than_before) {
+  static const uintptr_t points[] = {SMALL, LARGE, SAVED, PLAIN, NATIVE};
+  static struct stackpack_cache_entry entries[4];
+  struct numbers numbers = {1};
+  struct stackpack_cache cache;
+  stackpack_cache_open(&cache, entries, 2);
+  for (unsigned round = 0; round < 2000; round++) {
+    struct stackpack_walker plain = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+    struct stackpack_walker cached = plain;
+    cached.cache = &cache;
+    for (unsigned i = 0; i < WORDS; i++)
+      words[i] = points[numbers_below(&numbers, round % 7 == 0 ? 5 : 4)];
+    expect_same_walk(&plain, &cached, points[numbers_below(&numbers, 4)]);
   }
 }
 END_TEST
@@ -551,6 +593,35 @@ START_TEST(a_register_that_is_lost) {
 }
 END_TEST
 
+/* The same by way of a cache, which knows all frames beyond: the walk stops at a lost root. */
+START_TEST(a_register_that_is_lost_with_a_cache) {
+  static struct stackpack_cache_entry entries[16];
+  struct stackpack_cache cache;
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
+  stackpack_cache_open(&cache, entries, 4);
+  walker.cache = &cache;
+  words[4] = SAVED;
+  words[6] = SMALL;
+  words[10] = NATIVE;
+  for (unsigned round = 0; round < 4; round++) {
+    struct stackpack_root root;
+    struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
+    expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+    expect(&walk, STACKPACK_WALK_MANAGED, SAVED, 5);
+    if (round % 2 != 0) {
+      if (round == 1)
+        ck_assert(!stackpack_walk_root(&walk, &root));
+      else
+        ck_assert_int_eq(stackpack_walk_update(&walk, NULL, NULL), STACKPACK_WALK_REGISTER_UNKNOWN);
+      expect_end(&walk, STACKPACK_WALK_REGISTER_UNKNOWN);
+      continue;
+    }
+    expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 7);
+    expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 11);
+  }
+}
+END_TEST
+
 /* A register whose value is known, but not where it comes from: an address can be computed by it, but
  * a root in it can't be updated. */
 START_TEST(a_register_that_can_only_be_read) {
@@ -726,12 +797,13 @@ START_TEST(answer_texts) {
 }
 END_TEST
 
-SUITE("walk_steps", frames_by_size, frames_from_a_cache, the_declared_end, no_managed_frame,
-      no_safepoint, a_return_address_at_a_start, out_of_bounds, misaligned,
-      an_unknown_size_needs_more, an_unknown_size_with_a_frame_pointer, frame_pointers_in_sight,
-      frames_by_pointer, native_frames_that_promise_nothing, no_frame_pointer, broken_chains,
-      frames_by_unwinding, one_frame_by_unwinding, a_register_by_unwinding, unwinders_that_fail,
-      unwinders_that_go_round, a_register_of_the_stub, a_base_register_of_the_stub,
-      a_register_that_is_lost, a_register_that_can_only_be_read, from_a_signal,
-      registers_of_a_signal, on_at_the_next_context, on_another_stack, roots_of_a_stack_map,
-      a_vector_of_references, half_a_reference, addresses, answer_texts)
+SUITE("walk_steps", frames_by_size, frames_from_a_cache, other_callers_than_before,
+      the_declared_end, no_managed_frame, no_safepoint, a_return_address_at_a_start, out_of_bounds,
+      misaligned, an_unknown_size_needs_more, an_unknown_size_with_a_frame_pointer,
+      frame_pointers_in_sight, frames_by_pointer, native_frames_that_promise_nothing,
+      no_frame_pointer, broken_chains, frames_by_unwinding, one_frame_by_unwinding,
+      a_register_by_unwinding, unwinders_that_fail, unwinders_that_go_round, a_register_of_the_stub,
+      a_base_register_of_the_stub, a_register_that_is_lost, a_register_that_is_lost_with_a_cache,
+      a_register_that_can_only_be_read, from_a_signal, registers_of_a_signal,
+      on_at_the_next_context, on_another_stack, roots_of_a_stack_map, a_vector_of_references,
+      half_a_reference, addresses, answer_texts)
