@@ -72,11 +72,6 @@ static uint64_t take(struct cursor *cursor, unsigned size) {
   return value;
 }
 
-static void skip_leb128(struct cursor *cursor) {
-  while (!cursor->bad && (take(cursor, 1) & 0x80) != 0)
-    ;
-}
-
 /* A number; its bits beyond 64 are lost, as are a hostile file's alone. */
 static uint64_t take_leb128(struct cursor *cursor, bool is_signed) {
   uint64_t value = 0, byte;
@@ -142,7 +137,7 @@ static bool cie_data(struct cursor *cie, const uint8_t **letters, struct cie_fac
   if (version == 1)
     take(cie, 1); /* return address register */
   else
-    skip_leb128(cie);
+    (void)take_leb128(cie, false);
   *letters = cie->bytes + augmentation;
   facts->instructions = *cie;
   if (cie->bad || **letters != 'z')
@@ -390,7 +385,7 @@ static bool skip_operands(struct cursor *code, unsigned instruction) {
   case CFA_RESTORE_EXTENDED:
   case CFA_UNDEFINED:
   case CFA_SAME_VALUE:
-    skip_leb128(code);
+    (void)take_leb128(code, false);
     return true;
   case CFA_OFFSET_EXTENDED:
   case CFA_REGISTER:
@@ -398,12 +393,12 @@ static bool skip_operands(struct cursor *code, unsigned instruction) {
   case CFA_VAL_OFFSET:
   case CFA_VAL_OFFSET_SF:
   case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-    skip_leb128(code);
-    skip_leb128(code);
+    (void)take_leb128(code, false);
+    (void)take_leb128(code, false);
     return true;
   case CFA_EXPRESSION:
   case CFA_VAL_EXPRESSION:
-    skip_leb128(code);
+    (void)take_leb128(code, false);
     skip(code, take_leb128(code, false));
     return true;
   default:
@@ -452,7 +447,7 @@ static bool run_one(struct machine *machine, struct cursor *code) {
   case CFA_ADVANCE_LOC:
     return advance(machine, byte & OPERAND_MASK);
   case CFA_OFFSET:
-    skip_leb128(code);
+    (void)take_leb128(code, false);
     return !code->bad;
   case CFA_RESTORE:
     return true;
