@@ -1,5 +1,6 @@
 /* callgraph.c - stackpack callgraph: prints who calls whom, for people, programs and Graphviz. */
 #include "call_graph.h"
+#include "choice.h"
 #include "commands.h"
 #include "json.h"
 
@@ -7,7 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char help[] =
     "Usage: stackpack callgraph [OPTION]... FILE\n"
@@ -192,12 +192,11 @@ static bool print_file(const char *path, const struct load_options *options, enu
 
 static bool parse_format(const char *text, enum format *format) {
   static const char *const names[] = {"text", "json", "dot"};
-  for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(text, names[i]) == 0) {
-      *format = (enum format)i;
-      return true;
-    }
-  return false;
+  unsigned choice;
+  if (!choice_find(text, names, sizeof names / sizeof *names, &choice))
+    return false;
+  *format = (enum format)choice;
+  return true;
 }
 
 int command_callgraph(int argc, char **argv) {

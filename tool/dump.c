@@ -2,6 +2,7 @@
 #include "commands.h"
 
 #include "frame_table.h"
+#include "json.h"
 #include "names.h"
 #include "record_json.h"
 #include "selection.h"
@@ -10,7 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char help[] =
     "Usage: stackpack dump [OPTION]... FILE\n"
@@ -318,16 +318,13 @@ enum dump_option { OPTION_FORMAT = OPTION_OWN, OPTION_FUNCTION, OPTION_ADDRESS, 
 static bool take_option(struct dump_options *options, int option, struct problem *problem) {
   switch (option) {
   case OPTION_FORMAT:
-    options->json = strcmp(optarg, "json") == 0;
-    return options->json || strcmp(optarg, "text") == 0 ||
-           problem_set(problem, "--format is text or json, not '%s'", optarg);
+    return json_take_format(optarg, &options->json, problem);
   case OPTION_FUNCTION:
     return selection_add_function(&options->selection, optarg, problem);
   case OPTION_ADDRESS:
     return selection_add_address(&options->selection, optarg, problem);
   case OPTION_COLOR:
-    return style_parse(optarg, &options->style) ||
-           problem_set(problem, "--color is auto, always or never, not '%s'", optarg);
+    return style_take(optarg, &options->style, problem);
   default:
     return source_take_option(&options->source, option, optarg) ||
            problem_set(problem, "not enough memory");

@@ -16,7 +16,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char help[] =
     "Usage: stackpack lookup [OPTION]... FILE [ADDRESS]...\n"
@@ -298,12 +297,9 @@ enum lookup_option { OPTION_FORMAT = OPTION_OWN, OPTION_COLOR };
 static bool take_option(struct lookup_options *options, int option, struct problem *problem) {
   switch (option) {
   case OPTION_FORMAT:
-    options->json = strcmp(optarg, "json") == 0;
-    return options->json || strcmp(optarg, "text") == 0 ||
-           problem_set(problem, "--format is text or json, not '%s'", optarg);
+    return json_take_format(optarg, &options->json, problem);
   case OPTION_COLOR:
-    return style_parse(optarg, &options->style) ||
-           problem_set(problem, "--color is auto, always or never, not '%s'", optarg);
+    return style_take(optarg, &options->style, problem);
   default:
     return source_take_option(&options->source, option, optarg) ||
            problem_set(problem, "not enough memory");

@@ -2,6 +2,7 @@
 #include "commands.h"
 
 #include "../runtime/stackpack.h"
+#include "choice.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -49,12 +50,11 @@ int usage_error(const char *command, const char *format, ...) {
 static bool parse_statepoints(const char *text, enum statepoint_rule *rule) {
   static const char *const names[] = {
       [STATEPOINTS_AUTO] = "auto", [STATEPOINTS_ALL] = "all", [STATEPOINTS_NONE] = "none"};
-  for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(text, names[i]) == 0) {
-      *rule = (enum statepoint_rule)i;
-      return true;
-    }
-  return false;
+  unsigned choice;
+  if (!choice_find(text, names, sizeof names / sizeof *names, &choice))
+    return false;
+  *rule = (enum statepoint_rule)choice;
+  return true;
 }
 
 bool common_option(const struct command *command, int option, const char *word,

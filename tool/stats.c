@@ -4,6 +4,7 @@
 #include "commands.h"
 
 #include "growth.h"
+#include "json.h"
 #include "stats_json.h"
 #include "survey.h"
 
@@ -307,6 +308,7 @@ static int parse_and_tell(struct stats_options *options, int argc, char **argv) 
       COMMON_OPTIONS,
       {0},
   };
+  struct problem problem = {0};
   int status = EXIT_DONE;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
@@ -321,9 +323,8 @@ static int parse_and_tell(struct stats_options *options, int argc, char **argv) 
         return usage_error("stats", "--max-growth takes a percentage, not '%s'", optarg);
       break;
     case OPTION_FORMAT:
-      options->json = strcmp(optarg, "json") == 0;
-      if (!options->json && strcmp(optarg, "text") != 0)
-        return usage_error("stats", "--format is text or json, not '%s'", optarg);
+      if (!json_take_format(optarg, &options->json, &problem))
+        return usage_error("stats", "%s", problem.text);
       break;
     default:
       if (!policy_or_common_option(&command, option, argv[optind - 1], &options->survey.policy,

@@ -2,12 +2,14 @@
 #ifndef STACKPACK_STYLE_H
 #define STACKPACK_STYLE_H
 
+#include "report.h"
+
 #include <stdbool.h>
 
 enum style_use { STYLE_AUTO, STYLE_ALWAYS, STYLE_NEVER };
 
-/* Reads auto, always or never; false if it's another word. */
-bool style_parse(const char *text, enum style_use *use);
+/* Takes what --color says: auto, always or never. False, and a problem, if it's another word. */
+bool style_take(const char *word, enum style_use *use, struct problem *problem);
 
 /* Whether standard output is to be coloured. */
 bool style_wanted(enum style_use use);
