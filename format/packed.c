@@ -273,8 +273,8 @@ uint64_t packed_frame_size(const struct packed_table *table, uint64_t layout) {
 /* How far a function's code goes before its first record and behind its last one, as stored. */
 struct extent {
   uint64_t lead;
-  bool adjacent; /* the end is `end` before the next function's start, else behind what is known */
-  uint64_t end;
+  bool adjacent; /* the end is the next function's start, else `tail` behind what is known */
+  uint64_t tail;
 };
 
 static uint64_t take_rice(struct bit_reader *reader, unsigned parameter) {
@@ -291,8 +291,8 @@ static uint64_t take_rice(struct bit_reader *reader, unsigned parameter) {
 static struct extent take_long_extent(const struct packed_table *table, struct bit_reader *reader) {
   struct extent extent = {.lead = take_rice(reader, table->lead_parameter)};
   extent.adjacent = bit_reader_take(reader, 1) != 0;
-  extent.end = extent.adjacent ? bit_reader_take(reader, table->function_shift)
-                               : take_rice(reader, table->tail_parameter);
+  if (!extent.adjacent)
+    extent.tail = take_rice(reader, table->tail_parameter);
   return extent;
 }
 
@@ -306,11 +306,10 @@ static inline struct extent take_extent(const struct packed_table *table,
   const unsigned lead_width = lead_unary + 1 + table->lead_parameter;
   const uint64_t rest = word >> lead_width;
   const bool adjacent = (rest & 1) != 0;
-  const unsigned end_unary = adjacent ? 0 : (unsigned)__builtin_ctzll(~(rest >> 1) | stop);
-  const unsigned end_parameter = adjacent ? table->function_shift : table->tail_parameter;
-  const unsigned end_at = adjacent ? 1 : end_unary + 2;
-  const unsigned width = lead_width + end_at + end_parameter;
-  if (lead_unary == UNARY_MAX || end_unary == UNARY_MAX || width > WORD)
+  const unsigned tail_unary = (unsigned)__builtin_ctzll(~(rest >> 1) | stop);
+  const unsigned tail_width = adjacent ? 0 : tail_unary + 1 + table->tail_parameter;
+  const unsigned width = lead_width + 1 + tail_width;
+  if (lead_unary == UNARY_MAX || (!adjacent && tail_unary == UNARY_MAX) || width > WORD)
     return take_long_extent(table, reader);
   if (!bit_reader_has(reader, width))
     return (struct extent){0};
@@ -319,8 +318,9 @@ static inline struct extent take_extent(const struct packed_table *table,
       .lead = (uint64_t)lead_unary << table->lead_parameter |
               (word >> (lead_unary + 1) & bits_short_mask(table->lead_parameter)),
       .adjacent = adjacent,
-      .end =
-          (uint64_t)end_unary << end_parameter | (rest >> end_at & bits_short_mask(end_parameter)),
+      .tail = adjacent ? 0
+                       : (uint64_t)tail_unary << table->tail_parameter |
+                             (rest >> (tail_unary + 2) & bits_short_mask(table->tail_parameter)),
   };
 }
 
@@ -372,14 +372,14 @@ static uint64_t function_end_offset(const struct packed_table *table, uint32_t f
   const bool is_last = function + 1 >= table->function_count;
   const struct extent extent = extent_of(table, function);
   if (extent.adjacent && !is_last)
-    return function_offset(table, function + 1) - extent.end;
+    return function_offset(table, function + 1);
   const uint64_t next_first = is_last ? table->record_count : first_record(table, function + 1);
   uint64_t known = function_offset(table, function);
   if (next_first > 0 && next_first <= table->record_count) {
     const uint64_t last = record_offset(table, next_first - 1);
     known = last > known ? last : known;
   }
-  return known + extent.end;
+  return known + extent.tail;
 }
 
 uint64_t packed_function_end(const struct packed_table *table, uint32_t function) {

@@ -302,7 +302,7 @@ static bool write_lists(struct encoder *encoder) {
 /* An extent as it will stand: see packed.c. */
 struct extent {
   uint64_t lead, tail;
-  uint64_t padding; /* between the end and the next function's start; UINT64_MAX: too much */
+  bool adjacent; /* the end is the next function's start */
 };
 
 /* The address of the record before which a function starts; for the last ones, the text's end. */
@@ -337,8 +337,7 @@ static void measure_extents(const struct encoder *encoder, struct extent *extent
         .lead = ((address_above(encoder, i) - 1 - encoder->text_start) >> shift) -
                 ((start - encoder->text_start) >> shift),
         .tail = end - known,
-        .padding =
-            next != UINT64_MAX && next - end < (uint64_t)1 << shift ? next - end : UINT64_MAX,
+        .adjacent = i + 1 < table->function_count && end == next,
     };
   }
 }
@@ -348,14 +347,14 @@ static uint64_t rice_width(uint64_t number, unsigned parameter) {
   return unary < PACKED_RICE_UNARY_MAX ? unary + 1 + parameter : PACKED_RICE_UNARY_MAX + 64;
 }
 
-/* The parameters that make the leads, and the tails where the padding isn't known, shortest. */
+/* The parameters that make the leads, and the tails, shortest. */
 static void choose_parameters(struct packed_header *header, const struct extent *extents) {
   uint64_t best_leads = UINT64_MAX, best_tails = UINT64_MAX;
   for (uint8_t parameter = 0; parameter < 24; parameter++) {
     uint64_t leads = 0, tails = 0;
     for (uint32_t i = 0; i < header->functions; i++) {
       leads += rice_width(extents[i].lead, parameter);
-      if (extents[i].padding == UINT64_MAX)
+      if (!extents[i].adjacent)
         tails += rice_width(extents[i].tail, parameter);
     }
     if (leads < best_leads) {
@@ -381,15 +380,10 @@ static void write_rice(struct bit_writer *bits, uint64_t number, unsigned parame
 }
 
 static void write_extent(struct encoder *encoder, const struct extent *extent) {
-  const struct packed_header *header = &encoder->header;
-  const bool adjacent = extent->padding != UINT64_MAX &&
-                        header->function_shift <= rice_width(extent->tail, header->tail_parameter);
-  write_rice(&encoder->extents, extent->lead, header->lead_parameter);
-  bit_writer_put(&encoder->extents, adjacent, 1);
-  if (adjacent)
-    bit_writer_put(&encoder->extents, extent->padding, header->function_shift);
-  else
-    write_rice(&encoder->extents, extent->tail, header->tail_parameter);
+  write_rice(&encoder->extents, extent->lead, encoder->header.lead_parameter);
+  bit_writer_put(&encoder->extents, extent->adjacent, 1);
+  if (!extent->adjacent)
+    write_rice(&encoder->extents, extent->tail, encoder->header.tail_parameter);
 }
 
 static bool write_extents(struct encoder *encoder) {

@@ -541,3 +541,35 @@ void safepoints_set_ends(struct safepoints *table, const struct code_range *rang
       function->end = end_of_range(ranges, count, function->address);
   }
 }
+
+/* To what all functions' addresses are aligned: a power of two, at most 64. */
+static uint64_t function_alignment(const struct safepoints *table) {
+  uint64_t bits = 64;
+  for (uint32_t i = 1; i < table->function_count; i++)
+    bits |= table->functions[i].address - table->functions[0].address;
+  return bits & -bits;
+}
+
+/* The lowest start of a function that is at least `address`; 0 if there is none. */
+static uint64_t next_start(const struct safepoints *table, uint64_t address) {
+  uint32_t from = 0, to = table->function_count;
+  while (from < to) {
+    const uint32_t middle = from + (to - from) / 2;
+    if (table->functions[middle].address < address)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from < table->function_count ? table->functions[from].address : 0;
+}
+
+void safepoints_close_gaps(struct safepoints *table) {
+  const uint64_t alignment = function_alignment(table);
+  for (uint32_t i = 0; i < table->function_count; i++) {
+    struct safepoint_function *function = &table->functions[i];
+    const uint64_t next = next_start(table, function->end);
+    if (function->end > function->address && next > function->end &&
+        next - function->end < alignment)
+      function->end = next;
+  }
+}

@@ -117,6 +117,11 @@ struct code_range {
 /* Gives each function that has no end yet the end of the range that contains its start. */
 void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count);
 
+/* Lets code that ends less than an alignment before the next function's start end there: all between
+ * them is padding, as no function fits in. The alignment is that of all functions, and at most 64
+ * bytes. The return address of a last call that doesn't return is in this padding, too. */
+void safepoints_close_gaps(struct safepoints *table);
+
 /* Takes records out of a finished table: those for which is_removed, by record, holds. Functions
  * stay, and so does what is known of their extent: their records' addresses remain inside. */
 void safepoints_remove(struct safepoints *table, const bool *is_removed);

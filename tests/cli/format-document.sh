@@ -51,7 +51,7 @@ expect_status 1 decode --compare=./other-stackpack packed
 expect_output '^1 differences$'
 
 offset=$(section_offset packed .stackpack)
-for change in "0 0" "4 2" "8 1" "48 255"; do # magic number, version, features, records
+for change in "0 0" "4 3" "8 1" "48 255"; do # magic number, version, features, records
   read -r byte value <<<"$change"
   cp packed damaged
   set_byte damaged $((offset + byte)) "$value"
@@ -91,7 +91,7 @@ done <<'END'
 0x401041 found
 0x401050 found
 0x401049 not a safepoint
-0x40101c not managed
+0x40101c not a safepoint
 0x400fff not managed
 0x401069 not managed
 END

@@ -299,7 +299,7 @@ def read_header(data):
     require(len(data) >= HEADER.size, "a table that is too short")
     header = Header(*HEADER.unpack_from(data))
     require(header.magic == 0x4B505453, "no table: its magic number differs")
-    require(header.version == 1, f"a table of version {header.version}, which needs another reader")
+    require(header.version == 2, f"a table of version {header.version}, which needs another reader")
     require(header.header_size == HEADER.size, "a header of another size")
     blanked = data[:12] + bytes(4) + data[16 : HEADER.size]
     require(header.header_checksum == xxh32(blanked), "a header whose checksum differs")
@@ -449,7 +449,7 @@ class Class(NamedTuple):
 class Extent(NamedTuple):
     lead: int
     adjacent: bool
-    tail: int  # if adjacent: the padding
+    tail: int  # 0 if adjacent
 
 
 CLASS = struct.Struct("<HHB3sIIq")
@@ -583,7 +583,7 @@ class Table:
         header = self.header
         lead = reader.rice(header.lead_parameter)
         adjacent = reader.take(1) == 1
-        tail = reader.take(header.function_shift) if adjacent else reader.rice(header.tail_parameter)
+        tail = 0 if adjacent else reader.rice(header.tail_parameter)
         return Extent(lead, adjacent, tail)
 
     def function_offset(self, first, extent):

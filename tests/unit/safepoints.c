@@ -558,6 +558,51 @@ START_TEST(ends_from_nested_ranges) {
 }
 END_TEST
 
+/* ---- Padding behind functions ---------------------------------------------------------------- */
+
+/* Functions at multiples of 16: the first ends 15 bytes before the next one's start, this one 16
+ * bytes before the third, where another function fits in, and the third just where the last starts,
+ * of whose end nothing is known. */
+START_TEST(gaps_that_no_function_fits_in_are_closed) {
+  struct safepoints table = {0};
+  struct bytes bytes = {0};
+  static const struct code_range ranges[] = {
+      {0x1000, 0x1011}, {0x1020, 0x1040}, {0x1050, 0x1090}, {0x1090, 0x1090}};
+  v3_map(&bytes, 4, 0, 0);
+  for (unsigned i = 0; i < 4; i++)
+    v3_function(&bytes, ranges[i].start, 8, 0);
+  finish(&table, &bytes);
+  safepoints_set_ends(&table, ranges, 3);
+  safepoints_close_gaps(&table);
+  ck_assert_uint_eq(table.functions[0].end, 0x1020);
+  ck_assert_uint_eq(table.functions[1].end, 0x1040);
+  ck_assert_uint_eq(table.functions[2].end, 0x1090);
+  ck_assert_uint_eq(table.functions[3].end, 0);
+  safepoints_free(&table);
+}
+END_TEST
+
+/* Functions 256 bytes apart, with code in between that isn't ours: an alignment above 64 bytes is
+ * taken for chance. And two functions that are a byte apart have no padding. */
+START_TEST(large_gaps_and_unaligned_functions_stay) {
+  static const uint64_t distances[] = {0x100, 0x21};
+  for (unsigned i = 0; i < 2; i++) {
+    struct safepoints table = {0};
+    struct bytes bytes = {0};
+    const uint64_t second = 0x1000 + distances[i];
+    const struct code_range range = {0x1000, second - (i == 0 ? 64 : 1)};
+    v3_map(&bytes, 2, 0, 0);
+    v3_function(&bytes, 0x1000, 8, 0);
+    v3_function(&bytes, second, 8, 0);
+    finish(&table, &bytes);
+    safepoints_set_ends(&table, &range, 1);
+    safepoints_close_gaps(&table);
+    ck_assert_uint_eq(table.functions[0].end, range.end);
+    safepoints_free(&table);
+  }
+}
+END_TEST
+
 /* ---- Taking records out --------------------------------------------------------------------- */
 
 /* Two functions with three records each, and one with none: as pack would have them. */
@@ -631,5 +676,6 @@ SUITE("safepoints", statepoints_by_their_form, allocas_are_the_direct_locations_
       what_makes_records_different, order_does_not_depend_on_the_input, discarded_functions,
       functions_without_records, nothing, two_sections, addresses_beyond_64_bits,
       errors_of_the_reader, a_record_that_is_no_statepoint_where_all_are, ends_come_from_ranges,
-      known_ends_stay, ends_from_nested_ranges, removed_records_are_no_safepoints,
+      known_ends_stay, ends_from_nested_ranges, gaps_that_no_function_fits_in_are_closed,
+      large_gaps_and_unaligned_functions_stay, removed_records_are_no_safepoints,
       removed_records_stay_inside_their_functions)
