@@ -89,10 +89,16 @@ static bool is_named(const struct safepoint_function *function, const struct nam
   return name != NULL && demangle_matches(word, name);
 }
 
-/* An address inside a function, but not of a record, means all of its records. (The end is inside:
- * a call that doesn't return may be the last instruction.) */
-static bool contains(const struct safepoint_function *function, uint64_t address) {
-  return function->address <= address && address <= function->end;
+/* An address inside a function, but not of a record, means all of its records. (The end is inside,
+ * if no other function starts there: a call that doesn't return may be the last instruction.) */
+static bool contains(const struct safepoints *table, uint32_t number, uint64_t address) {
+  const struct safepoint_function *function = &table->functions[number];
+  if (address < function->address || address > function->end)
+    return false;
+  while (++number < table->function_count && table->functions[number].address < address)
+    continue;
+  return address < function->end || number == table->function_count ||
+         table->functions[number].address > address;
 }
 
 static bool mark_item(const struct selection_item *item, const struct safepoints *table,
@@ -103,7 +109,7 @@ static bool mark_item(const struct selection_item *item, const struct safepoints
     return false;
   for (uint32_t i = 0; i < table->function_count; i++)
     is_wanted[i] = item->is_name ? is_named(&table->functions[i], names, item->word)
-                                 : contains(&table->functions[i], item->first);
+                                 : contains(table, i, item->first);
   return mark_functions(table, is_wanted, is_selected);
 }
 
