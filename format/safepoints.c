@@ -2,6 +2,7 @@
 #include "safepoints.h"
 
 #include "bits.h"
+#include "eh_frame.h"
 #include "stackmap_v3.h"
 
 #include <stdlib.h>
@@ -542,9 +543,10 @@ void safepoints_set_ends(struct safepoints *table, const struct code_range *rang
   }
 }
 
-/* To what all functions' addresses are aligned: a power of two, at most 64. */
+/* To what all functions' addresses are aligned: a power of two, at most 16. Of few functions, more
+ * would often be chance. */
 static uint64_t function_alignment(const struct safepoints *table) {
-  uint64_t bits = 64;
+  uint64_t bits = 16;
   for (uint32_t i = 1; i < table->function_count; i++)
     bits |= table->functions[i].address - table->functions[0].address;
   return bits & -bits;
@@ -563,13 +565,28 @@ static uint64_t next_start(const struct safepoints *table, uint64_t address) {
   return from < table->function_count ? table->functions[from].address : 0;
 }
 
-void safepoints_close_gaps(struct safepoints *table) {
+/* Whether a range starts in [from, to). */
+static bool any_starts(const struct code_ranges *ranges, uint64_t from, uint64_t to) {
+  size_t low = 0, high = ranges->count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (ranges->items[middle].start < from)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < ranges->count && ranges->items[low].start < to;
+}
+
+void safepoints_close_gaps(struct safepoints *table, const struct code_ranges *unwound,
+                           const struct code_ranges *named) {
   const uint64_t alignment = function_alignment(table);
   for (uint32_t i = 0; i < table->function_count; i++) {
     struct safepoint_function *function = &table->functions[i];
     const uint64_t next = next_start(table, function->end);
     if (function->end > function->address && next > function->end &&
-        next - function->end < alignment)
+        next - function->end < alignment && !any_starts(unwound, function->end, next) &&
+        !any_starts(named, function->end, next))
       function->end = next;
   }
 }

@@ -117,10 +117,13 @@ struct code_range {
 /* Gives each function that has no end yet the end of the range that contains its start. */
 void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count);
 
-/* Lets code that ends less than an alignment before the next function's start end there: all between
- * them is padding, as no function fits in. The alignment is that of all functions, and at most 64
- * bytes. The return address of a last call that doesn't return is in this padding, too. */
-void safepoints_close_gaps(struct safepoints *table);
+/* Lets code that ends less than an alignment before the next function's start end there: what is
+ * between them is padding, if none of the ranges, which are sorted, starts there. The alignment is
+ * that of all functions, and at most 16 bytes. (The return address of a last call that doesn't
+ * return is in this padding, too.) */
+struct code_ranges;
+void safepoints_close_gaps(struct safepoints *table, const struct code_ranges *unwound,
+                           const struct code_ranges *named);
 
 /* Takes records out of a finished table: those for which is_removed, by record, holds. Functions
  * stay, and so does what is known of their extent: their records' addresses remain inside. */

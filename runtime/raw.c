@@ -47,7 +47,7 @@ static bool set_ends(const struct elf_image *image, struct safepoints *safepoint
   code_ranges_sort(&named);
   safepoints_set_ends(safepoints, unwound.items, unwound.count);
   safepoints_set_ends(safepoints, named.items, named.count);
-  safepoints_close_gaps(safepoints);
+  safepoints_close_gaps(safepoints, &unwound, &named);
   code_ranges_free(&unwound);
   code_ranges_free(&named);
   return ok;

@@ -149,7 +149,7 @@ static bool load_raw(const struct image *image, const struct load_options *optio
   if (ok) {
     safepoints_set_ends(&loaded->table, unwound.items, unwound.count);
     safepoints_set_ends(&loaded->table, named.items, named.count);
-    safepoints_close_gaps(&loaded->table);
+    safepoints_close_gaps(&loaded->table, &unwound, &named);
   }
   code_ranges_free(&unwound);
   code_ranges_free(&named);

@@ -3,6 +3,7 @@
  */
 #include "../../format/safepoints.h"
 
+#include "../../format/eh_frame.h"
 #include "../../format/packed_write.h"
 #include "suite.h"
 #include "v3_writer.h"
@@ -560,20 +561,27 @@ END_TEST
 
 /* ---- Padding behind functions ---------------------------------------------------------------- */
 
+static void close_gaps(struct safepoints *table, struct code_range *unwound, size_t unwound_count,
+                       struct code_range *named, size_t named_count) {
+  const struct code_ranges first = {.items = unwound, .count = unwound_count};
+  const struct code_ranges second = {.items = named, .count = named_count};
+  safepoints_set_ends(table, unwound, unwound_count);
+  safepoints_set_ends(table, named, named_count);
+  safepoints_close_gaps(table, &first, &second);
+}
+
 /* Functions at multiples of 16: the first ends 15 bytes before the next one's start, this one 16
  * bytes before the third, where another function fits in, and the third just where the last starts,
  * of whose end nothing is known. */
 START_TEST(gaps_that_no_function_fits_in_are_closed) {
   struct safepoints table = {0};
   struct bytes bytes = {0};
-  static const struct code_range ranges[] = {
-      {0x1000, 0x1011}, {0x1020, 0x1040}, {0x1050, 0x1090}, {0x1090, 0x1090}};
+  struct code_range ranges[] = {{0x1000, 0x1011}, {0x1020, 0x1040}, {0x1050, 0x1090}, {0x1090, 0}};
   v3_map(&bytes, 4, 0, 0);
   for (unsigned i = 0; i < 4; i++)
     v3_function(&bytes, ranges[i].start, 8, 0);
   finish(&table, &bytes);
-  safepoints_set_ends(&table, ranges, 3);
-  safepoints_close_gaps(&table);
+  close_gaps(&table, ranges, 3, NULL, 0);
   ck_assert_uint_eq(table.functions[0].end, 0x1020);
   ck_assert_uint_eq(table.functions[1].end, 0x1040);
   ck_assert_uint_eq(table.functions[2].end, 0x1090);
@@ -582,22 +590,39 @@ START_TEST(gaps_that_no_function_fits_in_are_closed) {
 }
 END_TEST
 
-/* Functions 256 bytes apart, with code in between that isn't ours: an alignment above 64 bytes is
- * taken for chance. And two functions that are a byte apart have no padding. */
-START_TEST(large_gaps_and_unaligned_functions_stay) {
-  static const uint64_t distances[] = {0x100, 0x21};
+/* Two functions 64 bytes apart, which is chance, and two that are not aligned at all. */
+START_TEST(other_gaps_stay) {
+  static const uint64_t distances[] = {0x40, 0x21}, gaps[] = {16, 1};
   for (unsigned i = 0; i < 2; i++) {
     struct safepoints table = {0};
     struct bytes bytes = {0};
     const uint64_t second = 0x1000 + distances[i];
-    const struct code_range range = {0x1000, second - (i == 0 ? 64 : 1)};
+    struct code_range range = {0x1000, second - gaps[i]};
     v3_map(&bytes, 2, 0, 0);
     v3_function(&bytes, 0x1000, 8, 0);
     v3_function(&bytes, second, 8, 0);
     finish(&table, &bytes);
-    safepoints_set_ends(&table, &range, 1);
-    safepoints_close_gaps(&table);
+    close_gaps(&table, &range, 1, NULL, 0);
     ck_assert_uint_eq(table.functions[0].end, range.end);
+    safepoints_free(&table);
+  }
+}
+END_TEST
+
+/* A small function without stack maps, not aligned, stands in the gap: only the unwind table knows
+ * it, or only the symbols do. A frame of it isn't managed. */
+START_TEST(gaps_with_other_code_stay) {
+  for (unsigned known = 0; known < 2; known++) {
+    struct safepoints table = {0};
+    struct bytes bytes = {0};
+    struct code_range ranges[] = {{0x1000, 0x1013}, {0x1015, 0x101d}, {0x1020, 0x1040}};
+    v3_map(&bytes, 2, 0, 0);
+    v3_function(&bytes, 0x1000, 8, 0);
+    v3_function(&bytes, 0x1020, 8, 0);
+    finish(&table, &bytes);
+    close_gaps(&table, ranges, known == 0 ? 3 : 1, ranges, 3);
+    ck_assert_uint_eq(table.functions[0].end, 0x1013);
+    ck_assert_uint_eq(table.functions[1].end, 0x1040);
     safepoints_free(&table);
   }
 }
@@ -677,5 +702,5 @@ SUITE("safepoints", statepoints_by_their_form, allocas_are_the_direct_locations_
       functions_without_records, nothing, two_sections, addresses_beyond_64_bits,
       errors_of_the_reader, a_record_that_is_no_statepoint_where_all_are, ends_come_from_ranges,
       known_ends_stay, ends_from_nested_ranges, gaps_that_no_function_fits_in_are_closed,
-      large_gaps_and_unaligned_functions_stay, removed_records_are_no_safepoints,
+      other_gaps_stay, gaps_with_other_code_stay, removed_records_are_no_safepoints,
       removed_records_stay_inside_their_functions)
