@@ -36,12 +36,14 @@ struct pack_options {
   bool if_present, force, quiet, report;
 };
 
-/* Encodes the table for the place where it will stand. That place depends on the table's size, and
- * only for tiny programs isn't the raw section's own: then it is encoded again. */
+/* Encodes the table for the place where it will stand. That place depends on the table's size, but
+ * only for tiny programs isn't that of the smallest one: then it is encoded again. */
 static bool encode(const struct image *image, const struct loaded *loaded, uint8_t **bytes,
                    size_t *size, struct problem *problem) {
   const struct rewrite_sections sections = {loaded->raw, loaded->global_roots};
-  uint64_t address = loaded->raw->header.sh_addr;
+  uint64_t address;
+  if (!rewrite_table_address(image, &sections, 0, &address, problem))
+    return false;
   for (;;) {
     const uint64_t encoded_for = address;
     const char *error = packed_write(&loaded->table, address, compress_block, bytes, size);
