@@ -4,19 +4,14 @@
  * every stack map that LLVM writes, and the states of locations rely on it. Where a stack map says
  * otherwise, the location is written several times, once for each pair that it is derived in.
  *
- * A function's sets are written as rows of states, or, where that is shorter, each as the changes
- * from another one, its parent. Which parent is best is a question of a shortest spanning tree; here
- * each set looks at the ones before it, and takes the nearest that isn't too deep. A deep tree
- * would be smaller and slower: the reader goes up to the root for every look-up.
+ * What a layout has is found by the pairs' numbers: all pairs of the program are sorted and numbered
+ * once, and the tables that go by these numbers (or by locations' numbers) are kept from layout to
+ * layout. An entry in them says of which layout it is, so that nothing needs to be cleared.
  */
+#include "packed_rows.h"
 #include "packed_write.h"
 
 #include <stdlib.h>
-
-enum {
-  PARENTS_CONSIDERED = 512,      /* at most, of those before a set */
-  PARENT_STATES_COMPARED = 8192, /* about, for each set: so that time is linear */
-};
 
 struct words {
   uint64_t *items;
@@ -34,11 +29,23 @@ static uint64_t key_base(uint64_t key) {
 }
 static bool key_is_self(uint64_t key) { return (uint32_t)key == 0; }
 
-/* A location of the layout: states[first_pair + n] is the pair that state n + 1 stands for. */
+/* A location of the layout: pairs[first_pair + n] is the pair that state n + 1 stands for. */
 struct place {
   uint64_t number; /* of the location */
   uint64_t first_pair, pairs;
   bool is_self; /* its state 1 is the pair with itself */
+};
+
+/* Where a pair is in the layout that last had it. */
+struct pair_use {
+  uint64_t layout;
+  uint64_t place, state;
+};
+
+struct location_use {
+  uint64_t layout; /* the last one that has it, */
+  uint64_t place;  /* and where: its first place there */
+  uint64_t set;    /* the last one in which it is derived */
 };
 
 struct layout_writer {
@@ -46,16 +53,20 @@ struct layout_writer {
   const struct packed_numbers *numbers;
   unsigned frame_width, location_width, list_width;
   bool failed;
+  uint64_t *keys;       /* of all pairs of the table, sorted: a pair's number is its place */
+  uint32_t *item_pairs; /* by place in table->live.words: the number of the pair that is there */
+  struct pair_use *pair_uses;         /* by pair */
+  struct location_use *location_uses; /* by location's number */
+  uint64_t layout, set;               /* how many there were up to now */
   uint32_t *local_set;       /* by live set of the table: 1 + its number in this layout, or 0 */
   struct words sets;         /* live sets of the table, in the order of this layout */
-  struct words pairs;        /* keys of all pairs, sorted */
+  struct words pairs;        /* all pairs, sorted */
   struct words lists;        /* kind << 32 | number, sorted */
   struct words numbers_used; /* of locations, sorted: those that only are bases, too */
   struct words split;   /* numbers of locations that are derived twice at some record, sorted */
   struct place *places; /* the layout's locations, in order */
   uint64_t place_count, place_capacity;
-  struct words states; /* rows of the sets: a state for each place, then one for the lists */
-  struct words depth;  /* of each set in the tree */
+  struct packed_rows rows; /* of the sets: a state for each place, then one for the lists */
 };
 
 static bool words_reserve(struct layout_writer *writer, struct words *words, uint64_t count) {
@@ -77,10 +88,26 @@ static void words_add(struct layout_writer *writer, struct words *words, uint64_
     words->items[words->count++] = item;
 }
 
+/* Few words, as nearly always, are sorted faster by insertion. */
+static void words_sort(struct words *words) {
+  enum { FEW = 48 };
+  if (words->count > FEW) {
+    qsort(words->items, words->count, sizeof *words->items, bits_compare_words);
+    return;
+  }
+  for (uint64_t i = 1; i < words->count; i++) {
+    const uint64_t item = words->items[i];
+    uint64_t k = i;
+    for (; k > 0 && words->items[k - 1] > item; k--)
+      words->items[k] = words->items[k - 1];
+    words->items[k] = item;
+  }
+}
+
 static void words_sort_distinct(struct words *words) {
   if (words->count == 0)
     return;
-  qsort(words->items, words->count, sizeof *words->items, bits_compare_words);
+  words_sort(words);
   uint64_t kept = 1;
   for (uint64_t i = 1; i < words->count; i++)
     if (words->items[i] != words->items[kept - 1])
@@ -101,6 +128,63 @@ static uint64_t words_find(const struct words *words, uint64_t item) {
   return from;
 }
 
+/* ---- The pairs of the table ---- */
+
+static uint64_t item_pair(const struct layout_writer *writer, uint64_t item) {
+  const uint32_t *numbers = writer->numbers->locations;
+  return pair_key(numbers[safepoint_item_base(item)], numbers[safepoint_item_derived(item)]);
+}
+
+static uint64_t item_list(const struct layout_writer *writer, uint64_t item) {
+  return (uint64_t)safepoint_item_is_locations(item) << 32 |
+         writer->numbers->lists[safepoint_item_list(item)];
+}
+
+/* Gives the pairs numbers as they come. */
+static bool intern_pairs(struct layout_writer *writer, struct intern *pairs, uint64_t items) {
+  const uint64_t *words = writer->table->live.words;
+  for (uint64_t i = 0; i < items; i++) {
+    if (safepoint_item_is_list(words[i]))
+      continue;
+    const uint64_t key = item_pair(writer, words[i]);
+    writer->item_pairs[i] = intern_add(pairs, &key, 1);
+    if (writer->item_pairs[i] == INTERN_FAILED)
+      return false;
+  }
+  return true;
+}
+
+/* Numbers the pairs by their keys. */
+static bool sort_pairs(struct layout_writer *writer, const struct intern *pairs, uint64_t items) {
+  struct words keys = {.items = writer->keys, .count = pairs->count};
+  uint32_t *sorted = malloc(((size_t)pairs->count + 1) * sizeof *sorted);
+  if (sorted == NULL)
+    return false;
+  if (pairs->count > 0)
+    memcpy(keys.items, pairs->words, pairs->count * sizeof *keys.items);
+  words_sort(&keys);
+  for (uint32_t i = 0; i < pairs->count; i++)
+    sorted[i] = (uint32_t)words_find(&keys, pairs->words[i]);
+  for (uint64_t i = 0; i < items; i++)
+    if (!safepoint_item_is_list(writer->table->live.words[i]))
+      writer->item_pairs[i] = sorted[writer->item_pairs[i]];
+  free(sorted);
+  return true;
+}
+
+static bool number_pairs(struct layout_writer *writer) {
+  const struct intern *live = &writer->table->live;
+  const uint64_t items = live->count == 0 ? 0 : live->starts[live->count];
+  struct intern pairs = {0};
+  writer->item_pairs = malloc((items + 1) * sizeof *writer->item_pairs);
+  bool ok = writer->item_pairs != NULL && intern_pairs(writer, &pairs, items);
+  writer->keys = malloc(((size_t)pairs.count + 1) * sizeof *writer->keys);
+  writer->pair_uses = calloc((size_t)pairs.count + 1, sizeof *writer->pair_uses);
+  ok = ok && writer->keys != NULL && writer->pair_uses != NULL && sort_pairs(writer, &pairs, items);
+  intern_free(&pairs);
+  return ok;
+}
+
 struct layout_writer *layout_writer_new(const struct safepoints *table,
                                         const struct packed_numbers *numbers,
                                         unsigned frame_width) {
@@ -112,14 +196,22 @@ struct layout_writer *layout_writer_new(const struct safepoints *table,
   writer->frame_width = frame_width;
   writer->location_width = bits_for_count(numbers->location_count);
   writer->list_width = bits_for_count(numbers->list_count);
+  writer->rows.quick = bits_processor_is_quick();
   writer->local_set = calloc((size_t)table->live.count + 1, sizeof *writer->local_set);
-  writer->failed = writer->local_set == NULL;
+  writer->location_uses =
+      calloc((size_t)numbers->location_count + 1, sizeof *writer->location_uses);
+  writer->failed =
+      writer->local_set == NULL || writer->location_uses == NULL || !number_pairs(writer);
   return writer;
 }
 
 void layout_writer_free(struct layout_writer *writer) {
   if (writer == NULL)
     return;
+  free(writer->keys);
+  free(writer->item_pairs);
+  free(writer->pair_uses);
+  free(writer->location_uses);
   free(writer->local_set);
   free(writer->sets.items);
   free(writer->pairs.items);
@@ -127,22 +219,11 @@ void layout_writer_free(struct layout_writer *writer) {
   free(writer->numbers_used.items);
   free(writer->split.items);
   free(writer->places);
-  free(writer->states.items);
-  free(writer->depth.items);
+  packed_rows_free(&writer->rows);
   free(writer);
 }
 
 /* ---- Sets and their items ---- */
-
-static uint64_t item_pair(const struct layout_writer *writer, uint64_t item) {
-  const uint32_t *numbers = writer->numbers->locations;
-  return pair_key(numbers[safepoint_item_base(item)], numbers[safepoint_item_derived(item)]);
-}
-
-static uint64_t item_list(const struct layout_writer *writer, uint64_t item) {
-  return (uint64_t)safepoint_item_is_locations(item) << 32 |
-         writer->numbers->lists[safepoint_item_list(item)];
-}
 
 /* Numbers the distinct sets in the order in which they first come. */
 static void collect_sets(struct layout_writer *writer, const uint64_t *live, uint64_t records) {
@@ -163,34 +244,38 @@ static struct intern_sequence set_items(const struct layout_writer *writer, uint
   return intern_get(&writer->table->live, (uint32_t)writer->sets.items[set]);
 }
 
-/* Notes the locations that are the derived one of two pairs of a set. */
-static void find_split(struct layout_writer *writer, struct words *derived, uint64_t set) {
-  const struct intern_sequence items = set_items(writer, set);
-  derived->count = 0;
-  for (uint64_t k = 0; k < items.count; k++)
-    if (!safepoint_item_is_list(items.words[k]))
-      words_add(writer, derived, key_derived(item_pair(writer, items.words[k])));
-  if (derived->count > 0)
-    qsort(derived->items, derived->count, sizeof *derived->items, bits_compare_words);
-  for (uint64_t k = 1; k < derived->count; k++)
-    if (derived->items[k] == derived->items[k - 1])
-      words_add(writer, &writer->split, derived->items[k]);
+/* The numbers of a set's pairs, by item; those of its lists mean nothing. */
+static const uint32_t *set_pairs(const struct layout_writer *writer, struct intern_sequence items) {
+  return writer->item_pairs + (items.words - writer->table->live.words);
+}
+
+/* Notes a pair of the current set, and whether another one has the same derived location. */
+static void note_pair(struct layout_writer *writer, uint32_t pair) {
+  const uint64_t number = key_derived(writer->keys[pair]);
+  struct location_use *derived = &writer->location_uses[number];
+  if (derived->set == writer->set)
+    words_add(writer, &writer->split, number);
+  derived->set = writer->set;
+  if (writer->pair_uses[pair].layout == writer->layout)
+    return;
+  writer->pair_uses[pair].layout = writer->layout;
+  words_add(writer, &writer->pairs, pair);
 }
 
 static void collect_items(struct layout_writer *writer) {
-  struct words derived = {0};
+  writer->layout++;
   writer->pairs.count = writer->lists.count = writer->split.count = 0;
   for (uint64_t i = 0; i < writer->sets.count; i++) {
     const struct intern_sequence items = set_items(writer, i);
+    const uint32_t *pairs = set_pairs(writer, items);
+    writer->set++;
     for (uint64_t k = 0; k < items.count; k++)
       if (safepoint_item_is_list(items.words[k]))
         words_add(writer, &writer->lists, item_list(writer, items.words[k]));
       else
-        words_add(writer, &writer->pairs, item_pair(writer, items.words[k]));
-    find_split(writer, &derived, i);
+        note_pair(writer, pairs[k]);
   }
-  free(derived.items);
-  words_sort_distinct(&writer->pairs);
+  words_sort(&writer->pairs);
   words_sort_distinct(&writer->lists);
   words_sort_distinct(&writer->split);
 }
@@ -216,45 +301,57 @@ static void add_place(struct layout_writer *writer, struct place place) {
   writer->places[writer->place_count++] = place;
 }
 
+static uint64_t pair_at(const struct layout_writer *writer, uint64_t place) {
+  return writer->keys[writer->pairs.items[place]];
+}
+
 /* Makes the places of one location, whose pairs are [from, to) of all: one, or one for each pair. */
 static void add_places(struct layout_writer *writer, uint64_t number, uint64_t from, uint64_t to) {
   const bool split = words_have(&writer->split, number);
+  writer->location_uses[number].place = writer->place_count;
   do {
     const uint64_t end = split && from < to ? from + 1 : to;
+    for (uint64_t i = from; i < end; i++) {
+      struct pair_use *use = &writer->pair_uses[writer->pairs.items[i]];
+      use->place = writer->place_count;
+      use->state = i - from + 1;
+    }
     add_place(writer, (struct place){number, from, end - from,
-                                     from < end && key_is_self(writer->pairs.items[from])});
+                                     from < end && key_is_self(pair_at(writer, from))});
     from = end;
   } while (from < to);
 }
 
+static void use_number(struct layout_writer *writer, uint64_t number) {
+  if (writer->location_uses[number].layout == writer->layout)
+    return;
+  writer->location_uses[number].layout = writer->layout;
+  words_add(writer, &writer->numbers_used, number);
+}
+
+/* Nearly always, the derived locations are all: these are in order already. */
+static void collect_numbers(struct layout_writer *writer) {
+  writer->numbers_used.count = 0;
+  for (uint64_t i = 0; i < writer->pairs.count; i++)
+    use_number(writer, key_derived(pair_at(writer, i)));
+  const uint64_t derived = writer->numbers_used.count;
+  for (uint64_t i = 0; i < writer->pairs.count; i++)
+    use_number(writer, key_base(pair_at(writer, i)));
+  if (writer->numbers_used.count > derived)
+    words_sort(&writer->numbers_used);
+}
+
 static void collect_places(struct layout_writer *writer) {
-  struct words *used = &writer->numbers_used;
-  used->count = writer->place_count = 0;
-  for (uint64_t i = 0; i < writer->pairs.count; i++) {
-    words_add(writer, used, key_derived(writer->pairs.items[i]));
-    words_add(writer, used, key_base(writer->pairs.items[i]));
-  }
-  words_sort_distinct(used);
+  const struct words *used = &writer->numbers_used;
+  collect_numbers(writer);
+  writer->place_count = 0;
   for (uint64_t i = 0, from = 0; i < used->count && !writer->failed; i++) {
     uint64_t to = from;
-    while (to < writer->pairs.count && key_derived(writer->pairs.items[to]) == used->items[i])
+    while (to < writer->pairs.count && key_derived(pair_at(writer, to)) == used->items[i])
       to++;
     add_places(writer, used->items[i], from, to);
     from = to;
   }
-}
-
-/* The first place of the location that has a number. */
-static uint64_t find_place(const struct layout_writer *writer, uint64_t number) {
-  uint64_t from = 0, to = writer->place_count;
-  while (from < to) {
-    const uint64_t middle = from + (to - from) / 2;
-    if (writer->places[middle].number < number)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from;
 }
 
 /* Writes which numbers the locations have, in the shortest of the three forms. */
@@ -284,6 +381,11 @@ static void write_numbers(const struct layout_writer *writer, struct bit_writer 
   }
 }
 
+/* The first place of the base of a pair. */
+static uint64_t base_place(const struct layout_writer *writer, uint64_t pair) {
+  return writer->location_uses[key_base(pair_at(writer, pair))].place;
+}
+
 /* Writes from which bases the locations can be derived. */
 static void write_bases(const struct layout_writer *writer, struct bit_writer *bits) {
   const unsigned width = bits_for_count(writer->place_count);
@@ -303,8 +405,7 @@ static void write_bases(const struct layout_writer *writer, struct bit_writer *b
   for (uint64_t i = 0; i < writer->place_count; i++) {
     const struct place *place = &writer->places[i];
     for (uint64_t k = place->is_self; k < place->pairs; k++)
-      bit_writer_put(bits, find_place(writer, key_base(writer->pairs.items[place->first_pair + k])),
-                     width);
+      bit_writer_put(bits, base_place(writer, place->first_pair + k), width);
   }
 }
 
@@ -334,210 +435,35 @@ static void write_lists(const struct layout_writer *writer, struct bit_writer *b
 
 /* ---- Rows of states ---- */
 
-/* How many states there are in a row: one for each place, and one for the lists. */
-static uint64_t row_length(const struct layout_writer *writer) {
-  return writer->place_count + (writer->lists.count > 0);
-}
-
-/* How many states above 0 the n-th of a row can be in. */
-static uint64_t states_of(const struct layout_writer *writer, uint64_t n) {
-  return n < writer->place_count ? writer->places[n].pairs : writer->lists.count;
-}
-
-static uint64_t row_width(const struct layout_writer *writer) {
-  uint64_t width = row_length(writer);
-  for (uint64_t n = 0; n < row_length(writer); n++)
-    width += packed_more_bits(states_of(writer, n));
-  return width;
-}
-
-static uint64_t *row_of(const struct layout_writer *writer, uint64_t set) {
-  return writer->states.items + set * row_length(writer);
-}
-
 static void fill_row(struct layout_writer *writer, uint64_t set) {
   const struct intern_sequence items = set_items(writer, set);
-  uint64_t *row = row_of(writer, set);
+  const uint32_t *pairs = set_pairs(writer, items);
   for (uint64_t k = 0; k < items.count; k++) {
     if (safepoint_item_is_list(items.words[k])) {
-      row[writer->place_count] = words_find(&writer->lists, item_list(writer, items.words[k])) + 1;
-      continue;
-    }
-    const uint64_t key = item_pair(writer, items.words[k]);
-    const uint64_t pair = words_find(&writer->pairs, key);
-    uint64_t n = find_place(writer, key_derived(key));
-    while (pair >= writer->places[n].first_pair + writer->places[n].pairs)
-      n++;
-    row[n] = pair - writer->places[n].first_pair + 1;
-  }
-}
-
-static bool fill_rows(struct layout_writer *writer) {
-  const uint64_t count = writer->sets.count * row_length(writer);
-  if (!words_reserve(writer, &writer->states, count) ||
-      !words_reserve(writer, &writer->depth, writer->sets.count))
-    return false;
-  if (count > 0)
-    memset(writer->states.items, 0, count * sizeof(uint64_t));
-  for (uint64_t i = 0; i < writer->sets.count; i++)
-    fill_row(writer, i);
-  return true;
-}
-
-static void write_row(const struct layout_writer *writer, struct bit_writer *bits, uint64_t set) {
-  const uint64_t *row = row_of(writer, set);
-  for (uint64_t n = 0; n < row_length(writer); n++)
-    bit_writer_put(bits, row[n] & 1, 1);
-  for (uint64_t n = 0; n < row_length(writer); n++)
-    bit_writer_put(bits, row[n] >> 1, packed_more_bits(states_of(writer, n)));
-}
-
-/* ---- Changes ---- */
-
-/* Changes from one row to another: how many locations they have, and the bits of their new states. */
-struct changes {
-  uint64_t count, states_width;
-};
-
-/* Compares two rows, up to where more than `most` locations have changed. */
-static struct changes compare_rows(const struct layout_writer *writer, uint64_t set,
-                                   uint64_t parent, uint64_t most) {
-  const uint64_t *row = row_of(writer, set), *old = row_of(writer, parent);
-  const uint64_t length = row_length(writer);
-  struct changes changes = {0};
-  for (uint64_t n = 0; n < length && changes.count <= most; n++)
-    if (row[n] != old[n]) {
-      changes.count++;
-      if (states_of(writer, n) > 1)
-        changes.states_width += 1 + packed_more_bits(states_of(writer, n));
-    }
-  return changes;
-}
-
-/* All sets of a layout, as changes. */
-struct tree {
-  bool are_numbers; /* changed locations are written by number, and not as bit maps */
-  struct bit_writer bits;
-  struct words directory; /* where every 2^PACKED_CHANGES_PER_SAMPLE_SHIFT-th set starts */
-  unsigned width;         /* of an entry there */
-};
-
-static uint64_t changes_width(const struct layout_writer *writer, const struct tree *tree,
-                              const struct changes *changes) {
-  const uint64_t length = row_length(writer);
-  return changes->states_width + (tree->are_numbers ? bits_gamma_width(changes->count) +
-                                                          changes->count * bits_for_count(length)
-                                                    : length);
-}
-
-/* More changes than these take at least `width` bits. */
-static uint64_t changes_below(const struct layout_writer *writer, const struct tree *tree,
-                              uint64_t width) {
-  const unsigned number_width = bits_for_count(row_length(writer));
-  return tree->are_numbers && number_width > 0 ? width / number_width : UINT64_MAX;
-}
-
-/* The set before `set` from which it takes fewest bits: 1 + its number, or 0 where a row, of
- * `widest` bits, is as short. */
-static uint64_t choose_parent(struct layout_writer *writer, const struct tree *tree, uint64_t set,
-                              uint64_t widest) {
-  const uint64_t affordable = PARENT_STATES_COMPARED / row_length(writer) + 1;
-  const uint64_t considered = affordable < PARENTS_CONSIDERED ? affordable : PARENTS_CONSIDERED;
-  uint64_t best = 0, best_width = widest;
-  const uint64_t least = tree->are_numbers ? 0 : row_length(writer);
-  uint64_t most = changes_below(writer, tree, best_width);
-  for (uint64_t i = set > considered ? set - considered : 0; i < set && least < best_width; i++) {
-    if (writer->depth.items[i] >= PACKED_DEPTH_MAX)
-      continue;
-    const struct changes changes = compare_rows(writer, set, i, most);
-    const uint64_t width = changes_width(writer, tree, &changes);
-    if (width < best_width) {
-      best_width = width;
-      best = i + 1;
-      most = changes_below(writer, tree, best_width);
+      const uint64_t list = words_find(&writer->lists, item_list(writer, items.words[k]));
+      packed_rows_put(&writer->rows, set, writer->place_count, list + 1);
+    } else {
+      const struct pair_use *use = &writer->pair_uses[pairs[k]];
+      packed_rows_put(&writer->rows, set, use->place, use->state);
     }
   }
-  writer->depth.items[set] = best == 0 ? 0 : writer->depth.items[best - 1] + 1;
-  return best;
 }
-
-static void write_changes(const struct layout_writer *writer, struct tree *tree, uint64_t set,
-                          uint64_t parent) {
-  const uint64_t *row = row_of(writer, set), *old = row_of(writer, parent);
-  const uint64_t length = row_length(writer);
-  if (tree->are_numbers)
-    bit_writer_gamma(&tree->bits, compare_rows(writer, set, parent, UINT64_MAX).count);
-  for (uint64_t n = 0; n < length; n++) {
-    const bool changed = row[n] != old[n];
-    if (!tree->are_numbers)
-      bit_writer_put(&tree->bits, changed, 1);
-    else if (changed)
-      bit_writer_put(&tree->bits, n, bits_for_count(length));
-  }
-  for (uint64_t n = 0; n < length; n++)
-    if (row[n] != old[n] && states_of(writer, n) > 1)
-      bit_writer_put(&tree->bits, row[n], 1 + packed_more_bits(states_of(writer, n)));
-}
-
-static void fill_tree(struct layout_writer *writer, struct tree *tree) {
-  const uint64_t widest = row_width(writer);
-  for (uint64_t i = 0; i < writer->sets.count; i++) {
-    if (i > 0 && (i & bits_low_mask(PACKED_CHANGES_PER_SAMPLE_SHIFT)) == 0)
-      words_add(writer, &tree->directory, tree->bits.size);
-    const uint64_t parent = choose_parent(writer, tree, i, widest);
-    bit_writer_put(&tree->bits, parent, bits_for_count(writer->sets.count + 1));
-    if (parent == 0)
-      write_row(writer, &tree->bits, i);
-    else
-      write_changes(writer, tree, i, parent - 1);
-  }
-  words_add(writer, &tree->directory, tree->bits.size);
-  tree->width = bits_for_count(tree->bits.size + 1);
-  writer->failed |= tree->bits.failed;
-}
-
-static uint64_t tree_width(const struct tree *tree) {
-  return 7 + tree->width * tree->directory.count + tree->bits.size;
-}
-
-static void write_tree(const struct tree *tree, struct bit_writer *bits) {
-  bit_writer_put(bits, tree->are_numbers, 1);
-  bit_writer_put(bits, tree->width, 6);
-  for (uint64_t i = 0; i < tree->directory.count; i++)
-    bit_writer_put(bits, tree->directory.items[i], tree->width);
-  bit_writer_copy(bits, tree->bits.bytes, 0, tree->bits.size);
-}
-
-static void tree_free(struct tree *tree) {
-  bit_writer_free(&tree->bits);
-  free(tree->directory.items);
-}
-
-/* Changes don't pay below this many bits of a row, as a parent and the bit for each location take
- * about as many; and must save an eighth, as rows are faster to read. */
-enum { CHANGED_ROW_MIN = 16 };
 
 static void write_sets(struct layout_writer *writer, struct bit_writer *bits) {
-  if (writer->sets.count < 2 || !fill_rows(writer))
-    return;
-  struct tree trees[] = {{.are_numbers = false}, {.are_numbers = true}};
-  const uint64_t rows_width = row_width(writer) * writer->sets.count;
-  const struct tree *best = NULL;
-  uint64_t best_width = rows_width - rows_width / 8;
-  for (unsigned i = 0; i < 2 && row_width(writer) >= CHANGED_ROW_MIN; i++) {
-    fill_tree(writer, &trees[i]);
-    if (tree_width(&trees[i]) < best_width) {
-      best = &trees[i];
-      best_width = tree_width(best);
-    }
-  }
-  bit_writer_put(bits, best != NULL ? PACKED_SET_CHANGES : PACKED_SET_ROWS, 1);
-  if (best != NULL)
-    write_tree(best, bits);
-  for (uint64_t i = 0; i < writer->sets.count && best == NULL; i++)
-    write_row(writer, bits, i);
-  tree_free(&trees[0]);
-  tree_free(&trees[1]);
+  struct packed_rows *rows = &writer->rows;
+  const bool has_lists = writer->lists.count > 0;
+  bool ok = packed_rows_start(rows, writer->place_count + has_lists);
+  for (uint64_t n = 0; n < writer->place_count && ok; n++)
+    if (writer->places[n].pairs > 1)
+      packed_rows_states(rows, n, writer->places[n].pairs);
+  if (ok && writer->lists.count > 1)
+    packed_rows_states(rows, writer->place_count, writer->lists.count);
+  ok = ok && packed_rows_fill(rows, writer->sets.count);
+  for (uint64_t i = 0; i < writer->sets.count && ok; i++)
+    fill_row(writer, i);
+  if (ok)
+    packed_rows_write(rows, bits);
+  writer->failed |= rows->failed;
 }
 
 bool layout_write(struct layout_writer *writer, struct bit_writer *bits, uint64_t frame_number,
@@ -555,7 +481,8 @@ bool layout_write(struct layout_writer *writer, struct bit_writer *bits, uint64_
       return false;
     write_locations(writer, bits);
     write_lists(writer, bits);
-    write_sets(writer, bits);
+    if (writer->sets.count > 1)
+      write_sets(writer, bits);
     const unsigned width = bits_for_count(writer->sets.count);
     for (uint64_t i = 0; i < records; i++)
       bit_writer_put(bits, writer->local_set[live[i]] - 1, width);
