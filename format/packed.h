@@ -266,6 +266,8 @@ struct packed_items {
   /* The layout, taken apart: see packed_items(). Places are bits. */
   uint64_t locations_at, selves_at, derived_at, bases_at, lists_at, row_width;
   struct packed_location_states start, location;
+  uint64_t set_numbers_at;                         /* of the records' sets */
+  uint32_t set_count;                              /* of the layout */
   uint32_t locations, run, first_location, lists;  /* run: of the bit map, if there is one */
   uint32_t next;                                   /* the location that is looked at next */
   uint8_t location_form, base_width, number_width; /* number_width: of a changed location's index */
@@ -286,6 +288,10 @@ enum packed_set_form { PACKED_SET_ROWS, PACKED_SET_CHANGES };
 
 void packed_items(struct packed_items *items, const struct packed_record *record);
 bool packed_items_next(struct packed_items *items, struct packed_item *item);
+
+/* Which of the layout's sets a record has: for those who go through all records, and keep what they
+ * have read of each set. items->set_count or above: the layout is broken. */
+uint32_t packed_items_set(const struct packed_items *items, uint32_t position);
 
 /* ---- The short cut: packed_slots.c ---- */
 

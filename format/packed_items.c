@@ -266,6 +266,7 @@ static void take_sets(struct packed_items *items, struct bit_reader *reader, uin
     bit_reader_skip(reader, (uint64_t)sets * items->row_width, 1);
   }
   const unsigned width = bits_for_count(sets);
+  items->set_numbers_at = reader->position;
   bit_reader_skip(reader, position, width);
   const uint32_t number = (uint32_t)bit_reader_take(reader, width);
   if (number >= sets)
@@ -287,6 +288,7 @@ void packed_items(struct packed_items *items, const struct packed_record *record
   const uint32_t sets = (uint32_t)bit_reader_gamma(&reader);
   if (sets == 0)
     reader.bad = true;
+  items->set_count = sets;
   items->locations = (uint32_t)bit_reader_gamma(&reader);
   items->row_width = items->locations;
   if (items->locations > PACKED_LOCATIONS_MAX)
@@ -301,6 +303,14 @@ void packed_items(struct packed_items *items, const struct packed_record *record
     take_sets(items, &reader, sets, record->position);
   items->bad |= reader.bad;
   items->location = items->start;
+}
+
+uint32_t packed_items_set(const struct packed_items *items, uint32_t position) {
+  const unsigned width = bits_for_count(items->set_count);
+  struct bit_reader reader = bit_reader_at(items->table->layouts, items->set_numbers_at);
+  bit_reader_skip(&reader, position, width);
+  const uint32_t number = (uint32_t)bit_reader_take(&reader, width);
+  return reader.bad ? items->set_count : number;
 }
 
 /* ---- The items of a set ---- */

@@ -1,4 +1,9 @@
-/* packed_unpack.c - reads a whole packed table back into a table of safepoints, for tools. */
+/* packed_unpack.c - reads a whole packed table back into a table of safepoints, for tools.
+ *
+ * Several records of a function have the same live set, and several functions the same layout. So a
+ * set is read from the layout for the first of the records that have it; for the others it is known
+ * by its number in the layout.
+ */
 #include "packed_write.h"
 
 #include <stdlib.h>
@@ -9,6 +14,13 @@ struct unpacker {
   packed_decompress *decompress;
   void *space;               /* for details */
   struct packed_block block; /* the one that the next record's details are in */
+  struct intern layouts;     /* those that were met: where each starts */
+  uint32_t *first_sets;      /* by number in layouts: where its sets start in `sets` */
+  uint32_t *sets;            /* of all these layouts: 1 + the number of a live set, or 0 */
+  uint32_t set_count;
+  struct packed_items layout; /* the one of the record before, */
+  uint64_t layout_at;         /* and where it starts; UINT64_MAX: there is none yet */
+  uint32_t *layout_sets;      /* in `sets`; NULL if they aren't kept */
   uint64_t words[PACKED_LIVE_ITEMS_MAX + 2];
 };
 
@@ -74,9 +86,9 @@ static uint32_t unpack_list(struct unpacker *unpacker, uint32_t number) {
   return added;
 }
 
-/* Interns the live set of a record. */
-static bool unpack_live(struct unpacker *unpacker, const struct packed_record *packed_record,
-                        struct safepoint *record) {
+/* Interns the live set of a record, which is read from its layout. */
+static bool read_live(struct unpacker *unpacker, const struct packed_record *packed_record,
+                      struct safepoint *record) {
   struct packed_items items;
   struct packed_item item;
   unsigned pairs = 0;
@@ -105,6 +117,49 @@ static bool unpack_live(struct unpacker *unpacker, const struct packed_record *p
     return broken(unpacker, "a live set of pairs in a record that is no statepoint");
   record->live = safepoints_add_live(unpacker->table, unpacker->words, pairs, list_item);
   return record->live != INTERN_FAILED;
+}
+
+/* Takes up a layout. In a sound table, layouts have no more sets than there are records; of a broken
+ * one, what is above that isn't kept. */
+static bool open_layout(struct unpacker *unpacker, const struct packed_record *record) {
+  unpacker->layout_at = record->layout;
+  unpacker->layout_sets = NULL;
+  packed_items(&unpacker->layout, record);
+  if (unpacker->layout.bad)
+    return broken(unpacker, "a broken live set");
+  const uint32_t known = unpacker->layouts.count;
+  const uint32_t number = intern_add(&unpacker->layouts, &record->layout, 1);
+  if (number == INTERN_FAILED)
+    return no_memory(unpacker);
+  if (number == known) {
+    unpacker->first_sets[number] = unpacker->set_count;
+    if (unpacker->layout.set_count > unpacker->packed->record_count - unpacker->set_count)
+      unpacker->first_sets[number] = UINT32_MAX;
+    else
+      unpacker->set_count += unpacker->layout.set_count;
+  }
+  if (unpacker->first_sets[number] != UINT32_MAX)
+    unpacker->layout_sets = unpacker->sets + unpacker->first_sets[number];
+  return true;
+}
+
+static bool unpack_live(struct unpacker *unpacker, const struct packed_record *packed_record,
+                        struct safepoint *record) {
+  if (unpacker->layout_at != packed_record->layout && !open_layout(unpacker, packed_record))
+    return false;
+  if (unpacker->layout_sets == NULL)
+    return read_live(unpacker, packed_record, record);
+  const uint32_t set = packed_items_set(&unpacker->layout, packed_record->position);
+  if (set >= unpacker->layout.set_count)
+    return broken(unpacker, "a broken live set");
+  uint32_t *known = &unpacker->layout_sets[set];
+  if (*known == 0) {
+    if (!read_live(unpacker, packed_record, record))
+      return false;
+    *known = record->live + 1;
+  }
+  record->live = *known - 1;
+  return true;
 }
 
 static bool unpack_details(struct unpacker *unpacker, uint32_t index, struct safepoint *record) {
@@ -171,9 +226,20 @@ static bool unpack_global_roots(struct unpacker *unpacker) {
   return ok;
 }
 
+static bool unpack(struct unpacker *unpacker) {
+  const size_t records = (size_t)unpacker->packed->record_count + 1;
+  unpacker->space = malloc(packed_details_space(unpacker->packed) + 1);
+  unpacker->first_sets = malloc(records * sizeof *unpacker->first_sets);
+  unpacker->sets = calloc(records, sizeof *unpacker->sets);
+  if (unpacker->space == NULL || unpacker->first_sets == NULL || unpacker->sets == NULL)
+    return no_memory(unpacker);
+  return check_sequences(unpacker) && unpack_functions(unpacker) && unpack_records(unpacker) &&
+         unpack_global_roots(unpacker);
+}
+
 bool packed_unpack(const struct packed_table *packed, packed_decompress *decompress,
                    struct safepoints *table) {
-  struct unpacker *unpacker = malloc(sizeof *unpacker);
+  struct unpacker *unpacker = calloc(1, sizeof *unpacker);
   if (unpacker == NULL || intern_add(&table->lists, NULL, 0) == INTERN_FAILED) {
     free(unpacker);
     table->no_memory = true;
@@ -182,12 +248,12 @@ bool packed_unpack(const struct packed_table *packed, packed_decompress *decompr
   unpacker->packed = packed;
   unpacker->table = table;
   unpacker->decompress = decompress;
-  unpacker->space = malloc(packed_details_space(packed) + 1);
-  const bool ok = unpacker->space != NULL
-                      ? check_sequences(unpacker) && unpack_functions(unpacker) &&
-                            unpack_records(unpacker) && unpack_global_roots(unpacker)
-                      : no_memory(unpacker);
+  unpacker->layout_at = UINT64_MAX;
+  const bool ok = unpack(unpacker);
   free(unpacker->space);
+  free(unpacker->first_sets);
+  free(unpacker->sets);
+  intern_free(&unpacker->layouts);
   free(unpacker);
   return ok && safepoints_finish(table);
 }
