@@ -191,8 +191,9 @@ static uint64_t location_hash(struct location location) {
   return hash ^ hash >> 29;
 }
 
-static uint64_t pair_hash(struct location base, struct location derived) {
-  const uint64_t hash = location_hash(base) * 3 + location_hash(derived);
+/* Of the hashes of two locations. */
+static uint64_t pair_hash(uint64_t base, uint64_t derived) {
+  const uint64_t hash = base * 3 + derived;
   return (hash ^ hash >> 31) * 0x94d049bb133111ebu;
 }
 
@@ -200,74 +201,101 @@ struct set_sum {
   uint64_t members, sum;
 };
 
+static void sum_add(struct set_sum *sum, uint64_t base, uint64_t derived) {
+  sum->members++;
+  sum->sum += pair_hash(base, derived);
+}
+
+/* What answers are compared with. What is asked for again and again is computed once. */
+struct answers {
+  const struct safepoints *expected;
+  const struct packed_table *packed;
+  struct differences *differences;
+  struct set_sum *sums; /* by live set of the expected table */
+  uint64_t *hashes;     /* of the packed table's first locations, by number */
+  uint32_t hash_count;
+};
+
 static struct set_sum expected_sum(const struct safepoints *table, uint32_t live) {
   const struct intern_sequence items = intern_get(&table->live, live);
   struct set_sum sum = {0};
   for (uint64_t i = 0; i < items.count; i++) {
     const uint64_t item = items.words[i];
-    if (safepoint_item_is_list(item))
-      continue;
-    sum.members++;
-    sum.sum += pair_hash(safepoints_location(table, safepoint_item_base(item)),
-                         safepoints_location(table, safepoint_item_derived(item)));
+    if (!safepoint_item_is_list(item))
+      sum_add(&sum, location_hash(safepoints_location(table, safepoint_item_base(item))),
+              location_hash(safepoints_location(table, safepoint_item_derived(item))));
   }
   return sum;
+}
+
+static bool answers_open(struct answers *answers) {
+  enum { HASHES_MAX = 1 << 16 }; /* in a broken table, a class of any size may be named */
+  const struct safepoints *expected = answers->expected;
+  const uint32_t locations = answers->packed->location_count;
+  answers->hash_count = locations < HASHES_MAX ? locations : HASHES_MAX;
+  answers->sums = malloc(((size_t)expected->live.count + 1) * sizeof *answers->sums);
+  answers->hashes = malloc(((size_t)answers->hash_count + 1) * sizeof *answers->hashes);
+  if (answers->sums == NULL || answers->hashes == NULL)
+    return false;
+  for (uint32_t i = 0; i < expected->live.count; i++)
+    answers->sums[i] = expected_sum(expected, i);
+  for (uint32_t i = 0; i < answers->hash_count; i++)
+    answers->hashes[i] = location_hash(packed_location(answers->packed, i));
+  return true;
+}
+
+static uint64_t found_hash(const struct answers *answers, uint32_t number) {
+  return number < answers->hash_count ? answers->hashes[number]
+                                      : location_hash(packed_location(answers->packed, number));
 }
 
 /* The pairs that the short cut for common layouts finds, which is what a collector will see. */
-static struct set_sum slots_sum(const struct packed_table *table,
-                                const struct packed_slots *slots) {
+static struct set_sum slots_sum(const struct answers *answers, const struct packed_slots *slots) {
   struct set_sum sum = {0};
   for (uint64_t left = slots->selves; left != 0; left &= left - 1) {
-    const struct location location =
-        packed_location(table, slots->first + (uint32_t)__builtin_ctzll(left));
-    sum.members++;
-    sum.sum += pair_hash(location, location);
+    const uint64_t hash = found_hash(answers, slots->first + (uint32_t)__builtin_ctzll(left));
+    sum_add(&sum, hash, hash);
   }
-  for (uint32_t i = 0; i < slots->pair_count; i++) {
-    sum.members++;
-    sum.sum += pair_hash(packed_location(table, slots->first + slots->pairs[i].base),
-                         packed_location(table, slots->first + slots->pairs[i].derived));
-  }
+  for (uint32_t i = 0; i < slots->pair_count; i++)
+    sum_add(&sum, found_hash(answers, slots->first + slots->pairs[i].base),
+            found_hash(answers, slots->first + slots->pairs[i].derived));
   return sum;
 }
 
-static struct set_sum found_sum(const struct packed_record *record) {
+static struct set_sum found_sum(const struct answers *answers, const struct packed_record *record) {
   struct packed_items items;
   struct packed_item item;
   struct packed_slots slots;
   struct set_sum sum = {0};
   if (packed_slots(record, &slots))
-    return slots_sum(record->table, &slots);
+    return slots_sum(answers, &slots);
   packed_items(&items, record);
-  while (packed_items_next(&items, &item)) {
-    if (item.kind != PACKED_PAIR)
-      continue;
-    sum.members++;
-    sum.sum += pair_hash(packed_location(record->table, item.base),
-                         packed_location(record->table, item.derived));
-  }
+  while (packed_items_next(&items, &item))
+    if (item.kind == PACKED_PAIR)
+      sum_add(&sum, found_hash(answers, item.base), found_hash(answers, item.derived));
   return sum;
 }
 
-static void check_record(const struct safepoints *expected, const struct packed_table *packed,
-                         uint32_t index, struct differences *differences) {
-  const struct safepoint *record = &expected->records[index];
-  const struct safepoint_function *function = &expected->functions[record->function];
+static void check_record(const struct answers *answers, uint32_t index) {
+  const struct packed_table *packed = answers->packed;
+  const struct safepoint *record = &answers->expected->records[index];
+  const struct safepoint_function *function = &answers->expected->functions[record->function];
   struct packed_record found;
   if (packed_find(packed, record->address, &found) != PACKED_FOUND) {
-    differ(differences, "a look-up of 0x%" PRIx64 " doesn't find its record", record->address);
+    differ(answers->differences, "a look-up of 0x%" PRIx64 " doesn't find its record",
+           record->address);
     return;
   }
   /* Of several records at one address, a look-up finds the first. */
   while (found.index < index && found.address == record->address)
     if (packed_record_at(packed, found.index + 1, &found) != PACKED_FOUND)
       break;
-  const struct set_sum a = expected_sum(expected, record->live), b = found_sum(&found);
+  const struct set_sum a = answers->sums[record->live], b = found_sum(answers, &found);
   if (found.index != index || found.function != record->function ||
       packed_frame_size(packed, found.layout) != function->frame_size || a.sum != b.sum ||
       a.members != b.members)
-    differ(differences, "a look-up of 0x%" PRIx64 " finds another record", record->address);
+    differ(answers->differences, "a look-up of 0x%" PRIx64 " finds another record",
+           record->address);
 }
 
 /* What is expected of addresses without a record, asked in ascending order. */
@@ -315,52 +343,71 @@ static void check_miss(struct miss_checker *checker, uint64_t address) {
            right == PACKED_NOT_MANAGED ? "not managed" : "not a safepoint");
 }
 
-static bool is_inner_record(const struct safepoints *expected, uint32_t i) {
-  const struct safepoint *records = expected->records;
-  return i > 0 && i + 1 < expected->record_count &&
-         records[i - 1].function == records[i].function &&
-         records[i + 1].function == records[i].function;
+/* The addresses that are asked for: few are out of order, if any. */
+struct miss_addresses {
+  uint64_t *items;
+  size_t count;
+  bool are_sorted;
+};
+
+static void add_address(struct miss_addresses *addresses, uint64_t address) {
+  if (addresses->count > 0 && address < addresses->items[addresses->count - 1])
+    addresses->are_sorted = false;
+  addresses->items[addresses->count++] = address;
 }
 
-/* Asks for the addresses on both sides of the first and the last record of every function, and
- * around both its ends. What holds between them follows from these. */
-static void check_misses(const struct safepoints *expected, const struct packed_table *packed,
-                         struct differences *differences) {
-  const size_t capacity = (size_t)expected->record_count * 2 + (size_t)expected->function_count * 5;
-  uint64_t *addresses = malloc((capacity + 1) * sizeof *addresses);
-  size_t count = 0;
-  if (addresses == NULL) {
-    differ(differences, "not enough memory to compare");
+/* Between a function's start, its records and its end, the answers hold from one of these to the
+ * next: so in each such range one address is asked for, of those between records the first; and
+ * both sides of the function's ends. *record goes along with the functions. */
+static void add_function(struct miss_addresses *addresses, const struct safepoints *expected,
+                         uint32_t number, uint32_t *record) {
+  const struct safepoint_function *function = &expected->functions[number];
+  while (*record < expected->record_count && expected->records[*record].address < function->address)
+    ++*record;
+  add_address(addresses, function->address - 1);
+  add_address(addresses, function->address);
+  if (*record < expected->record_count && expected->records[*record].address == function->address)
+    add_address(addresses, function->address + 1);
+  if (function->records > 1)
+    add_address(addresses, expected->records[function->first_record].address + 1);
+  add_address(addresses, function->end - 1);
+  add_address(addresses, function->end);
+}
+
+static void check_misses(const struct answers *answers) {
+  enum { ADDRESSES_PER_FUNCTION = 6 };
+  const struct safepoints *expected = answers->expected;
+  struct miss_addresses addresses = {.are_sorted = true};
+  const size_t capacity = (size_t)expected->function_count * ADDRESSES_PER_FUNCTION;
+  addresses.items = malloc((capacity + 1) * sizeof *addresses.items);
+  if (addresses.items == NULL) {
+    differ(answers->differences, "not enough memory to compare");
     return;
   }
-  for (uint32_t i = 0; i < expected->record_count; i++) {
-    if (is_inner_record(expected, i))
-      continue;
-    addresses[count++] = expected->records[i].address - 1;
-    addresses[count++] = expected->records[i].address + 1;
-  }
-  for (uint32_t i = 0; i < expected->function_count; i++) {
-    const struct safepoint_function *function = &expected->functions[i];
-    addresses[count++] = function->address - 1;
-    addresses[count++] = function->address;
-    addresses[count++] = function->address + 1;
-    addresses[count++] = function->end - 1;
-    addresses[count++] = function->end;
-  }
-  qsort(addresses, count, sizeof *addresses, bits_compare_words);
+  for (uint32_t i = 0, record = 0; i < expected->function_count; i++)
+    add_function(&addresses, expected, i, &record);
+  if (!addresses.are_sorted)
+    qsort(addresses.items, addresses.count, sizeof *addresses.items, bits_compare_words);
   struct miss_checker checker = {
-      .expected = expected, .packed = packed, .differences = differences};
-  for (size_t i = 0; i < count; i++)
-    if (i == 0 || addresses[i] != addresses[i - 1])
-      check_miss(&checker, addresses[i]);
-  free(addresses);
+      .expected = expected, .packed = answers->packed, .differences = answers->differences};
+  for (size_t i = 0; i < addresses.count; i++)
+    if (i == 0 || addresses.items[i] != addresses.items[i - 1])
+      check_miss(&checker, addresses.items[i]);
+  free(addresses.items);
 }
 
 void compare_answers(const struct safepoints *expected, const struct packed_table *packed,
                      struct differences *differences) {
-  for (uint32_t i = 0; i < expected->record_count; i++)
-    check_record(expected, packed, i, differences);
-  check_misses(expected, packed, differences);
+  struct answers answers = {.expected = expected, .packed = packed, .differences = differences};
+  if (answers_open(&answers)) {
+    for (uint32_t i = 0; i < expected->record_count; i++)
+      check_record(&answers, i);
+    check_misses(&answers);
+  } else {
+    differ(differences, "not enough memory to compare");
+  }
+  free(answers.sums);
+  free(answers.hashes);
 }
 
 void compare_dropped(const struct safepoints *expected, const struct packed_table *packed,

@@ -17,8 +17,8 @@ struct differences {
 void compare_tables(const struct safepoints *a, const struct safepoints *b,
                     struct differences *differences);
 
-/* Asks the packed table for every record's address, and for addresses that have none: beside each
- * record, and around each function's start and end; compares each answer with what the table of
+/* Asks the packed table for every record's address, and for addresses that have none: around each
+ * function's start and end, and between its records; compares each answer with what the table of
  * safepoints says. */
 void compare_answers(const struct safepoints *expected, const struct packed_table *packed,
                      struct differences *differences);
