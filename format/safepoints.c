@@ -3,16 +3,9 @@
 
 #include "bits.h"
 #include "eh_frame.h"
-#include "stackmap_v3.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-  LOCATIONS_MAX = UINT16_MAX,    /* of a record: v3 counts them in 16 bits */
-  CALLING_CONVENTION_MAX = 1023, /* llvm/IR/CallingConv.h: MaxID */
-  FLAGS_MAX = 3,                 /* llvm/IR/Statepoint.h: StatepointFlags::MaskAll */
-};
 
 void safepoints_free(struct safepoints *table) {
   free(table->functions);
@@ -114,62 +107,7 @@ enum safepoint_kind safepoints_kind(const struct safepoints *table,
   return plain ? SAFEPOINT_STACKMAP : SAFEPOINT_STATEPOINT;
 }
 
-/* ---- Reading v3 ---- */
-
-/* A record's locations, taken apart. Counts are of locations. */
-struct statepoint_form {
-  unsigned deopt; /* from location 3 on */
-  unsigned pairs; /* twice the number of pairs */
-  unsigned allocas;
-};
-
-/* LLVM's StackMaps::recordStatepoint writes calling convention, flags and the number of deopt
- * values, these values, the (base, derived) pairs, and allocas, which are the only direct locations
- * among the last two. It writes no count of pairs: so the allocas are the direct locations at the
- * end, less one if the rest can't be paired. */
-static bool statepoint_form(const struct location *locations, unsigned count,
-                            enum statepoint_rule rule, struct statepoint_form *form) {
-  if (count < 3)
-    return false;
-  for (unsigned i = 0; i < 3; i++)
-    if (locations[i].kind != LOCATION_CONSTANT)
-      return false;
-  const bool sensible = locations[0].value >= 0 && locations[0].value <= CALLING_CONVENTION_MAX &&
-                        locations[1].value >= 0 && locations[1].value <= FLAGS_MAX;
-  if (rule == STATEPOINTS_AUTO && !sensible)
-    return false;
-  if (locations[2].value < 0 || locations[2].value > (int64_t)count - 3)
-    return false;
-  form->deopt = (unsigned)locations[2].value;
-  form->allocas = 0;
-  const unsigned rest = count - 3 - form->deopt;
-  while (form->allocas < rest && locations[count - 1 - form->allocas].kind == LOCATION_DIRECT)
-    form->allocas++;
-  if ((rest - form->allocas) % 2 != 0) {
-    if (form->allocas == 0)
-      return false;
-    form->allocas--;
-  }
-  form->pairs = rest - form->allocas;
-  return true;
-}
-
-/* What one record is read into: as large as a record can be. */
-struct record_buffer {
-  struct location locations[LOCATIONS_MAX];
-  uint64_t words[LOCATIONS_MAX + 1];
-};
-
-/* Interns locations[0..count) as a list. */
-static uint32_t add_list(struct safepoints *table, struct record_buffer *buffer,
-                         const struct location *locations, unsigned count) {
-  for (unsigned i = 0; i < count; i++)
-    buffer->words[i] = safepoints_add_location(table, locations[i]);
-  const uint32_t list = intern_add(&table->lists, buffer->words, count);
-  if (list == INTERN_FAILED)
-    out_of_memory(table);
-  return list;
-}
+/* ---- Live sets ---- */
 
 static int compare_pairs(const struct safepoints *table, uint64_t a, uint64_t b) {
   const int order = safepoint_location_compare(safepoints_location(table, safepoint_item_base(a)),
@@ -218,118 +156,6 @@ uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned
   if (live == INTERN_FAILED)
     out_of_memory(table);
   return live;
-}
-
-/* Interns the live set of a statepoint: its pairs as a set, then its allocas as one list. */
-static uint32_t add_statepoint_live(struct safepoints *table, struct record_buffer *buffer,
-                                    const struct location *pairs,
-                                    const struct statepoint_form *form) {
-  const uint32_t allocas =
-      form->allocas == 0 ? 0 : add_list(table, buffer, pairs + form->pairs, form->allocas);
-  const unsigned count = form->pairs / 2;
-  for (unsigned i = 0; i < count; i++) {
-    const uint64_t base = safepoints_add_location(table, pairs[2 * i]);
-    const uint64_t derived = safepoints_add_location(table, pairs[2 * i + 1]);
-    buffer->words[i] = base << 32 | derived;
-  }
-  return safepoints_add_live(table, buffer->words, count,
-                             form->allocas > 0 ? SAFEPOINT_ITEM_LIST | allocas : 0);
-}
-
-static uint32_t add_live_outs(struct safepoints *table, struct record_buffer *buffer,
-                              const struct stackmap_v3_reader *reader,
-                              const struct stackmap_v3_record *record) {
-  for (unsigned i = 0; i < record->live_outs; i++) {
-    const struct stackmap_v3_live_out live_out = stackmap_v3_live_out(reader, record, i);
-    buffer->words[i] = (uint64_t)live_out.reg << 8 | live_out.size;
-  }
-  return intern_add(&table->lists, buffer->words, record->live_outs);
-}
-
-static bool fail_at(struct safepoints *table, const char *error, uint64_t position) {
-  table->error = error;
-  table->error_position = position;
-  return false;
-}
-
-/* Reads one record's contents into *record, whose address and function the caller knows. */
-static bool read_record(struct safepoints *table, struct record_buffer *buffer,
-                        struct stackmap_v3_reader *reader, const struct stackmap_v3_record *raw,
-                        enum statepoint_rule rule, struct safepoint *record) {
-  struct location *locations = buffer->locations;
-  for (unsigned i = 0; i < raw->locations; i++)
-    if (!stackmap_v3_location(reader, raw, i, &locations[i]))
-      return false;
-  struct statepoint_form form;
-  record->id = raw->id;
-  if (rule != STATEPOINTS_NONE && statepoint_form(locations, raw->locations, rule, &form)) {
-    record->calling_convention = (int32_t)locations[0].value;
-    record->flags = (int32_t)locations[1].value;
-    record->deopt = add_list(table, buffer, locations + 3, form.deopt);
-    record->live = add_statepoint_live(table, buffer, locations + 3 + form.deopt, &form);
-  } else if (rule == STATEPOINTS_ALL) {
-    return fail_at(table, "a record that can't be a statepoint's", raw->locations_position);
-  } else {
-    const uint64_t list = add_list(table, buffer, locations, raw->locations);
-    const uint64_t item = SAFEPOINT_ITEM_LIST | SAFEPOINT_ITEM_LOCATIONS | list;
-    record->live = intern_add(&table->live, &item, 1);
-  }
-  record->live_outs = add_live_outs(table, buffer, reader, raw);
-  if (table->no_memory || record->live == INTERN_FAILED || record->live_outs == INTERN_FAILED)
-    return out_of_memory(table);
-  return true;
-}
-
-static bool read_function(struct safepoints *table, struct record_buffer *buffer,
-                          struct stackmap_v3_reader *reader,
-                          const struct stackmap_v3_function *function, enum statepoint_rule rule) {
-  const bool discarded = function->address == 0;
-  if (discarded)
-    table->functions_discarded++;
-  else if (!safepoints_add_function(
-               table, (struct safepoint_function){.address = function->address,
-                                                  .frame_size = function->frame_size}))
-    return false;
-  for (uint64_t i = 0; i < function->records; i++) {
-    struct stackmap_v3_record raw;
-    struct safepoint record = {0};
-    if (!stackmap_v3_next_record(reader, &raw))
-      return false;
-    if (discarded) {
-      table->records_discarded++;
-      continue;
-    }
-    if (!read_record(table, buffer, reader, &raw, rule, &record))
-      return false;
-    record.address = function->address + raw.offset;
-    if (record.address < function->address)
-      return fail_at(table, "a record whose address is beyond 64 bits", raw.locations_position);
-    record.function = table->function_count - 1;
-    if (!safepoints_add_record(table, record))
-      return false;
-  }
-  return true;
-}
-
-bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
-                       enum statepoint_rule rule) {
-  struct record_buffer *buffer = malloc(sizeof *buffer);
-  if (buffer == NULL || intern_add(&table->lists, NULL, 0) == INTERN_FAILED) {
-    free(buffer);
-    return out_of_memory(table);
-  }
-  struct stackmap_v3_reader reader = stackmap_v3_open(bytes, size);
-  struct stackmap_v3_function function;
-  bool ok = true;
-  while (ok && stackmap_v3_next_map(&reader)) {
-    table->maps++;
-    while (ok && stackmap_v3_next_function(&reader, &function))
-      ok = read_function(table, buffer, &reader, &function, rule);
-  }
-  free(buffer);
-  if (reader.error != NULL && table->error == NULL)
-    return fail_at(table, reader.error, reader.error_position);
-  return ok;
 }
 
 /* ---- Order ---- */

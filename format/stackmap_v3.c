@@ -8,7 +8,6 @@ enum {
   FUNCTION_SIZE = 24,
   CONSTANT_SIZE = 8,
   RECORD_HEADER_SIZE = 16,
-  LOCATION_SIZE = 12,
   LIVE_OUTS_HEADER_SIZE = 4,
   LIVE_OUT_SIZE = 4,
   VERSION = 3,
@@ -104,7 +103,7 @@ bool stackmap_v3_next_record(struct stackmap_v3_reader *reader, struct stackmap_
   record->id = bits_load64(bytes);
   record->offset = bits_load32(bytes + 8);
   record->locations = bits_load16(bytes + 14);
-  if (!take(reader, record->locations, LOCATION_SIZE, &record->locations_position,
+  if (!take(reader, record->locations, STACKMAP_V3_LOCATION_SIZE, &record->locations_position,
             "a record with more locations than the section has room for") ||
       !align(reader, "a truncated record") ||
       !take(reader, 1, LIVE_OUTS_HEADER_SIZE, &live_outs, "a record without its live-outs"))
@@ -123,7 +122,7 @@ bool stackmap_v3_next_record(struct stackmap_v3_reader *reader, struct stackmap_
 bool stackmap_v3_location(struct stackmap_v3_reader *reader,
                           const struct stackmap_v3_record *record, unsigned n,
                           struct location *location) {
-  const size_t position = record->locations_position + (size_t)n * LOCATION_SIZE;
+  const size_t position = record->locations_position + (size_t)n * STACKMAP_V3_LOCATION_SIZE;
   const uint8_t *bytes = reader->bytes + position;
   const int32_t value = (int32_t)bits_load32(bytes + 8);
   *location = (struct location){bytes[0], bits_load16(bytes + 2), bits_load16(bytes + 4), value};
@@ -148,6 +147,15 @@ bool stackmap_v3_location(struct stackmap_v3_reader *reader,
   default:
     return fail(reader, "a location of an unknown kind", position);
   }
+}
+
+bool stackmap_v3_has_pooled(const struct stackmap_v3_reader *reader,
+                            const struct stackmap_v3_record *record) {
+  const uint8_t *bytes = reader->bytes + record->locations_position;
+  bool has = false;
+  for (unsigned i = 0; i < record->locations; i++)
+    has |= bytes[(size_t)i * STACKMAP_V3_LOCATION_SIZE] == LOCATION_LARGE_CONSTANT;
+  return has;
 }
 
 struct stackmap_v3_live_out stackmap_v3_live_out(const struct stackmap_v3_reader *reader,

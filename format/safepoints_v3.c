@@ -1,0 +1,305 @@
+/* safepoints_v3.c - fills a table of safepoints from LLVM's stack maps.
+ *
+ * Most records say what some other one said, byte for byte, but for their ID and place: the same
+ * slots are live. So the bytes of a record's locations are looked for among those that were read
+ * before; only new ones are taken apart, sorted and interned. (A constant of a map's pool has only
+ * its index there, and may be another one in the next map: such records are always read.)
+ */
+#include "safepoints.h"
+
+#include "stackmap_v3.h"
+
+#define XXH_INLINE_ALL
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum {
+  LOCATIONS_MAX = UINT16_MAX,    /* of a record: v3 counts them in 16 bits */
+  CALLING_CONVENTION_MAX = 1023, /* llvm/IR/CallingConv.h: MaxID */
+  FLAGS_MAX = 3,                 /* llvm/IR/Statepoint.h: StatepointFlags::MaskAll */
+};
+
+static bool out_of_memory(struct safepoints *table) {
+  table->no_memory = true;
+  return false;
+}
+
+/* A record's locations, taken apart. Counts are of locations. */
+struct statepoint_form {
+  unsigned deopt; /* from location 3 on */
+  unsigned pairs; /* twice the number of pairs */
+  unsigned allocas;
+};
+
+/* LLVM's StackMaps::recordStatepoint writes calling convention, flags and the number of deopt
+ * values, these values, the (base, derived) pairs, and allocas, which are the only direct locations
+ * among the last two. It writes no count of pairs: so the allocas are the direct locations at the
+ * end, less one if the rest can't be paired. */
+static bool statepoint_form(const struct location *locations, unsigned count,
+                            enum statepoint_rule rule, struct statepoint_form *form) {
+  if (count < 3)
+    return false;
+  for (unsigned i = 0; i < 3; i++)
+    if (locations[i].kind != LOCATION_CONSTANT)
+      return false;
+  const bool sensible = locations[0].value >= 0 && locations[0].value <= CALLING_CONVENTION_MAX &&
+                        locations[1].value >= 0 && locations[1].value <= FLAGS_MAX;
+  if (rule == STATEPOINTS_AUTO && !sensible)
+    return false;
+  if (locations[2].value < 0 || locations[2].value > (int64_t)count - 3)
+    return false;
+  form->deopt = (unsigned)locations[2].value;
+  form->allocas = 0;
+  const unsigned rest = count - 3 - form->deopt;
+  while (form->allocas < rest && locations[count - 1 - form->allocas].kind == LOCATION_DIRECT)
+    form->allocas++;
+  if ((rest - form->allocas) % 2 != 0) {
+    if (form->allocas == 0)
+      return false;
+    form->allocas--;
+  }
+  form->pairs = rest - form->allocas;
+  return true;
+}
+
+/* What the bytes of some record's locations say. */
+struct contents {
+  size_t position; /* of these bytes in the section: those of the first record that has them */
+  uint32_t hash;
+  uint16_t locations;
+  int32_t calling_convention, flags;
+  uint32_t live, deopt;
+};
+
+/* The contents that were read, in a hash table with open addressing. */
+struct known_contents {
+  struct contents *items;
+  uint32_t *slots; /* 1 + an item's number, or 0 */
+  uint32_t count, mask;
+};
+
+/* What reads a section. */
+struct reader {
+  struct safepoints *table;
+  enum statepoint_rule rule;
+  struct stackmap_v3_reader raw;
+  struct known_contents known;
+  /* One record: as large as it can be. */
+  struct location locations[LOCATIONS_MAX];
+  uint64_t words[LOCATIONS_MAX + 1];
+};
+
+/* ---- Contents that are known ---- */
+
+/* Doubles the hash table, and makes room for half as many items. */
+static bool known_grow(struct known_contents *known) {
+  const uint64_t slot_count = known->slots == NULL ? 1024 : ((uint64_t)known->mask + 1) * 2;
+  if (slot_count > (uint64_t)UINT32_MAX + 1)
+    return false;
+  struct contents *items = realloc(known->items, slot_count / 2 * sizeof *items);
+  if (items == NULL)
+    return false;
+  known->items = items;
+  uint32_t *slots = calloc(slot_count, sizeof *slots);
+  if (slots == NULL)
+    return false;
+  free(known->slots);
+  known->slots = slots;
+  known->mask = (uint32_t)(slot_count - 1);
+  for (uint32_t i = 0; i < known->count; i++) {
+    uint32_t slot = items[i].hash & known->mask;
+    while (slots[slot] != 0)
+      slot = (slot + 1) & known->mask;
+    slots[slot] = i + 1;
+  }
+  return true;
+}
+
+static bool same_bytes(const struct reader *reader, const struct contents *contents, uint32_t hash,
+                       const struct stackmap_v3_record *raw) {
+  const uint8_t *bytes = reader->raw.bytes;
+  return contents->hash == hash && contents->locations == raw->locations &&
+         memcmp(bytes + contents->position, bytes + raw->locations_position,
+                (size_t)raw->locations * STACKMAP_V3_LOCATION_SIZE) == 0;
+}
+
+/* The contents of a record: *found, if they are known, or else new ones, to be filled in. NULL
+ * without memory. */
+static struct contents *known_find(struct reader *reader, const struct stackmap_v3_record *raw,
+                                   bool *found) {
+  struct known_contents *known = &reader->known;
+  if ((known->slots == NULL || known->count > known->mask / 2) && !known_grow(known))
+    return NULL;
+  const uint32_t hash = (uint32_t)XXH3_64bits(reader->raw.bytes + raw->locations_position,
+                                              (size_t)raw->locations * STACKMAP_V3_LOCATION_SIZE);
+  uint32_t slot = hash & known->mask;
+  for (; known->slots[slot] != 0; slot = (slot + 1) & known->mask) {
+    struct contents *contents = &known->items[known->slots[slot] - 1];
+    *found = same_bytes(reader, contents, hash, raw);
+    if (*found)
+      return contents;
+  }
+  struct contents *contents = &known->items[known->count++];
+  known->slots[slot] = known->count;
+  *contents = (struct contents){
+      .position = raw->locations_position, .hash = hash, .locations = raw->locations};
+  *found = false;
+  return contents;
+}
+
+/* ---- A record ---- */
+
+/* Interns locations[0..count) as a list. */
+static uint32_t add_list(struct reader *reader, const struct location *locations, unsigned count) {
+  for (unsigned i = 0; i < count; i++)
+    reader->words[i] = safepoints_add_location(reader->table, locations[i]);
+  const uint32_t list = intern_add(&reader->table->lists, reader->words, count);
+  if (list == INTERN_FAILED)
+    out_of_memory(reader->table);
+  return list;
+}
+
+/* Interns the live set of a statepoint: its pairs as a set, then its allocas as one list. */
+static uint32_t add_statepoint_live(struct reader *reader, const struct location *pairs,
+                                    const struct statepoint_form *form) {
+  const uint32_t allocas =
+      form->allocas == 0 ? 0 : add_list(reader, pairs + form->pairs, form->allocas);
+  const unsigned count = form->pairs / 2;
+  for (unsigned i = 0; i < count; i++) {
+    const uint64_t base = safepoints_add_location(reader->table, pairs[2 * i]);
+    const uint64_t derived = safepoints_add_location(reader->table, pairs[2 * i + 1]);
+    reader->words[i] = base << 32 | derived;
+  }
+  return safepoints_add_live(reader->table, reader->words, count,
+                             form->allocas > 0 ? SAFEPOINT_ITEM_LIST | allocas : 0);
+}
+
+static bool fail_at(struct safepoints *table, const char *error, uint64_t position) {
+  table->error = error;
+  table->error_position = position;
+  return false;
+}
+
+/* Takes a record's locations apart. */
+static bool read_contents(struct reader *reader, const struct stackmap_v3_record *raw,
+                          struct contents *contents) {
+  struct safepoints *table = reader->table;
+  struct location *locations = reader->locations;
+  for (unsigned i = 0; i < raw->locations; i++)
+    if (!stackmap_v3_location(&reader->raw, raw, i, &locations[i]))
+      return false;
+  struct statepoint_form form;
+  if (reader->rule != STATEPOINTS_NONE &&
+      statepoint_form(locations, raw->locations, reader->rule, &form)) {
+    contents->calling_convention = (int32_t)locations[0].value;
+    contents->flags = (int32_t)locations[1].value;
+    contents->deopt = add_list(reader, locations + 3, form.deopt);
+    contents->live = add_statepoint_live(reader, locations + 3 + form.deopt, &form);
+  } else if (reader->rule == STATEPOINTS_ALL) {
+    return fail_at(table, "a record that can't be a statepoint's", raw->locations_position);
+  } else {
+    const uint64_t list = add_list(reader, locations, raw->locations);
+    const uint64_t item = SAFEPOINT_ITEM_LIST | SAFEPOINT_ITEM_LOCATIONS | list;
+    contents->deopt = 0;
+    contents->live = intern_add(&table->live, &item, 1);
+  }
+  return (!table->no_memory && contents->live != INTERN_FAILED) || out_of_memory(table);
+}
+
+static bool find_contents(struct reader *reader, const struct stackmap_v3_record *raw,
+                          struct contents *contents) {
+  if (stackmap_v3_has_pooled(&reader->raw, raw))
+    return read_contents(reader, raw, contents);
+  bool found;
+  struct contents *known = known_find(reader, raw, &found);
+  if (known == NULL)
+    return out_of_memory(reader->table);
+  if (!found && !read_contents(reader, raw, known))
+    return false;
+  *contents = *known;
+  return true;
+}
+
+/* Interns a record's live-outs. List 0 is the empty one. */
+static uint32_t add_live_outs(struct reader *reader, const struct stackmap_v3_record *record) {
+  if (record->live_outs == 0)
+    return 0;
+  for (unsigned i = 0; i < record->live_outs; i++) {
+    const struct stackmap_v3_live_out live_out = stackmap_v3_live_out(&reader->raw, record, i);
+    reader->words[i] = (uint64_t)live_out.reg << 8 | live_out.size;
+  }
+  return intern_add(&reader->table->lists, reader->words, record->live_outs);
+}
+
+/* Reads one record of the function that was added last. */
+static bool read_record(struct reader *reader, const struct stackmap_v3_function *function,
+                        const struct stackmap_v3_record *raw) {
+  struct safepoints *table = reader->table;
+  struct contents contents = {0};
+  if (!find_contents(reader, raw, &contents))
+    return false;
+  const struct safepoint record = {
+      .address = function->address + raw->offset,
+      .id = raw->id,
+      .calling_convention = contents.calling_convention,
+      .flags = contents.flags,
+      .function = table->function_count - 1,
+      .live = contents.live,
+      .deopt = contents.deopt,
+      .live_outs = add_live_outs(reader, raw),
+  };
+  if (record.live_outs == INTERN_FAILED)
+    return out_of_memory(table);
+  if (record.address < function->address)
+    return fail_at(table, "a record whose address is beyond 64 bits", raw->locations_position);
+  return safepoints_add_record(table, record);
+}
+
+/* ---- All of a section ---- */
+
+static bool read_function(struct reader *reader, const struct stackmap_v3_function *function) {
+  struct safepoints *table = reader->table;
+  const bool discarded = function->address == 0;
+  if (discarded)
+    table->functions_discarded++;
+  else if (!safepoints_add_function(
+               table, (struct safepoint_function){.address = function->address,
+                                                  .frame_size = function->frame_size}))
+    return false;
+  for (uint64_t i = 0; i < function->records; i++) {
+    struct stackmap_v3_record raw;
+    if (!stackmap_v3_next_record(&reader->raw, &raw))
+      return false;
+    table->records_discarded += discarded;
+    if (!discarded && !read_record(reader, function, &raw))
+      return false;
+  }
+  return true;
+}
+
+bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
+                       enum statepoint_rule rule) {
+  struct reader *reader = malloc(sizeof *reader);
+  if (reader == NULL || intern_add(&table->lists, NULL, 0) == INTERN_FAILED) {
+    free(reader);
+    return out_of_memory(table);
+  }
+  reader->table = table;
+  reader->rule = rule;
+  reader->raw = stackmap_v3_open(bytes, size);
+  reader->known = (struct known_contents){0};
+  struct stackmap_v3_function function;
+  bool ok = true;
+  while (ok && stackmap_v3_next_map(&reader->raw)) {
+    table->maps++;
+    while (ok && stackmap_v3_next_function(&reader->raw, &function))
+      ok = read_function(reader, &function);
+  }
+  if (reader->raw.error != NULL && table->error == NULL)
+    ok = fail_at(table, reader->raw.error, reader->raw.error_position);
+  free(reader->known.items);
+  free(reader->known.slots);
+  free(reader);
+  return ok;
+}
