@@ -56,14 +56,27 @@ bool safepoints_add_record(struct safepoints *table, struct safepoint record) {
 
 /* ---- Locations ---- */
 
+static const uint64_t *location_words(const struct safepoints *table, uint32_t number) {
+  return table->locations.words + (size_t)number * 2;
+}
+
 uint32_t safepoints_add_location(struct safepoints *table, struct location location) {
   const uint64_t words[2] = {
       (uint64_t)location.kind << 32 | (uint64_t)location.reg << 16 | location.size,
       (uint64_t)location.value,
   };
+  const uint64_t hash = (words[0] * 31 + words[1]) * 0x9e3779b97f4a7c15u;
+  uint32_t *recent = &table->recent_locations[hash >> (64 - SAFEPOINT_RECENT_SHIFT)];
+  if (*recent != 0) {
+    const uint64_t *known = location_words(table, *recent - 1);
+    if (known[0] == words[0] && known[1] == words[1])
+      return *recent - 1;
+  }
   const uint32_t number = intern_add(&table->locations, words, 2);
   if (number == INTERN_FAILED)
     out_of_memory(table);
+  else
+    *recent = number + 1;
   return number;
 }
 
@@ -85,7 +98,7 @@ bool safepoints_has_record(const struct safepoints *table, uint64_t address) {
 }
 
 struct location safepoints_location(const struct safepoints *table, uint32_t number) {
-  const uint64_t *words = intern_get(&table->locations, number).words;
+  const uint64_t *words = location_words(table, number);
   return (struct location){(uint8_t)(words[0] >> 32), (uint16_t)words[0],
                            (uint16_t)(words[0] >> 16), (int64_t)words[1]};
 }
@@ -109,13 +122,17 @@ enum safepoint_kind safepoints_kind(const struct safepoints *table,
 
 /* ---- Live sets ---- */
 
+static int compare_locations(const struct safepoints *table, uint32_t a, uint32_t b) {
+  return a == b ? 0
+                : safepoint_location_compare(safepoints_location(table, a),
+                                             safepoints_location(table, b));
+}
+
 static int compare_pairs(const struct safepoints *table, uint64_t a, uint64_t b) {
-  const int order = safepoint_location_compare(safepoints_location(table, safepoint_item_base(a)),
-                                               safepoints_location(table, safepoint_item_base(b)));
+  const int order = compare_locations(table, safepoint_item_base(a), safepoint_item_base(b));
   return order != 0
              ? order
-             : safepoint_location_compare(safepoints_location(table, safepoint_item_derived(a)),
-                                          safepoints_location(table, safepoint_item_derived(b)));
+             : compare_locations(table, safepoint_item_derived(a), safepoint_item_derived(b));
 }
 
 static int compare_pairs_in(const void *a, const void *b, void *table) {

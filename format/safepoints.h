@@ -60,6 +60,9 @@ static inline uint32_t safepoint_item_base(uint64_t item) { return (uint32_t)(it
 static inline uint32_t safepoint_item_derived(uint64_t item) { return (uint32_t)item; }
 static inline uint32_t safepoint_item_list(uint64_t item) { return (uint32_t)item; }
 
+/* How many locations are found without a look into the set of all: programs have a few hundred. */
+enum { SAFEPOINT_RECENT_SHIFT = 9, SAFEPOINT_RECENT = 1 << SAFEPOINT_RECENT_SHIFT };
+
 struct safepoints {
   struct safepoint_function *functions; /* by address, then frame size */
   struct safepoint *records;            /* by address, then function, then content */
@@ -69,9 +72,10 @@ struct safepoints {
   uint64_t *global_roots; /* addresses of variables that hold references: sorted, none twice */
   uint32_t global_root_count;
 
-  struct intern locations; /* two words each: see safepoints_location */
-  struct intern lists;     /* of locations' numbers, or live-outs; number 0 is the empty list */
-  struct intern live;      /* of items */
+  struct intern locations;                     /* two words each: see safepoints_location */
+  uint32_t recent_locations[SAFEPOINT_RECENT]; /* 1 + the number of one that was added, or 0 */
+  struct intern lists; /* of locations' numbers, or live-outs; number 0 is the empty list */
+  struct intern live;  /* of items */
 
   /* What was read and isn't here. */
   uint32_t maps;
