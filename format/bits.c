@@ -25,18 +25,14 @@ static bool bit_writer_reserve(struct bit_writer *writer, unsigned width) {
   return true;
 }
 
-void bit_writer_put(struct bit_writer *writer, uint64_t value, unsigned width) {
+void bit_writer_append(struct bit_writer *writer, uint64_t value, unsigned width) {
   if (width > 32) {
-    bit_writer_put(writer, value & UINT32_MAX, 32);
-    bit_writer_put(writer, value >> 32, width - 32);
+    bit_writer_append(writer, value & UINT32_MAX, 32);
+    bit_writer_append(writer, value >> 32, width - 32);
     return;
   }
-  if (!bit_writer_reserve(writer, width))
-    return;
-  uint8_t *bytes = writer->bytes + writer->size / 8;
-  const uint64_t word = bits_load64(bytes) | (value & bits_low_mask(width)) << writer->size % 8;
-  memcpy(bytes, &word, sizeof word);
-  writer->size += width;
+  if (bit_writer_reserve(writer, width))
+    bit_writer_put(writer, value, width);
 }
 
 void bit_writer_gamma(struct bit_writer *writer, uint64_t value) {

@@ -239,7 +239,22 @@ struct bit_writer {
 };
 
 void bit_writer_free(struct bit_writer *writer);
-void bit_writer_put(struct bit_writer *writer, uint64_t value, unsigned width);
+/* Appends the `width` (0 to 64) lowest bits of a value, however little room there is. */
+void bit_writer_append(struct bit_writer *writer, uint64_t value, unsigned width);
+
+/* The same: nearly always, there is room. A word is written behind the last bit. */
+static inline void bit_writer_put(struct bit_writer *writer, uint64_t value, unsigned width) {
+  const uint64_t byte = writer->size / 8;
+  if (width > 56 || byte + 2 * sizeof value > writer->capacity) {
+    bit_writer_append(writer, value, width);
+    return;
+  }
+  const uint64_t word = bits_load64(writer->bytes + byte) | (value & bits_short_mask(width))
+                                                                << writer->size % 8;
+  memcpy(writer->bytes + byte, &word, sizeof word);
+  writer->size += width;
+}
+
 void bit_writer_gamma(struct bit_writer *writer, uint64_t value);
 /* Appends zeros up to a whole byte. */
 void bit_writer_align(struct bit_writer *writer);

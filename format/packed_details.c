@@ -177,17 +177,23 @@ static int32_t take_number(struct packed_block *block, enum stream stream, int32
   return (int32_t)((uint32_t)from + (uint32_t)unzigzag(take_varint(block, stream)));
 }
 
-/* Whether a record is one of those with the second calling convention. */
-static bool has_second_convention(const struct packed_table *table, uint32_t index) {
-  const struct monotone *sequence = &table->conventions;
+/* Whether the next record is one of those with the second calling convention. */
+static bool take_second(struct packed_block *block) {
+  const struct monotone *sequence = &block->table->conventions;
+  const uint32_t index = block->index++;
   if (sequence->count == 0)
     return false;
-  const struct monotone_cursor cursor = monotone_find(sequence, index);
-  return cursor.index < sequence->count && monotone_value(sequence, cursor) == index;
+  if (!block->second_is_known)
+    block->second = monotone_find(sequence, index);
+  block->second_is_known = true;
+  if (block->second.index >= sequence->count || monotone_value(sequence, block->second) != index)
+    return false;
+  block->second = monotone_next(sequence, block->second);
+  return true;
 }
 
 bool packed_block_next(struct packed_block *block, struct packed_details *details) {
-  const bool second = has_second_convention(block->table, block->index++);
+  const bool second = take_second(block);
   const int32_t calling_convention = block->calling_conventions[second];
   *details = (struct packed_details){
       .id = block->default_id,

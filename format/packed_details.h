@@ -58,7 +58,9 @@ struct packed_block {
   uint8_t columns;
   uint64_t id, default_id;
   int32_t calling_conventions[2], default_flags;
-  uint32_t index;       /* of the record that comes next */
+  uint32_t index;                /* of the record that comes next */
+  struct monotone_cursor second; /* the first record from `index` on with the second convention */
+  bool second_is_known;
   uint64_t first_value; /* of the last deopt state */
   bool bad;
 };

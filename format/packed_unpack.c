@@ -12,7 +12,8 @@ struct unpacker {
   const struct packed_table *packed;
   struct safepoints *table;
   packed_decompress *decompress;
-  void *space;               /* for details */
+  void *space; /* for details */
+  unsigned details_shift;
   struct packed_block block; /* the one that the next record's details are in */
   struct intern layouts;     /* those that were met: where each starts */
   uint32_t *first_sets;      /* by number in layouts: where its sets start in `sets` */
@@ -162,13 +163,23 @@ static bool unpack_live(struct unpacker *unpacker, const struct packed_record *p
   return true;
 }
 
+/* Whether a record is the first of a block. A table without columns has none: then one serves all. */
+static bool starts_block(const struct unpacker *unpacker, uint32_t index) {
+  return index == 0 ||
+         (unpacker->block.columns != 0 && (index & bits_low_mask(unpacker->details_shift)) == 0);
+}
+
+/* Interns words[0..count). List 0 is the empty one. */
+static uint32_t add_list(struct unpacker *unpacker, uint32_t count) {
+  return count == 0 ? 0 : intern_add(&unpacker->table->lists, unpacker->words, count);
+}
+
 static bool unpack_details(struct unpacker *unpacker, uint32_t index, struct safepoint *record) {
-  const unsigned shift = packed_details_shift(unpacker->packed);
   struct safepoints *table = unpacker->table;
   struct packed_details details;
-  if ((index & bits_low_mask(shift)) == 0 &&
-      !packed_block_open(&unpacker->block, unpacker->packed, index >> shift, unpacker->space,
-                         unpacker->decompress))
+  if (starts_block(unpacker, index) &&
+      !packed_block_open(&unpacker->block, unpacker->packed, index >> unpacker->details_shift,
+                         unpacker->space, unpacker->decompress))
     return broken(unpacker, "a broken block of details");
   if (!packed_block_next(&unpacker->block, &details))
     return broken(unpacker, "a broken block of details");
@@ -182,12 +193,12 @@ static bool unpack_details(struct unpacker *unpacker, uint32_t index, struct saf
       return broken(unpacker, "a deopt state with an unknown location");
     unpacker->words[i] = safepoints_add_location(table, details.deopt[i]);
   }
-  record->deopt = intern_add(&table->lists, unpacker->words, details.deopt_count);
+  record->deopt = add_list(unpacker, details.deopt_count);
   for (uint32_t i = 0; i < details.live_out_count; i++) {
     const uint8_t *bytes = details.live_outs + (size_t)i * 3;
     unpacker->words[i] = (uint64_t)bits_load16(bytes) << 8 | bytes[2];
   }
-  record->live_outs = intern_add(&table->lists, unpacker->words, details.live_out_count);
+  record->live_outs = add_list(unpacker, details.live_out_count);
   return (record->deopt != INTERN_FAILED && record->live_outs != INTERN_FAILED) ||
          no_memory(unpacker);
 }
@@ -249,6 +260,7 @@ bool packed_unpack(const struct packed_table *packed, packed_decompress *decompr
   unpacker->table = table;
   unpacker->decompress = decompress;
   unpacker->layout_at = UINT64_MAX;
+  unpacker->details_shift = packed_details_shift(packed);
   const bool ok = unpack(unpacker);
   free(unpacker->space);
   free(unpacker->first_sets);

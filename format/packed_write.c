@@ -174,23 +174,25 @@ static bool collect_frame_sizes(struct encoder *encoder) {
   if (sizes == NULL)
     return false;
   encoder->frame_sizes = sizes;
+  struct intern distinct = {0};
   for (uint32_t i = 0; i < table->function_count; i++)
-    sizes[i] = table->functions[i].frame_size;
-  qsort(sizes, table->function_count, sizeof *sizes, bits_compare_words);
-  uint32_t count = 0;
+    if (intern_add(&distinct, &table->functions[i].frame_size, 1) == INTERN_FAILED)
+      no_memory(encoder);
+  const uint32_t count = distinct.count;
+  if (count > 0)
+    memcpy(sizes, distinct.words, count * sizeof *sizes);
+  intern_free(&distinct);
+  qsort(sizes, count, sizeof *sizes, bits_compare_words);
   uint64_t largest = 0;
-  for (uint32_t i = 0; i < table->function_count; i++) {
-    if (count == 0 || sizes[count - 1] != sizes[i])
-      sizes[count++] = sizes[i];
+  for (uint32_t i = 0; i < count; i++)
     if (sizes[i] != SAFEPOINT_FRAME_SIZE_UNKNOWN)
       largest = sizes[i];
-  }
   const unsigned width = largest == UINT64_MAX - 1 ? 64 : bits_for_count(largest + 2);
   for (uint32_t i = 0; i < count; i++)
     bit_writer_put(&encoder->frame_bits, sizes[i], width);
   encoder->header.frame_sizes = count;
   encoder->header.frame_size_width = (uint8_t)width;
-  return true;
+  return encoder->error == NULL;
 }
 
 static uint64_t frame_number(const struct encoder *encoder, uint64_t size) {

@@ -247,6 +247,13 @@ static int compare_contents(const void *a, const void *b, void *context) {
   return order != 0 ? order : compare_records(x, y);
 }
 
+static bool functions_are_sorted(const struct safepoints *table) {
+  for (uint32_t i = 1; i < table->function_count; i++)
+    if (compare_functions(&table->functions[i - 1], &table->functions[i]) > 0)
+      return false;
+  return true;
+}
+
 /* Sorts the functions, merges those of equal address and frame size, and renames them in records.
  * While it runs, first_record holds a function's old index. */
 static bool sort_functions(struct safepoints *table) {
@@ -256,7 +263,7 @@ static bool sort_functions(struct safepoints *table) {
     return out_of_memory(table);
   for (uint32_t i = 0; i < count; i++)
     table->functions[i].first_record = i;
-  if (count > 1)
+  if (!functions_are_sorted(table))
     qsort(table->functions, count, sizeof *table->functions, compare_functions);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; i++) {
