@@ -115,6 +115,8 @@ int safepoint_location_compare(struct location a, struct location b) {
 
 enum safepoint_kind safepoints_kind(const struct safepoints *table,
                                     const struct safepoint *record) {
+  if (!table->has_stackmaps)
+    return SAFEPOINT_STATEPOINT;
   const struct intern_sequence live = intern_get(&table->live, record->live);
   const bool plain = live.count > 0 && safepoint_item_is_locations(live.words[live.count - 1]);
   return plain ? SAFEPOINT_STACKMAP : SAFEPOINT_STATEPOINT;
@@ -169,6 +171,7 @@ uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned
   unsigned count = remove_repeated(items, pairs);
   if (list_item != 0)
     items[count++] = list_item;
+  table->has_stackmaps |= safepoint_item_is_locations(list_item);
   const uint32_t live = intern_add(&table->live, items, count);
   if (live == INTERN_FAILED)
     out_of_memory(table);

@@ -75,7 +75,8 @@ struct safepoints {
   struct intern locations;                     /* two words each: see safepoints_location */
   uint32_t recent_locations[SAFEPOINT_RECENT]; /* 1 + the number of one that was added, or 0 */
   struct intern lists; /* of locations' numbers, or live-outs; number 0 is the empty list */
-  struct intern live;  /* of items */
+  struct intern live;  /* of items: safepoints_add_live */
+  bool has_stackmaps;  /* some live set is of a record that is no statepoint */
 
   /* What was read and isn't here. */
   uint32_t maps;

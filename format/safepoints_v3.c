@@ -202,7 +202,7 @@ static bool read_contents(struct reader *reader, const struct stackmap_v3_record
     const uint64_t list = add_list(reader, locations, raw->locations);
     const uint64_t item = SAFEPOINT_ITEM_LIST | SAFEPOINT_ITEM_LOCATIONS | list;
     contents->deopt = 0;
-    contents->live = intern_add(&table->live, &item, 1);
+    contents->live = safepoints_add_live(table, reader->words, 0, item);
   }
   return (!table->no_memory && contents->live != INTERN_FAILED) || out_of_memory(table);
 }

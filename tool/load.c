@@ -109,15 +109,32 @@ bool load_section(const struct image *image, const struct image_section *section
   return false;
 }
 
+/* Whether a relocation applies to a section: if none does, it can be read where it lies. */
+static bool is_relocated(const struct image *image, const struct image_section *section) {
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *table = &image->sections[i].header;
+    if (table->sh_type != SHT_RELA || (table->sh_flags & SHF_ALLOC) == 0)
+      continue;
+    for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->sh_size; at += sizeof(Elf64_Rela)) {
+      Elf64_Rela relocation;
+      memcpy(&relocation, image->bytes + table->sh_offset + at, sizeof relocation);
+      if (relocation.r_offset - section->header.sh_addr < section->header.sh_size)
+        return true;
+    }
+  }
+  return false;
+}
+
 static bool read_section(const struct image *image, const struct image_section *section,
                          enum statepoint_rule statepoints, struct safepoints *table,
                          struct problem *problem) {
-  uint8_t *bytes;
-  if (!load_section(image, section, &bytes, problem))
+  uint8_t *copy = NULL;
+  if (is_relocated(image, section) && !load_section(image, section, &copy, problem))
     return false;
+  const uint8_t *bytes = copy != NULL ? copy : image->bytes + section->header.sh_offset;
   const bool ok = safepoints_add_v3(table, bytes, section->header.sh_size, statepoints) ||
                   table_problem(table, section->name, problem);
-  free(bytes);
+  free(copy);
   return ok;
 }
 
