@@ -123,8 +123,8 @@ static inline uint64_t changed_places(const struct packed_rows *rows, const uint
   return changed;
 }
 
-static inline struct changes compare_rows(const struct packed_rows *rows, uint64_t number,
-                                          uint64_t parent) {
+static struct changes compare_long_rows(const struct packed_rows *rows, uint64_t number,
+                                        uint64_t parent) {
   const uint64_t *row = row_of(rows, number), *old = row_of(rows, parent);
   struct changes changes = {0};
   for (uint64_t word = 0; word < rows->words; word++) {
@@ -134,6 +134,15 @@ static inline struct changes compare_rows(const struct packed_rows *rows, uint64
       changes.states_width += 1 + rows->more[word * 64 + (unsigned)__builtin_ctzll(left)];
   }
   return changes;
+}
+
+/* Nearly all rows are a word. */
+static inline struct changes compare_rows(const struct packed_rows *rows, uint64_t number,
+                                          uint64_t parent) {
+  if (rows->words * rows->strings != 1)
+    return compare_long_rows(rows, number, parent);
+  return (struct changes){
+      .count = bits_quick_count(rows->bits[number] ^ rows->bits[parent], rows->quick)};
 }
 
 /* All rows of a layout, as changes. */

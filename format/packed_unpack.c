@@ -109,8 +109,9 @@ static bool read_live(struct unpacker *unpacker, const struct packed_record *pac
     if (!is_location(base) || !is_location(derived))
       return broken(unpacker, "a live set with an unknown location");
     const uint64_t base_number = safepoints_add_location(unpacker->table, base);
-    unpacker->words[pairs++] =
-        base_number << 32 | safepoints_add_location(unpacker->table, derived);
+    const uint64_t derived_number =
+        item.derived == item.base ? base_number : safepoints_add_location(unpacker->table, derived);
+    unpacker->words[pairs++] = base_number << 32 | derived_number;
   }
   if (items.bad)
     return broken(unpacker, "a broken live set");

@@ -351,8 +351,11 @@ static uint64_t rice_width(uint64_t number, unsigned parameter) {
 
 /* The parameters that make the leads, and the tails, shortest. */
 static void choose_parameters(struct packed_header *header, const struct extent *extents) {
-  uint64_t best_leads = UINT64_MAX, best_tails = UINT64_MAX;
-  for (uint8_t parameter = 0; parameter < 24; parameter++) {
+  uint64_t best_leads = UINT64_MAX, best_tails = UINT64_MAX, all = 1;
+  for (uint32_t i = 0; i < header->functions; i++)
+    all |= extents[i].lead | (extents[i].adjacent ? 0 : extents[i].tail);
+  /* A parameter above all numbers' bits only makes each of them longer. */
+  for (uint8_t parameter = 0; parameter < 24 && all >> parameter != 0; parameter++) {
     uint64_t leads = 0, tails = 0;
     for (uint32_t i = 0; i < header->functions; i++) {
       leads += rice_width(extents[i].lead, parameter);

@@ -350,8 +350,12 @@ struct miss_addresses {
   bool are_sorted;
 };
 
+/* Where functions meet, the end of one and the start of the next ask for the same. */
 static void add_address(struct miss_addresses *addresses, uint64_t address) {
-  if (addresses->count > 0 && address < addresses->items[addresses->count - 1])
+  const uint64_t *end = addresses->items + addresses->count;
+  if ((addresses->count > 0 && end[-1] == address) || (addresses->count > 1 && end[-2] == address))
+    return;
+  if (addresses->count > 0 && address < end[-1])
     addresses->are_sorted = false;
   addresses->items[addresses->count++] = address;
 }
