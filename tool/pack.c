@@ -13,6 +13,7 @@
 #include "rewrite.h"
 
 #include <getopt.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -59,30 +60,63 @@ static bool encode(const struct image *image, const struct loaded *loaded, uint8
   }
 }
 
+/* What a collector may ask the new table, asked in a thread of its own. */
+struct questions {
+  const struct loaded *before;
+  const struct drop *drop;
+  struct packed_table packed;
+  struct differences differences;
+};
+
+static void *ask(void *context) {
+  struct questions *questions = context;
+  const struct safepoints *table = &questions->before->table;
+  compare_answers(table, &questions->packed, &questions->differences);
+  compare_dropped(table, &questions->packed, questions->drop->addresses, questions->drop->dropped,
+                  &questions->differences);
+  return NULL;
+}
+
 /* Reads the new file as if it came from disk, and compares it with what went in; what was dropped
- * must be no safepoint now. *identity is that of the packed table. */
+ * must be no safepoint now. All that is read back and all answers are compared: the two know nothing
+ * of each other, and are done side by side. *identity is that of the packed table. */
+static bool check_image(const struct loaded *before, const struct drop *drop,
+                        const struct image *image, uint64_t *identity, struct problem *problem) {
+  const struct load_options options = {0};
+  struct questions questions = {.before = before, .drop = drop};
+  struct differences differences = {0};
+  struct loaded after;
+  pthread_t thread;
+  if (load_find(image, &options, &after, problem) == LOAD_BROKEN)
+    return false;
+  if (after.kind != LOAD_PACKED)
+    return problem_set(problem, "the packed table can't be found again");
+  questions.packed = after.packed;
+  const bool has_thread = pthread_create(&thread, NULL, ask, &questions) == 0;
+  bool ok = load(image, &options, &after, problem);
+  if (ok)
+    compare_tables(&before->table, &after.table, &differences);
+  if (has_thread)
+    pthread_join(thread, NULL);
+  else
+    ask(&questions);
+  if (!ok)
+    return false;
+  *identity = packed_identity(&after.packed);
+  loaded_free(&after);
+  const struct differences *found = differences.count > 0 ? &differences : &questions.differences;
+  return found->count == 0 ||
+         problem_set(problem, "not packed, as checking found a fault of stackpack's: %s",
+                     found->first);
+}
+
 static bool check_result(const struct loaded *before, const struct drop *drop,
                          const struct rewritten *result, uint64_t *identity,
                          struct problem *problem) {
-  const struct load_options options = {0};
-  struct differences differences = {0};
   struct image image;
-  struct loaded after;
   if (!image_open_memory(&image, result->bytes, result->size, problem))
     return false;
-  bool ok = load(&image, &options, &after, problem);
-  if (ok && after.kind != LOAD_PACKED)
-    ok = problem_set(problem, "the packed table can't be found again");
-  if (ok) {
-    compare_tables(&before->table, &after.table, &differences);
-    compare_answers(&before->table, &after.packed, &differences);
-    compare_dropped(&before->table, &after.packed, drop->addresses, drop->dropped, &differences);
-    *identity = packed_identity(&after.packed);
-    if (differences.count > 0)
-      ok = problem_set(problem, "not packed, as checking found a fault of stackpack's: %s",
-                       differences.first);
-    loaded_free(&after);
-  }
+  const bool ok = check_image(before, drop, &image, identity, problem);
   image_close(&image);
   return ok;
 }
