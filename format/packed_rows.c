@@ -109,11 +109,6 @@ static void write_row(const struct packed_rows *rows, struct bit_writer *bits, u
 
 /* ---- Changes ---- */
 
-/* Changes from one row to another: how many places they have, and the bits of their new states. */
-struct changes {
-  uint64_t count, states_width;
-};
-
 /* The places, of the 64 of a word, at which two rows differ. */
 static inline uint64_t changed_places(const struct packed_rows *rows, const uint64_t *row,
                                       const uint64_t *old, uint64_t word) {
@@ -123,26 +118,25 @@ static inline uint64_t changed_places(const struct packed_rows *rows, const uint
   return changed;
 }
 
-static struct changes compare_long_rows(const struct packed_rows *rows, uint64_t number,
-                                        uint64_t parent) {
+/* How many places differ. */
+static inline uint64_t count_changes(const struct packed_rows *rows, uint64_t number,
+                                     uint64_t parent) {
   const uint64_t *row = row_of(rows, number), *old = row_of(rows, parent);
-  struct changes changes = {0};
-  for (uint64_t word = 0; word < rows->words; word++) {
-    const uint64_t changed = changed_places(rows, row, old, word);
-    changes.count += bits_quick_count(changed, rows->quick);
-    for (uint64_t left = changed & rows->many[word]; left != 0; left &= left - 1)
-      changes.states_width += 1 + rows->more[word * 64 + (unsigned)__builtin_ctzll(left)];
-  }
-  return changes;
+  uint64_t count = 0;
+  for (uint64_t word = 0; word < rows->words; word++)
+    count += bits_quick_count(changed_places(rows, row, old, word), rows->quick);
+  return count;
 }
 
-/* Nearly all rows are a word. */
-static inline struct changes compare_rows(const struct packed_rows *rows, uint64_t number,
-                                          uint64_t parent) {
-  if (rows->words * rows->strings != 1)
-    return compare_long_rows(rows, number, parent);
-  return (struct changes){
-      .count = bits_quick_count(rows->bits[number] ^ rows->bits[parent], rows->quick)};
+/* The bits that the new states of these take, of those that aren't just the other one of two. */
+static uint64_t states_width(const struct packed_rows *rows, uint64_t number, uint64_t parent) {
+  const uint64_t *row = row_of(rows, number), *old = row_of(rows, parent);
+  uint64_t width = 0;
+  for (uint64_t word = 0; word < rows->words && rows->has_many; word++)
+    for (uint64_t left = rows->many[word] & changed_places(rows, row, old, word); left != 0;
+         left &= left - 1)
+      width += 1 + rows->more[word * 64 + (unsigned)__builtin_ctzll(left)];
+  return width;
 }
 
 /* All rows of a layout, as changes. */
@@ -155,17 +149,16 @@ struct tree {
   unsigned width;   /* of one */
 };
 
+/* What `count` changes take, but for new states. */
 static uint64_t changes_width(const struct packed_rows *rows, const struct tree *tree,
-                              struct changes changes) {
-  return changes.states_width +
-         (tree->are_numbers
-              ? bits_gamma_width(changes.count) + changes.count * bits_for_count(rows->length)
-              : rows->length);
+                              uint64_t count) {
+  return tree->are_numbers ? bits_gamma_width(count) + count * bits_for_count(rows->length)
+                           : rows->length;
 }
 
 /* Rows are distinct: one place is changed at least, whose new state may take no bits. */
 static uint64_t least_changes_width(const struct packed_rows *rows, const struct tree *tree) {
-  return changes_width(rows, tree, (struct changes){.count = 1});
+  return changes_width(rows, tree, 1);
 }
 
 /* More changes than these take at least `width` bits. */
@@ -185,10 +178,12 @@ static uint64_t choose_parent(struct packed_rows *rows, const struct tree *tree,
   uint64_t most = changes_below(rows, tree, best_width);
   for (uint64_t i = number > considered ? number - considered : 0; i < number && least < best_width;
        i++) {
-    const struct changes changes = compare_rows(rows, number, i);
-    if (changes.count > most || rows->depth[i] >= PACKED_DEPTH_MAX)
+    if (rows->depth[i] >= PACKED_DEPTH_MAX)
       continue;
-    const uint64_t width = changes_width(rows, tree, changes);
+    const uint64_t count = count_changes(rows, number, i);
+    if (count > most)
+      continue;
+    const uint64_t width = changes_width(rows, tree, count) + states_width(rows, number, i);
     if (width < best_width) {
       best_width = width;
       best = i + 1;
@@ -209,7 +204,7 @@ static void write_changes(const struct packed_rows *rows, struct tree *tree, uin
                           uint64_t parent) {
   const uint64_t *row = row_of(rows, number), *old = row_of(rows, parent);
   if (tree->are_numbers)
-    bit_writer_gamma(&tree->bits, compare_rows(rows, number, parent).count);
+    bit_writer_gamma(&tree->bits, count_changes(rows, number, parent));
   for (uint64_t word = 0; word < rows->words; word++) {
     const uint64_t changed = changed_places(rows, row, old, word), left = rows->length - word * 64;
     if (tree->are_numbers)

@@ -304,22 +304,35 @@ static bool names_maps(const struct search *search, const ZydisDecodedInstructio
   return false;
 }
 
-/* Whether any four bytes of a section could be an operand that names the address: the low half of
- * it, or its distance from their end or from the end of an operand behind them. Decoding takes a
- * hundred times longer, and nearly always there is no such place. */
+/* Whether four bytes could be an operand that names the address: the low half of it, or its distance
+ * from their end or from the end of an operand behind them. `at` is where they stand, `raw` where
+ * the maps do, both of them as low halves. What is a little beside is taken for it, too: both
+ * comparisons are with a power of two, which compilers make quick code of. */
+static inline uint32_t may_name(const uint8_t *bytes, uint32_t at, uint32_t raw) {
+  enum { OPERANDS_BEHIND_MAX = 8, AROUND = 32 };
+  const uint32_t word = bits_load32(bytes), relative = word + at + 4;
+  return ((word - raw) & -(uint32_t)MAP_HEADER_SIZE) == 0 ||
+         ((relative - raw + OPERANDS_BEHIND_MAX) & -(uint32_t)AROUND) == 0;
+}
+
+/* Whether there are any such four bytes in a section. Decoding takes a hundred times longer, and
+ * nearly always there is no such place. Words that follow each other are looked at together, and
+ * then those that start a byte, two and three further on: compilers use vectors for that. */
 static bool may_name_maps(const struct search *search, const struct image_section *section) {
-  enum { OPERANDS_BEHIND_MAX = 8 };
+  enum { WORDS = 64, BLOCK = WORDS * 4 };
   const uint8_t *bytes = search->image->bytes + section->header.sh_offset;
+  const uint64_t size = section->header.sh_size;
   const uint32_t raw = (uint32_t)search->raw->header.sh_addr;
-  const uint32_t first_end = (uint32_t)section->header.sh_addr + 4;
-  bool may = false;
-  for (uint64_t at = 0; at + 4 <= section->header.sh_size; at++) {
-    const uint32_t word = bits_load32(bytes + at);
-    const uint32_t relative = word + first_end + (uint32_t)at;
-    may |= word - raw < MAP_HEADER_SIZE ||
-           relative - raw + OPERANDS_BEHIND_MAX < MAP_HEADER_SIZE + OPERANDS_BEHIND_MAX;
-  }
-  return may;
+  const uint32_t start = (uint32_t)section->header.sh_addr;
+  uint32_t may = 0;
+  uint64_t at = 0;
+  for (; at + BLOCK + 4 <= size; at += BLOCK)
+    for (uint32_t first = 0; first < 4; first++)
+      for (uint32_t i = 0; i < WORDS; i++)
+        may |= may_name(bytes + at + first + i * 4, start + (uint32_t)at + first + i * 4, raw);
+  for (; at + 4 <= size; at++)
+    may |= may_name(bytes + at, start + (uint32_t)at, raw);
+  return may != 0;
 }
 
 static bool search_code(const struct search *search, const ZydisDecoder *decoder,
