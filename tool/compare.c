@@ -291,7 +291,8 @@ static void check_record(const struct answers *answers, uint32_t index) {
     if (packed_record_at(packed, found.index + 1, &found) != PACKED_FOUND)
       break;
   const struct set_sum a = answers->sums[record->live], b = found_sum(answers, &found);
-  if (found.index != index || found.function != record->function ||
+  if (found.index != index || found.address != record->address ||
+      found.function != record->function ||
       packed_frame_size(packed, found.layout) != function->frame_size || a.sum != b.sum ||
       a.members != b.members)
     differ(answers->differences, "a look-up of 0x%" PRIx64 " finds another record",
@@ -360,17 +361,22 @@ static void add_address(struct miss_addresses *addresses, uint64_t address) {
   addresses->items[addresses->count++] = address;
 }
 
+/* Asks for what is behind the last record before a function, or before the text's end, where code
+ * isn't known to go so far. */
+static void add_last_record(struct miss_addresses *addresses, const struct safepoints *expected,
+                            uint32_t record, uint64_t reach) {
+  if (record > 0 && expected->records[record - 1].address >= reach)
+    add_address(addresses, expected->records[record - 1].address + 1);
+}
+
 /* Between a function's start, its records and its end, the answers hold from one of these to the
  * next: so in each such range one address is asked for, of those between records the first; and
- * both sides of the function's ends. *record goes along with the functions. */
+ * both sides of the function's ends. */
 static void add_function(struct miss_addresses *addresses, const struct safepoints *expected,
-                         uint32_t number, uint32_t *record) {
-  const struct safepoint_function *function = &expected->functions[number];
-  while (*record < expected->record_count && expected->records[*record].address < function->address)
-    ++*record;
+                         const struct safepoint_function *function, bool has_record_at_start) {
   add_address(addresses, function->address - 1);
   add_address(addresses, function->address);
-  if (*record < expected->record_count && expected->records[*record].address == function->address)
+  if (has_record_at_start)
     add_address(addresses, function->address + 1);
   if (function->records > 1)
     add_address(addresses, expected->records[function->first_record].address + 1);
@@ -378,18 +384,33 @@ static void add_function(struct miss_addresses *addresses, const struct safepoin
   add_address(addresses, function->end);
 }
 
+static void collect_addresses(struct miss_addresses *addresses, const struct safepoints *expected) {
+  uint32_t record = 0; /* the first one that isn't before the function */
+  uint64_t reach = 0;
+  for (uint32_t i = 0; i < expected->function_count; i++) {
+    const struct safepoint_function *function = &expected->functions[i];
+    while (record < expected->record_count && expected->records[record].address < function->address)
+      record++;
+    add_last_record(addresses, expected, record, reach);
+    add_function(addresses, expected, function,
+                 record < expected->record_count &&
+                     expected->records[record].address == function->address);
+    reach = function->end > reach ? function->end : reach;
+  }
+  add_last_record(addresses, expected, expected->record_count, reach);
+}
+
 static void check_misses(const struct answers *answers) {
-  enum { ADDRESSES_PER_FUNCTION = 6 };
+  enum { ADDRESSES_PER_FUNCTION = 7 };
   const struct safepoints *expected = answers->expected;
   struct miss_addresses addresses = {.are_sorted = true};
-  const size_t capacity = (size_t)expected->function_count * ADDRESSES_PER_FUNCTION;
-  addresses.items = malloc((capacity + 1) * sizeof *addresses.items);
+  const size_t capacity = (size_t)expected->function_count * ADDRESSES_PER_FUNCTION + 1;
+  addresses.items = malloc(capacity * sizeof *addresses.items);
   if (addresses.items == NULL) {
     differ(answers->differences, "not enough memory to compare");
     return;
   }
-  for (uint32_t i = 0, record = 0; i < expected->function_count; i++)
-    add_function(&addresses, expected, i, &record);
+  collect_addresses(&addresses, expected);
   if (!addresses.are_sorted)
     qsort(addresses.items, addresses.count, sizeof *addresses.items, bits_compare_words);
   struct miss_checker checker = {
