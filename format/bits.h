@@ -74,13 +74,14 @@ static inline unsigned bits_select(uint64_t word, unsigned n) {
   return byte + (unsigned)((bits_passed >> 7) * ones >> 56);
 }
 
-/* Whether the processor at hand has quick instructions for these two. (On AMD's Zen 1 and 2, pdep
- * takes longer than what it replaces.) */
+/* Whether the processor at hand has quick instructions for these. (On AMD's Zen 1 and 2, pdep and
+ * pext take longer than what they replace.) */
 static inline bool bits_processor_is_quick(void) {
 #ifdef __x86_64__
   __builtin_cpu_init();
-  return __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi2") &&
-         !__builtin_cpu_is("znver1") && !__builtin_cpu_is("znver2");
+  return __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi") &&
+         __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") &&
+         !__builtin_cpu_is("znver2");
 #else
   return false;
 #endif
@@ -94,7 +95,15 @@ static inline uint64_t bits_deposit(uint64_t bits, uint64_t map) {
   return result;
 }
 
-/* The same three, with these instructions where `quick` says that they are there. They are written
+/* The contrary: moves the bits of a word that stand at the 1s in `map` to the lowest places. */
+static inline uint64_t bits_extract(uint64_t bits, uint64_t map) {
+  uint64_t result = 0;
+  for (unsigned n = 0; map != 0; map &= map - 1, n++)
+    result |= (bits & map & -map) != 0 ? (uint64_t)1 << n : 0;
+  return result;
+}
+
+/* The same four, with these instructions where `quick` says that they are there. They are written
  * in assembly, so that they can be compiled into code for any processor. */
 static inline unsigned bits_quick_count(uint64_t word, bool quick) {
 #ifdef __x86_64__
@@ -120,6 +129,19 @@ static inline uint64_t bits_quick_deposit(uint64_t bits, uint64_t map, bool quic
   (void)quick;
 #endif
   return bits_deposit(bits, map);
+}
+
+static inline uint64_t bits_quick_extract(uint64_t bits, uint64_t map, bool quick) {
+#ifdef __x86_64__
+  if (quick) {
+    uint64_t result;
+    __asm__("pext %2, %1, %0" : "=r"(result) : "r"(bits), "r"(map));
+    return result;
+  }
+#else
+  (void)quick;
+#endif
+  return bits_extract(bits, map);
 }
 
 static inline unsigned bits_quick_select(uint64_t word, unsigned n, bool quick) {

@@ -89,6 +89,7 @@ struct monotone monotone_open(const uint8_t *bytes, const struct monotone_shape 
       .count = shape->count,
       .buckets = shape->buckets,
       .high_bits = shape->high_bits,
+      .near_words = shape->high_bits / 64,
       .low_width = (uint8_t)shape->low_width,
       .sample_width = (uint8_t)shape->sample_width,
       .quick = bits_processor_is_quick(),
@@ -122,7 +123,7 @@ static uint64_t monotone_select_far(const struct monotone *sequence, uint64_t pl
 static inline uint64_t monotone_select_near(const struct monotone *sequence, uint64_t place,
                                             uint64_t n, uint64_t flip, bool quick) {
   const uint64_t word = place / 64;
-  if (word + 4 > sequence->high_bits / 64)
+  if (word + 4 > sequence->near_words)
     return monotone_select_far(sequence, place, n, flip);
   const uint64_t w0 = (monotone_word(sequence, word) ^ flip) & ~bits_short_mask(place % 64);
   const uint64_t w1 = monotone_word(sequence, word + 1) ^ flip;
@@ -159,7 +160,7 @@ static inline uint64_t monotone_first(const struct monotone *sequence, uint64_t 
 
 static uint64_t monotone_sample(const struct monotone *sequence, uint64_t number) {
   const unsigned width = sequence->sample_width;
-  const uint64_t place = bits_at(sequence->samples, number * width, width);
+  const uint64_t place = bits_at(sequence->samples, sequence->sample_skip + number * width, width);
   return place <= sequence->high_bits ? place : sequence->high_bits;
 }
 
@@ -196,7 +197,7 @@ static uint64_t monotone_below_far(const struct monotone *sequence, uint64_t sta
   uint64_t from = 0, to = run;
   while (from < to) {
     const uint64_t middle = from + (to - from) / 2;
-    if (bits_at_wide(sequence->low, (start + middle) * width, width) < low)
+    if (bits_at_wide(sequence->low, sequence->low_skip + (start + middle) * width, width) < low)
       from = middle + 1;
     else
       to = middle;
@@ -211,7 +212,8 @@ static inline uint64_t monotone_below(const struct monotone *sequence, uint64_t 
   if (run > 4 || width > 14)
     return monotone_below_far(sequence, start, run, low);
   const uint64_t mask = bits_short_mask(width);
-  const uint64_t f0 = bits_at(sequence->low, start * width, 4 * width), f1 = f0 >> width;
+  const uint64_t f0 = bits_at(sequence->low, sequence->low_skip + start * width, 4 * width);
+  const uint64_t f1 = f0 >> width;
   const uint64_t f2 = f1 >> width, f3 = f2 >> width;
   return (uint64_t)((0 < run) & ((f0 & mask) < low)) + ((1 < run) & ((f1 & mask) < low)) +
          ((2 < run) & ((f2 & mask) < low)) + ((3 < run) & ((f3 & mask) < low));
@@ -230,21 +232,6 @@ struct monotone_cursor monotone_find(const struct monotone *sequence, uint64_t x
   return below < run
              ? cursor
              : monotone_at(sequence, cursor.index, monotone_first(sequence, cursor.place, 0));
-}
-
-void monotone_prefetch(const struct monotone *sequence, uint64_t x, unsigned step) {
-  const uint64_t bucket = x >> sequence->low_width, sampled = bucket >> MONOTONE_FIND_SHIFT;
-  if (bucket >= sequence->buckets)
-    return;
-  if (step == 0) {
-    __builtin_prefetch(sequence->samples + sampled * sequence->sample_width / 8);
-    return;
-  }
-  const uint64_t place = monotone_sample(sequence, sampled);
-  const uint64_t index = place - (sampled << MONOTONE_FIND_SHIFT);
-  __builtin_prefetch(sequence->high + place / 8);
-  if (index < sequence->count)
-    __builtin_prefetch(sequence->low + index * sequence->low_width / 8);
 }
 
 bool monotone_find_last(const struct monotone *sequence, uint64_t x,

@@ -52,8 +52,10 @@ void monotone_write(struct bit_writer *writer, const uint64_t *numbers, uint64_t
 struct monotone {
   const uint8_t *low, *high, *samples;
   uint64_t count, buckets, high_bits;
+  uint64_t near_words; /* words of `high` that may be read, even if they are beyond its end */
   uint8_t low_width, sample_width;
-  bool quick; /* bits_processor_is_quick */
+  uint8_t low_skip, sample_skip; /* bits of the first byte that are before the fields */
+  bool quick;                    /* bits_processor_is_quick */
 };
 
 /* bytes[0..monotone_size) is readable, and BITS_PADDING bytes behind it. */
@@ -73,9 +75,6 @@ struct monotone_cursor {
 /* The first element that is at least x (for MONOTONE_FIND). */
 struct monotone_cursor monotone_find(const struct monotone *sequence, uint64_t x);
 
-/* Fetches what monotone_find(x) reads: the sample (step 0), then what this leads to (step 1). */
-void monotone_prefetch(const struct monotone *sequence, uint64_t x, unsigned step);
-
 /* The last element that is at most x. False: there is none. (For MONOTONE_FIND.) */
 bool monotone_find_last(const struct monotone *sequence, uint64_t x,
                         struct monotone_cursor *cursor);
@@ -89,7 +88,7 @@ static inline uint64_t monotone_value(const struct monotone *sequence,
                                       struct monotone_cursor cursor) {
   const unsigned width = sequence->low_width;
   return (cursor.place - cursor.index) << width |
-         bits_at_wide(sequence->low, cursor.index * width, width);
+         bits_at_wide(sequence->low, sequence->low_skip + cursor.index * width, width);
 }
 
 /* The neighbours. next: from an index below count. previous: from one above 0. */

@@ -8,6 +8,7 @@
  * table.
  */
 #include "packed.h"
+#include "quick.h"
 
 #define XXH_INLINE_ALL
 #include <stddef.h>
@@ -47,51 +48,48 @@ static unsigned extent_sample_width(const struct packed_header *header) {
   return bits_for_count(header->extent_bits + 1);
 }
 
-static unsigned mark_sample_width(const struct packed_header *header) {
-  return bits_for_count((uint64_t)header->shared_functions + 1);
-}
-
 static bool shapes(const struct packed_header *header, struct packed_parts *parts) {
-  return monotone_shape(&parts->records, header->records, header->text_size >> header->record_shift,
-                        MONOTONE_FIND) &&
-         monotone_shape(&parts->firsts, header->functions, header->records, MONOTONE_FIND) &&
-         monotone_shape(&parts->layout_starts, packed_layouts(header), header->layout_bits,
-                        MONOTONE_GET) &&
+  return monotone_shape(&parts->bare, header->bare_functions, header->functions, MONOTONE_GET) &&
          monotone_shape(&parts->list_starts, header->lists, header->list_bits, MONOTONE_GET) &&
          monotone_shape(&parts->conventions, header->conventions, header->records, MONOTONE_FIND);
 }
 
+static bool widths_agree(const struct packed_header *header) {
+  return header->leaf_shift < 48 && header->record_shift < 32 &&
+         header->record_shift <= header->leaf_shift && header->function_shift < 32 &&
+         header->lead_parameter < 32 && header->tail_parameter < 32 &&
+         header->frame_size_width <= 64 && header->reference_width <= 32 &&
+         header->position_width <= 32 && header->details_shift < 32;
+}
+
 static bool counts_agree(const struct packed_header *header) {
   const uint64_t bits_max = (uint64_t)1 << 50;
-  return header->record_shift < 32 && header->function_shift < 32 && header->lead_parameter < 32 &&
-         header->tail_parameter < 32 && header->frame_size_width <= 64 &&
-         header->details_shift < 32 && header->shared_functions <= header->functions &&
-         header->shared_layouts <= header->shared_functions &&
-         (header->locations == 0 || header->location_classes > 0) &&
-         header->layout_bits < bits_max && header->list_bits < bits_max &&
+  return header->bare_functions <= header->functions && header->leaves_size <= UINT32_MAX &&
+         header->shared_size <= header->leaves_size &&
+         header->text_size >> header->leaf_shift < UINT32_MAX &&
+         (header->locations == 0 || header->location_classes > 0) && header->list_bits < bits_max &&
          header->extent_bits <= UINT32_MAX && header->details_size < bits_max &&
          header->details_block_size <= PACKED_BLOCK_SIZE_MAX &&
          header->details_codec <= PACKED_ZSTANDARD &&
-         header->details_columns <= PACKED_ALL_COLUMNS && header->conventions <= header->records;
+         header->details_columns <= PACKED_ALL_COLUMNS && header->conventions <= header->records &&
+         header->reserved == 0 && header->reserved_too == 0;
 }
 
 bool packed_parts(const struct packed_header *header, struct packed_parts *parts) {
   *parts = (struct packed_parts){.size = PACKED_HEADER_SIZE};
-  if (!counts_agree(header) || !shapes(header, parts))
+  if (!widths_agree(header) || !counts_agree(header) || !shapes(header, parts))
     return false;
   const uint64_t functions = header->functions;
-  parts->records_at = part(parts, monotone_size(&parts->records));
-  parts->firsts_at = part(parts, monotone_size(&parts->firsts));
+  const uint64_t leaves = packed_leaf_count(header);
+  parts->directory_at =
+      part(parts, leaves == 0 ? 0 : bits_to_bytes((leaves + 1) * packed_entry_width(header)));
+  parts->leaves_at = part(parts, header->leaves_size);
+  parts->bare_at = part(parts, monotone_size(&parts->bare));
+  parts->bare_frames_at = part(
+      parts, bits_to_bytes((uint64_t)header->bare_functions * bits_for_count(header->frame_sizes)));
   parts->extent_samples_at = part(
       parts, samples_size(functions, PACKED_EXTENTS_PER_SAMPLE_SHIFT, extent_sample_width(header)));
   parts->extents_at = part(parts, bits_to_bytes(header->extent_bits));
-  parts->marks_at = part(parts, bits_to_bytes(functions));
-  parts->mark_samples_at = part(
-      parts, samples_size(functions, PACKED_MARKS_PER_SAMPLE_SHIFT, mark_sample_width(header)));
-  parts->shared_at = part(parts, bits_to_bytes((uint64_t)header->shared_functions *
-                                               bits_for_count(header->shared_layouts)));
-  parts->layout_starts_at = part(parts, monotone_size(&parts->layout_starts));
-  parts->layouts_at = part(parts, bits_to_bytes(header->layout_bits));
   parts->frame_sizes_at =
       part(parts, bits_to_bytes((uint64_t)header->frame_sizes * header->frame_size_width));
   parts->classes_at = part(parts, (uint64_t)header->location_classes * PACKED_LOCATION_CLASS_SIZE);
@@ -108,35 +106,43 @@ bool packed_parts(const struct packed_header *header, struct packed_parts *parts
 static void open_parts(struct packed_table *table, const struct packed_header *header,
                        const struct packed_parts *parts) {
   const uint8_t *bytes = table->bytes;
-  table->records = monotone_open(bytes + parts->records_at, &parts->records);
-  table->firsts = monotone_open(bytes + parts->firsts_at, &parts->firsts);
-  table->layout_starts = monotone_open(bytes + parts->layout_starts_at, &parts->layout_starts);
+  table->directory = bytes + parts->directory_at;
+  table->layouts = (struct bit_array){bytes + parts->leaves_at, header->leaves_size * 8};
+  table->readable = (parts->size - BITS_PADDING - parts->leaves_at) * 8;
+  table->bare = monotone_open(bytes + parts->bare_at, &parts->bare);
+  table->bare_frames = bytes + parts->bare_frames_at;
   table->list_starts = monotone_open(bytes + parts->list_starts_at, &parts->list_starts);
   table->conventions = monotone_open(bytes + parts->conventions_at, &parts->conventions);
   table->extent_samples = bytes + parts->extent_samples_at;
-  table->marks = bytes + parts->marks_at;
-  table->mark_samples = bytes + parts->mark_samples_at;
-  table->shared = bytes + parts->shared_at;
   table->frame_sizes = bytes + parts->frame_sizes_at;
   table->classes = bytes + parts->classes_at;
   table->exceptions = bytes + parts->exceptions_at;
   table->block_starts = bytes + parts->block_starts_at;
   table->blocks = bytes + parts->blocks_at;
   table->extents = (struct bit_array){bytes + parts->extents_at, header->extent_bits};
-  table->layouts = (struct bit_array){bytes + parts->layouts_at, header->layout_bits};
   table->lists = (struct bit_array){bytes + parts->lists_at, header->list_bits};
 }
 
 static void open_counts(struct packed_table *table, const struct packed_header *header) {
   table->record_count = header->records;
   table->function_count = header->functions;
-  table->shared_layouts = header->shared_layouts;
-  table->shared_functions = header->shared_functions;
-  table->layout_count = packed_layouts(header);
+  table->leaf_count = packed_leaf_count(header);
+  table->bare_count = header->bare_functions;
+  table->run_count = packed_runs(header);
+  table->shared_size = header->shared_size;
+  table->leaf_shift = header->leaf_shift;
+  table->start_width = (uint8_t)packed_start_width(header);
+  table->index_width = (uint8_t)bits_for_count((uint64_t)header->records + 1);
+  table->run_width = (uint8_t)bits_for_count((uint64_t)packed_runs(header) + 1);
+  table->entry_width = (uint8_t)packed_entry_width(header);
+  table->reference_width = header->reference_width;
+  table->position_width = header->position_width;
+  table->quick = bits_processor_is_quick();
   table->location_classes = header->location_classes;
   table->location_count = header->locations;
   table->list_count = header->lists;
   table->exception_count = header->exceptions;
+  table->short_cut = header->exceptions == 0 && table->entry_width <= 57;
   table->frame_size_count = header->frame_sizes;
   table->record_shift = header->record_shift;
   table->function_shift = header->function_shift;
@@ -144,8 +150,6 @@ static void open_counts(struct packed_table *table, const struct packed_header *
   table->tail_parameter = header->tail_parameter;
   table->frame_size_width = header->frame_size_width;
   table->extent_sample_width = (uint8_t)extent_sample_width(header);
-  table->mark_sample_width = (uint8_t)mark_sample_width(header);
-  table->shared_width = (uint8_t)bits_for_count(header->shared_layouts);
   table->frame_width = (uint8_t)bits_for_count(header->frame_sizes);
   table->location_width = (uint8_t)bits_for_count(header->locations);
   table->list_width = (uint8_t)bits_for_count(header->lists);
@@ -226,46 +230,58 @@ bool packed_check(const struct packed_table *table) {
 
 /* ---- Functions ---- */
 
-/* The number of marks before mark `function`. */
-static inline uint32_t marks_before(const struct packed_table *table, uint32_t function) {
-  const uint32_t sample = function >> PACKED_MARKS_PER_SAMPLE_SHIFT;
-  const unsigned width = table->mark_sample_width;
-  const bool quick = table->records.quick;
-  uint32_t count = (uint32_t)bits_at(table->mark_samples, (uint64_t)sample * width, width);
-  uint32_t word = sample << (PACKED_MARKS_PER_SAMPLE_SHIFT - 6);
-  for (; word < function / 64; word++)
-    count += bits_quick_count(bits_load64(table->marks + (size_t)word * 8), quick);
-  const uint64_t last = bits_load64(table->marks + (size_t)word * 8);
-  return count + bits_quick_count(last & bits_low_mask(function % 64), quick);
-}
-
-uint64_t packed_layout(const struct packed_table *table, uint32_t function) {
-  const uint32_t shared = marks_before(table, function);
-  const bool is_shared = (table->marks[function / 8] >> function % 8 & 1) != 0;
-  uint64_t layout;
-  if (is_shared) {
-    const unsigned width = table->shared_width;
-    if (shared >= table->shared_functions)
-      return table->layouts.size;
-    layout = bits_at(table->shared, (uint64_t)shared * width, width);
-  } else {
-    layout = (uint64_t)table->shared_layouts + function - shared;
+/* How many bare functions b have b - (how many are before it) at most `runs`: b is among the functions
+ * up to the one of run number `runs`. */
+static uint64_t bare_up_to_run(const struct packed_table *table, uint64_t runs) {
+  uint64_t from = 0, to = table->bare_count;
+  while (from < to) {
+    const uint64_t middle = from + (to - from) / 2;
+    const struct monotone_cursor cursor = monotone_get(&table->bare, middle, MONOTONE_GET);
+    if (monotone_value(&table->bare, cursor) <= runs + middle)
+      from = middle + 1;
+    else
+      to = middle;
   }
-  if (layout >= table->layout_count)
-    return table->layouts.size;
-  const struct monotone_cursor cursor = monotone_get(&table->layout_starts, layout, MONOTONE_GET);
-  return monotone_value(&table->layout_starts, cursor);
+  return from;
 }
 
-uint64_t packed_frame_size(const struct packed_table *table, uint64_t layout) {
-  if (layout > table->layouts.size || table->frame_width > table->layouts.size - layout)
-    return UINT64_MAX;
-  const uint64_t number = bits_at(table->layouts.bytes, layout, table->frame_width);
+/* How many bare functions have numbers below `function`. */
+static uint64_t bare_before(const struct packed_table *table, uint64_t function) {
+  uint64_t from = 0, to = table->bare_count;
+  while (from < to) {
+    const uint64_t middle = from + (to - from) / 2;
+    const struct monotone_cursor cursor = monotone_get(&table->bare, middle, MONOTONE_GET);
+    if (monotone_value(&table->bare, cursor) < function)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
+uint64_t packed_function_of_run(const struct packed_table *table, uint64_t run) {
+  return run + bare_up_to_run(table, run);
+}
+
+/* A frame size of a known number. */
+static uint64_t frame_size(const struct packed_table *table, uint64_t number) {
+  const unsigned width = table->frame_size_width;
   if (number >= table->frame_size_count)
     return UINT64_MAX;
-  const unsigned width = table->frame_size_width;
   const uint64_t size = bits_at_wide(table->frame_sizes, number * width, width);
   return size == bits_low_mask(width) ? UINT64_MAX : size;
+}
+
+uint64_t packed_function_frame_size(const struct packed_table *table, uint32_t function) {
+  const uint64_t before = bare_before(table, function);
+  struct packed_record record;
+  if (before < table->bare_count &&
+      monotone_value(&table->bare, monotone_get(&table->bare, before, MONOTONE_GET)) == function)
+    return frame_size(table,
+                      bits_at(table->bare_frames, before * table->frame_width, table->frame_width));
+  return packed_run_record(table, function - before, &record)
+             ? packed_frame_size(table, record.layout)
+             : UINT64_MAX;
 }
 
 /* ---- Extents of functions ---- */
@@ -296,72 +312,103 @@ static struct extent take_long_extent(const struct packed_table *table, struct b
   return extent;
 }
 
-/* The next extent: from one word, in which nearly every one fits. */
-static inline struct extent take_extent(const struct packed_table *table,
-                                        struct bit_reader *reader) {
+/* An extent in a word, in which nearly every one fits. */
+struct extent_word {
+  uint64_t word, rest; /* rest: from behind the lead on */
+  unsigned lead_unary, tail_unary, width;
+  bool adjacent, fits;
+};
+
+static inline struct extent_word extent_word(const struct packed_table *table,
+                                             const struct bit_reader *reader) {
   enum { WORD = 57, UNARY_MAX = 12 }; /* 13 + 31 bits of a lead, and 1 */
   const uint64_t stop = (uint64_t)1 << UNARY_MAX;
-  const uint64_t word = bits_at(reader->bytes, reader->position, WORD);
-  const unsigned lead_unary = (unsigned)__builtin_ctzll(~word | stop);
-  const unsigned lead_width = lead_unary + 1 + table->lead_parameter;
-  const uint64_t rest = word >> lead_width;
-  const bool adjacent = (rest & 1) != 0;
-  const unsigned tail_unary = (unsigned)__builtin_ctzll(~(rest >> 1) | stop);
-  const unsigned tail_width = adjacent ? 0 : tail_unary + 1 + table->tail_parameter;
-  const unsigned width = lead_width + 1 + tail_width;
-  if (lead_unary == UNARY_MAX || (!adjacent && tail_unary == UNARY_MAX) || width > WORD)
+  struct extent_word extent = {.word = bits_at(reader->bytes, reader->position, WORD)};
+  extent.lead_unary = (unsigned)__builtin_ctzll(~extent.word | stop);
+  const unsigned lead_width = extent.lead_unary + 1 + table->lead_parameter;
+  extent.rest = extent.word >> lead_width;
+  extent.adjacent = (extent.rest & 1) != 0;
+  extent.tail_unary = (unsigned)__builtin_ctzll(~(extent.rest >> 1) | stop);
+  const unsigned tail_width = extent.adjacent ? 0 : extent.tail_unary + 1 + table->tail_parameter;
+  extent.width = lead_width + 1 + tail_width;
+  extent.fits = extent.lead_unary < UNARY_MAX &&
+                (extent.adjacent || extent.tail_unary < UNARY_MAX) && extent.width <= WORD;
+  return extent;
+}
+
+static struct extent take_extent(const struct packed_table *table, struct bit_reader *reader) {
+  const struct extent_word extent = extent_word(table, reader);
+  if (!extent.fits)
     return take_long_extent(table, reader);
-  if (!bit_reader_has(reader, width))
+  if (!bit_reader_has(reader, extent.width))
     return (struct extent){0};
-  reader->position += width;
+  reader->position += extent.width;
   return (struct extent){
-      .lead = (uint64_t)lead_unary << table->lead_parameter |
-              (word >> (lead_unary + 1) & bits_short_mask(table->lead_parameter)),
-      .adjacent = adjacent,
-      .tail = adjacent ? 0
-                       : (uint64_t)tail_unary << table->tail_parameter |
-                             (rest >> (tail_unary + 2) & bits_short_mask(table->tail_parameter)),
+      .lead = (uint64_t)extent.lead_unary << table->lead_parameter |
+              (extent.word >> (extent.lead_unary + 1) & bits_short_mask(table->lead_parameter)),
+      .adjacent = extent.adjacent,
+      .tail = extent.adjacent ? 0
+                              : (uint64_t)extent.tail_unary << table->tail_parameter |
+                                    (extent.rest >> (extent.tail_unary + 2) &
+                                     bits_short_mask(table->tail_parameter)),
   };
 }
 
-/* The extent of a function: 32 of them to a sample. All zeros where the table is broken. */
-static struct extent extent_of(const struct packed_table *table, uint32_t function) {
+/* Where the extent of a function is: 32 of them to a sample. */
+static struct bit_reader extent_at(const struct packed_table *table, uint32_t function) {
   const uint32_t sample = function >> PACKED_EXTENTS_PER_SAMPLE_SHIFT;
   const unsigned width = table->extent_sample_width;
   struct bit_reader reader = bit_reader_at(
       table->extents, bits_at(table->extent_samples, (uint64_t)sample * width, width));
-  for (uint32_t skip = function & (uint32_t)bits_low_mask(PACKED_EXTENTS_PER_SAMPLE_SHIFT);;
-       skip--) {
-    const struct extent extent = take_extent(table, &reader);
-    if (reader.bad)
-      return (struct extent){0};
-    if (skip == 0)
-      return extent;
+  for (uint32_t skip = function & (uint32_t)bits_low_mask(PACKED_EXTENTS_PER_SAMPLE_SHIFT);
+       skip > 0 && !reader.bad; skip--) {
+    const struct extent_word extent = extent_word(table, &reader);
+    if (!extent.fits)
+      take_long_extent(table, &reader);
+    else if (bit_reader_has(&reader, extent.width))
+      reader.position += extent.width;
   }
+  return reader;
+}
+
+/* Takes an extent. All zeros where the table is broken. */
+static struct extent take_good_extent(const struct packed_table *table, struct bit_reader *reader) {
+  const struct extent extent = take_extent(table, reader);
+  if (reader->bad)
+    return (struct extent){0};
+  return extent;
 }
 
 void packed_extent_skip(const struct packed_table *table, struct bit_reader *reader) {
   take_extent(table, reader);
 }
 
+/* The index of a function's first record by the rule. In a broken table, what there is. */
 static uint64_t first_record(const struct packed_table *table, uint32_t function) {
-  return monotone_value(&table->firsts, monotone_get(&table->firsts, function, MONOTONE_FIND));
+  uint64_t index;
+  if (!packed_run_first(table, function - bare_before(table, function), &index))
+    return table->record_count;
+  return index < table->record_count ? index : table->record_count;
 }
 
 static uint64_t record_offset(const struct packed_table *table, uint64_t index) {
-  return monotone_value(&table->records, monotone_get(&table->records, index, MONOTONE_FIND))
-         << table->record_shift;
+  uint64_t offset;
+  return packed_record_offset(table, index, &offset) ? offset : 0;
 }
 
-/* Where a function starts: some steps of 1 << function_shift before its first record, or, if no
- * record follows, before the text's end. */
-static uint64_t function_offset(const struct packed_table *table, uint32_t function) {
+/* Where a function of known lead starts: some steps of 1 << function_shift before its first record,
+ * or, if no record follows, before the text's end. */
+static uint64_t offset_by_lead(const struct packed_table *table, uint32_t function, uint64_t lead) {
   const uint64_t first = first_record(table, function);
   const uint64_t last_byte =
       first < table->record_count ? record_offset(table, first) - 1 : table->text_size;
   const uint64_t steps = last_byte >> table->function_shift;
-  const uint64_t lead = extent_of(table, function).lead;
   return lead <= steps ? (steps - lead) << table->function_shift : 0;
+}
+
+static uint64_t function_offset(const struct packed_table *table, uint32_t function) {
+  struct bit_reader reader = extent_at(table, function);
+  return offset_by_lead(table, function, take_good_extent(table, &reader).lead);
 }
 
 uint64_t packed_function_address(const struct packed_table *table, uint32_t function) {
@@ -370,11 +417,12 @@ uint64_t packed_function_address(const struct packed_table *table, uint32_t func
 
 static uint64_t function_end_offset(const struct packed_table *table, uint32_t function) {
   const bool is_last = function + 1 >= table->function_count;
-  const struct extent extent = extent_of(table, function);
+  struct bit_reader reader = extent_at(table, function);
+  const struct extent extent = take_good_extent(table, &reader);
   if (extent.adjacent && !is_last)
-    return function_offset(table, function + 1);
+    return offset_by_lead(table, function + 1, take_good_extent(table, &reader).lead);
   const uint64_t next_first = is_last ? table->record_count : first_record(table, function + 1);
-  uint64_t known = function_offset(table, function);
+  uint64_t known = offset_by_lead(table, function, extent.lead);
   if (next_first > 0 && next_first <= table->record_count) {
     const uint64_t last = record_offset(table, next_first - 1);
     known = last > known ? last : known;
@@ -388,57 +436,19 @@ uint64_t packed_function_end(const struct packed_table *table, uint32_t function
 
 /* ---- Look-up ---- */
 
-/* Whether record `index` is an exception: then its function and position are filled in. */
-static bool find_exception(const struct packed_table *table, struct packed_record *record) {
-  uint32_t from = 0, to = table->exception_count;
-  while (from < to) {
-    const uint32_t middle = from + (to - from) / 2;
-    const uint8_t *bytes = table->exceptions + (size_t)middle * PACKED_EXCEPTION_SIZE;
-    const uint32_t index = bits_load32(bytes);
-    if (index == record->index) {
-      record->function = bits_load32(bytes + 4);
-      record->position = bits_load32(bytes + 8);
-      return true;
-    }
-    if (index < record->index)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return false;
-}
-
-/* Fills in a record of known index and address. */
-static enum packed_answer place_record(const struct packed_table *table, uint64_t index,
-                                       uint64_t offset, struct packed_record *record) {
-  record->table = table;
-  record->index = (uint32_t)index;
-  record->address = table->text_start + offset;
-  if (table->exception_count == 0 || !find_exception(table, record)) {
-    struct monotone_cursor function;
-    if (!monotone_find_last(&table->firsts, index, &function))
-      return PACKED_CORRUPT;
-    const uint64_t first = monotone_value(&table->firsts, function);
-    if (first > index)
-      return PACKED_CORRUPT;
-    record->function = (uint32_t)function.index;
-    record->position = (uint32_t)(index - first);
-  }
-  if (record->function >= table->function_count)
-    return PACKED_CORRUPT;
-  record->layout = packed_layout(table, record->function);
-  return PACKED_FOUND;
-}
-
 /* The number of functions that start at or before `offset`, which has no record. Those that do so
  * before the record below it are known by their first records; the others, of which there is
- * seldom more than one, have the record above as their first. */
-static uint32_t functions_up_to(const struct packed_table *table, uint64_t offset) {
-  const uint64_t above = monotone_find(&table->records, (offset >> table->record_shift) + 1).index;
-  struct monotone_cursor last;
-  if (!monotone_find_last(&table->firsts, above, &last))
-    return 0;
-  uint64_t from = monotone_find(&table->firsts, above).index, to = last.index + 1;
+ * seldom more than one, have the record above as their first. False: the table is broken. */
+static bool functions_up_to(const struct packed_table *table, uint64_t offset,
+                            uint64_t *functions) {
+  uint64_t above, runs, next_runs;
+  if (!packed_record_above(table, offset, &above) || !packed_runs_before(table, above, &runs) ||
+      !packed_runs_before(table, above + 1, &next_runs))
+    return false;
+  uint64_t from = runs == 0 ? 0 : runs + bare_up_to_run(table, runs - 1);
+  uint64_t to = above == table->record_count ? table->function_count
+                : next_runs == runs          ? from
+                                             : packed_function_of_run(table, runs) + 1;
   while (from < to) {
     const uint64_t middle = from + (to - from) / 2;
     if (middle < table->function_count && function_offset(table, (uint32_t)middle) <= offset)
@@ -446,77 +456,30 @@ static uint32_t functions_up_to(const struct packed_table *table, uint64_t offse
     else
       to = middle;
   }
-  return (uint32_t)from;
+  *functions = from;
+  return from <= table->function_count;
 }
 
 /* Which of the two other answers holds for an address that has no record. */
 static enum packed_answer missing(const struct packed_table *table, uint64_t offset) {
-  const uint32_t functions = functions_up_to(table, offset);
+  uint64_t functions;
+  if (!functions_up_to(table, offset, &functions))
+    return PACKED_CORRUPT;
   if (functions == 0)
     return PACKED_NOT_MANAGED;
-  if (functions > table->function_count)
-    return PACKED_CORRUPT;
-  return offset < function_end_offset(table, functions - 1) ? PACKED_NOT_SAFEPOINT
-                                                            : PACKED_NOT_MANAGED;
+  return offset < function_end_offset(table, (uint32_t)functions - 1) ? PACKED_NOT_SAFEPOINT
+                                                                      : PACKED_NOT_MANAGED;
 }
 
-void packed_prefetch(const struct packed_table *table, uint64_t address, unsigned step) {
-  monotone_prefetch(&table->records, (address - table->text_start) >> table->record_shift, step);
-}
-
-enum packed_answer packed_find(const struct packed_table *table, uint64_t address,
-                               struct packed_record *record) {
+QUICK_PATH enum packed_answer packed_find(const struct packed_table *table, uint64_t address,
+                                          struct packed_record *record) {
   const uint64_t offset = address - table->text_start;
   if (offset > table->text_size)
     return PACKED_NOT_MANAGED;
-  if ((offset & bits_low_mask(table->record_shift)) != 0)
+  if (table->leaf_count == 0 || (offset & bits_low_mask(table->record_shift)) != 0)
     return missing(table, offset);
-  const uint64_t x = offset >> table->record_shift;
-  const struct monotone_cursor cursor = monotone_find(&table->records, x);
-  if (cursor.index >= table->record_count || monotone_value(&table->records, cursor) != x)
-    return missing(table, offset);
-  return place_record(table, cursor.index, offset, record);
-}
-
-enum packed_answer packed_record_at(const struct packed_table *table, uint32_t index,
-                                    struct packed_record *record) {
-  const struct monotone_cursor cursor = monotone_get(&table->records, index, MONOTONE_FIND);
-  if (cursor.index != index)
-    return PACKED_CORRUPT;
-  return place_record(table, index, monotone_value(&table->records, cursor) << table->record_shift,
-                      record);
-}
-
-/* Whether a record's function, which the rule gave, has the next record, too. */
-static bool is_in_function(const struct packed_records *records) {
-  return records->table->exception_count == 0 && records->cursor.index > 0 &&
-         records->cursor.index < records->next_first;
-}
-
-struct packed_records packed_records(const struct packed_table *table) {
-  struct packed_records records = {.table = table};
-  if (table->record_count > 0)
-    records.cursor = monotone_get(&table->records, 0, MONOTONE_FIND);
-  return records;
-}
-
-enum packed_answer packed_records_next(struct packed_records *records,
-                                       struct packed_record *record) {
-  const struct packed_table *table = records->table;
-  const uint64_t offset = monotone_value(&table->records, records->cursor) << table->record_shift;
-  enum packed_answer answer = PACKED_FOUND;
-  if (is_in_function(records)) {
-    record->index++;
-    record->position++;
-    record->address = table->text_start + offset;
-  } else {
-    answer = place_record(table, records->cursor.index, offset, record);
-    records->next_first = answer != PACKED_FOUND || record->function + 1 >= table->function_count
-                              ? 0
-                              : first_record(table, record->function + 1);
-  }
-  records->cursor = monotone_next(&table->records, records->cursor);
-  return answer;
+  const enum packed_answer answer = packed_find_quickly(table, offset, record);
+  return answer == PACKED_NOT_MANAGED ? missing(table, offset) : answer;
 }
 
 /* ---- Locations ---- */

@@ -1,24 +1,27 @@
 /* packed.h - the packed table: what `pack` writes and the runtime looks up. See FORMAT.md.
  *
  *   header            fixed size, with a checksum: counts and widths, from which all else follows
- *   records           sorted addresses (monotone.h)
- *   first records     of each function the number of its first record (monotone.h)
+ *   directory         for each 2^leaf_shift bytes of text, where its leaf starts
+ *   leaves            layouts that several functions have; then leaf after leaf, each with the
+ *                     layouts that nobody else has behind it
+ *   bare functions    those without records (monotone.h), with their frame sizes
  *   extent of each    how far its code starts before its first record and goes behind its last one
- *   layout of each    a mark for "shared with other functions", and the number of a shared layout
- *   layouts           where each starts (monotone.h), then their bits
  *   frame sizes, location classes, location lists, exceptions
  *   conventions       the records whose calling convention is the second most frequent (monotone.h)
  *   details           compressed blocks: what collectors rarely ask for
  *   global roots      addresses of variables (packed_roots.c), if there are any
  *
- * A look-up goes down these parts in order: address -> record number; record number -> function,
- * and place in the function's layout -> live set. Each step is a few loads and no loop over
- * records.
+ * A look-up goes from the directory to a leaf, and from there to a layout: what belongs to records
+ * near each other stands together, so that few cache lines are touched, and most of these at once.
+ * A leaf (packed_leaf.c) has the addresses of its records, a mark where the records of another
+ * function begin, and for each of these functions the place of its layout. A layout
+ * (packed_items.c) says what is live at each of the function's records.
  *
- * A record belongs to the last function that starts before its address. So says the number of its
- * first record for almost every one, and nothing more is stored for it. (A return address may be
+ * A record belongs to the last function that starts before its address. The records that a function
+ * has by this rule are a *run*, and a function without any is *bare*. (A return address may be
  * the function's very end, where the next function starts; but only a stack map or patch point can
- * stand at a function's first byte.) The others are listed as exceptions.
+ * stand at a function's first byte.) The records of which the rule doesn't hold are listed as
+ * exceptions.
  */
 #ifndef STACKPACK_PACKED_H
 #define STACKPACK_PACKED_H
@@ -28,16 +31,19 @@
 
 #define PACKED_MAGIC 0x4b505453u /* "STPK" */
 enum {
-  PACKED_VERSION = 2,
-  PACKED_HEADER_SIZE = 160,
+  PACKED_VERSION = 3,
+  PACKED_HEADER_SIZE = 168,
   PACKED_LOCATION_CLASS_SIZE = 24,
-  PACKED_EXCEPTION_SIZE = 12,
-  PACKED_MARKS_PER_SAMPLE_SHIFT = 7,
+  PACKED_EXCEPTION_SIZE = 20,
+  PACKED_LEAF_SAMPLE_SHIFT = 7, /* records or buckets of a leaf that share a sample */
   PACKED_EXTENTS_PER_SAMPLE_SHIFT = 5,
   PACKED_RICE_UNARY_MAX = 32,
-  PACKED_DEPTH_MAX = 4,                /* parents above a live set */
-  PACKED_CHANGES_PER_SAMPLE_SHIFT = 3, /* sets that share an entry of the changes' directory */
-  PACKED_LOCATIONS_MAX = 1 << 26,      /* of a layout */
+  PACKED_DEPTH_MAX = 4,        /* parents above a live set */
+  PACKED_SLOTS_PAIRS_MAX = 56, /* locations of a layout that packed_slots reads; pairs it finds */
+  PACKED_CHANGES_PER_SAMPLE_SHIFT = 3, /* sets that share an entry of the changes' directory: see
+                                          packed_changes_shift */
+  PACKED_LOCATIONS_MAX = 1 << 26,      /* of a layout; as many bases may a location have */
+  PACKED_PLANES_MAX = 28,              /* bits of a state, or of the number of a list */
   PACKED_BIT_MAP_MAX = 4096, /* bits in a map of locations, which is searched from its start */
   PACKED_BLOCK_SIZE_MAX = 1 << 24, /* of a block of details, decoded */
   PACKED_LIVE_ITEMS_MAX = 65535,   /* of a live set: a v3 record has no more locations */
@@ -71,44 +77,59 @@ struct packed_header {
   int64_t text_start;       /* the lowest function's address less the table's */
   uint64_t text_size;       /* from there to the highest address of a record or end of a function */
   uint32_t records, functions;
-  uint32_t shared_layouts;   /* layouts of several functions; they come first */
-  uint32_t shared_functions; /* the functions that have them; each other one has its own */
-  uint64_t layout_bits;
+  uint32_t bare_functions; /* without records by the rule */
+  uint32_t exceptions;
+  uint64_t leaves_size; /* in bytes: shared layouts, leaves, their own layouts */
+  uint32_t shared_size; /* in bytes: the layouts that serve several functions, which come first */
   uint32_t frame_sizes, location_classes;
   uint32_t locations; /* numbers that the classes give, all together */
   uint32_t lists;
-  uint64_t list_bits;
-  uint64_t extent_bits;
-  uint32_t exceptions;
-  uint32_t conventions;                 /* records that have the second calling convention */
+  uint32_t conventions; /* records that have the second calling convention */
+  uint64_t list_bits, extent_bits;
+  uint64_t details_size;
+  uint32_t details_blocks;
+  uint32_t details_block_size;          /* of the largest block, decoded, in bytes */
+  uint8_t leaf_shift;                   /* a leaf has the records in 1 << shift bytes of text */
   uint8_t record_shift, function_shift; /* addresses are multiples of 1 << shift from text_start */
   uint8_t lead_parameter, tail_parameter; /* of the Rice codes of extents */
-  uint8_t frame_size_width;               /* in bits */
+  uint8_t frame_size_width;               /* this and the next two: in bits */
+  uint8_t reference_width;                /* of a layout's place in a leaf */
+  uint8_t position_width;                 /* of the position of a leaf's first record in its run */
+  uint16_t deopt_max, live_outs_max;
   uint8_t details_codec, details_columns;
   uint8_t details_shift; /* 1 << shift records in a block */
-  uint32_t details_blocks;
-  uint32_t details_block_size; /* of the largest block, decoded, in bytes */
-  uint64_t details_size;
-  uint16_t deopt_max, live_outs_max;
-  int32_t flags; /* these: of every record, or of most where a column says otherwise */
-  uint64_t id;
+  uint8_t reserved;      /* this and the other one: 0 */
+  uint64_t id; /* this and flags: of every record, or of most where a column says otherwise */
+  int32_t flags;
   int32_t calling_convention, second_convention;
+  uint32_t reserved_too;
 };
 
 /* Where the parts lie, from the table's start, in bytes. */
 struct packed_parts {
-  struct monotone_shape records, firsts, layout_starts, list_starts, conventions;
-  uint64_t records_at, firsts_at;
+  struct monotone_shape bare, list_starts, conventions;
+  uint64_t directory_at, leaves_at, bare_at, bare_frames_at;
   uint64_t extent_samples_at, extents_at;
-  uint64_t marks_at, mark_samples_at, shared_at;
-  uint64_t layout_starts_at, layouts_at;
   uint64_t frame_sizes_at, classes_at, list_starts_at, lists_at, exceptions_at, conventions_at;
   uint64_t block_starts_at, blocks_at;
   uint64_t size; /* of a table without global roots: where theirs start, and BITS_PADDING */
 };
 
-static inline uint32_t packed_layouts(const struct packed_header *header) {
-  return header->shared_layouts + (header->functions - header->shared_functions);
+static inline uint32_t packed_runs(const struct packed_header *header) {
+  return header->functions - header->bare_functions;
+}
+
+static inline uint64_t packed_leaf_count(const struct packed_header *header) {
+  return header->records == 0 ? 0 : (header->text_size >> header->leaf_shift) + 1;
+}
+
+/* Widths of the fields of the directory. */
+static inline unsigned packed_start_width(const struct packed_header *header) {
+  return bits_for_count(header->leaves_size + 1);
+}
+static inline unsigned packed_entry_width(const struct packed_header *header) {
+  return packed_start_width(header) + bits_for_count((uint64_t)header->records + 1) +
+         bits_for_count((uint64_t)packed_runs(header) + 1);
 }
 
 /* Computes the parts from the header's counts; false if these contradict each other. */
@@ -122,15 +143,22 @@ struct packed_table {
   uint64_t address; /* of bytes[0] in the address space of the look-ups */
   uint64_t text_start;
   uint64_t text_size;
-  struct monotone records, firsts, layout_starts, list_starts, conventions;
-  const uint8_t *extent_samples, *marks, *mark_samples, *shared;
-  const uint8_t *frame_sizes, *classes, *exceptions, *block_starts, *blocks;
-  struct bit_array extents, layouts, lists;
-  uint32_t record_count, function_count, shared_layouts, shared_functions, layout_count;
+  const uint8_t *directory;
+  struct bit_array layouts; /* the leaves, in which the layouts stand */
+  uint64_t readable; /* bits from there on that a word may be loaded from: to the table's end */
+  uint64_t leaf_count;
+  uint32_t record_count, function_count, bare_count, run_count, shared_size;
+  uint8_t leaf_shift, record_shift, function_shift, lead_parameter, tail_parameter;
+  uint8_t start_width, index_width, run_width, entry_width; /* of the directory */
+  uint8_t reference_width, position_width, frame_size_width;
+  uint8_t extent_sample_width, frame_width, location_width, list_width;
+  bool quick;     /* bits_processor_is_quick */
+  bool short_cut; /* packed_find.c suits: no exceptions, and an entry of the directory is a word */
   uint32_t location_classes, location_count, list_count, exception_count, frame_size_count;
-  uint8_t record_shift, function_shift, lead_parameter, tail_parameter, frame_size_width;
-  uint8_t extent_sample_width, mark_sample_width;
-  uint8_t shared_width, frame_width, location_width, list_width;
+  const uint8_t *frame_sizes, *bare_frames, *extent_samples, *classes, *exceptions;
+  const uint8_t *block_starts, *blocks;
+  struct monotone bare, list_starts, conventions;
+  struct bit_array extents, lists;
   /* The class of most locations. */
   struct location first_class;
   uint32_t first_class_count, first_class_step;
@@ -167,10 +195,10 @@ enum packed_answer {
 struct packed_record {
   uint64_t address;
   uint32_t index;
-  uint32_t function; /* its number, by address */
+  uint32_t run; /* the number of the run that it is in; UINT32_MAX: it is an exception */
   const struct packed_table *table;
   uint64_t layout;   /* where the layout starts, in bits */
-  uint32_t position; /* of the record in the function's layout */
+  uint32_t position; /* of the record in the layout */
 };
 
 /* Fetches the memory that a look-up of an address will read first, or (step 1) next. */
@@ -179,20 +207,76 @@ void packed_prefetch(const struct packed_table *table, uint64_t address, unsigne
 enum packed_answer packed_find(const struct packed_table *table, uint64_t address,
                                struct packed_record *record);
 
+/* packed_find for an offset into the text that is a multiple of the records' shift and at most
+ * text_size, in a table with leaves: PACKED_NOT_MANAGED stands for both of the other answers. The
+ * second one takes a short cut where it can: packed_find.c. */
+enum packed_answer packed_find_record(const struct packed_table *table, uint64_t offset,
+                                      struct packed_record *record);
+enum packed_answer packed_find_quickly(const struct packed_table *table, uint64_t offset,
+                                       struct packed_record *record);
+
 /* Record `index` < record_count. PACKED_FOUND or PACKED_CORRUPT. */
 enum packed_answer packed_record_at(const struct packed_table *table, uint32_t index,
                                     struct packed_record *record);
+/* The number of the function that a record belongs to; UINT32_MAX: the table is broken. */
+uint32_t packed_record_function(const struct packed_record *record);
 
-/* Goes through all records in order, in a table that was checked (monotone_check): not more often
- * than record_count times. *record is that of the call before. */
-struct packed_records {
+/* ---- Leaves: packed_leaf.c ---- */
+
+/* A leaf, taken apart. Places are bits of table->layouts. */
+struct packed_leaf {
   const struct packed_table *table;
-  struct monotone_cursor cursor; /* at the next record */
-  uint64_t next_first;           /* the first record behind the last one's function; 0: unknown */
+  uint64_t number;         /* of the leaf */
+  uint64_t index;          /* of its first record */
+  uint64_t runs;           /* that start before it */
+  struct monotone offsets; /* of its records, from where the leaf's text starts, shifted */
+  uint64_t marks_at, mark_samples_at, continued_at, references_at; /* only if there are records */
+};
+
+/* Leaf `number` < leaf_count. False: the table is broken. */
+bool packed_leaf_open(struct packed_leaf *leaf, const struct packed_table *table, uint64_t number);
+
+/* The number of marks up to a leaf's record, and at which record the last of them is. */
+struct packed_marks {
+  uint32_t count, last; /* last: only if count > 0 */
+};
+struct packed_marks packed_leaf_marks(const struct packed_leaf *leaf, uint32_t record);
+
+/* Fills in the record under a cursor of leaf->offsets, whose index is below their count. */
+enum packed_answer packed_leaf_record(const struct packed_leaf *leaf, struct monotone_cursor cursor,
+                                      struct packed_record *record);
+
+/* The number of the first record above an offset into the text; record_count if there is none. */
+bool packed_record_above(const struct packed_table *table, uint64_t offset, uint64_t *index);
+
+/* How many runs start at records before record `index` <= record_count. */
+bool packed_runs_before(const struct packed_table *table, uint64_t index, uint64_t *runs);
+
+/* The index of the first record of run `run`; record_count for run_count. */
+bool packed_run_first(const struct packed_table *table, uint64_t run, uint64_t *index);
+
+/* Layout and position of what is at run `run` < run_count's first place (in an exception's place, of
+ * no record). Nothing else of *record is filled in. */
+bool packed_run_record(const struct packed_table *table, uint64_t run,
+                       struct packed_record *record);
+
+/* The offset of record `index` < record_count. */
+bool packed_record_offset(const struct packed_table *table, uint64_t index, uint64_t *offset);
+
+/* Goes through all records in order: not more often than record_count times. */
+struct packed_records {
+  struct packed_leaf leaf;
+  struct monotone_cursor cursor; /* at the next record, if the leaf has one */
 };
 struct packed_records packed_records(const struct packed_table *table);
 enum packed_answer packed_records_next(struct packed_records *records,
                                        struct packed_record *record);
+
+/* Whether counts and samples of the directory and of the leaves are those of the bits, and no leaf
+ * overlaps another one: for tools that go through all records. */
+bool packed_leaves_check(const struct packed_table *table);
+
+/* ---- Functions ---- */
 
 /* Where function number `function` < function_count starts. */
 uint64_t packed_function_address(const struct packed_table *table, uint32_t function);
@@ -201,14 +285,28 @@ uint64_t packed_function_address(const struct packed_table *table, uint32_t func
  * start of the next function where that comes first. */
 uint64_t packed_function_end(const struct packed_table *table, uint32_t function);
 
+/* The number of the function whose records are a run; not below function_count if there is none. */
+uint64_t packed_function_of_run(const struct packed_table *table, uint64_t run);
+
+/* The function's frame size. UINT64_MAX: unknown. */
+uint64_t packed_function_frame_size(const struct packed_table *table, uint32_t function);
+
 /* Passes over a function's extent, and on to the next one's, from bit 0 of table->extents on. */
 void packed_extent_skip(const struct packed_table *table, struct bit_reader *reader);
 
-/* The bit at which a function's layout starts. */
-uint64_t packed_layout(const struct packed_table *table, uint32_t function);
+/* The frame size of the functions that have a layout, which starts at a bit. UINT64_MAX: unknown. */
+static inline uint64_t packed_frame_size(const struct packed_table *table, uint64_t layout) {
+  const unsigned width = table->frame_size_width;
+  if (layout >= table->layouts.size)
+    return UINT64_MAX;
+  const uint64_t number = bits_at(table->layouts.bytes, layout, table->frame_width);
+  if (number >= table->frame_size_count)
+    return UINT64_MAX;
+  const uint64_t size = bits_at_wide(table->frame_sizes, number * width, width);
+  return size == bits_low_mask(width) ? UINT64_MAX : size;
+}
 
-/* The frame size of the functions that have a layout. UINT64_MAX: unknown. */
-uint64_t packed_frame_size(const struct packed_table *table, uint64_t layout);
+/* ---- Locations ---- */
 
 /* Location `number`; all zeros if there is none of this number. */
 struct location packed_location(const struct packed_table *table, uint32_t number);
@@ -253,9 +351,9 @@ struct packed_location_states {
 
 /* One live set, as a row of states or as the changes from another one. Places are bits. */
 struct packed_set {
-  uint64_t
-      bits_at; /* a bit for each location; or the number of a changed one that is next but one */
-  uint64_t states_at; /* the rest of the states, or the new ones; moves along */
+  /* A bit for each location; or the number of a changed one that is next but one. */
+  uint64_t bits_at;
+  uint64_t states_at; /* of changes: the new states; moves along */
   uint32_t next;      /* the changed location that is next; UINT32_MAX: none */
   uint32_t left;      /* how many follow it */
 };
@@ -264,7 +362,7 @@ struct packed_set {
 struct packed_items {
   const struct packed_table *table;
   /* The layout, taken apart: see packed_items(). Places are bits. */
-  uint64_t locations_at, selves_at, derived_at, bases_at, lists_at, row_width;
+  uint64_t locations_at, selves_at, bases_at, lists_at, row_width;
   struct packed_location_states start, location;
   uint64_t set_numbers_at;                         /* of the records' sets */
   uint32_t set_count;                              /* of the layout */
@@ -274,13 +372,19 @@ struct packed_items {
   uint8_t depth; /* of the chain in sets: the record's, its parents, a row. 0: all are in state 1 */
   bool all_selves, any_derived, are_numbers, bad; /* are_numbers: changes aren't bit maps */
   uint16_t left;                                  /* how many items may yet come */
+  uint32_t planes[PACKED_PLANES_MAX]; /* of a row: where the next location's bit n stands in it */
   struct packed_set sets[PACKED_DEPTH_MAX + 1];
 };
 
-/* How many bits of a location's state stand behind the first part of a row, if it has `states` above
- * 0. */
-static inline unsigned packed_more_bits(uint64_t states) {
-  return states < 2 ? 0 : bits_for_count(states + 1) - 1;
+/* How many bits a location's state takes, if it has `states` above 0. */
+static inline unsigned packed_state_width(uint64_t states) {
+  return states < 2 ? 1 : bits_for_count(states + 1);
+}
+
+/* 1 << shift sets share an entry of the changes' directory: fewer where they take long to pass
+ * over. */
+static inline unsigned packed_changes_shift(uint64_t locations) {
+  return locations <= PACKED_SLOTS_PAIRS_MAX ? PACKED_CHANGES_PER_SAMPLE_SHIFT : 1;
 }
 
 enum packed_location_form { PACKED_CONTIGUOUS, PACKED_BIT_MAP, PACKED_LIST };
@@ -295,8 +399,6 @@ uint32_t packed_items_set(const struct packed_items *items, uint32_t position);
 
 /* ---- The short cut: packed_slots.c ---- */
 
-enum { PACKED_SLOTS_PAIRS_MAX = 56 };
-
 /* What is live at a record whose layout is of the common kind. */
 struct packed_slots {
   uint64_t selves; /* bit n: the pair of location first + n with itself is live */
@@ -304,7 +406,8 @@ struct packed_slots {
   uint32_t pair_count;
   struct packed_steps {
     uint8_t base, derived;
-  } pairs[PACKED_SLOTS_PAIRS_MAX]; /* all others, by how much their numbers are above `first` */
+  } * pairs; /* all others, by how much their numbers are above `first`; the caller's, for
+               PACKED_SLOTS_PAIRS_MAX */
 };
 
 /* False if the layout is of another kind, or broken: packed_items knows. */

@@ -14,23 +14,25 @@
  *                       1: gamma (bits of the map less locations), then a bit map from `first` on
  *                       2: each other location's number, ascending
  *     selves            1 bit: every location can be an ordinary reference; else a bit for each
- *     derived           1 bit: whether any can be a derived reference. If so, a bit for each
- *                       location; then for each that can gamma (from how many bases, less 1); then
- *                       the indices of these bases, location by location
+ *     derived           1 bit: whether any can be a derived reference. If so, for each location a 1
+ *                       for each base that it can have, then a 0; then the indices of these bases,
+ *                       location by location
  *   lists               only where the table has lists. gamma: how many; then of each a bit (1: the
  *                       locations of a record that is no statepoint, 0: allocas) and a number
  *   set form            only for 2 sets and more. 1 bit
  *     0: rows           a row for each set
  *     1: changes        1 bit: how changed locations are written (0: bit maps, 1: numbers); 6 bits:
- *                       the directory's field width; the directory: where set 8, 16, ... start, and
- *                       where the last one ends, counted from set 0; then each set: its parent (0:
+ *                       the directory's field width; the directory: where set 8, 16, ... start (with
+ *                       more than 56 locations: set 2, 4, ...), and where the last one ends, counted
+ *                       from set 0; then each set: its parent (0:
  *                       none, n: set n - 1), and a row or, with a parent, the changes
  *   sets of records     for each record in turn, the number of its set
  *
  * State 0 is "not live". State 1 is the ordinary reference, if the location can be one; the bases
- * follow. The lists are the states of one location more, behind the last one. A location with n
- * states above 0 takes bits_for(n + 1) bits in a row, at least 1: the lowest bit of each comes first,
- * which for most layouts is all; then the other bits of those that have more. Changes are, first, the
+ * follow. The lists are the states of one location more, behind the last one. A state takes
+ * bits_for(n + 1) bits where there are n states above 0, and at least 1. A row has planes: first the
+ * lowest bit of each state, which for most layouts is all; then the next bit of those that have one
+ * more, and so on. Changes are, first, the
  * locations whose states are other ones than in the parent: a bit for each location, or gamma (how
  * many) and their indices, ascending; then the new states of those of them that have more than the
  * states 0 and 1. A lone set isn't written: in it, every location has state 1.
@@ -42,12 +44,13 @@
 #include "packed.h"
 
 /* The place of bit n (from 0) of those that are set in bits [at, at + size), counted from `at`. */
-static uint32_t select_bit(const uint8_t *bytes, uint64_t at, uint32_t size, uint32_t n) {
+static uint32_t select_bit(const uint8_t *bytes, uint64_t at, uint32_t size, uint32_t n,
+                           bool quick) {
   for (uint32_t done = 0; done < size; done += 56) {
     const uint64_t word = bits_at(bytes, at + done, size - done < 56 ? size - done : 56);
-    const unsigned ones = bits_count(word);
+    const unsigned ones = bits_quick_count(word, quick);
     if (n < ones)
-      return done + bits_select(word, n);
+      return done + bits_quick_select(word, n, quick);
     n -= ones;
   }
   return size;
@@ -75,16 +78,38 @@ static void take_locations(struct packed_items *items, struct bit_reader *reader
     bit_reader_skip(reader, items->locations - 1, table->location_width);
 }
 
+/* Takes a number of 1s, and the 0 behind them. */
+static uint32_t take_unary(struct bit_reader *reader) {
+  enum { WORD = 57 };
+  uint32_t count = 0;
+  for (;;) {
+    const unsigned ones =
+        reader->bad ? 0
+                    : (unsigned)__builtin_ctzll(~bits_at(reader->bytes, reader->position, WORD));
+    count += ones;
+    reader->bad |= count > PACKED_LOCATIONS_MAX;
+    bit_reader_skip(reader, ones < WORD ? ones + 1 : ones, 1);
+    if (ones < WORD)
+      return count;
+  }
+}
+
 /* Moves to the next location, and returns how many states above 0 it has. */
 static uint32_t next_states(const struct packed_items *items,
                             struct packed_location_states *location) {
   const uint32_t index = location->index++;
   location->bases += location->base_count;
   location->is_self = items->all_selves || bit_at(items, items->selves_at + index);
-  location->base_count = 0;
-  if (items->any_derived && bit_at(items, items->derived_at + index))
-    location->base_count = (uint32_t)bit_reader_gamma(&location->counts) + 1;
+  location->base_count = items->any_derived ? take_unary(&location->counts) : 0;
   return location->base_count + location->is_self;
+}
+
+/* Counts the bits that a location's state has in each plane of a row. */
+static void count_planes(struct packed_items *items, uint32_t states) {
+  const unsigned width = packed_state_width(states);
+  for (unsigned plane = 0; plane < width; plane++)
+    items->planes[plane]++;
+  items->row_width += width;
 }
 
 /* Takes which states the locations have. */
@@ -94,14 +119,21 @@ static void take_states(struct packed_items *items, struct bit_reader *reader) {
   if (!items->all_selves)
     bit_reader_skip(reader, items->locations, 1);
   items->any_derived = bit_reader_take(reader, 1) != 0;
-  items->derived_at = reader->position;
+  items->planes[0] = items->locations;
+  items->row_width = items->locations;
   if (!items->any_derived || reader->bad)
     return;
-  bit_reader_skip(reader, items->locations, 1);
+  items->planes[0] = 0;
+  items->row_width = 0;
   items->start.counts = *reader;
   struct packed_location_states location = items->start;
-  for (uint32_t i = 0; i < items->locations && !location.counts.bad; i++)
-    items->row_width += packed_more_bits(next_states(items, &location));
+  for (uint32_t i = 0; i < items->locations && !location.counts.bad; i++) {
+    const uint32_t states = next_states(items, &location);
+    if (states > PACKED_LOCATIONS_MAX)
+      location.counts.bad = true;
+    else
+      count_planes(items, states);
+  }
   *reader = location.counts;
   items->base_width = (uint8_t)bits_for_count(items->locations);
   items->bases_at = reader->position;
@@ -113,7 +145,8 @@ static void take_lists(struct packed_items *items, struct bit_reader *reader) {
     items->lists = (uint32_t)bit_reader_gamma(reader);
   items->lists_at = reader->position;
   bit_reader_skip(reader, items->lists, 1 + items->table->list_width);
-  items->row_width += (items->lists > 0) + packed_more_bits(items->lists);
+  if (items->lists > 0 && !reader->bad)
+    count_planes(items, items->lists);
 }
 
 /* ---- Sets ---- */
@@ -126,10 +159,10 @@ struct changes {
 };
 
 /* Takes the directory and passes over the sets. */
-static struct changes take_changes(struct bit_reader *reader, uint32_t sets) {
+static struct changes take_changes(struct bit_reader *reader, uint32_t sets, uint32_t locations) {
   struct changes changes = {.sets = sets, .width = (unsigned)bit_reader_take(reader, 6)};
-  const uint64_t mask = bits_low_mask(PACKED_CHANGES_PER_SAMPLE_SHIFT);
-  const uint64_t entries = (sets + mask) >> PACKED_CHANGES_PER_SAMPLE_SHIFT;
+  const unsigned shift = packed_changes_shift(locations);
+  const uint64_t entries = (sets + bits_low_mask(shift)) >> shift;
   changes.directory_at = reader->position;
   bit_reader_skip(reader, entries, changes.width);
   changes.sets_at = reader->position;
@@ -200,7 +233,7 @@ static void skip_states(struct packed_items *items, struct bit_reader *reader,
   for (uint32_t i = 0; i < all_locations(items); i++) {
     const uint32_t states = next_of_all(items, &location);
     if (is_changed(items, &set, i) && states > 1)
-      width += 1 + packed_more_bits(states);
+      width += packed_state_width(states);
   }
   bit_reader_skip(reader, width, 1);
 }
@@ -208,9 +241,10 @@ static void skip_states(struct packed_items *items, struct bit_reader *reader,
 /* Finds set `number`, and returns its parent: 0, or 1 + a set's number. */
 static uint32_t find_set(struct packed_items *items, const struct changes *changes,
                          struct bit_reader *reader, uint32_t number, struct packed_set *set) {
-  const uint32_t sample = number >> PACKED_CHANGES_PER_SAMPLE_SHIFT;
+  const unsigned shift = packed_changes_shift(items->locations);
+  const uint32_t sample = number >> shift;
   const unsigned parent_width = bits_for_count((uint64_t)changes->sets + 1);
-  uint32_t skip = number & (uint32_t)bits_low_mask(PACKED_CHANGES_PER_SAMPLE_SHIFT);
+  uint32_t skip = number & (uint32_t)bits_low_mask(shift);
   uint64_t at = changes->sets_at;
   if (sample > 0)
     at +=
@@ -224,12 +258,11 @@ static uint32_t find_set(struct packed_items *items, const struct changes *chang
   for (;;) {
     const uint32_t parent = (uint32_t)bit_reader_take(reader, parent_width);
     if (parent == 0) {
-      *set = (struct packed_set){.bits_at = reader->position,
-                                 .states_at = reader->position + all_locations(items)};
+      *set = (struct packed_set){.bits_at = reader->position};
       bit_reader_skip(reader, items->row_width, 1);
     } else {
       take_changed(items, reader, set);
-      if (!reader->bad)
+      if (!reader->bad && skip > 0)
         skip_states(items, reader, *set);
     }
     if (parent > changes->sets)
@@ -261,7 +294,7 @@ static void take_sets(struct packed_items *items, struct bit_reader *reader, uin
   if (has_changes) {
     items->are_numbers = bit_reader_take(reader, 1) != 0;
     items->number_width = (uint8_t)bits_for_count(all_locations(items));
-    changes = take_changes(reader, sets);
+    changes = take_changes(reader, sets, items->locations);
   } else {
     bit_reader_skip(reader, (uint64_t)sets * items->row_width, 1);
   }
@@ -276,8 +309,17 @@ static void take_sets(struct packed_items *items, struct bit_reader *reader, uin
   } else {
     const uint64_t row_at = rows_at + number * items->row_width;
     items->depth = 1;
-    items->sets[0] =
-        (struct packed_set){.bits_at = row_at, .states_at = row_at + all_locations(items)};
+    items->sets[0] = (struct packed_set){.bits_at = row_at};
+  }
+}
+
+/* Makes of each plane's size in bits where in a row it starts. */
+static void start_planes(struct packed_items *items) {
+  uint32_t start = 0;
+  for (unsigned plane = 0; plane < PACKED_PLANES_MAX; plane++) {
+    const uint32_t size = items->planes[plane];
+    items->planes[plane] = start;
+    start += size;
   }
 }
 
@@ -290,7 +332,6 @@ void packed_items(struct packed_items *items, const struct packed_record *record
     reader.bad = true;
   items->set_count = sets;
   items->locations = (uint32_t)bit_reader_gamma(&reader);
-  items->row_width = items->locations;
   if (items->locations > PACKED_LOCATIONS_MAX)
     reader.bad = true;
   if (items->locations > 0 && !reader.bad) {
@@ -299,6 +340,7 @@ void packed_items(struct packed_items *items, const struct packed_record *record
       take_states(items, &reader);
   }
   take_lists(items, &reader);
+  start_planes(items);
   if (sets > 1 && !reader.bad)
     take_sets(items, &reader, sets, record->position);
   items->bad |= reader.bad;
@@ -315,11 +357,18 @@ uint32_t packed_items_set(const struct packed_items *items, uint32_t position) {
 
 /* ---- The items of a set ---- */
 
+/* The next location's state in a row, whose `width` bits stand in as many planes. */
+static uint32_t state_in_row(struct packed_items *items, uint64_t row_at, unsigned width) {
+  uint32_t state = 0;
+  for (unsigned plane = 0; plane < width; plane++)
+    state |= (uint32_t)bit_at(items, row_at + items->planes[plane]++) << plane;
+  return state;
+}
+
 /* The state that a location has in the record's set, of `states` above 0. It is changed nearest to
  * the set, or stands in the row at the chain's end. */
 static uint32_t state_of(struct packed_items *items, uint32_t index, uint32_t states) {
-  const unsigned more = packed_more_bits(states);
-  const uint8_t *bytes = items->table->layouts.bytes;
+  const unsigned width = packed_state_width(states);
   uint32_t state = 0, flips = 0;
   bool is_known = false;
   if (items->depth == 0)
@@ -328,18 +377,15 @@ static uint32_t state_of(struct packed_items *items, uint32_t index, uint32_t st
     struct packed_set *set = &items->sets[i];
     const bool changed = is_changed(items, set, index);
     flips ^= changed;
-    if (!changed || more == 0)
+    if (!changed || width == 1)
       continue;
     if (!is_known)
-      state = (uint32_t)bits_at(bytes, set->states_at, 1 + more);
+      state = (uint32_t)bits_at(items->table->layouts.bytes, set->states_at, width);
     is_known = true;
-    set->states_at += 1 + more;
+    set->states_at += width;
   }
-  struct packed_set *row = &items->sets[items->depth - 1];
-  const uint32_t in_row = (uint32_t)(bits_at(bytes, row->bits_at + index, 1) |
-                                     bits_at(bytes, row->states_at, more) << 1);
-  row->states_at += more;
-  return is_known ? state : more == 0 ? in_row ^ flips : in_row;
+  const uint32_t in_row = state_in_row(items, items->sets[items->depth - 1].bits_at, width);
+  return is_known ? state : width == 1 ? in_row ^ flips : in_row;
 }
 
 /* The number of location `index` of the layout; no location's number if there is none. */
@@ -350,8 +396,8 @@ static uint32_t location_number(const struct packed_items *items, uint64_t index
   if (items->location_form == PACKED_CONTIGUOUS)
     return items->first_location + (uint32_t)index;
   if (items->location_form == PACKED_BIT_MAP)
-    return items->first_location +
-           select_bit(table->layouts.bytes, items->locations_at, items->run, (uint32_t)index);
+    return items->first_location + select_bit(table->layouts.bytes, items->locations_at, items->run,
+                                              (uint32_t)index, table->quick);
   if (index == 0)
     return items->first_location;
   return (uint32_t)bits_at(table->layouts.bytes,

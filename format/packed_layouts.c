@@ -395,12 +395,10 @@ static void write_bases(const struct layout_writer *writer, struct bit_writer *b
   bit_writer_put(bits, any, 1);
   if (!any)
     return;
-  for (uint64_t i = 0; i < writer->place_count; i++)
-    bit_writer_put(bits, writer->places[i].pairs > writer->places[i].is_self, 1);
   for (uint64_t i = 0; i < writer->place_count; i++) {
-    const struct place *place = &writer->places[i];
-    if (place->pairs > place->is_self)
-      bit_writer_gamma(bits, place->pairs - place->is_self - 1);
+    for (uint64_t k = writer->places[i].is_self; k < writer->places[i].pairs; k++)
+      bit_writer_put(bits, 1, 1);
+    bit_writer_put(bits, 0, 1);
   }
   for (uint64_t i = 0; i < writer->place_count; i++) {
     const struct place *place = &writer->places[i];
@@ -452,7 +450,8 @@ static void fill_row(struct layout_writer *writer, uint64_t set) {
 static void write_sets(struct layout_writer *writer, struct bit_writer *bits) {
   struct packed_rows *rows = &writer->rows;
   const bool has_lists = writer->lists.count > 0;
-  bool ok = packed_rows_start(rows, writer->place_count + has_lists);
+  bool ok = packed_rows_start(rows, writer->place_count + has_lists,
+                              packed_changes_shift(writer->place_count));
   for (uint64_t n = 0; n < writer->place_count && ok; n++)
     if (writer->places[n].pairs > 1)
       packed_rows_states(rows, n, writer->places[n].pairs);

@@ -37,12 +37,13 @@ static bool reserve(struct packed_rows *rows, void **items, uint64_t *capacity, 
   return true;
 }
 
-bool packed_rows_start(struct packed_rows *rows, uint64_t length) {
+bool packed_rows_start(struct packed_rows *rows, uint64_t length, unsigned group_shift) {
   uint64_t many_capacity = rows->length_capacity;
   if (!reserve(rows, (void **)&rows->many, &many_capacity, length, sizeof *rows->many) ||
       !reserve(rows, (void **)&rows->more, &rows->length_capacity, length, sizeof *rows->more))
     return false;
   rows->length = rows->width = length;
+  rows->group_shift = group_shift;
   rows->words = (length + 63) / 64;
   rows->strings = 1;
   rows->has_many = false;
@@ -51,7 +52,7 @@ bool packed_rows_start(struct packed_rows *rows, uint64_t length) {
 }
 
 void packed_rows_states(struct packed_rows *rows, uint64_t place, uint64_t states) {
-  const unsigned more = packed_more_bits(states);
+  const unsigned more = packed_state_width(states) - 1;
   rows->more[place] = (uint8_t)more;
   rows->many[place / 64] |= (uint64_t)1 << place % 64;
   rows->has_many = true;
@@ -88,7 +89,7 @@ static uint64_t state_at(const struct packed_rows *rows, const uint64_t *row, ui
   return state;
 }
 
-/* The lowest bits of all states, or other bits of which there is one for each. */
+/* The lowest bits of all states. */
 static void write_string(const struct packed_rows *rows, struct bit_writer *bits,
                          const uint64_t *words) {
   for (uint64_t place = 0; place < rows->length; place += 64) {
@@ -97,14 +98,22 @@ static void write_string(const struct packed_rows *rows, struct bit_writer *bits
   }
 }
 
+/* One bit of the state of each place that has so many. */
+static void write_plane(const struct packed_rows *rows, struct bit_writer *bits,
+                        const uint64_t *words, unsigned plane) {
+  for (uint64_t word = 0; word < rows->words; word++)
+    for (uint64_t left = rows->many[word]; left != 0; left &= left - 1) {
+      const unsigned place = (unsigned)__builtin_ctzll(left);
+      if (rows->more[word * 64 + place] >= plane)
+        bit_writer_put(bits, words[word] >> place & 1, 1);
+    }
+}
+
 static void write_row(const struct packed_rows *rows, struct bit_writer *bits, uint64_t number) {
   const uint64_t *row = row_of(rows, number);
   write_string(rows, bits, row);
-  for (uint64_t word = 0; word < rows->words && rows->has_many; word++)
-    for (uint64_t left = rows->many[word]; left != 0; left &= left - 1) {
-      const uint64_t place = word * 64 + (unsigned)__builtin_ctzll(left);
-      bit_writer_put(bits, state_at(rows, row, place) >> 1, rows->more[place]);
-    }
+  for (unsigned plane = 1; plane < rows->strings; plane++)
+    write_plane(rows, bits, row + plane * rows->words, plane);
 }
 
 /* ---- Changes ---- */
@@ -143,10 +152,9 @@ static uint64_t states_width(const struct packed_rows *rows, uint64_t number, ui
 struct tree {
   bool are_numbers; /* changed places are written by number, and not as bit maps */
   struct bit_writer bits;
-  uint64_t
-      *directory;   /* where every 2^PACKED_CHANGES_PER_SAMPLE_SHIFT-th row starts, and the end */
-  uint64_t entries; /* there */
-  unsigned width;   /* of one */
+  uint64_t *directory; /* where every 2^group_shift-th row starts, and the end */
+  uint64_t entries;    /* there */
+  unsigned width;      /* of one */
 };
 
 /* What `count` changes take, but for new states. */
@@ -221,14 +229,14 @@ static void write_changes(const struct packed_rows *rows, struct tree *tree, uin
 }
 
 static uint64_t directory_entries(const struct packed_rows *rows) {
-  return ((rows->count - 1) >> PACKED_CHANGES_PER_SAMPLE_SHIFT) + 1;
+  return ((rows->count - 1) >> rows->group_shift) + 1;
 }
 
 static void fill_tree(struct packed_rows *rows, struct tree *tree) {
   tree->directory = malloc(directory_entries(rows) * sizeof *tree->directory);
   rows->failed |= tree->directory == NULL;
   for (uint64_t i = 0; i < rows->count && !rows->failed; i++) {
-    if (i > 0 && (i & bits_low_mask(PACKED_CHANGES_PER_SAMPLE_SHIFT)) == 0)
+    if (i > 0 && (i & bits_low_mask(rows->group_shift)) == 0)
       tree->directory[tree->entries++] = tree->bits.size;
     const uint64_t parent = choose_parent(rows, tree, i);
     bit_writer_put(&tree->bits, parent, bits_for_count(rows->count + 1));

@@ -1,403 +1,515 @@
-/* packed_slots.c - what is live at a record, in a few words: the layouts that nearly all functions
+/* packed_slots.c - what is live at a record, in a few words: the layouts that nearly all records
  * have.
  *
  * packed_items.c reads any layout, a location at a time. Here is the short cut for those of at most
- * 56 locations, which are near each other, and no lists: what is known of all locations fits into a
- * register, a bit for each. What nearly all records do, it does without loops and with few branches.
- * Derived references nearly always have one base; then, too, only those that are live are looked at
- * one by one.
+ * 56 locations, which are near each other: what is known of all locations fits into a register, a
+ * bit for each. So does each plane of a row, and everything is found by masks and by moving bits to
+ * the places of others; few branches depend on what a layout is like, as a part that isn't there
+ * has no bits and is read all the same. A loop goes only through the derived references that are
+ * live, and through what changes.
  *
- * Hostile bytes: a place in the layouts is checked against their end before it is loaded, and what
- * doesn't fit is left to packed_items.c, which says what is wrong.
+ * The numbers of bases, a 1 for each base of a location and then a 0, are mostly taken as they
+ * stand, in one word: there, the 0 of location i is the i-th 0, and a location has k bases or more
+ * if there are k 1s before its 0. So the word shifted by one place tells at the 0s which locations
+ * have a base; this and the word shifted by two places, which have two; and so on. Functions of very
+ * many bases are gone through location by location.
+ *
+ * Hostile bytes: all parts but the sets take at most HEAD bits; so one comparison with the table's
+ * end covers them. Behind them, each place is compared before it is read.
  */
 #include "packed.h"
+#include "quick.h"
 
 enum {
-  WORD = 57, /* bits that one load surely has: bits.h */
   LOCATIONS_MAX = PACKED_SLOTS_PAIRS_MAX,
-  RUN_MAX = 112,
+  WORD = 57,     /* bits that one load surely has: bits.h */
+  FAR_MAX = 56,  /* numbers in the second half of a map */
+  PLANES = 6,    /* so that a location has at most 63 states above 0 */
+  ZEROS_MAX = 8, /* of a number in Elias's gamma code */
+  /* Number of a frame size, two gamma codes; first location and form; map; selves; numbers
+   * of bases and the bases, if they are in a word; what is read behind them. */
+  HEAD = 64 + 64 + 128 + 64 + 65 + 64 * 6 + 128,
+  SET_MAX = 1024, /* more bits than a set takes: see climb() */
 };
 
-/* Takes fields from the layouts, one behind the other. */
-struct fields {
-  const struct bit_array *layouts;
-  uint64_t place; /* of the lowest bit of word; behind the end if the fields leave the layouts */
-  uint64_t word;
-  unsigned left; /* bits of word that are to be relied on */
+/* The next bits of a layout: at least 57 of them, at `place`. */
+struct word {
+  uint64_t bits, place;
 };
 
-static inline uint64_t word_at(const struct bit_array *layouts, uint64_t place) {
-  return bits_at(layouts->bytes, place < layouts->size ? place : layouts->size, WORD);
+QUICK_BODY void reload(const uint8_t *bytes, struct word *word) {
+  word->bits = bits_load64(bytes + word->place / 8) >> word->place % 8;
 }
 
-static inline void load(struct fields *fields) {
-  fields->word = word_at(fields->layouts, fields->place);
-  fields->left = WORD;
-}
-
-static inline void drop(struct fields *fields, unsigned width) {
-  fields->word >>= width;
-  fields->place += width;
-  fields->left -= width;
-}
-
-/* The next `width` <= 57 bits. */
-static inline uint64_t take(struct fields *fields, unsigned width) {
-  if (fields->left < width)
-    load(fields);
-  const uint64_t value = fields->word & bits_short_mask(width);
-  drop(fields, width);
+QUICK_BODY uint64_t take(struct word *word, unsigned width) {
+  const uint64_t value = word->bits & bits_short_mask(width);
+  word->bits >>= width;
+  word->place += width;
   return value;
 }
 
-/* The next number in Elias's gamma code; UINT32_MAX if it takes more than 17 bits. */
-static inline uint64_t take_gamma(struct fields *fields) {
-  enum { ZEROS_MAX = 8 };
-  if (fields->left < 2 * ZEROS_MAX + 1)
-    load(fields);
-  const unsigned zeros = (unsigned)__builtin_ctzll(fields->word | (uint64_t)1 << (ZEROS_MAX + 1));
-  if (zeros > ZEROS_MAX)
-    return UINT32_MAX;
-  const uint64_t value =
-      (fields->word >> (zeros + 1) & bits_short_mask(zeros)) + bits_short_mask(zeros);
-  drop(fields, 2 * zeros + 1);
-  return value;
+/* UINT32_MAX or more for a number with more than ZEROS_MAX zeros. */
+QUICK_BODY uint64_t take_gamma(struct word *word) {
+  const unsigned zeros = (unsigned)__builtin_ctzll(word->bits | (uint64_t)1 << (ZEROS_MAX + 1));
+  const uint64_t code = take(word, 2 * zeros + 1);
+  return (code >> (zeros + 1)) + bits_short_mask(zeros) + (zeros > ZEROS_MAX ? UINT32_MAX : 0);
 }
 
-/* A layout, as far as it is taken apart. A bit stands for each location, by index. */
+/* A layout, taken apart. In the masks a bit stands for each location, by index. */
 struct layout {
-  uint64_t form;       /* of the numbers */
-  uint64_t map[2];     /* the locations that there are, by number from the first on */
-  uint64_t numbers_at; /* in a list */
-  unsigned number_width;
-  uint64_t selves, derived;     /* those that can be ordinary references, and derived ones */
-  uint64_t many;                /* those that have more than the states 0 and 1 */
-  bool single;                  /* a derived one has one base */
-  uint64_t bases_at, row_width; /* the indices of the bases; bits of a row */
-  unsigned locations, base_width;
-  /* Of each location that can be derived, if they aren't single: how many bases, and how many bits
-   * of a state beyond the lowest. */
-  uint8_t counts[LOCATIONS_MAX], more[LOCATIONS_MAX];
+  uint64_t sets;
+  unsigned locations;
+  uint64_t map, far; /* the locations that there are, by number from the first one on: 56 in map */
+  unsigned near;     /* how many are in map */
+  uint64_t numbers_at; /* the locations' numbers stand here; 0: they are in map and far */
+  bool any_derived;
+  uint64_t selves; /* mask: those that can be ordinary references */
+  uint64_t any;    /* mask: those that can be live */
+  /* Masks: those whose states take n + 1 bits or more, for n > 0. Set only if any is derived; and
+   * the last two only if the one before isn't 0. */
+  uint64_t wide[PLANES];
+  uint64_t zeros;    /* of the word of the numbers of bases; 0: they don't fit into one */
+  uint16_t *firsts;  /* then: the number of each location's first base; and of all */
+  uint64_t bases_at; /* each base's index */
+  uint64_t sets_at;
 };
 
-static inline bool take_locations(const struct packed_table *table, struct fields *fields,
-                                  struct layout *layout, struct packed_slots *slots) {
-  slots->first = (uint32_t)take(fields, table->location_width);
-  const uint64_t form = take(fields, 2);
-  uint64_t run = layout->locations; // cppcheck-suppress ctuuninitvar
-  layout->form = form;
-  layout->map[0] = bits_low_mask(layout->locations);
-  layout->map[1] = 0;
+/* False: this layout isn't for the short cut. So for all functions below. */
+QUICK_BODY bool take_numbers(const struct packed_table *table, struct word *word,
+                             struct layout *layout, uint32_t *first, bool quick) {
+  const uint8_t *bytes = table->layouts.bytes;
+  reload(bytes, word);
+  *first = (uint32_t)take(word, table->location_width);
+  const uint64_t form = take(word, 2);
+  uint64_t run = layout->locations;
+  layout->map = bits_short_mask(layout->locations);
+  layout->near = layout->locations;
+  layout->far = layout->numbers_at = 0;
   if (form == PACKED_BIT_MAP) {
-    run += take_gamma(fields);
-    if (run > RUN_MAX)
+    run += take_gamma(word);
+    if (run > LOCATIONS_MAX + FAR_MAX)
       return false;
-    layout->map[0] = take(fields, run < WORD - 1 ? (unsigned)run : WORD - 1);
-    layout->map[1] = take(fields, run < WORD - 1 ? 0 : (unsigned)run - (WORD - 1));
-    if (bits_count(layout->map[0]) + bits_count(layout->map[1]) != layout->locations)
+    const unsigned near = run < LOCATIONS_MAX ? (unsigned)run : LOCATIONS_MAX;
+    reload(bytes, word);
+    layout->map = take(word, near);
+    layout->near = bits_quick_count(layout->map, quick);
+    reload(bytes, word);
+    layout->far = take(word, (unsigned)run - near);
+    if (layout->near + bits_quick_count(layout->far, quick) != layout->locations)
       return false;
   } else if (form == PACKED_LIST) {
-    layout->numbers_at = fields->place;
-    layout->number_width = table->location_width;
-    fields->place += (uint64_t)(layout->locations - 1) * table->location_width;
-    fields->left = 0;
+    layout->numbers_at = word->place;
+    layout->near = 0;
+    word->place += (uint64_t)(layout->locations - 1) * table->location_width;
+    if (word->place + HEAD > table->readable)
+      return false;
     run = 1;
   }
-  layout->selves = bits_low_mask(layout->locations);
-  if (take(fields, 1) == 0)
-    layout->selves = take(fields, layout->locations);
-  return form <= PACKED_LIST && slots->first + run <= table->first_class_count;
+  return form <= PACKED_LIST && *first + run <= table->first_class_count;
 }
 
-/* The numbers of bases, where they differ. */
-static bool take_base_counts(struct fields *fields, struct layout *layout, uint64_t *bases) {
-  for (uint64_t left = layout->derived; left != 0; left &= left - 1) {
-    const unsigned i = (unsigned)__builtin_ctzll(left);
-    const uint64_t count = take_gamma(fields) + 1;
-    if (count > LOCATIONS_MAX)
+/* Goes through the numbers of bases, location by location, from a bit on. */
+static bool take_many_bases(const struct packed_table *table, uint64_t place,
+                            struct layout *layout) {
+  const uint8_t *bytes = table->layouts.bytes;
+  uint64_t count = 0;
+  layout->zeros = 0;
+  layout->any = layout->selves;
+  for (unsigned plane = 1; plane < PLANES; plane++)
+    layout->wide[plane] = 0;
+  for (unsigned i = 0; i < layout->locations; i++) {
+    if (place + 64 > table->readable)
       return false;
-    layout->counts[i] = (uint8_t)count;
-    layout->more[i] = (uint8_t)packed_more_bits(count + (layout->selves >> i & 1));
-    layout->many |= (uint64_t)(layout->more[i] > 0) << i;
-    layout->row_width += layout->more[i];
-    *bases += count;
+    const unsigned run = (unsigned)__builtin_ctzll(~bits_at(bytes, place, WORD));
+    const uint64_t states = run + (layout->selves >> i & 1);
+    if (run == WORD)
+      return false;
+    layout->firsts[i] = (uint16_t)count;
+    layout->any |= (uint64_t)(run > 0) << i;
+    for (unsigned plane = 1; states >> plane != 0; plane++)
+      layout->wide[plane] |= (uint64_t)1 << i;
+    count += run;
+    place += run + 1;
   }
+  layout->firsts[layout->locations] = (uint16_t)count;
+  layout->bases_at = place;
+  layout->sets_at = place + count * bits_for_count(layout->locations);
+  return layout->sets_at + 64 <= table->readable;
+}
+
+/* Takes from how many bases each location can be derived. */
+QUICK_BODY bool take_bases(const struct packed_table *table, struct word *word,
+                           struct layout *layout, bool quick) {
+  const uint8_t *bytes = table->layouts.bytes;
+  reload(bytes, word);
+  layout->any_derived = take(word, 1) != 0;
+  if (!layout->any_derived) {
+    layout->any = layout->selves;
+    layout->sets_at = word->place;
+    return true;
+  }
+  const uint64_t string = bits_at_wide(bytes, word->place, 64);
+  if (bits_quick_count(~string, quick) < layout->locations)
+    return take_many_bases(table, word->place, layout);
+  const unsigned end = bits_quick_select(~string, layout->locations - 1, quick);
+  const uint64_t zeros = ~string & (((uint64_t)2 << end) - 1);
+  const uint64_t selves = bits_quick_deposit(layout->selves, zeros, quick);
+  const uint64_t one = string << 1, two = one & string << 2, three = two & string << 3;
+  const uint64_t four = three & string << 4, seven = four & three << 4, eight = four & four << 4;
+  if (((eight | (seven & selves)) & zeros) != 0)
+    return take_many_bases(table, word->place, layout);
+  layout->zeros = zeros;
+  layout->any = layout->selves | bits_quick_extract(one, zeros, quick);
+  layout->wide[1] = bits_quick_extract(two | (one & selves), zeros, quick);
+  layout->wide[2] = bits_quick_extract(four | (three & selves), zeros, quick);
+  layout->wide[3] = 0;
+  layout->bases_at = word->place + end + 1;
+  layout->sets_at = layout->bases_at +
+                    (uint64_t)(end + 1 - layout->locations) * bits_for_count(layout->locations);
   return true;
 }
 
-static bool take_derived(struct fields *fields, struct layout *layout, bool quick) {
-  layout->derived = take(fields, layout->locations);
-  layout->base_width = bits_for_count(layout->locations);
-  uint64_t bases = 0;
-  const unsigned count = bits_quick_count(layout->derived, quick);
-  if (fields->left < count)
-    load(fields);
-  layout->single = (~fields->word & bits_low_mask(count)) == 0; /* all codes are that of 0 */
-  if (layout->single) {
-    bases = count;
-    drop(fields, count);
-    layout->many = layout->derived & layout->selves;
-    layout->row_width += bits_quick_count(layout->many, quick);
-  } else if (!take_base_counts(fields, layout, &bases)) {
+QUICK_BODY bool take_layout(const struct packed_table *table, uint64_t place, struct layout *layout,
+                            uint32_t *first, bool quick) {
+  const uint8_t *bytes = table->layouts.bytes;
+  struct word word = {.place = place + table->frame_width};
+  reload(bytes, &word);
+  layout->sets = take_gamma(&word);
+  const uint64_t locations = take_gamma(&word);
+  layout->locations = (unsigned)locations;
+  if (locations == 0 && layout->sets == 1) {
+    layout->any = layout->selves = layout->map = layout->near = 0;
+    layout->any_derived = false;
+    return true;
+  }
+  if (locations - 1 >= LOCATIONS_MAX || layout->sets - 1 >= UINT16_MAX ||
+      !take_numbers(table, &word, layout, first, quick))
     return false;
+  reload(bytes, &word);
+  const bool all_selves = take(&word, 1) != 0;
+  const uint64_t selves = take(&word, all_selves ? 0 : layout->locations);
+  layout->selves = all_selves ? bits_short_mask(layout->locations) : selves;
+  return take_bases(table, &word, layout, quick);
+}
+
+/* ---- Sets ---- */
+
+/* The states of all locations: plane n has bit n of each. Those of which `wide` isn't set aren't
+ * set, too. */
+struct states {
+  uint64_t planes[PLANES];
+};
+
+/* How many planes there are. Beyond three it's seldom. */
+QUICK_BODY unsigned plane_count(const struct layout *layout) {
+  unsigned count = layout->any_derived ? 3 : 1;
+  if (layout->any_derived && layout->wide[3] != 0)
+    count = PLANES;
+  return count;
+}
+
+QUICK_BODY unsigned row_width(const struct layout *layout, bool quick) {
+  unsigned width = layout->locations;
+  for (unsigned plane = 1; plane < plane_count(layout); plane++)
+    width += bits_quick_count(layout->wide[plane], quick);
+  return width;
+}
+
+QUICK_BODY void read_row(const uint8_t *bytes, const struct layout *layout, uint64_t place,
+                         struct states *states, bool quick) {
+  states->planes[0] = bits_at(bytes, place, layout->locations);
+  place += layout->locations;
+  for (unsigned plane = 1; plane < plane_count(layout); plane++) {
+    const unsigned width = bits_quick_count(layout->wide[plane], quick);
+    states->planes[plane] =
+        bits_quick_deposit(bits_at(bytes, place, width), layout->wide[plane], quick);
+    place += width;
   }
-  layout->bases_at = fields->place;
-  fields->place += bases * layout->base_width;
-  fields->left = 0;
+}
+
+/* The locations in states above 1. */
+QUICK_BODY uint64_t higher_states(const struct layout *layout, const struct states *states) {
+  uint64_t higher = 0;
+  for (unsigned plane = 1; plane < plane_count(layout); plane++)
+    higher |= states->planes[plane];
+  return higher;
+}
+
+/* How many bits a location's state takes. */
+QUICK_BODY unsigned state_width(const struct layout *layout, unsigned index) {
+  unsigned width = 1;
+  while (width < plane_count(layout) && (layout->wide[width] >> index & 1) != 0)
+    width++;
+  return width;
+}
+
+/* The number of a record's set: a field of an array that starts at a bit. */
+QUICK_BODY uint64_t set_number(const struct packed_table *table, const struct layout *layout,
+                               uint64_t numbers_at, uint32_t position) {
+  const unsigned width = 64 - (unsigned)__builtin_clzll(layout->sets - 1);
+  const uint64_t place = numbers_at + (uint64_t)position * width;
+  return place + 64 <= table->readable ? bits_at(table->layouts.bytes, place, width) : UINT64_MAX;
+}
+
+/* Changes on the way from a set up to a row. */
+struct changes {
+  uint64_t flips;       /* locations of one bit that have changed */
+  uint64_t known;       /* others that have: their states follow */
+  struct states states; /* of these */
+};
+
+/* Takes the indices of changed locations; returns a bit for each. */
+static uint64_t take_indices(const uint8_t *bytes, uint64_t *place, unsigned locations) {
+  struct word word = {.place = *place};
+  const unsigned width = bits_for_count(locations);
+  uint64_t changed = 0;
+  reload(bytes, &word);
+  for (uint64_t left = take_gamma(&word); left > 0 && left <= LOCATIONS_MAX; left--) {
+    reload(bytes, &word);
+    changed |= (uint64_t)1 << take(&word, width);
+  }
+  *place = word.place;
+  return changed;
+}
+
+/* Takes the new states of changed locations, but for those that are known. */
+static void take_states(const uint8_t *bytes, const struct layout *layout, uint64_t place,
+                        uint64_t changed, struct changes *changes) {
+  const uint64_t many = layout->any_derived ? layout->wide[1] : 0;
+  for (uint64_t left = changed & many; left != 0; left &= left - 1) {
+    const unsigned index = (unsigned)__builtin_ctzll(left), width = state_width(layout, index);
+    const uint64_t state = bits_at(bytes, place, width);
+    place += width;
+    for (unsigned plane = 0; plane < width && (changes->known >> index & 1) == 0; plane++)
+      changes->states.planes[plane] |= (state >> plane & 1) << index;
+  }
+  changes->flips ^= changed & ~many;
+  changes->known |= changed & many;
+}
+
+/* Sets that are written as changes: where they lie. */
+struct tree {
+  bool are_numbers;
+  uint64_t start, size, directory_at;
+  unsigned width; /* of a field of the directory */
+};
+
+/* Takes what is before the sets. */
+static bool take_tree(const struct packed_table *table, const struct layout *layout,
+                      struct tree *tree) {
+  enum { FIELDS = 7 }; /* their bits */
+  const uint8_t *bytes = table->layouts.bytes;
+  const uint64_t entries = (layout->sets + bits_low_mask(PACKED_CHANGES_PER_SAMPLE_SHIFT)) >>
+                           PACKED_CHANGES_PER_SAMPLE_SHIFT;
+  const uint64_t fields = bits_at(bytes, layout->sets_at + 1, FIELDS);
+  tree->are_numbers = (fields & 1) != 0;
+  tree->width = (unsigned)(fields >> 1);
+  tree->directory_at = layout->sets_at + 1 + FIELDS;
+  tree->start = tree->directory_at + entries * tree->width;
+  if (tree->width > 32 || tree->start > table->readable)
+    return false;
+  tree->size = bits_at(bytes, tree->start - tree->width, tree->width);
+  return tree->start + tree->size <= table->readable;
+}
+
+/* The bits that the new states of changed locations take. */
+static uint64_t states_width(const struct layout *layout, uint64_t changed, bool quick) {
+  uint64_t width = layout->any_derived ? bits_quick_count(changed & layout->wide[1], quick) : 0;
+  for (unsigned plane = 1; plane < plane_count(layout); plane++)
+    width += bits_quick_count(changed & layout->wide[plane], quick);
+  return width;
+}
+
+/* Goes from set `number` up to the row from which it is changed. A set is at most 1 + 17 + 32 + 56
+ * * 6 + 56 * 6 bits long, and so is a row; so what begins before the end can be read if this is so
+ * long before the layouts' end. */
+static bool climb(const struct packed_table *table, const struct layout *layout,
+                  const struct tree *tree, uint64_t number, struct changes *changes,
+                  uint64_t *row_at) {
+  const uint8_t *bytes = table->layouts.bytes;
+  const uint64_t in_sample = bits_low_mask(PACKED_CHANGES_PER_SAMPLE_SHIFT);
+  const uint64_t end = tree->start + tree->size;
+  const unsigned parent_width = bits_for_count(layout->sets + 1);
+  if (end + SET_MAX > table->readable)
+    return false;
+  for (unsigned depth = 0; depth <= PACKED_DEPTH_MAX && number < layout->sets; depth++) {
+    const uint64_t sample = number >> PACKED_CHANGES_PER_SAMPLE_SHIFT;
+    uint64_t place = tree->start;
+    if (sample > 0)
+      place += bits_at(bytes, tree->directory_at + (sample - 1) * tree->width, tree->width);
+    for (uint64_t skip = number & in_sample;; skip--) {
+      if (place > end)
+        return false;
+      const uint64_t parent = bits_at(bytes, place, parent_width);
+      place += parent_width;
+      if (parent == 0 && skip == 0) {
+        *row_at = place;
+        return true;
+      }
+      if (parent == 0) {
+        place += row_width(layout, table->quick);
+        continue;
+      }
+      uint64_t changed = bits_at(bytes, place, layout->locations);
+      if (tree->are_numbers)
+        changed = take_indices(bytes, &place, layout->locations);
+      else
+        place += layout->locations;
+      if (skip == 0) {
+        take_states(bytes, layout, place, changed, changes);
+        number = parent - 1;
+        break;
+      }
+      place += states_width(layout, changed, table->quick);
+    }
+  }
+  return false;
+}
+
+/* Finds the states at a record whose layout's sets are changes. */
+static bool find_changed(const struct packed_table *table, const struct layout *layout,
+                         uint32_t position, struct states *states) {
+  struct changes changes = {0};
+  struct tree tree;
+  uint64_t row_at;
+  if (!take_tree(table, layout, &tree) ||
+      !climb(table, layout, &tree, set_number(table, layout, tree.start + tree.size, position),
+             &changes, &row_at))
+    return false;
+  read_row(table->layouts.bytes, layout, row_at, states, table->quick);
+  states->planes[0] ^= changes.flips;
+  for (unsigned plane = 0; plane < plane_count(layout); plane++)
+    states->planes[plane] = (states->planes[plane] & ~changes.known) | changes.states.planes[plane];
   return true;
 }
 
-static inline unsigned base_count(const struct layout *layout, unsigned i) {
-  return layout->single ? 1 : layout->counts[i];
+QUICK_BODY bool find_states(const struct packed_table *table, const struct layout *layout,
+                            uint32_t position, struct states *states, bool quick) {
+  const uint8_t *bytes = table->layouts.bytes;
+  if (layout->sets == 1) { /* all are in state 1 */
+    states->planes[0] = UINT64_MAX;
+    for (unsigned plane = 1; plane < PLANES; plane++)
+      states->planes[plane] = 0;
+    return true;
+  }
+  if ((bytes[layout->sets_at / 8] >> layout->sets_at % 8 & 1) != PACKED_SET_ROWS)
+    return find_changed(table, layout, position, states);
+  const uint64_t rows_at = layout->sets_at + 1;
+  const unsigned width = row_width(layout, quick);
+  const uint64_t number = set_number(table, layout, rows_at + layout->sets * width, position);
+  if (number >= layout->sets)
+    return false;
+  read_row(bytes, layout, rows_at + number * width, states, quick);
+  return true;
 }
 
-static inline unsigned more_bits(const struct layout *layout, unsigned i) {
-  return layout->single ? layout->many >> i & 1 : layout->more[i];
-}
-
-/* bits_deposit, for maps that are mostly full. */
-static inline uint64_t deposit(uint64_t bits, uint64_t map, bool quick) {
-  return (map & (map + 1)) == 0 ? bits & map : bits_quick_deposit(bits, map, quick);
-}
+/* ---- Pairs ---- */
 
 /* How many numbers the location with an index is above the first one; any number above UINT8_MAX
  * if that is too many. */
-static inline uint64_t steps_to(const struct packed_table *table, const struct layout *layout,
-                                uint32_t first, unsigned index) {
-  if (layout->form == PACKED_CONTIGUOUS || index == 0)
-    return index;
-  if (layout->form == PACKED_LIST) {
-    const uint64_t place = layout->numbers_at + (uint64_t)(index - 1) * layout->number_width;
-    const uint64_t number = word_at(&table->layouts, place) & bits_low_mask(layout->number_width);
-    return number < table->first_class_count ? number - first : UINT64_MAX;
-  }
-  const unsigned in_first = bits_count(layout->map[0]);
-  return index < in_first ? bits_select(layout->map[0], index)
-                          : WORD - 1 + bits_select(layout->map[1], index - in_first);
+QUICK_BODY uint64_t steps_to(const struct packed_table *table, const struct layout *layout,
+                             uint32_t first, unsigned index, bool quick) {
+  if (index < layout->near)
+    return bits_quick_select(layout->map, index, quick);
+  if (layout->numbers_at == 0)
+    return LOCATIONS_MAX + bits_quick_select(layout->far, index - layout->near, quick);
+  if (index == 0)
+    return 0;
+  const unsigned width = table->location_width;
+  const uint64_t number =
+      bits_at(table->layouts.bytes, layout->numbers_at + (uint64_t)(index - 1) * width, width);
+  return number < table->first_class_count ? number - first : UINT64_MAX;
 }
 
-static inline bool add_pair(struct packed_slots *slots, uint64_t base, uint64_t derived) {
-  if (slots->pair_count == PACKED_SLOTS_PAIRS_MAX || base > UINT8_MAX || derived > UINT8_MAX)
-    return false;
+QUICK_BODY bool add_pair(struct packed_slots *slots, uint64_t base, uint64_t derived) {
   slots->pairs[slots->pair_count++] = (struct packed_steps){(uint8_t)base, (uint8_t)derived};
-  return true;
+  return base <= UINT8_MAX && derived <= UINT8_MAX;
 }
 
-/* Notes the ordinary references: in a word by their numbers, if these are near the first one's. */
-static inline bool add_selves(const struct packed_table *table, const struct layout *layout,
-                              uint64_t live, struct packed_slots *slots) {
-  const bool quick = table->records.quick;
-  if (layout->form != PACKED_LIST) {
-    const uint64_t near = bits_low_mask(bits_quick_count(layout->map[0], quick));
-    slots->selves = deposit(live & near, layout->map[0], quick);
-    live &= ~near;
+/* The index of the base from which location `index` is derived, in its state. */
+QUICK_BODY uint64_t base_index(const struct packed_table *table, const struct layout *layout,
+                               const struct states *states, unsigned index, bool quick) {
+  uint64_t state = states->planes[0] >> index & 1, first, end;
+  for (unsigned plane = 1; plane < plane_count(layout); plane++)
+    state |= (states->planes[plane] >> index & 1) << plane;
+  if (layout->zeros != 0) { /* a base's number is its place less the 0s before */
+    first = bits_quick_select(layout->zeros << 1 | 1, index, quick) - index;
+    end = bits_quick_select(layout->zeros, index, quick) - index;
+  } else {
+    first = layout->firsts[index];
+    end = layout->firsts[index + 1];
   }
-  for (; live != 0; live &= live - 1) {
-    const uint64_t steps = steps_to(table, layout, slots->first, (unsigned)__builtin_ctzll(live));
+  const uint64_t number = first + state - 1 - (layout->selves >> index & 1);
+  const unsigned width = bits_for_count(layout->locations);
+  return number < end ? bits_at(table->layouts.bytes, layout->bases_at + number * width, width)
+                      : UINT64_MAX;
+}
+
+QUICK_BODY bool find_slots(const struct packed_record *record, struct packed_slots *slots,
+                           bool quick) {
+  const struct packed_table *table = record->table;
+  uint16_t firsts[LOCATIONS_MAX + 1];
+  struct layout layout;
+  struct states states;
+  layout.firsts = firsts;
+  slots->first = slots->pair_count = 0;
+  if (table->list_count > 0 || !take_layout(table, record->layout, &layout, &slots->first, quick) ||
+      !find_states(table, &layout, record->position, &states, quick))
+    return false;
+  const uint64_t higher = higher_states(&layout, &states);
+  const uint64_t selves = states.planes[0] & ~higher & layout.selves;
+  for (uint64_t left = (states.planes[0] | higher) & layout.any & ~selves; left != 0;
+       left &= left - 1) {
+    const unsigned index = (unsigned)__builtin_ctzll(left);
+    const uint64_t base = base_index(table, &layout, &states, index, quick);
+    if (base >= layout.locations ||
+        !add_pair(slots, steps_to(table, &layout, slots->first, (unsigned)base, quick),
+                  steps_to(table, &layout, slots->first, index, quick)))
+      return false;
+  }
+  const uint64_t near = bits_short_mask(layout.near);
+  slots->selves = bits_quick_deposit(selves & near, layout.map, quick);
+  for (uint64_t left = selves & ~near; left != 0; left &= left - 1) {
+    const uint64_t steps =
+        steps_to(table, &layout, slots->first, (unsigned)__builtin_ctzll(left), quick);
     if (!add_pair(slots, steps, steps))
       return false;
   }
   return true;
 }
 
-/* A live set. */
-struct set {
-  uint64_t row;       /* the lowest bit of each location's state */
-  uint64_t states_at; /* the other bits */
-  uint64_t flips;     /* locations of two states that are in the other one */
-  uint64_t changed;   /* locations of more states that are in another one: states[] */
-  uint8_t states[LOCATIONS_MAX];
-};
-
-/* Finds a set that is written as a row. */
-static inline bool find_row(struct fields *fields, const struct layout *layout, uint64_t sets,
-                            uint32_t position, struct set *set) {
-  const unsigned width = bits_for_count(sets);
-  const uint64_t number_at = fields->place + sets * layout->row_width + (uint64_t)position * width;
-  const uint64_t number = word_at(fields->layouts, number_at) & bits_low_mask(width);
-  const uint64_t row_at = fields->place + number * layout->row_width;
-  set->row = word_at(fields->layouts, row_at);
-  set->states_at = row_at + layout->locations;
-  fields->place = number_at + width;
-  return number < sets;
+QUICK_TARGET static bool find_slots_with_bmi(const struct packed_record *record,
+                                             struct packed_slots *slots) {
+  return find_slots(record, slots, true);
 }
 
-/* Takes the indices of changed locations; returns a bit for each. */
-static uint64_t take_numbers(const struct fields *fields, const struct layout *layout,
-                             uint64_t *place) {
-  struct fields numbers = {.layouts = fields->layouts, .place = *place};
-  const unsigned width = bits_for_count(layout->locations);
-  uint64_t changed = 0;
-  for (uint64_t left = take_gamma(&numbers); left > 0 && left <= LOCATIONS_MAX; left--)
-    changed |= (uint64_t)1 << take(&numbers, width);
-  *place = numbers.place;
-  return changed;
+QUICK_OTHERS static bool find_slots_without_bmi(const struct packed_record *record,
+                                                struct packed_slots *slots) {
+  return find_slots(record, slots, false);
 }
 
-/* Passes over the new states of the locations in `changed`, and notes those that aren't known. */
-static uint64_t take_changes(const struct fields *fields, const struct layout *layout,
-                             uint64_t place, uint64_t changed, struct set *set) {
-  for (uint64_t left = changed & layout->many; left != 0; left &= left - 1) {
-    const unsigned i = (unsigned)__builtin_ctzll(left), width = 1 + more_bits(layout, i);
-    if (set != NULL && (set->changed >> i & 1) == 0)
-      set->states[i] = (uint8_t)(word_at(fields->layouts, place) & bits_low_mask(width));
-    place += width;
-  }
-  if (set != NULL) {
-    set->flips ^= changed & ~layout->many;
-    set->changed |= changed & layout->many;
-  }
-  return place;
+static bool find_slots_near_end(const struct packed_record *record, struct packed_slots *slots);
+
+QUICK_PATH bool packed_slots(const struct packed_record *record, struct packed_slots *slots) {
+  if (record->layout + HEAD > record->table->readable)
+    return find_slots_near_end(record, slots);
+  return record->table->quick ? find_slots_with_bmi(record, slots)
+                              : find_slots_without_bmi(record, slots);
 }
 
-/* Finds a set that is written as changes, by going up to the row from which they start. */
-static bool find_changes(struct fields *fields, const struct layout *layout, uint64_t sets,
-                         uint32_t position, struct set *set) {
-  const uint64_t in_sample = bits_low_mask(PACKED_CHANGES_PER_SAMPLE_SHIFT);
-  const uint64_t entries = (sets + in_sample) >> PACKED_CHANGES_PER_SAMPLE_SHIFT;
-  const bool are_numbers = take(fields, 1) != 0;
-  const unsigned width = (unsigned)take(fields, 6), number_width = bits_for_count(sets);
-  const unsigned parent_width = bits_for_count(sets + 1);
-  const uint64_t directory = fields->place, start = directory + entries * width;
-  if (width > 32)
+/* The same for a layout so near the table's end that parts which aren't there would be read behind
+ * it. (In a small table, most are.) It is copied to where there's room. */
+static bool find_slots_near_end(const struct packed_record *record, struct packed_slots *slots) {
+  uint8_t copy[HEAD / 8 * 2 + SET_MAX / 8 + BITS_PADDING] = {0};
+  struct packed_table table = *record->table;
+  if (record->layout >= table.readable)
     return false;
-  const uint64_t size =
-      word_at(fields->layouts, directory + (entries - 1) * width) & bits_low_mask(width);
-  fields->place = start + size + (uint64_t)position * number_width;
-  fields->left = 0;
-  uint64_t number = take(fields, number_width);
-  for (unsigned depth = 0; depth <= PACKED_DEPTH_MAX && number < sets; depth++) {
-    const uint64_t sample = number >> PACKED_CHANGES_PER_SAMPLE_SHIFT;
-    uint64_t place = start;
-    if (sample > 0)
-      place += word_at(fields->layouts, directory + (sample - 1) * width) & bits_low_mask(width);
-    for (uint64_t skip = number & in_sample;; skip--) {
-      const uint64_t parent = word_at(fields->layouts, place) & bits_low_mask(parent_width);
-      place += parent_width;
-      if (place > start + size)
-        return false;
-      if (parent == 0) {
-        set->row = word_at(fields->layouts, place);
-        set->states_at = place + layout->locations;
-        place += layout->row_width;
-        if (skip == 0)
-          return place <= start + size;
-        continue;
-      }
-      uint64_t changed = word_at(fields->layouts, place) & bits_low_mask(layout->locations);
-      if (are_numbers)
-        changed = take_numbers(fields, layout, &place);
-      else
-        place += layout->locations;
-      place = take_changes(fields, layout, place, changed, skip == 0 ? set : NULL);
-      if (skip == 0) {
-        number = parent - 1;
-        break;
-      }
-    }
-  }
-  return false;
-}
-
-/* Notes a location that is derived from base number `base` of the layout. */
-static inline bool add_derived(const struct packed_table *table, const struct layout *layout,
-                               unsigned i, uint64_t base, struct packed_slots *slots) {
-  const uint64_t place = layout->bases_at + base * layout->base_width;
-  const uint64_t index = word_at(&table->layouts, place) & bits_low_mask(layout->base_width);
-  return index < layout->locations &&
-         add_pair(slots, steps_to(table, layout, slots->first, (unsigned)index),
-                  steps_to(table, layout, slots->first, i));
-}
-
-/* The state of a location that can be derived; the rest of the row is taken on the way. */
-static inline unsigned state_of(const struct layout *layout, const struct set *set, unsigned i,
-                                struct fields *rest) {
-  const unsigned lowest = (set->row ^ set->flips) >> i & 1;
-  const unsigned others = (unsigned)take(rest, more_bits(layout, i));
-  return (set->changed >> i & 1) != 0 ? set->states[i] : lowest | others << 1;
-}
-
-/* Goes through the locations that can be derived, notes those that are, and leaves in *live the
- * ordinary references. */
-static bool find_derived(const struct packed_table *table, const struct layout *layout,
-                         const struct set *set, uint64_t *live, struct packed_slots *slots) {
-  struct fields rest = {.layouts = &table->layouts, .place = set->states_at};
-  uint64_t bases = 0;
-  for (uint64_t left = layout->derived; left != 0; left &= left - 1) {
-    const unsigned i = (unsigned)__builtin_ctzll(left);
-    const unsigned is_self = layout->selves >> i & 1;
-    const unsigned state = state_of(layout, set, i, &rest);
-    *live &= ~((uint64_t)1 << i);
-    if (state > base_count(layout, i) + is_self)
-      return false;
-    if (state == 1 && is_self)
-      *live |= (uint64_t)1 << i;
-    else if (state != 0 && !add_derived(table, layout, i, bases + state - 1 - is_self, slots))
-      return false;
-    bases += base_count(layout, i);
-  }
-  return true;
-}
-
-/* The same for layouts in which a derived location has one base, and sets that are rows. A location
- * that can be either has two bits: 0 0 not live, 1 0 an ordinary reference, 0 1 derived. */
-static bool find_single(const struct packed_table *table, const struct layout *layout,
-                        const struct set *set, uint64_t *live, struct packed_slots *slots) {
-  const bool quick = table->records.quick;
-  const uint64_t others = word_at(&table->layouts, set->states_at) &
-                          bits_low_mask(bits_quick_count(layout->many, quick));
-  const uint64_t second = others == 0 ? 0 : bits_quick_deposit(others, layout->many, quick);
-  if ((second & set->row) != 0)
-    return false;
-  for (uint64_t left = second | (*live & ~layout->selves); left != 0; left &= left - 1) {
-    const unsigned i = (unsigned)__builtin_ctzll(left);
-    const uint64_t base = bits_quick_count(layout->derived & bits_low_mask(i), quick);
-    if (!add_derived(table, layout, i, base, slots))
-      return false;
-  }
-  *live &= layout->selves;
-  return true;
-}
-
-bool packed_slots(const struct packed_record *record, struct packed_slots *slots) {
-  const struct packed_table *table = record->table;
-  struct fields fields = {.layouts = &table->layouts, .place = record->layout};
-  struct layout layout;
-  struct set set;
-  take(&fields, table->frame_width);
-  const uint64_t sets = take_gamma(&fields);
-  layout.locations = (unsigned)take_gamma(&fields);
-  layout.row_width = layout.locations;
-  layout.derived = layout.many = layout.numbers_at = layout.bases_at = 0;
-  layout.single = false;
-  layout.number_width = layout.base_width = 0;
-  slots->selves = slots->pair_count = 0;
-  if (sets == 0 || sets > UINT16_MAX || layout.locations > LOCATIONS_MAX || table->list_count > 0)
-    return false;
-  if (layout.locations == 0)
-    return sets == 1 && fields.place <= table->layouts.size;
-  if (!take_locations(table, &fields, &layout, slots))
-    return false;
-  if (take(&fields, 1) != 0 && !take_derived(&fields, &layout, table->records.quick))
-    return false;
-  set.flips = set.changed = 0;
-  if (sets == 1) { /* all are in state 1 */
-    if (layout.many != 0)
-      return false;
-    set.row = UINT64_MAX;
-    set.states_at = 0;
-  } else if (take(&fields, 1) == PACKED_SET_ROWS) {
-    if (!find_row(&fields, &layout, sets, record->position, &set))
-      return false;
-  } else if (!find_changes(&fields, &layout, sets, record->position, &set)) {
-    return false;
-  }
-  uint64_t live = (set.row ^ set.flips) & (layout.selves | layout.derived);
-  if (layout.derived != 0 && layout.single && set.changed == 0) {
-    if (!find_single(table, &layout, &set, &live, slots))
-      return false;
-  } else if (layout.derived != 0 && !find_derived(table, &layout, &set, &live, slots)) {
-    return false;
-  }
-  return add_selves(table, &layout, live, slots) && fields.place <= table->layouts.size;
+  const size_t size = (table.readable - record->layout) / 8;
+  memcpy(copy, table.layouts.bytes + record->layout / 8, size);
+  table.layouts = (struct bit_array){copy, size * 8};
+  table.readable = (sizeof copy - BITS_PADDING) * 8;
+  struct packed_record moved = *record;
+  moved.table = &table;
+  moved.layout = 0;
+  return packed_slots(&moved, slots);
 }

@@ -38,9 +38,7 @@ static bool no_memory(struct unpacker *unpacker) {
 
 static bool check_sequences(struct unpacker *unpacker) {
   const struct packed_table *packed = unpacker->packed;
-  return (monotone_check(&packed->records, MONOTONE_FIND) &&
-          monotone_check(&packed->firsts, MONOTONE_FIND) &&
-          monotone_check(&packed->layout_starts, MONOTONE_GET) &&
+  return (packed_leaves_check(packed) && monotone_check(&packed->bare, MONOTONE_GET) &&
           monotone_check(&packed->list_starts, MONOTONE_GET) &&
           monotone_check(&packed->conventions, MONOTONE_FIND)) ||
          broken(unpacker, "a sorted sequence whose counts or samples are wrong");
@@ -52,7 +50,7 @@ static bool unpack_functions(struct unpacker *unpacker) {
     const struct safepoint_function function = {
         .address = packed_function_address(packed, i),
         .end = packed_function_end(packed, i),
-        .frame_size = packed_frame_size(packed, packed_layout(packed, i)),
+        .frame_size = packed_function_frame_size(packed, i),
     };
     if (!safepoints_add_function(unpacker->table, function))
       return false;
@@ -213,7 +211,9 @@ static bool unpack_records(struct unpacker *unpacker) {
     if (packed_records_next(&records, &packed_record) != PACKED_FOUND)
       return broken(unpacker, "a record that belongs to no function");
     record.address = packed_record.address;
-    record.function = packed_record.function;
+    record.function = packed_record_function(&packed_record);
+    if (record.function == UINT32_MAX)
+      return broken(unpacker, "a record that belongs to no function");
     if (!unpack_live(unpacker, &packed_record, &record) || !unpack_details(unpacker, i, &record) ||
         !safepoints_add_record(unpacker->table, record))
       return false;

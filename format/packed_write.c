@@ -15,7 +15,7 @@ struct function_plan {
   uint32_t first;    /* its first record by rule */
   uint32_t by_rule;  /* how many records follow that are its own by rule */
   uint32_t extra;    /* exceptions that are its own */
-  uint32_t layout;   /* in encoder.layouts; later its final number */
+  uint32_t layout;   /* in encoder.layouts; of bare functions without records, none */
   uint64_t sequence; /* where the live sets of its records start in encoder.sequences */
 };
 
@@ -26,14 +26,18 @@ struct encoder {
   uint64_t roots_size; /* of the global roots, in bytes */
   struct function_plan *plans;
   uint64_t *sequences;
-  uint64_t *frame_sizes;  /* distinct, sorted */
-  struct intern layouts;  /* frame size's number, then live sets */
-  uint32_t *layout_uses;  /* by number in layouts */
-  uint32_t *layout_order; /* final number -> number in layouts */
+  struct frame_size {
+    uint64_t size;
+    uint32_t functions, number; /* how many functions have it; in the table */
+  } * frame_sizes;              /* distinct, sorted */
+  struct intern interned;       /* layouts: frame size's number, then live sets */
+  struct packed_layouts layouts;
+  struct packed_run *runs;
   struct packed_numbers numbers;
-  struct bit_writer exceptions, layouts_bits, extents, extent_samples, frame_bits, list_bits;
+  struct bit_writer directory, leaves, bare_frames;
+  struct bit_writer exceptions, extents, extent_samples, frame_bits, list_bits;
   struct bit_writer conventions, block_starts, blocks;
-  uint64_t *layout_starts, *list_starts;
+  uint64_t *list_starts;
   const char *error;
 };
 
@@ -84,14 +88,6 @@ static void measure_text(struct encoder *encoder) {
   header->function_shift = common_shift(function_bits);
 }
 
-static void write_exception(struct encoder *encoder, uint32_t record, uint32_t function,
-                            uint32_t position) {
-  bit_writer_put(&encoder->exceptions, record, 32);
-  bit_writer_put(&encoder->exceptions, function, 32);
-  bit_writer_put(&encoder->exceptions, position, 32);
-  encoder->header.exceptions++;
-}
-
 /* Counts for each function the records that are its own by rule: those above its start, up to the
  * next function's. Of functions with one start, the last one has them. */
 static void count_by_rule(struct encoder *encoder) {
@@ -113,16 +109,37 @@ static void count_by_rule(struct encoder *encoder) {
   }
 }
 
-/* Writes the exceptions: the records that their function has, but not by rule. */
-static void find_exceptions(struct encoder *encoder) {
+static bool is_by_rule(const struct encoder *encoder, uint32_t record) {
+  const struct function_plan *plan = &encoder->plans[encoder->table->records[record].function];
+  return record >= plan->first && record - plan->first < plan->by_rule;
+}
+
+/* Counts the exceptions: the records that their function has, but not by rule. */
+static void count_exceptions(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
-  for (uint32_t i = 0; i < table->record_count; i++) {
-    const uint32_t function = table->records[i].function;
-    struct function_plan *plan = &encoder->plans[function];
-    if (i >= plan->first && i - plan->first < plan->by_rule)
+  for (uint32_t i = 0; i < table->record_count; i++)
+    if (!is_by_rule(encoder, i)) {
+      encoder->plans[table->records[i].function].extra++;
+      encoder->header.exceptions++;
+    }
+}
+
+static bool write_exceptions(struct encoder *encoder) {
+  const struct safepoints *table = encoder->table;
+  uint32_t *extra = new_array(encoder, table->function_count, sizeof *extra);
+  for (uint32_t i = 0; i < table->record_count && extra != NULL && encoder->header.exceptions > 0;
+       i++) {
+    if (is_by_rule(encoder, i))
       continue;
-    write_exception(encoder, i, function, plan->by_rule + plan->extra++);
+    const uint32_t function = table->records[i].function;
+    const struct function_plan *plan = &encoder->plans[function];
+    bit_writer_put(&encoder->exceptions, i, 32);
+    bit_writer_put(&encoder->exceptions, function, 32);
+    bit_writer_put(&encoder->exceptions, plan->by_rule + extra[function]++, 32);
+    bit_writer_put(&encoder->exceptions, encoder->layouts.places[plan->layout], 64);
   }
+  free(extra);
+  return encoder->error == NULL;
 }
 
 /* ---- Layouts ---- */
@@ -167,48 +184,78 @@ static bool collect_sequences(struct encoder *encoder) {
   return true;
 }
 
-/* Sorts the distinct frame sizes and chooses a width. All ones stands for the unknown size. */
-static bool collect_frame_sizes(struct encoder *encoder) {
+static int compare_uses(const void *a, const void *b) {
+  const struct frame_size *x = a, *y = b;
+  if (x->functions != y->functions)
+    return x->functions > y->functions ? -1 : 1;
+  return bits_compare_words(&x->size, &y->size);
+}
+
+static int compare_sizes(const void *a, const void *b) {
+  const struct frame_size *x = a, *y = b;
+  return bits_compare_words(&x->size, &y->size);
+}
+
+/* Counts how many functions have each size. *count: how many distinct ones there are. */
+static bool count_frame_sizes(struct encoder *encoder, uint32_t *count) {
   const struct safepoints *table = encoder->table;
-  uint64_t *sizes = new_array(encoder, table->function_count, sizeof *sizes);
+  struct frame_size *sizes = new_array(encoder, table->function_count, sizeof *sizes);
+  struct intern distinct = {0};
   if (sizes == NULL)
     return false;
   encoder->frame_sizes = sizes;
-  struct intern distinct = {0};
-  for (uint32_t i = 0; i < table->function_count; i++)
-    if (intern_add(&distinct, &table->functions[i].frame_size, 1) == INTERN_FAILED)
+  for (uint32_t i = 0; i < table->function_count && encoder->error == NULL; i++) {
+    const uint64_t size = table->functions[i].frame_size;
+    const uint32_t number = intern_add(&distinct, &size, 1);
+    if (number == INTERN_FAILED) {
       no_memory(encoder);
-  const uint32_t count = distinct.count;
-  if (count > 0)
-    memcpy(sizes, distinct.words, count * sizeof *sizes);
+      break;
+    }
+    sizes[number].size = size;
+    sizes[number].functions++;
+  }
+  *count = distinct.count;
   intern_free(&distinct);
-  qsort(sizes, count, sizeof *sizes, bits_compare_words);
+  return encoder->error == NULL;
+}
+
+/* Numbers the distinct frame sizes, the most frequent one first, so that most look-ups meet the same
+ * cache line; and chooses a width. All ones stands for the unknown size. */
+static bool collect_frame_sizes(struct encoder *encoder) {
+  uint32_t count = 0;
   uint64_t largest = 0;
+  if (!count_frame_sizes(encoder, &count))
+    return false;
+  struct frame_size *sizes = encoder->frame_sizes;
   for (uint32_t i = 0; i < count; i++)
-    if (sizes[i] != SAFEPOINT_FRAME_SIZE_UNKNOWN)
-      largest = sizes[i];
+    if (sizes[i].size != SAFEPOINT_FRAME_SIZE_UNKNOWN && sizes[i].size > largest)
+      largest = sizes[i].size;
   const unsigned width = largest == UINT64_MAX - 1 ? 64 : bits_for_count(largest + 2);
-  for (uint32_t i = 0; i < count; i++)
-    bit_writer_put(&encoder->frame_bits, sizes[i], width);
+  qsort(sizes, count, sizeof *sizes, compare_uses);
+  for (uint32_t i = 0; i < count; i++) {
+    bit_writer_put(&encoder->frame_bits, sizes[i].size, width);
+    sizes[i].number = i;
+  }
+  qsort(sizes, count, sizeof *sizes, compare_sizes);
   encoder->header.frame_sizes = count;
   encoder->header.frame_size_width = (uint8_t)width;
   return encoder->error == NULL;
 }
 
 static uint64_t frame_number(const struct encoder *encoder, uint64_t size) {
-  const uint64_t *sizes = encoder->frame_sizes;
+  const struct frame_size *sizes = encoder->frame_sizes;
   uint32_t from = 0, to = encoder->header.frame_sizes;
   while (from < to) {
     const uint32_t middle = from + (to - from) / 2;
-    if (sizes[middle] < size)
+    if (sizes[middle].size < size)
       from = middle + 1;
     else
       to = middle;
   }
-  return from;
+  return sizes[from].number;
 }
 
-/* Gives equal layouts one number, and counts the functions that use each. */
+/* Gives equal layouts one number, and counts the runs that have each. */
 static bool intern_layouts(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   uint64_t longest = 0;
@@ -217,66 +264,57 @@ static bool intern_layouts(struct encoder *encoder) {
     longest = length > longest ? length : longest;
   }
   uint64_t *words = new_array(encoder, longest + 1, sizeof *words);
-  encoder->layout_uses = new_array(encoder, table->function_count, sizeof *encoder->layout_uses);
+  encoder->runs = new_array(encoder, table->function_count, sizeof *encoder->runs);
+  encoder->layouts.uses = new_array(encoder, table->function_count, sizeof *encoder->layouts.uses);
+  uint32_t runs = 0;
   for (uint32_t i = 0; i < table->function_count && encoder->error == NULL; i++) {
     struct function_plan *plan = &encoder->plans[i];
     const uint64_t length = has_own_record(encoder, i) ? (uint64_t)plan->by_rule + plan->extra : 0;
+    if (plan->by_rule == 0 && length == 0)
+      continue;
     words[0] = frame_number(encoder, table->functions[i].frame_size);
     if (length > 0)
       memcpy(words + 1, encoder->sequences + plan->sequence, length * sizeof *words);
-    plan->layout = intern_add(&encoder->layouts, words, length + 1);
-    if (plan->layout == INTERN_FAILED)
+    plan->layout = intern_add(&encoder->interned, words, length + 1);
+    if (plan->layout == INTERN_FAILED) {
       no_memory(encoder);
-    else
-      encoder->layout_uses[plan->layout]++;
+    } else if (plan->by_rule > 0) {
+      encoder->layouts.uses[plan->layout]++;
+      encoder->runs[runs++] = (struct packed_run){plan->first, plan->layout};
+    }
   }
+  encoder->header.bare_functions = table->function_count - runs;
   free(words);
   return encoder->error == NULL;
 }
 
-/* Numbers the layouts: the shared ones first, each kind in the order of the functions. */
-static bool order_layouts(struct encoder *encoder) {
-  const uint32_t count = encoder->layouts.count;
-  uint32_t *final = new_array(encoder, count, sizeof *final);
-  encoder->layout_order = new_array(encoder, count, sizeof *encoder->layout_order);
-  if (encoder->error != NULL) {
-    free(final);
-    return false;
-  }
-  uint32_t next = 0;
-  for (int shared = 1; shared >= 0; shared--) {
-    for (uint32_t i = 0; i < count; i++)
-      if ((encoder->layout_uses[i] > 1) == shared) {
-        encoder->layout_order[next] = i;
-        final[i] = next++;
-      }
-    if (shared)
-      encoder->header.shared_layouts = next;
-  }
-  for (uint32_t i = 0; i < encoder->table->function_count; i++) {
-    struct function_plan *plan = &encoder->plans[i];
-    encoder->header.shared_functions += encoder->layout_uses[plan->layout] > 1;
-    plan->layout = final[plan->layout];
-  }
-  free(final);
-  return true;
-}
-
 static bool write_layouts(struct encoder *encoder) {
-  const uint32_t count = encoder->layouts.count;
-  encoder->layout_starts = new_array(encoder, count, sizeof *encoder->layout_starts);
+  struct packed_layouts *layouts = &encoder->layouts;
+  const uint32_t count = encoder->interned.count;
+  layouts->count = count;
+  layouts->starts = new_array(encoder, (uint64_t)count + 1, sizeof *layouts->starts);
+  layouts->places = new_array(encoder, count, sizeof *layouts->places);
   struct layout_writer *writer = layout_writer_new(encoder->table, &encoder->numbers,
                                                    bits_for_count(encoder->header.frame_sizes));
-  bool ok = encoder->layout_starts != NULL && writer != NULL;
+  bool ok = encoder->error == NULL && writer != NULL;
   for (uint32_t i = 0; i < count && ok; i++) {
-    const struct intern_sequence layout = intern_get(&encoder->layouts, encoder->layout_order[i]);
-    encoder->layout_starts[i] = encoder->layouts_bits.size;
-    ok = layout_write(writer, &encoder->layouts_bits, layout.words[0], layout.words + 1,
-                      layout.count - 1);
+    const struct intern_sequence layout = intern_get(&encoder->interned, i);
+    ok = layout_write(writer, &layouts->bits, layout.words[0], layout.words + 1, layout.count - 1);
+    bit_writer_align(&layouts->bits);
+    layouts->starts[i + 1] = layouts->bits.size / 8;
   }
   layout_writer_free(writer);
-  encoder->header.layout_bits = encoder->layouts_bits.size;
-  return ok || no_memory(encoder);
+  return (ok && !layouts->bits.failed) || no_memory(encoder);
+}
+
+/* Writes the frame sizes' numbers of the functions without a run. */
+static void write_bare_frames(struct encoder *encoder) {
+  const struct safepoints *table = encoder->table;
+  const unsigned width = bits_for_count(encoder->header.frame_sizes);
+  for (uint32_t i = 0; i < table->function_count; i++)
+    if (encoder->plans[i].by_rule == 0)
+      bit_writer_put(&encoder->bare_frames, frame_number(encoder, table->functions[i].frame_size),
+                     width);
 }
 
 static bool write_lists(struct encoder *encoder) {
@@ -420,45 +458,17 @@ static void write_part(struct bit_writer *out, const struct bit_writer *part) {
   bit_writer_align(out);
 }
 
-static void write_records(struct encoder *encoder, struct bit_writer *out) {
-  const struct safepoints *table = encoder->table;
-  const struct packed_header *header = &encoder->header;
-  uint64_t *numbers =
-      new_array(encoder, (uint64_t)table->record_count + table->function_count, sizeof *numbers);
+/* Writes the numbers of the functions without a run. */
+static void write_bare(struct encoder *encoder, struct bit_writer *out) {
+  const uint32_t functions = encoder->table->function_count;
+  uint64_t *numbers = new_array(encoder, functions, sizeof *numbers), count = 0;
   if (numbers == NULL)
     return;
-  for (uint32_t i = 0; i < table->record_count; i++)
-    numbers[i] = (table->records[i].address - encoder->text_start) >> header->record_shift;
-  monotone_write(out, numbers, table->record_count, header->text_size >> header->record_shift,
-                 MONOTONE_FIND);
-  for (uint32_t i = 0; i < table->function_count; i++)
-    numbers[i] = encoder->plans[i].first;
-  monotone_write(out, numbers, table->function_count, table->record_count, MONOTONE_FIND);
+  for (uint32_t i = 0; i < functions; i++)
+    if (encoder->plans[i].by_rule == 0)
+      numbers[count++] = i;
+  monotone_write(out, numbers, count, functions, MONOTONE_GET);
   free(numbers);
-}
-
-/* Writes for each function whether its layout is shared, and the shared ones' numbers. */
-static void write_layout_numbers(const struct encoder *encoder, struct bit_writer *out) {
-  const uint32_t count = encoder->table->function_count;
-  const uint32_t shared_layouts = encoder->header.shared_layouts;
-  const unsigned width = bits_for_count((uint64_t)encoder->header.shared_functions + 1);
-  uint32_t marks = 0;
-  struct bit_writer samples = {0};
-  for (uint32_t i = 0; i < count; i++) {
-    if ((i & bits_low_mask(PACKED_MARKS_PER_SAMPLE_SHIFT)) == 0)
-      bit_writer_put(&samples, marks, width);
-    const bool shared = encoder->plans[i].layout < shared_layouts;
-    bit_writer_put(out, shared, 1);
-    marks += shared;
-  }
-  bit_writer_align(out);
-  write_part(out, &samples);
-  out->failed |= samples.failed;
-  bit_writer_free(&samples);
-  for (uint32_t i = 0; i < count; i++)
-    if (encoder->plans[i].layout < shared_layouts)
-      bit_writer_put(out, encoder->plans[i].layout, bits_for_count(shared_layouts));
-  bit_writer_align(out);
 }
 
 static void write_global_roots(struct encoder *encoder, struct bit_writer *out) {
@@ -473,13 +483,12 @@ static void write_global_roots(struct encoder *encoder, struct bit_writer *out) 
 static void write_parts(struct encoder *encoder, struct bit_writer *out) {
   for (unsigned i = 0; i < PACKED_HEADER_SIZE; i++)
     bit_writer_put(out, 0, 8);
-  write_records(encoder, out);
+  write_part(out, &encoder->directory);
+  write_part(out, &encoder->leaves);
+  write_bare(encoder, out);
+  write_part(out, &encoder->bare_frames);
   write_part(out, &encoder->extent_samples);
   write_part(out, &encoder->extents);
-  write_layout_numbers(encoder, out);
-  monotone_write(out, encoder->layout_starts, encoder->layouts.count, encoder->header.layout_bits,
-                 MONOTONE_GET);
-  write_part(out, &encoder->layouts_bits);
   write_part(out, &encoder->frame_bits);
   write_part(out, &encoder->numbers.classes);
   monotone_write(out, encoder->list_starts, encoder->header.lists, encoder->header.list_bits,
@@ -519,17 +528,23 @@ static bool plan_functions(struct encoder *encoder) {
   if (encoder->plans == NULL)
     return false;
   count_by_rule(encoder);
-  find_exceptions(encoder);
+  count_exceptions(encoder);
   return true;
 }
 
 static bool encode(struct encoder *encoder, packed_compress *compress, struct bit_writer *out) {
   if (!plan_functions(encoder) || !collect_sequences(encoder) || !collect_frame_sizes(encoder) ||
-      !intern_layouts(encoder) || !order_layouts(encoder))
+      !intern_layouts(encoder))
     return false;
   if (!packed_number_locations(encoder->table, &encoder->numbers))
     return no_memory(encoder);
   if (!write_layouts(encoder) || !write_lists(encoder) || !write_extents(encoder))
+    return false;
+  if (!packed_write_leaves(encoder->table, encoder->text_start, &encoder->header, encoder->runs,
+                           &encoder->layouts, &encoder->directory, &encoder->leaves))
+    return no_memory(encoder);
+  write_bare_frames(encoder);
+  if (!write_exceptions(encoder))
     return false;
   if (!packed_write_details(encoder->table, compress, &encoder->header, &encoder->conventions,
                             &encoder->block_starts, &encoder->blocks))
@@ -541,14 +556,18 @@ static void encoder_free(struct encoder *encoder) {
   free(encoder->plans);
   free(encoder->sequences);
   free(encoder->frame_sizes);
-  intern_free(&encoder->layouts);
-  free(encoder->layout_uses);
-  free(encoder->layout_order);
-  free(encoder->layout_starts);
+  intern_free(&encoder->interned);
+  free(encoder->runs);
+  free(encoder->layouts.starts);
+  free(encoder->layouts.uses);
+  free(encoder->layouts.places);
+  bit_writer_free(&encoder->layouts.bits);
   free(encoder->list_starts);
   packed_numbers_free(&encoder->numbers);
   bit_writer_free(&encoder->exceptions);
-  bit_writer_free(&encoder->layouts_bits);
+  bit_writer_free(&encoder->directory);
+  bit_writer_free(&encoder->leaves);
+  bit_writer_free(&encoder->bare_frames);
   bit_writer_free(&encoder->extents);
   bit_writer_free(&encoder->extent_samples);
   bit_writer_free(&encoder->conventions);

@@ -44,6 +44,25 @@ void layout_writer_free(struct layout_writer *writer);
 bool layout_write(struct layout_writer *writer, struct bit_writer *bits, uint64_t frame_number,
                   const uint64_t *live, uint64_t records);
 
+/* A run, and the layouts of all runs and exceptions. */
+struct packed_run {
+  uint32_t first; /* record */
+  uint32_t layout;
+};
+struct packed_layouts {
+  struct bit_writer bits;
+  uint64_t *starts; /* where each starts in bits, in bytes; and where the last one ends */
+  uint32_t *uses;   /* how many runs have it */
+  uint64_t *places; /* filled in: where each stands in the leaves, in bytes */
+  uint32_t count, shared_count;
+};
+/* Fills in the header's fields of the leaves, and appends directory and leaves, for a text that
+ * starts at `text_start`. False without memory. */
+bool packed_write_leaves(const struct safepoints *table, uint64_t text_start,
+                         struct packed_header *header, const struct packed_run *runs,
+                         struct packed_layouts *layouts, struct bit_writer *directory,
+                         struct bit_writer *leaves);
+
 /* Fills in the header's fields of the details, and appends their parts. */
 bool packed_write_details(const struct safepoints *table, packed_compress *compress,
                           struct packed_header *header, struct bit_writer *conventions,

@@ -158,7 +158,7 @@ struct stackpack_pairs {
   uint16_t more;       /* not 0: others follow, which the library reads */
   struct stackpack_steps
       pairs[56]; /* each so many steps behind the first location; taken from the last */
-  uint64_t private_[48];
+  uint64_t private_[64];
 };
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record);
 

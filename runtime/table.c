@@ -1,4 +1,5 @@
 /* table.c - the public look-ups over one table: stackpack.h onto packed.h. */
+#include "../format/quick.h"
 #include "internal.h"
 
 const char *stackpack_error_text(enum stackpack_error error) {
@@ -63,7 +64,7 @@ static inline const struct packed_record *record_of(const struct stackpack_recor
 }
 
 /* Completes a record of which the packed one is there. */
-static void fill(struct stackpack_record *record) {
+QUICK_PATH static void fill(struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
   record->frame_size = packed_frame_size(packed->table, packed->layout);
   record->kind = packed_is_stackmap(packed) ? STACKPACK_STACKMAP : STACKPACK_STATEPOINT;
@@ -71,16 +72,19 @@ static void fill(struct stackpack_record *record) {
 
 uint64_t stackpack_record_function(const struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
-  return packed_function_address(packed->table, packed->function);
+  const uint32_t function = packed_record_function(packed);
+  return function == UINT32_MAX ? 0 : packed_function_address(packed->table, function);
 }
 
 uint64_t record_function_end(const struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
-  return packed_function_end(packed->table, packed->function);
+  const uint32_t function = packed_record_function(packed);
+  return function == UINT32_MAX ? 0 : packed_function_end(packed->table, function);
 }
 
-enum stackpack_answer stackpack_table_find(const struct stackpack_table *table, uint64_t address,
-                                           struct stackpack_record *record) {
+QUICK_PATH enum stackpack_answer stackpack_table_find(const struct stackpack_table *table,
+                                                      uint64_t address,
+                                                      struct stackpack_record *record) {
   switch (packed_find(const_table_of(table), address, (struct packed_record *)record)) {
   case PACKED_FOUND:
     fill(record);
@@ -141,16 +145,13 @@ static struct stackpack_location public_location(struct location location) {
   return (struct stackpack_location){location.kind, location.size, location.reg, location.value};
 }
 
-/* Takes over what the short cut found. */
-static void take_slots(struct stackpack_pairs *pairs, const struct packed_table *table,
-                       const struct packed_slots *slots) {
-  pairs->slots = slots->selves;
-  pairs->first = public_location(packed_location(table, slots->first));
-  pairs->step = table->first_class_step;
-  pairs->pair_count = (uint16_t)slots->pair_count;
-  pairs->more = 0;
-  for (uint32_t i = 0; i < slots->pair_count; i++)
-    pairs->pairs[i] = (struct stackpack_steps){slots->pairs[i].base, slots->pairs[i].derived};
+/* The location of a number in the first class. */
+static inline struct stackpack_location near_location(const struct packed_table *table,
+                                                      uint32_t number) {
+  const struct location *first = &table->first_class;
+  const uint64_t distance = (uint64_t)number * table->first_class_step;
+  return (struct stackpack_location){first->kind, first->size, first->reg,
+                                     (int64_t)((uint64_t)first->value + distance)};
 }
 
 bool stackpack_pairs_more(struct stackpack_pairs *pairs, struct stackpack_pair *pair) {
@@ -196,22 +197,37 @@ static void shorten(struct stackpack_pairs *pairs, const struct packed_table *ta
   }
   if (stackpack_pairs_corrupt(&rest))
     return;
-  for (uint16_t i = 0; i < count; i++)
-    if (!steps_to(pairs, &found[i].base, &pairs->pairs[i].base) ||
-        !steps_to(pairs, &found[i].derived, &pairs->pairs[i].derived))
+  uint64_t slots = 0;
+  uint16_t others = 0;
+  for (uint16_t i = 0; i < count; i++) {
+    struct stackpack_steps steps;
+    if (!steps_to(pairs, &found[i].base, &steps.base) ||
+        !steps_to(pairs, &found[i].derived, &steps.derived))
       return;
-  pairs->pair_count = count;
+    if (steps.base == steps.derived && steps.base < 64)
+      slots |= (uint64_t)1 << steps.base;
+    else
+      pairs->pairs[others++] = steps;
+  }
+  pairs->slots = slots;
+  pairs->pair_count = others;
   pairs->more = 0;
 }
 
-void stackpack_pairs_begin(struct stackpack_pairs *pairs, const struct stackpack_record *record) {
+QUICK_PATH void stackpack_pairs_begin(struct stackpack_pairs *pairs,
+                                      const struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
-  struct packed_slots slots;
+  struct packed_slots slots = {.pairs = (struct packed_steps *)pairs->pairs};
   if (packed_slots(packed, &slots)) {
-    take_slots(pairs, packed->table, &slots);
+    pairs->slots = slots.selves;
+    pairs->first = near_location(packed->table, slots.first);
+    pairs->step = packed->table->first_class_step;
+    pairs->pair_count = (uint16_t)slots.pair_count;
+    pairs->more = 0;
     return;
   }
   packed_items((struct packed_items *)pairs->private_, packed);
+  pairs->first = (struct stackpack_location){0};
   pairs->slots = pairs->pair_count = 0;
   pairs->more = 1;
   shorten(pairs, packed->table);

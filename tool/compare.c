@@ -265,7 +265,8 @@ static struct set_sum slots_sum(const struct answers *answers, const struct pack
 static struct set_sum found_sum(const struct answers *answers, const struct packed_record *record) {
   struct packed_items items;
   struct packed_item item;
-  struct packed_slots slots;
+  struct packed_steps steps[PACKED_SLOTS_PAIRS_MAX];
+  struct packed_slots slots = {.pairs = steps};
   struct set_sum sum = {0};
   if (packed_slots(record, &slots))
     return slots_sum(answers, &slots);
@@ -292,7 +293,7 @@ static void check_record(const struct answers *answers, uint32_t index) {
       break;
   const struct set_sum a = answers->sums[record->live], b = found_sum(answers, &found);
   if (found.index != index || found.address != record->address ||
-      found.function != record->function ||
+      packed_record_function(&found) != record->function ||
       packed_frame_size(packed, found.layout) != function->frame_size || a.sum != b.sum ||
       a.members != b.members)
     differ(answers->differences, "a look-up of 0x%" PRIx64 " finds another record",

@@ -215,6 +215,8 @@ static void largest(FILE *out, const struct page *page) {
 
 /* ---- Parts ---- */
 
+_Static_assert((int)SIZES_PARTS_MAX <= (int)PAGE_SHARES_MAX, "a strip has room for all parts");
+
 static unsigned shares_of(const struct sizes *sizes, struct page_share *shares) {
   unsigned count = 0;
   for (unsigned i = 0; i < sizes->part_count; i++)
@@ -300,7 +302,8 @@ static void repeats(FILE *out, const struct page *page) {
   wide_column(out, "Share");
   open_rows(out);
   repeats_row(out, "Live sets", survey->live_sets, survey->records, "records");
-  repeats_row(out, "Layouts of functions", survey->layouts, survey->function_count, "functions");
+  repeats_row(out, "Layouts of functions", survey->packed.layouts.count, survey->function_count,
+              "functions");
   repeats_row(out, "Frame sizes", survey->frame_sizes,
               survey->distributions[SURVEY_FRAME_SIZES].total, "functions");
   repeats_row(out, "Locations", survey->locations, survey->pairs, "pairs");
@@ -308,9 +311,9 @@ static void repeats(FILE *out, const struct page *page) {
   fputs("<p>", out);
   page_number(out, survey->repeats);
   fputs(" records have the live set of the one before in their function. ", out);
-  page_number(out, survey->shared_layouts);
+  page_number(out, survey->packed.layouts.shared);
   fputs(" layouts serve ", out);
-  page_number(out, survey->shared_functions);
+  page_number(out, survey->packed.layouts.functions);
   fputs(" functions.", out);
   if (survey->records_discarded + survey->functions_discarded + survey->records_repeated > 0) {
     fputs(" Left out were ", out);

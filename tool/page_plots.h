@@ -18,7 +18,7 @@ void page_strip(FILE *page, const struct page_share *shares, unsigned count, con
 
 /* The colour of each share, as a number: the largest get the first ones, and the last is for all
  * others. */
-enum { PAGE_COLOURS = 8, PAGE_SHARES_MAX = 16 };
+enum { PAGE_COLOURS = 8, PAGE_SHARES_MAX = 20 };
 void page_colours(const struct page_share *shares, unsigned count, unsigned colours[]);
 
 /* A sample of a colour, for a table. */

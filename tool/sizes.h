@@ -5,8 +5,9 @@
  *
  *   - What says something of one function, or of one record, is that function's alone.
  *   - What several functions share (a layout, a constant, a class of locations) is divided among
- *     them in equal parts. Where that doesn't come out even, the first ones get a bit more.
- *   - What says something of the table as a whole (headers, directories into its parts, padding) is
+ *     them in equal parts, and what several records share (of a leaf) among these. Where that
+ *     doesn't come out even, the first ones get a bit more.
+ *   - What says something of the table as a whole (headers, samples of its parts, padding) is
  *     nobody's: it is the rest of the part that it stands in.
  *
  * So the sizes of all functions, and the rest of all parts, add up to the table's size exactly.
@@ -23,7 +24,13 @@ struct sizes_part {
   uint64_t bits, owned;
 };
 
-enum { SIZES_PARTS_MAX = 14 };
+enum { SIZES_PARTS_MAX = 17 };
+
+/* How many layouts a packed table has, and how many of them serve how many functions, each of them
+ * more than one. */
+struct sizes_layouts {
+  uint32_t count, shared, functions;
+};
 
 struct sizes {
   struct sizes_part parts[SIZES_PARTS_MAX];
@@ -31,6 +38,7 @@ struct sizes {
   uint64_t *functions; /* by number in the table of safepoints: owned */
   uint64_t discarded;  /* raw: of functions that the linker discarded; they aren't in the table */
   uint64_t bits;       /* of all parts */
+  struct sizes_layouts layouts; /* packed */
 };
 
 /* Of the raw stack maps that an image has, in all of their sections. `loaded` is what `load` made of

@@ -1,61 +1,40 @@
 /* sizes_packed.c - see sizes.h.
  *
- * What is whose in each part of a packed table (format/packed.h, and FORMAT.md in full):
+ * What is whose in each part of a packed table (format/packed.h, and FORMAT.md in full). The leaves
+ * are several parts, as what takes the space in them are different things:
  *
- *   record addresses, first records, calling conventions
- *                      an element of a sorted sequence is its low bits, and the high bits from the
- *                      element before up to its own 1: its record's or its function's
- *   extents, marks     a function's own
- *   layouts            a layout, with its element in the sequence of starts: of the functions that
- *                      have it
+ *   directory          an entry: of its leaf's records
+ *   record addresses   of a leaf, with their samples: of its records. Each record has as many bits
+ *                      to itself; buckets and samples are those of all together
+ *   function marks     a mark is its run's, or, where no run starts, its record's; samples are of
+ *                      the leaf's records; what a leaf says of a run that began before it is that
+ *                      run's
+ *   layout references  of their runs
+ *   shared layouts, own layouts
+ *                      up to whole bytes: of the functions that have them
+ *   bare functions     an element of a sorted sequence is its low bits, and the high bits from the
+ *                      element before up to its own 1: with the frame size, its function's
+ *   function extents   a function's own
  *   frame sizes        of the functions that have it
  *   location classes   of the functions that have a live location of the class
- *   lists              a list, with its element in the sequence of starts: of the records that use it
- *   exceptions         of its record
+ *   location lists     a list, with its element in the sequence of starts: of the records that use
+ *                      it
+ *   exceptions, calling conventions
+ *                      of their records
  *   details            a compressed block is divided among its records by what they take decoded
  *
- * Global roots, samples, the ends of sequences, the starts of blocks and the bits that fill up a byte
- * are nobody's.
+ * Where something is of a run or a record, it is given to the function that this is of. Global
+ * roots, entries of leaves without records, samples of sequences and of extents, the ends of
+ * sequences, the starts of blocks and the bits that fill up a byte are nobody's.
  */
-#include "sizes.h"
+#include "sizes_packed.h"
 
 #include "../format/packed_details.h"
 
 #include <stdlib.h>
 #include <zstd.h>
 
-enum part {
-  PART_HEADER,
-  PART_RECORDS,
-  PART_FIRSTS,
-  PART_EXTENTS,
-  PART_MARKS,
-  PART_LAYOUTS,
-  PART_FRAME_SIZES,
-  PART_CLASSES,
-  PART_LISTS,
-  PART_EXCEPTIONS,
-  PART_CONVENTIONS,
-  PART_DETAILS,
-  PART_ROOTS,
-  PART_PADDING,
-  PARTS,
-};
-
-struct division {
-  struct sizes *sizes;
-  const struct safepoints *table;
-  const struct packed_table *packed;
-  uint32_t *functions;         /* by number in the packed table: the one in the other */
-  uint32_t *owners;            /* by record: its function, in the other table */
-  uint32_t *layouts;           /* by number in the packed table: the function's layout */
-  struct sizes_shared *shared; /* what is being divided: of the larger of the counts below, and 1 */
-  uint32_t *last_users;        /* of each of them: 1 + the function that was counted last */
-};
-
-static void give(struct division *division, enum part part, uint32_t function, uint64_t bits) {
-  sizes_give(division->sizes, part, function, bits);
-}
+_Static_assert((int)PARTS <= (int)SIZES_PARTS_MAX, "there is room for all parts");
 
 /* ---- Sorted sequences ---- */
 
@@ -84,22 +63,13 @@ static bool elements_next(struct elements *elements, uint64_t *value, uint64_t *
   return true;
 }
 
-/* Gives the elements of a sequence to the owners of the same number. */
-static void divide_elements(struct division *division, enum part part,
-                            const struct monotone *sequence, const uint32_t *owners) {
-  struct elements elements = elements_of(sequence, MONOTONE_FIND);
-  uint64_t value, bits;
-  for (uint64_t i = 0; elements_next(&elements, &value, &bits); i++)
-    give(division, part, owners[i], bits);
-}
-
 /* The calling conventions' elements are numbers of records. */
 static void divide_conventions(struct division *division) {
   struct elements elements = elements_of(&division->packed->conventions, MONOTONE_FIND);
   uint64_t value, bits;
   while (elements_next(&elements, &value, &bits))
     if (value < division->packed->record_count)
-      give(division, PART_CONVENTIONS, division->owners[value], bits);
+      division_give(division, PART_CONVENTIONS, division->owners[value], bits);
 }
 
 /* Makes a shared thing of each bit string whose starts are a sequence. */
@@ -118,49 +88,28 @@ static void share_strings(struct division *division, const struct monotone *star
 
 /* ---- Functions ---- */
 
+/* Finds the frame sizes of bare functions on the way. */
+static void divide_bare(struct division *division) {
+  const struct packed_table *packed = division->packed;
+  const unsigned width = packed->frame_width;
+  struct elements elements = elements_of(&packed->bare, MONOTONE_GET);
+  uint64_t function, bits;
+  for (uint64_t i = 0; elements_next(&elements, &function, &bits); i++) {
+    if (function >= packed->function_count)
+      continue;
+    division->frames[function] = (uint32_t)bits_at(packed->bare_frames, i * width, width);
+    division_give(division, PART_BARE, division->functions[function], bits + width);
+  }
+}
+
 static void divide_extents(struct division *division) {
   const struct packed_table *packed = division->packed;
   struct bit_reader reader = bit_reader_at(packed->extents, 0);
   for (uint32_t i = 0; i < packed->function_count; i++) {
     const uint64_t start = reader.position;
     packed_extent_skip(packed, &reader);
-    give(division, PART_EXTENTS, division->functions[i], reader.position - start);
+    division_give(division, PART_EXTENTS, division->functions[i], reader.position - start);
   }
-}
-
-/* Finds each function's layout on the way. UINT32_MAX: the number is out of bounds. */
-static void divide_marks(struct division *division) {
-  const struct packed_table *packed = division->packed;
-  const unsigned width = packed->shared_width;
-  uint32_t marks = 0;
-  for (uint32_t i = 0; i < packed->function_count; i++) {
-    const bool is_shared =
-        (packed->marks[i / 8] >> i % 8 & 1) != 0 && marks < packed->shared_functions;
-    const uint64_t layout = is_shared ? bits_at(packed->shared, (uint64_t)marks * width, width)
-                                      : (uint64_t)packed->shared_layouts + i - marks;
-    give(division, PART_MARKS, division->functions[i], 1 + (is_shared ? width : 0));
-    division->layouts[i] = layout < packed->layout_count ? (uint32_t)layout : UINT32_MAX;
-    marks += is_shared;
-  }
-}
-
-static void divide_layouts(struct division *division) {
-  const struct packed_table *packed = division->packed;
-  share_strings(division, &packed->layout_starts, packed->layouts.size);
-  for (uint32_t i = 0; i < packed->function_count; i++)
-    if (division->layouts[i] != UINT32_MAX)
-      division->shared[division->layouts[i]].uses++;
-  for (uint32_t i = 0; i < packed->function_count; i++)
-    if (division->layouts[i] != UINT32_MAX)
-      give(division, PART_LAYOUTS, division->functions[i],
-           sizes_take(&division->shared[division->layouts[i]]));
-}
-
-/* The number of a function's frame size; UINT32_MAX where the table is broken. */
-static uint32_t frame_number(const struct packed_table *packed, uint32_t function) {
-  struct bit_reader reader = bit_reader_at(packed->layouts, packed_layout(packed, function));
-  const uint64_t number = bit_reader_take(&reader, packed->frame_width);
-  return reader.bad || number >= packed->frame_size_count ? UINT32_MAX : (uint32_t)number;
 }
 
 static void divide_frame_sizes(struct division *division) {
@@ -169,12 +118,12 @@ static void divide_frame_sizes(struct division *division) {
     division->shared[i] = (struct sizes_shared){.bits = packed->frame_size_width};
   for (int divide = 0; divide < 2; divide++)
     for (uint32_t i = 0; i < packed->function_count; i++) {
-      const uint32_t number = frame_number(packed, i);
-      if (number == UINT32_MAX)
+      const uint32_t number = division->frames[i];
+      if (number >= packed->frame_size_count)
         continue;
       if (divide)
-        give(division, PART_FRAME_SIZES, division->functions[i],
-             sizes_take(&division->shared[number]));
+        division_give(division, PART_FRAME_SIZES, division->functions[i],
+                      sizes_take(&division->shared[number]));
       else
         division->shared[number].uses++;
     }
@@ -192,7 +141,7 @@ struct pass {
 static void use(const struct pass *pass, uint32_t number, uint32_t function) {
   struct sizes_shared *shared = &pass->division->shared[number];
   if (pass->divide)
-    give(pass->division, pass->part, function, sizes_take(shared));
+    division_give(pass->division, pass->part, function, sizes_take(shared));
   else
     shared->uses++;
 }
@@ -269,7 +218,7 @@ static void divide_exceptions(struct division *division) {
   for (uint32_t i = 0; i < packed->exception_count; i++) {
     const uint32_t record = bits_load32(packed->exceptions + (size_t)i * PACKED_EXCEPTION_SIZE);
     if (record < packed->record_count)
-      give(division, PART_EXCEPTIONS, division->owners[record], PACKED_EXCEPTION_SIZE * 8);
+      division_give(division, PART_EXCEPTIONS, division->owners[record], PACKED_EXCEPTION_SIZE * 8);
   }
 }
 
@@ -304,8 +253,8 @@ static void divide_block(struct division *division, struct packed_block *block, 
   for (uint32_t i = 0; i < records && packed_block_next(block, &details); i++) {
     const uint64_t after = all - bytes_left(block);
     const uint64_t rest = bits % total; /* below 2^24, as the number of bytes is */
-    give(division, PART_DETAILS, division->owners[first + i],
-         bits / total * (after - before) + rest * after / total - rest * before / total);
+    division_give(division, PART_DETAILS, division->owners[first + i],
+                  bits / total * (after - before) + rest * after / total - rest * before / total);
     before = after;
   }
 }
@@ -342,17 +291,21 @@ static void set_part(struct sizes *sizes, enum part part, const char *name, uint
   sizes->parts[part].bits = (to - from) * 8;
 }
 
+/* But for what stands in leaves, which division_of_leaves() adds. */
 static void set_parts(struct sizes *sizes, const struct packed_header *header) {
   struct packed_parts at;
   packed_parts(header, &at);
   sizes->part_count = PARTS;
   sizes->bits = header->size * 8;
-  set_part(sizes, PART_HEADER, "header", 0, at.records_at);
-  set_part(sizes, PART_RECORDS, "record addresses", at.records_at, at.firsts_at);
-  set_part(sizes, PART_FIRSTS, "first records", at.firsts_at, at.extent_samples_at);
-  set_part(sizes, PART_EXTENTS, "function extents", at.extent_samples_at, at.marks_at);
-  set_part(sizes, PART_MARKS, "layout numbers", at.marks_at, at.layout_starts_at);
-  set_part(sizes, PART_LAYOUTS, "layouts", at.layout_starts_at, at.frame_sizes_at);
+  set_part(sizes, PART_HEADER, "header", 0, at.directory_at);
+  set_part(sizes, PART_DIRECTORY, "directory", at.directory_at, at.leaves_at);
+  set_part(sizes, PART_ADDRESSES, "record addresses", 0, 0);
+  set_part(sizes, PART_MARKS, "function marks", 0, 0);
+  set_part(sizes, PART_REFERENCES, "layout references", 0, 0);
+  set_part(sizes, PART_SHARED_LAYOUTS, "shared layouts", 0, header->shared_size);
+  set_part(sizes, PART_OWN_LAYOUTS, "own layouts", 0, 0);
+  set_part(sizes, PART_BARE, "bare functions", at.bare_at, at.extent_samples_at);
+  set_part(sizes, PART_EXTENTS, "function extents", at.extent_samples_at, at.frame_sizes_at);
   set_part(sizes, PART_FRAME_SIZES, "frame sizes", at.frame_sizes_at, at.classes_at);
   set_part(sizes, PART_CLASSES, "location classes", at.classes_at, at.list_starts_at);
   set_part(sizes, PART_LISTS, "location lists", at.list_starts_at, at.exceptions_at);
@@ -363,37 +316,43 @@ static void set_parts(struct sizes *sizes, const struct packed_header *header) {
   set_part(sizes, PART_PADDING, "padding", header->size - BITS_PADDING, header->size);
 }
 
+static bool broken(struct problem *problem, const char *what) {
+  return problem_set(problem, "a broken packed table: %s", what);
+}
+
 /* Finds the functions of the packed table in the other one. They are the same in the same order,
  * unless another writer repeats itself. */
 static bool find_functions(struct division *division, struct problem *problem) {
   const struct packed_table *packed = division->packed;
   for (uint32_t i = 0; i < packed->function_count; i++) {
-    const uint64_t address = packed_function_address(packed, i);
-    const uint64_t frame_size = packed_frame_size(packed, packed_layout(packed, i));
-    division->functions[i] = sizes_function(division->table, address, frame_size);
+    division->functions[i] = sizes_function(division->table, packed_function_address(packed, i),
+                                            packed_function_frame_size(packed, i));
     if (division->functions[i] == UINT32_MAX)
-      return problem_set(problem, "a broken packed table: a function that isn't in it");
+      return broken(problem, "a function that isn't in it");
   }
-  for (uint32_t i = 0; i < packed->record_count; i++) {
+  return true;
+}
+
+static bool find_owners(struct division *division, struct problem *problem) {
+  struct packed_records records = packed_records(division->packed);
+  for (uint32_t i = 0; i < division->packed->record_count; i++) {
     struct packed_record record;
-    if (packed_record_at(packed, i, &record) != PACKED_FOUND ||
-        record.function >= packed->function_count)
-      return problem_set(problem, "a broken packed table: a record that isn't in it");
-    division->owners[i] = division->functions[record.function];
+    const bool found = packed_records_next(&records, &record) == PACKED_FOUND;
+    const uint32_t function = found ? packed_record_function(&record) : UINT32_MAX;
+    if (function == UINT32_MAX)
+      return broken(problem, "a record that isn't in it");
+    division->owners[i] = division->functions[function];
   }
   return true;
 }
 
 static bool divide(struct division *division, const struct packed_header *header,
                    struct problem *problem) {
-  const struct packed_table *packed = division->packed;
-  if (!find_functions(division, problem))
+  if (!find_functions(division, problem) || !find_owners(division, problem) ||
+      !division_of_leaves(division, problem) || !division_of_layouts(division, problem))
     return false;
-  divide_elements(division, PART_RECORDS, &packed->records, division->owners);
-  divide_elements(division, PART_FIRSTS, &packed->firsts, division->functions);
+  divide_bare(division);
   divide_extents(division);
-  divide_marks(division);
-  divide_layouts(division);
   divide_frame_sizes(division);
   divide_classes(division);
   divide_lists(division);
@@ -410,41 +369,57 @@ static bool check_parts(const struct sizes *sizes, struct problem *problem) {
   return true;
 }
 
+/* How many bounds of layouts there can be: their starts, those of leaves, and 2 ends. */
+static size_t most_bounds(const struct packed_table *packed) {
+  return (size_t)packed->function_count + (size_t)packed->leaf_count + 2;
+}
+
 static size_t largest_count(const struct packed_table *packed) {
-  const uint32_t counts[] = {packed->layout_count, packed->frame_size_count,
-                             packed->location_classes, packed->list_count};
+  const size_t counts[] = {most_bounds(packed), packed->frame_size_count, packed->location_classes,
+                           packed->list_count};
   size_t largest = 0;
   for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
     largest = counts[i] > largest ? counts[i] : largest;
   return largest;
 }
 
+static bool division_open(struct division *division, struct problem *problem) {
+  const struct packed_table *packed = division->packed;
+  const size_t functions = (size_t)packed->function_count + 1;
+  division->functions = calloc(functions, sizeof *division->functions);
+  division->owners = calloc((size_t)packed->record_count + 1, sizeof *division->owners);
+  division->places = calloc(functions, sizeof *division->places);
+  division->frames = calloc(functions, sizeof *division->frames);
+  division->bounds = calloc(most_bounds(packed), sizeof *division->bounds);
+  division->shared = calloc(largest_count(packed) + 1, sizeof *division->shared);
+  division->last_users = calloc((size_t)packed->location_classes + 1, sizeof *division->last_users);
+  return (division->functions != NULL && division->owners != NULL && division->places != NULL &&
+          division->frames != NULL && division->bounds != NULL && division->shared != NULL &&
+          division->last_users != NULL) ||
+         problem_set(problem, "not enough memory");
+}
+
+static void division_close(struct division *division) {
+  free(division->functions);
+  free(division->owners);
+  free(division->places);
+  free(division->frames);
+  free(division->bounds);
+  free(division->shared);
+  free(division->last_users);
+}
+
 bool sizes_of_packed(struct sizes *sizes, const struct safepoints *table,
                      const struct packed_table *packed, struct problem *problem) {
   struct packed_header header;
+  struct division division = {.sizes = sizes, .table = table, .packed = packed};
   packed_header_read(packed->bytes, &header);
   if (!sizes_open(sizes, table->function_count, problem))
     return false;
   set_parts(sizes, &header);
-  struct division division = {
-      .sizes = sizes,
-      .table = table,
-      .packed = packed,
-      .functions = calloc((size_t)packed->function_count + 1, sizeof *division.functions),
-      .owners = calloc((size_t)packed->record_count + 1, sizeof *division.owners),
-      .layouts = calloc((size_t)packed->function_count + 1, sizeof *division.layouts),
-      .shared = calloc(largest_count(packed) + 1, sizeof *division.shared),
-      .last_users = calloc((size_t)packed->location_classes + 1, sizeof *division.last_users),
-  };
-  bool ok = division.functions != NULL && division.owners != NULL && division.layouts != NULL &&
-            division.shared != NULL && division.last_users != NULL;
-  ok = ok ? divide(&division, &header, problem) && check_parts(sizes, problem)
-          : problem_set(problem, "not enough memory");
-  free(division.functions);
-  free(division.owners);
-  free(division.layouts);
-  free(division.shared);
-  free(division.last_users);
+  const bool ok = division_open(&division, problem) && divide(&division, &header, problem) &&
+                  check_parts(sizes, problem);
+  division_close(&division);
   if (!ok)
     sizes_free(sizes);
   return ok;

@@ -56,7 +56,8 @@ static void print_repetition(const struct survey *survey) {
          survey->live_sets, survey->records, survey->repeats);
   printf("    %10" PRIu32 " layouts, of %" PRIu32 " functions; %" PRIu32 " serve %" PRIu32
          " of these\n",
-         survey->layouts, survey->function_count, survey->shared_layouts, survey->shared_functions);
+         survey->packed.layouts.count, survey->function_count, survey->packed.layouts.shared,
+         survey->packed.layouts.functions);
   printf("    %10" PRIu32 " locations, in %" PRIu64 " pairs, %" PRIu64 " allocas, %" PRIu64
          " deopt values\n",
          survey->locations, survey->pairs, survey->allocas, survey->deopt);

@@ -97,9 +97,10 @@ static json_t *repetition(const struct survey *survey) {
   json_t *object = json_object();
   json_object_set_new(object, "live_sets", number(survey->live_sets));
   json_object_set_new(object, "records_like_the_one_before", number(survey->repeats));
-  json_object_set_new(object, "layouts", number(survey->layouts));
-  json_object_set_new(object, "shared_layouts", number(survey->shared_layouts));
-  json_object_set_new(object, "functions_with_shared_layouts", number(survey->shared_functions));
+  json_object_set_new(object, "layouts", number(survey->packed.layouts.count));
+  json_object_set_new(object, "shared_layouts", number(survey->packed.layouts.shared));
+  json_object_set_new(object, "functions_with_shared_layouts",
+                      number(survey->packed.layouts.functions));
   json_object_set_new(object, "locations", number(survey->locations));
   json_object_set_new(object, "frame_sizes", number(survey->frame_sizes));
   json_object_set_new(object, "records_repeated", number(survey->records_repeated));

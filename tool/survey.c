@@ -374,9 +374,6 @@ static void note_counts(struct survey *survey) {
   survey->functions_discarded = table->functions_discarded;
   survey->records_discarded = table->records_discarded;
   survey->records_repeated = table->records_repeated;
-  survey->layouts = packed_layouts(&header);
-  survey->shared_layouts = header.shared_layouts;
-  survey->shared_functions = header.shared_functions;
   survey->version = header.version;
 }
 

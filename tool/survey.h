@@ -51,9 +51,8 @@ struct survey {
   uint64_t statepoints, pairs, derived, allocas, deopt, live_outs;
   uint32_t live_sets, locations, frame_sizes; /* distinct ones that the records have */
   uint32_t repeats;                           /* records with the live set of the one before */
-  uint32_t layouts, shared_layouts, shared_functions;
-  unsigned version; /* of the packed table */
-  struct drop drop; /* records is 0 where there was no policy */
+  unsigned version;                           /* of the packed table */
+  struct drop drop;                           /* records is 0 where there was no policy */
 
   struct sizes raw, packed;             /* raw: none where there isn't has_raw */
   struct survey_row *functions, *units; /* those with most packed bytes first; owned */

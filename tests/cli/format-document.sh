@@ -12,7 +12,9 @@ expect_decoded() { # RAW
   expect_status 0 "$stackpack" pack -o packed "$1"
   expect_status 0 decode --compare="$stackpack" --check-look-ups=100 packed
   cat out
+  cp packed "packed.$((++packed_count))"
 }
+packed_count=0
 
 random_program() { # PROFILE SEED RECORDS FUNCTIONS
   python3 "$TOP/tests/oracle/random_stackmap.py" --profile "$1" --seed "$2" --records "$3" --functions "$4" -o random
@@ -41,6 +43,35 @@ many_functions 600 >many.ll
 make_program bfd many ./many.ll
 expect_decoded many
 
+# All of that had what is rare: leaves without records, with so many that there are samples, and in the midst of a run;
+# layouts that no run has; bare functions with and without records; changes in layouts of few and of many locations.
+PYTHONPATH=$TOP/tests/oracle python3 - packed.* <<'END'
+import collections, sys
+import packed_decoder
+
+seen = collections.Counter()
+for path in sys.argv[1:]:
+    with open(path, "rb") as file:
+        table = packed_decoder.Table(*packed_decoder.find_table(file.read()))
+    decoded = packed_decoder.Decoded(table)
+    for leaf in (packed_decoder.Leaf(table, number) for number in range(table.header.leaf_count)):
+        seen["empty"] += leaf.count == 0
+        seen["samples"] += leaf.count > 128
+        seen["continued"] += leaf.count > 0 and leaf.continued is not None and leaf.runs > 0
+    runs = collections.Counter(run.layout for run in decoded.runs)
+    for start in decoded.layouts:
+        layout = packed_decoder.Layout(table, start)
+        seen["shared" if runs[start] > 1 else "own" if runs[start] == 1 else "of no run"] += 1
+        seen["without sets"] += layout.sets == 0
+        seen["many states"] += max(layout.widths(), default=0) > 2
+        if layout.changes:
+            seen["many changes" if layout.count > 56 else "few changes"] += 1
+    for function in decoded.bare:
+        seen["bare with records" if function in decoded.function_layouts else "bare"] += 1
+print(dict(seen))
+assert len(+seen) == 12, "not everything that is rare"
+END
+
 # ---- The decoder sees differences, and refuses what isn't sound ----------------------------------------
 cat >other-stackpack <<END
 #!/bin/bash
@@ -51,13 +82,53 @@ expect_status 1 decode --compare=./other-stackpack packed
 expect_output '^1 differences$'
 
 offset=$(section_offset packed .stackpack)
-for change in "0 0" "4 3" "8 1" "48 255"; do # magic number, version, features, records
+for change in "0 0" "4 2" "4 4" "8 1" "48 255" "168 255"; do # magic number, versions, features, records, directory
   read -r byte value <<<"$change"
   cp packed damaged
   set_byte damaged $((offset + byte)) "$value"
   expect_status 2 decode damaged
   [[ ! -s out ]] || fail "records from a damaged table"
 done
+# Whatever bytes there are, the answer is an error or a table, and no failure of the decoder itself.
+random_program wild 8 90 25
+expect_status 0 "$stackpack" pack -o packed random
+PYTHONPATH=$TOP/tests/oracle python3 - packed <<'END'
+import collections, random, struct, sys
+import packed_decoder
+
+with open(sys.argv[1], "rb") as file:
+    sound, address = packed_decoder.find_table(file.read())
+sound = sound[: packed_decoder.read_header(sound).size]
+source, seen = random.Random(1), collections.Counter()
+
+def look_at(table):
+    look_up = packed_decoder.LookUp(table)
+    for _ in range(3):
+        look_up.answer(table.text_address(source.randrange(table.header.text_size + 1)))
+        if table.header.records > 0:
+            look_up.record(source.randrange(table.header.records))
+
+for _ in range(600):
+    damaged = bytearray(sound)
+    first, last = source.choice(((32, 168), (168, 260), (168, len(sound))))
+    damaged[source.randrange(first, last)] ^= 1 << source.randrange(8)
+    damaged[12:16] = bytes(4)
+    damaged[12:16] = struct.pack("<I", packed_decoder.xxh32(bytes(damaged[:168])))
+    try:
+        table = packed_decoder.Table(bytes(damaged), address)
+        seen["opened"] += 1
+    except packed_decoder.Unusable:
+        seen["not opened"] += 1
+        continue
+    for use in (look_at, packed_decoder.Decoded):
+        try:
+            use(table)
+            seen[f"{use.__name__} succeeds"] += 1
+        except packed_decoder.Unusable:
+            seen[f"{use.__name__} refuses"] += 1
+print(dict(seen))
+assert len(seen) == 6, "damage that is never seen, or always"
+END
 expect_status 2 decode many
 grep -q 'no packed table' err || { cat err >&2; fail "no word about the missing table"; }
 
@@ -67,6 +138,47 @@ import re, sys
 with open(sys.argv[1], encoding="utf-8") as document, open(sys.argv[2], "wb") as example:
     example.write(bytes.fromhex("".join(re.findall(r"^ {4}[0-9a-f]{3}  ([0-9a-f ]+)$", document.read(), re.MULTILINE))))
 END
+# It is what the writer makes of these functions and records.
+cat >example.c <<'END'
+#include "packed_write.h"
+#include <stdio.h>
+
+#define PAIR(base, derived) ((uint64_t)(base) << 32 | (derived))
+
+int main(void) {
+  struct safepoints table = {0};
+  intern_add(&table.lists, NULL, 0);
+  const uint64_t first = safepoints_add_location(&table, (struct location){3, 8, 7, 8});
+  const uint64_t second = safepoints_add_location(&table, (struct location){3, 8, 7, 16});
+  const uint64_t constant = safepoints_add_location(&table, (struct location){4, 8, 0, 42});
+  const uint32_t deopt = intern_add(&table.lists, &constant, 1);
+  uint64_t ordinary[] = {PAIR(first, first), PAIR(second, second)};
+  uint64_t derived[] = {PAIR(first, first), PAIR(first, second)};
+  const uint32_t one = safepoints_add_live(&table, ordinary, 1, 0);
+  const uint32_t two = safepoints_add_live(&table, ordinary, 2, 0);
+  const uint32_t other = safepoints_add_live(&table, derived, 2, 0);
+  const struct safepoint_function functions[] = {{0x401000, 0x401020, 24}, {0x401020, 0x401050, 40},
+                                                 {0x401050, 0x401069, 24}};
+  const struct safepoint records[] = {{0x401010, 1, 0, 0, 0, one, 0, 0}, {0x401032, 2, 0, 0, 1, two, 0, 0},
+                                      {0x401041, 3, 0, 0, 1, other, deopt, 0}, {0x401050, 4, 8, 0, 1, two, 0, 0},
+                                      {0x401060, 5, 0, 0, 2, one, 0, 0}};
+  for (uint32_t i = 0, next = 0; i < 3; i++) {
+    safepoints_add_function(&table, functions[i]);
+    for (; next < 5 && records[next].function == i; next++)
+      safepoints_add_record(&table, records[next]);
+  }
+  safepoints_finish(&table);
+  uint8_t *bytes;
+  size_t size;
+  if (packed_write(&table, 0x400218, NULL, &bytes, &size) != NULL)
+    return 1;
+  return fwrite(bytes, 1, size, stdout) != size;
+}
+END
+"$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP/format" \
+  example.c "$TOP"/format/*.c -lzstd -o write-example
+./write-example >written
+expect_same written example
 decode --bare=0x400218 --check-look-ups=500 example
 decode --bare=0x400218 example >example.json
 expect_records example.json <<'END'

@@ -1,5 +1,6 @@
 #!/bin/bash
 # What `stats --format=json` divides adds up to the section's size, exactly: parts, functions and units, raw and packed.
+# And the parts of the leaves are as large as somebody else finds them.
 . "$TOP/tests/cli/common.sh"
 
 check_sums() { # FILE SECTION [OPTION...]
@@ -11,6 +12,8 @@ check_program() { # FILE
   check_sums "$1" .llvm_stackmaps
   expect_status 0 "$stackpack" pack --quiet -o "$1.packed" "$1"
   check_sums "$1.packed" .stackpack
+  python3 "$TOP/tests/cli/stats_leaves.py" out "$1.packed" "$(section_offset "$1.packed" .stackpack)" >leaves ||
+    fail "wrong sizes in the leaves of $1"
   # A raw file's packed sizes are those that packing gives.
   "$stackpack" stats --format=json "$1" >raw.json
   "$stackpack" stats --format=json "$1.packed" >packed.json
@@ -35,6 +38,41 @@ check_program pie
 many_functions 300 >many.ll
 make_program lld many ./many.ll
 check_program many
+
+# Leaves of more than 128 records, which have samples, and a function that goes on from leaf to leaf: as much of the text
+# has no records, leaves are large where the records are.
+{
+  cat many.ll
+  printf 'define void @without_records() {\n  call void asm sideeffect ".zero 65536", ""()\n  ret void\n}\n'
+  printf 'define i64 @long(i64 %%n) gc "statepoint-example" {\n'
+  printf '  call void @collect()\n%.0s' {1..4000}
+  printf '  ret i64 %%n\n}\n'
+} >long.ll
+make_program lld long ./long.ll
+check_program long
+read -r large continued <leaves
+((large > 2 && continued > 2)) || fail "$large large leaves, $continued in which a function goes on"
+
+# Stack maps at functions' first bytes: exceptions, and functions that have no others; the first record, too, so that
+# the leaf begins in no function.
+{
+  printf 'declare void @llvm.experimental.stackmap(i64, i32, ...)\ndeclare void @collect()\n'
+  for n in 1 2 3; do
+    printf 'define void @at_start_%d() naked {\n' $n
+    printf '  call void (i64, i32, ...) @llvm.experimental.stackmap(i64 %d, i32 0)\n' $n
+    printf '  call void asm sideeffect "ret", ""()\n  unreachable\n}\n'
+    ((n == 2)) || continue
+    printf 'define i64 @run(i64 %%n) gc "statepoint-example" {\n  call void @collect()\n  ret i64 %%n\n}\n'
+  done
+} >at_start.ll
+make_program lld at_start ./at_start.ll
+check_program at_start
+python3 - <<'PYTHON' || fail "there should be 3 exceptions, and as many functions with nothing else"
+import json
+parts = {part["name"]: part for part in json.load(open("packed.json"))["packed"]["parts"]}
+assert parts["exceptions"]["size"] == parts["exceptions"]["of_functions"] == 3 * 20
+assert 0 < parts["bare functions"]["of_functions"] <= parts["bare functions"]["size"]
+PYTHON
 
 # With some functions listed, the others are summed up; and so are dropped records.
 check_sums many .llvm_stackmaps --top=7

@@ -64,9 +64,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 /* ---- The mutator ----------------------------------------------------------------------------- */
 
-/* packed_parts holds the places of all parts one after another, from records_at to size. */
+/* packed_parts holds the places of all parts one after another, from directory_at to size. */
 enum {
-  PLACES_AT = offsetof(struct packed_parts, records_at),
+  PLACES_AT = offsetof(struct packed_parts, directory_at),
   PLACES = (offsetof(struct packed_parts, size) - PLACES_AT) / sizeof(uint64_t) + 1,
 };
 

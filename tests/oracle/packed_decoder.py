@@ -14,7 +14,7 @@ This is a second reader of the packed table, written from format/FORMAT.md, whos
 comments. If it reads what `stackpack pack` writes, the document says all that one must know. It reads every
 part twice, in different ways: once from its first byte to its last, and once for a single address by way of
 samples and directories (class LookUp). The first way also checks what a reader needn't check: that padding is
-zero, that every sample is right, and that nothing is between the layouts.
+zero, that every sample is right, and that nothing is between leaves and layouts.
 
 The JSON is that of `stackpack dump`, with null for each function's name. Zstandard blocks are decoded by the
 command `zstd`. The table's own checksum (XXH3) is not verified, but the header's is.
@@ -24,6 +24,7 @@ Exit status: 0 fine, 1 a comparison found a difference, 2 the file can't be read
 
 import argparse
 import bisect
+import collections
 import gc
 import json
 import random
@@ -244,7 +245,7 @@ def find_table(data):
 
 # ---- Header (section 5) --------------------------------------------------------------------------------
 
-HEADER = struct.Struct("<IHHIIQQqQIIIIQIIIIQQII8BIIQHHiQii")
+HEADER = struct.Struct("<IHHIIQQqQIIIIQ6IQQQII8BHH4BQiiiI")
 GLOBAL_ROOTS = 1  # a bit of features
 
 
@@ -260,38 +261,63 @@ class Header(NamedTuple):
     text_size: int
     records: int
     functions: int
-    shared_layouts: int
-    shared_functions: int
-    layout_bits: int
+    bare_functions: int
+    exceptions: int
+    leaves_size: int
+    shared_size: int
     frame_sizes: int
     location_classes: int
     locations: int
     lists: int
+    conventions: int
     list_bits: int
     extent_bits: int
-    exceptions: int
-    conventions: int
+    details_size: int
+    details_blocks: int
+    details_block_size: int
+    leaf_shift: int
     record_shift: int
     function_shift: int
     lead_parameter: int
     tail_parameter: int
     frame_size_width: int
+    reference_width: int
+    position_width: int
+    deopt_max: int
+    live_outs_max: int
     details_codec: int
     details_columns: int
     details_shift: int
-    details_blocks: int
-    details_block_size: int
-    details_size: int
-    deopt_max: int
-    live_outs_max: int
-    flags: int
+    reserved: int
     id: int
+    flags: int
     calling_convention: int
     second_convention: int
+    reserved_too: int
 
     @property
-    def layouts(self):
-        return self.shared_layouts + self.functions - self.shared_functions
+    def runs(self):
+        return self.functions - self.bare_functions
+
+    @property
+    def leaf_count(self):
+        return (self.text_size >> self.leaf_shift) + 1 if self.records > 0 else 0
+
+    @property
+    def start_width(self):
+        return bits_for(self.leaves_size + 1)
+
+    @property
+    def index_width(self):
+        return bits_for(self.records + 1)
+
+    @property
+    def run_width(self):
+        return bits_for(self.runs + 1)
+
+    @property
+    def entry_width(self):
+        return self.start_width + self.index_width + self.run_width
 
 
 def read_header(data):
@@ -299,61 +325,65 @@ def read_header(data):
     require(len(data) >= HEADER.size, "a table that is too short")
     header = Header(*HEADER.unpack_from(data))
     require(header.magic == 0x4B505453, "no table: its magic number differs")
-    require(header.version == 2, f"a table of version {header.version}, which needs another reader")
+    require(header.version == 3, f"a table of version {header.version}, which needs another reader")
     require(header.header_size == HEADER.size, "a header of another size")
     blanked = data[:12] + bytes(4) + data[16 : HEADER.size]
     require(header.header_checksum == xxh32(blanked), "a header whose checksum differs")
     require(header.features & ~GLOBAL_ROOTS == 0, "a table with features that need a newer reader")
+    check_widths(header)
+    check_counts(header)
+    return header
+
+
+def check_widths(header):
     shifts = (header.record_shift, header.function_shift, header.details_shift)
     require(max(shifts) < 32 and header.frame_size_width <= 64, "a shift or width that is too large")
+    require(header.record_shift <= header.leaf_shift < 48, "leaves that are too small or too large")
     require(max(header.lead_parameter, header.tail_parameter) < 32, "a parameter that is too large")
-    require(header.shared_layouts <= header.shared_functions <= header.functions, "counts that contradict")
+    require(max(header.reference_width, header.position_width) <= 32, "a width that is too large")
+
+
+def check_counts(header):
+    require(header.bare_functions <= header.functions, "counts that contradict")
+    require(header.shared_size <= header.leaves_size < 2**32, "leaves of an impossible size")
+    require(header.text_size >> header.leaf_shift < 2**32 - 1, "too many leaves")
     require(header.location_classes > 0 or header.locations == 0, "locations without a class")
     require(header.conventions <= header.records, "more records of a convention than there are")
-    sizes = (header.layout_bits, header.list_bits, header.details_size)
-    require(max(sizes) < 2**50, "a size that is too large")
+    require(max(header.list_bits, header.details_size) < 2**50, "a size that is too large")
     require(header.extent_bits < 2**32, "extents that are too large")
     require(header.details_block_size <= 2**24, "blocks that are too large")
-    return header
+    require(header.details_codec <= 1, "a codec that is unknown")
+    require(header.details_columns < 32, "a column that is unknown")
+    require(header.reserved == header.reserved_too == 0, "a reserved field that isn't zero")
 
 
 # ---- Sorted sequences (section 7) ----------------------------------------------------------------------
 
 
-class Sequence:
-    """The numbers in order: items. And the two ways to get at them through the samples: find and get."""
+class Unary:
+    """Numbers that ascend, split into buckets, which are written in unary, and low bits: as they stand in a
+    sequence and in a leaf. There are two ways to get at them: all in order, and by way of the samples."""
 
-    def __init__(self, count, maximum, for_find):
-        self.count = count
-        self.for_find = for_find
-        self.low_width = (maximum // count).bit_length() - 1 if 0 < count <= maximum else 0
-        self.buckets = (maximum >> self.low_width) + 1 if count > 0 else 0
-        self.high_bits = count + self.buckets
-        require(self.high_bits < 2**32, "a sequence that is too long")
-        self.sample_count = -(-self.buckets // 128) if for_find else -(-count // 32)
+    def __init__(self, count, buckets, low_width, for_find):
+        self.count, self.buckets, self.low_width, self.for_find = count, buckets, low_width, for_find
+        self.high_bits = count + buckets
+        self.sample_count = -(-buckets // 128) if for_find else -(-count // 32)
         self.sample_width = bits_for(self.high_bits)
-        self.sizes = (
-            bytes_for(count * self.low_width),
-            bytes_for(self.high_bits),
-            bytes_for(self.sample_count * self.sample_width),
-        )
-        self.size = sum(self.sizes)
-        self.low = None
         self.high = ""  # a character for each bit, for speed
-        self.samples = self.items = ()
+        self.lows = self.low_at = None
+        self.samples = ()
 
-    def open(self, data):
-        low_size, high_size, _ = self.sizes
-        self.low = whole_array(data[:low_size], self.count * self.low_width)
-        high = whole_array(data[low_size : low_size + high_size], self.high_bits)
-        self.high = f"{int.from_bytes(high.data, 'little'):b}"[::-1].ljust(self.high_bits, "0")
-        self.samples = fields_of(data[low_size + high_size :], self.sample_count, self.sample_width)
-        self.items = self.decode()
-        return self
+    def open(self, high, lows, low_at, samples):
+        """`high` is the number that the high bits are; the low bits stand in an array from a bit on."""
+        self.high = f"{high:b}"[::-1].ljust(self.high_bits, "0")
+        self.lows, self.low_at = lows, low_at
+        self.samples = samples
+
+    def low_of(self, number):
+        return self.lows.field(self.low_at + number * self.low_width, self.low_width)
 
     def decode(self):
         """All numbers, by one pass over the high bits; and whether the samples are those of this pass."""
-        lows = self.low.fields(self.count, self.low_width)
         numbers, bucket_places, element_places = [], [0], []
         for place in range(self.high_bits):
             if self.high[place] == "0":
@@ -361,7 +391,7 @@ class Sequence:
             else:
                 require(len(numbers) < self.count, "a sequence with too many elements")
                 element_places.append(place)
-                numbers.append(len(bucket_places) - 1 << self.low_width | lows[len(numbers)])
+                numbers.append(len(bucket_places) - 1 << self.low_width | self.low_of(len(numbers)))
         require(len(numbers) == self.count, "a sequence with too few elements")
         require(all(a <= b for a, b in zip(numbers, numbers[1:])), "a sequence that doesn't ascend")
         places = bucket_places[: self.buckets : 128] if self.for_find else element_places[::32]
@@ -374,54 +404,54 @@ class Sequence:
         require(found >= 0, "a place beyond the end of a sequence")
         return found
 
-    def behind_zeros(self, place, zeros):
-        """The place behind so many 0s."""
-        for _ in range(zeros):
-            place = self.next_bit("0", place) + 1
-        return place
-
-    def at_one(self, place, ones_before):
-        """The place of the 1 that has so many other 1s before it."""
-        for _ in range(ones_before):
-            place = self.next_bit("1", place) + 1
-        return self.next_bit("1", place)
-
-    def low_of(self, number):
-        return self.low.field(number * self.low_width, self.low_width)
-
     def find(self, x):
-        """The first element that is at least x."""
+        """The number of the first element that is at least x, and whether it is x."""
         assert self.for_find
         bucket = x >> self.low_width
         if bucket >= self.buckets:
-            return self.count
-        place = self.behind_zeros(self.samples[bucket // 128], bucket % 128)
+            return self.count, False
+        place = self.samples[bucket // 128]
+        for _ in range(bucket % 128):
+            place = self.next_bit("0", place) + 1
         number = place - bucket
         low = x & ((1 << self.low_width) - 1)
         while self.high[place] == "1" and self.low_of(number) < low:
             place += 1
             number += 1
-        return number
-
-    def last_sample_before(self, number):
-        """The last sampled bucket that starts at or before an element."""
-        low, high = 0, self.sample_count - 1
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.samples[middle] - 128 * middle <= number:
-                low = middle
-            else:
-                high = middle - 1
-        return low
+        return number, self.high[place] == "1" and self.low_of(number) == low
 
     def get(self, number):
         require(number < self.count, "an element that isn't there")
-        if self.for_find:
-            sample = self.last_sample_before(number)
-            place = self.at_one(self.samples[sample], number - (self.samples[sample] - 128 * sample))
-        else:
-            place = self.at_one(self.samples[number // 32], number % 32)
+        place, ones = (0, number) if self.for_find else (self.samples[number // 32], number % 32)
+        for _ in range(ones):
+            place = self.next_bit("1", place) + 1
+        place = self.next_bit("1", place)
         return place - number << self.low_width | self.low_of(number)
+
+
+class Sequence(Unary):
+    """A part of the table; its numbers in order are the items."""
+
+    def __init__(self, count, maximum, for_find):
+        low_width = (maximum // count).bit_length() - 1 if 0 < count <= maximum else 0
+        super().__init__(count, (maximum >> low_width) + 1 if count > 0 else 0, low_width, for_find)
+        require(self.high_bits < 2**32, "a sequence that is too long")
+        self.sizes = (
+            bytes_for(count * low_width),
+            bytes_for(self.high_bits),
+            bytes_for(self.sample_count * self.sample_width),
+        )
+        self.size = sum(self.sizes)
+        self.items = ()
+
+    def open_part(self, data):
+        low_size, high_size, _ = self.sizes
+        lows = whole_array(data[:low_size], self.count * self.low_width)
+        high = whole_array(data[low_size : low_size + high_size], self.high_bits)
+        samples = fields_of(data[low_size + high_size :], self.sample_count, self.sample_width)
+        self.open(int.from_bytes(high.data, "little"), lows, 0, samples)
+        self.items = self.decode()
+        return self
 
 
 # ---- Parts (section 6) ---------------------------------------------------------------------------------
@@ -446,6 +476,13 @@ class Class(NamedTuple):
     first_value: int
 
 
+class Exceptional(NamedTuple):
+    index: int
+    function: int
+    position: int
+    layout: int
+
+
 class Extent(NamedTuple):
     lead: int
     adjacent: bool
@@ -453,7 +490,7 @@ class Extent(NamedTuple):
 
 
 CLASS = struct.Struct("<HHB3sIIq")
-EXCEPTION = struct.Struct("<III")
+EXCEPTION = struct.Struct("<IIIQ")
 ROOTS = struct.Struct("<IIqQ")
 
 
@@ -467,11 +504,8 @@ class Table:
 
     def __init__(self, data, address):
         header = self.header = read_header(data)
-        text_size = header.text_size
         self.address = address
-        self.records = Sequence(header.records, text_size >> header.record_shift, True)
-        self.firsts = Sequence(header.functions, header.records, True)
-        self.layout_starts = Sequence(header.layouts, header.layout_bits, False)
+        self.bare = Sequence(header.bare_functions, header.functions, False)
         self.list_starts = Sequence(header.lists, header.list_bits, False)
         self.conventions = Sequence(header.conventions, header.records, True)
         self.data = data
@@ -485,16 +519,14 @@ class Table:
 
     def part_sizes(self):
         header = self.header
+        leaves = header.leaf_count
         return (
-            ("records", self.records.size),
-            ("firsts", self.firsts.size),
+            ("directory", bytes_for((leaves + 1) * header.entry_width) if leaves > 0 else 0),
+            ("leaves", header.leaves_size),
+            ("bare", self.bare.size),
+            ("bare_frames", bytes_for(header.bare_functions * bits_for(header.frame_sizes))),
             ("extent_samples", bytes_for(-(-header.functions // 32) * bits_for(header.extent_bits + 1))),
             ("extents", bytes_for(header.extent_bits)),
-            ("marks", bytes_for(header.functions)),
-            ("mark_samples", bytes_for(-(-header.functions // 128) * bits_for(header.shared_functions + 1))),
-            ("shared", bytes_for(header.shared_functions * bits_for(header.shared_layouts))),
-            ("layout_starts", self.layout_starts.size),
-            ("layouts", bytes_for(header.layout_bits)),
             ("frame_sizes", bytes_for(header.frame_sizes * header.frame_size_width)),
             ("classes", CLASS.size * header.location_classes),
             ("list_starts", self.list_starts.size),
@@ -513,7 +545,7 @@ class Table:
         sequence = Sequence(count, span >> shift, False)
         at, end = self.part(sequence.size)
         require(end + 8 <= self.header.size, "global roots beyond the table's end")
-        numbers = sequence.open(self.data[at:end]).items
+        numbers = sequence.open_part(self.data[at:end]).items
         require(len(set(numbers)) == count, "a global root that comes twice")
         return [(self.address + start + (number << shift)) % 2**64 for number in numbers]
 
@@ -524,25 +556,24 @@ class Table:
 
     def open_parts(self, parts):
         header = self.header
-        self.records.open(parts["records"])
-        self.firsts.open(parts["firsts"])
-        self.layout_starts.open(parts["layout_starts"])
-        self.list_starts.open(parts["list_starts"])
-        self.conventions.open(parts["conventions"])
+        leaf_count = header.leaf_count
+        entries = leaf_count + 1 if leaf_count > 0 else 0
+        self.directory = whole_array(parts["directory"], entries * header.entry_width)
+        self.leaves = BitArray(parts["leaves"], 8 * header.leaves_size)
+        self.bare.open_part(parts["bare"])
+        self.list_starts.open_part(parts["list_starts"])
+        self.conventions.open_part(parts["conventions"])
+        self.bare_frames = fields_of(
+            parts["bare_frames"], header.bare_functions, bits_for(header.frame_sizes)
+        )
         self.extent_samples = fields_of(
             parts["extent_samples"], -(-header.functions // 32), bits_for(header.extent_bits + 1)
         )
         self.extents = whole_array(parts["extents"], header.extent_bits)
-        self.marks = whole_array(parts["marks"], header.functions)
-        self.mark_samples = fields_of(
-            parts["mark_samples"], -(-header.functions // 128), bits_for(header.shared_functions + 1)
-        )
-        self.shared = fields_of(parts["shared"], header.shared_functions, bits_for(header.shared_layouts))
-        self.layouts = whole_array(parts["layouts"], header.layout_bits)
         self.frame_sizes = fields_of(parts["frame_sizes"], header.frame_sizes, header.frame_size_width)
         self.lists = whole_array(parts["lists"], header.list_bits)
         self.classes = [Class(*fields) for fields in CLASS.iter_unpack(parts["classes"])]
-        self.exceptions = list(EXCEPTION.iter_unpack(parts["exceptions"]))
+        self.exceptions = [Exceptional(*fields) for fields in EXCEPTION.iter_unpack(parts["exceptions"])]
         self.block_starts = struct.unpack(f"<{header.details_blocks}Q", parts["block_starts"])
         self.blocks = parts["blocks"]
 
@@ -575,9 +606,6 @@ class Table:
     def text_address(self, offset):
         return (self.address + self.header.text_start + offset) & MASK_64
 
-    def record_offset(self, number):
-        return number << self.header.record_shift
-
     def take_extent(self, reader):
         """One of the extents."""
         header = self.header
@@ -594,6 +622,132 @@ class Table:
         return number << self.header.function_shift
 
 
+# ---- Directory and leaves (section 8) -------------------------------------------------------------------
+
+
+class Entry(NamedTuple):
+    """Of the directory."""
+
+    start: int
+    index: int
+    runs: int
+
+
+def read_entry(table, number):
+    header = table.header
+    reader = BitReader(table.directory, number * header.entry_width)
+    return Entry(
+        reader.take(header.start_width), reader.take(header.index_width), reader.take(header.run_width)
+    )
+
+
+class Leaf:
+    """Where the fields of a leaf are. Places are bits of `leaves`."""
+
+    def __init__(self, table, number):
+        header = table.header
+        self.table, self.number = table, number
+        self.start, self.index, self.runs = read_entry(table, number)
+        behind = read_entry(table, number + 1)
+        self.count = count = behind.index - self.index
+        require(behind.index <= header.records and count >= 0, "a leaf with an impossible number of records")
+        if count == 0:
+            return
+        universe = header.leaf_shift - header.record_shift
+        bucket_bits = min(universe, bits_for(count))
+        self.offsets = Unary(count, 1 << bucket_bits, universe - bucket_bits, True)
+        reader = BitReader(table.leaves, 8 * self.start)
+        high = reader.take(self.offsets.high_bits)
+        self.marks_at = reader.position
+        reader.skip(count)
+        samples, self.mark_samples = [0], []
+        if count > 128:
+            samples = [reader.take(self.offsets.sample_width) for _ in range(self.offsets.sample_count)]
+            self.mark_samples = [reader.take(bits_for(count + 1)) for _ in range(-(-count // 128))]
+        self.continued = None
+        if not self.mark(0):
+            self.continued = (reader.take(header.start_width), reader.take(header.position_width))
+        self.offsets.open(high, table.leaves, reader.position, samples)
+        reader.skip(count * self.offsets.low_width)
+        self.references_at = reader.position
+
+    def mark(self, record):
+        return self.table.leaves.field(self.marks_at + record, 1)
+
+    def layout(self, mark):
+        """The byte at which the layout of the run of a mark starts."""
+        header = self.table.header
+        place = self.references_at + mark * header.reference_width
+        reference = self.table.leaves.field(place, header.reference_width)
+        if reference < header.shared_size:
+            return reference
+        return self.references_at // 8 + reference - header.shared_size
+
+    def offset(self, x):
+        return (self.number << self.table.header.leaf_shift) + (x << self.table.header.record_shift)
+
+    # ---- All of it
+
+    def all_offsets(self):
+        return [self.offset(x) for x in self.offsets.decode()] if self.count > 0 else []
+
+    def all_marks(self):
+        """The records with a mark; and whether the samples are right."""
+        if self.count == 0:
+            return []
+        marks = [record for record in range(self.count) if self.mark(record)]
+        if self.count > 128:
+            samples = [bisect.bisect_left(marks, record) for record in range(0, self.count, 128)]
+            require(self.mark_samples == samples, "a sample that isn't right")
+        return marks
+
+    def end(self, marks):
+        """The first byte behind the leaf, which has so many marks."""
+        if self.count == 0:
+            return self.start
+        bit = self.references_at + marks * self.table.header.reference_width
+        require(self.table.leaves.field(bit, -bit % 8) == 0, "padding that isn't zero")
+        return bytes_for(bit)
+
+    # ---- One record of it
+
+    def find(self, offset):
+        """The first record that isn't below a multiple of the records' shift, and whether it is there."""
+        header = self.table.header
+        return self.offsets.find((offset & ((1 << header.leaf_shift) - 1)) >> header.record_shift)
+
+    def marks_up_to(self, record):
+        """How many marks there are up to a record, and where the last one is."""
+        first = record & ~127
+        ones = [i for i in range(first, record + 1) if self.mark(i)]
+        count = (self.mark_samples[record // 128] if self.count > 128 else 0) + len(ones)
+        while not ones and first > 0:
+            first -= 1
+            if self.mark(first):
+                ones = [first]
+        return count, ones[-1] if ones else None
+
+    def run_of(self, record):
+        """The run that a record is in, its layout, and the record's position there. None: in no run."""
+        count, last = self.marks_up_to(record)
+        run = self.runs + count - 1
+        if run < 0:
+            return None
+        require(run < self.table.header.runs, "a run that isn't there")
+        if count == 0:
+            return run, self.continued[0], self.continued[1] + record
+        return run, self.layout(count - 1), record - last
+
+    def marked(self, mark):
+        """The record of a mark."""
+        for record in range(self.count):
+            if self.mark(record):
+                if mark == 0:
+                    return record
+                mark -= 1
+        raise Unusable("a mark that isn't there")
+
+
 # ---- Layouts (section 10) ------------------------------------------------------------------------------
 
 
@@ -606,14 +760,15 @@ class Items(NamedTuple):
 
 
 class Layout:
-    """Reads the fields of a layout up to its sets."""
+    """Reads the fields of a layout, which starts at a byte of `leaves`, up to its sets."""
 
     def __init__(self, table, position):
         self.table = table
-        self.reader = reader = BitReader(table.layouts, position)
+        self.reader = reader = BitReader(table.leaves, 8 * position)
         self.frame_size = table.frame_size(reader.take(bits_for(table.header.frame_sizes)))
         self.sets = reader.gamma()
-        self.choices = []  # for each location, what its states from 1 on say
+        self.count = 0  # of locations
+        self.choices = []  # for each location, what its states from 1 on say; then for the lists
         self.changes = self.as_numbers = False  # how the sets are written
         if self.sets > 0:
             self.read_locations()
@@ -640,11 +795,17 @@ class Layout:
         require(all(a <= b for a, b in zip(numbers, numbers[1:])), "locations that don't ascend")
         return numbers
 
-    def read_map(self, count, bit_for_each):
-        """A bit for each location, if this bit says so; otherwise they are all alike."""
-        if self.reader.take(1) == bit_for_each:
-            return [self.reader.take(1) == 1 for _ in range(count)]
-        return [bit_for_each == 0] * count
+    def read_selves(self, count):
+        """Whether each location can be an ordinary reference."""
+        if self.reader.take(1) == 1:
+            return [True] * count
+        return [self.reader.take(1) == 1 for _ in range(count)]
+
+    def read_base_counts(self, count):
+        """From how many bases each location can be derived."""
+        if self.reader.take(1) == 0:
+            return [0] * count
+        return [self.reader.ones(2**26) for _ in range(count)]
 
     def read_locations(self):
         reader = self.reader
@@ -653,9 +814,9 @@ class Layout:
         if count == 0:
             return
         locations = [self.table.location(number) for number in self.read_numbers(count)]
-        selves = self.read_map(count, 0)
-        deriveds = self.read_map(count, 1)
-        base_counts = [reader.gamma() + 1 if derived else 0 for derived in deriveds]
+        self.count = count
+        selves = self.read_selves(count)
+        base_counts = self.read_base_counts(count)
         for own, location in enumerate(locations):
             choices = [("pair", location, location)] if selves[own] else []
             for _ in range(base_counts[own]):
@@ -698,21 +859,21 @@ class Layout:
 
     # ---- Sets as rows
 
-    def row_width(self):
-        rests = (bits_for(len(choices) + 1) - 1 for choices in self.choices if len(choices) > 1)
-        return len(self.choices) + sum(rests)
+    def widths(self):
+        """How many bits each state takes."""
+        return [max(1, bits_for(len(choices) + 1)) for choices in self.choices]
 
     def take_row(self):
-        """The states of a set that is written as a row."""
-        lowest = [self.reader.take(1) for _ in self.choices]
-        return [self.whole_state(choices, bit) for choices, bit in zip(self.choices, lowest)]
-
-    def whole_state(self, choices, lowest):
-        state = lowest
-        if len(choices) > 1:
-            state |= self.reader.take(bits_for(len(choices) + 1) - 1) << 1
-        require(state <= len(choices), "a state that isn't there")
-        return state
+        """The states of a set that is written as a row: plane after plane."""
+        widths = self.widths()
+        states = [0] * len(widths)
+        for plane in range(max(widths, default=0)):
+            for number, width in enumerate(widths):
+                if plane < width:
+                    states[number] |= self.reader.take(1) << plane
+        fits = all(state <= len(choices) for state, choices in zip(states, self.choices))
+        require(fits, "a state that isn't there")
+        return states
 
     # ---- Sets as changes
 
@@ -751,7 +912,10 @@ class Layout:
         """What comes before the first set; the directory."""
         self.as_numbers = self.reader.take(1) == 1
         width = self.reader.take(6)
-        return [self.reader.take(width) for _ in range((self.sets + 7) // 8)]
+        return [self.reader.take(width) for _ in range(-(-self.sets // self.sets_per_entry()))]
+
+    def sets_per_entry(self):
+        return 2 if self.count > 56 else 8
 
     def with_changes(self, number, set_at):
         """The states in a set, from its changes and those above it; `set_at` knows what is written."""
@@ -787,7 +951,8 @@ class Layout:
             places.append(self.reader.position - start)
             sets.append(self.take_set())
         places.append(self.reader.position - start)
-        require(directory == places[8:-1:8] + places[-1:], "a directory that isn't right")
+        step = self.sets_per_entry()
+        require(directory == places[step:-1:step] + places[-1:], "a directory that isn't right")
         return [self.with_changes(number, sets.__getitem__) for number in range(self.sets)]
 
     def all_positions(self, count):
@@ -805,7 +970,7 @@ class Layout:
             return self.lone_set()
         directory = self.take_head() if self.changes else None
         start = self.reader.position
-        width = self.row_width()
+        width = sum(self.widths())
         number = self.number_at(position, directory[-1] if self.changes else self.sets * width)
         if self.changes:
             return self.with_changes(number, lambda own: self.set_by_directory(start, directory, own))
@@ -821,8 +986,9 @@ class Layout:
         return number
 
     def set_by_directory(self, start, directory, number):
-        self.reader.position = start + (directory[number // 8 - 1] if number >= 8 else 0)
-        for _ in range(number % 8):
+        step = self.sets_per_entry()
+        self.reader.position = start + (directory[number // step - 1] if number >= step else 0)
+        for _ in range(number % step):
             self.take_set()
         return self.take_set()
 
@@ -911,7 +1077,6 @@ def open_block(table, number):
     start, end = table.block_starts[number], ends[number]
     require(start <= end <= header.details_size, "a block beyond the end of its part")
     data = table.blocks[start:end]
-    require(header.details_codec in (0, 1), "a codec that is unknown")
     if header.details_codec == 1:
         data = decompress(data)
     require(len(data) <= header.details_block_size, "a block that is too large")
@@ -929,7 +1094,6 @@ def all_details(table):
     require(max(second, default=-1) < header.records, "a convention of no record")
     both = (header.calling_convention, header.second_convention)
     conventions = [both[index in second] for index in range(header.records)]
-    require(header.details_columns < 32, "a column that is unknown")
     if header.details_columns == 0:
         require(header.details_blocks == header.details_size == 0, "blocks without a column")
         return [default_details(header, convention) for convention in conventions]
@@ -947,10 +1111,10 @@ def all_details(table):
 # ---- The whole table, from its first byte to its last --------------------------------------------------
 
 
-class Function(NamedTuple):
-    address: int
-    end: int
-    layout: int
+class Run(NamedTuple):
+    first: int  # record
+    leaf: int
+    layout: int  # the byte at which it starts
 
 
 class Record(NamedTuple):
@@ -967,23 +1131,76 @@ class Decoded:
 
     def __init__(self, table):
         self.table = table
-        self.offsets = [table.record_offset(number) for number in table.records.items]
+        self.offsets, self.runs, self.gaps = [], [], []  # gaps: between the leaves, where layouts stand
+        self.decode_leaves()
+        self.bare = dict(zip(table.bare.items, table.bare_frames))
+        self.check_bare()
+        self.firsts = self.decode_firsts()
         self.extents = self.decode_extents()
         self.starts = self.decode_starts()
         self.ends = self.decode_ends()
         self.check_order()
+        self.counts_by_rule = self.decode_counts_by_rule()
+        self.function_layouts = self.decode_function_layouts()
         self.places = self.decode_places()
-        self.layout_numbers = self.decode_layout_numbers()
         self.lists = self.decode_lists()
         self.details = all_details(table)
         self.layouts = self.decode_layouts()
+        self.check_layouts()
+
+    # ---- Section 8
+
+    def decode_leaves(self):
+        table, header = self.table, self.table.header
+        self.gaps.append((0, header.shared_size))
+        if header.leaf_count == 0:
+            require(header.leaves_size == header.runs == 0, "leaves without records")
+            return
+        require(read_entry(table, 0) == (header.shared_size, 0, 0), "a first leaf that isn't at the start")
+        for number in range(header.leaf_count):
+            leaf, behind = Leaf(table, number), read_entry(table, number + 1)
+            marks = leaf.all_marks()
+            offsets = leaf.all_offsets()
+            require(leaf.index == len(self.offsets), "a leaf whose first record isn't right")
+            require(leaf.runs == len(self.runs), "a leaf whose number of runs isn't right")
+            self.check_continued(leaf)
+            self.offsets += offsets
+            for mark, record in enumerate(marks):
+                self.runs.append(Run(leaf.index + record, number, leaf.layout(mark)))
+            end = leaf.end(len(marks))
+            require(end <= behind.start, "leaves that don't ascend")
+            self.gaps.append((end, behind.start))
+        end = (header.leaves_size, header.records, header.runs)
+        require(read_entry(table, header.leaf_count) == end, "a last entry that isn't right")
+
+    def check_continued(self, leaf):
+        if leaf.count == 0 or leaf.continued is None:
+            return
+        expected = (self.runs[-1].layout, leaf.index - self.runs[-1].first) if self.runs else (0, 0)
+        require(leaf.continued == expected, "a run that goes on as another one")
+
+    def check_bare(self):
+        header = self.table.header
+        require(len(self.bare) == header.bare_functions, "a bare function that is there twice")
+        require(max(self.bare, default=-1) < header.functions, "a bare function that isn't there")
+        require(len(self.runs) == header.runs, "runs that aren't as many as the header says")
+
+    def decode_firsts(self):
+        """The first record of each function; where it has none by the rule, that of the next one."""
+        firsts, runs = [], iter(self.runs)
+        for number in range(self.table.header.functions):
+            firsts.append(None if number in self.bare else next(runs).first)
+        following = self.table.header.records
+        for number in reversed(range(len(firsts))):
+            following = firsts[number] = following if firsts[number] is None else firsts[number]
+        return firsts
 
     def check_order(self):
         header = self.table.header
         require(not self.starts or self.starts[0] == 0, "a first function that isn't at the start")
         require(all(a <= b for a, b in zip(self.starts, self.starts[1:])), "functions that don't ascend")
         firsts = [bisect.bisect_right(self.offsets, start) for start in self.starts]
-        require(firsts == self.table.firsts.items, "a first record that isn't right")
+        require(firsts == self.firsts, "a first record that isn't right")
         highest = max(self.starts + self.ends + self.offsets + [0])
         require(highest == header.text_size, "a text of another size")
         require(not self.offsets or self.starts, "records without a function")
@@ -1002,7 +1219,7 @@ class Decoded:
 
     def decode_starts(self):
         starts = []
-        for first, extent in zip(self.table.firsts.items, self.extents):
+        for first, extent in zip(self.firsts, self.extents):
             offset = self.offsets[first] if first < len(self.offsets) else None
             starts.append(self.table.function_offset(offset, extent))
         return starts
@@ -1014,84 +1231,106 @@ class Decoded:
             behind = bisect.bisect_right(self.offsets, following[0]) if following else len(self.offsets)
             known = max(start, self.offsets[behind - 1]) if behind > 0 else start
             require(following or not extent.adjacent, "a last function whose end is told from the next")
-            end = following[0] - extent.tail if extent.adjacent else known + extent.tail
+            end = following[0] if extent.adjacent else known + extent.tail
+            require(extent.adjacent or [end] != following, "a function that isn't said to reach the next one")
             require(end >= known, "a function that ends too early")
             require(not following or end <= following[0], "a function that reaches into the next one")
             ends.append(end)
         return ends
 
-    # ---- Section 8
+    # ---- Section 8 again
+
+    def decode_counts_by_rule(self):
+        """How many records each function has by the rule."""
+        counts = []
+        for number, first in enumerate(self.firsts):
+            following = self.starts[number + 1 : number + 2]
+            behind = bisect.bisect_right(self.offsets, following[0]) if following else len(self.offsets)
+            counts.append(behind - first)
+            require((counts[-1] == 0) == (number in self.bare), "a function that should be bare, or not")
+        return counts
+
+    def decode_function_layouts(self):
+        """The layout of each function that has one: by its run, or by its exceptions."""
+        runs = iter(self.runs)
+        layouts = {
+            number: next(runs).layout
+            for number in range(self.table.header.functions)
+            if number not in self.bare
+        }
+        for exception in self.table.exceptions:
+            require(exception.function < len(self.starts), "an exception that can't be")
+            layout = layouts.setdefault(exception.function, exception.layout)
+            require(exception.layout == layout, "a function with two layouts")
+        return layouts
 
     def decode_places(self):
         """The function and the position of each record."""
         places = [self.place_by_rule(index, offset) for index, offset in enumerate(self.offsets)]
         exceptions = self.table.exceptions
         require(
-            all(a[0] < b[0] for a, b in zip(exceptions, exceptions[1:])), "exceptions that don't ascend"
+            all(a.index < b.index for a, b in zip(exceptions, exceptions[1:])), "exceptions that don't ascend"
         )
-        for index, function, position in exceptions:
-            require(index < len(places) and function < len(self.starts), "an exception that can't be")
-            places[index] = (function, position)
+        for exception in exceptions:
+            require(exception.index < len(places), "an exception that can't be")
+            place = (exception.function, exception.position)
+            require(places[exception.index] != place, "an exception that is none")
+            places[exception.index] = place
         require(None not in places, "a record that belongs to no function")
         return places
 
     def place_by_rule(self, index, offset):
         function = bisect.bisect_left(self.starts, offset) - 1
-        if function < 0:
-            return None
-        return function, index - bisect.bisect_right(self.offsets, self.starts[function])
+        return (function, index - self.firsts[function]) if function >= 0 else None
 
     def position_counts(self):
         """How many positions each function has."""
-        counts = []
         own = [0] * len(self.starts)
         for function, _ in self.places:
             own[function] += 1
-        for number, start in enumerate(self.starts):
-            following = self.starts[number + 1 : number + 2]
-            behind = bisect.bisect_right(self.offsets, following[0]) if following else len(self.offsets)
-            counts.append(behind - bisect.bisect_right(self.offsets, start))
-        by_rule = list(counts)
-        for _, function, position in self.table.exceptions:
-            require(position == counts[function], "an exception at a position that isn't right")
-            counts[function] += 1
-        for number, records in enumerate(own):
-            require(records > 0 or counts[number] == by_rule[number], "a function without its exceptions")
+        counts = list(self.counts_by_rule)
+        for exception in self.table.exceptions:
+            require(exception.position == counts[exception.function], "an exception at a wrong position")
+            counts[exception.function] += 1
         return [count if records > 0 else 0 for count, records in zip(counts, own)]
 
     # ---- Section 10
 
-    def decode_layout_numbers(self):
-        table, header = self.table, self.table.header
-        marks = table.marks.fields(header.functions, 1)
-        samples = tuple(sum(marks[:place]) for place in range(0, header.functions, 128))
-        require(tuple(table.mark_samples) == samples, "a sample that isn't right")
-        require(sum(marks) == header.shared_functions, "marks that aren't as many as the header says")
-        shared = iter(table.shared)
-        own = iter(range(header.shared_layouts, header.layouts))
-        numbers = [next(shared) if mark else next(own) for mark in marks]
-        require(set(numbers) == set(range(header.layouts)), "a layout that no function has")
-        return numbers
-
     def decode_layouts(self):
-        """Of each layout: its frame size, its live sets, and the set of each position."""
-        table = self.table
+        """For the start of each layout: its frame size, its live sets, the set of each position, its end."""
+        counts = self.position_counts()
         positions = {}
-        for layout, count in zip(self.layout_numbers, self.position_counts()):
-            require(positions.setdefault(layout, count) == count, "a layout for different functions")
-        starts = table.layout_starts.items
-        layouts = []
-        for number, start in enumerate(starts):
-            layout = Layout(table, start)
-            live_sets, chosen = [], []
-            require((layout.sets == 0) == (positions[number] == 0), "a layout without sets")
-            if layout.sets > 0:
-                live_sets = [layout.live_items(states, self.list_at) for states in layout.all_sets()]
-                chosen = layout.all_positions(positions[number])
-            end = starts[number + 1] if number + 1 < len(starts) else table.header.layout_bits
-            require(layout.reader.position == end, "a layout that doesn't end where the next one starts")
-            layouts.append((layout.frame_size, live_sets, chosen))
-        return layouts
+        for function, start in self.function_layouts.items():
+            count = positions.setdefault(start, counts[function])
+            require(count == counts[function], "a layout for different functions")
+        return {start: self.decode_layout(start, count) for start, count in positions.items()}
+
+    def decode_layout(self, start, count):
+        layout = Layout(self.table, start)
+        live_sets, chosen = [], []
+        require((layout.sets == 0) == (count == 0), "a layout without sets")
+        if layout.sets > 0:
+            live_sets = [layout.live_items(states, self.list_at) for states in layout.all_sets()]
+            chosen = layout.all_positions(count)
+        end = layout.reader.position
+        require(self.table.leaves.field(end, -end % 8) == 0, "padding that isn't zero")
+        return layout.frame_size, live_sets, chosen, bytes_for(end)
+
+    def check_layouts(self):
+        """Layouts fill the gaps between leaves; those that one run alone has stand behind its leaf."""
+        uses = collections.Counter(run.layout for run in self.runs)
+        leaves = {run.layout: run.leaf for run in self.runs}
+        for number, (start, end) in enumerate(self.gaps, -1):  # the first one is that before leaf 0
+            at = start
+            while at < end:
+                require(at in self.layouts, "a layout that no function has")
+                require(number == (leaves[at] if uses[at] == 1 else -1), "a layout in another leaf")
+                at = self.layouts[at][3]
+            require(at == end, "a layout that ends in a leaf")
+        for function, frame in self.bare.items():
+            if function in self.function_layouts:
+                size = self.layouts[self.function_layouts[function]][0]
+                require(size == self.table.frame_size(frame), "a function with two frame sizes")
 
     # ---- Section 11
 
@@ -1111,7 +1350,7 @@ class Decoded:
 
     def record(self, index):
         function, position = self.places[index]
-        frame_size, live_sets, chosen = self.layouts[self.layout_numbers[function]]
+        frame_size, live_sets, chosen, _ = self.layouts[self.function_layouts[function]]
         return Record(
             self.table.text_address(self.offsets[index]),
             function,
@@ -1137,16 +1376,67 @@ class LookUp:
 
     def extent_of(self, function):
         table = self.table
+        require(function < self.header.functions, "a function that isn't there")
         reader = BitReader(table.extents, table.extent_samples[function // 32])
         for _ in range(function % 32):
             table.take_extent(reader)
         return table.take_extent(reader)
 
+    def last_leaf(self, field, value):
+        """The last leaf whose entry's field is at most a value."""
+        low, high = 0, self.header.leaf_count - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            if getattr(read_entry(self.table, middle), field) <= value:
+                low = middle
+            else:
+                high = middle - 1
+        return Leaf(self.table, low)
+
+    def leaf_of(self, index):
+        """The leaf of a record."""
+        leaf = self.last_leaf("index", index)
+        require(0 <= index - leaf.index < leaf.count, "a record that is in no leaf")
+        return leaf
+
     def record_offset(self, index):
-        return self.table.record_offset(self.table.records.get(index))
+        leaf = self.leaf_of(index)
+        return leaf.offset(leaf.offsets.get(index - leaf.index))
+
+    def run_first(self, run):
+        """The first record of a run."""
+        leaf = self.last_leaf("runs", run)
+        require(leaf.runs <= run, "a run that is in no leaf")
+        return leaf.index + leaf.marked(run - leaf.runs)
+
+    def runs_before(self, index):
+        """How many runs start before a record."""
+        if index >= self.header.records:
+            return self.header.runs
+        leaf = self.leaf_of(index)
+        return leaf.runs + (leaf.marks_up_to(index - leaf.index - 1)[0] if index > leaf.index else 0)
+
+    def count_bare(self, is_counted):
+        """How many bare functions, from the first on, are so: by bisection."""
+        low, high = 0, self.header.bare_functions
+        while low < high:
+            middle = (low + high) // 2
+            if is_counted(self.table.bare.get(middle), middle):
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def function_of_run(self, run):
+        return run + self.count_bare(lambda number, before: number - before <= run)
+
+    def first_of(self, function):
+        """The first record of a function by the rule, or of the next one that has any."""
+        run = function - self.count_bare(lambda number, before: number < function)
+        return self.run_first(run) if run < self.header.runs else self.header.records
 
     def start_of(self, function):
-        first = self.table.firsts.get(function)
+        first = self.first_of(function)
         offset = self.record_offset(first) if first < self.header.records else None
         return self.table.function_offset(offset, self.extent_of(function))
 
@@ -1156,20 +1446,36 @@ class LookUp:
         offset = (address - table.text_address(0)) & MASK_64
         if offset > header.text_size:
             return NOT_MANAGED, None
-        number = offset >> header.record_shift
-        if number << header.record_shift == offset:
-            index = table.records.find(number)
-            if index < header.records and table.records.get(index) == number:
-                return FOUND, index
+        if header.records > 0 and offset % (1 << header.record_shift) == 0:
+            leaf = Leaf(table, offset >> header.leaf_shift)
+            number, found = leaf.find(offset) if leaf.count > 0 else (0, False)
+            if found:
+                return FOUND, leaf.index + number
         functions = self.functions_up_to(offset)
         if functions > 0 and offset < self.end_of(functions - 1):
             return NOT_SAFEPOINT, None
         return NOT_MANAGED, None
 
+    def above(self, offset):
+        """The first record above an offset."""
+        header = self.header
+        if header.records == 0:
+            return 0
+        leaf = Leaf(self.table, offset >> header.leaf_shift)
+        if leaf.count == 0:
+            return leaf.index
+        x = (offset & ((1 << header.leaf_shift) - 1)) >> header.record_shift
+        return leaf.index + leaf.offsets.find(x + 1)[0]
+
     def functions_up_to(self, offset):
         """How many functions start at or below an offset that has no record."""
-        above = self.table.records.find((offset >> self.header.record_shift) + 1)
-        low, high = self.table.firsts.find(above), self.table.firsts.find(above + 1)
+        above = self.above(offset)
+        runs = self.runs_before(above)
+        low = high = self.function_of_run(runs - 1) + 1 if runs > 0 else 0
+        if above == self.header.records:
+            high = self.header.functions
+        elif self.runs_before(above + 1) > runs:
+            high = self.function_of_run(runs) + 1
         while low < high:
             middle = (low + high) // 2
             if self.start_of(middle) <= offset:
@@ -1181,33 +1487,26 @@ class LookUp:
     def end_of(self, function):
         extent = self.extent_of(function)
         if extent.adjacent:
-            return self.start_of(function + 1) - extent.tail
+            return self.start_of(function + 1)
         behind = self.header.records
         if function + 1 < self.header.functions:
-            behind = self.table.firsts.get(function + 1)
+            behind = self.first_of(function + 1)
         known = self.start_of(function)
         if behind > 0:
             known = max(known, self.record_offset(behind - 1))
         return known + extent.tail
 
     def place(self, index):
-        """A record's function and position."""
-        table = self.table
-        found = bisect.bisect_left(table.exceptions, (index,))
-        if found < len(table.exceptions) and table.exceptions[found][0] == index:
-            return table.exceptions[found][1:]
-        function = table.firsts.find(index + 1) - 1
-        require(function >= 0, "a record that belongs to no function")
-        return function, index - table.firsts.get(function)
-
-    def layout_of(self, function):
-        table, header = self.table, self.header
-        sampled = function // 128 * 128
-        ones = bin(table.marks.field(sampled, function - sampled)).count("1")
-        rank = table.mark_samples[function // 128] + ones
-        if table.marks.field(function, 1) == 0:
-            return header.shared_layouts + function - rank
-        return table.shared[rank]
+        """A record's function and position, and its layout."""
+        exceptions = self.table.exceptions
+        found = bisect.bisect_left(exceptions, index, key=lambda exception: exception.index)
+        if found < len(exceptions) and exceptions[found].index == index:
+            return exceptions[found][1:]
+        leaf = self.leaf_of(index)
+        place = leaf.run_of(index - leaf.index)
+        require(place is not None, "a record that belongs to no function")
+        run, layout, position = place
+        return self.function_of_run(run), position, layout
 
     def list_at(self, number):
         return self.table.read_list(BitReader(self.table.lists, self.table.list_starts.get(number)))
@@ -1215,10 +1514,8 @@ class LookUp:
     def convention(self, index):
         """The predicted one."""
         conventions = self.table.conventions
-        found = conventions.find(index)
-        if found < conventions.count and conventions.get(found) == index:
-            return self.header.second_convention
-        return self.header.calling_convention
+        _, is_second = conventions.find(index)
+        return self.header.second_convention if is_second else self.header.calling_convention
 
     def details(self, index):
         """A record's details; the records of a block are kept, as only its first one can be got at."""
@@ -1234,8 +1531,8 @@ class LookUp:
 
     def record(self, index):
         table = self.table
-        function, position = self.place(index)
-        layout = Layout(table, table.layout_starts.get(self.layout_of(function)))
+        function, position, start = self.place(index)
+        layout = Layout(table, start)
         require(layout.sets > 0, "a record in a layout without sets")
         return Record(
             table.text_address(self.record_offset(index)),
@@ -1295,7 +1592,7 @@ def check_look_ups(decoded, count, seed):
             indices.add(index)  # all records of this address
             index += 1
     for index in sorted(indices):
-        if look_up.place(index) != decoded.places[index] or look_up.record(index) != decoded.record(index):
+        if look_up.place(index)[:2] != decoded.places[index] or look_up.record(index) != decoded.record(index):
             differences.append(f"record {index}: a look-up finds another one")
     return differences, asked
 
@@ -1382,11 +1679,13 @@ def print_look_up(table, address):
     look_up = LookUp(table)
     answer, index = look_up.answer(address)
     print(f"0x{address:x}: {answer}")
-    while index is not None:
+    while answer == FOUND:
         print(as_line(record_as_json(look_up.record(index))))
         index += 1
-        if index == table.header.records or table.records.get(index) != table.records.get(index - 1):
-            index = None
+        if index == table.header.records:
+            break
+        if look_up.record_offset(index) != look_up.record_offset(index - 1):
+            break
 
 
 def run(arguments):

@@ -58,6 +58,34 @@ START_TEST(counting_and_selecting_bits) {
 }
 END_TEST
 
+/* What is moved to the places of the 1s in a map comes back; and each bit is where it should be. */
+START_TEST(extracting_bits) {
+  struct numbers numbers = {5};
+  const bool quick = bits_processor_is_quick();
+  for (unsigned round = 0; round < 20000; round++) {
+    const uint64_t bits = numbers_next(&numbers);
+    uint64_t map = numbers_next(&numbers), expected = 0;
+    unsigned ones = 0;
+    for (unsigned i = round % 7; i > 0; i--)
+      map = round % 2 == 0 ? map & numbers_next(&numbers) : map | numbers_next(&numbers);
+    for (unsigned place = 0; place < 64; place++)
+      if ((map >> place & 1) != 0)
+        expected |= (bits >> place & 1) << ones++;
+    if (bits_extract(bits, map) != expected || bits_quick_extract(bits, map, quick) != expected ||
+        bits_quick_extract(bits, map, false) != expected)
+      ck_abort_msg("0x%" PRIx64 " of 0x%" PRIx64, map, bits);
+    if (bits_deposit(bits_extract(bits, map), map) != (bits & map) ||
+        bits_extract(bits_deposit(bits, map), map) != (bits & bits_low_mask(ones)))
+      ck_abort_msg("0x%" PRIx64 " of 0x%" PRIx64 ", there and back", map, bits);
+  }
+  ck_assert_uint_eq(bits_extract(UINT64_MAX, 0), 0);
+  ck_assert_uint_eq(bits_extract(0, UINT64_MAX), 0);
+  ck_assert_uint_eq(bits_extract(UINT64_MAX, UINT64_MAX), UINT64_MAX);
+  ck_assert_uint_eq(bits_extract(0x8000000000000010u, 0x8000000000001010u), 5);
+  ck_assert_uint_eq(bits_extract((uint64_t)1 << 63, (uint64_t)1 << 63), 1);
+}
+END_TEST
+
 START_TEST(bytes_for_bits) {
   ck_assert_uint_eq(bits_to_bytes(0), 0);
   ck_assert_uint_eq(bits_to_bytes(1), 1);
@@ -293,8 +321,8 @@ START_TEST(an_empty_writer) {
 }
 END_TEST
 
-SUITE("bits", masks, widths_for_counts, counting_and_selecting_bits, bytes_for_bits,
-      loads_of_unaligned_words, every_width_at_every_bit, fields_of_mixed_widths,
+SUITE("bits", masks, widths_for_counts, counting_and_selecting_bits, extracting_bits,
+      bytes_for_bits, loads_of_unaligned_words, every_width_at_every_bit, fields_of_mixed_widths,
       copies_from_any_bit, gamma_code, a_reader_ends_at_the_end, a_bad_reader_stays_bad,
       a_reader_may_start_at_the_end_only, skipping, gamma_codes_that_are_none, gamma_of_zeros_only,
       an_empty_writer)

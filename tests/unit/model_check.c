@@ -320,8 +320,8 @@ bool model_check_table(const struct model *model, const struct stackpack_table *
 /* The table as on a processor that has fewer instructions. */
 static struct stackpack_table for_any_processor(struct stackpack_table table) {
   struct packed_table *packed = table_of(&table);
-  packed->records.quick = packed->firsts.quick = packed->conventions.quick = false;
-  packed->layout_starts.quick = packed->list_starts.quick = false;
+  packed->quick = packed->bare.quick = false;
+  packed->list_starts.quick = packed->conventions.quick = false;
   return table;
 }
 

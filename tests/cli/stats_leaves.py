@@ -1,0 +1,103 @@
+"""Checks what `stackpack stats --format=json` says of a packed table's leaves: stats_leaves.py JSON FILE SECTION-OFFSET.
+Reads directory and leaves by itself, as FORMAT.md describes them; prints how many leaves have more than 128 records, and
+in how many a function goes on that is in the leaf before."""
+import json
+import struct
+import sys
+
+stats = json.load(open(sys.argv[1]))
+table = open(sys.argv[2], "rb").read()[int(sys.argv[3]):]
+records, functions, bare, exceptions = struct.unpack_from("<IIII", table, 48)
+leaves_size, shared_size = struct.unpack_from("<QI", table, 64)
+(text_size,) = struct.unpack_from("<Q", table, 40)
+leaf_shift, record_shift = table[128], table[129]
+reference_width, position_width = table[134], table[135]
+
+
+def bits_for(count):
+    return max(count - 1, 0).bit_length()
+
+
+def field(place, width):
+    """Bits from a place on, lowest first."""
+    word = int.from_bytes(table[place // 8:(place + width + 7) // 8], "little")
+    return word >> place % 8 & (1 << width) - 1
+
+
+def samples(n, count, width):
+    return -(-count // 128) * width if n > 128 else 0
+
+
+start_width = bits_for(leaves_size + 1)
+entry_widths = start_width, bits_for(records + 1), bits_for(functions - bare + 1)
+leaf_count = (text_size >> leaf_shift) + 1 if records > 0 else 0
+directory_size = -(-(leaf_count + 1) * sum(entry_widths) // 8) if leaf_count > 0 else 0
+leaves_at = 168 + directory_size
+
+
+def entry(j):
+    place, values = 168 * 8 + j * sum(entry_widths), []
+    for width in entry_widths:
+        values.append(field(place, width))
+        place += width
+    return values
+
+
+# The functions of the records, which follow each other where there are no exceptions; and what each must have at least.
+owners = [f for f in sorted(stats["functions"], key=lambda f: f["address"]) for _ in range(f["records"])]
+least = {f["address"]: 0 for f in stats["functions"]}
+
+
+def share(bits, first, n):
+    for i in range(n):
+        least[owners[first + i]["address"]] += bits // n + (i < bits % n)
+
+
+sizes = {name: 0 for name in ("record addresses", "function marks", "layout references", "own layouts")}
+owned = {"directory": 0}
+universe = leaf_shift - record_shift
+padding, large, continued, end = 64, 0, 0, shared_size
+for j in range(leaf_count):
+    (start, index, runs), (_, next_index, next_runs) = entry(j), entry(j + 1)
+    n, starts = next_index - index, next_runs - runs
+    assert start >= end
+    sizes["own layouts"] += 8 * (start - end)
+    end = start
+    if n == 0:
+        continue
+    k = min(universe, bits_for(n))
+    high = n + (1 << k)
+    marks_at = 8 * (leaves_at + start) + high
+    goes_on = field(marks_at, 1) == 0
+    assert bin(field(marks_at, n)).count("1") == starts
+    addresses = high + n * (universe - k) + samples(n, 1 << k, bits_for(high))
+    mark_samples = samples(n, n, bits_for(n + 1))
+    marks = n + mark_samples + (start_width + position_width if goes_on else 0)
+    sizes["record addresses"] += addresses
+    sizes["function marks"] += marks
+    sizes["layout references"] += starts * reference_width
+    owned["directory"] += sum(entry_widths)
+    bits = addresses + marks + starts * reference_width
+    padding += -bits % 8
+    end = start - -bits // 8
+    large += n > 128
+    continued += goes_on and runs > 0
+    for bits in sum(entry_widths), addresses, mark_samples, n:
+        share(bits, index, n)
+    share(marks - mark_samples - n, index, 1)
+    for i in range(n):
+        share(field(marks_at + i, 1) * reference_width, index + i, 1)
+sizes["own layouts"] += 8 * (leaves_size - end)
+owned.update(sizes)
+sizes.update({"directory": 8 * directory_size, "shared layouts": 8 * shared_size, "padding": padding})
+owned.update({"shared layouts": 8 * shared_size, "padding": 0})
+
+parts = {part["name"]: part for part in stats["packed"]["parts"]}
+for what, expected in (("size", sizes), ("of_functions", owned)):
+    for name, bits in expected.items():
+        if 8 * parts[name][what] != bits:
+            sys.exit(f"{sys.argv[2]}: {what} of {name}: {8 * parts[name][what]} bits, not {bits}")
+for function in stats["functions"] if exceptions == 0 else []:
+    if 8 * function["packed"] < least[function["address"]]:
+        sys.exit(f"{sys.argv[2]}: {function['name']} has more than {function['packed']} bytes in the leaves alone")
+print(large, continued)

@@ -1,0 +1,216 @@
+/* packed_find.c - tests look-ups in texts that are small enough to be asked for every address.
+ *
+ * The tables are packed from models of code: functions with many calls next to those with none,
+ * gaps, functions that overlap, several records at one address. What is asked: packed_find against
+ * the model, and the short cut against the long way, with the processor's own instructions and
+ * without.
+ */
+#include "../../runtime/internal.h"
+#include "model_check.h"
+#include "numbers.h"
+#include "suite.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { TEXT = 0x100000, AROUND = 40 };
+
+static const struct model_options options = {.section_address = 0x800000, .open_address = 0x800000};
+
+/* How code is to be. Percentages are of functions. */
+struct code {
+  unsigned functions, records; /* of a function, at most */
+  unsigned stride;             /* between records: 1 << (a number up to this), and multiples */
+  unsigned alignment;          /* of functions and records, in bits */
+  unsigned bare, gaps, overlaps, repeats; /* repeats: of records */
+  unsigned clusters;                      /* percent: with 50 times as many records */
+  unsigned alike; /* percent: functions of one live set, whose layouts are shared */
+};
+
+/* Adds the records of a function, and returns where the last one is. */
+static uint64_t add_records(struct model *model, const struct code *code, struct numbers *numbers) {
+  const bool is_large = numbers_chance(numbers, code->clusters);
+  const bool is_alike = numbers_chance(numbers, code->alike);
+  const uint64_t unit = (uint64_t)1 << code->alignment;
+  const uint64_t stride = unit << numbers_below(numbers, (uint64_t)code->stride + 1);
+  uint64_t offset = numbers_chance(numbers, 10) ? 0 : unit;
+  uint64_t count = numbers_between(numbers, 1, code->records) * (is_large ? 50 : 1);
+  for (; count > 0; count--) {
+    struct model_record *record = model_add_record(model, (uint32_t)offset);
+    for (int32_t slot = 0; slot < 6; slot++)
+      if (is_alike || numbers_chance(numbers, 50))
+        model_add_self(record, 8 * slot);
+    if (!numbers_chance(numbers, code->repeats))
+      offset += stride * numbers_between(numbers, 1, 2);
+  }
+  return offset;
+}
+
+static void add_code(struct model *model, const struct code *code, struct numbers *numbers) {
+  const uint64_t unit = (uint64_t)1 << code->alignment;
+  uint64_t address = TEXT;
+  for (unsigned i = 0; i < code->functions; i++) {
+    const uint32_t function = model->function_count;
+    uint64_t size = unit * numbers_between(numbers, 1, 8);
+    model_add_function(model, address, 8 + 16 * numbers_below(numbers, 4), 0);
+    if (!numbers_chance(numbers, code->bare))
+      size += add_records(model, code, numbers);
+    size += unit - size % unit;
+    if (!numbers_chance(numbers, 10))
+      model->functions[function].end = address + size;
+    if (numbers_chance(numbers, code->overlaps))
+      size = unit * numbers_between(numbers, 1, 1 + size / unit);
+    if (numbers_chance(numbers, code->gaps))
+      size += unit * numbers_below(numbers, 200);
+    address += size;
+  }
+}
+
+static uint64_t text_end(const struct model *model) {
+  uint64_t end = TEXT;
+  for (uint32_t i = 0; i < model->sorted_function_count; i++)
+    end = model->reach[i] > end ? model->reach[i] : end;
+  for (uint32_t i = 0; i < model->sorted_record_count; i++)
+    end = model->sorted_records[i]->address > end ? model->sorted_records[i]->address : end;
+  return end;
+}
+
+/* The short cut says what the long way does. */
+static void compare_ways(const struct packed_table *table, uint64_t address) {
+  const uint64_t offset = address - table->text_start;
+  struct packed_record near = {0}, record = {0};
+  if (offset > table->text_size || table->leaf_count == 0 ||
+      (offset & bits_low_mask(table->record_shift)) != 0)
+    return;
+  const enum packed_answer expected = packed_find_record(table, offset, &record);
+  const enum packed_answer answer = packed_find_quickly(table, offset, &near);
+  if (answer != expected || (answer == PACKED_FOUND &&
+                             (near.table != record.table || near.address != record.address ||
+                              near.index != record.index || near.run != record.run ||
+                              near.layout != record.layout || near.position != record.position)))
+    ck_abort_msg("0x%" PRIx64 ": the short cut says %d, the long way %d", address, answer,
+                 expected);
+}
+
+static void check_address(const struct model *model, const struct stackpack_table *table,
+                          uint64_t address) {
+  struct stackpack_record record;
+  const enum stackpack_answer expected = model_answer(model, address);
+  const enum stackpack_answer answer = stackpack_table_find(table, address, &record);
+  if (answer != expected)
+    ck_abort_msg("0x%" PRIx64 ": %d, not %d", address, answer, expected);
+  if (answer == STACKPACK_FOUND &&
+      (record.address != address || record.index != model_find(model, address)))
+    ck_abort_msg("0x%" PRIx64 ": record %" PRIu32 ", not %" PRIu32, address, record.index,
+                 model_find(model, address));
+}
+
+static void check_code(const struct code *code, uint64_t seed) {
+  struct numbers numbers = {seed};
+  struct model model = {0};
+  struct packed_model packed;
+  struct difference difference;
+  add_code(&model, code, &numbers);
+  model_finish(&model);
+  if (!packed_model_open(&packed, &model, &options, &difference) ||
+      !model_check_table(&model, &packed.table, 0, &options, &difference))
+    ck_abort_msg("seed %" PRIu64 ": %s", seed, difference.text);
+  struct packed_table *table = table_of(&packed.table);
+  const bool quick = table->quick;
+  ck_assert(packed_leaves_check(table));
+  for (unsigned round = 0; round < 2; round++) {
+    table->quick = table->bare.quick = quick && round == 0;
+    for (uint64_t address = TEXT - AROUND; address < text_end(&model) + AROUND; address++) {
+      check_address(&model, &packed.table, address);
+      compare_ways(table, address);
+    }
+  }
+  packed_model_free(&packed);
+  model_free(&model);
+}
+
+static const struct code usual = {
+    .functions = 40, .records = 20, .stride = 4, .bare = 10, .gaps = 10, .alike = 20};
+
+START_TEST(one_record) {
+  for (unsigned alignment = 0; alignment < 13; alignment++) {
+    struct code code = usual;
+    code.functions = code.records = 1;
+    code.bare = 0;
+    code.alignment = alignment;
+    check_code(&code, alignment);
+  }
+}
+END_TEST
+
+START_TEST(records_at_every_address) {
+  struct code code = usual;
+  code.stride = 0;
+  for (uint64_t seed = 1; seed <= 10; seed++)
+    check_code(&code, seed);
+}
+END_TEST
+
+START_TEST(functions_of_one_record) {
+  struct code code = usual;
+  code.functions = 400;
+  code.records = 1;
+  for (uint64_t seed = 1; seed <= 5; seed++) {
+    code.alike = seed % 2 * 100;
+    check_code(&code, seed);
+  }
+}
+END_TEST
+
+/* Functions of up to 1000 calls between small ones: leaves of very different sizes. */
+START_TEST(clusters) {
+  struct code code = usual;
+  code.clusters = 10;
+  code.stride = 2;
+  for (uint64_t seed = 1; seed <= 6; seed++)
+    check_code(&code, seed);
+}
+END_TEST
+
+START_TEST(functions_without_records) {
+  struct code code = usual;
+  code.functions = 150;
+  for (unsigned bare = 30; bare <= 100; bare += 10) {
+    code.bare = bare;
+    check_code(&code, bare);
+  }
+}
+END_TEST
+
+START_TEST(functions_that_overlap) {
+  struct code code = usual;
+  for (uint64_t seed = 1; seed <= 8; seed++) {
+    code.overlaps = seed * 10;
+    check_code(&code, seed);
+  }
+}
+END_TEST
+
+START_TEST(records_at_one_address) {
+  struct code code = usual;
+  for (uint64_t seed = 1; seed <= 8; seed++) {
+    code.repeats = seed * 12;
+    code.clusters = 5;
+    check_code(&code, seed);
+  }
+}
+END_TEST
+
+START_TEST(aligned_code) {
+  for (unsigned alignment = 1; alignment <= 6; alignment++) {
+    struct code code = usual;
+    code.alignment = alignment;
+    code.stride = 1;
+    code.functions = 60 >> alignment / 2;
+    check_code(&code, alignment);
+  }
+}
+END_TEST
+
+SUITE("packed_find", one_record, records_at_every_address, functions_of_one_record, clusters,
+      functions_without_records, functions_that_overlap, records_at_one_address, aligned_code)
