@@ -62,4 +62,4 @@ bench: all samples $(BENCH_PROGRAMS)
 bench-scale: all samples $(BENCH_PROGRAMS)
 	tests/bench/run --build "$(BUILD)" --scale $(PROGRAMS)
 
--include $(BENCH_GENERATE:.o=.d) $(BENCH_MEASURE:.o=.d)
+-include $(BENCH_GENERATE:.o=.d) $(BENCH_MEASURE:.o=.d) $(BUILD)/tests/bench/walk.d $(BUILD)/tests/bench/unwind.d
