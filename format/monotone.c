@@ -234,24 +234,6 @@ struct monotone_cursor monotone_find(const struct monotone *sequence, uint64_t x
              : monotone_at(sequence, cursor.index, monotone_first(sequence, cursor.place, 0));
 }
 
-bool monotone_find_last(const struct monotone *sequence, uint64_t x,
-                        struct monotone_cursor *cursor) {
-  const uint64_t bucket = x >> sequence->low_width;
-  if (bucket >= sequence->buckets) {
-    *cursor = (struct monotone_cursor){sequence->count, sequence->high_bits};
-  } else {
-    const struct monotone_cursor start = monotone_bucket(sequence, bucket);
-    const uint64_t run = monotone_run(sequence, start);
-    const uint64_t below =
-        monotone_below(sequence, start.index, run, (x & bits_low_mask(sequence->low_width)) + 1);
-    *cursor = monotone_at(sequence, start.index + below, start.place + below);
-  }
-  if (cursor->index == 0)
-    return false;
-  *cursor = monotone_previous(sequence, *cursor);
-  return true;
-}
-
 /* The last sampled bucket that starts at or before element `index`. */
 static struct monotone_cursor monotone_bisect(const struct monotone *sequence, uint64_t index) {
   uint64_t from = 0, to = (sequence->buckets - 1) >> MONOTONE_FIND_SHIFT;
@@ -290,17 +272,6 @@ struct monotone_cursor monotone_next(const struct monotone *sequence,
   if (cursor.place >= sequence->high_bits)
     return (struct monotone_cursor){sequence->count, sequence->high_bits};
   return monotone_at(sequence, cursor.index + 1, monotone_first(sequence, cursor.place + 1, 0));
-}
-
-struct monotone_cursor monotone_previous(const struct monotone *sequence,
-                                         struct monotone_cursor cursor) {
-  uint64_t word = cursor.place / 64;
-  uint64_t bits = monotone_word(sequence, word) & bits_low_mask(cursor.place % 64);
-  while (bits == 0 && word > 0)
-    bits = monotone_word(sequence, --word);
-  if (bits == 0)
-    return (struct monotone_cursor){0, 0};
-  return monotone_at(sequence, cursor.index - 1, word * 64 + 63 - (uint64_t)__builtin_clzll(bits));
 }
 
 bool monotone_check(const struct monotone *sequence, enum monotone_use use) {

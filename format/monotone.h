@@ -75,10 +75,6 @@ struct monotone_cursor {
 /* The first element that is at least x (for MONOTONE_FIND). */
 struct monotone_cursor monotone_find(const struct monotone *sequence, uint64_t x);
 
-/* The last element that is at most x. False: there is none. (For MONOTONE_FIND.) */
-bool monotone_find_last(const struct monotone *sequence, uint64_t x,
-                        struct monotone_cursor *cursor);
-
 /* Element number `index` < count: in few steps for MONOTONE_GET, else by bisecting the samples. */
 struct monotone_cursor monotone_get(const struct monotone *sequence, uint64_t index,
                                     enum monotone_use use);
@@ -91,10 +87,8 @@ static inline uint64_t monotone_value(const struct monotone *sequence,
          bits_at_wide(sequence->low, sequence->low_skip + cursor.index * width, width);
 }
 
-/* The neighbours. next: from an index below count. previous: from one above 0. */
+/* The next element, from an index below count. */
 struct monotone_cursor monotone_next(const struct monotone *sequence,
                                      struct monotone_cursor cursor);
-struct monotone_cursor monotone_previous(const struct monotone *sequence,
-                                         struct monotone_cursor cursor);
 
 #endif
