@@ -192,6 +192,13 @@ static inline uint64_t bits_at_wide(const uint8_t *bytes, uint64_t position, uns
   return bits_at(bytes, position, 32) | bits_at(bytes, position + 32, width - 32) << 32;
 }
 
+/* The 64 bits from any bit on that is inside; what is behind the end is padding. */
+static inline uint64_t bits_word(const uint8_t *bytes, uint64_t position) {
+  const uint8_t *at = bytes + position / 8;
+  const unsigned shift = position % 8;
+  return bits_load64(at) >> shift | (uint64_t)at[8] << 1 << (63 - shift);
+}
+
 static inline struct bit_reader bit_reader_at(struct bit_array array, uint64_t position) {
   const bool inside = position <= array.size;
   return (struct bit_reader){array.bytes, inside ? position : array.size, array.size, !inside};

@@ -230,14 +230,14 @@ bool packed_check(const struct packed_table *table) {
 
 /* ---- Functions ---- */
 
-/* How many bare functions b have b - (how many are before it) at most `runs`: b is among the functions
- * up to the one of run number `runs`. */
-static uint64_t bare_up_to_run(const struct packed_table *table, uint64_t runs) {
+/* How many bare functions b have numbers below `limit`, to which `step` is added for each bare
+ * function before b. */
+static uint64_t bisect_bare(const struct packed_table *table, uint64_t limit, unsigned step) {
   uint64_t from = 0, to = table->bare_count;
   while (from < to) {
     const uint64_t middle = from + (to - from) / 2;
     const struct monotone_cursor cursor = monotone_get(&table->bare, middle, MONOTONE_GET);
-    if (monotone_value(&table->bare, cursor) <= runs + middle)
+    if (monotone_value(&table->bare, cursor) < limit + middle * step)
       from = middle + 1;
     else
       to = middle;
@@ -245,18 +245,15 @@ static uint64_t bare_up_to_run(const struct packed_table *table, uint64_t runs) 
   return from;
 }
 
+/* How many bare functions b have b - (how many are before it) at most `runs`: b is among the functions
+ * up to the one of run number `runs`. */
+static uint64_t bare_up_to_run(const struct packed_table *table, uint64_t runs) {
+  return bisect_bare(table, runs + 1, 1);
+}
+
 /* How many bare functions have numbers below `function`. */
 static uint64_t bare_before(const struct packed_table *table, uint64_t function) {
-  uint64_t from = 0, to = table->bare_count;
-  while (from < to) {
-    const uint64_t middle = from + (to - from) / 2;
-    const struct monotone_cursor cursor = monotone_get(&table->bare, middle, MONOTONE_GET);
-    if (monotone_value(&table->bare, cursor) < function)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from;
+  return bisect_bare(table, function, 0);
 }
 
 uint64_t packed_function_of_run(const struct packed_table *table, uint64_t run) {

@@ -233,6 +233,18 @@ struct packed_leaf {
   uint64_t marks_at, mark_samples_at, continued_at, references_at; /* only if there are records */
 };
 
+/* How many bits of a record's offset in its leaf, of `universe`, are its bucket's number. */
+static inline unsigned packed_leaf_bucket_width(unsigned universe, uint64_t records) {
+  const unsigned width = bits_for_count(records);
+  return width < universe ? width : universe;
+}
+
+/* How many bits a leaf's samples take: one of `width` bits for each 128 of `count` things. */
+static inline uint64_t packed_leaf_samples(uint64_t records, uint64_t count, unsigned width) {
+  const uint64_t sampled = (uint64_t)1 << PACKED_LEAF_SAMPLE_SHIFT;
+  return records <= sampled ? 0 : ((count + sampled - 1) >> PACKED_LEAF_SAMPLE_SHIFT) * width;
+}
+
 /* Leaf `number` < leaf_count. False: the table is broken. */
 bool packed_leaf_open(struct packed_leaf *leaf, const struct packed_table *table, uint64_t number);
 

@@ -21,13 +21,6 @@ enum {
   FRAME_LINES = 4,
 };
 
-/* 64 bits from any bit on. */
-static inline uint64_t word_at(const uint8_t *bytes, uint64_t place) {
-  const uint8_t *at = bytes + place / 8;
-  const unsigned shift = place % 8;
-  return bits_load64(at) >> shift | (uint64_t)at[8] << 1 << (63 - shift);
-}
-
 /* Where the bucket number `bucket` from here on starts, in bits from here: behind the 0 that closes
  * the one before. UINT64_MAX: further away than 255 bits. The 0s of four words are counted, and no
  * branch depends on which of them has the one that is looked for. */
@@ -148,8 +141,8 @@ QUICK_BODY struct packed_marks count_marks(const struct packed_table *table,
   const uint64_t sample = record >> PACKED_LEAF_SAMPLE_SHIFT, from = sample * SAMPLED;
   const uint64_t up_to = ((uint64_t)2 << record % 64) - 1;
   const uint64_t in_second = -(record >> 6 & 1); /* a mask */
-  const uint64_t first = word_at(bytes, fields->marks_at + from) & (up_to | in_second);
-  const uint64_t second = word_at(bytes, fields->marks_at + from + 64) & up_to & in_second;
+  const uint64_t first = bits_word(bytes, fields->marks_at + from) & (up_to | in_second);
+  const uint64_t second = bits_word(bytes, fields->marks_at + from + 64) & up_to & in_second;
   const uint64_t last = second != 0 ? second : first;
   const uint64_t last_place = from + (second != 0 ? 127 : 63) - (unsigned)__builtin_clzll(last | 1);
   struct packed_marks marks = {bits_quick_count(first, quick) + bits_quick_count(second, quick),

@@ -63,11 +63,6 @@ static uint64_t bisect_directory(const struct packed_table *table, uint64_t valu
 
 /* ---- A leaf ---- */
 
-/* How many bits the samples take: one for each 128 of `count` things, of so many bits. */
-static inline uint64_t sample_bits(uint64_t records, uint64_t count, unsigned width) {
-  return records <= SAMPLED ? 0 : ((count + SAMPLED - 1) >> PACKED_LEAF_SAMPLE_SHIFT) * width;
-}
-
 bool packed_leaf_open(struct packed_leaf *leaf, const struct packed_table *table, uint64_t number) {
   const uint64_t start = entry_start(table, number), index = entry_index(table, number);
   const uint64_t next = entry_index(table, number + 1), n = next - index;
@@ -79,14 +74,14 @@ bool packed_leaf_open(struct packed_leaf *leaf, const struct packed_table *table
   if (next <= index || next > table->record_count)
     return next == index;
   const unsigned universe = (unsigned)table->leaf_shift - table->record_shift;
-  const unsigned for_n = bits_for_count(n), bucket_width = for_n < universe ? for_n : universe;
+  const unsigned bucket_width = packed_leaf_bucket_width(universe, n);
   const unsigned low_width = universe - bucket_width;
   const uint64_t buckets = (uint64_t)1 << bucket_width, high_bits = n + buckets;
   const unsigned sample_width = n <= SAMPLED ? 0 : bits_for_count(high_bits);
   const uint64_t samples_at = start * 8 + high_bits + n;
   leaf->marks_at = start * 8 + high_bits;
-  leaf->mark_samples_at = samples_at + sample_bits(n, buckets, sample_width);
-  leaf->continued_at = leaf->mark_samples_at + sample_bits(n, n, bits_for_count(n + 1));
+  leaf->mark_samples_at = samples_at + packed_leaf_samples(n, buckets, sample_width);
+  leaf->continued_at = leaf->mark_samples_at + packed_leaf_samples(n, n, bits_for_count(n + 1));
   if (leaf->continued_at > table->layouts.size)
     return false;
   const uint8_t *bytes = table->layouts.bytes;
@@ -113,10 +108,9 @@ bool packed_leaf_open(struct packed_leaf *leaf, const struct packed_table *table
   return true;
 }
 
-/* 64 bits; all but the last byte that is read is inside or padding if the first bit is inside. */
-static inline uint64_t word_at(const struct packed_leaf *leaf, uint64_t place) {
-  const uint8_t *bytes = leaf->table->layouts.bytes + place / 8;
-  return bits_load64(bytes) >> place % 8 | (uint64_t)bytes[8] << 1 << (63 - place % 8);
+/* The marks of 64 records, from one on. */
+static inline uint64_t mark_word(const struct packed_leaf *leaf, uint64_t record) {
+  return bits_word(leaf->table->layouts.bytes, leaf->marks_at + record);
 }
 
 /* The n-th sample of the marks. */
@@ -141,7 +135,7 @@ static uint64_t marked_record(const struct packed_leaf *leaf, uint64_t mark) {
   const uint64_t end = n - start < SAMPLED ? n : start + SAMPLED;
   for (uint64_t from = start; from < end; from += 64) {
     const unsigned width = end - from < 64 ? (unsigned)(end - from) : 64;
-    const uint64_t word = word_at(leaf, leaf->marks_at + from) & bits_low_mask(width);
+    const uint64_t word = mark_word(leaf, from) & bits_low_mask(width);
     const unsigned count = bits_count(word);
     if (mark < count)
       return from + bits_select(word, (unsigned)mark);
@@ -158,12 +152,12 @@ struct packed_marks packed_leaf_marks(const struct packed_leaf *leaf, uint32_t r
     from = record & ~(uint32_t)(SAMPLED - 1);
   }
   for (; record - from >= 64; from += 64)
-    count += bits_quick_count(word_at(leaf, leaf->marks_at + from), quick);
-  uint64_t word = word_at(leaf, leaf->marks_at + from) & bits_low_mask(record - from + 1);
+    count += bits_quick_count(mark_word(leaf, from), quick);
+  uint64_t word = mark_word(leaf, from) & bits_low_mask(record - from + 1);
   count += bits_quick_count(word, quick);
   if (word == 0 && from % SAMPLED != 0) {
     from -= 64;
-    word = word_at(leaf, leaf->marks_at + from);
+    word = mark_word(leaf, from);
   }
   if (word == 0 && count > 0 && leaf->offsets.count > SAMPLED)
     return (struct packed_marks){count, (uint32_t)marked_record(leaf, count - 1)};
@@ -252,12 +246,6 @@ enum packed_answer packed_leaf_record(const struct packed_leaf *leaf, struct mon
   return place_in_run(leaf, (uint32_t)cursor.index, record) ? PACKED_FOUND : PACKED_CORRUPT;
 }
 
-/* A cursor at the leaf's first record that is at least x, a shifted offset from where its text
- * starts. */
-static inline struct monotone_cursor leaf_find(const struct packed_leaf *leaf, uint64_t x) {
-  return monotone_find(&leaf->offsets, x);
-}
-
 static uint64_t leaf_text(const struct packed_leaf *leaf) {
   return leaf->number << leaf->table->leaf_shift;
 }
@@ -276,17 +264,23 @@ enum packed_answer packed_find_record(const struct packed_table *table, uint64_t
   const uint64_t x = (offset - leaf_text(&leaf)) >> table->record_shift;
   if (leaf.offsets.count == 0)
     return PACKED_NOT_MANAGED;
-  const struct monotone_cursor cursor = leaf_find(&leaf, x);
+  const struct monotone_cursor cursor = monotone_find(&leaf.offsets, x);
   if (cursor.index >= leaf.offsets.count || monotone_value(&leaf.offsets, cursor) != x)
     return PACKED_NOT_MANAGED;
   return packed_leaf_record(&leaf, cursor, record);
 }
 
-/* Opens the leaf that has record `index`, with a cursor there. */
+/* Opens the leaf that has record `index`. */
+static bool open_leaf_of_record(struct packed_leaf *leaf, const struct packed_table *table,
+                                uint64_t index) {
+  return packed_leaf_open(leaf, table, bisect_directory(table, index, entry_index)) &&
+         leaf->index <= index && index - leaf->index < leaf->offsets.count;
+}
+
+/* The same, with a cursor there. */
 static bool go_to_record(struct packed_leaf *leaf, struct monotone_cursor *cursor,
                          const struct packed_table *table, uint64_t index) {
-  if (!packed_leaf_open(leaf, table, bisect_directory(table, index, entry_index)) ||
-      leaf->index > index || index - leaf->index >= leaf->offsets.count)
+  if (!open_leaf_of_record(leaf, table, index))
     return false;
   *cursor = monotone_get(&leaf->offsets, index - leaf->index, MONOTONE_FIND);
   return cursor->index == index - leaf->index;
@@ -318,7 +312,7 @@ bool packed_record_above(const struct packed_table *table, uint64_t offset, uint
   if (!open_leaf_of(&leaf, table, offset))
     return false;
   const uint64_t x = ((offset - leaf_text(&leaf)) >> table->record_shift) + 1;
-  *index = leaf.index + (leaf.offsets.count == 0 ? 0 : leaf_find(&leaf, x).index);
+  *index = leaf.index + (leaf.offsets.count == 0 ? 0 : monotone_find(&leaf.offsets, x).index);
   return *index <= table->record_count;
 }
 
@@ -327,8 +321,7 @@ bool packed_runs_before(const struct packed_table *table, uint64_t index, uint64
   *runs = table->run_count;
   if (index >= table->record_count)
     return true;
-  if (!packed_leaf_open(&leaf, table, bisect_directory(table, index, entry_index)) ||
-      leaf.index > index || index - leaf.index >= leaf.offsets.count)
+  if (!open_leaf_of_record(&leaf, table, index))
     return false;
   const uint64_t n = index - leaf.index;
   *runs = leaf.runs + (n == 0 ? 0 : packed_leaf_marks(&leaf, (uint32_t)n - 1).count);
@@ -353,8 +346,7 @@ bool packed_run_record(const struct packed_table *table, uint64_t run,
   uint64_t index;
   record->table = table;
   return packed_run_first(table, run, &index) && index < table->record_count &&
-         packed_leaf_open(&leaf, table, bisect_directory(table, index, entry_index)) &&
-         leaf.index <= index && index - leaf.index < leaf.offsets.count &&
+         open_leaf_of_record(&leaf, table, index) &&
          place_in_run(&leaf, (uint32_t)(index - leaf.index), record);
 }
 
@@ -390,7 +382,7 @@ static bool check_marks(const struct packed_leaf *leaf) {
     if (leaf->offsets.count > SAMPLED && i % SAMPLED == 0 &&
         mark_sample(leaf, i >> PACKED_LEAF_SAMPLE_SHIFT) != count)
       return false;
-    count += word_at(leaf, leaf->marks_at + i) & 1;
+    count += mark_word(leaf, i) & 1;
   }
   return leaf->runs + count == entry_runs(table, leaf->number + 1);
 }

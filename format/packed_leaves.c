@@ -130,14 +130,9 @@ struct widths {
   unsigned start, reference, position;
 };
 
-static uint64_t sample_bits(uint64_t records, uint64_t count, unsigned width) {
-  return records <= SAMPLED ? 0 : ((count + SAMPLED - 1) >> PACKED_LEAF_SAMPLE_SHIFT) * width;
-}
-
 static unsigned bucket_width(const struct builder *builder, uint64_t records) {
-  const unsigned universe = (unsigned)builder->header->leaf_shift - builder->header->record_shift;
-  const unsigned width = bits_for_count(records);
-  return width < universe ? width : universe;
+  const struct packed_header *header = builder->header;
+  return packed_leaf_bucket_width((unsigned)header->leaf_shift - header->record_shift, records);
 }
 
 /* Measures all leaves, and places them and their own layouts. Returns the widths that this takes. */
@@ -158,8 +153,8 @@ static struct widths place_leaves(struct builder *builder, struct widths widths)
     const bool starts =
         leaf->first_run < leaf[1].first_run && builder->runs[leaf->first_run].first == leaf->first;
     leaf->references_at = byte * 8 + high_bits + n +
-                          sample_bits(n, (uint64_t)1 << width, bits_for_count(high_bits)) +
-                          sample_bits(n, n, bits_for_count(n + 1)) +
+                          packed_leaf_samples(n, (uint64_t)1 << width, bits_for_count(high_bits)) +
+                          packed_leaf_samples(n, n, bits_for_count(n + 1)) +
                           (starts ? 0 : widths.start + widths.position) + n * (universe - width);
     const uint64_t references = leaf[1].first_run - leaf->first_run;
     byte = bits_to_bytes(leaf->references_at + references * widths.reference);
