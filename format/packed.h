@@ -258,22 +258,38 @@ struct packed_marks packed_leaf_marks(const struct packed_leaf *leaf, uint32_t r
 enum packed_answer packed_leaf_record(const struct packed_leaf *leaf, struct monotone_cursor cursor,
                                       struct packed_record *record);
 
-/* The number of the first record above an offset into the text; record_count if there is none. */
-bool packed_record_above(const struct packed_table *table, uint64_t offset, uint64_t *index);
+/* A place between two records, before the first one or behind the last one. */
+struct packed_gap {
+  uint64_t index;  /* of the record above; record_count: there is none */
+  uint64_t above;  /* its offset; without it, text_size + 1 */
+  uint64_t below;  /* the offset of the record below; only if index > 0 */
+  uint64_t runs;   /* that start below the gap */
+  bool starts_run; /* the record above is the first of one more */
+};
 
-/* How many runs start at records before record `index` <= record_count. */
-bool packed_runs_before(const struct packed_table *table, uint64_t index, uint64_t *runs);
+/* The gap that an offset of at most text_size is in, or that is above its record. */
+bool packed_gap_at(const struct packed_table *table, uint64_t offset, struct packed_gap *gap);
 
-/* The index of the first record of run `run`; record_count for run_count. */
-bool packed_run_first(const struct packed_table *table, uint64_t run, uint64_t *index);
+/* The gap below run `run`; for run_count, the one behind all records. False: the table is broken, and
+ * the gap is that one. */
+bool packed_gap_below_run(const struct packed_table *table, uint64_t run, struct packed_gap *gap);
 
 /* Layout and position of what is at run `run` < run_count's first place (in an exception's place, of
  * no record). Nothing else of *record is filled in. */
 bool packed_run_record(const struct packed_table *table, uint64_t run,
                        struct packed_record *record);
 
-/* The offset of record `index` < record_count. */
-bool packed_record_offset(const struct packed_table *table, uint64_t index, uint64_t *offset);
+/* Goes through the gaps below all runs in order, from the first one on, and then to the one behind
+ * all records, where it stays. In a broken table, that comes too soon. */
+struct packed_gaps {
+  struct packed_gap gap;
+  uint64_t layout;         /* of the run above the gap, in bits; past the end: there is none */
+  struct packed_leaf leaf; /* the record above the gap is in it, */
+  struct monotone_cursor cursor; /* here */
+  uint32_t marks;                /* in the leaf up to the gap's */
+};
+struct packed_gaps packed_gaps(const struct packed_table *table);
+void packed_gaps_next(struct packed_gaps *gaps);
 
 /* Goes through all records in order: not more often than record_count times. */
 struct packed_records {
@@ -296,6 +312,24 @@ uint64_t packed_function_address(const struct packed_table *table, uint32_t func
 /* Up to where, from the function's start on, addresses are managed: the end of its code, or the
  * start of the next function where that comes first. */
 uint64_t packed_function_end(const struct packed_table *table, uint32_t function);
+
+/* Goes through all functions in order, not more often than function_count times, and tells the same
+ * of each. */
+struct packed_function {
+  uint64_t address, end, frame_size;
+};
+struct packed_functions {
+  const struct packed_table *table;
+  uint64_t number;             /* of the next one */
+  struct packed_gaps gaps;     /* at the gap in which it starts */
+  struct bit_reader extents;   /* at its extent */
+  struct monotone_cursor bare; /* at the next bare one, if there is one */
+};
+struct packed_functions packed_functions(const struct packed_table *table);
+struct packed_function packed_functions_next(struct packed_functions *functions);
+
+/* Which of the two other answers holds for an offset of at most text_size that has no record. */
+enum packed_answer packed_missing(const struct packed_table *table, uint64_t offset);
 
 /* The number of the function whose records are a run; not below function_count if there is none. */
 uint64_t packed_function_of_run(const struct packed_table *table, uint64_t run);

@@ -113,6 +113,10 @@ static inline uint64_t mark_word(const struct packed_leaf *leaf, uint64_t record
   return bits_word(leaf->table->layouts.bytes, leaf->marks_at + record);
 }
 
+static bool is_marked(const struct packed_leaf *leaf, uint64_t record) {
+  return bits_at(leaf->table->layouts.bytes, leaf->marks_at + record, 1) != 0;
+}
+
 /* The n-th sample of the marks. */
 static uint32_t mark_sample(const struct packed_leaf *leaf, uint64_t n) {
   const unsigned width = bits_for_count(leaf->offsets.count + 1);
@@ -202,15 +206,25 @@ uint32_t packed_record_function(const struct packed_record *record) {
   return function < table->function_count ? (uint32_t)function : UINT32_MAX;
 }
 
+/* The layout of the run that starts at a leaf's mark, in bits; past the end in a broken table. */
+static uint64_t layout_of_mark(const struct packed_leaf *leaf, uint64_t mark) {
+  const struct packed_table *table = leaf->table;
+  const unsigned width = table->reference_width;
+  const uint64_t place = leaf->references_at + mark * width;
+  if (place + width > table->layouts.size)
+    return table->layouts.size;
+  const uint64_t reference = bits_at(table->layouts.bytes, place, width);
+  return 8 * (reference < table->shared_size
+                  ? reference
+                  : leaf->references_at / 8 + (reference - table->shared_size));
+}
+
 /* Finds the layout of the run that a leaf's record is in, and the record's position there. */
 static bool place_in_run(const struct packed_leaf *leaf, uint32_t number,
                          struct packed_record *record) {
   const struct packed_table *table = leaf->table;
   const uint8_t *bytes = table->layouts.bytes;
   const struct packed_marks marks = packed_leaf_marks(leaf, number);
-  const unsigned width = table->reference_width;
-  const uint64_t place = leaf->references_at + (uint64_t)(marks.count - 1) * width;
-  uint64_t byte;
   record->run = (uint32_t)(leaf->runs + marks.count - 1);
   if (record->run >= table->run_count)
     return false;
@@ -218,18 +232,12 @@ static bool place_in_run(const struct packed_leaf *leaf, uint32_t number,
     const uint64_t position_at = leaf->continued_at + table->start_width;
     if (position_at + table->position_width > table->layouts.size)
       return false;
-    byte = bits_at(bytes, leaf->continued_at, table->start_width);
+    record->layout = bits_at(bytes, leaf->continued_at, table->start_width) * 8;
     record->position = number + (uint32_t)bits_at(bytes, position_at, table->position_width);
   } else {
-    if (place + width > table->layouts.size)
-      return false;
-    const uint64_t reference = bits_at(bytes, place, width);
-    byte = reference < table->shared_size
-               ? reference
-               : leaf->references_at / 8 + (reference - table->shared_size);
+    record->layout = layout_of_mark(leaf, marks.count - 1);
     record->position = number - marks.last;
   }
-  record->layout = byte * 8;
   return record->layout < table->layouts.size;
 }
 
@@ -248,6 +256,11 @@ enum packed_answer packed_leaf_record(const struct packed_leaf *leaf, struct mon
 
 static uint64_t leaf_text(const struct packed_leaf *leaf) {
   return leaf->number << leaf->table->leaf_shift;
+}
+
+/* The offset into the text of the record under a cursor. */
+static uint64_t leaf_offset(const struct packed_leaf *leaf, struct monotone_cursor cursor) {
+  return leaf_text(leaf) + (monotone_value(&leaf->offsets, cursor) << leaf->table->record_shift);
 }
 
 /* Opens the leaf of an offset of at most text_size. */
@@ -277,13 +290,16 @@ static bool open_leaf_of_record(struct packed_leaf *leaf, const struct packed_ta
          leaf->index <= index && index - leaf->index < leaf->offsets.count;
 }
 
-/* The same, with a cursor there. */
+/* A cursor at a leaf's record. */
+static bool go_to(const struct packed_leaf *leaf, uint64_t number, struct monotone_cursor *cursor) {
+  *cursor = monotone_get(&leaf->offsets, number, MONOTONE_FIND);
+  return cursor->index == number;
+}
+
+/* The same in the leaf that has record `index`. */
 static bool go_to_record(struct packed_leaf *leaf, struct monotone_cursor *cursor,
                          const struct packed_table *table, uint64_t index) {
-  if (!open_leaf_of_record(leaf, table, index))
-    return false;
-  *cursor = monotone_get(&leaf->offsets, index - leaf->index, MONOTONE_FIND);
-  return cursor->index == index - leaf->index;
+  return open_leaf_of_record(leaf, table, index) && go_to(leaf, index - leaf->index, cursor);
 }
 
 enum packed_answer packed_record_at(const struct packed_table *table, uint32_t index,
@@ -295,62 +311,114 @@ enum packed_answer packed_record_at(const struct packed_table *table, uint32_t i
   return packed_leaf_record(&leaf, cursor, record);
 }
 
-bool packed_record_offset(const struct packed_table *table, uint64_t index, uint64_t *offset) {
+/* ---- Gaps ---- */
+
+static struct packed_gap gap_behind_all(const struct packed_table *table) {
+  return (struct packed_gap){
+      .index = table->record_count, .above = table->text_size + 1, .runs = table->run_count};
+}
+
+/* Fills in what is below a gap that is above some leaf's last record. */
+static bool look_at_leaf_below(const struct packed_table *table, struct packed_gap *gap) {
   struct packed_leaf leaf;
   struct monotone_cursor cursor;
-  if (!go_to_record(&leaf, &cursor, table, index))
+  if (gap->index == 0)
+    return true;
+  if (!go_to_record(&leaf, &cursor, table, gap->index - 1))
     return false;
-  *offset = leaf_text(&leaf) + (monotone_value(&leaf.offsets, cursor) << table->record_shift);
+  gap->below = leaf_offset(&leaf, cursor);
   return true;
 }
 
-bool packed_record_above(const struct packed_table *table, uint64_t offset, uint64_t *index) {
+/* The same for a gap above `number` records of a leaf. */
+static bool look_below(const struct packed_leaf *leaf, uint64_t number, struct packed_gap *gap) {
+  struct monotone_cursor cursor;
+  if (number == 0)
+    return look_at_leaf_below(leaf->table, gap);
+  if (!go_to(leaf, number - 1, &cursor))
+    return false;
+  gap->below = leaf_offset(leaf, cursor);
+  return true;
+}
+
+/* Fills in what is above a gap: a leaf's record. */
+static bool look_above(const struct packed_leaf *leaf, struct monotone_cursor cursor,
+                       struct packed_gap *gap) {
+  gap->above = leaf_offset(leaf, cursor);
+  gap->starts_run = is_marked(leaf, cursor.index);
+  gap->runs = leaf->runs + packed_leaf_marks(leaf, (uint32_t)cursor.index).count - gap->starts_run;
+  return gap->runs + gap->starts_run <= leaf->table->run_count;
+}
+
+bool packed_gap_at(const struct packed_table *table, uint64_t offset, struct packed_gap *gap) {
   struct packed_leaf leaf;
-  *index = 0;
+  struct monotone_cursor cursor = {0, 0};
+  *gap = gap_behind_all(table);
   if (table->leaf_count == 0)
     return true;
   if (!open_leaf_of(&leaf, table, offset))
     return false;
-  const uint64_t x = ((offset - leaf_text(&leaf)) >> table->record_shift) + 1;
-  *index = leaf.index + (leaf.offsets.count == 0 ? 0 : monotone_find(&leaf.offsets, x).index);
-  return *index <= table->record_count;
-}
-
-bool packed_runs_before(const struct packed_table *table, uint64_t index, uint64_t *runs) {
-  struct packed_leaf leaf;
-  *runs = table->run_count;
-  if (index >= table->record_count)
+  if (leaf.offsets.count > 0)
+    cursor = monotone_find(&leaf.offsets, ((offset - leaf_text(&leaf)) >> table->record_shift) + 1);
+  gap->index = leaf.index + cursor.index;
+  if (gap->index > table->record_count || !look_below(&leaf, cursor.index, gap))
+    return false;
+  if (gap->index == table->record_count)
     return true;
-  if (!open_leaf_of_record(&leaf, table, index))
+  if (cursor.index == leaf.offsets.count && !go_to_record(&leaf, &cursor, table, gap->index))
     return false;
-  const uint64_t n = index - leaf.index;
-  *runs = leaf.runs + (n == 0 ? 0 : packed_leaf_marks(&leaf, (uint32_t)n - 1).count);
-  return *runs <= table->run_count;
+  return look_above(&leaf, cursor, gap);
 }
 
-bool packed_run_first(const struct packed_table *table, uint64_t run, uint64_t *index) {
-  struct packed_leaf leaf;
-  *index = table->record_count;
-  if (run >= table->run_count || table->leaf_count == 0)
-    return run >= table->run_count;
-  if (!packed_leaf_open(&leaf, table, bisect_directory(table, run, entry_runs)) || leaf.runs > run)
+/* Opens the leaf in which a run starts, and finds its first record there. */
+static bool open_leaf_of_run(struct packed_leaf *leaf, const struct packed_table *table,
+                             uint64_t run, uint64_t *number) {
+  if (run >= table->run_count || table->leaf_count == 0 ||
+      !packed_leaf_open(leaf, table, bisect_directory(table, run, entry_runs)) || leaf->runs > run)
     return false;
-  const uint64_t record = marked_record(&leaf, run - leaf.runs);
-  *index = leaf.index + record;
-  return record < leaf.offsets.count;
+  *number = marked_record(leaf, run - leaf->runs);
+  return *number < leaf->offsets.count;
+}
+
+bool packed_gap_below_run(const struct packed_table *table, uint64_t run, struct packed_gap *gap) {
+  struct packed_leaf leaf;
+  struct monotone_cursor cursor;
+  uint64_t number;
+  *gap = gap_behind_all(table);
+  if (run >= table->run_count)
+    return look_at_leaf_below(table, gap);
+  if (!open_leaf_of_run(&leaf, table, run, &number) || !go_to(&leaf, number, &cursor))
+    return false;
+  *gap = (struct packed_gap){
+      .index = leaf.index + number,
+      .above = leaf_offset(&leaf, cursor),
+      .runs = run,
+      .starts_run = true,
+  };
+  return look_below(&leaf, number, gap);
 }
 
 bool packed_run_record(const struct packed_table *table, uint64_t run,
                        struct packed_record *record) {
   struct packed_leaf leaf;
-  uint64_t index;
+  uint64_t number;
   record->table = table;
-  return packed_run_first(table, run, &index) && index < table->record_count &&
-         open_leaf_of_record(&leaf, table, index) &&
-         place_in_run(&leaf, (uint32_t)(index - leaf.index), record);
+  return open_leaf_of_run(&leaf, table, run, &number) &&
+         place_in_run(&leaf, (uint32_t)number, record);
 }
 
 /* ---- All records ---- */
+
+/* Opens the next leaf, with a cursor at its first record, if it has any. */
+static bool next_leaf(struct packed_leaf *leaf, struct monotone_cursor *cursor) {
+  const uint64_t next = leaf->number + 1;
+  if (next >= leaf->table->leaf_count || !packed_leaf_open(leaf, leaf->table, next))
+    return false;
+  *cursor = (struct monotone_cursor){0, 0};
+  if (leaf->offsets.count > 0)
+    *cursor = monotone_get(&leaf->offsets, 0, MONOTONE_FIND);
+  return true;
+}
 
 struct packed_records packed_records(const struct packed_table *table) {
   struct packed_records records = {.leaf = {.table = table, .number = UINT64_MAX}};
@@ -360,18 +428,54 @@ struct packed_records packed_records(const struct packed_table *table) {
 enum packed_answer packed_records_next(struct packed_records *records,
                                        struct packed_record *record) {
   struct packed_leaf *leaf = &records->leaf;
-  const struct packed_table *table = leaf->table;
-  while (records->cursor.index >= leaf->offsets.count) {
-    const uint64_t next = leaf->number + 1;
-    if (next >= table->leaf_count || !packed_leaf_open(leaf, table, next))
+  while (records->cursor.index >= leaf->offsets.count)
+    if (!next_leaf(leaf, &records->cursor))
       return PACKED_CORRUPT;
-    records->cursor = (struct monotone_cursor){0, 0};
-    if (leaf->offsets.count > 0)
-      records->cursor = monotone_get(&leaf->offsets, 0, MONOTONE_FIND);
-  }
   const enum packed_answer answer = packed_leaf_record(leaf, records->cursor, record);
   records->cursor = monotone_next(&leaf->offsets, records->cursor);
   return answer;
+}
+
+struct packed_gaps packed_gaps(const struct packed_table *table) {
+  struct packed_gaps gaps = {.leaf = {.table = table, .number = UINT64_MAX}};
+  packed_gaps_next(&gaps);
+  return gaps;
+}
+
+/* Ends at the gap behind all records. */
+static void end_gaps(struct packed_gaps *gaps) {
+  const struct packed_table *table = gaps->leaf.table;
+  const uint64_t below = gaps->gap.below;
+  gaps->gap = gap_behind_all(table);
+  gaps->gap.below = below;
+  gaps->layout = table->layouts.size;
+}
+
+void packed_gaps_next(struct packed_gaps *gaps) {
+  struct packed_leaf *leaf = &gaps->leaf;
+  struct packed_gap *gap = &gaps->gap;
+  bool is_above = !gap->starts_run; /* above the record that was above the gap before */
+  for (;;) {
+    while (gaps->cursor.index >= leaf->offsets.count) {
+      if (!next_leaf(leaf, &gaps->cursor)) {
+        end_gaps(gaps);
+        return;
+      }
+      gaps->marks = 0;
+    }
+    const bool starts_run = is_marked(leaf, gaps->cursor.index);
+    if (starts_run && is_above)
+      break;
+    gap->below = leaf_offset(leaf, gaps->cursor);
+    gaps->marks += starts_run;
+    gaps->cursor = monotone_next(&leaf->offsets, gaps->cursor);
+    is_above = true;
+  }
+  gap->index = leaf->index + gaps->cursor.index;
+  gap->above = leaf_offset(leaf, gaps->cursor);
+  gap->runs = leaf->runs + gaps->marks;
+  gap->starts_run = true;
+  gaps->layout = layout_of_mark(leaf, gaps->marks);
 }
 
 /* Whether the marks of a leaf are as many as they should be, with right samples. */

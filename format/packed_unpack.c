@@ -45,14 +45,14 @@ static bool check_sequences(struct unpacker *unpacker) {
 }
 
 static bool unpack_functions(struct unpacker *unpacker) {
-  const struct packed_table *packed = unpacker->packed;
-  for (uint32_t i = 0; i < packed->function_count; i++) {
-    const struct safepoint_function function = {
-        .address = packed_function_address(packed, i),
-        .end = packed_function_end(packed, i),
-        .frame_size = packed_function_frame_size(packed, i),
-    };
-    if (!safepoints_add_function(unpacker->table, function))
+  struct packed_functions functions = packed_functions(unpacker->packed);
+  for (uint32_t i = 0; i < unpacker->packed->function_count; i++) {
+    const struct packed_function function = packed_functions_next(&functions);
+    if (!safepoints_add_function(unpacker->table, (struct safepoint_function){
+                                                      .address = function.address,
+                                                      .end = function.end,
+                                                      .frame_size = function.frame_size,
+                                                  }))
       return false;
   }
   return true;

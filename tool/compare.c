@@ -300,6 +300,42 @@ static void check_record(const struct answers *answers, uint32_t index) {
            record->address);
 }
 
+/* ---- Functions ---- */
+
+/* Up to where a function's addresses are managed: to the furthest end of the code up to it, but not
+ * beyond the next function's start; or to the last record up to there. */
+static uint64_t expected_end(const struct safepoints *expected, uint32_t function, uint64_t reach,
+                             uint32_t records) {
+  const uint64_t start = expected->functions[function].address;
+  const uint64_t next = function + 1 < expected->function_count
+                            ? expected->functions[function + 1].address
+                            : UINT64_MAX;
+  const uint64_t last = records > 0 ? expected->records[records - 1].address : 0;
+  const uint64_t known = last > start ? last : start, code = reach < next ? reach : next;
+  return code > known ? code : known;
+}
+
+/* Asks for each function by its number. */
+static void check_functions(const struct answers *answers) {
+  const struct safepoints *expected = answers->expected;
+  uint32_t records = 0; /* up to the next function's start */
+  uint64_t reach = 0;
+  for (uint32_t i = 0; i < expected->function_count; i++) {
+    const struct safepoint_function *function = &expected->functions[i];
+    reach = function->end > reach ? function->end : reach;
+    while (records < expected->record_count &&
+           (i + 1 == expected->function_count ||
+            expected->records[records].address <= function[1].address))
+      records++;
+    if (packed_function_address(answers->packed, i) != function->address ||
+        packed_function_end(answers->packed, i) != expected_end(expected, i, reach, records))
+      differ(answers->differences, "the function at 0x%" PRIx64 " starts or ends elsewhere",
+             function->address);
+  }
+}
+
+/* ---- Addresses without a record ---- */
+
 /* What is expected of addresses without a record, asked in ascending order. */
 struct miss_checker {
   const struct safepoints *expected;
@@ -428,6 +464,7 @@ void compare_answers(const struct safepoints *expected, const struct packed_tabl
   if (answers_open(&answers)) {
     for (uint32_t i = 0; i < expected->record_count; i++)
       check_record(&answers, i);
+    check_functions(&answers);
     check_misses(&answers);
   } else {
     differ(differences, "not enough memory to compare");

@@ -17,9 +17,9 @@ struct differences {
 void compare_tables(const struct safepoints *a, const struct safepoints *b,
                     struct differences *differences);
 
-/* Asks the packed table for every record's address, and for addresses that have none: around each
- * function's start and end, and between its records; compares each answer with what the table of
- * safepoints says. */
+/* Asks the packed table for every record's address, for every function's start and end, and for
+ * addresses that have no record: around each function's start and end, and between its records;
+ * compares each answer with what the table of safepoints says. */
 void compare_answers(const struct safepoints *expected, const struct packed_table *packed,
                      struct differences *differences);
 

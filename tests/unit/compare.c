@@ -118,8 +118,12 @@ static bool spoil(struct program *program, struct numbers *numbers) {
   }
 }
 
-/* Whether any address has another kind of answer. */
+/* Whether any address has another kind of answer, or any function another extent. */
 static bool answers_differ(const struct packed *a, const struct packed *b) {
+  for (uint32_t i = 0; i < a->table.function_count; i++)
+    if (packed_function_address(&a->table, i) != packed_function_address(&b->table, i) ||
+        packed_function_end(&a->table, i) != packed_function_end(&b->table, i))
+      return true;
   for (uint64_t address = TEXT - AROUND; address < TEXT + FUNCTIONS_MAX * 100 + AROUND; address++) {
     struct packed_record record;
     if (packed_find(&a->table, address, &record) != packed_find(&b->table, address, &record))

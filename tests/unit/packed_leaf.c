@@ -416,13 +416,26 @@ static bool is_entry(const struct subject *subject, uint32_t index,
          record->position == entry->position && record->layout == entry->layout * 8;
 }
 
+/* Whether a gap is the one below a record; or that behind all. */
+static bool is_gap(const struct subject *subject, const struct packed_gap *gap, uint32_t above) {
+  const struct packed_table *table = &subject->table;
+  const bool is_behind = above == table->record_count;
+  uint32_t runs = 0;
+  while (runs < table->run_count && subject->run_firsts[runs] < above)
+    runs++;
+  return gap->index == above && gap->runs == runs &&
+         gap->above == (is_behind ? table->text_size + 1 : subject->entries[above].offset) &&
+         (above == 0 || gap->below == subject->entries[above - 1].offset) &&
+         gap->starts_run == (runs < table->run_count && subject->run_firsts[runs] == above);
+}
+
 static void check_offset(const struct subject *subject, uint64_t offset) {
   const struct packed_table *table = &subject->table;
   const uint32_t index = first_from(subject, offset);
   const bool has = index < table->record_count && subject->entries[index].offset == offset;
   const enum packed_answer expected = has ? expected_at(subject, index) : PACKED_NOT_MANAGED;
   struct packed_record found = {0}, near = {0};
-  uint64_t above;
+  struct packed_gap gap;
   if (offset % ((uint64_t)1 << table->record_shift) == 0) {
     const enum packed_answer answer = packed_find_record(table, offset, &found);
     if (answer != expected || (answer == PACKED_FOUND && !is_entry(subject, index, &found)))
@@ -433,8 +446,10 @@ static void check_offset(const struct subject *subject, uint64_t offset) {
       ck_abort_msg("offset 0x%" PRIx64 ": the short cut says %d, not %d; or not record %" PRIu32,
                    offset, shorter, expected, index);
   }
-  if (!packed_record_above(table, offset, &above) || above != first_from(subject, offset + 1))
-    ck_abort_msg("offset 0x%" PRIx64 ": the record above isn't %" PRIu64, offset, above);
+  if (!packed_gap_at(table, offset, &gap) ||
+      !is_gap(subject, &gap, first_from(subject, offset + 1)))
+    ck_abort_msg("offset 0x%" PRIx64 ": the gap isn't that below record %" PRIu64, offset,
+                 gap.index);
 }
 
 /* Every offset of a small text; of a large one, those around each record, and some others. */
@@ -463,21 +478,12 @@ static void check_all_records(const struct subject *subject) {
   struct packed_record record;
   for (uint32_t i = 0; i < table->record_count; i++) {
     const enum packed_answer expected = expected_at(subject, i);
-    uint64_t offset, runs;
     if (packed_records_next(&records, &record) != expected ||
         (expected == PACKED_FOUND && !is_entry(subject, i, &record)))
       ck_abort_msg("going through all records, number %" PRIu32 " is wrong", i);
     if (packed_record_at(table, i, &record) != expected ||
         (expected == PACKED_FOUND && !is_entry(subject, i, &record)))
       ck_abort_msg("record %" PRIu32 " by number is wrong", i);
-    if (!packed_record_offset(table, i, &offset) || offset != subject->entries[i].offset)
-      ck_abort_msg("record %" PRIu32 " has another offset", i);
-    uint64_t before = 0;
-    while (before < table->run_count && subject->run_firsts[before] < i)
-      before++;
-    if (!packed_runs_before(table, i, &runs) || runs != before)
-      ck_abort_msg("%" PRIu64 " runs start before record %" PRIu32 ", not %" PRIu64, before, i,
-                   runs);
   }
 }
 
@@ -491,12 +497,16 @@ static uint64_t function_of(const struct subject *subject, uint64_t run) {
 
 static void check_runs(const struct subject *subject) {
   const struct packed_table *table = &subject->table;
+  struct packed_gaps gaps = packed_gaps(table);
   struct packed_record record;
-  uint64_t index;
+  struct packed_gap gap;
   for (uint32_t run = 0; run < table->run_count; run++) {
     const uint64_t function = function_of(subject, run);
-    ck_assert(packed_run_first(table, run, &index));
-    ck_assert_uint_eq(index, subject->run_firsts[run]);
+    ck_assert(packed_gap_below_run(table, run, &gap));
+    ck_assert(is_gap(subject, &gap, subject->run_firsts[run]));
+    ck_assert(is_gap(subject, &gaps.gap, subject->run_firsts[run]));
+    ck_assert_uint_eq(gaps.layout, subject->run_layouts[run] * 8);
+    packed_gaps_next(&gaps);
     ck_assert(packed_run_record(table, run, &record));
     ck_assert_uint_eq(record.layout, subject->run_layouts[run] * 8);
     ck_assert_uint_eq(record.position, 0);
@@ -504,10 +514,13 @@ static void check_runs(const struct subject *subject) {
     ck_assert_uint_eq(packed_function_frame_size(table, (uint32_t)function),
                       packed_frame_size(table, subject->run_layouts[run] * 8));
   }
-  ck_assert(packed_run_first(table, table->run_count, &index));
-  ck_assert_uint_eq(index, table->record_count);
-  ck_assert(packed_runs_before(table, table->record_count, &index));
-  ck_assert_uint_eq(index, table->run_count);
+  ck_assert(packed_gap_below_run(table, table->run_count, &gap));
+  ck_assert(is_gap(subject, &gap, table->record_count));
+  for (unsigned i = 0; i < 2; i++) {
+    ck_assert(is_gap(subject, &gaps.gap, table->record_count));
+    ck_assert_uint_ge(gaps.layout, table->layouts.size);
+    packed_gaps_next(&gaps);
+  }
   for (uint32_t i = 0; i < table->bare_count; i++)
     ck_assert_uint_eq(packed_function_frame_size(table, subject->bare[i]),
                       8 + 16 * (subject->bare[i] % FRAMES));
@@ -644,7 +657,7 @@ END_TEST
 static void ask_for(const struct subject *subject, uint64_t offset) {
   const struct packed_table *table = &subject->table;
   struct packed_record record;
-  uint64_t number;
+  struct packed_gap gap;
   if (packed_find_quickly(table, offset, &record) == PACKED_FOUND) {
     ck_assert_uint_lt(record.index, table->record_count);
     ck_assert_uint_lt(record.layout, table->layouts.size);
@@ -657,8 +670,8 @@ static void ask_for(const struct subject *subject, uint64_t offset) {
     ck_assert_uint_lt(record.layout, table->layouts.size);
     packed_record_function(&record);
   }
-  if (packed_record_above(table, offset, &number))
-    ck_assert_uint_le(number, table->record_count);
+  if (packed_gap_at(table, offset, &gap))
+    ck_assert_uint_le(gap.index, table->record_count);
   packed_prefetch(table, TEXT_START + offset, 0);
   packed_prefetch(table, TEXT_START + offset, 1);
 }
@@ -668,8 +681,9 @@ static void ask_for_all(const struct subject *subject, struct numbers *numbers) 
   const struct packed_table *table = &subject->table;
   const uint64_t aligned = ~bits_low_mask(table->record_shift);
   struct packed_records records = packed_records(table);
+  struct packed_gaps gaps = packed_gaps(table);
   struct packed_record record;
-  uint64_t number;
+  struct packed_gap gap;
   for (uint32_t i = 0; i < table->record_count; i++)
     if (packed_records_next(&records, &record) == PACKED_FOUND)
       ck_assert_uint_lt(record.layout, table->layouts.size);
@@ -678,16 +692,16 @@ static void ask_for_all(const struct subject *subject, struct numbers *numbers) 
     ask_for(subject, subject->entries[index].offset);
     ask_for(subject, numbers_next(numbers) % (table->text_size + 1) & aligned);
     packed_record_at(table, index, &record);
-    packed_record_offset(table, index, &number);
-    packed_runs_before(table, index, &number);
   }
   for (uint32_t run = 0; run < table->run_count && run < MOST; run++) {
-    packed_run_first(table, run, &number);
+    packed_gap_below_run(table, run, &gap);
     packed_run_record(table, run, &record);
     packed_function_of_run(table, run);
   }
   for (uint32_t i = 0; i < table->function_count && i < MOST; i++)
     packed_function_frame_size(table, i);
+  for (uint32_t i = 0; i <= table->run_count; i++)
+    packed_gaps_next(&gaps);
   packed_leaves_check(table);
 }
 

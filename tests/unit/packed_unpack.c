@@ -111,11 +111,23 @@ static void subject_free(struct subject *subject) {
   free(subject->bytes);
 }
 
+/* Whoever goes through all functions is told the same as who asks for one. */
+static void check_functions(const struct packed_table *packed) {
+  struct packed_functions functions = packed_functions(packed);
+  for (uint32_t i = 0; i < packed->function_count; i++) {
+    const struct packed_function function = packed_functions_next(&functions);
+    ck_assert_uint_eq(function.address, packed_function_address(packed, i));
+    ck_assert_uint_eq(function.end, packed_function_end(packed, i));
+    ck_assert_uint_eq(function.frame_size, packed_function_frame_size(packed, i));
+  }
+}
+
 static void check(uint64_t seed, uint32_t records, packed_compress *compress) {
   struct subject subject = subject_of(seed, records, compress);
   struct safepoints unpacked = {0};
   uint8_t *bytes;
   size_t size;
+  check_functions(&subject.packed);
   ck_assert_msg(packed_unpack(&subject.packed, ZSTD_decompress, &unpacked), "seed %d", (int)seed);
   ck_assert_msg(same_tables(&subject.table, &unpacked), "seed %d: the tables differ", (int)seed);
   pack(&unpacked, compress, &bytes, &size);

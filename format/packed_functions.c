@@ -1,0 +1,336 @@
+/* packed_functions.c - where functions start and end, and which answer an address without a record
+ * has.
+ *
+ * Where functions start and end is known from the records, but for two small numbers. A function
+ * starts in the gap between two records: one that has a run, in the gap before its run's first
+ * record; a bare one, before the first record of the next run. From that record its *lead* goes
+ * back to its start. And its code ends where the next function starts, which takes one bit to say,
+ * or a *tail* behind the last record below the next function. Both numbers are its extent.
+ *
+ * An address without a record is in such a gap, too. If the records on both sides are of one run,
+ * it is in the run's function. If not, the functions that start in this gap and the one before
+ * them are all that can have it; nearly always these are two, whose extents stand side by side.
+ */
+#include "packed.h"
+
+/* ---- Bare functions ---- */
+
+/* How many bare functions b have numbers below `limit`, to which `step` is added for each bare
+ * function before b. */
+static uint64_t bisect_bare(const struct packed_table *table, uint64_t limit, unsigned step) {
+  uint64_t from = 0, to = table->bare_count;
+  while (from < to) {
+    const uint64_t middle = from + (to - from) / 2;
+    const struct monotone_cursor cursor = monotone_get(&table->bare, middle, MONOTONE_GET);
+    if (monotone_value(&table->bare, cursor) < limit + middle * step)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
+/* How many bare functions b have b - (how many are before it) at most `runs`: b is among the functions
+ * up to the one of run number `runs`. */
+static uint64_t bare_up_to_run(const struct packed_table *table, uint64_t runs) {
+  return bisect_bare(table, runs + 1, 1);
+}
+
+/* How many bare functions have numbers below `function`. */
+static uint64_t bare_before(const struct packed_table *table, uint64_t function) {
+  return bisect_bare(table, function, 0);
+}
+
+uint64_t packed_function_of_run(const struct packed_table *table, uint64_t run) {
+  return run + bare_up_to_run(table, run);
+}
+
+/* Whether a function is bare, of which `before` bare ones are before. */
+static bool is_bare(const struct packed_table *table, uint64_t before, uint64_t function) {
+  return before < table->bare_count &&
+         monotone_value(&table->bare, monotone_get(&table->bare, before, MONOTONE_GET)) == function;
+}
+
+/* ---- Frame sizes ---- */
+
+/* A frame size of a known number. */
+static uint64_t frame_size(const struct packed_table *table, uint64_t number) {
+  const unsigned width = table->frame_size_width;
+  if (number >= table->frame_size_count)
+    return UINT64_MAX;
+  const uint64_t size = bits_at_wide(table->frame_sizes, number * width, width);
+  return size == bits_low_mask(width) ? UINT64_MAX : size;
+}
+
+static uint64_t bare_frame_size(const struct packed_table *table, uint64_t bare) {
+  return frame_size(table,
+                    bits_at(table->bare_frames, bare * table->frame_width, table->frame_width));
+}
+
+uint64_t packed_function_frame_size(const struct packed_table *table, uint32_t function) {
+  const uint64_t before = bare_before(table, function);
+  struct packed_record record;
+  if (is_bare(table, before, function))
+    return bare_frame_size(table, before);
+  return packed_run_record(table, function - before, &record)
+             ? packed_frame_size(table, record.layout)
+             : UINT64_MAX;
+}
+
+/* ---- Extents ---- */
+
+/* How far a function's code goes before its first record and behind its last one, as stored. */
+struct extent {
+  uint64_t lead;
+  bool adjacent; /* the end is the next function's start, else `tail` behind what is known */
+  uint64_t tail;
+};
+
+static uint64_t take_rice(struct bit_reader *reader, unsigned parameter) {
+  const uint64_t zeros = ~bits_at(reader->bytes, reader->position, PACKED_RICE_UNARY_MAX);
+  const unsigned unary = (unsigned)__builtin_ctzll(zeros);
+  if (unary == PACKED_RICE_UNARY_MAX) {
+    bit_reader_take(reader, PACKED_RICE_UNARY_MAX);
+    return bit_reader_take(reader, 64);
+  }
+  bit_reader_take(reader, unary + 1);
+  return (uint64_t)unary << parameter | bit_reader_take(reader, parameter);
+}
+
+static struct extent take_long_extent(const struct packed_table *table, struct bit_reader *reader) {
+  struct extent extent = {.lead = take_rice(reader, table->lead_parameter)};
+  extent.adjacent = bit_reader_take(reader, 1) != 0;
+  if (!extent.adjacent)
+    extent.tail = take_rice(reader, table->tail_parameter);
+  return extent;
+}
+
+/* An extent in a word, in which nearly every one fits. */
+struct extent_word {
+  uint64_t word, rest; /* rest: from behind the lead on */
+  unsigned lead_unary, tail_unary, width;
+  bool adjacent, fits;
+};
+
+static inline struct extent_word extent_word(const struct packed_table *table,
+                                             const struct bit_reader *reader) {
+  enum { WORD = 57, UNARY_MAX = 12 }; /* 13 + 31 bits of a lead, and 1 */
+  const uint64_t stop = (uint64_t)1 << UNARY_MAX;
+  struct extent_word extent = {.word = bits_at(reader->bytes, reader->position, WORD)};
+  extent.lead_unary = (unsigned)__builtin_ctzll(~extent.word | stop);
+  const unsigned lead_width = extent.lead_unary + 1 + table->lead_parameter;
+  extent.rest = extent.word >> lead_width;
+  extent.adjacent = (extent.rest & 1) != 0;
+  extent.tail_unary = (unsigned)__builtin_ctzll(~(extent.rest >> 1) | stop);
+  const unsigned tail_width = extent.adjacent ? 0 : extent.tail_unary + 1 + table->tail_parameter;
+  extent.width = lead_width + 1 + tail_width;
+  extent.fits = extent.lead_unary < UNARY_MAX &&
+                (extent.adjacent || extent.tail_unary < UNARY_MAX) && extent.width <= WORD;
+  return extent;
+}
+
+static struct extent take_extent(const struct packed_table *table, struct bit_reader *reader) {
+  const struct extent_word extent = extent_word(table, reader);
+  if (!extent.fits)
+    return take_long_extent(table, reader);
+  if (!bit_reader_has(reader, extent.width))
+    return (struct extent){0};
+  reader->position += extent.width;
+  return (struct extent){
+      .lead = (uint64_t)extent.lead_unary << table->lead_parameter |
+              (extent.word >> (extent.lead_unary + 1) & bits_short_mask(table->lead_parameter)),
+      .adjacent = extent.adjacent,
+      .tail = extent.adjacent ? 0
+                              : (uint64_t)extent.tail_unary << table->tail_parameter |
+                                    (extent.rest >> (extent.tail_unary + 2) &
+                                     bits_short_mask(table->tail_parameter)),
+  };
+}
+
+/* Where the extent of a function is: 32 of them to a sample. */
+static struct bit_reader extent_at(const struct packed_table *table, uint32_t function) {
+  const uint32_t sample = function >> PACKED_EXTENTS_PER_SAMPLE_SHIFT;
+  const unsigned width = table->extent_sample_width;
+  struct bit_reader reader = bit_reader_at(
+      table->extents, bits_at(table->extent_samples, (uint64_t)sample * width, width));
+  for (uint32_t skip = function & (uint32_t)bits_low_mask(PACKED_EXTENTS_PER_SAMPLE_SHIFT);
+       skip > 0 && !reader.bad; skip--) {
+    const struct extent_word extent = extent_word(table, &reader);
+    if (!extent.fits)
+      take_long_extent(table, &reader);
+    else if (bit_reader_has(&reader, extent.width))
+      reader.position += extent.width;
+  }
+  return reader;
+}
+
+/* Takes an extent. All zeros where the table is broken. */
+static struct extent take_good_extent(const struct packed_table *table, struct bit_reader *reader) {
+  const struct extent extent = take_extent(table, reader);
+  if (reader->bad)
+    return (struct extent){0};
+  return extent;
+}
+
+void packed_extent_skip(const struct packed_table *table, struct bit_reader *reader) {
+  take_extent(table, reader);
+}
+
+/* Where a function of known lead starts: some steps of 1 << function_shift before the record above
+ * its gap, or, if there is none, before the text's end. */
+static uint64_t start_by_lead(const struct packed_table *table, const struct packed_gap *gap,
+                              uint64_t lead) {
+  const uint64_t steps = (gap->above - 1) >> table->function_shift;
+  return lead <= steps ? (steps - lead) << table->function_shift : 0;
+}
+
+/* Where a function ends, by its tail and the gap in which the next one starts. Of a function with a
+ * run, the record below that is its own: its start, which is before it, may be given as 0. */
+static uint64_t end_by_tail(const struct packed_gap *next, uint64_t start, uint64_t tail) {
+  return (next->index > 0 && next->below > start ? next->below : start) + tail;
+}
+
+/* ---- One function ---- */
+
+/* The gap in which a function starts; for function_count, the one behind all records. In a broken
+ * table, what there is. */
+static struct packed_gap gap_of(const struct packed_table *table, uint64_t function) {
+  struct packed_gap gap;
+  packed_gap_below_run(table, function - bare_before(table, function), &gap);
+  return gap;
+}
+
+uint64_t packed_function_address(const struct packed_table *table, uint32_t function) {
+  struct bit_reader reader = extent_at(table, function);
+  const struct packed_gap gap = gap_of(table, function);
+  return table->text_start + start_by_lead(table, &gap, take_good_extent(table, &reader).lead);
+}
+
+/* Only a bare function can start behind the last record below the next one: both start in one gap. */
+uint64_t packed_function_end(const struct packed_table *table, uint32_t function) {
+  const bool is_last = function + 1 >= table->function_count;
+  struct bit_reader reader = extent_at(table, function);
+  const struct extent extent = take_good_extent(table, &reader);
+  const struct packed_gap next = gap_of(table, (uint64_t)function + 1);
+  if (extent.adjacent && !is_last)
+    return table->text_start + start_by_lead(table, &next, take_good_extent(table, &reader).lead);
+  const bool bare = is_bare(table, bare_before(table, function), function);
+  const uint64_t start = bare ? start_by_lead(table, &next, extent.lead) : 0;
+  return table->text_start + end_by_tail(&next, start, extent.tail);
+}
+
+/* ---- All functions ---- */
+
+struct packed_functions packed_functions(const struct packed_table *table) {
+  struct packed_functions functions = {
+      .table = table,
+      .gaps = packed_gaps(table),
+      .extents = bit_reader_at(table->extents, 0),
+  };
+  if (table->bare_count > 0)
+    functions.bare = monotone_get(&table->bare, 0, MONOTONE_GET);
+  return functions;
+}
+
+struct packed_function packed_functions_next(struct packed_functions *functions) {
+  const struct packed_table *table = functions->table;
+  const struct packed_gap *gap = &functions->gaps.gap;
+  const bool is_last = functions->number + 1 >= table->function_count;
+  const struct extent extent = take_good_extent(table, &functions->extents);
+  const uint64_t start = start_by_lead(table, gap, extent.lead);
+  struct packed_function function = {.address = table->text_start + start};
+  if (functions->bare.index < table->bare_count &&
+      monotone_value(&table->bare, functions->bare) == functions->number) {
+    function.frame_size = bare_frame_size(table, functions->bare.index);
+    functions->bare = monotone_next(&table->bare, functions->bare);
+  } else {
+    function.frame_size = packed_frame_size(table, functions->gaps.layout);
+    packed_gaps_next(&functions->gaps);
+  }
+  struct bit_reader ahead = functions->extents;
+  const uint64_t end = extent.adjacent && !is_last
+                           ? start_by_lead(table, gap, take_good_extent(table, &ahead).lead)
+                           : end_by_tail(gap, start, extent.tail);
+  function.end = table->text_start + end;
+  functions->number++;
+  return function;
+}
+
+/* ---- Addresses without a record ---- */
+
+/* Functions [from, to). */
+struct function_range {
+  uint64_t from, to;
+};
+
+static struct function_range functions_in(const struct packed_table *table,
+                                          const struct packed_gap *gap) {
+  return (struct function_range){
+      .from = gap->runs == 0 ? 0 : packed_function_of_run(table, gap->runs - 1) + 1,
+      .to = gap->index == table->record_count ? table->function_count
+                                              : packed_function_of_run(table, gap->runs) + 1,
+  };
+}
+
+/* Leaves one of the functions of a gap, or none: those before it start at or before an offset, and
+ * those behind it don't. */
+static struct function_range bisect_functions(const struct packed_table *table,
+                                              const struct packed_gap *gap,
+                                              struct function_range functions, uint64_t offset) {
+  while (functions.to > functions.from + 1) {
+    const uint64_t middle = functions.from + (functions.to - functions.from) / 2;
+    struct bit_reader reader = extent_at(table, (uint32_t)middle);
+    if (start_by_lead(table, gap, take_good_extent(table, &reader).lead) <= offset)
+      functions.from = middle + 1;
+    else
+      functions.to = middle;
+  }
+  return functions;
+}
+
+/* The last function that starts at or before an offset in a gap where functions start. */
+struct last_function {
+  uint64_t up_to; /* how many functions there are up to it */
+  struct extent extent;
+};
+
+static struct last_function last_function(const struct packed_table *table,
+                                          const struct packed_gap *gap,
+                                          struct function_range functions, uint64_t offset) {
+  const struct function_range left = bisect_functions(table, gap, functions, offset);
+  struct last_function last = {.up_to = left.from};
+  struct bit_reader reader = extent_at(table, (uint32_t)(left.from - (left.from > 0)));
+  if (left.from > 0)
+    last.extent = take_good_extent(table, &reader);
+  if (left.from < left.to) {
+    const struct extent next = take_good_extent(table, &reader);
+    if (start_by_lead(table, gap, next.lead) <= offset)
+      last = (struct last_function){left.from + 1, next};
+  }
+  return last;
+}
+
+enum packed_answer packed_missing(const struct packed_table *table, uint64_t offset) {
+  struct packed_gap gap;
+  if (!packed_gap_at(table, offset, &gap))
+    return PACKED_CORRUPT;
+  const bool is_behind = gap.index == table->record_count;
+  if (!gap.starts_run && !is_behind)
+    return gap.runs > 0 ? PACKED_NOT_SAFEPOINT : PACKED_CORRUPT;
+  const struct function_range functions = functions_in(table, &gap);
+  if (functions.from > functions.to || functions.to > table->function_count)
+    return PACKED_CORRUPT;
+  if (functions.to == 0)
+    return PACKED_NOT_MANAGED;
+  const struct last_function last = last_function(table, &gap, functions, offset);
+  if (last.up_to == 0)
+    return PACKED_NOT_MANAGED;
+  /* The run's function has a record further on; the next function starts further on, too. */
+  if ((last.up_to == functions.to && !is_behind) ||
+      (last.extent.adjacent && last.up_to < table->function_count))
+    return PACKED_NOT_SAFEPOINT;
+  const bool in_gap = last.up_to > functions.from;
+  const uint64_t start = in_gap ? start_by_lead(table, &gap, last.extent.lead) : 0;
+  return offset < end_by_tail(&gap, start, last.extent.tail) ? PACKED_NOT_SAFEPOINT
+                                                             : PACKED_NOT_MANAGED;
+}
