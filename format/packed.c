@@ -142,7 +142,7 @@ static void open_counts(struct packed_table *table, const struct packed_header *
   table->location_count = header->locations;
   table->list_count = header->lists;
   table->exception_count = header->exceptions;
-  table->short_cut = header->exceptions == 0 && table->entry_width <= 57;
+  table->short_cut = packed_short_cut(table);
   table->frame_size_count = header->frame_sizes;
   table->record_shift = header->record_shift;
   table->function_shift = header->function_shift;

@@ -137,6 +137,13 @@ bool packed_parts(const struct packed_header *header, struct packed_parts *parts
 
 void packed_header_write(uint8_t *bytes, struct packed_header *header);
 
+/* Which of the short cuts for look-ups (packed_find.c) suits a table. */
+enum packed_short_cut {
+  PACKED_NO_SHORT_CUT,   /* there are exceptions, or hundreds of millions of records */
+  PACKED_SHORT_CUT,      /* a load of 57 bits has an entry of the directory */
+  PACKED_WIDE_SHORT_CUT, /* it takes two */
+};
+
 /* An opened table. */
 struct packed_table {
   const uint8_t *bytes;
@@ -152,8 +159,8 @@ struct packed_table {
   uint8_t start_width, index_width, run_width, entry_width; /* of the directory */
   uint8_t reference_width, position_width, frame_size_width;
   uint8_t extent_sample_width, frame_width, location_width, list_width;
-  bool quick;     /* bits_processor_is_quick */
-  bool short_cut; /* packed_find.c suits: no exceptions, and an entry of the directory is a word */
+  uint8_t short_cut; /* enum packed_short_cut */
+  bool quick;        /* bits_processor_is_quick */
   uint32_t location_classes, location_count, list_count, exception_count, frame_size_count;
   const uint8_t *frame_sizes, *bare_frames, *extent_samples, *classes, *exceptions;
   const uint8_t *block_starts, *blocks;
@@ -165,6 +172,12 @@ struct packed_table {
   const uint8_t *roots; /* NULL: no global roots */
   uint64_t roots_size;
 };
+
+static inline enum packed_short_cut packed_short_cut(const struct packed_table *table) {
+  if (table->exception_count > 0 || table->entry_width - table->start_width > 57)
+    return PACKED_NO_SHORT_CUT;
+  return table->entry_width <= 57 ? PACKED_SHORT_CUT : PACKED_WIDE_SHORT_CUT;
+}
 
 enum packed_error {
   PACKED_OK,

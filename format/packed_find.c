@@ -50,10 +50,27 @@ struct fields {
   unsigned low_width;
 };
 
-/* False: this leaf isn't for the short cut. */
-QUICK_BODY bool take_fields(const struct packed_table *table, uint64_t number,
-                            struct fields *fields) {
+/* What the directory says of a leaf. An entry of a large table is more than one load is sure to have:
+ * then `wide` is true. */
+QUICK_BODY uint64_t take_entry(const struct packed_table *table, uint64_t place, bool wide,
+                               struct fields *fields) {
   const unsigned start_width = table->start_width, index_width = table->index_width;
+  const unsigned width = wide ? start_width : table->entry_width;
+  uint64_t entry = bits_at(table->directory, place, width);
+  const uint64_t start = entry & bits_short_mask(start_width);
+  for (unsigned line = 0; line < LINES; line++)
+    __builtin_prefetch(table->layouts.bytes + start + line * 64);
+  entry = wide ? bits_at(table->directory, place + start_width, index_width + table->run_width)
+               : entry >> start_width;
+  fields->start = start * 8;
+  fields->index = entry & bits_short_mask(index_width);
+  fields->runs = entry >> index_width;
+  return bits_at(table->directory, place + table->entry_width + start_width, index_width);
+}
+
+/* False: this leaf isn't for the short cut. */
+QUICK_BODY bool take_fields(const struct packed_table *table, uint64_t number, bool wide,
+                            struct fields *fields) {
   const uint64_t place = number * table->entry_width;
   const uint8_t *bytes = table->layouts.bytes;
   /* What isn't in a cache is fetched at once: the most frequent frame sizes and layouts; and then the
@@ -62,16 +79,7 @@ QUICK_BODY bool take_fields(const struct packed_table *table, uint64_t number,
     __builtin_prefetch(table->frame_sizes + line * 64);
   for (unsigned line = 0; line < SHARED_LINES; line++)
     __builtin_prefetch(bytes + line * 64);
-  uint64_t entry = bits_at(table->directory, place, table->entry_width);
-  const uint64_t start = entry & bits_short_mask(start_width);
-  for (unsigned line = 0; line < LINES; line++)
-    __builtin_prefetch(bytes + start + line * 64);
-  entry >>= start_width;
-  fields->start = start * 8;
-  fields->index = entry & bits_short_mask(index_width);
-  fields->runs = entry >> index_width;
-  const uint64_t next =
-      bits_at(table->directory, place + table->entry_width + start_width, index_width);
+  const uint64_t next = take_entry(table, place, wide, fields);
   fields->n = next - fields->index;
   if (fields->n - 1 >= RECORDS_MAX || next > table->record_count ||
       fields->start + fields->n * 4 + HEAD > table->readable)
@@ -181,9 +189,9 @@ QUICK_BODY bool find_layout(const struct packed_table *table, const struct field
 }
 
 QUICK_BODY enum packed_answer find(const struct packed_table *table, uint64_t offset,
-                                   struct packed_record *record, bool quick) {
+                                   struct packed_record *record, bool wide, bool quick) {
   struct fields fields;
-  if (!table->short_cut || !take_fields(table, offset >> table->leaf_shift, &fields))
+  if (!take_fields(table, offset >> table->leaf_shift, wide, &fields))
     return packed_find_record(table, offset, record);
   const uint64_t x = (offset & bits_short_mask(table->leaf_shift)) >> table->record_shift;
   const uint64_t number = find_offset(table, &fields, x, quick);
@@ -200,16 +208,37 @@ QUICK_BODY enum packed_answer find(const struct packed_table *table, uint64_t of
 
 QUICK_TARGET static enum packed_answer
 find_with_bmi(const struct packed_table *table, uint64_t offset, struct packed_record *record) {
-  return find(table, offset, record, true);
+  return find(table, offset, record, false, true);
 }
 
 QUICK_OTHERS static enum packed_answer
 find_without_bmi(const struct packed_table *table, uint64_t offset, struct packed_record *record) {
-  return find(table, offset, record, false);
+  return find(table, offset, record, false, false);
+}
+
+QUICK_TARGET static enum packed_answer find_wide_with_bmi(const struct packed_table *table,
+                                                          uint64_t offset,
+                                                          struct packed_record *record) {
+  return find(table, offset, record, true, true);
+}
+
+QUICK_OTHERS static enum packed_answer find_wide_without_bmi(const struct packed_table *table,
+                                                             uint64_t offset,
+                                                             struct packed_record *record) {
+  return find(table, offset, record, true, false);
 }
 
 QUICK_PATH enum packed_answer packed_find_quickly(const struct packed_table *table, uint64_t offset,
                                                   struct packed_record *record) {
-  return table->quick ? find_with_bmi(table, offset, record)
-                      : find_without_bmi(table, offset, record);
+  switch (table->short_cut) {
+  case PACKED_SHORT_CUT:
+    return table->quick ? find_with_bmi(table, offset, record)
+                        : find_without_bmi(table, offset, record);
+  case PACKED_WIDE_SHORT_CUT:
+    return table->quick ? find_wide_with_bmi(table, offset, record)
+                        : find_wide_without_bmi(table, offset, record);
+  case PACKED_NO_SHORT_CUT:
+    break;
+  }
+  return packed_find_record(table, offset, record);
 }

@@ -52,6 +52,7 @@ struct plan {
   unsigned habits[LEAVES_MAX];
   unsigned tail;   /* bytes behind the last leaf */
   uint32_t shared; /* bytes of shared layouts; 0: any number */
+  unsigned spare;  /* bits that index and runs of the directory are wider than they need to be */
 };
 
 enum habit { DENSE, ANYWHERE, STEPS, CLUSTERS, ONE_ADDRESS, AT_THE_END, HABITS };
@@ -354,12 +355,12 @@ static struct subject make(const struct plan *plan, struct numbers *numbers) {
     table->shared_size = plan->shared;
   draw_offsets(&subject, plan, numbers);
   draw_runs(&subject, plan, numbers);
-  table->index_width = (uint8_t)bits_for_count((uint64_t)records + 1);
-  table->run_width = (uint8_t)bits_for_count((uint64_t)table->run_count + 1);
+  table->index_width = (uint8_t)(bits_for_count((uint64_t)records + 1) + plan->spare);
+  table->run_width = (uint8_t)(bits_for_count((uint64_t)table->run_count + 1) + plan->spare);
   write_bare(&subject, numbers);
   write_leaves(&subject, plan, numbers);
   write_exceptions(&subject, plan, numbers);
-  table->short_cut = table->exception_count == 0 && table->entry_width <= 57;
+  table->short_cut = packed_short_cut(table);
   table->quick = bits_processor_is_quick();
   return subject;
 }
@@ -375,6 +376,7 @@ static struct plan draw_plan(struct numbers *numbers) {
     plan.record_shift = 43 - plan.universe;
   plan.runs = runs[numbers_below(numbers, sizeof runs / sizeof *runs)];
   plan.exceptions = numbers_chance(numbers, 20) ? 10 : 0;
+  plan.spare = numbers_chance(numbers, 70) ? 0 : (unsigned)numbers_below(numbers, 20);
   plan.tail = numbers_chance(numbers, 50) ? 0 : (unsigned)numbers_below(numbers, 700);
   for (unsigned i = 0; i < plan.leaves; i++) {
     const uint32_t count = most[numbers_below(numbers, sizeof most / sizeof *most)];
