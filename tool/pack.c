@@ -2,6 +2,7 @@
 #include "commands.h"
 
 #include "../format/packed_write.h"
+#include "answers.h"
 #include "compare.h"
 #include "compress.h"
 #include "depth.h"
@@ -60,21 +61,32 @@ static bool encode(const struct image *image, const struct loaded *loaded, uint8
   }
 }
 
-/* What a collector may ask the new table, asked in a thread of its own. */
+/* What a collector may ask the new table: a thread of its own begins with it, and who is done with
+ * reading back helps. */
 struct questions {
   const struct loaded *before;
   const struct drop *drop;
   struct packed_table packed;
+  struct answers *_Atomic answers; /* NULL while there is nothing to help with */
   struct differences differences;
 };
 
 static void *ask(void *context) {
   struct questions *questions = context;
   const struct safepoints *table = &questions->before->table;
-  compare_answers(table, &questions->packed, &questions->differences);
-  compare_dropped(table, &questions->packed, questions->drop->addresses, questions->drop->dropped,
+  struct answers *answers = answers_new(table, &questions->packed, ANSWERS_PART);
+  questions->answers = answers;
+  if (answers != NULL)
+    answers_compare(answers);
+  answers_dropped(table, &questions->packed, questions->drop->addresses, questions->drop->dropped,
                   &questions->differences);
   return NULL;
+}
+
+static void help_asking(struct questions *questions) {
+  struct answers *answers = questions->answers;
+  if (answers != NULL)
+    answers_compare(answers);
 }
 
 /* Reads the new file as if it came from disk, and compares it with what went in; what was dropped
@@ -93,13 +105,16 @@ static bool check_image(const struct loaded *before, const struct drop *drop,
     return problem_set(problem, "the packed table can't be found again");
   questions.packed = after.packed;
   const bool has_thread = pthread_create(&thread, NULL, ask, &questions) == 0;
-  bool ok = load(image, &options, &after, problem);
-  if (ok)
+  const bool ok = load(image, &options, &after, problem);
+  if (ok) {
     compare_tables(&before->table, &after.table, &differences);
+    help_asking(&questions);
+  }
   if (has_thread)
     pthread_join(thread, NULL);
   else
     ask(&questions);
+  answers_close(questions.answers, &questions.differences);
   if (!ok)
     return false;
   *identity = packed_identity(&after.packed);

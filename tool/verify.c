@@ -1,6 +1,7 @@
 /* verify.c - stackpack verify: does a packed program say what the original said? */
 #include "commands.h"
 
+#include "answers.h"
 #include "compare.h"
 #include "drop.h"
 
@@ -46,8 +47,8 @@ static int compare(const struct side *raw, const struct side *packed, const stru
   struct differences differences = {0};
   compare_tables(&raw->loaded.table, &packed->loaded.table, &differences);
   if (packed->loaded.kind == LOAD_PACKED && differences.count == 0) {
-    compare_answers(&raw->loaded.table, &packed->loaded.packed, &differences);
-    compare_dropped(&raw->loaded.table, &packed->loaded.packed, drop->addresses, drop->dropped,
+    answers_all(&raw->loaded.table, &packed->loaded.packed, &differences);
+    answers_dropped(&raw->loaded.table, &packed->loaded.packed, drop->addresses, drop->dropped,
                     &differences);
   }
   if (differences.count > 0) {

@@ -19,7 +19,7 @@ $(UNIT_TESTS): %: %.o $(UNIT_HELPER_OBJECTS) $(FORMAT) $(RUNTIME)
 
 # The tests of the command's parts.
 $(BUILD)/tests/unit/code_x86_64: $(BUILD)/tool/code_x86_64.o
-$(BUILD)/tests/unit/compare: $(BUILD)/tool/compare.o
+$(BUILD)/tests/unit/answers: $(BUILD)/tool/answers.o $(BUILD)/tool/compare.o
 $(BUILD)/tests/unit/reach: $(BUILD)/tool/reach.o
 $(BUILD)/tests/unit/policy: $(BUILD)/tool/policy.o $(BUILD)/tool/report.o
 
