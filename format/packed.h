@@ -423,7 +423,7 @@ struct packed_items {
   /* The layout, taken apart: see packed_items(). Places are bits. */
   uint64_t locations_at, selves_at, bases_at, lists_at, row_width;
   struct packed_location_states start, location;
-  uint64_t set_numbers_at;                         /* of the records' sets */
+  uint64_t sets_at, set_numbers_at;                /* set_numbers_at: of the records' sets */
   uint32_t set_count;                              /* of the layout */
   uint32_t locations, run, first_location, lists;  /* run: of the bit map, if there is one */
   uint32_t next;                                   /* the location that is looked at next */
@@ -451,6 +451,11 @@ enum packed_set_form { PACKED_SET_ROWS, PACKED_SET_CHANGES };
 
 void packed_items(struct packed_items *items, const struct packed_record *record);
 bool packed_items_next(struct packed_items *items, struct packed_item *item);
+
+/* The items of the record at another position of the same layout, given those of some record, of
+ * which none was taken. */
+void packed_items_of(struct packed_items *items, const struct packed_items *other,
+                     uint32_t position);
 
 /* Which of the layout's sets a record has: for those who go through all records, and keep what they
  * have read of each set. items->set_count or above: the layout is broken. */

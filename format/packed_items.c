@@ -313,6 +313,13 @@ static void take_sets(struct packed_items *items, struct bit_reader *reader, uin
   }
 }
 
+/* Finds the set of the record at a position, in a layout of several. */
+static void take_set(struct packed_items *items, uint32_t position) {
+  struct bit_reader reader = bit_reader_at(items->table->layouts, items->sets_at);
+  take_sets(items, &reader, items->set_count, position);
+  items->bad |= reader.bad;
+}
+
 /* Makes of each plane's size in bits where in a row it starts. */
 static void start_planes(struct packed_items *items) {
   uint32_t start = 0;
@@ -341,10 +348,19 @@ void packed_items(struct packed_items *items, const struct packed_record *record
   }
   take_lists(items, &reader);
   start_planes(items);
-  if (sets > 1 && !reader.bad)
-    take_sets(items, &reader, sets, record->position);
+  items->sets_at = reader.position;
   items->bad |= reader.bad;
   items->location = items->start;
+  if (sets > 1 && !reader.bad)
+    take_set(items, record->position);
+}
+
+void packed_items_of(struct packed_items *items, const struct packed_items *other,
+                     uint32_t position) {
+  *items = *other;
+  items->depth = 0;
+  if (items->set_count > 1 && !items->bad)
+    take_set(items, position);
 }
 
 uint32_t packed_items_set(const struct packed_items *items, uint32_t position) {

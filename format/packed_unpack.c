@@ -85,14 +85,14 @@ static uint32_t unpack_list(struct unpacker *unpacker, uint32_t number) {
   return added;
 }
 
-/* Interns the live set of a record, which is read from its layout. */
+/* Interns the live set of a record, which is read from the layout that was taken up. */
 static bool read_live(struct unpacker *unpacker, const struct packed_record *packed_record,
                       struct safepoint *record) {
   struct packed_items items;
   struct packed_item item;
   unsigned pairs = 0;
   uint64_t list_item = 0;
-  packed_items(&items, packed_record);
+  packed_items_of(&items, &unpacker->layout, packed_record->position);
   while (packed_items_next(&items, &item)) {
     if (item.kind != PACKED_PAIR) {
       const uint32_t list = unpack_list(unpacker, item.base);
