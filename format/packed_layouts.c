@@ -51,10 +51,9 @@ struct location_use {
 struct layout_writer {
   const struct safepoints *table;
   const struct packed_numbers *numbers;
+  const struct packed_pairs *all_pairs;
   unsigned frame_width, location_width, list_width;
   bool failed;
-  uint64_t *keys;       /* of all pairs of the table, sorted: a pair's number is its place */
-  uint32_t *item_pairs; /* by place in table->live.words: the number of the pair that is there */
   struct pair_use *pair_uses;         /* by pair */
   struct location_use *location_uses; /* by location's number */
   uint64_t layout, set;               /* how many there were up to now */
@@ -130,69 +129,77 @@ static uint64_t words_find(const struct words *words, uint64_t item) {
 
 /* ---- The pairs of the table ---- */
 
-static uint64_t item_pair(const struct layout_writer *writer, uint64_t item) {
-  const uint32_t *numbers = writer->numbers->locations;
-  return pair_key(numbers[safepoint_item_base(item)], numbers[safepoint_item_derived(item)]);
-}
-
-static uint64_t item_list(const struct layout_writer *writer, uint64_t item) {
-  return (uint64_t)safepoint_item_is_locations(item) << 32 |
-         writer->numbers->lists[safepoint_item_list(item)];
+static uint64_t item_pair(const struct packed_numbers *numbers, uint64_t item) {
+  return pair_key(numbers->locations[safepoint_item_base(item)],
+                  numbers->locations[safepoint_item_derived(item)]);
 }
 
 /* Gives the pairs numbers as they come. */
-static bool intern_pairs(struct layout_writer *writer, struct intern *pairs, uint64_t items) {
-  const uint64_t *words = writer->table->live.words;
+static bool intern_pairs(const struct safepoints *table, const struct packed_numbers *numbers,
+                         struct intern *pairs, uint32_t *by_item, uint64_t items) {
+  const uint64_t *words = table->live.words;
   for (uint64_t i = 0; i < items; i++) {
     if (safepoint_item_is_list(words[i]))
       continue;
-    const uint64_t key = item_pair(writer, words[i]);
-    writer->item_pairs[i] = intern_add(pairs, &key, 1);
-    if (writer->item_pairs[i] == INTERN_FAILED)
+    const uint64_t key = item_pair(numbers, words[i]);
+    by_item[i] = intern_add(pairs, &key, 1);
+    if (by_item[i] == INTERN_FAILED)
       return false;
   }
   return true;
 }
 
 /* Numbers the pairs by their keys. */
-static bool sort_pairs(struct layout_writer *writer, const struct intern *pairs, uint64_t items) {
-  struct words keys = {.items = writer->keys, .count = pairs->count};
-  uint32_t *sorted = malloc(((size_t)pairs->count + 1) * sizeof *sorted);
+static bool sort_pairs(const struct safepoints *table, const struct intern *interned,
+                       struct packed_pairs *pairs, uint64_t items) {
+  struct words keys = {.items = pairs->keys, .count = interned->count};
+  uint32_t *sorted = malloc(((size_t)interned->count + 1) * sizeof *sorted);
   if (sorted == NULL)
     return false;
-  if (pairs->count > 0)
-    memcpy(keys.items, pairs->words, pairs->count * sizeof *keys.items);
+  if (interned->count > 0)
+    memcpy(keys.items, interned->words, interned->count * sizeof *keys.items);
   words_sort(&keys);
-  for (uint32_t i = 0; i < pairs->count; i++)
-    sorted[i] = (uint32_t)words_find(&keys, pairs->words[i]);
+  for (uint32_t i = 0; i < interned->count; i++)
+    sorted[i] = (uint32_t)words_find(&keys, interned->words[i]);
   for (uint64_t i = 0; i < items; i++)
-    if (!safepoint_item_is_list(writer->table->live.words[i]))
-      writer->item_pairs[i] = sorted[writer->item_pairs[i]];
+    if (!safepoint_item_is_list(table->live.words[i]))
+      pairs->by_item[i] = sorted[pairs->by_item[i]];
   free(sorted);
   return true;
 }
 
-static bool number_pairs(struct layout_writer *writer) {
-  const struct intern *live = &writer->table->live;
+bool packed_number_pairs(const struct safepoints *table, const struct packed_numbers *numbers,
+                         struct packed_pairs *pairs) {
+  const struct intern *live = &table->live;
   const uint64_t items = live->count == 0 ? 0 : live->starts[live->count];
-  struct intern pairs = {0};
-  writer->item_pairs = malloc((items + 1) * sizeof *writer->item_pairs);
-  bool ok = writer->item_pairs != NULL && intern_pairs(writer, &pairs, items);
-  writer->keys = malloc(((size_t)pairs.count + 1) * sizeof *writer->keys);
-  writer->pair_uses = calloc((size_t)pairs.count + 1, sizeof *writer->pair_uses);
-  ok = ok && writer->keys != NULL && writer->pair_uses != NULL && sort_pairs(writer, &pairs, items);
-  intern_free(&pairs);
+  struct intern interned = {0};
+  pairs->by_item = malloc((items + 1) * sizeof *pairs->by_item);
+  bool ok =
+      pairs->by_item != NULL && intern_pairs(table, numbers, &interned, pairs->by_item, items);
+  pairs->count = interned.count;
+  pairs->keys = malloc(((size_t)pairs->count + 1) * sizeof *pairs->keys);
+  ok = ok && pairs->keys != NULL && sort_pairs(table, &interned, pairs, items);
+  intern_free(&interned);
   return ok;
 }
 
+void packed_pairs_free(struct packed_pairs *pairs) {
+  free(pairs->keys);
+  free(pairs->by_item);
+  *pairs = (struct packed_pairs){0};
+}
+
+/* ---- The writer ---- */
+
 struct layout_writer *layout_writer_new(const struct safepoints *table,
                                         const struct packed_numbers *numbers,
-                                        unsigned frame_width) {
+                                        const struct packed_pairs *pairs, unsigned frame_width) {
   struct layout_writer *writer = calloc(1, sizeof *writer);
   if (writer == NULL)
     return NULL;
   writer->table = table;
   writer->numbers = numbers;
+  writer->all_pairs = pairs;
   writer->frame_width = frame_width;
   writer->location_width = bits_for_count(numbers->location_count);
   writer->list_width = bits_for_count(numbers->list_count);
@@ -200,16 +207,15 @@ struct layout_writer *layout_writer_new(const struct safepoints *table,
   writer->local_set = calloc((size_t)table->live.count + 1, sizeof *writer->local_set);
   writer->location_uses =
       calloc((size_t)numbers->location_count + 1, sizeof *writer->location_uses);
+  writer->pair_uses = calloc((size_t)pairs->count + 1, sizeof *writer->pair_uses);
   writer->failed =
-      writer->local_set == NULL || writer->location_uses == NULL || !number_pairs(writer);
+      writer->local_set == NULL || writer->location_uses == NULL || writer->pair_uses == NULL;
   return writer;
 }
 
 void layout_writer_free(struct layout_writer *writer) {
   if (writer == NULL)
     return;
-  free(writer->keys);
-  free(writer->item_pairs);
   free(writer->pair_uses);
   free(writer->location_uses);
   free(writer->local_set);
@@ -224,6 +230,11 @@ void layout_writer_free(struct layout_writer *writer) {
 }
 
 /* ---- Sets and their items ---- */
+
+static uint64_t item_list(const struct layout_writer *writer, uint64_t item) {
+  return (uint64_t)safepoint_item_is_locations(item) << 32 |
+         writer->numbers->lists[safepoint_item_list(item)];
+}
 
 /* Numbers the distinct sets in the order in which they first come. */
 static void collect_sets(struct layout_writer *writer, const uint64_t *live, uint64_t records) {
@@ -246,12 +257,12 @@ static struct intern_sequence set_items(const struct layout_writer *writer, uint
 
 /* The numbers of a set's pairs, by item; those of its lists mean nothing. */
 static const uint32_t *set_pairs(const struct layout_writer *writer, struct intern_sequence items) {
-  return writer->item_pairs + (items.words - writer->table->live.words);
+  return writer->all_pairs->by_item + (items.words - writer->table->live.words);
 }
 
 /* Notes a pair of the current set, and whether another one has the same derived location. */
 static void note_pair(struct layout_writer *writer, uint32_t pair) {
-  const uint64_t number = key_derived(writer->keys[pair]);
+  const uint64_t number = key_derived(writer->all_pairs->keys[pair]);
   struct location_use *derived = &writer->location_uses[number];
   if (derived->set == writer->set)
     words_add(writer, &writer->split, number);
@@ -302,7 +313,7 @@ static void add_place(struct layout_writer *writer, struct place place) {
 }
 
 static uint64_t pair_at(const struct layout_writer *writer, uint64_t place) {
-  return writer->keys[writer->pairs.items[place]];
+  return writer->all_pairs->keys[writer->pairs.items[place]];
 }
 
 /* Makes the places of one location, whose pairs are [from, to) of all: one, or one for each pair. */

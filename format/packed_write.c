@@ -21,6 +21,8 @@ struct function_plan {
 
 struct encoder {
   const struct safepoints *table;
+  packed_both *both;
+  packed_compress *compress;
   struct packed_header header;
   uint64_t address, text_start;
   uint64_t roots_size; /* of the global roots, in bytes */
@@ -38,6 +40,7 @@ struct encoder {
   struct bit_writer exceptions, extents, extent_samples, frame_bits, list_bits;
   struct bit_writer conventions, block_starts, blocks;
   uint64_t *list_starts;
+  bool has_details;
   const char *error;
 };
 
@@ -288,23 +291,74 @@ static bool intern_layouts(struct encoder *encoder) {
   return encoder->error == NULL;
 }
 
-static bool write_layouts(struct encoder *encoder) {
-  struct packed_layouts *layouts = &encoder->layouts;
-  const uint32_t count = encoder->interned.count;
-  layouts->count = count;
-  layouts->starts = new_array(encoder, (uint64_t)count + 1, sizeof *layouts->starts);
-  layouts->places = new_array(encoder, count, sizeof *layouts->places);
-  struct layout_writer *writer = layout_writer_new(encoder->table, &encoder->numbers,
+/* Some of the layouts, [from, to), in a string of bits of their own. */
+struct layout_range {
+  const struct encoder *encoder;
+  const struct packed_pairs *pairs;
+  uint32_t from, to;
+  struct bit_writer bits;
+  bool ok;
+};
+
+static void write_range(void *context) {
+  struct layout_range *range = context;
+  const struct encoder *encoder = range->encoder;
+  struct layout_writer *writer = layout_writer_new(encoder->table, &encoder->numbers, range->pairs,
                                                    bits_for_count(encoder->header.frame_sizes));
-  bool ok = encoder->error == NULL && writer != NULL;
-  for (uint32_t i = 0; i < count && ok; i++) {
+  range->ok = writer != NULL;
+  for (uint32_t i = range->from; i < range->to && range->ok; i++) {
     const struct intern_sequence layout = intern_get(&encoder->interned, i);
-    ok = layout_write(writer, &layouts->bits, layout.words[0], layout.words + 1, layout.count - 1);
-    bit_writer_align(&layouts->bits);
-    layouts->starts[i + 1] = layouts->bits.size / 8;
+    range->ok =
+        layout_write(writer, &range->bits, layout.words[0], layout.words + 1, layout.count - 1);
+    bit_writer_align(&range->bits);
+    encoder->layouts.starts[i + 1] = range->bits.size / 8;
   }
   layout_writer_free(writer);
-  return (ok && !layouts->bits.failed) || no_memory(encoder);
+  range->ok = range->ok && !range->bits.failed;
+}
+
+/* The layout at which half of all their words are behind. */
+static uint32_t middle_layout(const struct intern *layouts) {
+  const uint64_t half = layouts->count == 0 ? 0 : layouts->starts[layouts->count] / 2;
+  uint32_t from = 0, to = layouts->count;
+  while (from < to) {
+    const uint32_t middle = from + (to - from) / 2;
+    if (layouts->starts[middle] < half)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
+/* Writes the layouts in two ranges, and puts these one behind the other. */
+static bool write_layout_ranges(struct encoder *encoder, const struct packed_pairs *pairs) {
+  struct packed_layouts *layouts = &encoder->layouts;
+  const uint32_t middle = middle_layout(&encoder->interned);
+  struct layout_range first = {.encoder = encoder, .pairs = pairs, .from = 0, .to = middle};
+  struct layout_range second = first;
+  second.from = middle;
+  second.to = layouts->count;
+  encoder->both(write_range, &first, write_range, &second);
+  for (uint32_t i = second.from; i < second.to; i++)
+    layouts->starts[i + 1] += first.bits.size / 8;
+  layouts->bits = first.bits;
+  bit_writer_copy(&layouts->bits, second.bits.bytes, 0, second.bits.size);
+  bit_writer_free(&second.bits);
+  return first.ok && second.ok && !layouts->bits.failed;
+}
+
+static bool write_layouts(struct encoder *encoder) {
+  struct packed_layouts *layouts = &encoder->layouts;
+  struct packed_pairs pairs = {0};
+  layouts->count = encoder->interned.count;
+  layouts->starts = new_array(encoder, (uint64_t)layouts->count + 1, sizeof *layouts->starts);
+  layouts->places = new_array(encoder, layouts->count, sizeof *layouts->places);
+  const bool ok = encoder->error == NULL &&
+                  packed_number_pairs(encoder->table, &encoder->numbers, &pairs) &&
+                  write_layout_ranges(encoder, &pairs);
+  packed_pairs_free(&pairs);
+  return ok || no_memory(encoder);
 }
 
 /* Writes the frame sizes' numbers of the functions without a run. */
@@ -532,24 +586,41 @@ static bool plan_functions(struct encoder *encoder) {
   return true;
 }
 
-static bool encode(struct encoder *encoder, packed_compress *compress, struct bit_writer *out) {
+/* All but the details. */
+static void write_main_parts(void *context) {
+  struct encoder *encoder = context;
   if (!plan_functions(encoder) || !collect_sequences(encoder) || !collect_frame_sizes(encoder) ||
       !intern_layouts(encoder))
-    return false;
-  if (!packed_number_locations(encoder->table, &encoder->numbers))
-    return no_memory(encoder);
+    return;
+  if (!packed_number_locations(encoder->table, &encoder->numbers)) {
+    no_memory(encoder);
+    return;
+  }
   if (!write_layouts(encoder) || !write_lists(encoder) || !write_extents(encoder))
-    return false;
+    return;
   if (!packed_write_leaves(encoder->table, encoder->text_start, &encoder->header, encoder->runs,
-                           &encoder->layouts, &encoder->directory, &encoder->leaves))
-    return no_memory(encoder);
+                           &encoder->layouts, &encoder->directory, &encoder->leaves)) {
+    no_memory(encoder);
+    return;
+  }
   write_bare_frames(encoder);
-  if (!write_exceptions(encoder))
-    return false;
-  if (!packed_write_details(encoder->table, compress, &encoder->header, &encoder->conventions,
-                            &encoder->block_starts, &encoder->blocks))
-    return no_memory(encoder);
-  return finish_table(encoder, out);
+  write_exceptions(encoder);
+}
+
+static void write_details(void *context) {
+  struct encoder *encoder = context;
+  encoder->has_details =
+      packed_write_details(encoder->table, encoder->compress, &encoder->header,
+                           &encoder->conventions, &encoder->block_starts, &encoder->blocks);
+}
+
+/* The details know nothing of the rest: of the encoder and of its header, the two write different
+ * members, and read the others' never. */
+static bool encode(struct encoder *encoder, struct bit_writer *out) {
+  encoder->both(write_main_parts, encoder, write_details, encoder);
+  if (encoder->error == NULL && !encoder->has_details)
+    no_memory(encoder);
+  return encoder->error == NULL && finish_table(encoder, out);
 }
 
 static void encoder_free(struct encoder *encoder) {
@@ -577,12 +648,12 @@ static void encoder_free(struct encoder *encoder) {
   bit_writer_free(&encoder->blocks);
 }
 
-const char *packed_write(const struct safepoints *table, uint64_t address,
-                         packed_compress *compress, uint8_t **bytes, size_t *size) {
-  struct encoder encoder = {.table = table, .address = address};
+const char *packed_write_by(packed_both *both, const struct safepoints *table, uint64_t address,
+                            packed_compress *compress, uint8_t **bytes, size_t *size) {
+  struct encoder encoder = {.table = table, .address = address, .both = both, .compress = compress};
   struct bit_writer out = {0};
   measure_text(&encoder);
-  const bool ok = encode(&encoder, compress, &out);
+  const bool ok = encode(&encoder, &out);
   encoder_free(&encoder);
   if (!ok) {
     bit_writer_free(&out);
@@ -591,4 +662,14 @@ const char *packed_write(const struct safepoints *table, uint64_t address,
   *bytes = out.bytes;
   *size = out.size / 8;
   return NULL;
+}
+
+static void one_by_one(packed_work *work, void *one, packed_work *other_work, void *other) {
+  work(one);
+  other_work(other);
+}
+
+const char *packed_write(const struct safepoints *table, uint64_t address,
+                         packed_compress *compress, uint8_t **bytes, size_t *size) {
+  return packed_write_by(one_by_one, table, address, compress, bytes, size);
 }

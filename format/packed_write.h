@@ -15,6 +15,14 @@ typedef size_t packed_compress(void *destination, size_t capacity, const void *s
 const char *packed_write(const struct safepoints *table, uint64_t address,
                          packed_compress *compress, uint8_t **bytes, size_t *size);
 
+/* Does two pieces of work, side by side if it can. */
+typedef void packed_work(void *context);
+typedef void packed_both(packed_work *work, void *one, packed_work *other_work, void *other);
+
+/* The same bytes, with work that can be done side by side. */
+const char *packed_write_by(packed_both *both, const struct safepoints *table, uint64_t address,
+                            packed_compress *compress, uint8_t **bytes, size_t *size);
+
 /* The other direction: adds all that a packed table says to an empty table of safepoints, and
  * finishes it. False: the packed table is broken (table->error), or there is no memory
  * (table->no_memory). */
@@ -35,11 +43,22 @@ struct packed_numbers {
 bool packed_number_locations(const struct safepoints *table, struct packed_numbers *numbers);
 void packed_numbers_free(struct packed_numbers *numbers);
 
+/* All pairs of a table's live sets, sorted: a pair's number is its place. */
+struct packed_pairs {
+  uint64_t *keys;    /* what they are: packed_layouts.c */
+  uint32_t *by_item; /* by place in safepoints.live.words: the number of the pair that is there */
+  uint32_t count;
+};
+bool packed_number_pairs(const struct safepoints *table, const struct packed_numbers *numbers,
+                         struct packed_pairs *pairs);
+void packed_pairs_free(struct packed_pairs *pairs);
+
 /* Writes one layout: of a frame size's number, and the live sets (numbers in safepoints.live) of
  * the function's records in order. */
 struct layout_writer;
 struct layout_writer *layout_writer_new(const struct safepoints *table,
-                                        const struct packed_numbers *numbers, unsigned frame_width);
+                                        const struct packed_numbers *numbers,
+                                        const struct packed_pairs *pairs, unsigned frame_width);
 void layout_writer_free(struct layout_writer *writer);
 bool layout_write(struct layout_writer *writer, struct bit_writer *bits, uint64_t frame_number,
                   const uint64_t *live, uint64_t records);

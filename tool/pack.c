@@ -12,6 +12,7 @@
 #include "progress.h"
 #include "references.h"
 #include "rewrite.h"
+#include "side_by_side.h"
 
 #include <getopt.h>
 #include <pthread.h>
@@ -48,7 +49,8 @@ static bool encode(const struct image *image, const struct loaded *loaded, uint8
     return false;
   for (;;) {
     const uint64_t encoded_for = address;
-    const char *error = packed_write(&loaded->table, address, compress_block, bytes, size);
+    const char *error =
+        packed_write_by(side_by_side, &loaded->table, address, compress_block, bytes, size);
     if (error != NULL)
       return problem_set(problem, "%s", error);
     if (!rewrite_table_address(image, &sections, *size, &address, problem)) {
