@@ -22,22 +22,31 @@ static bool intern_equal(struct intern_sequence sequence, const uint64_t *words,
          (count == 0 || memcmp(sequence.words, words, count * sizeof *words) == 0);
 }
 
+/* A slot has the hash, too: so other sequences needn't be looked at to know that they are others,
+ * nor when the slots become more. */
+static uint64_t slot_of(uint32_t hash, uint32_t number) {
+  return (uint64_t)hash << 32 | (number + 1);
+}
+static uint32_t slot_hash(uint64_t slot) { return (uint32_t)(slot >> 32); }
+static uint32_t slot_number(uint64_t slot) { return (uint32_t)slot - 1; }
+
 /* Doubles the hash table when it is half full. */
 static bool intern_grow_slots(struct intern *set) {
   const uint64_t old_count = set->slots == NULL ? 0 : (uint64_t)set->slot_mask + 1;
   if ((uint64_t)set->count * 2 < old_count)
     return true;
   const uint64_t new_count = old_count == 0 ? 64 : old_count * 2;
-  uint32_t *slots = calloc(new_count, sizeof *slots);
+  uint64_t *slots = calloc(new_count, sizeof *slots);
   if (slots == NULL)
     return false;
   const uint32_t mask = (uint32_t)(new_count - 1);
-  for (uint32_t number = 0; number < set->count; number++) {
-    const struct intern_sequence sequence = intern_get(set, number);
-    uint32_t slot = intern_hash(sequence.words, sequence.count) & mask;
-    while (slots[slot] != 0)
-      slot = (slot + 1) & mask;
-    slots[slot] = number + 1;
+  for (uint64_t i = 0; i < old_count; i++) {
+    uint32_t place = slot_hash(set->slots[i]) & mask;
+    if (set->slots[i] == 0)
+      continue;
+    while (slots[place] != 0)
+      place = (place + 1) & mask;
+    slots[place] = set->slots[i];
   }
   free(set->slots);
   set->slots = slots;
@@ -77,16 +86,19 @@ static bool intern_grow_words(struct intern *set, uint64_t count) {
 uint32_t intern_add(struct intern *set, const uint64_t *words, uint64_t count) {
   if (!intern_grow_slots(set) || !intern_grow_starts(set))
     return INTERN_FAILED;
-  uint32_t slot = intern_hash(words, count) & set->slot_mask;
-  for (; set->slots[slot] != 0; slot = (slot + 1) & set->slot_mask)
-    if (intern_equal(intern_get(set, set->slots[slot] - 1), words, count))
-      return set->slots[slot] - 1;
+  const uint32_t hash = intern_hash(words, count);
+  uint32_t place = hash & set->slot_mask;
+  for (; set->slots[place] != 0; place = (place + 1) & set->slot_mask) {
+    const uint64_t slot = set->slots[place];
+    if (slot_hash(slot) == hash && intern_equal(intern_get(set, slot_number(slot)), words, count))
+      return slot_number(slot);
+  }
   if (!intern_grow_words(set, count))
     return INTERN_FAILED;
   const uint64_t start = set->starts[set->count];
   if (count > 0)
     memcpy(set->words + start, words, count * sizeof *words);
-  set->slots[slot] = ++set->count;
+  set->slots[place] = slot_of(hash, set->count++);
   set->starts[set->count] = start + count;
   return set->count - 1;
 }
