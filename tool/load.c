@@ -5,6 +5,7 @@
 #include "../runtime/elf_image.h"
 #include "global_roots.h"
 #include "merged.h"
+#include "side_by_side.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -151,25 +152,53 @@ static bool read_records(const struct image *image, const struct load_options *o
   return safepoints_finish(&loaded->table) || table_problem(&loaded->table, name, problem);
 }
 
+/* Where code is, read beside the records: neither needs the other. */
+struct code_reader {
+  const struct image *image;
+  struct code_ranges unwound, named;
+  struct problem problem;
+  bool ok;
+};
+
+static void read_code(void *context) {
+  struct code_reader *code = context;
+  code->ok = image_code(code->image, &code->unwound, &code->named, &code->problem);
+}
+
+struct record_reader {
+  const struct image *image;
+  const struct load_options *options;
+  struct loaded *loaded;
+  struct problem *problem;
+  bool ok;
+};
+
+static void read_all_records(void *context) {
+  struct record_reader *records = context;
+  records->ok = read_records(records->image, records->options, records->loaded, records->problem);
+}
+
 static bool load_raw(const struct image *image, const struct load_options *options,
                      struct loaded *loaded, struct problem *problem) {
-  struct code_ranges unwound = {0}, named = {0};
+  struct record_reader records = {image, options, loaded, problem, false};
+  struct code_reader code = {.image = image};
   if (image->header.e_type == ET_REL)
     return problem_set(problem, "an object file: link it first");
-  if (!read_records(image, options, loaded, problem))
-    return false;
-  if (options->global_roots != NULL &&
-      !global_roots_read(image, options->global_roots, &loaded->table, &loaded->global_roots,
-                         problem))
-    return false;
-  const bool ok = image_code(image, &unwound, &named, problem);
-  if (ok) {
-    safepoints_set_ends(&loaded->table, unwound.items, unwound.count);
-    safepoints_set_ends(&loaded->table, named.items, named.count);
-    safepoints_close_gaps(&loaded->table, &unwound, &named);
+  side_by_side(read_all_records, &records, read_code, &code);
+  bool ok = records.ok && (options->global_roots == NULL ||
+                           global_roots_read(image, options->global_roots, &loaded->table,
+                                             &loaded->global_roots, problem));
+  if (ok && !code.ok) {
+    *problem = code.problem;
+    ok = false;
   }
-  code_ranges_free(&unwound);
-  code_ranges_free(&named);
+  if (ok) {
+    safepoints_set_ends(&loaded->table, code.unwound.items, code.unwound.count);
+    safepoints_set_ends(&loaded->table, code.named.items, code.named.count);
+    safepoints_close_gaps(&loaded->table, &code.unwound, &code.named);
+  }
+  code_ranges_free(&code.unwound);
+  code_ranges_free(&code.named);
   return ok;
 }
 

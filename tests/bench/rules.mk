@@ -9,7 +9,7 @@
 # Each prints a table; the first writes $(BUILD)/bench.json, too, and the last $(BUILD)/bench-scale.json.
 
 BENCH_SHARED := $(patsubst %,$(BUILD)/tests/unit/%.o,numbers v3_writer bytes) \
-  $(patsubst %,$(BUILD)/tool/%.o,global_roots image input load merged names report) $(RUNTIME) $(FORMAT)
+  $(patsubst %,$(BUILD)/tool/%.o,global_roots image input load merged names report side_by_side) $(RUNTIME) $(FORMAT)
 BENCH_GENERATE := $(patsubst %,$(BUILD)/tests/bench/%.o,generate sample)
 BENCH_MEASURE := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/rival_*.c) \
   $(patsubst %,tests/bench/%.c,measure subject region touched descriptors v3_sites))

@@ -20,7 +20,7 @@ FUZZ_COMPILE = $(LLVM)/bin/clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -M
 FUZZ_LINK = $(LLVM)/bin/clang $(FUZZ_FLAGS) -fsanitize=fuzzer
 
 # The whole library, of the command the steps that don't touch a disk, and what the targets share.
-FUZZ_TOOL := tool/answers.c tool/compare.c tool/global_roots.c tool/image.c tool/input.c tool/kept.c tool/load.c tool/merged.c tool/references.c tool/report.c $(wildcard tool/rewrite*.c)
+FUZZ_TOOL := tool/answers.c tool/compare.c tool/global_roots.c tool/image.c tool/input.c tool/kept.c tool/load.c tool/merged.c tool/references.c tool/report.c tool/side_by_side.c $(wildcard tool/rewrite*.c)
 FUZZ_SHARED := tests/fuzz/fuzz.c tests/fuzz/walk.c tests/fuzz/round_trip.c
 FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o, \
   $(wildcard format/*.c runtime/*.c) $(FUZZ_TOOL) $(FUZZ_SHARED))
