@@ -283,9 +283,11 @@ struct packed_gap {
 /* The gap that an offset of at most text_size is in, or that is above its record. */
 bool packed_gap_at(const struct packed_table *table, uint64_t offset, struct packed_gap *gap);
 
-/* The gap below run `run`; for run_count, the one behind all records. False: the table is broken, and
- * the gap is that one. */
+/* The gap below run `run`; for run_count, the one behind all records. False: the table is broken. */
 bool packed_gap_below_run(const struct packed_table *table, uint64_t run, struct packed_gap *gap);
+/* The gaps below run `run` < run_count, and below the next one. */
+bool packed_gaps_around_run(const struct packed_table *table, uint64_t run,
+                            struct packed_gap *below, struct packed_gap *above);
 
 /* Layout and position of what is at run `run` < run_count's first place (in an exception's place, of
  * no record). Nothing else of *record is filled in. */
@@ -319,17 +321,19 @@ bool packed_leaves_check(const struct packed_table *table);
 
 /* ---- Functions ---- */
 
-/* Where function number `function` < function_count starts. */
-uint64_t packed_function_address(const struct packed_table *table, uint32_t function);
-
-/* Up to where, from the function's start on, addresses are managed: the end of its code, or the
- * start of the next function where that comes first. */
-uint64_t packed_function_end(const struct packed_table *table, uint32_t function);
+/* Where a function starts, and up to where addresses are managed from there on: to the end of its
+ * code, or to the start of the next function where that comes first. */
+struct packed_extent {
+  uint64_t start, end;
+};
+/* Of function number `function` < function_count. */
+struct packed_extent packed_function_extent(const struct packed_table *table, uint32_t function);
 
 /* Goes through all functions in order, not more often than function_count times, and tells the same
  * of each. */
 struct packed_function {
-  uint64_t address, end, frame_size;
+  struct packed_extent extent;
+  uint64_t frame_size;
 };
 struct packed_functions {
   const struct packed_table *table;

@@ -190,33 +190,33 @@ static uint64_t end_by_tail(const struct packed_gap *next, uint64_t start, uint6
   return (next->index > 0 && next->below > start ? next->below : start) + tail;
 }
 
-/* ---- One function ---- */
-
-/* The gap in which a function starts; for function_count, the one behind all records. In a broken
- * table, what there is. */
-static struct packed_gap gap_of(const struct packed_table *table, uint64_t function) {
-  struct packed_gap gap;
-  packed_gap_below_run(table, function - bare_before(table, function), &gap);
-  return gap;
-}
-
-uint64_t packed_function_address(const struct packed_table *table, uint32_t function) {
-  struct bit_reader reader = extent_at(table, function);
-  const struct packed_gap gap = gap_of(table, function);
-  return table->text_start + start_by_lead(table, &gap, take_good_extent(table, &reader).lead);
-}
-
-/* Only a bare function can start behind the last record below the next one: both start in one gap. */
-uint64_t packed_function_end(const struct packed_table *table, uint32_t function) {
+/* The extent of a function, and the reader behind it, between the gaps in which it and the next one
+ * start. */
+static struct packed_extent extent_between(const struct packed_table *table, uint64_t function,
+                                           const struct extent *extent, struct bit_reader reader,
+                                           const struct packed_gap *gap,
+                                           const struct packed_gap *next) {
   const bool is_last = function + 1 >= table->function_count;
+  const uint64_t start = start_by_lead(table, gap, extent->lead);
+  const uint64_t end = extent->adjacent && !is_last
+                           ? start_by_lead(table, next, take_good_extent(table, &reader).lead)
+                           : end_by_tail(next, start, extent->tail);
+  return (struct packed_extent){table->text_start + start, table->text_start + end};
+}
+
+/* In a broken table, of what there is. */
+struct packed_extent packed_function_extent(const struct packed_table *table, uint32_t function) {
+  const uint64_t before = bare_before(table, function);
   struct bit_reader reader = extent_at(table, function);
   const struct extent extent = take_good_extent(table, &reader);
-  const struct packed_gap next = gap_of(table, (uint64_t)function + 1);
-  if (extent.adjacent && !is_last)
-    return table->text_start + start_by_lead(table, &next, take_good_extent(table, &reader).lead);
-  const bool bare = is_bare(table, bare_before(table, function), function);
-  const uint64_t start = bare ? start_by_lead(table, &next, extent.lead) : 0;
-  return table->text_start + end_by_tail(&next, start, extent.tail);
+  struct packed_gap gap, next;
+  if (is_bare(table, before, function)) {
+    packed_gap_below_run(table, function - before, &gap);
+    next = gap;
+  } else {
+    packed_gaps_around_run(table, function - before, &gap, &next);
+  }
+  return extent_between(table, function, &extent, reader, &gap, &next);
 }
 
 /* ---- All functions ---- */
@@ -234,11 +234,9 @@ struct packed_functions packed_functions(const struct packed_table *table) {
 
 struct packed_function packed_functions_next(struct packed_functions *functions) {
   const struct packed_table *table = functions->table;
-  const struct packed_gap *gap = &functions->gaps.gap;
-  const bool is_last = functions->number + 1 >= table->function_count;
+  const struct packed_gap gap = functions->gaps.gap;
   const struct extent extent = take_good_extent(table, &functions->extents);
-  const uint64_t start = start_by_lead(table, gap, extent.lead);
-  struct packed_function function = {.address = table->text_start + start};
+  struct packed_function function;
   if (functions->bare.index < table->bare_count &&
       monotone_value(&table->bare, functions->bare) == functions->number) {
     function.frame_size = bare_frame_size(table, functions->bare.index);
@@ -247,11 +245,8 @@ struct packed_function packed_functions_next(struct packed_functions *functions)
     function.frame_size = packed_frame_size(table, functions->gaps.layout);
     packed_gaps_next(&functions->gaps);
   }
-  struct bit_reader ahead = functions->extents;
-  const uint64_t end = extent.adjacent && !is_last
-                           ? start_by_lead(table, gap, take_good_extent(table, &ahead).lead)
-                           : end_by_tail(gap, start, extent.tail);
-  function.end = table->text_start + end;
+  function.extent = extent_between(table, functions->number, &extent, functions->extents, &gap,
+                                   &functions->gaps.gap);
   functions->number++;
   return function;
 }

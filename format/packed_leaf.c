@@ -380,22 +380,38 @@ static bool open_leaf_of_run(struct packed_leaf *leaf, const struct packed_table
   return *number < leaf->offsets.count;
 }
 
+/* Fills in the gap below a run that starts at a leaf's record. */
+static bool look_below_run(const struct packed_leaf *leaf, uint64_t number, uint64_t run,
+                           struct packed_gap *gap) {
+  struct monotone_cursor cursor;
+  if (!go_to(leaf, number, &cursor))
+    return false;
+  gap->index = leaf->index + number;
+  gap->above = leaf_offset(leaf, cursor);
+  gap->runs = run;
+  gap->starts_run = true;
+  return look_below(leaf, number, gap);
+}
+
 bool packed_gap_below_run(const struct packed_table *table, uint64_t run, struct packed_gap *gap) {
   struct packed_leaf leaf;
-  struct monotone_cursor cursor;
   uint64_t number;
   *gap = gap_behind_all(table);
   if (run >= table->run_count)
     return look_at_leaf_below(table, gap);
-  if (!open_leaf_of_run(&leaf, table, run, &number) || !go_to(&leaf, number, &cursor))
+  return open_leaf_of_run(&leaf, table, run, &number) && look_below_run(&leaf, number, run, gap);
+}
+
+bool packed_gaps_around_run(const struct packed_table *table, uint64_t run,
+                            struct packed_gap *below, struct packed_gap *above) {
+  struct packed_leaf leaf;
+  uint64_t number;
+  *below = *above = gap_behind_all(table);
+  if (!open_leaf_of_run(&leaf, table, run, &number) || !look_below_run(&leaf, number, run, below))
     return false;
-  *gap = (struct packed_gap){
-      .index = leaf.index + number,
-      .above = leaf_offset(&leaf, cursor),
-      .runs = run,
-      .starts_run = true,
-  };
-  return look_below(&leaf, number, gap);
+  number = marked_record(&leaf, run + 1 - leaf.runs);
+  return number < leaf.offsets.count ? look_below_run(&leaf, number, run + 1, above)
+                                     : packed_gap_below_run(table, run + 1, above);
 }
 
 bool packed_run_record(const struct packed_table *table, uint64_t run,

@@ -49,8 +49,8 @@ static bool unpack_functions(struct unpacker *unpacker) {
   for (uint32_t i = 0; i < unpacker->packed->function_count; i++) {
     const struct packed_function function = packed_functions_next(&functions);
     if (!safepoints_add_function(unpacker->table, (struct safepoint_function){
-                                                      .address = function.address,
-                                                      .end = function.end,
+                                                      .address = function.extent.start,
+                                                      .end = function.extent.end,
                                                       .frame_size = function.frame_size,
                                                   }))
       return false;

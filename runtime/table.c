@@ -73,13 +73,13 @@ QUICK_PATH static void fill(struct stackpack_record *record) {
 uint64_t stackpack_record_function(const struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
   const uint32_t function = packed_record_function(packed);
-  return function == UINT32_MAX ? 0 : packed_function_address(packed->table, function);
+  return function == UINT32_MAX ? 0 : packed_function_extent(packed->table, function).start;
 }
 
 uint64_t record_function_end(const struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
   const uint32_t function = packed_record_function(packed);
-  return function == UINT32_MAX ? 0 : packed_function_end(packed->table, function);
+  return function == UINT32_MAX ? 0 : packed_function_extent(packed->table, function).end;
 }
 
 QUICK_PATH enum stackpack_answer stackpack_table_find(const struct stackpack_table *table,

@@ -164,8 +164,8 @@ static void check_functions(const struct part *part) {
     const uint64_t address = expected->functions[i].address, next = next_start(expected, i);
     while (records < expected->record_count && expected->records[records].address <= next)
       records++;
-    if (packed_function_address(part->packed, i) != address ||
-        packed_function_end(part->packed, i) != expected_end(part, i, records))
+    const struct packed_extent extent = packed_function_extent(part->packed, i);
+    if (extent.start != address || extent.end != expected_end(part, i, records))
       differences_add(part->differences, "the function at 0x%" PRIx64 " starts or ends elsewhere",
                       address);
   }

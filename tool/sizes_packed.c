@@ -325,8 +325,9 @@ static bool broken(struct problem *problem, const char *what) {
 static bool find_functions(struct division *division, struct problem *problem) {
   const struct packed_table *packed = division->packed;
   for (uint32_t i = 0; i < packed->function_count; i++) {
-    division->functions[i] = sizes_function(division->table, packed_function_address(packed, i),
-                                            packed_function_frame_size(packed, i));
+    division->functions[i] =
+        sizes_function(division->table, packed_function_extent(packed, i).start,
+                       packed_function_frame_size(packed, i));
     if (division->functions[i] == UINT32_MAX)
       return broken(problem, "a function that isn't in it");
   }

@@ -120,10 +120,12 @@ static bool spoil(struct program *program, struct numbers *numbers) {
 
 /* Whether any address has another kind of answer, or any function another extent. */
 static bool answers_differ(const struct packed *a, const struct packed *b) {
-  for (uint32_t i = 0; i < a->table.function_count; i++)
-    if (packed_function_address(&a->table, i) != packed_function_address(&b->table, i) ||
-        packed_function_end(&a->table, i) != packed_function_end(&b->table, i))
+  for (uint32_t i = 0; i < a->table.function_count; i++) {
+    const struct packed_extent x = packed_function_extent(&a->table, i);
+    const struct packed_extent y = packed_function_extent(&b->table, i);
+    if (x.start != y.start || x.end != y.end)
       return true;
+  }
   for (uint64_t address = TEXT - AROUND; address < TEXT + FUNCTIONS_MAX * 100 + AROUND; address++) {
     struct packed_record record;
     if (packed_find(&a->table, address, &record) != packed_find(&b->table, address, &record))

@@ -501,11 +501,16 @@ static void check_runs(const struct subject *subject) {
   const struct packed_table *table = &subject->table;
   struct packed_gaps gaps = packed_gaps(table);
   struct packed_record record;
-  struct packed_gap gap;
+  struct packed_gap gap, next;
   for (uint32_t run = 0; run < table->run_count; run++) {
     const uint64_t function = function_of(subject, run);
     ck_assert(packed_gap_below_run(table, run, &gap));
     ck_assert(is_gap(subject, &gap, subject->run_firsts[run]));
+    ck_assert(packed_gaps_around_run(table, run, &gap, &next));
+    ck_assert(is_gap(subject, &gap, subject->run_firsts[run]));
+    ck_assert(
+        is_gap(subject, &next,
+               run + 1 < table->run_count ? subject->run_firsts[run + 1] : table->record_count));
     ck_assert(is_gap(subject, &gaps.gap, subject->run_firsts[run]));
     ck_assert_uint_eq(gaps.layout, subject->run_layouts[run] * 8);
     packed_gaps_next(&gaps);
@@ -685,7 +690,7 @@ static void ask_for_all(const struct subject *subject, struct numbers *numbers) 
   struct packed_records records = packed_records(table);
   struct packed_gaps gaps = packed_gaps(table);
   struct packed_record record;
-  struct packed_gap gap;
+  struct packed_gap gap, next;
   for (uint32_t i = 0; i < table->record_count; i++)
     if (packed_records_next(&records, &record) == PACKED_FOUND)
       ck_assert_uint_lt(record.layout, table->layouts.size);
@@ -697,6 +702,7 @@ static void ask_for_all(const struct subject *subject, struct numbers *numbers) 
   }
   for (uint32_t run = 0; run < table->run_count && run < MOST; run++) {
     packed_gap_below_run(table, run, &gap);
+    packed_gaps_around_run(table, run, &gap, &next);
     packed_run_record(table, run, &record);
     packed_function_of_run(table, run);
   }

@@ -116,8 +116,9 @@ static void check_functions(const struct packed_table *packed) {
   struct packed_functions functions = packed_functions(packed);
   for (uint32_t i = 0; i < packed->function_count; i++) {
     const struct packed_function function = packed_functions_next(&functions);
-    ck_assert_uint_eq(function.address, packed_function_address(packed, i));
-    ck_assert_uint_eq(function.end, packed_function_end(packed, i));
+    const struct packed_extent extent = packed_function_extent(packed, i);
+    ck_assert_uint_eq(function.extent.start, extent.start);
+    ck_assert_uint_eq(function.extent.end, extent.end);
     ck_assert_uint_eq(function.frame_size, packed_function_frame_size(packed, i));
   }
 }
@@ -173,8 +174,8 @@ START_TEST(ends_of_functions) {
   ck_assert(packed_model_open(&packed, &model, &options, &difference));
   ck_assert_int_eq(packed_open(&table, packed.bytes, packed.size, ADDRESS), PACKED_OK);
   for (uint32_t i = 0; i < 4; i++) {
-    ck_assert_uint_eq(packed_function_address(&table, i), model.functions[i].address);
-    ck_assert_uint_eq(packed_function_end(&table, i), ends[i]);
+    ck_assert_uint_eq(packed_function_extent(&table, i).start, model.functions[i].address);
+    ck_assert_uint_eq(packed_function_extent(&table, i).end, ends[i]);
   }
   packed_model_free(&packed);
   model_free(&model);
