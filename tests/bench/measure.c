@@ -3,8 +3,9 @@
  * measure RAW PACKED [STACKS]: a program before and after packing, and stacks that were recorded
  * (see record_stacks.c). measure --few ... leaves out all but the packed table, with a cache and without,
  * and the hash table.
- * measure --count RIVAL RAW PACKED makes only one pass of that rival, in counted_pass, for a tool that
- * counts instructions.
+ * measure --count RIVAL RAW PACKED [STACKS] makes only one pass of that rival, in counted_pass, for a
+ * tool that counts instructions: over the stacks' addresses, if there are any, after a first pass
+ * that isn't counted, or else over all addresses.
  *
  * What can be told from times on a machine that does other things, too: the rivals take turns in
  * many rounds, each number is a median over the rounds, and long passes count processor time. The
@@ -359,18 +360,18 @@ static void shuffle(struct bench *bench) {
   }
 }
 
-static bool has_record(const struct subject *subject, uint64_t address) {
+static const struct site *find_site(const struct subject *subject, uint64_t address) {
   size_t from = 0, to = subject->site_count;
   while (from < to) {
     const size_t middle = from + (to - from) / 2;
     if (subject->sites[middle].address == address)
-      return true;
+      return &subject->sites[middle];
     if (subject->sites[middle].address < address)
       from = middle + 1;
     else
       to = middle;
   }
-  return false;
+  return NULL;
 }
 
 /* Reads one stack, and keeps those of its addresses that have a record. */
@@ -380,7 +381,7 @@ static bool read_stack(struct bench *bench, FILE *file) {
   if (fread(&count, sizeof count, 1, file) != 1)
     return false;
   for (; count > 0 && fread(&address, sizeof address, 1, file) == 1; count--) {
-    if (!has_record(&bench->subject, address))
+    if (find_site(&bench->subject, address) == NULL)
       continue;
     stacks->addresses =
         test_reallocate(stacks->addresses, (stacks->address_count + 1) * sizeof(uint64_t));
@@ -439,6 +440,15 @@ static void print_all(const struct bench *bench) {
   json_decref(all);
 }
 
+/* The addresses in the order of the stacks. */
+static void order_by_stacks(struct bench *bench) {
+  bench->order.count = bench->stacks.address_count;
+  bench->order.sites =
+      test_reallocate(bench->order.sites, bench->order.count * sizeof *bench->order.sites);
+  for (size_t i = 0; i < bench->order.count; i++)
+    bench->order.sites[i] = find_site(&bench->subject, bench->stacks.addresses[i]);
+}
+
 static void count_one(struct bench *bench, const char *name) {
   for (size_t i = 0; i < bench->rivals; i++) {
     struct contender *contender = &bench->contenders[i];
@@ -449,6 +459,10 @@ static void count_one(struct bench *bench, const char *name) {
       rivals[i]->prepare(contender);
     if (rivals[i]->start != NULL)
       rivals[i]->start(contender);
+    if (bench->stacks.count > 0) {
+      order_by_stacks(bench);
+      time_walks(contender, rivals[i], &bench->stacks);
+    }
     const size_t count = look_ups_for(rivals[i], &bench->order);
     counted_pass(contender, rivals[i], &bench->order, count);
     printf("%zu\n", count);
@@ -460,24 +474,24 @@ static void count_one(struct bench *bench, const char *name) {
 int main(int argc, char **argv) {
   static struct bench bench;
   struct problem problem = {0};
-  const bool count = argc == 5 && strcmp(argv[1], "--count") == 0;
+  const bool count = argc > 2 && strcmp(argv[1], "--count") == 0;
   const bool few = argc > 1 && strcmp(argv[1], "--few") == 0;
   char **const files = argv + 1 + (few ? 1 : count ? 2 : 0);
   const int file_count = (int)(argv + argc - files);
   bench.rivals = few ? FEW_RIVALS : RIVALS;
   if (file_count != 2 && file_count != 3)
-    fail("usage", "measure [--few] RAW PACKED [STACKS], or measure --count RIVAL RAW PACKED");
+    fail("usage", "measure [--few | --count RIVAL] RAW PACKED [STACKS]");
   if (!subject_open(&bench.subject, files[0], files[1], &problem)) {
     problem_print(&problem, files[0]);
     return 2;
   }
   shuffle(&bench);
+  if (file_count == 3)
+    read_stacks(&bench, files[2]);
   if (count) {
     count_one(&bench, argv[2]);
     return 0;
   }
-  if (file_count == 3)
-    read_stacks(&bench, files[2]);
   prepare_all(&bench);
   measure_all(&bench);
   print_all(&bench);
