@@ -156,9 +156,10 @@ struct stackpack_pairs {
   uint32_t step;
   uint16_t pair_count; /* of pairs[] */
   uint16_t more;       /* not 0: others follow, which the library reads */
-  struct stackpack_steps
-      pairs[56]; /* each so many steps behind the first location; taken from the last */
-  uint64_t private_[64];
+  union {
+    struct stackpack_steps pairs[256]; /* from the first location on; taken from the last */
+    uint64_t private_[64];
+  };
 };
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record);
 
@@ -227,27 +228,43 @@ static inline enum stackpack_answer stackpack_record_visit(const struct stackpac
 
 /* A cache of look-ups, for a collector that meets the same return addresses again and again: the
  * stacks of threads that run the same loop, and the same stack at the next collection. It remembers
- * records together with their pairs, and finding one again costs little more than in a hash table
- * of all records: it is compiled into the caller. The memory is the caller's: 1 << shift
- * entries of 192 bytes, best at a multiple of 64. A cache is for one thread at a time.
+ * records together with their pairs, and finding one again takes no longer than in a hash table of
+ * all records: it is compiled into the caller. The memory is the caller's: 1 << shift entries of 128
+ * bytes, best at a multiple of 128. A record takes one of them for 23 pairs, and one more for each
+ * 55 others, up to five for 243. It isn't remembered if it has still more, or locations that aren't
+ * all of one kind and register. A cache is for one thread at a time.
  *
  * The members are part of the binary interface, as those of stackpack_pairs are. */
-struct stackpack_cache_entry {
-  struct stackpack_record record; /* its address is 0: the entry is free */
-  uint16_t pair_count;
-  uint16_t caller; /* the entry that a walk went on to from this one: where it looks first */
+struct stackpack_cache_head {
+  struct stackpack_record record; /* its address is 0: none starts here */
   uint32_t step;
+  uint8_t pair_count; /* of pairs[] */
+  uint8_t rest;       /* how many other pairs the next entries have */
+  uint8_t is_plain;   /* the locations are spill slots, and the step is that from word to word */
   struct stackpack_location first;
-  struct stackpack_steps pairs[56];
+  struct stackpack_steps pairs[23];
+  uint16_t caller; /* the entry that a walk went on to from this one: where it looks first */
 };
-enum { STACKPACK_CACHE_WAYS = 4 }; /* entries, one after another, that an address may have */
+struct stackpack_cache_rest {
+  uint64_t address;  /* 0 */
+  uint64_t distance; /* from the record's entry. 0: the entry is free */
+  struct stackpack_steps pairs[55];
+  uint16_t unused; /* a walk that hasn't seen the record go may write `caller` */
+};
+struct stackpack_cache_entry {
+  union {
+    struct stackpack_cache_head head;
+    struct stackpack_cache_rest rest;
+  };
+};
+enum { STACKPACK_CACHE_WAYS = 8 }; /* entries, one after another, that an address may have */
 struct stackpack_cache {
   struct stackpack_cache_entry *entries;
-  uint64_t places; /* where they may start */
+  uint64_t size, places; /* how many there are; in how many of them an address may come first */
   uint64_t generation, replaced;
 };
 
-/* Empties entries[0..1 << shift), 2 <= shift <= 32, and makes them a cache. */
+/* Empties entries[0..1 << shift), 3 <= shift <= 32, and makes them a cache. */
 void stackpack_cache_open(struct stackpack_cache *cache, struct stackpack_cache_entry *entries,
                           unsigned shift);
 
@@ -264,22 +281,27 @@ static inline const struct stackpack_cache_entry *
 stackpack_cache_get(const struct stackpack_cache *cache, uint64_t address) {
   const struct stackpack_cache_entry *entry = stackpack_cache_place(cache, address);
   const struct stackpack_cache_entry *end = entry + STACKPACK_CACHE_WAYS;
-  while (entry->record.address != address)
+  while (entry->head.record.address != address)
     if (++entry == end)
       return NULL;
   return address != 0 ? entry : NULL;
 }
 
+/* The pairs behind those in pairs[] of the first entry, and before them in pairs->pairs. */
+void stackpack_cache_rest_pairs(const struct stackpack_cache_entry *entry,
+                                struct stackpack_pairs *pairs);
+
 static inline void stackpack_cache_pairs(const struct stackpack_cache_entry *entry,
                                          struct stackpack_pairs *pairs) {
+  const struct stackpack_cache_head *head = &entry->head;
   pairs->slots = 0;
-  pairs->first = entry->first;
-  pairs->step = entry->step;
-  pairs->pair_count = entry->pair_count;
+  pairs->first = head->first;
+  pairs->step = head->step;
+  pairs->pair_count = (uint16_t)(head->pair_count + head->rest);
   pairs->more = 0;
-  __builtin_memcpy(pairs->pairs, entry->pairs, 32); /* nearly always that is all */
-  if (entry->pair_count > 16)
-    __builtin_memcpy(pairs->pairs + 16, entry->pairs + 16, sizeof entry->pairs - 32);
+  __builtin_memcpy(pairs->pairs + head->rest, head->pairs, sizeof head->pairs);
+  if (head->rest != 0)
+    stackpack_cache_rest_pairs(entry, pairs);
 }
 
 /* stackpack_table_find, and for STACKPACK_FOUND stackpack_pairs, by way of a cache. All calls with a
@@ -297,40 +319,62 @@ static inline enum stackpack_answer stackpack_table_find_cached(const struct sta
   const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, address);
   if (entry == NULL)
     return stackpack_table_find_uncached(table, cache, address, record, pairs);
-  *record = entry->record;
+  *record = entry->head.record;
   stackpack_cache_pairs(entry, pairs);
   return STACKPACK_FOUND;
 }
 
+/* Visits the pairs of an entry that is plain, as nearly all are. What is the same for them is a
+ * constant here: so the compiler can leave out of `visit` what they don't need. */
 static inline void stackpack_cache_visit(const struct stackpack_cache_entry *entry,
                                          stackpack_visitor *visit, void *context) {
-  struct stackpack_location base = entry->first, derived = entry->first;
-  const uint64_t value = (uint64_t)entry->first.value, step = entry->step;
-  for (uint32_t i = entry->pair_count; i-- > 0;) {
-    base.value = (int64_t)(value + entry->pairs[i].base * step);
-    derived.value = (int64_t)(value + entry->pairs[i].derived * step);
-    visit(context, base, derived);
+  const struct stackpack_location *first = &entry->head.first;
+  const uint64_t value = (uint64_t)first->value;
+  struct stackpack_location base = {STACKPACK_INDIRECT, first->size, first->reg, 0}, derived = base;
+  const struct stackpack_steps *pairs = entry->head.pairs;
+  const struct stackpack_steps *pair = pairs + entry->head.pair_count;
+  uint32_t rest = entry->head.rest;
+  for (;;) {
+    while (pair != pairs) {
+      pair--;
+      base.value = (int64_t)(value + pair->base * sizeof(uint64_t));
+      derived.value = (int64_t)(value + pair->derived * sizeof(uint64_t));
+      visit(context, base, derived);
+    }
+    if (rest == 0)
+      return;
+    const uint32_t most = sizeof entry->rest.pairs / sizeof *pairs;
+    const uint32_t count = rest < most ? rest : most;
+    pairs = (++entry)->rest.pairs;
+    pair = pairs + count;
+    rest -= count;
   }
 }
 
 /* The same as stackpack_table_find_cached, and calls a function for each pair. It is the fastest
  * way, if the compiler can see the function: what the cache remembers is visited where it lies. So
- * the function must not use the same cache. STACKPACK_CORRUPT can come after some pairs. */
+ * the function must not use the same cache. STACKPACK_CORRUPT can come after some pairs. (Once more,
+ * the first function is for the second one.) */
+enum stackpack_answer stackpack_table_visit_other(const struct stackpack_table *table,
+                                                  struct stackpack_cache *cache, uint64_t address,
+                                                  struct stackpack_record *record,
+                                                  stackpack_visitor *visit, void *context);
 static inline enum stackpack_answer stackpack_table_visit(const struct stackpack_table *table,
                                                           struct stackpack_cache *cache,
                                                           uint64_t address,
                                                           struct stackpack_record *record,
                                                           stackpack_visitor *visit, void *context) {
   const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, address);
-  if (entry != NULL) {
-    *record = entry->record;
+  if (__builtin_expect(entry != NULL && entry->head.is_plain, 1)) {
+    *record = entry->head.record;
     stackpack_cache_visit(entry, visit, context);
     return STACKPACK_FOUND;
   }
-  struct stackpack_pairs pairs;
+  struct stackpack_record other; /* so that *record may be in registers */
   const enum stackpack_answer answer =
-      stackpack_table_find_uncached(table, cache, address, record, &pairs);
-  return answer == STACKPACK_FOUND ? stackpack_pairs_visit(&pairs, visit, context) : answer;
+      stackpack_table_visit_other(table, cache, address, &other, visit, context);
+  *record = other;
+  return answer;
 }
 
 /* Looks up addresses[0..count) in one table: answers[n] and, where it is STACKPACK_FOUND,
@@ -437,28 +481,35 @@ static inline enum stackpack_answer stackpack_find_cached(const struct stackpack
   const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, return_address);
   if (entry == NULL || cache->generation != __atomic_load_n(&process->generation, __ATOMIC_ACQUIRE))
     return stackpack_find_uncached(process, cache, return_address, record, pairs);
-  *record = entry->record;
+  *record = entry->head.record;
   stackpack_cache_pairs(entry, pairs);
   return STACKPACK_FOUND;
 }
 
 /* The same, and calls a function for each pair: see stackpack_table_visit. */
+enum stackpack_answer stackpack_visit_other(const struct stackpack_process *process,
+                                            struct stackpack_cache *cache, uintptr_t return_address,
+                                            struct stackpack_record *record,
+                                            stackpack_visitor *visit, void *context);
 static inline enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
                                                     struct stackpack_cache *cache,
                                                     uintptr_t return_address,
                                                     struct stackpack_record *record,
                                                     stackpack_visitor *visit, void *context) {
   const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, return_address);
-  if (entry != NULL &&
-      cache->generation == __atomic_load_n(&process->generation, __ATOMIC_ACQUIRE)) {
-    *record = entry->record;
+  if (__builtin_expect(entry != NULL && entry->head.is_plain &&
+                           cache->generation ==
+                               __atomic_load_n(&process->generation, __ATOMIC_ACQUIRE),
+                       1)) {
+    *record = entry->head.record;
     stackpack_cache_visit(entry, visit, context);
     return STACKPACK_FOUND;
   }
-  struct stackpack_pairs pairs;
+  struct stackpack_record other;
   const enum stackpack_answer answer =
-      stackpack_find_uncached(process, cache, return_address, record, &pairs);
-  return answer == STACKPACK_FOUND ? stackpack_pairs_visit(&pairs, visit, context) : answer;
+      stackpack_visit_other(process, cache, return_address, &other, visit, context);
+  *record = other;
+  return answer;
 }
 
 /* Modules that come and go (dlopen, dlclose) while threads look up. Look-ups go on without a lock;

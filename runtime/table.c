@@ -166,51 +166,72 @@ bool stackpack_pairs_more(struct stackpack_pairs *pairs, struct stackpack_pair *
   return true;
 }
 
-/* How many steps a location is behind the first one; false if that can't be said in a byte. */
-static bool steps_to(const struct stackpack_pairs *pairs, const struct stackpack_location *location,
-                     uint8_t *steps) {
-  const struct stackpack_location *first = &pairs->first;
-  const uint64_t distance = (uint64_t)location->value - (uint64_t)first->value;
-  if (location->kind != first->kind || location->size != first->size ||
-      location->reg != first->reg || pairs->step == 0 || distance % pairs->step != 0 ||
-      distance / pairs->step > UINT8_MAX)
+enum { PAIRS_MAX = sizeof((struct stackpack_pairs){0}.pairs) / sizeof(struct stackpack_steps) };
+
+/* Pairs of locations' numbers, and the range these are in. */
+struct numbered {
+  struct {
+    uint32_t base, derived;
+  } pairs[PAIRS_MAX];
+  uint32_t count, low, high;
+};
+
+static void widen(struct numbered *numbered, uint32_t number) {
+  if (number < numbered->low)
+    numbered->low = number;
+  if (number > numbered->high)
+    numbered->high = number;
+}
+
+/* Takes all pairs; false if there are too many, or a byte can't say how far they are apart. */
+static bool take_numbered(struct packed_items items, struct numbered *numbered) {
+  struct packed_item item;
+  numbered->count = numbered->high = 0;
+  numbered->low = UINT32_MAX;
+  while (packed_items_next(&items, &item)) {
+    if (item.kind != PACKED_PAIR)
+      continue;
+    widen(numbered, item.base);
+    widen(numbered, item.derived);
+    if (numbered->count == PAIRS_MAX || numbered->high - numbered->low > UINT8_MAX)
+      return false;
+    numbered->pairs[numbered->count].base = item.base;
+    numbered->pairs[numbered->count++].derived = item.derived;
+  }
+  return !items.bad;
+}
+
+/* Finds the first of the locations and their step; false if not all are of one class. */
+static bool find_class(struct stackpack_pairs *pairs, const struct packed_table *table,
+                       const struct numbered *numbered) {
+  pairs->first = near_location(table, 0);
+  pairs->step = table->first_class_step;
+  if (numbered->count == 0)
+    return true;
+  if (numbered->high >= table->location_count ||
+      packed_location_class(table, numbered->low) != packed_location_class(table, numbered->high))
     return false;
-  *steps = (uint8_t)(distance / pairs->step);
-  return true;
+  pairs->first = public_location(packed_location(table, numbered->low));
+  if (numbered->high == numbered->low)
+    return true;
+  const struct location second = packed_location(table, numbered->low + 1);
+  const uint64_t step = (uint64_t)second.value - (uint64_t)pairs->first.value;
+  pairs->step = (uint32_t)step;
+  return step <= UINT32_MAX;
 }
 
 /* Brings pairs that packed_items would read into the short form where that is possible. For
  * functions of very many locations, few of which are live at once: a cache remembers this form. */
 static void shorten(struct stackpack_pairs *pairs, const struct packed_table *table) {
-  struct stackpack_pair found[PACKED_SLOTS_PAIRS_MAX];
-  struct stackpack_pairs rest = *pairs;
-  uint16_t count = 0;
-  pairs->step = table->first_class_step;
-  for (; stackpack_pairs_more(&rest, &found[count]); count++) {
-    const struct stackpack_pair *pair = &found[count];
-    if (count == 0 || pair->base.value < pairs->first.value)
-      pairs->first = pair->base;
-    if (pair->derived.value < pairs->first.value)
-      pairs->first = pair->derived;
-    if (count + 1 == PACKED_SLOTS_PAIRS_MAX)
-      return;
-  }
-  if (stackpack_pairs_corrupt(&rest))
+  struct numbered numbered;
+  if (!take_numbered(*(const struct packed_items *)pairs->private_, &numbered) ||
+      !find_class(pairs, table, &numbered))
     return;
-  uint64_t slots = 0;
-  uint16_t others = 0;
-  for (uint16_t i = 0; i < count; i++) {
-    struct stackpack_steps steps;
-    if (!steps_to(pairs, &found[i].base, &steps.base) ||
-        !steps_to(pairs, &found[i].derived, &steps.derived))
-      return;
-    if (steps.base == steps.derived && steps.base < 64)
-      slots |= (uint64_t)1 << steps.base;
-    else
-      pairs->pairs[others++] = steps;
-  }
-  pairs->slots = slots;
-  pairs->pair_count = others;
+  for (uint32_t i = 0; i < numbered.count; i++) /* they are taken from the last */
+    pairs->pairs[numbered.count - 1 - i] =
+        (struct stackpack_steps){(uint8_t)(numbered.pairs[i].base - numbered.low),
+                                 (uint8_t)(numbered.pairs[i].derived - numbered.low)};
+  pairs->pair_count = (uint16_t)numbered.count;
   pairs->more = 0;
 }
 

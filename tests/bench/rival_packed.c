@@ -36,7 +36,7 @@ static uint64_t look_up(const struct contender *contender, uint64_t address) {
   return sum + (uint32_t)record.frame_size;
 }
 
-enum { CACHE_SHIFT = 10 }; /* 1024 entries of 192 bytes */
+enum { CACHE_SHIFT = 10 }; /* 1024 entries of 128 bytes */
 
 static void start_cached(struct contender *contender) {
   const size_t size = sizeof(struct stackpack_cache_entry) << CACHE_SHIFT;

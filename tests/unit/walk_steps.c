@@ -25,7 +25,10 @@ enum {
   NO_POINT = 0x1020, /* managed, but no safepoint */
   PLAIN = 0x9090,    /* of 72 bytes; roots in each slot from stack pointer + 8 to + 64 */
   NATIVE = 0xa000,
+  FIRST_OF_MANY =
+      0xb010, /* others follow, 0x1000 apart: of 24, 40 or 56 bytes; a root as in SMALL */
 };
+enum { MANY = 12 }; /* more than a small cache has entries */
 
 enum { WORDS = 64, GARBAGE = 0x5a5a };
 
@@ -63,6 +66,8 @@ static void open_table(void) {
     model_add_pair(&model.records[model.record_count - 1], model_slot(slot), model_slot(slot));
   add(&model, MAPPED, 8, none);
   model.records[model.record_count - 1].statepoint = false;
+  for (unsigned i = 0; i < MANY; i++)
+    add(&model, FIRST_OF_MANY + i * 0x1000, 24 + i % 3 * 16, model_slot(8));
   model_finish(&model);
   if (!packed_model_open(&packed, &model, &options, &difference))
     ck_abort_msg("%s", difference.text);
@@ -178,16 +183,18 @@ static void expect_same_walk(const struct stackpack_walker *a, const struct stac
  * small for all. */
 START_TEST(other_callers_than_before) {
   static const uintptr_t points[] = {SMALL, LARGE, SAVED, PLAIN, NATIVE};
-  static struct stackpack_cache_entry entries[4];
+  static struct stackpack_cache_entry entries[8];
   struct numbers numbers = {1};
   struct stackpack_cache cache;
-  stackpack_cache_open(&cache, entries, 2);
+  stackpack_cache_open(&cache, entries, 3);
   for (unsigned round = 0; round < 2000; round++) {
     struct stackpack_walker plain = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
     struct stackpack_walker cached = plain;
     cached.cache = &cache;
     for (unsigned i = 0; i < WORDS; i++)
-      words[i] = points[numbers_below(&numbers, round % 7 == 0 ? 5 : 4)];
+      words[i] = numbers_below(&numbers, 2) == 0
+                     ? FIRST_OF_MANY + numbers_below(&numbers, MANY) * 0x1000
+                     : points[numbers_below(&numbers, round % 7 == 0 ? 5 : 4)];
     expect_same_walk(&plain, &cached, points[numbers_below(&numbers, 4)]);
   }
 }
