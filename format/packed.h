@@ -40,6 +40,7 @@ enum {
   PACKED_RICE_UNARY_MAX = 32,
   PACKED_DEPTH_MAX = 4,        /* parents above a live set */
   PACKED_SLOTS_PAIRS_MAX = 56, /* locations of a layout that packed_slots reads; pairs it finds */
+  PACKED_WIDE_MAX = 256, /* locations of a layout that packed_wide reads; steps between them */
   PACKED_CHANGES_PER_SAMPLE_SHIFT = 3, /* sets that share an entry of the changes' directory: see
                                           packed_changes_shift */
   PACKED_LOCATIONS_MAX = 1 << 26,      /* of a layout; as many bases may a location have */
@@ -480,6 +481,19 @@ struct packed_slots {
 
 /* False if the layout is of another kind, or broken: packed_items knows. */
 bool packed_slots(const struct packed_record *record, struct packed_slots *slots);
+
+/* ---- Wide layouts: packed_wide.c ---- */
+
+/* All pairs that are live at a record. */
+struct packed_wide {
+  uint32_t first, last; /* the layout's lowest and highest location */
+  uint32_t count;
+  struct packed_steps *pairs; /* the caller's, for PACKED_WIDE_MAX; the highest location's first */
+};
+
+/* All that *items, just opened, would go through. False if there are others than pairs, or too many
+ * locations, too far from each other: packed_items_next knows. */
+bool packed_wide(const struct packed_items *items, struct packed_wide *pairs);
 
 /* A location list: how many there are, and where they stand. */
 struct packed_list {

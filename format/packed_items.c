@@ -78,8 +78,8 @@ static void take_locations(struct packed_items *items, struct bit_reader *reader
     bit_reader_skip(reader, items->locations - 1, table->location_width);
 }
 
-/* Takes a number of 1s, and the 0 behind them. */
-static uint32_t take_unary(struct bit_reader *reader) {
+/* Takes a number of 1s, and the 0 behind them: of very many, or where the table ends. */
+static uint32_t take_long_unary(struct bit_reader *reader) {
   enum { WORD = 57 };
   uint32_t count = 0;
   for (;;) {
@@ -94,9 +94,21 @@ static uint32_t take_unary(struct bit_reader *reader) {
   }
 }
 
+/* The same. Most are few. */
+static inline uint32_t take_unary(struct bit_reader *reader) {
+  enum { FEW = 32 };
+  if (reader->end - reader->position <= FEW)
+    return take_long_unary(reader);
+  const unsigned ones = (unsigned)__builtin_ctzll(~bits_at(reader->bytes, reader->position, FEW));
+  if (ones == FEW)
+    return take_long_unary(reader);
+  reader->position += ones + 1;
+  return ones;
+}
+
 /* Moves to the next location, and returns how many states above 0 it has. */
-static uint32_t next_states(const struct packed_items *items,
-                            struct packed_location_states *location) {
+static inline uint32_t next_states(const struct packed_items *items,
+                                   struct packed_location_states *location) {
   const uint32_t index = location->index++;
   location->bases += location->base_count;
   location->is_self = items->all_selves || bit_at(items, items->selves_at + index);
@@ -112,6 +124,26 @@ static void count_planes(struct packed_items *items, uint32_t states) {
   items->row_width += width;
 }
 
+/* Takes how many states each location has: the numbers of bases, and how many bits of the states are
+ * in each plane. */
+static void take_counts(struct packed_items *items, struct packed_location_states *location) {
+  uint32_t widths[PACKED_PLANES_MAX + 1] = {0}; /* how many states take so many bits */
+  for (uint32_t i = 0; i < items->locations && !location->counts.bad; i++) {
+    const uint32_t states = next_states(items, location);
+    if (states > PACKED_LOCATIONS_MAX)
+      location->counts.bad = true;
+    else
+      widths[packed_state_width(states)]++;
+  }
+  uint32_t wider = 0;
+  items->row_width = 0;
+  for (unsigned plane = PACKED_PLANES_MAX; plane-- > 0;) {
+    wider += widths[plane + 1];
+    items->planes[plane] = wider;
+    items->row_width += wider;
+  }
+}
+
 /* Takes which states the locations have. */
 static void take_states(struct packed_items *items, struct bit_reader *reader) {
   items->all_selves = bit_reader_take(reader, 1) != 0;
@@ -123,17 +155,9 @@ static void take_states(struct packed_items *items, struct bit_reader *reader) {
   items->row_width = items->locations;
   if (!items->any_derived || reader->bad)
     return;
-  items->planes[0] = 0;
-  items->row_width = 0;
   items->start.counts = *reader;
   struct packed_location_states location = items->start;
-  for (uint32_t i = 0; i < items->locations && !location.counts.bad; i++) {
-    const uint32_t states = next_states(items, &location);
-    if (states > PACKED_LOCATIONS_MAX)
-      location.counts.bad = true;
-    else
-      count_planes(items, states);
-  }
+  take_counts(items, &location);
   *reader = location.counts;
   items->base_width = (uint8_t)bits_for_count(items->locations);
   items->bases_at = reader->position;
@@ -200,7 +224,7 @@ static bool next_changed(const struct packed_items *items, struct packed_set *se
 }
 
 /* Whether a set's changes have location `index`, which goes up from call to call. */
-static bool is_changed(struct packed_items *items, struct packed_set *set, uint32_t index) {
+static inline bool is_changed(struct packed_items *items, struct packed_set *set, uint32_t index) {
   if (!items->are_numbers)
     return bit_at(items, set->bits_at + index);
   if (set->next != index)
@@ -230,7 +254,8 @@ static void skip_states(struct packed_items *items, struct bit_reader *reader,
   uint64_t width = 0;
   if (!items->any_derived && items->lists < 2)
     return;
-  for (uint32_t i = 0; i < all_locations(items); i++) {
+  const uint32_t locations = all_locations(items);
+  for (uint32_t i = 0; i < locations && (!items->are_numbers || set.next < locations); i++) {
     const uint32_t states = next_of_all(items, &location);
     if (is_changed(items, &set, i) && states > 1)
       width += packed_state_width(states);

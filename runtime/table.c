@@ -203,55 +203,69 @@ static bool take_numbered(struct packed_items items, struct numbered *numbered) 
 
 /* Finds the first of the locations and their step; false if not all are of one class. */
 static bool find_class(struct stackpack_pairs *pairs, const struct packed_table *table,
-                       const struct numbered *numbered) {
-  pairs->first = near_location(table, 0);
-  pairs->step = table->first_class_step;
-  if (numbered->count == 0)
-    return true;
-  if (numbered->high >= table->location_count ||
-      packed_location_class(table, numbered->low) != packed_location_class(table, numbered->high))
+                       uint32_t low, uint32_t high) {
+  if (high >= table->location_count ||
+      (high >= table->first_class_count &&
+       packed_location_class(table, low) != packed_location_class(table, high)))
     return false;
-  pairs->first = public_location(packed_location(table, numbered->low));
-  if (numbered->high == numbered->low)
+  pairs->first = public_location(packed_location(table, low));
+  pairs->step = table->first_class_step;
+  if (high < table->first_class_count || low == high)
     return true;
-  const struct location second = packed_location(table, numbered->low + 1);
+  const struct location second = packed_location(table, low + 1);
   const uint64_t step = (uint64_t)second.value - (uint64_t)pairs->first.value;
   pairs->step = (uint32_t)step;
   return step <= UINT32_MAX;
 }
 
-/* Brings pairs that packed_items would read into the short form where that is possible. For
- * functions of very many locations, few of which are live at once: a cache remembers this form. */
-static void shorten(struct stackpack_pairs *pairs, const struct packed_table *table) {
+/* Finds pairs that packed_items would read in the short form where that is possible. For functions
+ * of many locations: a cache remembers this form. */
+static bool find_short(struct stackpack_pairs *pairs, const struct packed_items *items) {
+  struct packed_wide wide = {.pairs = (struct packed_steps *)pairs->pairs};
+  if (!packed_wide(items, &wide) || !find_class(pairs, items->table, wide.first, wide.last))
+    return false;
+  pairs->pair_count = (uint16_t)wide.count;
+  return true;
+}
+
+/* The same for functions of very many locations, few of which are live at once. */
+static bool find_few(struct stackpack_pairs *pairs, const struct packed_items *items) {
   struct numbered numbered;
-  if (!take_numbered(*(const struct packed_items *)pairs->private_, &numbered) ||
-      !find_class(pairs, table, &numbered))
-    return;
+  if (!take_numbered(*items, &numbered))
+    return false;
+  if (numbered.count == 0)
+    numbered.low = 0;
+  if (!find_class(pairs, items->table, numbered.low, numbered.high))
+    return false;
   for (uint32_t i = 0; i < numbered.count; i++) /* they are taken from the last */
     pairs->pairs[numbered.count - 1 - i] =
         (struct stackpack_steps){(uint8_t)(numbered.pairs[i].base - numbered.low),
                                  (uint8_t)(numbered.pairs[i].derived - numbered.low)};
   pairs->pair_count = (uint16_t)numbered.count;
-  pairs->more = 0;
+  return true;
 }
 
 QUICK_PATH void stackpack_pairs_begin(struct stackpack_pairs *pairs,
                                       const struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
   struct packed_slots slots = {.pairs = (struct packed_steps *)pairs->pairs};
+  struct packed_items items;
+  pairs->more = 0;
   if (packed_slots(packed, &slots)) {
     pairs->slots = slots.selves;
     pairs->first = near_location(packed->table, slots.first);
     pairs->step = packed->table->first_class_step;
     pairs->pair_count = (uint16_t)slots.pair_count;
-    pairs->more = 0;
     return;
   }
-  packed_items((struct packed_items *)pairs->private_, packed);
+  pairs->slots = 0;
+  packed_items(&items, packed);
+  if (find_short(pairs, &items) || find_few(pairs, &items))
+    return;
   pairs->first = (struct stackpack_location){0};
-  pairs->slots = pairs->pair_count = 0;
+  pairs->pair_count = 0;
   pairs->more = 1;
-  shorten(pairs, packed->table);
+  *(struct packed_items *)pairs->private_ = items;
 }
 
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {

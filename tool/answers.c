@@ -94,15 +94,27 @@ static struct set_sum slots_sum(const struct answers *answers, const struct pack
   return sum;
 }
 
+/* The same of packed_wide. */
+static struct set_sum wide_sum(const struct answers *answers, const struct packed_wide *wide) {
+  struct set_sum sum = {0};
+  for (uint32_t i = 0; i < wide->count; i++)
+    sum_add(&sum, found_hash(answers, wide->first + wide->pairs[i].base),
+            found_hash(answers, wide->first + wide->pairs[i].derived));
+  return sum;
+}
+
 static struct set_sum found_sum(const struct answers *answers, const struct packed_record *record) {
   struct packed_items items;
   struct packed_item item;
-  struct packed_steps steps[PACKED_SLOTS_PAIRS_MAX];
+  struct packed_steps steps[PACKED_WIDE_MAX];
   struct packed_slots slots = {.pairs = steps};
+  struct packed_wide wide = {.pairs = steps};
   struct set_sum sum = {0};
   if (packed_slots(record, &slots))
     return slots_sum(answers, &slots);
   packed_items(&items, record);
+  if (packed_wide(&items, &wide))
+    return wide_sum(answers, &wide);
   while (packed_items_next(&items, &item))
     if (item.kind == PACKED_PAIR)
       sum_add(&sum, found_hash(answers, item.base), found_hash(answers, item.derived));

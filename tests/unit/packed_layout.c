@@ -1,5 +1,5 @@
-/* packed_layout.c - tests how layouts are read: packed_items, which reads any, and packed_slots, the
- * short cut for the common ones.
+/* packed_layout.c - tests how layouts are read: packed_items, which reads any, packed_slots, the short
+ * cut for the common ones, and packed_wide, which is for those of more locations.
  *
  * The layouts are written here, bit by bit as FORMAT.md says, and not by the library: so their forms
  * aren't those that its writer finds best. What must be read is what they were drawn as: for each
@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum {
-  LOCATIONS_MAX = 70,
+  LOCATIONS_MAX = 270,
   BASES_MAX = 80,
   SETS_MAX = 200,
   RECORDS_MAX = 30,
@@ -25,7 +25,8 @@ enum {
   SHORT_BASES_MAX = 56,
   SHORT_MAP_MAX = 112,
   SHORT_STEPS_MAX = 255,
-  SHORT_TAIL = 800, /* bytes: enough behind a layout */
+  SHORT_TAIL = 800,    /* bytes: enough behind a layout */
+  WIDE_BASES_MAX = 56, /* of one location: what packed_wide must take */
 };
 
 /* How a layout is to be. */
@@ -52,7 +53,7 @@ struct location_plan {
   uint32_t number;
   bool self;
   unsigned bases;
-  uint8_t base[BASES_MAX]; /* indices */
+  uint16_t base[BASES_MAX]; /* indices */
 };
 
 struct subject {
@@ -98,7 +99,7 @@ static void draw_locations(struct subject *subject, const struct plan *plan,
     if (!location->self && location->bases == 0 && numbers_chance(numbers, 90))
       location->self = true;
     for (unsigned k = 0; k < location->bases; k++)
-      location->base[k] = (uint8_t)numbers_below(numbers, plan->locations);
+      location->base[k] = (uint16_t)numbers_below(numbers, plan->locations);
   }
 }
 
@@ -432,6 +433,42 @@ static unsigned check_slots(const struct subject *subject, const struct plan *pl
   return ok;
 }
 
+/* Whether packed_wide must take a layout. */
+static bool is_wide(const struct subject *subject, const struct plan *plan) {
+  if (plan->locations > PACKED_WIDE_MAX || (plan->lists > 0 && plan->lists != NO_LISTS))
+    return false;
+  bool is_wide = plan->locations == 0 ||
+                 subject->locations[plan->locations - 1].number - subject->locations[0].number <
+                     PACKED_WIDE_MAX;
+  for (unsigned i = 0; i < plan->locations; i++)
+    is_wide &= subject->locations[i].bases <= WIDE_BASES_MAX;
+  return is_wide;
+}
+
+static void check_wide(const struct subject *subject, const struct plan *plan, unsigned position) {
+  const struct packed_record record = record_at(subject, position);
+  struct found expected = expected_of(subject, plan, subject->set_of[position]);
+  struct found found = {.count = 0};
+  struct packed_wide wide = {.pairs = test_allocate(PACKED_WIDE_MAX * sizeof *wide.pairs)};
+  struct packed_items items;
+  packed_items(&items, &record);
+  const bool ok = packed_wide(&items, &wide);
+  if (!ok && is_wide(subject, plan))
+    ck_abort_msg("record %u of a wide layout isn't taken", position);
+  if (ok) {
+    for (unsigned i = 0; i < wide.count; i++) {
+      const uint32_t derived = wide.first + wide.pairs[i].derived;
+      ck_assert_uint_le(derived, wide.last);
+      ck_assert(i == 0 || wide.pairs[i].derived < wide.pairs[i - 1].derived);
+      add(&found, wide.first + wide.pairs[i].base, derived);
+    }
+    if (!same(&expected, &found))
+      ck_abort_msg("record %u of a wide layout: %u pairs, not %u, or others", position, found.count,
+                   expected.count);
+  }
+  free(wide.pairs);
+}
+
 /* A location by its value, which tells all of them apart. */
 static uint32_t number_of(const struct plan *plan, struct stackpack_location location) {
   ck_assert_uint_eq(location.kind, STACKPACK_INDIRECT);
@@ -466,6 +503,7 @@ static unsigned check_plan(const struct plan *plan, uint64_t seed) {
     for (unsigned round = 0; round < 2; round++) {
       subject->table.quick = quick && round == 0;
       taken += check_slots(subject, plan, i);
+      check_wide(subject, plan, i);
       check_public(subject, plan, i);
     }
   }
@@ -496,11 +534,12 @@ static struct plan draw_plan(struct numbers *numbers) {
   static const unsigned sets[] = {1, 1, 2, 3, 7, 8, 9, 16, 17, 40, 200};
   static const unsigned spreads[] = {0, 1, 1, 2, 3, 10};
   struct plan plan = common;
-  plan.locations = (unsigned)numbers_below(numbers, 61);
+  const bool is_wide = numbers_chance(numbers, 12);
+  plan.locations = (unsigned)numbers_below(numbers, is_wide ? LOCATIONS_MAX - 5 : 61);
   plan.sets = sets[numbers_below(numbers, 11)];
   plan.records = (unsigned)numbers_between(numbers, 1, RECORDS_MAX);
   plan.form = (unsigned)numbers_below(numbers, 3);
-  plan.spread = spreads[numbers_below(numbers, 6)];
+  plan.spread = spreads[numbers_below(numbers, is_wide ? 4 : 6)];
   plan.selves = percents[numbers_below(numbers, 6)];
   plan.derived = numbers_chance(numbers, 40) ? 0 : percents[numbers_below(numbers, 6)];
   plan.bases = bases[numbers_below(numbers, 13)];
@@ -528,7 +567,9 @@ START_TEST(layouts_of_any_shape) {
 END_TEST
 
 START_TEST(every_number_of_locations) {
-  for (unsigned locations = 0; locations <= LOCATIONS_MAX - 5; locations++)
+  for (unsigned locations = 0; locations <= LOCATIONS_MAX - 5; locations += locations < 70    ? 1
+                                                                            : locations < 250 ? 17
+                                                                                              : 3)
     for (unsigned form = PACKED_CONTIGUOUS; form <= PACKED_LIST; form++)
       for (unsigned kind = 0; kind < 4; kind++) {
         struct plan plan = common;
@@ -674,6 +715,11 @@ static void read_all(const struct subject *subject, unsigned position) {
   if (packed_slots(&packed, &slots))
     ck_assert_uint_le(slots.pair_count, PACKED_SLOTS_PAIRS_MAX);
   free(slots.pairs);
+  struct packed_wide wide = {.pairs = test_allocate(PACKED_WIDE_MAX * sizeof *wide.pairs)};
+  packed_items(&items, &packed);
+  if (packed_wide(&items, &wide))
+    ck_assert_uint_le(wide.count, PACKED_WIDE_MAX);
+  free(wide.pairs);
   struct stackpack_record record = {0};
   struct stackpack_location base, derived;
   memcpy(&record, &packed, sizeof packed);
@@ -712,13 +758,14 @@ START_TEST(damaged_layouts) {
 }
 END_TEST
 
-/* From every bit on, to the last one: nothing of this is a layout. */
+/* From many bits on, to the last one: nothing of this is a layout. */
 START_TEST(layouts_anywhere) {
   for (uint64_t seed = 1; seed <= 25; seed++) {
     struct numbers numbers = {seed * 104729};
     struct plan plan = draw_plan(&numbers);
     struct subject *subject = make(&plan, seed);
-    for (uint64_t bit = 0; bit < subject->table.layouts.size; bit += 1 + bit % 3) {
+    const uint64_t step = 1 + subject->table.layouts.size / 8192;
+    for (uint64_t bit = 0; bit < subject->table.layouts.size; bit += step + bit % 3) {
       subject->start = bit;
       read_all(subject, (unsigned)numbers_below(&numbers, 40));
     }
