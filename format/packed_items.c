@@ -420,6 +420,10 @@ static uint32_t state_of(struct packed_items *items, uint32_t index, uint32_t st
     flips ^= changed;
     if (!changed || width == 1)
       continue;
+    if (set->states_at + width > items->table->layouts.size) {
+      items->bad = true;
+      return 0;
+    }
     if (!is_known)
       state = (uint32_t)bits_at(items->table->layouts.bytes, set->states_at, width);
     is_known = true;

@@ -758,6 +758,59 @@ START_TEST(damaged_layouts) {
 }
 END_TEST
 
+/* Set 8 is changes that stand where the records' sets do, at the very end of the table: the new states
+ * would be behind it. */
+START_TEST(states_behind_the_end) {
+  enum { LOCATIONS = 20, SETS = 16, BASES = 40, STATE = 6, PARENT = 5, ROWS = 8 };
+  const unsigned rows = ROWS * (PARENT + LOCATIONS * STATE);
+  const struct plan plan = {.lists = NO_LISTS, .location_width = 10, .first_class_count = 1000};
+  struct subject *subject = calloc(1, sizeof *subject);
+  struct bit_writer bits = {0};
+  struct bytes bytes = {0};
+  ck_assert_ptr_nonnull(subject);
+  open_table(subject, &plan);
+  bit_writer_gamma(&bits, SETS);
+  bit_writer_gamma(&bits, LOCATIONS);
+  bit_writer_put(&bits, 0, plan.location_width);
+  bit_writer_put(&bits, PACKED_CONTIGUOUS, 2);
+  bit_writer_put(&bits, 3, 2); /* all can be ordinary references; and derived */
+  for (unsigned i = 0; i < LOCATIONS; i++)
+    bit_writer_put(&bits, bits_low_mask(BASES), BASES + 1);
+  for (unsigned i = 0; i < LOCATIONS * BASES; i++)
+    bit_writer_put(&bits, 0, bits_for_count(LOCATIONS));
+  bit_writer_put(&bits, PACKED_SET_CHANGES, 1);
+  bit_writer_put(&bits, 1, 1);  /* numbers of changed locations */
+  bit_writer_put(&bits, 10, 6); /* bits of a field of the directory */
+  bit_writer_put(&bits, rows, 10);
+  bit_writer_put(&bits, rows, 10);
+  for (unsigned i = 0; i < rows; i++)
+    bit_writer_put(&bits, 0, 1);
+  bit_writer_put(&bits, ROWS, PARENT); /* the record's set is 8: so is its parent's number and 1 */
+  bit_writer_gamma(&bits, LOCATIONS);
+  for (unsigned i = 0; i < LOCATIONS; i++)
+    bit_writer_put(&bits, i, bits_for_count(LOCATIONS));
+  bit_writer_align(&bits);
+  bytes_add(&bytes, bits.bytes, bits.size / 8);
+  bytes_zeros(&bytes, BITS_PADDING);
+  subject->block = bytes_exact(bytes.data, bytes.size);
+  subject->table.layouts = (struct bit_array){subject->block, bits.size};
+  subject->table.readable = bits.size;
+  const struct packed_record record = record_at(subject, 0);
+  struct packed_items items;
+  struct packed_item item;
+  packed_items(&items, &record);
+  ck_assert(!items.bad);
+  ck_assert_uint_eq(items.depth, 2);
+  while (packed_items_next(&items, &item))
+    continue;
+  ck_assert(items.bad);
+  read_all(subject, 0);
+  bytes_free(&bytes);
+  bit_writer_free(&bits);
+  subject_free(subject);
+}
+END_TEST
+
 /* From many bits on, to the last one: nothing of this is a layout. */
 START_TEST(layouts_anywhere) {
   for (uint64_t seed = 1; seed <= 25; seed++) {
@@ -776,4 +829,5 @@ END_TEST
 
 SUITE("packed_layout", layouts_of_any_shape, every_number_of_locations, maps_of_any_length,
       words_of_bases, one_location_of_many_bases, one_set, chains_of_changes,
-      chains_that_are_too_long, at_the_very_end, damaged_layouts, layouts_anywhere)
+      chains_that_are_too_long, at_the_very_end, damaged_layouts, states_behind_the_end,
+      layouts_anywhere)
