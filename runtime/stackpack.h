@@ -228,7 +228,7 @@ static inline enum stackpack_answer stackpack_record_visit(const struct stackpac
 
 /* A cache of look-ups, for a collector that meets the same return addresses again and again: the
  * stacks of threads that run the same loop, and the same stack at the next collection. It remembers
- * records together with their pairs, and finding one again takes no longer than in a hash table of
+ * records together with their pairs, and finding one again takes about as long as in a hash table of
  * all records: it is compiled into the caller. The memory is the caller's: 1 << shift entries of 128
  * bytes, best at a multiple of 128. A record takes one of them for 23 pairs, and one more for each
  * 55 others, up to five for 243. It isn't remembered if it has still more, or locations that aren't
