@@ -41,6 +41,37 @@ void bit_writer_gamma(struct bit_writer *writer, uint64_t value) {
   bit_writer_put(writer, value + 1, zeros);
 }
 
+void bit_writer_rice(struct bit_writer *writer, uint64_t number, unsigned parameter) {
+  const uint64_t unary = number >> parameter;
+  if (unary >= BITS_RICE_UNARY_MAX) {
+    bit_writer_put(writer, UINT32_MAX, BITS_RICE_UNARY_MAX);
+    bit_writer_put(writer, number, 64);
+    return;
+  }
+  bit_writer_put(writer, bits_low_mask((unsigned)unary), (unsigned)unary + 1);
+  bit_writer_put(writer, number, parameter);
+}
+
+void bit_writer_small(struct bit_writer *writer, uint64_t number, unsigned parameter) {
+  const uint64_t high = number >> parameter;
+  if (high < BITS_SMALL_UNARY_MAX) {
+    bit_writer_put(writer, bits_low_mask((unsigned)high), (unsigned)high + 1);
+  } else {
+    bit_writer_put(writer, UINT64_MAX, BITS_SMALL_UNARY_MAX);
+    bit_writer_gamma(writer, high - BITS_SMALL_UNARY_MAX);
+  }
+  bit_writer_put(writer, number, parameter);
+}
+
+unsigned bits_best_parameter(const struct bits_widths *widths) {
+  enum { COUNT = sizeof widths->sums / sizeof widths->sums[0] };
+  unsigned best = 0;
+  for (unsigned parameter = 1; parameter < COUNT; parameter++)
+    if (widths->sums[parameter] < widths->sums[best])
+      best = parameter;
+  return best;
+}
+
 void bit_writer_align(struct bit_writer *writer) {
   if (writer->size % 8 != 0)
     bit_writer_put(writer, 0, 8 - writer->size % 8);

@@ -255,9 +255,67 @@ static inline uint64_t bit_reader_gamma(struct bit_reader *reader) {
   return ((uint64_t)1 << zeros) + (word >> (zeros + 1) & bits_low_mask(zeros)) - 1;
 }
 
+/* Rice's code of a number with a parameter below 32: the number >> parameter in 1s, a 0, then the
+ * lowest `parameter` bits. But 32 ones, without a 0, are followed by the number in 64 bits. */
+enum { BITS_RICE_UNARY_MAX = 32 };
+
+static inline uint64_t bit_reader_rice(struct bit_reader *reader, unsigned parameter) {
+  const uint64_t zeros = ~bits_at(reader->bytes, reader->position, BITS_RICE_UNARY_MAX);
+  const unsigned unary = (unsigned)__builtin_ctzll(zeros);
+  if (unary == BITS_RICE_UNARY_MAX) {
+    bit_reader_take(reader, BITS_RICE_UNARY_MAX);
+    return bit_reader_take(reader, 64);
+  }
+  bit_reader_take(reader, unary + 1);
+  return (uint64_t)unary << parameter | bit_reader_take(reader, parameter);
+}
+
 static inline unsigned bits_gamma_width(uint64_t value) {
   return 2 * (63 - (unsigned)__builtin_clzll(value + 1)) + 1;
 }
+
+static inline uint64_t bits_rice_width(uint64_t number, unsigned parameter) {
+  const uint64_t unary = number >> parameter;
+  return unary < BITS_RICE_UNARY_MAX ? unary + 1 + parameter : BITS_RICE_UNARY_MAX + 64;
+}
+
+/* The same for small numbers, of which a few may be large: 16 ones are followed by what is above
+ * 16 << parameter, shifted and in gamma code, and then by the lowest bits. */
+enum { BITS_SMALL_UNARY_MAX = 16 };
+
+static inline uint64_t bit_reader_small(struct bit_reader *reader, unsigned parameter) {
+  const uint64_t zeros = ~bits_at(reader->bytes, reader->position, BITS_SMALL_UNARY_MAX);
+  uint64_t high = (unsigned)__builtin_ctzll(zeros);
+  bit_reader_take(reader, (unsigned)high + (high < BITS_SMALL_UNARY_MAX));
+  if (high == BITS_SMALL_UNARY_MAX)
+    high += bit_reader_gamma(reader);
+  return high << parameter | bit_reader_take(reader, parameter);
+}
+
+static inline uint64_t bits_small_width(uint64_t number, unsigned parameter) {
+  const uint64_t high = number >> parameter;
+  return high < BITS_SMALL_UNARY_MAX
+             ? high + 1 + parameter
+             : BITS_SMALL_UNARY_MAX + bits_gamma_width(high - BITS_SMALL_UNARY_MAX) + parameter;
+}
+
+/* How many bits numbers take, all together, with each parameter that may be chosen. */
+struct bits_widths {
+  uint64_t sums[24];
+};
+
+static inline void bits_add_rice(struct bits_widths *widths, uint64_t number) {
+  for (unsigned parameter = 0; parameter < sizeof widths->sums / sizeof *widths->sums; parameter++)
+    widths->sums[parameter] += bits_rice_width(number, parameter);
+}
+
+static inline void bits_add_small(struct bits_widths *widths, uint64_t number) {
+  for (unsigned parameter = 0; parameter < sizeof widths->sums / sizeof *widths->sums; parameter++)
+    widths->sums[parameter] += bits_small_width(number, parameter);
+}
+
+/* The parameter that makes them shortest; of equally short ones, the least. */
+unsigned bits_best_parameter(const struct bits_widths *widths);
 
 /* A string of bits that grows. When memory runs out, `failed` is set and it stops growing. */
 struct bit_writer {
@@ -285,6 +343,9 @@ static inline void bit_writer_put(struct bit_writer *writer, uint64_t value, uns
 }
 
 void bit_writer_gamma(struct bit_writer *writer, uint64_t value);
+void bit_writer_rice(struct bit_writer *writer, uint64_t number, unsigned parameter);
+/* number >> parameter is at most BITS_GAMMA_MAX. */
+void bit_writer_small(struct bit_writer *writer, uint64_t number, unsigned parameter);
 /* Appends zeros up to a whole byte. */
 void bit_writer_align(struct bit_writer *writer);
 /* Appends bits [from, from + count) of another array, which is padded. */

@@ -14,23 +14,45 @@
 #include <stddef.h>
 #include <xxhash.h>
 
-_Static_assert(sizeof(struct packed_header) == PACKED_HEADER_SIZE, "the header has no gaps");
+_Static_assert(sizeof(struct packed_header) == PACKED_HEADER_MAX, "the header has no gaps");
 
 /* ---- Header and parts ---- */
 
+/* A header as it stands. */
+static struct packed_header stored_header(const struct packed_header *header) {
+  struct packed_header stored = *header;
+  stored.id -= PACKED_USUAL_ID;
+  stored.header_checksum = 0;
+  return stored;
+}
+
 static uint32_t header_checksum(const struct packed_header *header) {
-  struct packed_header copy = *header;
-  copy.header_checksum = 0;
-  return XXH32(&copy, sizeof copy, 0);
+  const struct packed_header stored = stored_header(header);
+  return XXH32(&stored, header->header_size, 0);
 }
 
 void packed_header_read(const uint8_t *bytes, struct packed_header *header) {
-  memcpy(header, bytes, sizeof *header);
+  const uint16_t size = packed_stored_header_size(bytes);
+  *header = (struct packed_header){0};
+  memcpy(header, bytes, size < sizeof *header ? size : sizeof *header);
+  header->id += PACKED_USUAL_ID;
+}
+
+uint16_t packed_header_size(const struct packed_header *header) {
+  const struct packed_header stored = stored_header(header);
+  uint8_t bytes[sizeof stored];
+  uint16_t size = sizeof stored;
+  memcpy(bytes, &stored, sizeof stored);
+  while (size > PACKED_HEADER_MIN && bits_load64(bytes + size - 8) == 0)
+    size -= 8;
+  return size;
 }
 
 void packed_header_write(uint8_t *bytes, struct packed_header *header) {
   header->header_checksum = header_checksum(header);
-  memcpy(bytes, header, sizeof *header);
+  struct packed_header stored = stored_header(header);
+  stored.header_checksum = header->header_checksum;
+  memcpy(bytes, &stored, header->header_size);
 }
 
 /* Appends a part of `size` bytes, and returns where it starts. */
@@ -45,38 +67,38 @@ static uint64_t samples_size(uint64_t count, unsigned shift, unsigned width) {
 }
 
 static unsigned extent_sample_width(const struct packed_header *header) {
-  return bits_for_count(header->extent_bits + 1);
+  return bits_for_count((uint64_t)header->extent_bits + 1);
 }
 
 static bool shapes(const struct packed_header *header, struct packed_parts *parts) {
   return monotone_shape(&parts->bare, header->bare_functions, header->functions, MONOTONE_GET) &&
-         monotone_shape(&parts->list_starts, header->lists, header->list_bits, MONOTONE_GET) &&
-         monotone_shape(&parts->conventions, header->conventions, header->records, MONOTONE_FIND);
+         monotone_shape(&parts->list_starts, header->lists, header->list_bits, MONOTONE_GET);
 }
 
 static bool widths_agree(const struct packed_header *header) {
   return header->leaf_shift < 48 && header->record_shift < 32 &&
          header->record_shift <= header->leaf_shift && header->function_shift < 32 &&
          header->lead_parameter < 32 && header->tail_parameter < 32 &&
-         header->frame_size_width <= 64 && header->reference_width <= 32 &&
-         header->position_width <= 32 && header->details_shift < 32;
+         header->frame_size_shift < 32 && header->frame_size_width <= 64 &&
+         header->reference_width <= 32 && header->position_width <= 32 &&
+         header->frame_parameter < 32 && header->sets_parameter < 32 &&
+         header->locations_parameter < 32 && header->first_parameter < 32 &&
+         header->details_shift < 32;
 }
 
 static bool counts_agree(const struct packed_header *header) {
   const uint64_t bits_max = (uint64_t)1 << 50;
-  return header->bare_functions <= header->functions && header->leaves_size <= UINT32_MAX &&
+  return header->bare_functions <= header->functions &&
          header->shared_size <= header->leaves_size &&
          header->text_size >> header->leaf_shift < UINT32_MAX &&
-         (header->locations == 0 || header->location_classes > 0) && header->list_bits < bits_max &&
-         header->extent_bits <= UINT32_MAX && header->details_size < bits_max &&
-         header->details_block_size <= PACKED_BLOCK_SIZE_MAX &&
-         header->details_codec <= PACKED_ZSTANDARD &&
-         header->details_columns <= PACKED_ALL_COLUMNS && header->conventions <= header->records &&
-         header->reserved == 0 && header->reserved_too == 0;
+         (header->locations == 0 || header->location_classes > 0) &&
+         (header->records > 0 || header->convention_bits == 0) && header->list_bits < bits_max &&
+         header->details_size < bits_max && header->details_block_size <= PACKED_BLOCK_SIZE_MAX &&
+         header->details_codec <= PACKED_ZSTANDARD && header->details_columns <= PACKED_ALL_COLUMNS;
 }
 
 bool packed_parts(const struct packed_header *header, struct packed_parts *parts) {
-  *parts = (struct packed_parts){.size = PACKED_HEADER_SIZE};
+  *parts = (struct packed_parts){.size = header->header_size};
   if (!widths_agree(header) || !counts_agree(header) || !shapes(header, parts))
     return false;
   const uint64_t functions = header->functions;
@@ -96,8 +118,10 @@ bool packed_parts(const struct packed_header *header, struct packed_parts *parts
   parts->list_starts_at = part(parts, monotone_size(&parts->list_starts));
   parts->lists_at = part(parts, bits_to_bytes(header->list_bits));
   parts->exceptions_at = part(parts, (uint64_t)header->exceptions * PACKED_EXCEPTION_SIZE);
-  parts->conventions_at = part(parts, monotone_size(&parts->conventions));
-  parts->block_starts_at = part(parts, (uint64_t)header->details_blocks * sizeof(uint64_t));
+  parts->conventions_at = part(parts, packed_conventions_size(header));
+  parts->block_ends_at = part(
+      parts,
+      header->details_blocks == 0 ? 0 : ((uint64_t)header->details_blocks - 1) * sizeof(uint64_t));
   parts->blocks_at = part(parts, header->details_size);
   parts->size += BITS_PADDING;
   return true;
@@ -107,17 +131,17 @@ static void open_parts(struct packed_table *table, const struct packed_header *h
                        const struct packed_parts *parts) {
   const uint8_t *bytes = table->bytes;
   table->directory = bytes + parts->directory_at;
-  table->layouts = (struct bit_array){bytes + parts->leaves_at, header->leaves_size * 8};
+  table->layouts = (struct bit_array){bytes + parts->leaves_at, (uint64_t)header->leaves_size * 8};
   table->readable = (parts->size - BITS_PADDING - parts->leaves_at) * 8;
   table->bare = monotone_open(bytes + parts->bare_at, &parts->bare);
   table->bare_frames = bytes + parts->bare_frames_at;
   table->list_starts = monotone_open(bytes + parts->list_starts_at, &parts->list_starts);
-  table->conventions = monotone_open(bytes + parts->conventions_at, &parts->conventions);
+  table->conventions = bytes + parts->conventions_at;
   table->extent_samples = bytes + parts->extent_samples_at;
   table->frame_sizes = bytes + parts->frame_sizes_at;
   table->classes = bytes + parts->classes_at;
   table->exceptions = bytes + parts->exceptions_at;
-  table->block_starts = bytes + parts->block_starts_at;
+  table->block_ends = bytes + parts->block_ends_at;
   table->blocks = bytes + parts->blocks_at;
   table->extents = (struct bit_array){bytes + parts->extents_at, header->extent_bits};
   table->lists = (struct bit_array){bytes + parts->lists_at, header->list_bits};
@@ -139,6 +163,7 @@ static void open_counts(struct packed_table *table, const struct packed_header *
   table->position_width = header->position_width;
   table->quick = bits_processor_is_quick();
   table->location_classes = header->location_classes;
+  table->convention_bits = header->convention_bits;
   table->location_count = header->locations;
   table->list_count = header->lists;
   table->exception_count = header->exceptions;
@@ -149,6 +174,11 @@ static void open_counts(struct packed_table *table, const struct packed_header *
   table->lead_parameter = header->lead_parameter;
   table->tail_parameter = header->tail_parameter;
   table->frame_size_width = header->frame_size_width;
+  table->frame_size_shift = header->frame_size_shift;
+  table->frame_parameter = header->frame_parameter;
+  table->sets_parameter = header->sets_parameter;
+  table->locations_parameter = header->locations_parameter;
+  table->first_parameter = header->first_parameter;
   table->extent_sample_width = (uint8_t)extent_sample_width(header);
   table->frame_width = (uint8_t)bits_for_count(header->frame_sizes);
   table->location_width = (uint8_t)bits_for_count(header->locations);
@@ -170,21 +200,34 @@ static struct location class_location(const struct packed_table *table, uint32_t
   return (struct location){bytes[4], bits_load16(bytes), bits_load16(bytes + 2), (int64_t)value};
 }
 
+/* Reads a header from bytes that may be anything. */
+static enum packed_error read_header(const uint8_t *bytes, size_t size,
+                                     struct packed_header *header) {
+  if (size < PACKED_HEADER_MIN)
+    return PACKED_TOO_SHORT;
+  memcpy(header, bytes, PACKED_HEADER_MIN);
+  if (header->magic != PACKED_MAGIC)
+    return PACKED_NOT_A_TABLE;
+  if (header->version != PACKED_VERSION)
+    return PACKED_NEWER_VERSION;
+  const uint16_t header_size = header->header_size;
+  if (header_size < PACKED_HEADER_MIN || header_size > sizeof *header || header_size % 8 != 0)
+    return PACKED_BAD_HEADER;
+  if (size < header_size)
+    return PACKED_TOO_SHORT;
+  packed_header_read(bytes, header);
+  if (header->header_checksum != header_checksum(header))
+    return PACKED_BAD_HEADER;
+  return (header->features & ~PACKED_FEATURES) != 0 ? PACKED_NEWER_VERSION : PACKED_OK;
+}
+
 enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, size_t size,
                               uint64_t address) {
   struct packed_header header;
   struct packed_parts parts;
-  if (size < sizeof header)
-    return PACKED_TOO_SHORT;
-  packed_header_read(bytes, &header);
-  if (header.magic != PACKED_MAGIC)
-    return PACKED_NOT_A_TABLE;
-  if (header.version != PACKED_VERSION)
-    return PACKED_NEWER_VERSION;
-  if (header.header_size != sizeof header || header.header_checksum != header_checksum(&header))
-    return PACKED_BAD_HEADER;
-  if ((header.features & ~PACKED_FEATURES) != 0)
-    return PACKED_NEWER_VERSION;
+  const enum packed_error error = read_header(bytes, size, &header);
+  if (error != PACKED_OK)
+    return error;
   const bool has_roots = (header.features & PACKED_GLOBAL_ROOTS) != 0;
   if (!packed_parts(&header, &parts) || parts.size > header.size ||
       (parts.size != header.size && !has_roots))
@@ -225,7 +268,8 @@ uint64_t packed_identity(const struct packed_table *table) {
 bool packed_check(const struct packed_table *table) {
   struct packed_header header;
   packed_header_read(table->bytes, &header);
-  return XXH3_64bits(table->bytes + sizeof header, header.size - sizeof header) == header.checksum;
+  return XXH3_64bits(table->bytes + header.header_size, header.size - header.header_size) ==
+         header.checksum;
 }
 
 /* ---- Look-up ---- */

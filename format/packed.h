@@ -7,7 +7,7 @@
  *   bare functions    those without records (monotone.h), with their frame sizes
  *   extent of each    how far its code starts before its first record and goes behind its last one
  *   frame sizes, location classes, location lists, exceptions
- *   conventions       the records whose calling convention is the second most frequent (monotone.h)
+ *   conventions       which of two calling conventions each record has (packed_conventions.c)
  *   details           compressed blocks: what collectors rarely ask for
  *   global roots      addresses of variables (packed_roots.c), if there are any
  *
@@ -29,21 +29,24 @@
 #include "location.h"
 #include "monotone.h"
 
-#define PACKED_MAGIC 0x4b505453u /* "STPK" */
+#define PACKED_MAGIC 0x4b505453u    /* "STPK" */
+#define PACKED_USUAL_ID 0xabcdef00u /* LLVM's, of statepoints that have none of their own */
 enum {
-  PACKED_VERSION = 3,
-  PACKED_HEADER_SIZE = 168,
+  PACKED_VERSION = 4,
+  PACKED_HEADER_MIN = 48,  /* of a header's size, which is a multiple of 8 */
+  PACKED_HEADER_MAX = 160, /* that is the size of all fields */
   PACKED_LOCATION_CLASS_SIZE = 24,
   PACKED_EXCEPTION_SIZE = 20,
   PACKED_LEAF_SAMPLE_SHIFT = 7, /* records or buckets of a leaf that share a sample */
   PACKED_EXTENTS_PER_SAMPLE_SHIFT = 5,
-  PACKED_RICE_UNARY_MAX = 32,
+  PACKED_CONVENTIONS_PER_BLOCK_SHIFT = 10,
   PACKED_DEPTH_MAX = 4,        /* parents above a live set */
   PACKED_SLOTS_PAIRS_MAX = 56, /* locations of a layout that packed_slots reads; pairs it finds */
   PACKED_WIDE_MAX = 256, /* locations of a layout that packed_wide reads; steps between them */
   PACKED_CHANGES_PER_SAMPLE_SHIFT = 3, /* sets that share an entry of the changes' directory: see
                                           packed_changes_shift */
   PACKED_LOCATIONS_MAX = 1 << 26,      /* of a layout; as many bases may a location have */
+  PACKED_SETS_MAX = (1 << 28) - 2,     /* of a layout */
   PACKED_PLANES_MAX = 28,              /* bits of a state, or of the number of a list */
   PACKED_BIT_MAP_MAX = 4096, /* bits in a map of locations, which is searched from its start */
   PACKED_BLOCK_SIZE_MAX = 1 << 24, /* of a block of details, decoded */
@@ -66,7 +69,8 @@ enum packed_column {
   PACKED_ALL_COLUMNS = 31,
 };
 
-/* The header's numbers, in the order in which they stand. */
+/* The header's numbers, in the order in which they stand. A header may end before the last one:
+ * header_size says where. What isn't there is 0. */
 struct packed_header {
   uint32_t magic;
   uint16_t version;
@@ -78,41 +82,46 @@ struct packed_header {
   int64_t text_start;       /* the lowest function's address less the table's */
   uint64_t text_size;       /* from there to the highest address of a record or end of a function */
   uint32_t records, functions;
-  uint32_t bare_functions; /* without records by the rule */
-  uint32_t exceptions;
-  uint64_t leaves_size; /* in bytes: shared layouts, leaves, their own layouts */
+  uint32_t leaves_size; /* in bytes: shared layouts, leaves, their own layouts */
   uint32_t shared_size; /* in bytes: the layouts that serve several functions, which come first */
-  uint32_t frame_sizes, location_classes;
+  uint32_t extent_bits;
   uint32_t locations; /* numbers that the classes give, all together */
-  uint32_t lists;
-  uint32_t conventions; /* records that have the second calling convention */
-  uint64_t list_bits, extent_bits;
-  uint64_t details_size;
-  uint32_t details_blocks;
-  uint32_t details_block_size;          /* of the largest block, decoded, in bytes */
+  uint32_t frame_sizes;
   uint8_t leaf_shift;                   /* a leaf has the records in 1 << shift bytes of text */
   uint8_t record_shift, function_shift; /* addresses are multiples of 1 << shift from text_start */
   uint8_t lead_parameter, tail_parameter; /* of the Rice codes of extents */
+  uint8_t frame_size_shift;               /* frame sizes are multiples of 1 << shift */
   uint8_t frame_size_width;               /* this and the next two: in bits */
   uint8_t reference_width;                /* of a layout's place in a leaf */
   uint8_t position_width;                 /* of the position of a leaf's first record in its run */
-  uint16_t deopt_max, live_outs_max;
-  uint8_t details_codec, details_columns;
+  /* Of the numbers at a layout's start: frame size's number, sets, locations, first location. */
+  uint8_t frame_parameter, sets_parameter, locations_parameter, first_parameter;
   uint8_t details_shift; /* 1 << shift records in a block */
-  uint8_t reserved;      /* this and the other one: 0 */
-  uint64_t id; /* this and flags: of every record, or of most where a column says otherwise */
+  uint8_t details_codec, details_columns;
+  uint32_t location_classes;
+  uint32_t convention_bits; /* of the runs of two conventions; 0: all records have the first one */
+  int32_t second_convention;
+  uint32_t bare_functions; /* without records by the rule */
+  uint32_t details_blocks;
+  uint32_t details_block_size; /* of the largest block, decoded, in bytes */
+  uint16_t deopt_max, live_outs_max;
+  uint64_t details_size;
+  uint64_t id; /* this and flags: of every record, or of most where a column says otherwise. What
+                  stands in the file is the ID less PACKED_USUAL_ID, modulo 2^64 */
+  uint32_t exceptions;
+  uint32_t lists;
+  uint64_t list_bits;
+  int32_t calling_convention;
   int32_t flags;
-  int32_t calling_convention, second_convention;
-  uint32_t reserved_too;
 };
 
 /* Where the parts lie, from the table's start, in bytes. */
 struct packed_parts {
-  struct monotone_shape bare, list_starts, conventions;
+  struct monotone_shape bare, list_starts;
   uint64_t directory_at, leaves_at, bare_at, bare_frames_at;
   uint64_t extent_samples_at, extents_at;
   uint64_t frame_sizes_at, classes_at, list_starts_at, lists_at, exceptions_at, conventions_at;
-  uint64_t block_starts_at, blocks_at;
+  uint64_t block_ends_at, blocks_at;
   uint64_t size; /* of a table without global roots: where theirs start, and BITS_PADDING */
 };
 
@@ -126,7 +135,7 @@ static inline uint64_t packed_leaf_count(const struct packed_header *header) {
 
 /* Widths of the fields of the directory. */
 static inline unsigned packed_start_width(const struct packed_header *header) {
-  return bits_for_count(header->leaves_size + 1);
+  return bits_for_count((uint64_t)header->leaves_size + 1);
 }
 static inline unsigned packed_entry_width(const struct packed_header *header) {
   return packed_start_width(header) + bits_for_count((uint64_t)header->records + 1) +
@@ -136,7 +145,11 @@ static inline unsigned packed_entry_width(const struct packed_header *header) {
 /* Computes the parts from the header's counts; false if these contradict each other. */
 bool packed_parts(const struct packed_header *header, struct packed_parts *parts);
 
+/* Sets the header's checksum, and writes its header_size bytes. */
 void packed_header_write(uint8_t *bytes, struct packed_header *header);
+
+/* The size of a header, which is cut behind the last field that isn't 0. */
+uint16_t packed_header_size(const struct packed_header *header);
 
 /* Which of the short cuts for look-ups (packed_find.c) suits a table. */
 enum packed_short_cut {
@@ -158,14 +171,17 @@ struct packed_table {
   uint32_t record_count, function_count, bare_count, run_count, shared_size;
   uint8_t leaf_shift, record_shift, function_shift, lead_parameter, tail_parameter;
   uint8_t start_width, index_width, run_width, entry_width; /* of the directory */
-  uint8_t reference_width, position_width, frame_size_width;
+  uint8_t reference_width, position_width, frame_size_width, frame_size_shift;
+  uint8_t frame_parameter, sets_parameter, locations_parameter, first_parameter;
   uint8_t extent_sample_width, frame_width, location_width, list_width;
   uint8_t short_cut; /* enum packed_short_cut */
   bool quick;        /* bits_processor_is_quick */
   uint32_t location_classes, location_count, list_count, exception_count, frame_size_count;
   const uint8_t *frame_sizes, *bare_frames, *extent_samples, *classes, *exceptions;
-  const uint8_t *block_starts, *blocks;
-  struct monotone bare, list_starts, conventions;
+  const uint8_t *block_ends, *blocks;
+  struct monotone bare, list_starts;
+  const uint8_t *conventions;
+  uint32_t convention_bits;
   struct bit_array extents, lists;
   /* The class of most locations. */
   struct location first_class;
@@ -197,6 +213,11 @@ uint64_t packed_identity(const struct packed_table *table);
 
 /* Verifies the checksum over the whole table. */
 bool packed_check(const struct packed_table *table);
+/* The size of a header, behind which the parts start, as it stands in it. */
+static inline uint16_t packed_stored_header_size(const uint8_t *bytes) {
+  return bits_load16(bytes + 6);
+}
+/* Reads so many bytes of a header, or PACKED_HEADER_MAX if that is less. */
 void packed_header_read(const uint8_t *bytes, struct packed_header *header);
 
 enum packed_answer {
@@ -358,16 +379,33 @@ uint64_t packed_function_frame_size(const struct packed_table *table, uint32_t f
 /* Passes over a function's extent, and on to the next one's, from bit 0 of table->extents on. */
 void packed_extent_skip(const struct packed_table *table, struct bit_reader *reader);
 
-/* The frame size of the functions that have a layout, which starts at a bit. UINT64_MAX: unknown. */
-static inline uint64_t packed_frame_size(const struct packed_table *table, uint64_t layout) {
+/* Frame size `number`. UINT64_MAX: unknown, or there is none of this number. */
+static inline uint64_t packed_numbered_frame_size(const struct packed_table *table,
+                                                  uint64_t number) {
   const unsigned width = table->frame_size_width;
-  if (layout >= table->layouts.size)
-    return UINT64_MAX;
-  const uint64_t number = bits_at(table->layouts.bytes, layout, table->frame_width);
   if (number >= table->frame_size_count)
     return UINT64_MAX;
   const uint64_t size = bits_at_wide(table->frame_sizes, number * width, width);
-  return size == bits_low_mask(width) ? UINT64_MAX : size;
+  return size == bits_low_mask(width) ? UINT64_MAX : size << table->frame_size_shift;
+}
+
+/* The number of a layout's frame size. The layout starts at a bit below table->layouts.size. */
+static inline uint64_t packed_frame_number(const struct packed_table *table, uint64_t layout) {
+  const unsigned parameter = table->frame_parameter;
+  const uint64_t word = bits_load64(table->layouts.bytes + layout / 8) >> layout % 8;
+  const unsigned high = (unsigned)__builtin_ctzll(~(word & INT64_MAX));
+  if (high < BITS_SMALL_UNARY_MAX)
+    return (uint64_t)high << parameter | (word >> (high + 1) & bits_short_mask(parameter));
+  struct bit_reader reader = {table->layouts.bytes, layout, table->layouts.size, false};
+  const uint64_t number = bit_reader_small(&reader, parameter);
+  return reader.bad ? UINT64_MAX : number;
+}
+
+/* The frame size of the functions that have a layout, which starts at a bit. UINT64_MAX: unknown. */
+static inline uint64_t packed_frame_size(const struct packed_table *table, uint64_t layout) {
+  if (layout >= table->layouts.size)
+    return UINT64_MAX;
+  return packed_numbered_frame_size(table, packed_frame_number(table, layout));
 }
 
 /* ---- Locations ---- */
@@ -377,6 +415,25 @@ struct location packed_location(const struct packed_table *table, uint32_t numbe
 
 /* The number of the class that location `number` < location_count is of. */
 uint32_t packed_location_class(const struct packed_table *table, uint32_t number);
+
+/* ---- Calling conventions: packed_conventions.c ---- */
+
+/* Goes through the records in order, of which each has the first or the second convention. */
+struct packed_conventions {
+  const struct packed_table *table;
+  struct bit_reader reader;
+  uint32_t index; /* of the record that comes next */
+  uint32_t left;  /* in its run */
+  bool is_second, started;
+};
+
+/* From record `index` < record_count on. */
+struct packed_conventions packed_conventions(const struct packed_table *table, uint32_t index);
+/* Not more often than there are records. False: the table is broken. */
+bool packed_conventions_next(struct packed_conventions *conventions, bool *is_second);
+
+/* The size of the part, in bytes. */
+uint64_t packed_conventions_size(const struct packed_header *header);
 
 /* ---- Global roots: packed_roots.c ---- */
 
@@ -394,11 +451,11 @@ bool packed_roots_next(struct packed_roots *roots, uint64_t *address);
 
 /* ---- Live sets ---- */
 
-/* An item of a live set, as in safepoints.h: a pair of locations' numbers, or the number of a list.
- */
 /* Whether a record is no statepoint's: it has a list of locations. */
 bool packed_is_stackmap(const struct packed_record *record);
 
+/* An item of a live set, as in safepoints.h: a pair of locations' numbers, or the number of a list.
+ */
 enum packed_item_kind { PACKED_PAIR, PACKED_ALLOCAS, PACKED_LOCATIONS };
 struct packed_item {
   enum packed_item_kind kind;
@@ -407,7 +464,7 @@ struct packed_item {
 
 /* The states that a location of a layout can be in: see packed_items.c. Gone through in order. */
 struct packed_location_states {
-  struct bit_reader counts; /* at the next location's number of bases */
+  struct bit_reader counts; /* at the next location's number of states */
   uint64_t bases;           /* of the locations before */
   uint32_t base_count, index;
   bool is_self;
@@ -434,15 +491,33 @@ struct packed_items {
   uint32_t next;                                   /* the location that is looked at next */
   uint8_t location_form, base_width, number_width; /* number_width: of a changed location's index */
   uint8_t depth; /* of the chain in sets: the record's, its parents, a row. 0: all are in state 1 */
-  bool all_selves, any_derived, are_numbers, bad; /* are_numbers: changes aren't bit maps */
-  uint16_t left;                                  /* how many items may yet come */
+  bool any_derived, are_numbers, bad; /* are_numbers: changes aren't bit maps */
+  uint16_t left;                      /* how many items may yet come */
   uint32_t planes[PACKED_PLANES_MAX]; /* of a row: where the next location's bit n stands in it */
   struct packed_set sets[PACKED_DEPTH_MAX + 1];
 };
 
+/* Whether bases are numbered among the locations that can be ordinary references, which are searched
+ * from the first one on, or among all. */
+static inline bool packed_bases_are_selves(uint64_t locations) {
+  return locations <= PACKED_BIT_MAP_MAX;
+}
+
 /* How many bits a location's state takes, if it has `states` above 0. */
 static inline unsigned packed_state_width(uint64_t states) {
   return states < 2 ? 1 : bits_for_count(states + 1);
+}
+
+/* The number of a record's set, in an array of such numbers: from which bit on, and how many. In a
+ * record's place, the number is at most the record's position. */
+struct packed_set_number {
+  uint64_t at;
+  unsigned width;
+};
+static inline struct packed_set_number packed_set_number(uint64_t sets, uint32_t position) {
+  const unsigned width = bits_for_count(sets), up_to = bits_for_count((uint64_t)position + 1);
+  const unsigned least = up_to < width ? up_to : width;
+  return (struct packed_set_number){(uint64_t)position * least - bits_short_mask(least), least};
 }
 
 /* 1 << shift sets share an entry of the changes' directory: fewer where they take long to pass

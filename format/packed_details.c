@@ -44,20 +44,27 @@ unsigned packed_details_shift(const struct packed_table *table) {
   return header.details_shift;
 }
 
+struct packed_block_range packed_block_range(const struct packed_table *table,
+                                             const struct packed_header *header, uint32_t number) {
+  const uint8_t *ends = table->block_ends;
+  return (struct packed_block_range){
+      .start = number == 0 ? 0 : bits_load64(ends + ((size_t)number - 1) * 8),
+      .end = number + 1 == header->details_blocks ? header->details_size
+                                                  : bits_load64(ends + (size_t)number * 8),
+  };
+}
+
 /* Finds the bytes of block `number`, decoded: in the table itself, or in space. */
 static bool decode_block(const struct packed_table *table, const struct packed_header *header,
                          uint32_t number, void *space, packed_decompress *decompress,
                          struct packed_stream *bytes) {
   if (number >= header->details_blocks)
     return false;
-  const uint64_t start = bits_load64(table->block_starts + (size_t)number * 8);
-  const uint64_t end = number + 1 == header->details_blocks
-                           ? header->details_size
-                           : bits_load64(table->block_starts + (size_t)number * 8 + 8);
-  if (start > end || end > header->details_size)
+  const struct packed_block_range range = packed_block_range(table, header, number);
+  if (range.start > range.end || range.end > header->details_size)
     return false;
-  const uint8_t *block = table->blocks + start;
-  size_t size = end - start;
+  const uint8_t *block = table->blocks + range.start;
+  size_t size = range.end - range.start;
   if (header->details_codec == PACKED_ZSTANDARD) {
     if (decompress == NULL)
       return false;
@@ -144,22 +151,31 @@ static const uint8_t *take_head(struct packed_block *block) {
   return NULL;
 }
 
-static void take_deopt(struct packed_block *block, struct packed_details *details) {
-  const uint64_t count = take_varint(block, STREAM_DEOPT_STATES);
+/* Takes a deopt state but for its first value. */
+static void take_new_deopt(struct packed_block *block, uint64_t count) {
+  block->deopt_count = 0;
   if (count > block->deopt_max)
     block->bad = true;
   for (uint64_t i = 0; i < count && !block->bad; i++) {
     const uint8_t *head = take_head(block);
-    uint64_t value =
-        unzigzag(take_varint(block, i == 0 ? STREAM_FIRST_VALUES : STREAM_DEOPT_STATES));
-    if (block->bad)
-      return;
-    if (i == 0)
-      value = block->first_value += value;
-    block->deopt[i] =
-        (struct location){head[0], bits_load16(head + 1), bits_load16(head + 3), (int64_t)value};
+    const uint64_t value = i == 0 ? 0 : unzigzag(take_varint(block, STREAM_DEOPT_STATES));
+    if (!block->bad)
+      block->deopt[i] =
+          (struct location){head[0], bits_load16(head + 1), bits_load16(head + 3), (int64_t)value};
   }
-  details->deopt_count = (uint32_t)count;
+  if (!block->bad)
+    block->deopt_count = (uint32_t)count;
+}
+
+static void take_deopt(struct packed_block *block, struct packed_details *details) {
+  const uint64_t code = take_varint(block, STREAM_DEOPT_STATES);
+  if (code != 0)
+    take_new_deopt(block, code - 1);
+  if (block->deopt_count > 0) {
+    block->first_value += unzigzag(take_varint(block, STREAM_FIRST_VALUES));
+    block->deopt[0].value = (int64_t)block->first_value;
+  }
+  details->deopt_count = block->deopt_count;
   details->deopt = block->deopt;
 }
 
@@ -179,17 +195,12 @@ static int32_t take_number(struct packed_block *block, enum stream stream, int32
 
 /* Whether the next record is one of those with the second calling convention. */
 static bool take_second(struct packed_block *block) {
-  const struct monotone *sequence = &block->table->conventions;
-  const uint32_t index = block->index++;
-  if (sequence->count == 0)
-    return false;
-  if (!block->second_is_known)
-    block->second = monotone_find(sequence, index);
-  block->second_is_known = true;
-  if (block->second.index >= sequence->count || monotone_value(sequence, block->second) != index)
-    return false;
-  block->second = monotone_next(sequence, block->second);
-  return true;
+  bool is_second;
+  if (!block->started)
+    block->conventions = packed_conventions(block->table, block->index);
+  block->started = true;
+  block->bad |= !packed_conventions_next(&block->conventions, &is_second);
+  return is_second;
 }
 
 bool packed_block_next(struct packed_block *block, struct packed_details *details) {
@@ -254,6 +265,7 @@ static void choose_defaults(const struct safepoints *table, struct packed_header
   /* Boyer and Moore's majority vote: right wherever more than half of the records agree, which is
    * when it matters. */
   int64_t id_votes = 0, flags_votes = 0;
+  header->id = PACKED_USUAL_ID;
   for (uint32_t i = 0; i < table->record_count; i++) {
     const struct safepoint *record = &table->records[i];
 #define VOTE(votes, chosen, own)                                                                   \
@@ -297,7 +309,7 @@ static void choose_conventions(const struct safepoints *table, struct packed_hea
   header->second_convention = conventions[second];
 }
 
-/* The convention that the sequence says for a record. Records that are no statepoints have no
+/* The convention that the runs say for a record. Records that are no statepoints have no
  * convention: the first will do. */
 static int32_t convention_of(const struct safepoints *table, const struct packed_header *header,
                              const struct safepoint *record) {
@@ -306,19 +318,20 @@ static int32_t convention_of(const struct safepoints *table, const struct packed
              : header->calling_convention;
 }
 
-/* Appends the sequence of the records with the second convention. */
+/* Appends which records have the second convention, if any has. */
 static bool write_conventions(const struct safepoints *table, struct packed_header *header,
                               struct bit_writer *bits) {
-  uint64_t *records = malloc(((size_t)table->record_count + 1) * sizeof *records);
-  if (records == NULL)
+  bool *seconds = malloc(((size_t)table->record_count + 1) * sizeof *seconds), any = false;
+  if (seconds == NULL)
     return false;
-  for (uint32_t i = 0; i < table->record_count; i++)
-    if (header->second_convention != header->calling_convention &&
-        convention_of(table, header, &table->records[i]) == header->second_convention)
-      records[header->conventions++] = i;
-  monotone_write(bits, records, header->conventions, table->record_count, MONOTONE_FIND);
-  free(records);
-  return !bits->failed;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    seconds[i] = header->second_convention != header->calling_convention &&
+                 convention_of(table, header, &table->records[i]) == header->second_convention;
+    any |= seconds[i];
+  }
+  const bool ok = !any || packed_conventions_write(seconds, table->record_count, header, bits);
+  free(seconds);
+  return ok;
 }
 
 /* Which columns are needed, and how long the longest lists are. Records that are no statepoints
@@ -363,21 +376,44 @@ static uint64_t head_number(struct bit_writer *heads, const struct location *loc
   return count;
 }
 
+static bool same_heads(const struct location *a, const struct location *b) {
+  return a->kind == b->kind && a->size == b->size && a->reg == b->reg;
+}
+
+/* Whether two deopt states differ in the first value only, if at all. */
+static bool same_but_first(const struct safepoints *table, struct intern_sequence a,
+                           struct intern_sequence b) {
+  if (a.count != b.count ||
+      (a.count > 1 && memcmp(a.words + 1, b.words + 1, (a.count - 1) * sizeof *a.words) != 0))
+    return false;
+  if (a.count == 0 || a.words[0] == b.words[0])
+    return true;
+  const struct location first = safepoints_location(table, (uint32_t)a.words[0]);
+  const struct location other = safepoints_location(table, (uint32_t)b.words[0]);
+  return same_heads(&first, &other);
+}
+
+/* Puts the state of a record behind that of `before`, which is NULL at a block's start. */
 static void put_deopt(struct block_writer *writer, const struct safepoint *record,
-                      uint64_t *first_value) {
-  const struct intern_sequence deopt = intern_get(&writer->table->lists, record->deopt);
+                      const struct safepoint *before, uint64_t *first_value) {
+  const struct safepoints *table = writer->table;
+  const struct intern_sequence deopt = intern_get(&table->lists, record->deopt);
+  struct intern_sequence last = {0};
+  if (before != NULL)
+    last = intern_get(&table->lists, before->deopt);
+  const bool is_new = !same_but_first(table, deopt, last);
   struct bit_writer *states = &writer->streams[STREAM_DEOPT_STATES];
-  put_varint(states, deopt.count);
-  for (uint64_t i = 0; i < deopt.count; i++) {
-    const struct location location = safepoints_location(writer->table, (uint32_t)deopt.words[i]);
-    const uint64_t value = (uint64_t)location.value;
+  put_varint(states, is_new ? deopt.count + 1 : 0);
+  for (uint64_t i = 0; i < deopt.count && is_new; i++) {
+    const struct location location = safepoints_location(table, (uint32_t)deopt.words[i]);
     put_varint(states, head_number(&writer->streams[STREAM_DEOPT_HEADS], &location));
-    if (i > 0) {
-      put_varint(states, zigzag(value));
-      continue;
-    }
-    put_varint(&writer->streams[STREAM_FIRST_VALUES], zigzag(value - *first_value));
-    *first_value = value;
+    if (i > 0)
+      put_varint(states, zigzag((uint64_t)location.value));
+  }
+  if (deopt.count > 0) {
+    const struct location first = safepoints_location(table, (uint32_t)deopt.words[0]);
+    put_varint(&writer->streams[STREAM_FIRST_VALUES], zigzag((uint64_t)first.value - *first_value));
+    *first_value = (uint64_t)first.value;
   }
 }
 
@@ -415,7 +451,7 @@ static void put_records(struct block_writer *writer, uint32_t from, uint32_t to)
       put_varint(&writer->streams[STREAM_FLAGS],
                  plain ? 0 : difference(record->flags, header->flags));
     if ((header->details_columns & PACKED_COLUMN_DEOPT) != 0)
-      put_deopt(writer, record, &first_value);
+      put_deopt(writer, record, i > from ? record - 1 : NULL, &first_value);
     if ((header->details_columns & PACKED_COLUMN_LIVE_OUTS) != 0)
       put_live_outs(writer, record);
   }
@@ -454,7 +490,7 @@ static bool append_block(struct bit_writer *blocks, const struct bit_writer *blo
 /* Writes all blocks, of 2^details_shift records each. False without memory, or if one is too large.
  */
 static bool write_blocks(struct block_writer *writer, struct packed_header *header,
-                         packed_compress *compress, struct bit_writer *block_starts,
+                         packed_compress *compress, struct bit_writer *block_ends,
                          struct bit_writer *blocks) {
   const uint32_t records = writer->table->record_count;
   const uint32_t step = (uint32_t)1 << header->details_shift;
@@ -464,7 +500,8 @@ static bool write_blocks(struct block_writer *writer, struct packed_header *head
     const uint32_t to = records - from < step ? records : from + step;
     struct bit_writer block = {0};
     put_records(writer, from, to);
-    bit_writer_put(block_starts, blocks->size / 8, 64);
+    if (from > 0)
+      bit_writer_put(block_ends, blocks->size / 8, 64);
     ok = join_streams(writer, &block);
     if (ok && block.size / 8 > header->details_block_size)
       header->details_block_size = (uint32_t)(block.size / 8);
@@ -474,12 +511,12 @@ static bool write_blocks(struct block_writer *writer, struct packed_header *head
     from = to;
   }
   header->details_size = blocks->size / 8;
-  return ok && !block_starts->failed;
+  return ok && !block_ends->failed;
 }
 
 bool packed_write_details(const struct safepoints *table, packed_compress *compress,
                           struct packed_header *header, struct bit_writer *conventions,
-                          struct bit_writer *block_starts, struct bit_writer *blocks) {
+                          struct bit_writer *block_ends, struct bit_writer *blocks) {
   choose_defaults(table, header);
   choose_conventions(table, header);
   if (!write_conventions(table, header, conventions))
@@ -490,12 +527,12 @@ bool packed_write_details(const struct safepoints *table, packed_compress *compr
   header->details_codec = compress == NULL ? PACKED_STORED : PACKED_ZSTANDARD;
   header->details_shift = RECORDS_PER_BLOCK_SHIFT;
   struct block_writer writer = {.table = table, .header = header};
-  bool ok = write_blocks(&writer, header, compress, block_starts, blocks);
+  bool ok = write_blocks(&writer, header, compress, block_ends, blocks);
   while (!ok && header->details_block_size > PACKED_BLOCK_SIZE_MAX && header->details_shift > 0) {
     header->details_shift--;
-    bit_writer_free(block_starts);
+    bit_writer_free(block_ends);
     bit_writer_free(blocks);
-    ok = write_blocks(&writer, header, compress, block_starts, blocks);
+    ok = write_blocks(&writer, header, compress, block_ends, blocks);
   }
   for (unsigned i = 0; i < PACKED_STREAMS; i++)
     bit_writer_free(&writer.streams[i]);

@@ -1,8 +1,7 @@
 /* packed_details.h - IDs, deopt state, calling conventions, flags and live-outs: the cold part.
  *
  * Most programs have none of this: every record has LLVM's default ID, one of two calling
- * conventions, and no state. Then the header and the sequence of the records with the second
- * convention say so, and there is no block. Otherwise the records are cut into blocks of
+ * conventions, and no state. Then the header and packed_conventions.c say so, and there is no block. Otherwise the records are cut into blocks of
  * 2^details_shift, each compressed by itself. A decoded block is a row of streams, of which a column
  * that doesn't differ between records leaves its own empty:
  *
@@ -10,9 +9,10 @@
  *     ids              varint (zigzag): difference from the record before (the first: from the
  *                      header's)
  *     conventions      varint (zigzag): difference from the first or the second convention,
- *                      whichever the record has by the sequence
+ *                      whichever the record has by packed_conventions.c
  *     flags            varint (zigzag): difference from the header's
- *     deopt states     varint: how many locations; then of each varint, the number of its head, and,
+ *     deopt states     varint: 0 for the state of the record before, but for its first value; else 1
+ *                      and how many locations. Then of each varint, the number of its head, and,
  *                      but for the first, varint (zigzag), its value
  *     first values     varint (zigzag): of each state's first location the value's difference from
  *                      that of the last record that had one
@@ -58,15 +58,23 @@ struct packed_block {
   uint8_t columns;
   uint64_t id, default_id;
   int32_t calling_conventions[2], default_flags;
-  uint32_t index;                /* of the record that comes next */
-  struct monotone_cursor second; /* the first record from `index` on with the second convention */
-  bool second_is_known;
-  uint64_t first_value; /* of the last deopt state */
+  uint32_t index; /* of the first record that comes */
+  struct packed_conventions conventions;
+  bool started;
+  uint64_t first_value; /* of the last deopt state that has one */
+  uint32_t deopt_count; /* of the record before */
   bool bad;
 };
 
 /* The work space that the two functions below need; 0 if the table has no blocks. */
 size_t packed_details_space(const struct packed_table *table);
+
+/* Where block `number` < header->details_blocks lies in table->blocks, as it says itself. */
+struct packed_block_range {
+  uint64_t start, end;
+};
+struct packed_block_range packed_block_range(const struct packed_table *table,
+                                             const struct packed_header *header, uint32_t number);
 
 /* Decodes block number `number`, from whose first record on packed_block_next goes. False where it
  * is broken. `space` is 8-aligned; `decompress` is not needed for tables that store blocks as they

@@ -53,18 +53,9 @@ static bool is_bare(const struct packed_table *table, uint64_t before, uint64_t 
 
 /* ---- Frame sizes ---- */
 
-/* A frame size of a known number. */
-static uint64_t frame_size(const struct packed_table *table, uint64_t number) {
-  const unsigned width = table->frame_size_width;
-  if (number >= table->frame_size_count)
-    return UINT64_MAX;
-  const uint64_t size = bits_at_wide(table->frame_sizes, number * width, width);
-  return size == bits_low_mask(width) ? UINT64_MAX : size;
-}
-
 static uint64_t bare_frame_size(const struct packed_table *table, uint64_t bare) {
-  return frame_size(table,
-                    bits_at(table->bare_frames, bare * table->frame_width, table->frame_width));
+  return packed_numbered_frame_size(
+      table, bits_at(table->bare_frames, bare * table->frame_width, table->frame_width));
 }
 
 uint64_t packed_function_frame_size(const struct packed_table *table, uint32_t function) {
@@ -79,72 +70,68 @@ uint64_t packed_function_frame_size(const struct packed_table *table, uint32_t f
 
 /* ---- Extents ---- */
 
-/* How far a function's code goes before its first record and behind its last one, as stored. */
+/* How far a function's code goes before its first record and behind its last one. In Rice's code, it
+ * is the lead and 1 where the end is the next function's start; else 0, the lead, and the tail. */
 struct extent {
   uint64_t lead;
   bool adjacent; /* the end is the next function's start, else `tail` behind what is known */
   uint64_t tail;
 };
 
-static uint64_t take_rice(struct bit_reader *reader, unsigned parameter) {
-  const uint64_t zeros = ~bits_at(reader->bytes, reader->position, PACKED_RICE_UNARY_MAX);
-  const unsigned unary = (unsigned)__builtin_ctzll(zeros);
-  if (unary == PACKED_RICE_UNARY_MAX) {
-    bit_reader_take(reader, PACKED_RICE_UNARY_MAX);
-    return bit_reader_take(reader, 64);
-  }
-  bit_reader_take(reader, unary + 1);
-  return (uint64_t)unary << parameter | bit_reader_take(reader, parameter);
-}
-
 static struct extent take_long_extent(const struct packed_table *table, struct bit_reader *reader) {
-  struct extent extent = {.lead = take_rice(reader, table->lead_parameter)};
-  extent.adjacent = bit_reader_take(reader, 1) != 0;
-  if (!extent.adjacent)
-    extent.tail = take_rice(reader, table->tail_parameter);
+  const uint64_t code = bit_reader_rice(reader, table->lead_parameter);
+  if (code != 0)
+    return (struct extent){.lead = code - 1, .adjacent = true};
+  struct extent extent = {.lead = bit_reader_rice(reader, table->lead_parameter)};
+  extent.tail = bit_reader_rice(reader, table->tail_parameter);
   return extent;
 }
 
-/* An extent in a word, in which nearly every one fits. */
-struct extent_word {
-  uint64_t word, rest; /* rest: from behind the lead on */
-  unsigned lead_unary, tail_unary, width;
-  bool adjacent, fits;
+enum { WORD = 57, UNARY_MAX = 12 };
+
+/* A number in Rice's code, if it has fewer than UNARY_MAX ones. */
+struct rice {
+  uint64_t number;
+  unsigned unary, width;
 };
 
-static inline struct extent_word extent_word(const struct packed_table *table,
-                                             const struct bit_reader *reader) {
-  enum { WORD = 57, UNARY_MAX = 12 }; /* 13 + 31 bits of a lead, and 1 */
-  const uint64_t stop = (uint64_t)1 << UNARY_MAX;
-  struct extent_word extent = {.word = bits_at(reader->bytes, reader->position, WORD)};
-  extent.lead_unary = (unsigned)__builtin_ctzll(~extent.word | stop);
-  const unsigned lead_width = extent.lead_unary + 1 + table->lead_parameter;
-  extent.rest = extent.word >> lead_width;
-  extent.adjacent = (extent.rest & 1) != 0;
-  extent.tail_unary = (unsigned)__builtin_ctzll(~(extent.rest >> 1) | stop);
-  const unsigned tail_width = extent.adjacent ? 0 : extent.tail_unary + 1 + table->tail_parameter;
-  extent.width = lead_width + 1 + tail_width;
-  extent.fits = extent.lead_unary < UNARY_MAX &&
-                (extent.adjacent || extent.tail_unary < UNARY_MAX) && extent.width <= WORD;
-  return extent;
+static inline struct rice rice_in(uint64_t word, unsigned parameter) {
+  const unsigned unary = (unsigned)__builtin_ctzll(~word | (uint64_t)1 << UNARY_MAX);
+  return (struct rice){
+      .number = (uint64_t)unary << parameter | (word >> (unary + 1) & bits_short_mask(parameter)),
+      .unary = unary,
+      .width = unary + 1 + parameter,
+  };
+}
+
+/* Takes an extent that is in a word, in which nearly every one fits. *width: its bits, or 0 if it
+ * doesn't. */
+static inline struct extent short_extent(const struct packed_table *table,
+                                         const struct bit_reader *reader, unsigned *width) {
+  const uint64_t word = bits_at(reader->bytes, reader->position, WORD);
+  const struct rice code = rice_in(word, table->lead_parameter);
+  *width = code.unary < UNARY_MAX ? code.width : 0;
+  if (code.number != 0)
+    return (struct extent){.lead = code.number - 1, .adjacent = true};
+  const struct rice lead = rice_in(word >> code.width, table->lead_parameter);
+  *width = 0;
+  if (lead.unary == UNARY_MAX || code.width + lead.width >= WORD)
+    return (struct extent){0};
+  const struct rice tail = rice_in(word >> (code.width + lead.width), table->tail_parameter);
+  const unsigned all = code.width + lead.width + tail.width;
+  *width = tail.unary < UNARY_MAX && all <= WORD ? all : 0;
+  return (struct extent){.lead = lead.number, .tail = tail.number};
 }
 
 static struct extent take_extent(const struct packed_table *table, struct bit_reader *reader) {
-  const struct extent_word extent = extent_word(table, reader);
-  if (!extent.fits)
+  unsigned width;
+  const struct extent extent = short_extent(table, reader, &width);
+  if (width == 0)
     return take_long_extent(table, reader);
-  if (!bit_reader_has(reader, extent.width))
+  if (!bit_reader_has(reader, width))
     return (struct extent){0};
-  reader->position += extent.width;
-  return (struct extent){
-      .lead = (uint64_t)extent.lead_unary << table->lead_parameter |
-              (extent.word >> (extent.lead_unary + 1) & bits_short_mask(table->lead_parameter)),
-      .adjacent = extent.adjacent,
-      .tail = extent.adjacent ? 0
-                              : (uint64_t)extent.tail_unary << table->tail_parameter |
-                                    (extent.rest >> (extent.tail_unary + 2) &
-                                     bits_short_mask(table->tail_parameter)),
-  };
+  reader->position += width;
+  return extent;
 }
 
 /* Where the extent of a function is: 32 of them to a sample. */
@@ -154,13 +141,8 @@ static struct bit_reader extent_at(const struct packed_table *table, uint32_t fu
   struct bit_reader reader = bit_reader_at(
       table->extents, bits_at(table->extent_samples, (uint64_t)sample * width, width));
   for (uint32_t skip = function & (uint32_t)bits_low_mask(PACKED_EXTENTS_PER_SAMPLE_SHIFT);
-       skip > 0 && !reader.bad; skip--) {
-    const struct extent_word extent = extent_word(table, &reader);
-    if (!extent.fits)
-      take_long_extent(table, &reader);
-    else if (bit_reader_has(&reader, extent.width))
-      reader.position += extent.width;
-  }
+       skip > 0 && !reader.bad; skip--)
+    take_extent(table, &reader);
   return reader;
 }
 

@@ -6,17 +6,19 @@
  * (base and derived of a pair of its own), or a reference derived from one of some bases. So every
  * location is in one of a few states, and a live set is a row of states:
  *
- *   frame size number   as many bits as the table's frame sizes need
- *   sets                gamma: how many distinct live sets there are; 0 ends the layout
- *   locations           gamma: how many; if not 0:
+ *   frame size number   bits.h's code of small numbers, as the next two and `first`
+ *   sets less 1         how many distinct live sets there are
+ *   locations           how many; if not 0:
+ *     derived           1 bit: whether any can be a derived reference
  *     first             the lowest location's number
- *     form (2 bits)     0: the numbers follow each other
- *                       1: gamma (bits of the map less locations), then a bit map from `first` on
- *                       2: each other location's number, ascending
- *     selves            1 bit: every location can be an ordinary reference; else a bit for each
- *     derived           1 bit: whether any can be a derived reference. If so, for each location a 1
- *                       for each base that it can have, then a 0; then the indices of these bases,
- *                       location by location
+ *     form              0: the numbers follow each other
+ *                       10: gamma (bits of the map less locations), then a bit map from `first` on
+ *                       11: each other location's number, ascending
+ *     states            only if any is derived. A bit for each location: whether it can be an
+ *                       ordinary reference. Then for each location a 1 for each state that it can be
+ *                       in, above the first one, and a 0. Then the bases, location by location: each
+ *                       is one of the locations that can be ordinary references, by its number
+ *                       among these (in a layout of very many locations: among all)
  *   lists               only where the table has lists. gamma: how many; then of each a bit (1: the
  *                       locations of a record that is no statepoint, 0: allocas) and a number
  *   set form            only for 2 sets and more. 1 bit
@@ -26,7 +28,8 @@
  *                       more than 56 locations: set 2, 4, ...), and where the last one ends, counted
  *                       from set 0; then each set: its parent (0:
  *                       none, n: set n - 1), and a row or, with a parent, the changes
- *   sets of records     for each record in turn, the number of its set
+ *   sets of records     for each record in turn, the number of its set: that of record n is at most
+ *                       n, and takes no more bits than n does
  *
  * State 0 is "not live". State 1 is the ordinary reference, if the location can be one; the bases
  * follow. The lists are the states of one location more, behind the last one. A state takes
@@ -65,11 +68,14 @@ static bool bit_at(const struct packed_items *items, uint64_t place) {
 /* Takes the locations' numbers. */
 static void take_locations(struct packed_items *items, struct bit_reader *reader) {
   const struct packed_table *table = items->table;
-  items->first_location = (uint32_t)bit_reader_take(reader, table->location_width);
-  items->location_form = (uint8_t)bit_reader_take(reader, 2);
+  const uint64_t first = bit_reader_small(reader, table->first_parameter);
+  items->first_location = first < UINT32_MAX ? (uint32_t)first : UINT32_MAX;
+  items->location_form = PACKED_CONTIGUOUS;
+  if (bit_reader_take(reader, 1) != 0)
+    items->location_form = bit_reader_take(reader, 1) != 0 ? PACKED_LIST : PACKED_BIT_MAP;
   if (items->location_form == PACKED_BIT_MAP)
     items->run = items->locations + (uint32_t)bit_reader_gamma(reader);
-  if (items->run > PACKED_BIT_MAP_MAX || items->location_form > PACKED_LIST)
+  if (items->run > PACKED_BIT_MAP_MAX || first > UINT32_MAX)
     reader->bad = true;
   items->locations_at = reader->position;
   if (items->location_form == PACKED_BIT_MAP)
@@ -111,9 +117,10 @@ static inline uint32_t next_states(const struct packed_items *items,
                                    struct packed_location_states *location) {
   const uint32_t index = location->index++;
   location->bases += location->base_count;
-  location->is_self = items->all_selves || bit_at(items, items->selves_at + index);
-  location->base_count = items->any_derived ? take_unary(&location->counts) : 0;
-  return location->base_count + location->is_self;
+  location->is_self = !items->any_derived || bit_at(items, items->selves_at + index);
+  const uint32_t states = items->any_derived ? 1 + take_unary(&location->counts) : 1;
+  location->base_count = states - location->is_self;
+  return states;
 }
 
 /* Counts the bits that a location's state has in each plane of a row. */
@@ -124,8 +131,7 @@ static void count_planes(struct packed_items *items, uint32_t states) {
   items->row_width += width;
 }
 
-/* Takes how many states each location has: the numbers of bases, and how many bits of the states are
- * in each plane. */
+/* Takes how many states each location has, and how many bits of the states are in each plane. */
 static void take_counts(struct packed_items *items, struct packed_location_states *location) {
   uint32_t widths[PACKED_PLANES_MAX + 1] = {0}; /* how many states take so many bits */
   for (uint32_t i = 0; i < items->locations && !location->counts.bad; i++) {
@@ -144,22 +150,30 @@ static void take_counts(struct packed_items *items, struct packed_location_state
   }
 }
 
-/* Takes which states the locations have. */
+/* How many of some bits are 1. */
+static uint32_t count_bits(const uint8_t *bytes, uint64_t at, uint32_t size, bool quick) {
+  uint32_t count = 0;
+  for (uint32_t done = 0; done < size; done += 56)
+    count +=
+        bits_quick_count(bits_at(bytes, at + done, size - done < 56 ? size - done : 56), quick);
+  return count;
+}
+
+/* Takes which states the locations have, if any is derived. */
 static void take_states(struct packed_items *items, struct bit_reader *reader) {
-  items->all_selves = bit_reader_take(reader, 1) != 0;
   items->selves_at = reader->position;
-  if (!items->all_selves)
-    bit_reader_skip(reader, items->locations, 1);
-  items->any_derived = bit_reader_take(reader, 1) != 0;
-  items->planes[0] = items->locations;
-  items->row_width = items->locations;
-  if (!items->any_derived || reader->bad)
+  bit_reader_skip(reader, items->locations, 1);
+  if (reader->bad)
     return;
+  const uint32_t bases =
+      packed_bases_are_selves(items->locations)
+          ? count_bits(reader->bytes, items->selves_at, items->locations, items->table->quick)
+          : items->locations;
   items->start.counts = *reader;
   struct packed_location_states location = items->start;
   take_counts(items, &location);
   *reader = location.counts;
-  items->base_width = (uint8_t)bits_for_count(items->locations);
+  items->base_width = (uint8_t)bits_for_count(bases);
   items->bases_at = reader->position;
   bit_reader_skip(reader, location.bases + location.base_count, items->base_width);
 }
@@ -323,10 +337,10 @@ static void take_sets(struct packed_items *items, struct bit_reader *reader, uin
   } else {
     bit_reader_skip(reader, (uint64_t)sets * items->row_width, 1);
   }
-  const unsigned width = bits_for_count(sets);
   items->set_numbers_at = reader->position;
-  bit_reader_skip(reader, position, width);
-  const uint32_t number = (uint32_t)bit_reader_take(reader, width);
+  const struct packed_set_number field = packed_set_number(sets, position);
+  bit_reader_skip(reader, field.at, 1);
+  const uint32_t number = (uint32_t)bit_reader_take(reader, field.width);
   if (number >= sets)
     reader->bad = true;
   if (has_changes) {
@@ -358,17 +372,18 @@ static void start_planes(struct packed_items *items) {
 void packed_items(struct packed_items *items, const struct packed_record *record) {
   *items = (struct packed_items){.table = record->table, .left = PACKED_LIVE_ITEMS_MAX};
   struct bit_reader reader = bit_reader_at(record->table->layouts, record->layout);
-  bit_reader_take(&reader, record->table->frame_width);
-  const uint32_t sets = (uint32_t)bit_reader_gamma(&reader);
-  if (sets == 0)
-    reader.bad = true;
-  items->set_count = sets;
-  items->locations = (uint32_t)bit_reader_gamma(&reader);
-  if (items->locations > PACKED_LOCATIONS_MAX)
-    reader.bad = true;
-  if (items->locations > 0 && !reader.bad) {
+  bit_reader_small(&reader, record->table->frame_parameter);
+  const uint64_t more_sets = bit_reader_small(&reader, record->table->sets_parameter);
+  const uint64_t locations = bit_reader_small(&reader, record->table->locations_parameter);
+  reader.bad |= more_sets >= PACKED_SETS_MAX || locations > PACKED_LOCATIONS_MAX;
+  items->set_count = reader.bad ? 1 : (uint32_t)more_sets + 1;
+  items->locations = reader.bad ? 0 : (uint32_t)locations;
+  items->planes[0] = items->locations;
+  items->row_width = items->locations;
+  if (items->locations > 0) {
+    items->any_derived = bit_reader_take(&reader, 1) != 0;
     take_locations(items, &reader);
-    if (!reader.bad)
+    if (items->any_derived && !reader.bad)
       take_states(items, &reader);
   }
   take_lists(items, &reader);
@@ -376,7 +391,7 @@ void packed_items(struct packed_items *items, const struct packed_record *record
   items->sets_at = reader.position;
   items->bad |= reader.bad;
   items->location = items->start;
-  if (sets > 1 && !reader.bad)
+  if (items->set_count > 1 && !reader.bad)
     take_set(items, record->position);
 }
 
@@ -389,10 +404,10 @@ void packed_items_of(struct packed_items *items, const struct packed_items *othe
 }
 
 uint32_t packed_items_set(const struct packed_items *items, uint32_t position) {
-  const unsigned width = bits_for_count(items->set_count);
+  const struct packed_set_number field = packed_set_number(items->set_count, position);
   struct bit_reader reader = bit_reader_at(items->table->layouts, items->set_numbers_at);
-  bit_reader_skip(&reader, position, width);
-  const uint32_t number = (uint32_t)bit_reader_take(&reader, width);
+  bit_reader_skip(&reader, field.at, 1);
+  const uint32_t number = (uint32_t)bit_reader_take(&reader, field.width);
   return reader.bad ? items->set_count : number;
 }
 
@@ -467,10 +482,13 @@ static void pair_item(const struct packed_items *items, uint32_t index, uint32_t
   item->base = item->derived;
   if (location->is_self && state == 1)
     return;
-  const uint64_t base = location->bases + state - 1 - location->is_self;
-  item->base = location_number(items, bits_at(items->table->layouts.bytes,
-                                              items->bases_at + base * items->base_width,
-                                              items->base_width));
+  const struct packed_table *table = items->table;
+  const uint64_t number = location->bases + state - 1 - location->is_self;
+  uint32_t base = (uint32_t)bits_at(
+      table->layouts.bytes, items->bases_at + number * items->base_width, items->base_width);
+  if (packed_bases_are_selves(items->locations))
+    base = select_bit(table->layouts.bytes, items->selves_at, items->locations, base, table->quick);
+  item->base = location_number(items, base);
 }
 
 bool packed_items_next(struct packed_items *items, struct packed_item *item) {

@@ -7,6 +7,9 @@
  * What a layout has is found by the pairs' numbers: all pairs of the program are sorted and numbered
  * once, and the tables that go by these numbers (or by locations' numbers) are kept from layout to
  * layout. An entry in them says of which layout it is, so that nothing needs to be cleared.
+ *
+ * What a layout starts with are a few numbers in Rice's code, the parameters of which suit all
+ * layouts. So they are written later, by who has all of them, and here only the rest.
  */
 #include "packed_rows.h"
 #include "packed_write.h"
@@ -29,11 +32,13 @@ static uint64_t key_base(uint64_t key) {
 }
 static bool key_is_self(uint64_t key) { return (uint32_t)key == 0; }
 
-/* A location of the layout: pairs[first_pair + n] is the pair that state n + 1 stands for. */
+/* A location of the layout. States are the pair with itself, if it can be an ordinary reference, and
+ * then one for each base: pairs[first_pair + n] is the pair with base n. */
 struct place {
   uint64_t number; /* of the location */
-  uint64_t first_pair, pairs;
-  bool is_self; /* its state 1 is the pair with itself */
+  uint64_t first_pair, bases;
+  uint64_t selves; /* how many places before this one can be ordinary references */
+  bool is_self;
 };
 
 /* Where a pair is in the layout that last had it. */
@@ -43,16 +48,17 @@ struct pair_use {
 };
 
 struct location_use {
-  uint64_t layout; /* the last one that has it, */
-  uint64_t place;  /* and where: its first place there */
-  uint64_t set;    /* the last one in which it is derived */
+  uint64_t layout;      /* the last one that has it, */
+  uint64_t place;       /* and where: its first place there */
+  uint64_t base_layout; /* the last one in which it is a base */
+  uint64_t set;         /* the last one in which it is derived */
 };
 
 struct layout_writer {
   const struct safepoints *table;
   const struct packed_numbers *numbers;
   const struct packed_pairs *all_pairs;
-  unsigned frame_width, location_width, list_width;
+  unsigned location_width, list_width;
   bool failed;
   struct pair_use *pair_uses;         /* by pair */
   struct location_use *location_uses; /* by location's number */
@@ -64,7 +70,8 @@ struct layout_writer {
   struct words numbers_used; /* of locations, sorted: those that only are bases, too */
   struct words split;   /* numbers of locations that are derived twice at some record, sorted */
   struct place *places; /* the layout's locations, in order */
-  uint64_t place_count, place_capacity;
+  uint64_t place_count, place_capacity, self_count;
+  bool only_base; /* some place is an ordinary reference in no set: its state 1 is in no row */
   struct packed_rows rows; /* of the sets: a state for each place, then one for the lists */
 };
 
@@ -193,14 +200,13 @@ void packed_pairs_free(struct packed_pairs *pairs) {
 
 struct layout_writer *layout_writer_new(const struct safepoints *table,
                                         const struct packed_numbers *numbers,
-                                        const struct packed_pairs *pairs, unsigned frame_width) {
+                                        const struct packed_pairs *pairs) {
   struct layout_writer *writer = calloc(1, sizeof *writer);
   if (writer == NULL)
     return NULL;
   writer->table = table;
   writer->numbers = numbers;
   writer->all_pairs = pairs;
-  writer->frame_width = frame_width;
   writer->location_width = bits_for_count(numbers->location_count);
   writer->list_width = bits_for_count(numbers->list_count);
   writer->rows.quick = bits_processor_is_quick();
@@ -316,19 +322,35 @@ static uint64_t pair_at(const struct layout_writer *writer, uint64_t place) {
   return writer->all_pairs->keys[writer->pairs.items[place]];
 }
 
+/* Makes one place of a location, with pairs [from, to) of all: the one with itself comes first.
+ * Bases are found among ordinary references; so a base is one in any case. */
+static void make_place(struct layout_writer *writer, uint64_t number, uint64_t from, uint64_t to,
+                       bool is_base) {
+  const bool has_self = from < to && key_is_self(pair_at(writer, from));
+  const bool is_self = has_self || is_base;
+  for (uint64_t i = from; i < to; i++) {
+    struct pair_use *use = &writer->pair_uses[writer->pairs.items[i]];
+    use->place = writer->place_count;
+    use->state = i - from + 1 + (is_self && !has_self);
+  }
+  add_place(writer, (struct place){.number = number,
+                                   .first_pair = from + has_self,
+                                   .bases = to - from - has_self,
+                                   .selves = writer->self_count,
+                                   .is_self = is_self});
+  writer->self_count += is_self;
+  writer->only_base |= is_self && !has_self;
+}
+
 /* Makes the places of one location, whose pairs are [from, to) of all: one, or one for each pair. */
 static void add_places(struct layout_writer *writer, uint64_t number, uint64_t from, uint64_t to) {
   const bool split = words_have(&writer->split, number);
+  bool is_base = writer->location_uses[number].base_layout == writer->layout;
   writer->location_uses[number].place = writer->place_count;
   do {
     const uint64_t end = split && from < to ? from + 1 : to;
-    for (uint64_t i = from; i < end; i++) {
-      struct pair_use *use = &writer->pair_uses[writer->pairs.items[i]];
-      use->place = writer->place_count;
-      use->state = i - from + 1;
-    }
-    add_place(writer, (struct place){number, from, end - from,
-                                     from < end && key_is_self(pair_at(writer, from))});
+    make_place(writer, number, from, end, is_base);
+    is_base = false;
     from = end;
   } while (from < to);
 }
@@ -346,8 +368,12 @@ static void collect_numbers(struct layout_writer *writer) {
   for (uint64_t i = 0; i < writer->pairs.count; i++)
     use_number(writer, key_derived(pair_at(writer, i)));
   const uint64_t derived = writer->numbers_used.count;
-  for (uint64_t i = 0; i < writer->pairs.count; i++)
-    use_number(writer, key_base(pair_at(writer, i)));
+  for (uint64_t i = 0; i < writer->pairs.count; i++) {
+    const uint64_t base = key_base(pair_at(writer, i));
+    use_number(writer, base);
+    if (!key_is_self(pair_at(writer, i)))
+      writer->location_uses[base].base_layout = writer->layout;
+  }
   if (writer->numbers_used.count > derived)
     words_sort(&writer->numbers_used);
 }
@@ -355,7 +381,8 @@ static void collect_numbers(struct layout_writer *writer) {
 static void collect_places(struct layout_writer *writer) {
   const struct words *used = &writer->numbers_used;
   collect_numbers(writer);
-  writer->place_count = 0;
+  writer->place_count = writer->self_count = 0;
+  writer->only_base = false;
   for (uint64_t i = 0, from = 0; i < used->count && !writer->failed; i++) {
     uint64_t to = from;
     while (to < writer->pairs.count && key_derived(pair_at(writer, to)) == used->items[i])
@@ -365,25 +392,25 @@ static void collect_places(struct layout_writer *writer) {
   }
 }
 
-/* Writes which numbers the locations have, in the shortest of the three forms. */
+/* Writes which numbers the locations have behind the first one, in the shortest of the three forms. */
 static void write_numbers(const struct layout_writer *writer, struct bit_writer *bits) {
   const struct place *places = writer->places;
   const uint64_t count = writer->place_count, first = places[0].number;
   const uint64_t run = places[count - 1].number - first + 1;
   const uint64_t list_bits = (count - 1) * writer->location_width;
   const bool distinct = count == writer->numbers_used.count;
-  bit_writer_put(bits, first, writer->location_width);
   if (distinct && run == count) {
-    bit_writer_put(bits, PACKED_CONTIGUOUS, 2);
+    bit_writer_put(bits, 0, 1);
     return;
   }
+  bit_writer_put(bits, 1, 1);
   if (!distinct || run > PACKED_BIT_MAP_MAX || list_bits <= run + bits_gamma_width(run - count)) {
-    bit_writer_put(bits, PACKED_LIST, 2);
+    bit_writer_put(bits, 1, 1);
     for (uint64_t i = 1; i < count; i++)
       bit_writer_put(bits, places[i].number, writer->location_width);
     return;
   }
-  bit_writer_put(bits, PACKED_BIT_MAP, 2);
+  bit_writer_put(bits, 0, 1);
   bit_writer_gamma(bits, run - count);
   for (uint64_t number = first, i = 0; number < first + run; number++) {
     const bool is_used = places[i].number == number;
@@ -392,44 +419,35 @@ static void write_numbers(const struct layout_writer *writer, struct bit_writer 
   }
 }
 
-/* The first place of the base of a pair. */
-static uint64_t base_place(const struct layout_writer *writer, uint64_t pair) {
-  return writer->location_uses[key_base(pair_at(writer, pair))].place;
+/* The number of a pair's base. */
+static uint64_t base_number(const struct layout_writer *writer, uint64_t pair) {
+  const uint64_t place = writer->location_uses[key_base(pair_at(writer, pair))].place;
+  return packed_bases_are_selves(writer->place_count) ? writer->places[place].selves : place;
 }
 
-/* Writes from which bases the locations can be derived. */
-static void write_bases(const struct layout_writer *writer, struct bit_writer *bits) {
-  const unsigned width = bits_for_count(writer->place_count);
-  bool any = false;
+static bool any_derived(const struct layout_writer *writer) {
   for (uint64_t i = 0; i < writer->place_count; i++)
-    any |= writer->places[i].pairs > writer->places[i].is_self;
-  bit_writer_put(bits, any, 1);
-  if (!any)
-    return;
+    if (writer->places[i].bases > 0)
+      return true;
+  return false;
+}
+
+static uint64_t states_of(const struct place *place) { return place->bases + place->is_self; }
+
+/* Writes in which states the locations can be, and the bases of these. */
+static void write_states(const struct layout_writer *writer, struct bit_writer *bits) {
+  const unsigned width = bits_for_count(
+      packed_bases_are_selves(writer->place_count) ? writer->self_count : writer->place_count);
+  for (uint64_t i = 0; i < writer->place_count; i++)
+    bit_writer_put(bits, writer->places[i].is_self, 1);
   for (uint64_t i = 0; i < writer->place_count; i++) {
-    for (uint64_t k = writer->places[i].is_self; k < writer->places[i].pairs; k++)
+    for (uint64_t k = 1; k < states_of(&writer->places[i]); k++)
       bit_writer_put(bits, 1, 1);
     bit_writer_put(bits, 0, 1);
   }
-  for (uint64_t i = 0; i < writer->place_count; i++) {
-    const struct place *place = &writer->places[i];
-    for (uint64_t k = place->is_self; k < place->pairs; k++)
-      bit_writer_put(bits, base_place(writer, place->first_pair + k), width);
-  }
-}
-
-static void write_locations(const struct layout_writer *writer, struct bit_writer *bits) {
-  uint64_t selves = 0;
-  bit_writer_gamma(bits, writer->place_count);
-  if (writer->place_count == 0)
-    return;
-  write_numbers(writer, bits);
   for (uint64_t i = 0; i < writer->place_count; i++)
-    selves += writer->places[i].is_self;
-  bit_writer_put(bits, selves == writer->place_count, 1);
-  for (uint64_t i = 0; i < writer->place_count && selves != writer->place_count; i++)
-    bit_writer_put(bits, writer->places[i].is_self, 1);
-  write_bases(writer, bits);
+    for (uint64_t k = 0; k < writer->places[i].bases; k++)
+      bit_writer_put(bits, base_number(writer, writer->places[i].first_pair + k), width);
 }
 
 static void write_lists(const struct layout_writer *writer, struct bit_writer *bits) {
@@ -458,17 +476,23 @@ static void fill_row(struct layout_writer *writer, uint64_t set) {
   }
 }
 
+/* How many sets are written. A lone set isn't, and is taken for one in which every location is in
+ * state 1; so where one of them isn't, an empty set is added, which no record has. */
+static uint64_t written_sets(const struct layout_writer *writer) {
+  return writer->sets.count + (writer->sets.count == 1 && writer->only_base);
+}
+
 static void write_sets(struct layout_writer *writer, struct bit_writer *bits) {
   struct packed_rows *rows = &writer->rows;
   const bool has_lists = writer->lists.count > 0;
   bool ok = packed_rows_start(rows, writer->place_count + has_lists,
                               packed_changes_shift(writer->place_count));
   for (uint64_t n = 0; n < writer->place_count && ok; n++)
-    if (writer->places[n].pairs > 1)
-      packed_rows_states(rows, n, writer->places[n].pairs);
+    if (states_of(&writer->places[n]) > 1)
+      packed_rows_states(rows, n, states_of(&writer->places[n]));
   if (ok && writer->lists.count > 1)
     packed_rows_states(rows, writer->place_count, writer->lists.count);
-  ok = ok && packed_rows_fill(rows, writer->sets.count);
+  ok = ok && packed_rows_fill(rows, written_sets(writer));
   for (uint64_t i = 0; i < writer->sets.count && ok; i++)
     fill_row(writer, i);
   if (ok)
@@ -476,26 +500,37 @@ static void write_sets(struct layout_writer *writer, struct bit_writer *bits) {
   writer->failed |= rows->failed;
 }
 
-bool layout_write(struct layout_writer *writer, struct bit_writer *bits, uint64_t frame_number,
-                  const uint64_t *live, uint64_t records) {
-  bit_writer_put(bits, frame_number, writer->frame_width);
-  collect_sets(writer, live, records);
-  bit_writer_gamma(bits, writer->sets.count);
-  if (writer->sets.count > 0) {
-    collect_items(writer);
-    collect_places(writer);
-    if (writer->place_count > PACKED_LOCATIONS_MAX || writer->pairs.count > PACKED_LOCATIONS_MAX ||
-        writer->sets.count > BITS_GAMMA_MAX)
-      writer->failed = true;
-    if (writer->failed)
-      return false;
-    write_locations(writer, bits);
-    write_lists(writer, bits);
-    if (writer->sets.count > 1)
-      write_sets(writer, bits);
-    const unsigned width = bits_for_count(writer->sets.count);
-    for (uint64_t i = 0; i < records; i++)
-      bit_writer_put(bits, writer->local_set[live[i]] - 1, width);
+/* Writes which set each record has: they are numbered as they come. */
+static void write_set_numbers(const struct layout_writer *writer, struct layout_records records,
+                              struct bit_writer *bits) {
+  for (uint64_t i = 0; i < records.count; i++)
+    bit_writer_put(bits, writer->local_set[records.live[i < records.telling ? i : 0]] - 1,
+                   packed_set_number(written_sets(writer), (uint32_t)i).width);
+}
+
+/* A layout that only records of other functions have is that of an empty set. */
+bool layout_write(struct layout_writer *writer, struct bit_writer *bits, struct packed_layout *head,
+                  struct layout_records records) {
+  collect_sets(writer, records.live, records.telling);
+  collect_items(writer);
+  collect_places(writer);
+  if (writer->place_count > PACKED_LOCATIONS_MAX || writer->pairs.count > PACKED_LOCATIONS_MAX ||
+      writer->sets.count >= PACKED_SETS_MAX)
+    writer->failed = true;
+  if (writer->failed)
+    return false;
+  head->sets = writer->sets.count == 0 ? 1 : written_sets(writer);
+  head->locations = writer->place_count;
+  head->any_derived = any_derived(writer);
+  head->first = writer->place_count > 0 ? writer->places[0].number : 0;
+  if (writer->place_count > 0)
+    write_numbers(writer, bits);
+  if (head->any_derived)
+    write_states(writer, bits);
+  write_lists(writer, bits);
+  if (head->sets > 1) {
+    write_sets(writer, bits);
+    write_set_numbers(writer, records, bits);
   }
   forget_sets(writer);
   return !writer->failed && !bits->failed;

@@ -302,7 +302,7 @@ bool packed_write_leaves(const struct safepoints *table, uint64_t text_start,
     header->reference_width = (uint8_t)widths.reference;
     header->position_width = (uint8_t)widths.position;
     write_all(&builder, widths, directory, leaves);
-    header->leaves_size = leaves->size / 8;
+    header->leaves_size = (uint32_t)(leaves->size / 8);
     ok = !directory->failed && !leaves->failed;
   }
   free(builder.leaves);

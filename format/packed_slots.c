@@ -8,11 +8,11 @@
  * has no bits and is read all the same. A loop goes only through the derived references that are
  * live, and through what changes.
  *
- * The numbers of bases, a 1 for each base of a location and then a 0, are mostly taken as they
- * stand, in one word: there, the 0 of location i is the i-th 0, and a location has k bases or more
- * if there are k 1s before its 0. So the word shifted by one place tells at the 0s which locations
- * have a base; this and the word shifted by two places, which have two; and so on. Functions of very
- * many bases are gone through location by location.
+ * The numbers of states, a 1 for each state of a location above the first one and then a 0, are
+ * mostly taken as they stand, in one word: there, the 0 of location i is the i-th 0, and a location
+ * has k + 1 states or more if there are k 1s before its 0. So the word shifted by one place tells at
+ * the 0s which locations have two; this and the word shifted by two places, which have three; and so
+ * on. Functions of very many states are gone through location by location.
  *
  * Hostile bytes: all parts but the sets take at most HEAD bits; so one comparison with the table's
  * end covers them. Behind them, each place is compared before it is read.
@@ -23,12 +23,13 @@
 enum {
   LOCATIONS_MAX = PACKED_SLOTS_PAIRS_MAX,
   WORD = 57,     /* bits that one load surely has: bits.h */
+  FORM = 2,      /* the most that the locations' form takes */
   FAR_MAX = 56,  /* numbers in the second half of a map */
   PLANES = 6,    /* so that a location has at most 63 states above 0 */
   ZEROS_MAX = 8, /* of a number in Elias's gamma code */
-  /* Number of a frame size, two gamma codes; first location and form; map; selves; numbers
-   * of bases and the bases, if they are in a word; what is read behind them. */
-  HEAD = 64 + 64 + 128 + 64 + 65 + 64 * 6 + 128,
+  /* Four numbers and form; map; selves; numbers of states and the bases, if they are in a word; what
+   * is read behind them. */
+  HEAD = 4 * 64 + 1 + FORM + 130 + 64 + 65 + 64 * 6 + 128,
   SET_MAX = 1024, /* more bits than a set takes: see climb() */
 };
 
@@ -55,6 +56,26 @@ QUICK_BODY uint64_t take_gamma(struct word *word) {
   return (code >> (zeros + 1)) + bits_short_mask(zeros) + (zeros > ZEROS_MAX ? UINT32_MAX : 0);
 }
 
+/* A number in the code of small ones: of at most 16 + 17 + 31 bits. UINT32_MAX or more for others. */
+QUICK_BODY uint64_t take_small(const uint8_t *bytes, struct word *word, unsigned parameter) {
+  reload(bytes, word);
+  uint64_t high = (unsigned)__builtin_ctzll(~word->bits | (uint64_t)1 << BITS_SMALL_UNARY_MAX);
+  take(word, (unsigned)high + (high < BITS_SMALL_UNARY_MAX));
+  if (high == BITS_SMALL_UNARY_MAX)
+    high += take_gamma(word);
+  reload(bytes, word);
+  return high << parameter | take(word, parameter);
+}
+
+/* The same without a reload, for numbers of few 1s: *longest becomes BITS_SMALL_UNARY_MAX or more
+ * where this is another one. */
+QUICK_BODY uint64_t take_short(struct word *word, unsigned parameter, uint64_t *longest) {
+  const unsigned high = (unsigned)__builtin_ctzll(~word->bits | (uint64_t)1 << 32);
+  *longest |= high;
+  take(word, high + 1);
+  return (uint64_t)high << parameter | take(word, parameter);
+}
+
 /* A layout, taken apart. In the masks a bit stands for each location, by index. */
 struct layout {
   uint64_t sets;
@@ -68,24 +89,30 @@ struct layout {
   /* Masks: those whose states take n + 1 bits or more, for n > 0. Set only if any is derived; and
    * the last two only if the one before isn't 0. */
   uint64_t wide[PLANES];
-  uint64_t zeros;    /* of the word of the numbers of bases; 0: they don't fit into one */
+  uint64_t zeros;    /* of the word of the numbers of states; 0: they don't fit into one */
   uint16_t *firsts;  /* then: the number of each location's first base; and of all */
-  uint64_t bases_at; /* each base's index */
+  uint64_t bases_at; /* each base's number among the selves */
+  unsigned base_width, base_count; /* how many selves there are */
   uint64_t sets_at;
 };
 
+QUICK_BODY enum packed_location_form take_form(struct word *word) {
+  if (take(word, 1) == 0)
+    return PACKED_CONTIGUOUS;
+  return take(word, 1) == 0 ? PACKED_BIT_MAP : PACKED_LIST;
+}
+
 /* False: this layout isn't for the short cut. So for all functions below. */
 QUICK_BODY bool take_numbers(const struct packed_table *table, struct word *word,
-                             struct layout *layout, uint32_t *first, bool quick) {
+                             struct layout *layout, uint32_t first, bool quick) {
   const uint8_t *bytes = table->layouts.bytes;
-  reload(bytes, word);
-  *first = (uint32_t)take(word, table->location_width);
-  const uint64_t form = take(word, 2);
+  const uint64_t form = take_form(word);
   uint64_t run = layout->locations;
   layout->map = bits_short_mask(layout->locations);
   layout->near = layout->locations;
   layout->far = layout->numbers_at = 0;
   if (form == PACKED_BIT_MAP) {
+    reload(bytes, word);
     run += take_gamma(word);
     if (run > LOCATIONS_MAX + FAR_MAX)
       return false;
@@ -105,91 +132,124 @@ QUICK_BODY bool take_numbers(const struct packed_table *table, struct word *word
       return false;
     run = 1;
   }
-  return form <= PACKED_LIST && *first + run <= table->first_class_count;
+  return first + run <= table->first_class_count;
 }
 
-/* Goes through the numbers of bases, location by location, from a bit on. */
+/* Goes through the numbers of states, location by location, from a bit on. */
 static bool take_many_bases(const struct packed_table *table, uint64_t place,
                             struct layout *layout) {
   const uint8_t *bytes = table->layouts.bytes;
   uint64_t count = 0;
   layout->zeros = 0;
-  layout->any = layout->selves;
   for (unsigned plane = 1; plane < PLANES; plane++)
     layout->wide[plane] = 0;
   for (unsigned i = 0; i < layout->locations; i++) {
     if (place + 64 > table->readable)
       return false;
     const unsigned run = (unsigned)__builtin_ctzll(~bits_at(bytes, place, WORD));
-    const uint64_t states = run + (layout->selves >> i & 1);
+    const uint64_t states = run + 1;
     if (run == WORD)
       return false;
     layout->firsts[i] = (uint16_t)count;
-    layout->any |= (uint64_t)(run > 0) << i;
     for (unsigned plane = 1; states >> plane != 0; plane++)
       layout->wide[plane] |= (uint64_t)1 << i;
-    count += run;
-    place += run + 1;
+    count += states - (layout->selves >> i & 1);
+    place += states;
   }
   layout->firsts[layout->locations] = (uint16_t)count;
   layout->bases_at = place;
-  layout->sets_at = place + count * bits_for_count(layout->locations);
+  layout->sets_at = place + count * layout->base_width;
   return layout->sets_at + 64 <= table->readable;
 }
 
-/* Takes from how many bases each location can be derived. */
-QUICK_BODY bool take_bases(const struct packed_table *table, struct word *word,
-                           struct layout *layout, bool quick) {
+/* Takes how many states each location can be in, if any can be a derived reference. */
+QUICK_BODY bool take_states(const struct packed_table *table, struct word *word,
+                            struct layout *layout, bool quick) {
   const uint8_t *bytes = table->layouts.bytes;
-  reload(bytes, word);
-  layout->any_derived = take(word, 1) != 0;
   if (!layout->any_derived) {
-    layout->any = layout->selves;
+    layout->selves = layout->any;
     layout->sets_at = word->place;
     return true;
   }
+  reload(bytes, word);
+  layout->selves = take(word, layout->locations);
+  layout->base_count = bits_quick_count(layout->selves, quick);
+  layout->base_width = bits_for_count(layout->base_count);
   const uint64_t string = bits_at_wide(bytes, word->place, 64);
   if (bits_quick_count(~string, quick) < layout->locations)
     return take_many_bases(table, word->place, layout);
   const unsigned end = bits_quick_select(~string, layout->locations - 1, quick);
   const uint64_t zeros = ~string & (((uint64_t)2 << end) - 1);
-  const uint64_t selves = bits_quick_deposit(layout->selves, zeros, quick);
-  const uint64_t one = string << 1, two = one & string << 2, three = two & string << 3;
-  const uint64_t four = three & string << 4, seven = four & three << 4, eight = four & four << 4;
-  if (((eight | (seven & selves)) & zeros) != 0)
+  const uint64_t one = string << 1, three = one & string << 2 & string << 3;
+  const uint64_t seven = three & string << 4 & three << 4;
+  if ((seven & zeros) != 0)
     return take_many_bases(table, word->place, layout);
   layout->zeros = zeros;
-  layout->any = layout->selves | bits_quick_extract(one, zeros, quick);
-  layout->wide[1] = bits_quick_extract(two | (one & selves), zeros, quick);
-  layout->wide[2] = bits_quick_extract(four | (three & selves), zeros, quick);
+  layout->wide[1] = bits_quick_extract(one, zeros, quick);
+  layout->wide[2] = bits_quick_extract(three, zeros, quick);
   layout->wide[3] = 0;
   layout->bases_at = word->place + end + 1;
-  layout->sets_at = layout->bases_at +
-                    (uint64_t)(end + 1 - layout->locations) * bits_for_count(layout->locations);
+  layout->sets_at =
+      layout->bases_at + (uint64_t)(end + 1 - layout->base_count) * layout->base_width;
   return true;
+}
+
+/* What a layout starts with. */
+struct head {
+  uint64_t frame, more_sets, locations, first;
+  bool any_derived;
+};
+
+/* Takes it number by number. Without locations, what follows is taken for the rest. */
+static struct head take_long_head(const struct packed_table *table, struct word *word) {
+  const uint8_t *bytes = table->layouts.bytes;
+  struct head head;
+  head.frame = take_small(bytes, word, table->frame_parameter);
+  head.more_sets = take_small(bytes, word, table->sets_parameter);
+  head.locations = take_small(bytes, word, table->locations_parameter);
+  reload(bytes, word);
+  head.any_derived = take(word, 1) != 0;
+  head.first = take_small(bytes, word, table->first_parameter);
+  reload(bytes, word);
+  return head;
+}
+
+/* The same, where no number is one of the large ones, and all fit into a word. */
+QUICK_BODY struct head take_head(const struct packed_table *table, struct word *word) {
+  const struct word start = *word;
+  uint64_t longest = 0;
+  struct head head;
+  reload(table->layouts.bytes, word);
+  head.frame = take_short(word, table->frame_parameter, &longest);
+  head.more_sets = take_short(word, table->sets_parameter, &longest);
+  head.locations = take_short(word, table->locations_parameter, &longest);
+  head.any_derived = take(word, 1) != 0;
+  head.first = take_short(word, table->first_parameter, &longest);
+  if (longest < BITS_SMALL_UNARY_MAX && word->place + FORM - start.place <= WORD)
+    return head;
+  *word = start;
+  return take_long_head(table, word);
 }
 
 QUICK_BODY bool take_layout(const struct packed_table *table, uint64_t place, struct layout *layout,
                             uint32_t *first, bool quick) {
-  const uint8_t *bytes = table->layouts.bytes;
-  struct word word = {.place = place + table->frame_width};
-  reload(bytes, &word);
-  layout->sets = take_gamma(&word);
-  const uint64_t locations = take_gamma(&word);
-  layout->locations = (unsigned)locations;
-  if (locations == 0 && layout->sets == 1) {
+  struct word word = {.place = place};
+  const struct head head = take_head(table, &word);
+  layout->sets = head.more_sets + 1;
+  layout->locations = (unsigned)head.locations;
+  if (head.locations == 0 && head.more_sets == 0 && head.frame < UINT32_MAX) {
     layout->any = layout->selves = layout->map = layout->near = 0;
     layout->any_derived = false;
     return true;
   }
-  if (locations - 1 >= LOCATIONS_MAX || layout->sets - 1 >= UINT16_MAX ||
-      !take_numbers(table, &word, layout, first, quick))
+  if (head.locations - 1 >= LOCATIONS_MAX || head.more_sets >= UINT16_MAX ||
+      (head.frame | head.first) >= UINT32_MAX)
     return false;
-  reload(bytes, &word);
-  const bool all_selves = take(&word, 1) != 0;
-  const uint64_t selves = take(&word, all_selves ? 0 : layout->locations);
-  layout->selves = all_selves ? bits_short_mask(layout->locations) : selves;
-  return take_bases(table, &word, layout, quick);
+  *first = (uint32_t)head.first;
+  layout->any_derived = head.any_derived;
+  layout->any = bits_short_mask(layout->locations);
+  return take_numbers(table, &word, layout, *first, quick) &&
+         take_states(table, &word, layout, quick);
 }
 
 /* ---- Sets ---- */
@@ -246,9 +306,10 @@ QUICK_BODY unsigned state_width(const struct layout *layout, unsigned index) {
 /* The number of a record's set: a field of an array that starts at a bit. */
 QUICK_BODY uint64_t set_number(const struct packed_table *table, const struct layout *layout,
                                uint64_t numbers_at, uint32_t position) {
-  const unsigned width = 64 - (unsigned)__builtin_clzll(layout->sets - 1);
-  const uint64_t place = numbers_at + (uint64_t)position * width;
-  return place + 64 <= table->readable ? bits_at(table->layouts.bytes, place, width) : UINT64_MAX;
+  const struct packed_set_number field = packed_set_number(layout->sets, position);
+  const uint64_t place = numbers_at + field.at;
+  return place + 64 <= table->readable ? bits_at(table->layouts.bytes, place, field.width)
+                                       : UINT64_MAX;
 }
 
 /* Changes on the way from a set up to a row. */
@@ -273,8 +334,8 @@ static uint64_t take_indices(const uint8_t *bytes, uint64_t *place, unsigned loc
 }
 
 /* Takes the new states of changed locations, but for those that are known. */
-static void take_states(const uint8_t *bytes, const struct layout *layout, uint64_t place,
-                        uint64_t changed, struct changes *changes) {
+static void take_new_states(const uint8_t *bytes, const struct layout *layout, uint64_t place,
+                            uint64_t changed, struct changes *changes) {
   const uint64_t many = layout->any_derived ? layout->wide[1] : 0;
   for (uint64_t left = changed & many; left != 0; left &= left - 1) {
     const unsigned index = (unsigned)__builtin_ctzll(left), width = state_width(layout, index);
@@ -356,7 +417,7 @@ static bool climb(const struct packed_table *table, const struct layout *layout,
       else
         place += layout->locations;
       if (skip == 0) {
-        take_states(bytes, layout, place, changed, changes);
+        take_new_states(bytes, layout, place, changed, changes);
         number = parent - 1;
         break;
       }
@@ -432,17 +493,23 @@ QUICK_BODY uint64_t base_index(const struct packed_table *table, const struct la
   uint64_t state = states->planes[0] >> index & 1, first, end;
   for (unsigned plane = 1; plane < plane_count(layout); plane++)
     state |= (states->planes[plane] >> index & 1) << plane;
-  if (layout->zeros != 0) { /* a base's number is its place less the 0s before */
-    first = bits_quick_select(layout->zeros << 1 | 1, index, quick) - index;
-    end = bits_quick_select(layout->zeros, index, quick) - index;
+  const uint64_t is_self = layout->selves >> index & 1;
+  if (layout->zeros != 0) { /* a location has a base for each state, but for that of a self */
+    const uint64_t before = layout->selves & bits_short_mask(index);
+    const unsigned selves = bits_quick_count(before, quick);
+    first = bits_quick_select(layout->zeros << 1 | 1, index, quick) - selves;
+    end = bits_quick_select(layout->zeros, index, quick) + 1 - selves - is_self;
   } else {
     first = layout->firsts[index];
     end = layout->firsts[index + 1];
   }
-  const uint64_t number = first + state - 1 - (layout->selves >> index & 1);
-  const unsigned width = bits_for_count(layout->locations);
-  return number < end ? bits_at(table->layouts.bytes, layout->bases_at + number * width, width)
-                      : UINT64_MAX;
+  const uint64_t number = first + state - 1 - is_self;
+  if (number >= end)
+    return UINT64_MAX;
+  const uint64_t base = bits_at(table->layouts.bytes,
+                                layout->bases_at + number * layout->base_width, layout->base_width);
+  return base < layout->base_count ? bits_quick_select(layout->selves, (unsigned)base, quick)
+                                   : UINT64_MAX;
 }
 
 QUICK_BODY bool find_slots(const struct packed_record *record, struct packed_slots *slots,

@@ -39,8 +39,7 @@ static bool no_memory(struct unpacker *unpacker) {
 static bool check_sequences(struct unpacker *unpacker) {
   const struct packed_table *packed = unpacker->packed;
   return (packed_leaves_check(packed) && monotone_check(&packed->bare, MONOTONE_GET) &&
-          monotone_check(&packed->list_starts, MONOTONE_GET) &&
-          monotone_check(&packed->conventions, MONOTONE_FIND)) ||
+          monotone_check(&packed->list_starts, MONOTONE_GET)) ||
          broken(unpacker, "a sorted sequence whose counts or samples are wrong");
 }
 

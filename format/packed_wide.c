@@ -4,7 +4,7 @@
  * functions of a program, an interpreter's loop above all, have more, and are often on the stack.
  * packed_items.c reads these, too, but as it keeps nothing in memory, it finds again for each
  * location what it found for the one before. Here is memory for up to 256 locations: so the map, the
- * numbers of bases, the row and each of the changes are gone through once, one after another.
+ * numbers of states, the row and each of the changes are gone through once, one after another.
  *
  * It begins with what packed_items() has found: where the parts of the layout are, and that they are
  * within the table. Whatever is unusual is left to packed_items_next, too. The results are those of
@@ -32,6 +32,8 @@ struct wide {
   uint8_t state[PACKED_WIDE_MAX];
   uint16_t first_base[PACKED_WIDE_MAX];
   bool is_self[PACKED_WIDE_MAX];
+  uint8_t selves[PACKED_WIDE_MAX]; /* the locations that can be ordinary references */
+  uint32_t self_count;
   uint64_t of_width[PLANES + 1][WORDS]; /* a bit for each location whose states take so many bits */
 };
 
@@ -91,17 +93,16 @@ static bool add_states(struct wide *wide, uint32_t index, unsigned states) {
   return true;
 }
 
-/* Takes how many states there are, and the numbers of bases. */
+/* Takes how many states there are, and which locations can be ordinary references. */
 static bool take_states(struct wide *wide) {
   const struct packed_items *items = wide->items;
-  const bool all_selves = items->all_selves, any_derived = items->any_derived;
+  const bool any_derived = items->any_derived;
   const uint32_t locations = wide->locations;
   uint64_t place = items->start.counts.position;
   uint32_t bases = 0;
-  memset(wide->of_width, 0, sizeof wide->of_width);
   for (uint32_t i = 0; i < locations; i++) {
-    const bool is_self = all_selves || bits_at(wide->bytes, items->selves_at + i, 1) != 0;
-    unsigned run = 0;
+    const bool is_self = !any_derived || bits_at(wide->bytes, items->selves_at + i, 1) != 0;
+    unsigned run = 0; /* of states above the first one */
     if (any_derived) {
       if (place >= wide->end)
         return false;
@@ -109,9 +110,11 @@ static bool take_states(struct wide *wide) {
       place += run + 1;
     }
     wide->is_self[i] = is_self;
+    if (is_self)
+      wide->selves[wide->self_count++] = (uint8_t)i;
     wide->first_base[i] = (uint16_t)bases;
-    bases += run;
-    if (run == UNARY || bases > BASES_MAX || !add_states(wide, i, run + is_self))
+    bases += run + !is_self;
+    if (run == UNARY || bases > BASES_MAX || !add_states(wide, i, run + 1))
       return false;
   }
   return true;
@@ -210,8 +213,10 @@ static uint64_t base_index(const struct wide *wide, uint32_t index, unsigned sta
   const struct packed_items *items = wide->items;
   if (state == 1 && wide->is_self[index])
     return index;
-  const uint64_t base = (uint64_t)wide->first_base[index] + state - 1 - wide->is_self[index];
-  return bits_at(wide->bytes, items->bases_at + base * items->base_width, items->base_width);
+  const uint64_t number = (uint64_t)wide->first_base[index] + state - 1 - wide->is_self[index];
+  const uint64_t base =
+      bits_at(wide->bytes, items->bases_at + number * items->base_width, items->base_width);
+  return base < wide->self_count ? wide->selves[base] : UINT64_MAX;
 }
 
 static bool take_pairs(const struct wide *wide, struct packed_wide *pairs) {
@@ -230,17 +235,18 @@ static bool take_pairs(const struct wide *wide, struct packed_wide *pairs) {
 }
 
 bool packed_wide(const struct packed_items *items, struct packed_wide *pairs) {
-  struct wide wide;
   pairs->count = 0;
   pairs->first = pairs->last = items->first_location;
   if (items->bad || items->lists > 0 || items->locations > PACKED_WIDE_MAX)
     return false;
   if (items->locations == 0)
     return true;
-  wide.items = items;
-  wide.locations = items->locations;
-  wide.bytes = items->table->layouts.bytes;
-  wide.end = items->table->layouts.size;
+  struct wide wide = {
+      .items = items,
+      .bytes = items->table->layouts.bytes,
+      .end = items->table->layouts.size,
+      .locations = items->locations,
+  };
   if (!take_steps(&wide) || !take_states(&wide) || !take_set(&wide))
     return false;
   pairs->last += wide.steps[items->locations - 1];

@@ -34,15 +34,18 @@ struct encoder {
   } * frame_sizes;              /* distinct, sorted */
   struct intern interned;       /* layouts: frame size's number, then live sets */
   struct packed_layouts layouts;
+  uint64_t *positions; /* by layout: the most records that a function with it has */
   struct packed_run *runs;
   struct packed_numbers numbers;
   struct bit_writer directory, leaves, bare_frames;
   struct bit_writer exceptions, extents, extent_samples, frame_bits, list_bits;
-  struct bit_writer conventions, block_starts, blocks;
+  struct bit_writer conventions, block_ends, blocks;
   uint64_t *list_starts;
   bool has_details;
   const char *error;
 };
+
+static const char too_many[] = "more stack maps than a packed table can hold";
 
 static bool fail(struct encoder *encoder, const char *error) {
   if (encoder->error == NULL)
@@ -62,7 +65,7 @@ static void *new_array(struct encoder *encoder, uint64_t count, size_t size) {
 
 /* ---- Addresses ---- */
 
-/* How many low bits are 0 in all of the addresses that or-ed together give `bits`. */
+/* How many low bits are 0 in all of the numbers that or-ed together give `bits`. */
 static uint8_t common_shift(uint64_t bits) {
   const unsigned shift = bits == 0 ? 0 : (unsigned)__builtin_ctzll(bits);
   return (uint8_t)(shift < 16 ? shift : 16);
@@ -226,21 +229,27 @@ static bool count_frame_sizes(struct encoder *encoder, uint32_t *count) {
  * cache line; and chooses a width. All ones stands for the unknown size. */
 static bool collect_frame_sizes(struct encoder *encoder) {
   uint32_t count = 0;
-  uint64_t largest = 0;
+  uint64_t largest = 0, bits = 0;
   if (!count_frame_sizes(encoder, &count))
     return false;
   struct frame_size *sizes = encoder->frame_sizes;
   for (uint32_t i = 0; i < count; i++)
-    if (sizes[i].size != SAFEPOINT_FRAME_SIZE_UNKNOWN && sizes[i].size > largest)
-      largest = sizes[i].size;
-  const unsigned width = largest == UINT64_MAX - 1 ? 64 : bits_for_count(largest + 2);
+    if (sizes[i].size != SAFEPOINT_FRAME_SIZE_UNKNOWN) {
+      largest = sizes[i].size > largest ? sizes[i].size : largest;
+      bits |= sizes[i].size;
+    }
+  const uint8_t shift = common_shift(bits);
+  const uint64_t most = largest >> shift;
+  const unsigned width = most == UINT64_MAX - 1 ? 64 : bits_for_count(most + 2);
   qsort(sizes, count, sizeof *sizes, compare_uses);
   for (uint32_t i = 0; i < count; i++) {
-    bit_writer_put(&encoder->frame_bits, sizes[i].size, width);
+    const bool is_known = sizes[i].size != SAFEPOINT_FRAME_SIZE_UNKNOWN;
+    bit_writer_put(&encoder->frame_bits, is_known ? sizes[i].size >> shift : UINT64_MAX, width);
     sizes[i].number = i;
   }
   qsort(sizes, count, sizeof *sizes, compare_sizes);
   encoder->header.frame_sizes = count;
+  encoder->header.frame_size_shift = shift;
   encoder->header.frame_size_width = (uint8_t)width;
   return encoder->error == NULL;
 }
@@ -258,6 +267,14 @@ static uint64_t frame_number(const struct encoder *encoder, uint64_t size) {
   return sizes[from].number;
 }
 
+/* How many of a function's live sets tell its layout: one, if all are equal. */
+static uint64_t telling_sets(const uint64_t *live, uint64_t records) {
+  for (uint64_t i = 1; i < records; i++)
+    if (live[i] != live[0])
+      return records;
+  return records > 0 ? 1 : 0;
+}
+
 /* Gives equal layouts one number, and counts the runs that have each. */
 static bool intern_layouts(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
@@ -269,19 +286,26 @@ static bool intern_layouts(struct encoder *encoder) {
   uint64_t *words = new_array(encoder, longest + 1, sizeof *words);
   encoder->runs = new_array(encoder, table->function_count, sizeof *encoder->runs);
   encoder->layouts.uses = new_array(encoder, table->function_count, sizeof *encoder->layouts.uses);
+  encoder->positions = new_array(encoder, table->function_count, sizeof *encoder->positions);
   uint32_t runs = 0;
   for (uint32_t i = 0; i < table->function_count && encoder->error == NULL; i++) {
     struct function_plan *plan = &encoder->plans[i];
-    const uint64_t length = has_own_record(encoder, i) ? (uint64_t)plan->by_rule + plan->extra : 0;
-    if (plan->by_rule == 0 && length == 0)
+    const uint64_t records = has_own_record(encoder, i) ? (uint64_t)plan->by_rule + plan->extra : 0;
+    if (plan->by_rule == 0 && records == 0)
       continue;
+    const uint64_t *live = encoder->sequences + plan->sequence;
+    const uint64_t length = telling_sets(live, records);
     words[0] = frame_number(encoder, table->functions[i].frame_size);
     if (length > 0)
-      memcpy(words + 1, encoder->sequences + plan->sequence, length * sizeof *words);
+      memcpy(words + 1, live, length * sizeof *words);
     plan->layout = intern_add(&encoder->interned, words, length + 1);
     if (plan->layout == INTERN_FAILED) {
       no_memory(encoder);
-    } else if (plan->by_rule > 0) {
+      break;
+    }
+    uint64_t *positions = &encoder->positions[plan->layout];
+    *positions = records > *positions ? records : *positions;
+    if (plan->by_rule > 0) {
       encoder->layouts.uses[plan->layout]++;
       encoder->runs[runs++] = (struct packed_run){plan->first, plan->layout};
     }
@@ -291,10 +315,12 @@ static bool intern_layouts(struct encoder *encoder) {
   return encoder->error == NULL;
 }
 
-/* Some of the layouts, [from, to), in a string of bits of their own. */
+/* Some of the layouts, [from, to), without what they start with: see layout_write. */
 struct layout_range {
   const struct encoder *encoder;
   const struct packed_pairs *pairs;
+  struct packed_layout *heads; /* of all layouts */
+  uint64_t *ends;              /* of each layout, in its range's bits */
   uint32_t from, to;
   struct bit_writer bits;
   bool ok;
@@ -303,15 +329,18 @@ struct layout_range {
 static void write_range(void *context) {
   struct layout_range *range = context;
   const struct encoder *encoder = range->encoder;
-  struct layout_writer *writer = layout_writer_new(encoder->table, &encoder->numbers, range->pairs,
-                                                   bits_for_count(encoder->header.frame_sizes));
+  struct layout_writer *writer = layout_writer_new(encoder->table, &encoder->numbers, range->pairs);
   range->ok = writer != NULL;
   for (uint32_t i = range->from; i < range->to && range->ok; i++) {
     const struct intern_sequence layout = intern_get(&encoder->interned, i);
-    range->ok =
-        layout_write(writer, &range->bits, layout.words[0], layout.words + 1, layout.count - 1);
-    bit_writer_align(&range->bits);
-    encoder->layouts.starts[i + 1] = range->bits.size / 8;
+    range->heads[i].frame = layout.words[0];
+    const struct layout_records records = {
+        .live = layout.words + 1,
+        .telling = layout.count - 1,
+        .count = encoder->positions[i],
+    };
+    range->ok = layout_write(writer, &range->bits, &range->heads[i], records);
+    range->ends[i] = range->bits.size;
   }
   layout_writer_free(writer);
   range->ok = range->ok && !range->bits.failed;
@@ -331,33 +360,82 @@ static uint32_t middle_layout(const struct intern *layouts) {
   return from;
 }
 
-/* Writes the layouts in two ranges, and puts these one behind the other. */
-static bool write_layout_ranges(struct encoder *encoder, const struct packed_pairs *pairs) {
+/* The parameters that make all heads shortest. */
+static void choose_layout_parameters(struct packed_header *header,
+                                     const struct packed_layout *heads, uint32_t count) {
+  struct bits_widths frames = {{0}}, sets = {{0}}, locations = {{0}}, firsts = {{0}};
+  for (uint32_t i = 0; i < count; i++) {
+    bits_add_small(&frames, heads[i].frame);
+    bits_add_small(&sets, heads[i].sets - 1);
+    bits_add_small(&locations, heads[i].locations);
+    if (heads[i].locations > 0)
+      bits_add_small(&firsts, heads[i].first);
+  }
+  header->frame_parameter = (uint8_t)bits_best_parameter(&frames);
+  header->sets_parameter = (uint8_t)bits_best_parameter(&sets);
+  header->locations_parameter = (uint8_t)bits_best_parameter(&locations);
+  header->first_parameter = (uint8_t)bits_best_parameter(&firsts);
+}
+
+static void write_head(const struct packed_header *header, const struct packed_layout *head,
+                       struct bit_writer *bits) {
+  bit_writer_small(bits, head->frame, header->frame_parameter);
+  bit_writer_small(bits, head->sets - 1, header->sets_parameter);
+  bit_writer_small(bits, head->locations, header->locations_parameter);
+  if (head->locations == 0)
+    return;
+  bit_writer_put(bits, head->any_derived, 1);
+  bit_writer_small(bits, head->first, header->first_parameter);
+}
+
+/* Appends the layouts of a range as a whole. */
+static void join_range(struct encoder *encoder, const struct layout_range *range) {
   struct packed_layouts *layouts = &encoder->layouts;
-  const uint32_t middle = middle_layout(&encoder->interned);
-  struct layout_range first = {.encoder = encoder, .pairs = pairs, .from = 0, .to = middle};
-  struct layout_range second = first;
-  second.from = middle;
-  second.to = layouts->count;
+  for (uint32_t i = range->from; i < range->to; i++) {
+    const uint64_t start = i == range->from ? 0 : range->ends[i - 1];
+    write_head(&encoder->header, &range->heads[i], &layouts->bits);
+    bit_writer_copy(&layouts->bits, range->bits.bytes, start, range->ends[i] - start);
+    bit_writer_align(&layouts->bits);
+    layouts->starts[i + 1] = layouts->bits.size / 8;
+  }
+}
+
+/* Writes the layouts in two ranges, and puts these one behind the other. */
+static bool write_layout_ranges(struct encoder *encoder, struct layout_range all) {
+  struct layout_range first = all, second = all;
+  first.to = second.from = middle_layout(&encoder->interned);
   encoder->both(write_range, &first, write_range, &second);
-  for (uint32_t i = second.from; i < second.to; i++)
-    layouts->starts[i + 1] += first.bits.size / 8;
-  layouts->bits = first.bits;
-  bit_writer_copy(&layouts->bits, second.bits.bytes, 0, second.bits.size);
+  const bool ok = first.ok && second.ok;
+  if (ok) {
+    choose_layout_parameters(&encoder->header, all.heads, all.to);
+    join_range(encoder, &first);
+    join_range(encoder, &second);
+  }
+  bit_writer_free(&first.bits);
   bit_writer_free(&second.bits);
-  return first.ok && second.ok && !layouts->bits.failed;
+  return ok && !encoder->layouts.bits.failed;
 }
 
 static bool write_layouts(struct encoder *encoder) {
   struct packed_layouts *layouts = &encoder->layouts;
+  const uint32_t count = encoder->interned.count;
   struct packed_pairs pairs = {0};
-  layouts->count = encoder->interned.count;
-  layouts->starts = new_array(encoder, (uint64_t)layouts->count + 1, sizeof *layouts->starts);
-  layouts->places = new_array(encoder, layouts->count, sizeof *layouts->places);
+  const struct layout_range all = {
+      .encoder = encoder,
+      .pairs = &pairs,
+      .heads = new_array(encoder, count, sizeof *all.heads),
+      .ends = new_array(encoder, count, sizeof *all.ends),
+      .to = count,
+  };
+  layouts->count = count;
+  layouts->starts = new_array(encoder, (uint64_t)count + 1, sizeof *layouts->starts);
+  layouts->places = new_array(encoder, count, sizeof *layouts->places);
   const bool ok = encoder->error == NULL &&
                   packed_number_pairs(encoder->table, &encoder->numbers, &pairs) &&
-                  write_layout_ranges(encoder, &pairs);
+                  write_layout_ranges(encoder, all);
   packed_pairs_free(&pairs);
+  free(all.heads);
+  free(all.ends);
   return ok || no_memory(encoder);
 }
 
@@ -436,51 +514,28 @@ static void measure_extents(const struct encoder *encoder, struct extent *extent
   }
 }
 
-static uint64_t rice_width(uint64_t number, unsigned parameter) {
-  const uint64_t unary = number >> parameter;
-  return unary < PACKED_RICE_UNARY_MAX ? unary + 1 + parameter : PACKED_RICE_UNARY_MAX + 64;
-}
-
 /* The parameters that make the leads, and the tails, shortest. */
-static void choose_parameters(struct packed_header *header, const struct extent *extents) {
-  uint64_t best_leads = UINT64_MAX, best_tails = UINT64_MAX, all = 1;
-  for (uint32_t i = 0; i < header->functions; i++)
-    all |= extents[i].lead | (extents[i].adjacent ? 0 : extents[i].tail);
-  /* A parameter above all numbers' bits only makes each of them longer. */
-  for (uint8_t parameter = 0; parameter < 24 && all >> parameter != 0; parameter++) {
-    uint64_t leads = 0, tails = 0;
-    for (uint32_t i = 0; i < header->functions; i++) {
-      leads += rice_width(extents[i].lead, parameter);
-      if (!extents[i].adjacent)
-        tails += rice_width(extents[i].tail, parameter);
-    }
-    if (leads < best_leads) {
-      best_leads = leads;
-      header->lead_parameter = parameter;
-    }
-    if (tails < best_tails) {
-      best_tails = tails;
-      header->tail_parameter = parameter;
+static void choose_extent_parameters(struct packed_header *header, const struct extent *extents) {
+  struct bits_widths leads = {{0}}, tails = {{0}};
+  for (uint32_t i = 0; i < header->functions; i++) {
+    bits_add_rice(&leads, extents[i].adjacent ? extents[i].lead + 1 : 0);
+    if (!extents[i].adjacent) {
+      bits_add_rice(&leads, extents[i].lead);
+      bits_add_rice(&tails, extents[i].tail);
     }
   }
-}
-
-static void write_rice(struct bit_writer *bits, uint64_t number, unsigned parameter) {
-  const uint64_t unary = number >> parameter;
-  if (unary >= PACKED_RICE_UNARY_MAX) {
-    bit_writer_put(bits, UINT32_MAX, PACKED_RICE_UNARY_MAX);
-    bit_writer_put(bits, number, 64);
-    return;
-  }
-  bit_writer_put(bits, bits_low_mask((unsigned)unary), (unsigned)unary + 1);
-  bit_writer_put(bits, number, parameter);
+  header->lead_parameter = (uint8_t)bits_best_parameter(&leads);
+  header->tail_parameter = (uint8_t)bits_best_parameter(&tails);
 }
 
 static void write_extent(struct encoder *encoder, const struct extent *extent) {
-  write_rice(&encoder->extents, extent->lead, encoder->header.lead_parameter);
-  bit_writer_put(&encoder->extents, extent->adjacent, 1);
-  if (!extent->adjacent)
-    write_rice(&encoder->extents, extent->tail, encoder->header.tail_parameter);
+  const struct packed_header *header = &encoder->header;
+  const uint64_t code = extent->adjacent ? extent->lead + 1 : 0;
+  bit_writer_rice(&encoder->extents, code, header->lead_parameter);
+  if (extent->adjacent)
+    return;
+  bit_writer_rice(&encoder->extents, extent->lead, header->lead_parameter);
+  bit_writer_rice(&encoder->extents, extent->tail, header->tail_parameter);
 }
 
 static bool write_extents(struct encoder *encoder) {
@@ -490,13 +545,15 @@ static bool write_extents(struct encoder *encoder) {
   uint64_t *samples = new_array(encoder, count, sizeof *samples);
   if (encoder->error == NULL) {
     measure_extents(encoder, extents);
-    choose_parameters(header, extents);
+    choose_extent_parameters(header, extents);
     for (uint32_t i = 0; i < count; i++) {
       samples[i] = encoder->extents.size;
       write_extent(encoder, &extents[i]);
     }
-    header->extent_bits = encoder->extents.size;
-    const unsigned width = bits_for_count(header->extent_bits + 1);
+    if (encoder->extents.size > UINT32_MAX)
+      fail(encoder, too_many);
+    header->extent_bits = (uint32_t)encoder->extents.size;
+    const unsigned width = bits_for_count((uint64_t)header->extent_bits + 1);
     for (uint32_t i = 0; i < count; i += 1 << PACKED_EXTENTS_PER_SAMPLE_SHIFT)
       bit_writer_put(&encoder->extent_samples, samples[i], width);
   }
@@ -535,7 +592,7 @@ static void write_global_roots(struct encoder *encoder, struct bit_writer *out) 
 }
 
 static void write_parts(struct encoder *encoder, struct bit_writer *out) {
-  for (unsigned i = 0; i < PACKED_HEADER_SIZE; i++)
+  for (unsigned i = 0; i < encoder->header.header_size; i++)
     bit_writer_put(out, 0, 8);
   write_part(out, &encoder->directory);
   write_part(out, &encoder->leaves);
@@ -550,7 +607,7 @@ static void write_parts(struct encoder *encoder, struct bit_writer *out) {
   write_part(out, &encoder->list_bits);
   write_part(out, &encoder->exceptions);
   write_part(out, &encoder->conventions);
-  write_part(out, &encoder->block_starts);
+  write_part(out, &encoder->block_ends);
   write_part(out, &encoder->blocks);
   write_global_roots(encoder, out);
   bit_writer_put(out, 0, 64);
@@ -559,6 +616,7 @@ static void write_parts(struct encoder *encoder, struct bit_writer *out) {
 static bool finish_table(struct encoder *encoder, struct bit_writer *out) {
   struct packed_header *header = &encoder->header;
   struct packed_parts parts;
+  header->header_size = packed_header_size(header);
   write_parts(encoder, out);
   if (encoder->error != NULL)
     return false;
@@ -567,12 +625,11 @@ static bool finish_table(struct encoder *encoder, struct bit_writer *out) {
     return no_memory(encoder);
   header->magic = PACKED_MAGIC;
   header->version = PACKED_VERSION;
-  header->header_size = PACKED_HEADER_SIZE;
   header->size = out->size / 8;
   if (!packed_parts(header, &parts) || parts.size + encoder->roots_size != header->size)
-    return fail(encoder, "more stack maps than a packed table can hold");
+    return fail(encoder, too_many);
   header->checksum =
-      XXH3_64bits(out->bytes + PACKED_HEADER_SIZE, header->size - PACKED_HEADER_SIZE);
+      XXH3_64bits(out->bytes + header->header_size, header->size - header->header_size);
   packed_header_write(out->bytes, header);
   return true;
 }
@@ -603,6 +660,10 @@ static void write_main_parts(void *context) {
     no_memory(encoder);
     return;
   }
+  if (encoder->leaves.size / 8 > UINT32_MAX) {
+    fail(encoder, too_many);
+    return;
+  }
   write_bare_frames(encoder);
   write_exceptions(encoder);
 }
@@ -611,7 +672,7 @@ static void write_details(void *context) {
   struct encoder *encoder = context;
   encoder->has_details =
       packed_write_details(encoder->table, encoder->compress, &encoder->header,
-                           &encoder->conventions, &encoder->block_starts, &encoder->blocks);
+                           &encoder->conventions, &encoder->block_ends, &encoder->blocks);
 }
 
 /* The details know nothing of the rest: of the encoder and of its header, the two write different
@@ -629,6 +690,7 @@ static void encoder_free(struct encoder *encoder) {
   free(encoder->frame_sizes);
   intern_free(&encoder->interned);
   free(encoder->runs);
+  free(encoder->positions);
   free(encoder->layouts.starts);
   free(encoder->layouts.uses);
   free(encoder->layouts.places);
@@ -644,7 +706,7 @@ static void encoder_free(struct encoder *encoder) {
   bit_writer_free(&encoder->conventions);
   bit_writer_free(&encoder->frame_bits);
   bit_writer_free(&encoder->list_bits);
-  bit_writer_free(&encoder->block_starts);
+  bit_writer_free(&encoder->block_ends);
   bit_writer_free(&encoder->blocks);
 }
 

@@ -53,15 +53,29 @@ bool packed_number_pairs(const struct safepoints *table, const struct packed_num
                          struct packed_pairs *pairs);
 void packed_pairs_free(struct packed_pairs *pairs);
 
-/* Writes one layout: of a frame size's number, and the live sets (numbers in safepoints.live) of
- * the function's records in order. */
+/* What a layout starts with. */
+struct packed_layout {
+  uint64_t frame; /* the number of a frame size */
+  uint64_t sets, locations;
+  uint64_t first; /* the lowest location's number; 0 if there is none */
+  bool any_derived;
+};
+
+/* The records that a layout is for, in order. */
+struct layout_records {
+  const uint64_t *live; /* numbers in safepoints.live */
+  uint64_t telling;     /* of these: one for each record, or one for all, or none */
+  uint64_t count;
+};
+
+/* Appends one layout but for what it starts with, and fills in the latter, without the frame. */
 struct layout_writer;
 struct layout_writer *layout_writer_new(const struct safepoints *table,
                                         const struct packed_numbers *numbers,
-                                        const struct packed_pairs *pairs, unsigned frame_width);
+                                        const struct packed_pairs *pairs);
 void layout_writer_free(struct layout_writer *writer);
-bool layout_write(struct layout_writer *writer, struct bit_writer *bits, uint64_t frame_number,
-                  const uint64_t *live, uint64_t records);
+bool layout_write(struct layout_writer *writer, struct bit_writer *bits, struct packed_layout *head,
+                  struct layout_records records);
 
 /* A run, and the layouts of all runs and exceptions. */
 struct packed_run {
@@ -85,7 +99,12 @@ bool packed_write_leaves(const struct safepoints *table, uint64_t text_start,
 /* Fills in the header's fields of the details, and appends their parts. */
 bool packed_write_details(const struct safepoints *table, packed_compress *compress,
                           struct packed_header *header, struct bit_writer *conventions,
-                          struct bit_writer *block_starts, struct bit_writer *blocks);
+                          struct bit_writer *block_ends, struct bit_writer *blocks);
+
+/* Appends which records have the second convention, of a table that has some, and fills in the header's
+ * field. False without memory, or if that is too much. */
+bool packed_conventions_write(const bool *seconds, uint32_t records, struct packed_header *header,
+                              struct bit_writer *out);
 
 /* Appends the global roots, if there are any, for a table at `address`. False without memory. */
 bool packed_roots_write(const struct safepoints *table, uint64_t address, struct bit_writer *out);

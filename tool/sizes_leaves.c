@@ -118,8 +118,7 @@ static bool find_layouts_of_runs(struct division *division) {
     if (!packed_run_record(packed, run, &record))
       return false;
     division->places[function] = record.layout;
-    division->frames[function] =
-        (uint32_t)bits_at(packed->layouts.bytes, record.layout, packed->frame_width);
+    division->frames[function] = (uint32_t)packed_frame_number(packed, record.layout);
   }
   return true;
 }

@@ -63,13 +63,18 @@ static bool elements_next(struct elements *elements, uint64_t *value, uint64_t *
   return true;
 }
 
-/* The calling conventions' elements are numbers of records. */
+/* What is read for a record is that of its function: a run's length for the first one of the run. */
 static void divide_conventions(struct division *division) {
-  struct elements elements = elements_of(&division->packed->conventions, MONOTONE_FIND);
-  uint64_t value, bits;
-  while (elements_next(&elements, &value, &bits))
-    if (value < division->packed->record_count)
-      division_give(division, PART_CONVENTIONS, division->owners[value], bits);
+  const struct packed_table *packed = division->packed;
+  struct packed_conventions conventions = packed_conventions(packed, 0);
+  bool ignored;
+  for (uint32_t i = 0; i < packed->record_count && packed->convention_bits > 0; i++) {
+    const uint64_t start = conventions.reader.position;
+    if (!packed_conventions_next(&conventions, &ignored))
+      return;
+    division_give(division, PART_CONVENTIONS, division->owners[i],
+                  conventions.reader.position - start);
+  }
 }
 
 /* Makes a shared thing of each bit string whose starts are a sequence. */
@@ -266,10 +271,7 @@ static bool divide_details(struct division *division, const struct packed_header
   if (space == NULL)
     return problem_set(problem, "not enough memory");
   for (uint32_t i = 0; i < header->details_blocks; i++) {
-    const uint64_t start = bits_load64(packed->block_starts + (size_t)i * 8);
-    const uint64_t end = i + 1 == header->details_blocks
-                             ? header->details_size
-                             : bits_load64(packed->block_starts + (size_t)i * 8 + 8);
+    const struct packed_block_range range = packed_block_range(packed, header, i);
     const uint64_t first = (uint64_t)i << header->details_shift;
     struct packed_block block;
     if (first >= packed->record_count ||
@@ -277,7 +279,7 @@ static bool divide_details(struct division *division, const struct packed_header
       break;
     const uint64_t left = packed->record_count - first, most = (uint64_t)1 << header->details_shift;
     divide_block(division, &block, (uint32_t)first, (uint32_t)(left < most ? left : most),
-                 (end - start) * 8);
+                 (range.end - range.start) * 8);
   }
   free(space);
   return true;
@@ -310,8 +312,8 @@ static void set_parts(struct sizes *sizes, const struct packed_header *header) {
   set_part(sizes, PART_CLASSES, "location classes", at.classes_at, at.list_starts_at);
   set_part(sizes, PART_LISTS, "location lists", at.list_starts_at, at.exceptions_at);
   set_part(sizes, PART_EXCEPTIONS, "exceptions", at.exceptions_at, at.conventions_at);
-  set_part(sizes, PART_CONVENTIONS, "calling conventions", at.conventions_at, at.block_starts_at);
-  set_part(sizes, PART_DETAILS, "details", at.block_starts_at, at.size - BITS_PADDING);
+  set_part(sizes, PART_CONVENTIONS, "calling conventions", at.conventions_at, at.block_ends_at);
+  set_part(sizes, PART_DETAILS, "details", at.block_ends_at, at.size - BITS_PADDING);
   set_part(sizes, PART_ROOTS, "global roots", at.size - BITS_PADDING, header->size - BITS_PADDING);
   set_part(sizes, PART_PADDING, "padding", header->size - BITS_PADDING, header->size);
 }

@@ -97,7 +97,7 @@ static bool read_sites(struct subject *subject, struct problem *problem) {
                            subject->packed.address) != STACKPACK_OK)
     return problem_set(problem, "a packed table that can't be opened");
   struct packed_header header;
-  memcpy(&header, subject->packed.bytes, sizeof header);
+  packed_header_read(subject->packed.bytes, &header);
   subject->packed.size = header.size; /* without what follows it in its section */
   const size_t count = stackpack_table_records(&table), pairs = count_pairs(&table);
   subject->record_count = count;

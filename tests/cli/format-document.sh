@@ -30,9 +30,37 @@ wild 2 1000 60
 wild 3 600 3
 wild 4 5 60
 wild 5 0 1
-typical 6 2500 700
+typical 16 4500 700
 typical 7 1500 2
 END
+
+# ---- Functions of few locations; of as many as are bases by their number among these; of more ----------
+PYTHONPATH=$TOP/tests/oracle python3 - wide <<'END'
+import random, sys
+from elf_writer import Function, Record, Symbol, constant, encode_submap, spill_slot
+from random_stackmap import NEAR_TEXT, Program, executable_with
+
+source = random.Random(1)
+
+def record(number, slots, step):
+    """One slot in ten is derived, and has another slot as its base."""
+    pairs = []
+    for slot in source.sample(range(slots), max(1, slots - 9)):
+        base = source.randrange(slots) if slot % 10 == 0 else slot
+        pairs += [spill_slot(step * base), spill_slot(step * slot)]
+    return Record(number, 16 * number + 5, [constant(0)] * 3 + pairs)
+
+wide = (4096, 8), (4097, 8), (6000, 16)
+functions = [
+    Function(NEAR_TEXT + 64 * place, 16 * place + 8, [record(number, slots, step) for number in range(3)])
+    for place, (slots, step) in enumerate(wide + 60 * ((2, 8),))
+]
+symbols = [Symbol(f"f{place}", function.address, 64) for place, function in enumerate(functions)]
+end = NEAR_TEXT + 64 * len(functions)
+with open(sys.argv[1], "wb") as program:
+    program.write(executable_with(Program([NEAR_TEXT], [end], [encode_submap(functions)], symbols)))
+END
+expect_decoded wide
 
 # ---- Real ones -----------------------------------------------------------------------------------------
 for sample in list deopt pairs frames patchpoints; do
@@ -43,8 +71,11 @@ many_functions 600 >many.ll
 make_program bfd many ./many.ll
 expect_decoded many
 
-# All of that had what is rare: leaves without records, with so many that there are samples, and in the midst of a run;
-# layouts that no run has; bare functions with and without records; changes in layouts of few and of many locations.
+# All of that had what is rare: headers with all fields, and shorter ones; several blocks of calling conventions, and of
+# details; leaves without records, with so many that there are samples, and in the midst of a run; layouts that no run
+# has, that no record has, in which a location is a base only, of more locations than are told by their number among the
+# bases, or of such a count that its quotient is not all unary; bare functions with and without records; changes in
+# layouts of few and of many locations.
 PYTHONPATH=$TOP/tests/oracle python3 - packed.* <<'END'
 import collections, sys
 import packed_decoder
@@ -53,23 +84,30 @@ seen = collections.Counter()
 for path in sys.argv[1:]:
     with open(path, "rb") as file:
         table = packed_decoder.Table(*packed_decoder.find_table(file.read()))
-    decoded = packed_decoder.Decoded(table)
-    for leaf in (packed_decoder.Leaf(table, number) for number in range(table.header.leaf_count)):
+    decoded, header = packed_decoder.Decoded(table), table.header
+    seen["whole header" if header.header_size == 160 else "short header"] += 1
+    seen["blocks of conventions"] += header.convention_bits > 0 and header.records > packed_decoder.CONVENTIONS_IN_BLOCK
+    seen["blocks of details"] += header.details_blocks > 1
+    for leaf in (packed_decoder.Leaf(table, number) for number in range(header.leaf_count)):
         seen["empty"] += leaf.count == 0
         seen["samples"] += leaf.count > 128
         seen["continued"] += leaf.count > 0 and leaf.continued is not None and leaf.runs > 0
     runs = collections.Counter(run.layout for run in decoded.runs)
+    of_records = {decoded.function_layouts[function] for function, _ in decoded.places}
     for start in decoded.layouts:
         layout = packed_decoder.Layout(table, start)
         seen["shared" if runs[start] > 1 else "own" if runs[start] == 1 else "of no run"] += 1
-        seen["without sets"] += layout.sets == 0
+        seen["of no record"] += start not in of_records
+        seen["many locations"] += layout.count > 4096
+        seen["large quotient"] += layout.count >> header.locations_parameter >= 16
         seen["many states"] += max(layout.widths(), default=0) > 2
+        seen["base only"] += layout.has_only_base(layout.all_sets())
         if layout.changes:
             seen["many changes" if layout.count > 56 else "few changes"] += 1
     for function in decoded.bare:
         seen["bare with records" if function in decoded.function_layouts else "bare"] += 1
 print(dict(seen))
-assert len(+seen) == 12, "not everything that is rare"
+assert len(+seen) == 19, "not everything that is rare"
 END
 
 # ---- The decoder sees differences, and refuses what isn't sound ----------------------------------------
@@ -82,7 +120,9 @@ expect_status 1 decode --compare=./other-stackpack packed
 expect_output '^1 differences$'
 
 offset=$(section_offset packed .stackpack)
-for change in "0 0" "4 2" "4 4" "8 1" "48 255" "168 255"; do # magic number, versions, features, records, directory
+header_size=$(od -An -tu1 -j $((offset + 6)) -N 1 packed)
+# magic number, versions, sizes of the header, features, records, directory
+for change in "0 0" "4 3" "4 5" "6 40" "6 $((header_size + 1))" "6 168" "8 1" "48 255" "$header_size 255"; do
   read -r byte value <<<"$change"
   cp packed damaged
   set_byte damaged $((offset + byte)) "$value"
@@ -98,7 +138,8 @@ import packed_decoder
 
 with open(sys.argv[1], "rb") as file:
     sound, address = packed_decoder.find_table(file.read())
-sound = sound[: packed_decoder.read_header(sound).size]
+header = packed_decoder.read_header(sound)
+sound, header_size = sound[: header.size], header.header_size
 source, seen = random.Random(1), collections.Counter()
 
 def look_at(table):
@@ -110,10 +151,10 @@ def look_at(table):
 
 for _ in range(600):
     damaged = bytearray(sound)
-    first, last = source.choice(((32, 168), (168, 260), (168, len(sound))))
+    first, last = source.choice(((32, header_size), (header_size, header_size + 92), (header_size, len(sound))))
     damaged[source.randrange(first, last)] ^= 1 << source.randrange(8)
     damaged[12:16] = bytes(4)
-    damaged[12:16] = struct.pack("<I", packed_decoder.xxh32(bytes(damaged[:168])))
+    damaged[12:16] = struct.pack("<I", packed_decoder.xxh32(bytes(damaged[:header_size])))
     try:
         table = packed_decoder.Table(bytes(damaged), address)
         seen["opened"] += 1

@@ -7,11 +7,14 @@ import sys
 
 stats = json.load(open(sys.argv[1]))
 table = open(sys.argv[2], "rb").read()[int(sys.argv[3]):]
-records, functions, bare, exceptions = struct.unpack_from("<IIII", table, 48)
-leaves_size, shared_size = struct.unpack_from("<QI", table, 64)
-(text_size,) = struct.unpack_from("<Q", table, 40)
-leaf_shift, record_shift = table[128], table[129]
-reference_width, position_width = table[134], table[135]
+(header_size,) = struct.unpack_from("<H", table, 6)
+header = table[:header_size].ljust(160, b"\0")
+(text_size,) = struct.unpack_from("<Q", header, 40)
+records, functions, leaves_size, shared_size = struct.unpack_from("<IIII", header, 48)
+leaf_shift, record_shift = header[76:78]
+reference_width, position_width = header[83:85]
+(bare,) = struct.unpack_from("<I", header, 104)
+(exceptions,) = struct.unpack_from("<I", header, 136)
 
 
 def bits_for(count):
@@ -32,11 +35,11 @@ start_width = bits_for(leaves_size + 1)
 entry_widths = start_width, bits_for(records + 1), bits_for(functions - bare + 1)
 leaf_count = (text_size >> leaf_shift) + 1 if records > 0 else 0
 directory_size = -(-(leaf_count + 1) * sum(entry_widths) // 8) if leaf_count > 0 else 0
-leaves_at = 168 + directory_size
+leaves_at = header_size + directory_size
 
 
 def entry(j):
-    place, values = 168 * 8 + j * sum(entry_widths), []
+    place, values = header_size * 8 + j * sum(entry_widths), []
     for width in entry_widths:
         values.append(field(place, width))
         place += width

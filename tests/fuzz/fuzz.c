@@ -74,7 +74,9 @@ size_t repair_header(uint8_t *header_bytes, size_t size, size_t most) {
   packed_header_read(header_bytes, &header);
   header.magic = PACKED_MAGIC;
   header.version = PACKED_VERSION;
-  header.header_size = PACKED_HEADER_SIZE;
+  if (header.header_size < PACKED_HEADER_MIN || header.header_size > PACKED_HEADER_MAX ||
+      header.header_size % 8 != 0)
+    header.header_size = PACKED_HEADER_MAX;
   header.features &= PACKED_FEATURES;
   if (!packed_parts(&header, &parts) || parts.size > most)
     return 0;

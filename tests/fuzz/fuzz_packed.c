@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint8_t *block = exact_block(data, size, size);
   struct stackpack_table table;
   stackpack_table_open(&table, block, size, 0);
-  if (size >= PACKED_HEADER_SIZE) {
+  if (size >= PACKED_HEADER_MAX) {
     const size_t table_size = repair_header(block, size, TABLE_MAX);
     if (table_size > 0) {
       uint8_t *repaired = exact_block(block, size < table_size ? size : table_size, table_size);
@@ -79,7 +79,7 @@ static uint64_t place_of(const struct packed_parts *parts, unsigned n) {
 /* Copies every part of a table to where it is under another header, cut or filled with zeros. */
 static size_t move_parts(const uint8_t *old, size_t size, const struct packed_parts *from,
                          const struct packed_parts *to, uint8_t *bytes) {
-  memset(bytes + PACKED_HEADER_SIZE, 0, to->size - PACKED_HEADER_SIZE);
+  memset(bytes + to->directory_at, 0, to->size - to->directory_at);
   for (unsigned i = 0; i + 1 < PLACES; i++) {
     const uint64_t start = place_of(from, i), end = place_of(from, i + 1);
     const uint64_t there = place_of(to, i), room = place_of(to, i + 1) - there;
@@ -98,8 +98,9 @@ static size_t mutate_header(uint8_t *bytes, size_t size, size_t max_size, uint64
   const unsigned width = widths[random_below(seed, 4)];
   packed_header_read(bytes, &before);
   after = before;
-  mutate_number((uint8_t *)&after + random_below(seed, PACKED_HEADER_SIZE / width) * width, width,
+  mutate_number((uint8_t *)&after + random_below(seed, PACKED_HEADER_MAX / width) * width, width,
                 size, seed);
+  after.header_size = PACKED_HEADER_MAX;
   if (!packed_parts(&before, &from) || !packed_parts(&after, &to) || to.size > max_size) {
     packed_header_write(bytes, &after);
     return size;
@@ -128,7 +129,7 @@ static size_t mutate_part(uint8_t *bytes, size_t size, uint64_t *seed) {
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed_number) {
   uint64_t seed = seed_number;
   const uint32_t choice = random_below(&seed, 8);
-  if (size < PACKED_HEADER_SIZE || max_size < size || choice == 0)
+  if (size < PACKED_HEADER_MAX || max_size < size || choice == 0)
     return LLVMFuzzerMutate(data, size, max_size);
   if (choice < 4)
     return mutate_header(data, size, max_size, &seed);

@@ -207,7 +207,7 @@ static void attack_table(struct attack *attack) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct attack attack = {0};
-  if (size < PACKED_HEADER_SIZE)
+  if (size < PACKED_HEADER_MAX)
     return 0;
   memcpy(&attack.seed, data + size - sizeof attack.seed, sizeof attack.seed);
   uint8_t *bytes = exact_block(data, size, size);

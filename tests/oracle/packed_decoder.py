@@ -26,6 +26,7 @@ import argparse
 import bisect
 import collections
 import gc
+import itertools
 import json
 import random
 import struct
@@ -121,6 +122,12 @@ class BitReader:
     def rice(self, parameter):
         quotient = self.ones(32)
         return self.take(64) if quotient == 32 else quotient << parameter | self.take(parameter)
+
+    def small(self, parameter):
+        quotient = self.ones(16)
+        if quotient == 16:
+            quotient += self.gamma()
+        return quotient << parameter | self.take(parameter)
 
 
 class Stream:
@@ -245,8 +252,10 @@ def find_table(data):
 
 # ---- Header (section 5) --------------------------------------------------------------------------------
 
-HEADER = struct.Struct("<IHHIIQQqQIIIIQ6IQQQII8BHH4BQiiiI")
+HEADER = struct.Struct("<IHHIIQQqQ7I16BIIiIIIHHQQIIQii")  # all fields
+LEAST_HEADER = 48
 GLOBAL_ROOTS = 1  # a bit of features
+STATEPOINT_ID = 0xABCDEF00  # that LLVM gives to a statepoint without one
 
 
 class Header(NamedTuple):
@@ -261,39 +270,46 @@ class Header(NamedTuple):
     text_size: int
     records: int
     functions: int
-    bare_functions: int
-    exceptions: int
     leaves_size: int
     shared_size: int
-    frame_sizes: int
-    location_classes: int
-    locations: int
-    lists: int
-    conventions: int
-    list_bits: int
     extent_bits: int
-    details_size: int
-    details_blocks: int
-    details_block_size: int
+    locations: int
+    frame_sizes: int
     leaf_shift: int
     record_shift: int
     function_shift: int
     lead_parameter: int
     tail_parameter: int
+    frame_size_shift: int
     frame_size_width: int
     reference_width: int
     position_width: int
-    deopt_max: int
-    live_outs_max: int
+    frame_parameter: int
+    sets_parameter: int
+    locations_parameter: int
+    first_parameter: int
+    details_shift: int
     details_codec: int
     details_columns: int
-    details_shift: int
-    reserved: int
-    id: int
-    flags: int
-    calling_convention: int
+    location_classes: int
+    convention_bits: int
     second_convention: int
-    reserved_too: int
+    bare_functions: int
+    details_blocks: int
+    details_block_size: int
+    deopt_max: int
+    live_outs_max: int
+    details_size: int
+    id: int
+    exceptions: int
+    lists: int
+    list_bits: int
+    calling_convention: int
+    flags: int
+
+    @property
+    def default_id(self):
+        return (self.id + STATEPOINT_ID) & MASK_64
 
     @property
     def runs(self):
@@ -322,12 +338,14 @@ class Header(NamedTuple):
 
 def read_header(data):
     """The header, which is sound in itself."""
-    require(len(data) >= HEADER.size, "a table that is too short")
-    header = Header(*HEADER.unpack_from(data))
-    require(header.magic == 0x4B505453, "no table: its magic number differs")
-    require(header.version == 3, f"a table of version {header.version}, which needs another reader")
-    require(header.header_size == HEADER.size, "a header of another size")
-    blanked = data[:12] + bytes(4) + data[16 : HEADER.size]
+    require(len(data) >= LEAST_HEADER, "a table that is too short")
+    magic, version, size = struct.unpack_from("<IHH", data)
+    require(magic == 0x4B505453, "no table: its magic number differs")
+    require(version == 4, f"a table of version {version}, which needs another reader")
+    require(LEAST_HEADER <= size <= HEADER.size and size % 8 == 0, "a header of an impossible size")
+    require(size <= len(data), "a table that is too short")
+    header = Header(*HEADER.unpack(data[:size].ljust(HEADER.size, b"\0")))
+    blanked = data[:12] + bytes(4) + data[16:size]
     require(header.header_checksum == xxh32(blanked), "a header whose checksum differs")
     require(header.features & ~GLOBAL_ROOTS == 0, "a table with features that need a newer reader")
     check_widths(header)
@@ -336,25 +354,29 @@ def read_header(data):
 
 
 def check_widths(header):
-    shifts = (header.record_shift, header.function_shift, header.details_shift)
+    shifts = (header.record_shift, header.function_shift, header.frame_size_shift, header.details_shift)
     require(max(shifts) < 32 and header.frame_size_width <= 64, "a shift or width that is too large")
     require(header.record_shift <= header.leaf_shift < 48, "leaves that are too small or too large")
-    require(max(header.lead_parameter, header.tail_parameter) < 32, "a parameter that is too large")
+    of_extents = (header.lead_parameter, header.tail_parameter)
+    of_layouts = (
+        header.frame_parameter,
+        header.sets_parameter,
+        header.locations_parameter,
+        header.first_parameter,
+    )
+    require(max(of_extents + of_layouts) < 32, "a parameter that is too large")
     require(max(header.reference_width, header.position_width) <= 32, "a width that is too large")
 
 
 def check_counts(header):
     require(header.bare_functions <= header.functions, "counts that contradict")
-    require(header.shared_size <= header.leaves_size < 2**32, "leaves of an impossible size")
+    require(header.shared_size <= header.leaves_size, "leaves of an impossible size")
     require(header.text_size >> header.leaf_shift < 2**32 - 1, "too many leaves")
     require(header.location_classes > 0 or header.locations == 0, "locations without a class")
-    require(header.conventions <= header.records, "more records of a convention than there are")
     require(max(header.list_bits, header.details_size) < 2**50, "a size that is too large")
-    require(header.extent_bits < 2**32, "extents that are too large")
     require(header.details_block_size <= 2**24, "blocks that are too large")
     require(header.details_codec <= 1, "a codec that is unknown")
     require(header.details_columns < 32, "a column that is unknown")
-    require(header.reserved == header.reserved_too == 0, "a reserved field that isn't zero")
 
 
 # ---- Sorted sequences (section 7) ----------------------------------------------------------------------
@@ -414,11 +436,12 @@ class Unary:
         for _ in range(bucket % 128):
             place = self.next_bit("0", place) + 1
         number = place - bucket
+        require(number >= 0, "a sample that isn't right")
         low = x & ((1 << self.low_width) - 1)
-        while self.high[place] == "1" and self.low_of(number) < low:
-            place += 1
+        behind = self.next_bit("0", place) - bucket  # the first element of the next bucket
+        while number < behind and self.low_of(number) < low:
             number += 1
-        return number, self.high[place] == "1" and self.low_of(number) == low
+        return number, number < behind and self.low_of(number) == low
 
     def get(self, number):
         require(number < self.count, "an element that isn't there")
@@ -432,9 +455,9 @@ class Unary:
 class Sequence(Unary):
     """A part of the table; its numbers in order are the items."""
 
-    def __init__(self, count, maximum, for_find):
+    def __init__(self, count, maximum):
         low_width = (maximum // count).bit_length() - 1 if 0 < count <= maximum else 0
-        super().__init__(count, (maximum >> low_width) + 1 if count > 0 else 0, low_width, for_find)
+        super().__init__(count, (maximum >> low_width) + 1 if count > 0 else 0, low_width, False)
         require(self.high_bits < 2**32, "a sequence that is too long")
         self.sizes = (
             bytes_for(count * low_width),
@@ -492,6 +515,7 @@ class Extent(NamedTuple):
 CLASS = struct.Struct("<HHB3sIIq")
 EXCEPTION = struct.Struct("<IIIQ")
 ROOTS = struct.Struct("<IIqQ")
+CONVENTIONS_IN_BLOCK = 1024
 
 
 def check_location(location):
@@ -505,11 +529,10 @@ class Table:
     def __init__(self, data, address):
         header = self.header = read_header(data)
         self.address = address
-        self.bare = Sequence(header.bare_functions, header.functions, False)
-        self.list_starts = Sequence(header.lists, header.list_bits, False)
-        self.conventions = Sequence(header.conventions, header.records, True)
+        self.bare = Sequence(header.bare_functions, header.functions)
+        self.list_starts = Sequence(header.lists, header.list_bits)
         self.data = data
-        self.position = HEADER.size
+        self.position = header.header_size
         places = {name: self.part(size) for name, size in self.part_sizes()}
         require(header.size <= len(data), "a table beyond the end of its segment")
         self.global_roots = self.read_global_roots() if header.features & GLOBAL_ROOTS else []
@@ -532,17 +555,35 @@ class Table:
             ("list_starts", self.list_starts.size),
             ("lists", bytes_for(header.list_bits)),
             ("exceptions", EXCEPTION.size * header.exceptions),
-            ("conventions", self.conventions.size),
-            ("block_starts", 8 * header.details_blocks),
+            ("conventions", sum(self.convention_sizes())),
+            ("block_ends", 8 * max(header.details_blocks - 1, 0)),
             ("blocks", header.details_size),
         )
+
+    def convention_sizes(self):
+        """The sizes of parameters, starts and blocks."""
+        header = self.header
+        if header.convention_bits == 0:
+            return 0, 0, 0
+        starts = -(-header.records // CONVENTIONS_IN_BLOCK) * bits_for(header.convention_bits + 1)
+        return 2, bytes_for(starts), bytes_for(header.convention_bits)
+
+    def open_conventions(self, data):
+        header = self.header
+        at, starts_size, _ = self.convention_sizes()
+        starts, blocks = data[at : at + starts_size], data[at + starts_size :]
+        count = -(-header.records // CONVENTIONS_IN_BLOCK) if header.convention_bits > 0 else 0
+        self.convention_parameters = tuple(data[:at])
+        require(max(self.convention_parameters, default=0) < 32, "a parameter that is too large")
+        self.convention_starts = fields_of(starts, count, bits_for(header.convention_bits + 1))
+        self.conventions = whole_array(blocks, header.convention_bits)
 
     def read_global_roots(self):
         """The addresses; the part's size follows from its own numbers."""
         require(self.position + ROOTS.size <= self.header.size, "global roots beyond the table's end")
         count, shift, start, span = ROOTS.unpack_from(self.data, self.part(ROOTS.size)[0])
         require(count > 0 and shift < 32, "global roots that can't be")
-        sequence = Sequence(count, span >> shift, False)
+        sequence = Sequence(count, span >> shift)
         at, end = self.part(sequence.size)
         require(end + 8 <= self.header.size, "global roots beyond the table's end")
         numbers = sequence.open_part(self.data[at:end]).items
@@ -562,7 +603,7 @@ class Table:
         self.leaves = BitArray(parts["leaves"], 8 * header.leaves_size)
         self.bare.open_part(parts["bare"])
         self.list_starts.open_part(parts["list_starts"])
-        self.conventions.open_part(parts["conventions"])
+        self.open_conventions(parts["conventions"])
         self.bare_frames = fields_of(
             parts["bare_frames"], header.bare_functions, bits_for(header.frame_sizes)
         )
@@ -574,7 +615,7 @@ class Table:
         self.lists = whole_array(parts["lists"], header.list_bits)
         self.classes = [Class(*fields) for fields in CLASS.iter_unpack(parts["classes"])]
         self.exceptions = [Exceptional(*fields) for fields in EXCEPTION.iter_unpack(parts["exceptions"])]
-        self.block_starts = struct.unpack(f"<{header.details_blocks}Q", parts["block_starts"])
+        self.block_ends = struct.unpack(f"<{len(parts['block_ends']) // 8}Q", parts["block_ends"])
         self.blocks = parts["blocks"]
 
     # ---- Frame sizes, locations and lists (section 11)
@@ -583,7 +624,9 @@ class Table:
         """None: unknown."""
         require(number < len(self.frame_sizes), "a frame size that isn't there")
         size = self.frame_sizes[number]
-        return None if size == (1 << self.header.frame_size_width) - 1 else size
+        if size == (1 << self.header.frame_size_width) - 1:
+            return None
+        return size << self.header.frame_size_shift & MASK_64
 
     def location(self, number):
         require(number < self.header.locations, "a location that isn't there")
@@ -601,6 +644,19 @@ class Table:
         require(count <= 65535, "a list that is too long")
         return [self.location(reader.take(width)) for _ in range(count)]
 
+    # ---- Calling conventions (section 12)
+
+    def take_conventions(self, reader, block):
+        """Goes through a block's runs: how many records, and whether they have the second convention."""
+        left = min(self.header.records - block * CONVENTIONS_IN_BLOCK, CONVENTIONS_IN_BLOCK)
+        is_second = reader.take(1) == 1
+        while left > 0:
+            length = reader.small(self.convention_parameters[is_second]) + 1
+            require(length <= left, "more records of a convention than there are")
+            yield length, is_second
+            left -= length
+            is_second = not is_second
+
     # ---- Addresses (sections 4, 8 and 9)
 
     def text_address(self, offset):
@@ -609,10 +665,11 @@ class Table:
     def take_extent(self, reader):
         """One of the extents."""
         header = self.header
+        code = reader.rice(header.lead_parameter)
+        if code > 0:
+            return Extent(code - 1, True, 0)
         lead = reader.rice(header.lead_parameter)
-        adjacent = reader.take(1) == 1
-        tail = 0 if adjacent else reader.rice(header.tail_parameter)
-        return Extent(lead, adjacent, tail)
+        return Extent(lead, False, reader.rice(header.tail_parameter))
 
     def function_offset(self, first, extent):
         """A function's start, from the offset of its first record (None: no record is above it)."""
@@ -763,69 +820,67 @@ class Layout:
     """Reads the fields of a layout, which starts at a byte of `leaves`, up to its sets."""
 
     def __init__(self, table, position):
+        header = table.header
         self.table = table
         self.reader = reader = BitReader(table.leaves, 8 * position)
-        self.frame_size = table.frame_size(reader.take(bits_for(table.header.frame_sizes)))
-        self.sets = reader.gamma()
-        self.count = 0  # of locations
+        self.frame_size = table.frame_size(reader.small(header.frame_parameter))
+        self.sets = reader.small(header.sets_parameter) + 1
+        require(self.sets <= 2**28 - 2, "a layout with too many sets")
+        self.count = reader.small(header.locations_parameter)  # of locations
+        require(self.count <= 2**26, "a layout with too many locations")
         self.choices = []  # for each location, what its states from 1 on say; then for the lists
-        self.changes = self.as_numbers = False  # how the sets are written
-        if self.sets > 0:
+        self.as_numbers = False  # how changes are written
+        if self.count > 0:
             self.read_locations()
-            self.read_lists()
-        if self.sets > 1:
-            self.changes = reader.take(1) == 1
+        self.read_lists()
+        self.changes = self.sets > 1 and reader.take(1) == 1  # how the sets are written
 
-    def read_numbers(self, count):
+    def read_numbers(self):
         """The locations' numbers."""
-        reader, width = self.reader, bits_for(self.table.header.locations)
-        first = reader.take(width)
-        form = reader.take(2)
-        require(form != 3, "a form of locations that is unknown")
-        if form == 0:
-            require(first + count <= self.table.header.locations, "a location that isn't there")
+        reader, header, count = self.reader, self.table.header, self.count
+        first = reader.small(header.first_parameter)
+        require(first < header.locations, "a location that isn't there")
+        if reader.take(1) == 0:
+            require(first + count <= header.locations, "a location that isn't there")
             return list(range(first, first + count))
-        if form == 1:
+        if reader.take(1) == 0:
             map_size = count + reader.gamma()
             require(map_size <= 4096, "a map of locations that is too large")
             bits = [reader.take(1) for _ in range(map_size)]
             require(sum(bits) == count and bits[0] == bits[-1] == 1, "a map of locations that isn't right")
             return [first + place for place, bit in enumerate(bits) if bit]
-        numbers = [first] + [reader.take(width) for _ in range(count - 1)]
+        numbers = [first] + [reader.take(bits_for(header.locations)) for _ in range(count - 1)]
         require(all(a <= b for a, b in zip(numbers, numbers[1:])), "locations that don't ascend")
         return numbers
 
-    def read_selves(self, count):
-        """Whether each location can be an ordinary reference."""
-        if self.reader.take(1) == 1:
-            return [True] * count
-        return [self.reader.take(1) == 1 for _ in range(count)]
-
-    def read_base_counts(self, count):
-        """From how many bases each location can be derived."""
-        if self.reader.take(1) == 0:
-            return [0] * count
-        return [self.reader.ones(2**26) for _ in range(count)]
-
     def read_locations(self):
-        reader = self.reader
-        count = reader.gamma()
-        require(count <= 2**26, "a layout with too many locations")
-        if count == 0:
-            return
-        locations = [self.table.location(number) for number in self.read_numbers(count)]
-        self.count = count
-        selves = self.read_selves(count)
-        base_counts = self.read_base_counts(count)
-        for own, location in enumerate(locations):
-            choices = [("pair", location, location)] if selves[own] else []
-            for _ in range(base_counts[own]):
-                base = reader.take(bits_for(count))
-                require(base < count, "a base that isn't there")
-                choices.append(("pair", locations[base], location))
-            self.choices.append(choices)
+        any_derived = self.reader.take(1) == 1
+        locations = [self.table.location(number) for number in self.read_numbers()]
+        if any_derived:
+            self.read_derived(locations)
+        else:
+            self.choices = [[("pair", location, location)] for location in locations]
         pairs = [pair for choices in self.choices for pair in choices]
         require(len(pairs) == len(set(pairs)), "a pair that is there twice")
+
+    def read_derived(self, locations):
+        """The choices of a layout in which a location can be derived from another one."""
+        reader = self.reader
+        selves = [reader.take(1) == 1 for _ in locations]
+        states = [1 + reader.ones(2**26) for _ in locations]  # above 0
+        require(max(states) <= 2**26, "a location with too many states")
+        require(sum(states) > sum(selves), "derived references that aren't there")
+        able = list(itertools.compress(locations, selves))
+        bases = locations if len(locations) > 4096 else able  # by number
+        for own, is_self, count in zip(locations, selves, states):
+            choices = [own] if is_self else []
+            for _ in range(count - is_self):
+                base = reader.take(bits_for(len(bases)))
+                require(base < len(bases), "a base that isn't there")
+                choices.append(bases[base])
+            self.choices.append([("pair", base, own) for base in choices])
+        pairs = [pair for choices in self.choices for pair in choices]
+        require({base for _, base, _ in pairs} <= set(able), "a base that can be no ordinary reference")
 
     def read_lists(self):
         reader, header = self.reader, self.table.header
@@ -854,8 +909,13 @@ class Layout:
         require(not pairs, "a stack map with pairs")
         return Items((), (), contents)
 
+    def has_only_base(self, sets):
+        """Whether a location is a base only: an ordinary reference in no set, though it can be one."""
+        able = [choices[0][1] == choices[0][2] for choices in self.choices[: self.count]]
+        return any(can and 1 not in states for can, states in zip(able, zip(*sets)))
+
     def lone_set(self):
-        return [1 if choices else 0 for choices in self.choices]
+        return [1] * len(self.choices)
 
     # ---- Sets as rows
 
@@ -893,7 +953,6 @@ class Layout:
     def take_state(self, number):
         """The new state of a location that changes. None: the other one of its two."""
         count = len(self.choices[number])
-        require(count > 0, "a change of a location that has one state")
         if count == 1:
             return None
         state = self.reader.take(bits_for(count + 1))
@@ -955,11 +1014,19 @@ class Layout:
         require(directory == places[step:-1:step] + places[-1:], "a directory that isn't right")
         return [self.with_changes(number, sets.__getitem__) for number in range(self.sets)]
 
+    def position_width(self, position):
+        """How many bits the number of a position's set takes."""
+        return min(bits_for(position + 1), bits_for(self.sets))
+
     def all_positions(self, count):
         """The set of each position. The reader is at the layout's end then."""
-        width = bits_for(self.sets)
-        chosen = [self.reader.take(width) for _ in range(count)]
-        require(all(number < self.sets for number in chosen), "a set that isn't there")
+        chosen, behind = [], 0  # behind: the number that a set has which hasn't occurred yet
+        for position in range(count):
+            number = self.reader.take(self.position_width(position))
+            require(number <= behind, "sets that aren't in the order in which they occur")
+            behind = max(behind, number + 1)
+            chosen.append(number)
+        require(behind <= self.sets, "a set that isn't there")
         return chosen
 
     # ---- One set
@@ -979,8 +1046,8 @@ class Layout:
 
     def number_at(self, position, size):
         """The number of the set at a position, which is behind the sets."""
-        width = bits_for(self.sets)
-        self.reader.skip(size + position * width)
+        width = self.position_width(position)
+        self.reader.skip(size + position * width - ((1 << width) - 1))
         number = self.reader.take(width)
         require(number < self.sets, "a set that isn't there")
         return number
@@ -1022,7 +1089,8 @@ class Block:
 
     def __init__(self, header, data):
         self.header = header
-        self.id = header.id
+        self.id = header.default_id
+        self.deopt_state = []
         self.first_value = 0
         contents = Stream(data)
         lengths = struct.unpack("<8I", contents.bytes(32))
@@ -1053,18 +1121,24 @@ class Block:
 
     def next_deopt(self):
         count = self.deopt.varint()
+        if count > 0:
+            self.deopt_state = self.take_deopt_state(count - 1)
+        if self.deopt_state:
+            self.first_value = (self.first_value + self.first_values.zigzag()) & MASK_64
+            self.deopt_state[0] = self.deopt_state[0]._replace(value=signed(self.first_value, 64))
+        return tuple(self.deopt_state)
+
+    def take_deopt_state(self, count):
+        """A state that isn't that of the record before; the first location's value stands elsewhere."""
         require(count <= self.header.deopt_max, "a deopt state that is too long")
         state = []
         for number in range(count):
             head = self.deopt.varint()
             require(head < len(self.heads), "a head that isn't there")
             kind, size, register = self.heads[head]
-            if number == 0:
-                value = self.first_value = (self.first_value + self.first_values.zigzag()) & MASK_64
-            else:
-                value = self.deopt.zigzag() & MASK_64
-            state.append(check_location(Location(kind, register, signed(value, 64), size)))
-        return tuple(state)
+            value = self.deopt.zigzag() if number > 0 else 0
+            state.append(check_location(Location(kind, register, signed(value & MASK_64, 64), size)))
+        return state
 
     def check_end(self):
         require(all(s.position == len(s.data) for s in self.streams), "a stream that is too long")
@@ -1073,8 +1147,8 @@ class Block:
 def open_block(table, number):
     header = table.header
     require(number < header.details_blocks, "a block that isn't there")
-    ends = table.block_starts[1:] + (header.details_size,)
-    start, end = table.block_starts[number], ends[number]
+    places = (0,) + table.block_ends + (header.details_size,)
+    start, end = places[number : number + 2]
     require(start <= end <= header.details_size, "a block beyond the end of its part")
     data = table.blocks[start:end]
     if header.details_codec == 1:
@@ -1084,22 +1158,32 @@ def open_block(table, number):
 
 
 def default_details(header, convention):
-    return Details(header.id, convention, header.flags)
+    return Details(header.default_id, convention, header.flags)
+
+
+def all_conventions(table):
+    """The predicted one of each record."""
+    header = table.header
+    if header.convention_bits == 0:
+        return [header.calling_convention] * header.records
+    both = (header.calling_convention, header.second_convention)
+    reader, conventions = BitReader(table.conventions), []
+    for block, start in enumerate(table.convention_starts):
+        require(start == reader.position, "a block of conventions at a wrong place")
+        for length, is_second in table.take_conventions(reader, block):
+            conventions += [both[is_second]] * length
+    require(reader.position == header.convention_bits, "conventions of another size")
+    return conventions
 
 
 def all_details(table):
     header = table.header
-    second = set(table.conventions.items)
-    require(len(second) == header.conventions, "a record's convention that is there twice")
-    require(max(second, default=-1) < header.records, "a convention of no record")
-    both = (header.calling_convention, header.second_convention)
-    conventions = [both[index in second] for index in range(header.records)]
+    conventions = all_conventions(table)
     if header.details_columns == 0:
         require(header.details_blocks == header.details_size == 0, "blocks without a column")
         return [default_details(header, convention) for convention in conventions]
     in_block = 1 << header.details_shift
     require(header.details_blocks == -(-header.records // in_block), "a number of blocks that isn't right")
-    require(table.block_starts[:1] in ((), (0,)), "a first block that isn't at the start")
     details = []
     for number in range(header.details_blocks):
         block = open_block(table, number)
@@ -1299,19 +1383,24 @@ class Decoded:
     def decode_layouts(self):
         """For the start of each layout: its frame size, its live sets, the set of each position, its end."""
         counts = self.position_counts()
-        positions = {}
+        positions = collections.defaultdict(set)
         for function, start in self.function_layouts.items():
-            count = positions.setdefault(start, counts[function])
-            require(count == counts[function], "a layout for different functions")
-        return {start: self.decode_layout(start, count) for start, count in positions.items()}
+            positions[start].add(counts[function])
+        layouts = {start: self.decode_layout(start, max(counts)) for start, counts in positions.items()}
+        for start, (_, _, chosen, _) in layouts.items():
+            is_alike = len(positions[start]) == 1 or len(set(chosen)) <= 1
+            require(is_alike, "a layout of several sets for functions with different numbers of records")
+        return layouts
 
     def decode_layout(self, start, count):
         layout = Layout(self.table, start)
-        live_sets, chosen = [], []
-        require((layout.sets == 0) == (count == 0), "a layout without sets")
-        if layout.sets > 0:
-            live_sets = [layout.live_items(states, self.list_at) for states in layout.all_sets()]
-            chosen = layout.all_positions(count)
+        is_empty = layout.sets == 1 and not layout.choices
+        require(count > 0 or is_empty, "a layout of no record that isn't that of an empty set")
+        states = layout.all_sets()
+        live_sets = [layout.live_items(own, self.list_at) for own in states]
+        chosen = layout.all_positions(count)
+        needed = 1 if layout.sets == 2 and layout.has_only_base(states) else layout.sets
+        require(count == 0 or len(set(chosen)) >= needed, "a set of no record")
         end = layout.reader.position
         require(self.table.leaves.field(end, -end % 8) == 0, "padding that isn't zero")
         return layout.frame_size, live_sets, chosen, bytes_for(end)
@@ -1513,9 +1602,16 @@ class LookUp:
 
     def convention(self, index):
         """The predicted one."""
-        conventions = self.table.conventions
-        _, is_second = conventions.find(index)
-        return self.header.second_convention if is_second else self.header.calling_convention
+        table, header = self.table, self.header
+        if header.convention_bits == 0:
+            return header.calling_convention
+        block, left = divmod(index, CONVENTIONS_IN_BLOCK)
+        reader = BitReader(table.conventions, table.convention_starts[block])
+        for length, is_second in table.take_conventions(reader, block):
+            if left < length:
+                return header.second_convention if is_second else header.calling_convention
+            left -= length
+        raise Unusable("a block of conventions that is too short")
 
     def details(self, index):
         """A record's details; the records of a block are kept, as only its first one can be got at."""
@@ -1533,7 +1629,6 @@ class LookUp:
         table = self.table
         function, position, start = self.place(index)
         layout = Layout(table, start)
-        require(layout.sets > 0, "a record in a layout without sets")
         return Record(
             table.text_address(self.record_offset(index)),
             function,

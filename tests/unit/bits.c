@@ -212,6 +212,63 @@ START_TEST(gamma_code) {
 }
 END_TEST
 
+/* Numbers around those where one more bit is taken, and large ones. */
+START_TEST(rice_and_small_codes) {
+  static const uint64_t values[] = {0,  1,  2,   7,   8,    15,   16,        17,
+                                    31, 32, 511, 512, 1000, 4095, (1 << 28), BITS_GAMMA_MAX};
+  enum { VALUES = sizeof values / sizeof *values };
+  for (unsigned parameter = 0; parameter < 32; parameter++) {
+    struct bit_writer writer = {0};
+    uint64_t size = 0;
+    for (unsigned i = 0; i < VALUES; i++) {
+      bit_writer_rice(&writer, values[i], parameter);
+      size += bits_rice_width(values[i], parameter);
+      ck_assert_uint_eq(writer.size, size);
+      bit_writer_small(&writer, values[i], parameter);
+      size += bits_small_width(values[i], parameter);
+      ck_assert_uint_eq(writer.size, size);
+    }
+    bit_writer_rice(&writer, UINT64_MAX, parameter);
+    const struct bit_array array = written(&writer);
+    struct bit_reader reader = bit_reader_at(array, 0);
+    for (unsigned i = 0; i < VALUES; i++) {
+      ck_assert_uint_eq(bit_reader_rice(&reader, parameter), values[i]);
+      ck_assert_uint_eq(bit_reader_small(&reader, parameter), values[i]);
+    }
+    ck_assert_uint_eq(reader.position, size);
+    ck_assert_uint_eq(bit_reader_rice(&reader, parameter), UINT64_MAX);
+    ck_assert(!reader.bad);
+    bit_reader_small(&reader, parameter);
+    ck_assert(reader.bad);
+    free((void *)(uintptr_t)array.bytes);
+  }
+  ck_assert_uint_eq(bits_small_width(15, 0), 16);
+  ck_assert_uint_eq(bits_small_width(16, 0), 17);
+  ck_assert_uint_eq(bits_small_width(17, 0), 19);
+}
+END_TEST
+
+START_TEST(the_best_parameter) {
+  for (uint64_t number = 0; number < 5000; number += 1 + number / 5) {
+    struct bits_widths rice = {{0}}, small = {{0}};
+    for (uint64_t i = 0; i < 3; i++) {
+      bits_add_rice(&rice, number + i);
+      bits_add_small(&small, number + i);
+    }
+    const unsigned best_rice = bits_best_parameter(&rice), best = bits_best_parameter(&small);
+    for (unsigned parameter = 0; parameter < 24; parameter++) {
+      uint64_t sums[2] = {0, 0};
+      for (uint64_t i = 0; i < 3; i++) {
+        sums[0] += bits_rice_width(number + i, parameter);
+        sums[1] += bits_small_width(number + i, parameter);
+      }
+      ck_assert_uint_ge(sums[0], rice.sums[best_rice]);
+      ck_assert_uint_ge(sums[1], small.sums[best]);
+    }
+  }
+}
+END_TEST
+
 /* 40 bits, all set, and their padding. */
 static struct bit_array forty_ones(void) {
   struct bit_writer writer = {0};
@@ -323,6 +380,6 @@ END_TEST
 
 SUITE("bits", masks, widths_for_counts, counting_and_selecting_bits, extracting_bits,
       bytes_for_bits, loads_of_unaligned_words, every_width_at_every_bit, fields_of_mixed_widths,
-      copies_from_any_bit, gamma_code, a_reader_ends_at_the_end, a_bad_reader_stays_bad,
-      a_reader_may_start_at_the_end_only, skipping, gamma_codes_that_are_none, gamma_of_zeros_only,
-      an_empty_writer)
+      copies_from_any_bit, gamma_code, rice_and_small_codes, the_best_parameter,
+      a_reader_ends_at_the_end, a_bad_reader_stays_bad, a_reader_may_start_at_the_end_only,
+      skipping, gamma_codes_that_are_none, gamma_of_zeros_only, an_empty_writer)

@@ -137,7 +137,7 @@ START_TEST(damaged_lists) {
   const struct packed_bytes packed = pack(addresses, 200);
   for (unsigned round = 0; round < 3000; round++) {
     const size_t place =
-        PACKED_HEADER_SIZE + numbers_below(&numbers, packed.size - PACKED_HEADER_SIZE);
+        numbers_between(&numbers, packed_stored_header_size(packed.bytes), packed.size - 1);
     const uint8_t before = packed.bytes[place];
     struct stackpack_table table;
     uint64_t address;

@@ -321,7 +321,7 @@ bool model_check_table(const struct model *model, const struct stackpack_table *
 static struct stackpack_table for_any_processor(struct stackpack_table table) {
   struct packed_table *packed = table_of(&table);
   packed->quick = packed->bare.quick = false;
-  packed->list_starts.quick = packed->conventions.quick = false;
+  packed->list_starts.quick = false;
   return table;
 }
 

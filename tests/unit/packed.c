@@ -35,7 +35,7 @@ static void check(struct model *model) {
 /* How the layout at a record is written. */
 struct form {
   unsigned locations;
-  bool all_selves;
+  bool any_derived;
   unsigned depth; /* of the record's set: 0: it's the only one, 1: a row, more: changes */
   bool are_numbers;
 };
@@ -52,7 +52,7 @@ static struct form form_at(struct model *model, uint64_t address) {
   ck_assert_int_eq(packed_find(&table, address, &record), PACKED_FOUND);
   packed_items(&items, &record);
   packed_model_free(&packed);
-  return (struct form){items.location_form, items.all_selves, items.depth, items.are_numbers};
+  return (struct form){items.location_form, items.any_derived, items.depth, items.are_numbers};
 }
 
 /* ---- Locations of a layout ------------------------------------------------------------------ */
@@ -166,7 +166,7 @@ START_TEST(derived_pairs) {
     record = model_add_record(current, 0x20);
     model_add_pair(record, model_slot(8), model_slot(16));
   }
-  ck_assert(!form_at(&model, 0x1010).all_selves);
+  ck_assert(form_at(&model, 0x1010).any_derived);
   model_free(&model);
   check(&again);
 }
@@ -195,6 +195,31 @@ START_TEST(some_self_pairs) {
         model_add_pair(record, model_slot(8 * slot - 8), model_slot(8 * slot));
   }
   check(&model);
+}
+END_TEST
+
+/* A location from which another one is derived, and which isn't an ordinary reference itself: at the
+ * only record, at two of one live set, where it is one at another record, and where it is derived. */
+START_TEST(locations_that_only_are_bases) {
+  for (unsigned kind = 0; kind < 5; kind++) {
+    struct model model = {0};
+    model_add_function(&model, 0x1000, 24, 0x1100);
+    for (uint32_t i = 0; i <= kind; i++) {
+      struct model_record *record = model_add_record(&model, 0x10 + 16 * i);
+      model_add_pair(record, model_slot(16), model_slot(8));
+      if (kind == 2 && i == 0)
+        model_add_self(record, 24);
+      if (kind > 2 && i == 1)
+        model_add_self(record, 16);
+      if (kind > 3 && i == 2)
+        model_add_pair(record, model_slot(8), model_slot(16));
+    }
+    /* Others share the layout of the first two, and have more records. */
+    model_add_function(&model, 0x2000, 24, 0x2100);
+    for (uint32_t i = 0; i < 5; i++)
+      model_add_pair(model_add_record(&model, 0x10 + 16 * i), model_slot(16), model_slot(8));
+    check(&model);
+  }
 }
 END_TEST
 
@@ -751,16 +776,17 @@ END_TEST
 
 SUITE("packed", contiguous_locations, locations_in_a_bit_map, locations_in_a_list, no_locations,
       location_classes, large_constants_in_pairs, derived_pairs, derived_pairs_only,
-      some_self_pairs, allocas_keep_their_order, stack_maps_keep_all_locations,
-      one_list_in_two_kinds, the_largest_records, one_set_has_all_locations, sets_as_rows,
-      sets_as_changes, changes_of_derived_references, one_location_derived_twice,
-      changes_of_the_greatest_depth, changes_that_would_be_deeper, very_many_sets,
-      sets_of_few_items_in_many, mixed_items, a_return_address_where_the_next_function_starts,
-      a_record_at_a_functions_first_byte, records_of_two_functions_at_one_address,
-      different_records_at_one_address, interleaved_functions, records_far_behind_their_function,
-      functions_with_one_start, functions_without_records, aligned_and_odd_addresses,
-      numbers_of_functions, all_functions_are_alike, ends_that_are_unknown,
-      ends_before_the_last_record, code_over_other_functions, tails_of_all_lengths,
-      long_tails_are_escaped, the_ends_of_the_address_space, more_than_four_gigabytes_of_code,
-      frame_sizes_of_all_widths, unknown_frame_sizes_only, no_functions, discarded_functions_only,
-      no_records, one_record, equal_contents_give_equal_bytes)
+      some_self_pairs, locations_that_only_are_bases, allocas_keep_their_order,
+      stack_maps_keep_all_locations, one_list_in_two_kinds, the_largest_records,
+      one_set_has_all_locations, sets_as_rows, sets_as_changes, changes_of_derived_references,
+      one_location_derived_twice, changes_of_the_greatest_depth, changes_that_would_be_deeper,
+      very_many_sets, sets_of_few_items_in_many, mixed_items,
+      a_return_address_where_the_next_function_starts, a_record_at_a_functions_first_byte,
+      records_of_two_functions_at_one_address, different_records_at_one_address,
+      interleaved_functions, records_far_behind_their_function, functions_with_one_start,
+      functions_without_records, aligned_and_odd_addresses, numbers_of_functions,
+      all_functions_are_alike, ends_that_are_unknown, ends_before_the_last_record,
+      code_over_other_functions, tails_of_all_lengths, long_tails_are_escaped,
+      the_ends_of_the_address_space, more_than_four_gigabytes_of_code, frame_sizes_of_all_widths,
+      unknown_frame_sizes_only, no_functions, discarded_functions_only, no_records, one_record,
+      equal_contents_give_equal_bytes)

@@ -118,7 +118,8 @@ END_TEST
 
 START_TEST(any_bit_of_the_header) {
   struct packed_model packed = generated(2, 20);
-  for (size_t bit = 0; bit < 8 * PACKED_HEADER_SIZE; bit++) {
+  const size_t header_size = packed_stored_header_size(packed.bytes);
+  for (size_t bit = 0; bit < 8 * header_size; bit++) {
     packed.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
     ck_assert_msg(open_and_read(packed.bytes, packed.size) != STACKPACK_OK, "bit %zu", bit);
     packed.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
@@ -133,7 +134,8 @@ START_TEST(bits_behind_the_header) {
   struct packed_model packed = generated(3, 20);
   struct numbers numbers = {3};
   for (unsigned i = 0; i < BITS; i++) {
-    const uint64_t bit = numbers_between(&numbers, 8 * PACKED_HEADER_SIZE, 8 * packed.size - 1);
+    const uint64_t body = packed_stored_header_size(packed.bytes);
+    const uint64_t bit = numbers_between(&numbers, 8 * body, 8 * packed.size - 1);
     packed.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
     ck_assert(!stackpack_table_check(&packed.table));
     read_damaged(&packed);
@@ -148,11 +150,11 @@ START_TEST(many_changed_bytes) {
   struct numbers numbers = {4};
   for (uint64_t seed = 1; seed <= 60; seed++) {
     struct packed_model packed = generated(seed, 100);
-    const size_t body = packed.size - PACKED_HEADER_SIZE;
+    const size_t header_size = packed_stored_header_size(packed.bytes);
+    const size_t body = packed.size - header_size;
     for (unsigned round = 0; round < 20; round++) {
       for (unsigned i = (unsigned)numbers_between(&numbers, 1, 20); i > 0; i--)
-        packed.bytes[PACKED_HEADER_SIZE + numbers_below(&numbers, body)] =
-            (uint8_t)numbers_next(&numbers);
+        packed.bytes[header_size + numbers_below(&numbers, body)] = (uint8_t)numbers_next(&numbers);
       read_damaged(&packed);
     }
     packed_model_free(&packed);
@@ -165,7 +167,8 @@ START_TEST(a_body_of_equal_bytes) {
   for (uint64_t seed = 1; seed <= 30; seed++) {
     struct packed_model packed = generated(seed, 100);
     for (unsigned i = 0; i < sizeof values; i++) {
-      memset(packed.bytes + PACKED_HEADER_SIZE, values[i], packed.size - PACKED_HEADER_SIZE);
+      const size_t header_size = packed_stored_header_size(packed.bytes);
+      memset(packed.bytes + header_size, values[i], packed.size - header_size);
       read_damaged(&packed);
     }
     packed_model_free(&packed);
@@ -200,8 +203,25 @@ START_TEST(other_magic_numbers_and_versions) {
   header.version++;
   ck_assert_int_eq(open_with(&packed, header), STACKPACK_UNSUPPORTED);
   header = header_of(&packed);
-  header.header_size += 8;
-  ck_assert_int_eq(open_with(&packed, header), STACKPACK_BAD_TABLE);
+  packed_model_free(&packed);
+}
+END_TEST
+
+/* The fields that a header says to have aren't those that follow from the table's size. */
+START_TEST(other_header_sizes) {
+  struct packed_model packed = generated(5, 20);
+  const uint16_t right = packed_stored_header_size(packed.bytes);
+  for (uint16_t size = 8; size <= PACKED_HEADER_MAX; size++) {
+    struct packed_header header = header_of(&packed);
+    header.header_size = size;
+    ck_assert_int_eq(open_with(&packed, header),
+                     size == right ? STACKPACK_OK : STACKPACK_BAD_TABLE);
+  }
+  for (uint32_t size = 0; size <= UINT16_MAX; size++) {
+    memcpy(packed.bytes + 6, &size, sizeof(uint16_t));
+    if (size != right)
+      ck_assert_int_eq(open_and_read(packed.bytes, packed.size), STACKPACK_BAD_TABLE);
+  }
   packed_model_free(&packed);
 }
 END_TEST
@@ -226,7 +246,7 @@ static void change_header(struct numbers *numbers, uint8_t *bytes) {
                                    UINT64_MAX, 64,         (uint64_t)INT64_MAX, 31};
   static const size_t sizes[] = {1, 2, 4, 8};
   const size_t size = sizes[numbers_below(numbers, 4)];
-  const size_t place = numbers_below(numbers, PACKED_HEADER_SIZE / size) * size;
+  const size_t place = numbers_below(numbers, PACKED_HEADER_MAX / size) * size;
   uint64_t word = numbers_chance(numbers, 50) ? words[numbers_below(numbers, 12)]
                                               : numbers_of_bits(numbers, 64);
   if (numbers_chance(numbers, 40)) {
@@ -243,15 +263,15 @@ START_TEST(headers_that_lie) {
     struct packed_model packed = generated(seed, 60);
     const struct packed_header right = header_of(&packed);
     for (unsigned round = 0; round < 80; round++) {
-      uint8_t bytes[PACKED_HEADER_SIZE];
+      uint8_t bytes[PACKED_HEADER_MAX] = {0};
       struct packed_header header;
-      memcpy(bytes, packed.bytes, sizeof bytes);
+      memcpy(bytes, packed.bytes, right.header_size);
       for (uint64_t i = numbers_between(&numbers, 1, 3); i > 0; i--)
         change_header(&numbers, bytes);
+      memcpy(bytes + 6, &right.header_size, sizeof right.header_size);
       packed_header_read(bytes, &header);
       header.magic = right.magic;
       header.version = right.version;
-      header.header_size = right.header_size;
       header.features = right.features;
       opened += open_with(&packed, header) == STACKPACK_OK;
     }
@@ -274,4 +294,5 @@ END_TEST
 
 SUITE("packed_broken", cut_anywhere, bytes_behind_the_table, any_bit_of_the_header,
       bits_behind_the_header, many_changed_bytes, a_body_of_equal_bytes,
-      other_magic_numbers_and_versions, unknown_features, headers_that_lie, random_bytes)
+      other_magic_numbers_and_versions, other_header_sizes, unknown_features, headers_that_lie,
+      random_bytes)

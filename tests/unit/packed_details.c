@@ -134,6 +134,25 @@ END_TEST
 START_TEST(all_columns) { check(100, add_all); }
 END_TEST
 
+/* Two conventions in runs: short and long ones, over and at the ends of 1024 records. */
+static void add_runs(struct model_record *record, uint32_t n) {
+  const uint32_t long_ones = (n + 512) / 1024 % 3, short_ones = n / 5 % 2;
+  record->calling_convention = long_ones == 0 ? 0 : long_ones == 1 ? 8 : 8 * (int32_t)short_ones;
+}
+
+static void add_one_of_many(struct model_record *record, uint32_t n) {
+  record->calling_convention = n == 1024 ? 8 : 0;
+}
+
+START_TEST(runs_of_conventions) {
+  static const uint32_t counts[] = {1, 2, 1023, 1024, 1025, 2048, 3 * 1024 + 600};
+  for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
+    check(counts[i], add_runs);
+    check(counts[i], add_one_of_many);
+  }
+}
+END_TEST
+
 START_TEST(conventions_of_statepoints_only) { check(100, add_plain); }
 END_TEST
 
@@ -363,8 +382,8 @@ START_TEST(stored_blocks_need_no_decompressor) {
 }
 END_TEST
 
-SUITE("packed_details", ids, conventions, flags, deopt_states, live_outs, all_columns,
-      conventions_of_statepoints_only, blocks, one_record_differs, what_all_records_share,
-      the_largest_deopt_state_and_live_outs, counting_values, large_blocks, constants_of_64_bits,
-      a_compressor_that_fails, wrong_results_of_a_decompressor, garbage_from_a_decompressor,
-      stored_blocks_need_no_decompressor)
+SUITE("packed_details", ids, conventions, runs_of_conventions, flags, deopt_states, live_outs,
+      all_columns, conventions_of_statepoints_only, blocks, one_record_differs,
+      what_all_records_share, the_largest_deopt_state_and_live_outs, counting_values, large_blocks,
+      constants_of_64_bits, a_compressor_that_fails, wrong_results_of_a_decompressor,
+      garbage_from_a_decompressor, stored_blocks_need_no_decompressor)

@@ -25,8 +25,9 @@ enum {
   SHORT_BASES_MAX = 56,
   SHORT_MAP_MAX = 112,
   SHORT_STEPS_MAX = 255,
-  SHORT_TAIL = 800,    /* bytes: enough behind a layout */
-  WIDE_BASES_MAX = 56, /* of one location: what packed_wide must take */
+  SHORT_HIGH_MAX = 16 + 510, /* of a number, without the lowest bits */
+  SHORT_TAIL = 800,          /* bytes: enough behind a layout */
+  WIDE_BASES_MAX = 56,       /* of one location: what packed_wide must take */
 };
 
 /* How a layout is to be. */
@@ -43,7 +44,9 @@ struct plan {
   unsigned depth; /* of parents, at most */
   unsigned lists; /* of the layout; NO_LISTS: the table has none */
   unsigned tail;  /* bytes behind it */
-  unsigned frame_width, location_width;
+  uint32_t frame; /* number */
+  unsigned frame_parameter, sets_parameter, locations_parameter, first_parameter;
+  unsigned location_width;
   uint32_t first_class_count;
 };
 
@@ -96,12 +99,30 @@ static void draw_locations(struct subject *subject, const struct plan *plan,
     location->bases = numbers_chance(numbers, plan->derived)
                           ? (unsigned)numbers_between(numbers, 1, plan->bases)
                           : 0;
-    if (!location->self && location->bases == 0 && numbers_chance(numbers, 90))
-      location->self = true;
-    for (unsigned k = 0; k < location->bases; k++)
-      location->base[k] =
-          (uint8_t)numbers_below(numbers, plan->locations < 256 ? plan->locations : 256);
+    location->self |= location->bases == 0;
   }
+}
+
+/* How many locations before one can be ordinary references. */
+static unsigned selves_before(const struct subject *subject, unsigned index) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < index; i++)
+    count += subject->locations[i].self;
+  return count;
+}
+
+/* Bases are locations that can be ordinary references; so there is at least one of these. */
+static void draw_bases(struct subject *subject, const struct plan *plan, struct numbers *numbers) {
+  const unsigned most = plan->locations < 256 ? plan->locations : 256;
+  if (most > 0 && selves_before(subject, most) == 0)
+    subject->locations[numbers_below(numbers, most)].self = true;
+  for (unsigned i = 0; i < plan->locations; i++)
+    for (unsigned k = 0; k < subject->locations[i].bases; k++) {
+      unsigned base = (unsigned)numbers_below(numbers, most);
+      while (!subject->locations[base].self)
+        base = (base + 1) % most;
+      subject->locations[i].base[k] = (uint8_t)base;
+    }
 }
 
 static uint8_t draw_state(unsigned states, unsigned live, struct numbers *numbers) {
@@ -133,7 +154,7 @@ static void draw_sets(struct subject *subject, const struct plan *plan, struct n
     }
   }
   for (unsigned i = 0; i < plan->records; i++)
-    subject->set_of[i] = (unsigned)numbers_below(numbers, plan->sets);
+    subject->set_of[i] = (unsigned)numbers_below(numbers, i < plan->sets ? i + 1 : plan->sets);
 }
 
 /* ---- Writing ---- */
@@ -142,8 +163,10 @@ static void put_locations(const struct subject *subject, const struct plan *plan
                           struct bit_writer *bits) {
   const uint32_t first = subject->locations[0].number;
   const uint32_t run = subject->locations[plan->locations - 1].number - first + 1;
-  bit_writer_put(bits, first, plan->location_width);
-  bit_writer_put(bits, plan->form, 2);
+  bit_writer_small(bits, first, plan->first_parameter);
+  bit_writer_put(bits, plan->form != PACKED_CONTIGUOUS, 1);
+  if (plan->form != PACKED_CONTIGUOUS)
+    bit_writer_put(bits, plan->form == PACKED_LIST, 1);
   if (plan->form == PACKED_BIT_MAP) {
     bit_writer_gamma(bits, run - plan->locations);
     for (unsigned i = 0, k = 0; k < run; k++) {
@@ -159,23 +182,17 @@ static void put_locations(const struct subject *subject, const struct plan *plan
 
 static void put_states(const struct subject *subject, const struct plan *plan,
                        struct bit_writer *bits) {
-  bool all = true, any_derived = false;
-  for (unsigned i = 0; i < plan->locations; i++) {
-    all &= subject->locations[i].self;
-    any_derived |= subject->locations[i].bases > 0;
-  }
-  bit_writer_put(bits, all, 1);
-  for (unsigned i = 0; i < plan->locations && !all; i++)
+  const unsigned width = bits_for_count(selves_before(subject, plan->locations));
+  for (unsigned i = 0; i < plan->locations; i++)
     bit_writer_put(bits, subject->locations[i].self, 1);
-  bit_writer_put(bits, any_derived, 1);
-  for (unsigned i = 0; i < plan->locations && any_derived; i++) {
-    for (unsigned k = 0; k < subject->locations[i].bases; k++)
+  for (unsigned i = 0; i < plan->locations; i++) {
+    for (unsigned k = 1; k < states_of(subject, plan, i); k++)
       bit_writer_put(bits, 1, 1);
     bit_writer_put(bits, 0, 1);
   }
   for (unsigned i = 0; i < plan->locations; i++)
     for (unsigned k = 0; k < subject->locations[i].bases; k++)
-      bit_writer_put(bits, subject->locations[i].base[k], bits_for_count(plan->locations));
+      bit_writer_put(bits, selves_before(subject, subject->locations[i].base[k]), width);
 }
 
 static void put_row(const struct subject *subject, const struct plan *plan, unsigned set,
@@ -235,13 +252,18 @@ static void put_tree(const struct subject *subject, const struct plan *plan,
 
 static void put_layout(const struct subject *subject, const struct plan *plan,
                        struct bit_writer *bits) {
-  bit_writer_put(bits, UINT64_MAX, plan->frame_width);
-  bit_writer_gamma(bits, plan->sets);
-  bit_writer_gamma(bits, plan->locations);
+  bool any_derived = false;
+  for (unsigned i = 0; i < plan->locations; i++)
+    any_derived |= subject->locations[i].bases > 0;
+  bit_writer_small(bits, plan->frame, plan->frame_parameter);
+  bit_writer_small(bits, plan->sets - 1, plan->sets_parameter);
+  bit_writer_small(bits, plan->locations, plan->locations_parameter);
   if (plan->locations > 0) {
+    bit_writer_put(bits, any_derived, 1);
     put_locations(subject, plan, bits);
-    put_states(subject, plan, bits);
   }
+  if (any_derived)
+    put_states(subject, plan, bits);
   if (plan->lists != NO_LISTS)
     bit_writer_gamma(bits, plan->lists);
   for (unsigned i = 0; i < plan->lists && plan->lists != NO_LISTS; i++)
@@ -253,8 +275,10 @@ static void put_layout(const struct subject *subject, const struct plan *plan,
     put_tree(subject, plan, bits);
   for (unsigned i = 0; i < plan->sets && !plan->has_changes; i++)
     put_row(subject, plan, i, bits);
-  for (unsigned i = 0; i < plan->records; i++)
-    bit_writer_put(bits, subject->set_of[i], bits_for_count(plan->sets));
+  for (unsigned i = 0; i < plan->records; i++) {
+    const unsigned up_to = bits_for_count(i + 1), all = bits_for_count(plan->sets);
+    bit_writer_put(bits, subject->set_of[i], up_to < all ? up_to : all);
+  }
 }
 
 static void put_class(struct bytes *bytes, uint32_t first_number, int64_t value) {
@@ -273,7 +297,10 @@ static void open_table(struct subject *subject, const struct plan *plan) {
   put_class(&classes, plan->first_class_count, 100000);
   subject->classes = bytes_exact(classes.data, classes.size);
   bytes_free(&classes);
-  table->frame_width = (uint8_t)plan->frame_width;
+  table->frame_parameter = (uint8_t)plan->frame_parameter;
+  table->sets_parameter = (uint8_t)plan->sets_parameter;
+  table->locations_parameter = (uint8_t)plan->locations_parameter;
+  table->first_parameter = (uint8_t)plan->first_parameter;
   table->location_width = (uint8_t)plan->location_width;
   table->list_count = plan->lists == NO_LISTS ? 0 : 8;
   table->list_width = plan->lists == NO_LISTS ? 0 : 3;
@@ -301,6 +328,7 @@ static struct subject *make(const struct plan *plan, uint64_t seed) {
   subject->all = plan->locations + (plan->lists > 0 && plan->lists != NO_LISTS);
   open_table(subject, plan);
   draw_locations(subject, plan, &numbers);
+  draw_bases(subject, plan, &numbers);
   for (unsigned i = 0; i < 8; i++)
     subject->lists[i] = (uint32_t)numbers_below(&numbers, 16);
   draw_sets(subject, plan, &numbers);
@@ -399,7 +427,8 @@ static void check_items(const struct subject *subject, const struct plan *plan, 
 static bool is_short(const struct subject *subject, const struct plan *plan,
                      const struct found *expected) {
   const uint32_t first = subject->locations[0].number;
-  if (plan->lists != NO_LISTS || plan->tail < SHORT_TAIL)
+  if (plan->lists != NO_LISTS || plan->tail < SHORT_TAIL ||
+      plan->frame >> plan->frame_parameter > SHORT_HIGH_MAX)
     return false;
   if (plan->locations == 0)
     return plan->sets == 1;
@@ -530,7 +559,10 @@ static const struct plan common = {.locations = 10,
                                    .depth = PACKED_DEPTH_MAX,
                                    .lists = NO_LISTS,
                                    .tail = SHORT_TAIL,
-                                   .frame_width = 4,
+                                   .frame = 9,
+                                   .frame_parameter = 2,
+                                   .sets_parameter = 1,
+                                   .locations_parameter = 2,
                                    .location_width = 10,
                                    .first_class_count = 1000};
 
@@ -539,6 +571,7 @@ static struct plan draw_plan(struct numbers *numbers) {
   static const unsigned bases[] = {1, 1, 2, 3, 4, 6, 7, 8, 9, 30, 56, 57, 70};
   static const unsigned sets[] = {1, 1, 2, 3, 7, 8, 9, 16, 17, 40, 200};
   static const unsigned spreads[] = {0, 1, 1, 2, 3, 10};
+  static const unsigned parameters[] = {0, 1, 2, 3, 8, 20, 31};
   struct plan plan = common;
   const bool is_wide = numbers_chance(numbers, 8);
   plan.locations = (unsigned)numbers_below(numbers, is_wide ? LOCATIONS_MAX - 5 : 61);
@@ -556,7 +589,11 @@ static struct plan draw_plan(struct numbers *numbers) {
   plan.depth = (unsigned)numbers_below(numbers, PACKED_DEPTH_MAX + 1);
   plan.lists = numbers_chance(numbers, 15) ? (unsigned)numbers_below(numbers, 8) : NO_LISTS;
   plan.tail = numbers_chance(numbers, 70) ? SHORT_TAIL : (unsigned)numbers_below(numbers, 200);
-  plan.frame_width = (unsigned)numbers_below(numbers, 33);
+  plan.frame = (uint32_t)numbers_of_bits(numbers, 28);
+  plan.frame_parameter = parameters[numbers_below(numbers, 7)];
+  plan.sets_parameter = parameters[numbers_below(numbers, 7)];
+  plan.locations_parameter = parameters[numbers_below(numbers, 7)];
+  plan.first_parameter = parameters[numbers_below(numbers, 7)];
   plan.location_width = (unsigned)numbers_between(numbers, 10, 20);
   plan.first_class_count =
       numbers_chance(numbers, 80) ? 1000 : (uint32_t)numbers_below(numbers, 80);
@@ -767,18 +804,20 @@ END_TEST
 /* Set 8 is changes that stand where the records' sets do, at the very end of the table: the new states
  * would be behind it. */
 START_TEST(states_behind_the_end) {
-  enum { LOCATIONS = 20, SETS = 16, BASES = 40, STATE = 6, PARENT = 5, ROWS = 8 };
+  enum { LOCATIONS = 20, SETS = 16, BASES = 40, STATE = 6, PARENT = 5, ROWS = 8, POSITION = 12 };
   const unsigned rows = ROWS * (PARENT + LOCATIONS * STATE);
   const struct plan plan = {.lists = NO_LISTS, .location_width = 10, .first_class_count = 1000};
   struct subject *subject = new_subject();
   struct bit_writer bits = {0};
   struct bytes bytes = {0};
   open_table(subject, &plan);
-  bit_writer_gamma(&bits, SETS);
-  bit_writer_gamma(&bits, LOCATIONS);
-  bit_writer_put(&bits, 0, plan.location_width);
-  bit_writer_put(&bits, PACKED_CONTIGUOUS, 2);
-  bit_writer_put(&bits, 3, 2); /* all can be ordinary references; and derived */
+  bit_writer_small(&bits, 0, 0); /* frame size */
+  bit_writer_small(&bits, SETS - 1, 0);
+  bit_writer_small(&bits, LOCATIONS, 0);
+  bit_writer_put(&bits, 1, 1);                  /* some are derived */
+  bit_writer_small(&bits, 0, 0);                /* the first location */
+  bit_writer_put(&bits, 0, 1);                  /* the others follow it */
+  bit_writer_put(&bits, UINT64_MAX, LOCATIONS); /* all can be ordinary references */
   for (unsigned i = 0; i < LOCATIONS; i++)
     bit_writer_put(&bits, bits_low_mask(BASES), BASES + 1);
   for (unsigned i = 0; i < LOCATIONS * BASES; i++)
@@ -790,7 +829,9 @@ START_TEST(states_behind_the_end) {
   bit_writer_put(&bits, rows, 10);
   for (unsigned i = 0; i < rows; i++)
     bit_writer_put(&bits, 0, 1);
-  bit_writer_put(&bits, ROWS, PARENT); /* the record's set is 8: so is its parent's number and 1 */
+  /* Behind the rows, where the sets' numbers start, is set 8. That of position 12 is said by bits 12 *
+   * 4 - 15 to 36: of the numbers of changed locations, and it is set 8, too. */
+  bit_writer_put(&bits, ROWS, PARENT);
   bit_writer_gamma(&bits, LOCATIONS);
   for (unsigned i = 0; i < LOCATIONS; i++)
     bit_writer_put(&bits, i, bits_for_count(LOCATIONS));
@@ -800,7 +841,7 @@ START_TEST(states_behind_the_end) {
   subject->block = bytes_exact(bytes.data, bytes.size);
   subject->table.layouts = (struct bit_array){subject->block, bits.size};
   subject->table.readable = bits.size;
-  const struct packed_record record = record_at(subject, 0);
+  const struct packed_record record = record_at(subject, POSITION);
   struct packed_items items;
   struct packed_item item;
   packed_items(&items, &record);
@@ -809,7 +850,7 @@ START_TEST(states_behind_the_end) {
   while (packed_items_next(&items, &item))
     continue;
   ck_assert(items.bad);
-  read_all(subject, 0);
+  read_all(subject, POSITION);
   bytes_free(&bytes);
   bit_writer_free(&bits);
   subject_free(subject);

@@ -207,7 +207,7 @@ START_TEST(damaged_tables) {
     struct subject subject = subject_of(seed, 60, seed % 2 == 0 ? test_compress : NULL);
     for (unsigned round = 0; round < 60; round++) {
       const size_t place =
-          PACKED_HEADER_SIZE + numbers_below(&numbers, subject.size - PACKED_HEADER_SIZE);
+          numbers_between(&numbers, packed_stored_header_size(subject.bytes), subject.size - 1);
       const uint8_t before = subject.bytes[place];
       struct safepoints unpacked = {0};
       subject.bytes[place] ^= (uint8_t)(1 << numbers_below(&numbers, 8));
