@@ -46,18 +46,19 @@ static void check_table(const uint8_t *block, size_t size) {
     check_unpack(&packed);
 }
 
+/* A small table may have a header that is cut; there is room for a whole one. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  uint8_t *block = exact_block(data, size, size);
+  const size_t room = size < PACKED_HEADER_MAX ? PACKED_HEADER_MAX : size;
+  uint8_t *block = exact_block(data, size, size), *padded = exact_block(data, size, room);
   struct stackpack_table table;
   stackpack_table_open(&table, block, size, 0);
-  if (size >= PACKED_HEADER_MAX) {
-    const size_t table_size = repair_header(block, size, TABLE_MAX);
-    if (table_size > 0) {
-      uint8_t *repaired = exact_block(block, size < table_size ? size : table_size, table_size);
-      check_table(repaired, table_size);
-      free(repaired);
-    }
+  const size_t table_size = repair_header(padded, room, TABLE_MAX);
+  if (table_size > 0) {
+    uint8_t *repaired = exact_block(padded, room < table_size ? room : table_size, table_size);
+    check_table(repaired, table_size);
+    free(repaired);
   }
+  free(padded);
   free(block);
   return 0;
 }

@@ -207,13 +207,12 @@ static void attack_table(struct attack *attack) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct attack attack = {0};
-  if (size < PACKED_HEADER_MAX)
-    return 0;
-  memcpy(&attack.seed, data + size - sizeof attack.seed, sizeof attack.seed);
-  uint8_t *bytes = exact_block(data, size, size);
-  const size_t table_size = repair_header(bytes, size, TABLE_MAX);
+  const size_t room = size < PACKED_HEADER_MAX ? PACKED_HEADER_MAX : size;
+  uint8_t *bytes = exact_block(data, size, room);
+  memcpy(&attack.seed, bytes + room - sizeof attack.seed, sizeof attack.seed);
+  const size_t table_size = repair_header(bytes, room, TABLE_MAX);
   if (table_size > 0) {
-    uint8_t *table = exact_block(bytes, size < table_size ? size : table_size, table_size);
+    uint8_t *table = exact_block(bytes, room < table_size ? room : table_size, table_size);
     attack.count = 1 + random_below(&attack.seed, WORDS_MAX);
     attack.words = (uintptr_t *)(void *)exact_block(NULL, 0, attack.count * sizeof(uintptr_t));
     if (stackpack_table_open(&attack.table, table, table_size, 0x400000) == STACKPACK_OK)
