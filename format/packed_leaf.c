@@ -534,6 +534,8 @@ bool packed_leaves_check(const struct packed_table *table) {
 }
 
 void packed_prefetch(const struct packed_table *table, uint64_t address, unsigned step) {
+  /* Of a leaf. Many addresses' lines together aren't to be more than are fetched at once. */
+  enum { LINES = 4 };
   const uint64_t offset = address - table->text_start;
   if (offset > table->text_size || table->leaf_count == 0)
     return;
@@ -543,8 +545,6 @@ void packed_prefetch(const struct packed_table *table, uint64_t address, unsigne
     return;
   }
   const uint64_t start = entry_start(table, number);
-  if (start * 8 < table->layouts.size) {
-    __builtin_prefetch(table->layouts.bytes + start);
-    __builtin_prefetch(table->layouts.bytes + start + 64);
-  }
+  for (unsigned line = 0; line < LINES && start * 8 < table->layouts.size; line++)
+    __builtin_prefetch(table->layouts.bytes + start + line * 64);
 }
