@@ -136,8 +136,8 @@ QUICK_BODY bool take_numbers(const struct packed_table *table, struct word *word
 }
 
 /* Goes through the numbers of states, location by location, from a bit on. */
-static bool take_many_bases(const struct packed_table *table, uint64_t place,
-                            struct layout *layout) {
+static bool take_many_states(const struct packed_table *table, uint64_t place,
+                             struct layout *layout) {
   const uint8_t *bytes = table->layouts.bytes;
   uint64_t count = 0;
   layout->zeros = 0;
@@ -177,13 +177,13 @@ QUICK_BODY bool take_states(const struct packed_table *table, struct word *word,
   layout->base_width = bits_for_count(layout->base_count);
   const uint64_t string = bits_at_wide(bytes, word->place, 64);
   if (bits_quick_count(~string, quick) < layout->locations)
-    return take_many_bases(table, word->place, layout);
+    return take_many_states(table, word->place, layout);
   const unsigned end = bits_quick_select(~string, layout->locations - 1, quick);
   const uint64_t zeros = ~string & (((uint64_t)2 << end) - 1);
   const uint64_t one = string << 1, three = one & string << 2 & string << 3;
   const uint64_t seven = three & string << 4 & three << 4;
   if ((seven & zeros) != 0)
-    return take_many_bases(table, word->place, layout);
+    return take_many_states(table, word->place, layout);
   layout->zeros = zeros;
   layout->wide[1] = bits_quick_extract(one, zeros, quick);
   layout->wide[2] = bits_quick_extract(three, zeros, quick);
