@@ -365,7 +365,8 @@ struct found {
 };
 
 static void add(struct found *found, uint32_t base, uint32_t derived) {
-  ck_assert_uint_lt(found->count, PAIRS_MAX);
+  if (found->count == PAIRS_MAX) /* an assertion takes as long as a system call */
+    ck_abort_msg("more pairs than locations");
   found->pairs[found->count++] = (uint64_t)derived << 32 | base;
 }
 
@@ -493,8 +494,8 @@ static void check_wide(const struct subject *subject, const struct plan *plan, u
   if (ok) {
     for (unsigned i = 0; i < wide.count; i++) {
       const uint32_t derived = wide.first + wide.pairs[i].derived;
-      ck_assert_uint_le(derived, wide.last);
-      ck_assert(i == 0 || wide.pairs[i].derived < wide.pairs[i - 1].derived);
+      if (derived > wide.last || (i > 0 && wide.pairs[i].derived >= wide.pairs[i - 1].derived))
+        ck_abort_msg("record %u of a wide layout: pair %u isn't in order", position, i);
       add(&found, wide.first + wide.pairs[i].base, derived);
     }
     if (!same(&expected, &found))
@@ -601,7 +602,7 @@ static struct plan draw_plan(struct numbers *numbers) {
 }
 
 START_TEST(layouts_of_any_shape) {
-  for (uint64_t seed = 1; seed <= 600; seed++) {
+  for (uint64_t seed = 1; seed <= 400; seed++) {
     struct numbers numbers = {seed};
     const struct plan plan = draw_plan(&numbers);
     check_plan(&plan, seed);
@@ -679,7 +680,7 @@ START_TEST(one_location_of_many_bases) {
 END_TEST
 
 START_TEST(one_set) {
-  for (uint64_t seed = 1; seed <= 300; seed++) {
+  for (uint64_t seed = 1; seed <= 200; seed++) {
     struct numbers numbers = {seed};
     struct plan plan = draw_plan(&numbers);
     plan.sets = 1;
@@ -754,7 +755,8 @@ static void read_all(const struct subject *subject, unsigned position) {
   unsigned count = 0;
   packed_items(&items, &packed);
   while (packed_items_next(&items, &item))
-    ck_assert_uint_le(++count, PACKED_LIVE_ITEMS_MAX);
+    count++;
+  ck_assert_uint_le(count, PACKED_LIVE_ITEMS_MAX);
   if (packed_slots(&packed, &slots))
     ck_assert_uint_le(slots.pair_count, PACKED_SLOTS_PAIRS_MAX);
   free(slots.pairs);
@@ -768,7 +770,8 @@ static void read_all(const struct subject *subject, unsigned position) {
   memcpy(&record, &packed, sizeof packed);
   struct stackpack_pairs pairs = stackpack_pairs(&record);
   for (count = 0; stackpack_pairs_next(&pairs, &base, &derived);)
-    ck_assert_uint_le(++count, PACKED_LIVE_ITEMS_MAX);
+    count++;
+  ck_assert_uint_le(count, PACKED_LIVE_ITEMS_MAX);
 }
 
 static void damage(struct subject *subject, struct numbers *numbers) {
@@ -863,7 +866,7 @@ START_TEST(layouts_anywhere) {
     struct numbers numbers = {seed * 104729};
     struct plan plan = draw_plan(&numbers);
     struct subject *subject = make(&plan, seed);
-    const uint64_t step = 1 + subject->table.layouts.size / 8192;
+    const uint64_t step = 1 + subject->table.layouts.size / 400;
     for (uint64_t bit = 0; bit < subject->table.layouts.size; bit += step + bit % 3) {
       subject->start = bit;
       read_all(subject, (unsigned)numbers_below(&numbers, 40));
