@@ -9,6 +9,8 @@
  */
 #include "unwinder.h"
 
+#include <dlfcn.h>
+
 enum { STUB = 16, INSTRUCTIONS = 4, END = 0xff };
 
 #define A 256 /* any byte: of an address or a number */
@@ -62,7 +64,9 @@ static uint8_t words_at(const struct stub *stub, uintptr_t offset) {
 bool plt_return_address(const struct target *target, uintptr_t *place) {
   const struct stackpack_context *context = target->context;
   const uintptr_t start = context->pc / STUB * STUB;
-  if (context->is_exact == 0 || start < target->module_start || start >= target->module_end)
+  struct dl_find_object found;
+  if (context->is_exact == 0 || _dl_find_object((void *)start, &found) != 0 ||
+      (uintptr_t)found.dlfo_map_end - start < STUB)
     return false;
   for (unsigned i = 0; i < sizeof stubs / sizeof *stubs; i++)
     if (is_code((const uint8_t *)start, stubs[i].code)) {

@@ -89,8 +89,9 @@ static struct rules *with_saves(const struct unwinder_overlay *unwinder, struct 
 struct rules *rules_find(const struct unwinder_overlay *unwinder, struct target *target) {
   struct rules *rules = entry_of(unwinder, target->pc);
   if (rules->pc == target->pc && target->pc != 0) {
-    target->module_start = rules->module_start;
-    target->module_end = rules->module_end;
+    target->tables_start = rules->tables_start;
+    target->tables_end = rules->tables_end;
+    target->module = rules->module;
     return with_saves(unwinder, target, rules);
   }
   rules->pc = 0;
@@ -103,8 +104,9 @@ struct rules *rules_find(const struct unwinder_overlay *unwinder, struct target 
   }
   rules->returns_from_signal =
       signal_returns_at(target->context->pc, request.start, request.end) ? 1 : 0;
-  rules->module_start = target->module_start;
-  rules->module_end = target->module_end;
+  rules->tables_start = target->tables_start;
+  rules->tables_end = target->tables_end;
+  rules->module = target->module;
   rules->has_saves = 0;
   rules->pc = target->pc;
   return with_saves(unwinder, target, rules);

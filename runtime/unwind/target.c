@@ -8,6 +8,7 @@
  * memory, each register and each unwind table.
  *
  * - Memory is read within the bounds of the walk's stack, and within the module whose table is read.
+ *   (Of a module with gaps between its segments, _dl_find_object tells the bounds of one segment.)
  * - Registers are those of the walk's context. One that isn't known is an error.
  * - Tables are found by _dl_find_object, which takes no lock (glibc's manual, "Dynamic Linker
  *   Introspection").
@@ -58,14 +59,24 @@ __attribute__((no_sanitize("address"))) static unw_word_t read_word(unw_word_t a
   return *(const unw_word_t *)address;
 }
 
+/* Whether a word is in the module of the unwind tables: in their segment, as nearly always, or in
+ * another one, which may have the address of a personality routine. */
+static bool is_in_module(const struct target *target, unw_word_t address) {
+  struct dl_find_object found;
+  if (address % WORD != 0 || target->module == NULL)
+    return false;
+  if (address >= target->tables_start && address < target->tables_end)
+    return true;
+  return _dl_find_object((void *)address, &found) == 0 && found.dlfo_link_map == target->module;
+}
+
 static int access_memory(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write,
                          void *argument) {
   (void)space;
   struct target *target = argument;
   if (write != 0)
     return -UNW_EINVAL;
-  const bool in_module =
-      address % WORD == 0 && address >= target->module_start && address < target->module_end;
+  const bool in_module = is_in_module(target, address);
   if (!in_module && target->is_trial) {
     *value = 0;
     return 0;
@@ -105,22 +116,22 @@ static int access_register(unw_addr_space_t space, unw_regnum_t reg, unw_word_t 
 static int find_table(unw_addr_space_t space, unw_word_t address, unw_proc_info_t *info,
                       int need_unwind_info, void *argument) {
   struct target *target = argument;
-  struct dl_find_object found;
+  struct dl_find_object found, tables;
   target->reason = STACKPACK_UNWINDER_NO_TABLE;
-  if (_dl_find_object((void *)address, &found) != 0)
+  if (_dl_find_object((void *)address, &found) != 0 || found.dlfo_eh_frame == NULL ||
+      _dl_find_object(found.dlfo_eh_frame, &tables) != 0)
     return -UNW_ENOINFO;
-  target->module_start = (uintptr_t)found.dlfo_map_start;
-  target->module_end = (uintptr_t)found.dlfo_map_end;
-  if (found.dlfo_eh_frame == NULL)
-    return -UNW_ENOINFO;
+  target->tables_start = (uintptr_t)tables.dlfo_map_start;
+  target->tables_end = (uintptr_t)tables.dlfo_map_end;
+  target->module = tables.dlfo_link_map;
   struct eh_frame_hdr header;
   memcpy(&header, found.dlfo_eh_frame, sizeof header);
   if (header.version != 1 || header.count_encoding != UDATA4 ||
       header.table_encoding != DATAREL_SDATA4)
     return -UNW_ENOINFO;
   unw_dyn_info_t table = {.format = UNW_INFO_FORMAT_REMOTE_TABLE,
-                          .start_ip = target->module_start,
-                          .end_ip = target->module_end};
+                          .start_ip = (unw_word_t)found.dlfo_map_start,
+                          .end_ip = (unw_word_t)found.dlfo_map_end};
   table.u.rti.segbase = (unw_word_t)found.dlfo_eh_frame;
   table.u.rti.table_data = table.u.rti.segbase + sizeof header;
   table.u.rti.table_len = header.count; /* an entry is two words of 4 bytes: one of libunwind's */

@@ -24,7 +24,8 @@ struct target {
   struct stackpack_stack stack;
   const struct stackpack_context *context;
   uintptr_t pc;                       /* an address within the instruction that is being executed */
-  uintptr_t module_start, module_end; /* where the unwind tables lie that are read */
+  uintptr_t tables_start, tables_end; /* the segment of the unwind tables that are read, */
+  const void *module;                 /* and what they are of: a struct link_map */
   enum stackpack_unwinder_reason reason; /* why one of the functions failed */
   bool is_trial;                         /* memory that can't be read is 0 */
 };
@@ -64,7 +65,8 @@ void saves_complete(const struct target *target, const struct save saves[SAVES],
 struct rules {
   uintptr_t pc;                       /* the target's; 0 in an empty entry */
   uint64_t returns_from_signal;       /* not 0: a signal handler returns to there */
-  uintptr_t module_start, module_end; /* rules may be expressions, which are read from there */
+  uintptr_t tables_start, tables_end; /* rules may be expressions, which are read from there, */
+  const void *module;                 /* or from elsewhere in the module */
   uint64_t has_saves;                 /* not 0: `saves` is known */
   struct save saves[SAVES];           /* of an instruction at which a signal came */
   uint64_t words[];                   /* as unw_apply_reg_state takes them */

@@ -42,3 +42,12 @@ for variant in "0" "2" "2 $in_registers" "2 $in_registers --frame-pointer=all"; 
   *) (($(statistic registers) == 0)) || fail "$variant: references in registers: $(<err)" ;;
   esac
 done
+
+# Between segments there may be pages of nobody; then the C library tells for an address its segment only, and the unwind
+# tables are in another one.
+compile_references managed.o 2
+link_references gaps -Wl,-z,max-page-size=0x200000
+for walker in unwinding mixed; do
+  expect_status 0 ./gaps $walker
+  diff expected out || fail "segments with gaps: $walker doesn't print what the plain program does"
+done

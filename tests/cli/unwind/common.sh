@@ -25,7 +25,7 @@ compile_references() { # OBJECT LEVEL [LLC OPTION...]
 # Its frames have no red zones of the address sanitizer, in which a walk that went astray may look for a return address.
 "$cxx" "${flags[@]}" -fno-sanitize=all -c "$here/native.cc" -o native.o
 
-link_references() { # PROGRAM: from native.o, managed.o and collector.o
+link_references() { # PROGRAM [OPTION...]: from native.o, managed.o and collector.o
   "$cxx" "${flags[@]}" -no-pie -B"$LLVM/bin/" -fuse-ld=lld native.o managed.o collector.o "$BUILD/libstackpack-unwind.a" \
-    "$BUILD/libstackpack.a" -lunwind-generic -o "$1"
+    "$BUILD/libstackpack.a" -lunwind-generic -o "$@"
 }
