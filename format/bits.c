@@ -64,9 +64,8 @@ void bit_writer_small(struct bit_writer *writer, uint64_t number, unsigned param
 }
 
 unsigned bits_best_parameter(const struct bits_widths *widths) {
-  enum { COUNT = sizeof widths->sums / sizeof widths->sums[0] };
   unsigned best = 0;
-  for (unsigned parameter = 1; parameter < COUNT; parameter++)
+  for (unsigned parameter = 1; parameter < BITS_PARAMETERS; parameter++)
     if (widths->sums[parameter] < widths->sums[best])
       best = parameter;
   return best;

@@ -164,6 +164,19 @@ static inline int bits_compare_words(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
+/* How many of words[0..count), which ascend, are below one. */
+static inline uint64_t bits_words_below(const uint64_t *words, uint64_t count, uint64_t word) {
+  uint64_t from = 0, to = count;
+  while (from < to) {
+    const uint64_t middle = from + (to - from) / 2;
+    if (words[middle] < word)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
 static inline uint64_t bits_load64(const uint8_t *bytes) {
   uint64_t word;
   memcpy(&word, bytes, sizeof word);
@@ -300,17 +313,18 @@ static inline uint64_t bits_small_width(uint64_t number, unsigned parameter) {
 }
 
 /* How many bits numbers take, all together, with each parameter that may be chosen. */
+enum { BITS_PARAMETERS = 24 };
 struct bits_widths {
-  uint64_t sums[24];
+  uint64_t sums[BITS_PARAMETERS];
 };
 
 static inline void bits_add_rice(struct bits_widths *widths, uint64_t number) {
-  for (unsigned parameter = 0; parameter < sizeof widths->sums / sizeof *widths->sums; parameter++)
+  for (unsigned parameter = 0; parameter < BITS_PARAMETERS; parameter++)
     widths->sums[parameter] += bits_rice_width(number, parameter);
 }
 
 static inline void bits_add_small(struct bits_widths *widths, uint64_t number) {
-  for (unsigned parameter = 0; parameter < sizeof widths->sums / sizeof *widths->sums; parameter++)
+  for (unsigned parameter = 0; parameter < BITS_PARAMETERS; parameter++)
     widths->sums[parameter] += bits_small_width(number, parameter);
 }
 

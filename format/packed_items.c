@@ -497,7 +497,7 @@ bool packed_items_next(struct packed_items *items, struct packed_item *item) {
     const bool is_list = index == items->locations;
     const uint32_t states = is_list ? items->lists : next_states(items, &items->location);
     const uint32_t state = state_of(items, index, states);
-    if (state == 0 || states == 0)
+    if (state == 0)
       continue;
     if (items->bad || state > states || items->left-- == 0) {
       items->bad = true;

@@ -123,15 +123,7 @@ static void words_sort_distinct(struct words *words) {
 
 /* The place of an item that is there. */
 static uint64_t words_find(const struct words *words, uint64_t item) {
-  uint64_t from = 0, to = words->count;
-  while (from < to) {
-    const uint64_t middle = from + (to - from) / 2;
-    if (words->items[middle] < item)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from;
+  return bits_words_below(words->items, words->count, item);
 }
 
 /* ---- The pairs of the table ---- */

@@ -85,7 +85,6 @@ struct layout {
   uint64_t numbers_at; /* the locations' numbers stand here; 0: they are in map and far */
   bool any_derived;
   uint64_t selves; /* mask: those that can be ordinary references */
-  uint64_t any;    /* mask: those that can be live */
   /* Masks: those whose states take n + 1 bits or more, for n > 0. Set only if any is derived; and
    * the last two only if the one before isn't 0. */
   uint64_t wide[PLANES];
@@ -167,7 +166,7 @@ QUICK_BODY bool take_states(const struct packed_table *table, struct word *word,
                             struct layout *layout, bool quick) {
   const uint8_t *bytes = table->layouts.bytes;
   if (!layout->any_derived) {
-    layout->selves = layout->any;
+    layout->selves = bits_short_mask(layout->locations);
     layout->sets_at = word->place;
     return true;
   }
@@ -238,7 +237,7 @@ QUICK_BODY bool take_layout(const struct packed_table *table, uint64_t place, st
   layout->sets = head.more_sets + 1;
   layout->locations = (unsigned)head.locations;
   if (head.locations == 0 && head.more_sets == 0 && head.frame < UINT32_MAX) {
-    layout->any = layout->selves = layout->map = layout->near = 0;
+    layout->selves = layout->map = layout->near = 0;
     layout->any_derived = false;
     return true;
   }
@@ -247,7 +246,6 @@ QUICK_BODY bool take_layout(const struct packed_table *table, uint64_t place, st
     return false;
   *first = (uint32_t)head.first;
   layout->any_derived = head.any_derived;
-  layout->any = bits_short_mask(layout->locations);
   return take_numbers(table, &word, layout, *first, quick) &&
          take_states(table, &word, layout, quick);
 }
@@ -525,8 +523,8 @@ QUICK_BODY bool find_slots(const struct packed_record *record, struct packed_slo
     return false;
   const uint64_t higher = higher_states(&layout, &states);
   const uint64_t selves = states.planes[0] & ~higher & layout.selves;
-  for (uint64_t left = (states.planes[0] | higher) & layout.any & ~selves; left != 0;
-       left &= left - 1) {
+  for (uint64_t left = (states.planes[0] | higher) & bits_short_mask(layout.locations) & ~selves;
+       left != 0; left &= left - 1) {
     const unsigned index = (unsigned)__builtin_ctzll(left);
     const uint64_t base = base_index(table, &layout, &states, index, quick);
     if (base >= layout.locations ||

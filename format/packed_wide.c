@@ -222,7 +222,7 @@ static uint64_t base_index(const struct wide *wide, uint32_t index, unsigned sta
 static bool take_pairs(const struct wide *wide, struct packed_wide *pairs) {
   for (uint32_t i = wide->locations; i-- > 0;) {
     const unsigned state = wide->state[i];
-    if (state == 0 || wide->states[i] == 0)
+    if (state == 0)
       continue;
     if (state > wide->states[i])
       return false;

@@ -348,16 +348,10 @@ static void write_range(void *context) {
 
 /* The layout at which half of all their words are behind. */
 static uint32_t middle_layout(const struct intern *layouts) {
-  const uint64_t half = layouts->count == 0 ? 0 : layouts->starts[layouts->count] / 2;
-  uint32_t from = 0, to = layouts->count;
-  while (from < to) {
-    const uint32_t middle = from + (to - from) / 2;
-    if (layouts->starts[middle] < half)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from;
+  if (layouts->count == 0)
+    return 0;
+  const uint64_t half = layouts->starts[layouts->count] / 2;
+  return (uint32_t)bits_words_below(layouts->starts, layouts->count, half);
 }
 
 /* The parameters that make all heads shortest. */
