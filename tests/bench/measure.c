@@ -1,11 +1,11 @@
 /* measure.c - measures all rivals on one program's records, and prints what it found as JSON.
  *
  * measure RAW PACKED [STACKS]: a program before and after packing, and stacks that were recorded
- * (see record_stacks.c). measure --few ... leaves out all but the packed table, with a cache and without,
- * and the hash table.
+ * (see record_stacks.c). measure --few ... leaves out all but the packed table, with a small cache and
+ * without, and the hash table.
  * measure --count RIVAL RAW PACKED [STACKS] makes only one pass of that rival, in counted_pass, for a
- * tool that counts instructions: over the stacks' addresses, if there are any, after a first pass
- * that isn't counted, or else over all addresses.
+ * tool that counts instructions, after a first pass that isn't counted: over the stacks' addresses,
+ * if there are any, or else over all addresses.
  *
  * What can be told from times on a machine that does other things, too: the rivals take turns in
  * many rounds, each number is a median over the rounds, and long passes count processor time. The
@@ -13,10 +13,14 @@
  *
  *   start     from nothing to the first answer, the file's bytes in memory but not in a cache
  *   warm      a look-up and the visit, over all addresses in random order, one after another
- *   evicted   the same, alone, after all of the rival's memory was flushed from the caches
+ *   evicted   the same, alone, after all of the rival's memory was flushed from the caches; but not
+ *             its code, as it has just looked up a few other addresses
  *   walk      a look-up and the visit, over the return addresses of recorded stacks
  *   walk evicted   the same; the rival's memory is flushed before each stack
  *   lines, pages   cache lines and pages of the rival's memory that a look-up with its visit touches
+ *
+ * A rival that takes many addresses at once gets them so where there are many: a stack's in a walk,
+ * and BATCH of them in a pass in random order. Its other columns are of one address.
  *
  * The sum of what each rival visits is compared with the records first: a rival that visits anything
  * else is an error, not a result.
@@ -40,15 +44,21 @@ enum {
   PASS_ADDRESSES = 200000, /* at most */
   LINEAR_LOOK_UPS = 5,
   EVICTED_LOOK_UPS = 150,
+  CODE_LOOK_UPS = 8,
   WALKED_STACKS = 100,
   TOUCHED_LOOK_UPS = 200,
+  BATCH = 64, /* about a deep stack's */
 };
 static const size_t flushed_at_most = (size_t)1 << 28; /* more would take minutes */
 
-static const struct rival *const rivals[] = {
-    &rival_packed, &rival_cached,   &rival_hash, &rival_sorted, &rival_chained,
-    &rival_ocaml,  &rival_wasmtime, &rival_raw,  &rival_ark,    &rival_perry};
-enum { RIVALS = sizeof rivals / sizeof rivals[0], FEW_RIVALS = 3 };
+static const struct rival *const all_rivals[] = {
+    &rival_packed,  &rival_batch, &rival_cached,   &rival_large_cache, &rival_hash, &rival_sorted,
+    &rival_chained, &rival_ocaml, &rival_wasmtime, &rival_raw,         &rival_ark,  &rival_perry};
+static const struct rival *const few_rivals[] = {&rival_packed, &rival_cached, &rival_hash};
+enum {
+  RIVALS = sizeof all_rivals / sizeof all_rivals[0],
+  FEW_RIVALS = sizeof few_rivals / sizeof few_rivals[0]
+};
 
 struct stacks {
   uint64_t *addresses; /* those of records only */
@@ -160,15 +170,6 @@ static size_t look_ups_for(const struct rival *rival, const struct order *order)
   return order->count < most ? order->count : most;
 }
 
-static void check(const struct contender *contender, const struct rival *rival,
-                  const struct order *order) {
-  const size_t count = rival->linear ? look_ups_for(rival, order) : order->count;
-  for (size_t i = 0; i < count; i++)
-    if (rival->look_up(contender, order->sites[i]->address) !=
-        expected_sum(contender->subject, rival, order->sites[i]))
-      fail(rival->name, "visits something else than the records say");
-}
-
 /* From nothing to an answer; leaves the rival started. */
 static double time_start(struct contender *contender, const struct rival *rival, uint64_t address) {
   double times[START_ROUNDS];
@@ -186,14 +187,42 @@ static double time_start(struct contender *contender, const struct rival *rival,
   return median(times, rounds);
 }
 
+static uint64_t look_up_batches(const struct contender *contender, const struct rival *rival,
+                                const struct order *order, size_t count) {
+  uint64_t addresses[BATCH], sum = 0;
+  for (size_t from = 0; from < count; from += BATCH) {
+    const size_t size = count - from < BATCH ? count - from : BATCH;
+    for (size_t i = 0; i < size; i++)
+      addresses[i] = order->sites[from + i]->address;
+    sum += rival->look_up_all(contender, addresses, size);
+  }
+  return sum;
+}
+
 /* Its own function, so that a tool can count what happens in it. */
 __attribute__((noinline)) static uint64_t counted_pass(const struct contender *contender,
                                                        const struct rival *rival,
                                                        const struct order *order, size_t count) {
+  if (rival->look_up_all != NULL)
+    return look_up_batches(contender, rival, order, count);
   uint64_t sum = 0;
   for (size_t i = 0; i < count; i++)
     sum += rival->look_up(contender, order->sites[i]->address);
   return sum;
+}
+
+static void check(const struct contender *contender, const struct rival *rival,
+                  const struct order *order) {
+  const size_t count = rival->linear ? look_ups_for(rival, order) : order->count;
+  uint64_t sum = 0;
+  for (size_t i = 0; i < count; i++) {
+    const uint64_t expected = expected_sum(contender->subject, rival, order->sites[i]);
+    if (rival->look_up(contender, order->sites[i]->address) != expected)
+      fail(rival->name, "visits something else than the records say");
+    sum += expected;
+  }
+  if (counted_pass(contender, rival, order, count) != sum)
+    fail(rival->name, "visits something else in a pass than one by one");
 }
 
 /* Nanoseconds a look-up, over a pass long enough for the clock. */
@@ -209,8 +238,14 @@ static double time_pass(const struct contender *contender, const struct rival *r
   return (processor_time() - start) / (double)(count * repeats);
 }
 
+/* Without the look-ups of others, code would come from memory for those rivals that have much of it,
+ * unless the one before shares it. */
 static double time_evicted(const struct contender *contender, const struct rival *rival,
-                           uint64_t address, double cost) {
+                           const struct order *order, size_t number, double cost) {
+  for (size_t i = 0; i < CODE_LOOK_UPS; i++)
+    keep(rival->look_up(contender,
+                        order->sites[order->count - 1 - (number + i) % order->count]->address));
+  const uint64_t address = order->sites[number % order->count]->address;
   evict(contender);
   const double start = now();
   keep(rival->look_up(contender, address));
@@ -219,8 +254,11 @@ static double time_evicted(const struct contender *contender, const struct rival
 
 static uint64_t walk_stack(const struct contender *contender, const struct rival *rival,
                            const struct stacks *stacks, size_t number) {
+  const size_t from = number == 0 ? 0 : stacks->ends[number - 1], to = stacks->ends[number];
+  if (rival->look_up_all != NULL)
+    return rival->look_up_all(contender, stacks->addresses + from, to - from);
   uint64_t sum = 0;
-  for (size_t i = number == 0 ? 0 : stacks->ends[number - 1]; i < stacks->ends[number]; i++)
+  for (size_t i = from; i < to; i++)
     sum += rival->look_up(contender, stacks->addresses[i]);
   return sum;
 }
@@ -274,20 +312,22 @@ struct bench {
   struct stacks stacks;
   struct contender contenders[RIVALS];
   struct result results[RIVALS];
-  size_t rivals; /* how many take part */
+  const struct rival *const *rivals; /* those that take part */
+  size_t rival_count;
 };
 
 static void prepare_all(struct bench *bench) {
-  for (size_t i = 0; i < bench->rivals; i++) {
+  for (size_t i = 0; i < bench->rival_count; i++) {
     struct contender *contender = &bench->contenders[i];
     *contender = (struct contender){.subject = &bench->subject};
     bench->results[i] = (struct result){-1, -1, -1, -1, -1, -1, -1};
-    if (rivals[i]->prepare != NULL)
-      rivals[i]->prepare(contender);
-    if (rivals[i]->look_up == NULL)
+    if (bench->rivals[i]->prepare != NULL)
+      bench->rivals[i]->prepare(contender);
+    if (bench->rivals[i]->look_up == NULL)
       continue;
-    bench->results[i].start = time_start(contender, rivals[i], bench->order.sites[0]->address);
-    check(contender, rivals[i], &bench->order);
+    bench->results[i].start =
+        time_start(contender, bench->rivals[i], bench->order.sites[0]->address);
+    check(contender, bench->rivals[i], &bench->order);
   }
 }
 
@@ -295,26 +335,27 @@ typedef double one_time(const struct bench *bench, size_t rival, size_t round);
 
 static double one_pass(const struct bench *bench, size_t rival, size_t round) {
   (void)round;
-  return time_pass(&bench->contenders[rival], rivals[rival], &bench->order);
+  return time_pass(&bench->contenders[rival], bench->rivals[rival], &bench->order);
 }
 
 static double one_evicted(const struct bench *bench, size_t rival, size_t round) {
-  const struct site *site = bench->order.sites[round % bench->order.count];
-  return time_evicted(&bench->contenders[rival], rivals[rival], site->address, clock_cost());
+  return time_evicted(&bench->contenders[rival], bench->rivals[rival], &bench->order, round,
+                      clock_cost());
 }
 
 static double one_walk(const struct bench *bench, size_t rival, size_t round) {
   (void)round;
-  return time_walks(&bench->contenders[rival], rivals[rival], &bench->stacks);
+  return time_walks(&bench->contenders[rival], bench->rivals[rival], &bench->stacks);
 }
 
 static double one_walk_evicted(const struct bench *bench, size_t rival, size_t round) {
   (void)round;
-  return time_walks_evicted(&bench->contenders[rival], rivals[rival], &bench->stacks, clock_cost());
+  return time_walks_evicted(&bench->contenders[rival], bench->rivals[rival], &bench->stacks,
+                            clock_cost());
 }
 
 static bool takes_part(const struct bench *bench, size_t rival, bool linear, bool flushed) {
-  return rivals[rival]->look_up != NULL && (linear || !rivals[rival]->linear) &&
+  return bench->rivals[rival]->look_up != NULL && (linear || !bench->rivals[rival]->linear) &&
          (!flushed || can_flush(&bench->contenders[rival]));
 }
 
@@ -323,10 +364,10 @@ static void take_turns(struct bench *bench, one_time *time, size_t rounds, bool 
                        bool flushed, size_t result_offset) {
   double times[RIVALS][EVICTED_LOOK_UPS];
   for (size_t round = 0; round < rounds; round++)
-    for (size_t i = 0; i < bench->rivals; i++)
+    for (size_t i = 0; i < bench->rival_count; i++)
       if (takes_part(bench, i, linear, flushed))
         times[i][round] = time(bench, i, round);
-  for (size_t i = 0; i < bench->rivals; i++)
+  for (size_t i = 0; i < bench->rival_count; i++)
     if (takes_part(bench, i, linear, flushed))
       *(double *)((char *)&bench->results[i] + result_offset) = median(times[i], rounds);
 }
@@ -338,9 +379,9 @@ static void measure_all(struct bench *bench) {
     take_turns(bench, one_walk, ROUNDS, false, false, offsetof(struct result, walk));
     take_turns(bench, one_walk_evicted, 3, false, true, offsetof(struct result, walk_evicted));
   }
-  for (size_t i = 0; i < bench->rivals; i++)
+  for (size_t i = 0; i < bench->rival_count; i++)
     if (touched_works() && takes_part(bench, i, false, false))
-      count_touched(&bench->contenders[i], rivals[i], &bench->order, &bench->results[i]);
+      count_touched(&bench->contenders[i], bench->rivals[i], &bench->order, &bench->results[i]);
 }
 
 /* ---- Input ---- */
@@ -415,7 +456,7 @@ static json_t *describe(const struct bench *bench, size_t i) {
   static const char *const visits[] = {"nothing", "slots", "pairs"};
   const struct contender *contender = &bench->contenders[i];
   const struct result *result = &bench->results[i];
-  const struct rival *rival = rivals[i];
+  const struct rival *rival = bench->rivals[i];
   const size_t file = rival->prepare != NULL ? contender->file.size : bench->subject.raw_size;
   return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", rival->name,
                    "visits", visits[rival->visits], "file_bytes", (json_int_t)file, "heap_bytes",
@@ -428,7 +469,7 @@ static json_t *describe(const struct bench *bench, size_t i) {
 
 static void print_all(const struct bench *bench) {
   json_t *list = json_array();
-  for (size_t i = 0; i < bench->rivals; i++)
+  for (size_t i = 0; i < bench->rival_count; i++)
     json_array_append_new(list, describe(bench, i));
   json_t *all = json_pack(
       "{s:I, s:I, s:I, s:I, s:I, s:o}", "records", (json_int_t)bench->subject.record_count,
@@ -450,21 +491,21 @@ static void order_by_stacks(struct bench *bench) {
 }
 
 static void count_one(struct bench *bench, const char *name) {
-  for (size_t i = 0; i < bench->rivals; i++) {
+  for (size_t i = 0; i < bench->rival_count; i++) {
     struct contender *contender = &bench->contenders[i];
-    if (strcmp(rivals[i]->name, name) != 0 || rivals[i]->look_up == NULL)
+    if (strcmp(bench->rivals[i]->name, name) != 0 || bench->rivals[i]->look_up == NULL)
       continue;
     *contender = (struct contender){.subject = &bench->subject};
-    if (rivals[i]->prepare != NULL)
-      rivals[i]->prepare(contender);
-    if (rivals[i]->start != NULL)
-      rivals[i]->start(contender);
-    if (bench->stacks.count > 0) {
+    if (bench->rivals[i]->prepare != NULL)
+      bench->rivals[i]->prepare(contender);
+    if (bench->rivals[i]->start != NULL)
+      bench->rivals[i]->start(contender);
+    if (bench->stacks.count > 0)
       order_by_stacks(bench);
-      time_walks(contender, rivals[i], &bench->stacks);
-    }
-    const size_t count = look_ups_for(rivals[i], &bench->order);
-    counted_pass(contender, rivals[i], &bench->order, count);
+    const size_t count = look_ups_for(bench->rivals[i], &bench->order);
+    for (size_t address = 0; address < count; address++)
+      keep(bench->rivals[i]->look_up(contender, bench->order.sites[address]->address));
+    counted_pass(contender, bench->rivals[i], &bench->order, count);
     printf("%zu\n", count);
     return;
   }
@@ -478,7 +519,8 @@ int main(int argc, char **argv) {
   const bool few = argc > 1 && strcmp(argv[1], "--few") == 0;
   char **const files = argv + 1 + (few ? 1 : count ? 2 : 0);
   const int file_count = (int)(argv + argc - files);
-  bench.rivals = few ? FEW_RIVALS : RIVALS;
+  bench.rivals = few ? few_rivals : all_rivals;
+  bench.rival_count = few ? FEW_RIVALS : RIVALS;
   if (file_count != 2 && file_count != 3)
     fail("usage", "measure [--few | --count RIVAL] RAW PACKED [STACKS]");
   if (!subject_open(&bench.subject, files[0], files[1], &problem)) {
@@ -495,9 +537,10 @@ int main(int argc, char **argv) {
   prepare_all(&bench);
   measure_all(&bench);
   print_all(&bench);
-  for (size_t i = 0; i < bench.rivals; i++) {
+  for (size_t i = 0; i < bench.rival_count; i++) {
     region_free(&bench.contenders[i].file);
     region_free(&bench.contenders[i].heap);
+    free(bench.contenders[i].cache);
   }
   free(bench.order.sites);
   free(bench.stacks.addresses);

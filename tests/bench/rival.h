@@ -2,7 +2,8 @@
  *
  * A rival has what lies in the file (made by `prepare`, whose time doesn't count), what it makes of
  * it at start-up (`start`), and a look-up. Both kinds of memory are in regions of their own, so that
- * they can be measured, thrown out of the cache, and watched.
+ * they can be measured, thrown out of the cache, and watched. The few words that say where things
+ * are in them lie outside.
  *
  * Rivals from elsewhere are our own code for the layout that their documentation describes, which
  * each file names. Some of them can't hold all that a record says: they then visit less, or have
@@ -27,11 +28,12 @@ void region_free(struct region *region);
 
 struct contender {
   const struct subject *subject;
-  struct region file;           /* what lies in the file */
-  struct region heap;           /* what is made at start-up */
-  struct stackpack_table table; /* of the packed one */
-  uint64_t mask;                /* of those that hash: the number of buckets less 1 */
-  uint64_t count;               /* of records or buckets, as the rival has it */
+  struct region file;            /* what lies in the file */
+  struct region heap;            /* what is made at start-up */
+  struct stackpack_table table;  /* of the packed one */
+  struct stackpack_cache *cache; /* from malloc; its entries are in the heap */
+  uint64_t mask;                 /* of those that hash: the number of buckets less 1 */
+  uint64_t count;                /* of records or buckets, as the rival has it */
 };
 
 enum visits {
@@ -49,10 +51,13 @@ struct rival {
   /* Looks up an address that is there, and visits what the record says: the sum of its frame size
    * and of visit_pair or visit_slot. NULL: it has a size only. */
   uint64_t (*look_up)(const struct contender *contender, uint64_t address);
+  /* The same for many at once, all together. NULL: one by one. */
+  uint64_t (*look_up_all)(const struct contender *contender, const uint64_t *addresses,
+                          size_t count);
 };
 
-extern const struct rival rival_packed, rival_cached, rival_raw, rival_sorted, rival_hash,
-    rival_chained, rival_ocaml, rival_wasmtime, rival_ark, rival_perry;
+extern const struct rival rival_packed, rival_batch, rival_cached, rival_large_cache, rival_raw,
+    rival_sorted, rival_hash, rival_chained, rival_ocaml, rival_wasmtime, rival_ark, rival_perry;
 
 /* Hashes an address for a table of mask + 1 buckets. */
 static inline uint64_t hash_address(uint64_t address, uint64_t mask) {

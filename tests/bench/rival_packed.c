@@ -1,5 +1,11 @@
-/* rival_packed.c - the packed table, used as it lies in the file; and the same with a small cache of
- * look-ups, as a collector would have one for each of its threads. */
+/* rival_packed.c - the packed table, used as it lies in the file.
+ *
+ * It is asked in four ways: address by address; for many addresses at once, as a collector can that
+ * has walked a whole stack; by way of a small cache of look-ups, of which a collector would have one
+ * for each of its threads; and by way of one that has room for the whole program, if there is memory
+ * to spare.
+ */
+#include "../unit/bytes.h"
 #include "rival.h"
 
 #include <stdlib.h>
@@ -36,21 +42,67 @@ static uint64_t look_up(const struct contender *contender, uint64_t address) {
   return sum + (uint32_t)record.frame_size;
 }
 
-enum { CACHE_SHIFT = 10 }; /* 1024 entries of 128 bytes */
+/* The sum over all pairs of records that were found. */
+static uint64_t visit_all(const struct stackpack_record *records,
+                          const enum stackpack_answer *answers, size_t count) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (answers[i] != STACKPACK_FOUND ||
+        stackpack_record_visit(&records[i], visit, &sum) != STACKPACK_FOUND)
+      return 0;
+    sum += (uint32_t)records[i].frame_size;
+  }
+  return sum;
+}
+
+static uint64_t look_up_all(const struct contender *contender, const uint64_t *addresses,
+                            size_t count) {
+  enum { PART = 64 };
+  struct stackpack_record records[PART];
+  enum stackpack_answer answers[PART];
+  uint64_t sum = 0;
+  for (size_t from = 0; from < count; from += PART) {
+    const size_t size = count - from < PART ? count - from : PART;
+    stackpack_table_find_all(&contender->table, addresses + from, size, records, answers);
+    sum += visit_all(records, answers, size);
+  }
+  return sum;
+}
+
+static uint64_t look_up_batch_of_one(const struct contender *contender, uint64_t address) {
+  return look_up_all(contender, &address, 1);
+}
+
+static void prepare_cached(struct contender *contender) {
+  prepare(contender);
+  contender->cache = test_allocate(sizeof *contender->cache);
+}
+
+static void start_with_cache(struct contender *contender, unsigned shift) {
+  const size_t size = sizeof(struct stackpack_cache_entry) << shift;
+  start(contender);
+  region_reserve(&contender->heap, size);
+  stackpack_cache_open(contender->cache, region_take(&contender->heap, size, 128), shift);
+}
 
 static void start_cached(struct contender *contender) {
-  const size_t size = sizeof(struct stackpack_cache_entry) << CACHE_SHIFT;
-  start(contender);
-  region_reserve(&contender->heap, size + sizeof(struct stackpack_cache));
-  struct stackpack_cache *cache = region_take(&contender->heap, sizeof(struct stackpack_cache), 64);
-  stackpack_cache_open(cache, region_take(&contender->heap, size, 64), CACHE_SHIFT);
+  enum { SHIFT = 10 }; /* 1024 entries of 128 bytes */
+  start_with_cache(contender, SHIFT);
+}
+
+/* At least one and a half as many entries as records. */
+static void start_large_cache(struct contender *contender) {
+  const size_t entries = contender->subject->record_count + contender->subject->record_count / 2;
+  unsigned shift = 3;
+  while ((size_t)1 << shift < entries)
+    shift++;
+  start_with_cache(contender, shift);
 }
 
 static uint64_t look_up_cached(const struct contender *contender, uint64_t address) {
-  struct stackpack_cache *cache = (struct stackpack_cache *)(void *)contender->heap.start;
   struct stackpack_record record;
   uint64_t sum = 0;
-  if (stackpack_table_visit(&contender->table, cache, address, &record, visit, &sum) !=
+  if (stackpack_table_visit(&contender->table, contender->cache, address, &record, visit, &sum) !=
       STACKPACK_FOUND)
     return 0;
   return sum + (uint32_t)record.frame_size;
@@ -64,10 +116,27 @@ const struct rival rival_packed = {
     .look_up = look_up,
 };
 
+const struct rival rival_batch = {
+    .name = "packed, in batches",
+    .visits = VISITS_PAIRS,
+    .prepare = prepare,
+    .start = start,
+    .look_up = look_up_batch_of_one,
+    .look_up_all = look_up_all,
+};
+
 const struct rival rival_cached = {
     .name = "packed, with cache",
     .visits = VISITS_PAIRS,
-    .prepare = prepare,
+    .prepare = prepare_cached,
     .start = start_cached,
+    .look_up = look_up_cached,
+};
+
+const struct rival rival_large_cache = {
+    .name = "packed, with large cache",
+    .visits = VISITS_PAIRS,
+    .prepare = prepare_cached,
+    .start = start_large_cache,
     .look_up = look_up_cached,
 };
