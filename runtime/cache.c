@@ -30,16 +30,21 @@ _Static_assert(PAIRS_MAX <=
 
 /* From any place, there are as many entries up to the end as a record in the last way takes; but in
  * the smallest caches. */
-void stackpack_cache_open(struct stackpack_cache *cache, struct stackpack_cache_entry *entries,
-                          unsigned shift) {
+void stackpack_cache_open_zeros(struct stackpack_cache *cache,
+                                struct stackpack_cache_entry *entries, unsigned shift) {
   const uint64_t room = STACKPACK_CACHE_WAYS + RESTS_MAX, size = (uint64_t)1 << shift;
   *cache = (struct stackpack_cache){
       .entries = entries, .size = size, .places = size < room ? 1 : size - room + 1};
-  memset(entries, 0, sizeof *entries << shift);
 }
 
 static void forget_all(struct stackpack_cache *cache) {
   memset(cache->entries, 0, cache->size * sizeof *cache->entries);
+}
+
+void stackpack_cache_open(struct stackpack_cache *cache, struct stackpack_cache_entry *entries,
+                          unsigned shift) {
+  stackpack_cache_open_zeros(cache, entries, shift);
+  forget_all(cache);
 }
 
 /* ---- Remembering ---- */

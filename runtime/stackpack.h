@@ -268,6 +268,11 @@ struct stackpack_cache {
 void stackpack_cache_open(struct stackpack_cache *cache, struct stackpack_cache_entry *entries,
                           unsigned shift);
 
+/* The same for entries that are all zeros, as static ones are, or those from calloc or mmap. None of
+ * them is touched: a large cache takes no time to open, and no memory before it is used. */
+void stackpack_cache_open_zeros(struct stackpack_cache *cache,
+                                struct stackpack_cache_entry *entries, unsigned shift);
+
 /* The first of the entries that an address may have. The hash is spread over them without a mask,
  * by a multiplication (Lemire, "Fast Random Integer Generation in an Interval", 2019). */
 static inline struct stackpack_cache_entry *

@@ -82,7 +82,7 @@ static void start_with_cache(struct contender *contender, unsigned shift) {
   const size_t size = sizeof(struct stackpack_cache_entry) << shift;
   start(contender);
   region_reserve(&contender->heap, size);
-  stackpack_cache_open(contender->cache, region_take(&contender->heap, size, 128), shift);
+  stackpack_cache_open_zeros(contender->cache, region_take(&contender->heap, size, 128), shift);
 }
 
 static void start_cached(struct contender *contender) {

@@ -151,6 +151,27 @@ START_TEST(a_cache_remembers) {
 }
 END_TEST
 
+/* A cache with room for all records remembers all, and needs no memory but zeros. */
+START_TEST(room_for_all) {
+  enum { SHIFT = 12, RECORDS = 1500 };
+  struct stackpack_cache_entry *entries = calloc((size_t)1 << SHIFT, sizeof *entries);
+  struct packed_model packed = open_model(8, RECORDS);
+  struct stackpack_cache cache;
+  ck_assert_ptr_nonnull(entries);
+  stackpack_cache_open_zeros(&cache, entries, SHIFT);
+  for (unsigned pass = 0; pass < 2; pass++)
+    for (uint32_t i = 0; i < stackpack_table_records(&packed.table); i++) {
+      struct stackpack_record record;
+      ck_assert_int_eq(stackpack_table_record(&packed.table, i, &record), STACKPACK_FOUND);
+      check_visited(&packed.table, &cache, record.address);
+      check_cached(&packed.table, &cache, record.address);
+    }
+  ck_assert_uint_eq(cache.replaced, 0);
+  packed_model_free(&packed);
+  free(entries);
+}
+END_TEST
+
 /* Records of one function with 1, 2, 3... pairs; all slots derived from the first one, every other
  * time; from byte 0 on, if not from a register's. */
 static struct packed_model open_wide(unsigned records, uint8_t kind, int64_t step) {
@@ -236,4 +257,4 @@ START_TEST(many_at_once) {
 END_TEST
 
 SUITE("cache", the_same_answers_by_way_of_a_cache, no_record_at_address_0, a_cache_remembers,
-      many_pairs, unusual_pairs, many_at_once)
+      room_for_all, many_pairs, unusual_pairs, many_at_once)
