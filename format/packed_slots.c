@@ -296,8 +296,8 @@ QUICK_BODY uint64_t higher_states(const struct layout *layout, const struct stat
 /* How many bits a location's state takes. */
 QUICK_BODY unsigned state_width(const struct layout *layout, unsigned index) {
   unsigned width = 1;
-  while (width < plane_count(layout) && (layout->wide[width] >> index & 1) != 0)
-    width++;
+  for (unsigned plane = 1; plane < plane_count(layout); plane++)
+    width += layout->wide[plane] >> index & 1;
   return width;
 }
 
@@ -317,29 +317,34 @@ struct changes {
   struct states states; /* of these */
 };
 
-/* Takes the indices of changed locations; returns a bit for each. */
-static uint64_t take_indices(const uint8_t *bytes, uint64_t *place, unsigned locations) {
+/* Takes the indices of changed locations; returns a bit for each. Mostly they are few: each load has
+ * GROUP of them, and what is behind the last one counts for nothing. */
+QUICK_BODY uint64_t take_indices(const uint8_t *bytes, uint64_t *place, unsigned locations) {
+  enum { GROUP = 4 };
   struct word word = {.place = *place};
   const unsigned width = bits_for_count(locations);
-  uint64_t changed = 0;
   reload(bytes, &word);
-  for (uint64_t left = take_gamma(&word); left > 0 && left <= LOCATIONS_MAX; left--) {
-    reload(bytes, &word);
-    changed |= (uint64_t)1 << take(&word, width);
+  const uint64_t read = take_gamma(&word), count = read <= LOCATIONS_MAX ? read : 0;
+  uint64_t changed = 0;
+  *place = word.place + count * width;
+  for (uint64_t from = 0; from < count; from += GROUP) {
+    uint64_t indices = bits_at(bytes, word.place + from * width, GROUP * width);
+    for (uint64_t i = from; i < from + GROUP; i++, indices >>= width)
+      changed |= (uint64_t)(i < count) << (indices & bits_short_mask(width));
   }
-  *place = word.place;
   return changed;
 }
 
 /* Takes the new states of changed locations, but for those that are known. */
-static void take_new_states(const uint8_t *bytes, const struct layout *layout, uint64_t place,
-                            uint64_t changed, struct changes *changes) {
+QUICK_BODY void take_new_states(const uint8_t *bytes, const struct layout *layout, uint64_t place,
+                                uint64_t changed, struct changes *changes) {
   const uint64_t many = layout->any_derived ? layout->wide[1] : 0;
   for (uint64_t left = changed & many; left != 0; left &= left - 1) {
     const unsigned index = (unsigned)__builtin_ctzll(left), width = state_width(layout, index);
-    const uint64_t state = bits_at(bytes, place, width);
+    const uint64_t is_new = ~changes->known >> index & 1;
+    const uint64_t state = bits_at(bytes, place, width) * is_new;
     place += width;
-    for (unsigned plane = 0; plane < width && (changes->known >> index & 1) == 0; plane++)
+    for (unsigned plane = 0; plane < plane_count(layout); plane++)
       changes->states.planes[plane] |= (state >> plane & 1) << index;
   }
   changes->flips ^= changed & ~many;
@@ -354,8 +359,8 @@ struct tree {
 };
 
 /* Takes what is before the sets. */
-static bool take_tree(const struct packed_table *table, const struct layout *layout,
-                      struct tree *tree) {
+QUICK_BODY bool take_tree(const struct packed_table *table, const struct layout *layout,
+                          struct tree *tree) {
   enum { FIELDS = 7 }; /* their bits */
   const uint8_t *bytes = table->layouts.bytes;
   const uint64_t entries = (layout->sets + bits_low_mask(PACKED_CHANGES_PER_SAMPLE_SHIFT)) >>
@@ -382,9 +387,9 @@ static uint64_t states_width(const struct layout *layout, uint64_t changed, bool
 /* Goes from set `number` up to the row from which it is changed. A set is at most 1 + 17 + 32 + 56
  * * 6 + 56 * 6 bits long, and so is a row; so what begins before the end can be read if this is so
  * long before the layouts' end. */
-static bool climb(const struct packed_table *table, const struct layout *layout,
-                  const struct tree *tree, uint64_t number, struct changes *changes,
-                  uint64_t *row_at) {
+QUICK_BODY bool climb(const struct packed_table *table, const struct layout *layout,
+                      const struct tree *tree, uint64_t number, struct changes *changes,
+                      uint64_t *row_at, bool quick) {
   const uint8_t *bytes = table->layouts.bytes;
   const uint64_t in_sample = bits_low_mask(PACKED_CHANGES_PER_SAMPLE_SHIFT);
   const uint64_t end = tree->start + tree->size;
@@ -406,7 +411,7 @@ static bool climb(const struct packed_table *table, const struct layout *layout,
         return true;
       }
       if (parent == 0) {
-        place += row_width(layout, table->quick);
+        place += row_width(layout, quick);
         continue;
       }
       uint64_t changed = bits_at(bytes, place, layout->locations);
@@ -419,27 +424,39 @@ static bool climb(const struct packed_table *table, const struct layout *layout,
         number = parent - 1;
         break;
       }
-      place += states_width(layout, changed, table->quick);
+      place += states_width(layout, changed, quick);
     }
   }
   return false;
 }
 
 /* Finds the states at a record whose layout's sets are changes. */
-static bool find_changed(const struct packed_table *table, const struct layout *layout,
-                         uint32_t position, struct states *states) {
+QUICK_BODY bool find_changed(const struct packed_table *table, const struct layout *layout,
+                             uint32_t position, struct states *states, bool quick) {
   struct changes changes = {0};
   struct tree tree;
   uint64_t row_at;
   if (!take_tree(table, layout, &tree) ||
       !climb(table, layout, &tree, set_number(table, layout, tree.start + tree.size, position),
-             &changes, &row_at))
+             &changes, &row_at, quick))
     return false;
-  read_row(table->layouts.bytes, layout, row_at, states, table->quick);
+  read_row(table->layouts.bytes, layout, row_at, states, quick);
   states->planes[0] ^= changes.flips;
   for (unsigned plane = 0; plane < plane_count(layout); plane++)
     states->planes[plane] = (states->planes[plane] & ~changes.known) | changes.states.planes[plane];
   return true;
+}
+
+QUICK_TARGET static bool find_changed_with_bmi(const struct packed_table *table,
+                                               const struct layout *layout, uint32_t position,
+                                               struct states *states) {
+  return find_changed(table, layout, position, states, true);
+}
+
+QUICK_OTHERS static bool find_changed_without_bmi(const struct packed_table *table,
+                                                  const struct layout *layout, uint32_t position,
+                                                  struct states *states) {
+  return find_changed(table, layout, position, states, false);
 }
 
 QUICK_BODY bool find_states(const struct packed_table *table, const struct layout *layout,
@@ -452,7 +469,8 @@ QUICK_BODY bool find_states(const struct packed_table *table, const struct layou
     return true;
   }
   if ((bytes[layout->sets_at / 8] >> layout->sets_at % 8 & 1) != PACKED_SET_ROWS)
-    return find_changed(table, layout, position, states);
+    return quick ? find_changed_with_bmi(table, layout, position, states)
+                 : find_changed_without_bmi(table, layout, position, states);
   const uint64_t rows_at = layout->sets_at + 1;
   const unsigned width = row_width(layout, quick);
   const uint64_t number = set_number(table, layout, rows_at + layout->sets * width, position);
