@@ -206,11 +206,35 @@ bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs);
 typedef void stackpack_visitor(void *context, struct stackpack_location base,
                                struct stackpack_location derived);
 
+/* Calls a function for each of the pairs that are left, which are spill slots, as nearly all are. What
+ * is the same for them is a constant here: so the compiler can leave out of `visit` what they don't
+ * need. */
+static inline void stackpack_pairs_visit_spilled(struct stackpack_pairs *pairs,
+                                                 stackpack_visitor *visit, void *context) {
+  const uint64_t value = (uint64_t)pairs->first.value, step = pairs->step;
+  struct stackpack_location base = {STACKPACK_INDIRECT, pairs->first.size, pairs->first.reg, 0};
+  struct stackpack_location derived = base;
+  for (uint64_t slots = pairs->slots; slots != 0; slots &= slots - 1) {
+    base.value = (int64_t)(value + (uint64_t)__builtin_ctzll(slots) * step);
+    visit(context, base, base);
+  }
+  for (uint32_t left = pairs->pair_count; left != 0; left--) {
+    base.value = (int64_t)(value + pairs->pairs[left - 1].base * step);
+    derived.value = (int64_t)(value + pairs->pairs[left - 1].derived * step);
+    visit(context, base, derived);
+  }
+  pairs->slots = pairs->pair_count = 0;
+}
+
 /* Calls a function for each of the pairs that are left. STACKPACK_FOUND, or, perhaps after some
  * pairs, STACKPACK_CORRUPT. */
 static inline enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs,
                                                           stackpack_visitor *visit, void *context) {
   struct stackpack_location base, derived;
+  if (__builtin_expect(pairs->more == 0 && pairs->first.kind == STACKPACK_INDIRECT, 1)) {
+    stackpack_pairs_visit_spilled(pairs, visit, context);
+    return STACKPACK_FOUND;
+  }
   while (stackpack_pairs_next(pairs, &base, &derived))
     visit(context, base, derived);
   return stackpack_pairs_corrupt(pairs) ? STACKPACK_CORRUPT : STACKPACK_FOUND;
