@@ -64,10 +64,11 @@ static inline const struct packed_record *record_of(const struct stackpack_recor
 }
 
 /* Completes a record of which the packed one is there. */
-QUICK_PATH static void fill(struct stackpack_record *record) {
+QUICK_BODY void fill(struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
+  const bool is_stackmap = packed->table->list_count > 0 && packed_is_stackmap(packed);
   record->frame_size = packed_frame_size(packed->table, packed->layout);
-  record->kind = packed_is_stackmap(packed) ? STACKPACK_STACKMAP : STACKPACK_STATEPOINT;
+  record->kind = is_stackmap ? STACKPACK_STACKMAP : STACKPACK_STATEPOINT;
 }
 
 uint64_t stackpack_record_function(const struct stackpack_record *record) {
@@ -245,19 +246,9 @@ static bool find_few(struct stackpack_pairs *pairs, const struct packed_items *i
   return true;
 }
 
-QUICK_PATH void stackpack_pairs_begin(struct stackpack_pairs *pairs,
-                                      const struct stackpack_record *record) {
-  const struct packed_record *packed = record_of(record);
-  struct packed_slots slots = {.pairs = (struct packed_steps *)pairs->pairs};
+/* Pairs of a layout that packed_slots doesn't read. */
+static void begin_others(struct stackpack_pairs *pairs, const struct packed_record *packed) {
   struct packed_items items;
-  pairs->more = 0;
-  if (packed_slots(packed, &slots)) {
-    pairs->slots = slots.selves;
-    pairs->first = near_location(packed->table, slots.first);
-    pairs->step = packed->table->first_class_step;
-    pairs->pair_count = (uint16_t)slots.pair_count;
-    return;
-  }
   pairs->slots = 0;
   packed_items(&items, packed);
   if (find_short(pairs, &items) || find_few(pairs, &items))
@@ -266,6 +257,21 @@ QUICK_PATH void stackpack_pairs_begin(struct stackpack_pairs *pairs,
   pairs->pair_count = 0;
   pairs->more = 1;
   *(struct packed_items *)pairs->private_ = items;
+}
+
+QUICK_PATH void stackpack_pairs_begin(struct stackpack_pairs *pairs,
+                                      const struct stackpack_record *record) {
+  const struct packed_record *packed = record_of(record);
+  struct packed_slots slots = {.pairs = (struct packed_steps *)pairs->pairs};
+  pairs->more = 0;
+  if (!packed_slots(packed, &slots)) {
+    begin_others(pairs, packed);
+    return;
+  }
+  pairs->slots = slots.selves;
+  pairs->first = near_location(packed->table, slots.first);
+  pairs->step = packed->table->first_class_step;
+  pairs->pair_count = (uint16_t)slots.pair_count;
 }
 
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
