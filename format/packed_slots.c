@@ -138,10 +138,8 @@ QUICK_BODY bool take_numbers(const struct packed_table *table, struct word *word
 static bool take_many_states(const struct packed_table *table, uint64_t place,
                              struct layout *layout) {
   const uint8_t *bytes = table->layouts.bytes;
+  uint64_t widest[PLANES] = {0}; /* masks: those whose states take just n + 1 bits */
   uint64_t count = 0;
-  layout->zeros = 0;
-  for (unsigned plane = 1; plane < PLANES; plane++)
-    layout->wide[plane] = 0;
   for (unsigned i = 0; i < layout->locations; i++) {
     if (place + 64 > table->readable)
       return false;
@@ -150,11 +148,14 @@ static bool take_many_states(const struct packed_table *table, uint64_t place,
     if (run == WORD)
       return false;
     layout->firsts[i] = (uint16_t)count;
-    for (unsigned plane = 1; states >> plane != 0; plane++)
-      layout->wide[plane] |= (uint64_t)1 << i;
+    widest[63 - __builtin_clzll(states)] |= (uint64_t)1 << i;
     count += states - (layout->selves >> i & 1);
     place += states;
   }
+  uint64_t wide = 0;
+  for (unsigned plane = PLANES; --plane > 0;)
+    layout->wide[plane] = wide |= widest[plane];
+  layout->zeros = 0;
   layout->firsts[layout->locations] = (uint16_t)count;
   layout->bases_at = place;
   layout->sets_at = place + count * layout->base_width;
