@@ -239,12 +239,13 @@ static double time_pass(const struct contender *contender, const struct rival *r
 }
 
 /* Without the look-ups of others, code would come from memory for those rivals that have much of it,
- * unless the one before shares it. */
+ * unless the one before shares it. They are others each time, which no small cache remembers. */
 static double time_evicted(const struct contender *contender, const struct rival *rival,
                            const struct order *order, size_t number, double cost) {
-  for (size_t i = 0; i < CODE_LOOK_UPS; i++)
-    keep(rival->look_up(contender,
-                        order->sites[order->count - 1 - (number + i) % order->count]->address));
+  for (size_t i = 0; i < CODE_LOOK_UPS; i++) {
+    const size_t other = (number * CODE_LOOK_UPS + i) % order->count;
+    keep(rival->look_up(contender, order->sites[order->count - 1 - other]->address));
+  }
   const uint64_t address = order->sites[number % order->count]->address;
   evict(contender);
   const double start = now();
