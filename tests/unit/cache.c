@@ -153,7 +153,7 @@ END_TEST
 
 /* A cache with room for all records remembers all, and needs no memory but zeros. */
 START_TEST(room_for_all) {
-  enum { SHIFT = 12, RECORDS = 1500 };
+  enum { SHIFT = 9, RECORDS = 200 };
   struct stackpack_cache_entry *entries = calloc((size_t)1 << SHIFT, sizeof *entries);
   struct packed_model packed = open_model(8, RECORDS);
   struct stackpack_cache cache;
