@@ -21,7 +21,7 @@ struct function_plan {
 
 struct encoder {
   const struct safepoints *table;
-  packed_both *both;
+  work_both *both;
   packed_compress *compress;
   struct packed_header header;
   uint64_t address, text_start;
@@ -704,7 +704,7 @@ static void encoder_free(struct encoder *encoder) {
   bit_writer_free(&encoder->blocks);
 }
 
-const char *packed_write_by(packed_both *both, const struct safepoints *table, uint64_t address,
+const char *packed_write_by(work_both *both, const struct safepoints *table, uint64_t address,
                             packed_compress *compress, uint8_t **bytes, size_t *size) {
   struct encoder encoder = {.table = table, .address = address, .both = both, .compress = compress};
   struct bit_writer out = {0};
@@ -720,9 +720,9 @@ const char *packed_write_by(packed_both *both, const struct safepoints *table, u
   return NULL;
 }
 
-static void one_by_one(packed_work *work, void *one, packed_work *other_work, void *other) {
-  work(one);
-  other_work(other);
+static void one_by_one(work_piece *piece, void *one, work_piece *other_piece, void *other) {
+  piece(one);
+  other_piece(other);
 }
 
 const char *packed_write(const struct safepoints *table, uint64_t address,

@@ -5,6 +5,7 @@
 #include "bits.h"
 #include "packed_details.h"
 #include "safepoints.h"
+#include "work.h"
 
 /* Compresses a block into destination[0..capacity), and returns the size, or 0 on failure. */
 typedef size_t packed_compress(void *destination, size_t capacity, const void *source, size_t size);
@@ -15,12 +16,8 @@ typedef size_t packed_compress(void *destination, size_t capacity, const void *s
 const char *packed_write(const struct safepoints *table, uint64_t address,
                          packed_compress *compress, uint8_t **bytes, size_t *size);
 
-/* Does two pieces of work, side by side if it can. */
-typedef void packed_work(void *context);
-typedef void packed_both(packed_work *work, void *one, packed_work *other_work, void *other);
-
 /* The same bytes, with work that can be done side by side. */
-const char *packed_write_by(packed_both *both, const struct safepoints *table, uint64_t address,
+const char *packed_write_by(work_both *both, const struct safepoints *table, uint64_t address,
                             packed_compress *compress, uint8_t **bytes, size_t *size);
 
 /* The other direction: adds all that a packed table says to an empty table of safepoints, and

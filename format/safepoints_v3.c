@@ -4,6 +4,13 @@
  * slots are live. So the bytes of a record's locations are looked for among those that were read
  * before; only new ones are taken apart, sorted and interned. (A constant of a map's pool has only
  * its index there, and may be another one in the next map: such records are always read.)
+ *
+ * What takes the time is the looking, in tables that no cache holds. To go from record to record
+ * takes a small part of it. So two threads can share the work: one reads up to some function, the
+ * other one goes to that function and reads from there, into a table of its own; the two tables are
+ * joined at last. What is wrong with the section is said as if one thread had read it: the first
+ * part's error comes first, and the second part's reader goes through the same bytes as the first
+ * one, so an error on its way will be met by the first one, too.
  */
 #include "safepoints.h"
 
@@ -84,6 +91,7 @@ struct reader {
   struct safepoints *table;
   enum statepoint_rule rule;
   struct stackmap_v3_reader raw;
+  size_t end; /* functions whose records are here or further on are somebody else's */
   struct known_contents known;
   /* One record: as large as it can be. */
   struct location locations[LOCATIONS_MAX];
@@ -278,28 +286,120 @@ static bool read_function(struct reader *reader, const struct stackmap_v3_functi
   return true;
 }
 
-bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
-                       enum statepoint_rule rule) {
+/* Goes to the next function that is the reader's own. */
+static bool next_function(struct reader *reader, struct stackmap_v3_function *function) {
+  while (reader->raw.position < reader->end) {
+    if (stackmap_v3_next_function(&reader->raw, function))
+      return true;
+    if (!stackmap_v3_next_map(&reader->raw))
+      return false;
+    reader->table->maps++;
+  }
+  return false;
+}
+
+static struct reader *open_reader(struct safepoints *table, const void *bytes, size_t size,
+                                  enum statepoint_rule rule) {
   struct reader *reader = malloc(sizeof *reader);
   if (reader == NULL || intern_add(&table->lists, NULL, 0) == INTERN_FAILED) {
     free(reader);
-    return out_of_memory(table);
+    out_of_memory(table);
+    return NULL;
   }
   reader->table = table;
   reader->rule = rule;
   reader->raw = stackmap_v3_open(bytes, size);
+  reader->end = SIZE_MAX;
   reader->known = (struct known_contents){0};
-  struct stackmap_v3_function function;
-  bool ok = true;
-  while (ok && stackmap_v3_next_map(&reader->raw)) {
-    table->maps++;
-    while (ok && stackmap_v3_next_function(&reader->raw, &function))
-      ok = read_function(reader, &function);
-  }
-  if (reader->raw.error != NULL && table->error == NULL)
-    ok = fail_at(table, reader->raw.error, reader->raw.error_position);
+  return reader;
+}
+
+static void close_reader(struct reader *reader) {
   free(reader->known.items);
   free(reader->known.slots);
   free(reader);
+}
+
+/* Reads the functions that are the reader's own. */
+static bool read_functions(struct reader *reader) {
+  struct stackmap_v3_function function;
+  bool ok = true;
+  while (ok && next_function(reader, &function))
+    ok = read_function(reader, &function);
+  if (reader->raw.error != NULL && reader->table->error == NULL)
+    ok = fail_at(reader->table, reader->raw.error, reader->raw.error_position);
+  return ok;
+}
+
+bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
+                       enum statepoint_rule rule) {
+  struct reader *reader = open_reader(table, bytes, size, rule);
+  if (reader == NULL)
+    return false;
+  const bool ok = read_functions(reader);
+  close_reader(reader);
+  return ok;
+}
+
+/* ---- By two threads ---- */
+
+/* One of the two parts of a section. */
+struct part {
+  struct safepoints *table;
+  const void *bytes;
+  size_t size, split;
+  enum statepoint_rule rule;
+  bool ok;
+};
+
+static void read_first_part(void *context) {
+  struct part *part = context;
+  struct reader *reader = open_reader(part->table, part->bytes, part->size, part->rule);
+  if (reader == NULL)
+    return;
+  reader->end = part->split;
+  part->ok = read_functions(reader);
+  close_reader(reader);
+}
+
+/* Goes past the functions of the first part. Its maps aren't counted here. */
+static void skip_first_part(struct reader *reader, size_t split) {
+  struct stackmap_v3_function function;
+  struct stackmap_v3_record record;
+  reader->end = split;
+  while (next_function(reader, &function))
+    for (uint64_t i = 0; i < function.records; i++)
+      if (!stackmap_v3_next_record(&reader->raw, &record))
+        break;
+  reader->end = SIZE_MAX;
+  reader->table->maps = 0;
+}
+
+static void read_second_part(void *context) {
+  struct part *part = context;
+  struct reader *reader = open_reader(part->table, part->bytes, part->size, part->rule);
+  if (reader == NULL)
+    return;
+  skip_first_part(reader, part->split);
+  part->ok = read_functions(reader);
+  close_reader(reader);
+}
+
+/* Takes over what is wrong with the second part, where nothing is wrong with the first. */
+static bool take_error(struct safepoints *table, const struct safepoints *second) {
+  table->no_memory |= second->no_memory;
+  return fail_at(table, second->error, second->error_position);
+}
+
+bool safepoints_add_v3_by(work_both *both, size_t split, struct safepoints *table,
+                          const void *bytes, size_t size, enum statepoint_rule rule) {
+  struct safepoints other = {0};
+  struct part first = {table, bytes, size, split, rule, false};
+  struct part second = {&other, bytes, size, split, rule, false};
+  both(read_first_part, &first, read_second_part, &second);
+  bool ok = first.ok;
+  if (ok)
+    ok = second.ok ? safepoints_join(table, &other) : take_error(table, &other);
+  safepoints_free(&other);
   return ok;
 }

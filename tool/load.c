@@ -126,6 +126,15 @@ static bool is_relocated(const struct image *image, const struct image_section *
   return false;
 }
 
+/* Two threads read a large section. The second one has the way to its part to go, too. */
+static bool add_records(struct safepoints *table, const uint8_t *bytes, size_t size,
+                        enum statepoint_rule statepoints) {
+  enum { SMALL = 1 << 20 };
+  return size < SMALL
+             ? safepoints_add_v3(table, bytes, size, statepoints)
+             : safepoints_add_v3_by(side_by_side, size / 2, table, bytes, size, statepoints);
+}
+
 static bool read_section(const struct image *image, const struct image_section *section,
                          enum statepoint_rule statepoints, struct safepoints *table,
                          struct problem *problem) {
@@ -133,7 +142,7 @@ static bool read_section(const struct image *image, const struct image_section *
   if (is_relocated(image, section) && !load_section(image, section, &copy, problem))
     return false;
   const uint8_t *bytes = copy != NULL ? copy : image->bytes + section->header.sh_offset;
-  const bool ok = safepoints_add_v3(table, bytes, section->header.sh_size, statepoints) ||
+  const bool ok = add_records(table, bytes, section->header.sh_size, statepoints) ||
                   table_problem(table, section->name, problem);
   free(copy);
   return ok;

@@ -2,9 +2,9 @@
 #ifndef STACKPACK_SIDE_BY_SIDE_H
 #define STACKPACK_SIDE_BY_SIDE_H
 
-#include "../format/packed_write.h"
+#include "../format/work.h"
 
-/* A packed_both. Where no thread is to be had, one piece comes after the other. */
-void side_by_side(packed_work *work, void *one, packed_work *other_work, void *other);
+/* A work_both. Where no thread is to be had, one piece comes after the other. */
+void side_by_side(work_piece *piece, void *one, work_piece *other_piece, void *other);
 
 #endif
