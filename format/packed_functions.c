@@ -105,27 +105,29 @@ static inline struct rice rice_in(uint64_t word, unsigned parameter) {
 }
 
 /* Takes an extent that is in a word, in which nearly every one fits. *width: its bits, or 0 if it
- * doesn't. */
-static inline struct extent short_extent(const struct packed_table *table,
-                                         const struct bit_reader *reader, unsigned *width) {
-  const uint64_t word = bits_at(reader->bytes, reader->position, WORD);
-  const struct rice code = rice_in(word, table->lead_parameter);
-  *width = code.unary < UNARY_MAX ? code.width : 0;
-  if (code.number != 0)
+ * doesn't. The code of 0 is all zeros: so where the lead is doesn't wait for what the code says. */
+static inline struct extent short_extent(const struct packed_table *table, const uint8_t *bytes,
+                                         uint64_t position, unsigned *width) {
+  const uint64_t word = bits_at(bytes, position, WORD);
+  const unsigned zero_width = table->lead_parameter + 1u;
+  if ((word & bits_short_mask(zero_width)) != 0) {
+    const struct rice code = rice_in(word, table->lead_parameter);
+    *width = code.unary < UNARY_MAX ? code.width : 0;
     return (struct extent){.lead = code.number - 1, .adjacent = true};
-  const struct rice lead = rice_in(word >> code.width, table->lead_parameter);
+  }
+  const struct rice lead = rice_in(word >> zero_width, table->lead_parameter);
   *width = 0;
-  if (lead.unary == UNARY_MAX || code.width + lead.width >= WORD)
+  if (lead.unary == UNARY_MAX || zero_width + lead.width >= WORD)
     return (struct extent){0};
-  const struct rice tail = rice_in(word >> (code.width + lead.width), table->tail_parameter);
-  const unsigned all = code.width + lead.width + tail.width;
+  const struct rice tail = rice_in(word >> (zero_width + lead.width), table->tail_parameter);
+  const unsigned all = zero_width + lead.width + tail.width;
   *width = tail.unary < UNARY_MAX && all <= WORD ? all : 0;
   return (struct extent){.lead = lead.number, .tail = tail.number};
 }
 
 static struct extent take_extent(const struct packed_table *table, struct bit_reader *reader) {
   unsigned width;
-  const struct extent extent = short_extent(table, reader, &width);
+  const struct extent extent = short_extent(table, reader->bytes, reader->position, &width);
   if (width == 0)
     return take_long_extent(table, reader);
   if (!bit_reader_has(reader, width))
@@ -134,15 +136,36 @@ static struct extent take_extent(const struct packed_table *table, struct bit_re
   return extent;
 }
 
+/* Passes over extents as long as they are short. Returns how many of `count` are left. */
+static uint32_t skip_short_extents(const struct packed_table *table, struct bit_reader *reader,
+                                   uint32_t count) {
+  uint64_t position = reader->position;
+  for (; count > 0; count--) {
+    unsigned width;
+    short_extent(table, reader->bytes, position, &width);
+    if (width == 0 || width > reader->end - position)
+      break;
+    position += width;
+  }
+  reader->position = position;
+  return count;
+}
+
+static void skip_extents(const struct packed_table *table, struct bit_reader *reader,
+                         uint32_t count) {
+  while ((count = skip_short_extents(table, reader, count)) > 0 && !reader->bad) {
+    take_extent(table, reader);
+    count--;
+  }
+}
+
 /* Where the extent of a function is: 32 of them to a sample. */
 static struct bit_reader extent_at(const struct packed_table *table, uint32_t function) {
   const uint32_t sample = function >> PACKED_EXTENTS_PER_SAMPLE_SHIFT;
   const unsigned width = table->extent_sample_width;
   struct bit_reader reader = bit_reader_at(
       table->extents, bits_at(table->extent_samples, (uint64_t)sample * width, width));
-  for (uint32_t skip = function & (uint32_t)bits_low_mask(PACKED_EXTENTS_PER_SAMPLE_SHIFT);
-       skip > 0 && !reader.bad; skip--)
-    take_extent(table, &reader);
+  skip_extents(table, &reader, function & (uint32_t)bits_low_mask(PACKED_EXTENTS_PER_SAMPLE_SHIFT));
   return reader;
 }
 
