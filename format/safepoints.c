@@ -266,7 +266,8 @@ static bool sort_functions(struct safepoints *table) {
     return out_of_memory(table);
   for (uint32_t i = 0; i < count; i++)
     table->functions[i].first_record = i;
-  if (!functions_are_sorted(table))
+  const bool were_sorted = functions_are_sorted(table);
+  if (!were_sorted)
     qsort(table->functions, count, sizeof *table->functions, compare_functions);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; i++) {
@@ -277,9 +278,21 @@ static bool sort_functions(struct safepoints *table) {
     new_index[function.first_record] = kept - 1;
   }
   table->function_count = kept;
-  for (uint32_t i = 0; i < table->record_count; i++)
+  const bool any_renamed = kept < count || !were_sorted;
+  for (uint32_t i = 0; i < table->record_count && any_renamed; i++)
     table->records[i].function = new_index[table->records[i].function];
   free(new_index);
+  return true;
+}
+
+/* Whether no two records are of one address and function, and all are in order: as nearly always. */
+static bool records_ascend(const struct safepoints *table) {
+  for (uint32_t i = 1; i < table->record_count; i++) {
+    const struct safepoint *before = &table->records[i - 1], *record = &table->records[i];
+    if (before->address > record->address ||
+        (before->address == record->address && before->function >= record->function))
+      return false;
+  }
   return true;
 }
 
@@ -302,6 +315,8 @@ static void remove_repeated_records(struct safepoints *table) {
 }
 
 static void sort_records(struct safepoints *table) {
+  if (records_ascend(table))
+    return;
   if (!records_are_sorted(table))
     qsort(table->records, table->record_count, sizeof *table->records, compare_records);
   remove_repeated_records(table);
@@ -350,21 +365,13 @@ void safepoints_remove(struct safepoints *table, const bool *is_removed) {
   count_records(table);
 }
 
-/* The end of the innermost range that contains an address; 0 if none does. Symbols may lie within
- * each other, but not deeper than this. */
+/* The end of the innermost range that contains an address, of which there are `count` that start up
+ * to it; 0 if none does. Symbols may lie within each other, but not deeper than this. */
 static uint64_t end_of_range(const struct code_range *ranges, size_t count, uint64_t address) {
   enum { DEPTH = 64 };
-  size_t from = 0, to = count;
-  while (from < to) {
-    const size_t middle = from + (to - from) / 2;
-    if (ranges[middle].start <= address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  for (size_t depth = 0; from > 0 && depth < DEPTH; depth++)
-    if (address < ranges[--from].end)
-      return ranges[from].end;
+  for (size_t depth = 0; count > 0 && depth < DEPTH; depth++)
+    if (address < ranges[--count].end)
+      return ranges[count].end;
   return 0;
 }
 
@@ -389,10 +396,13 @@ bool safepoints_set_global_roots(struct safepoints *table, const uint64_t *addre
 }
 
 void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count) {
+  size_t started = 0; /* how many ranges start up to the function */
   for (uint32_t i = 0; i < table->function_count; i++) {
     struct safepoint_function *function = &table->functions[i];
+    while (started < count && ranges[started].start <= function->address)
+      started++;
     if (function->end == 0)
-      function->end = end_of_range(ranges, count, function->address);
+      function->end = end_of_range(ranges, started, function->address);
   }
 }
 
@@ -405,9 +415,12 @@ static uint64_t function_alignment(const struct safepoints *table) {
   return bits & -bits;
 }
 
-/* The lowest start of a function that is at least `address`; 0 if there is none. */
-static uint64_t next_start(const struct safepoints *table, uint64_t address) {
-  uint32_t from = 0, to = table->function_count;
+/* The lowest start of a function that is at least `address`, an address behind the start of the
+ * function before number `from`; 0 if there is none. Nearly always it is that one's. */
+static uint64_t next_start(const struct safepoints *table, uint32_t from, uint64_t address) {
+  uint32_t to = table->function_count;
+  if (from < to && table->functions[from].address >= address)
+    return table->functions[from].address;
   while (from < to) {
     const uint32_t middle = from + (to - from) / 2;
     if (table->functions[middle].address < address)
@@ -436,10 +449,11 @@ void safepoints_close_gaps(struct safepoints *table, const struct code_ranges *u
   const uint64_t alignment = function_alignment(table);
   for (uint32_t i = 0; i < table->function_count; i++) {
     struct safepoint_function *function = &table->functions[i];
-    const uint64_t next = next_start(table, function->end);
-    if (function->end > function->address && next > function->end &&
-        next - function->end < alignment && !any_starts(unwound, function->end, next) &&
-        !any_starts(named, function->end, next))
+    if (function->end <= function->address)
+      continue;
+    const uint64_t next = next_start(table, i + 1, function->end);
+    if (next > function->end && next - function->end < alignment &&
+        !any_starts(unwound, function->end, next) && !any_starts(named, function->end, next))
       function->end = next;
   }
 }

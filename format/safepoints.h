@@ -129,7 +129,8 @@ struct code_range {
   uint64_t start, end;
 };
 
-/* Gives each function that has no end yet the end of the range that contains its start. */
+/* Gives each function of a finished table that has no end yet the end of the range that contains its
+ * start. */
 void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count);
 
 /* Lets code that ends less than an alignment before the next function's start end there: what is
