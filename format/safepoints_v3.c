@@ -73,7 +73,7 @@ static bool statepoint_form(const struct location *locations, unsigned count,
 
 /* What the bytes of some record's locations say. */
 struct contents {
-  size_t position; /* of these bytes in the section: those of the first record that has them */
+  size_t position; /* of these bytes in the section: those of the last record that has them */
   uint32_t hash;
   uint16_t locations;
   int32_t calling_convention, flags;
@@ -94,8 +94,8 @@ struct reader {
   struct stackmap_v3_reader raw;
   size_t end; /* functions whose records are here or further on are somebody else's */
   struct known_contents known;
-  struct contents last; /* of the record before, and where its bytes are, */
-  bool has_last;        /* if it isn't to be read anew anyway */
+  struct contents last; /* of the record before */
+  bool has_last;        /* if they aren't to be read anew anyway */
   /* One record: as large as it can be. */
   struct location locations[LOCATIONS_MAX];
   uint64_t words[LOCATIONS_MAX + 1];
@@ -226,6 +226,7 @@ static bool look_for_contents(struct reader *reader, const struct stackmap_v3_re
     return out_of_memory(reader->table);
   if (!found && !read_contents(reader, raw, known))
     return false;
+  known->position = raw->locations_position; /* which a cache holds, rather than the one before */
   *contents = *known;
   return true;
 }
