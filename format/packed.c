@@ -80,7 +80,7 @@ static bool widths_agree(const struct packed_header *header) {
          header->record_shift <= header->leaf_shift && header->function_shift < 32 &&
          header->lead_parameter < 32 && header->tail_parameter < 32 &&
          header->frame_size_shift < 32 && header->frame_size_width <= 64 &&
-         header->reference_width <= 32 && header->position_width <= 32 &&
+         header->continued_width <= 32 && header->position_width <= 32 &&
          header->frame_parameter < 32 && header->sets_parameter < 32 &&
          header->locations_parameter < 32 && header->first_parameter < 32 &&
          header->details_shift < 32;
@@ -159,7 +159,8 @@ static void open_counts(struct packed_table *table, const struct packed_header *
   table->index_width = (uint8_t)bits_for_count((uint64_t)header->records + 1);
   table->run_width = (uint8_t)bits_for_count((uint64_t)packed_runs(header) + 1);
   table->entry_width = (uint8_t)packed_entry_width(header);
-  table->reference_width = header->reference_width;
+  table->shared_width = (uint8_t)bits_for_count(header->shared_size);
+  table->continued_width = header->continued_width;
   table->position_width = header->position_width;
   table->quick = bits_processor_is_quick();
   table->location_classes = header->location_classes;

@@ -32,19 +32,20 @@
 #define PACKED_MAGIC 0x4b505453u    /* "STPK" */
 #define PACKED_USUAL_ID 0xabcdef00u /* LLVM's, of statepoints that have none of their own */
 enum {
-  PACKED_VERSION = 4,
+  PACKED_VERSION = 5,
   PACKED_HEADER_MIN = 48,  /* of a header's size, which is a multiple of 8 */
   PACKED_HEADER_MAX = 160, /* that is the size of all fields */
   PACKED_LOCATION_CLASS_SIZE = 24,
   PACKED_EXCEPTION_SIZE = 20,
-  PACKED_LEAF_SAMPLE_SHIFT = 7, /* records or buckets of a leaf that share a sample */
+  PACKED_BUCKETS_PER_SAMPLE_SHIFT = 7, /* of a leaf */
+  PACKED_RECORDS_PER_GROUP_SHIFT = 2,  /* records of a leaf whose marks are told only if one is 1 */
+  PACKED_GROUPS_PER_SAMPLE_SHIFT = 7,
   PACKED_EXTENTS_PER_SAMPLE_SHIFT = 5,
   PACKED_CONVENTIONS_PER_BLOCK_SHIFT = 10,
   PACKED_DEPTH_MAX = 4,        /* parents above a live set */
   PACKED_SLOTS_PAIRS_MAX = 56, /* locations of a layout that packed_slots reads; pairs it finds */
   PACKED_WIDE_MAX = 256, /* locations of a layout that packed_wide reads; steps between them */
-  PACKED_CHANGES_PER_SAMPLE_SHIFT = 3, /* sets that share an entry of the changes' directory: see
-                                          packed_changes_shift */
+  PACKED_CHANGES_PER_SAMPLE_SHIFT = 1, /* sets that share an entry of the changes' directory */
   PACKED_LOCATIONS_MAX = 1 << 26,      /* of a layout; as many bases may a location have */
   PACKED_SETS_MAX = (1 << 28) - 2,     /* of a layout */
   PACKED_PLANES_MAX = 28,              /* bits of a state, or of the number of a list */
@@ -92,7 +93,7 @@ struct packed_header {
   uint8_t lead_parameter, tail_parameter; /* of the Rice codes of extents */
   uint8_t frame_size_shift;               /* frame sizes are multiples of 1 << shift */
   uint8_t frame_size_width;               /* this and the next two: in bits */
-  uint8_t reference_width;                /* of a layout's place in a leaf */
+  uint8_t continued_width;                /* of the place of a layout from a leaf before */
   uint8_t position_width;                 /* of the position of a leaf's first record in its run */
   /* Of the numbers at a layout's start: frame size's number, sets, locations, first location. */
   uint8_t frame_parameter, sets_parameter, locations_parameter, first_parameter;
@@ -171,7 +172,7 @@ struct packed_table {
   uint32_t record_count, function_count, bare_count, run_count, shared_size;
   uint8_t leaf_shift, record_shift, function_shift, lead_parameter, tail_parameter;
   uint8_t start_width, index_width, run_width, entry_width; /* of the directory */
-  uint8_t reference_width, position_width, frame_size_width, frame_size_shift;
+  uint8_t shared_width, continued_width, position_width, frame_size_width, frame_size_shift;
   uint8_t frame_parameter, sets_parameter, locations_parameter, first_parameter;
   uint8_t extent_sample_width, frame_width, location_width, list_width;
   uint8_t short_cut; /* enum packed_short_cut */
@@ -264,8 +265,11 @@ struct packed_leaf {
   uint64_t number;         /* of the leaf */
   uint64_t index;          /* of its first record */
   uint64_t runs;           /* that start before it */
+  uint64_t run_count;      /* that start in it */
+  uint64_t end;            /* where the next leaf starts, in bytes */
   struct monotone offsets; /* of its records, from where the leaf's text starts, shifted */
-  uint64_t marks_at, mark_samples_at, continued_at, references_at; /* only if there are records */
+  /* Only if there are records. The marks end at marks_end at the latest. */
+  uint64_t groups_at, mark_samples_at, owns_at, marks_at, marks_end;
 };
 
 /* How many bits of a record's offset in its leaf, of `universe`, are its bucket's number. */
@@ -274,20 +278,70 @@ static inline unsigned packed_leaf_bucket_width(unsigned universe, uint64_t reco
   return width < universe ? width : universe;
 }
 
-/* How many bits a leaf's samples take: one of `width` bits for each 128 of `count` things. */
-static inline uint64_t packed_leaf_samples(uint64_t records, uint64_t count, unsigned width) {
-  const uint64_t sampled = (uint64_t)1 << PACKED_LEAF_SAMPLE_SHIFT;
-  return records <= sampled ? 0 : ((count + sampled - 1) >> PACKED_LEAF_SAMPLE_SHIFT) * width;
+/* How many bits a leaf's samples of its buckets take. */
+static inline uint64_t packed_bucket_samples(uint64_t records, uint64_t buckets) {
+  const uint64_t sampled = (uint64_t)1 << PACKED_BUCKETS_PER_SAMPLE_SHIFT;
+  if (records <= sampled)
+    return 0;
+  return ((buckets + sampled - 1) >> PACKED_BUCKETS_PER_SAMPLE_SHIFT) *
+         bits_for_count(records + buckets);
+}
+
+static inline uint64_t packed_leaf_groups(uint64_t records) {
+  return (records + bits_low_mask(PACKED_RECORDS_PER_GROUP_SHIFT)) >>
+         PACKED_RECORDS_PER_GROUP_SHIFT;
+}
+
+/* How many samples a leaf has of its marks, of two fields each, and how wide such a field is. */
+static inline uint64_t packed_mark_samples(uint64_t records) {
+  const uint64_t groups = packed_leaf_groups(records);
+  const uint64_t samples =
+      (groups + bits_low_mask(PACKED_GROUPS_PER_SAMPLE_SHIFT)) >> PACKED_GROUPS_PER_SAMPLE_SHIFT;
+  return samples <= 1 ? 0 : samples;
+}
+static inline unsigned packed_mark_sample_width(uint64_t records) {
+  return bits_for_count(records + 1);
+}
+
+/* Where a leaf's own layouts start is a sorted sequence, of numbers below `span`: how many low bits
+ * each has (bits_for_count(span + 1) less bits_for_count(owns), if that is above 0), and how many
+ * bits they take all together. */
+static inline unsigned packed_own_low_width(uint64_t span, uint64_t owns) {
+  const int above_span = __builtin_clzll(span | 1), above_owns = __builtin_clzll((owns - 1) | 1);
+  return above_owns > above_span ? (unsigned)(above_owns - above_span) : 0;
+}
+static inline uint64_t packed_own_bits(uint64_t span, uint64_t owns) {
+  const unsigned low_width = packed_own_low_width(span, owns);
+  return owns <= 1 ? 0 : (owns - 1) * (low_width + 1) + (span >> low_width);
 }
 
 /* Leaf `number` < leaf_count. False: the table is broken. */
 bool packed_leaf_open(struct packed_leaf *leaf, const struct packed_table *table, uint64_t number);
 
-/* The number of marks up to a leaf's record, and at which record the last of them is. */
+/* The number of marks up to a leaf's record, and at which record the last of them is. False: the table
+ * is broken. */
 struct packed_marks {
   uint32_t count, last; /* last: only if count > 0 */
 };
-struct packed_marks packed_leaf_marks(const struct packed_leaf *leaf, uint32_t record);
+bool packed_leaf_marks(const struct packed_leaf *leaf, uint32_t record, struct packed_marks *marks);
+
+/* What stands behind the marks of a leaf: where the layouts of its runs are. Places are bits, but for
+ * that of the layouts. */
+struct packed_references {
+  uint64_t owns; /* how many runs have a layout of their own */
+  uint64_t shared_at, own_at, high_at, continued_at;
+  uint64_t layouts_at; /* a byte: where the first layout of the leaf's own starts */
+  unsigned low_width;
+  bool continues; /* the leaf's first record has no mark */
+};
+/* Of a leaf with records. False: the table is broken. */
+bool packed_leaf_references(const struct packed_leaf *leaf, struct packed_references *references);
+
+/* Goes through the marks of a leaf's records in order. */
+struct packed_mark_walk {
+  uint64_t place; /* of the marks of the next group that has some, in bits */
+  uint32_t marks; /* how many there were */
+};
 
 /* Fills in the record under a cursor of leaf->offsets, whose index is below their count. */
 enum packed_answer packed_leaf_record(const struct packed_leaf *leaf, struct monotone_cursor cursor,
@@ -322,8 +376,9 @@ struct packed_gaps {
   struct packed_gap gap;
   uint64_t layout;         /* of the run above the gap, in bits; past the end: there is none */
   struct packed_leaf leaf; /* the record above the gap is in it, */
-  struct monotone_cursor cursor; /* here */
-  uint32_t marks;                /* in the leaf up to the gap's */
+  struct monotone_cursor cursor;       /* here */
+  struct packed_mark_walk walk;        /* behind the record */
+  struct packed_references references; /* of the leaf */
 };
 struct packed_gaps packed_gaps(const struct packed_table *table);
 void packed_gaps_next(struct packed_gaps *gaps);
@@ -332,6 +387,10 @@ void packed_gaps_next(struct packed_gaps *gaps);
 struct packed_records {
   struct packed_leaf leaf;
   struct monotone_cursor cursor; /* at the next record, if the leaf has one */
+  struct packed_mark_walk walk;
+  struct packed_references references; /* of the leaf */
+  uint64_t layout;                     /* of the run that goes on, in bits */
+  uint32_t position; /* that the leaf's first record has in this run, or would have */
 };
 struct packed_records packed_records(const struct packed_table *table);
 enum packed_answer packed_records_next(struct packed_records *records,
@@ -518,12 +577,6 @@ static inline struct packed_set_number packed_set_number(uint64_t sets, uint32_t
   const unsigned width = bits_for_count(sets), up_to = bits_for_count((uint64_t)position + 1);
   const unsigned least = up_to < width ? up_to : width;
   return (struct packed_set_number){(uint64_t)position * least - bits_short_mask(least), least};
-}
-
-/* 1 << shift sets share an entry of the changes' directory: fewer where they take long to pass
- * over. */
-static inline unsigned packed_changes_shift(uint64_t locations) {
-  return locations <= PACKED_SLOTS_PAIRS_MAX ? PACKED_CHANGES_PER_SAMPLE_SHIFT : 1;
 }
 
 enum packed_location_form { PACKED_CONTIGUOUS, PACKED_BIT_MAP, PACKED_LIST };

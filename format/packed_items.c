@@ -197,10 +197,10 @@ struct changes {
 };
 
 /* Takes the directory and passes over the sets. */
-static struct changes take_changes(struct bit_reader *reader, uint32_t sets, uint32_t locations) {
+static struct changes take_changes(struct bit_reader *reader, uint32_t sets) {
   struct changes changes = {.sets = sets, .width = (unsigned)bit_reader_take(reader, 6)};
-  const unsigned shift = packed_changes_shift(locations);
-  const uint64_t entries = (sets + bits_low_mask(shift)) >> shift;
+  const uint64_t entries =
+      (sets + bits_low_mask(PACKED_CHANGES_PER_SAMPLE_SHIFT)) >> PACKED_CHANGES_PER_SAMPLE_SHIFT;
   changes.directory_at = reader->position;
   bit_reader_skip(reader, entries, changes.width);
   changes.sets_at = reader->position;
@@ -280,10 +280,9 @@ static void skip_states(struct packed_items *items, struct bit_reader *reader,
 /* Finds set `number`, and returns its parent: 0, or 1 + a set's number. */
 static uint32_t find_set(struct packed_items *items, const struct changes *changes,
                          struct bit_reader *reader, uint32_t number, struct packed_set *set) {
-  const unsigned shift = packed_changes_shift(items->locations);
-  const uint32_t sample = number >> shift;
+  const uint32_t sample = number >> PACKED_CHANGES_PER_SAMPLE_SHIFT;
   const unsigned parent_width = bits_for_count((uint64_t)changes->sets + 1);
-  uint32_t skip = number & (uint32_t)bits_low_mask(shift);
+  uint32_t skip = number & (uint32_t)bits_low_mask(PACKED_CHANGES_PER_SAMPLE_SHIFT);
   uint64_t at = changes->sets_at;
   if (sample > 0)
     at +=
@@ -333,7 +332,7 @@ static void take_sets(struct packed_items *items, struct bit_reader *reader, uin
   if (has_changes) {
     items->are_numbers = bit_reader_take(reader, 1) != 0;
     items->number_width = (uint8_t)bits_for_count(all_locations(items));
-    changes = take_changes(reader, sets, items->locations);
+    changes = take_changes(reader, sets);
   } else {
     bit_reader_skip(reader, (uint64_t)sets * items->row_width, 1);
   }

@@ -477,8 +477,7 @@ static uint64_t written_sets(const struct layout_writer *writer) {
 static void write_sets(struct layout_writer *writer, struct bit_writer *bits) {
   struct packed_rows *rows = &writer->rows;
   const bool has_lists = writer->lists.count > 0;
-  bool ok = packed_rows_start(rows, writer->place_count + has_lists,
-                              packed_changes_shift(writer->place_count));
+  bool ok = packed_rows_start(rows, writer->place_count + has_lists);
   for (uint64_t n = 0; n < writer->place_count && ok; n++)
     if (states_of(&writer->places[n]) > 1)
       packed_rows_states(rows, n, states_of(&writer->places[n]));

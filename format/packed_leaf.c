@@ -2,32 +2,41 @@
  * packed_leaves.c.
  *
  * A leaf has the records of 1 << leaf_shift bytes of text. What it has of them stands at bits that
- * follow from their number n:
+ * follow from their number n and from the number r of the runs that start in it, but for the last
+ * four:
  *
  *   leaf  | high       n + buckets bits: the records' offsets, but for
  *         |            their lowest bits, as in monotone.h
- *         | marks      n bits: 1 for the first record of a run
- *         | samples    of high and of marks, if n > 128
+ *         | groups     n / 4 bits: 1 if one of four records is the first of a run
+ *         | samples    of high, if n > 128; of groups and marks, if n > 512
+ *         | lows       n fields: the lowest bits of the offsets
+ *         | owns       r bits: 1 if the run has a layout of its own
+ *         | marks      4 bits for each group that is 1: 1 for the first record of a run
+ *         | shared     for each run that has none of its own, the place of its layout
+ *         | own        where the leaf's own layouts start: they stand behind the leaf
  *         | continued  layout and position of the first record, if its mark is 0: then the run that
  *         |            it is in began in a leaf before
- *         | lows       n fields: the lowest bits of the offsets
- *         | references for each mark the place of its run's layout
  *   the layouts that only runs of this leaf have
  *
  * How many low bits there are is what suits n numbers below 1 << (leaf_shift - record_shift); so
- * there are fewer where calls are close to each other. As n follows from the directory, a look-up
+ * there are fewer where calls are close to each other. As n and r follow from the directory, a look-up
  * knows these places when it has read one line of the directory, and the leaf's cache lines are
  * fetched at once.
  *
- * The marks up to a record tell its run: let there be c of them, the last at record m. Then reference
- * c - 1 leads to the layout, in which record i has position i - m.
+ * The marks up to a record tell its run: let there be c of them, the last at record m. Then the run is
+ * number c - 1 of those that start in the leaf, and record i has position i - m in its layout. If the
+ * run's bit of `owns` is 1, it has that of the leaf's own layouts whose number is the count of 1s
+ * before; otherwise, field number c - 1 less that count of `shared` leads to it.
  *
- * Hostile bytes: a leaf is opened only if all of these fields but the references end inside the
- * leaves; a reference is looked at when it is read.
+ * Where the own layouts start is told as a sorted sequence, too, from the first one on. What is to be
+ * known for it is how many there are, and the end of the last one: the next leaf starts there.
+ *
+ * Hostile bytes: a leaf is opened only if all of these fields up to the marks end inside the leaves;
+ * where the others are is compared when they are looked at.
  */
 #include "packed.h"
 
-enum { SAMPLED = 1 << PACKED_LEAF_SAMPLE_SHIFT }; /* a leaf of more records has samples */
+enum { MARKS_OF_GROUP = 1 << PACKED_RECORDS_PER_GROUP_SHIFT };
 
 /* ---- The directory ---- */
 
@@ -61,7 +70,90 @@ static uint64_t bisect_directory(const struct packed_table *table, uint64_t valu
   return from;
 }
 
+/* ---- Bits ---- */
+
+/* How many of `count` bits from a place on are 1. */
+static uint64_t ones(const struct packed_leaf *leaf, uint64_t place, uint64_t count) {
+  const uint8_t *bytes = leaf->table->layouts.bytes;
+  uint64_t sum = 0;
+  for (; count > 0; place += 64) {
+    const unsigned width = count < 64 ? (unsigned)count : 64;
+    sum += bits_quick_count(bits_word(bytes, place) & bits_low_mask(width), leaf->table->quick);
+    count -= width;
+  }
+  return sum;
+}
+
+/* Which of `count` bits from a place on is the n-th 1 (from 0); `count` if there are fewer. */
+static uint64_t nth_one(const struct packed_leaf *leaf, uint64_t place, uint64_t count,
+                        uint64_t n) {
+  const bool quick = leaf->table->quick;
+  for (uint64_t from = 0; from < count; from += 64) {
+    const unsigned width = count - from < 64 ? (unsigned)(count - from) : 64;
+    const uint64_t word =
+        bits_word(leaf->table->layouts.bytes, place + from) & bits_low_mask(width);
+    const unsigned found = bits_quick_count(word, quick);
+    if (n < found)
+      return from + bits_quick_select(word, (unsigned)n, quick);
+    n -= found;
+  }
+  return count;
+}
+
+/* Which of `count` bits from a place on is the last 1; `count` if there is none. */
+static uint64_t last_one(const struct packed_leaf *leaf, uint64_t place, uint64_t count) {
+  enum { WIDTH = 56 };
+  for (uint64_t left = count; left > 0;) {
+    const unsigned width = left < WIDTH ? (unsigned)left : WIDTH;
+    left -= width;
+    const uint64_t word = bits_at(leaf->table->layouts.bytes, place + left, width);
+    if (word != 0)
+      return left + 63 - (unsigned)__builtin_clzll(word);
+  }
+  return count;
+}
+
+static bool is_one(const struct packed_leaf *leaf, uint64_t place) {
+  return (leaf->table->layouts.bytes[place / 8] >> place % 8 & 1) != 0;
+}
+
 /* ---- A leaf ---- */
+
+/* What comes before some group. */
+struct before {
+  uint64_t groups; /* that are 1: so many have marks */
+  uint64_t marks;
+};
+
+/* What a sample says. The first one, which isn't there without others, says that nothing is before. */
+static struct before mark_sample(const struct packed_leaf *leaf, uint64_t n) {
+  const unsigned width = packed_mark_sample_width(leaf->offsets.count);
+  const uint64_t place = leaf->mark_samples_at + n * 2 * width;
+  if (n == 0)
+    return (struct before){0, 0};
+  return (struct before){bits_at(leaf->table->layouts.bytes, place, width),
+                         bits_at(leaf->table->layouts.bytes, place + width, width)};
+}
+
+/* The sample before a group, or before the leaf's end, and how many of the groups from there on up
+ * to this one are 1. */
+static struct before sample_before(const struct packed_leaf *leaf, uint64_t group,
+                                   uint64_t *groups) {
+  const uint64_t samples = packed_mark_samples(leaf->offsets.count);
+  uint64_t sample = group >> PACKED_GROUPS_PER_SAMPLE_SHIFT;
+  if (sample >= samples)
+    sample = samples == 0 ? 0 : samples - 1;
+  const uint64_t from = sample << PACKED_GROUPS_PER_SAMPLE_SHIFT;
+  *groups = ones(leaf, leaf->groups_at + from, group - from);
+  return mark_sample(leaf, sample);
+}
+
+/* How many groups before one are 1. */
+static uint64_t groups_before(const struct packed_leaf *leaf, uint64_t group) {
+  uint64_t groups;
+  const struct before sample = sample_before(leaf, group, &groups);
+  return sample.groups + groups;
+}
 
 bool packed_leaf_open(struct packed_leaf *leaf, const struct packed_table *table, uint64_t number) {
   const uint64_t start = entry_start(table, number), index = entry_index(table, number);
@@ -70,27 +162,27 @@ bool packed_leaf_open(struct packed_leaf *leaf, const struct packed_table *table
   leaf->number = number;
   leaf->index = index;
   leaf->runs = entry_runs(table, number);
+  leaf->run_count = entry_runs(table, number + 1) - leaf->runs;
+  leaf->end = entry_start(table, number + 1);
   leaf->offsets.count = 0;
   if (next <= index || next > table->record_count)
     return next == index;
+  if (leaf->run_count > n)
+    return false;
   const unsigned universe = (unsigned)table->leaf_shift - table->record_shift;
   const unsigned bucket_width = packed_leaf_bucket_width(universe, n);
   const unsigned low_width = universe - bucket_width;
   const uint64_t buckets = (uint64_t)1 << bucket_width, high_bits = n + buckets;
-  const unsigned sample_width = n <= SAMPLED ? 0 : bits_for_count(high_bits);
-  const uint64_t samples_at = start * 8 + high_bits + n;
-  leaf->marks_at = start * 8 + high_bits;
-  leaf->mark_samples_at = samples_at + packed_leaf_samples(n, buckets, sample_width);
-  leaf->continued_at = leaf->mark_samples_at + packed_leaf_samples(n, n, bits_for_count(n + 1));
-  if (leaf->continued_at > table->layouts.size)
+  leaf->groups_at = start * 8 + high_bits;
+  const uint64_t samples_at = leaf->groups_at + packed_leaf_groups(n);
+  leaf->mark_samples_at = samples_at + packed_bucket_samples(n, buckets);
+  const uint64_t lows_at =
+      leaf->mark_samples_at + packed_mark_samples(n) * 2 * packed_mark_sample_width(n);
+  leaf->owns_at = lows_at + n * low_width;
+  leaf->marks_at = leaf->owns_at + leaf->run_count;
+  if (leaf->marks_at > table->layouts.size)
     return false;
   const uint8_t *bytes = table->layouts.bytes;
-  const bool starts = (bytes[leaf->marks_at / 8] >> leaf->marks_at % 8 & 1) != 0;
-  const unsigned continued = starts ? 0 : (unsigned)table->start_width + table->position_width;
-  const uint64_t lows_at = leaf->continued_at + continued;
-  leaf->references_at = lows_at + n * low_width;
-  if (leaf->references_at > table->layouts.size)
-    return false;
   leaf->offsets = (struct monotone){
       .low = bytes + lows_at / 8,
       .high = bytes + start,
@@ -100,72 +192,147 @@ bool packed_leaf_open(struct packed_leaf *leaf, const struct packed_table *table
       .high_bits = high_bits,
       .near_words = table->layouts.size / 64 - start / 8,
       .low_width = (uint8_t)low_width,
-      .sample_width = (uint8_t)sample_width,
+      .sample_width =
+          (uint8_t)(packed_bucket_samples(n, buckets) == 0 ? 0 : bits_for_count(high_bits)),
       .low_skip = lows_at % 8,
       .sample_skip = samples_at % 8,
       .quick = table->quick,
   };
+  leaf->marks_end = leaf->marks_at + packed_leaf_groups(n) * MARKS_OF_GROUP;
+  if (leaf->marks_end > table->layouts.size)
+    leaf->marks_end = table->layouts.size;
   return true;
 }
 
-/* The marks of 64 records, from one on. */
-static inline uint64_t mark_word(const struct packed_leaf *leaf, uint64_t record) {
-  return bits_word(leaf->table->layouts.bytes, leaf->marks_at + record);
-}
-
-static bool is_marked(const struct packed_leaf *leaf, uint64_t record) {
-  return bits_at(leaf->table->layouts.bytes, leaf->marks_at + record, 1) != 0;
-}
-
-/* The n-th sample of the marks. */
-static uint32_t mark_sample(const struct packed_leaf *leaf, uint64_t n) {
-  const unsigned width = bits_for_count(leaf->offsets.count + 1);
-  return (uint32_t)bits_at(leaf->table->layouts.bytes, leaf->mark_samples_at + n * width, width);
-}
+/* ---- Marks ---- */
 
 /* The record that has mark number `mark`; their count if there are fewer marks. */
 static uint64_t marked_record(const struct packed_leaf *leaf, uint64_t mark) {
-  const uint64_t n = leaf->offsets.count;
-  uint64_t sample = 0, last = n <= SAMPLED ? 0 : (n - 1) >> PACKED_LEAF_SAMPLE_SHIFT;
-  while (sample < last) {
-    const uint64_t middle = sample + (last - sample + 1) / 2;
-    if (mark_sample(leaf, middle) <= mark)
-      sample = middle;
+  const uint64_t n = leaf->offsets.count, samples = packed_mark_samples(n);
+  uint64_t from = 0, to = samples == 0 ? 0 : samples - 1;
+  if (n == 0 || mark >= leaf->run_count)
+    return n;
+  while (from < to) {
+    const uint64_t middle = from + (to - from + 1) / 2;
+    if (mark_sample(leaf, middle).marks <= mark)
+      from = middle;
     else
-      last = middle - 1;
+      to = middle - 1;
   }
-  mark -= sample == 0 ? 0 : mark_sample(leaf, sample);
-  const uint64_t start = sample << PACKED_LEAF_SAMPLE_SHIFT;
-  const uint64_t end = n - start < SAMPLED ? n : start + SAMPLED;
-  for (uint64_t from = start; from < end; from += 64) {
-    const unsigned width = end - from < 64 ? (unsigned)(end - from) : 64;
-    const uint64_t word = mark_word(leaf, from) & bits_low_mask(width);
-    const unsigned count = bits_count(word);
-    if (mark < count)
-      return from + bits_select(word, (unsigned)mark);
-    mark -= count;
-  }
-  return n;
+  const struct before sample = mark_sample(leaf, from);
+  const uint64_t marks_at = leaf->marks_at + sample.groups * MARKS_OF_GROUP;
+  if (marks_at > leaf->marks_end || sample.marks > mark)
+    return n;
+  const uint64_t place = nth_one(leaf, marks_at, leaf->marks_end - marks_at, mark - sample.marks);
+  const uint64_t first = from << PACKED_GROUPS_PER_SAMPLE_SHIFT;
+  const uint64_t group = first + nth_one(leaf, leaf->groups_at + first,
+                                         packed_leaf_groups(n) - first, place / MARKS_OF_GROUP);
+  const uint64_t record = group * MARKS_OF_GROUP + place % MARKS_OF_GROUP;
+  return marks_at + place < leaf->marks_end && record < n ? record : n;
 }
 
-struct packed_marks packed_leaf_marks(const struct packed_leaf *leaf, uint32_t record) {
-  const bool quick = leaf->table->quick;
-  uint32_t from = 0, count = 0;
-  if (leaf->offsets.count > SAMPLED) {
-    count = mark_sample(leaf, record >> PACKED_LEAF_SAMPLE_SHIFT);
-    from = record & ~(uint32_t)(SAMPLED - 1);
-  }
-  for (; record - from >= 64; from += 64)
-    count += bits_quick_count(mark_word(leaf, from), quick);
-  uint64_t word = mark_word(leaf, from) & bits_low_mask(record - from + 1);
-  count += bits_quick_count(word, quick);
-  if (word == 0 && from % SAMPLED != 0) {
-    from -= 64;
-    word = mark_word(leaf, from);
-  }
-  if (word == 0 && count > 0 && leaf->offsets.count > SAMPLED)
-    return (struct packed_marks){count, (uint32_t)marked_record(leaf, count - 1)};
-  return (struct packed_marks){count, word == 0 ? 0 : from + 63 - (uint32_t)__builtin_clzll(word)};
+/* The marks that are to be counted are those of the groups before the record's, and the first ones
+ * of its own. If none of the latter is 1, the last group before that is 1 has the last mark: so it is
+ * one of the last eight that are counted. */
+bool packed_leaf_marks(const struct packed_leaf *leaf, uint32_t record,
+                       struct packed_marks *marks) {
+  enum { LAST = 2 * MARKS_OF_GROUP };
+  const uint64_t group = record >> PACKED_RECORDS_PER_GROUP_SHIFT;
+  uint64_t groups;
+  const struct before sample = sample_before(leaf, group, &groups);
+  const unsigned in_group = is_one(leaf, leaf->groups_at + group) ? record % MARKS_OF_GROUP + 1 : 0;
+  const uint64_t from = leaf->marks_at + sample.groups * MARKS_OF_GROUP;
+  const uint64_t end = from + groups * MARKS_OF_GROUP + in_group;
+  if (end > leaf->marks_end)
+    return false;
+  marks->count = (uint32_t)(sample.marks + ones(leaf, from, end - from));
+  marks->last = 0;
+  if (marks->count == 0)
+    return true;
+  const uint64_t looked_at = end - leaf->marks_at < LAST ? end - leaf->marks_at : LAST;
+  const uint64_t place = last_one(leaf, end - looked_at, looked_at) + end - looked_at;
+  const bool is_before = place + in_group < end;
+  const uint64_t last_group = is_before ? last_one(leaf, leaf->groups_at, group) : group;
+  marks->last = (uint32_t)(last_group * MARKS_OF_GROUP + (place - leaf->marks_at) % MARKS_OF_GROUP);
+  return place < end && !(is_before && last_group == group);
+}
+
+/* ---- References ---- */
+
+bool packed_leaf_references(const struct packed_leaf *leaf, struct packed_references *references) {
+  const struct packed_table *table = leaf->table;
+  const uint64_t groups = groups_before(leaf, packed_leaf_groups(leaf->offsets.count));
+  const uint64_t owns = ones(leaf, leaf->owns_at, leaf->run_count);
+  const uint64_t shared_at = leaf->marks_at + groups * MARKS_OF_GROUP;
+  const uint64_t own_at = shared_at + (leaf->run_count - owns) * table->shared_width;
+  if (own_at / 8 > leaf->end || leaf->end > table->layouts.size / 8)
+    return false;
+  const uint64_t span = leaf->end - own_at / 8;
+  const unsigned low_width = packed_own_low_width(span, owns);
+  const uint64_t continued_at = own_at + packed_own_bits(span, owns);
+  const bool continues = !is_one(leaf, leaf->groups_at) || !is_one(leaf, leaf->marks_at);
+  const unsigned continued = (unsigned)table->continued_width + table->position_width;
+  *references = (struct packed_references){
+      .owns = owns,
+      .shared_at = shared_at,
+      .own_at = own_at,
+      .high_at = own_at + (owns <= 1 ? 0 : (owns - 1) * low_width),
+      .continued_at = continued_at,
+      .layouts_at = bits_to_bytes(continued_at + (continues ? continued : 0)),
+      .low_width = low_width,
+      .continues = continues,
+  };
+  return references->layouts_at <= leaf->end;
+}
+
+/* Where a leaf's own layout `number` starts, in bytes from its first one on; UINT64_MAX in a broken
+ * table. */
+static uint64_t own_start(const struct packed_leaf *leaf,
+                          const struct packed_references *references, uint64_t number) {
+  if (number == 0)
+    return 0;
+  const uint64_t n = number - 1, high_bits = references->continued_at - references->high_at;
+  const uint64_t place = nth_one(leaf, references->high_at, high_bits, n);
+  if (place == high_bits)
+    return UINT64_MAX;
+  return (place - n) << references->low_width |
+         bits_at(leaf->table->layouts.bytes, references->own_at + n * references->low_width,
+                 references->low_width);
+}
+
+/* The layout of the run that starts at a leaf's mark, in bits; past the end in a broken table. */
+static uint64_t layout_of_mark(const struct packed_leaf *leaf,
+                               const struct packed_references *references, uint64_t mark) {
+  const struct packed_table *table = leaf->table;
+  if (mark >= leaf->run_count)
+    return table->layouts.size;
+  const uint64_t owns = ones(leaf, leaf->owns_at, mark);
+  if (!is_one(leaf, leaf->owns_at + mark))
+    return 8 * bits_at(table->layouts.bytes,
+                       references->shared_at + (mark - owns) * table->shared_width,
+                       table->shared_width);
+  const uint64_t start = own_start(leaf, references, owns);
+  return start < leaf->end - references->layouts_at ? (references->layouts_at + start) * 8
+                                                    : table->layouts.size;
+}
+
+/* The layout of a run that goes on in a leaf, in bits, and the position of the leaf's first record in
+ * it. False: the table is broken. */
+static bool take_continued(const struct packed_leaf *leaf,
+                           const struct packed_references *references, uint64_t *layout,
+                           uint32_t *position) {
+  const struct packed_table *table = leaf->table;
+  const uint64_t start = (uint64_t)(leaf->offsets.high - table->layouts.bytes);
+  const uint64_t place =
+      bits_at(table->layouts.bytes, references->continued_at, table->continued_width);
+  const uint64_t back = place - table->shared_size;
+  if (!references->continues || (place >= table->shared_size && back > start))
+    return false;
+  *layout = 8 * (place < table->shared_size ? place : start - back);
+  *position =
+      (uint32_t)bits_at(table->layouts.bytes, references->continued_at + table->continued_width,
+                        table->position_width);
+  return true;
 }
 
 /* ---- Records ---- */
@@ -206,49 +373,43 @@ uint32_t packed_record_function(const struct packed_record *record) {
   return function < table->function_count ? (uint32_t)function : UINT32_MAX;
 }
 
-/* The layout of the run that starts at a leaf's mark, in bits; past the end in a broken table. */
-static uint64_t layout_of_mark(const struct packed_leaf *leaf, uint64_t mark) {
-  const struct packed_table *table = leaf->table;
-  const unsigned width = table->reference_width;
-  const uint64_t place = leaf->references_at + mark * width;
-  if (place + width > table->layouts.size)
-    return table->layouts.size;
-  const uint64_t reference = bits_at(table->layouts.bytes, place, width);
-  return 8 * (reference < table->shared_size
-                  ? reference
-                  : leaf->references_at / 8 + (reference - table->shared_size));
-}
-
 /* Finds the layout of the run that a leaf's record is in, and the record's position there. */
 static bool place_in_run(const struct packed_leaf *leaf, uint32_t number,
                          struct packed_record *record) {
   const struct packed_table *table = leaf->table;
-  const uint8_t *bytes = table->layouts.bytes;
-  const struct packed_marks marks = packed_leaf_marks(leaf, number);
+  struct packed_marks marks;
+  struct packed_references references;
+  if (!packed_leaf_marks(leaf, number, &marks) || !packed_leaf_references(leaf, &references))
+    return false;
   record->run = (uint32_t)(leaf->runs + marks.count - 1);
   if (record->run >= table->run_count)
     return false;
   if (marks.count == 0) {
-    const uint64_t position_at = leaf->continued_at + table->start_width;
-    if (position_at + table->position_width > table->layouts.size)
+    if (!take_continued(leaf, &references, &record->layout, &record->position))
       return false;
-    record->layout = bits_at(bytes, leaf->continued_at, table->start_width) * 8;
-    record->position = number + (uint32_t)bits_at(bytes, position_at, table->position_width);
+    record->position += number;
   } else {
-    record->layout = layout_of_mark(leaf, marks.count - 1);
+    record->layout = layout_of_mark(leaf, &references, marks.count - 1);
     record->position = number - marks.last;
   }
   return record->layout < table->layouts.size;
 }
 
-enum packed_answer packed_leaf_record(const struct packed_leaf *leaf, struct monotone_cursor cursor,
-                                      struct packed_record *record) {
+/* Fills in what a record is, but for its run. */
+static void identify(const struct packed_leaf *leaf, struct monotone_cursor cursor,
+                     struct packed_record *record) {
   const struct packed_table *table = leaf->table;
   const uint64_t x = monotone_value(&leaf->offsets, cursor);
   record->table = table;
   record->index = (uint32_t)(leaf->index + cursor.index);
   record->address =
       table->text_start + (leaf->number << table->leaf_shift) + (x << table->record_shift);
+}
+
+enum packed_answer packed_leaf_record(const struct packed_leaf *leaf, struct monotone_cursor cursor,
+                                      struct packed_record *record) {
+  const struct packed_table *table = leaf->table;
+  identify(leaf, cursor, record);
   if (table->exception_count > 0 && find_exception(table, record))
     return record->layout < table->layouts.size ? PACKED_FOUND : PACKED_CORRUPT;
   return place_in_run(leaf, (uint32_t)cursor.index, record) ? PACKED_FOUND : PACKED_CORRUPT;
@@ -344,9 +505,12 @@ static bool look_below(const struct packed_leaf *leaf, uint64_t number, struct p
 /* Fills in what is above a gap: a leaf's record. */
 static bool look_above(const struct packed_leaf *leaf, struct monotone_cursor cursor,
                        struct packed_gap *gap) {
+  struct packed_marks marks;
   gap->above = leaf_offset(leaf, cursor);
-  gap->starts_run = is_marked(leaf, cursor.index);
-  gap->runs = leaf->runs + packed_leaf_marks(leaf, (uint32_t)cursor.index).count - gap->starts_run;
+  if (!packed_leaf_marks(leaf, (uint32_t)cursor.index, &marks))
+    return false;
+  gap->starts_run = marks.count > 0 && marks.last == cursor.index;
+  gap->runs = leaf->runs + marks.count - gap->starts_run;
   return gap->runs + gap->starts_run <= leaf->table->run_count;
 }
 
@@ -425,15 +589,35 @@ bool packed_run_record(const struct packed_table *table, uint64_t run,
 
 /* ---- All records ---- */
 
-/* Opens the next leaf, with a cursor at its first record, if it has any. */
-static bool next_leaf(struct packed_leaf *leaf, struct monotone_cursor *cursor) {
+/* Whether a leaf's record has a mark: for all of them in order. */
+static bool walk_marks(const struct packed_leaf *leaf, struct packed_mark_walk *walk,
+                       uint64_t record) {
+  if (!is_one(leaf, leaf->groups_at + (record >> PACKED_RECORDS_PER_GROUP_SHIFT)))
+    return false;
+  const uint64_t place = walk->place + record % MARKS_OF_GROUP;
+  if (record % MARKS_OF_GROUP == MARKS_OF_GROUP - 1)
+    walk->place += MARKS_OF_GROUP;
+  const bool is_mark = place < leaf->marks_end && is_one(leaf, place);
+  walk->marks += is_mark;
+  return is_mark;
+}
+
+/* Opens the next leaf, with a cursor at its first record, if it has any. False: there is none, or the
+ * table is broken. */
+static bool next_leaf(struct packed_leaf *leaf, struct monotone_cursor *cursor,
+                      struct packed_mark_walk *walk, struct packed_references *references) {
   const uint64_t next = leaf->number + 1;
   if (next >= leaf->table->leaf_count || !packed_leaf_open(leaf, leaf->table, next))
     return false;
   *cursor = (struct monotone_cursor){0, 0};
-  if (leaf->offsets.count > 0)
-    *cursor = monotone_get(&leaf->offsets, 0, MONOTONE_FIND);
-  return true;
+  if (leaf->offsets.count == 0)
+    return true;
+  *cursor = monotone_get(&leaf->offsets, 0, MONOTONE_FIND);
+  *walk = (struct packed_mark_walk){leaf->marks_at, 0};
+  if (packed_leaf_references(leaf, references))
+    return true;
+  leaf->offsets.count = 0;
+  return false;
 }
 
 struct packed_records packed_records(const struct packed_table *table) {
@@ -441,15 +625,36 @@ struct packed_records packed_records(const struct packed_table *table) {
   return records;
 }
 
+/* Finds the run of the next record. */
+static bool next_in_run(struct packed_records *records, struct packed_record *record) {
+  const struct packed_leaf *leaf = &records->leaf;
+  const struct packed_table *table = leaf->table;
+  const uint32_t number = (uint32_t)records->cursor.index;
+  if (walk_marks(leaf, &records->walk, number)) {
+    records->layout = layout_of_mark(leaf, &records->references, records->walk.marks - 1);
+    records->position = 0 - number;
+  } else if (number == 0 &&
+             !take_continued(leaf, &records->references, &records->layout, &records->position)) {
+    records->layout = table->layouts.size;
+  }
+  record->layout = records->layout;
+  record->position = records->position + number;
+  record->run = (uint32_t)(leaf->runs + records->walk.marks - 1);
+  return record->run < table->run_count && record->layout < table->layouts.size;
+}
+
 enum packed_answer packed_records_next(struct packed_records *records,
                                        struct packed_record *record) {
   struct packed_leaf *leaf = &records->leaf;
   while (records->cursor.index >= leaf->offsets.count)
-    if (!next_leaf(leaf, &records->cursor))
+    if (!next_leaf(leaf, &records->cursor, &records->walk, &records->references))
       return PACKED_CORRUPT;
-  const enum packed_answer answer = packed_leaf_record(leaf, records->cursor, record);
+  identify(leaf, records->cursor, record);
+  bool found = next_in_run(records, record);
+  if (leaf->table->exception_count > 0 && find_exception(leaf->table, record))
+    found = record->layout < leaf->table->layouts.size;
   records->cursor = monotone_next(&leaf->offsets, records->cursor);
-  return answer;
+  return found ? PACKED_FOUND : PACKED_CORRUPT;
 }
 
 struct packed_gaps packed_gaps(const struct packed_table *table) {
@@ -470,41 +675,63 @@ static void end_gaps(struct packed_gaps *gaps) {
 void packed_gaps_next(struct packed_gaps *gaps) {
   struct packed_leaf *leaf = &gaps->leaf;
   struct packed_gap *gap = &gaps->gap;
-  bool is_above = !gap->starts_run; /* above the record that was above the gap before */
+  if (gap->starts_run) { /* on behind the record that is above the gap */
+    gap->below = leaf_offset(leaf, gaps->cursor);
+    gaps->cursor = monotone_next(&leaf->offsets, gaps->cursor);
+  }
   for (;;) {
-    while (gaps->cursor.index >= leaf->offsets.count) {
-      if (!next_leaf(leaf, &gaps->cursor)) {
+    while (gaps->cursor.index >= leaf->offsets.count)
+      if (!next_leaf(leaf, &gaps->cursor, &gaps->walk, &gaps->references)) {
         end_gaps(gaps);
         return;
       }
-      gaps->marks = 0;
-    }
-    const bool starts_run = is_marked(leaf, gaps->cursor.index);
-    if (starts_run && is_above)
+    if (walk_marks(leaf, &gaps->walk, gaps->cursor.index))
       break;
     gap->below = leaf_offset(leaf, gaps->cursor);
-    gaps->marks += starts_run;
     gaps->cursor = monotone_next(&leaf->offsets, gaps->cursor);
-    is_above = true;
   }
   gap->index = leaf->index + gaps->cursor.index;
   gap->above = leaf_offset(leaf, gaps->cursor);
-  gap->runs = leaf->runs + gaps->marks;
+  gap->runs = leaf->runs + gaps->walk.marks - 1;
   gap->starts_run = true;
-  gaps->layout = layout_of_mark(leaf, gaps->marks);
+  gaps->layout = layout_of_mark(leaf, &gaps->references, gaps->walk.marks - 1);
 }
 
-/* Whether the marks of a leaf are as many as they should be, with right samples. */
+/* Whether the marks of a leaf are as many as they should be, with right samples; and no group is 1
+ * without one. */
 static bool check_marks(const struct packed_leaf *leaf) {
-  const struct packed_table *table = leaf->table;
-  uint64_t count = 0;
-  for (uint64_t i = 0; i < leaf->offsets.count; i++) {
-    if (leaf->offsets.count > SAMPLED && i % SAMPLED == 0 &&
-        mark_sample(leaf, i >> PACKED_LEAF_SAMPLE_SHIFT) != count)
+  const uint64_t n = leaf->offsets.count, groups = packed_leaf_groups(n);
+  struct before before = {0, 0};
+  for (uint64_t group = 0; group < groups; group++) {
+    if (group % ((uint64_t)1 << PACKED_GROUPS_PER_SAMPLE_SHIFT) == 0) {
+      const struct before sample = mark_sample(leaf, group >> PACKED_GROUPS_PER_SAMPLE_SHIFT);
+      if (sample.groups != before.groups || sample.marks != before.marks)
+        return false;
+    }
+    if (!is_one(leaf, leaf->groups_at + group))
+      continue;
+    const uint64_t marks = bits_at(leaf->table->layouts.bytes,
+                                   leaf->marks_at + before.groups * MARKS_OF_GROUP, MARKS_OF_GROUP);
+    const uint64_t records = n - group * MARKS_OF_GROUP;
+    if (marks == 0 || (records < MARKS_OF_GROUP && marks >> records != 0))
       return false;
-    count += mark_word(leaf, i) & 1;
+    before.groups++;
+    before.marks += bits_count(marks);
   }
-  return leaf->runs + count == entry_runs(table, leaf->number + 1);
+  return before.marks == leaf->run_count;
+}
+
+/* Whether a leaf's own layouts are as many as the runs that have one, and the last one starts before
+ * the leaf's end. */
+static bool check_references(const struct packed_leaf *leaf) {
+  struct packed_references references;
+  if (!packed_leaf_references(leaf, &references))
+    return false;
+  if (references.owns == 0)
+    return true;
+  const uint64_t high_bits = references.continued_at - references.high_at;
+  return ones(leaf, references.high_at, high_bits) == references.owns - 1 &&
+         own_start(leaf, &references, references.owns - 1) < leaf->end - references.layouts_at;
 }
 
 bool packed_leaves_check(const struct packed_table *table) {
@@ -525,9 +752,8 @@ bool packed_leaves_check(const struct packed_table *table) {
         return false;
       continue;
     }
-    const uint64_t references = entry_runs(table, i + 1) - leaf.runs;
     if (!monotone_check(&leaf.offsets, MONOTONE_FIND) || !check_marks(&leaf) ||
-        leaf.references_at + references * table->reference_width > entry_start(table, i + 1) * 8)
+        !check_references(&leaf))
       return false;
   }
   return true;

@@ -1,20 +1,27 @@
 /* packed_leaves.c - builds the directory and the leaves: the builder to packed_leaf.c, which draws
  * them.
  *
- * Layouts that several runs have come first. Any other one stands behind the leaf in which its
- * run starts, as the look-up of a record has just read that leaf. References to it count from there,
- * so that they are short; of one leaf's own layouts, the shortest come first, as only starts count.
+ * Layouts that several runs have come first, those with most uses before others. Any other one stands
+ * behind the leaf in which its run starts, as the look-up of a record has just read that leaf.
  *
  * How wide fields are depends on how large all is, and the other way round: so the leaves are
  * measured with narrow fields first, and again with wider ones until all fits.
+ *
+ * The same circle is in a leaf: how many bits tell where its own layouts start depends on the span
+ * from there to the next leaf, which these bits are in. A longer span never takes fewer bits:
+ * between the spans at which the low bits get one more, that is plain; and there, each of the starts
+ * takes one bit more, while half of the span's high part goes, which is less (packed_own_bits: the
+ * high part was below 2^bits_for_count(owns), and owns is more than half of that). So with a span
+ * that is one byte longer, the layouts start at most one byte nearer to its end; and going up from
+ * the layouts' own size, which is too short, there comes a span that is just long enough.
  */
 #include "packed_write.h"
 
 #include <stdlib.h>
 
 enum {
-  SAMPLED = 1 << PACKED_LEAF_SAMPLE_SHIFT,
-  RECORDS_MIN = 64, /* of a leaf, on average; at most twice as many */
+  RECORDS_OF_GROUP = 1 << PACKED_RECORDS_PER_GROUP_SHIFT,
+  RECORDS_MIN = 48, /* of a leaf, on average; at most twice as many */
 };
 
 struct leaf {
@@ -22,8 +29,8 @@ struct leaf {
   uint32_t first_run;        /* that starts in the leaf or behind it */
   uint32_t own_from, own_to; /* its own layouts, in `own` */
   uint64_t start;            /* in bytes */
-  uint64_t references_at;    /* in bits */
-  bool continued;            /* its first record has no mark, but is in a run */
+  uint64_t span;             /* from where `own` is told to the leaf's end, in bytes */
+  bool starts;               /* its first record has a mark */
 };
 
 struct builder {
@@ -46,7 +53,7 @@ static uint64_t leaf_of(const struct builder *builder, uint32_t record) {
          builder->header->leaf_shift;
 }
 
-/* Leaves of 64 to 128 records on average, or one for all. */
+/* Leaves of 48 to 96 records on average, or one for all. */
 static void choose_shift(struct packed_header *header) {
   header->leaf_shift = header->record_shift;
   while (header->leaf_shift < 47 &&
@@ -65,39 +72,31 @@ static void divide_records(struct builder *builder) {
       record++;
     while (run < runs && builder->runs[run].first < record)
       run++;
-    leaf->continued =
-        record > leaf->first && leaf->first_run > 0 &&
-        (leaf->first_run == runs || builder->runs[leaf->first_run].first != leaf->first);
+    leaf->starts = run > leaf->first_run && builder->runs[leaf->first_run].first == leaf->first;
   }
 }
 
 /* ---- Layouts ---- */
 
-/* For sorting: a size, and behind it what has it. */
-static uint64_t size_key(uint64_t size, uint32_t layout) { return size << 32 | layout; }
+/* For sorting: how many uses a layout has, those with most first, and behind it which it is. */
+static uint64_t uses_key(const struct packed_layouts *layouts, uint32_t layout) {
+  return (uint64_t)(UINT32_MAX - layouts->uses[layout]) << 32 | layout;
+}
 
-static bool own_layouts(struct builder *builder) {
-  struct packed_layouts *layouts = builder->layouts;
-  uint64_t *keys = malloc(((uint64_t)layouts->count + 1) * sizeof *keys);
+static bool is_own(const struct builder *builder, uint32_t run) {
+  return builder->layouts->uses[builder->runs[run].layout] == 1;
+}
+
+static void own_layouts(struct builder *builder) {
   uint32_t next = 0;
-  if (keys == NULL)
-    return false;
   for (uint64_t i = 0; i < builder->leaf_count; i++) {
     struct leaf *leaf = &builder->leaves[i];
-    uint32_t count = 0;
-    for (uint32_t run = leaf->first_run; run < builder->leaves[i + 1].first_run; run++) {
-      const uint32_t layout = builder->runs[run].layout;
-      if (layouts->uses[layout] == 1)
-        keys[count++] = size_key(layout_size(layouts, layout), layout);
-    }
-    qsort(keys, count, sizeof *keys, bits_compare_words);
     leaf->own_from = next;
-    for (uint32_t k = 0; k < count; k++)
-      builder->own[next++] = (uint32_t)keys[k];
+    for (uint32_t run = leaf->first_run; run < leaf[1].first_run; run++)
+      if (is_own(builder, run))
+        builder->own[next++] = builder->runs[run].layout;
     leaf->own_to = next;
   }
-  free(keys);
-  return true;
 }
 
 /* Places the layouts that don't belong to one run: those with most uses first. */
@@ -110,7 +109,7 @@ static bool place_shared(struct builder *builder) {
     return false;
   for (uint32_t i = 0; i < layouts->count; i++)
     if (layouts->uses[i] != 1)
-      keys[count++] = size_key(UINT32_MAX - layouts->uses[i], i);
+      keys[count++] = uses_key(layouts, i);
   qsort(keys, count, sizeof *keys, bits_compare_words);
   for (uint32_t i = 0; i < count; i++) {
     layouts->places[(uint32_t)keys[i]] = size;
@@ -127,7 +126,7 @@ static bool place_shared(struct builder *builder) {
 /* ---- Sizes ---- */
 
 struct widths {
-  unsigned start, reference, position;
+  unsigned start, continued, position;
 };
 
 static unsigned bucket_width(const struct builder *builder, uint64_t records) {
@@ -135,55 +134,101 @@ static unsigned bucket_width(const struct builder *builder, uint64_t records) {
   return packed_leaf_bucket_width((unsigned)header->leaf_shift - header->record_shift, records);
 }
 
+/* The run that goes on in a leaf, or NULL. */
+static const struct packed_run *continued_run(const struct builder *builder,
+                                              const struct leaf *leaf) {
+  return leaf->starts || leaf->first_run == 0 ? NULL : &builder->runs[leaf->first_run - 1];
+}
+
+/* A reference to the layout of a run that goes on in a leaf. */
+static uint64_t continued_layout(const struct builder *builder, const struct leaf *leaf,
+                                 const struct packed_run *run) {
+  const uint64_t place = builder->layouts->places[run->layout];
+  const uint64_t shared_size = builder->header->shared_size;
+  return place < shared_size ? place : shared_size + leaf->start - place;
+}
+
+/* How many groups of a leaf's records have marks. */
+static uint64_t marked_groups(const struct builder *builder, const struct leaf *leaf) {
+  uint64_t count = 0;
+  uint32_t last = UINT32_MAX;
+  for (uint32_t run = leaf->first_run; run < leaf[1].first_run; run++) {
+    const uint32_t group = (builder->runs[run].first - leaf->first) / RECORDS_OF_GROUP;
+    count += group != last;
+    last = group;
+  }
+  return count;
+}
+
+/* The bits of a leaf up to where its own layouts' starts are told. */
+static uint64_t bits_before_own(const struct builder *builder, const struct leaf *leaf) {
+  const struct packed_header *header = builder->header;
+  const uint64_t n = leaf[1].first - leaf->first, runs = leaf[1].first_run - leaf->first_run;
+  const unsigned width = bucket_width(builder, n);
+  const unsigned low_width = (unsigned)header->leaf_shift - header->record_shift - width;
+  const uint64_t buckets = (uint64_t)1 << width, owns = leaf->own_to - leaf->own_from;
+  return n + buckets + packed_leaf_groups(n) + packed_bucket_samples(n, buckets) +
+         packed_mark_samples(n) * 2 * packed_mark_sample_width(n) + n * low_width + runs +
+         marked_groups(builder, leaf) * RECORDS_OF_GROUP +
+         (runs - owns) * bits_for_count(header->shared_size);
+}
+
+/* Places a leaf's own layouts, and returns where the next leaf starts. */
+static uint64_t place_leaf(struct builder *builder, struct leaf *leaf, struct widths widths) {
+  struct packed_layouts *layouts = builder->layouts;
+  const uint64_t own_at = leaf->start * 8 + bits_before_own(builder, leaf);
+  const uint64_t continued = leaf->starts ? 0 : widths.continued + widths.position;
+  const uint64_t owns = leaf->own_to - leaf->own_from;
+  uint64_t size = 0, first;
+  for (uint32_t k = leaf->own_from; k < leaf->own_to; k++)
+    size += layout_size(layouts, builder->own[k]);
+  for (leaf->span = size;; leaf->span++) {
+    first = bits_to_bytes(own_at + packed_own_bits(leaf->span, owns) + continued);
+    if (own_at / 8 + leaf->span == first + size)
+      break;
+  }
+  for (uint32_t k = leaf->own_from; k < leaf->own_to; k++) {
+    layouts->places[builder->own[k]] = first;
+    first += layout_size(layouts, builder->own[k]);
+  }
+  return first;
+}
+
+static void widen(unsigned *width, uint64_t number) {
+  const unsigned needed = bits_for_count(number + 1);
+  if (needed > *width)
+    *width = needed;
+}
+
 /* Measures all leaves, and places them and their own layouts. Returns the widths that this takes. */
 static struct widths place_leaves(struct builder *builder, struct widths widths) {
-  struct packed_layouts *layouts = builder->layouts;
-  const struct packed_header *header = builder->header;
-  const unsigned universe = (unsigned)header->leaf_shift - header->record_shift;
-  uint64_t byte = header->shared_size, reference_max = byte;
+  uint64_t byte = builder->header->shared_size;
   struct widths needed = {0, 0, 0};
   for (uint64_t i = 0; i <= builder->leaf_count; i++) {
     struct leaf *leaf = &builder->leaves[i];
     leaf->start = byte;
     if (i == builder->leaf_count || leaf[1].first == leaf->first)
       continue;
-    const uint64_t n = leaf[1].first - leaf->first;
-    const unsigned width = bucket_width(builder, n);
-    const uint64_t high_bits = n + ((uint64_t)1 << width);
-    const bool starts =
-        leaf->first_run < leaf[1].first_run && builder->runs[leaf->first_run].first == leaf->first;
-    leaf->references_at = byte * 8 + high_bits + n +
-                          packed_leaf_samples(n, (uint64_t)1 << width, bits_for_count(high_bits)) +
-                          packed_leaf_samples(n, n, bits_for_count(n + 1)) +
-                          (starts ? 0 : widths.start + widths.position) + n * (universe - width);
-    const uint64_t references = leaf[1].first_run - leaf->first_run;
-    byte = bits_to_bytes(leaf->references_at + references * widths.reference);
-    for (uint32_t k = leaf->own_from; k < leaf->own_to; k++) {
-      const uint64_t reference = byte - leaf->references_at / 8 + header->shared_size;
-      reference_max = reference > reference_max ? reference : reference_max;
-      layouts->places[builder->own[k]] = byte;
-      byte += layout_size(layouts, builder->own[k]);
-    }
-    if (leaf->continued) {
-      const unsigned position =
-          bits_for_count((uint64_t)leaf->first - builder->runs[leaf->first_run - 1].first + 1);
-      needed.position = position > needed.position ? position : needed.position;
+    byte = place_leaf(builder, leaf, widths);
+    const struct packed_run *run = continued_run(builder, leaf);
+    if (run != NULL) {
+      widen(&needed.continued, continued_layout(builder, leaf, run));
+      widen(&needed.position, leaf->first - run->first);
     }
   }
-  needed.start = bits_for_count(byte + 1);
-  needed.reference = bits_for_count(reference_max + 1);
+  widen(&needed.start, byte);
   return needed;
 }
 
 static struct widths settle_widths(struct builder *builder) {
-  struct widths widths = {1, 1, 0};
+  struct widths widths = {0, 0, 0};
   for (;;) {
     const struct widths needed = place_leaves(builder, widths);
-    if (needed.start <= widths.start && needed.reference <= widths.reference &&
+    if (needed.start <= widths.start && needed.continued <= widths.continued &&
         needed.position <= widths.position)
       return widths;
     widths.start = needed.start > widths.start ? needed.start : widths.start;
-    widths.reference = needed.reference > widths.reference ? needed.reference : widths.reference;
+    widths.continued = needed.continued > widths.continued ? needed.continued : widths.continued;
     widths.position = needed.position > widths.position ? needed.position : widths.position;
   }
 }
@@ -199,11 +244,11 @@ static void write_high(const struct builder *builder, const struct leaf *leaf, u
                        struct bit_writer *bits, struct bit_writer *samples) {
   const uint64_t n = leaf[1].first - leaf->first, start = bits->size;
   const uint64_t buckets = (uint64_t)1 << bucket_width(builder, n);
-  const unsigned sample_width = bits_for_count(n + buckets);
+  const bool sampled = packed_bucket_samples(n, buckets) > 0;
   uint32_t record = leaf->first;
   for (uint64_t bucket = 0; bucket < buckets; bucket++) {
-    if (n > SAMPLED && bucket % SAMPLED == 0)
-      bit_writer_put(samples, bits->size - start, sample_width);
+    if (sampled && bucket % ((uint64_t)1 << PACKED_BUCKETS_PER_SAMPLE_SHIFT) == 0)
+      bit_writer_put(samples, bits->size - start, bits_for_count(n + buckets));
     for (; record < leaf[1].first && shifted_offset(builder, record) >> low_width == bucket;
          record++)
       bit_writer_put(bits, 1, 1);
@@ -211,25 +256,51 @@ static void write_high(const struct builder *builder, const struct leaf *leaf, u
   }
 }
 
-static void write_marks(const struct builder *builder, const struct leaf *leaf,
-                        struct bit_writer *bits, struct bit_writer *samples) {
+/* Writes the groups of a leaf to `bits`, and the marks of those that have some to `marks`. */
+static void write_groups(const struct builder *builder, const struct leaf *leaf,
+                         struct bit_writer *bits, struct bit_writer *samples,
+                         struct bit_writer *marks) {
   const uint64_t n = leaf[1].first - leaf->first;
+  const unsigned sample_width = packed_mark_sample_width(n);
   uint32_t run = leaf->first_run;
-  for (uint32_t record = leaf->first; record < leaf[1].first; record++) {
-    if (n > SAMPLED && (record - leaf->first) % SAMPLED == 0)
-      bit_writer_put(samples, run - leaf->first_run, bits_for_count(n + 1));
-    const bool starts = run < leaf[1].first_run && builder->runs[run].first == record;
-    bit_writer_put(bits, starts, 1);
-    run += starts;
+  for (uint64_t group = 0; group < packed_leaf_groups(n); group++) {
+    const uint64_t first = leaf->first + group * RECORDS_OF_GROUP;
+    uint64_t of_group = 0;
+    if (packed_mark_samples(n) > 0 &&
+        group % ((uint64_t)1 << PACKED_GROUPS_PER_SAMPLE_SHIFT) == 0) {
+      bit_writer_put(samples, marks->size / RECORDS_OF_GROUP, sample_width);
+      bit_writer_put(samples, run - leaf->first_run, sample_width);
+    }
+    for (; run < leaf[1].first_run && builder->runs[run].first < first + RECORDS_OF_GROUP; run++)
+      of_group |= (uint64_t)1 << (builder->runs[run].first - first);
+    bit_writer_put(bits, of_group != 0, 1);
+    bit_writer_put(marks, of_group, of_group != 0 ? RECORDS_OF_GROUP : 0);
   }
 }
 
-static uint64_t reference_to(const struct builder *builder, const struct leaf *leaf,
-                             uint32_t layout) {
-  const uint64_t place = builder->layouts->places[layout];
-  if (place < builder->header->shared_size)
-    return place;
-  return place - leaf->references_at / 8 + builder->header->shared_size;
+/* Writes what tells where the layouts of a leaf's runs are, from the shared ones on. */
+static void write_references(const struct builder *builder, const struct leaf *leaf,
+                             struct bit_writer *bits) {
+  const struct packed_layouts *layouts = builder->layouts;
+  const uint32_t owns = leaf->own_to - leaf->own_from;
+  const unsigned low_width = packed_own_low_width(leaf->span, owns);
+  for (uint32_t run = leaf->first_run; run < leaf[1].first_run; run++)
+    if (!is_own(builder, run))
+      bit_writer_put(bits, layouts->places[builder->runs[run].layout],
+                     bits_for_count(builder->header->shared_size));
+  if (owns <= 1)
+    return;
+  const uint32_t *own = &builder->own[leaf->own_from];
+  for (uint32_t k = 1; k < owns; k++)
+    bit_writer_put(bits, layouts->places[own[k]] - layouts->places[own[0]], low_width);
+  uint32_t k = 1;
+  for (uint64_t left = owns - 1 + (leaf->span >> low_width), bucket = 0; left > 0; left--) {
+    const bool is_one =
+        k < owns && (layouts->places[own[k]] - layouts->places[own[0]]) >> low_width == bucket;
+    bit_writer_put(bits, is_one, 1);
+    k += is_one;
+    bucket += !is_one;
+  }
 }
 
 static void write_leaf(const struct builder *builder, const struct leaf *leaf, struct widths widths,
@@ -239,21 +310,24 @@ static void write_leaf(const struct builder *builder, const struct leaf *leaf, s
     return;
   const unsigned universe = (unsigned)builder->header->leaf_shift - builder->header->record_shift;
   const unsigned low_width = universe - bucket_width(builder, n);
-  struct bit_writer samples = {0};
+  struct bit_writer samples = {0}, marks = {0};
   write_high(builder, leaf, low_width, bits, &samples);
-  write_marks(builder, leaf, bits, &samples);
+  write_groups(builder, leaf, bits, &samples, &marks);
   bit_writer_copy(bits, samples.bytes, 0, samples.size);
-  bits->failed |= samples.failed;
-  bit_writer_free(&samples);
-  if (leaf->first_run == leaf[1].first_run || builder->runs[leaf->first_run].first != leaf->first) {
-    const struct packed_run *run = leaf->continued ? &builder->runs[leaf->first_run - 1] : NULL;
-    bit_writer_put(bits, run == NULL ? 0 : builder->layouts->places[run->layout], widths.start);
-    bit_writer_put(bits, run == NULL ? 0 : leaf->first - run->first, widths.position);
-  }
   for (uint32_t record = leaf->first; record < leaf[1].first; record++)
     bit_writer_put(bits, shifted_offset(builder, record), low_width);
   for (uint32_t run = leaf->first_run; run < leaf[1].first_run; run++)
-    bit_writer_put(bits, reference_to(builder, leaf, builder->runs[run].layout), widths.reference);
+    bit_writer_put(bits, is_own(builder, run), 1);
+  bit_writer_copy(bits, marks.bytes, 0, marks.size);
+  bits->failed |= samples.failed || marks.failed;
+  bit_writer_free(&samples);
+  bit_writer_free(&marks);
+  write_references(builder, leaf, bits);
+  if (!leaf->starts) {
+    const struct packed_run *run = continued_run(builder, leaf);
+    bit_writer_put(bits, run == NULL ? 0 : continued_layout(builder, leaf, run), widths.continued);
+    bit_writer_put(bits, run == NULL ? 0 : leaf->first - run->first, widths.position);
+  }
   bit_writer_align(bits);
 }
 
@@ -295,11 +369,12 @@ bool packed_write_leaves(const struct safepoints *table, uint64_t text_start,
   bool ok = builder.leaves != NULL && builder.own != NULL;
   if (ok) {
     divide_records(&builder);
-    ok = own_layouts(&builder) && place_shared(&builder);
+    own_layouts(&builder);
+    ok = place_shared(&builder);
   }
   if (ok) {
     const struct widths widths = settle_widths(&builder);
-    header->reference_width = (uint8_t)widths.reference;
+    header->continued_width = (uint8_t)widths.continued;
     header->position_width = (uint8_t)widths.position;
     write_all(&builder, widths, directory, leaves);
     header->leaves_size = (uint32_t)(leaves->size / 8);

@@ -37,13 +37,12 @@ static bool reserve(struct packed_rows *rows, void **items, uint64_t *capacity, 
   return true;
 }
 
-bool packed_rows_start(struct packed_rows *rows, uint64_t length, unsigned group_shift) {
+bool packed_rows_start(struct packed_rows *rows, uint64_t length) {
   uint64_t many_capacity = rows->length_capacity;
   if (!reserve(rows, (void **)&rows->many, &many_capacity, length, sizeof *rows->many) ||
       !reserve(rows, (void **)&rows->more, &rows->length_capacity, length, sizeof *rows->more))
     return false;
   rows->length = rows->width = length;
-  rows->group_shift = group_shift;
   rows->words = (length + 63) / 64;
   rows->strings = 1;
   rows->has_many = false;
@@ -152,7 +151,7 @@ static uint64_t states_width(const struct packed_rows *rows, uint64_t number, ui
 struct tree {
   bool are_numbers; /* changed places are written by number, and not as bit maps */
   struct bit_writer bits;
-  uint64_t *directory; /* where every 2^group_shift-th row starts, and the end */
+  uint64_t *directory; /* where every second row starts, and the end */
   uint64_t entries;    /* there */
   unsigned width;      /* of one */
 };
@@ -229,14 +228,14 @@ static void write_changes(const struct packed_rows *rows, struct tree *tree, uin
 }
 
 static uint64_t directory_entries(const struct packed_rows *rows) {
-  return ((rows->count - 1) >> rows->group_shift) + 1;
+  return ((rows->count - 1) >> PACKED_CHANGES_PER_SAMPLE_SHIFT) + 1;
 }
 
 static void fill_tree(struct packed_rows *rows, struct tree *tree) {
   tree->directory = malloc(directory_entries(rows) * sizeof *tree->directory);
   rows->failed |= tree->directory == NULL;
   for (uint64_t i = 0; i < rows->count && !rows->failed; i++) {
-    if (i > 0 && (i & bits_low_mask(rows->group_shift)) == 0)
+    if (i > 0 && (i & bits_low_mask(PACKED_CHANGES_PER_SAMPLE_SHIFT)) == 0)
       tree->directory[tree->entries++] = tree->bits.size;
     const uint64_t parent = choose_parent(rows, tree, i);
     bit_writer_put(&tree->bits, parent, bits_for_count(rows->count + 1));

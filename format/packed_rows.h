@@ -10,7 +10,6 @@ struct packed_rows {
   uint64_t count, length;  /* how many rows there are, and how many states in each */
   uint64_t words, strings; /* of 64 bits in a string, and strings in a row */
   uint64_t width;          /* of a row as it is written, in bits */
-  unsigned group_shift;    /* 1 << shift rows share an entry of a directory: packed_changes_shift */
   uint64_t *bits;          /* row after row */
   uint64_t *many;          /* a bit for each place in a row with states above 1 */
   uint8_t *more;           /* by place: the bits of a state beyond the lowest */
@@ -21,7 +20,7 @@ struct packed_rows {
 
 /* Rows that are all zeros are empty ones. Afterwards packed_rows_states for each place that has
  * states above 1, then packed_rows_fill. */
-bool packed_rows_start(struct packed_rows *rows, uint64_t length, unsigned group_shift);
+bool packed_rows_start(struct packed_rows *rows, uint64_t length);
 void packed_rows_states(struct packed_rows *rows, uint64_t place, uint64_t states);
 /* Makes `count` rows, in which all states are 0. False without memory. */
 bool packed_rows_fill(struct packed_rows *rows, uint64_t count);

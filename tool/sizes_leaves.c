@@ -31,14 +31,12 @@ static void divide_field(struct division *division, enum part part, const struct
   divide_among_records(division, part, leaf, bits);
 }
 
-/* How many bits a leaf has of the run that goes on in it, if one does. */
-static uint64_t continued_bits(const struct packed_leaf *leaf) {
-  const struct monotone *offsets = &leaf->offsets;
-  return leaf->references_at - offsets->count * offsets->low_width - leaf->continued_at;
-}
-
-static void divide_continued(struct division *division, const struct packed_leaf *leaf) {
-  const uint64_t bits = continued_bits(leaf);
+/* Of a run that goes on in the leaf. */
+static void divide_continued(struct division *division, const struct packed_leaf *leaf,
+                             const struct packed_references *references) {
+  const struct packed_table *packed = division->packed;
+  const uint64_t bits =
+      references->continues ? (uint64_t)packed->continued_width + packed->position_width : 0;
   if (leaf->runs == 0) {
     divide_field(division, PART_MARKS, leaf, bits);
     return;
@@ -47,25 +45,20 @@ static void divide_continued(struct division *division, const struct packed_leaf
   division_give(division, PART_MARKS, owner_of_run(division, leaf->runs - 1), bits);
 }
 
-/* Divides marks and references. Returns how many runs start in the leaf; there may be more than the
- * table has, which is broken then. */
-static uint64_t divide_runs(struct division *division, const struct packed_leaf *leaf) {
+/* What tells where the layouts of the runs are. Where own layouts start is told of all of these
+ * together. */
+static void divide_references(struct division *division, const struct packed_leaf *leaf,
+                              const struct packed_references *references) {
   const struct packed_table *packed = division->packed;
-  uint64_t run = leaf->runs;
-  for (uint64_t i = 0; i < leaf->offsets.count && run <= packed->run_count; i++) {
-    const bool starts = bits_at(packed->layouts.bytes, leaf->marks_at + i, 1) != 0;
-    if (starts && run < packed->run_count) {
-      division_give(division, PART_MARKS, owner_of_run(division, run), 1);
-      division_give(division, PART_REFERENCES, owner_of_run(division, run),
-                    packed->reference_width);
-    } else {
-      division_give(division, PART_MARKS, division->owners[leaf->index + i], 1);
-    }
-    run += starts;
+  struct sizes_shared starts = {.bits = references->continued_at - references->own_at,
+                                .uses = references->owns};
+  for (uint64_t i = 0; i < leaf->run_count; i++) {
+    const bool is_own = bits_at(packed->layouts.bytes, leaf->owns_at + i, 1) != 0;
+    division_give(division, PART_REFERENCES, owner_of_run(division, leaf->runs + i),
+                  1 + (is_own ? sizes_take(&starts) : packed->shared_width));
   }
-  division->sizes->parts[PART_MARKS].bits += leaf->offsets.count;
-  division->sizes->parts[PART_REFERENCES].bits += (run - leaf->runs) * packed->reference_width;
-  return run - leaf->runs;
+  division->sizes->parts[PART_REFERENCES].bits +=
+      leaf->run_count + references->continued_at - references->shared_at;
 }
 
 /* Divides the fields of a leaf that starts at or behind *end; moves *end behind them. */
@@ -73,22 +66,27 @@ static bool divide_leaf(struct division *division, const struct packed_leaf *lea
   const struct packed_table *packed = division->packed;
   const struct monotone *offsets = &leaf->offsets;
   struct sizes_part *parts = division->sizes->parts;
+  struct packed_references references;
   const uint64_t start = (uint64_t)(offsets->high - packed->layouts.bytes) * 8;
-  if (start < *end || leaf->runs > packed->run_count)
+  if (start < *end || leaf->runs + leaf->run_count > packed->run_count ||
+      !packed_leaf_references(leaf, &references))
     return false;
   division->bounds[division->bound_count++] = start;
   parts[PART_OWN_LAYOUTS].bits += start - *end;
+  const uint64_t groups = packed_leaf_groups(offsets->count);
+  const uint64_t mark_samples =
+      packed_mark_samples(offsets->count) * 2 * packed_mark_sample_width(offsets->count);
   divide_among_records(division, PART_DIRECTORY, leaf, packed->entry_width);
-  divide_field(division, PART_ADDRESSES, leaf,
-               offsets->high_bits + offsets->count * offsets->low_width + leaf->mark_samples_at -
-                   (leaf->marks_at + offsets->count));
-  divide_field(division, PART_MARKS, leaf, leaf->continued_at - leaf->mark_samples_at);
-  divide_continued(division, leaf);
-  const uint64_t runs = divide_runs(division, leaf);
-  const uint64_t fields_end = leaf->references_at + runs * packed->reference_width;
-  *end = bits_to_bytes(fields_end) * 8;
-  parts[PART_PADDING].bits += *end - fields_end;
-  return leaf->runs + runs <= packed->run_count && *end <= packed->layouts.size;
+  divide_field(division, PART_ADDRESSES, leaf, leaf->owns_at - start - groups - mark_samples);
+  divide_field(division, PART_MARKS, leaf,
+               groups + mark_samples + references.shared_at - leaf->marks_at);
+  divide_continued(division, leaf, &references);
+  divide_references(division, leaf, &references);
+  const uint64_t continued =
+      references.continues ? (uint64_t)packed->continued_width + packed->position_width : 0;
+  *end = references.layouts_at * 8;
+  parts[PART_PADDING].bits += *end - references.continued_at - continued;
+  return *end <= packed->layouts.size;
 }
 
 /* What is between the leaves are the layouts of their functions. */

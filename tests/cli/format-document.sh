@@ -51,9 +51,10 @@ def record(number, slots, step):
     return Record(number, 16 * number + 5, [constant(0)] * 3 + pairs)
 
 wide = (4096, 8), (4097, 8), (6000, 16)
-functions = [
+functions = [Function(NEAR_TEXT, 8, [Record(0, 0, [constant(0)] * 3)])]  # its record is at its first byte: in no run
+functions += [
     Function(NEAR_TEXT + 64 * place, 16 * place + 8, [record(number, slots, step) for number in range(3)])
-    for place, (slots, step) in enumerate(wide + 60 * ((2, 8),))
+    for place, (slots, step) in enumerate(wide + 60 * ((2, 8),), 1)
 ]
 symbols = [Symbol(f"f{place}", function.address, 64) for place, function in enumerate(functions)]
 end = NEAR_TEXT + 64 * len(functions)
@@ -72,10 +73,11 @@ make_program bfd many ./many.ll
 expect_decoded many
 
 # All of that had what is rare: headers with all fields, and shorter ones; several blocks of calling conventions, and of
-# details; leaves without records, with so many that there are samples, and in the midst of a run; layouts that no run
-# has, that no record has, in which a location is a base only, of more locations than are told by their number among the
-# bases, or of such a count that its quotient is not all unary; bare functions with and without records; changes in
-# layouts of few and of many locations.
+# details; leaves without records, with so many that there are samples, of high bits or of marks as well, and whose last
+# group isn't whole; leaves in which no run begins, of several own layouts, in the midst of a run whose layout is shared
+# or not, and whose first record is in no run; layouts that no run has, that no record has, in which a location is a base
+# only, of more locations than are told by their number among the bases, or of such a count that its quotient is not all
+# unary; bare functions with and without records; changes in layouts of few and of many locations.
 PYTHONPATH=$TOP/tests/oracle python3 - packed.* <<'END'
 import collections, sys
 import packed_decoder
@@ -90,8 +92,16 @@ for path in sys.argv[1:]:
     seen["blocks of details"] += header.details_blocks > 1
     for leaf in (packed_decoder.Leaf(table, number) for number in range(header.leaf_count)):
         seen["empty"] += leaf.count == 0
+        if leaf.count == 0:
+            continue
         seen["samples"] += leaf.count > 128
-        seen["continued"] += leaf.count > 0 and leaf.continued is not None and leaf.runs > 0
+        seen["samples of marks"] += leaf.groups > 128
+        seen["last group of few"] += leaf.count % 4 > 0
+        seen["no run begins"] += leaf.run_count == 0
+        seen["own starts"] += leaf.own_starts is not None
+        if leaf.continued is not None:
+            is_shared = leaf.continued[0] < header.shared_size
+            seen["in no run" if leaf.runs == 0 else "continued, shared" if is_shared else "continued, own"] += 1
     runs = collections.Counter(run.layout for run in decoded.runs)
     of_records = {decoded.function_layouts[function] for function, _ in decoded.places}
     for start in decoded.layouts:
@@ -107,7 +117,7 @@ for path in sys.argv[1:]:
     for function in decoded.bare:
         seen["bare with records" if function in decoded.function_layouts else "bare"] += 1
 print(dict(seen))
-assert len(+seen) == 19, "not everything that is rare"
+assert len(+seen) == 25, "not everything that is rare"
 END
 
 # ---- The decoder sees differences, and refuses what isn't sound ----------------------------------------
@@ -122,7 +132,7 @@ expect_output '^1 differences$'
 offset=$(section_offset packed .stackpack)
 header_size=$(od -An -tu1 -j $((offset + 6)) -N 1 packed)
 # magic number, versions, sizes of the header, features, records, directory
-for change in "0 0" "4 3" "4 5" "6 40" "6 $((header_size + 1))" "6 168" "8 1" "48 255" "$header_size 255"; do
+for change in "0 0" "4 4" "4 6" "6 40" "6 $((header_size + 1))" "6 168" "8 1" "48 255" "$header_size 255"; do
   read -r byte value <<<"$change"
   cp packed damaged
   set_byte damaged $((offset + byte)) "$value"

@@ -12,7 +12,7 @@ header = table[:header_size].ljust(160, b"\0")
 (text_size,) = struct.unpack_from("<Q", header, 40)
 records, functions, leaves_size, shared_size = struct.unpack_from("<IIII", header, 48)
 leaf_shift, record_shift = header[76:78]
-reference_width, position_width = header[83:85]
+continued_width, position_width = header[83:85]
 (bare,) = struct.unpack_from("<I", header, 104)
 (exceptions,) = struct.unpack_from("<I", header, 136)
 
@@ -27,12 +27,16 @@ def field(place, width):
     return word >> place % 8 & (1 << width) - 1
 
 
-def samples(n, count, width):
-    return -(-count // 128) * width if n > 128 else 0
+def ones(place, width):
+    return bin(field(place, width)).count("1")
 
 
-start_width = bits_for(leaves_size + 1)
-entry_widths = start_width, bits_for(records + 1), bits_for(functions - bare + 1)
+def samples(count, is_large, width):
+    return -(-count // 128) * width if is_large else 0
+
+
+shared_width = bits_for(shared_size)
+entry_widths = bits_for(leaves_size + 1), bits_for(records + 1), bits_for(functions - bare + 1)
 leaf_count = (text_size >> leaf_shift) + 1 if records > 0 else 0
 directory_size = -(-(leaf_count + 1) * sum(entry_widths) // 8) if leaf_count > 0 else 0
 leaves_at = header_size + directory_size
@@ -51,9 +55,10 @@ owners = [f for f in sorted(stats["functions"], key=lambda f: f["address"]) for 
 least = {f["address"]: 0 for f in stats["functions"]}
 
 
-def share(bits, first, n):
-    for i in range(n):
-        least[owners[first + i]["address"]] += bits // n + (i < bits % n)
+def share(bits, among):
+    """Divides bits among the functions of some records."""
+    for i, record in enumerate(among):
+        least[owners[record]["address"]] += bits // len(among) + (i < bits % len(among))
 
 
 sizes = {name: 0 for name in ("record addresses", "function marks", "layout references", "own layouts")}
@@ -68,28 +73,53 @@ for j in range(leaf_count):
     end = start
     if n == 0:
         continue
-    k = min(universe, bits_for(n))
+    k, groups = min(universe, bits_for(n)), -(-n // 4)
     high = n + (1 << k)
-    marks_at = 8 * (leaves_at + start) + high
-    goes_on = field(marks_at, 1) == 0
-    assert bin(field(marks_at, n)).count("1") == starts
-    addresses = high + n * (universe - k) + samples(n, 1 << k, bits_for(high))
-    mark_samples = samples(n, n, bits_for(n + 1))
-    marks = n + mark_samples + (start_width + position_width if goes_on else 0)
+    groups_at = 8 * (leaves_at + start) + high
+    high_samples = samples(1 << k, n > 128, bits_for(high))
+    mark_samples = samples(groups, groups > 128, 2 * bits_for(n + 1))
+    addresses = high + high_samples + n * (universe - k)
+    owns_at = groups_at + groups + high_samples + mark_samples + n * (universe - k)
+    marks_at = at = owns_at + starts
+    marked = []  # the records with a mark
+    for group in range(groups):
+        if field(groups_at + group, 1):
+            marked += [4 * group + i for i in range(4) if field(at + i, 1)]
+            at += 4
+    assert len(marked) == starts
+    assert marked == [] or marked[-1] < n
+    own = [index + record for i, record in enumerate(marked) if field(owns_at + i, 1)]
+    shared = [index + record for i, record in enumerate(marked) if not field(owns_at + i, 1)]
+    own_at = at + len(shared) * shared_width
+    own_starts = 0
+    if len(own) >= 2:
+        span = entry(j + 1)[0] - (own_at // 8 - leaves_at)
+        low_width = max(0, bits_for(span + 1) - bits_for(len(own)))
+        low, high = (len(own) - 1) * low_width, len(own) - 1 + (span >> low_width)
+        assert ones(own_at + low, high) == len(own) - 1
+        own_starts = low + high
+    goes_on = not marked or marked[0] > 0
+    goes_on_bits = continued_width + position_width if goes_on else 0
+    marks = groups + mark_samples + at - marks_at
+    references = starts + len(shared) * shared_width + own_starts
     sizes["record addresses"] += addresses
-    sizes["function marks"] += marks
-    sizes["layout references"] += starts * reference_width
+    sizes["function marks"] += marks + goes_on_bits
+    sizes["layout references"] += references
     owned["directory"] += sum(entry_widths)
-    bits = addresses + marks + starts * reference_width
+    bits = addresses + marks + goes_on_bits + references
     padding += -bits % 8
     end = start - -bits // 8
     large += n > 128
     continued += goes_on and runs > 0
-    for bits in sum(entry_widths), addresses, mark_samples, n:
-        share(bits, index, n)
-    share(marks - mark_samples - n, index, 1)
-    for i in range(n):
-        share(field(marks_at + i, 1) * reference_width, index + i, 1)
+    for bits in sum(entry_widths), addresses, marks:
+        share(bits, range(index, index + n))
+    # Without exceptions the first record is of the run that goes on.
+    share(goes_on_bits, range(index, index + 1 if runs > 0 else index + n))
+    for record in own + shared:
+        share(1, [record])
+    for record in shared:
+        share(shared_width, [record])
+    share(own_starts, own)
 sizes["own layouts"] += 8 * (leaves_size - end)
 owned.update(sizes)
 sizes.update({"directory": 8 * directory_size, "shared layouts": 8 * shared_size, "padding": padding})

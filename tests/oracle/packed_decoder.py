@@ -282,7 +282,7 @@ class Header(NamedTuple):
     tail_parameter: int
     frame_size_shift: int
     frame_size_width: int
-    reference_width: int
+    continued_width: int
     position_width: int
     frame_parameter: int
     sets_parameter: int
@@ -332,6 +332,10 @@ class Header(NamedTuple):
         return bits_for(self.runs + 1)
 
     @property
+    def shared_width(self):
+        return bits_for(self.shared_size)
+
+    @property
     def entry_width(self):
         return self.start_width + self.index_width + self.run_width
 
@@ -341,7 +345,7 @@ def read_header(data):
     require(len(data) >= LEAST_HEADER, "a table that is too short")
     magic, version, size = struct.unpack_from("<IHH", data)
     require(magic == 0x4B505453, "no table: its magic number differs")
-    require(version == 4, f"a table of version {version}, which needs another reader")
+    require(version == 5, f"a table of version {version}, which needs another reader")
     require(LEAST_HEADER <= size <= HEADER.size and size % 8 == 0, "a header of an impossible size")
     require(size <= len(data), "a table that is too short")
     header = Header(*HEADER.unpack(data[:size].ljust(HEADER.size, b"\0")))
@@ -365,7 +369,7 @@ def check_widths(header):
         header.first_parameter,
     )
     require(max(of_extents + of_layouts) < 32, "a parameter that is too large")
-    require(max(header.reference_width, header.position_width) <= 32, "a width that is too large")
+    require(max(header.continued_width, header.position_width) <= 32, "a width that is too large")
 
 
 def check_counts(header):
@@ -375,6 +379,7 @@ def check_counts(header):
     require(header.location_classes > 0 or header.locations == 0, "locations without a class")
     require(max(header.list_bits, header.details_size) < 2**50, "a size that is too large")
     require(header.details_block_size <= 2**24, "blocks that are too large")
+    require(header.records > 0 or header.convention_bits == 0, "conventions without records")
     require(header.details_codec <= 1, "a codec that is unknown")
     require(header.details_columns < 32, "a column that is unknown")
 
@@ -384,7 +389,8 @@ def check_counts(header):
 
 class Unary:
     """Numbers that ascend, split into buckets, which are written in unary, and low bits: as they stand in a
-    sequence and in a leaf. There are two ways to get at them: all in order, and by way of the samples."""
+    sequence and in a leaf. There are two ways to get at them: all in order, and by way of the samples. Where the
+    own layouts of a leaf start is written so, too, but without samples."""
 
     def __init__(self, count, buckets, low_width, for_find):
         self.count, self.buckets, self.low_width, self.for_find = count, buckets, low_width, for_find
@@ -396,7 +402,8 @@ class Unary:
         self.samples = ()
 
     def open(self, high, lows, low_at, samples):
-        """`high` is the number that the high bits are; the low bits stand in an array from a bit on."""
+        """`high` is the number that the high bits are; the low bits stand in an array from a bit on. `samples`
+        is None if there are none."""
         self.high = f"{high:b}"[::-1].ljust(self.high_bits, "0")
         self.lows, self.low_at = lows, low_at
         self.samples = samples
@@ -417,7 +424,7 @@ class Unary:
         require(len(numbers) == self.count, "a sequence with too few elements")
         require(all(a <= b for a, b in zip(numbers, numbers[1:])), "a sequence that doesn't ascend")
         places = bucket_places[: self.buckets : 128] if self.for_find else element_places[::32]
-        require(self.samples == places, "a sample that isn't right")
+        require(self.samples in (None, places), "a sample that isn't right")
         return numbers
 
     def next_bit(self, bit, place):
@@ -516,6 +523,7 @@ CLASS = struct.Struct("<HHB3sIIq")
 EXCEPTION = struct.Struct("<IIIQ")
 ROOTS = struct.Struct("<IIqQ")
 CONVENTIONS_IN_BLOCK = 1024
+SETS_IN_ENTRY = 2
 
 
 def check_location(location):
@@ -614,6 +622,7 @@ class Table:
         self.frame_sizes = fields_of(parts["frame_sizes"], header.frame_sizes, header.frame_size_width)
         self.lists = whole_array(parts["lists"], header.list_bits)
         self.classes = [Class(*fields) for fields in CLASS.iter_unpack(parts["classes"])]
+        require(not self.classes or self.classes[0].first_number == 0, "classes that don't start at 0")
         self.exceptions = [Exceptional(*fields) for fields in EXCEPTION.iter_unpack(parts["exceptions"])]
         self.block_ends = struct.unpack(f"<{len(parts['block_ends']) // 8}Q", parts["block_ends"])
         self.blocks = parts["blocks"]
@@ -631,7 +640,6 @@ class Table:
     def location(self, number):
         require(number < self.header.locations, "a location that isn't there")
         index = bisect.bisect_right(self.classes, number, key=lambda class_: class_.first_number) - 1
-        require(index >= 0, "classes that don't start at 0")
         class_ = self.classes[index]
         value = class_.first_value + (number - class_.first_number) * class_.step
         return check_location(
@@ -698,50 +706,97 @@ def read_entry(table, number):
     )
 
 
+GROUP = 4  # records for which one bit says whether any of them has a mark
+GROUPS_IN_SAMPLE = 128
+
+
 class Leaf:
-    """Where the fields of a leaf are. Places are bits of `leaves`."""
+    """Where the fields of a leaf are. Places are bits of `leaves`, but `start` and `end`, which are bytes."""
 
     def __init__(self, table, number):
         header = table.header
         self.table, self.number = table, number
         self.start, self.index, self.runs = read_entry(table, number)
         behind = read_entry(table, number + 1)
-        self.count = count = behind.index - self.index
-        require(behind.index <= header.records and count >= 0, "a leaf with an impossible number of records")
-        if count == 0:
-            return
+        self.next_start = behind.start
+        self.count = behind.index - self.index
+        self.run_count = behind.runs - self.runs
+        require(behind.index <= header.records, "a leaf with records that aren't there")
+        require(self.count >= 0, "a leaf with an impossible number of records")
+        require(0 <= self.run_count <= self.count, "a leaf with an impossible number of runs")
+        require(self.start <= self.next_start <= header.leaves_size, "leaves that don't ascend")
+        self.end = self.start  # the first byte behind the leaf
+        if self.count > 0:
+            reader = BitReader(table.leaves, 8 * self.start)
+            self.read_records(reader)
+            self.read_places(reader)
+            self.end_bit = reader.position
+            self.end = bytes_for(self.end_bit)
+            require(self.end <= self.next_start, "a leaf that reaches into the next one")
+
+    def read_records(self, reader):
+        """The fields up to marks, whose sizes follow from the directory."""
+        header, count = self.table.header, self.count
         universe = header.leaf_shift - header.record_shift
         bucket_bits = min(universe, bits_for(count))
         self.offsets = Unary(count, 1 << bucket_bits, universe - bucket_bits, True)
-        reader = BitReader(table.leaves, 8 * self.start)
+        self.groups = -(-count // GROUP)
         high = reader.take(self.offsets.high_bits)
-        self.marks_at = reader.position
-        reader.skip(count)
-        samples, self.mark_samples = [0], []
+        self.groups_at = reader.position
+        reader.skip(self.groups)
+        samples, self.mark_samples = [0], [(0, 0)]  # those that are left out where there is one of them
         if count > 128:
             samples = [reader.take(self.offsets.sample_width) for _ in range(self.offsets.sample_count)]
-            self.mark_samples = [reader.take(bits_for(count + 1)) for _ in range(-(-count // 128))]
-        self.continued = None
-        if not self.mark(0):
-            self.continued = (reader.take(header.start_width), reader.take(header.position_width))
-        self.offsets.open(high, table.leaves, reader.position, samples)
+        if self.groups > GROUPS_IN_SAMPLE:
+            width = bits_for(count + 1)
+            sample_count = -(-self.groups // GROUPS_IN_SAMPLE)
+            self.mark_samples = [(reader.take(width), reader.take(width)) for _ in range(sample_count)]
+        self.offsets.open(high, self.table.leaves, reader.position, samples)
         reader.skip(count * self.offsets.low_width)
-        self.references_at = reader.position
+        self.owns = [reader.take(1) == 1 for _ in range(self.run_count)]
+        self.marks_at = reader.position
 
-    def mark(self, record):
-        return self.table.leaves.field(self.marks_at + record, 1)
-
-    def layout(self, mark):
-        """The byte at which the layout of the run of a mark starts."""
+    def read_places(self, reader):
+        """The fields from marks on, whose sizes depend on those before."""
         header = self.table.header
-        place = self.references_at + mark * header.reference_width
-        reference = self.table.leaves.field(place, header.reference_width)
-        if reference < header.shared_size:
-            return reference
-        return self.references_at // 8 + reference - header.shared_size
+        reader.skip(GROUP * self.groups_before(self.groups))
+        self.shared_at = reader.position
+        reader.skip(self.owns.count(False) * header.shared_width)
+        self.own_starts = None
+        if self.owns.count(True) > 1:
+            self.read_own_starts(reader, self.owns.count(True))
+        self.continued = None  # which layout, as it is written, and the position
+        if not self.mark(0):
+            self.continued = (reader.take(header.continued_width), reader.take(header.position_width))
+
+    def read_own_starts(self, reader, own_count):
+        """Of the own layouts but for the first one, less where that one starts."""
+        span = self.next_start - reader.position // 8
+        require(span >= 0, "a leaf that reaches into the next one")
+        low_width = max(0, bits_for(span + 1) - bits_for(own_count))
+        self.own_starts = Unary(own_count - 1, span >> low_width, low_width, True)
+        lows_at = reader.position
+        reader.skip((own_count - 1) * low_width)
+        high = reader.take(self.own_starts.high_bits)
+        self.own_starts.open(high, self.table.leaves, lows_at, None)
 
     def offset(self, x):
         return (self.number << self.table.header.leaf_shift) + (x << self.table.header.record_shift)
+
+    def shared_layout(self, value):
+        """What a field of shared says, which must be a shared layout."""
+        require(value < self.table.header.shared_size, "a shared layout that isn't one")
+        return value
+
+    def own_layout(self, distance):
+        require(distance < self.next_start - self.end, "an own layout that is in another leaf")
+        return self.end + distance
+
+    def continued_layout(self):
+        """The byte at which the layout of a run that goes on starts."""
+        distance = self.continued[0] - self.table.header.shared_size
+        require(distance <= self.start, "a layout before the first one")
+        return self.continued[0] if distance < 0 else self.start - distance
 
     # ---- All of it
 
@@ -749,22 +804,47 @@ class Leaf:
         return [self.offset(x) for x in self.offsets.decode()] if self.count > 0 else []
 
     def all_marks(self):
-        """The records with a mark; and whether the samples are right."""
+        """The records with a mark; and whether samples and marks are right."""
         if self.count == 0:
             return []
-        marks = [record for record in range(self.count) if self.mark(record)]
-        if self.count > 128:
-            samples = [bisect.bisect_left(marks, record) for record in range(0, self.count, 128)]
-            require(self.mark_samples == samples, "a sample that isn't right")
+        leaves = self.table.leaves
+        reader = BitReader(leaves, self.marks_at)
+        marks, samples, groups_with_marks = [], [], 0
+        for group in range(self.groups):
+            if group % GROUPS_IN_SAMPLE == 0:
+                samples.append((groups_with_marks, len(marks)))
+            if leaves.field(self.groups_at + group, 1) == 0:
+                continue
+            own = [GROUP * group + number for number in range(GROUP) if reader.take(1) == 1]
+            require(own, "a group without a mark")
+            marks += own
+            groups_with_marks += 1
+        require(self.mark_samples == samples, "a sample that isn't right")
+        require(reader.position == self.shared_at, "marks of another size")
+        require(not marks or marks[-1] < self.count, "a mark of a record that isn't there")
+        require(len(marks) == self.run_count, "marks that aren't as many as the runs")
         return marks
 
-    def end(self, marks):
-        """The first byte behind the leaf, which has so many marks."""
+    def all_own_layouts(self):
+        """Where those start that are behind the leaf."""
+        if True not in self.owns:
+            return []
+        starts = [0] + (self.own_starts.decode() if self.own_starts else [])
+        require(all(a < b for a, b in zip(starts, starts[1:])), "own layouts that don't ascend")
+        return [self.own_layout(start) for start in starts]
+
+    def all_layouts(self):
+        """Where the layout of each run starts that begins in the leaf."""
         if self.count == 0:
-            return self.start
-        bit = self.references_at + marks * self.table.header.reference_width
-        require(self.table.leaves.field(bit, -bit % 8) == 0, "padding that isn't zero")
-        return bytes_for(bit)
+            return []
+        own, width = iter(self.all_own_layouts()), self.table.header.shared_width
+        shared = BitReader(self.table.leaves, self.shared_at)
+        return [next(own) if is_own else self.shared_layout(shared.take(width)) for is_own in self.owns]
+
+    def check_padding(self):
+        if self.count > 0:
+            padding = self.table.leaves.field(self.end_bit, -self.end_bit % 8)
+            require(padding == 0, "padding that isn't zero")
 
     # ---- One record of it
 
@@ -773,16 +853,53 @@ class Leaf:
         header = self.table.header
         return self.offsets.find((offset & ((1 << header.leaf_shift) - 1)) >> header.record_shift)
 
+    def ones(self, first, behind):
+        """How many bits from one place up to another are 1."""
+        require(first <= behind, "a sample that isn't right")
+        return bin(self.table.leaves.field(first, behind - first)).count("1")
+
+    def groups_before(self, group):
+        """How many of the group bits before one are 1, by the nearest sample before it."""
+        number = min(group // GROUPS_IN_SAMPLE, len(self.mark_samples) - 1)
+        first = self.groups_at + number * GROUPS_IN_SAMPLE
+        return self.mark_samples[number][0] + self.ones(first, self.groups_at + group)
+
+    def marks_of(self, group):
+        """The four marks of a group, the first one lowest."""
+        leaves = self.table.leaves
+        if leaves.field(self.groups_at + group, 1) == 0:
+            return 0
+        return leaves.field(self.marks_at + GROUP * self.groups_before(group), GROUP)
+
+    def mark(self, record):
+        return self.marks_of(record // GROUP) >> record % GROUP & 1
+
     def marks_up_to(self, record):
         """How many marks there are up to a record, and where the last one is."""
-        first = record & ~127
-        ones = [i for i in range(first, record + 1) if self.mark(i)]
-        count = (self.mark_samples[record // 128] if self.count > 128 else 0) + len(ones)
-        while not ones and first > 0:
-            first -= 1
-            if self.mark(first):
-                ones = [first]
-        return count, ones[-1] if ones else None
+        group = record // GROUP
+        groups_before, count = self.mark_samples[group // GROUPS_IN_SAMPLE]
+        first = self.marks_at + GROUP * groups_before
+        count += self.ones(first, self.marks_at + GROUP * self.groups_before(group))
+        marks = self.marks_of(group) & ((2 << record % GROUP) - 1)
+        count += bin(marks).count("1")
+        require(count <= self.run_count, "more marks than runs")
+        if count == 0:
+            return count, None
+        while marks == 0:
+            group -= 1
+            require(group >= 0, "a mark that isn't there")
+            marks = self.marks_of(group)
+            is_right = marks != 0 or self.table.leaves.field(self.groups_at + group, 1) == 0
+            require(is_right, "a group without a mark")
+        return count, GROUP * group + marks.bit_length() - 1
+
+    def layout(self, number):
+        """The byte at which the layout starts of one of the runs that begin in the leaf."""
+        own = self.owns[:number].count(True)
+        if self.owns[number]:
+            return self.own_layout(self.own_starts.get(own - 1) if own > 0 else 0)
+        width = self.table.header.shared_width
+        return self.shared_layout(self.table.leaves.field(self.shared_at + (number - own) * width, width))
 
     def run_of(self, record):
         """The run that a record is in, its layout, and the record's position there. None: in no run."""
@@ -791,9 +908,10 @@ class Leaf:
         if run < 0:
             return None
         require(run < self.table.header.runs, "a run that isn't there")
-        if count == 0:
-            return run, self.continued[0], self.continued[1] + record
-        return run, self.layout(count - 1), record - last
+        if count > 0:
+            return run, self.layout(count - 1), record - last
+        require(self.continued is not None, "a first record without a mark that begins a run")
+        return run, self.continued_layout(), self.continued[1] + record
 
     def marked(self, mark):
         """The record of a mark."""
@@ -971,10 +1089,7 @@ class Layout:
         """What comes before the first set; the directory."""
         self.as_numbers = self.reader.take(1) == 1
         width = self.reader.take(6)
-        return [self.reader.take(width) for _ in range(-(-self.sets // self.sets_per_entry()))]
-
-    def sets_per_entry(self):
-        return 2 if self.count > 56 else 8
+        return [self.reader.take(width) for _ in range(-(-self.sets // SETS_IN_ENTRY))]
 
     def with_changes(self, number, set_at):
         """The states in a set, from its changes and those above it; `set_at` knows what is written."""
@@ -1010,7 +1125,7 @@ class Layout:
             places.append(self.reader.position - start)
             sets.append(self.take_set())
         places.append(self.reader.position - start)
-        step = self.sets_per_entry()
+        step = SETS_IN_ENTRY
         require(directory == places[step:-1:step] + places[-1:], "a directory that isn't right")
         return [self.with_changes(number, sets.__getitem__) for number in range(self.sets)]
 
@@ -1053,7 +1168,7 @@ class Layout:
         return number
 
     def set_by_directory(self, start, directory, number):
-        step = self.sets_per_entry()
+        step = SETS_IN_ENTRY
         self.reader.position = start + (directory[number // step - 1] if number >= step else 0)
         for _ in range(number % step):
             self.take_set()
@@ -1242,26 +1357,27 @@ class Decoded:
             return
         require(read_entry(table, 0) == (header.shared_size, 0, 0), "a first leaf that isn't at the start")
         for number in range(header.leaf_count):
-            leaf, behind = Leaf(table, number), read_entry(table, number + 1)
-            marks = leaf.all_marks()
-            offsets = leaf.all_offsets()
+            leaf = Leaf(table, number)
+            offsets, marks, layouts = leaf.all_offsets(), leaf.all_marks(), leaf.all_layouts()
             require(leaf.index == len(self.offsets), "a leaf whose first record isn't right")
             require(leaf.runs == len(self.runs), "a leaf whose number of runs isn't right")
             self.check_continued(leaf)
             self.offsets += offsets
-            for mark, record in enumerate(marks):
-                self.runs.append(Run(leaf.index + record, number, leaf.layout(mark)))
-            end = leaf.end(len(marks))
-            require(end <= behind.start, "leaves that don't ascend")
-            self.gaps.append((end, behind.start))
+            self.runs += [Run(leaf.index + record, number, own) for record, own in zip(marks, layouts)]
+            leaf.check_padding()
+            self.gaps.append((leaf.end, leaf.next_start))
         end = (header.leaves_size, header.records, header.runs)
         require(read_entry(table, header.leaf_count) == end, "a last entry that isn't right")
 
     def check_continued(self, leaf):
         if leaf.count == 0 or leaf.continued is None:
             return
-        expected = (self.runs[-1].layout, leaf.index - self.runs[-1].first) if self.runs else (0, 0)
-        require(leaf.continued == expected, "a run that goes on as another one")
+        if not self.runs:
+            require(leaf.continued == (0, 0), "a run that goes on, but begins nowhere")
+            return
+        last = self.runs[-1]
+        place = (leaf.continued_layout(), leaf.continued[1])
+        require(place == (last.layout, leaf.index - last.first), "a run that goes on as another one")
 
     def check_bare(self):
         header = self.table.header
@@ -1409,13 +1525,16 @@ class Decoded:
         """Layouts fill the gaps between leaves; those that one run alone has stand behind its leaf."""
         uses = collections.Counter(run.layout for run in self.runs)
         leaves = {run.layout: run.leaf for run in self.runs}
+        count = 0
         for number, (start, end) in enumerate(self.gaps, -1):  # the first one is that before leaf 0
             at = start
             while at < end:
+                count += 1
                 require(at in self.layouts, "a layout that no function has")
                 require(number == (leaves[at] if uses[at] == 1 else -1), "a layout in another leaf")
                 at = self.layouts[at][3]
             require(at == end, "a layout that ends in a leaf")
+        require(count == len(self.layouts), "a layout that starts inside another one")
         for function, frame in self.bare.items():
             if function in self.function_layouts:
                 size = self.layouts[self.function_layouts[function]][0]

@@ -228,7 +228,7 @@ static void put_changes(const struct subject *subject, const struct plan *plan, 
 /* Puts the sets, and before them their directory. */
 static void put_tree(const struct subject *subject, const struct plan *plan,
                      struct bit_writer *bits) {
-  const unsigned each = plan->locations > SHORT_LOCATIONS_MAX ? 2 : 8;
+  enum { EACH = 2 };
   struct bit_writer sets = {0};
   uint64_t starts[SETS_MAX + 1];
   for (unsigned i = 0; i < plan->sets; i++) {
@@ -242,7 +242,7 @@ static void put_tree(const struct subject *subject, const struct plan *plan,
   const unsigned width = bits_for_count(sets.size + 1);
   bit_writer_put(bits, plan->are_numbers, 1);
   bit_writer_put(bits, width, 6);
-  for (unsigned i = each; i < plan->sets; i += each)
+  for (unsigned i = EACH; i < plan->sets; i += EACH)
     bit_writer_put(bits, starts[i], width);
   bit_writer_put(bits, sets.size, width);
   bit_writer_copy(bits, sets.bytes, 0, sets.size);
@@ -828,8 +828,8 @@ START_TEST(states_behind_the_end) {
   bit_writer_put(&bits, PACKED_SET_CHANGES, 1);
   bit_writer_put(&bits, 1, 1);  /* numbers of changed locations */
   bit_writer_put(&bits, 10, 6); /* bits of a field of the directory */
-  bit_writer_put(&bits, rows, 10);
-  bit_writer_put(&bits, rows, 10);
+  for (unsigned i = 2; i <= SETS; i += 2)
+    bit_writer_put(&bits, i < 8 ? 0 : rows, 10);
   for (unsigned i = 0; i < rows; i++)
     bit_writer_put(&bits, 0, 1);
   /* Behind the rows, where the sets' numbers start, is set 8. That of position 12 is said by bits 12 *

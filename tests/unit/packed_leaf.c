@@ -14,9 +14,11 @@
 #include <string.h>
 
 enum {
-  SAMPLED = 128, /* a leaf of more records has samples; of each so many records or buckets */
+  SAMPLED =
+      128,   /* a leaf of more records, or groups, has samples: of each so many buckets or groups */
+  GROUP = 4, /* records */
   LEAVES_MAX = 12,
-  RECORDS_MAX = 601, /* of a leaf */
+  RECORDS_MAX = 2101, /* of a leaf */
   BARE_MAX = 40,
   FRAMES = 16,
 };
@@ -136,7 +138,7 @@ static void draw_runs(struct subject *subject, const struct plan *plan, struct n
 /* ---- Bits ---- */
 
 struct widths {
-  unsigned start, reference, position;
+  unsigned start, continued, position;
 };
 
 static void widen(unsigned *width, uint64_t largest) {
@@ -150,13 +152,39 @@ static void put_samples(struct bit_writer *bits, const uint64_t *samples, size_t
     bit_writer_put(bits, samples[i], bits_for_count(largest + 1));
 }
 
-/* Writes high, marks and samples of records entries[0..n) with `low` low bits. */
+/* The groups of a leaf's records. */
+struct groups {
+  uint64_t count;
+  unsigned marks[RECORDS_MAX / GROUP + 1]; /* a bit for each record of a group */
+};
+
+static void draw_groups(const struct entry *entries, uint32_t n, struct groups *groups) {
+  memset(groups, 0, sizeof *groups);
+  groups->count = (n + GROUP - 1) / GROUP;
+  for (uint32_t i = 0; i < n; i++)
+    groups->marks[i / GROUP] |= (unsigned)entries[i].starts << i % GROUP;
+}
+
+static void put_mark_samples(const struct groups *groups, uint32_t n, struct bit_writer *bits) {
+  uint64_t with_marks = 0, marks = 0;
+  for (uint64_t group = 0; group < groups->count; group++) {
+    if (group % SAMPLED == 0) {
+      bit_writer_put(bits, with_marks, bits_for_count((uint64_t)n + 1));
+      bit_writer_put(bits, marks, bits_for_count((uint64_t)n + 1));
+    }
+    with_marks += groups->marks[group] != 0;
+    marks += (unsigned)__builtin_popcount(groups->marks[group]);
+  }
+}
+
+/* Writes high, groups and samples of records entries[0..n). */
 static void put_upper(const struct subject *subject, const struct entry *entries, uint32_t n,
-                      unsigned buckets_width, struct bit_writer *bits) {
+                      unsigned buckets_width, const struct groups *groups,
+                      struct bit_writer *bits) {
   const struct packed_table *table = &subject->table;
   const uint64_t buckets = (uint64_t)1 << buckets_width, text = bits_low_mask(table->leaf_shift);
   const unsigned low = (unsigned)table->leaf_shift - table->record_shift - buckets_width;
-  uint64_t bucket_starts[1024], mark_counts[RECORDS_MAX], marks = 0, place = 0;
+  uint64_t bucket_starts[4096], place = 0;
   uint32_t i = 0;
   for (uint64_t bucket = 0; bucket < buckets; bucket++) {
     bucket_starts[bucket] = place;
@@ -168,21 +196,77 @@ static void put_upper(const struct subject *subject, const struct entry *entries
     place++;
   }
   ck_assert_uint_eq(i, n);
-  for (i = 0; i < n; i++) {
-    mark_counts[i] = marks;
-    marks += entries[i].starts;
-    bit_writer_put(bits, entries[i].starts, 1);
-  }
-  if (n > SAMPLED) {
+  for (uint64_t group = 0; group < groups->count; group++)
+    bit_writer_put(bits, groups->marks[group] != 0, 1);
+  if (n > SAMPLED)
     put_samples(bits, bucket_starts, buckets, n + buckets - 1);
-    put_samples(bits, mark_counts, n, n);
-  }
+  if (groups->count > SAMPLED)
+    put_mark_samples(groups, n, bits);
 }
 
-/* Writes a leaf and, behind it, a region for its own layouts, if it has any; chooses where these
- * are. */
-static void put_leaf(struct subject *subject, unsigned leaf, struct widths widths,
+/* Of what a leaf has behind its lowest bits. */
+struct references {
+  bool is_own[RECORDS_MAX];
+  uint64_t starts[RECORDS_MAX]; /* of own layouts from the first one on */
+  uint64_t owns, own_size;      /* own_size: bytes behind the leaf */
+};
+
+static void draw_references(const struct subject *subject, uint32_t runs, unsigned tail,
+                            struct numbers *numbers, struct references *references) {
+  const bool has_shared = subject->table.shared_size > 0;
+  const bool all_shared = has_shared && numbers_chance(numbers, 20);
+  const uint64_t size = 1 + numbers_below(numbers, numbers_chance(numbers, 10) ? 3000 : 40);
+  references->owns = 0;
+  for (uint32_t i = 0; i < runs; i++) {
+    references->is_own[i] = !all_shared && !(has_shared && numbers_chance(numbers, 40));
+    if (references->is_own[i])
+      references->starts[references->owns++] = numbers_below(numbers, size);
+  }
+  qsort(references->starts, references->owns, sizeof *references->starts, bits_compare_words);
+  references->starts[0] = 0;
+  references->own_size = (references->owns > 0 ? size : 0) + tail;
+}
+
+/* Writes where own layouts start: the field begins at bit `place` of some byte, and the layouts stand
+ * behind `rest` bits more. */
+static void put_own_starts(const struct references *references, uint64_t place, uint64_t rest,
+                           struct bit_writer *bits) {
+  const uint64_t owns = references->owns;
+  uint64_t span = 0, field = 0;
+  unsigned width = 0;
+  if (owns < 2)
+    return;
+  for (;; span++) {
+    const unsigned for_span = bits_for_count(span + 1), for_owns = bits_for_count(owns);
+    width = for_span > for_owns ? for_span - for_owns : 0;
+    field = (owns - 1) * width + owns - 1 + (span >> width);
+    if ((place + field + rest + 7) / 8 + references->own_size == span)
+      break;
+  }
+  for (uint64_t m = 1; m < owns; m++)
+    bit_writer_put(bits, references->starts[m], width);
+  const uint64_t end = bits->size + owns - 1 + (span >> width);
+  for (uint64_t m = 1, bucket = 0; m < owns; m++) {
+    for (; bucket < references->starts[m] >> width; bucket++)
+      bit_writer_put(bits, 0, 1);
+    bit_writer_put(bits, 1, 1);
+  }
+  while (bits->size < end)
+    bit_writer_put(bits, 0, 1);
+}
+
+/* The layout of a run that goes on in a leaf that starts at a byte. */
+static uint64_t continued_layout(const struct subject *subject, uint64_t layout, uint64_t start) {
+  const uint64_t shared_size = subject->table.shared_size;
+  return layout < shared_size ? layout : shared_size + start - layout;
+}
+
+/* Writes a leaf and, behind it, a region for its own layouts, if it has any, with `tail` bytes more;
+ * chooses where these are. */
+static void put_leaf(struct subject *subject, unsigned leaf, struct widths widths, unsigned tail,
                      struct widths *needed, struct numbers *numbers, struct bit_writer *bits) {
+  static struct groups groups;
+  static struct references references;
   const struct packed_table *table = &subject->table;
   const uint32_t first = subject->first_of[leaf], n = subject->first_of[leaf + 1] - first;
   const uint32_t first_run = subject->first_run_of[leaf];
@@ -190,34 +274,42 @@ static void put_leaf(struct subject *subject, unsigned leaf, struct widths width
   const struct entry *entries = subject->entries + first;
   const unsigned universe = (unsigned)table->leaf_shift - table->record_shift;
   const unsigned for_n = bits_for_count(n), buckets_width = for_n < universe ? for_n : universe;
-  if (n == 0)
-    return;
-  put_upper(subject, entries, n, buckets_width, bits);
-  if (!entries[0].starts) {
-    const bool in_run = first_run > 0;
-    const uint64_t layout = in_run ? subject->run_layouts[first_run - 1] : 0;
-    const uint32_t position = in_run ? first - subject->run_firsts[first_run - 1] : 0;
-    bit_writer_put(bits, layout, widths.start);
-    bit_writer_put(bits, position, widths.position);
-    widen(&needed->position, position);
+  const uint64_t start = bits->size / 8;
+  if (n > 0) {
+    draw_groups(entries, n, &groups);
+    draw_references(subject, runs, tail, numbers, &references);
+    put_upper(subject, entries, n, buckets_width, &groups, bits);
+    for (uint32_t i = 0; i < n; i++)
+      bit_writer_put(bits, entries[i].offset >> table->record_shift, universe - buckets_width);
+    for (uint32_t i = 0; i < runs; i++)
+      bit_writer_put(bits, references.is_own[i], 1);
+    for (uint64_t group = 0; group < groups.count; group++)
+      if (groups.marks[group] != 0)
+        bit_writer_put(bits, groups.marks[group], GROUP);
+    for (uint32_t i = 0; i < runs; i++)
+      if (!references.is_own[i]) {
+        const uint64_t place = numbers_below(numbers, table->shared_size);
+        subject->run_layouts[first_run + i] = place;
+        bit_writer_put(bits, place, bits_for_count(table->shared_size));
+      }
+    put_own_starts(&references, bits->size % 8,
+                   entries[0].starts ? 0 : widths.continued + widths.position, bits);
+    if (!entries[0].starts) {
+      const bool in_run = first_run > 0;
+      const uint64_t layout =
+          in_run ? continued_layout(subject, subject->run_layouts[first_run - 1], start) : 0;
+      const uint32_t position = in_run ? first - subject->run_firsts[first_run - 1] : 0;
+      bit_writer_put(bits, layout, widths.continued);
+      bit_writer_put(bits, position, widths.position);
+      widen(&needed->continued, layout);
+      widen(&needed->position, position);
+    }
+    bit_writer_align(bits);
+    for (uint32_t i = 0, own = 0; i < runs; i++)
+      if (references.is_own[i])
+        subject->run_layouts[first_run + i] = bits->size / 8 + references.starts[own++];
   }
-  for (uint32_t i = 0; i < n; i++)
-    bit_writer_put(bits, entries[i].offset >> table->record_shift, universe - buckets_width);
-  const uint64_t references_at = bits->size / 8,
-                 references_end = bits->size + (uint64_t)runs * widths.reference;
-  const bool all_shared = table->shared_size > 0 && numbers_chance(numbers, 20);
-  const uint64_t own = bits_to_bytes(references_end), own_size = 1 + numbers_below(numbers, 40);
-  for (uint32_t i = 0; i < runs; i++) {
-    const bool is_shared = all_shared || (table->shared_size > 0 && numbers_chance(numbers, 40));
-    const uint64_t place = is_shared ? numbers_below(numbers, table->shared_size)
-                                     : own + numbers_below(numbers, own_size);
-    const uint64_t reference = is_shared ? place : place - references_at + table->shared_size;
-    subject->run_layouts[first_run + i] = place;
-    bit_writer_put(bits, reference, widths.reference);
-    widen(&needed->reference, reference);
-  }
-  bit_writer_align(bits);
-  for (uint64_t i = 0; i < own_size && runs > 0 && !all_shared; i++)
+  for (uint64_t i = 0; i < (n > 0 ? references.own_size : tail); i++)
     bit_writer_put(bits, numbers_next(numbers), 8);
 }
 
@@ -230,14 +322,12 @@ static struct widths put_all(struct subject *subject, const struct plan *plan, s
   for (uint32_t i = 0; i < table->shared_size; i++)
     bit_writer_put(bits, numbers_next(&numbers), 8);
   for (unsigned leaf = 0; leaf <= plan->leaves; leaf++) {
-    if (leaf == plan->leaves)
-      for (unsigned i = 0; i < plan->tail; i++)
-        bit_writer_put(bits, numbers_next(&numbers), 8);
     bit_writer_put(directory, bits->size / 8, widths.start);
     bit_writer_put(directory, subject->first_of[leaf], table->index_width);
     bit_writer_put(directory, subject->first_run_of[leaf], table->run_width);
     if (leaf < plan->leaves)
-      put_leaf(subject, leaf, widths, &needed, &numbers, bits);
+      put_leaf(subject, leaf, widths, leaf + 1 == plan->leaves ? plan->tail : 0, &needed, &numbers,
+               bits);
   }
   widen(&needed.start, bits->size / 8);
   return needed;
@@ -262,11 +352,11 @@ static void write_leaves(struct subject *subject, const struct plan *plan,
   struct bit_writer directory = {0}, bits = {0};
   const uint64_t seed = numbers_next(numbers);
   struct widths widths =
-      put_all(subject, plan, (struct widths){33, 32, 32}, seed, &directory, &bits);
+      put_all(subject, plan, (struct widths){33, 33, 32}, seed, &directory, &bits);
   bit_writer_free(&directory);
   bit_writer_free(&bits);
   if (numbers_chance(numbers, 20))
-    widths = (struct widths){widths.start + 1, widths.reference + 2, widths.position + 3};
+    widths = (struct widths){widths.start + 1, widths.continued + 2, widths.position + 3};
   put_all(subject, plan, widths, seed, &directory, &bits);
   subject->directory = padded_block(&directory, &subject->directory_size);
   subject->leaves = padded_block(&bits, &subject->leaves_size);
@@ -274,7 +364,8 @@ static void write_leaves(struct subject *subject, const struct plan *plan,
   table->layouts = (struct bit_array){subject->leaves, subject->leaves_size * 8};
   table->readable = table->layouts.size;
   table->start_width = (uint8_t)widths.start;
-  table->reference_width = (uint8_t)widths.reference;
+  table->shared_width = (uint8_t)bits_for_count(table->shared_size);
+  table->continued_width = (uint8_t)widths.continued;
   table->position_width = (uint8_t)widths.position;
   table->entry_width = (uint8_t)(widths.start + table->index_width + table->run_width);
 }
@@ -368,7 +459,7 @@ static struct subject make(const struct plan *plan, struct numbers *numbers) {
 static struct plan draw_plan(struct numbers *numbers) {
   static const unsigned universes[] = {0, 1, 2, 3, 5, 7, 8, 9, 10, 11, 12, 12, 16, 24, 33};
   static const unsigned runs[] = {0, 1, 5, 20, 20, 50, 100};
-  static const uint32_t most[] = {1, 3, 20, 70, 127, 130, 300, 600};
+  static const uint32_t most[] = {1, 3, 20, 70, 127, 130, 300, 600, 2100};
   struct plan plan = {.leaves = (unsigned)numbers_between(numbers, 1, LEAVES_MAX)};
   plan.universe = universes[numbers_below(numbers, sizeof universes / sizeof *universes)];
   plan.record_shift = (unsigned)numbers_below(numbers, plan.universe > 16 ? 15 : 32);
@@ -777,29 +868,28 @@ static void set_field(uint8_t *bytes, uint64_t place, unsigned width, uint64_t v
   }
 }
 
-/* A sample says that no run has begun, in a leaf that has no field to say which one continues: none
- * is read, as it would be behind the end. */
+/* A sample says that no run has begun, in a leaf that has no field to say which one continues. */
 START_TEST(a_run_that_continues_from_nowhere) {
-  enum { SHARED = 70000, LEAF = 39 }; /* bytes: 148 + 140 bits, samples of 8 + 8 + 8 */
+  enum { RECORDS = 520, RECORD = 516, BEFORE = RECORDS + 8 + 130 + 10 + 3 * 10 };
   const struct plan plan = {
-      .leaves = 1, .universe = 3, .counts = {140}, .habits = {ONE_ADDRESS}, .shared = SHARED};
+      .leaves = 1, .universe = 3, .counts = {RECORDS}, .habits = {ONE_ADDRESS}, .shared = 1000};
   struct numbers numbers = {1};
   struct subject subject = make(&plan, &numbers);
   struct packed_table *table = &subject.table;
   struct packed_record record;
   ck_assert(subject.entries[0].starts);
-  ck_assert_int_eq(packed_record_at(table, 130, &record), PACKED_FOUND);
-  set_field(subject.leaves, SHARED * 8 + 148 + 140 + 16, 8, 0);
+  ck_assert_int_eq(packed_record_at(table, RECORD, &record), PACKED_FOUND);
+  const uint64_t place = bits_at(table->directory, 0, table->start_width) * 8 + BEFORE;
+  ck_assert_uint_eq(bits_at(subject.leaves, place, 10), 1);
+  set_field(subject.leaves, place, 10, 0);
   set_field(subject.directory, (uint64_t)table->start_width + table->index_width, table->run_width,
             1);
-  uint8_t *cut = bytes_exact(subject.leaves, SHARED + LEAF + BITS_PADDING);
-  table->layouts = (struct bit_array){cut, (SHARED + LEAF) * 8};
-  table->readable = table->layouts.size;
-  table->reference_width = 0;
-  packed_record_at(table, 130, &record);
+  set_field(subject.directory,
+            (uint64_t)table->entry_width + table->start_width + table->index_width,
+            table->run_width, 2);
+  ck_assert_int_eq(packed_record_at(table, RECORD, &record), PACKED_CORRUPT);
   packed_find_record(table, subject.entries[0].offset, &record);
   packed_find_quickly(table, subject.entries[0].offset, &record);
-  free(cut);
   subject_free(&subject);
 }
 END_TEST
