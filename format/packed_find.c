@@ -1,13 +1,13 @@
 /* packed_find.c - finds the record at an address: the leaves that nearly all are.
  *
- * packed_leaf.c reads any leaf. Here is the short cut for one of at most 512 records, a short way
- * from the leaves' end, in a table without exceptions. What is to be searched are a few words;
+ * packed_leaf.c reads any leaf. Here is the short cut for one of at most 2048 records, a short way
+ * from the table's end, in a table without exceptions. What is to be searched are a few words;
  * places in them are found by counting, not by going along, so that there is hardly a branch that a
  * processor could foresee wrongly. See packed_leaf.c for what the bits are.
  *
- * Hostile bytes: one comparison with the leaves' end covers all that is read, as the number of
- * records n bounds it, but for a reference's place, which is compared when it is known. A place or
- * an index that was read, or that comes out of counting bits, is compared with what n allows.
+ * Hostile bytes: two comparisons with the table's end cover all fields up to the marks, as the number
+ * of records n bounds them; where the fields behind the marks end is compared when it is known. A
+ * place or a number that was read, or that comes out of counting bits, is compared with what n allows.
  */
 #include "packed.h"
 #include "quick.h"
@@ -76,8 +76,8 @@ QUICK_BODY bool take_fields(const struct packed_table *table, uint64_t number, b
                             struct fields *fields) {
   const uint64_t place = number * table->entry_width;
   const uint8_t *bytes = table->layouts.bytes;
-  /* What isn't in a cache is fetched at once: the most frequent frame sizes and layouts; and then the
-   * leaf and the layouts that are its own, mostly. */
+  /* What isn't in a cache is fetched at once: the leaf, mostly with the layouts that are its own, and
+   * the most frequent frame sizes and shared layouts. */
   const struct entry entry = take_entry(table, place, wide);
   for (unsigned line = 0; line < LINES; line++)
     __builtin_prefetch(bytes + entry.start + line * 64);
