@@ -1,6 +1,6 @@
 /* packed.h - the packed table: what `pack` writes and the runtime looks up. See FORMAT.md.
  *
- *   header            fixed size, with a checksum: counts and widths, from which all else follows
+ *   header            with a checksum: counts and widths, from which all else follows
  *   directory         for each 2^leaf_shift bytes of text, where its leaf starts
  *   leaves            layouts that several functions have; then leaf after leaf, each with the
  *                     layouts that nobody else has behind it
