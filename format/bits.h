@@ -212,6 +212,31 @@ static inline uint64_t bits_word(const uint8_t *bytes, uint64_t position) {
   return bits_load64(at) >> shift | (uint64_t)at[8] << 1 << (63 - shift);
 }
 
+/* How many of `count` bits from any bit on are 1. */
+static inline uint64_t bits_quick_ones(const uint8_t *bytes, uint64_t position, uint64_t count,
+                                       bool quick) {
+  uint64_t sum = 0;
+  for (; count > 0; position += 64) {
+    const unsigned width = count < 64 ? (unsigned)count : 64;
+    sum += bits_quick_count(bits_word(bytes, position) & bits_low_mask(width), quick);
+    count -= width;
+  }
+  return sum;
+}
+
+/* Which of `count` bits from any bit on is the last 1; `count` if there is none. */
+static inline uint64_t bits_last_one(const uint8_t *bytes, uint64_t position, uint64_t count) {
+  enum { WIDTH = 56 };
+  for (uint64_t left = count; left > 0;) {
+    const unsigned width = left < WIDTH ? (unsigned)left : WIDTH;
+    left -= width;
+    const uint64_t word = bits_at(bytes, position + left, width);
+    if (word != 0)
+      return left + 63 - (unsigned)__builtin_clzll(word);
+  }
+  return count;
+}
+
 static inline struct bit_reader bit_reader_at(struct bit_array array, uint64_t position) {
   const bool inside = position <= array.size;
   return (struct bit_reader){array.bytes, inside ? position : array.size, array.size, !inside};

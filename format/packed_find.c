@@ -168,15 +168,6 @@ QUICK_BODY uint64_t find_offset(const struct packed_table *table, const struct f
   return step < run && (f0 >> step * width & mask) == low ? below + step : fields->n;
 }
 
-/* How many of `count` bits from a place on are 1: of few words. */
-QUICK_BODY uint64_t ones(const uint8_t *bytes, uint64_t place, uint64_t count, bool quick) {
-  uint64_t sum = 0;
-  for (; count >= 64; count -= 64, place += 64)
-    sum += bits_quick_count(bits_word(bytes, place), quick);
-  const uint64_t rest = bits_word(bytes, place) & bits_short_mask((unsigned)count);
-  return sum + bits_quick_count(rest, quick);
-}
-
 /* The groups of a leaf around a record's. */
 struct groups {
   uint64_t all, before; /* how many are 1: of all, and before the record's */
@@ -195,24 +186,15 @@ static struct groups take_many_groups(const struct packed_table *table, const st
   const uint64_t last_sample = (fields->groups - 1) / GROUPS;
   struct groups groups = {
       .all = bits_at(bytes, samples_at + last_sample * 2 * width, width) +
-             ones(bytes, fields->groups_at + last_sample * GROUPS,
-                  fields->groups - last_sample * GROUPS, table->quick),
+             bits_quick_ones(bytes, fields->groups_at + last_sample * GROUPS,
+                             fields->groups - last_sample * GROUPS, table->quick),
       .is_one = bits_at(bytes, fields->groups_at + group, 1),
-      .last = group,
+      .last = bits_last_one(bytes, fields->groups_at, group),
       .sampled = bits_at(bytes, samples_at + sample * 2 * width, width),
       .marks = bits_at(bytes, samples_at + (sample * 2 + 1) * width, width),
   };
-  groups.before = groups.sampled +
-                  ones(bytes, fields->groups_at + sample * GROUPS, group % GROUPS, table->quick);
-  while (groups.last > 0) {
-    const unsigned looked_at = groups.last < WORD ? (unsigned)groups.last : WORD;
-    const uint64_t word = bits_at(bytes, fields->groups_at + groups.last - looked_at, looked_at);
-    if (word != 0) {
-      groups.last -= looked_at - 63 + (unsigned)__builtin_clzll(word);
-      break;
-    }
-    groups.last -= looked_at;
-  }
+  groups.before = groups.sampled + bits_quick_ones(bytes, fields->groups_at + sample * GROUPS,
+                                                   group % GROUPS, table->quick);
   return groups;
 }
 
@@ -250,8 +232,8 @@ QUICK_BODY bool count_marks(const struct packed_table *table, const struct field
       return false;
     from = end - LAST;
     word = bits_at(bytes, fields->marks_at + from, LAST);
-    marks->count =
-        (uint32_t)(groups->marks + ones(bytes, fields->marks_at + sampled, end - sampled, quick));
+    marks->count = (uint32_t)(groups->marks + bits_quick_ones(bytes, fields->marks_at + sampled,
+                                                              end - sampled, quick));
   }
   const uint64_t place = from + 63 - (unsigned)__builtin_clzll(word | 1);
   const uint64_t group = place < before ? groups->last : record >> PACKED_RECORDS_PER_GROUP_SHIFT;
@@ -276,8 +258,8 @@ QUICK_BODY struct owns take_owns(const struct packed_table *table, const struct 
         .is_own = word >> mark & 1,
     };
   return (struct owns){
-      .all = ones(bytes, fields->owns_at, fields->run_count, quick),
-      .before = ones(bytes, fields->owns_at, mark, quick),
+      .all = bits_quick_ones(bytes, fields->owns_at, fields->run_count, quick),
+      .before = bits_quick_ones(bytes, fields->owns_at, mark, quick),
       .is_own = bits_at(bytes, fields->owns_at + mark, 1),
   };
 }
@@ -298,7 +280,7 @@ QUICK_BODY bool take_references(const struct packed_table *table, const struct f
   references->shared_at = shared_at;
   references->own_at = own_at;
   references->high_at = own_at + others * width;
-  references->continued_at = references->high_at + others + (others > 0 ? span >> width : 0);
+  references->continued_at = own_at + packed_own_bits(span, owns);
   references->low_width = width;
   return own_at / 8 <= fields->end && references->continued_at + 128 <= table->readable;
 }

@@ -74,14 +74,7 @@ static uint64_t bisect_directory(const struct packed_table *table, uint64_t valu
 
 /* How many of `count` bits from a place on are 1. */
 static uint64_t ones(const struct packed_leaf *leaf, uint64_t place, uint64_t count) {
-  const uint8_t *bytes = leaf->table->layouts.bytes;
-  uint64_t sum = 0;
-  for (; count > 0; place += 64) {
-    const unsigned width = count < 64 ? (unsigned)count : 64;
-    sum += bits_quick_count(bits_word(bytes, place) & bits_low_mask(width), leaf->table->quick);
-    count -= width;
-  }
-  return sum;
+  return bits_quick_ones(leaf->table->layouts.bytes, place, count, leaf->table->quick);
 }
 
 /* Which of `count` bits from a place on is the n-th 1 (from 0); `count` if there are fewer. */
@@ -100,17 +93,8 @@ static uint64_t nth_one(const struct packed_leaf *leaf, uint64_t place, uint64_t
   return count;
 }
 
-/* Which of `count` bits from a place on is the last 1; `count` if there is none. */
 static uint64_t last_one(const struct packed_leaf *leaf, uint64_t place, uint64_t count) {
-  enum { WIDTH = 56 };
-  for (uint64_t left = count; left > 0;) {
-    const unsigned width = left < WIDTH ? (unsigned)left : WIDTH;
-    left -= width;
-    const uint64_t word = bits_at(leaf->table->layouts.bytes, place + left, width);
-    if (word != 0)
-      return left + 63 - (unsigned)__builtin_clzll(word);
-  }
-  return count;
+  return bits_last_one(leaf->table->layouts.bytes, place, count);
 }
 
 static bool is_one(const struct packed_leaf *leaf, uint64_t place) {
