@@ -1,18 +1,23 @@
 /* cache.c - remembers look-ups: a table of entries by return address, in the caller's memory.
  *
  * An address has eight places next to each other, from one that a hash of it gives. What comes takes
- * a free one; if there is none, it takes the place of one of the eight, each in its turn. An entry
- * holds the record and its pairs, in steps from a first location (packed_slots.c). Those of many
- * pairs go on in the next entries: an address of 0 is found by nobody, so these stand between the
- * others, and only here is there a difference between them and free ones. Entries of one record come
- * and go together. This is a small hash table of records. Finding an entry again is in stackpack.h,
- * so that it is compiled into the caller; here is what is done when nothing was found.
+ * a free one; if there is none, it takes the place of one of the eight, each in its turn. An entry is
+ * one cache line: the record, and its pairs, in steps from a first location (packed_slots.c). Those of
+ * many pairs go on in the next entries: an address of 0 is found by nobody, so these stand between
+ * the others, and only here is there a difference between them and free ones. Entries of one record
+ * come and go together. This is a small hash table of records. Finding an entry again is in
+ * stackpack.h, so that it is compiled into the caller; here is what is done when nothing was found.
  */
 #include "internal.h"
 
 #include <string.h>
 
-_Static_assert(sizeof(struct stackpack_cache_entry) == 128, "an entry is two cache lines");
+_Static_assert(sizeof(struct stackpack_cache_entry) == 64, "an entry is a cache line");
+_Static_assert(offsetof(struct packed_record, layout) ==
+                       offsetof(struct stackpack_record, private_[3]) &&
+                   offsetof(struct packed_record, position) ==
+                       offsetof(struct stackpack_record, private_[5]),
+               "stackpack_cache_record knows where these are");
 _Static_assert(offsetof(struct stackpack_cache_head, caller) ==
                    offsetof(struct stackpack_cache_rest, unused),
                "a walk may write `caller` into any entry");
@@ -20,10 +25,11 @@ _Static_assert(offsetof(struct stackpack_cache_head, caller) ==
 enum {
   HEAD_PAIRS = sizeof((struct stackpack_cache_head){0}.pairs) / sizeof(struct stackpack_steps),
   REST_PAIRS = sizeof((struct stackpack_cache_rest){0}.pairs) / sizeof(struct stackpack_steps),
-  RESTS_MAX = 4, /* entries behind a record's */
+  RESTS_MAX = 9, /* entries behind a record's */
   PAIRS_MAX = HEAD_PAIRS + RESTS_MAX * REST_PAIRS,
 };
 
+_Static_assert(HEAD_PAIRS < 16 && RESTS_MAX < 16, "an entry counts them in four bits each");
 _Static_assert(PAIRS_MAX <=
                    sizeof((struct stackpack_pairs){0}.pairs) / sizeof(struct stackpack_steps),
                "what is remembered has room in stackpack_pairs");
@@ -49,15 +55,17 @@ void stackpack_cache_open(struct stackpack_cache *cache, struct stackpack_cache_
 
 /* ---- Remembering ---- */
 
-/* How many entries a record takes that has so many pairs behind those in its first one. */
-static unsigned entries_for(uint32_t rest) { return 1 + (rest + REST_PAIRS - 1) / REST_PAIRS; }
+/* How many entries a record takes behind its first one that has so many pairs. */
+static unsigned rests_for(uint32_t pairs) {
+  return pairs <= HEAD_PAIRS ? 0 : (pairs - HEAD_PAIRS + REST_PAIRS - 1) / REST_PAIRS;
+}
 
 /* Takes an entry out, and all others of its record. */
 static void forget(struct stackpack_cache_entry *entry) {
   if (entry->rest.address == 0)
     entry -= entry->rest.distance;
-  const unsigned count = entries_for(entry->head.rest);
-  for (unsigned i = 0; i < count; i++)
+  const unsigned rests = entry->head.rest_count;
+  for (unsigned i = 0; i <= rests; i++)
     entry[i].rest.address = entry[i].rest.distance = 0;
 }
 
@@ -92,65 +100,92 @@ static struct stackpack_cache_entry *choose(struct stackpack_cache *cache, uint6
   return first;
 }
 
-/* Writes all pairs as steps, so that they come out in the same order: the last one first. */
-static void write_steps(struct stackpack_steps *steps, const struct stackpack_pairs *pairs) {
-  memcpy(steps, pairs->pairs, pairs->pair_count * sizeof *steps);
-  steps += pairs->pair_count;
+/* Writes all pairs as steps, so that they come out in the same order: the last one first. How many
+ * they are. */
+static uint32_t write_steps(struct stackpack_steps *steps, const struct stackpack_pairs *pairs) {
+  uint32_t count = pairs->pair_count;
+  memcpy(steps, pairs->pairs, count * sizeof *steps);
   for (uint64_t slots = pairs->slots; slots != 0;) {
     const uint8_t last = (uint8_t)(63 - __builtin_clzll(slots));
-    *steps++ = (struct stackpack_steps){last, last};
+    steps[count++] = (struct stackpack_steps){last, last};
     slots &= ~((uint64_t)1 << last);
+  }
+  return count;
+}
+
+/* Writes the pairs into a record's entries: those that are taken first into the first one. */
+static void write_pairs(struct stackpack_cache_entry *entry, const struct stackpack_steps *steps,
+                        uint32_t count) {
+  const uint32_t first = count < HEAD_PAIRS ? count : HEAD_PAIRS;
+  entry->head.rest_count = rests_for(count);
+  entry->head.pair_count = first;
+  count -= first;
+  memcpy(entry->head.pairs, steps + count, first * sizeof *steps);
+  for (uint8_t distance = 1; count > 0; distance++) {
+    struct stackpack_cache_rest *rest = &entry[distance].rest;
+    rest->address = 0;
+    rest->distance = distance;
+    rest->pair_count = (uint8_t)(count < REST_PAIRS ? count : REST_PAIRS);
+    count -= rest->pair_count;
+    memcpy(rest->pairs, steps + count, rest->pair_count * sizeof *steps);
   }
 }
 
-/* Writes the pairs behind those in a record's first entry into the next ones. */
-static void write_rest(struct stackpack_cache_entry *entry, const struct stackpack_steps *steps,
-                       uint32_t rest) {
-  for (uint64_t distance = 1; rest > 0; distance++) {
-    const uint32_t part = rest < REST_PAIRS ? rest : REST_PAIRS;
-    rest -= part;
-    entry[distance].rest.address = 0;
-    entry[distance].rest.distance = distance;
-    memcpy(entry[distance].rest.pairs, steps + rest, part * sizeof *steps);
+/* Whether an entry has room for the numbers of a record and its locations. An address of 0 means that
+ * none starts there. */
+static bool has_room(const struct stackpack_record *record, const struct stackpack_pairs *pairs) {
+  const struct stackpack_location *first = &pairs->first;
+  return record->address != 0 && record_of(record)->layout / 8 <= UINT32_MAX &&
+         record->frame_size + 1 <= INT32_MAX && first->value == (int32_t)first->value &&
+         first->reg <= UINT8_MAX && first->size <= UINT8_MAX && pairs->step <= UINT8_MAX;
+}
+
+static void write_head(struct stackpack_cache_head *head, const struct stackpack_record *record,
+                       const struct stackpack_pairs *pairs) {
+  *head = (struct stackpack_cache_head){
+      .address = record->address,
+      .index = record->index,
+      .private_ = {record->private_[0], record->private_[1], record->private_[2]},
+      .layout = (uint32_t)(record_of(record)->layout / 8),
+      .position = record_of(record)->position,
+      .frame_size = (int32_t)record->frame_size,
+      .kind = (uint8_t)record->kind,
+      .value = (int32_t)pairs->first.value,
+      .location_kind = pairs->first.kind,
+      .reg = (uint8_t)pairs->first.reg,
+      .size = (uint8_t)pairs->first.size,
+      .step = (uint8_t)pairs->step,
+  };
+  if (pairs->slots == 0 && pairs->pair_count == 0) { /* then it is plain: see stackpack.h */
+    head->location_kind = STACKPACK_INDIRECT;
+    head->step = sizeof(uint64_t);
   }
 }
 
 static void remember(struct stackpack_cache *cache, const struct stackpack_record *record,
                      const struct stackpack_pairs *pairs) {
-  const uint32_t count = pairs->pair_count + bits_count(pairs->slots);
-  const uint32_t rest = count > HEAD_PAIRS ? count - HEAD_PAIRS : 0;
-  const bool is_plain =
-      count == 0 || (pairs->first.kind == STACKPACK_INDIRECT && pairs->step == sizeof(uint64_t));
-  if (pairs->more != 0 || count > PAIRS_MAX)
+  struct stackpack_steps steps[64 + sizeof pairs->pairs / sizeof pairs->pairs[0]];
+  if (pairs->more != 0 || !has_room(record, pairs))
     return;
-  struct stackpack_cache_entry *entry = choose(cache, record->address, entries_for(rest));
+  const uint32_t count = write_steps(steps, pairs);
+  struct stackpack_cache_entry *entry =
+      count > PAIRS_MAX ? NULL : choose(cache, record->address, 1 + rests_for(count));
   if (entry == NULL)
     return;
-  struct stackpack_cache_head *head = &entry->head;
-  head->record = *record;
-  head->pair_count = (uint8_t)(count - rest);
-  head->rest = (uint8_t)rest;
-  head->step = pairs->step;
-  head->is_plain = is_plain;
-  head->caller = 0;
-  head->first = pairs->first;
-  if (rest == 0) {
-    write_steps(head->pairs, pairs);
-    return;
-  }
-  struct stackpack_steps steps[PAIRS_MAX];
-  write_steps(steps, pairs);
-  memcpy(head->pairs, steps + rest, sizeof head->pairs);
-  write_rest(entry, steps, rest);
+  write_head(&entry->head, record, pairs);
+  write_pairs(entry, steps, count);
 }
 
 void stackpack_cache_rest_pairs(const struct stackpack_cache_entry *entry,
                                 struct stackpack_pairs *pairs) {
-  for (uint32_t rest = entry->head.rest, part; rest > 0; rest -= part) {
-    entry++;
-    part = rest < REST_PAIRS ? rest : REST_PAIRS;
-    memcpy(pairs->pairs + rest - part, entry->rest.pairs, part * sizeof pairs->pairs[0]);
+  const unsigned rests = entry->head.rest_count;
+  uint32_t count = 0;
+  for (unsigned i = rests; i > 0; i--) {
+    memcpy(pairs->pairs + count, entry[i].rest.pairs, sizeof entry[i].rest.pairs);
+    count += entry[i].rest.pair_count;
   }
+  memcpy(pairs->pairs + count, entry->head.pairs, sizeof entry->head.pairs);
+  pairs->pair_count = (uint16_t)(count + entry->head.pair_count);
 }
 
 /* ---- Looking up ---- */

@@ -74,6 +74,10 @@ static inline const struct packed_table *const_table_of(const struct stackpack_t
   return (const struct packed_table *)table->private_;
 }
 
+static inline const struct packed_record *record_of(const struct stackpack_record *record) {
+  return (const struct packed_record *)record;
+}
+
 /* raw.c. Finds a file's first raw section; and reads all of them: opens *table over a packed form of it, in *memory
  * (free), for look-ups of link-time addresses plus `bias`. */
 bool raw_find(const struct elf_image *image, Elf64_Shdr *section);

@@ -253,26 +253,30 @@ static inline enum stackpack_answer stackpack_record_visit(const struct stackpac
 /* A cache of look-ups, for a collector that meets the same return addresses again and again: the
  * stacks of threads that run the same loop, and the same stack at the next collection. It remembers
  * records together with their pairs, and finding one again takes about as long as in a hash table of
- * all records: it is compiled into the caller. The memory is the caller's: 1 << shift entries of 128
- * bytes, best at a multiple of 128. A record takes one of them for 23 pairs, and one more for each
- * 55 others, up to five for 243. It isn't remembered if it has still more, or locations that aren't
- * all of one kind and register. A cache is for one thread at a time.
+ * all records: it is compiled into the caller. The memory is the caller's: 1 << shift entries of 64
+ * bytes, best at a multiple of 64. A record takes one of them, and one more for each 26 pairs that it
+ * has besides eight. It isn't remembered if it has more than 242, or if the locations aren't all of
+ * one kind, size and register, or the frame has 2 GiB and more. A cache is for one thread at a time.
  *
  * The members are part of the binary interface, as those of stackpack_pairs are. */
 struct stackpack_cache_head {
-  struct stackpack_record record; /* its address is 0: none starts here */
-  uint32_t step;
-  uint8_t pair_count; /* of pairs[] */
-  uint8_t rest;       /* how many other pairs the next entries have */
-  uint8_t is_plain;   /* the locations are spill slots, and the step is that from word to word */
-  struct stackpack_location first;
-  struct stackpack_steps pairs[23];
+  uint64_t address;                       /* the record's; 0: none starts here */
+  uint32_t index, private_[3];            /* the record's */
+  uint32_t layout, position;              /* become its other private_ words */
+  int32_t frame_size;                     /* -1: unknown */
+  int32_t value;                          /* of the first location */
+  uint8_t location_kind, reg, size, step; /* of the locations */
+  uint8_t kind;                           /* of the record */
+  unsigned pair_count : 4;                /* of pairs[] */
+  unsigned rest_count : 4;                /* of entries behind this one that have other pairs */
+  struct stackpack_steps pairs[8];        /* taken from the last; then those of the next entry */
   uint16_t caller; /* the entry that a walk went on to from this one: where it looks first */
 };
 struct stackpack_cache_rest {
-  uint64_t address;  /* 0 */
-  uint64_t distance; /* from the record's entry. 0: the entry is free */
-  struct stackpack_steps pairs[55];
+  uint64_t address; /* 0 */
+  uint8_t distance; /* from the record's entry. 0: the entry is free */
+  uint8_t pair_count;
+  struct stackpack_steps pairs[26];
   uint16_t unused; /* a walk that hasn't seen the record go may write `caller` */
 };
 struct stackpack_cache_entry {
@@ -310,13 +314,29 @@ static inline const struct stackpack_cache_entry *
 stackpack_cache_get(const struct stackpack_cache *cache, uint64_t address) {
   const struct stackpack_cache_entry *entry = stackpack_cache_place(cache, address);
   const struct stackpack_cache_entry *end = entry + STACKPACK_CACHE_WAYS;
-  while (entry->head.record.address != address)
+  while (entry->head.address != address)
     if (++entry == end)
       return NULL;
   return address != 0 ? entry : NULL;
 }
 
-/* The pairs behind those in pairs[] of the first entry, and before them in pairs->pairs. */
+static inline void stackpack_cache_record(const struct stackpack_cache_entry *entry,
+                                          struct stackpack_record *record) {
+  const struct stackpack_cache_head *head = &entry->head;
+  record->address = head->address;
+  record->index = head->index;
+  record->private_[0] = head->private_[0];
+  record->private_[1] = head->private_[1];
+  record->private_[2] = head->private_[2];
+  record->private_[3] = head->layout << 3;
+  record->private_[4] = head->layout >> 29;
+  record->private_[5] = head->position;
+  record->private_[6] = 0;
+  record->frame_size = (uint64_t)(int64_t)head->frame_size;
+  record->kind = (enum stackpack_kind)head->kind;
+}
+
+/* Copies the pairs of a record to pairs->pairs, if it has more than one entry. */
 void stackpack_cache_rest_pairs(const struct stackpack_cache_entry *entry,
                                 struct stackpack_pairs *pairs);
 
@@ -324,12 +344,16 @@ static inline void stackpack_cache_pairs(const struct stackpack_cache_entry *ent
                                          struct stackpack_pairs *pairs) {
   const struct stackpack_cache_head *head = &entry->head;
   pairs->slots = 0;
-  pairs->first = head->first;
+  pairs->first.kind = head->location_kind;
+  pairs->first.size = head->size;
+  pairs->first.reg = head->reg;
+  pairs->first.value = head->value;
   pairs->step = head->step;
-  pairs->pair_count = (uint16_t)(head->pair_count + head->rest);
+  pairs->pair_count = head->pair_count;
   pairs->more = 0;
-  __builtin_memcpy(pairs->pairs + head->rest, head->pairs, sizeof head->pairs);
-  if (head->rest != 0)
+  if (head->rest_count == 0)
+    __builtin_memcpy(pairs->pairs, head->pairs, sizeof head->pairs);
+  else
     stackpack_cache_rest_pairs(entry, pairs);
 }
 
@@ -348,35 +372,35 @@ static inline enum stackpack_answer stackpack_table_find_cached(const struct sta
   const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, address);
   if (entry == NULL)
     return stackpack_table_find_uncached(table, cache, address, record, pairs);
-  *record = entry->head.record;
+  stackpack_cache_record(entry, record);
   stackpack_cache_pairs(entry, pairs);
   return STACKPACK_FOUND;
 }
 
-/* Visits the pairs of an entry that is plain, as nearly all are. What is the same for them is a
- * constant here: so the compiler can leave out of `visit` what they don't need. */
+/* Whether the locations of an entry are spill slots a word apart, as nearly always. */
+static inline bool stackpack_cache_is_plain(const struct stackpack_cache_entry *entry) {
+  return entry->head.location_kind == STACKPACK_INDIRECT && entry->head.step == sizeof(uint64_t);
+}
+
+/* Visits the pairs of an entry that is plain. What is the same for them is a constant here: so the
+ * compiler can leave out of `visit` what they don't need. */
 static inline void stackpack_cache_visit(const struct stackpack_cache_entry *entry,
                                          stackpack_visitor *visit, void *context) {
-  const struct stackpack_location *first = &entry->head.first;
-  const uint64_t value = (uint64_t)first->value;
-  struct stackpack_location base = {STACKPACK_INDIRECT, first->size, first->reg, 0}, derived = base;
-  const struct stackpack_steps *pairs = entry->head.pairs;
-  const struct stackpack_steps *pair = pairs + entry->head.pair_count;
-  uint32_t rest = entry->head.rest;
-  for (;;) {
+  const struct stackpack_cache_head *head = &entry->head;
+  const uint64_t value = (uint64_t)head->value;
+  struct stackpack_location base = {STACKPACK_INDIRECT, head->size, head->reg, 0}, derived = base;
+  const struct stackpack_steps *pairs = head->pairs, *pair = pairs + head->pair_count;
+  for (uint32_t left = head->rest_count;; left--) {
     while (pair != pairs) {
       pair--;
       base.value = (int64_t)(value + pair->base * sizeof(uint64_t));
       derived.value = (int64_t)(value + pair->derived * sizeof(uint64_t));
       visit(context, base, derived);
     }
-    if (rest == 0)
+    if (left == 0)
       return;
-    const uint32_t most = sizeof entry->rest.pairs / sizeof *pairs;
-    const uint32_t count = rest < most ? rest : most;
     pairs = (++entry)->rest.pairs;
-    pair = pairs + count;
-    rest -= count;
+    pair = pairs + entry->rest.pair_count;
   }
 }
 
@@ -394,8 +418,8 @@ static inline enum stackpack_answer stackpack_table_visit(const struct stackpack
                                                           struct stackpack_record *record,
                                                           stackpack_visitor *visit, void *context) {
   const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, address);
-  if (__builtin_expect(entry != NULL && entry->head.is_plain, 1)) {
-    *record = entry->head.record;
+  if (__builtin_expect(entry != NULL && stackpack_cache_is_plain(entry), 1)) {
+    stackpack_cache_record(entry, record);
     stackpack_cache_visit(entry, visit, context);
     return STACKPACK_FOUND;
   }
@@ -510,7 +534,7 @@ static inline enum stackpack_answer stackpack_find_cached(const struct stackpack
   const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, return_address);
   if (entry == NULL || cache->generation != __atomic_load_n(&process->generation, __ATOMIC_ACQUIRE))
     return stackpack_find_uncached(process, cache, return_address, record, pairs);
-  *record = entry->head.record;
+  stackpack_cache_record(entry, record);
   stackpack_cache_pairs(entry, pairs);
   return STACKPACK_FOUND;
 }
@@ -526,11 +550,11 @@ static inline enum stackpack_answer stackpack_visit(const struct stackpack_proce
                                                     struct stackpack_record *record,
                                                     stackpack_visitor *visit, void *context) {
   const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, return_address);
-  if (__builtin_expect(entry != NULL && entry->head.is_plain &&
+  if (__builtin_expect(entry != NULL && stackpack_cache_is_plain(entry) &&
                            cache->generation ==
                                __atomic_load_n(&process->generation, __ATOMIC_ACQUIRE),
                        1)) {
-    *record = entry->head.record;
+    stackpack_cache_record(entry, record);
     stackpack_cache_visit(entry, visit, context);
     return STACKPACK_FOUND;
   }

@@ -59,10 +59,6 @@ size_t stackpack_table_functions(const struct stackpack_table *table) {
 
 /* ---- Records ---- */
 
-static inline const struct packed_record *record_of(const struct stackpack_record *record) {
-  return (const struct packed_record *)record;
-}
-
 /* Completes a record of which the packed one is there. */
 QUICK_BODY void fill(struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);

@@ -191,7 +191,7 @@ static const struct stackpack_cache_entry *recall_caller(struct stackpack_walk *
   if (process != NULL &&
       cache->generation != __atomic_load_n(&process->generation, __ATOMIC_ACQUIRE))
     return NULL;
-  if (return_address == 0 || entry->head.record.address != return_address) {
+  if (return_address == 0 || entry->head.address != return_address) {
     const struct stackpack_cache_entry *found = stackpack_cache_get(cache, return_address);
     if (found == NULL)
       return NULL;
@@ -220,12 +220,12 @@ static bool step_by_cache(struct stackpack_walk *walk) {
     return false;
   const uintptr_t *entry = (const uintptr_t *)(context->stack_pointer + size);
   const struct stackpack_cache_entry *caller = recall_caller(walk, *entry);
-  if (caller == NULL || caller->head.record.kind != STACKPACK_STATEPOINT)
+  if (caller == NULL || caller->head.kind != STACKPACK_STATEPOINT)
     return false;
   context->pc = *entry;
   context->stack_pointer = (uintptr_t)(entry + 1);
   context->is_exact = context->known = 0;
-  walk->record = caller->head.record;
+  stackpack_cache_record(caller, &walk->record);
   walk->managed_frames++;
   walk->private_.segment_frames++;
   walk->private_.state = WALK_AT_FRAME;

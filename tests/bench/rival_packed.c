@@ -82,17 +82,17 @@ static void start_with_cache(struct contender *contender, unsigned shift) {
   const size_t size = sizeof(struct stackpack_cache_entry) << shift;
   start(contender);
   region_reserve(&contender->heap, size);
-  stackpack_cache_open_zeros(contender->cache, region_take(&contender->heap, size, 128), shift);
+  stackpack_cache_open_zeros(contender->cache, region_take(&contender->heap, size, 64), shift);
 }
 
 static void start_cached(struct contender *contender) {
-  enum { SHIFT = 10 }; /* 1024 entries of 128 bytes */
+  enum { SHIFT = 11 }; /* 2048 entries of 64 bytes */
   start_with_cache(contender, SHIFT);
 }
 
-/* At least one and a half as many entries as records. */
+/* At least twice as many entries as records: as many as the hash table has. */
 static void start_large_cache(struct contender *contender) {
-  const size_t entries = contender->subject->record_count + contender->subject->record_count / 2;
+  const size_t entries = contender->subject->record_count * 2;
   unsigned shift = 3;
   while ((size_t)1 << shift < entries)
     shift++;

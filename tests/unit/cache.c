@@ -118,15 +118,39 @@ START_TEST(the_same_answers_by_way_of_a_cache) {
 }
 END_TEST
 
-/* Address 0 is what a free entry has. */
-START_TEST(no_record_at_address_0) {
+/* Address 0 is what a free entry has: there, nothing is found; or a record, if it says so, which isn't
+ * remembered. */
+static void check_address_0(const struct stackpack_table *table, enum stackpack_answer answer) {
   static struct stackpack_cache_entry entries[16];
-  struct packed_model packed = open_model(7, 50);
   struct stackpack_cache cache;
+  struct stackpack_record record;
+  ck_assert_int_eq(stackpack_table_find(table, 0, &record), answer);
   stackpack_cache_open(&cache, entries, 4);
-  check_cached(&packed.table, &cache, 0);
-  check_visited(&packed.table, &cache, 0);
+  for (unsigned i = 0; i < 40; i++) {
+    check_cached(table, &cache, 0);
+    check_visited(table, &cache, 0);
+    check_visited(table, &cache, 0x10 * (i + 1));
+  }
+}
+
+START_TEST(address_0) {
+  enum { FUNCTION = 0x1000, OFFSET = 16 };
+  const struct model_options moved = {.section_address = 0x200000,
+                                      .open_address = 0x200000 - FUNCTION - OFFSET};
+  struct packed_model packed = open_model(7, 50);
+  struct model model = {0};
+  struct difference difference;
+  check_address_0(&packed.table, STACKPACK_NOT_MANAGED);
   packed_model_free(&packed);
+  model_add_function(&model, FUNCTION, 32, FUNCTION + 0x1000);
+  for (uint32_t i = 1; i <= 40; i++)
+    model_add_self(model_add_record(&model, OFFSET * i), 8);
+  model_finish(&model);
+  if (!packed_model_open(&packed, &model, &moved, &difference))
+    ck_abort_msg("%s", difference.text);
+  check_address_0(&packed.table, STACKPACK_FOUND);
+  packed_model_free(&packed);
+  model_free(&model);
 }
 END_TEST
 
@@ -199,8 +223,15 @@ static bool is_remembered(const struct stackpack_cache *cache, uint64_t address)
   return stackpack_cache_get(cache, address) != NULL;
 }
 
+/* Whether a record is remembered by a cache of so many entries. */
+static bool fits(unsigned pairs, unsigned entries) {
+  enum { HEAD = 8, REST = 26, RESTS = 9 };
+  const unsigned rests = entries - 1 < RESTS ? entries - 1 : RESTS;
+  return pairs <= HEAD + rests * REST;
+}
+
 static void check_wide(uint8_t kind, int64_t step) {
-  enum { RECORDS = 260, REMEMBERED = 243 };
+  enum { RECORDS = 255 };
   static struct stackpack_cache_entry entries[64];
   struct packed_model packed = open_wide(RECORDS, kind, step);
   struct stackpack_cache cache;
@@ -209,7 +240,7 @@ static void check_wide(uint8_t kind, int64_t step) {
     stackpack_cache_open(&cache, entries, shift);
     for (unsigned i = 1; i <= RECORDS; i++) {
       check_visited(&packed.table, &cache, 0x1000 + 16 * i);
-      ck_assert_int_eq(is_remembered(&cache, 0x1000 + 16 * i), i <= REMEMBERED);
+      ck_assert_int_eq(is_remembered(&cache, 0x1000 + 16 * i), fits(i, 1u << shift));
       for (unsigned other = 0; other < 3; other++)
         check_cached(&packed.table, &cache, 0x1000 + 16 * (1 + numbers_below(&numbers, i)));
       for (size_t entry = 0; entry < (size_t)1 << shift; entry++)
@@ -229,6 +260,47 @@ START_TEST(unusual_pairs) {
   check_wide(STACKPACK_REGISTER, 8);
   check_wide(STACKPACK_INDIRECT, 16);
   check_wide(STACKPACK_INDIRECT, 4);
+}
+END_TEST
+
+/* A function of one record, of one pair. Where it is remembered, it comes out as it went in. */
+static void check_alone(uint64_t function, uint64_t frame_size, uint64_t offset,
+                        struct stackpack_location location, bool remembered) {
+  static struct stackpack_cache_entry entries[16];
+  struct model model = {0};
+  struct packed_model packed;
+  struct difference difference;
+  struct stackpack_cache cache;
+  model_add_function(&model, function, frame_size, function + 64);
+  model_add_pair(model_add_record(&model, offset), location, location);
+  model_finish(&model);
+  if (!packed_model_open(&packed, &model, &options, &difference))
+    ck_abort_msg("%s", difference.text);
+  stackpack_cache_open(&cache, entries, 4);
+  check_visited(&packed.table, &cache, function + offset);
+  ck_assert_int_eq(is_remembered(&cache, function + offset), remembered);
+  check_visited(&packed.table, &cache, function + offset);
+  check_cached(&packed.table, &cache, function + offset);
+  packed_model_free(&packed);
+  model_free(&model);
+}
+
+/* An entry's numbers have fewer bits than those of a record and its locations. */
+START_TEST(numbers_at_the_limit) {
+  const struct stackpack_location slot = model_location(STACKPACK_INDIRECT, 8, 7, 16);
+  check_alone(0x1000, 32, 8, slot, true);
+  check_alone(0x1000, STACKPACK_FRAME_SIZE_UNKNOWN, 8, slot, true);
+  check_alone(0x1000, INT32_MAX - 1, 8, slot, true);
+  check_alone(0x1000, INT32_MAX, 8, slot, false);
+  check_alone(0x1000, UINT32_MAX, 8, slot, false);
+  check_alone(0x1000, (uint64_t)1 << 32, 8, slot, false);
+  check_alone(0x1000, 32, 8, model_location(STACKPACK_INDIRECT, 8, 7, INT32_MAX), true);
+  check_alone(0x1000, 32, 8, model_location(STACKPACK_INDIRECT, 8, 7, INT32_MIN), true);
+  check_alone(0x1000, 32, 8, model_location(STACKPACK_REGISTER, 255, 255, 0), true);
+  check_alone(0x1000, 32, 8, model_location(STACKPACK_REGISTER, 256, 255, 0), false);
+  check_alone(0x1000, 32, 8, model_location(STACKPACK_REGISTER, 255, 256, 0), false);
+  check_alone(0x1000, 32, 8, model_location(STACKPACK_LARGE_CONSTANT, 8, 0, INT64_MAX), false);
+  check_alone(0x1000, 32, 8, model_location(STACKPACK_LARGE_CONSTANT, 8, 0, INT64_MIN), false);
 }
 END_TEST
 
@@ -258,5 +330,5 @@ START_TEST(many_at_once) {
 }
 END_TEST
 
-SUITE("cache", the_same_answers_by_way_of_a_cache, no_record_at_address_0, a_cache_remembers,
-      room_for_all, many_pairs, unusual_pairs, many_at_once)
+SUITE("cache", the_same_answers_by_way_of_a_cache, address_0, a_cache_remembers, room_for_all,
+      many_pairs, unusual_pairs, numbers_at_the_limit, many_at_once)
