@@ -26,8 +26,8 @@ assert rivals["packed"]["file_bytes"] * 10 < program["raw_bytes"] == rivals["has
 assert 1 <= rivals["hash table"]["pages"] <= rivals["hash table"]["lines"] <= 2 * rivals["hash table"]["pages"] + 4
 assert rivals["packed"]["heap_bytes"] == 0 < rivals["hash table"]["heap_bytes"]
 assert rivals["packed, in batches"]["heap_bytes"] == 0
-assert rivals["packed, with cache"]["heap_bytes"] == 1024 * 128
-assert rivals["packed, with large cache"]["heap_bytes"] == 8192 * 128  # 4096 would be fewer than 1.5 for each record
+assert rivals["packed, with cache"]["heap_bytes"] == 2048 * 64
+assert rivals["packed, with large cache"]["heap_bytes"] == 8192 * 64  # 4096 would be fewer than 2 for each record
 for name in "packed", "packed, in batches", "packed, with cache", "packed, with large cache", "hash table", "sorted array":
     for column in "start_ns", "warm_ns", "evicted_ns", "walk_ns", "walk_evicted_ns", "lines", "pages":
         assert rivals[name][column] > 0, (name, column)
