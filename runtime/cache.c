@@ -1,8 +1,9 @@
 /* cache.c - remembers look-ups: a table of entries by return address, in the caller's memory.
  *
  * An address has eight places next to each other, from one that a hash of it gives. What comes takes
- * a free one; if there is none, it takes the place of one of the eight, each in its turn. An entry is
- * one cache line: the record, and its pairs, in steps from a first location (packed_slots.c). Those of
+ * a free one; if there is none, it takes the place of one of the eight: mostly the first one, where it
+ * is found again soonest, but now and then another, so that two that are wanted again and again don't
+ * drive each other out for ever. An entry is one cache line: the record, and its pairs, in steps from a first location (packed_slots.c). Those of
  * many pairs go on in the next entries: an address of 0 is found by nobody, so these stand between
  * the others, and only here is there a difference between them and free ones. Entries of one record
  * come and go together. This is a small hash table of records. Finding an entry again is in
@@ -81,7 +82,8 @@ static bool are_free(const struct stackpack_cache_entry *entries, uint64_t count
 }
 
 /* `count` entries, next to each other, into which what comes is written: free ones, or else those of
- * one of the ways, each in its turn. NULL if the cache is too small. */
+ * one of the ways: of the first one three times in four, of the next one three times in four of what
+ * is left, and so on. NULL if the cache is too small. */
 static struct stackpack_cache_entry *choose(struct stackpack_cache *cache, uint64_t address,
                                             uint64_t count) {
   struct stackpack_cache_entry *first = stackpack_cache_place(cache, address);
@@ -93,7 +95,7 @@ static struct stackpack_cache_entry *choose(struct stackpack_cache *cache, uint6
   for (uint64_t i = 0; i < ways; i++)
     if (are_free(&first[i], count))
       return &first[i];
-  first += cache->replaced++ % ways;
+  first += (unsigned)__builtin_ctzll(++cache->replaced) / 2 % ways;
   for (uint64_t i = 0; i < count; i++)
     if (!is_free(&first[i]))
       forget(&first[i]);

@@ -198,6 +198,31 @@ START_TEST(room_for_all) {
 }
 END_TEST
 
+/* In a cache that is full, what comes mostly takes the first of its places. */
+START_TEST(a_full_cache) {
+  enum { SHIFT = 6, RECORDS = 400 };
+  static struct stackpack_cache_entry entries[1 << SHIFT];
+  struct packed_model packed = open_model(9, RECORDS);
+  struct stackpack_cache cache;
+  uint32_t first = 0, remembered = 0;
+  stackpack_cache_open(&cache, entries, SHIFT);
+  for (unsigned pass = 0; pass < 2; pass++)
+    for (uint32_t i = 0; i < stackpack_table_records(&packed.table); i++) {
+      struct stackpack_record record;
+      ck_assert_int_eq(stackpack_table_record(&packed.table, i, &record), STACKPACK_FOUND);
+      check_visited(&packed.table, &cache, record.address);
+      const struct stackpack_cache_entry *entry = stackpack_cache_get(&cache, record.address);
+      if (entry == NULL || pass == 0)
+        continue;
+      remembered++;
+      first += entry == stackpack_cache_place(&cache, record.address);
+    }
+  ck_assert_uint_gt(remembered, RECORDS / 2);
+  ck_assert_uint_gt(first, remembered / 2);
+  packed_model_free(&packed);
+}
+END_TEST
+
 /* Records of one function with 1, 2, 3... pairs; all slots derived from the first one, every other
  * time; from byte 0 on, if not from a register's. */
 static struct packed_model open_wide(unsigned records, uint8_t kind, int64_t step) {
@@ -331,4 +356,4 @@ START_TEST(many_at_once) {
 END_TEST
 
 SUITE("cache", the_same_answers_by_way_of_a_cache, address_0, a_cache_remembers, room_for_all,
-      many_pairs, unusual_pairs, numbers_at_the_limit, many_at_once)
+      a_full_cache, many_pairs, unusual_pairs, numbers_at_the_limit, many_at_once)
