@@ -1,13 +1,16 @@
 /* cache.c - remembers look-ups: a table of entries by return address, in the caller's memory.
  *
  * An address has eight places next to each other, from one that a hash of it gives. What comes takes
- * a free one; if there is none, it takes the place of one of the eight: mostly the first one, where it
- * is found again soonest, but now and then another, so that two that are wanted again and again don't
- * drive each other out for ever. An entry is one cache line: the record, and its pairs, in steps from a first location (packed_slots.c). Those of
- * many pairs go on in the next entries: an address of 0 is found by nobody, so these stand between
- * the others, and only here is there a difference between them and free ones. Entries of one record
- * come and go together. This is a small hash table of records. Finding an entry again is in
- * stackpack.h, so that it is compiled into the caller; here is what is done when nothing was found.
+ * a free one; if there is none, it takes the place of one of the eight: mostly of the first one, where
+ * it is found again soonest, but now and then of another, so that two that are wanted again and again
+ * don't drive each other out for ever.
+ *
+ * An entry is one cache line: the record, and its pairs, in steps from a first location
+ * (packed_slots.c). Those of many pairs go on in the next entries: an address of 0 is found by nobody,
+ * so these stand between the others, and only here is there a difference between them and free ones.
+ * Entries of one record come and go together. This is a small hash table of records. Finding an entry
+ * again is in stackpack.h, so that it is compiled into the caller; here is what is done when nothing
+ * was found.
  */
 #include "internal.h"
 
