@@ -12,16 +12,21 @@
 
 static const struct model_options options = {.section_address = 0x200000, .open_address = 0x200000};
 
-static struct packed_model open_model(uint64_t seed, uint32_t records) {
-  struct model model = {0};
+/* Packs a model that is complete, and frees it. */
+static struct packed_model pack_model(struct model *model, const struct model_options *where) {
   struct packed_model packed;
   struct difference difference;
-  generate(&model, seed, records);
-  model_finish(&model);
-  if (!packed_model_open(&packed, &model, &options, &difference))
+  model_finish(model);
+  if (!packed_model_open(&packed, model, where, &difference))
     ck_abort_msg("%s", difference.text);
-  model_free(&model);
+  model_free(model);
   return packed;
+}
+
+static struct packed_model open_model(uint64_t seed, uint32_t records) {
+  struct model model = {0};
+  generate(&model, seed, records);
+  return pack_model(&model, &options);
 }
 
 /* The address of some record, or next to one. */
@@ -139,18 +144,14 @@ START_TEST(address_0) {
                                       .open_address = 0x200000 - FUNCTION - OFFSET};
   struct packed_model packed = open_model(7, 50);
   struct model model = {0};
-  struct difference difference;
   check_address_0(&packed.table, STACKPACK_NOT_MANAGED);
   packed_model_free(&packed);
   model_add_function(&model, FUNCTION, 32, FUNCTION + 0x1000);
   for (uint32_t i = 1; i <= 40; i++)
     model_add_self(model_add_record(&model, OFFSET * i), 8);
-  model_finish(&model);
-  if (!packed_model_open(&packed, &model, &moved, &difference))
-    ck_abort_msg("%s", difference.text);
+  packed = pack_model(&model, &moved);
   check_address_0(&packed.table, STACKPACK_FOUND);
   packed_model_free(&packed);
-  model_free(&model);
 }
 END_TEST
 
@@ -175,6 +176,15 @@ START_TEST(a_cache_remembers) {
 }
 END_TEST
 
+/* Looks up the record of a number; returns its address. */
+static uint64_t check_record(const struct stackpack_table *table, struct stackpack_cache *cache,
+                             uint32_t index) {
+  struct stackpack_record record;
+  ck_assert_int_eq(stackpack_table_record(table, index, &record), STACKPACK_FOUND);
+  check_visited(table, cache, record.address);
+  return record.address;
+}
+
 /* A cache with room for all records remembers all, and needs no memory but zeros. Where records come
  * depends on the addresses, which are others in each process: so there is so much room that not one
  * is in the way of another in millions of processes. */
@@ -186,12 +196,8 @@ START_TEST(room_for_all) {
   ck_assert_ptr_nonnull(entries);
   stackpack_cache_open_zeros(&cache, entries, SHIFT);
   for (unsigned pass = 0; pass < 2; pass++)
-    for (uint32_t i = 0; i < stackpack_table_records(&packed.table); i++) {
-      struct stackpack_record record;
-      ck_assert_int_eq(stackpack_table_record(&packed.table, i, &record), STACKPACK_FOUND);
-      check_visited(&packed.table, &cache, record.address);
-      check_cached(&packed.table, &cache, record.address);
-    }
+    for (uint32_t i = 0; i < stackpack_table_records(&packed.table); i++)
+      check_cached(&packed.table, &cache, check_record(&packed.table, &cache, i));
   ck_assert_uint_eq(cache.replaced, 0);
   packed_model_free(&packed);
   free(entries);
@@ -208,14 +214,12 @@ START_TEST(a_full_cache) {
   stackpack_cache_open(&cache, entries, SHIFT);
   for (unsigned pass = 0; pass < 2; pass++)
     for (uint32_t i = 0; i < stackpack_table_records(&packed.table); i++) {
-      struct stackpack_record record;
-      ck_assert_int_eq(stackpack_table_record(&packed.table, i, &record), STACKPACK_FOUND);
-      check_visited(&packed.table, &cache, record.address);
-      const struct stackpack_cache_entry *entry = stackpack_cache_get(&cache, record.address);
+      const uint64_t address = check_record(&packed.table, &cache, i);
+      const struct stackpack_cache_entry *entry = stackpack_cache_get(&cache, address);
       if (entry == NULL || pass == 0)
         continue;
       remembered++;
-      first += entry == stackpack_cache_place(&cache, record.address);
+      first += entry == stackpack_cache_place(&cache, address);
     }
   ck_assert_uint_gt(remembered, RECORDS / 2);
   ck_assert_uint_gt(first, remembered / 2);
@@ -227,8 +231,6 @@ END_TEST
  * time; from byte 0 on, if not from a register's. */
 static struct packed_model open_wide(unsigned records, uint8_t kind, int64_t step) {
   struct model model = {0};
-  struct packed_model packed;
-  struct difference difference;
   model_add_function(&model, 0x1000, 4096, 0x1000 + 16 * (records + 1));
   for (unsigned i = 1; i <= records; i++) {
     struct model_record *record = model_add_record(&model, 16 * i);
@@ -237,11 +239,7 @@ static struct packed_model open_wide(unsigned records, uint8_t kind, int64_t ste
       model_add_pair(record, i % 2 == 0 ? model_location(kind, 8, 7, 0) : location, location);
     }
   }
-  model_finish(&model);
-  if (!packed_model_open(&packed, &model, &options, &difference))
-    ck_abort_msg("%s", difference.text);
-  model_free(&model);
-  return packed;
+  return pack_model(&model, &options);
 }
 
 static bool is_remembered(const struct stackpack_cache *cache, uint64_t address) {
@@ -256,7 +254,7 @@ static bool fits(unsigned pairs, unsigned entries) {
 }
 
 static void check_wide(uint8_t kind, int64_t step) {
-  enum { RECORDS = 255 };
+  enum { RECORDS = 260 };
   static struct stackpack_cache_entry entries[64];
   struct packed_model packed = open_wide(RECORDS, kind, step);
   struct stackpack_cache cache;
@@ -289,43 +287,38 @@ START_TEST(unusual_pairs) {
 END_TEST
 
 /* A function of one record, of one pair. Where it is remembered, it comes out as it went in. */
-static void check_alone(uint64_t function, uint64_t frame_size, uint64_t offset,
-                        struct stackpack_location location, bool remembered) {
+static void check_alone(uint64_t frame_size, struct stackpack_location location, bool remembered) {
+  enum { FUNCTION = 0x1000, OFFSET = 8 };
   static struct stackpack_cache_entry entries[16];
   struct model model = {0};
-  struct packed_model packed;
-  struct difference difference;
   struct stackpack_cache cache;
-  model_add_function(&model, function, frame_size, function + 64);
-  model_add_pair(model_add_record(&model, offset), location, location);
-  model_finish(&model);
-  if (!packed_model_open(&packed, &model, &options, &difference))
-    ck_abort_msg("%s", difference.text);
+  model_add_function(&model, FUNCTION, frame_size, FUNCTION + 64);
+  model_add_pair(model_add_record(&model, OFFSET), location, location);
+  struct packed_model packed = pack_model(&model, &options);
   stackpack_cache_open(&cache, entries, 4);
-  check_visited(&packed.table, &cache, function + offset);
-  ck_assert_int_eq(is_remembered(&cache, function + offset), remembered);
-  check_visited(&packed.table, &cache, function + offset);
-  check_cached(&packed.table, &cache, function + offset);
+  check_visited(&packed.table, &cache, FUNCTION + OFFSET);
+  ck_assert_int_eq(is_remembered(&cache, FUNCTION + OFFSET), remembered);
+  check_visited(&packed.table, &cache, FUNCTION + OFFSET);
+  check_cached(&packed.table, &cache, FUNCTION + OFFSET);
   packed_model_free(&packed);
-  model_free(&model);
 }
 
 /* An entry's numbers have fewer bits than those of a record and its locations. */
 START_TEST(numbers_at_the_limit) {
   const struct stackpack_location slot = model_location(STACKPACK_INDIRECT, 8, 7, 16);
-  check_alone(0x1000, 32, 8, slot, true);
-  check_alone(0x1000, STACKPACK_FRAME_SIZE_UNKNOWN, 8, slot, true);
-  check_alone(0x1000, INT32_MAX - 1, 8, slot, true);
-  check_alone(0x1000, INT32_MAX, 8, slot, false);
-  check_alone(0x1000, UINT32_MAX, 8, slot, false);
-  check_alone(0x1000, (uint64_t)1 << 32, 8, slot, false);
-  check_alone(0x1000, 32, 8, model_location(STACKPACK_INDIRECT, 8, 7, INT32_MAX), true);
-  check_alone(0x1000, 32, 8, model_location(STACKPACK_INDIRECT, 8, 7, INT32_MIN), true);
-  check_alone(0x1000, 32, 8, model_location(STACKPACK_REGISTER, 255, 255, 0), true);
-  check_alone(0x1000, 32, 8, model_location(STACKPACK_REGISTER, 256, 255, 0), false);
-  check_alone(0x1000, 32, 8, model_location(STACKPACK_REGISTER, 255, 256, 0), false);
-  check_alone(0x1000, 32, 8, model_location(STACKPACK_LARGE_CONSTANT, 8, 0, INT64_MAX), false);
-  check_alone(0x1000, 32, 8, model_location(STACKPACK_LARGE_CONSTANT, 8, 0, INT64_MIN), false);
+  check_alone(32, slot, true);
+  check_alone(STACKPACK_FRAME_SIZE_UNKNOWN, slot, true);
+  check_alone(INT32_MAX - 1, slot, true);
+  check_alone(INT32_MAX, slot, false);
+  check_alone(UINT32_MAX, slot, false);
+  check_alone((uint64_t)1 << 32, slot, false);
+  check_alone(32, model_location(STACKPACK_INDIRECT, 8, 7, INT32_MAX), true);
+  check_alone(32, model_location(STACKPACK_INDIRECT, 8, 7, INT32_MIN), true);
+  check_alone(32, model_location(STACKPACK_REGISTER, 255, 255, 0), true);
+  check_alone(32, model_location(STACKPACK_REGISTER, 256, 255, 0), false);
+  check_alone(32, model_location(STACKPACK_REGISTER, 255, 256, 0), false);
+  check_alone(32, model_location(STACKPACK_LARGE_CONSTANT, 8, 0, INT64_MAX), false);
+  check_alone(32, model_location(STACKPACK_LARGE_CONSTANT, 8, 0, INT64_MIN), false);
 }
 END_TEST
 
