@@ -335,13 +335,17 @@ static void prepare(struct bench *bench, size_t rival, struct contender *contend
     bench->rivals[rival]->prepare(contender);
 }
 
+static void prepare_and_start(struct bench *bench, size_t rival, struct contender *contender) {
+  prepare(bench, rival, contender);
+  if (bench->rivals[rival]->start != NULL)
+    bench->rivals[rival]->start(contender);
+}
+
 /* A large cache remembers all, after this. */
 static void prepare_twin(struct bench *bench, size_t i) {
   const struct rival *rival = bench->rivals[i];
   struct contender *twin = &bench->twins[i];
-  prepare(bench, i, twin);
-  if (rival->start != NULL)
-    rival->start(twin);
+  prepare_and_start(bench, i, twin);
   keep(counted_pass(twin, rival, &bench->order, look_ups_for(rival, &bench->order)));
 }
 
@@ -530,9 +534,7 @@ static void count_one(struct bench *bench, const char *name) {
     struct contender *contender = &bench->contenders[i];
     if (strcmp(bench->rivals[i]->name, name) != 0 || bench->rivals[i]->look_up == NULL)
       continue;
-    prepare(bench, i, contender);
-    if (bench->rivals[i]->start != NULL)
-      bench->rivals[i]->start(contender);
+    prepare_and_start(bench, i, contender);
     if (bench->stacks.count > 0)
       order_by_stacks(bench);
     const size_t count = look_ups_for(bench->rivals[i], &bench->order);
