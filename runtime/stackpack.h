@@ -320,6 +320,8 @@ stackpack_cache_get(const struct stackpack_cache *cache, uint64_t address) {
   return address != 0 ? entry : NULL;
 }
 
+/* Writes the record that an entry remembers; stackpack_cache_pairs, its pairs. They are for the
+ * functions below. */
 static inline void stackpack_cache_record(const struct stackpack_cache_entry *entry,
                                           struct stackpack_record *record) {
   const struct stackpack_cache_head *head = &entry->head;
