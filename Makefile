@@ -19,7 +19,7 @@ OBJCOPY ?= objcopy
 VERSION := $(shell sed -n 's/^\#define STACKPACK_VERSION "\(.*\)"/\1/p' runtime/stackpack.h)
 
 # The public structures lie over the library's own ones: see runtime/internal.h.
-FLAGS := -std=c17 -Wall -Wextra -fno-strict-aliasing -D_GNU_SOURCE -fPIC -fvisibility=hidden -MMD -MP
+FLAGS := -std=c17 -Wall -Wextra -fno-strict-aliasing -D_GNU_SOURCE -fPIC -fvisibility=hidden -I. -MMD -MP
 ifdef WERROR
 FLAGS += -Werror
 endif
@@ -32,11 +32,13 @@ LINK = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS)
 DWARF_FLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null || echo -I/usr/include/libdwarf)
 TOOL_LIBS := -lelf -ldwarf -liberty -lzstd -ljansson -lZydis
 
-FORMAT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard format/*.c))
+# The command's rooms (tool/*/) are in an archive, from which tests and measurements take what they need, too.
+FORMAT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard format/*.c elf/*.c))
 RUNTIME := $(patsubst %.c,$(BUILD)/%.o,$(wildcard runtime/*.c))
-TOOL := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/*.c)) $(BUILD)/tool/report_page.o
-LINKER := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/ld/*.c) tool/report.c)
-SOURCES = $(wildcard format/*.[ch] runtime/*.[ch] tool/*.[ch] tool/*/*.[ch] samples/*/*.[ch] tests/*/*.[ch]) \
+TOOL := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/*.c))
+ROOMS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tool/ld/%,$(wildcard tool/*/*.c))) $(BUILD)/tool/sizes/report_page.o
+LINKER := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/ld/*.c) tool/image/problem.c)
+SOURCES = $(wildcard format/*.[ch] elf/*.[ch] runtime/*.[ch] tool/*.[ch] tool/*/*.[ch] samples/*/*.[ch] tests/*/*.[ch]) \
   $(wildcard tests/corpus/*.cpp samples/*/*.cpp)
 
 .PHONY: all
@@ -46,16 +48,17 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
 
-$(BUILD)/tool/debug_%.o $(BUILD)/tool/source.o $(BUILD)/tool/units_debug.o: FLAGS += $(DWARF_FLAGS)
+$(BUILD)/tool/source/%.o $(BUILD)/tool/sizes/units_debug.o: FLAGS += $(DWARF_FLAGS)
 
 # The page of `stackpack report` is HTML, CSS and JavaScript in files of their own. The page itself says which style and
 # script may run, by their hashes.
-REPORT_HASHES := $(BUILD)/tool/report_page.css.hash $(BUILD)/tool/report_page.js.hash
+REPORT := tool/sizes/report_page
+REPORT_HASHES := $(BUILD)/$(REPORT).css.hash $(BUILD)/$(REPORT).js.hash
 $(BUILD)/tool/%.hash: tool/%
 	@mkdir -p $(@D)
 	env printf "$$(sha256sum <$< | cut -c 1-64 | sed 's/../\\x&/g')" | base64 | tr -d '\n' >$@
-$(BUILD)/tool/report_page.o: tool/report_page.S tool/report_page.html tool/report_page.css tool/report_page.js $(REPORT_HASHES)
-	$(CC) -c -Wa,-Itool -Wa,-I$(BUILD)/tool -o $@ $<
+$(BUILD)/$(REPORT).o: $(REPORT).S $(REPORT).html $(REPORT).css $(REPORT).js $(REPORT_HASHES)
+	$(CC) -c -Wa,-I$(<D) -Wa,-I$(@D) -o $@ $<
 
 # One object, in which only the public functions are global: a user's own names can't collide.
 $(BUILD)/libstackpack.a: $(FORMAT) $(RUNTIME)
@@ -68,7 +71,11 @@ $(BUILD)/libstackpack.so: $(FORMAT) $(RUNTIME) runtime/libstackpack.map
 	$(LINK) -shared -Wl,-soname,libstackpack.so.0 -Wl,-z,defs -Wl,--version-script=runtime/libstackpack.map \
 	  -o $@ $(filter %.o,$^)
 
-$(BUILD)/stackpack: $(TOOL) $(RUNTIME) $(FORMAT)
+$(BUILD)/tool.a: $(ROOMS)
+	rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/stackpack: $(TOOL) $(BUILD)/tool.a $(RUNTIME) $(FORMAT)
 	$(LINK) -o $@ $^ $(TOOL_LIBS)
 
 $(BUILD)/stackpack-ld: $(LINKER)
@@ -95,9 +102,9 @@ format:
 lint:
 	@clang-format --dry-run --Werror $(SOURCES)
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 \
-	  --enable=warning,portability --suppress=normalCheckLevelMaxBranches format runtime tool
+	  --enable=warning,portability --suppress=normalCheckLevelMaxBranches -I. format elf runtime tool
 
 clean:
 	rm -rf $(BUILD)
 
--include $(FORMAT:.o=.d) $(RUNTIME:.o=.d) $(TOOL:.o=.d) $(LINKER:.o=.d)
+-include $(FORMAT:.o=.d) $(RUNTIME:.o=.d) $(TOOL:.o=.d) $(ROOMS:.o=.d) $(LINKER:.o=.d)

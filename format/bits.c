@@ -1,5 +1,5 @@
 /* bits.c - the growing side of bits.h: strings of bits for the encoder. */
-#include "bits.h"
+#include "format/bits.h"
 
 #include <stdlib.h>
 

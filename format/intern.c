@@ -1,5 +1,5 @@
 /* intern.c - an open-addressing hash table over sequences that lie one after another. */
-#include "intern.h"
+#include "format/intern.h"
 
 #define XXH_INLINE_ALL
 #include <stdlib.h>

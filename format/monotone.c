@@ -5,7 +5,7 @@
  * thus give a wrong element, but always one inside the sequence. A cursor's index never exceeds its
  * place, and its place never exceeds high_bits.
  */
-#include "monotone.h"
+#include "format/monotone.h"
 
 static unsigned monotone_low_width(uint64_t count, uint64_t maximum) {
   const uint64_t gap = count == 0 ? 0 : maximum / count;

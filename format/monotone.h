@@ -18,7 +18,7 @@
 #ifndef STACKPACK_MONOTONE_H
 #define STACKPACK_MONOTONE_H
 
-#include "bits.h"
+#include "format/bits.h"
 
 enum monotone_use { MONOTONE_FIND, MONOTONE_GET };
 

@@ -7,8 +7,8 @@
  * their end. The answers to broken bytes may be wrong, but they are PACKED_CORRUPT or inside the
  * table.
  */
-#include "packed.h"
-#include "quick.h"
+#include "format/packed.h"
+#include "format/quick.h"
 
 #define XXH_INLINE_ALL
 #include <stddef.h>

@@ -26,8 +26,8 @@
 #ifndef STACKPACK_PACKED_H
 #define STACKPACK_PACKED_H
 
-#include "location.h"
-#include "monotone.h"
+#include "format/location.h"
+#include "format/monotone.h"
 
 #define PACKED_MAGIC 0x4b505453u    /* "STPK" */
 #define PACKED_USUAL_ID 0xabcdef00u /* LLVM's, of statepoints that have none of their own */

@@ -13,8 +13,8 @@
  *
  * Where all records have the first convention, there is nothing.
  */
-#include "packed_details.h"
-#include "packed_write.h"
+#include "format/packed_details.h"
+#include "format/packed_write.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* packed_details.c - reads and writes the blocks that packed_details.h draws. */
-#include "packed_details.h"
+#include "format/packed_details.h"
 
-#include "packed_write.h"
+#include "format/packed_write.h"
 
 #include <stdlib.h>
 

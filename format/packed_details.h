@@ -29,7 +29,7 @@
 #ifndef STACKPACK_PACKED_DETAILS_H
 #define STACKPACK_PACKED_DETAILS_H
 
-#include "packed.h"
+#include "format/packed.h"
 
 enum { PACKED_STREAMS = 8 };
 

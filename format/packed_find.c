@@ -9,8 +9,8 @@
  * of records n bounds them; where the fields behind the marks end is compared when it is known. A
  * place or a number that was read, or that comes out of counting bits, is compared with what n allows.
  */
-#include "packed.h"
-#include "quick.h"
+#include "format/packed.h"
+#include "format/quick.h"
 
 enum {
   RECORDS_MAX = 2048,

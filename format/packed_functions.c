@@ -11,7 +11,7 @@
  * it is in the run's function. If not, the functions that start in this gap and the one before
  * them are all that can have it; nearly always these are two, whose extents stand side by side.
  */
-#include "packed.h"
+#include "format/packed.h"
 
 /* ---- Bare functions ---- */
 

@@ -44,7 +44,7 @@
  * locations one by one, with a place in each of the parts that it reads along: the sets of the chain
  * of parents are read side by side.
  */
-#include "packed.h"
+#include "format/packed.h"
 
 /* The place of bit n (from 0) of those that are set in bits [at, at + size), counted from `at`. */
 static uint32_t select_bit(const uint8_t *bytes, uint64_t at, uint32_t size, uint32_t n,

@@ -11,8 +11,8 @@
  * What a layout starts with are a few numbers in Rice's code, the parameters of which suit all
  * layouts. So they are written later, by who has all of them, and here only the rest.
  */
-#include "packed_rows.h"
-#include "packed_write.h"
+#include "format/packed_rows.h"
+#include "format/packed_write.h"
 
 #include <stdlib.h>
 

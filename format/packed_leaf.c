@@ -34,7 +34,7 @@
  * Hostile bytes: a leaf is opened only if all of these fields up to the marks end inside the leaves;
  * where the others are is compared when they are looked at.
  */
-#include "packed.h"
+#include "format/packed.h"
 
 enum { MARKS_OF_GROUP = 1 << PACKED_RECORDS_PER_GROUP_SHIFT };
 

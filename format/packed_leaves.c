@@ -15,7 +15,7 @@
  * that is one byte longer, the layouts start at most one byte nearer to its end; and going up from
  * the layouts' own size, which is too short, there comes a span that is just long enough.
  */
-#include "packed_write.h"
+#include "format/packed_write.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
  *
  * Values of a class that no record uses waste numbers, so a wide gap starts a new class.
  */
-#include "packed_write.h"
+#include "format/packed_write.h"
 
 #include <stdlib.h>
 

@@ -12,7 +12,7 @@
  *   +16  u64  span       the highest address less the lowest
  *   +24  sorted sequence of count numbers up to span >> shift, sampled for MONOTONE_GET
  */
-#include "packed_write.h"
+#include "format/packed_write.h"
 
 #include <stdlib.h>
 

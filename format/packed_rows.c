@@ -8,9 +8,9 @@
  * Changes come in two forms, so two trees are built. Before that is done, the least that a tree can
  * take is compared with what is to be beaten: most layouts are known to be rows from that alone.
  */
-#include "packed_rows.h"
+#include "format/packed_rows.h"
 
-#include "packed.h"
+#include "format/packed.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef STACKPACK_PACKED_ROWS_H
 #define STACKPACK_PACKED_ROWS_H
 
-#include "bits.h"
+#include "format/bits.h"
 
 /* A row is as many strings of bits as its largest state needs: first the lowest bits of all states,
  * then the next ones. So rows are compared 64 states at a time. */

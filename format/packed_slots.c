@@ -17,8 +17,8 @@
  * Hostile bytes: all parts but the sets take at most HEAD bits; so one comparison with the table's
  * end covers them. Behind them, each place is compared before it is read.
  */
-#include "packed.h"
-#include "quick.h"
+#include "format/packed.h"
+#include "format/quick.h"
 
 enum {
   LOCATIONS_MAX = PACKED_SLOTS_PAIRS_MAX,

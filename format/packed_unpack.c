@@ -4,7 +4,7 @@
  * set is read from the layout for the first of the records that have it; for the others it is known
  * by its number in the layout.
  */
-#include "packed_write.h"
+#include "format/packed_write.h"
 
 #include <stdlib.h>
 

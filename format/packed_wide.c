@@ -10,7 +10,7 @@
  * within the table. Whatever is unusual is left to packed_items_next, too. The results are those of
  * packed_slots: steps from the first location, in bytes.
  */
-#include "packed.h"
+#include "format/packed.h"
 
 enum {
   PART = 56,  /* bits that one load surely has, whole bytes: bits.h */

@@ -5,7 +5,7 @@
  * of each of its records in order. Equal layouts are written once. Those of several functions come
  * first, so that a function which has its own needs no number: it is the next one.
  */
-#include "packed_write.h"
+#include "format/packed_write.h"
 
 #define XXH_INLINE_ALL
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 #ifndef STACKPACK_PACKED_WRITE_H
 #define STACKPACK_PACKED_WRITE_H
 
-#include "bits.h"
-#include "packed_details.h"
-#include "safepoints.h"
-#include "work.h"
+#include "format/bits.h"
+#include "format/packed_details.h"
+#include "format/safepoints.h"
+#include "format/work.h"
 
 /* Compresses a block into destination[0..capacity), and returns the size, or 0 on failure. */
 typedef size_t packed_compress(void *destination, size_t capacity, const void *source, size_t size);

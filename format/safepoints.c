@@ -1,8 +1,8 @@
 /* safepoints.c - see safepoints.h for what a table holds. */
-#include "safepoints.h"
+#include "format/safepoints.h"
 
-#include "bits.h"
-#include "eh_frame.h"
+#include "elf/eh_frame.h"
+#include "format/bits.h"
 
 #include <stdlib.h>
 #include <string.h>

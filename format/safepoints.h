@@ -16,9 +16,9 @@
 #ifndef STACKPACK_SAFEPOINTS_H
 #define STACKPACK_SAFEPOINTS_H
 
-#include "intern.h"
-#include "location.h"
-#include "work.h"
+#include "format/intern.h"
+#include "format/location.h"
+#include "format/work.h"
 
 #define SAFEPOINT_FRAME_SIZE_UNKNOWN UINT64_MAX
 

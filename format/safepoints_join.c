@@ -8,7 +8,7 @@
  * the table can tell the difference. Records repeat each other's contents, so nearly always it is
  * known already what a number becomes.
  */
-#include "safepoints.h"
+#include "format/safepoints.h"
 
 #include <stdlib.h>
 

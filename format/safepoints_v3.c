@@ -13,9 +13,9 @@
  * part's error comes first, and the second part's reader goes through the same bytes as the first
  * one, so an error on its way will be met by the first one, too.
  */
-#include "safepoints.h"
+#include "format/safepoints.h"
 
-#include "stackmap_v3.h"
+#include "format/stackmap_v3.h"
 
 #define XXH_INLINE_ALL
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* stackmap_v3.c - see stackmap_v3.h for the layout that is read here. */
-#include "stackmap_v3.h"
+#include "format/stackmap_v3.h"
 
-#include "bits.h"
+#include "format/bits.h"
 
 enum {
   MAP_HEADER_SIZE = 16,

@@ -23,7 +23,7 @@
 #ifndef STACKPACK_STACKMAP_V3_H
 #define STACKPACK_STACKMAP_V3_H
 
-#include "location.h"
+#include "format/location.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,7 +12,7 @@
  * again is in stackpack.h, so that it is compiled into the caller; here is what is done when nothing
  * was found.
  */
-#include "internal.h"
+#include "runtime/internal.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
  * The roots are compared as sets. Nearly always both walks have them in the same order, and then that
  * is one pass; else each is looked for among the other's. (The walkers may use different tables.)
  */
-#include "walk.h"
+#include "runtime/walk.h"
 
 /* ---- Frames ---- */
 

@@ -1,7 +1,7 @@
 /* file.c - opens the stack maps of an ELF file that isn't running: link-time addresses. */
-#include "../format/note.h"
-#include "elf_image.h"
-#include "internal.h"
+#include "elf/elf_image.h"
+#include "elf/note.h"
+#include "runtime/internal.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

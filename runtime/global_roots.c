@@ -1,7 +1,7 @@
 /* global_roots.c - the variables that hold references: from the packed table, or from the program's
  * own array of their addresses.
  */
-#include "internal.h"
+#include "runtime/internal.h"
 
 #include <string.h>
 

@@ -7,10 +7,10 @@
 #ifndef STACKPACK_INTERNAL_H
 #define STACKPACK_INTERNAL_H
 
-#include "../format/packed.h"
-#include "../format/packed_details.h"
-#include "elf_image.h"
-#include "stackpack.h"
+#include "elf/elf_image.h"
+#include "format/packed.h"
+#include "format/packed_details.h"
+#include "runtime/stackpack.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

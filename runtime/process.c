@@ -10,9 +10,9 @@
  * its size to 0, and used again only when no reader is left who may have seen it before. Readers who
  * could meet a module that is being unloaded count themselves in and out (stackpack_enter).
  */
-#include "../format/note.h"
-#include "elf_image.h"
-#include "internal.h"
+#include "elf/elf_image.h"
+#include "elf/note.h"
+#include "runtime/internal.h"
 
 #include <fcntl.h>
 #include <link.h>

@@ -8,9 +8,9 @@
  * library exports and the executable defines, too, has the executable's address in the library's
  * stack maps; what these describe is the library's own code.
  */
-#include "../format/packed_write.h"
-#include "elf_image.h"
-#include "internal.h"
+#include "elf/elf_image.h"
+#include "format/packed_write.h"
+#include "runtime/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

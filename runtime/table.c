@@ -1,6 +1,6 @@
 /* table.c - the public look-ups over one table: stackpack.h onto packed.h. */
-#include "../format/quick.h"
-#include "internal.h"
+#include "format/quick.h"
+#include "runtime/internal.h"
 
 const char *stackpack_error_text(enum stackpack_error error) {
   switch (error) {

@@ -19,7 +19,7 @@
  * then in the memory to which some younger frame has saved it, or in the block of the stub through
  * which managed code has come here; and what is written there is what the function will find.
  */
-#include "walk.h"
+#include "runtime/walk.h"
 
 #include <ucontext.h>
 

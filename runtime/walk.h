@@ -2,7 +2,7 @@
 #ifndef STACKPACK_WALK_H
 #define STACKPACK_WALK_H
 
-#include "internal.h"
+#include "runtime/internal.h"
 
 /* What a walk is at: private_.state. */
 enum walk_state {

@@ -22,7 +22,7 @@
  * they must. The registers that such a walk has lost by then are found by unwinding from the last
  * frame where all of them were known, up to the frame at hand; no frame is unwound twice.
  */
-#include "walk.h"
+#include "runtime/walk.h"
 
 enum { WORD = sizeof(uintptr_t) };
 

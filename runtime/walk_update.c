@@ -25,7 +25,7 @@
  * stack are on hand, the window, and a frame that is larger is gone through window by window. Registers
  * have bits of their own, as their places may be anywhere.
  */
-#include "walk.h"
+#include "runtime/walk.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* callgraph.c - stackpack callgraph: prints who calls whom, for people, programs and Graphviz. */
-#include "call_graph.h"
-#include "choice.h"
-#include "commands.h"
-#include "json.h"
+#include "tool/calls/call_graph.h"
+#include "tool/choice.h"
+#include "tool/commands.h"
+#include "tool/print/json.h"
 
 #include <getopt.h>
 #include <inttypes.h>

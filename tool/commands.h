@@ -2,8 +2,8 @@
 #ifndef STACKPACK_COMMANDS_H
 #define STACKPACK_COMMANDS_H
 
-#include "load.h"
-#include "policy.h"
+#include "tool/calls/policy.h"
+#include "tool/image/load.h"
 
 enum {
   EXIT_DONE = 0,

@@ -1,11 +1,11 @@
 /* dump.c - stackpack dump: prints records, for people or as JSON. */
-#include "commands.h"
+#include "tool/commands.h"
 
-#include "frame_table.h"
-#include "json.h"
-#include "names.h"
-#include "record_json.h"
-#include "selection.h"
+#include "tool/image/names.h"
+#include "tool/print/frame_table.h"
+#include "tool/print/json.h"
+#include "tool/print/record_json.h"
+#include "tool/print/selection.h"
 
 #include <getopt.h>
 #include <inttypes.h>

@@ -26,9 +26,9 @@ INSTALLED_PROGRAMS += \
 INSTALLED_DATA += \
   $(BUILD)/libstackpack.a:$(LIBDIR)/libstackpack.a \
   runtime/stackpack.h:$(INCLUDEDIR)/stackpack.h \
-  tool/stackpack.1:$(MANDIR)/man1/stackpack.1 \
-  tool/ld/stackpack-ld.1:$(MANDIR)/man1/stackpack-ld.1 \
-  runtime/stackpack.3:$(MANDIR)/man3/stackpack.3 \
+  man/stackpack.1:$(MANDIR)/man1/stackpack.1 \
+  man/stackpack-ld.1:$(MANDIR)/man1/stackpack-ld.1 \
+  man/stackpack.3:$(MANDIR)/man3/stackpack.3 \
   tool/completions/stackpack.bash:$(BASHCOMPLETIONDIR)/stackpack \
   tool/completions/stackpack.zsh:$(ZSHCOMPLETIONDIR)/_stackpack \
   tool/completions/stackpack.fish:$(FISHCOMPLETIONDIR)/stackpack.fish

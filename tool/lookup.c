@@ -3,14 +3,14 @@
  * The answers are the runtime library's own, from the packed table; of a program that isn't packed,
  * from the table that the library makes of its stack maps.
  */
-#include "commands.h"
+#include "tool/commands.h"
 
-#include "../format/packed_write.h"
-#include "json.h"
-#include "names.h"
-#include "record_json.h"
-#include "record_text.h"
-#include "selection.h"
+#include "format/packed_write.h"
+#include "tool/image/names.h"
+#include "tool/print/json.h"
+#include "tool/print/record_json.h"
+#include "tool/print/record_text.h"
+#include "tool/print/selection.h"
 
 #include <getopt.h>
 #include <inttypes.h>

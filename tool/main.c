@@ -1,8 +1,8 @@
 /* main.c - the command line: hands over to a subcommand. */
-#include "commands.h"
+#include "tool/commands.h"
 
-#include "../runtime/stackpack.h"
-#include "choice.h"
+#include "runtime/stackpack.h"
+#include "tool/choice.h"
 
 #include <getopt.h>
 #include <signal.h>

@@ -1,18 +1,18 @@
 /* pack.c - stackpack pack: ELF image -> raw maps -> table of safepoints -> packed -> new file. */
-#include "commands.h"
+#include "tool/commands.h"
 
-#include "../format/packed_write.h"
-#include "answers.h"
-#include "compare.h"
-#include "compress.h"
-#include "depth.h"
-#include "drop.h"
-#include "kept.h"
-#include "output.h"
-#include "progress.h"
-#include "references.h"
-#include "rewrite.h"
-#include "side_by_side.h"
+#include "format/packed_write.h"
+#include "tool/calls/drop.h"
+#include "tool/check/answers.h"
+#include "tool/check/compare.h"
+#include "tool/check/frame_sizes.h"
+#include "tool/check/raw_readers.h"
+#include "tool/check/side_by_side.h"
+#include "tool/image/compress.h"
+#include "tool/image/output.h"
+#include "tool/progress.h"
+#include "tool/rewrite/kept.h"
+#include "tool/rewrite/rewrite.h"
 
 #include <getopt.h>
 #include <pthread.h>

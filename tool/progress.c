@@ -4,7 +4,7 @@
  * them: for a second, in which most files are done, and then for each new step. Signals are for the
  * thread that does the work.
  */
-#include "progress.h"
+#include "tool/progress.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* stats.c - stackpack stats: what takes the space, by part of the table, by compilation unit and by
  * function; of two builds, what grew.
  */
-#include "commands.h"
+#include "tool/commands.h"
 
-#include "growth.h"
-#include "json.h"
-#include "stats_json.h"
-#include "survey.h"
+#include "tool/print/json.h"
+#include "tool/sizes/growth.h"
+#include "tool/sizes/stats_json.h"
+#include "tool/sizes/survey.h"
 
 #include <getopt.h>
 #include <inttypes.h>

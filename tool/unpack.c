@@ -1,8 +1,8 @@
 /* unpack.c - stackpack unpack: gives back the program that was packed with --keep-raw. */
-#include "commands.h"
+#include "tool/commands.h"
 
-#include "kept.h"
-#include "output.h"
+#include "tool/image/output.h"
+#include "tool/rewrite/kept.h"
 
 #include <getopt.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* verify.c - stackpack verify: does a packed program say what the original said? */
-#include "commands.h"
+#include "tool/commands.h"
 
-#include "answers.h"
-#include "compare.h"
-#include "drop.h"
+#include "tool/calls/drop.h"
+#include "tool/check/answers.h"
+#include "tool/check/compare.h"
 
 #include <getopt.h>
 #include <inttypes.h>

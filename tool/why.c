@@ -6,9 +6,9 @@
  * code elsewhere. For a record that is dropped, it's how much was looked at: all functions that the
  * call can reach, and the functions elsewhere that were taken not to call back.
  */
-#include "analysis.h"
-#include "commands.h"
-#include "leaf_functions.h"
+#include "tool/calls/analysis.h"
+#include "tool/calls/leaf_functions.h"
+#include "tool/commands.h"
 
 #include <getopt.h>
 #include <inttypes.h>

@@ -7,7 +7,7 @@
  * The frame keeps a frame pointer, and its unwind rules are those of any such function, so that all
  * kinds of walkers, debuggers and exceptions can pass it.
  */
-#include "stackpack_unwind.h"
+#include "runtime/unwind/stackpack_unwind.h"
 
 #include <stddef.h>
 

@@ -7,7 +7,7 @@
  * register that a call preserves has been touched; and the code, which is the same in every program
  * but for addresses, says which stub it is. All of them are aligned to 16 bytes.
  */
-#include "unwinder.h"
+#include "runtime/unwind/unwinder.h"
 
 #include <dlfcn.h>
 

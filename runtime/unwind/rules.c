@@ -10,7 +10,7 @@
  * The key is the address whose rules they are: that of a call's last byte, or of the instruction at
  * which a signal came. These two can differ by one where the rules differ, too.
  */
-#include "unwinder.h"
+#include "runtime/unwind/unwinder.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -19,7 +19,7 @@
  * Rules are opaque here. What they say is found by trial: they are applied to two frames that don't
  * exist, which are at different addresses.
  */
-#include "unwinder.h"
+#include "runtime/unwind/unwinder.h"
 
 enum { TRIALS = 2, RED_ZONE = 128 };
 

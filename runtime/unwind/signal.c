@@ -8,7 +8,7 @@
  * So nothing is computed from unwind tables here, which for __restore_rt are written by hand. It is
  * known by its code, as debuggers know it: no other code can do the same.
  */
-#include "unwinder.h"
+#include "runtime/unwind/unwinder.h"
 
 #include <string.h>
 #include <ucontext.h>

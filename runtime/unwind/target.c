@@ -15,7 +15,7 @@
  *
  * libunwind's numbers of registers are DWARF's.
  */
-#include "unwinder.h"
+#include "runtime/unwind/unwinder.h"
 
 #include <dlfcn.h>
 #include <string.h>

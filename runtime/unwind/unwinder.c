@@ -14,7 +14,7 @@
  *
  * libunwind's cursor lives as long as one step, so that a walk may come with any frame at any time.
  */
-#include "unwinder.h"
+#include "runtime/unwind/unwinder.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef STACKPACK_UNWINDER_H
 #define STACKPACK_UNWINDER_H
 
-#include "stackpack_unwind.h"
+#include "runtime/unwind/stackpack_unwind.h"
 
 #include <libunwind.h>
 #include <stddef.h>

@@ -9,16 +9,16 @@
 # Each prints a table; the first writes $(BUILD)/bench.json, too, and the last $(BUILD)/bench-scale.json.
 
 BENCH_SHARED := $(patsubst %,$(BUILD)/tests/unit/%.o,numbers v3_writer bytes) \
-  $(patsubst %,$(BUILD)/tool/%.o,global_roots image input load merged names report side_by_side) $(RUNTIME) $(FORMAT)
+  $(BUILD)/tool.a $(RUNTIME) $(FORMAT)
 BENCH_GENERATE := $(patsubst %,$(BUILD)/tests/bench/%.o,generate sample)
 BENCH_MEASURE := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/rival_*.c) \
   $(patsubst %,tests/bench/%.c,measure subject region touched descriptors v3_sites))
 
 $(BUILD)/tests/bench/generate: $(BENCH_GENERATE) $(BENCH_SHARED)
-	$(LINK) -o $@ $^ -lelf -lzstd
+	$(LINK) -o $@ $^ $(TOOL_LIBS)
 
 $(BUILD)/tests/bench/measure: $(BENCH_MEASURE) $(BENCH_SHARED)
-	$(LINK) -o $@ $^ -lelf -lzstd -ljansson
+	$(LINK) -o $@ $^ $(TOOL_LIBS)
 
 # Loaded into other programs, it is no part of ours, and has no sanitizer.
 $(BUILD)/tests/bench/record_stacks.so: tests/bench/record_stacks.c

@@ -8,7 +8,7 @@
 #ifndef STACKPACK_BENCH_SAMPLE_H
 #define STACKPACK_BENCH_SAMPLE_H
 
-#include "../../tool/load.h"
+#include "tool/image/load.h"
 
 struct sample_function {
   uint32_t function; /* in the table */

@@ -1,10 +1,10 @@
 /* subject.c - see subject.h. */
 #include "subject.h"
 
-#include "../../format/packed.h"
-#include "../../runtime/elf_image.h"
-#include "../../tool/load.h"
 #include "../unit/bytes.h"
+#include "elf/elf_image.h"
+#include "format/packed.h"
+#include "tool/image/load.h"
 
 #include <stdlib.h>
 #include <string.h>

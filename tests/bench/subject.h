@@ -7,8 +7,8 @@
 #ifndef STACKPACK_BENCH_SUBJECT_H
 #define STACKPACK_BENCH_SUBJECT_H
 
-#include "../../runtime/stackpack.h"
-#include "../../tool/image.h"
+#include "runtime/stackpack.h"
+#include "tool/image/image.h"
 
 /* Where a value is, in 32 bits, as a careful user would keep it: an offset in bytes, and a register
  * in the lowest 8 bits. Registers themselves have 0x80 added; constants, 0xff. */

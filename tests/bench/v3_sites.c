@@ -1,7 +1,7 @@
 /* v3_sites.c - see v3_sites.h. The subject's records have been checked before. */
 #include "v3_sites.h"
 
-#include "../../format/location.h"
+#include "format/location.h"
 
 enum { HEADER_LOCATIONS = 3 }; /* calling convention, flags, number of deopt locations */
 

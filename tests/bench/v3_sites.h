@@ -2,7 +2,7 @@
 #ifndef STACKPACK_BENCH_V3_SITES_H
 #define STACKPACK_BENCH_V3_SITES_H
 
-#include "../../format/stackmap_v3.h"
+#include "format/stackmap_v3.h"
 #include "subject.h"
 
 struct v3_sites {

@@ -5,7 +5,7 @@
  * passes its frames only, or updates their references, too; what it can't leave out is the look-up
  * of each return address. All take turns, and each gets the median of its times. Prints JSON.
  */
-#include "../../runtime/stackpack.h"
+#include "runtime/stackpack.h"
 
 #include <jansson.h>
 #include <pthread.h>

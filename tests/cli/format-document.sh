@@ -191,7 +191,7 @@ with open(sys.argv[1], encoding="utf-8") as document, open(sys.argv[2], "wb") as
 END
 # It is what the writer makes of these functions and records.
 cat >example.c <<'END'
-#include "packed_write.h"
+#include "format/packed_write.h"
 #include <stdio.h>
 
 #define PAIR(base, derived) ((uint64_t)(base) << 32 | (derived))
@@ -226,8 +226,8 @@ int main(void) {
   return fwrite(bytes, 1, size, stdout) != size;
 }
 END
-"$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP/format" \
-  example.c "$TOP"/format/*.c -lzstd -o write-example
+"$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -I"$TOP/format" \
+  example.c "$TOP"/format/*.c "$TOP"/elf/*.c -lzstd -o write-example
 ./write-example >written
 expect_same written example
 decode --bare=0x400218 --check-look-ups=500 example

@@ -59,7 +59,7 @@ void collect(void) {}
 C
 
 mkdir library
-(cd library && "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -fvisibility=hidden -fPIC -O1 -c "$TOP"/format/*.c "$TOP"/runtime/*.c)
+(cd library && "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -fvisibility=hidden -fPIC -O1 -c "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c)
 
 build() { # OUTPUT LINKER OPTION...
   local output=$1 linker=$2 pie=-fno-pie model=static

@@ -19,20 +19,20 @@ helps commands >commands
 (($(wc -l <commands) >= 7)) || fail "too few commands"
 while read -r command; do
   expect_fits "$stackpack" "$command" --help
-  grep -qE "^\.SS $command\$" "$TOP/tool/stackpack.1" || fail "the manual page doesn't describe $command"
-  grep -qE "^\.B stackpack $command\$" "$TOP/tool/stackpack.1" || fail "the manual page has no synopsis of $command"
+  grep -qE "^\.SS $command\$" "$TOP/man/stackpack.1" || fail "the manual page doesn't describe $command"
+  grep -qE "^\.B stackpack $command\$" "$TOP/man/stackpack.1" || fail "the manual page has no synopsis of $command"
   for option in $(helps options "$command"); do
-    [[ $option == --help ]] || grep -qE "^\.(B|BI|BR|TP|IR|RB) .*${option//-/\\\\-}([ =\",]|\$)" "$TOP/tool/stackpack.1" ||
+    [[ $option == --help ]] || grep -qE "^\.(B|BI|BR|TP|IR|RB) .*${option//-/\\\\-}([ =\",]|\$)" "$TOP/man/stackpack.1" ||
       fail "the manual page hasn't $command $option"
   done
 done <commands
 for option in --stackpack-ld --stackpack-option --stackpack-help; do
-  grep -qE "^\.(B|BI) ${option//-/\\\\-}(=|\$)" "$TOP/tool/ld/stackpack-ld.1" || fail "the manual page hasn't $option"
+  grep -qE "^\.(B|BI) ${option//-/\\\\-}(=|\$)" "$TOP/man/stackpack-ld.1" || fail "the manual page hasn't $option"
 done
 
 command -v mandoc >/dev/null || skip "no mandoc"
 version=$("$stackpack" --version)
-for page in "$TOP"/tool/*.1 "$TOP"/tool/*/*.1 "$TOP"/runtime/*.3; do
+for page in "$TOP"/man/*; do
   mandoc -T lint -W warning "$page" >lint || { cat lint >&2; fail "$page isn't clean"; }
   head -n 1 "$page" | grep -F "\"$version\"" >/dev/null || fail "$page is of another version"
 done

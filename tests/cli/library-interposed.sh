@@ -43,8 +43,8 @@ C
 
 compile list list.o -relocation-model=pic
 mkdir app
-(cd app && "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -O1 -fPIE -I"$TOP/runtime" -c ../other.c \
-  "$TOP"/format/*.c "$TOP"/runtime/*.c)
+(cd app && "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -O1 -fPIE -I"$TOP/runtime" -c ../other.c \
+  "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c)
 for linker in lld bfd gold mold; do
   "$LLVM/bin/clang" -fuse-ld=$linker -Wl,--version >log 2>&1 || { echo "no linker $linker"; continue; }
   mkdir raw packed

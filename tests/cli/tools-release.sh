@@ -8,7 +8,7 @@ many_functions 60 >many.ll
 compile ./many.ll many.o -relocation-model=pic
 objcopy --set-section-flags .llvm_stackmaps=alloc,load,data many.o many.writable.o # for static PIEs
 mkdir runtime
-(cd runtime && "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -O1 -fPIC -c "$TOP"/format/*.c "$TOP"/runtime/*.c)
+(cd runtime && "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -O1 -fPIC -c "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c)
 for define in "" -DLIBRARY; do
   # shellcheck disable=SC2086 # nothing, or a word
   "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -O1 -g -fPIC $define -I"$TOP/runtime" -c "$TOP/tests/cli/found.c" -o "found$define.o"

@@ -147,10 +147,10 @@ int main(void) {
   _exit(0);
 }
 C
-flags=(-std=c17 -D_GNU_SOURCE -fno-strict-aliasing -O1 -Wall -Wextra -I"$TOP/runtime" -I"$TOP/runtime/unwind")
+flags=(-std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -O1 -Wall -Wextra -I"$TOP/runtime" -I"$TOP/runtime/unwind")
 if nm "$BUILD/libstackpack.a" 2>/dev/null | grep __asan_init >/dev/null; then
   sanitized=yes # which takes malloc's place: so the library is built without
-  "$LLVM/bin/clang" "${flags[@]}" quiet.c "$TOP"/format/*.c "$TOP"/runtime/*.c "$TOP"/runtime/unwind/*.c -lunwind-generic \
+  "$LLVM/bin/clang" "${flags[@]}" quiet.c "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c "$TOP"/runtime/unwind/*.c -lunwind-generic \
     -o quiet
 else
   sanitized=no

@@ -7,8 +7,8 @@
 #ifndef STACKPACK_FUZZ_H
 #define STACKPACK_FUZZ_H
 
-#include "../../format/packed_write.h"
-#include "../../runtime/stackpack.h"
+#include "format/packed_write.h"
+#include "runtime/stackpack.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "../../format/eh_frame.h"
+#include "elf/eh_frame.h"
 
 #include <stdlib.h>
 

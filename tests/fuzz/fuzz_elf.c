@@ -6,11 +6,11 @@
  */
 #include "fuzz.h"
 
-#include "../../tool/answers.h"
-#include "../../tool/load.h"
-#include "../../tool/merged.h"
-#include "../../tool/references.h"
-#include "../../tool/rewrite.h"
+#include "tool/check/answers.h"
+#include "tool/check/raw_readers.h"
+#include "tool/image/load.h"
+#include "tool/image/merged.h"
+#include "tool/rewrite/rewrite.h"
 
 #include <stdlib.h>
 

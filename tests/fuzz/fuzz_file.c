@@ -8,7 +8,7 @@
  */
 #include "fuzz.h"
 
-#include "../../runtime/elf_image.h"
+#include "elf/elf_image.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "../../tool/kept.h"
+#include "tool/rewrite/kept.h"
 
 #include <stdlib.h>
 #include <string.h>

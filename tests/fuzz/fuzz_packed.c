@@ -9,7 +9,7 @@
  */
 #include "fuzz.h"
 
-#include "../../tool/answers.h"
+#include "tool/check/answers.h"
 
 #include <stdlib.h>
 

@@ -5,8 +5,8 @@
  * read, but comes out of the packed table as another one, and one that is read otherwise in two
  * parts. Where it is split depends on its last byte.
  */
-#include "../../tool/compare.h"
 #include "fuzz.h"
+#include "tool/check/compare.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* round_trip.c - attacks the encoder: what is packed must be what was read, whatever that is. */
 #include "fuzz.h"
 
-#include "../../tool/answers.h"
+#include "tool/check/answers.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,16 +14,16 @@ FUZZ_JOBS ?= 2
 FUZZ_TARGETS := v3 encode packed elf eh_frame file kept walk
 FUZZERS := $(FUZZ_TARGETS:%=$(BUILD)/fuzz/fuzz_%)
 
-FUZZ_FLAGS := -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -O1 -g -Wall -Wextra -fno-omit-frame-pointer \
+FUZZ_FLAGS := -std=c17 -D_GNU_SOURCE -I. -fno-strict-aliasing -O1 -g -Wall -Wextra -fno-omit-frame-pointer \
   -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_COMPILE = $(LLVM)/bin/clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c
 FUZZ_LINK = $(LLVM)/bin/clang $(FUZZ_FLAGS) -fsanitize=fuzzer
 
-# The whole library, of the command the steps that don't touch a disk, and what the targets share.
-FUZZ_TOOL := tool/answers.c tool/compare.c tool/global_roots.c tool/image.c tool/input.c tool/kept.c tool/load.c tool/merged.c tool/references.c tool/report.c tool/side_by_side.c $(wildcard tool/rewrite*.c)
+# The whole library, the rooms of the command (but those that read debug information), and what the targets share.
+FUZZ_TOOL := $(wildcard tool/image/*.c tool/rewrite/*.c tool/check/*.c tool/calls/*.c)
 FUZZ_SHARED := tests/fuzz/fuzz.c tests/fuzz/walk.c tests/fuzz/round_trip.c
 FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o, \
-  $(wildcard format/*.c runtime/*.c) $(FUZZ_TOOL) $(FUZZ_SHARED))
+  $(wildcard format/*.c elf/*.c runtime/*.c) $(FUZZ_TOOL) $(FUZZ_SHARED))
 FUZZ_OWN_OBJECTS := $(patsubst %,$(BUILD)/fuzz/tests/fuzz/%.o,$(FUZZ_TARGETS:%=fuzz_%) elf_mutator)
 
 .PHONY: fuzz fuzzers
@@ -47,6 +47,6 @@ $(BUILD)/fuzz/%.o: %.c
 $(BUILD)/fuzz/fuzz_elf $(BUILD)/fuzz/fuzz_file: $(BUILD)/fuzz/tests/fuzz/elf_mutator.o
 
 $(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_OBJECTS)
-	$(FUZZ_LINK) -o $@ $^ -lelf -lzstd -lZydis
+	$(FUZZ_LINK) -o $@ $^ -lelf -lzstd -lZydis -liberty -ljansson
 
 -include $(FUZZ_OBJECTS:.o=.d) $(FUZZ_OWN_OBJECTS:.o=.d)

@@ -74,10 +74,10 @@ done
 
 # No data race, in what the compiler sees of it: the managed code is compiled as always.
 build_for_threads() { # OUTPUT
-  "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -O1 -g -fsanitize=thread -I"$TOP/runtime" \
+  "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -O1 -g -fsanitize=thread -I"$TOP/runtime" \
     -I"$TOP/samples/common" -B"$LLVM/bin/" -fuse-ld=lld -no-pie -o "$1" "$sources"/{main,world,roots,native}.c \
     "$sources/entries.S" "$TOP"/samples/common/{bounds,copier,numbers,die}.c "$TOP/samples/common/heap_allocate.S" \
-    "$programs/threads.d/lists.o" "$TOP"/format/*.c "$TOP"/runtime/*.c -pthread
+    "$programs/threads.d/lists.o" "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c -pthread
 }
 build_for_threads watched-raw 2>log || skip "no thread sanitizer: $(tail -n 1 log)"
 expect_status 0 "$stackpack" pack --policy="$sources/gc.policy" --strict --global-roots=gc_roots -o watched \

@@ -6,9 +6,9 @@
  * asks for a few addresses only. The functions lie in every way: side by side, with gaps and within
  * each other, with and without records, which may stand at a function's very end.
  */
-#include "../../tool/answers.h"
+#include "tool/check/answers.h"
 
-#include "../../format/packed_write.h"
+#include "format/packed_write.h"
 #include "numbers.h"
 #include "suite.h"
 

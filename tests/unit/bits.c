@@ -1,7 +1,7 @@
 /* bits.c - tests format/bits.h: fields of every width at every bit come back as they were written,
  * and a reader stops at its end.
  */
-#include "../../format/bits.h"
+#include "format/bits.h"
 #include "bytes.h"
 #include "numbers.h"
 #include "suite.h"

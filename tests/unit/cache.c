@@ -1,10 +1,10 @@
 /* cache.c - tests what stackpack.h promises of caches and of look-ups of many addresses at once: the
  * same answers, records and pairs as without, however small the cache and whatever is asked.
  */
-#include "../../runtime/stackpack.h"
 #include "generator.h"
 #include "model_check.h"
 #include "numbers.h"
+#include "runtime/stackpack.h"
 #include "suite.h"
 
 #include <stdlib.h>

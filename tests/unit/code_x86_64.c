@@ -1,8 +1,8 @@
 /* code_x86_64.c - tests what the call graph is told of x86-64 instructions, on their bytes. These are
  * those that assemblers give for the text beside them.
  */
-#include "../../tool/code.h"
 #include "suite.h"
+#include "tool/calls/code.h"
 
 #include <elf.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* eh_frame.c - tests the reader of unwind tables: hand-made CIEs and FDEs of the usual encodings,
  * and of broken ones, which must cost no more than the ranges they hold.
  */
-#include "../../format/eh_frame.h"
+#include "elf/eh_frame.h"
 #include "bytes.h"
 #include "suite.h"
 

@@ -1,7 +1,7 @@
 /* elf_writer.c - see elf_writer.h. */
 #include "elf_writer.h"
 
-#include "../../format/note.h"
+#include "elf/note.h"
 #include "model_check.h"
 
 #include <stdio.h>

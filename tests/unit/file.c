@@ -2,10 +2,10 @@
  * everything that a raw section needs of its file, and broken ones; and on this program's own file,
  * which has a raw section (process_stackmap.S).
  */
-#include "../../runtime/stackpack.h"
 #include "elf_writer.h"
 #include "model_check.h"
 #include "numbers.h"
+#include "runtime/stackpack.h"
 #include "suite.h"
 #include "v3_writer.h"
 

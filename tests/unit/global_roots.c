@@ -2,10 +2,10 @@
  * from few and close variables to ones at both ends of the address space; what is damaged does no
  * harm; and a program's own array is read in the same way.
  */
-#include "../../format/packed_write.h"
-#include "../../runtime/stackpack.h"
 #include "bytes.h"
+#include "format/packed_write.h"
 #include "numbers.h"
+#include "runtime/stackpack.h"
 #include "suite.h"
 
 #include <stdlib.h>

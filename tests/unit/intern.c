@@ -1,7 +1,7 @@
 /* intern.c - tests format/intern.h: equal sequences get one number, others get others, in the order
  * in which they came, and none is lost when the set grows.
  */
-#include "../../format/intern.h"
+#include "format/intern.h"
 #include "numbers.h"
 #include "suite.h"
 

@@ -7,8 +7,8 @@
 #ifndef STACKPACK_TEST_MODEL_H
 #define STACKPACK_TEST_MODEL_H
 
-#include "../../runtime/stackpack.h"
 #include "bytes.h"
+#include "runtime/stackpack.h"
 
 #define MODEL_DEFAULT_ID 0xABCDEF00u /* LLVM's, of statepoints that don't have one */
 

@@ -1,8 +1,8 @@
 /* model_check.c - see model_check.h. */
 #include "model_check.h"
 
-#include "../../format/packed_write.h"
-#include "../../runtime/internal.h"
+#include "format/packed_write.h"
+#include "runtime/internal.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #ifndef STACKPACK_TEST_MODEL_CHECK_H
 #define STACKPACK_TEST_MODEL_CHECK_H
 
-#include "../../format/safepoints.h"
+#include "format/safepoints.h"
 #include "model.h"
 
 struct model_options {

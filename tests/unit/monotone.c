@@ -1,7 +1,7 @@
 /* monotone.c - tests format/monotone.h: a sequence must answer as the plain sorted array does from
  * which it was made, for both uses, whatever the gaps are.
  */
-#include "../../format/monotone.h"
+#include "format/monotone.h"
 #include "bytes.h"
 #include "numbers.h"
 #include "suite.h"

@@ -1,7 +1,7 @@
 /* note.c - tests format/note.h: the note by which a table is found is a well-formed ELF note, and
  * nothing else is taken for it.
  */
-#include "../../format/note.h"
+#include "elf/note.h"
 #include "suite.h"
 
 #include <elf.h>

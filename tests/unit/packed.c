@@ -4,7 +4,7 @@
  * A test says with a model what the table must say, and model_check asks for all of it. Where a
  * test is for a form, it looks whether the encoder took it.
  */
-#include "../../format/packed_write.h"
+#include "format/packed_write.h"
 #include "generator.h"
 #include "model_check.h"
 #include "numbers.h"

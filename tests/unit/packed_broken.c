@@ -2,7 +2,7 @@
  * header lies is refused, or answers without a step outside of its bytes. (Sanitizers see those:
  * each table is in a block of exactly its size.)
  */
-#include "../../format/packed_write.h"
+#include "format/packed_write.h"
 #include "generator.h"
 #include "model_check.h"
 #include "numbers.h"

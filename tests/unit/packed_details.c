@@ -1,7 +1,7 @@
 /* packed_details.c - tests the details of records (packed_details.h): each column by itself and all
  * together, stored and compressed, across blocks, and with a decompressor that is wrong.
  */
-#include "../../format/packed_write.h"
+#include "format/packed_write.h"
 #include "model_check.h"
 #include "numbers.h"
 #include "suite.h"

@@ -5,9 +5,9 @@
  * the model, and the short cut against the long way, with the processor's own instructions and
  * without.
  */
-#include "../../runtime/internal.h"
 #include "model_check.h"
 #include "numbers.h"
+#include "runtime/internal.h"
 #include "suite.h"
 
 #include <inttypes.h>

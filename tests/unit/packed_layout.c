@@ -5,9 +5,9 @@
  * aren't those that its writer finds best. What must be read is what they were drawn as: for each
  * set the state of each location.
  */
-#include "../../runtime/internal.h"
 #include "bytes.h"
 #include "numbers.h"
+#include "runtime/internal.h"
 #include "suite.h"
 
 #include <inttypes.h>

@@ -4,8 +4,8 @@
  * be of shapes that its writer never chooses, from none to hundreds of records, at every distance.
  * What must be found is computed from the plain list of records, by looking through it.
  */
-#include "../../format/packed.h"
 #include "bytes.h"
+#include "format/packed.h"
 #include "numbers.h"
 #include "suite.h"
 

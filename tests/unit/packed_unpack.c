@@ -1,7 +1,7 @@
 /* packed_unpack.c - tests packed_unpack: a packed table, read back into a table of safepoints, is
  * the table that it was made from; and packed again it gives the same bytes.
  */
-#include "../../format/packed_write.h"
+#include "format/packed_write.h"
 #include "generator.h"
 #include "model_check.h"
 #include "numbers.h"

@@ -1,7 +1,7 @@
 /* policy.c - tests how names match a policy's patterns, and its options. (Its files are tested by the
  * command's tests.)
  */
-#include "../../tool/policy.h"
+#include "tool/calls/policy.h"
 #include "suite.h"
 
 #include <string.h>

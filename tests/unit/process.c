@@ -3,8 +3,8 @@
  * This program has a raw stack map of its own, in process_stackmap.S. Libraries with packed tables
  * are written here and loaded.
  */
-#include "../../runtime/stackpack.h"
 #include "elf_writer.h"
+#include "runtime/stackpack.h"
 #include "suite.h"
 
 #include <dlfcn.h>

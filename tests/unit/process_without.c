@@ -1,7 +1,7 @@
 /* process_without.c - tests the functions for the running process in a program that has no stack
  * maps: it opens, finds nothing, and can be updated later.
  */
-#include "../../runtime/stackpack.h"
+#include "runtime/stackpack.h"
 #include "suite.h"
 
 static struct stackpack_process process;

@@ -1,7 +1,7 @@
 /* reach.c - tests what leads to a goal: on hand-made graphs, and on random ones against a search that
  * is too simple to be wrong.
  */
-#include "../../tool/reach.h"
+#include "tool/calls/reach.h"
 #include "numbers.h"
 #include "suite.h"
 

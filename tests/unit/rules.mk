@@ -10,18 +10,12 @@ UNIT_PROGRAMS := $(filter-out $(UNIT_HELPERS) $(if $(filter yes,$(UNWIND)),,unwi
 UNIT_TESTS := $(UNIT_PROGRAMS:%=$(BUILD)/tests/unit/%)
 UNIT_HELPER_OBJECTS := $(UNIT_HELPERS:%=$(BUILD)/tests/unit/%.o)
 UNIT_OBJECTS := $(UNIT_TESTS:=.o) $(UNIT_HELPER_OBJECTS)
-UNIT_LIBS := $(shell pkg-config --libs check) -lzstd -lZydis
+UNIT_LIBS := $(shell pkg-config --libs check) $(TOOL_LIBS)
 
 $(UNIT_OBJECTS): CPPFLAGS += $(shell pkg-config --cflags check)
 
-$(UNIT_TESTS): %: %.o $(UNIT_HELPER_OBJECTS) $(FORMAT) $(RUNTIME)
-	$(LINK) -o $@ $(filter %.o,$^) $(UNIT_LIBS)
-
-# The tests of the command's parts.
-$(BUILD)/tests/unit/code_x86_64: $(BUILD)/tool/code_x86_64.o
-$(BUILD)/tests/unit/answers: $(BUILD)/tool/answers.o $(BUILD)/tool/compare.o
-$(BUILD)/tests/unit/reach: $(BUILD)/tool/reach.o
-$(BUILD)/tests/unit/policy: $(BUILD)/tool/policy.o $(BUILD)/tool/report.o
+$(UNIT_TESTS): %: %.o $(UNIT_HELPER_OBJECTS) $(FORMAT) $(RUNTIME) $(BUILD)/tool.a
+	$(LINK) -o $@ $(filter %.o,$^) $(BUILD)/tool.a $(UNIT_LIBS)
 
 # The unwinder's.
 $(BUILD)/tests/unit/unwinder: $(UNWIND_OBJECTS)
@@ -38,3 +32,9 @@ $(BUILD)/tests/unit/process $(BUILD)/tests/unit/file: $(BUILD)/tests/unit/proces
 $(BUILD)/tests/unit/process $(BUILD)/tests/unit/file: LDFLAGS += -no-pie
 
 -include $(UNIT_OBJECTS:.o=.d)
+
+# For scripts that run them alone.
+.PHONY: unit-tests list-unit-tests
+unit-tests: $(UNIT_TESTS)
+list-unit-tests:
+	@echo $(UNIT_TESTS)

@@ -1,10 +1,10 @@
 /* safepoints.c - tests format/safepoints.h: how a statepoint is told from other records, the order
  * of functions and records, what is merged and what is left out, and where functions end.
  */
-#include "../../format/safepoints.h"
+#include "format/safepoints.h"
 
-#include "../../format/eh_frame.h"
-#include "../../format/packed_write.h"
+#include "elf/eh_frame.h"
+#include "format/packed_write.h"
 #include "suite.h"
 #include "v3_writer.h"
 

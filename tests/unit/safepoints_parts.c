@@ -4,7 +4,7 @@
  * section is split, so that what is made of them can't differ. And of a broken section, the same
  * error must be told. Environment variables: SEED and CASES, as for `property`.
  */
-#include "../../format/safepoints.h"
+#include "format/safepoints.h"
 #include "generator.h"
 #include "numbers.h"
 #include "suite.h"

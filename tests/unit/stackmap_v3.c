@@ -1,7 +1,7 @@
 /* stackmap_v3.c - tests format/stackmap_v3.h on maps that are put together by hand: every field and
  * location kind, the padding rules, several maps, and every error with its position.
  */
-#include "../../format/stackmap_v3.h"
+#include "format/stackmap_v3.h"
 #include "suite.h"
 #include "v3_writer.h"
 

@@ -1,11 +1,11 @@
 /* table.c - tests the functions of stackpack.h for one table: what they promise beyond the answers,
  * which packed.c and property.c compare.
  */
-#include "../../format/packed_write.h"
-#include "../../runtime/stackpack.h"
+#include "format/packed_write.h"
 #include "generator.h"
 #include "model_check.h"
 #include "numbers.h"
+#include "runtime/stackpack.h"
 #include "suite.h"
 
 #include <errno.h>

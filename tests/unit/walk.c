@@ -1,7 +1,7 @@
 /* walk.c - tests the steps from frame to frame, and from a location to memory, on a hand-made
  * stack.
  */
-#include "../../runtime/stackpack.h"
+#include "runtime/stackpack.h"
 #include "suite.h"
 
 enum { RBX = 3, RBP = 6, RSP = 7 };

@@ -4,9 +4,9 @@
  * The functions are numbers only. A stack is an array of words; frames lie in it as code would have
  * left them, the youngest lowest.
  */
-#include "../../runtime/stackpack.h"
 #include "model_check.h"
 #include "numbers.h"
+#include "runtime/stackpack.h"
 #include "suite.h"
 
 #include <string.h>

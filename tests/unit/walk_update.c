@@ -6,9 +6,9 @@
  * move from one range of addresses to another, far away; a reference that is forwarded twice, or not
  * at all, is in neither.
  */
-#include "../../runtime/stackpack.h"
 #include "model_check.h"
 #include "numbers.h"
+#include "runtime/stackpack.h"
 #include "suite.h"
 
 #include <stdlib.h>

@@ -6,9 +6,9 @@
  * knows. Both can be in response files. One without own options is passed on as it is. What stood
  * in one that has them goes on in another: in the command line it may have no room.
  */
-#include "arguments.h"
+#include "tool/ld/arguments.h"
 
-#include "response.h"
+#include "tool/ld/response.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef STACKPACK_LD_ARGUMENTS_H
 #define STACKPACK_LD_ARGUMENTS_H
 
-#include "../report.h"
-#include "words.h"
+#include "tool/image/problem.h"
+#include "tool/ld/words.h"
 
 struct arguments {
   struct words linker;  /* what the linker is told: all but stackpack-ld's own options */

@@ -14,11 +14,11 @@
  * is a file that was there before and wasn't written now. If packing fails, there's no output, as
  * if the link had failed: else `make` would take the file for done when it's called again.
  */
-#include "arguments.h"
-#include "programs.h"
-#include "run.h"
+#include "tool/ld/arguments.h"
+#include "tool/ld/programs.h"
+#include "tool/ld/run.h"
 
-#include "../../runtime/stackpack.h"
+#include "runtime/stackpack.h"
 
 #include <elf.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * may have any. So files are compared, and the search goes on behind one that is the running
  * program.
  */
-#include "programs.h"
+#include "tool/ld/programs.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef STACKPACK_LD_PROGRAMS_H
 #define STACKPACK_LD_PROGRAMS_H
 
-#include "../report.h"
+#include "tool/image/problem.h"
 
 #include <limits.h>
 

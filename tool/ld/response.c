@@ -1,5 +1,5 @@
 /* response.c - see response.h. */
-#include "response.h"
+#include "tool/ld/response.h"
 
 #include <errno.h>
 #include <stdio.h>

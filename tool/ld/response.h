@@ -9,8 +9,8 @@
 #ifndef STACKPACK_LD_RESPONSE_H
 #define STACKPACK_LD_RESPONSE_H
 
-#include "../report.h"
-#include "words.h"
+#include "tool/image/problem.h"
+#include "tool/ld/words.h"
 
 /* Adds the words of the response file `path`, and of those named in it, in their order. False,
  * without a problem, where there's no such file. */

@@ -4,7 +4,7 @@
  * them. So none can come at a bad moment, and the process that it is for needn't be known to a
  * handler. The child starts with the signals as they were.
  */
-#include "run.h"
+#include "tool/ld/run.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
 #ifndef STACKPACK_LD_RUN_H
 #define STACKPACK_LD_RUN_H
 
-#include "../report.h"
+#include "tool/image/problem.h"
 
 /* Runs a program with arguments (argv[0] first, NULL behind the last) and waits for it. Signals
  * that end a program, and come meanwhile, are passed on to it. *status is as waitpid has it. */

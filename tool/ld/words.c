@@ -1,7 +1,7 @@
 /* words.c - see words.h. */
-#include "words.h"
+#include "tool/ld/words.h"
 
-#include "../array.h"
+#include "format/array.h"
 
 #include <string.h>
 

@@ -1,0 +1,509 @@
+/* eh_frame.c - reads the function ranges and frame rules of .eh_frame: see eh_frame.h. */
+#include "elf/eh_frame.h"
+
+#include "format/bits.h"
+
+#include <stdlib.h>
+
+/* DW_EH_PE_*: how an address is encoded. (LSB, "DWARF Exception Header Encoding") */
+enum {
+  FORMAT_ABSOLUTE = 0x00,
+  FORMAT_UDATA2 = 0x02,
+  FORMAT_UDATA4 = 0x03,
+  FORMAT_UDATA8 = 0x04,
+  FORMAT_SDATA2 = 0x0a,
+  FORMAT_SDATA4 = 0x0b,
+  FORMAT_SDATA8 = 0x0c,
+  FORMAT_MASK = 0x0f,
+  RELATIVE_TO_PLACE = 0x10,
+  RELATIVE_MASK = 0x70,
+  INDIRECT = 0x80,
+};
+
+void code_ranges_free(struct code_ranges *ranges) {
+  free(ranges->items);
+  *ranges = (struct code_ranges){0};
+}
+
+bool code_ranges_add(struct code_ranges *ranges, uint64_t start, uint64_t end) {
+  if (end <= start)
+    return true;
+  if (ranges->count == ranges->capacity) {
+    const size_t capacity = ranges->capacity * 2 + 64;
+    struct code_range *items = realloc(ranges->items, capacity * sizeof *items);
+    if (items == NULL)
+      return false;
+    ranges->items = items;
+    ranges->capacity = capacity;
+  }
+  ranges->items[ranges->count++] = (struct code_range){start, end};
+  return true;
+}
+
+static int compare_ranges(const void *a, const void *b) {
+  const struct code_range *x = a, *y = b;
+  if (x->start != y->start)
+    return x->start < y->start ? -1 : 1;
+  return x->end < y->end ? -1 : x->end > y->end;
+}
+
+void code_ranges_sort(struct code_ranges *ranges) {
+  if (ranges->count > 0)
+    qsort(ranges->items, ranges->count, sizeof *ranges->items, compare_ranges);
+}
+
+/* Bytes of one entry, and where they are in the section. */
+struct cursor {
+  const uint8_t *bytes; /* of the section */
+  size_t position, end;
+  uint64_t address; /* of the section */
+  bool bad;
+};
+
+static uint64_t take(struct cursor *cursor, unsigned size) {
+  if (size > cursor->end - cursor->position) {
+    cursor->bad = true;
+    cursor->position = cursor->end;
+    return 0;
+  }
+  uint64_t value = 0;
+  memcpy(&value, cursor->bytes + cursor->position, size);
+  cursor->position += size;
+  return value;
+}
+
+/* A number; its bits beyond 64 are lost, as are a hostile file's alone. */
+static uint64_t take_leb128(struct cursor *cursor, bool is_signed) {
+  uint64_t value = 0, byte;
+  unsigned shift = 0;
+  do {
+    byte = take(cursor, 1);
+    if (shift < 64) {
+      value |= (byte & 0x7f) << shift;
+      shift += 7;
+    }
+  } while ((byte & 0x80) != 0);
+  if (is_signed && (byte & 0x40) != 0 && shift < 64)
+    value |= UINT64_MAX << shift;
+  return value;
+}
+
+static void skip(struct cursor *cursor, uint64_t size) {
+  if (size > cursor->end - cursor->position) {
+    cursor->bad = true;
+    size = cursor->end - cursor->position;
+  }
+  cursor->position += (size_t)size;
+}
+
+static uint64_t take_encoded(struct cursor *cursor, unsigned format) {
+  switch (format & FORMAT_MASK) {
+  case FORMAT_ABSOLUTE:
+  case FORMAT_UDATA8:
+  case FORMAT_SDATA8:
+    return take(cursor, 8);
+  case FORMAT_UDATA4:
+    return take(cursor, 4);
+  case FORMAT_SDATA4:
+    return (uint64_t)(int64_t)(int32_t)take(cursor, 4);
+  case FORMAT_UDATA2:
+    return take(cursor, 2);
+  case FORMAT_SDATA2:
+    return (uint64_t)(int64_t)(int16_t)take(cursor, 2);
+  default:
+    cursor->bad = true;
+    return 0;
+  }
+}
+
+/* What a CIE says of its FDEs' addresses and instructions, and which personality routine it names. */
+struct cie_facts {
+  unsigned encoding;
+  uint64_t personality; /* 0: none, or it isn't known */
+  uint64_t code_alignment, data_alignment;
+  bool has_augmentation; /* in FDEs, too */
+  struct cursor instructions;
+};
+
+/* Goes to a CIE's augmentation data: past its version, its augmentation string (which is left in
+ * *letters) and alignments. False if there are no data, or can't be read. */
+static bool cie_data(struct cursor *cie, const uint8_t **letters, struct cie_facts *facts) {
+  const uint64_t version = take(cie, 1);
+  const size_t augmentation = cie->position;
+  while (!cie->bad && take(cie, 1) != 0)
+    ;
+  facts->code_alignment = take_leb128(cie, false);
+  facts->data_alignment = take_leb128(cie, true);
+  if (version == 1)
+    take(cie, 1); /* return address register */
+  else
+    (void)take_leb128(cie, false);
+  *letters = cie->bytes + augmentation;
+  facts->instructions = *cie;
+  if (cie->bad || **letters != 'z')
+    return false;
+  facts->has_augmentation = true;
+  const uint64_t size = take_leb128(cie, false);
+  facts->instructions = *cie;
+  skip(&facts->instructions, size);
+  return true;
+}
+
+static bool cie_facts(struct cursor cie, struct cie_facts *facts) {
+  const uint8_t *letters = NULL;
+  bool is_known = false; /* facts->encoding, which is all that most want */
+  *facts = (struct cie_facts){.encoding = FORMAT_ABSOLUTE};
+  if (!cie_data(&cie, &letters, facts))
+    return !cie.bad && *letters == 0;
+  for (const uint8_t *letter = letters + 1; *letter != 0; letter++) {
+    if (*letter == 'R') {
+      facts->encoding = (unsigned)take(&cie, 1);
+      is_known = !cie.bad;
+    } else if (*letter == 'L') {
+      take(&cie, 1); /* encoding of language-specific data */
+    } else if (*letter == 'P') {
+      const unsigned encoding = (unsigned)take(&cie, 1);
+      const uint64_t place = cie.address + cie.position;
+      const uint64_t value = take_encoded(&cie, encoding);
+      const bool is_relative = (encoding & RELATIVE_MASK) == RELATIVE_TO_PLACE;
+      if (!cie.bad && (encoding & INDIRECT) == 0 &&
+          (is_relative || (encoding & RELATIVE_MASK) == 0))
+        facts->personality = is_relative ? value + place : value;
+    } else if (*letter != 'S' && *letter != 'B' && *letter != 'G') {
+      return is_known;
+    }
+  }
+  return is_known || !cie.bad;
+}
+
+/* Takes the head of the entry at a position: its bytes behind the length. False at the section's
+ * end. */
+static bool take_entry(struct cursor *section, struct cursor *entry) {
+  uint64_t length = take(section, 4);
+  if (length == UINT32_MAX)
+    length = take(section, 8);
+  if (section->bad || length == 0 || length > section->end - section->position)
+    return false;
+  *entry = *section;
+  entry->end = section->position + (size_t)length;
+  section->position = entry->end;
+  return true;
+}
+
+/* The CIE that was read last: the FDEs behind it refer to it. */
+struct last_cie {
+  size_t position; /* SIZE_MAX: none yet */
+  struct cie_facts facts;
+  bool is_good;
+};
+
+static void read_cie(struct last_cie *cie, const struct cursor *fde, size_t position,
+                     size_t section_size) {
+  struct cursor section = {fde->bytes, position, section_size, fde->address, false};
+  struct cursor entry;
+  cie->position = position;
+  cie->facts = (struct cie_facts){0};
+  cie->is_good =
+      take_entry(&section, &entry) && take(&entry, 4) == 0 && cie_facts(entry, &cie->facts);
+}
+
+/* Takes an FDE's addresses. False if they can't be read. */
+static bool fde_range(struct cursor *fde, unsigned encoding, struct code_range *range) {
+  const uint64_t place = fde->address + fde->position;
+  const uint64_t start = take_encoded(fde, encoding);
+  const uint64_t length = take_encoded(fde, encoding & FORMAT_MASK);
+  const unsigned relative = encoding & RELATIVE_MASK;
+  if (fde->bad || (encoding & INDIRECT) != 0 || (relative != 0 && relative != RELATIVE_TO_PLACE))
+    return false;
+  range->start = relative == RELATIVE_TO_PLACE ? start + place : start;
+  range->end = range->start + length;
+  return true;
+}
+
+/* Goes to the next FDE whose CIE and addresses can be read, and behind these. False at the section's
+ * end. */
+static bool next_fde(struct cursor *section, struct last_cie *cie, struct cursor *fde,
+                     struct code_range *range) {
+  while (take_entry(section, fde)) {
+    const size_t place = fde->position;
+    const uint64_t id = take(fde, 4);
+    if (fde->bad || id == 0 || id > place)
+      continue;
+    if (cie->position != place - (size_t)id)
+      read_cie(cie, fde, place - (size_t)id, section->end);
+    if (cie->is_good && fde_range(fde, cie->facts.encoding, range))
+      return true;
+  }
+  return false;
+}
+
+bool eh_frame_add(struct code_ranges *ranges, const uint8_t *bytes, size_t size, uint64_t address) {
+  struct cursor section = {bytes, 0, size, address, false};
+  struct last_cie cie = {.position = SIZE_MAX};
+  struct cursor fde;
+  struct code_range range;
+  while (next_fde(&section, &cie, &fde, &range))
+    if (!code_ranges_add(ranges, range.start, range.end))
+      return false;
+  return true;
+}
+bool eh_frame_add_personalities(struct code_ranges *ranges, const uint8_t *bytes, size_t size,
+                                uint64_t address) {
+  struct cursor section = {bytes, 0, size, address, false};
+  struct cursor entry;
+  struct cie_facts facts;
+  while (take_entry(&section, &entry))
+    if (take(&entry, 4) == 0 && !entry.bad && cie_facts(entry, &facts) && facts.personality != 0 &&
+        !code_ranges_add(ranges, facts.personality, facts.personality + 1))
+      return false;
+  return true;
+}
+
+/* ---- Frame rules ---- */
+
+/* DW_CFA_*: the instructions. The first three have their first operand in the low bits. (DWARF 5,
+ * 7.24; LSB, "DWARF Extensions", for the last two) */
+enum {
+  CFA_ADVANCE_LOC = 0x40,
+  CFA_OFFSET = 0x80,
+  CFA_RESTORE = 0xc0,
+  CFA_NOP = 0x00,
+  CFA_SET_LOC = 0x01,
+  CFA_ADVANCE_LOC1 = 0x02,
+  CFA_ADVANCE_LOC2 = 0x03,
+  CFA_ADVANCE_LOC4 = 0x04,
+  CFA_OFFSET_EXTENDED = 0x05,
+  CFA_RESTORE_EXTENDED = 0x06,
+  CFA_UNDEFINED = 0x07,
+  CFA_SAME_VALUE = 0x08,
+  CFA_REGISTER = 0x09,
+  CFA_REMEMBER_STATE = 0x0a,
+  CFA_RESTORE_STATE = 0x0b,
+  CFA_DEF_CFA = 0x0c,
+  CFA_DEF_CFA_REGISTER = 0x0d,
+  CFA_DEF_CFA_OFFSET = 0x0e,
+  CFA_DEF_CFA_EXPRESSION = 0x0f,
+  CFA_EXPRESSION = 0x10,
+  CFA_OFFSET_EXTENDED_SF = 0x11,
+  CFA_DEF_CFA_SF = 0x12,
+  CFA_DEF_CFA_OFFSET_SF = 0x13,
+  CFA_VAL_OFFSET = 0x14,
+  CFA_VAL_OFFSET_SF = 0x15,
+  CFA_VAL_EXPRESSION = 0x16,
+  CFA_GNU_ARGS_SIZE = 0x2e,
+  CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
+};
+
+enum {
+  /* More than compilers need. A CIE's instructions run once for each FDE: so without a limit, time
+   * wouldn't be in proportion to the section's size. */
+  REMEMBERED_MAX = 16,
+  CIE_INSTRUCTIONS_MAX = 256,
+};
+
+/* The machine, on its way through a function. */
+struct machine {
+  const struct cie_facts *cie;
+  struct frame_rule rule, remembered[REMEMBERED_MAX];
+  unsigned remembered_count;
+  uint64_t place; /* in the code: from here on, `rule` holds */
+  uint64_t end;   /* of the function */
+
+  /* The addresses without a rule, behind `place`. */
+  struct frame_rule *rules;
+  const uint64_t *addresses;
+  size_t next, count;
+};
+
+/* Goes on to a place: the addresses up to it have the present rule. Where one has a rule already,
+ * this FDE can't give another. False if the place isn't ahead, or there is no rule yet. */
+static bool go_to(struct machine *machine, uint64_t place) {
+  if (place < machine->place || machine->rule.kind == FRAME_UNKNOWN)
+    return false;
+  const uint64_t end = place < machine->end ? place : machine->end;
+  for (; machine->next < machine->count && machine->addresses[machine->next] < end &&
+         machine->rules[machine->next].kind == FRAME_UNKNOWN;
+       machine->next++)
+    machine->rules[machine->next] = machine->rule;
+  machine->place = place;
+  return true;
+}
+
+static bool advance(struct machine *machine, uint64_t delta) {
+  uint64_t distance, place;
+  return !__builtin_mul_overflow(delta, machine->cie->code_alignment, &distance) &&
+         !__builtin_add_overflow(machine->place, distance, &place) && go_to(machine, place);
+}
+
+static bool set_location(struct machine *machine, struct cursor *code) {
+  const unsigned encoding = machine->cie->encoding;
+  const bool is_relative = (encoding & RELATIVE_MASK) == RELATIVE_TO_PLACE;
+  const uint64_t place = code->address + code->position;
+  const uint64_t value = take_encoded(code, encoding);
+  return !code->bad && go_to(machine, is_relative ? value + place : value);
+}
+
+static bool remember(struct machine *machine) {
+  if (machine->remembered_count == REMEMBERED_MAX)
+    return false;
+  machine->remembered[machine->remembered_count++] = machine->rule;
+  return true;
+}
+
+/* The size of arguments isn't among the rules that are remembered: GCC's unwinder, which made it,
+ * keeps it beside them. */
+static bool restore(struct machine *machine) {
+  if (machine->remembered_count == 0)
+    return false;
+  const uint64_t arguments_size = machine->rule.arguments_size;
+  machine->rule = machine->remembered[--machine->remembered_count];
+  machine->rule.arguments_size = arguments_size;
+  return true;
+}
+
+/* The CFA's rule is a whole one, or changes one that is a register and an offset. */
+static bool define_cfa(struct machine *machine, unsigned instruction, struct cursor *code) {
+  struct frame_rule *rule = &machine->rule;
+  const bool is_factored = instruction == CFA_DEF_CFA_SF || instruction == CFA_DEF_CFA_OFFSET_SF;
+  const bool is_whole = instruction == CFA_DEF_CFA || instruction == CFA_DEF_CFA_SF;
+  if (!is_whole && rule->kind != FRAME_REGISTER)
+    return false;
+  rule->kind = FRAME_REGISTER;
+  if (is_whole || instruction == CFA_DEF_CFA_REGISTER)
+    rule->base_register = take_leb128(code, false);
+  if (instruction != CFA_DEF_CFA_REGISTER)
+    rule->offset =
+        take_leb128(code, is_factored) * (is_factored ? machine->cie->data_alignment : 1);
+  return !code->bad;
+}
+
+/* Passes over what isn't about the CFA: the rules for registers. False if it isn't known. */
+static bool skip_operands(struct cursor *code, unsigned instruction) {
+  switch (instruction) {
+  case CFA_NOP:
+    return true;
+  case CFA_RESTORE_EXTENDED:
+  case CFA_UNDEFINED:
+  case CFA_SAME_VALUE:
+    (void)take_leb128(code, false);
+    return true;
+  case CFA_OFFSET_EXTENDED:
+  case CFA_REGISTER:
+  case CFA_OFFSET_EXTENDED_SF:
+  case CFA_VAL_OFFSET:
+  case CFA_VAL_OFFSET_SF:
+  case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
+    (void)take_leb128(code, false);
+    (void)take_leb128(code, false);
+    return true;
+  case CFA_EXPRESSION:
+  case CFA_VAL_EXPRESSION:
+    (void)take_leb128(code, false);
+    skip(code, take_leb128(code, false));
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* Those that have no operand in the instruction's own byte. */
+static bool run_extended(struct machine *machine, struct cursor *code, unsigned instruction) {
+  switch (instruction) {
+  case CFA_SET_LOC:
+    return set_location(machine, code);
+  case CFA_ADVANCE_LOC1:
+  case CFA_ADVANCE_LOC2:
+  case CFA_ADVANCE_LOC4: {
+    const uint64_t delta = take(code, 1U << (instruction - CFA_ADVANCE_LOC1));
+    return !code->bad && advance(machine, delta);
+  }
+  case CFA_REMEMBER_STATE:
+    return remember(machine);
+  case CFA_RESTORE_STATE:
+    return restore(machine);
+  case CFA_DEF_CFA:
+  case CFA_DEF_CFA_SF:
+  case CFA_DEF_CFA_REGISTER:
+  case CFA_DEF_CFA_OFFSET:
+  case CFA_DEF_CFA_OFFSET_SF:
+    return define_cfa(machine, instruction, code);
+  case CFA_DEF_CFA_EXPRESSION:
+    skip(code, take_leb128(code, false));
+    machine->rule.kind = FRAME_COMPUTED;
+    return true;
+  case CFA_GNU_ARGS_SIZE:
+    machine->rule.arguments_size = take_leb128(code, false);
+    return true;
+  default:
+    return skip_operands(code, instruction);
+  }
+}
+
+/* Runs one instruction. False if it can't be read: then what follows isn't known. */
+static bool run_one(struct machine *machine, struct cursor *code) {
+  enum { OPERAND_MASK = 0x3f };
+  const unsigned byte = (unsigned)take(code, 1);
+  switch (byte & ~(unsigned)OPERAND_MASK) {
+  case CFA_ADVANCE_LOC:
+    return advance(machine, byte & OPERAND_MASK);
+  case CFA_OFFSET:
+    (void)take_leb128(code, false);
+    return !code->bad;
+  case CFA_RESTORE:
+    return true;
+  default:
+    return run_extended(machine, code, byte) && !code->bad;
+  }
+}
+
+static bool run(struct machine *machine, struct cursor code) {
+  while (code.position < code.end)
+    if (!run_one(machine, &code))
+      return false;
+  return true;
+}
+
+/* A CIE's instructions give the rules that a function starts with. */
+static void run_fde(struct machine *machine, struct cursor fde) {
+  const struct cursor start = machine->cie->instructions;
+  if (machine->cie->has_augmentation)
+    skip(&fde, take_leb128(&fde, false));
+  if (!fde.bad && !start.bad && start.end - start.position <= CIE_INSTRUCTIONS_MAX &&
+      run(machine, start) && run(machine, fde))
+    go_to(machine, machine->end);
+}
+
+/* The number of the first address at or behind another. */
+static size_t first_address(const uint64_t *addresses, size_t count, uint64_t address) {
+  size_t first = 0;
+  while (count > 0) {
+    const size_t half = count / 2;
+    if (addresses[first + half] < address) {
+      first += half + 1;
+      count -= half + 1;
+    } else {
+      count = half;
+    }
+  }
+  return first;
+}
+
+void eh_frame_rules(struct frame_rule *rules, const uint64_t *addresses, size_t count,
+                    const uint8_t *bytes, size_t size, uint64_t address) {
+  struct cursor section = {bytes, 0, size, address, false};
+  struct last_cie cie = {.position = SIZE_MAX};
+  struct cursor fde;
+  struct code_range range;
+  while (next_fde(&section, &cie, &fde, &range)) {
+    const size_t first = first_address(addresses, count, range.start);
+    struct machine machine = {.cie = &cie.facts,
+                              .place = range.start,
+                              .end = range.end,
+                              .rules = rules,
+                              .addresses = addresses,
+                              .next = first,
+                              .count = count};
+    if (first < count && addresses[first] < range.end && rules[first].kind == FRAME_UNKNOWN)
+      run_fde(&machine, fde);
+  }
+}

@@ -1,0 +1,58 @@
+/* eh_frame.h - where functions start and end, and how deep the stack is in them, as unwind tables
+ * say it.
+ *
+ * A stack map knows where a function starts, but not where it ends; and without its end, an address
+ * behind its last safepoint can't be told from one in the next, unmanaged function. `.eh_frame`
+ * knows both, stays in a stripped file, and is in memory at run time. Each of its entries is a CIE,
+ * which says how addresses are encoded, or an FDE, which refers to a CIE and starts with a
+ * function's address and length. (Linux Standard Base, "Exception Frames"; DWARF 5, 6.4.1)
+ *
+ * Behind that, both have instructions of a small machine, which goes through the function's code and
+ * says at each place where the stack pointer stood before the function was called: at the canonical
+ * frame address, or CFA, mostly a register plus a number. (DWARF 5, 6.4.2)
+ */
+#ifndef STACKPACK_EH_FRAME_H
+#define STACKPACK_EH_FRAME_H
+
+#include "format/safepoints.h"
+
+/* Code ranges that are being collected. All zeros is empty. */
+struct code_ranges {
+  struct code_range *items; /* owned: code_ranges_free */
+  size_t count, capacity;
+};
+void code_ranges_free(struct code_ranges *ranges);
+/* False without memory. Empty ranges are not added. */
+bool code_ranges_add(struct code_ranges *ranges, uint64_t start, uint64_t end);
+void code_ranges_sort(struct code_ranges *ranges);
+
+/* Adds the functions in an .eh_frame section at bytes[0..size), which has `address` in the address
+ * space of the functions. What it can't read, it passes over: then a function's end isn't known.
+ * False without memory. */
+bool eh_frame_add(struct code_ranges *ranges, const uint8_t *bytes, size_t size, uint64_t address);
+
+/* Adds the functions that the section's CIEs name as personality routines, each as a range of one
+ * byte: the unwinder calls them. Those named by way of a word in memory are left out. False without
+ * memory. */
+bool eh_frame_add_personalities(struct code_ranges *ranges, const uint8_t *bytes, size_t size,
+                                uint64_t address);
+
+/* The frame at one place in the code. All zeros: no unwind table tells. */
+struct frame_rule {
+  enum {
+    FRAME_UNKNOWN,
+    FRAME_REGISTER, /* the CFA is what base_register (DWARF's number) holds, plus offset */
+    FRAME_COMPUTED, /* by an expression */
+  } kind;
+  uint64_t base_register, offset;
+  uint64_t
+      arguments_size; /* DW_CFA_GNU_args_size: of what is pushed for a call; 0 if it isn't said */
+};
+
+/* Finds the rules for addresses[0..count), which are sorted, in an .eh_frame section as above; rules
+ * is all zeros before. The first FDE with an address counts, up to what it has that can't be read.
+ * It takes time in proportion to the section's size and to count, whatever the section holds. */
+void eh_frame_rules(struct frame_rule *rules, const uint64_t *addresses, size_t count,
+                    const uint8_t *bytes, size_t size, uint64_t address);
+
+#endif

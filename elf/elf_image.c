@@ -1,0 +1,152 @@
+/* elf_image.c - see elf_image.h. */
+#include "elf/elf_image.h"
+
+#include <string.h>
+
+static bool inside(const struct elf_image *image, uint64_t offset, uint64_t size) {
+  return offset <= image->size && size <= image->size - offset;
+}
+
+bool elf_image_open(struct elf_image *image, const void *bytes, size_t size) {
+  *image = (struct elf_image){.bytes = bytes, .size = size};
+  Elf64_Ehdr *header = &image->header;
+  if (size < sizeof *header)
+    return false;
+  memcpy(header, bytes, sizeof *header);
+  if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+      header->e_ident[EI_DATA] != ELFDATA2LSB)
+    return false;
+  if (header->e_phnum > 0 &&
+      (header->e_phentsize != sizeof(Elf64_Phdr) ||
+       !inside(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof(Elf64_Phdr))))
+    return false;
+  return header->e_shnum == 0 ||
+         (header->e_shentsize == sizeof(Elf64_Shdr) &&
+          inside(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr)));
+}
+
+Elf64_Phdr elf_image_segment(const struct elf_image *image, unsigned n) {
+  Elf64_Phdr segment;
+  memcpy(&segment, image->bytes + image->header.e_phoff + n * sizeof segment, sizeof segment);
+  return segment;
+}
+
+Elf64_Shdr elf_image_section(const struct elf_image *image, unsigned n) {
+  Elf64_Shdr section;
+  memcpy(&section, image->bytes + image->header.e_shoff + n * sizeof section, sizeof section);
+  return section;
+}
+
+static bool has_name(const struct elf_image *image, Elf64_Shdr names, Elf64_Shdr section,
+                     const char *name) {
+  const size_t length = strlen(name) + 1;
+  return section.sh_name < names.sh_size && length <= names.sh_size - section.sh_name &&
+         memcmp(image->bytes + names.sh_offset + section.sh_name, name, length) == 0;
+}
+
+bool elf_image_next_section(const struct elf_image *image, const char *name, unsigned *number,
+                            Elf64_Shdr *section) {
+  if (image->header.e_shstrndx >= image->header.e_shnum)
+    return false;
+  const Elf64_Shdr names = elf_image_section(image, image->header.e_shstrndx);
+  if (!inside(image, names.sh_offset, names.sh_size))
+    return false;
+  while (++*number < image->header.e_shnum) {
+    *section = elf_image_section(image, *number);
+    if (has_name(image, names, *section, name))
+      return true;
+  }
+  return false;
+}
+
+bool elf_image_has_bytes(const struct elf_image *image, const Elf64_Shdr *section) {
+  return section->sh_type != SHT_NOBITS && inside(image, section->sh_offset, section->sh_size);
+}
+
+bool elf_image_find_section(const struct elf_image *image, const char *name, Elf64_Shdr *section) {
+  unsigned number = 0;
+  return elf_image_next_section(image, name, &number, section) &&
+         elf_image_has_bytes(image, section);
+}
+
+/* The value of symbol n of a symbol table; 0 if it is undefined or there is none. */
+static uint64_t symbol_value(const struct elf_image *image, uint32_t table, uint64_t n) {
+  Elf64_Sym symbol;
+  if (table == 0 || table >= image->header.e_shnum)
+    return 0;
+  const Elf64_Shdr section = elf_image_section(image, table);
+  if (!inside(image, section.sh_offset, section.sh_size) || n >= section.sh_size / sizeof symbol)
+    return 0;
+  memcpy(&symbol, image->bytes + section.sh_offset + n * sizeof symbol, sizeof symbol);
+  return symbol.st_shndx == SHN_UNDEF ? 0 : symbol.st_value;
+}
+
+/* What a relocation stores. False: not a kind that a stack map can have. */
+static bool relocated_value(const struct elf_image *image, uint32_t symbols,
+                            const Elf64_Rela *relocation, uint64_t *value) {
+  const uint32_t type = ELF64_R_TYPE(relocation->r_info);
+  const bool x86 = image->header.e_machine == EM_X86_64;
+  const bool arm = image->header.e_machine == EM_AARCH64;
+  *value = (uint64_t)relocation->r_addend;
+  if ((x86 && type == R_X86_64_RELATIVE) || (arm && type == R_AARCH64_RELATIVE))
+    return true;
+  if ((x86 && type == R_X86_64_64) || (arm && type == R_AARCH64_ABS64)) {
+    const uint64_t symbol = symbol_value(image, symbols, ELF64_R_SYM(relocation->r_info));
+    *value = symbol == 0 ? 0 : *value + symbol;
+    return true;
+  }
+  return false;
+}
+
+static bool relocate_by(const struct elf_image *image, const Elf64_Shdr *table,
+                        const Elf64_Shdr *section, uint8_t *bytes, uint32_t *unknown) {
+  for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->sh_size; at += sizeof(Elf64_Rela)) {
+    Elf64_Rela relocation;
+    uint64_t value;
+    memcpy(&relocation, image->bytes + table->sh_offset + at, sizeof relocation);
+    const uint64_t into = relocation.r_offset - section->sh_addr;
+    if (into >= section->sh_size || relocation.r_info == 0)
+      continue;
+    if (section->sh_size - into < sizeof value ||
+        !relocated_value(image, table->sh_link, &relocation, &value)) {
+      *unknown = ELF64_R_TYPE(relocation.r_info);
+      return false;
+    }
+    memcpy(bytes + into, &value, sizeof value);
+  }
+  return true;
+}
+
+bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section, uint8_t *bytes,
+                        uint32_t *unknown) {
+  for (unsigned i = 1; i < image->header.e_shnum; i++) {
+    const Elf64_Shdr table = elf_image_section(image, i);
+    if (table.sh_type == SHT_RELA && (table.sh_flags & SHF_ALLOC) != 0 &&
+        inside(image, table.sh_offset, table.sh_size) &&
+        !relocate_by(image, &table, section, bytes, unknown))
+      return false;
+  }
+  return true;
+}
+
+bool elf_image_add_symbols(const struct elf_image *image, struct code_ranges *ranges) {
+  bool seen[2] = {false, false}; /* a file has one table of each type: gABI, "Section Types" */
+  for (unsigned i = 1; i < image->header.e_shnum; i++) {
+    const Elf64_Shdr section = elf_image_section(image, i);
+    bool *is_seen = &seen[section.sh_type == SHT_DYNSYM];
+    if ((section.sh_type != SHT_SYMTAB && section.sh_type != SHT_DYNSYM) || *is_seen ||
+        !inside(image, section.sh_offset, section.sh_size))
+      continue;
+    *is_seen = true;
+    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      memcpy(&symbol, image->bytes + section.sh_offset + at, sizeof symbol);
+      const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+      if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF)
+        continue;
+      if (!code_ranges_add(ranges, symbol.st_value, symbol.st_value + symbol.st_size))
+        return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,51 @@
+/* elf_image.h - finds what a file in memory says about its stack maps. Bounded, without a library.
+ *
+ * The runtime needs of an ELF file (gABI, "ELF Header", "Section Header", "Program Header") only
+ * this: the note that leads to a packed table, and for a file that wasn't packed, the raw section,
+ * the unwind table and the symbols. No count or offset of the file is used before it is checked.
+ */
+#ifndef STACKPACK_ELF_IMAGE_H
+#define STACKPACK_ELF_IMAGE_H
+
+#include "elf/eh_frame.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_image {
+  const uint8_t *bytes;
+  size_t size;
+  Elf64_Ehdr header;
+};
+
+/* False: not a little-endian ELF64 file, or its header tables are beyond its end. */
+bool elf_image_open(struct elf_image *image, const void *bytes, size_t size);
+
+/* Program header n < header.e_phnum, and section header n < header.e_shnum. */
+Elf64_Phdr elf_image_segment(const struct elf_image *image, unsigned n);
+Elf64_Shdr elf_image_section(const struct elf_image *image, unsigned n);
+
+/* The next section of that name behind number *number, which moves on; false if there is none. */
+bool elf_image_next_section(const struct elf_image *image, const char *name, unsigned *number,
+                            Elf64_Shdr *section);
+
+/* Whether a section's bytes are in the file. */
+bool elf_image_has_bytes(const struct elf_image *image, const Elf64_Shdr *section);
+
+/* The first section of that name with its bytes inside the file; false if there is none. */
+bool elf_image_find_section(const struct elf_image *image, const char *name, Elf64_Shdr *section);
+
+/* Applies to bytes[0..section->sh_size), a copy of a section, the dynamic relocations that the
+ * loader would apply, for link-time addresses: as if the file were loaded where it was linked. A
+ * symbol means this file's own definition, wherever it may resolve at run time. (Relocations in
+ * SHT_RELR have their addends in place, and change nothing here.) False, and *unknown set to its
+ * type, where a relocation isn't known, or is out of bounds. */
+bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section, uint8_t *bytes,
+                        uint32_t *unknown);
+
+/* Adds the functions of the symbol tables. False without memory. */
+bool elf_image_add_symbols(const struct elf_image *image, struct code_ranges *ranges);
+
+#endif

@@ -1,0 +1,71 @@
+/* analysis.h - which calls can reach a collection: the call graph under a policy.
+ *
+ * A record at a return address is needed only if a thread can be inside a GC entry while the
+ * function waits for the call before that address: only if what is called can reach a GC entry. Of
+ * every node of the call graph the analysis knows whether it can, and the next node on a shortest
+ * way there.
+ *
+ * To tell the user what would help, it knows that four times over, each time with more of the graph:
+ * with the calls that are certain; with indirect calls; with what code elsewhere may call back; and
+ * with functions that can't be decoded.
+ */
+#ifndef STACKPACK_ANALYSIS_H
+#define STACKPACK_ANALYSIS_H
+
+#include "tool/calls/call_graph.h"
+#include "tool/calls/policy.h"
+#include "tool/calls/reach.h"
+
+enum certainty { BY_CALLS, BY_POINTERS, BY_OUTSIDE, BY_ANYTHING, CERTAINTIES };
+
+enum { GROUP_NONE = 255, GROUP_POLICY = 254 };
+
+struct analysis {
+  const struct call_graph *graph;
+  bool *is_entry;              /* by node */
+  bool *is_leaf;               /* by node: what it calls doesn't matter, as the user says, or */
+  uint8_t *group;              /* by symbol: the group of leaf functions it is of; GROUP_POLICY */
+  uint32_t *next[CERTAINTIES]; /* by node: see reach_goals */
+  bool *is_reachable;          /* by function: something may call it, directly or indirectly */
+  bool has_entries;
+  uint32_t undecodable;     /* functions that are */
+  uint32_t unused_patterns; /* no-gc patterns that match nothing */
+  const char *unused;       /* the first of them */
+  const char *unknown;      /* a GC entry that the file doesn't have: every call might reach it */
+};
+
+/* Says of every node what the policy makes of it. A GC entry that the file doesn't have is a problem
+ * if the policy is strict. The graph and the policy must outlive the analysis. */
+bool analysis_open(struct analysis *analysis, const struct call_graph *graph,
+                   const struct image *image, const struct policy *policy, struct problem *problem);
+void analysis_close(struct analysis *analysis);
+
+/* Whether a signal handler of the program might collect, as far as the graph tells. */
+bool analysis_has_handlers(const struct analysis *analysis);
+
+/* ---- Records ---- */
+
+enum verdict {
+  KEEP_BY_CALLS, /* these four: it reaches a GC entry, see enum certainty */
+  KEEP_BY_POINTERS,
+  KEEP_BY_OUTSIDE,
+  KEEP_BY_ANYTHING,
+  KEEP_NO_CALL,     /* no call instruction ends at its address */
+  KEEP_STACKMAP,    /* it is no statepoint */
+  KEEP_DEOPT,       /* it has deopt state, which isn't for collections alone */
+  KEEP_NO_ENTRIES,  /* the policy has none */
+  KEEP_UNKNOWN,     /* it has one that the file doesn't have, under this name */
+  DROP_UNREACHED,   /* the call can't reach a GC entry */
+  DROP_UNREACHABLE, /* nothing can reach the function */
+  VERDICTS,
+};
+static inline bool verdict_is_drop(enum verdict verdict) { return verdict >= DROP_UNREACHED; }
+
+/* What becomes of a record; *call is the call that decides, or NULL. */
+enum verdict analysis_verdict(const struct analysis *analysis, const struct policy *policy,
+                              const struct safepoints *table, const struct safepoint *record,
+                              const struct call **call);
+/* What the rule says of a call. */
+enum verdict analysis_of_call(const struct analysis *analysis, const struct call *call);
+
+#endif

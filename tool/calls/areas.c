@@ -1,0 +1,111 @@
+/* areas.c - see areas.h. */
+#include "tool/calls/areas.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool starts_with(const char *text, const char *start) {
+  return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* Whether a loaded section holds a program's own words. */
+static bool is_area(const struct image *image, const struct image_section *section,
+                    const struct image_section *raw) {
+  const Elf64_Shdr *header = &section->header;
+  if (section == raw || (header->sh_flags & SHF_ALLOC) == 0 || header->sh_size == 0 ||
+      image_segment_of(image, header) == NULL)
+    return false;
+  switch (header->sh_type) {
+  case SHT_PROGBITS:
+  case SHT_INIT_ARRAY:
+  case SHT_FINI_ARRAY:
+  case SHT_PREINIT_ARRAY:
+    return !starts_with(section->name, ".eh_frame") && !starts_with(section->name, ".stackpack") &&
+           strcmp(section->name, ".gcc_except_table") != 0 && strcmp(section->name, ".interp") != 0;
+  default:
+    return false;
+  }
+}
+
+/* Whether a section can't be written to once the program runs. The global offset table's part for
+ * lazy binding can be, but only the dynamic linker does. */
+static bool is_constant(const struct image *image, const struct image_section *section) {
+  if ((section->header.sh_flags & SHF_WRITE) == 0 || starts_with(section->name, ".got"))
+    return true;
+  for (size_t i = 0; i < image->segment_count; i++) {
+    const Elf64_Phdr *segment = &image->segments[i];
+    const uint64_t into = section->header.sh_addr - segment->p_vaddr;
+    if (segment->p_type == PT_GNU_RELRO && into < segment->p_memsz &&
+        section->header.sh_size <= segment->p_memsz - into)
+      return true;
+  }
+  return false;
+}
+
+static bool is_start_table(const struct image_section *section) {
+  return section->header.sh_type == SHT_INIT_ARRAY || section->header.sh_type == SHT_FINI_ARRAY ||
+         section->header.sh_type == SHT_PREINIT_ARRAY || strcmp(section->name, ".ctors") == 0 ||
+         strcmp(section->name, ".dtors") == 0;
+}
+
+static int compare_areas(const void *a, const void *b) {
+  const struct area *x = a, *y = b;
+  return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static bool add_area(struct areas *areas, const struct image *image,
+                     const struct image_section *section) {
+  const Elf64_Shdr *header = &section->header;
+  struct area *area = &areas->items[areas->count++];
+  *area = (struct area){
+      .name = section->name,
+      .bytes = image->bytes + header->sh_offset,
+      .address = header->sh_addr,
+      .size = header->sh_size,
+      .is_code = (header->sh_flags & SHF_EXECINSTR) != 0,
+      .is_start_table = is_start_table(section),
+      .is_constant = is_constant(image, section),
+      .marks = {calloc(header->sh_size / 8 + 1, 1), calloc(header->sh_size / 8 + 1, 1)},
+  };
+  return area->marks[0] != NULL && area->marks[1] != NULL;
+}
+
+bool areas_open(struct areas *areas, const struct image *image, const struct image_section *raw,
+                struct problem *problem) {
+  *areas = (struct areas){.items = calloc(image->section_count + 1, sizeof *areas->items)};
+  bool ok = areas->items != NULL;
+  for (size_t i = 1; ok && i < image->section_count; i++)
+    if (is_area(image, &image->sections[i], raw))
+      ok = add_area(areas, image, &image->sections[i]);
+  if (!ok)
+    return problem_set(problem, "not enough memory");
+  qsort(areas->items, areas->count, sizeof *areas->items, compare_areas);
+  for (size_t i = 1; i < areas->count; i++)
+    if (areas->items[i].address - areas->items[i - 1].address < areas->items[i - 1].size)
+      return problem_set(problem, "sections %s and %s overlap in memory", areas->items[i - 1].name,
+                         areas->items[i].name);
+  return true;
+}
+
+void areas_close(struct areas *areas) {
+  for (size_t i = 0; i < areas->count; i++) {
+    free(areas->items[i].marks[0]);
+    free(areas->items[i].marks[1]);
+  }
+  free(areas->items);
+  *areas = (struct areas){0};
+}
+
+struct area *areas_find(const struct areas *areas, uint64_t address) {
+  size_t from = 0, to = areas->count;
+  while (from < to) {
+    const size_t middle = from + (to - from) / 2;
+    if (areas->items[middle].address <= address)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  if (from == 0 || address - areas->items[from - 1].address >= areas->items[from - 1].size)
+    return NULL;
+  return &areas->items[from - 1];
+}

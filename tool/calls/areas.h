@@ -1,0 +1,54 @@
+/* areas.h - the parts of a program's memory that its file fills: code and data, by address.
+ *
+ * An area is a section that is loaded. Each has two marks for every byte, which the call graph's
+ * steps use as they need: see there. Sections that hold no program data (symbols, relocations,
+ * notes, unwind tables, stack maps) are no areas: their words only look like addresses.
+ */
+#ifndef STACKPACK_AREAS_H
+#define STACKPACK_AREAS_H
+
+#include "tool/image/image.h"
+
+struct area {
+  const char *name;
+  const uint8_t *bytes;
+  uint64_t address, size;
+  bool is_code;
+  bool is_start_table; /* of functions that run when the file is loaded or unloaded */
+  bool is_constant;    /* nobody but the dynamic linker writes to it */
+  uint8_t *marks[2];
+};
+
+enum {
+  /* of code */
+  MARK_INSTRUCTION = 0, /* an instruction starts here */
+  MARK_FUNCTION = 1,    /* a function starts here */
+  /* of data */
+  MARK_BASE = 0, /* some code or word has this address */
+  MARK_USED = 1, /* the same, or some code uses the memory there */
+};
+
+struct areas {
+  struct area *items; /* by address; they don't overlap */
+  size_t count;
+};
+
+/* `raw` is the raw stack maps' section, or NULL. */
+bool areas_open(struct areas *areas, const struct image *image, const struct image_section *raw,
+                struct problem *problem);
+void areas_close(struct areas *areas);
+
+/* The area that has an address; NULL if none does. */
+struct area *areas_find(const struct areas *areas, uint64_t address);
+
+static inline void area_mark(struct area *area, int mark, uint64_t address) {
+  const uint64_t n = address - area->address;
+  area->marks[mark][n / 8] |= (uint8_t)(1 << n % 8);
+}
+
+static inline bool area_is_marked(const struct area *area, int mark, uint64_t address) {
+  const uint64_t n = address - area->address;
+  return (area->marks[mark][n / 8] >> n % 8 & 1) != 0;
+}
+
+#endif

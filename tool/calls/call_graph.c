@@ -1,0 +1,228 @@
+/* call_graph.c - see call_graph.h: puts the steps together, and looks things up. */
+#include "tool/calls/call_graph.h"
+
+#include "format/array.h"
+#include "tool/calls/code.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Looking up ---- */
+
+uint32_t call_graph_function(const struct call_graph *graph, uint64_t address) {
+  uint32_t from = 0, to = graph->function_count;
+  while (from < to) {
+    const uint32_t middle = from + (to - from) / 2;
+    if (graph->functions[middle].address <= address)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  if (from == 0 || address - graph->functions[from - 1].address >= graph->functions[from - 1].size)
+    return GRAPH_NO_NODE;
+  return from - 1;
+}
+
+uint32_t call_graph_calls_near(const struct call_graph *graph, uint64_t end) {
+  const uint64_t first = end < UINT8_MAX ? 0 : end - UINT8_MAX; /* of the longest instruction */
+  uint32_t from = 0, to = graph->call_count;
+  while (from < to) {
+    const uint32_t middle = from + (to - from) / 2;
+    if (graph->calls[middle].at < first)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
+const char *call_graph_name(const struct call_graph *graph, uint32_t node) {
+  if (graph_is_function(graph, node))
+    return names_find(&graph->names, graph->functions[node].address);
+  const struct linkage_symbol *symbol = graph_symbol_of(graph, node);
+  return symbol == NULL || *symbol->name == 0 ? NULL : symbol->name;
+}
+
+void call_graph_print_node(const struct call_graph *graph, uint32_t node) {
+  const char *name = call_graph_name(graph, node);
+  if (name != NULL)
+    printf("%s", name);
+  else if (graph_is_function(graph, node))
+    printf("0x%" PRIx64, graph->functions[node].address);
+  else if (node == graph_anything(graph))
+    printf("any function whose address is taken");
+  else
+    printf("any function of a type");
+}
+
+/* ---- For the steps ---- */
+
+void graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint64_t at) {
+  enum { TAG_SIZE = 8 };
+  struct area *area = areas_find(&graph->areas, address);
+  if (area == NULL)
+    return;
+  if (!area->is_code) {
+    area_mark(area, MARK_BASE, address);
+    return;
+  }
+  const uint32_t number = call_graph_function(graph, address);
+  if (number == GRAPH_NO_NODE)
+    return;
+  struct graph_function *function = &graph->functions[number];
+  const uint64_t into = address - function->address;
+  if (function->taken != TAKEN_NOT)
+    return;
+  const bool from_elsewhere = how == TAKEN_BY_CODE && at - function->address >= function->size;
+  if (into < TAG_SIZE || from_elsewhere)
+    function->taken = (uint8_t)how;
+  else if (function->entered == TAKEN_NOT)
+    function->entered = (uint8_t)how;
+  else
+    return;
+  function->taken_at = at;
+}
+
+static bool append_call(struct call **calls, size_t count, size_t *capacity, struct call call) {
+  if (!array_make_room((void **)calls, capacity, count + 1, sizeof call))
+    return false;
+  (*calls)[count] = call;
+  return true;
+}
+
+bool graph_add_call(struct graph_builder *builder, struct call call) {
+  struct call_graph *graph = builder->graph;
+  if (graph->call_count == UINT32_MAX / 2 ||
+      !append_call(&graph->calls, graph->call_count, &builder->call_capacity, call))
+    return false;
+  graph->call_count++;
+  return true;
+}
+
+bool graph_add_later(struct graph_builder *builder, struct call call) {
+  if (!append_call(&builder->later, builder->later_count, &builder->later_capacity, call))
+    return false;
+  builder->later_count++;
+  return true;
+}
+
+/* ---- The whole ---- */
+
+static int compare_calls(const void *a, const void *b) {
+  const struct call *x = a, *y = b;
+  if (x->at != y->at)
+    return x->at < y->at ? -1 : 1;
+  return x->target < y->target ? -1 : x->target > y->target;
+}
+
+/* Drops the calls that turned out to be none, and puts those that were found later in their place;
+ * calls are in the order of their addresses then. */
+static bool merge_calls(struct graph_builder *builder) {
+  struct call_graph *graph = builder->graph;
+  for (size_t i = 0; i < builder->later_count; i++)
+    if (!graph_add_call(builder, builder->later[i]))
+      return false;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < graph->call_count; i++)
+    if (graph->calls[i].kind != CALL_NONE)
+      graph->calls[kept++] = graph->calls[i];
+  if (kept > 0)
+    qsort(graph->calls, kept, sizeof *graph->calls, compare_calls);
+  graph->call_count = 0;
+  for (uint32_t i = 0; i < kept; i++)
+    if (i == 0 || compare_calls(&graph->calls[i - 1], &graph->calls[i]) != 0)
+      graph->calls[graph->call_count++] = graph->calls[i];
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < graph->function_count; i++) {
+    struct graph_function *function = &graph->functions[i];
+    function->first_call = next;
+    while (next < graph->call_count && graph->calls[next].at - function->address < function->size)
+      next++;
+  }
+  graph->functions[graph->function_count].first_call = next;
+  return true;
+}
+
+/* A stub of the procedure linkage table: what it jumps to; GRAPH_NO_NODE if the function is none. */
+static uint32_t stub_target(const struct call_graph *graph, uint32_t number) {
+  const struct graph_function *function = &graph->functions[number];
+  const struct area *area = areas_find(&graph->areas, function->address);
+  if (strncmp(area->name, ".plt", 4) != 0 || function[0].first_call == function[1].first_call)
+    return GRAPH_NO_NODE;
+  const struct call *call = &graph->calls[function->first_call];
+  return call->kind == CALL_OUTSIDE && call->is_jump ? call->target : GRAPH_NO_NODE;
+}
+
+/* Calls of a stub are calls of its symbol. */
+static void look_through_stubs(struct call_graph *graph) {
+  for (uint32_t i = 0; i < graph->call_count; i++) {
+    struct call *call = &graph->calls[i];
+    const uint32_t symbol =
+        graph_is_function(graph, call->target) ? stub_target(graph, call->target) : GRAPH_NO_NODE;
+    if (symbol == GRAPH_NO_NODE)
+      continue;
+    call->target = symbol;
+    call->kind = CALL_OUTSIDE;
+  }
+}
+
+static bool build(struct graph_builder *builder, const struct image *image,
+                  const struct safepoints *table, struct problem *problem) {
+  if (!functions_find(builder, image, table, problem) || !sweep(builder, problem) ||
+      !jump_tables_resolve(builder, problem))
+    return false;
+  if (!escapes_find(builder, image, problem))
+    return false;
+  if (!merge_calls(builder))
+    return problem_set(problem, "not enough memory");
+  look_through_stubs(builder->graph);
+  return call_types_read(builder, image, table, problem);
+}
+
+static bool check(const struct image *image, struct problem *problem) {
+  if (image->header.e_type != ET_EXEC && image->header.e_type != ET_DYN)
+    return problem_set(problem, "neither an executable nor a shared library: link it first");
+  if (image->section_count == 0)
+    return problem_set(problem, "no section headers (stripped off?), which tell code from data");
+  if (code_architecture(image->header.e_machine) == NULL)
+    return problem_set(problem, "code for machine %u, which can't be analysed",
+                       image->header.e_machine);
+  return true;
+}
+
+bool call_graph_open(struct call_graph *graph, const struct image *image,
+                     const struct image_section *raw, const struct safepoints *table,
+                     struct problem *problem) {
+  *graph = (struct call_graph){0};
+  if (!check(image, problem))
+    return false;
+  struct graph_builder builder = {.graph = graph,
+                                  .architecture = code_architecture(image->header.e_machine)};
+  builder.decoder = builder.architecture->open();
+  bool ok = builder.decoder != NULL || problem_set(problem, "not enough memory");
+  ok = ok && linkage_open(&graph->linkage, image, problem) &&
+       areas_open(&graph->areas, image, raw, problem) &&
+       names_open(&graph->names, image, problem) && build(&builder, image, table, problem);
+  if (builder.decoder != NULL)
+    builder.architecture->close(builder.decoder);
+  free(builder.later);
+  free(builder.landings);
+  free(builder.returns);
+  code_ranges_free(&builder.tables);
+  if (!ok)
+    call_graph_close(graph);
+  return ok;
+}
+
+void call_graph_close(struct call_graph *graph) {
+  areas_close(&graph->areas);
+  linkage_close(&graph->linkage);
+  names_close(&graph->names);
+  free(graph->functions);
+  free(graph->calls);
+  free(graph->types);
+  free(graph->type_members);
+  *graph = (struct call_graph){0};
+}

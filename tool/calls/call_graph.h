@@ -1,0 +1,169 @@
+/* call_graph.h - who calls whom in a linked file, as far as its bytes tell; and where they don't,
+ * who may.
+ *
+ * The graph's nodes, in the order of their numbers:
+ *
+ *   functions   The code is divided at each address where a function may start, so each byte of it
+ *               is one function's. A function in the middle of another one makes two of it: what
+ *               goes on from the first part into the second is a call like any other.
+ *   symbols     Of the dynamic symbol table: functions elsewhere. One that is also defined here, but
+ *               may be replaced by another file's, is a symbol that leads to the definition.
+ *   anything    Whatever a pointer may lead to: every function whose address is taken.
+ *   types       Of `.llvm.callgraph`: whatever a pointer of one type may lead to.
+ *
+ * A call leads from a function to a node. Calls are all ways by which control goes from one function
+ * to another: calls, jumps, and running on into what follows. (What they lead to runs while the
+ * frames below wait, and that is all that matters here.) So a jump within a function is none, nor is
+ * one by the compiler's jump tables.
+ *
+ * What can't be known is replaced by something larger: a pointer leads to `anything`; so does all
+ * code elsewhere, which may call back; and a function with bytes that are no code, or with a jump
+ * between the instructions that were found, is `undecodable`, and leads there, too.
+ */
+#ifndef STACKPACK_CALL_GRAPH_H
+#define STACKPACK_CALL_GRAPH_H
+
+#include "format/safepoints.h"
+#include "tool/calls/areas.h"
+#include "tool/calls/linkage.h"
+#include "tool/image/image.h"
+#include "tool/image/names.h"
+
+enum call_kind {
+  CALL_NONE, /* while the graph is built */
+  CALL_DIRECT,
+  CALL_TAIL,   /* a jump to another function */
+  CALL_BRANCH, /* a jump on a condition, by a jump table, or none at all: what follows is another */
+  CALL_INDIRECT, /* by a pointer */
+  CALL_OUTSIDE,  /* to a symbol */
+};
+
+struct call {
+  uint64_t at;
+  uint32_t target; /* a node */
+  uint8_t length;  /* of the instruction */
+  uint8_t kind;    /* enum call_kind */
+  bool is_jump;    /* no return address is left */
+};
+
+/* Why a function's address counts as taken. */
+enum taken {
+  TAKEN_NOT,
+  TAKEN_BY_CODE,       /* the instruction at taken_at computes it */
+  TAKEN_BY_DATA,       /* the word at taken_at is, or leads to it */
+  TAKEN_BY_RELOCATION, /* the dynamic linker puts it into the word at taken_at */
+  TAKEN_BY_EXPORT,     /* other files can find it by name */
+  TAKEN_BY_UNWINDER,   /* an exception's way leads through it */
+  TAKEN_BY_START,      /* it runs when the file is loaded or unloaded */
+};
+
+struct graph_function {
+  uint64_t address, size;
+  uint64_t taken_at;
+  uint32_t first_call; /* its calls go up to the next function's first one */
+  uint8_t taken;       /* enum taken */
+  bool is_undecodable;
+  bool has_computed_jump; /* by a register or memory, of any kind */
+  uint8_t entered; /* enum taken: how something at taken_at refers to a place in its middle */
+  bool is_typed;   /* .llvm.callgraph tells its type */
+};
+
+/* A type of .llvm.callgraph, and the functions that have it. */
+struct graph_type {
+  uint64_t id;
+  uint32_t first_member; /* in type_members */
+};
+
+struct call_graph {
+  struct areas areas;
+  struct linkage linkage;
+  struct names names;
+  struct graph_function *functions; /* by address; one more at the end, for first_call */
+  struct call *calls;
+  struct graph_type *types; /* by id; one more at the end */
+  uint32_t *type_members;
+  uint32_t function_count, call_count, type_count;
+  uint64_t code_size; /* bytes that were decoded */
+};
+
+/* `loaded` is the file's stack maps, which tell of functions, or NULL. The image must outlive the
+ * graph. */
+bool call_graph_open(struct call_graph *graph, const struct image *image,
+                     const struct image_section *raw, const struct safepoints *table,
+                     struct problem *problem);
+void call_graph_close(struct call_graph *graph);
+
+enum { GRAPH_NO_NODE = UINT32_MAX };
+
+/* The function that has an address; GRAPH_NO_NODE if none does. */
+uint32_t call_graph_function(const struct call_graph *graph, uint64_t address);
+
+/* The first call that may end at an address: those that do are among the next, up to the address. */
+uint32_t call_graph_calls_near(const struct call_graph *graph, uint64_t end);
+
+/* ---- Numbers of nodes ---- */
+
+static inline uint32_t graph_symbol(const struct call_graph *graph, uint32_t symbol) {
+  return graph->function_count + symbol;
+}
+static inline uint32_t graph_anything(const struct call_graph *graph) {
+  return graph->function_count + graph->linkage.symbol_count;
+}
+static inline uint32_t graph_type_node(const struct call_graph *graph, uint32_t type) {
+  return graph_anything(graph) + 1 + type;
+}
+static inline uint32_t graph_nodes(const struct call_graph *graph) {
+  return graph_anything(graph) + 1 + graph->type_count;
+}
+static inline bool graph_is_function(const struct call_graph *graph, uint32_t node) {
+  return node < graph->function_count;
+}
+static inline const struct linkage_symbol *graph_symbol_of(const struct call_graph *graph,
+                                                           uint32_t node) {
+  return node >= graph->function_count && node < graph_anything(graph)
+             ? &graph->linkage.symbols[node - graph->function_count]
+             : NULL;
+}
+
+/* A name to print for a node: of a function without one, NULL. */
+const char *call_graph_name(const struct call_graph *graph, uint32_t node);
+
+/* Prints a node for people: its name, its address, or what it stands for. */
+void call_graph_print_node(const struct call_graph *graph, uint32_t node);
+
+/* ---- Steps of call_graph_open ---- */
+
+struct graph_builder {
+  struct call_graph *graph;
+  const struct code_architecture *architecture;
+  struct code_decoder *decoder;
+  size_t call_capacity;
+  struct call *later; /* calls that were found when their functions' were complete */
+  size_t later_count, later_capacity;
+  uint64_t *landings; /* where jumps and calls lead to in the middle of other functions */
+  size_t landing_count, landing_capacity;
+  bool *returns;             /* by node: whether it may return, as far as the sweep can tell */
+  struct code_ranges tables; /* jump tables: words that are known to be no function's address */
+};
+
+/* Divides the code into functions. */
+bool functions_find(struct graph_builder *builder, const struct image *image,
+                    const struct safepoints *table, struct problem *problem);
+/* Decodes all functions for their calls, and marks what they refer to. */
+bool sweep(struct graph_builder *builder, struct problem *problem);
+/* Finds the indirect jumps that go through a table of the compiler's. */
+bool jump_tables_resolve(struct graph_builder *builder, struct problem *problem);
+/* Finds the functions whose addresses are in data, or known to other files. */
+bool escapes_find(struct graph_builder *builder, const struct image *image,
+                  struct problem *problem);
+/* Narrows indirect calls by their types. */
+bool call_types_read(struct graph_builder *builder, const struct image *image,
+                     const struct safepoints *table, struct problem *problem);
+
+/* For the steps: something refers to an address. */
+void graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint64_t at);
+/* Appends to an array that grows; false without memory. */
+bool graph_add_call(struct graph_builder *builder, struct call call);
+bool graph_add_later(struct graph_builder *builder, struct call call);
+
+#endif

@@ -1,0 +1,391 @@
+/* code_x86_64.c - x86-64 for the call graph, by the disassembler library Zydis.
+ *
+ * On x86-64 code an address is named in four ways: as a distance from the next instruction (calls,
+ * jumps, and operands in memory, whose address `lea` takes); as a 32-bit constant, where the
+ * program lies below 2 or 4 GB at a fixed address; as a 64-bit constant; and, in the large code
+ * model, as a 64-bit distance from the global offset table. Any constant wide enough is reported,
+ * as what it means can't be told. (AMD64 psABI, 3.5, "Coding Examples")
+ *
+ * A call through a pointer is sometimes hidden from the processor's branch predictor in a return:
+ * a "retpoline" writes the target over its own return address and returns to it; others push it.
+ * So an instruction that stores to the top of the stack is marked.
+ *
+ * Compilers make `switch` out of these sequences (in position-independent code; in other code, the
+ * jump is `jmp *table(,%index,8)`):
+ *
+ *     lea    table(%rip), %base              lea    table(%rip), %base
+ *     movslq (%base,%index,4), %target       jmp    *(%base,%index,8)
+ *     add    %base, %target
+ *     jmp    *%target
+ *
+ * with other instructions between them, and GCC without optimisation with a few more moves. So four
+ * kinds of values are followed through registers: table, entry, entry plus table, and pointer.
+ */
+#include "tool/calls/code.h"
+
+#include <Zydis/Zydis.h>
+#include <elf.h>
+#include <stdlib.h>
+
+struct code_decoder {
+  ZydisDecoder decoder;
+};
+
+static struct code_decoder *open_decoder(void) {
+  struct code_decoder *decoder = malloc(sizeof *decoder);
+  if (decoder != NULL && ZYAN_FAILED(ZydisDecoderInit(&decoder->decoder, ZYDIS_MACHINE_MODE_LONG_64,
+                                                      ZYDIS_STACK_WIDTH_64))) {
+    free(decoder);
+    return NULL;
+  }
+  return decoder;
+}
+
+static void close_decoder(struct code_decoder *decoder) { free(decoder); }
+
+/* ---- Kinds and targets ---- */
+
+/* An operand in memory at a fixed address: relative to the next instruction, or a 32-bit constant
+ * without any register (AMD64 Architecture Programmer's Manual 3, 1.7.1). */
+static bool fixed_operand(const ZydisDecodedInstruction *raw, uint64_t next, uint64_t *address) {
+  if ((raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0 || raw->raw.modrm.mod != 0 ||
+      (raw->attributes & ZYDIS_ATTRIB_HAS_SEGMENT) != 0)
+    return false;
+  if (raw->raw.modrm.rm == 5) {
+    *address = next + (uint64_t)raw->raw.disp.value;
+    return true;
+  }
+  const bool has_index = raw->raw.sib.index != 4 || raw->raw.rex.X != 0;
+  *address = (uint64_t)raw->raw.disp.value;
+  return raw->raw.modrm.rm == 4 && raw->raw.sib.base == 5 && !has_index;
+}
+
+static void set_target(const ZydisDecodedInstruction *raw, uint64_t next,
+                       struct code_instruction *instruction) {
+  if (raw->raw.imm[0].is_relative) {
+    instruction->target_kind = CODE_DIRECT;
+    instruction->target = next + raw->raw.imm[0].value.u;
+  } else if (fixed_operand(raw, next, &instruction->target)) {
+    instruction->target_kind = CODE_SLOT;
+  } else {
+    instruction->target_kind = CODE_COMPUTED;
+  }
+}
+
+static enum code_kind kind_of(const ZydisDecodedInstruction *raw) {
+  switch (raw->meta.category) {
+  case ZYDIS_CATEGORY_CALL:
+    return CODE_CALL;
+  case ZYDIS_CATEGORY_UNCOND_BR:
+    return CODE_JUMP;
+  case ZYDIS_CATEGORY_COND_BR:
+    return CODE_BRANCH;
+  case ZYDIS_CATEGORY_RET:
+    return CODE_RETURN;
+  case ZYDIS_CATEGORY_NOP:
+  case ZYDIS_CATEGORY_WIDENOP:
+    return CODE_PADDING;
+  default:
+    break;
+  }
+  switch (raw->mnemonic) {
+  case ZYDIS_MNEMONIC_XBEGIN: /* goes to its operand when the transaction fails */
+    return CODE_BRANCH;
+  case ZYDIS_MNEMONIC_INT3:
+  case ZYDIS_MNEMONIC_HLT:
+  case ZYDIS_MNEMONIC_UD0:
+  case ZYDIS_MNEMONIC_UD1:
+  case ZYDIS_MNEMONIC_UD2:
+    return CODE_STOP;
+  case ZYDIS_MNEMONIC_NOP:
+    return CODE_PADDING;
+  default:
+    return CODE_OTHER;
+  }
+}
+
+/* ---- References ---- */
+
+static void add_constant(struct code_instruction *instruction, uint64_t value) {
+  if (instruction->constant_count < CODE_CONSTANTS)
+    instruction->constants[instruction->constant_count++] = value;
+}
+
+static void set_references(const ZydisDecodedInstruction *raw, uint64_t next,
+                           struct code_instruction *instruction) {
+  uint64_t address;
+  if (fixed_operand(raw, next, &address) && raw->raw.modrm.rm == 5) {
+    /* What is only compared stays where it is. */
+    instruction->has_reference = raw->mnemonic != ZYDIS_MNEMONIC_CMP || raw->raw.imm[0].size == 0;
+    instruction->is_access = raw->mnemonic != ZYDIS_MNEMONIC_LEA;
+    instruction->reference = address;
+  } else if (raw->raw.disp.size >= 32) {
+    add_constant(instruction, (uint64_t)raw->raw.disp.value);
+  }
+  for (unsigned i = 0; i < 2; i++) {
+    const uint64_t value = raw->raw.imm[i].value.u;
+    if (raw->raw.imm[i].size < 32 || raw->raw.imm[i].is_relative)
+      continue;
+    /* Some instructions extend a constant of 32 bits to 64 as a signed number, others don't. */
+    const bool is_short = raw->raw.imm[i].size == 32 && raw->operand_width < 64;
+    add_constant(instruction, is_short ? (uint32_t)value : value);
+    instruction->is_wide = raw->raw.imm[i].size == 64;
+  }
+}
+
+/* An operand in memory at a constant distance from the stack pointer: SIB byte without index. */
+static bool is_on_stack(const ZydisDecodedInstruction *raw) {
+  return (raw->attributes & ZYDIS_ATTRIB_HAS_SIB) != 0 && raw->raw.modrm.mod != 3 &&
+         raw->raw.sib.base == 4 && raw->raw.rex.B == 0 && raw->raw.sib.index == 4 &&
+         raw->raw.rex.X == 0;
+}
+
+/* Whether the ModRM byte names the stack pointer itself, as operand. */
+static bool is_stack_pointer(const ZydisDecodedInstruction *raw) {
+  return (raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0 && raw->raw.modrm.mod == 3 &&
+         raw->raw.modrm.rm == 4 && raw->raw.rex.B == 0;
+}
+
+static void set_stack(const ZydisDecodedInstruction *raw, struct code_instruction *instruction) {
+  const int32_t constant = (int32_t)raw->raw.imm[0].value.s;
+  const int32_t displacement = (int32_t)raw->raw.disp.value;
+  switch (raw->mnemonic) {
+  case ZYDIS_MNEMONIC_PUSH:
+    instruction->stores_to_stack = true;
+    instruction->stack_growth = 8;
+    break;
+  case ZYDIS_MNEMONIC_POP:
+    instruction->stack_growth = -8;
+    break;
+  case ZYDIS_MNEMONIC_SUB:
+  case ZYDIS_MNEMONIC_ADD:
+    if (raw->raw.imm[0].size > 0 && is_stack_pointer(raw))
+      instruction->stack_growth = raw->mnemonic == ZYDIS_MNEMONIC_SUB ? constant : -constant;
+    break;
+  case ZYDIS_MNEMONIC_LEA:
+    if (is_on_stack(raw) && raw->raw.modrm.reg == 4 && raw->raw.rex.R == 0)
+      instruction->stack_growth = -displacement;
+    break;
+  case ZYDIS_MNEMONIC_MOV:
+  case ZYDIS_MNEMONIC_XCHG:
+    instruction->stores_to_stack = is_on_stack(raw) && raw->opcode != 0x8b;
+    instruction->stack_offset = displacement;
+    if (is_stack_pointer(raw))
+      instruction->stack_growth = INT32_MAX;
+    break;
+  case ZYDIS_MNEMONIC_LEAVE:
+    instruction->stack_growth = INT32_MAX;
+    break;
+  default:
+    break;
+  }
+}
+
+static void decode(const struct code_decoder *decoder, const uint8_t *bytes, size_t size,
+                   uint64_t address, struct code_instruction *instruction) {
+  ZydisDecodedInstruction raw;
+  *instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
+  if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder->decoder, ZYAN_NULL, bytes, size, &raw)))
+    return;
+  const uint64_t next = address + raw.length;
+  instruction->length = raw.length;
+  instruction->kind = (uint8_t)kind_of(&raw);
+  switch (instruction->kind) {
+  case CODE_PADDING:
+  case CODE_RETURN:
+    return;
+  case CODE_CALL:
+  case CODE_JUMP:
+  case CODE_BRANCH:
+    set_target(&raw, next, instruction);
+    if (instruction->target_kind != CODE_COMPUTED)
+      return;
+    break;
+  default:
+    set_stack(&raw, instruction);
+    break;
+  }
+  set_references(&raw, next, instruction);
+}
+
+/* ---- Following values ---- */
+
+static const struct code_value unknown = {CODE_UNKNOWN, 0};
+
+/* The number of a 64-bit register, or of the one that a 32-bit register is the low half of; -1 for
+ * any other register. */
+static int register_number(ZydisRegister name) {
+  const ZyanI8 number = ZydisRegisterGetId(name);
+  const ZydisRegisterClass class = ZydisRegisterGetClass(name);
+  return class == ZYDIS_REGCLASS_GPR64 || class == ZYDIS_REGCLASS_GPR32 ? number : -1;
+}
+
+static struct code_value value_of_register(const struct code_state *state, ZydisRegister name) {
+  const int number = register_number(name);
+  return number < 0 ? unknown : state->registers[number];
+}
+
+/* What a word in memory is, by its address: base + index * scale + displacement. An entry of a
+ * table if there is a variable part. */
+static struct code_value loaded_value(const struct code_state *state,
+                                      const ZydisDecodedOperand *memory) {
+  const struct code_value base = value_of_register(state, memory->mem.base);
+  const struct code_value index = value_of_register(state, memory->mem.index);
+  uint64_t table = (uint64_t)memory->mem.disp.value;
+  if (memory->mem.segment == ZYDIS_REGISTER_FS || memory->mem.segment == ZYDIS_REGISTER_GS)
+    return unknown;
+  const bool has_index = memory->mem.index != ZYDIS_REGISTER_NONE;
+  if (!has_index && (base.kind != CODE_PLACE || memory->mem.disp.value != 0))
+    return unknown;
+  if (base.kind == CODE_ADDRESS || !has_index)
+    table += base.table;
+  else if (index.kind == CODE_ADDRESS && memory->mem.scale == 1)
+    table += index.table; /* GCC without optimisation has the two the other way round */
+  else if (memory->mem.base != ZYDIS_REGISTER_NONE)
+    return unknown;
+  if (memory->size == 32)
+    return (struct code_value){CODE_SHORT_ENTRY, table};
+  if (memory->size == 64)
+    return (struct code_value){CODE_POINTER_ENTRY, table};
+  return unknown;
+}
+
+/* The sum of two values: table and entry make a target. */
+static struct code_value sum_of(struct code_value a, struct code_value b) {
+  if (((a.kind == CODE_ADDRESS && b.kind == CODE_SHORT_ENTRY) ||
+       (a.kind == CODE_SHORT_ENTRY && b.kind == CODE_ADDRESS)) &&
+      a.table == b.table)
+    return (struct code_value){CODE_SHORT_TARGET, a.table};
+  return unknown;
+}
+
+/* The address that `lea` computes. */
+static struct code_value address_of(const struct code_state *state, uint64_t next,
+                                    const ZydisDecodedOperand *memory) {
+  const uint64_t displacement = (uint64_t)memory->mem.disp.value;
+  if (memory->mem.index == ZYDIS_REGISTER_NONE && memory->mem.base == ZYDIS_REGISTER_RIP)
+    return (struct code_value){CODE_ADDRESS, next + displacement};
+  if (memory->mem.index == ZYDIS_REGISTER_NONE && memory->mem.base == ZYDIS_REGISTER_NONE)
+    return (struct code_value){CODE_ADDRESS, displacement};
+  if (memory->mem.scale == 1 && displacement == 0)
+    return sum_of(value_of_register(state, memory->mem.base),
+                  value_of_register(state, memory->mem.index));
+  return unknown;
+}
+
+/* What the instruction puts into its first operand, a register. */
+static struct code_value result_of(const ZydisDecodedInstruction *raw, uint64_t next,
+                                   const ZydisDecodedOperand *operands,
+                                   const struct code_state *state) {
+  const ZydisDecodedOperand *to = &operands[0], *from = &operands[1];
+  switch (raw->mnemonic) {
+  case ZYDIS_MNEMONIC_LEA:
+    return to->size == 64 ? address_of(state, next, from) : unknown;
+  case ZYDIS_MNEMONIC_MOV:
+    if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && to->size >= 32)
+      return (struct code_value){CODE_ADDRESS,
+                                 to->size == 32 ? (uint32_t)from->imm.value.u : from->imm.value.u};
+    if (from->type == ZYDIS_OPERAND_TYPE_MEMORY)
+      return loaded_value(state, from);
+    if (from->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+      const struct code_value value = value_of_register(state, from->reg.value);
+      /* The low half of an address is another one, unless it is low itself; of an entry, it is all.
+       */
+      return to->size == 64 || value.kind == CODE_SHORT_ENTRY ||
+                     (value.kind == CODE_ADDRESS && value.table <= UINT32_MAX)
+                 ? value
+                 : unknown;
+    }
+    return unknown;
+  case ZYDIS_MNEMONIC_MOVSXD:
+    if (from->type == ZYDIS_OPERAND_TYPE_MEMORY)
+      return from->size == 32 ? loaded_value(state, from) : unknown;
+    if (value_of_register(state, from->reg.value).kind == CODE_SHORT_ENTRY)
+      return value_of_register(state, from->reg.value);
+    return unknown;
+  case ZYDIS_MNEMONIC_ADD:
+    if (from->type == ZYDIS_OPERAND_TYPE_REGISTER && to->size == 64)
+      return sum_of(value_of_register(state, to->reg.value),
+                    value_of_register(state, from->reg.value));
+    /* GCC without optimisation adds a table's address to an index that is scaled already. */
+    if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && to->size == 64 &&
+        value_of_register(state, to->reg.value).kind == CODE_UNKNOWN)
+      return (struct code_value){CODE_PLACE, from->imm.value.u};
+    return unknown;
+  default:
+    return unknown;
+  }
+}
+
+static void forget_written(const ZydisDecodedInstruction *raw, const ZydisDecodedOperand *operands,
+                           struct code_state *state) {
+  for (unsigned i = 0; i < raw->operand_count; i++) {
+    const ZydisDecodedOperand *operand = &operands[i];
+    if (operand->type != ZYDIS_OPERAND_TYPE_REGISTER ||
+        (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0)
+      continue;
+    const ZydisRegister whole =
+        ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operand->reg.value);
+    const int number = register_number(whole);
+    if (number >= 0)
+      state->registers[number] = unknown;
+  }
+}
+
+/* A call leaves only rbx, rbp and r12 to r15 as they were (AMD64 psABI, 3.2.1). */
+static void forget_at_call(struct code_state *state) {
+  for (int number = 0; number < CODE_REGISTERS; number++)
+    if (number != 3 && number != 5 && number < 12)
+      state->registers[number] = unknown;
+}
+
+static struct code_value jump_target(const ZydisDecodedOperand *operand,
+                                     const struct code_state *state) {
+  if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER)
+    return value_of_register(state, operand->reg.value);
+  if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY)
+    return loaded_value(state, operand);
+  return unknown;
+}
+
+static void follow(const struct code_decoder *decoder, const uint8_t *bytes, size_t size,
+                   uint64_t address, struct code_state *state, struct code_value *jump) {
+  ZydisDecodedInstruction raw;
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  *jump = unknown;
+  if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder->decoder, bytes, size, &raw, operands))) {
+    *state = (struct code_state){0};
+    return;
+  }
+  if (raw.mnemonic == ZYDIS_MNEMONIC_CDQE) { /* sign-extends eax */
+    if (state->registers[0].kind != CODE_SHORT_ENTRY)
+      state->registers[0] = unknown;
+    return;
+  }
+  if (raw.mnemonic == ZYDIS_MNEMONIC_JMP) {
+    *jump = jump_target(&operands[0], state);
+    return;
+  }
+  const bool has_result = raw.operand_count_visible >= 2 &&
+                          operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                          register_number(operands[0].reg.value) >= 0;
+  const struct code_value result =
+      has_result ? result_of(&raw, address + raw.length, operands, state) : unknown;
+  forget_written(&raw, operands, state);
+  if (has_result && result.kind != CODE_UNKNOWN)
+    state->registers[register_number(operands[0].reg.value)] = result;
+  if (raw.meta.category == ZYDIS_CATEGORY_CALL)
+    forget_at_call(state);
+}
+
+const struct code_architecture code_x86_64 = {
+    .machine = EM_X86_64,
+    .open = open_decoder,
+    .close = close_decoder,
+    .decode = decode,
+    .follow = follow,
+};
+
+const struct code_architecture *code_architecture(uint16_t machine) {
+  return machine == EM_X86_64 ? &code_x86_64 : NULL;
+}

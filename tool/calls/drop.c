@@ -1,0 +1,245 @@
+/* drop.c - see drop.h.
+ *
+ * What keeps a record is the first thing of the chain from its call to a GC entry that isn't certain:
+ * the indirect call that may lead there, or the function elsewhere that may call back. A name that
+ * keeps many records is worth a look: if it never leads to a collection, one line of the policy says
+ * so.
+ */
+#include "tool/calls/drop.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- What keeps a record ---- */
+
+/* The node of the chain that is to be blamed: a function with an indirect call, or a symbol. */
+static uint32_t blamed(const struct analysis *analysis, const struct call *call,
+                       enum certainty certainty) {
+  const struct call_graph *graph = analysis->graph;
+  const uint32_t *next = analysis->next[certainty];
+  uint32_t from = call_graph_function(graph, call->at), node = call->target;
+  while (!analysis->is_entry[node]) {
+    if (certainty == BY_POINTERS && node >= graph_anything(graph))
+      return from;
+    if (certainty == BY_OUTSIDE && graph_symbol_of(graph, node) != NULL &&
+        next[node] == graph_anything(graph))
+      return node;
+    from = node;
+    node = next[node];
+  }
+  return GRAPH_NO_NODE;
+}
+
+/* How often a node of the call graph was the reason. */
+struct node_count {
+  uint32_t node, records;
+};
+
+static int compare_counts(const void *a, const void *b) {
+  const struct node_count *x = a, *y = b;
+  if (x->records != y->records)
+    return x->records > y->records ? -1 : 1;
+  return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* What is to be said of a node, for when the call graph is gone. */
+static struct drop_count describe(const struct call_graph *graph, const struct node_count *count) {
+  return (struct drop_count){
+      .name = call_graph_name(graph, count->node),
+      .address = graph_is_function(graph, count->node) ? graph->functions[count->node].address : 0,
+      .records = count->records,
+  };
+}
+
+/* The nodes with records, those with most first: an array, to be freed; NULL without memory. */
+static struct drop_count *sort_counts(const struct call_graph *graph, const uint32_t *counts,
+                                      uint32_t *count) {
+  const uint32_t nodes = graph_nodes(graph);
+  *count = 0;
+  for (uint32_t node = 0; node < nodes; node++)
+    *count += counts[node] > 0;
+  struct node_count *sorted = calloc((size_t)*count + 1, sizeof *sorted);
+  struct drop_count *items = calloc((size_t)*count + 1, sizeof *items);
+  if (sorted != NULL && items != NULL) {
+    uint32_t next = 0;
+    for (uint32_t node = 0; node < nodes; node++)
+      if (counts[node] > 0)
+        sorted[next++] = (struct node_count){node, counts[node]};
+    qsort(sorted, *count, sizeof *sorted, compare_counts);
+    for (uint32_t i = 0; i < *count; i++)
+      items[i] = describe(graph, &sorted[i]);
+  } else {
+    free(items);
+    items = NULL;
+  }
+  free(sorted);
+  return items;
+}
+
+/* ---- Dropping ---- */
+
+struct judge {
+  const struct analysis *analysis;
+  const struct policy *policy;
+  struct drop *drop;
+  bool *is_dropped;   /* by record */
+  uint32_t *pointers; /* by node: records that it keeps by an indirect call */
+  uint32_t *outside;  /* by node: records that it keeps by calling back */
+};
+
+static void judge_records(struct judge *judge, const struct safepoints *table) {
+  struct drop *drop = judge->drop;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const struct safepoint *record = &table->records[i];
+    const struct call *call;
+    const enum verdict verdict =
+        analysis_verdict(judge->analysis, judge->policy, table, record, &call);
+    drop->verdicts[verdict]++;
+    judge->is_dropped[i] = verdict_is_drop(verdict);
+    if (judge->is_dropped[i])
+      drop->addresses[drop->dropped++] = record->address;
+    if (verdict != KEEP_BY_POINTERS && verdict != KEEP_BY_OUTSIDE)
+      continue;
+    const uint32_t node = blamed(judge->analysis, call, (enum certainty)verdict);
+    if (node != (uint32_t)GRAPH_NO_NODE)
+      (verdict == KEEP_BY_POINTERS ? judge->pointers : judge->outside)[node]++;
+  }
+}
+
+static bool judge_all(struct judge *judge, struct loaded *loaded) {
+  struct drop *drop = judge->drop;
+  const struct call_graph *graph = judge->analysis->graph;
+  if (judge->is_dropped == NULL || judge->pointers == NULL || judge->outside == NULL ||
+      drop->addresses == NULL)
+    return false;
+  judge_records(judge, &loaded->table);
+  drop->pointers = sort_counts(graph, judge->pointers, &drop->pointer_count);
+  drop->outside = sort_counts(graph, judge->outside, &drop->outside_count);
+  safepoints_remove(&loaded->table, judge->is_dropped);
+  return drop->pointers != NULL && drop->outside != NULL;
+}
+
+bool drop_records(struct loaded *loaded, const struct analysis *analysis,
+                  const struct policy *policy, struct drop *drop, struct problem *problem) {
+  const size_t records = loaded->table.record_count;
+  const size_t nodes = graph_nodes(analysis->graph);
+  *drop = (struct drop){.records = loaded->table.record_count,
+                        .addresses = calloc(records + 1, sizeof *drop->addresses),
+                        .has_handlers = analysis_has_handlers(analysis)};
+  struct judge judge = {.analysis = analysis,
+                        .policy = policy,
+                        .drop = drop,
+                        .is_dropped = calloc(records + 1, sizeof *judge.is_dropped),
+                        .pointers = calloc(nodes + 1, sizeof *judge.pointers),
+                        .outside = calloc(nodes + 1, sizeof *judge.outside)};
+  const bool ok = judge_all(&judge, loaded);
+  free(judge.is_dropped);
+  free(judge.pointers);
+  free(judge.outside);
+  if (!ok)
+    drop_close(drop);
+  return ok || problem_set(problem, "not enough memory");
+}
+
+void drop_close(struct drop *drop) {
+  free(drop->addresses);
+  free(drop->pointers);
+  free(drop->outside);
+  *drop = (struct drop){0};
+}
+
+/* ---- Reporting ---- */
+
+const char *drop_reason(enum verdict verdict) {
+  static const char *const reasons[VERDICTS] = {
+      [KEEP_BY_CALLS] = "calls lead to a GC entry",
+      [KEEP_BY_POINTERS] = "an indirect call may lead there",
+      [KEEP_BY_OUTSIDE] = "a function elsewhere may call back",
+      [KEEP_BY_ANYTHING] = "code that can't be decoded may lead there",
+      [KEEP_NO_CALL] = "no call instruction ends there",
+      [KEEP_STACKMAP] = "no statepoint",
+      [KEEP_DEOPT] = "with deopt state, which isn't for collections alone",
+      [KEEP_NO_ENTRIES] = "no GC entry is named",
+      [KEEP_UNKNOWN] = "a GC entry isn't known",
+      [DROP_UNREACHED] = "the call can't reach a GC entry",
+      [DROP_UNREACHABLE] = "nothing can reach the function",
+  };
+  return reasons[verdict];
+}
+
+static void print_counts(const struct drop_count *counts, uint32_t count) {
+  enum { MOST = 8 };
+  for (uint32_t i = 0; i < count && i < MOST; i++) {
+    if (counts[i].name != NULL)
+      printf("    %10" PRIu32 "  %s\n", counts[i].records, counts[i].name);
+    else
+      printf("    %10" PRIu32 "  0x%" PRIx64 "\n", counts[i].records, counts[i].address);
+  }
+  if (count > MOST)
+    printf("                and %" PRIu32 " more\n", count - MOST);
+}
+
+static void print_verdict(const struct drop *drop, enum verdict verdict, const char *more) {
+  if (drop->verdicts[verdict] > 0)
+    printf("  %-7s %10" PRIu32 "  %s%s\n", verdict_is_drop(verdict) ? "dropped" : "kept",
+           drop->verdicts[verdict], drop_reason(verdict), more);
+}
+
+static void print_report(const struct drop *drop, const char *path) {
+  printf("%s: dropped %" PRIu32 " of %" PRIu32 " records (%.1f %%)\n", path, drop->dropped,
+         drop->records, drop->records == 0 ? 0 : 100.0 * drop->dropped / drop->records);
+  print_verdict(drop, DROP_UNREACHED, "");
+  print_verdict(drop, DROP_UNREACHABLE, "");
+  print_verdict(drop, KEEP_BY_CALLS, "");
+  print_verdict(drop, KEEP_BY_POINTERS, "; first in");
+  print_counts(drop->pointers, drop->pointer_count);
+  print_verdict(drop, KEEP_BY_OUTSIDE, "; first");
+  print_counts(drop->outside, drop->outside_count);
+  for (enum verdict verdict = KEEP_BY_ANYTHING; verdict <= KEEP_UNKNOWN; verdict++)
+    print_verdict(drop, verdict, "");
+  if (drop->has_handlers)
+    printf("  note: the program handles signals; a handler must not collect, nor wait for a "
+           "collection,\n        before the thread is in a GC entry\n");
+}
+
+/* What the user should know in any case. */
+static void print_warnings(const struct analysis *analysis, const char *path) {
+  if (analysis->unknown != NULL)
+    fprintf(stderr,
+            "stackpack: %s: warning: no function is called '%s', which is to be a GC entry; as any "
+            "call might reach it, nothing is dropped\n",
+            path, analysis->unknown);
+  if (analysis->unused_patterns > 0)
+    fprintf(stderr,
+            "stackpack: %s: warning: no function is called '%s', which is never to collect\n", path,
+            analysis->unused);
+  if (analysis->undecodable > 0)
+    fprintf(stderr,
+            "stackpack: %s: warning: %" PRIu32
+            " functions have code that can't be decoded; they count as reaching everything\n",
+            path, analysis->undecodable);
+}
+
+bool drop_by_policy(const char *path, const struct image *image, struct loaded *loaded,
+                    const struct policy *policy, bool report, struct drop *drop,
+                    struct problem *problem) {
+  struct call_graph graph;
+  struct analysis analysis;
+  *drop = (struct drop){0};
+  if (policy_is_empty(policy))
+    return true;
+  if (!call_graph_open(&graph, image, loaded->raw, &loaded->table, problem))
+    return false;
+  bool ok = analysis_open(&analysis, &graph, image, policy, problem);
+  if (ok) {
+    ok = drop_records(loaded, &analysis, policy, drop, problem);
+    if (ok)
+      print_warnings(&analysis, path);
+    if (ok && report)
+      print_report(drop, path);
+    analysis_close(&analysis);
+  }
+  call_graph_close(&graph);
+  return ok;
+}

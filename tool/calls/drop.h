@@ -1,0 +1,39 @@
+/* drop.h - drops the records that no collection can need, and tells what was dropped and kept. */
+#ifndef STACKPACK_DROP_H
+#define STACKPACK_DROP_H
+
+#include "tool/calls/analysis.h"
+#include "tool/image/load.h"
+
+/* How often a name was the reason. */
+struct drop_count {
+  const char *name; /* in the image; NULL: it has none, */
+  uint64_t address; /* but is a function at this address */
+  uint32_t records;
+};
+
+struct drop {
+  uint64_t *addresses; /* of the dropped records, ascending: to be freed by drop_close */
+  uint32_t dropped, records;
+  uint32_t verdicts[VERDICTS];
+  struct drop_count *pointers; /* functions whose indirect calls keep records, most first */
+  struct drop_count *outside;  /* symbols that keep records, most first */
+  uint32_t pointer_count, outside_count;
+  bool has_handlers; /* see analysis_has_handlers */
+};
+
+/* Why a record is kept or dropped, to be said behind the number of such records. */
+const char *drop_reason(enum verdict verdict);
+
+/* Takes the records out of the loaded table that the policy lets go. */
+bool drop_records(struct loaded *loaded, const struct analysis *analysis,
+                  const struct policy *policy, struct drop *drop, struct problem *problem);
+void drop_close(struct drop *drop);
+
+/* Reads the call graph of an image and does all that: nothing, if the policy is empty. Prints what
+ * the user should know of the file `path`, and a report if that is wanted. */
+bool drop_by_policy(const char *path, const struct image *image, struct loaded *loaded,
+                    const struct policy *policy, bool report, struct drop *drop,
+                    struct problem *problem);
+
+#endif

@@ -1,0 +1,199 @@
+/* escapes.c - which functions a pointer may lead to, besides those whose address the code computes.
+ *
+ * Their addresses are in data. In a file that may be loaded anywhere, the dynamic linker must put
+ * them there, so its relocations tell. In a file with a fixed address, nothing does, and each word
+ * that is the address of a function counts as it: words of 8 bytes wherever they stand, and of 4
+ * where they are aligned. In either, an address may also be stored as a distance of 4 bytes: from
+ * the word itself, or from the start of a table (C++'s relative virtual tables are such), which some
+ * code or word must refer to. So from each place that something refers to, up to the next one, words
+ * count as distances from it.
+ *
+ * A word that leads into the middle of a function belongs to a table of that function's own, if it
+ * has a jump by a table; otherwise somebody else must use it, and enter the function there. (In its
+ * first bytes, it's a pointer with a tag.)
+ *
+ * Functions that only run when the file is loaded or unloaded come last: what else takes their
+ * address counts more.
+ */
+#include "tool/calls/call_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The dynamic linker's words ---- */
+
+static void take_word(struct graph_builder *builder, const struct linkage_word *word,
+                      bool at_start) {
+  struct call_graph *graph = builder->graph;
+  const struct area *area = areas_find(&graph->areas, word->address);
+  const enum taken how = at_start ? TAKEN_BY_START : TAKEN_BY_RELOCATION;
+  if (area == NULL || area->is_start_table != at_start)
+    return;
+  if (word->kind == LINKAGE_ADDRESS || word->kind == LINKAGE_RESOLVER) {
+    graph_take(graph, word->value, how, word->address);
+    return;
+  }
+  /* Code that the dynamic linker changes isn't what was decoded. */
+  const uint32_t function = call_graph_function(graph, word->address);
+  if (function != GRAPH_NO_NODE)
+    graph->functions[function].is_undecodable = true;
+  const struct linkage_symbol *symbol = &graph->linkage.symbols[word->symbol];
+  if (word->symbol != 0 && symbol->is_defined && word->kind == LINKAGE_SYMBOL)
+    graph_take(graph, symbol->address + word->value, how, word->address);
+}
+
+/* Goes through the jump tables as the addresses ascend. */
+struct table_cursor {
+  const struct code_ranges *tables;
+  size_t next;
+  uint64_t end; /* of those that start at or before the address */
+};
+
+static bool in_table(struct table_cursor *cursor, uint64_t address) {
+  const struct code_ranges *tables = cursor->tables;
+  while (cursor->next < tables->count && tables->items[cursor->next].start <= address) {
+    const uint64_t end = tables->items[cursor->next++].end;
+    cursor->end = end > cursor->end ? end : cursor->end;
+  }
+  return address < cursor->end;
+}
+
+static void take_words(struct graph_builder *builder, bool at_start) {
+  const struct linkage *linkage = &builder->graph->linkage;
+  struct table_cursor tables = {.tables = &builder->tables};
+  for (size_t i = 0; i < linkage->word_count; i++)
+    if (!in_table(&tables, linkage->words[i].address))
+      take_word(builder, &linkage->words[i], at_start);
+}
+
+static void take_exports(struct call_graph *graph) {
+  const struct linkage *linkage = &graph->linkage;
+  for (uint32_t i = 1; i < linkage->symbol_count; i++)
+    if (linkage->symbols[i].is_defined && linkage->symbols[i].is_code)
+      graph_take(graph, linkage->symbols[i].address, TAKEN_BY_EXPORT, 0);
+}
+
+/* ---- Words in data ---- */
+
+static uint64_t read_word(const struct area *area, uint64_t at, unsigned size) {
+  uint64_t word = 0;
+  memcpy(&word, area->bytes + at, size);
+  return word;
+}
+
+static bool is_function(const struct call_graph *graph, uint64_t address) {
+  const struct area *area = areas_find(&graph->areas, address);
+  return area != NULL && area->is_code && area_is_marked(area, MARK_FUNCTION, address);
+}
+
+/* The lowest address of code, and the highest: most words are told apart by these alone. */
+struct span {
+  uint64_t start, size;
+};
+
+static struct span code_span(const struct call_graph *graph) {
+  const struct graph_function *functions = graph->functions;
+  const uint32_t count = graph->function_count;
+  if (count == 0)
+    return (struct span){0, 0};
+  return (struct span){functions[0].address, functions[count - 1].address +
+                                                 functions[count - 1].size - functions[0].address};
+}
+
+/* A word that is for lazy binding leads back to the stub, until the dynamic linker changes it. */
+static bool is_for_calls(const struct call_graph *graph, uint64_t address) {
+  const struct linkage_word *word = linkage_find(&graph->linkage, address);
+  return word != NULL && word->kind == LINKAGE_CALL;
+}
+
+/* Words as addresses, in a file that doesn't move. */
+static void take_addresses(struct graph_builder *builder, const struct area *area,
+                           struct span code) {
+  struct call_graph *graph = builder->graph;
+  const enum taken how = area->is_start_table ? TAKEN_BY_START : TAKEN_BY_DATA;
+  struct table_cursor tables = {.tables = &builder->tables};
+  for (uint64_t at = 0; at + 4 <= area->size; at++) {
+    const uint64_t address = area->address + at;
+    const uint64_t long_word = at + 8 <= area->size ? read_word(area, at, 8) : 0;
+    const uint64_t short_word = address % 4 == 0 ? (uint32_t)read_word(area, at, 4) : 0;
+    if (long_word - code.start >= code.size && short_word - code.start >= code.size) {
+      if (address % 8 == 0 && areas_find(&graph->areas, long_word) != NULL)
+        graph_take(graph, long_word, how, address); /* of data: it may be a table */
+      continue;
+    }
+    if (in_table(&tables, address) || is_for_calls(graph, address))
+      continue;
+    if (long_word != 0 && (address % 8 == 0 || is_function(graph, long_word)))
+      graph_take(graph, long_word, how, address);
+    if (short_word != 0 && is_function(graph, short_word))
+      graph_take(graph, short_word, how, address);
+  }
+}
+
+/* Words as distances: from themselves, and from what something refers to. */
+static void take_distances(struct graph_builder *builder, const struct area *area,
+                           struct span code) {
+  struct call_graph *graph = builder->graph;
+  struct table_cursor tables = {.tables = &builder->tables};
+  uint64_t base = 0;
+  for (uint64_t at = -area->address % 4; at + 4 <= area->size; at += 4) {
+    const uint64_t address = area->address + at;
+    const uint64_t distance = (uint64_t)(int64_t)(int32_t)read_word(area, at, 4);
+    for (unsigned byte = 0; byte < 4 && at + byte < area->size; byte++)
+      if (area_is_marked(area, MARK_BASE, address + byte))
+        base = byte == 0 ? address : 0;
+    if (distance == 0 || in_table(&tables, address))
+      continue;
+    if (address + distance - code.start < code.size && is_function(graph, address + distance))
+      graph_take(graph, address + distance, TAKEN_BY_DATA, address);
+    if (base != 0 && base + distance - code.start < code.size)
+      graph_take(graph, base + distance, TAKEN_BY_DATA, address);
+  }
+}
+
+static void take_entered(struct call_graph *graph) {
+  for (uint32_t i = 0; i < graph->function_count; i++) {
+    struct graph_function *function = &graph->functions[i];
+    if (function->taken == TAKEN_NOT && function->entered != TAKEN_NOT &&
+        !function->has_computed_jump)
+      function->taken = function->entered;
+  }
+}
+
+/* An unwinder calls the personality routines of the functions that it passes. */
+static bool take_personalities(struct call_graph *graph, const struct image *image) {
+  const struct image_section *section = image_section(image, ".eh_frame");
+  struct code_ranges routines = {0};
+  if (section == NULL || section->header.sh_type == SHT_NOBITS)
+    return true;
+  const bool ok = eh_frame_add_personalities(&routines, image->bytes + section->header.sh_offset,
+                                             section->header.sh_size, section->header.sh_addr);
+  for (size_t i = 0; i < routines.count; i++)
+    graph_take(graph, routines.items[i].start, TAKEN_BY_UNWINDER, section->header.sh_addr);
+  code_ranges_free(&routines);
+  return ok;
+}
+
+bool escapes_find(struct graph_builder *builder, const struct image *image,
+                  struct problem *problem) {
+  struct call_graph *graph = builder->graph;
+  const struct span code = code_span(graph);
+  code_ranges_sort(&builder->tables);
+  take_words(builder, false);
+  take_exports(graph);
+  for (int at_start = 0; at_start <= 1; at_start++)
+    for (size_t i = 0; i < graph->areas.count; i++)
+      if (!graph->areas.items[i].is_code && graph->linkage.is_fixed &&
+          graph->areas.items[i].is_start_table == (at_start == 1))
+        take_addresses(builder, &graph->areas.items[i], code);
+  for (size_t i = 0; i < graph->areas.count; i++)
+    if (!graph->areas.items[i].is_code)
+      take_distances(builder, &graph->areas.items[i], code);
+  if (!take_personalities(graph, image))
+    return problem_set(problem, "not enough memory");
+  take_words(builder, true);
+  graph_take(graph, graph->linkage.init, TAKEN_BY_START, 0);
+  graph_take(graph, graph->linkage.fini, TAKEN_BY_START, 0);
+  take_entered(graph);
+  return true;
+}

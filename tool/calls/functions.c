@@ -1,0 +1,194 @@
+/* functions.c - where functions start: divides the code for the call graph.
+ *
+ * Symbols tell, and where they are stripped off, unwind tables, stack maps and exported symbols do.
+ * None of them has to know all: assembly code may have no unwind tables, a static function no
+ * symbol. So each only adds starts, and between two of them the code is one function. But where it
+ * is known that a function ends earlier, and what follows isn't padding, that is one more function,
+ * of which nothing is known.
+ *
+ * A procedure linkage table has a stub for each symbol, and mostly no symbols of its own; the size
+ * of its entries is the section's.
+ */
+#include "format/array.h"
+#include "format/bits.h"
+#include "tool/calls/call_graph.h"
+#include "tool/calls/code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct starts {
+  uint64_t *items;
+  size_t count, capacity;
+  bool failed;
+};
+
+static void add_start(struct starts *starts, uint64_t address) {
+  if (array_make_room((void **)&starts->items, &starts->capacity, starts->count + 1,
+                      sizeof *starts->items))
+    starts->items[starts->count++] = address;
+  else
+    starts->failed = true;
+}
+
+/* A label in code may be the start of a function in assembly, which needn't say what it is. */
+static void add_symbol(void *context, const char *name, const GElf_Sym *symbol) {
+  const unsigned type = GELF_ST_TYPE(symbol->st_info);
+  if (type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && *name != 0))
+    add_start(context, symbol->st_value);
+}
+
+/* Sorts the starts, and keeps each that is in code once. */
+static void sort_starts(struct starts *starts, const struct areas *areas) {
+  size_t kept = 0;
+  if (starts->count > 0)
+    qsort(starts->items, starts->count, sizeof *starts->items, bits_compare_words);
+  for (size_t i = 0; i < starts->count; i++) {
+    const struct area *area = areas_find(areas, starts->items[i]);
+    if (area != NULL && area->is_code && (kept == 0 || starts->items[kept - 1] != starts->items[i]))
+      starts->items[kept++] = starts->items[i];
+  }
+  starts->count = kept;
+}
+
+/* The stubs of a section. Some linkers put a larger one first, without saying so: a stub starts where
+ * an instruction does. */
+static void add_stubs_of(const struct graph_builder *builder, struct starts *starts,
+                         const struct image_section *section, uint64_t stub) {
+  const uint64_t start = section->header.sh_addr;
+  const struct area *area = areas_find(&builder->graph->areas, start);
+  const uint64_t room = area == NULL || !area->is_code ? 0 : area->address + area->size - start;
+  const uint64_t size = section->header.sh_size < room ? section->header.sh_size : room;
+  struct code_instruction instruction;
+  for (uint64_t at = 0; at < size; at += instruction.length) {
+    if (at % stub == 0)
+      add_start(starts, start + at);
+    builder->architecture->decode(builder->decoder, area->bytes + (start - area->address) + at,
+                                  size - at, start + at, &instruction);
+  }
+}
+
+static void add_stubs(const struct graph_builder *builder, struct starts *starts,
+                      const struct image *image) {
+  enum { USUAL_SIZE = 16 };
+  for (size_t i = 1; i < image->section_count; i++) {
+    const struct image_section *section = &image->sections[i];
+    if ((section->header.sh_flags & SHF_EXECINSTR) == 0 ||
+        (strncmp(section->name, ".plt", 4) != 0 && strncmp(section->name, ".iplt", 5) != 0))
+      continue;
+    const uint64_t said = section->header.sh_entsize;
+    const uint64_t size = said == 8 || said == 16 || said == 32 ? said : USUAL_SIZE;
+    add_stubs_of(builder, starts, section, size);
+  }
+}
+
+static void add_all(const struct graph_builder *builder, struct starts *starts,
+                    const struct image *image, const struct safepoints *table,
+                    const struct code_ranges *unwound) {
+  const struct call_graph *graph = builder->graph;
+  image_symbols(image, add_symbol, starts);
+  for (size_t i = 0; i < unwound->count; i++)
+    add_start(starts, unwound->items[i].start);
+  for (uint32_t i = 0; table != NULL && i < table->function_count; i++)
+    add_start(starts, table->functions[i].address);
+  for (size_t i = 0; i < graph->areas.count; i++)
+    if (graph->areas.items[i].is_code)
+      add_start(starts, graph->areas.items[i].address);
+  add_start(starts, graph->linkage.entry);
+  add_start(starts, graph->linkage.init);
+  add_start(starts, graph->linkage.fini);
+  add_stubs(builder, starts, image);
+}
+
+/* ---- Gaps ---- */
+
+/* The first address from `from` on that isn't padding; `to` if there is none. */
+static uint64_t behind_padding(const struct graph_builder *builder, const struct area *area,
+                               uint64_t from, uint64_t to) {
+  struct code_instruction instruction;
+  while (from < to) {
+    const uint8_t *bytes = area->bytes + (from - area->address);
+    if (*bytes == 0) { /* padding of linkers, or the start of an unlikely instruction */
+      const uint8_t *end = bytes + (to - from);
+      while (bytes < end && *bytes == 0)
+        bytes++;
+      return bytes == end ? to : from;
+    }
+    builder->architecture->decode(builder->decoder, bytes, to - from, from, &instruction);
+    if (instruction.kind != CODE_PADDING && instruction.kind != CODE_STOP)
+      return from;
+    from += instruction.length;
+  }
+  return to;
+}
+
+/* Adds what lies behind the known end of a function and before the next start. */
+static void add_gaps(const struct graph_builder *builder, struct starts *starts,
+                     const struct code_ranges *ranges) {
+  const struct areas *areas = &builder->graph->areas;
+  const size_t count = starts->count;
+  uint64_t known_end = 0;
+  size_t range = 0;
+  for (size_t i = 0; i < count; i++) {
+    const uint64_t start = starts->items[i];
+    const struct area *area = areas_find(areas, start);
+    const uint64_t area_end = area->address + area->size;
+    const uint64_t next =
+        i + 1 < count && starts->items[i + 1] < area_end ? starts->items[i + 1] : area_end;
+    for (; range < ranges->count && ranges->items[range].start <= start; range++)
+      if (ranges->items[range].end > known_end)
+        known_end = ranges->items[range].end;
+    if (known_end <= start || known_end >= next)
+      continue;
+    const uint64_t code = behind_padding(builder, area, known_end, next);
+    if (code < next)
+      add_start(starts, code);
+  }
+}
+
+/* ---- The functions ---- */
+
+static bool make_functions(struct call_graph *graph, const struct starts *starts) {
+  if (starts->count >= UINT32_MAX / 2)
+    return false;
+  graph->functions = calloc(starts->count + 1, sizeof *graph->functions);
+  if (graph->functions == NULL)
+    return false;
+  graph->function_count = (uint32_t)starts->count;
+  for (size_t i = 0; i < starts->count; i++) {
+    struct area *area = areas_find(&graph->areas, starts->items[i]);
+    const uint64_t area_end = area->address + area->size;
+    const bool is_last = i + 1 == starts->count || starts->items[i + 1] >= area_end;
+    graph->functions[i].address = starts->items[i];
+    graph->functions[i].size = (is_last ? area_end : starts->items[i + 1]) - starts->items[i];
+    graph->code_size += graph->functions[i].size;
+    area_mark(area, MARK_FUNCTION, starts->items[i]);
+  }
+  return true;
+}
+
+bool functions_find(struct graph_builder *builder, const struct image *image,
+                    const struct safepoints *table, struct problem *problem) {
+  struct code_ranges unwound = {0}, ranges = {0};
+  struct starts starts = {0};
+  if (!image_code(image, &unwound, &ranges, problem)) {
+    code_ranges_free(&unwound);
+    code_ranges_free(&ranges);
+    return false;
+  }
+  bool ok = true;
+  add_all(builder, &starts, image, table, &unwound);
+  for (size_t i = 0; ok && i < unwound.count; i++)
+    ok = code_ranges_add(&ranges, unwound.items[i].start, unwound.items[i].end);
+  code_ranges_sort(&ranges);
+  if (ok && !starts.failed) {
+    sort_starts(&starts, &builder->graph->areas);
+    add_gaps(builder, &starts, &ranges);
+    sort_starts(&starts, &builder->graph->areas);
+  }
+  ok = ok && !starts.failed && make_functions(builder->graph, &starts);
+  free(starts.items);
+  code_ranges_free(&unwound);
+  code_ranges_free(&ranges);
+  return ok || problem_set(problem, "not enough memory");
+}

@@ -1,0 +1,410 @@
+/* jump_tables.c - which indirect jumps go through a table that the compiler made of a `switch`.
+ *
+ * Such a jump stays in its function, and mustn't be taken for one through a pointer, which may lead
+ * anywhere. To see the difference, the values of registers are followed through the function, as far
+ * as they are addresses of tables and what is read from these (see struct code_value). The function
+ * is divided into blocks; a block starts with what is known, in the same way, at the ends of all
+ * blocks that lead to it. A block that nothing is known to lead to starts with nothing known.
+ *
+ * A jump to an entry of a constant table is resolved if the table's first entry leads into the
+ * function. The table's length isn't known. It ends, at the latest, where an entry leads to no code,
+ * or where something else refers to the data. Entries that lead to other functions (the cold part of
+ * a function is one) are calls like any jump out of the function.
+ */
+#include "format/array.h"
+#include "tool/calls/call_graph.h"
+#include "tool/calls/code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  NO_BLOCK = UINT32_MAX,
+  STEPS_PER_INSTRUCTION = 64, /* how often one may be looked at, on average, in one function */
+};
+
+struct step {
+  uint32_t offset; /* in the function */
+  uint32_t block;
+  bool is_end; /* control doesn't go on to the next step */
+  struct code_instruction instruction;
+};
+
+struct block {
+  uint32_t first, end; /* steps */
+  bool is_reached, is_waiting;
+  struct code_state state; /* at its start */
+};
+
+/* One function at a time. */
+struct resolver {
+  struct graph_builder *builder;
+  const struct area *area;
+  uint32_t function;
+  uint64_t start, size;
+  struct step *steps;
+  uint32_t *step_at; /* by offset: the step there, plus 1 */
+  struct block *blocks;
+  uint32_t *waiting;
+  uint32_t step_count, block_count, waiting_count;
+  size_t steps_capacity, at_capacity, blocks_capacity, waiting_capacity;
+};
+
+/* ---- Tables ---- */
+
+/* Entry n of a table: where it leads to. False at the table's end. */
+static bool entry_at(const struct call_graph *graph, const struct area *area,
+                     struct code_value table, uint64_t n, uint64_t *target) {
+  const unsigned size = table.kind == CODE_SHORT_TARGET ? 4 : 8;
+  const uint64_t into = table.table - area->address + n * size;
+  const uint64_t address = area->address + into;
+  if (into >= area->size || area->size - into < size)
+    return false;
+  if (n > 0 &&
+      (area_is_marked(area, MARK_USED, address) || area_is_marked(area, MARK_BASE, address)))
+    return false;
+  if (size == 4) {
+    int32_t distance;
+    memcpy(&distance, area->bytes + into, sizeof distance);
+    *target = table.table + (uint64_t)(int64_t)distance;
+  } else if (graph->linkage.is_fixed) {
+    memcpy(target, area->bytes + into, sizeof *target);
+  } else {
+    const struct linkage_word *word = linkage_find(&graph->linkage, address);
+    if (word == NULL || word->kind != LINKAGE_ADDRESS)
+      return false;
+    *target = word->value;
+  }
+  return call_graph_function(graph, *target) != GRAPH_NO_NODE;
+}
+
+/* The constant data that a table lies in; NULL if it is none. */
+static const struct area *table_area(const struct resolver *resolver, struct code_value table) {
+  const struct area *area = areas_find(&resolver->builder->graph->areas, table.table);
+  if ((table.kind != CODE_SHORT_TARGET && table.kind != CODE_POINTER_ENTRY) || area == NULL ||
+      area->is_code || !area->is_constant)
+    return NULL;
+  return area;
+}
+
+/* Whether a jump by the table is one within the function: judged by its first entry. */
+static bool is_own_table(const struct resolver *resolver, struct code_value table) {
+  const struct area *area = table_area(resolver, table);
+  uint64_t target;
+  return area != NULL && entry_at(resolver->builder->graph, area, table, 0, &target) &&
+         target - resolver->start < resolver->size && target != resolver->start;
+}
+
+/* Whether a jump leads to one place in the function. */
+static bool is_own_address(const struct resolver *resolver, struct code_value value) {
+  return value.kind == CODE_ADDRESS && value.table - resolver->start < resolver->size;
+}
+
+/* ---- Blocks ---- */
+
+/* Whether an instruction is a call of a function that doesn't return. Calls come in the order of
+ * their addresses. */
+static bool never_returns(const struct resolver *resolver, uint32_t *next_call, uint64_t address) {
+  const struct call_graph *graph = resolver->builder->graph;
+  const uint32_t end = graph->functions[resolver->function + 1].first_call;
+  while (*next_call < end && graph->calls[*next_call].at < address)
+    (*next_call)++;
+  return *next_call < end && graph->calls[*next_call].at == address &&
+         !resolver->builder->returns[graph->calls[*next_call].target];
+}
+
+static bool is_end(const struct resolver *resolver, uint32_t *next_call, const struct step *step) {
+  switch (step->instruction.kind) {
+  case CODE_JUMP:
+  case CODE_RETURN:
+  case CODE_STOP:
+    return true;
+  case CODE_CALL:
+    return never_returns(resolver, next_call, resolver->start + step->offset);
+  default:
+    return false;
+  }
+}
+
+static bool decode_function(struct resolver *resolver) {
+  const struct graph_builder *builder = resolver->builder;
+  if (!array_make_room((void **)&resolver->steps, &resolver->steps_capacity, resolver->size,
+                       sizeof *resolver->steps) ||
+      !array_make_room((void **)&resolver->step_at, &resolver->at_capacity, resolver->size,
+                       sizeof *resolver->step_at))
+    return false;
+  memset(resolver->step_at, 0, resolver->size * sizeof *resolver->step_at);
+  resolver->step_count = 0;
+  uint32_t next_call = builder->graph->functions[resolver->function].first_call;
+  for (uint64_t at = 0; at < resolver->size;) {
+    struct step *step = &resolver->steps[resolver->step_count++];
+    const uint64_t address = resolver->start + at;
+    *step = (struct step){.offset = (uint32_t)at, .block = NO_BLOCK};
+    builder->architecture->decode(builder->decoder,
+                                  resolver->area->bytes + (address - resolver->area->address),
+                                  resolver->size - at, address, &step->instruction);
+    step->is_end = is_end(resolver, &next_call, step);
+    resolver->step_at[at] = resolver->step_count;
+    at += step->instruction.length;
+  }
+  return true;
+}
+
+/* The step at an address of the function; NULL if no instruction starts there. */
+static struct step *find_step(const struct resolver *resolver, uint64_t address) {
+  const uint64_t offset = address - resolver->start;
+  const uint32_t number = offset < resolver->size ? resolver->step_at[offset] : 0;
+  return number == 0 ? NULL : &resolver->steps[number - 1];
+}
+
+static void start_block(const struct resolver *resolver, uint64_t address) {
+  struct step *step = find_step(resolver, address);
+  if (step != NULL)
+    step->block = 0;
+}
+
+/* Whatever the code takes the address of may be a table: its entries start blocks; or a place in the
+ * function. */
+static void start_blocks_of_table(const struct resolver *resolver, uint64_t address) {
+  const struct call_graph *graph = resolver->builder->graph;
+  start_block(resolver, address);
+  for (int kind = CODE_SHORT_TARGET; kind <= CODE_POINTER_ENTRY; kind++) {
+    const struct code_value table = {(enum code_value_kind)kind, address};
+    uint64_t target;
+    if (!is_own_table(resolver, table))
+      continue;
+    for (uint64_t n = 0; entry_at(graph, table_area(resolver, table), table, n, &target); n++)
+      start_block(resolver, target);
+  }
+}
+
+static void start_blocks(const struct resolver *resolver) {
+  resolver->steps[0].block = 0;
+  for (uint32_t i = 0; i < resolver->step_count; i++) {
+    const struct code_instruction *instruction = &resolver->steps[i].instruction;
+    const bool goes = instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH;
+    if (goes && instruction->target_kind == CODE_DIRECT)
+      start_block(resolver, instruction->target);
+    if ((goes || resolver->steps[i].is_end) && i + 1 < resolver->step_count)
+      resolver->steps[i + 1].block = 0;
+    if (instruction->has_reference && !instruction->is_access)
+      start_blocks_of_table(resolver, instruction->reference);
+    for (unsigned k = 0; k < instruction->constant_count; k++)
+      start_blocks_of_table(resolver, instruction->constants[k]);
+  }
+}
+
+static bool make_blocks(struct resolver *resolver) {
+  start_blocks(resolver);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < resolver->step_count; i++)
+    count += resolver->steps[i].block != NO_BLOCK;
+  if (!array_make_room((void **)&resolver->blocks, &resolver->blocks_capacity, count,
+                       sizeof *resolver->blocks) ||
+      !array_make_room((void **)&resolver->waiting, &resolver->waiting_capacity, count,
+                       sizeof *resolver->waiting))
+    return false;
+  resolver->block_count = resolver->waiting_count = 0;
+  for (uint32_t i = 0; i < resolver->step_count; i++) {
+    if (resolver->steps[i].block != NO_BLOCK)
+      resolver->blocks[resolver->block_count++] = (struct block){.first = i};
+    resolver->blocks[resolver->block_count - 1].end = i + 1;
+    resolver->steps[i].block = resolver->block_count - 1;
+  }
+  return true;
+}
+
+/* ---- Following ---- */
+
+static void wait_for(struct resolver *resolver, uint32_t number) {
+  struct block *block = &resolver->blocks[number];
+  if (block->is_waiting)
+    return;
+  block->is_waiting = true;
+  resolver->waiting[resolver->waiting_count++] = number;
+}
+
+/* Control may come to a block with a state: what it knows at its start is what all agree on. */
+static void enter_block(struct resolver *resolver, uint32_t number,
+                        const struct code_state *state) {
+  struct block *block = &resolver->blocks[number];
+  bool changed = !block->is_reached;
+  if (!block->is_reached)
+    block->state = *state;
+  for (unsigned i = 0; i < CODE_REGISTERS; i++) {
+    struct code_value *known = &block->state.registers[i];
+    const struct code_value *value = &state->registers[i];
+    if (known->kind == CODE_UNKNOWN || (known->kind == value->kind && known->table == value->table))
+      continue;
+    *known = (struct code_value){CODE_UNKNOWN, 0};
+    changed = true;
+  }
+  block->is_reached = true;
+  if (changed)
+    wait_for(resolver, number);
+}
+
+static void enter_address(struct resolver *resolver, uint64_t address,
+                          const struct code_state *state) {
+  const struct step *step = find_step(resolver, address);
+  if (step != NULL)
+    enter_block(resolver, step->block, state);
+}
+
+static void enter_table(struct resolver *resolver, struct code_value table,
+                        const struct code_state *state) {
+  uint64_t target;
+  if (is_own_address(resolver, table))
+    enter_address(resolver, table.table, state);
+  if (!is_own_table(resolver, table))
+    return;
+  const struct area *area = table_area(resolver, table);
+  for (uint64_t n = 0; entry_at(resolver->builder->graph, area, table, n, &target); n++)
+    enter_address(resolver, target, state);
+}
+
+static struct code_value follow_step(const struct resolver *resolver, const struct step *step,
+                                     struct code_state *state) {
+  const struct graph_builder *builder = resolver->builder;
+  const uint64_t address = resolver->start + step->offset;
+  struct code_value jump;
+  builder->architecture->follow(builder->decoder,
+                                resolver->area->bytes + (address - resolver->area->address),
+                                resolver->size - step->offset, address, state, &jump);
+  return jump;
+}
+
+static void follow_block(struct resolver *resolver, uint32_t number) {
+  const struct block *block = &resolver->blocks[number];
+  struct code_state state = block->state;
+  struct code_value jump = {CODE_UNKNOWN, 0};
+  for (uint32_t i = block->first; i < block->end; i++)
+    jump = follow_step(resolver, &resolver->steps[i], &state);
+  const struct code_instruction *last = &resolver->steps[block->end - 1].instruction;
+  const bool goes = last->kind == CODE_JUMP || last->kind == CODE_BRANCH;
+  if (goes && last->target_kind == CODE_DIRECT)
+    enter_address(resolver, last->target, &state);
+  else if (last->kind == CODE_JUMP)
+    enter_table(resolver, jump, &state);
+  if (!resolver->steps[block->end - 1].is_end && number + 1 < resolver->block_count)
+    enter_block(resolver, number + 1, &state);
+}
+
+/* Padding that no block leads to is there only to align what follows. */
+static bool is_padding(const struct resolver *resolver, const struct block *block) {
+  for (uint32_t i = block->first; i < block->end; i++)
+    if (resolver->steps[i].instruction.kind != CODE_PADDING)
+      return false;
+  return true;
+}
+
+/* Follows all blocks until nothing changes; false if that takes too long. */
+static bool follow_blocks(struct resolver *resolver) {
+  const struct code_state nothing = {0};
+  uint64_t left = (uint64_t)resolver->step_count * STEPS_PER_INSTRUCTION;
+  enter_block(resolver, 0, &nothing);
+  for (uint32_t next = 0;;) {
+    while (resolver->waiting_count > 0) {
+      const uint32_t number = resolver->waiting[--resolver->waiting_count];
+      const uint32_t size = resolver->blocks[number].end - resolver->blocks[number].first;
+      resolver->blocks[number].is_waiting = false;
+      if (size > left)
+        return false;
+      left -= size;
+      follow_block(resolver, number);
+    }
+    while (next < resolver->block_count &&
+           (resolver->blocks[next].is_reached || is_padding(resolver, &resolver->blocks[next])))
+      next++;
+    if (next == resolver->block_count)
+      return true;
+    enter_block(resolver, next, &nothing);
+  }
+}
+
+/* ---- Resolving ---- */
+
+/* Replaces an indirect jump by what its table says. What is behind the entries for this function may
+ * be another table. */
+static bool resolve_jump(struct resolver *resolver, struct call *call, struct code_value table) {
+  struct graph_builder *builder = resolver->builder;
+  const struct call_graph *graph = builder->graph;
+  const struct area *area = table_area(resolver, table);
+  uint64_t target, own = 0;
+  bool ok = true;
+  for (uint64_t n = 0; ok && entry_at(graph, area, table, n, &target); n++) {
+    const struct step *step = find_step(resolver, target);
+    const uint32_t function = call_graph_function(graph, target);
+    own += own == n && step != NULL;
+    if (step != NULL)
+      continue;
+    if (function == resolver->function) { /* between instructions: an entry of something else */
+      builder->graph->functions[function].is_undecodable = true;
+      continue;
+    }
+    ok = graph_add_later(builder, (struct call){.at = call->at,
+                                                .target = function,
+                                                .length = call->length,
+                                                .kind = CALL_BRANCH,
+                                                .is_jump = true});
+  }
+  call->kind = CALL_NONE;
+  const uint64_t end = table.table + own * (table.kind == CODE_SHORT_TARGET ? 4 : 8);
+  return ok && code_ranges_add(&builder->tables, table.table, end);
+}
+
+static bool resolve_calls(struct resolver *resolver) {
+  struct call_graph *graph = resolver->builder->graph;
+  const struct graph_function *function = &graph->functions[resolver->function];
+  bool ok = true;
+  for (uint32_t i = function[0].first_call; ok && i < function[1].first_call; i++) {
+    struct call *call = &graph->calls[i];
+    const struct step *step = find_step(resolver, call->at);
+    if (call->kind != CALL_INDIRECT || !call->is_jump || step == NULL ||
+        step->instruction.kind != CODE_JUMP)
+      continue;
+    const struct block *block = &resolver->blocks[step->block];
+    struct code_state state = block->state;
+    struct code_value jump = {CODE_UNKNOWN, 0};
+    for (uint32_t k = block->first; k < block->end; k++)
+      jump = follow_step(resolver, &resolver->steps[k], &state);
+    if (is_own_address(resolver, jump) && find_step(resolver, jump.table) != NULL)
+      call->kind = CALL_NONE;
+    else if (is_own_table(resolver, jump))
+      ok = resolve_jump(resolver, call, jump);
+  }
+  return ok;
+}
+
+static bool has_open_jump(const struct call_graph *graph, const struct graph_function *function) {
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
+    if (graph->calls[i].kind == CALL_INDIRECT && graph->calls[i].is_jump)
+      return true;
+  return false;
+}
+
+static bool resolve_function(struct resolver *resolver, uint32_t number) {
+  const struct call_graph *graph = resolver->builder->graph;
+  const struct graph_function *function = &graph->functions[number];
+  if (function->size > UINT32_MAX / 2 || function->is_undecodable ||
+      !has_open_jump(graph, function))
+    return true;
+  resolver->function = number;
+  resolver->start = function->address;
+  resolver->size = function->size;
+  resolver->area = areas_find(&graph->areas, function->address);
+  return decode_function(resolver) && make_blocks(resolver) &&
+         (!follow_blocks(resolver) || resolve_calls(resolver));
+}
+
+bool jump_tables_resolve(struct graph_builder *builder, struct problem *problem) {
+  struct resolver resolver = {.builder = builder};
+  bool ok = true;
+  for (uint32_t i = 0; ok && i < builder->graph->function_count; i++)
+    ok = resolve_function(&resolver, i);
+  free(resolver.steps);
+  free(resolver.step_at);
+  free(resolver.blocks);
+  free(resolver.waiting);
+  return ok || problem_set(problem, "not enough memory");
+}

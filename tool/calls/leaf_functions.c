@@ -1,0 +1,207 @@
+/* leaf_functions.c - data: which functions of the C library never call a function of the program.
+ *
+ * A call out of a file may call back into it: qsort calls its comparison, exit the functions given
+ * to atexit, dlopen whatever a library does when it's loaded. Nothing in the file tells which do. So
+ * all are taken to, but for those on this list, each group with its reason. The documents are ISO C
+ * and POSIX, which say of each function what it calls, and the GNU C library's manual for what it
+ * adds to them.
+ *
+ * To be on the list, a function must neither call a function that it was given, now or earlier, nor
+ * one that the program may define for it to find. Whether it takes time or blocks doesn't matter:
+ * the frames that wait for it matter only if the thread can be in a collection meanwhile. That
+ * excludes signal handlers, too, but for the functions that are there to run one at once.
+ *
+ * Left out on purpose: exit, quick_exit, pthread_exit, dlclose (they run destructors); dlopen,
+ * dlsym (constructors, resolvers); fork, pthread_create, pthread_once, call_once; raise, kill,
+ * pthread_kill, sigprocmask, pthread_sigmask, sigsuspend, pause (handlers, at once); qsort,
+ * bsearch, lfind, lsearch, tsearch, twalk, tdelete, hcreate's friends, ftw, nftw, scandir, glob,
+ * fopencookie, obstacks, argp, dl_iterate_phdr; everything that unwinds; iconv, name services and
+ * locales' loading, which load libraries.
+ */
+#include "tool/calls/leaf_functions.h"
+
+#include <string.h>
+
+const struct leaf_group leaf_groups[] = {
+    {"it reads and writes the memory that it is given, and nothing else", "",
+     "memcpy memmove memset memcmp memchr memrchr memmem mempcpy rawmemchr explicit_bzero bzero "
+     "bcmp bcopy swab memccpy ffs ffsl ffsll "
+     "strlen strnlen strcpy strncpy stpcpy stpncpy strcat strncat strcmp strncmp strcasecmp "
+     "strncasecmp strchr strchrnul strrchr strstr strcasestr strspn strcspn strpbrk strtok "
+     "strtok_r strsep index rindex basename strcoll strxfrm strcoll_l strxfrm_l strverscmp "
+     "strcasecmp_l strncasecmp_l strlcpy strlcat "
+     "wcslen wcsnlen wcscpy wcsncpy wcscat wcsncat wcscmp wcsncmp wcschr wcsrchr wcsstr wcsspn "
+     "wcscspn wcspbrk wcstok wcscoll wcsxfrm wmemcpy wmemmove wmemset wmemcmp wmemchr "
+     "__memcpy_chk __memmove_chk __memset_chk __mempcpy_chk __strcpy_chk __strncpy_chk "
+     "__strcat_chk __strncat_chk __stpcpy_chk __stpncpy_chk __strlcpy_chk __strlcat_chk "
+     "__explicit_bzero_chk __wcscpy_chk __wcscat_chk __wcsncpy_chk __wmemcpy_chk __wmemset_chk"},
+    {"it converts between text and numbers, or looks characters up", "",
+     "atoi atol atoll atof strtol strtoul strtoll strtoull strtoimax strtoumax strtod strtof "
+     "strtold strtod_l strtof_l strtold_l strtol_l strtoul_l strtoll_l strtoull_l wcstol wcstoul "
+     "wcstoll wcstoull wcstod wcstof wcstold "
+     "__isoc23_strtol __isoc23_strtoul __isoc23_strtoll __isoc23_strtoull __strtol_internal "
+     "isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper "
+     "isxdigit tolower toupper __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc "
+     "__ctype_get_mb_cur_max iswalnum iswalpha iswblank iswcntrl iswdigit iswgraph iswlower "
+     "iswprint iswpunct iswspace iswupper iswxdigit towlower towupper iswctype wctype "
+     "mblen mbtowc wctomb mbstowcs wcstombs mbrtowc wcrtomb mbrlen mbsrtowcs wcsrtombs mbsnrtowcs "
+     "wcsnrtombs mbsinit btowc wctob c32rtomb mbrtoc32 c16rtomb mbrtoc16 "
+     "htonl htons ntohl ntohs inet_aton inet_ntoa inet_pton inet_ntop inet_addr"},
+    {"it computes with numbers", "",
+     "abs labs llabs imaxabs div ldiv lldiv imaxdiv rand srand rand_r random srandom drand48 "
+     "erand48 lrand48 nrand48 mrand48 jrand48 srand48 seed48 arc4random arc4random_buf "
+     "arc4random_uniform initstate setstate "
+     "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 exp10 expm1 log "
+     "log2 log10 log1p logb ilogb pow sqrt cbrt hypot erf erfc tgamma lgamma lgamma_r gamma ceil "
+     "floor trunc round nearbyint rint lrint llrint lround llround fmod remainder remquo drem "
+     "copysign nan nextafter nexttoward fdim fmax fmin fma fabs frexp ldexp modf scalbn scalbln "
+     "significand sincos j0 j1 jn y0 y1 yn finite isinf isnan roundeven "
+     "sinf cosf tanf asinf acosf atanf atan2f sinhf coshf tanhf asinhf acoshf atanhf expf exp2f "
+     "exp10f expm1f logf log2f log10f log1pf logbf ilogbf powf sqrtf cbrtf hypotf erff erfcf "
+     "tgammaf lgammaf lgammaf_r ceilf floorf truncf roundf nearbyintf rintf lrintf llrintf lroundf "
+     "llroundf fmodf remainderf remquof copysignf nanf nextafterf nexttowardf fdimf fmaxf fminf "
+     "fmaf fabsf frexpf ldexpf modff scalbnf scalblnf sincosf roundevenf "
+     "sinl cosl tanl asinl acosl atanl atan2l sinhl coshl tanhl asinhl acoshl atanhl expl exp2l "
+     "expm1l logl log2l log10l log1pl logbl ilogbl powl sqrtl cbrtl hypotl erfl erfcl tgammal "
+     "lgammal ceill floorl truncl roundl nearbyintl rintl lrintl llrintl lroundl llroundl fmodl "
+     "remainderl remquol copysignl nanl nextafterl nexttowardl fdiml fmaxl fminl fmal fabsl frexpl "
+     "ldexpl modfl scalbnl scalblnl sincosl __isinf __isnan __finite __isinff __isnanf __finitef "
+     "__isinfl __isnanl __fpclassify __fpclassifyf __fpclassifyl __signbit __signbitf __signbitl "
+     "fegetround fesetround feclearexcept fetestexcept fegetenv fesetenv "
+     "feholdexcept feupdateenv fegetexceptflag fesetexceptflag feenableexcept fedisableexcept "
+     "fegetexcept"},
+    {"it manages memory", "__malloc_hook __free_hook __realloc_hook __memalign_hook __morecore",
+     "malloc calloc realloc reallocarray free cfree posix_memalign aligned_alloc memalign valloc "
+     "pvalloc malloc_usable_size malloc_trim mallopt mallinfo mallinfo2 strdup strndup wcsdup "
+     "__strdup __strndup __libc_malloc __libc_free __libc_calloc __libc_realloc "
+     "mmap mmap64 munmap mremap mprotect madvise posix_madvise msync mlock munlock mlockall "
+     "munlockall mincore brk sbrk shmat shmdt shmget shmctl shm_open shm_unlink memfd_create"},
+    {"C++ frees and finds memory; without a handler that the program sets, that calls nothing",
+     "_ZSt15set_new_handlerPFvvE __malloc_hook __free_hook",
+     "_ZdlPv _ZdlPvm _ZdaPv _ZdaPvm _ZdlPvSt11align_val_t _ZdlPvmSt11align_val_t "
+     "_ZdaPvSt11align_val_t _ZdaPvmSt11align_val_t __cxa_guard_acquire __cxa_guard_release "
+     "__cxa_guard_abort"},
+    {"a stream of the C library calls functions of the program only if the program makes such a "
+     "stream, or adds a conversion to printf",
+     "pthread_cancel fopencookie funopen register_printf_function register_printf_specifier "
+     "register_printf_type register_printf_modifier",
+     "fopen fopen64 freopen freopen64 fdopen fclose fflush fflush_unlocked fread fwrite "
+     "fread_unlocked fwrite_unlocked fgetc getc getchar getc_unlocked getchar_unlocked "
+     "fgetc_unlocked _IO_getc _IO_putc __uflow __overflow __underflow ungetc fgets gets fputs "
+     "fputc "
+     "putc putchar fputc_unlocked putc_unlocked putchar_unlocked fputs_unlocked fgets_unlocked "
+     "puts "
+     "getline getdelim __getdelim printf fprintf dprintf sprintf snprintf vprintf vfprintf "
+     "vdprintf vsprintf vsnprintf asprintf vasprintf scanf fscanf sscanf vscanf vfscanf vsscanf "
+     "__isoc99_scanf __isoc99_fscanf __isoc99_sscanf __isoc99_vfscanf __isoc99_vsscanf "
+     "__isoc23_scanf __isoc23_fscanf __isoc23_sscanf __isoc23_vsscanf __printf_chk __fprintf_chk "
+     "__dprintf_chk __sprintf_chk __snprintf_chk __vprintf_chk __vfprintf_chk __vsprintf_chk "
+     "__vsnprintf_chk __vdprintf_chk __asprintf_chk __vasprintf_chk __fread_chk __fgets_chk "
+     "__fread_unlocked_chk fseek fseeko fseeko64 ftell ftello ftello64 rewind fgetpos fsetpos feof "
+     "ferror clearerr fileno feof_unlocked ferror_unlocked clearerr_unlocked fileno_unlocked "
+     "setvbuf setbuf setbuffer setlinebuf tmpfile tmpfile64 tmpnam tempnam mkstemp mkstemp64 "
+     "mkdtemp mkostemp mkostemp64 remove rename renameat perror psignal open_memstream fmemopen "
+     "popen pclose flockfile funlockfile ftrylockfile fwide fgetwc fputwc getwc putwc putwchar "
+     "fgetws fputws ungetwc wprintf fwprintf swprintf vfwprintf vswprintf __fsetlocking __fpurge"},
+    {"it asks the kernel for something, and returns with the answer", "pthread_cancel",
+     "open open64 openat openat64 creat close close_range closefrom read write pread pwrite "
+     "pread64 "
+     "pwrite64 readv writev preadv pwritev lseek lseek64 fsync fdatasync sync ftruncate "
+     "ftruncate64 "
+     "truncate truncate64 posix_fallocate posix_fadvise fallocate dup dup2 dup3 pipe pipe2 fcntl "
+     "fcntl64 ioctl select pselect poll ppoll epoll_create epoll_create1 epoll_ctl epoll_wait "
+     "eventfd timerfd_create timerfd_settime inotify_init inotify_add_watch sendfile sendfile64 "
+     "copy_file_range splice tee __read_chk __pread_chk __open_2 __open64_2 __openat_2 "
+     "__openat64_2 __poll_chk __fdelt_chk "
+     "stat lstat fstat fstatat stat64 lstat64 fstat64 fstatat64 statx __xstat __lxstat __fxstat "
+     "__xstat64 __lxstat64 __fxstat64 statfs fstatfs statfs64 fstatfs64 statvfs fstatvfs statvfs64 "
+     "fstatvfs64 access faccessat eaccess chmod fchmod fchmodat chown fchown lchown fchownat umask "
+     "utime utimes utimensat futimens futimes lutimes link linkat unlink unlinkat symlink "
+     "symlinkat "
+     "readlink readlinkat mkdir mkdirat rmdir mknod mkfifo chdir fchdir getcwd __getcwd_chk "
+     "__readlink_chk chroot realpath __realpath_chk opendir fdopendir readdir readdir64 closedir "
+     "rewinddir telldir seekdir dirfd flock lockf lockf64 getxattr setxattr listxattr removexattr "
+     "socket bind listen accept accept4 connect shutdown send sendto sendmsg recv recvfrom recvmsg "
+     "__recv_chk __recvfrom_chk setsockopt getsockopt getsockname getpeername socketpair "
+     "getpid getppid gettid getuid geteuid getgid getegid setuid setgid seteuid setegid setreuid "
+     "setregid setresuid setresgid getresuid getresgid getgroups setgroups getpgid setpgid getpgrp "
+     "setpgrp getsid setsid getpriority setpriority nice getrlimit setrlimit getrlimit64 "
+     "setrlimit64 prlimit prlimit64 getrusage times uname gethostname sethostname getdomainname "
+     "sysinfo sysconf pathconf fpathconf confstr getpagesize get_nprocs get_nprocs_conf getloadavg "
+     "wait waitpid waitid wait3 wait4 execve execv execvp execl execlp execle fexecve system "
+     "getentropy "
+     "getrandom prctl isatty ttyname ttyname_r tcgetattr tcsetattr tcgetpgrp tcsetpgrp cfgetospeed "
+     "sched_yield sched_getaffinity sched_setaffinity sched_getparam sched_setparam "
+     "sched_getscheduler sched_setscheduler sched_get_priority_min sched_get_priority_max "
+     "sched_getcpu getauxval personality membarrier syslog openlog closelog"},
+    {"it tells, computes or waits for the time", "pthread_cancel",
+     "time gettimeofday settimeofday clock clock_gettime clock_settime clock_getres "
+     "clock_nanosleep "
+     "nanosleep sleep usleep difftime mktime timegm gmtime gmtime_r localtime localtime_r asctime "
+     "asctime_r ctime ctime_r strftime strftime_l strptime tzset alarm setitimer getitimer "
+     "timer_gettime ftime clock_getcpuclockid"},
+    {"it reads or changes what the process knows of its surroundings", "",
+     "getenv secure_getenv setenv unsetenv putenv clearenv setlocale localeconv nl_langinfo "
+     "nl_langinfo_l newlocale uselocale freelocale duplocale strerror strerror_r __xpg_strerror_r "
+     "strsignal sigabbrev_np strerrorname_np __errno_location __h_errno_location getopt "
+     "getopt_long "
+     "getopt_long_only gettext dgettext dcgettext ngettext textdomain bindtextdomain "
+     "bind_textdomain_codeset __tls_get_addr gnu_get_libc_version"},
+    {"it only notes what the program asks for; what it notes runs later, from elsewhere", "",
+     "atexit at_quick_exit __cxa_atexit __cxa_thread_atexit_impl on_exit signal sigaction "
+     "__sysv_signal bsd_signal sigemptyset sigfillset sigaddset sigdelset sigismember sigaltstack "
+     "sigpending pthread_atfork __register_atfork pthread_key_create __gmon_start__ "
+     "_ITM_registerTMCloneTable _ITM_deregisterTMCloneTable"},
+    {"it waits for, or tells other threads, which have stacks of their own", "",
+     "pthread_self pthread_equal pthread_mutex_init pthread_mutex_destroy pthread_mutex_lock "
+     "pthread_mutex_trylock pthread_mutex_timedlock pthread_mutex_clocklock pthread_mutex_unlock "
+     "pthread_mutexattr_init pthread_mutexattr_destroy pthread_mutexattr_settype "
+     "pthread_rwlock_init pthread_rwlock_destroy pthread_rwlock_rdlock pthread_rwlock_wrlock "
+     "pthread_rwlock_tryrdlock pthread_rwlock_trywrlock pthread_rwlock_unlock pthread_spin_init "
+     "pthread_spin_destroy pthread_spin_lock pthread_spin_trylock pthread_spin_unlock "
+     "pthread_cond_init pthread_cond_destroy pthread_cond_signal pthread_cond_broadcast "
+     "pthread_condattr_init pthread_condattr_destroy pthread_condattr_setclock sem_init "
+     "sem_destroy sem_post sem_trywait sem_getvalue pthread_attr_init pthread_attr_destroy "
+     "pthread_attr_setstacksize pthread_attr_getstacksize pthread_attr_setdetachstate "
+     "pthread_attr_getstack pthread_attr_setscope pthread_getattr_np pthread_getspecific "
+     "pthread_setspecific pthread_key_delete pthread_detach pthread_setname_np pthread_getname_np "
+     "pthread_getcpuclockid pthread_get_stacksize_np pthread_getaffinity_np "
+     "pthread_setaffinity_np"},
+    {"it goes back to a frame that is waiting, and leaves out those above it", "",
+     "setjmp _setjmp __sigsetjmp sigsetjmp longjmp _longjmp siglongjmp __longjmp_chk"},
+    {"it ends the process, without running anything of the program's first", "", "_exit _Exit"},
+    {"it ends the process by SIGABRT, which the program doesn't handle",
+     "signal sigaction __sysv_signal bsd_signal sigset",
+     "abort __assert_fail __assert_perror_fail __assert __stack_chk_fail __chk_fail "
+     "__fortify_fail"},
+};
+const size_t leaf_group_count = sizeof leaf_groups / sizeof *leaf_groups;
+
+static const char never_return[] =
+    "exit _exit _Exit quick_exit abort longjmp _longjmp siglongjmp __longjmp_chk __assert_fail "
+    "__assert_perror_fail __assert __stack_chk_fail __chk_fail __fortify_fail pthread_exit "
+    "thrd_exit "
+    "__cxa_throw __cxa_rethrow __cxa_bad_cast __cxa_bad_typeid __cxa_throw_bad_array_new_length "
+    "__cxa_call_unexpected __cxa_pure_virtual _Unwind_Resume _ZSt9terminatev _ZSt10unexpectedv "
+    "_ZSt17__throw_bad_allocv _ZSt20__throw_length_errorPKc _ZSt19__throw_logic_errorPKc "
+    "_ZSt20__throw_out_of_rangePKc _ZSt24__throw_out_of_range_fmtPKcz "
+    "_ZSt16__throw_bad_castv _ZSt25__throw_bad_function_callv __libc_start_main";
+
+bool leaf_words_have(const char *words, const char *name) {
+  const size_t length = strlen(name);
+  if (length == 0)
+    return false;
+  for (const char *at = words; (at = strstr(at, name)) != NULL; at += length)
+    if ((at == words || at[-1] == ' ') && (at[length] == 0 || at[length] == ' '))
+      return true;
+  return false;
+}
+
+size_t leaf_group_of(const char *name) {
+  size_t group = 0;
+  while (group < leaf_group_count && !leaf_words_have(leaf_groups[group].names, name))
+    group++;
+  return group;
+}
+
+bool leaf_function_never_returns(const char *name) { return leaf_words_have(never_return, name); }

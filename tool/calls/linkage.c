@@ -1,0 +1,311 @@
+/* linkage.c - see linkage.h. */
+#include "tool/calls/linkage.h"
+
+#include "format/array.h"
+#include "tool/image/relocations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The dynamic section ---- */
+
+struct dynamic {
+  bool symbolic, is_pie;
+};
+
+/* The C library's own files: no function pointers of other programs come from there. */
+static bool is_c_library(const char *name) {
+  static const char *const names[] = {"libc.so.",     "libm.so.",  "libpthread.so.",
+                                      "libdl.so.",    "librt.so.", "ld-linux-x86-64.so.",
+                                      "libgcc_s.so.", "libc.musl-"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strncmp(name, names[i], strlen(names[i])) == 0)
+      return true;
+  return false;
+}
+
+static void read_entry(struct linkage *linkage, struct dynamic *dynamic, const struct image *image,
+                       const GElf_Dyn *entry, uint32_t strings) {
+  switch (entry->d_tag) {
+  case DT_SYMBOLIC:
+    dynamic->symbolic = true;
+    break;
+  case DT_FLAGS:
+    dynamic->symbolic |= (entry->d_un.d_val & DF_SYMBOLIC) != 0;
+    break;
+  case DT_FLAGS_1:
+    dynamic->is_pie = (entry->d_un.d_val & DF_1_PIE) != 0;
+    break;
+  case DT_PLTGOT:
+    linkage->offset_table = entry->d_un.d_ptr;
+    break;
+  case DT_INIT:
+    linkage->init = entry->d_un.d_ptr;
+    break;
+  case DT_FINI:
+    linkage->fini = entry->d_un.d_ptr;
+    break;
+  case DT_NEEDED: {
+    const char *name = elf_strptr(image->elf, strings, entry->d_un.d_val);
+    linkage->needs_more |= name == NULL || !is_c_library(name);
+    break;
+  }
+  default:
+    break;
+  }
+}
+
+static struct dynamic read_dynamic(struct linkage *linkage, const struct image *image) {
+  struct dynamic dynamic = {0};
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *header = &image->sections[i].header;
+    if (header->sh_type != SHT_DYNAMIC)
+      continue;
+    Elf_Data *data = elf_getdata(elf_getscn(image->elf, i), NULL);
+    GElf_Dyn entry;
+    for (int n = 0; data != NULL && gelf_getdyn(data, n, &entry) != NULL && entry.d_tag != DT_NULL;
+         n++)
+      read_entry(linkage, &dynamic, image, &entry, header->sh_link);
+  }
+  return dynamic;
+}
+
+/* ---- Symbols ---- */
+
+static struct linkage_symbol read_symbol(const struct image *image, const GElf_Sym *symbol,
+                                         uint32_t strings, bool may_preempt) {
+  const unsigned type = GELF_ST_TYPE(symbol->st_info);
+  const char *name = elf_strptr(image->elf, strings, symbol->st_name);
+  const bool is_defined = symbol->st_shndx != SHN_UNDEF;
+  return (struct linkage_symbol){
+      .name = name == NULL ? "" : name,
+      .address = symbol->st_value,
+      .is_defined = is_defined,
+      .is_preemptible = is_defined && may_preempt && GELF_ST_BIND(symbol->st_info) != STB_LOCAL &&
+                        GELF_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT,
+      .is_code = type == STT_FUNC || type == STT_GNU_IFUNC || (!is_defined && type == STT_NOTYPE),
+      .is_resolver = type == STT_GNU_IFUNC,
+  };
+}
+
+/* The data of the first section of a type; NULL if there is none. */
+static Elf_Data *data_of_type(const struct image *image, uint32_t type, uint32_t *strings) {
+  for (size_t i = 1; i < image->section_count; i++)
+    if (image->sections[i].header.sh_type == type) {
+      *strings = image->sections[i].header.sh_link;
+      return elf_getdata(elf_getscn(image->elf, i), NULL);
+    }
+  return NULL;
+}
+
+/* Whether a version that the file needs is one of GNU's C or C++ library: GLIBC_, GLIBCXX_, CXXABI_.
+ * They are in the order in which libraries are needed, not in that of their numbers. */
+static bool is_c_version(const struct image *image, Elf_Data *needed, uint32_t strings,
+                         GElf_Versym version) {
+  GElf_Verneed file;
+  GElf_Vernaux one;
+  uint64_t at = 0;
+  for (unsigned files = 0; files < UINT16_MAX && gelf_getverneed(needed, (int)at, &file) != NULL;
+       files++) {
+    uint64_t aux = at + file.vn_aux;
+    for (unsigned n = 0;
+         n < file.vn_cnt && aux <= INT32_MAX && gelf_getvernaux(needed, (int)aux, &one) != NULL;
+         n++, aux += one.vna_next)
+      if (one.vna_other == version) {
+        const char *name = elf_strptr(image->elf, strings, one.vna_name);
+        return name != NULL && (strncmp(name, "GLIBC", 5) == 0 || strncmp(name, "CXXABI_", 7) == 0);
+      }
+    if (file.vn_next == 0 || at + file.vn_next > INT32_MAX)
+      break;
+    at += file.vn_next;
+  }
+  return false;
+}
+
+/* A name alone doesn't tell a function of the C library from another library's of the same name. */
+static bool find_c_library(struct linkage *linkage, const struct image *image) {
+  enum { VERSIONS = 1 << 15 };
+  uint32_t strings = 0, unused = 0;
+  Elf_Data *versions = data_of_type(image, SHT_GNU_versym, &unused);
+  Elf_Data *needed = data_of_type(image, SHT_GNU_verneed, &strings);
+  uint8_t *known = calloc(VERSIONS, 1); /* by version: 1 it is, 2 it isn't */
+  if (known == NULL)
+    return false;
+  for (uint32_t i = 0; i < linkage->symbol_count; i++) {
+    struct linkage_symbol *symbol = &linkage->symbols[i];
+    GElf_Versym version;
+    symbol->is_c_library = !symbol->is_defined && !linkage->needs_more;
+    if (symbol->is_defined || symbol->is_c_library || versions == NULL || needed == NULL ||
+        gelf_getversym(versions, (int)i, &version) == NULL)
+      continue;
+    version &= VERSIONS - 1;
+    if (known[version] == 0)
+      known[version] = is_c_version(image, needed, strings, version) ? 1 : 2;
+    symbol->is_c_library = known[version] == 1;
+  }
+  free(known);
+  return true;
+}
+
+static bool read_symbols(struct linkage *linkage, const struct image *image, bool may_preempt) {
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *header = &image->sections[i].header;
+    if (header->sh_type != SHT_DYNSYM)
+      continue;
+    const uint64_t count = header->sh_size / sizeof(Elf64_Sym);
+    if (count >= UINT32_MAX / 2)
+      return false;
+    linkage->symbols = calloc(count + 1, sizeof *linkage->symbols);
+    if (linkage->symbols == NULL)
+      return false;
+    Elf_Data *data = elf_getdata(elf_getscn(image->elf, i), NULL);
+    GElf_Sym symbol;
+    for (uint32_t n = 0; data != NULL && n < count && gelf_getsym(data, (int)n, &symbol) != NULL;
+         n++)
+      linkage->symbols[linkage->symbol_count++] =
+          read_symbol(image, &symbol, header->sh_link, may_preempt);
+    return find_c_library(linkage, image);
+  }
+  return true;
+}
+
+/* ---- Words ---- */
+
+static bool add_word(struct linkage *linkage, struct linkage_word word) {
+  if (!array_make_room((void **)&linkage->words, &linkage->word_capacity, linkage->word_count + 1,
+                       sizeof word))
+    return false;
+  linkage->words[linkage->word_count++] = word;
+  return true;
+}
+
+static bool add_relocation(struct linkage *linkage, const Elf64_Rela *relocation) {
+  struct linkage_word word = {.address = relocation->r_offset,
+                              .value = (uint64_t)relocation->r_addend,
+                              .symbol = ELF64_R_SYM(relocation->r_info)};
+  switch (ELF64_R_TYPE(relocation->r_info)) {
+  case R_X86_64_RELATIVE:
+  case R_X86_64_RELATIVE64:
+    word.kind = LINKAGE_ADDRESS;
+    break;
+  case R_X86_64_IRELATIVE:
+    word.kind = LINKAGE_RESOLVER;
+    word.is_constant = true;
+    break;
+  case R_X86_64_JUMP_SLOT:
+    word.kind = LINKAGE_CALL;
+    word.is_constant = true;
+    break;
+  case R_X86_64_GLOB_DAT:
+    word.kind = LINKAGE_SYMBOL;
+    word.is_constant = true;
+    word.value = 0;
+    break;
+  case R_X86_64_64:
+  case R_X86_64_32:
+  case R_X86_64_32S:
+  case R_X86_64_PC32:
+  case R_X86_64_PC64:
+  case R_X86_64_PLT32:
+    word.kind = LINKAGE_SYMBOL;
+    break;
+  default: /* of thread-local storage, copied variables and sizes: no functions */
+    return true;
+  }
+  if (word.symbol >= linkage->symbol_count)
+    word.symbol = 0;
+  /* Without a symbol it is the address itself: of a local definition that kept its kind. */
+  if (word.kind == LINKAGE_SYMBOL && word.symbol == 0)
+    word.kind = LINKAGE_ADDRESS;
+  return add_word(linkage, word);
+}
+
+static bool read_rela(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table) {
+  for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->sh_size; at += sizeof(Elf64_Rela)) {
+    Elf64_Rela relocation;
+    memcpy(&relocation, image->bytes + table->sh_offset + at, sizeof relocation);
+    if (!add_relocation(linkage, &relocation))
+      return false;
+  }
+  return true;
+}
+
+/* The word in the file at an address; 0 if the file has none there. */
+static uint64_t word_in_file(const struct image *image, uint64_t address) {
+  uint64_t word = 0;
+  for (size_t i = 0; i < image->segment_count; i++) {
+    const Elf64_Phdr *segment = &image->segments[i];
+    const uint64_t into = address - segment->p_vaddr;
+    if (segment->p_type == PT_LOAD && into < segment->p_filesz &&
+        segment->p_filesz - into >= sizeof word) {
+      memcpy(&word, image->bytes + segment->p_offset + into, sizeof word);
+      break;
+    }
+  }
+  return word;
+}
+
+/* In a table of kind RELR the addends are in place. */
+static bool read_relr(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table) {
+  struct relr_reader reader = relr_open(image, table);
+  for (uint64_t address; relr_next(&reader, &address);)
+    if (!add_word(linkage, (struct linkage_word){.address = address,
+                                                 .value = word_in_file(image, address),
+                                                 .kind = LINKAGE_ADDRESS}))
+      return false;
+  return true;
+}
+
+static int compare_words(const void *a, const void *b) {
+  const struct linkage_word *x = a, *y = b;
+  return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static bool read_words(struct linkage *linkage, const struct image *image) {
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *header = &image->sections[i].header;
+    if ((header->sh_flags & SHF_ALLOC) == 0)
+      continue;
+    if (header->sh_type == SHT_RELA && !read_rela(linkage, image, header))
+      return false;
+    if (header->sh_type == SHT_RELR && !read_relr(linkage, image, header))
+      return false;
+  }
+  if (linkage->word_count > 0)
+    qsort(linkage->words, linkage->word_count, sizeof *linkage->words, compare_words);
+  return true;
+}
+
+bool linkage_open(struct linkage *linkage, const struct image *image, struct problem *problem) {
+  *linkage = (struct linkage){
+      .entry = image->header.e_entry,
+      .is_fixed = image->header.e_type == ET_EXEC,
+  };
+  const struct dynamic dynamic = read_dynamic(linkage, image);
+  linkage->is_library = !linkage->is_fixed && !dynamic.is_pie;
+  if (read_symbols(linkage, image, linkage->is_library && !dynamic.symbolic) &&
+      read_words(linkage, image))
+    return true;
+  linkage_close(linkage);
+  return problem_set(problem, "not enough memory");
+}
+
+void linkage_close(struct linkage *linkage) {
+  free(linkage->words);
+  free(linkage->symbols);
+  *linkage = (struct linkage){0};
+}
+
+const struct linkage_word *linkage_find(const struct linkage *linkage, uint64_t address) {
+  size_t from = 0, to = linkage->word_count;
+  while (from < to) {
+    const size_t middle = from + (to - from) / 2;
+    if (linkage->words[middle].address < address)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from < linkage->word_count && linkage->words[from].address == address
+             ? &linkage->words[from]
+             : NULL;
+}

@@ -1,0 +1,56 @@
+/* linkage.h - what the dynamic linker makes of a file: the words that it fills in, and the symbols
+ * that it resolves.
+ *
+ * A file that calls `qsort` has a word for its address, and a relocation that tells the dynamic
+ * linker to put it there. One that has a table of its own functions, and may be loaded anywhere, has
+ * a relocation for each entry. So the relocations tell which words are addresses, and of what.
+ * (gABI, "Relocation"; AMD64 psABI, 4.4, "Relocation")
+ */
+#ifndef STACKPACK_LINKAGE_H
+#define STACKPACK_LINKAGE_H
+
+#include "tool/image/image.h"
+
+enum linkage_kind {
+  LINKAGE_ADDRESS,  /* an address in this file */
+  LINKAGE_SYMBOL,   /* the address of a symbol, plus value */
+  LINKAGE_CALL,     /* the same, and code uses it for calls and jumps alone */
+  LINKAGE_RESOLVER, /* what the function at that address returns at start-up */
+};
+
+struct linkage_word {
+  uint64_t address, value;
+  uint32_t symbol;
+  uint8_t kind;     /* enum linkage_kind */
+  bool is_constant; /* only the dynamic linker writes such a word: it's in the offset table */
+};
+
+struct linkage_symbol {
+  const char *name; /* in the file; "" for none */
+  uint64_t address; /* of this file's definition */
+  bool is_defined;
+  bool is_preemptible; /* another file's definition may be used in place of this one's */
+  bool is_code;        /* a function, or something undefined that may be one */
+  bool is_resolver;    /* what is called is what the function returns at start-up */
+  bool is_c_library;   /* as far as its version, or the lack of other libraries, tells */
+};
+
+struct linkage {
+  struct linkage_word *words;     /* by address */
+  struct linkage_symbol *symbols; /* as in .dynsym; number 0 is none */
+  size_t word_count, word_capacity;
+  uint32_t symbol_count;
+  uint64_t offset_table; /* the global offset table's address, or 0 */
+  uint64_t entry, init, fini;
+  bool is_fixed;   /* the file runs at the addresses it was linked for */
+  bool is_library; /* or may be one */
+  bool needs_more; /* it needs libraries other than the C library's */
+};
+
+bool linkage_open(struct linkage *linkage, const struct image *image, struct problem *problem);
+void linkage_close(struct linkage *linkage);
+
+/* The word that starts at an address; NULL if the dynamic linker doesn't touch it. */
+const struct linkage_word *linkage_find(const struct linkage *linkage, uint64_t address);
+
+#endif

@@ -1,0 +1,143 @@
+/* policy.c - see policy.h. */
+#include "tool/calls/policy.h"
+
+#include "format/array.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void policy_close(struct policy *policy) {
+  for (size_t i = 0; i < policy->count; i++)
+    free(policy->patterns[i].text);
+  free(policy->patterns);
+  *policy = (struct policy){0};
+}
+
+static bool add_pattern(struct policy *policy, enum policy_kind kind, const char *text,
+                        struct problem *problem) {
+  if (!array_make_room((void **)&policy->patterns, &policy->capacity, policy->count + 1,
+                       sizeof *policy->patterns))
+    return problem_set(problem, "not enough memory");
+  char *copy = strdup(text);
+  if (copy == NULL)
+    return problem_set(problem, "not enough memory");
+  policy->patterns[policy->count++] = (struct policy_pattern){
+      .text = copy, .kind = kind, .is_plain = strpbrk(text, "*?[\\") == NULL};
+  return true;
+}
+
+/* ---- Files ---- */
+
+enum file_kind { FILE_OF_ENTRIES, FILE_OF_NO_GC, FILE_OF_BOTH };
+
+static const char blanks[] = " \t\r\n";
+
+/* Takes the next word of a line; NULL at its end, or where a comment starts. */
+static char *next_word(char **line) {
+  char *word = *line + strspn(*line, blanks);
+  if (*word == 0 || *word == '#')
+    return NULL;
+  char *end = word + strcspn(word, blanks);
+  *line = *end == 0 ? end : end + 1;
+  *end = 0;
+  return word;
+}
+
+static bool take_line(struct policy *policy, enum file_kind file, char *line, unsigned number,
+                      struct problem *problem) {
+  char *word = next_word(&line);
+  enum policy_kind kind = file == FILE_OF_NO_GC ? POLICY_NO_GC : POLICY_GC_ENTRY;
+  if (word == NULL)
+    return true;
+  if (file == FILE_OF_BOTH) {
+    if (strcmp(word, "gc-entry") != 0 && strcmp(word, "no-gc") != 0)
+      return problem_set(problem, "line %u: neither gc-entry nor no-gc, but '%s'", number, word);
+    kind = strcmp(word, "no-gc") == 0 ? POLICY_NO_GC : POLICY_GC_ENTRY;
+    word = next_word(&line);
+    if (word == NULL)
+      return problem_set(problem, "line %u: no pattern", number);
+  }
+  if (!add_pattern(policy, kind, word, problem))
+    return false;
+  return next_word(&line) == NULL || problem_set(problem, "line %u: more than one pattern", number);
+}
+
+static bool take_file(struct policy *policy, enum file_kind kind, const char *path,
+                      struct problem *problem) {
+  problem->file = path;
+  FILE *file = fopen(path, "re");
+  if (file == NULL)
+    return problem_set_errno(problem, "can't be opened");
+  char *line = NULL;
+  size_t capacity = 0;
+  bool ok = true;
+  for (unsigned number = 1; ok && getline(&line, &capacity, file) >= 0; number++)
+    ok = take_line(policy, kind, line, number, problem);
+  if (ok && ferror(file))
+    ok = problem_set_errno(problem, "can't be read");
+  free(line);
+  fclose(file);
+  if (ok)
+    problem->file = NULL;
+  return ok;
+}
+
+/* ---- Options ---- */
+
+bool policy_is_option(int option) {
+  return option >= POLICY_OPTION_GC_ENTRY && option <= POLICY_OPTION_STRICT;
+}
+
+bool policy_take_option(struct policy *policy, int option, const char *value,
+                        struct problem *problem) {
+  switch (option) {
+  case POLICY_OPTION_GC_ENTRY:
+    return add_pattern(policy, POLICY_GC_ENTRY, value, problem);
+  case POLICY_OPTION_NO_GC:
+    return add_pattern(policy, POLICY_NO_GC, value, problem);
+  case POLICY_OPTION_GC_ENTRY_FILE:
+    return take_file(policy, FILE_OF_ENTRIES, value, problem);
+  case POLICY_OPTION_NO_GC_FILE:
+    return take_file(policy, FILE_OF_NO_GC, value, problem);
+  case POLICY_OPTION_POLICY:
+    return take_file(policy, FILE_OF_BOTH, value, problem);
+  case POLICY_OPTION_DROP_UNREACHABLE:
+    policy->drop_unreachable = true;
+    return true;
+  default:
+    policy->strict = true;
+    return true;
+  }
+}
+
+/* ---- Asking ---- */
+
+bool policy_has_entries(const struct policy *policy) {
+  for (size_t i = 0; i < policy->count; i++)
+    if (policy->patterns[i].kind == POLICY_GC_ENTRY)
+      return true;
+  return false;
+}
+
+bool policy_is_empty(const struct policy *policy) {
+  return !policy->drop_unreachable && !policy_has_entries(policy);
+}
+
+static bool matches(const struct policy_pattern *pattern, const char *name) {
+  return pattern->is_plain ? strcmp(pattern->text, name) == 0
+                           : fnmatch(pattern->text, name, 0) == 0;
+}
+
+bool policy_matches(const struct policy_pattern *pattern, const char *name) {
+  char start[512];
+  if (matches(pattern, name))
+    return true;
+  const size_t length = *name == 0 ? 0 : 1 + strcspn(name + 1, ".@");
+  if (name[length] == 0 || length >= sizeof start)
+    return false;
+  memcpy(start, name, length);
+  start[length] = 0;
+  return matches(pattern, start);
+}

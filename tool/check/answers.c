@@ -1,0 +1,434 @@
+/* answers.c - see answers.h.
+ *
+ * The functions are divided into parts; a part's questions are about these functions, the records
+ * between their starts, and the addresses around both that have no record. Who has time takes the
+ * next part. What differs is kept part by part, so that the first difference is always the same one.
+ *
+ * Between a function's start, its records and its end, the answers hold from one of these to the
+ * next. So few addresses without a record have to be asked for to know the answers for all.
+ */
+#include "tool/check/answers.h"
+
+#include "format/bits.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* ---- Sets ---- */
+
+/* The pairs of a live set, taken from a look-up, must be those of the record in some order. Sets
+ * are compared by a sum over their members: order doesn't matter to it, and a wrong member changes
+ * it. */
+static uint64_t location_hash(struct location location) {
+  uint64_t hash = (uint64_t)location.value * 0x9e3779b97f4a7c15u;
+  hash ^= (uint64_t)location.kind << 32 | (uint64_t)location.reg << 16 | location.size;
+  hash *= 0xbf58476d1ce4e5b9u;
+  return hash ^ hash >> 29;
+}
+
+/* Of the hashes of two locations. */
+static uint64_t pair_hash(uint64_t base, uint64_t derived) {
+  const uint64_t hash = base * 3 + derived;
+  return (hash ^ hash >> 31) * 0x94d049bb133111ebu;
+}
+
+struct set_sum {
+  uint64_t members, sum;
+};
+
+static void sum_add(struct set_sum *sum, uint64_t base, uint64_t derived) {
+  sum->members++;
+  sum->sum += pair_hash(base, derived);
+}
+
+struct answers {
+  const struct safepoints *expected;
+  const struct packed_table *packed;
+  /* What is asked for again and again is computed once. */
+  struct set_sum *sums; /* by live set of the expected table */
+  uint64_t *hashes;     /* of the packed table's first locations, by number */
+  uint64_t *reaches;    /* by function: up to where the code of those before it goes */
+  uint32_t hash_count;
+  uint32_t part_functions, part_count;
+  atomic_uint_least32_t next_part;
+  struct differences *differences; /* by part */
+};
+
+/* Functions [function, function_end), and records [record, record_end). */
+struct part {
+  const struct answers *answers;
+  const struct safepoints *expected;
+  const struct packed_table *packed;
+  struct differences *differences;
+  uint32_t function, function_end, record, record_end;
+};
+
+static struct set_sum expected_sum(const struct safepoints *table, uint32_t live) {
+  const struct intern_sequence items = intern_get(&table->live, live);
+  struct set_sum sum = {0};
+  for (uint64_t i = 0; i < items.count; i++) {
+    const uint64_t item = items.words[i];
+    if (!safepoint_item_is_list(item))
+      sum_add(&sum, location_hash(safepoints_location(table, safepoint_item_base(item))),
+              location_hash(safepoints_location(table, safepoint_item_derived(item))));
+  }
+  return sum;
+}
+
+static uint64_t found_hash(const struct answers *answers, uint32_t number) {
+  return number < answers->hash_count ? answers->hashes[number]
+                                      : location_hash(packed_location(answers->packed, number));
+}
+
+/* The pairs that the short cut for common layouts finds, which is what a collector will see. */
+static struct set_sum slots_sum(const struct answers *answers, const struct packed_slots *slots) {
+  struct set_sum sum = {0};
+  for (uint64_t left = slots->selves; left != 0; left &= left - 1) {
+    const uint64_t hash = found_hash(answers, slots->first + (uint32_t)__builtin_ctzll(left));
+    sum_add(&sum, hash, hash);
+  }
+  for (uint32_t i = 0; i < slots->pair_count; i++)
+    sum_add(&sum, found_hash(answers, slots->first + slots->pairs[i].base),
+            found_hash(answers, slots->first + slots->pairs[i].derived));
+  return sum;
+}
+
+/* The same of packed_wide. */
+static struct set_sum wide_sum(const struct answers *answers, const struct packed_wide *wide) {
+  struct set_sum sum = {0};
+  for (uint32_t i = 0; i < wide->count; i++)
+    sum_add(&sum, found_hash(answers, wide->first + wide->pairs[i].base),
+            found_hash(answers, wide->first + wide->pairs[i].derived));
+  return sum;
+}
+
+static struct set_sum found_sum(const struct answers *answers, const struct packed_record *record) {
+  struct packed_items items;
+  struct packed_item item;
+  struct packed_steps steps[PACKED_WIDE_MAX];
+  struct packed_slots slots = {.pairs = steps};
+  struct packed_wide wide = {.pairs = steps};
+  struct set_sum sum = {0};
+  if (packed_slots(record, &slots))
+    return slots_sum(answers, &slots);
+  packed_items(&items, record);
+  if (packed_wide(&items, &wide))
+    return wide_sum(answers, &wide);
+  while (packed_items_next(&items, &item))
+    if (item.kind == PACKED_PAIR)
+      sum_add(&sum, found_hash(answers, item.base), found_hash(answers, item.derived));
+  return sum;
+}
+
+/* ---- Records ---- */
+
+static void check_record(const struct part *part, uint32_t index) {
+  const struct answers *answers = part->answers;
+  const struct packed_table *packed = part->packed;
+  const struct safepoint *record = &part->expected->records[index];
+  const struct safepoint_function *function = &part->expected->functions[record->function];
+  struct packed_record found;
+  if (packed_find(packed, record->address, &found) != PACKED_FOUND) {
+    differences_add(part->differences, "a look-up of 0x%" PRIx64 " doesn't find its record",
+                    record->address);
+    return;
+  }
+  /* Of several records at one address, a look-up finds the first. */
+  while (found.index < index && found.address == record->address)
+    if (packed_record_at(packed, found.index + 1, &found) != PACKED_FOUND)
+      break;
+  const struct set_sum a = answers->sums[record->live], b = found_sum(answers, &found);
+  if (found.index != index || found.address != record->address ||
+      packed_record_function(&found) != record->function ||
+      packed_frame_size(packed, found.layout) != function->frame_size || a.sum != b.sum ||
+      a.members != b.members)
+    differences_add(part->differences, "a look-up of 0x%" PRIx64 " finds another record",
+                    record->address);
+}
+
+/* ---- Functions ---- */
+
+/* The start of the function behind one; none is above UINT64_MAX. */
+static uint64_t next_start(const struct safepoints *expected, uint32_t function) {
+  return function + 1 < expected->function_count ? expected->functions[function + 1].address
+                                                 : UINT64_MAX;
+}
+
+/* Up to where a function's addresses are managed: to the furthest end of the code up to it, but not
+ * beyond the next function's start; or to the last record up to there, of which there are
+ * `records`. */
+static uint64_t expected_end(const struct part *part, uint32_t function, uint32_t records) {
+  const struct safepoints *expected = part->expected;
+  const uint64_t start = expected->functions[function].address;
+  const uint64_t next = next_start(expected, function);
+  const uint64_t reach = part->answers->reaches[function + 1];
+  const uint64_t last = records > 0 ? expected->records[records - 1].address : 0;
+  const uint64_t known = last > start ? last : start, code = reach < next ? reach : next;
+  return code > known ? code : known;
+}
+
+/* Asks for each function by its number. */
+static void check_functions(const struct part *part) {
+  const struct safepoints *expected = part->expected;
+  uint32_t records = part->record; /* up to the next function's start */
+  for (uint32_t i = part->function; i < part->function_end; i++) {
+    const uint64_t address = expected->functions[i].address, next = next_start(expected, i);
+    while (records < expected->record_count && expected->records[records].address <= next)
+      records++;
+    const struct packed_extent extent = packed_function_extent(part->packed, i);
+    if (extent.start != address || extent.end != expected_end(part, i, records))
+      differences_add(part->differences, "the function at 0x%" PRIx64 " starts or ends elsewhere",
+                      address);
+  }
+}
+
+/* ---- Addresses without a record ---- */
+
+/* Addresses that are asked for, in ascending order, and where they are in the expected table. */
+struct miss_checker {
+  const struct part *part;
+  uint32_t function; /* the first one that starts behind the address */
+  uint32_t record;   /* the first one that isn't before it */
+};
+
+/* An address is managed if a function that starts at or before it ends behind it. A function's end
+ * is that of its code, or its last record before the next function where that is further. */
+static bool is_managed(const struct miss_checker *checker, uint64_t address) {
+  const struct safepoints *expected = checker->part->expected;
+  if (checker->function == 0)
+    return false;
+  return address < checker->part->answers->reaches[checker->function] ||
+         (checker->record < expected->record_count &&
+          expected->records[checker->record].address <=
+              next_start(expected, checker->function - 1));
+}
+
+static void check_miss(struct miss_checker *checker, uint64_t address) {
+  const struct safepoints *expected = checker->part->expected;
+  struct packed_record found;
+  while (checker->record < expected->record_count &&
+         expected->records[checker->record].address < address)
+    checker->record++;
+  if (checker->record < expected->record_count &&
+      expected->records[checker->record].address == address)
+    return;
+  while (checker->function < expected->function_count &&
+         expected->functions[checker->function].address <= address)
+    checker->function++;
+  const enum packed_answer right =
+      is_managed(checker, address) ? PACKED_NOT_SAFEPOINT : PACKED_NOT_MANAGED;
+  if (packed_find(checker->part->packed, address, &found) != right)
+    differences_add(checker->part->differences,
+                    "a look-up of 0x%" PRIx64 " doesn't say that it's %s", address,
+                    right == PACKED_NOT_MANAGED ? "not managed" : "not a safepoint");
+}
+
+/* The addresses that are asked for: few are out of order, if any. */
+struct miss_addresses {
+  uint64_t *items;
+  size_t count;
+  bool are_sorted;
+};
+
+/* Where functions meet, the end of one and the start of the next ask for the same. */
+static void add_address(struct miss_addresses *addresses, uint64_t address) {
+  const uint64_t *end = addresses->items + addresses->count;
+  if ((addresses->count > 0 && end[-1] == address) || (addresses->count > 1 && end[-2] == address))
+    return;
+  if (addresses->count > 0 && address < end[-1])
+    addresses->are_sorted = false;
+  addresses->items[addresses->count++] = address;
+}
+
+/* Asks for what is behind the last record before a function, or before the text's end, where code
+ * isn't known to go so far. */
+static void add_last_record(struct miss_addresses *addresses, const struct safepoints *expected,
+                            uint32_t record, uint64_t reach) {
+  if (record > 0 && expected->records[record - 1].address >= reach)
+    add_address(addresses, expected->records[record - 1].address + 1);
+}
+
+/* Asks for one address of each range in which the answer is the same, of those between records in
+ * the first; and on both sides of the function's ends. */
+static void add_function(struct miss_addresses *addresses, const struct safepoints *expected,
+                         const struct safepoint_function *function, bool has_record_at_start) {
+  add_address(addresses, function->address - 1);
+  add_address(addresses, function->address);
+  if (has_record_at_start)
+    add_address(addresses, function->address + 1);
+  if (function->records > 1)
+    add_address(addresses, expected->records[function->first_record].address + 1);
+  if (function->end > function->address) {
+    add_address(addresses, function->end - 1);
+    add_address(addresses, function->end);
+  }
+}
+
+static void collect_addresses(const struct part *part, struct miss_addresses *addresses) {
+  const struct safepoints *expected = part->expected;
+  const uint64_t *reaches = part->answers->reaches;
+  uint32_t record = part->record; /* the first one that isn't before the function */
+  for (uint32_t i = part->function; i < part->function_end; i++) {
+    const struct safepoint_function *function = &expected->functions[i];
+    while (record < expected->record_count && expected->records[record].address < function->address)
+      record++;
+    add_last_record(addresses, expected, record, reaches[i]);
+    add_function(addresses, expected, function,
+                 record < expected->record_count &&
+                     expected->records[record].address == function->address);
+  }
+  if (part->function_end == expected->function_count)
+    add_last_record(addresses, expected, expected->record_count, reaches[part->function_end]);
+  if (!addresses->are_sorted)
+    qsort(addresses->items, addresses->count, sizeof *addresses->items, bits_compare_words);
+}
+
+/* How many functions start at or before an address. */
+static uint32_t functions_up_to(const struct safepoints *expected, uint64_t address) {
+  uint32_t from = 0, to = expected->function_count;
+  while (from < to) {
+    const uint32_t middle = from + (to - from) / 2;
+    if (expected->functions[middle].address <= address)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
+static void check_misses(const struct part *part) {
+  enum { ADDRESSES_PER_FUNCTION = 7 };
+  struct miss_addresses addresses = {.are_sorted = true};
+  const size_t functions = part->function_end - part->function;
+  addresses.items = malloc((functions * ADDRESSES_PER_FUNCTION + 1) * sizeof *addresses.items);
+  if (addresses.items == NULL) {
+    differences_add(part->differences, "not enough memory to compare");
+    return;
+  }
+  collect_addresses(part, &addresses);
+  struct miss_checker checker = {
+      .part = part,
+      .function = functions_up_to(part->expected, addresses.items[0]),
+      .record = safepoints_first_record(part->expected, addresses.items[0]),
+  };
+  for (size_t i = 0; i < addresses.count; i++)
+    if (i == 0 || addresses.items[i] != addresses.items[i - 1])
+      check_miss(&checker, addresses.items[i]);
+  free(addresses.items);
+}
+
+/* ---- Parts ---- */
+
+/* Parts are never empty: each has a function. */
+static struct part part_of(const struct answers *answers, uint32_t number) {
+  const struct safepoints *expected = answers->expected;
+  const uint32_t first = number * answers->part_functions;
+  const bool is_last = number + 1 == answers->part_count;
+  const uint32_t end = is_last ? expected->function_count : first + answers->part_functions;
+  const struct safepoint_function *functions = expected->functions;
+  return (struct part){
+      .answers = answers,
+      .expected = expected,
+      .packed = answers->packed,
+      .differences = &answers->differences[number],
+      .function = first,
+      .function_end = end,
+      .record = number == 0 ? 0 : safepoints_first_record(expected, functions[first].address),
+      .record_end = is_last ? expected->record_count
+                            : safepoints_first_record(expected, functions[end].address),
+  };
+}
+
+static bool compute(struct answers *answers) {
+  enum { HASHES_MAX = 1 << 16 }; /* in a broken table, a class of any size may be named */
+  const struct safepoints *expected = answers->expected;
+  const uint32_t locations = answers->packed->location_count;
+  answers->hash_count = locations < HASHES_MAX ? locations : HASHES_MAX;
+  answers->sums = malloc(((size_t)expected->live.count + 1) * sizeof *answers->sums);
+  answers->hashes = malloc(((size_t)answers->hash_count + 1) * sizeof *answers->hashes);
+  answers->reaches = malloc(((size_t)expected->function_count + 1) * sizeof *answers->reaches);
+  answers->differences = calloc((size_t)answers->part_count + 1, sizeof *answers->differences);
+  if (answers->sums == NULL || answers->hashes == NULL || answers->reaches == NULL ||
+      answers->differences == NULL)
+    return false;
+  for (uint32_t i = 0; i < expected->live.count; i++)
+    answers->sums[i] = expected_sum(expected, i);
+  for (uint32_t i = 0; i < answers->hash_count; i++)
+    answers->hashes[i] = location_hash(packed_location(answers->packed, i));
+  answers->reaches[0] = 0;
+  for (uint32_t i = 0; i < expected->function_count; i++) {
+    const uint64_t reach = answers->reaches[i], end = expected->functions[i].end;
+    answers->reaches[i + 1] = end > reach ? end : reach;
+  }
+  return true;
+}
+
+static void answers_free(struct answers *answers) {
+  free(answers->sums);
+  free(answers->hashes);
+  free(answers->reaches);
+  free(answers->differences);
+  free(answers);
+}
+
+struct answers *answers_new(const struct safepoints *expected, const struct packed_table *packed,
+                            uint32_t part_functions) {
+  struct answers *answers = calloc(1, sizeof *answers);
+  if (answers == NULL)
+    return NULL;
+  const uint32_t functions = expected->function_count;
+  answers->expected = expected;
+  answers->packed = packed;
+  answers->part_functions = part_functions;
+  answers->part_count = functions / part_functions + (functions % part_functions != 0);
+  if (compute(answers))
+    return answers;
+  answers_free(answers);
+  return NULL;
+}
+
+void answers_compare(struct answers *answers) {
+  for (;;) {
+    const uint32_t number = atomic_fetch_add(&answers->next_part, 1);
+    if (number >= answers->part_count)
+      return;
+    const struct part part = part_of(answers, number);
+    for (uint32_t i = part.record; i < part.record_end; i++)
+      check_record(&part, i);
+    check_functions(&part);
+    check_misses(&part);
+  }
+}
+
+void answers_close(struct answers *answers, struct differences *differences) {
+  if (answers == NULL) {
+    differences_add(differences, "not enough memory to compare");
+    return;
+  }
+  for (uint32_t i = 0; i < answers->part_count; i++) {
+    const struct differences *found = &answers->differences[i];
+    if (found->count > 0)
+      differences_add(differences, "%s", found->first);
+    differences->count += found->count - (found->count > 0);
+  }
+  answers_free(answers);
+}
+
+void answers_all(const struct safepoints *expected, const struct packed_table *packed,
+                 struct differences *differences) {
+  struct answers *answers = answers_new(expected, packed, ANSWERS_PART);
+  if (answers != NULL)
+    answers_compare(answers);
+  answers_close(answers, differences);
+}
+
+void answers_dropped(const struct safepoints *expected, const struct packed_table *packed,
+                     const uint64_t *addresses, size_t count, struct differences *differences) {
+  struct packed_record found;
+  for (size_t i = 0; i < count; i++)
+    if (!safepoints_has_record(expected, addresses[i]) &&
+        packed_find(packed, addresses[i], &found) != PACKED_NOT_SAFEPOINT)
+      differences_add(differences, "a look-up of 0x%" PRIx64 ", which was dropped, finds something",
+                      addresses[i]);
+}

@@ -1,0 +1,179 @@
+/* compare.c - see compare.h.
+ *
+ * Interned numbers mean nothing outside their table, so contents are compared by value. As contents
+ * repeat, the pairs of numbers that were found equal are remembered: nearly all comparisons end
+ * there.
+ */
+#include "tool/check/compare.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void differences_add(struct differences *differences, const char *format, ...) {
+  if (differences->count++ > 0)
+    return;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(differences->first, sizeof differences->first, format, arguments);
+  va_end(arguments);
+}
+
+/* Two tables, and for each sequence of a the one of b that it was last found equal to, plus 1. */
+struct comparison {
+  const struct safepoints *a, *b;
+  uint32_t *live, *lists;
+};
+
+static bool same_location(const struct comparison *comparison, uint32_t a, uint32_t b) {
+  return safepoint_location_compare(safepoints_location(comparison->a, a),
+                                    safepoints_location(comparison->b, b)) == 0;
+}
+
+static bool same_locations(const struct comparison *comparison, uint32_t a, uint32_t b) {
+  if (comparison->lists[a] == b + 1)
+    return true;
+  const struct intern_sequence x = intern_get(&comparison->a->lists, a);
+  const struct intern_sequence y = intern_get(&comparison->b->lists, b);
+  if (x.count != y.count)
+    return false;
+  for (uint64_t i = 0; i < x.count; i++)
+    if (!same_location(comparison, (uint32_t)x.words[i], (uint32_t)y.words[i]))
+      return false;
+  comparison->lists[a] = b + 1;
+  return true;
+}
+
+static bool same_live_outs(const struct comparison *comparison, uint32_t a, uint32_t b) {
+  const struct intern_sequence x = intern_get(&comparison->a->lists, a);
+  const struct intern_sequence y = intern_get(&comparison->b->lists, b);
+  return x.count == y.count &&
+         (x.count == 0 || memcmp(x.words, y.words, x.count * sizeof *x.words) == 0);
+}
+
+static bool same_item(const struct comparison *comparison, uint64_t a, uint64_t b) {
+  if (a >> 62 != b >> 62 && (safepoint_item_is_list(a) || safepoint_item_is_list(b)))
+    return false;
+  if (safepoint_item_is_list(a))
+    return same_locations(comparison, safepoint_item_list(a), safepoint_item_list(b));
+  return same_location(comparison, safepoint_item_base(a), safepoint_item_base(b)) &&
+         same_location(comparison, safepoint_item_derived(a), safepoint_item_derived(b));
+}
+
+static bool same_live(const struct comparison *comparison, uint32_t a, uint32_t b) {
+  if (comparison->live[a] == b + 1)
+    return true;
+  const struct intern_sequence x = intern_get(&comparison->a->live, a);
+  const struct intern_sequence y = intern_get(&comparison->b->live, b);
+  if (x.count != y.count)
+    return false;
+  for (uint64_t i = 0; i < x.count; i++)
+    if (!same_item(comparison, x.words[i], y.words[i]))
+      return false;
+  comparison->live[a] = b + 1;
+  return true;
+}
+
+/* What differs between two records, or NULL. */
+static const char *record_difference(const struct comparison *comparison, const struct safepoint *a,
+                                     const struct safepoint *b) {
+  const struct safepoint_function *f = &comparison->a->functions[a->function];
+  const struct safepoint_function *g = &comparison->b->functions[b->function];
+  if (f->address != g->address)
+    return "the function";
+  if (f->frame_size != g->frame_size)
+    return "the frame size";
+  if (a->id != b->id)
+    return "the ID";
+  if (!same_live(comparison, a->live, b->live))
+    return "the live locations";
+  if (a->calling_convention != b->calling_convention)
+    return "the calling convention";
+  if (a->flags != b->flags)
+    return "the flags";
+  if (!same_locations(comparison, a->deopt, b->deopt))
+    return "the deopt state";
+  if (!same_live_outs(comparison, a->live_outs, b->live_outs))
+    return "the live-outs";
+  return NULL;
+}
+
+static void compare_functions(const struct comparison *comparison,
+                              struct differences *differences) {
+  const struct safepoints *a = comparison->a, *b = comparison->b;
+  if (a->function_count != b->function_count) {
+    differences_add(differences, "%" PRIu32 " functions, not %" PRIu32, b->function_count,
+                    a->function_count);
+    return;
+  }
+  for (uint32_t i = 0; i < a->function_count; i++)
+    if (a->functions[i].address != b->functions[i].address ||
+        a->functions[i].frame_size != b->functions[i].frame_size)
+      differences_add(differences, "the function at 0x%" PRIx64 " differs",
+                      a->functions[i].address);
+}
+
+static void compare_records(const struct comparison *comparison, struct differences *differences) {
+  const struct safepoints *a = comparison->a, *b = comparison->b;
+  uint32_t i = 0, k = 0;
+  while (i < a->record_count || k < b->record_count) {
+    const bool only_a = k == b->record_count ||
+                        (i < a->record_count && a->records[i].address < b->records[k].address);
+    const bool only_b =
+        !only_a && (i == a->record_count || b->records[k].address < a->records[i].address);
+    if (only_a) {
+      differences_add(differences, "the record at 0x%" PRIx64 " is missing",
+                      a->records[i++].address);
+    } else if (only_b) {
+      differences_add(differences, "there is a record too many at 0x%" PRIx64,
+                      b->records[k++].address);
+    } else {
+      const char *what = record_difference(comparison, &a->records[i], &b->records[k]);
+      if (what != NULL)
+        differences_add(differences, "%s of the record at 0x%" PRIx64 " differs", what,
+                        a->records[i].address);
+      i++;
+      k++;
+    }
+  }
+}
+
+static void compare_global_roots(const struct comparison *comparison,
+                                 struct differences *differences) {
+  const struct safepoints *a = comparison->a, *b = comparison->b;
+  if (a->global_root_count != b->global_root_count) {
+    differences_add(differences, "%" PRIu32 " global roots, not %" PRIu32, b->global_root_count,
+                    a->global_root_count);
+    return;
+  }
+  for (uint32_t i = 0; i < a->global_root_count; i++)
+    if (a->global_roots[i] != b->global_roots[i])
+      differences_add(differences, "the global root at 0x%" PRIx64 " differs", a->global_roots[i]);
+}
+
+static bool comparison_open(struct comparison *comparison, const struct safepoints *a,
+                            const struct safepoints *b) {
+  *comparison = (struct comparison){
+      .a = a,
+      .b = b,
+      .live = calloc((size_t)a->live.count + 1, sizeof(uint32_t)),
+      .lists = calloc((size_t)a->lists.count + 1, sizeof(uint32_t)),
+  };
+  return comparison->live != NULL && comparison->lists != NULL;
+}
+
+void compare_tables(const struct safepoints *a, const struct safepoints *b,
+                    struct differences *differences) {
+  struct comparison comparison;
+  if (comparison_open(&comparison, a, b)) {
+    compare_functions(&comparison, differences);
+    compare_records(&comparison, differences);
+    compare_global_roots(&comparison, differences);
+  } else {
+    differences_add(differences, "not enough memory to compare");
+  }
+  free(comparison.live);
+  free(comparison.lists);
+}

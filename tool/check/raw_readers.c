@@ -1,0 +1,380 @@
+/* raw_readers.c - finds out whether a program reads its own raw stack maps.
+ *
+ * LLVM labels the stack maps of each object file `__LLVM_StackMaps`. A runtime that parses them
+ * itself declares that symbol (made global with objcopy, or by a linker script) and would find the
+ * packed table there. What is left of such a use in a linked file is one of these:
+ *
+ * - a dynamic symbol of that name, exported for others or imported, weak or not; or an undefined one
+ *   in the full symbol table;
+ * - a dynamic relocation that puts an address in the stack maps somewhere: into the global offset
+ *   table, or initialised data; in a table of kind RELR, the place says the address itself;
+ * - at a fixed address, where nothing is relocated, a word in data that is the section's address;
+ * - an instruction that has the address of the maps' first header, relative to itself or, at a fixed
+ *   address, as a constant;
+ * - a relocation that the linker has left for later (`ld -q`), against a symbol in the section.
+ *
+ * A program that finds the section by its name, as libstackpack does, has none of these.
+ *
+ * An address may mean the end of what stands before it: linkers and programs mark ends of code, of
+ * data, and of tables (`etext`, `__rela_iplt_end`, `__stop_NAME`). So where such a mark may stand, a
+ * reference to just the section's first byte isn't taken for one to the stack maps.
+ *
+ * Code in which the address's bytes occur is decoded from its section's start to its end. x86-64
+ * code that follows data falls into step after a few instructions; and as only sixteen addresses
+ * count, bytes that aren't code will hardly name one.
+ */
+#include "tool/check/raw_readers.h"
+
+#include "format/bits.h"
+#include "tool/image/relocations.h"
+
+#include <Zydis/Zydis.h>
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char symbol_name[] = "__LLVM_StackMaps";
+
+enum {
+  MAP_HEADER_SIZE = 16,
+  /* GCC's start-up code has deregister_tm_clones and register_tm_clones, of unknown size. They name
+   * the end of a table that is usually empty, and may stand before writable stack maps. */
+  CLONES = 2,
+  CLONES_SIZE_MAX = 64,
+};
+
+struct search {
+  const struct image *image;
+  const struct image_section *raw;
+  bool may_mark_end; /* the section's address may mean the end of another one */
+  uint64_t clones[CLONES];
+  unsigned clones_count;
+  struct reference *found;
+};
+
+__attribute__((format(printf, 2, 3))) static bool report(const struct search *search,
+                                                         const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(search->found->where, sizeof search->found->where, format, arguments);
+  va_end(arguments);
+  return true;
+}
+
+/* ---- Which addresses mean the stack maps ---- */
+
+static bool ends_with_mark(const struct image_section *section) {
+  static const char *const marked[] = {".data", ".bss", ".tm_clone_table"};
+  const Elf64_Shdr *header = &section->header;
+  switch (header->sh_type) {
+  case SHT_RELA:
+  case SHT_REL:
+  case SHT_INIT_ARRAY:
+  case SHT_FINI_ARRAY:
+  case SHT_PREINIT_ARRAY:
+    return true;
+  }
+  for (unsigned i = 0; i < sizeof marked / sizeof *marked; i++)
+    if (strcmp(section->name, marked[i]) == 0)
+      return true;
+  /* etext; and __stop_NAME, which sections have whose name is a C identifier. */
+  return (header->sh_flags & SHF_EXECINSTR) != 0 || section->name[0] == '_' ||
+         isalpha((unsigned char)section->name[0]);
+}
+
+static bool has_symbol_table(const struct image *image) {
+  for (size_t i = 1; i < image->section_count; i++)
+    if (image->sections[i].header.sh_type == SHT_SYMTAB)
+      return true;
+  return false;
+}
+
+/* What the symbols say of the stack maps' address. */
+struct marks {
+  struct search *search;
+  bool mark, global_name;
+};
+
+static void look_for_mark(void *context, const char *name, const GElf_Sym *symbol) {
+  struct marks *marks = context;
+  const struct image *image = marks->search->image;
+  const struct image_section *raw = marks->search->raw;
+  const unsigned type = GELF_ST_TYPE(symbol->st_info);
+  if (strstr(name, "register_tm_clones") != NULL && marks->search->clones_count < CLONES)
+    marks->search->clones[marks->search->clones_count++] = symbol->st_value;
+  if (symbol->st_value != raw->header.sh_addr || type == STT_TLS || type == STT_FILE)
+    return;
+  if (image_symbol_section(image, symbol) == (size_t)(raw - image->sections))
+    marks->global_name |=
+        strcmp(name, symbol_name) == 0 && GELF_ST_BIND(symbol->st_info) != STB_LOCAL;
+  else
+    marks->mark |= symbol->st_shndx != SHN_ABS;
+}
+
+/* Looks for marks among the symbols; without these, a section before may have one. But LLVM makes
+ * its symbol local: a global one is there to be referred to. */
+static bool may_mark_end(struct search *search) {
+  const struct image *image = search->image;
+  struct marks marks = {.search = search};
+  image_symbols(image, look_for_mark, &marks);
+  for (size_t i = 1; i < image->section_count && !has_symbol_table(image); i++) {
+    const struct image_section *section = &image->sections[i];
+    const Elf64_Shdr *header = &section->header;
+    if ((header->sh_flags & SHF_ALLOC) != 0 && (header->sh_flags & SHF_TLS) == 0 &&
+        header->sh_addr + header->sh_size == search->raw->header.sh_addr)
+      marks.mark |= ends_with_mark(section);
+  }
+  return marks.mark && !marks.global_name;
+}
+
+/* Whether an address is one of the first `size` bytes of the stack maps, and can't be a mark. */
+static bool means_maps(const struct search *search, uint64_t address, uint64_t size) {
+  const Elf64_Shdr *raw = &search->raw->header;
+  const uint64_t into = address - raw->sh_addr;
+  return into < raw->sh_size && into < size && (into > 0 || !search->may_mark_end);
+}
+
+static bool is_raw_address(const struct search *search, uint64_t address) {
+  return address - search->raw->header.sh_addr < search->raw->header.sh_size;
+}
+
+/* The section at an address; NULL if there is none. */
+static const struct image_section *section_at(const struct image *image, uint64_t address) {
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *header = &image->sections[i].header;
+    if ((header->sh_flags & SHF_ALLOC) != 0 && header->sh_type != SHT_NOBITS &&
+        address - header->sh_addr < header->sh_size)
+      return &image->sections[i];
+  }
+  return NULL;
+}
+
+static const char *section_name(const struct image *image, uint64_t address) {
+  const struct image_section *section = section_at(image, address);
+  return section == NULL ? "no section" : section->name;
+}
+
+/* ---- Symbols ---- */
+
+static bool search_symbols(const struct search *search) {
+  const struct image *image = search->image;
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *header = &image->sections[i].header;
+    const bool is_dynamic = header->sh_type == SHT_DYNSYM;
+    if (header->sh_type != SHT_SYMTAB && !is_dynamic)
+      continue;
+    Elf_Data *data = elf_getdata(elf_getscn(image->elf, i), NULL);
+    GElf_Sym symbol;
+    for (int n = 1; data != NULL && gelf_getsym(data, n, &symbol) != NULL; n++) {
+      const bool is_import = symbol.st_shndx == SHN_UNDEF;
+      if (!is_import && (!is_dynamic || GELF_ST_BIND(symbol.st_info) == STB_LOCAL))
+        continue;
+      const char *name = elf_strptr(image->elf, header->sh_link, symbol.st_name);
+      if (name != NULL && strcmp(name, symbol_name) == 0)
+        return report(search, "%s symbol in %s", is_import ? "an imported" : "an exported",
+                      image->sections[i].name);
+    }
+  }
+  return false;
+}
+
+/* ---- Relocations ---- */
+
+static bool search_rela(const struct search *search, const struct image_section *table) {
+  const struct image *image = search->image;
+  for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->header.sh_size;
+       at += sizeof(Elf64_Rela)) {
+    Elf64_Rela relocation;
+    memcpy(&relocation, image->bytes + table->header.sh_offset + at, sizeof relocation);
+    if (relocation_is_relative(image, &relocation) &&
+        !is_raw_address(search, relocation.r_offset) &&
+        means_maps(search, (uint64_t)relocation.r_addend, UINT64_MAX))
+      return report(search, "a relocation in %s for %s at 0x%" PRIx64, table->name,
+                    section_name(image, relocation.r_offset), (uint64_t)relocation.r_offset);
+  }
+  return false;
+}
+
+/* The word at an address; false if no section has it. */
+static bool word_at(const struct image *image, uint64_t address, uint64_t *word) {
+  const struct image_section *section = section_at(image, address);
+  if (section == NULL || section->header.sh_size - (address - section->header.sh_addr) < 8)
+    return false;
+  memcpy(word, image->bytes + section->header.sh_offset + (address - section->header.sh_addr), 8);
+  return true;
+}
+
+static bool search_relr_place(const struct search *search, const struct image_section *table,
+                              uint64_t place) {
+  uint64_t word;
+  return !is_raw_address(search, place) && word_at(search->image, place, &word) &&
+         means_maps(search, word, UINT64_MAX) &&
+         report(search, "a relocation in %s for %s at 0x%" PRIx64, table->name,
+                section_name(search->image, place), place);
+}
+
+static bool search_relr(const struct search *search, const struct image_section *table) {
+  struct relr_reader reader = relr_open(search->image, &table->header);
+  for (uint64_t place; relr_next(&reader, &place);)
+    if (search_relr_place(search, table, place))
+      return true;
+  return false;
+}
+
+/* Relocations that were applied already, and left in the file: their symbols tell. */
+static bool search_left(const struct search *search, const struct image_section *table) {
+  const struct image *image = search->image;
+  const size_t raw_index = (size_t)(search->raw - image->sections);
+  const Elf64_Shdr *header = &table->header;
+  if (header->sh_info == raw_index || header->sh_info >= image->section_count ||
+      (image->sections[header->sh_info].header.sh_flags & SHF_ALLOC) == 0 ||
+      header->sh_link >= image->section_count)
+    return false;
+  Elf_Data *symbols = elf_getdata(elf_getscn(image->elf, header->sh_link), NULL);
+  for (uint64_t at = 0; symbols != NULL && at + sizeof(Elf64_Rela) <= header->sh_size;
+       at += sizeof(Elf64_Rela)) {
+    Elf64_Rela relocation;
+    GElf_Sym symbol;
+    memcpy(&relocation, image->bytes + header->sh_offset + at, sizeof relocation);
+    if (gelf_getsym(symbols, (int)ELF64_R_SYM(relocation.r_info), &symbol) != NULL &&
+        image_symbol_section(image, &symbol) == raw_index)
+      return report(search, "a relocation in %s for %s at 0x%" PRIx64, table->name,
+                    image->sections[header->sh_info].name, (uint64_t)relocation.r_offset);
+  }
+  return false;
+}
+
+static bool search_relocations(const struct search *search) {
+  for (size_t i = 1; i < search->image->section_count; i++) {
+    const struct image_section *table = &search->image->sections[i];
+    const bool is_dynamic = (table->header.sh_flags & SHF_ALLOC) != 0;
+    if (table->header.sh_type == SHT_RELR   ? search_relr(search, table)
+        : table->header.sh_type != SHT_RELA ? false
+        : is_dynamic                        ? search_rela(search, table)
+                                            : search_left(search, table))
+      return true;
+  }
+  return false;
+}
+
+/* ---- Words at a fixed address ---- */
+
+static bool search_words(const struct search *search) {
+  const struct image *image = search->image;
+  for (size_t i = 1; i < image->section_count; i++) {
+    const struct image_section *section = &image->sections[i];
+    const Elf64_Shdr *header = &section->header;
+    if (section == search->raw || header->sh_type != SHT_PROGBITS ||
+        (header->sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) != SHF_ALLOC)
+      continue;
+    for (uint64_t at = -header->sh_addr & 7; at + 8 <= header->sh_size; at += 8) {
+      uint64_t word;
+      memcpy(&word, image->bytes + header->sh_offset + at, sizeof word);
+      if (means_maps(search, word, 1))
+        return report(search, "a pointer in %s at 0x%" PRIx64, section->name, header->sh_addr + at);
+    }
+  }
+  return false;
+}
+
+/* ---- Code ---- */
+
+static bool is_in_clones(const struct search *search, uint64_t address) {
+  for (unsigned i = 0; i < search->clones_count; i++)
+    if (address - search->clones[i] < CLONES_SIZE_MAX)
+      return true;
+  return false;
+}
+
+/* Whether an instruction names the address: as distance from the next one, or as a constant. */
+static bool names_maps(const struct search *search, const ZydisDecodedInstruction *instruction,
+                       uint64_t next) {
+  const bool is_fixed = search->image->header.e_type == ET_EXEC;
+  const uint64_t displacement = (uint64_t)instruction->raw.disp.value;
+  const bool is_relative = instruction->raw.modrm.mod == 0 && instruction->raw.modrm.rm == 5;
+  if (instruction->raw.disp.size == 32 && (is_relative || is_fixed) &&
+      means_maps(search, is_relative ? next + displacement : displacement, MAP_HEADER_SIZE))
+    return true;
+  for (unsigned i = 0; i < 2 && is_fixed; i++)
+    if (instruction->raw.imm[i].size >= 32 && !instruction->raw.imm[i].is_relative &&
+        means_maps(search, instruction->raw.imm[i].value.u, MAP_HEADER_SIZE))
+      return true;
+  return false;
+}
+
+/* Whether four bytes could be an operand that names the address: the low half of it, or its distance
+ * from their end or from the end of an operand behind them. `at` is where they stand, `raw` where
+ * the maps do, both of them as low halves. What is a little beside is taken for it, too: both
+ * comparisons are with a power of two, which compilers make quick code of. */
+static inline uint32_t may_name(const uint8_t *bytes, uint32_t at, uint32_t raw) {
+  enum { OPERANDS_BEHIND_MAX = 8, AROUND = 32 };
+  const uint32_t word = bits_load32(bytes), relative = word + at + 4;
+  return ((word - raw) & -(uint32_t)MAP_HEADER_SIZE) == 0 ||
+         ((relative - raw + OPERANDS_BEHIND_MAX) & -(uint32_t)AROUND) == 0;
+}
+
+/* Whether there are any such four bytes in a section. Decoding takes a hundred times longer, and
+ * nearly always there is no such place. Words that follow each other are looked at together, and
+ * then those that start a byte, two and three further on: compilers use vectors for that. */
+static bool may_name_maps(const struct search *search, const struct image_section *section) {
+  enum { WORDS = 64, BLOCK = WORDS * 4 };
+  const uint8_t *bytes = search->image->bytes + section->header.sh_offset;
+  const uint64_t size = section->header.sh_size;
+  const uint32_t raw = (uint32_t)search->raw->header.sh_addr;
+  const uint32_t start = (uint32_t)section->header.sh_addr;
+  uint32_t may = 0;
+  uint64_t at = 0;
+  for (; at + BLOCK + 4 <= size; at += BLOCK)
+    for (uint32_t first = 0; first < 4; first++)
+      for (uint32_t i = 0; i < WORDS; i++)
+        may |= may_name(bytes + at + first + i * 4, start + (uint32_t)at + first + i * 4, raw);
+  for (; at + 4 <= size; at++)
+    may |= may_name(bytes + at, start + (uint32_t)at, raw);
+  return may != 0;
+}
+
+static bool search_code(const struct search *search, const ZydisDecoder *decoder,
+                        const struct image_section *section) {
+  const uint8_t *bytes = search->image->bytes + section->header.sh_offset;
+  const uint64_t size = section->header.sh_size;
+  for (uint64_t at = 0; at < size;) {
+    ZydisDecodedInstruction instruction;
+    if (ZYAN_FAILED(
+            ZydisDecoderDecodeInstruction(decoder, NULL, bytes + at, size - at, &instruction))) {
+      at++;
+      continue;
+    }
+    const uint64_t address = section->header.sh_addr + at;
+    at += instruction.length;
+    if (names_maps(search, &instruction, section->header.sh_addr + at) &&
+        !is_in_clones(search, address))
+      return report(search, "an instruction in %s at 0x%" PRIx64, section->name, address);
+  }
+  return false;
+}
+
+static bool search_all_code(const struct search *search) {
+  ZydisDecoder decoder;
+  if (search->image->header.e_machine != EM_X86_64 ||
+      ZYAN_FAILED(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+    return false;
+  ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
+  for (size_t i = 1; i < search->image->section_count; i++) {
+    const Elf64_Shdr *header = &search->image->sections[i].header;
+    if ((header->sh_flags & SHF_EXECINSTR) != 0 && header->sh_type != SHT_NOBITS &&
+        may_name_maps(search, &search->image->sections[i]) &&
+        search_code(search, &decoder, &search->image->sections[i]))
+      return true;
+  }
+  return false;
+}
+
+bool references_find(const struct image *image, const struct image_section *raw,
+                     struct reference *found) {
+  struct search search = {.image = image, .raw = raw, .found = found};
+  search.may_mark_end = may_mark_end(&search);
+  return search_symbols(&search) || search_relocations(&search) ||
+         (image->header.e_type == ET_EXEC && search_words(&search)) || search_all_code(&search);
+}

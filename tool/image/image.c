@@ -1,0 +1,285 @@
+/* image.c - opens an ELF file through libelf, and checks what the other steps rely on. */
+#include "tool/image/image.h"
+
+#include "elf/note.h"
+
+#include <stdlib.h>
+
+static bool inside(const struct image *image, uint64_t offset, uint64_t size) {
+  return offset <= image->size && size <= image->size - offset;
+}
+
+/* ---- Opening ---- */
+
+static bool check_header(struct image *image, struct problem *problem) {
+  Elf64_Ehdr *header = &image->header;
+  if (image->size < EI_NIDENT || memcmp(image->bytes, ELFMAG, SELFMAG) != 0)
+    return problem_set(problem, "not an ELF file");
+  if (image->bytes[EI_CLASS] != ELFCLASS64)
+    return problem_set(problem, "not a 64-bit ELF file");
+  if (image->bytes[EI_DATA] != ELFDATA2LSB)
+    return problem_set(problem, "not a little-endian ELF file");
+  if (image->size < sizeof *header)
+    return problem_set(problem, "a truncated ELF header");
+  memcpy(header, image->bytes, sizeof *header);
+  if (header->e_ident[EI_VERSION] != EV_CURRENT || header->e_version != EV_CURRENT)
+    return problem_set(problem, "an ELF file of an unknown version");
+  if (header->e_phnum > 0 && header->e_phentsize != sizeof(Elf64_Phdr))
+    return problem_set(problem, "program headers of %u bytes, not %zu", header->e_phentsize,
+                       sizeof(Elf64_Phdr));
+  if (header->e_phnum == PN_XNUM ||
+      !inside(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof(Elf64_Phdr)))
+    return problem_set(problem, "the program header table is beyond the end of the file");
+  if (header->e_shoff == 0 && header->e_shnum == 0)
+    return true;
+  if (header->e_shentsize != sizeof(Elf64_Shdr))
+    return problem_set(problem, "section headers of %u bytes, not %zu", header->e_shentsize,
+                       sizeof(Elf64_Shdr));
+  if (header->e_shnum == 0 || header->e_shnum >= SHN_LORESERVE)
+    return problem_set(problem, "more sections than an ELF header can count");
+  if (!inside(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr)))
+    return problem_set(problem, "the section header table is beyond the end of the file");
+  return true;
+}
+
+static bool read_segments(struct image *image, struct problem *problem) {
+  image->segment_count = image->header.e_phnum;
+  image->segments = calloc(image->segment_count + 1, sizeof *image->segments);
+  if (image->segments == NULL)
+    return problem_set(problem, "not enough memory");
+  for (size_t i = 0; i < image->segment_count; i++) {
+    GElf_Phdr segment;
+    if (gelf_getphdr(image->elf, (int)i, &segment) == NULL)
+      return problem_set(problem, "program header %zu: %s", i, elf_errmsg(-1));
+    if (segment.p_type == PT_NULL)
+      segment = (GElf_Phdr){.p_type = PT_NULL};
+    if (segment.p_filesz > 0 && !inside(image, segment.p_offset, segment.p_filesz))
+      return problem_set(problem, "segment %zu is beyond the end of the file", i);
+    if (segment.p_type == PT_LOAD &&
+        (segment.p_memsz < segment.p_filesz || segment.p_vaddr > UINT64_MAX - segment.p_memsz))
+      return problem_set(problem, "segment %zu has a size that can't be", i);
+    image->segments[i] = segment;
+  }
+  return true;
+}
+
+/* The name of a section, NULL if it isn't inside the string table. */
+static const char *section_name(const struct image *image, const Elf64_Shdr *names,
+                                uint32_t offset) {
+  if (offset >= names->sh_size)
+    return NULL;
+  const char *name = (const char *)image->bytes + names->sh_offset + offset;
+  return memchr(name, 0, names->sh_size - offset) == NULL ? NULL : name;
+}
+
+static bool read_sections(struct image *image, struct problem *problem) {
+  if (image->header.e_shnum == 0)
+    return true;
+  image->section_count = image->header.e_shnum;
+  image->section_names = image->header.e_shstrndx;
+  image->sections = calloc(image->section_count, sizeof *image->sections);
+  if (image->sections == NULL)
+    return problem_set(problem, "not enough memory");
+  for (size_t i = 0; i < image->section_count; i++) {
+    Elf_Scn *section = elf_getscn(image->elf, i);
+    GElf_Shdr header;
+    if (section == NULL || gelf_getshdr(section, &header) == NULL)
+      return problem_set(problem, "section header %zu: %s", i, elf_errmsg(-1));
+    if (header.sh_type == SHT_NULL) /* the other members are undefined: gABI, "Section Types" */
+      header = (GElf_Shdr){.sh_name = header.sh_name};
+    if (header.sh_type != SHT_NOBITS && !inside(image, header.sh_offset, header.sh_size))
+      return problem_set(problem, "section %zu is beyond the end of the file", i);
+    image->sections[i].header = header;
+  }
+  if (image->section_names == 0 || image->section_names >= image->section_count ||
+      image->sections[image->section_names].header.sh_type != SHT_STRTAB)
+    return problem_set(problem, "no table of section names");
+  const Elf64_Shdr *names = &image->sections[image->section_names].header;
+  for (size_t i = 0; i < image->section_count; i++) {
+    image->sections[i].name = section_name(image, names, image->sections[i].header.sh_name);
+    if (image->sections[i].name == NULL)
+      return problem_set(problem, "section %zu has a name beyond the table of names", i);
+  }
+  return true;
+}
+
+static bool open_bytes(struct image *image, struct problem *problem) {
+  if (!check_header(image, problem))
+    return false;
+  elf_version(EV_CURRENT);
+  /* libelf's type says that it may write, but ELF_C_READ's kind of handle doesn't. */
+  image->elf = elf_memory((char *)(uintptr_t)image->bytes, image->size);
+  if (image->elf == NULL || elf_kind(image->elf) != ELF_K_ELF)
+    return problem_set(problem, "not a usable ELF file: %s", elf_errmsg(-1));
+  return read_segments(image, problem) && read_sections(image, problem);
+}
+
+bool image_open_memory(struct image *image, uint8_t *bytes, size_t size, struct problem *problem) {
+  *image = (struct image){.bytes = bytes, .size = size};
+  if (open_bytes(image, problem))
+    return true;
+  image_close(image);
+  return false;
+}
+
+bool image_open(struct image *image, const char *path, struct problem *problem) {
+  struct input file;
+  if (!input_open(&file, path, problem))
+    return false;
+  *image = (struct image){.bytes = file.bytes, .size = file.size, .file = file};
+  if (open_bytes(image, problem))
+    return true;
+  image_close(image);
+  return false;
+}
+
+void image_close(struct image *image) {
+  if (image->elf != NULL)
+    elf_end(image->elf);
+  free(image->sections);
+  free(image->segments);
+  if (image->file.bytes != NULL)
+    input_close(&image->file);
+  *image = (struct image){0};
+}
+
+/* ---- Splitting ---- */
+
+/* A part is aligned as its section, as far as its address allows. */
+static Elf64_Shdr part_header(const Elf64_Shdr *section, uint64_t address, uint64_t size) {
+  Elf64_Shdr part = *section;
+  part.sh_addr = address;
+  part.sh_offset = section->sh_offset + (address - section->sh_addr);
+  part.sh_size = size;
+  while (part.sh_addralign > 1 && address % part.sh_addralign != 0)
+    part.sh_addralign /= 2;
+  return part;
+}
+
+static void make_raw(struct image_section *part, const char *name) {
+  part->name = name;
+  part->header.sh_flags &= ~(uint64_t)(SHF_MERGE | SHF_STRINGS);
+  part->header.sh_entsize = 0;
+}
+
+bool image_split(struct image *image, size_t section, uint64_t address, uint64_t size,
+                 const char *name, struct problem *problem) {
+  const struct image_section whole = image->sections[section];
+  const uint64_t before = address - whole.header.sh_addr;
+  if (before > whole.header.sh_size || size > whole.header.sh_size - before)
+    return problem_set(problem, "section %s overlaps others", whole.name);
+  const uint64_t after = whole.header.sh_size - before - size;
+  struct image_section *sections =
+      realloc(image->sections, (image->section_count + 2) * sizeof *sections);
+  if (sections == NULL)
+    return problem_set(problem, "not enough memory");
+  image->sections = sections;
+  const size_t origin = whole.part_of != 0 ? whole.part_of : section;
+  if (before == 0 && after == 0) {
+    sections[section].part_of = origin;
+    make_raw(&sections[section], name);
+    return true;
+  }
+  sections[section].header.sh_size = before;
+  struct image_section *part = &sections[image->section_count++];
+  *part = (struct image_section){NULL, part_header(&whole.header, address, size), origin};
+  make_raw(part, name);
+  if (after > 0)
+    sections[image->section_count++] = (struct image_section){
+        whole.name, part_header(&whole.header, address + size, after), origin};
+  return true;
+}
+
+size_t image_symbol_section(const struct image *image, const GElf_Sym *symbol) {
+  if (symbol->st_shndx != SHN_UNDEF && GELF_ST_TYPE(symbol->st_info) != STT_SECTION)
+    for (size_t i = image->header.e_shnum; i < image->section_count; i++)
+      if (image->sections[i].part_of == symbol->st_shndx &&
+          symbol->st_value - image->sections[i].header.sh_addr < image->sections[i].header.sh_size)
+        return i;
+  return symbol->st_shndx;
+}
+
+/* ---- Looking around ---- */
+
+const struct image_section *image_section(const struct image *image, const char *name) {
+  for (size_t i = 1; i < image->section_count; i++)
+    if (strcmp(image->sections[i].name, name) == 0)
+      return &image->sections[i];
+  return NULL;
+}
+
+const Elf64_Phdr *image_segment_of(const struct image *image, const Elf64_Shdr *section) {
+  for (size_t i = 0; i < image->segment_count; i++) {
+    const Elf64_Phdr *segment = &image->segments[i];
+    const uint64_t into = section->sh_addr - segment->p_vaddr;
+    if (segment->p_type == PT_LOAD && into <= segment->p_filesz &&
+        section->sh_size <= segment->p_filesz - into &&
+        segment->p_offset + into == section->sh_offset)
+      return segment;
+  }
+  return NULL;
+}
+
+bool image_find_packed(const struct image *image, struct packed_place *place) {
+  for (size_t i = 0; i < image->segment_count; i++) {
+    const Elf64_Phdr *note = &image->segments[i];
+    if (note->p_type != PT_NOTE)
+      continue;
+    const Elf64_Shdr as_section = {
+        .sh_addr = note->p_vaddr, .sh_size = note->p_filesz, .sh_offset = note->p_offset};
+    const Elf64_Phdr *segment = image_segment_of(image, &as_section);
+    if (segment == NULL || !packed_note_is(image->bytes + note->p_offset, note->p_filesz))
+      continue;
+    place->bytes = image->bytes + note->p_offset + PACKED_NOTE_SIZE;
+    place->address = note->p_vaddr + PACKED_NOTE_SIZE;
+    place->size = segment->p_filesz - (place->address - segment->p_vaddr);
+    return true;
+  }
+  return false;
+}
+
+void image_symbols(const struct image *image, image_symbol_visitor *visit, void *context) {
+  bool seen[2] = {false, false}; /* a file has one table of each type: gABI, "Section Types" */
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *header = &image->sections[i].header;
+    bool *is_seen = &seen[header->sh_type == SHT_DYNSYM];
+    if ((header->sh_type != SHT_SYMTAB && header->sh_type != SHT_DYNSYM) || *is_seen)
+      continue;
+    *is_seen = true;
+    Elf_Data *data = elf_getdata(elf_getscn(image->elf, i), NULL);
+    GElf_Sym symbol;
+    for (int n = 1; data != NULL && gelf_getsym(data, n, &symbol) != NULL; n++) {
+      const char *name = elf_strptr(image->elf, header->sh_link, symbol.st_name);
+      if (name != NULL && symbol.st_shndx != SHN_UNDEF)
+        visit(context, name, &symbol);
+    }
+  }
+}
+
+struct symbol_ranges {
+  struct code_ranges *ranges;
+  bool failed;
+};
+
+static void add_symbol_range(void *context, const char *name, const GElf_Sym *symbol) {
+  (void)name;
+  struct symbol_ranges *ranges = context;
+  const unsigned type = GELF_ST_TYPE(symbol->st_info);
+  if (type == STT_FUNC || type == STT_GNU_IFUNC)
+    ranges->failed |=
+        !code_ranges_add(ranges->ranges, symbol->st_value, symbol->st_value + symbol->st_size);
+}
+
+bool image_code(const struct image *image, struct code_ranges *unwound, struct code_ranges *named,
+                struct problem *problem) {
+  struct symbol_ranges symbols = {named, false};
+  const struct image_section *section = image_section(image, ".eh_frame");
+  bool ok = true;
+  if (section != NULL && section->header.sh_type != SHT_NOBITS)
+    ok = eh_frame_add(unwound, image->bytes + section->header.sh_offset, section->header.sh_size,
+                      section->header.sh_addr);
+  image_symbols(image, add_symbol_range, &symbols);
+  code_ranges_sort(unwound);
+  code_ranges_sort(named);
+  return (ok && !symbols.failed) || problem_set(problem, "not enough memory");
+}

@@ -1,0 +1,79 @@
+/* image.h - an ELF file that is being read: checked once here, trusted by the steps behind.
+ *
+ * libelf reads the headers; what it doesn't promise is checked on opening: that the header tables,
+ * the sections and the segments lie inside the file.
+ */
+#ifndef STACKPACK_IMAGE_H
+#define STACKPACK_IMAGE_H
+
+#include "elf/eh_frame.h"
+#include "tool/image/input.h"
+
+#include <gelf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct image_section {
+  const char *name; /* in the file's bytes; if it is a part, static */
+  Elf64_Shdr header;
+  size_t part_of; /* the section, by number, of which image_split made it; else 0 */
+};
+
+struct image {
+  const uint8_t *bytes; /* the whole file */
+  size_t size;
+  Elf64_Ehdr header;
+  struct image_section *sections; /* number 0 is the null section; none if they are stripped off */
+  Elf64_Phdr *segments;
+  size_t section_count, segment_count, section_names; /* section_names: index of .shstrtab */
+  Elf *elf;
+  struct input file; /* empty if the bytes are the caller's */
+};
+
+/* Opens a file, or bytes in memory that stay where they are. On failure nothing is to be closed. */
+bool image_open(struct image *image, const char *path, struct problem *problem);
+bool image_open_memory(struct image *image, uint8_t *bytes, size_t size, struct problem *problem);
+void image_close(struct image *image);
+
+static inline bool all_zero(const uint8_t *bytes, uint64_t size) {
+  for (uint64_t i = 0; i < size; i++)
+    if (bytes[i] != 0)
+      return false;
+  return true;
+}
+
+/* The first section of that name; NULL if there is none. */
+const struct image_section *image_section(const struct image *image, const char *name);
+
+/* Takes [address, address + size) out of a section, and makes it one of its own, with that name
+ * (static storage); what stands behind it becomes another one, and what stands before keeps the
+ * number. A section that is taken out as a whole just gets the name. */
+bool image_split(struct image *image, size_t section, uint64_t address, uint64_t size,
+                 const char *name, struct problem *problem);
+
+/* The number of a symbol's section, which may be a part. Numbers that aren't a section's stay. */
+size_t image_symbol_section(const struct image *image, const GElf_Sym *symbol);
+
+/* The PT_LOAD segment whose bytes in the file include all of a section; NULL if there is none. */
+const Elf64_Phdr *image_segment_of(const struct image *image, const Elf64_Shdr *section);
+
+/* The section that starts with a packed table's note, found by its program header. Fills in where
+ * the table (behind the note) lies in the file, its address, and how many bytes may belong to it.
+ */
+struct packed_place {
+  const uint8_t *bytes;
+  size_t size;
+  uint64_t address;
+};
+bool image_find_packed(const struct image *image, struct packed_place *place);
+
+/* Calls `visit` for every symbol that is defined in a symbol table. */
+typedef void image_symbol_visitor(void *context, const char *name, const GElf_Sym *symbol);
+void image_symbols(const struct image *image, image_symbol_visitor *visit, void *context);
+
+/* Where functions start and end: by the unwind tables, and by the symbols. Both sorted; to be
+ * freed. */
+bool image_code(const struct image *image, struct code_ranges *unwound, struct code_ranges *named,
+                struct problem *problem);
+
+#endif

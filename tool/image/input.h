@@ -1,0 +1,20 @@
+/* input.h - the bytes of a file that is to be read. */
+#ifndef STACKPACK_INPUT_H
+#define STACKPACK_INPUT_H
+
+#include "tool/image/problem.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct input {
+  uint8_t *bytes;
+  size_t size;
+};
+
+/* Maps a regular file that isn't empty. The bytes are a private copy. On failure nothing is to be
+ * closed. */
+bool input_open(struct input *input, const char *path, struct problem *problem);
+void input_close(struct input *input);
+
+#endif

@@ -1,0 +1,245 @@
+/* load.c - see load.h. */
+#include "tool/image/load.h"
+
+#include "elf/elf_image.h"
+#include "format/packed_write.h"
+#include "tool/check/side_by_side.h"
+#include "tool/image/global_roots.h"
+#include "tool/image/merged.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+/* Checks that the raw section is something that can be read and replaced. */
+static bool check_raw(const struct image *image, const struct image_section *raw,
+                      struct problem *problem) {
+  const Elf64_Shdr *header = &raw->header;
+  if (header->sh_type == SHT_NOBITS || header->sh_type == SHT_NULL)
+    return problem_set(problem, "section %s has no bytes in the file", raw->name);
+  if (header->sh_type != SHT_PROGBITS)
+    return problem_set(problem, "section %s is of type %" PRIu32 ", not PROGBITS", raw->name,
+                       header->sh_type);
+  if ((header->sh_flags & SHF_COMPRESSED) != 0)
+    return problem_set(problem, "section %s is compressed", raw->name);
+  for (size_t i = 1; i < image->section_count; i++) {
+    const struct image_section *other = &image->sections[i];
+    if (other == raw || other->header.sh_type == SHT_NOBITS || other->header.sh_size == 0 ||
+        header->sh_size == 0)
+      continue;
+    if (other->header.sh_offset < header->sh_offset + header->sh_size &&
+        header->sh_offset < other->header.sh_offset + other->header.sh_size)
+      return problem_set(problem, "sections %s and %s overlap", raw->name, other->name);
+  }
+  return true;
+}
+
+bool load_open(struct image *image, const char *path, const struct load_options *options,
+               struct problem *problem) {
+  if (!image_open(image, path, problem))
+    return false;
+  if (merged_separate(image, options->section, problem))
+    return true;
+  image_close(image);
+  return false;
+}
+
+/* The name of the sections that have the stack maps. */
+static const char *raw_name(const struct image *image, const struct load_options *options) {
+  for (size_t i = 1; i < image->section_count; i++)
+    if (image->sections[i].part_of != 0)
+      return RAW_SECTION;
+  return options->section != NULL ? options->section : RAW_SECTION;
+}
+
+enum load_kind load_find(const struct image *image, const struct load_options *options,
+                         struct loaded *loaded, struct problem *problem) {
+  struct packed_place place;
+  *loaded = (struct loaded){0};
+  if (image_find_packed(image, &place)) {
+    const enum packed_error error =
+        packed_open(&loaded->packed, place.bytes, place.size, place.address);
+    if (error == PACKED_NEWER_VERSION)
+      problem_set(problem, "packed by another version of stackpack");
+    else if (error != PACKED_OK)
+      problem_set(problem, "a broken packed table, at address 0x%" PRIx64, place.address);
+    return loaded->kind = error == PACKED_OK ? LOAD_PACKED : LOAD_BROKEN;
+  }
+  const char *name = raw_name(image, options);
+  loaded->kind = LOAD_NONE;
+  for (size_t i = 1; i < image->section_count && loaded->kind != LOAD_BROKEN; i++) {
+    const struct image_section *section = &image->sections[i];
+    if (strcmp(section->name, name) != 0)
+      continue;
+    if (loaded->raw_count++ == 0)
+      loaded->raw = section;
+    loaded->raw_size += section->header.sh_size;
+    loaded->kind = check_raw(image, section, problem) ? LOAD_RAW : LOAD_BROKEN;
+  }
+  return loaded->kind;
+}
+
+static bool table_problem(const struct safepoints *table, const char *where,
+                          struct problem *problem) {
+  if (table->no_memory)
+    return problem_set(problem, "not enough memory");
+  return problem_set(problem, "%s, in %s at offset 0x%" PRIx64,
+                     table->error != NULL ? table->error : "a broken table", where,
+                     table->error_position);
+}
+
+bool load_section(const struct image *image, const struct image_section *section, uint8_t **bytes,
+                  struct problem *problem) {
+  const Elf64_Shdr *header = &section->header;
+  struct elf_image elf;
+  uint32_t unknown;
+  *bytes = malloc(header->sh_size + 1);
+  if (*bytes == NULL)
+    return problem_set(problem, "not enough memory");
+  memcpy(*bytes, image->bytes + header->sh_offset, header->sh_size);
+  if (!elf_image_open(&elf, image->bytes, image->size))
+    problem_set(problem, "not a usable ELF file");
+  else if (!elf_image_relocate(&elf, header, *bytes, &unknown))
+    problem_set(problem, "a relocation of type %" PRIu32 " in section %s", unknown, section->name);
+  else
+    return true;
+  free(*bytes);
+  *bytes = NULL;
+  return false;
+}
+
+/* Whether a relocation applies to a section: if none does, it can be read where it lies. */
+static bool is_relocated(const struct image *image, const struct image_section *section) {
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *table = &image->sections[i].header;
+    if (table->sh_type != SHT_RELA || (table->sh_flags & SHF_ALLOC) == 0)
+      continue;
+    for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->sh_size; at += sizeof(Elf64_Rela)) {
+      Elf64_Rela relocation;
+      memcpy(&relocation, image->bytes + table->sh_offset + at, sizeof relocation);
+      if (relocation.r_offset - section->header.sh_addr < section->header.sh_size)
+        return true;
+    }
+  }
+  return false;
+}
+
+/* Two threads read a large section. The second one has the way to its part to go, too. */
+static bool add_records(struct safepoints *table, const uint8_t *bytes, size_t size,
+                        enum statepoint_rule statepoints) {
+  enum { SMALL = 1 << 20 };
+  return size < SMALL
+             ? safepoints_add_v3(table, bytes, size, statepoints)
+             : safepoints_add_v3_by(side_by_side, size / 2, table, bytes, size, statepoints);
+}
+
+static bool read_section(const struct image *image, const struct image_section *section,
+                         enum statepoint_rule statepoints, struct safepoints *table,
+                         struct problem *problem) {
+  uint8_t *copy = NULL;
+  if (is_relocated(image, section) && !load_section(image, section, &copy, problem))
+    return false;
+  const uint8_t *bytes = copy != NULL ? copy : image->bytes + section->header.sh_offset;
+  const bool ok = add_records(table, bytes, section->header.sh_size, statepoints) ||
+                  table_problem(table, section->name, problem);
+  free(copy);
+  return ok;
+}
+
+/* Reads all sections of the first one's name: a linker script may leave several. */
+static bool read_records(const struct image *image, const struct load_options *options,
+                         struct loaded *loaded, struct problem *problem) {
+  const char *name = loaded->raw->name;
+  for (size_t i = 1; i < image->section_count; i++) {
+    const struct image_section *section = &image->sections[i];
+    if (strcmp(section->name, name) == 0 &&
+        !read_section(image, section, options->statepoints, &loaded->table, problem))
+      return false;
+  }
+  return safepoints_finish(&loaded->table) || table_problem(&loaded->table, name, problem);
+}
+
+/* Where code is, read beside the records: neither needs the other. */
+struct code_reader {
+  const struct image *image;
+  struct code_ranges unwound, named;
+  struct problem problem;
+  bool ok;
+};
+
+static void read_code(void *context) {
+  struct code_reader *code = context;
+  code->ok = image_code(code->image, &code->unwound, &code->named, &code->problem);
+}
+
+struct record_reader {
+  const struct image *image;
+  const struct load_options *options;
+  struct loaded *loaded;
+  struct problem *problem;
+  bool ok;
+};
+
+static void read_all_records(void *context) {
+  struct record_reader *records = context;
+  records->ok = read_records(records->image, records->options, records->loaded, records->problem);
+}
+
+static bool load_raw(const struct image *image, const struct load_options *options,
+                     struct loaded *loaded, struct problem *problem) {
+  struct record_reader records = {image, options, loaded, problem, false};
+  struct code_reader code = {.image = image};
+  if (image->header.e_type == ET_REL)
+    return problem_set(problem, "an object file: link it first");
+  side_by_side(read_all_records, &records, read_code, &code);
+  bool ok = records.ok && (options->global_roots == NULL ||
+                           global_roots_read(image, options->global_roots, &loaded->table,
+                                             &loaded->global_roots, problem));
+  if (ok && !code.ok) {
+    *problem = code.problem;
+    ok = false;
+  }
+  if (ok) {
+    safepoints_set_ends(&loaded->table, code.unwound.items, code.unwound.count);
+    safepoints_set_ends(&loaded->table, code.named.items, code.named.count);
+    safepoints_close_gaps(&loaded->table, &code.unwound, &code.named);
+  }
+  code_ranges_free(&code.unwound);
+  code_ranges_free(&code.named);
+  return ok;
+}
+
+static bool load_packed(struct loaded *loaded, struct problem *problem) {
+  if (!packed_check(&loaded->packed))
+    return problem_set(problem, "a broken packed table: its checksum differs");
+  return packed_unpack(&loaded->packed, ZSTD_decompress, &loaded->table) ||
+         table_problem(&loaded->table, "the packed table", problem);
+}
+
+bool load(const struct image *image, const struct load_options *options, struct loaded *loaded,
+          struct problem *problem) {
+  bool ok = false;
+  switch (load_find(image, options, loaded, problem)) {
+  case LOAD_RAW:
+    ok = load_raw(image, options, loaded, problem);
+    break;
+  case LOAD_PACKED:
+    ok = load_packed(loaded, problem);
+    break;
+  case LOAD_NONE:
+    if (image->section_count == 0)
+      problem_set(problem, "no packed table, and no section headers (stripped off?)");
+    problem_set(problem, "no stack maps: no section %s",
+                options->section != NULL ? options->section : RAW_SECTION);
+    break;
+  case LOAD_BROKEN:
+    break;
+  }
+  if (!ok)
+    loaded_free(loaded);
+  return ok;
+}
+
+void loaded_free(struct loaded *loaded) { safepoints_free(&loaded->table); }

@@ -1,0 +1,49 @@
+/* load.h - from an ELF image to a table of safepoints, whether it was packed or not. */
+#ifndef STACKPACK_LOAD_H
+#define STACKPACK_LOAD_H
+
+#include "format/packed.h"
+#include "format/safepoints.h"
+#include "tool/image/image.h"
+
+#define RAW_SECTION ".llvm_stackmaps"
+
+struct load_options {
+  const char *section;      /* the raw section's name; NULL: RAW_SECTION */
+  const char *global_roots; /* the section that lists them; NULL: there are none */
+  enum statepoint_rule statepoints;
+};
+
+/* Opens a file, and finds stack maps that don't have a section of their own (merged.h). */
+bool load_open(struct image *image, const char *path, const struct load_options *options,
+               struct problem *problem);
+
+/* What an image has. */
+enum load_kind { LOAD_NONE, LOAD_RAW, LOAD_PACKED, LOAD_BROKEN };
+
+struct loaded {
+  enum load_kind kind;
+  struct safepoints table;                  /* to be freed: loaded_free */
+  const struct image_section *raw;          /* LOAD_RAW: the first section */
+  size_t raw_count;                         /* how many there are, */
+  uint64_t raw_size;                        /* and their sizes together */
+  const struct image_section *global_roots; /* LOAD_RAW: the section, or NULL */
+  struct packed_table packed;               /* LOAD_PACKED */
+};
+
+/* Finds which of the two an image has, without reading it. LOAD_BROKEN, and a problem, if the
+ * section is there but can't be used. */
+enum load_kind load_find(const struct image *image, const struct load_options *options,
+                         struct loaded *loaded, struct problem *problem);
+
+/* Finds and reads all records. False, and a problem, if there are none. */
+bool load(const struct image *image, const struct load_options *options, struct loaded *loaded,
+          struct problem *problem);
+void loaded_free(struct loaded *loaded);
+
+/* A copy of a section with raw stack maps, to which the relocations have been applied: to be freed;
+ * NULL where it fails. */
+bool load_section(const struct image *image, const struct image_section *section, uint8_t **bytes,
+                  struct problem *problem);
+
+#endif

@@ -1,0 +1,123 @@
+/* names.c - see names.h. */
+#include "tool/image/names.h"
+
+#include "format/array.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct collector {
+  struct names *names;
+  bool failed;
+};
+
+/* Functions before labels, global names before weak and local ones. */
+static int symbol_rank(const GElf_Sym *symbol) {
+  const unsigned binding = GELF_ST_BIND(symbol->st_info);
+  const int visible = binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2;
+  return GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE ? visible + 3 : visible;
+}
+
+static void add_name(void *context, const char *text, const GElf_Sym *symbol) {
+  struct collector *collector = context;
+  struct names *names = collector->names;
+  const unsigned type = GELF_ST_TYPE(symbol->st_info);
+  if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || *text == 0 ||
+      symbol->st_shndx == SHN_ABS)
+    return;
+  if (array_make_room((void **)&names->items, &names->capacity, names->count + 1,
+                      sizeof *names->items))
+    names->items[names->count++] = (struct name){symbol->st_value, text, symbol_rank(symbol)};
+  else
+    collector->failed = true;
+}
+
+static int compare_names(const void *a, const void *b) {
+  const struct name *x = a, *y = b;
+  if (x->address != y->address)
+    return x->address < y->address ? -1 : 1;
+  if (x->rank != y->rank)
+    return x->rank < y->rank ? -1 : 1;
+  return strcmp(x->text, y->text);
+}
+
+bool names_open(struct names *names, const struct image *image, struct problem *problem) {
+  struct collector collector = {names, false};
+  *names = (struct names){0};
+  image_symbols(image, add_name, &collector);
+  if (collector.failed) {
+    names_close(names);
+    return problem_set(problem, "not enough memory");
+  }
+  if (names->count > 0)
+    qsort(names->items, names->count, sizeof *names->items, compare_names);
+  size_t kept = 0;
+  for (size_t i = 0; i < names->count; i++)
+    if (kept == 0 || names->items[kept - 1].address != names->items[i].address)
+      names->items[kept++] = names->items[i];
+  names->count = kept;
+  return true;
+}
+
+void names_close(struct names *names) {
+  free(names->items);
+  *names = (struct names){0};
+}
+
+const char *names_find(const struct names *names, uint64_t address) {
+  size_t from = 0, to = names->count;
+  while (from < to) {
+    const size_t middle = from + (to - from) / 2;
+    if (names->items[middle].address < address)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from < names->count && names->items[from].address == address ? names->items[from].text
+                                                                      : NULL;
+}
+
+/* ---- To be shown ---- */
+
+/* The length of the character that a text starts with, if that is well-formed UTF-8 (Unicode, "Table
+ * 3-7. Well-Formed UTF-8 Byte Sequences") and no control character; else 0. */
+static unsigned character_length(const unsigned char *text) {
+  static const struct {
+    unsigned char first_from, first_to, second_from, second_to, length;
+  } forms[] = {
+      {0x20, 0x7e, 0, 0, 1},       {0xc2, 0xc2, 0xa0, 0xbf, 2}, /* below are controls */
+      {0xc3, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+      {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+      {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+  };
+  for (unsigned i = 0; i < sizeof forms / sizeof *forms; i++) {
+    if (text[0] < forms[i].first_from || text[0] > forms[i].first_to)
+      continue;
+    if (forms[i].length > 1 && (text[1] < forms[i].second_from || text[1] > forms[i].second_to))
+      return 0;
+    for (unsigned k = 2; k < forms[i].length; k++)
+      if (text[k] < 0x80 || text[k] > 0xbf)
+        return 0;
+    return forms[i].length;
+  }
+  return 0;
+}
+
+char *names_clean(const char *name) {
+  char *clean = malloc(strlen(name) * 4 + 1), *out = clean;
+  if (clean == NULL)
+    return NULL;
+  while (*name != 0) {
+    const unsigned length = character_length((const unsigned char *)name);
+    if (length == 0) {
+      out += sprintf(out, "\\x%02x", (unsigned char)*name++);
+      continue;
+    }
+    memcpy(out, name, length);
+    out += length;
+    name += length;
+  }
+  *out = 0;
+  return clean;
+}

@@ -1,0 +1,29 @@
+/* names.h - the names of functions, by address. */
+#ifndef STACKPACK_NAMES_H
+#define STACKPACK_NAMES_H
+
+#include "tool/image/image.h"
+
+struct name {
+  uint64_t address;
+  const char *text; /* in the image */
+  int rank;         /* of several names of one function, the lowest is the best */
+};
+
+struct names {
+  struct name *items; /* sorted by address, one each; owned */
+  size_t count, capacity;
+};
+
+/* Collects the names of all functions. The image must outlive them. */
+bool names_open(struct names *names, const struct image *image, struct problem *problem);
+void names_close(struct names *names);
+
+/* The name of the function that starts at an address; NULL if it has none. */
+const char *names_find(const struct names *names, uint64_t address);
+
+/* A name as it can be shown, as UTF-8: control characters, and bytes that aren't UTF-8, are \x and two
+ * digits. To be freed; NULL without memory. */
+char *names_clean(const char *name);
+
+#endif

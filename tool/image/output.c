@@ -1,0 +1,240 @@
+/* output.c - see output.h.
+ *
+ * A new file is written without a name (O_TMPFILE) where the file system can do that, and gets one
+ * only when it is complete: so a command that is killed leaves nothing behind. Between getting its
+ * name and taking the old one's place, signals that end the command have to wait.
+ *
+ * Of several files, all but the last change places with the old ones (RENAME_EXCHANGE), so that
+ * they can change back if the last one can't be put in its place.
+ */
+#include "tool/image/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct output {
+  const struct new_file *new_file;
+  char target[PATH_MAX];
+  char temporary[PATH_MAX + 48]; /* in the same folder */
+  int file;                      /* -1: the target isn't a regular file */
+  bool named;                    /* there is a file of the temporary name */
+  /* How to take it back: not at all, by removing it, or by changing places with the old one. */
+  enum { FINAL, NEW, EXCHANGED } state;
+};
+
+/* Finds out where a path really leads, for a file that may not be there yet. */
+static bool resolve(struct output *output, unsigned number, struct problem *problem) {
+  const char *path = output->new_file->path;
+  if (realpath(path, output->target) == NULL) {
+    if (errno != ENOENT || strlen(path) >= sizeof output->target)
+      return problem_set_errno(problem, "can't be written");
+    strcpy(output->target, path);
+  }
+  const char *slash = strrchr(output->target, '/');
+  const int folder = slash == NULL ? 0 : (int)(slash - output->target) + 1;
+  snprintf(output->temporary, sizeof output->temporary, "%.*s.stackpack-%ld-%u", folder,
+           output->target, (long)getpid(), number);
+  return true;
+}
+
+static bool create(struct output *output, struct problem *problem) {
+  char folder[PATH_MAX + 48];
+  strcpy(folder, output->temporary);
+  char *slash = strrchr(folder, '/');
+  strcpy(slash == NULL ? folder : slash + 1, ".");
+  output->file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (output->file >= 0)
+    return true;
+  output->file = open(output->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  output->named = output->file >= 0;
+  return output->named || problem_set_errno(problem, "can't be written");
+}
+
+static bool write_all(int file, const uint8_t *bytes, size_t size, struct problem *problem) {
+  while (size > 0) {
+    const ssize_t written = write(file, bytes, size);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      return problem_set_errno(problem, "can't be written");
+    bytes += written;
+    size -= (size_t)written;
+  }
+  return fsync(file) == 0 || errno == EINVAL || errno == EROFS ||
+         problem_set_errno(problem, "can't be written");
+}
+
+/* Owner first: changing it clears the set-user-ID bit. Only root can give files away; that the
+ * owner stays another one is no reason to fail. */
+static bool copy_status(int file, const struct new_file *new_file, struct problem *problem) {
+  struct stat status;
+  if (stat(new_file->like, &status) != 0)
+    return problem_set_errno(problem, "can't be read");
+  mode_t mode = status.st_mode & (new_file->is_data ? 0666 : 07777);
+  if (fchown(file, status.st_uid, status.st_gid) != 0)
+    mode &= (mode_t) ~(S_ISUID | S_ISGID);
+  return fchmod(file, mode) == 0 || problem_set_errno(problem, "can't be given its mode");
+}
+
+static bool give_temporary_name(struct output *output, struct problem *problem) {
+  char descriptor[64];
+  if (output->named)
+    return true;
+  snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d", output->file);
+  unlink(output->temporary);
+  output->named = linkat(AT_FDCWD, descriptor, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW) == 0;
+  return output->named || problem_set_errno(problem, "can't be written");
+}
+
+/* What isn't a regular file (a pipe, /dev/full) can't be replaced: it is written to. */
+static bool write_through(const struct new_file *new_file, struct problem *problem) {
+  const int file = open(new_file->path, O_WRONLY | O_CLOEXEC);
+  if (file < 0)
+    return problem_set_errno(problem, "can't be written");
+  const bool ok = write_all(file, new_file->bytes, new_file->size, problem);
+  return (close(file) == 0 || problem_set_errno(problem, "can't be written")) && ok;
+}
+
+/* Makes the new file, which may not have a name yet. */
+static bool prepare(struct output *output, const struct new_file *new_file, unsigned number,
+                    struct problem *problem) {
+  struct stat status;
+  *output = (struct output){.new_file = new_file, .file = -1};
+  const bool exists = stat(new_file->path, &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) {
+    errno = EISDIR;
+    return problem_set_errno(problem, "can't be replaced");
+  }
+  if (exists && !S_ISREG(status.st_mode))
+    return true;
+  return resolve(output, number, problem) && create(output, problem) &&
+         write_all(output->file, new_file->bytes, new_file->size, problem) &&
+         copy_status(output->file, new_file, problem);
+}
+
+static bool exchange(const struct output *output) {
+  return renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->target, RENAME_EXCHANGE) == 0;
+}
+
+/* Puts the new file into the old one's place. */
+static bool put(struct output *output, bool is_last, struct problem *problem) {
+  if (output->file < 0)
+    return write_through(output->new_file, problem);
+  if (!is_last && exchange(output)) {
+    output->state = EXCHANGED;
+    return true;
+  }
+  const bool is_new = access(output->target, F_OK) != 0;
+  if (rename(output->temporary, output->target) != 0)
+    return problem_set_errno(problem, "can't be replaced");
+  output->named = false;
+  output->state = is_new ? NEW : FINAL;
+  return true;
+}
+
+static void take_back(struct output *output) {
+  if (output->state == EXCHANGED)
+    exchange(output);
+  else if (output->state == NEW)
+    unlink(output->target);
+}
+
+static void close_output(struct output *output) {
+  if (output->named)
+    unlink(output->temporary);
+  if (output->file >= 0)
+    close(output->file);
+}
+
+static bool fail(const struct new_file *file, struct problem *problem) {
+  problem->file = file->path;
+  return false;
+}
+
+static bool put_all(struct output *outputs, size_t count, struct problem *problem) {
+  for (size_t i = 0; i < count; i++)
+    if (outputs[i].file >= 0 && !give_temporary_name(&outputs[i], problem))
+      return fail(outputs[i].new_file, problem);
+  for (size_t i = 0; i < count; i++) {
+    if (put(&outputs[i], i == count - 1, problem))
+      continue;
+    fail(outputs[i].new_file, problem);
+    while (i-- > 0)
+      take_back(&outputs[i]);
+    return false;
+  }
+  return true;
+}
+
+/* Makes the signals wait by which people and systems end a command. */
+static void hold_signals(sigset_t *before) {
+  sigset_t held;
+  sigemptyset(&held);
+  sigaddset(&held, SIGINT);
+  sigaddset(&held, SIGTERM);
+  sigaddset(&held, SIGHUP);
+  sigaddset(&held, SIGQUIT);
+  pthread_sigmask(SIG_BLOCK, &held, before);
+}
+
+/* Whether all are files that are replaced. A pipe may take any time. */
+static bool all_regular(const struct output *outputs, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (outputs[i].file < 0)
+      return false;
+  return true;
+}
+
+bool output_replace(const struct new_file *files, size_t count, struct problem *problem) {
+  struct output outputs[OUTPUT_FILES_MAX];
+  sigset_t before;
+  size_t made = 0;
+  bool ok = true;
+  while (ok && made < count) {
+    ok = prepare(&outputs[made], &files[made], (unsigned)made, problem) ||
+         fail(&files[made], problem);
+    made++;
+  }
+  const bool hold = ok && all_regular(outputs, count);
+  if (hold)
+    hold_signals(&before);
+  ok = ok && put_all(outputs, count, problem);
+  for (size_t i = 0; i < made; i++)
+    close_output(&outputs[i]);
+  if (hold)
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return ok;
+}
+
+/* A path's folder, and what stands behind the last slash. */
+static bool split(const char *path, struct stat *folder, const char **name) {
+  char text[PATH_MAX];
+  const char *slash = strrchr(path, '/');
+  *name = slash == NULL ? path : slash + 1;
+  const size_t length = (size_t)(*name - path);
+  if (length >= sizeof text)
+    return false;
+  memcpy(text, path, length);
+  strcpy(text + length, length == 0 ? "." : "");
+  return stat(text, folder) == 0;
+}
+
+static bool same_inode(const struct stat *a, const struct stat *b) {
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool output_same(const char *a, const char *b) {
+  struct stat one, other;
+  const char *name, *other_name;
+  if (stat(a, &one) == 0 && stat(b, &other) == 0)
+    return same_inode(&one, &other);
+  return split(a, &one, &name) && split(b, &other, &other_name) && same_inode(&one, &other) &&
+         strcmp(name, other_name) == 0;
+}

@@ -1,0 +1,27 @@
+/* problem.c - see report.h. */
+#include "tool/image/problem.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bool problem_set(struct problem *problem, const char *format, ...) {
+  if (problem->text[0] != 0)
+    return false;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(problem->text, sizeof problem->text, format, arguments);
+  va_end(arguments);
+  return false;
+}
+
+bool problem_set_errno(struct problem *problem, const char *what) {
+  return problem_set(problem, "%s: %s", what, strerror(errno));
+}
+
+void problem_print(const struct problem *problem, const char *file) {
+  fflush(stdout);
+  fprintf(stderr, "stackpack: %s: %s\n", problem->file != NULL ? problem->file : file,
+          problem->text);
+}

@@ -1,0 +1,26 @@
+/* problem.h - the one way in which the command says that something is wrong.
+ *
+ * A step that fails describes why in a struct problem, and returns false; the command prints it as
+ * one line, `stackpack: FILE: what is wrong, and where`, and exits with status 2.
+ */
+#ifndef STACKPACK_REPORT_H
+#define STACKPACK_REPORT_H
+
+#include <stdbool.h>
+
+struct problem {
+  const char *file; /* if it's with another file than the one the command works on */
+  char text[256];
+};
+
+/* Describes the problem, unless an earlier one is there. Always returns false. */
+bool problem_set(struct problem *problem, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same, with errno's text behind it. */
+bool problem_set_errno(struct problem *problem, const char *what);
+
+/* Prints the line, about `file` unless the problem names another one. */
+void problem_print(const struct problem *problem, const char *file);
+
+#endif

@@ -1,0 +1,60 @@
+/* relocations.h - reads the dynamic relocations of a linked file that are relative to where it is
+ * loaded.
+ *
+ * They stand in tables of Elf64_Rela entries, among others, or in one of kind RELR (gABI, "Relative
+ * Relocation Table"), which has places only, as bit maps: an even word is an address to relocate; an
+ * odd one says with its other 63 bits which of the 63 words behind the last are, too. What is to be
+ * relocated stands at these places.
+ */
+#ifndef STACKPACK_RELOCATIONS_H
+#define STACKPACK_RELOCATIONS_H
+
+#include "tool/image/image.h"
+
+#include <string.h>
+
+enum { RELR_MAP_BITS = 63 };
+
+static inline bool relocation_is_relative(const struct image *image, const Elf64_Rela *relocation) {
+  return ELF64_R_TYPE(relocation->r_info) == (image->header.e_machine == EM_AARCH64
+                                                  ? (uint32_t)R_AARCH64_RELATIVE
+                                                  : (uint32_t)R_X86_64_RELATIVE);
+}
+
+/* Goes through the addresses of a RELR table. */
+struct relr_reader {
+  const uint8_t *bytes;
+  uint64_t left; /* bytes that aren't read yet */
+  uint64_t map;  /* bit n: the word number n from `base` on is yet to come */
+  uint64_t base;
+  uint64_t next; /* where the next map starts */
+};
+
+static inline struct relr_reader relr_open(const struct image *image, const Elf64_Shdr *table) {
+  return (struct relr_reader){.bytes = image->bytes + table->sh_offset, .left = table->sh_size};
+}
+
+/* False behind the last one. */
+static inline bool relr_next(struct relr_reader *reader, uint64_t *address) {
+  while (reader->map == 0) {
+    uint64_t word;
+    if (reader->left < sizeof word)
+      return false;
+    memcpy(&word, reader->bytes, sizeof word);
+    reader->bytes += sizeof word;
+    reader->left -= sizeof word;
+    if ((word & 1) == 0) {
+      reader->next = word + sizeof word;
+      *address = word;
+      return true;
+    }
+    reader->map = word >> 1;
+    reader->base = reader->next;
+    reader->next += RELR_MAP_BITS * sizeof word;
+  }
+  *address = reader->base + (uint64_t)__builtin_ctzll(reader->map) * sizeof reader->map;
+  reader->map &= reader->map - 1;
+  return true;
+}
+
+#endif

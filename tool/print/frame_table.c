@@ -1,0 +1,171 @@
+/* frame_table.c - see frame_table.h. */
+#include "tool/print/frame_table.h"
+
+#include "format/array.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Slots first, by register and offset. */
+static int compare_locations(const void *a, const void *b) {
+  const struct location *x = a, *y = b;
+  const bool x_slot = x->kind == LOCATION_INDIRECT, y_slot = y->kind == LOCATION_INDIRECT;
+  if (x_slot != y_slot)
+    return x_slot ? -1 : 1;
+  if (x->kind == y->kind && x->reg != y->reg)
+    return x->reg > y->reg ? -1 : 1; /* so that rsp (7) comes before rbp (6) */
+  return safepoint_location_compare(*x, *y);
+}
+
+/* ---- Making a table ---- */
+
+void frame_table_clear(struct frame_table *table) {
+  table->location_count = table->count = 0;
+  table->is_too_wide = false;
+}
+
+void frame_table_close(struct frame_table *table) {
+  free(table->locations);
+  table->locations = NULL;
+}
+
+static void sort_locations(struct frame_table *table) {
+  size_t kept = 0;
+  if (table->location_count > 0)
+    qsort(table->locations, table->location_count, sizeof *table->locations, compare_locations);
+  for (size_t i = 0; i < table->location_count; i++)
+    if (kept == 0 || compare_locations(&table->locations[kept - 1], &table->locations[i]) != 0)
+      table->locations[kept++] = table->locations[i];
+  table->location_count = kept;
+}
+
+/* Most locations were added before: they are sorted out whenever the array is full. */
+static bool add_location(struct frame_table *table, struct location location) {
+  if (table->location_count == table->location_capacity) {
+    sort_locations(table);
+    if (!array_make_room((void **)&table->locations, &table->location_capacity,
+                         table->location_count * 2 + FRAME_COLUMNS_MOST, sizeof *table->locations))
+      return false;
+  }
+  table->locations[table->location_count++] = location;
+  return true;
+}
+
+bool frame_table_add(struct frame_table *table, const struct record_view *view) {
+  bool ok = true;
+  for (size_t i = 0; i < view->pair_count && ok; i++)
+    ok = add_location(table, view->pairs[i].base) && add_location(table, view->pairs[i].derived);
+  return ok;
+}
+
+static bool same_register(struct location a, struct location b) {
+  return a.kind == LOCATION_INDIRECT && b.kind == LOCATION_INDIRECT && a.reg == b.reg;
+}
+
+/* A slot as `+8`, where its register is known from another one. */
+static void short_text(char text[LOCATION_TEXT_SIZE], struct location location,
+                       const struct location *known, unsigned machine) {
+  if (known == NULL || !same_register(location, *known)) {
+    location_text(text, location, machine);
+    return;
+  }
+  const int length = snprintf(text, LOCATION_TEXT_SIZE, "%+" PRId64, location.value);
+  if (location.size != 8)
+    snprintf(text + length, LOCATION_TEXT_SIZE - (size_t)length, ":%u", location.size);
+}
+
+void frame_table_lay_out(struct frame_table *table, unsigned machine) {
+  sort_locations(table);
+  table->is_too_wide = table->location_count > FRAME_COLUMNS_MOST;
+  if (table->is_too_wide)
+    return;
+  table->count = table->location_count;
+  for (size_t i = 0; i < table->count; i++) {
+    struct frame_column *column = &table->columns[i];
+    column->location = table->locations[i];
+    short_text(column->title, column->location, i > 0 ? &table->columns[i - 1].location : NULL,
+               machine);
+    column->width = (int)strlen(column->title);
+  }
+}
+
+/* ---- Cells ---- */
+
+struct cell {
+  char text[2 * LOCATION_TEXT_SIZE];
+  bool is_derived, is_empty;
+};
+
+static void append_base(struct cell *cell, const struct location *base,
+                        const struct location *derived, unsigned machine) {
+  char text[LOCATION_TEXT_SIZE];
+  const size_t length = strlen(cell->text);
+  short_text(text, *base, derived, machine);
+  snprintf(cell->text + length, sizeof cell->text - length, "%s%s", length == 0 ? "<" : ",", text);
+}
+
+/* What a record has in a column. */
+static void fill_cell(struct cell *cell, const struct location *column,
+                      const struct record_view *view, unsigned machine) {
+  bool is_base = false;
+  *cell = (struct cell){.text = ""};
+  for (size_t i = 0; i < view->pair_count; i++) {
+    const struct record_pair *pair = &view->pairs[i];
+    const bool is_its_base = compare_locations(&pair->base, column) == 0;
+    if (compare_locations(&pair->derived, column) != 0) {
+      is_base |= is_its_base;
+    } else if (is_its_base) {
+      snprintf(cell->text, sizeof cell->text, "*");
+    } else {
+      append_base(cell, &pair->base, column, machine);
+      cell->is_derived = true;
+    }
+  }
+  if (*cell->text == 0) {
+    cell->is_empty = !is_base;
+    snprintf(cell->text, sizeof cell->text, is_base ? "b" : ".");
+  }
+}
+
+void frame_table_widen(struct frame_table *table, const struct record_view *view,
+                       unsigned machine) {
+  struct cell cell;
+  for (size_t i = 0; i < table->count; i++) {
+    fill_cell(&cell, &table->columns[i].location, view, machine);
+    const int width = (int)strlen(cell.text);
+    if (width > table->columns[i].width)
+      table->columns[i].width = width;
+  }
+}
+
+/* ---- Printing ---- */
+
+size_t frame_table_fit(const struct frame_table *table, size_t first, unsigned width) {
+  unsigned used = 0;
+  for (size_t i = first; i < table->count; i++) {
+    used += (unsigned)table->columns[i].width + 1;
+    if (width > 0 && used > width && i > first)
+      return i;
+  }
+  return table->count;
+}
+
+void frame_table_print_titles(const struct frame_table *table, size_t first, size_t end) {
+  for (size_t i = first; i < end; i++)
+    printf(" %*s", table->columns[i].width, table->columns[i].title);
+}
+
+void frame_table_print_row(const struct frame_table *table, const struct record_text *text,
+                           const struct record_view *view, size_t first, size_t end) {
+  struct cell cell;
+  for (size_t i = first; i < end; i++) {
+    fill_cell(&cell, &table->columns[i].location, view, text->machine);
+    printf(" %*s", table->columns[i].width - (int)strlen(cell.text), "");
+    style_begin(text->is_coloured && !cell.is_empty,
+                cell.is_derived ? STYLE_DERIVED : STYLE_REFERENCE);
+    printf("%s", cell.text);
+    style_end(text->is_coloured && !cell.is_empty);
+  }
+}

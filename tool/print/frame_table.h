@@ -1,0 +1,50 @@
+/* frame_table.h - the frame of a function, drawn: a column for each slot, a row for each record.
+ *
+ *                        [rsp+8] +16 +24
+ *     0x401176     +0x36       *   *   .
+ *     0x401189     +0x49       * <+8   .
+ *     0x4011a0     +0x60       b <+8   *
+ *
+ * In a slot, `*` is a reference, `<+8` one that is derived from the one at +8, and `b` a reference
+ * that is needed only as the base of others. A column's register is named where it is another than
+ * that of the column before. What doesn't fit the terminal's width is drawn below, in another table.
+ */
+#ifndef STACKPACK_FRAME_TABLE_H
+#define STACKPACK_FRAME_TABLE_H
+
+#include "tool/print/record_text.h"
+
+struct frame_column {
+  struct location location;
+  char title[LOCATION_TEXT_SIZE];
+  int width;
+};
+
+/* With more than these, a table isn't easy to read any more: records list their slots instead. */
+enum { FRAME_COLUMNS_MOST = 64 };
+
+struct frame_table {
+  struct location *locations; /* owned */
+  size_t location_count, location_capacity;
+  struct frame_column columns[FRAME_COLUMNS_MOST]; /* by location */
+  size_t count;
+  bool is_too_wide; /* there are more */
+};
+
+/* A table is emptied, gets the locations of all its records, then the columns' titles, and then
+ * widths for what is in them. False without memory. */
+void frame_table_clear(struct frame_table *table);
+bool frame_table_add(struct frame_table *table, const struct record_view *view);
+void frame_table_lay_out(struct frame_table *table, unsigned machine);
+void frame_table_widen(struct frame_table *table, const struct record_view *view, unsigned machine);
+void frame_table_close(struct frame_table *table);
+
+/* The column behind the last one that fits into a width; at least one does. 0: any width. */
+size_t frame_table_fit(const struct frame_table *table, size_t first, unsigned width);
+
+/* Print the titles, or a row, of the columns [first, end), without an end of line. */
+void frame_table_print_titles(const struct frame_table *table, size_t first, size_t end);
+void frame_table_print_row(const struct frame_table *table, const struct record_text *text,
+                           const struct record_view *view, size_t first, size_t end);
+
+#endif

@@ -1,0 +1,33 @@
+/* json.c - see json.h. */
+#include "tool/print/json.h"
+
+#include "tool/choice.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+bool json_take_format(const char *word, bool *json, struct problem *problem) {
+  static const char *const names[] = {"text", "json"};
+  unsigned choice;
+  if (!choice_find(word, names, sizeof names / sizeof *names, &choice))
+    return problem_set(problem, "--format is text or json, not '%s'", word);
+  *json = choice == 1;
+  return true;
+}
+
+void json_print_text(const char *text) {
+  json_t *string = text == NULL ? NULL : json_string(text);
+  char *encoded = string == NULL ? NULL : json_dumps(string, JSON_ENCODE_ANY);
+  fputs(encoded == NULL ? "null" : encoded, stdout);
+  free(encoded);
+  json_decref(string);
+}
+
+void json_print_number(uint64_t number, bool is_known) {
+  if (is_known)
+    printf("%" PRIu64, number);
+  else
+    printf("null");
+}

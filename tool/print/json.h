@@ -1,0 +1,19 @@
+/* json.h - parts of JSON texts on standard output, for listings with an object on each line. */
+#ifndef STACKPACK_JSON_H
+#define STACKPACK_JSON_H
+
+#include "tool/image/problem.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Takes what --format says: text or json. False, and a problem, if it's another word. */
+bool json_take_format(const char *word, bool *json, struct problem *problem);
+
+/* A text, or null; one that isn't UTF-8 can't be said in JSON, and is null, too. */
+void json_print_text(const char *text);
+
+/* A number, or null where it isn't known. */
+void json_print_number(uint64_t number, bool is_known);
+
+#endif

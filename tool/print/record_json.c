@@ -1,0 +1,98 @@
+/* record_json.c - see record_json.h. */
+#include "tool/print/record_json.h"
+
+#include "tool/print/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void print_location(struct location location) {
+  switch (location.kind) {
+  case LOCATION_CONSTANT:
+    printf("{\"kind\":\"constant\",\"value\":%" PRId64 ",\"size\":%u}", location.value,
+           location.size);
+    return;
+  case LOCATION_LARGE_CONSTANT:
+    printf("{\"kind\":\"constant\",\"value\":%" PRIu64 ",\"size\":%u}", (uint64_t)location.value,
+           location.size);
+    return;
+  default:
+    printf("{\"kind\":\"%s\",\"register\":%u,\"offset\":%" PRId64 ",\"size\":%u}",
+           location.kind == LOCATION_REGISTER ? "register"
+           : location.kind == LOCATION_DIRECT ? "direct"
+                                              : "indirect",
+           location.reg, location.value, location.size);
+  }
+}
+
+static void print_list(const char *name, const struct record_list *list) {
+  printf(",\"%s\":[", name);
+  for (size_t i = 0; i < list->count; i++) {
+    if (i > 0)
+      putchar(',');
+    print_location(list->items[i]);
+  }
+  putchar(']');
+}
+
+static void print_statepoint(const struct record_view *view) {
+  printf(",\"calling_convention\":%" PRId32 ",\"flags\":%" PRId32, view->calling_convention,
+         view->flags);
+  print_list("deopt", &view->deopt);
+  printf(",\"gc\":[");
+  for (size_t i = 0; i < view->pair_count; i++) {
+    printf("%s{\"base\":", i > 0 ? "," : "");
+    print_location(view->pairs[i].base);
+    printf(",\"derived\":");
+    print_location(view->pairs[i].derived);
+    putchar('}');
+  }
+  putchar(']');
+  print_list("allocas", &view->allocas);
+}
+
+static void print_live_outs(const struct record_list *live_outs) {
+  printf(",\"live_outs\":[");
+  for (size_t i = 0; i < live_outs->count; i++)
+    printf("%s{\"register\":%u,\"size\":%u}", i > 0 ? "," : "", live_outs->items[i].reg,
+           live_outs->items[i].size);
+  putchar(']');
+}
+
+void record_json_frames(const struct source_frames *frames) {
+  putchar('[');
+  for (size_t i = 0; i < frames->count; i++) {
+    const struct source_frame *frame = &frames->items[i];
+    printf("%s{\"function\":", i > 0 ? "," : "");
+    json_print_text(frame->function);
+    printf(",\"file\":");
+    json_print_text(frame->file);
+    printf(",\"line\":");
+    json_print_number(frame->line, frame->line != 0);
+    printf(",\"column\":");
+    json_print_number(frame->column, frame->column != 0);
+    putchar('}');
+  }
+  putchar(']');
+}
+
+void record_json_print(const struct record_view *view, const char *name,
+                       const struct source_frames *frames) {
+  printf("{\"address\":%" PRIu64 ",\"function\":", view->address);
+  json_print_text(name);
+  printf(",\"function_address\":%" PRIu64 ",\"offset\":%" PRIu64 ",\"frame_size\":", view->function,
+         view->address - view->function);
+  json_print_number(view->frame_size, view->frame_size != SAFEPOINT_FRAME_SIZE_UNKNOWN);
+  printf(",\"id\":%" PRIu64 ",\"kind\":\"%s\"", view->id,
+         view->is_statepoint ? "statepoint" : "stackmap");
+  if (view->is_statepoint)
+    print_statepoint(view);
+  else
+    print_list("locations", &view->locations);
+  print_live_outs(&view->live_outs);
+  if (frames != NULL) {
+    printf(",\"source\":");
+    record_json_frames(frames);
+  }
+  putchar('}');
+}

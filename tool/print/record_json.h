@@ -1,0 +1,15 @@
+/* record_json.h - a record as a JSON object: see stackpack(1), dump. */
+#ifndef STACKPACK_RECORD_JSON_H
+#define STACKPACK_RECORD_JSON_H
+
+#include "tool/print/record_view.h"
+#include "tool/source/source.h"
+
+/* Prints it without an end of line. `name`: of its function, or NULL; `frames`: NULL where they
+ * weren't asked for. */
+void record_json_print(const struct record_view *view, const char *name,
+                       const struct source_frames *frames);
+/* Prints an array of frames. */
+void record_json_frames(const struct source_frames *frames);
+
+#endif

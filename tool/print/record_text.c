@@ -1,0 +1,130 @@
+/* record_text.c - see record_text.h. */
+#include "tool/print/record_text.h"
+
+#include "tool/image/demangle.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- Locations ---- */
+
+/* The System V ABI for x86-64 has the numbers, in 3.6.2, "DWARF Register Number Mapping". */
+static const char *const x86_64_registers[] = {
+    "rax",  "rdx",  "rcx",  "rbx",  "rsi",  "rdi",   "rbp",   "rsp",   "r8",    "r9",    "r10",
+    "r11",  "r12",  "r13",  "r14",  "r15",  "rip",   "xmm0",  "xmm1",  "xmm2",  "xmm3",  "xmm4",
+    "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
+};
+enum { X86_64_REGISTERS = sizeof x86_64_registers / sizeof *x86_64_registers };
+
+void register_text(char text[LOCATION_TEXT_SIZE], unsigned number, unsigned machine) {
+  if (machine == EM_X86_64 && number < X86_64_REGISTERS)
+    snprintf(text, LOCATION_TEXT_SIZE, "%s", x86_64_registers[number]);
+  else
+    snprintf(text, LOCATION_TEXT_SIZE, machine == EM_X86_64 ? "register%u" : "r%u", number);
+}
+
+void location_text(char text[LOCATION_TEXT_SIZE], struct location location, unsigned machine) {
+  char name[LOCATION_TEXT_SIZE], size[16] = "";
+  const char sign = location.value < 0 ? '-' : '+';
+  const uint64_t distance =
+      location.value < 0 ? -(uint64_t)location.value : (uint64_t)location.value;
+  register_text(name, location.reg, machine);
+  if (location.size != 8)
+    snprintf(size, sizeof size, ":%u", location.size);
+  switch (location.kind) {
+  case LOCATION_REGISTER:
+    snprintf(text, LOCATION_TEXT_SIZE, "%.12s%s", name, size);
+    break;
+  case LOCATION_DIRECT:
+    snprintf(text, LOCATION_TEXT_SIZE, "%.12s%c%" PRIu64 "%s", name, sign, distance, size);
+    break;
+  case LOCATION_INDIRECT:
+    snprintf(text, LOCATION_TEXT_SIZE, "[%.12s%c%" PRIu64 "]%s", name, sign, distance, size);
+    break;
+  case LOCATION_LARGE_CONSTANT:
+    snprintf(text, LOCATION_TEXT_SIZE, "%" PRIu64 "%s", (uint64_t)location.value, size);
+    break;
+  default:
+    snprintf(text, LOCATION_TEXT_SIZE, "%" PRId64 "%s", location.value, size);
+  }
+}
+
+/* ---- Records ---- */
+
+void record_text_function(const struct record_text *text, const char *name) {
+  style_begin(text->is_coloured, STYLE_NAME);
+  if (name != NULL)
+    demangle_print(name);
+  else
+    printf("a function without a name");
+  style_end(text->is_coloured);
+}
+
+void record_text_frame_size(uint64_t frame_size) {
+  if (frame_size == SAFEPOINT_FRAME_SIZE_UNKNOWN)
+    printf(", a frame of unknown size");
+  else
+    printf(", a frame of %" PRIu64 " bytes", frame_size);
+}
+
+/* What LLVM gives the statepoints of code that doesn't say: Statepoint.h, DefaultStatepointID. */
+#define USUAL_ID 0xabcdef00
+
+void record_text_words(const struct record_view *view, const char *separator) {
+  if (!view->is_statepoint)
+    printf("%sa stack map", separator);
+  if (!view->is_statepoint || view->id != USUAL_ID)
+    printf("%sID %" PRIu64, separator, view->id);
+  if (view->calling_convention != 0)
+    printf("%scalling convention %" PRId32, separator, view->calling_convention);
+  if (view->flags != 0)
+    printf("%sflags %" PRId32, separator, view->flags);
+}
+
+static void print_list(const struct record_text *text, const char *title,
+                       const struct record_list *list, int indent) {
+  char location[LOCATION_TEXT_SIZE];
+  if (list->count == 0)
+    return;
+  printf("%*s%s", indent, "", title);
+  for (size_t i = 0; i < list->count; i++) {
+    location_text(location, list->items[i], text->machine);
+    printf(" %s", location);
+  }
+  putchar('\n');
+}
+
+void record_text_lists(const struct record_text *text, const struct record_view *view, int indent) {
+  print_list(text, "locations:", &view->locations, indent);
+  print_list(text, "stack objects:", &view->allocas, indent);
+  print_list(text, "deopt state:", &view->deopt, indent);
+  print_list(text, "live out:", &view->live_outs, indent);
+}
+
+/* ---- Source ---- */
+
+static void print_frame(const struct source_frame *frame) {
+  if (frame->function != NULL)
+    demangle_print(frame->function);
+  else
+    printf("??");
+  printf(" at %s:", frame->file == NULL ? "??" : frame->file);
+  if (frame->line == 0)
+    printf("?");
+  else
+    printf("%" PRIu64, frame->line);
+  if (frame->column != 0)
+    printf(":%" PRIu64, frame->column);
+}
+
+void record_text_frames(const struct record_text *text, const struct source_frames *frames,
+                        int indent) {
+  for (size_t i = 0; i < frames->count; i++) {
+    printf("%*s%s", indent, "", i > 0 ? "inlined in " : "");
+    style_begin(text->is_coloured, STYLE_SOURCE);
+    print_frame(&frames->items[i]);
+    style_end(text->is_coloured);
+    putchar('\n');
+  }
+}

@@ -1,0 +1,39 @@
+/* record_text.h - parts of a record as text for people. */
+#ifndef STACKPACK_RECORD_TEXT_H
+#define STACKPACK_RECORD_TEXT_H
+
+#include "tool/print/record_view.h"
+#include "tool/print/style.h"
+#include "tool/source/source.h"
+
+enum { LOCATION_TEXT_SIZE = 48 };
+
+/* Writes a location: a register as `rbx`, a slot of memory as `[rsp+8]`, the address of an object
+ * on the stack as `rsp+8`, a constant as a number; with `:4` behind it, if that's its size and it
+ * isn't 8. `machine` is the file's (e_machine): where registers' names aren't known, `r7` stands for
+ * DWARF's number 7. */
+void location_text(char text[LOCATION_TEXT_SIZE], struct location location, unsigned machine);
+/* The same for a register's name. */
+void register_text(char text[LOCATION_TEXT_SIZE], unsigned number, unsigned machine);
+
+/* How records are printed. */
+struct record_text {
+  unsigned machine;
+  bool is_coloured;
+};
+
+/* Prints a function's name in its language's form, or what stands for it. */
+void record_text_function(const struct record_text *text, const char *name);
+/* Prints the size of a frame, with a comma before it. */
+void record_text_frame_size(uint64_t frame_size);
+
+/* Prints what a record says but for its locations: nothing, or words with `separator` before each. */
+void record_text_words(const struct record_view *view, const char *separator);
+/* And its lists, each on a line that begins with `indent` spaces. */
+void record_text_lists(const struct record_text *text, const struct record_view *view, int indent);
+
+/* Prints where an instruction comes from, a line for each frame. */
+void record_text_frames(const struct record_text *text, const struct source_frames *frames,
+                        int indent);
+
+#endif

@@ -1,0 +1,133 @@
+/* record_view.c - see record_view.h. */
+#include "tool/print/record_view.h"
+
+#include "format/array.h"
+
+#include <stdlib.h>
+#include <zstd.h>
+
+static bool add_pair(struct record_view *view, struct location base, struct location derived) {
+  if (!array_make_room((void **)&view->pairs, &view->pair_capacity, view->pair_count + 1,
+                       sizeof *view->pairs))
+    return false;
+  view->pairs[view->pair_count++] = (struct record_pair){base, derived};
+  return true;
+}
+
+static bool add_location(struct record_list *list, struct location location) {
+  if (!array_make_room((void **)&list->items, &list->capacity, list->count + 1,
+                       sizeof *list->items))
+    return false;
+  list->items[list->count++] = location;
+  return true;
+}
+
+static bool add_live_out(struct record_view *view, uint16_t reg, uint16_t size) {
+  return add_location(&view->live_outs,
+                      (struct location){.kind = LOCATION_REGISTER, .size = size, .reg = reg});
+}
+
+static void clear(struct record_view *view) {
+  view->pair_count = 0;
+  view->deopt.count = view->allocas.count = view->locations.count = view->live_outs.count = 0;
+}
+
+void record_view_close(struct record_view *view) {
+  free(view->pairs);
+  free(view->deopt.items);
+  free(view->allocas.items);
+  free(view->locations.items);
+  free(view->live_outs.items);
+  *view = (struct record_view){0};
+}
+
+/* ---- From a table of safepoints ---- */
+
+static bool take_list(const struct safepoints *table, struct intern_sequence list,
+                      struct record_list *locations) {
+  bool ok = true;
+  for (uint64_t i = 0; i < list.count && ok; i++)
+    ok = add_location(locations, safepoints_location(table, (uint32_t)list.words[i]));
+  return ok;
+}
+
+static bool take_live(struct record_view *view, const struct safepoints *table, uint64_t item) {
+  if (safepoint_item_is_list(item))
+    return take_list(table, intern_get(&table->lists, safepoint_item_list(item)),
+                     view->is_statepoint ? &view->allocas : &view->locations);
+  return add_pair(view, safepoints_location(table, safepoint_item_base(item)),
+                  safepoints_location(table, safepoint_item_derived(item)));
+}
+
+bool record_view_take(struct record_view *view, const struct safepoints *table,
+                      const struct safepoint *record) {
+  const struct safepoint_function *function = &table->functions[record->function];
+  const struct intern_sequence live = intern_get(&table->live, record->live);
+  const struct intern_sequence live_outs = intern_get(&table->lists, record->live_outs);
+  clear(view);
+  view->address = record->address;
+  view->function = function->address;
+  view->frame_size = function->frame_size;
+  view->id = record->id;
+  view->calling_convention = record->calling_convention;
+  view->flags = record->flags;
+  view->is_statepoint = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
+  bool ok = take_list(table, intern_get(&table->lists, record->deopt), &view->deopt);
+  for (uint64_t i = 0; i < live.count && ok; i++)
+    ok = take_live(view, table, live.words[i]);
+  for (uint64_t i = 0; i < live_outs.count && ok; i++)
+    ok = add_live_out(view, (uint16_t)(live_outs.words[i] >> 8), live_outs.words[i] & 0xff);
+  return ok;
+}
+
+/* ---- From the runtime library ---- */
+
+static struct location location_of(struct stackpack_location location) {
+  return (struct location){location.kind, location.size, location.reg, location.value};
+}
+
+static bool ask_pairs(struct record_view *view, const struct stackpack_record *record) {
+  struct stackpack_pairs pairs = stackpack_pairs(record);
+  struct stackpack_location base, derived;
+  bool ok = true;
+  while (ok && stackpack_pairs_next(&pairs, &base, &derived))
+    ok = add_pair(view, location_of(base), location_of(derived));
+  return ok && !stackpack_pairs_corrupt(&pairs);
+}
+
+static bool ask_locations(struct record_list *list, struct stackpack_locations locations) {
+  struct stackpack_location location;
+  bool ok = true;
+  while (ok && stackpack_locations_next(&locations, &location))
+    ok = add_location(list, location_of(location));
+  return ok;
+}
+
+static bool ask_details(struct record_view *view, const struct stackpack_record *record,
+                        void *space) {
+  struct stackpack_details details;
+  bool ok = stackpack_record_details(record, space, ZSTD_decompress, &details);
+  if (!ok)
+    return false;
+  view->id = details.id;
+  view->calling_convention = details.calling_convention;
+  view->flags = details.flags;
+  for (size_t i = 0; i < details.deopt_count && ok; i++)
+    ok = add_location(&view->deopt, location_of(stackpack_deopt(&details, i)));
+  for (size_t i = 0; i < details.live_out_count && ok; i++) {
+    const struct stackpack_live_out live_out = stackpack_live_out(&details, i);
+    ok = add_live_out(view, live_out.reg, live_out.size);
+  }
+  return ok;
+}
+
+bool record_view_ask(struct record_view *view, const struct stackpack_record *record, void *space) {
+  clear(view);
+  view->address = record->address;
+  view->function = stackpack_record_function(record);
+  view->frame_size = record->frame_size;
+  view->is_statepoint = record->kind == STACKPACK_STATEPOINT;
+  return ask_details(view, record, space) && ask_pairs(view, record) &&
+         ask_locations(&view->allocas, stackpack_allocas(record)) &&
+         ask_locations(&view->locations, stackpack_locations(record));
+}

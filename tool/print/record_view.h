@@ -1,0 +1,42 @@
+/* record_view.h - one record with all that it says, to be printed.
+ *
+ * It is taken from a table of safepoints; or it is what the runtime library tells a collector.
+ */
+#ifndef STACKPACK_RECORD_VIEW_H
+#define STACKPACK_RECORD_VIEW_H
+
+#include "format/safepoints.h"
+#include "runtime/stackpack.h"
+
+struct record_pair {
+  struct location base, derived;
+};
+
+struct record_list {
+  struct location *items; /* owned */
+  size_t count, capacity;
+};
+
+struct record_view {
+  uint64_t address, function, frame_size, id;
+  int32_t calling_convention, flags;
+  bool is_statepoint;
+  struct record_pair *pairs; /* owned */
+  size_t pair_count, pair_capacity;
+  struct record_list deopt, allocas, locations, live_outs;
+};
+
+/* Fill a view, which may have been filled before; one that is new is all zeros. False without
+ * memory, or where the table is damaged. `space` is as for stackpack_record_details. */
+bool record_view_take(struct record_view *view, const struct safepoints *table,
+                      const struct safepoint *record);
+bool record_view_ask(struct record_view *view, const struct stackpack_record *record, void *space);
+void record_view_close(struct record_view *view);
+
+/* An address in the instruction that a record is about. A return address is behind it, as it's that
+ * of a call; a stack map's is its own. */
+static inline uint64_t safepoint_instruction(uint64_t address, bool is_statepoint) {
+  return address - is_statepoint;
+}
+
+#endif

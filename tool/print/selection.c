@@ -1,0 +1,143 @@
+/* selection.c - see selection.h. */
+#include "tool/print/selection.h"
+
+#include "format/array.h"
+#include "tool/image/demangle.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What is asked for ---- */
+
+/* Reads a number up to a character that isn't part of it. */
+static bool parse_start(const char *text, uint64_t *address, const char **end) {
+  const bool is_hexadecimal = strncmp(text, "0x", 2) == 0 || strncmp(text, "0X", 2) == 0;
+  char *stop;
+  if (*text < '0' || *text > '9')
+    return false;
+  errno = 0;
+  *address = strtoull(text, &stop, is_hexadecimal ? 16 : 10);
+  *end = stop;
+  return errno == 0 && !(is_hexadecimal && stop <= text + 2);
+}
+
+bool address_parse(const char *text, uint64_t *address) {
+  const char *end;
+  return parse_start(text, address, &end) && *end == 0;
+}
+
+static bool add(struct selection *selection, struct selection_item item, struct problem *problem) {
+  if (!array_make_room((void **)&selection->items, &selection->capacity, selection->count + 1,
+                       sizeof *selection->items))
+    return problem_set(problem, "not enough memory");
+  selection->items[selection->count++] = item;
+  return true;
+}
+
+bool selection_add_function(struct selection *selection, const char *word,
+                            struct problem *problem) {
+  return add(selection, (struct selection_item){.word = word, .is_name = true}, problem);
+}
+
+bool selection_add_address(struct selection *selection, const char *word, struct problem *problem) {
+  struct selection_item item = {.word = word};
+  const char *end;
+  bool ok = parse_start(word, &item.first, &end);
+  item.last = item.first;
+  if (ok && *end == '-') {
+    item.is_range = true;
+    ok = parse_start(end + 1, &item.last, &end) && item.first <= item.last;
+  }
+  if (!ok || *end != 0)
+    return problem_set(problem, "'%s' is no address, and no range START-END (hexadecimal with 0x)",
+                       word);
+  return add(selection, item, problem);
+}
+
+void selection_close(struct selection *selection) {
+  free(selection->items);
+  *selection = (struct selection){0};
+}
+
+/* ---- What there is ---- */
+
+/* Marks the records of [first, last]. Returns whether there are any. */
+static bool mark_addresses(const struct safepoints *table, uint64_t first, uint64_t last,
+                           bool *is_selected) {
+  const uint32_t start = safepoints_first_record(table, first);
+  uint32_t i = start;
+  for (; i < table->record_count && table->records[i].address <= last; i++)
+    is_selected[i] = true;
+  return i > start;
+}
+
+/* Marks the records of functions for which `is_wanted`, by function, holds. */
+static bool mark_functions(const struct safepoints *table, const bool *is_wanted,
+                           bool *is_selected) {
+  bool any = false;
+  for (uint32_t i = 0; i < table->record_count; i++)
+    if (is_wanted[table->records[i].function])
+      any = is_selected[i] = true;
+  return any;
+}
+
+static bool is_named(const struct safepoint_function *function, const struct names *names,
+                     const char *word) {
+  const char *name = names_find(names, function->address);
+  return name != NULL && demangle_matches(word, name);
+}
+
+/* An address inside a function, but not of a record, means all of its records. (The end is inside,
+ * if no other function starts there: a call that doesn't return may be the last instruction.) */
+static bool contains(const struct safepoints *table, uint32_t number, uint64_t address) {
+  const struct safepoint_function *function = &table->functions[number];
+  if (address < function->address || address > function->end)
+    return false;
+  while (++number < table->function_count && table->functions[number].address < address)
+    continue;
+  return address < function->end || number == table->function_count ||
+         table->functions[number].address > address;
+}
+
+static bool mark_item(const struct selection_item *item, const struct safepoints *table,
+                      const struct names *names, bool *is_wanted, bool *is_selected) {
+  if (!item->is_name && mark_addresses(table, item->first, item->last, is_selected))
+    return true;
+  if (item->is_range)
+    return false;
+  for (uint32_t i = 0; i < table->function_count; i++)
+    is_wanted[i] = item->is_name ? is_named(&table->functions[i], names, item->word)
+                                 : contains(table, i, item->first);
+  return mark_functions(table, is_wanted, is_selected);
+}
+
+static bool mark_items(const struct selection *selection, const struct safepoints *table,
+                       const struct names *names, bool *is_wanted, bool *is_selected,
+                       struct problem *problem) {
+  for (size_t i = 0; i < selection->count; i++) {
+    const struct selection_item *item = &selection->items[i];
+    if (mark_item(item, table, names, is_wanted, is_selected))
+      continue;
+    if (item->is_name)
+      return problem_set(problem, "no function with records is called '%s'", item->word);
+    return problem_set(problem, "no record %s %s, nor a function with records",
+                       item->is_range ? "in" : "at", item->word);
+  }
+  return true;
+}
+
+bool selection_apply(const struct selection *selection, const struct safepoints *table,
+                     const struct names *names, bool *is_selected, struct problem *problem) {
+  if (selection->count == 0) {
+    memset(is_selected, true, table->record_count);
+    return true;
+  }
+  bool *is_wanted = calloc((size_t)table->function_count + 1, sizeof *is_wanted);
+  if (is_wanted == NULL)
+    return problem_set(problem, "not enough memory");
+  const bool ok = mark_items(selection, table, names, is_wanted, is_selected, problem);
+  free(is_wanted);
+  return ok;
+}

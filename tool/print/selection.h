@@ -1,0 +1,35 @@
+/* selection.h - which records of a file are asked for: those of functions, or at addresses. */
+#ifndef STACKPACK_SELECTION_H
+#define STACKPACK_SELECTION_H
+
+#include "format/safepoints.h"
+#include "tool/image/names.h"
+#include "tool/image/problem.h"
+
+/* A word of the command line, and what it means. */
+struct selection_item {
+  const char *word;
+  uint64_t first, last; /* of addresses; for a function's name, not used */
+  bool is_range, is_name;
+};
+
+struct selection {
+  struct selection_item *items; /* owned; none: everything is asked for */
+  size_t count, capacity;
+};
+
+/* Add what an option says: the name of functions, or a pattern for them; an address, or two with a
+ * `-` between. False, and a problem, if it can't be understood. */
+bool selection_add_function(struct selection *selection, const char *word, struct problem *problem);
+bool selection_add_address(struct selection *selection, const char *word, struct problem *problem);
+void selection_close(struct selection *selection);
+
+/* Marks the records that are asked for, in an array of table->record_count. False, and a problem, if
+ * something was asked for that isn't there. */
+bool selection_apply(const struct selection *selection, const struct safepoints *table,
+                     const struct names *names, bool *is_selected, struct problem *problem);
+
+/* Reads an address: hexadecimal with 0x in front, else decimal. */
+bool address_parse(const char *text, uint64_t *address);
+
+#endif

@@ -1,0 +1,26 @@
+/* style.h - colours for people: only at a terminal, and not where NO_COLOR is set (no-color.org). */
+#ifndef STACKPACK_STYLE_H
+#define STACKPACK_STYLE_H
+
+#include "tool/image/problem.h"
+
+#include <stdbool.h>
+
+enum style_use { STYLE_AUTO, STYLE_ALWAYS, STYLE_NEVER };
+
+/* Takes what --color says: auto, always or never. False, and a problem, if it's another word. */
+bool style_take(const char *word, enum style_use *use, struct problem *problem);
+
+/* Whether standard output is to be coloured. */
+bool style_wanted(enum style_use use);
+
+/* The columns of the terminal that standard output is; 0 if it is none. */
+unsigned style_columns(void);
+
+enum style { STYLE_NAME, STYLE_PLACE, STYLE_REFERENCE, STYLE_DERIVED, STYLE_SOURCE };
+
+/* From here on, and no more. Nothing is printed unless `is_wanted`. */
+void style_begin(bool is_wanted, enum style style);
+void style_end(bool is_wanted);
+
+#endif

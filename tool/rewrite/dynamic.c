@@ -1,0 +1,83 @@
+/* dynamic.c - brings the dynamic section up to date: sizes of the relocation tables,
+ * addresses of what was moved, and DT_TEXTREL, which says that relocations write to read-only
+ * segments. LLVM emits its stack maps read-only, so in a position-independent file they often are
+ * the only reason for it.
+ */
+#include "tool/rewrite/plan.h"
+
+#include <string.h>
+
+/* Entries that hold the address of a table which plan_make may have moved. */
+static bool is_address(Elf64_Sxword tag) {
+  switch (tag) {
+  case DT_HASH:
+  case DT_GNU_HASH:
+  case DT_STRTAB:
+  case DT_SYMTAB:
+  case DT_VERSYM:
+  case DT_VERNEED:
+  case DT_VERDEF:
+    return true;
+  }
+  return false;
+}
+
+static uint64_t moved_address(const struct plan *plan, uint64_t address) {
+  for (size_t i = 0; i < plan->move_count; i++) {
+    const struct plan_move *move = &plan->moves[i];
+    if (address - move->old_address < move->size)
+      return move->new_address + (address - move->old_address);
+  }
+  return address;
+}
+
+/* Changes one entry. False: it is to be left out. */
+static bool update(const struct plan *plan, Elf64_Dyn *entry) {
+  const struct plan_relocations *relocations = &plan->relocations;
+  const bool clear_text =
+      !relocations->text_remains && (relocations->rela != NULL || relocations->relr != NULL);
+  switch (entry->d_tag) {
+  case DT_RELASZ:
+    if (relocations->rela != NULL)
+      entry->d_un.d_val -= relocations->rela->header.sh_size - relocations->rela_size;
+    return true;
+  case DT_RELACOUNT:
+    entry->d_un.d_val -= relocations->relative_removed < entry->d_un.d_val
+                             ? relocations->relative_removed
+                             : entry->d_un.d_val;
+    return true;
+  case DT_RELRSZ:
+    if (relocations->relr != NULL)
+      entry->d_un.d_val = relocations->relr_size;
+    return true;
+  case DT_TEXTREL:
+    return !clear_text;
+  case DT_FLAGS:
+    if (clear_text)
+      entry->d_un.d_val &= ~(uint64_t)DF_TEXTREL;
+    return true;
+  }
+  if (is_address(entry->d_tag))
+    entry->d_un.d_ptr = moved_address(plan, entry->d_un.d_ptr);
+  return true;
+}
+
+void write_dynamic(const struct plan *plan, uint8_t *bytes) {
+  for (size_t i = 0; i < plan->image->segment_count; i++) {
+    const Elf64_Phdr *segment = &plan->image->segments[i];
+    if (segment->p_type != PT_DYNAMIC || segment->p_filesz == 0)
+      continue;
+    uint8_t *start = bytes + plan_new_offset(plan, segment->p_offset);
+    uint64_t kept = 0;
+    const uint64_t count = segment->p_filesz / sizeof(Elf64_Dyn);
+    for (uint64_t k = 0; k < count; k++) {
+      Elf64_Dyn entry;
+      memcpy(&entry, start + k * sizeof entry, sizeof entry);
+      if (!update(plan, &entry))
+        continue;
+      memcpy(start + kept++ * sizeof entry, &entry, sizeof entry);
+    }
+    /* DT_NULL, of which the rest consists, is all zeros. */
+    memset(start + kept * sizeof(Elf64_Dyn), 0, (count - kept) * sizeof(Elf64_Dyn));
+  }
+}

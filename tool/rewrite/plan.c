@@ -1,0 +1,447 @@
+/* plan.c - decides where everything goes: see rewrite.c for the picture.
+ *
+ * Two to five more program headers must stand behind the old ones. Room for them comes, in this
+ * order, from bytes that are free there; from a page in front of a non-PIE executable; or from what
+ * stands behind the headers, if that is something to which only headers lead: .interp, notes, and
+ * the tables that the dynamic section points to. That is moved into bytes that packing has freed:
+ * what is left of the relocations' table, or of the raw section; where it costs the fewest pages
+ * that could be cut out else. (patchelf makes room in the same way.)
+ * Where all of that is too small, as in tiny programs, the file gets a segment more at its end.
+ *
+ * Each cut needs one program header more, and so perhaps more moves, or a page in front. The raw
+ * section's is always made; of the others, plans are made with them and without, and another plan
+ * is taken only if its file is smaller by a page at least.
+ *
+ * What is moved keeps its section's number, so section headers aren't in the order of addresses any
+ * more. patchelf, when it needs room for program headers, looks for what is in the way only up to
+ * the first section that stands behind it, and so would overwrite what comes later in the table. So
+ * there is made room enough for the headers that patchelf may add.
+ */
+#include "tool/rewrite/plan.h"
+
+#include "elf/note.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The rooms that there may be, by what has left them; a move goes into one of the first two. */
+enum { ROOM_RELOCATIONS, ROOM_RAW, ROOM_MOVED, ROOM_COUNT };
+
+enum {
+  LOWEST_ADDRESS = 0x10000, /* Linux maps nothing lower: vm.mmap_min_addr */
+  LEAD_USUAL = 0x1000,      /* a page in front that is worth it */
+  LEAD_MAX = 0x10000,       /* one that is taken where nothing else helps */
+  MOVE_ALIGNMENT = 16,
+  GAIN_MIN = 0x1000, /* what is worth one program header more */
+};
+
+bool plan_fits_in_place(const struct plan *plan) {
+  return plan->packed_size <= plan->raw->header.sh_size;
+}
+
+uint64_t plan_old_headers_end(const struct plan *plan) {
+  return sizeof(Elf64_Ehdr) + plan->image->segment_count * sizeof(Elf64_Phdr);
+}
+
+uint64_t plan_new_headers_end(const struct plan *plan) {
+  return plan_old_headers_end(plan) + plan->new_segments * sizeof(Elf64_Phdr);
+}
+
+const struct plan_move *plan_move_of(const struct plan *plan, uint64_t offset, uint64_t size) {
+  for (size_t i = 0; i < plan->move_count; i++) {
+    const struct plan_move *move = &plan->moves[i];
+    if (offset >= move->old_offset && offset + size <= move->old_offset + move->size)
+      return move;
+  }
+  return NULL;
+}
+
+/* ---- Segments ---- */
+
+static void find_segments(struct plan *plan) {
+  const struct image *image = plan->image;
+  plan->first_segment = (size_t)(image_segment_of(image, &plan->raw->header) - image->segments);
+  plan->last_segment = plan->first_segment;
+  for (size_t i = 0; i < image->segment_count; i++) {
+    const Elf64_Phdr *segment = &image->segments[i];
+    if (segment->p_type != PT_LOAD)
+      continue;
+    if (segment->p_vaddr < image->segments[plan->first_segment].p_vaddr)
+      plan->first_segment = i;
+    if (segment->p_vaddr > image->segments[plan->last_segment].p_vaddr)
+      plan->last_segment = i;
+  }
+}
+
+/* ---- Room for program headers ---- */
+
+/* Where the first thing behind the program headers starts in the file. */
+static uint64_t first_used_offset(const struct image *image) {
+  uint64_t first = image->header.e_shoff;
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *header = &image->sections[i].header;
+    if (header->sh_type != SHT_NULL && header->sh_offset > 0 && header->sh_offset < first)
+      first = header->sh_offset;
+  }
+  for (size_t i = 0; i < image->segment_count; i++) {
+    const Elf64_Phdr *segment = &image->segments[i];
+    if (segment->p_filesz > 0 && segment->p_type != PT_PHDR && segment->p_offset > 0 &&
+        segment->p_offset < first)
+      first = segment->p_offset;
+  }
+  return first;
+}
+
+/* Whether the new headers fit without moving anything. */
+static bool has_room(const struct plan *plan) {
+  const uint64_t from = plan_old_headers_end(plan), to = plan_new_headers_end(plan);
+  return to <= first_used_offset(plan->image) && all_zero(plan->image->bytes + from, to - from);
+}
+
+/* Tries a page in front. Addresses below the first segment are free in an executable only:
+ * everything else starts at 0. */
+static bool plan_lead(struct plan *plan) {
+  const struct image *image = plan->image;
+  const uint64_t start = image->segments[plan->first_segment].p_vaddr;
+  uint64_t lead = 0;
+  for (size_t i = 0; i < image->segment_count; i++)
+    if (image->segments[i].p_type == PT_LOAD && image->segments[i].p_align > lead)
+      lead = image->segments[i].p_align;
+  if (image->header.e_type != ET_EXEC || lead > plan->lead_max || start < LOWEST_ADDRESS ||
+      start - LOWEST_ADDRESS < lead || plan_new_headers_end(plan) > lead)
+    return false;
+  plan->lead = lead;
+  return true;
+}
+
+/* ---- Moving what is in the way ---- */
+
+/* Whether only headers and the dynamic section know where a section is. */
+static bool is_movable(const struct image *image, const Elf64_Shdr *section) {
+  switch (section->sh_type) {
+  case SHT_NOTE:
+  case SHT_DYNSYM:
+  case SHT_HASH:
+  case SHT_GNU_HASH:
+  case SHT_GNU_versym:
+  case SHT_GNU_verneed:
+  case SHT_GNU_verdef:
+  case SHT_STRTAB:
+    return true;
+  }
+  for (size_t i = 0; i < image->segment_count; i++)
+    if (image->segments[i].p_type == PT_INTERP &&
+        image->segments[i].p_offset == section->sh_offset &&
+        image->segments[i].p_filesz == section->sh_size)
+      return true;
+  return false;
+}
+
+static bool extend(uint64_t *from, uint64_t *to, uint64_t offset, uint64_t size) {
+  if (size == 0 || !overlap(*from, *to - *from, offset, size) ||
+      (offset >= *from && offset + size <= *to))
+    return false;
+  *from = offset < *from ? offset : *from;
+  *to = offset + size > *to ? offset + size : *to;
+  return true;
+}
+
+/* Extends a range until it has every section, and every note's or interpreter's segment, as a
+ * whole. */
+static void close_range(const struct image *image, uint64_t *from, uint64_t *to) {
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t i = 1; i < image->section_count; i++) {
+      const Elf64_Shdr *section = &image->sections[i].header;
+      if (section->sh_type != SHT_NOBITS)
+        more |= extend(from, to, section->sh_offset, section->sh_size);
+    }
+    for (size_t i = 0; i < image->segment_count; i++) {
+      const Elf64_Phdr *segment = &image->segments[i];
+      if (segment->p_type != PT_LOAD && segment->p_type != PT_PHDR)
+        more |= extend(from, to, segment->p_offset, segment->p_filesz);
+    }
+  }
+}
+
+static bool check_movable(const struct image *image, const struct plan_move *move,
+                          struct problem *problem) {
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *section = &image->sections[i].header;
+    if (section->sh_type == SHT_NOBITS ||
+        !overlap(section->sh_offset, section->sh_size, move->old_offset, move->size))
+      continue;
+    if ((section->sh_flags & SHF_ALLOC) == 0 || !is_movable(image, section))
+      return problem_set(problem, "no room for more program headers: %s can't be moved",
+                         image->sections[i].name);
+  }
+  return true;
+}
+
+/* patchelf adds a PT_LOAD, and gives each note a segment of its own; one of them is ours. */
+static uint64_t spare_size(const struct image *image) {
+  uint64_t headers = 2;
+  for (size_t i = 1; i < image->section_count; i++)
+    headers += image->sections[i].header.sh_type == SHT_NOTE;
+  return headers * sizeof(Elf64_Phdr);
+}
+
+/* Finds the ranges that stand where the new headers will. */
+static bool find_moves(struct plan *plan, struct problem *problem) {
+  const struct image *image = plan->image;
+  const uint64_t to = plan_new_headers_end(plan) + plan->spare;
+  const Elf64_Phdr *first = &image->segments[plan->first_segment];
+  plan->move_count = 0;
+  if (to > image->size)
+    return problem_set(problem, "no room for more program headers");
+  for (uint64_t at = plan_old_headers_end(plan); at < to;) {
+    uint64_t start = at, end = at + 1;
+    close_range(image, &start, &end);
+    const bool unused = end == at + 1 && start == at;
+    if (unused && image->bytes[at] == 0) {
+      at++;
+      continue;
+    }
+    if (unused || start < plan_old_headers_end(plan) || end > first->p_offset + first->p_filesz ||
+        plan->move_count == PLAN_MOVES_MAX)
+      return problem_set(problem, "no room for more program headers");
+    struct plan_move *move = &plan->moves[plan->move_count++];
+    *move = (struct plan_move){.old_offset = start,
+                               .old_address = first->p_vaddr + (start - first->p_offset),
+                               .size = end - start};
+    if (!check_movable(image, move, problem))
+      return false;
+    at = end;
+  }
+  return true;
+}
+
+uint64_t plan_room_pages(const struct plan_room *room) {
+  return room->page == 0 ? 0 : (room->end - room->offset) / room->page;
+}
+
+/* Takes the start of a room for a move; false if it's too large. */
+static bool place(struct plan_room *room, struct plan_move *move) {
+  const uint64_t offset = round_up(room->address, MOVE_ALIGNMENT) - room->address + room->offset;
+  if (offset > room->end || move->size > room->end - offset)
+    return false;
+  move->new_offset = offset;
+  move->new_address = room->address + (offset - room->offset);
+  room->address = move->new_address + move->size;
+  room->offset = offset + move->size;
+  return true;
+}
+
+static struct plan_room make_room(const struct plan *plan, const Elf64_Shdr *section, uint64_t used,
+                                  bool can_cut) {
+  const struct image *image = plan->image;
+  const Elf64_Phdr *segment = image_segment_of(image, section);
+  return (struct plan_room){
+      .offset = section->sh_offset + used,
+      .address = section->sh_addr + used,
+      .end = section->sh_offset + section->sh_size,
+      .segment = segment == NULL ? 0 : (size_t)(segment - image->segments),
+      .page = can_cut && segment != NULL ? segment->p_align : 0,
+  };
+}
+
+/* What the relocations that are taken out leave behind, and the rest of the raw section. */
+static void find_rooms(const struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
+  const struct plan_relocations *relocations = &plan->relocations;
+  const bool can_cut = plan->cut_relocations;
+  const uint64_t used = plan_fits_in_place(plan) ? plan->packed_size : 0;
+  memset(rooms, 0, ROOM_COUNT * sizeof *rooms);
+  rooms[ROOM_RAW] = make_room(plan, &plan->raw->header, used, plan_can_cut_raw(plan));
+  if (relocations->rela != NULL)
+    rooms[ROOM_RELOCATIONS] =
+        make_room(plan, &relocations->rela->header, relocations->rela_size, can_cut);
+  else if (relocations->relr != NULL)
+    rooms[ROOM_RELOCATIONS] =
+        make_room(plan, &relocations->relr->header, relocations->relr_size, can_cut);
+}
+
+/* What the moves leave behind: all from the program headers' end to that of the last move. */
+static void find_moved_room(const struct plan *plan, struct plan_room *room) {
+  const uint64_t start = plan_new_headers_end(plan) + plan->spare;
+  const Elf64_Phdr *first = &plan->image->segments[plan->first_segment];
+  if (!plan->cut_moved || plan->move_count == 0)
+    return;
+  const struct plan_move *last = &plan->moves[plan->move_count - 1];
+  const uint64_t end = last->old_offset + last->size;
+  if (start < end && plan_can_cut_first(plan, start, end))
+    *room =
+        (struct plan_room){start, first->p_vaddr + start, end, plan->first_segment, first->p_align};
+}
+
+/* Places a move where that costs the fewest pages which would else be cut. */
+static bool place_best(struct plan_room rooms[ROOM_COUNT], struct plan_move *move) {
+  uint64_t least = UINT64_MAX;
+  size_t best = 0;
+  for (size_t i = 0; i <= ROOM_RAW; i++) {
+    struct plan_room room = rooms[i];
+    struct plan_move trial = *move;
+    if (!place(&room, &trial))
+      continue;
+    const uint64_t cost = (plan_room_pages(&rooms[i]) - plan_room_pages(&room)) * room.page;
+    if (cost < least) {
+      least = cost;
+      best = i;
+    }
+  }
+  return least < UINT64_MAX && place(&rooms[best], move);
+}
+
+/* Places the moves into freed bytes, else into the extra segment, as offsets from its start for
+ * now. */
+static void place_moves(struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
+  for (size_t i = 0; i < plan->move_count; i++) {
+    struct plan_move *move = &plan->moves[i];
+    if (place_best(rooms, move))
+      continue;
+    plan->extra_size = round_up(plan->extra_size, MOVE_ALIGNMENT);
+    move->new_offset = UINT64_MAX;
+    move->new_address = plan->extra_size;
+    plan->extra_size += move->size;
+  }
+}
+
+/* ---- The end of the file ---- */
+
+/* The old table of section headers is dropped where it ends the file, as linkers leave it. */
+static uint64_t find_contents_end(const struct plan *plan) {
+  const struct image *image = plan->image;
+  const uint64_t table_end = image->header.e_shoff + image->header.e_shnum * sizeof(Elf64_Shdr);
+  uint64_t used = 0;
+  for (size_t i = 0; i < image->section_count; i++) {
+    const Elf64_Shdr *header = &image->sections[i].header;
+    if (header->sh_type != SHT_NOBITS && header->sh_offset + header->sh_size > used)
+      used = header->sh_offset + header->sh_size;
+  }
+  for (size_t i = 0; i < image->segment_count; i++) {
+    const Elf64_Phdr *segment = &image->segments[i];
+    if (segment->p_filesz > 0 && segment->p_offset + segment->p_filesz > used)
+      used = segment->p_offset + segment->p_filesz;
+  }
+  const bool last = table_end == image->size && used <= image->header.e_shoff;
+  return last ? used : image->size;
+}
+
+/* Gives the extra segment its place: in the file behind all else, in memory above all else. */
+static void place_extra(struct plan *plan) {
+  const struct image *image = plan->image;
+  const Elf64_Phdr *last = &image->segments[plan->last_segment];
+  plan->old_contents_end = find_contents_end(plan);
+  plan->contents_end = plan_new_offset(plan, plan->old_contents_end);
+  if (plan->extra_size == 0)
+    return;
+  plan->extra_offset = round_up(plan->contents_end, MOVE_ALIGNMENT);
+  plan->extra_address =
+      round_up(last->p_vaddr + last->p_memsz, last->p_align) + plan->extra_offset % last->p_align;
+  plan->contents_end = plan->extra_offset + plan->extra_size;
+}
+
+/* Turns the moves' places into those of the new file. */
+static void finish_moves(struct plan *plan) {
+  for (size_t i = 0; i < plan->move_count; i++) {
+    struct plan_move *move = &plan->moves[i];
+    if (move->new_offset == UINT64_MAX) {
+      move->new_offset = plan->extra_offset + move->new_address;
+      move->new_address += plan->extra_address;
+    } else {
+      move->new_offset = plan_new_offset(plan, move->new_offset);
+    }
+  }
+}
+
+static void place_note(struct plan *plan) {
+  const Elf64_Shdr *raw = &plan->raw->header;
+  if (plan_fits_in_place(plan)) {
+    plan->note_offset = plan_new_offset(plan, raw->sh_offset);
+    plan->note_address = raw->sh_addr;
+  } else if (plan->extra_size > 0) {
+    plan->note_offset = plan->extra_offset;
+    plan->note_address = plan->extra_address;
+  } else {
+    plan->note_offset = plan_new_headers_end(plan);
+    plan->note_address =
+        plan->image->segments[plan->first_segment].p_vaddr - plan->lead + plan->note_offset;
+  }
+}
+
+/* Makes a plan with a given number of new segments: the note's, and those of cuts and an extra
+ * segment. Which of these are needed isn't known before; false, without a problem, if it was
+ * another number. */
+static bool plan_with(struct plan *plan, size_t new_segments, struct problem *problem) {
+  const bool in_place = plan_fits_in_place(plan);
+  struct plan_room rooms[ROOM_COUNT];
+  find_rooms(plan, rooms);
+  plan->new_segments = new_segments;
+  plan->lead = plan->extra_size = plan->move_count = plan->cut_count = 0;
+  const bool lead = in_place && has_room(plan) ? false : plan_lead(plan);
+  if (!in_place && (!lead || plan_new_headers_end(plan) + plan->packed_size > plan->lead))
+    plan->extra_size = plan->packed_size;
+  if (!lead && !has_room(plan)) {
+    struct problem ignored = {0};
+    plan->spare = spare_size(plan->image);
+    if (!find_moves(plan, &ignored)) {
+      plan->spare = 0;
+      if (!find_moves(plan, problem))
+        return false;
+    }
+    place_moves(plan, rooms);
+    find_moved_room(plan, &rooms[ROOM_MOVED]);
+  }
+  for (size_t i = 0; i < ROOM_COUNT; i++)
+    plan_cut(plan, &rooms[i]);
+  plan_split(plan);
+  const size_t needed = 1 + (plan->extra_size > 0) + plan_splits(plan);
+  if (needed > new_segments)
+    return false;
+  plan->new_segments = needed;
+  place_extra(plan);
+  finish_moves(plan);
+  place_note(plan);
+  return true;
+}
+
+/* Makes a plan with as few new segments as will do. */
+static bool plan_least(struct plan *plan, struct problem *problem) {
+  for (plan->lead_max = LEAD_USUAL; plan->lead_max <= LEAD_MAX; plan->lead_max *= 16) {
+    struct problem obstacle = {0};
+    for (size_t n = 1; n <= PLAN_NEW_SEGMENTS_MAX && obstacle.text[0] == 0; n++)
+      if (plan_with(plan, n, &obstacle))
+        return true;
+    if (plan->lead_max == LEAD_MAX)
+      *problem = obstacle;
+  }
+  return problem_set(problem, "no room for more program headers");
+}
+
+/* Makes another plan that cuts more, and takes it if that makes the file smaller. */
+static void plan_smaller(struct plan *plan, bool relocations, bool moved) {
+  struct plan other = *plan;
+  struct problem ignored = {0};
+  other.cut_relocations = relocations;
+  other.cut_moved = moved;
+  if ((!relocations || plan_can_cut_relocations(plan)) && plan_least(&other, &ignored) &&
+      other.contents_end + GAIN_MIN <= plan->contents_end)
+    *plan = other;
+}
+
+bool plan_make(struct plan *plan, const struct image *image,
+               const struct rewrite_sections *sections, size_t table_size,
+               struct problem *problem) {
+  *plan = (struct plan){.image = image,
+                        .raw = sections->raw,
+                        .global_roots = sections->global_roots,
+                        .packed_size = PACKED_NOTE_SIZE + table_size};
+  plan->raw_index = (size_t)(plan->raw - image->sections);
+  find_segments(plan);
+  if (image->segments[plan->first_segment].p_offset != 0)
+    return problem_set(problem, "the ELF header isn't in the first segment");
+  if (!plan_relocations(plan, problem) || !plan_least(plan, problem))
+    return false;
+  for (unsigned choice = 1; choice < 4; choice++)
+    plan_smaller(plan, (choice & 1) != 0, (choice & 2) != 0);
+  return true;
+}

@@ -1,0 +1,184 @@
+/* relocations.c - takes the dynamic relocations of the raw section out, and those of the
+ * array of global roots, if the table has them.
+ *
+ * In a position-independent file each function's address in the raw section is a dynamic
+ * relocation. Left in, ld.so would write these addresses over the packed table at start-up. They
+ * stand in two kinds of tables. In one of Elf64_Rela entries they are left out and the others moved
+ * up; those that are only relative to the load address come first there, and DT_RELACOUNT counts
+ * them. A table of kind RELR (relocations.h) is decoded, and encoded again without ours.
+ */
+#include "tool/image/relocations.h"
+#include "tool/rewrite/plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether an address is in what is taken out: the raw section, or the array of global roots. */
+static bool is_freed(const struct plan *plan, uint64_t address) {
+  const struct image_section *roots = plan->global_roots;
+  return address - plan->raw->header.sh_addr < plan->raw->header.sh_size ||
+         (roots != NULL && address - roots->header.sh_addr < roots->header.sh_size);
+}
+
+static bool in_text(const struct image *image, uint64_t address) {
+  for (size_t i = 0; i < image->segment_count; i++) {
+    const Elf64_Phdr *segment = &image->segments[i];
+    if (segment->p_type == PT_LOAD && address - segment->p_vaddr < segment->p_memsz)
+      return (segment->p_flags & PF_W) == 0;
+  }
+  return false;
+}
+
+static Elf64_Rela rela_at(const struct image *image, const Elf64_Shdr *table, uint64_t n) {
+  Elf64_Rela relocation;
+  memcpy(&relocation, image->bytes + table->sh_offset + n * sizeof relocation, sizeof relocation);
+  return relocation;
+}
+
+/* Counts what is ours in one table, and looks at what remains. */
+static bool plan_rela(struct plan *plan, const struct image_section *section,
+                      struct problem *problem) {
+  struct plan_relocations *relocations = &plan->relocations;
+  const Elf64_Shdr *table = &section->header;
+  uint64_t removed = 0;
+  for (uint64_t i = 0; i < table->sh_size / sizeof(Elf64_Rela); i++) {
+    const Elf64_Rela relocation = rela_at(plan->image, table, i);
+    if (!is_freed(plan, relocation.r_offset)) {
+      relocations->text_remains |=
+          relocation.r_info != 0 && in_text(plan->image, relocation.r_offset);
+      continue;
+    }
+    removed++;
+    relocations->relative_removed += relocation_is_relative(plan->image, &relocation);
+  }
+  if (removed == 0)
+    return true;
+  if (relocations->rela != NULL)
+    return problem_set(problem, "relocations of the stack maps in two sections, %s and %s",
+                       relocations->rela->name, section->name);
+  relocations->rela = section;
+  relocations->rela_size = table->sh_size - removed * sizeof(Elf64_Rela);
+  return true;
+}
+
+/* The addresses of a RELR table; *count of them. NULL without memory. */
+static uint64_t *decode_relr(const struct image *image, const Elf64_Shdr *table, size_t *count) {
+  struct relr_reader reader = relr_open(image, table);
+  uint64_t address;
+  for (*count = 0; relr_next(&reader, &address);)
+    (*count)++;
+  uint64_t *addresses = calloc(*count + 1, sizeof *addresses);
+  if (addresses == NULL)
+    return NULL;
+  reader = relr_open(image, table);
+  for (size_t i = 0; relr_next(&reader, &addresses[i]);)
+    i++;
+  return addresses;
+}
+
+/* Writes addresses as a RELR table, if `bytes` isn't NULL, and returns its size in bytes. */
+static uint64_t encode_relr(const uint64_t *addresses, size_t count, uint8_t *bytes) {
+  uint64_t size = 0;
+  for (size_t i = 0; i < count;) {
+    uint64_t word = addresses[i++];
+    uint64_t next = word + sizeof word;
+    for (;;) {
+      if (bytes != NULL)
+        memcpy(bytes + size, &word, sizeof word);
+      size += sizeof word;
+      uint64_t map = 0;
+      for (; i < count && addresses[i] - next < RELR_MAP_BITS * sizeof word &&
+             addresses[i] % sizeof word == next % sizeof word;
+           i++)
+        map |= (uint64_t)2 << (addresses[i] - next) / sizeof word;
+      if (map == 0)
+        break;
+      word = map | 1;
+      next += RELR_MAP_BITS * sizeof word;
+    }
+  }
+  return size;
+}
+
+/* Leaves out the addresses in what is freed; returns how many remain. */
+static size_t remove_ours(const struct plan *plan, uint64_t *addresses, size_t count) {
+  size_t kept = 0;
+  for (size_t i = 0; i < count; i++)
+    if (!is_freed(plan, addresses[i]))
+      addresses[kept++] = addresses[i];
+  return kept;
+}
+
+static bool plan_relr(struct plan *plan, const struct image_section *section,
+                      struct problem *problem) {
+  struct plan_relocations *relocations = &plan->relocations;
+  size_t count;
+  uint64_t *addresses = decode_relr(plan->image, &section->header, &count);
+  if (addresses == NULL)
+    return problem_set(problem, "not enough memory");
+  const size_t kept = remove_ours(plan, addresses, count);
+  for (size_t i = 0; i < kept; i++)
+    relocations->text_remains |= in_text(plan->image, addresses[i]);
+  const uint64_t size = encode_relr(addresses, kept, NULL);
+  free(addresses);
+  if (kept == count)
+    return true;
+  if (relocations->relr != NULL || size > section->header.sh_size)
+    return problem_set(problem, "relocations in %s that can't be taken out", section->name);
+  relocations->relr = section;
+  relocations->relr_size = size;
+  return true;
+}
+
+bool plan_relocations(struct plan *plan, struct problem *problem) {
+  const struct image *image = plan->image;
+  for (size_t i = 1; i < image->section_count; i++) {
+    const struct image_section *section = &image->sections[i];
+    if ((section->header.sh_flags & SHF_ALLOC) == 0)
+      continue;
+    if (section->header.sh_type == SHT_RELA && !plan_rela(plan, section, problem))
+      return false;
+    if (section->header.sh_type == SHT_RELR && !plan_relr(plan, section, problem))
+      return false;
+    if (section->header.sh_type >= SHT_LOOS + 1 && section->header.sh_type <= SHT_LOOS + 2)
+      return problem_set(problem, "packed Android relocations in section %s", section->name);
+  }
+  return true;
+}
+
+/* ---- Writing ---- */
+
+static void write_rela(const struct plan *plan, uint8_t *bytes) {
+  const Elf64_Shdr *table = &plan->relocations.rela->header;
+  uint8_t *start = bytes + plan_new_offset(plan, table->sh_offset);
+  uint64_t kept = 0;
+  for (uint64_t i = 0; i < table->sh_size / sizeof(Elf64_Rela); i++) {
+    const Elf64_Rela relocation = rela_at(plan->image, table, i);
+    if (is_freed(plan, relocation.r_offset))
+      continue;
+    memcpy(start + kept * sizeof relocation, &relocation, sizeof relocation);
+    kept++;
+  }
+  memset(start + plan->relocations.rela_size, 0,
+         plan_left(plan, table->sh_offset, table->sh_size) - plan->relocations.rela_size);
+}
+
+static bool write_relr(const struct plan *plan, uint8_t *bytes, struct problem *problem) {
+  const Elf64_Shdr *table = &plan->relocations.relr->header;
+  uint8_t *start = bytes + plan_new_offset(plan, table->sh_offset);
+  size_t count;
+  uint64_t *addresses = decode_relr(plan->image, table, &count);
+  if (addresses == NULL)
+    return problem_set(problem, "not enough memory");
+  memset(start, 0, plan_left(plan, table->sh_offset, table->sh_size));
+  encode_relr(addresses, remove_ours(plan, addresses, count), start);
+  free(addresses);
+  return true;
+}
+
+bool write_relocations(const struct plan *plan, uint8_t *bytes, struct problem *problem) {
+  if (plan->relocations.rela != NULL)
+    write_rela(plan, bytes);
+  return plan->relocations.relr == NULL || write_relr(plan, bytes, problem);
+}

@@ -1,0 +1,146 @@
+/* growth.c - see growth.h. Both builds' rows are sorted by name, and then gone through side by side. */
+#include "tool/sizes/growth.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_text(const char *a, const char *b) {
+  if (a == NULL || b == NULL)
+    return (a != NULL) - (b != NULL);
+  return strcmp(a, b);
+}
+
+/* Whether two rows, of different builds, may be the same thing. One without a name is known by its
+ * address. */
+static int compare_keys(const struct survey_row *x, const struct survey_row *y) {
+  const int names = compare_text(x->name, y->name);
+  if (names != 0)
+    return names;
+  const int units = compare_text(x->unit, y->unit);
+  if (units != 0 || x->name != NULL)
+    return units;
+  return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static int compare_rows(const void *a, const void *b) {
+  const struct survey_row *x = *(const struct survey_row *const *)a;
+  const struct survey_row *y = *(const struct survey_row *const *)b;
+  const int keys = compare_keys(x, y);
+  return keys != 0 ? keys : x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* The rows, by name: to be freed; NULL without memory. */
+static const struct survey_row **sort(const struct survey_row *rows, uint32_t count) {
+  const struct survey_row **sorted = calloc((size_t)count + 1, sizeof *sorted);
+  for (uint32_t i = 0; i < count && sorted != NULL; i++)
+    sorted[i] = &rows[i];
+  if (sorted != NULL && count > 0)
+    qsort(sorted, count, sizeof *sorted, compare_rows);
+  return sorted;
+}
+
+static uint64_t change_of(const struct growth_row *row) {
+  return row->after > row->before ? row->after - row->before : row->before - row->after;
+}
+
+static int compare_changes(const void *a, const void *b) {
+  const struct growth_row *x = a, *y = b;
+  if (change_of(x) != change_of(y))
+    return change_of(x) > change_of(y) ? -1 : 1;
+  return compare_rows(&x->row, &y->row);
+}
+
+static void add_row(struct growth_rows *rows, const struct survey_row *before,
+                    const struct survey_row *after) {
+  struct growth_row row = {
+      .row = after != NULL ? after : before,
+      .kind = GROWTH_NEW,
+      .before = before != NULL ? before->packed : 0,
+      .after = after != NULL ? after->packed : 0,
+  };
+  if (before != NULL && after != NULL && row.before == row.after) {
+    rows->same++;
+    return;
+  }
+  if (before != NULL)
+    row.kind = after == NULL ? GROWTH_GONE : row.after > row.before ? GROWTH_GROWN : GROWTH_SHRUNK;
+  rows->counts[row.kind]++;
+  rows->items[rows->count++] = row;
+}
+
+/* A build's rows, by name. */
+struct sorted_rows {
+  const struct survey_row **items;
+  uint32_t count, next;
+};
+
+/* Whether the next row is the only one of its name. */
+static bool is_only(const struct sorted_rows *rows) {
+  const struct survey_row *row = rows->items[rows->next];
+  return row->name != NULL &&
+         (rows->next == 0 || compare_text(rows->items[rows->next - 1]->name, row->name) != 0) &&
+         (rows->next + 1 == rows->count ||
+          compare_text(rows->items[rows->next + 1]->name, row->name) != 0);
+}
+
+/* The order of the next rows of both builds; 0 if they are the same thing. */
+static int compare_next(const struct sorted_rows *before, const struct sorted_rows *after) {
+  if (before->next == before->count)
+    return 1;
+  if (after->next == after->count)
+    return -1;
+  const struct survey_row *x = before->items[before->next], *y = after->items[after->next];
+  if (compare_text(x->name, y->name) == 0 && is_only(before) && is_only(after))
+    return 0;
+  return compare_keys(x, y);
+}
+
+static void pair_up(struct growth_rows *rows, struct sorted_rows before, struct sorted_rows after) {
+  while (before.next < before.count || after.next < after.count) {
+    const int order = compare_next(&before, &after);
+    const struct survey_row *old = order <= 0 ? before.items[before.next++] : NULL;
+    add_row(rows, old, order >= 0 ? after.items[after.next++] : NULL);
+  }
+}
+
+static bool compare(struct growth_rows *rows, const struct survey_row *before,
+                    uint32_t before_count, const struct survey_row *after, uint32_t after_count) {
+  const struct survey_row **x = sort(before, before_count), **y = sort(after, after_count);
+  rows->items = calloc((size_t)before_count + after_count + 1, sizeof *rows->items);
+  const bool ok = x != NULL && y != NULL && rows->items != NULL;
+  if (ok) {
+    pair_up(rows, (struct sorted_rows){x, before_count, 0},
+            (struct sorted_rows){y, after_count, 0});
+    if (rows->count > 0)
+      qsort(rows->items, rows->count, sizeof *rows->items, compare_changes);
+  }
+  free(x);
+  free(y);
+  return ok;
+}
+
+bool growth_open(struct growth *growth, const struct survey *before, const struct survey *after,
+                 struct problem *problem) {
+  *growth = (struct growth){0};
+  growth->percent = 100.0 * ((double)after->packed.bits - (double)before->packed.bits) /
+                    (double)before->packed.bits;
+  if (compare(&growth->functions, before->functions, before->function_count, after->functions,
+              after->function_count) &&
+      compare(&growth->units, before->units, before->unit_count, after->units, after->unit_count)) {
+    for (uint32_t i = 0; i < growth->units.count; i++)
+      growth->units.items[i].is_unit = true;
+    return true;
+  }
+  growth_close(growth);
+  return problem_set(problem, "not enough memory");
+}
+
+void growth_close(struct growth *growth) {
+  free(growth->functions.items);
+  free(growth->units.items);
+  *growth = (struct growth){0};
+}
+
+const char *growth_name(const struct growth_row *row, char text[SURVEY_NAME_SIZE]) {
+  return row->is_unit && row->row->name == NULL ? "(unknown)" : survey_name(row->row, text);
+}

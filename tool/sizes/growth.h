@@ -1,0 +1,41 @@
+/* growth.h - what grew between two builds: by function, and by compilation unit.
+ *
+ * Packed sizes are compared, which a raw file has, too (survey.h). Functions of one name are the
+ * same; where there are several, those of one unit are, in the order of their addresses.
+ */
+#ifndef STACKPACK_GROWTH_H
+#define STACKPACK_GROWTH_H
+
+#include "tool/sizes/survey.h"
+
+enum growth_kind { GROWTH_NEW, GROWTH_GROWN, GROWTH_SHRUNK, GROWTH_GONE, GROWTH_KINDS };
+
+struct growth_row {
+  const struct survey_row *row; /* of the build that has it, the later one if both do */
+  enum growth_kind kind;
+  bool is_unit;
+  uint64_t before, after; /* bits, packed */
+};
+
+/* What didn't keep its size; what changed most comes first. */
+struct growth_rows {
+  struct growth_row *items; /* owned */
+  uint32_t count;
+  uint32_t counts[GROWTH_KINDS];
+  uint32_t same; /* how many did keep it */
+};
+
+struct growth {
+  struct growth_rows functions, units;
+  double percent; /* of the packed size */
+};
+
+/* The surveys must outlive it. */
+bool growth_open(struct growth *growth, const struct survey *before, const struct survey *after,
+                 struct problem *problem);
+void growth_close(struct growth *growth);
+
+/* A row's name, maybe in `text`. */
+const char *growth_name(const struct growth_row *row, char text[SURVEY_NAME_SIZE]);
+
+#endif

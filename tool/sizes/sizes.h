@@ -1,0 +1,78 @@
+/* sizes.h - what each function takes of a table of stack maps, raw or packed: to the bit.
+ *
+ * A table's bytes are divided among functions so that nothing is counted twice, and nothing is left
+ * out:
+ *
+ *   - What says something of one function, or of one record, is that function's alone.
+ *   - What several functions share (a layout, a constant, a class of locations) is divided among
+ *     them in equal parts, and what several records share (of a leaf) among these. Where that
+ *     doesn't come out even, the first ones get a bit more.
+ *   - What says something of the table as a whole (headers, samples of its parts, padding) is
+ *     nobody's: it is the rest of the part that it stands in.
+ *
+ * So the sizes of all functions, and the rest of all parts, add up to the table's size exactly.
+ * Sizes are in bits, as packed numbers don't end at bytes.
+ */
+#ifndef STACKPACK_SIZES_H
+#define STACKPACK_SIZES_H
+
+#include "tool/image/load.h"
+
+/* A part of a table: of `bits`, `owned` are functions'. */
+struct sizes_part {
+  const char *name; /* static storage */
+  uint64_t bits, owned;
+};
+
+enum { SIZES_PARTS_MAX = 17 };
+
+/* How many layouts a packed table has, and how many of them serve how many functions, each of them
+ * more than one. */
+struct sizes_layouts {
+  uint32_t count, shared, functions;
+};
+
+struct sizes {
+  struct sizes_part parts[SIZES_PARTS_MAX];
+  unsigned part_count;
+  uint64_t *functions; /* by number in the table of safepoints: owned */
+  uint64_t discarded;  /* raw: of functions that the linker discarded; they aren't in the table */
+  uint64_t bits;       /* of all parts */
+  struct sizes_layouts layouts; /* packed */
+};
+
+/* Of the raw stack maps that an image has, in all of their sections. `loaded` is what `load` made of
+ * them. */
+bool sizes_of_raw(struct sizes *sizes, const struct image *image, const struct loaded *loaded,
+                  struct problem *problem);
+
+/* Of a packed table, which says what the table of safepoints does. */
+bool sizes_of_packed(struct sizes *sizes, const struct safepoints *table,
+                     const struct packed_table *packed, struct problem *problem);
+
+void sizes_free(struct sizes *sizes);
+
+/* ---- For the two of them ---- */
+
+bool sizes_open(struct sizes *sizes, uint32_t functions, struct problem *problem);
+
+/* The number of the function with an address, and with this frame size if there are several;
+ * UINT32_MAX if there is none. */
+uint32_t sizes_function(const struct safepoints *table, uint64_t address, uint64_t frame_size);
+
+/* Gives bits of a part to a function. */
+static inline void sizes_give(struct sizes *sizes, unsigned part, uint32_t function,
+                              uint64_t bits) {
+  sizes->parts[part].owned += bits;
+  sizes->functions[function] += bits;
+}
+
+/* Something that is shared: first its uses are counted, then each use takes its part. */
+struct sizes_shared {
+  uint64_t bits, uses, taken;
+};
+static inline uint64_t sizes_take(struct sizes_shared *shared) {
+  return shared->bits / shared->uses + (shared->taken++ < shared->bits % shared->uses);
+}
+
+#endif

@@ -1,0 +1,209 @@
+/* sizes_raw.c - see sizes.h.
+ *
+ * In a raw stack map nearly everything is a record's: its header, its locations, its live-outs and
+ * its padding. The header of each object file's map and the gaps between maps are nobody's, and a
+ * map's constants are shared by those of its functions that refer to them. A constant may stand
+ * before the records that do, so each map is read twice: to count, and to divide.
+ */
+#include "tool/sizes/sizes.h"
+
+#include "format/array.h"
+#include "format/bits.h"
+#include "format/stackmap_v3.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum part {
+  PART_HEADERS,
+  PART_FUNCTIONS,
+  PART_CONSTANTS,
+  PART_RECORDS,
+  PART_LOCATIONS,
+  PART_LIVE_OUTS,
+  PART_PADDING,
+  PARTS
+};
+
+/* As they stand: see stackmap_v3.h. */
+enum {
+  MAP_HEADER_SIZE = 16,
+  FUNCTION_SIZE = 24,
+  CONSTANT_SIZE = 8,
+  RECORD_SIZE = 16,
+  LOCATION_SIZE = 12,
+  LIVE_OUTS_SIZE = 4,
+  LIVE_OUT_SIZE = 4
+};
+
+struct division {
+  struct sizes *sizes;
+  const struct safepoints *table;
+  struct sizes_shared *constants; /* of the current map */
+  size_t constant_capacity;
+};
+
+static const uint32_t discarded = UINT32_MAX; /* what sizes_function says of those at address 0 */
+
+static void give(struct division *division, enum part part, uint32_t function, uint64_t bytes) {
+  if (function != discarded) {
+    sizes_give(division->sizes, part, function, bytes * 8);
+  } else {
+    division->sizes->discarded += bytes * 8;
+    division->sizes->parts[part].owned += bytes * 8;
+  }
+}
+
+/* The constant that a location refers to; NULL if it isn't of that kind. */
+static struct sizes_shared *constant_of(const struct division *division,
+                                        const struct stackmap_v3_reader *reader,
+                                        const struct stackmap_v3_record *record, unsigned n) {
+  const uint8_t *bytes = reader->bytes + record->locations_position + (size_t)n * LOCATION_SIZE;
+  const uint32_t index = bits_load32(bytes + 8);
+  return bytes[0] == LOCATION_LARGE_CONSTANT && index < reader->constants
+             ? &division->constants[index]
+             : NULL;
+}
+
+static void divide_record(struct division *division, const struct stackmap_v3_reader *reader,
+                          const struct stackmap_v3_record *record, size_t start,
+                          uint32_t function) {
+  const uint64_t locations = (uint64_t)record->locations * LOCATION_SIZE;
+  const uint64_t live_outs = LIVE_OUTS_SIZE + (uint64_t)record->live_outs * LIVE_OUT_SIZE;
+  give(division, PART_RECORDS, function, RECORD_SIZE);
+  give(division, PART_LOCATIONS, function, locations);
+  give(division, PART_LIVE_OUTS, function, live_outs);
+  give(division, PART_PADDING, function,
+       reader->position - start - RECORD_SIZE - locations - live_outs);
+  for (unsigned n = 0; n < record->locations; n++) {
+    struct sizes_shared *constant = constant_of(division, reader, record, n);
+    if (constant == NULL)
+      continue;
+    const uint64_t bits = sizes_take(constant);
+    division->sizes->parts[PART_CONSTANTS].owned += bits;
+    if (function != discarded)
+      division->sizes->functions[function] += bits;
+    else
+      division->sizes->discarded += bits;
+  }
+}
+
+static void count_record(const struct division *division, const struct stackmap_v3_reader *reader,
+                         const struct stackmap_v3_record *record) {
+  for (unsigned n = 0; n < record->locations; n++) {
+    struct sizes_shared *constant = constant_of(division, reader, record, n);
+    if (constant != NULL)
+      constant->uses++;
+  }
+}
+
+/* Goes through the records of a map, whose header was read last: counts, or divides. */
+static void go_through(struct division *division, struct stackmap_v3_reader *reader, bool divide) {
+  struct stackmap_v3_function function;
+  while (stackmap_v3_next_function(reader, &function)) {
+    const uint32_t number = sizes_function(division->table, function.address, function.frame_size);
+    if (divide)
+      give(division, PART_FUNCTIONS, number, FUNCTION_SIZE);
+    for (uint64_t i = 0; i < function.records; i++) {
+      const size_t start = reader->position;
+      struct stackmap_v3_record record;
+      if (!stackmap_v3_next_record(reader, &record))
+        return;
+      if (divide)
+        divide_record(division, reader, &record, start, number);
+      else
+        count_record(division, reader, &record);
+    }
+  }
+}
+
+static bool divide_map(struct division *division, struct stackmap_v3_reader *reader) {
+  struct sizes_part *parts = division->sizes->parts;
+  struct stackmap_v3_reader again = *reader;
+  if (!array_make_room((void **)&division->constants, &division->constant_capacity,
+                       reader->constants, sizeof *division->constants))
+    return false;
+  for (uint32_t i = 0; i < reader->constants; i++)
+    division->constants[i] = (struct sizes_shared){.bits = CONSTANT_SIZE * 8};
+  parts[PART_HEADERS].bits += MAP_HEADER_SIZE * 8;
+  parts[PART_CONSTANTS].bits += (uint64_t)reader->constants * CONSTANT_SIZE * 8;
+  go_through(division, &again, false);
+  go_through(division, reader, true);
+  return true;
+}
+
+static bool divide_section(struct division *division, const uint8_t *bytes, size_t size,
+                           struct problem *problem) {
+  struct stackmap_v3_reader reader = stackmap_v3_open(bytes, size);
+  while (stackmap_v3_next_map(&reader))
+    if (!divide_map(division, &reader))
+      return problem_set(problem, "not enough memory");
+  return reader.error == NULL || problem_set(problem, "%s", reader.error);
+}
+
+/* What was owned of a part is all of it, but for the parts that say something of whole maps: and the
+ * padding is what is left of the sections' size. */
+static void sum_up(struct sizes *sizes, uint64_t size) {
+  static const char *const names[PARTS] = {
+      [PART_HEADERS] = "headers", [PART_FUNCTIONS] = "functions", [PART_CONSTANTS] = "constants",
+      [PART_RECORDS] = "records", [PART_LOCATIONS] = "locations", [PART_LIVE_OUTS] = "live-outs",
+      [PART_PADDING] = "padding",
+  };
+  sizes->bits = size * 8;
+  sizes->part_count = PARTS;
+  uint64_t rest = sizes->bits;
+  for (unsigned i = 0; i < PARTS; i++) {
+    struct sizes_part *part = &sizes->parts[i];
+    part->name = names[i];
+    if (i != PART_HEADERS && i != PART_CONSTANTS)
+      part->bits = i == PART_PADDING ? rest : part->owned;
+    rest -= part->bits;
+  }
+}
+
+bool sizes_of_raw(struct sizes *sizes, const struct image *image, const struct loaded *loaded,
+                  struct problem *problem) {
+  struct division division = {.sizes = sizes, .table = &loaded->table};
+  bool ok = sizes_open(sizes, loaded->table.function_count, problem);
+  for (size_t i = 1; i < image->section_count && ok; i++) {
+    const struct image_section *section = &image->sections[i];
+    uint8_t *bytes;
+    if (strcmp(section->name, loaded->raw->name) != 0)
+      continue;
+    ok = load_section(image, section, &bytes, problem) &&
+         divide_section(&division, bytes, section->header.sh_size, problem);
+    free(bytes);
+  }
+  free(division.constants);
+  sum_up(sizes, loaded->raw_size);
+  if (!ok)
+    sizes_free(sizes);
+  return ok;
+}
+
+/* ---- For both ---- */
+
+bool sizes_open(struct sizes *sizes, uint32_t functions, struct problem *problem) {
+  *sizes = (struct sizes){.functions = calloc((size_t)functions + 1, sizeof *sizes->functions)};
+  return sizes->functions != NULL || problem_set(problem, "not enough memory");
+}
+
+uint32_t sizes_function(const struct safepoints *table, uint64_t address, uint64_t frame_size) {
+  uint32_t from = 0, to = table->function_count;
+  while (from < to) {
+    const uint32_t middle = from + (to - from) / 2;
+    const struct safepoint_function *function = &table->functions[middle];
+    if (function->address < address ||
+        (function->address == address && function->frame_size < frame_size))
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from < table->function_count && table->functions[from].address == address ? from
+                                                                                   : UINT32_MAX;
+}
+
+void sizes_free(struct sizes *sizes) {
+  free(sizes->functions);
+  *sizes = (struct sizes){0};
+}

@@ -1,0 +1,204 @@
+/* stats_json.c - see stats_json.h.
+ *
+ * Sizes are bytes. Where a size doesn't end at a byte, it is a number with a fraction: a multiple of
+ * 1/8, which a floating-point number holds exactly, so that sums of sizes are exact, too.
+ */
+#include "tool/sizes/stats_json.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+static json_t *size(uint64_t bits) {
+  return bits % 8 == 0 ? json_integer((json_int_t)(bits / 8)) : json_real((double)bits / 8);
+}
+
+/* A name; one that isn't UTF-8 can't be said, and is null. */
+static json_t *text(const char *source) {
+  json_t *string = source == NULL ? NULL : json_string(source);
+  return string != NULL ? string : json_null();
+}
+
+static json_t *number(uint64_t value) { return json_integer((json_int_t)value); }
+
+static json_t *sizes(const struct sizes *sizes) {
+  json_t *parts = json_array();
+  for (unsigned i = 0; i < sizes->part_count; i++) {
+    const struct sizes_part *part = &sizes->parts[i];
+    json_array_append_new(parts, json_pack("{so so so}", "name", text(part->name), "size",
+                                           size(part->bits), "of_functions", size(part->owned)));
+  }
+  return json_pack("{so so so so}", "size", size(sizes->bits), "parts", parts, "discarded",
+                   size(sizes->discarded), "rest", size(survey_rest(sizes)));
+}
+
+static json_t *row_members(const struct survey *survey, const struct survey_row *row) {
+  return json_pack("{so so so so}", "functions", number(row->functions), "records",
+                   number(row->records), "raw", survey->has_raw ? size(row->raw) : json_null(),
+                   "packed", size(row->packed));
+}
+
+static json_t *function(const struct survey *survey, const struct survey_row *row) {
+  json_t *object = json_pack(
+      "{so so so so}", "name", text(row->name), "address", number(row->address), "unit",
+      text(row->unit), "frame_size",
+      row->frame_size == SAFEPOINT_FRAME_SIZE_UNKNOWN ? json_null() : number(row->frame_size));
+  json_t *members = row_members(survey, row);
+  json_object_del(members, "functions");
+  json_object_update(object, members);
+  json_decref(members);
+  return object;
+}
+
+static json_t *unit(const struct survey *survey, const struct survey_row *row) {
+  json_t *object = json_pack("{so}", "name", text(row->name));
+  json_t *members = row_members(survey, row);
+  json_object_update(object, members);
+  json_decref(members);
+  return object;
+}
+
+/* Adds the rows, and the sum of those that aren't listed. */
+static void add_rows(json_t *object, const char *name, const char *others_name,
+                     const struct survey *survey, const struct survey_row *rows, uint32_t count,
+                     uint32_t top) {
+  json_t *list = json_array();
+  struct survey_row others = {0};
+  for (uint32_t i = 0; i < count; i++) {
+    if (i < top) {
+      json_array_append_new(list, rows == survey->units ? unit(survey, &rows[i])
+                                                        : function(survey, &rows[i]));
+      continue;
+    }
+    others.functions += rows[i].functions;
+    others.records += rows[i].records;
+    others.raw += rows[i].raw;
+    others.packed += rows[i].packed;
+  }
+  json_object_set_new(object, name, list);
+  json_object_set_new(object, others_name, row_members(survey, &others));
+}
+
+static json_t *distributions(const struct survey *survey) {
+  json_t *list = json_array();
+  for (unsigned i = 0; i < SURVEY_MEASURES; i++) {
+    const struct survey_distribution *distribution = &survey->distributions[i];
+    json_t *counts = json_array();
+    for (size_t k = 0; k < distribution->count; k++)
+      json_array_append_new(counts, json_pack("[oo]", number(distribution->items[k].value),
+                                              number(distribution->items[k].count)));
+    json_array_append_new(list, json_pack("{ss ss so so}", "name", distribution->name, "of",
+                                          distribution->of, "total", number(distribution->total),
+                                          "counts", counts));
+  }
+  return list;
+}
+
+static json_t *repetition(const struct survey *survey) {
+  json_t *object = json_object();
+  json_object_set_new(object, "live_sets", number(survey->live_sets));
+  json_object_set_new(object, "records_like_the_one_before", number(survey->repeats));
+  json_object_set_new(object, "layouts", number(survey->packed.layouts.count));
+  json_object_set_new(object, "shared_layouts", number(survey->packed.layouts.shared));
+  json_object_set_new(object, "functions_with_shared_layouts",
+                      number(survey->packed.layouts.functions));
+  json_object_set_new(object, "locations", number(survey->locations));
+  json_object_set_new(object, "frame_sizes", number(survey->frame_sizes));
+  json_object_set_new(object, "records_repeated", number(survey->records_repeated));
+  json_object_set_new(object, "records_discarded", number(survey->records_discarded));
+  json_object_set_new(object, "functions_discarded", number(survey->functions_discarded));
+  return object;
+}
+
+static json_t *dropped(const struct drop *drop) {
+  if (drop->records == 0)
+    return json_null();
+  json_t *reasons = json_array();
+  for (int verdict = 0; verdict < VERDICTS; verdict++)
+    if (drop->verdicts[verdict] > 0)
+      json_array_append_new(reasons, json_pack("{sb ss so}", "dropped",
+                                               verdict_is_drop((enum verdict)verdict), "reason",
+                                               drop_reason((enum verdict)verdict), "records",
+                                               number(drop->verdicts[verdict])));
+  return json_pack("{so so so}", "records", number(drop->records), "dropped", number(drop->dropped),
+                   "reasons", reasons);
+}
+
+static json_t *counts(const struct survey *survey) {
+  json_t *object = json_object();
+  json_object_set_new(object, "file", text(survey->path));
+  json_object_set_new(object, "file_size", number(survey->file_size));
+  json_object_set_new(object, "form", text(survey->has_raw ? "raw" : "packed"));
+  json_object_set_new(object, "records", number(survey->records));
+  json_object_set_new(object, "functions", number(survey->function_count));
+  json_object_set_new(object, "maps", survey->has_raw ? number(survey->maps) : json_null());
+  json_object_set_new(object, "statepoints", number(survey->statepoints));
+  json_object_set_new(object, "pairs", number(survey->pairs));
+  json_object_set_new(object, "derived", number(survey->derived));
+  json_object_set_new(object, "allocas", number(survey->allocas));
+  json_object_set_new(object, "deopt_values", number(survey->deopt));
+  json_object_set_new(object, "live_outs", number(survey->live_outs));
+  return object;
+}
+
+/* Prints an object, and gives it back. */
+static bool print(json_t *object, struct problem *problem) {
+  const bool ok =
+      object != NULL && json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) == 0;
+  json_decref(object);
+  putchar('\n');
+  return ok || problem_set(problem, "not enough memory, or standard output is full");
+}
+
+bool stats_json_print(const struct survey *survey, uint32_t top, struct problem *problem) {
+  json_t *object = json_object();
+  json_object_set_new(object, "counts", counts(survey));
+  json_object_set_new(object, "raw", survey->has_raw ? sizes(&survey->raw) : json_null());
+  json_object_set_new(object, "packed", sizes(&survey->packed));
+  json_object_set_new(object, "drop", dropped(&survey->drop));
+  json_object_set_new(object, "repetition", repetition(survey));
+  json_object_set_new(object, "distributions", distributions(survey));
+  add_rows(object, "units", "other_units", survey, survey->units, survey->unit_count, top);
+  add_rows(object, "functions", "other_functions", survey, survey->functions,
+           survey->function_count, top);
+  return print(object, problem);
+}
+
+/* ---- Growth ---- */
+
+static json_t *growth_rows(const struct growth_rows *rows, uint32_t top) {
+  static const char *const kinds[GROWTH_KINDS] = {[GROWTH_NEW] = "new",
+                                                  [GROWTH_GROWN] = "grown",
+                                                  [GROWTH_SHRUNK] = "shrunk",
+                                                  [GROWTH_GONE] = "gone"};
+  json_t *list = json_array(), *object = json_object();
+  for (int kind = 0; kind < GROWTH_KINDS; kind++)
+    json_object_set_new(object, kinds[kind], number(rows->counts[kind]));
+  json_object_set_new(object, "same", number(rows->same));
+  for (uint32_t i = 0; i < rows->count && i < top; i++) {
+    const struct growth_row *row = &rows->items[i];
+    json_array_append_new(
+        list, json_pack("{so so ss so so}", "name", text(row->row->name), "unit",
+                        row->is_unit ? text(row->row->name) : text(row->row->unit), "change",
+                        kinds[row->kind], "before", size(row->before), "after", size(row->after)));
+  }
+  json_object_set_new(object, "changes", list);
+  return object;
+}
+
+bool stats_json_print_growth(const struct survey *before, const struct survey *after,
+                             const struct growth *growth, uint32_t top, struct problem *problem) {
+  json_t *object = json_object();
+  const struct survey *sides[] = {before, after};
+  const char *const names[] = {"before", "after"};
+  for (unsigned i = 0; i < 2; i++) {
+    json_t *side = json_object();
+    json_object_set_new(side, "counts", counts(sides[i]));
+    json_object_set_new(side, "raw", sides[i]->has_raw ? sizes(&sides[i]->raw) : json_null());
+    json_object_set_new(side, "packed", sizes(&sides[i]->packed));
+    json_object_set_new(object, names[i], side);
+  }
+  json_object_set_new(object, "growth_percent", json_real(growth->percent));
+  json_object_set_new(object, "units", growth_rows(&growth->units, top));
+  json_object_set_new(object, "functions", growth_rows(&growth->functions, top));
+  return print(object, problem);
+}

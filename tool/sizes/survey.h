@@ -1,0 +1,95 @@
+/* survey.h - all that `stats` and `report` say of a program's stack maps, as numbers.
+ *
+ * A raw table is measured as it is, and as `pack` with the same policy would leave it: it is packed
+ * in memory. Of a packed file only the packed table is there.
+ */
+#ifndef STACKPACK_SURVEY_H
+#define STACKPACK_SURVEY_H
+
+#include "tool/calls/drop.h"
+#include "tool/image/names.h"
+#include "tool/sizes/sizes.h"
+#include "tool/sizes/units.h"
+
+/* A function, or a compilation unit. Sizes are in bits. */
+struct survey_row {
+  const char *name; /* NULL: a function without one */
+  const char *unit; /* of a function: its unit's name; NULL: unknown */
+  uint64_t address; /* of a function */
+  uint64_t frame_size;
+  uint32_t functions, records;
+  uint64_t raw, packed;
+};
+
+/* How often a value occurs. */
+struct survey_count {
+  uint64_t value, count;
+};
+struct survey_distribution {
+  const char *name, *of;      /* static storage: "pairs", of a "record" */
+  struct survey_count *items; /* by value; owned */
+  size_t count;
+  uint64_t total; /* of all counts */
+};
+
+enum survey_measure {
+  SURVEY_SLOTS,
+  SURVEY_PAIRS,
+  SURVEY_DERIVED,
+  SURVEY_FRAME_SIZES,
+  SURVEY_RECORDS,
+  SURVEY_LIVE_SETS,
+  SURVEY_MEASURES,
+};
+
+struct survey {
+  const char *path;
+  uint64_t file_size;
+  bool has_raw; /* the file has raw stack maps; else it has packed ones */
+  uint32_t maps, functions_discarded, records_discarded, records_repeated;
+  uint32_t records; /* that are packed; raw are these, and the dropped ones */
+  uint64_t statepoints, pairs, derived, allocas, deopt, live_outs;
+  uint32_t live_sets, locations, frame_sizes; /* distinct ones that the records have */
+  uint32_t repeats;                           /* records with the live set of the one before */
+  unsigned version;                           /* of the packed table */
+  struct drop drop;                           /* records is 0 where there was no policy */
+
+  struct sizes raw, packed;             /* raw: none where there isn't has_raw */
+  struct survey_row *functions, *units; /* those with most packed bytes first; owned */
+  uint32_t function_count, unit_count;
+  struct survey_distribution distributions[SURVEY_MEASURES];
+
+  struct image image;
+  struct loaded loaded;
+  struct names names;
+  struct units unit_names;
+  struct packed_table table;
+  uint8_t *table_bytes; /* NULL: in the image */
+};
+
+struct survey_options {
+  struct load_options load;
+  struct policy policy;
+};
+
+/* Reads and measures a file. */
+bool survey_open(struct survey *survey, const char *path, const struct survey_options *options,
+                 struct problem *problem);
+void survey_close(struct survey *survey);
+
+/* What a value is at most, of `part` of a whole: of 0.5, the median. 0 if there are none. */
+uint64_t survey_quantile(const struct survey_distribution *distribution, double part);
+double survey_mean(const struct survey_distribution *distribution);
+
+/* What is neither a function's nor of discarded ones. */
+uint64_t survey_rest(const struct sizes *sizes);
+
+/* A function's name, or its address in `text`. */
+enum { SURVEY_NAME_SIZE = 24 };
+const char *survey_name(const struct survey_row *row, char text[SURVEY_NAME_SIZE]);
+
+/* Opens all files of a command line; prints what is wrong with one. */
+bool survey_open_or_tell(struct survey *survey, const char *path,
+                         const struct survey_options *options);
+
+#endif

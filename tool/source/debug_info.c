@@ -1,0 +1,263 @@
+/* debug_info.c - see debug_info.h. */
+#include "tool/source/debug_info.h"
+
+#include "format/array.h"
+#include "tool/source/debug_object.h"
+#include "tool/source/debug_unit.h"
+
+#include <dwarf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct debug_info {
+  struct debug_object object;
+  struct debug_object package; /* .dwp; or not open */
+  struct debug_unit *units;    /* owned */
+  size_t unit_count, unit_capacity;
+  struct spans spans; /* of units */
+  struct source_frame *frames;
+  size_t frame_capacity;
+};
+
+/* ---- Units ---- */
+
+/* DWARF 5 tells the ID of a split unit in the header, earlier forms in an attribute (GNU's). */
+static void find_split_id(Dwarf_Die die, Dwarf_Half version, Dwarf_Sig8 *id) {
+  uint64_t number;
+  if (version < 5 && debug_entry_number(die, DW_AT_GNU_dwo_id, &number))
+    memcpy(id->signature, &number, sizeof number);
+}
+
+static bool add_unit(struct debug_info *info, Dwarf_Die die, Dwarf_Sig8 id) {
+  const struct debug_context context = debug_context_of(info->object.dwarf, die);
+  struct debug_unit unit = {.split_id = id};
+  find_split_id(die, context.version, &unit.split_id);
+  if (dwarf_dieoffset(die, &unit.die, NULL) != DW_DLV_OK)
+    return true;
+  if (!array_make_room((void **)&info->units, &info->unit_capacity, info->unit_count + 1,
+                       sizeof *info->units))
+    return false;
+  info->units[info->unit_count] = unit;
+  return debug_entry_spans(&context, context.dwarf, die, &info->spans,
+                           (uint32_t)info->unit_count++);
+}
+
+/* Moves to the next unit. The ID is that of a split one, or zeros. */
+static bool next_unit(Dwarf_Debug dwarf, Dwarf_Die *die, Dwarf_Sig8 *id) {
+  Dwarf_Unsigned header_length, type_offset, next;
+  Dwarf_Half version, address_size, length_size, extension_size, type;
+  Dwarf_Off abbreviations;
+  *id = (Dwarf_Sig8){{0}};
+  return dwarf_next_cu_header_d(dwarf, 1, &header_length, &version, &abbreviations, &address_size,
+                                &length_size, &extension_size, id, &type_offset, &next, &type,
+                                NULL) == DW_DLV_OK &&
+         dwarf_siblingof_b(dwarf, NULL, 1, die, NULL) == DW_DLV_OK;
+}
+
+static bool add_units(struct debug_info *info) {
+  Dwarf_Die die;
+  Dwarf_Sig8 id;
+  bool ok = true;
+  while (ok && next_unit(info->object.dwarf, &die, &id)) {
+    ok = add_unit(info, die, id);
+    dwarf_dealloc_die(die);
+  }
+  return ok && spans_flatten(&info->spans);
+}
+
+/* ---- Split units ---- */
+
+static bool same_id(const Dwarf_Sig8 *a, const Dwarf_Sig8 *b) {
+  return memcmp(a->signature, b->signature, sizeof a->signature) == 0;
+}
+
+/* The entry of a split unit in its own file; NULL if it isn't there. */
+static Dwarf_Die find_split(Dwarf_Debug dwarf, const Dwarf_Sig8 *wanted) {
+  Dwarf_Die die;
+  Dwarf_Sig8 id;
+  while (next_unit(dwarf, &die, &id)) {
+    Dwarf_Half version = 0, offset_size;
+    dwarf_get_version_of_die(die, &version, &offset_size);
+    find_split_id(die, version, &id);
+    if (same_id(&id, wanted))
+      return die;
+    dwarf_dealloc_die(die);
+  }
+  return NULL;
+}
+
+static Dwarf_Die find_in_package(Dwarf_Debug dwarf, Dwarf_Sig8 id) {
+  Dwarf_Die die;
+  return dwarf_die_from_hash_signature(dwarf, &id, "cu", &die, NULL) == DW_DLV_OK ? die : NULL;
+}
+
+/* The path of a unit's .dwo file, to be freed; NULL if the unit isn't split. */
+static char *split_path(Dwarf_Die die) {
+  const char *name = debug_entry_text(die, DW_AT_dwo_name);
+  const char *folder = debug_entry_text(die, DW_AT_comp_dir);
+  char *path;
+  if (name == NULL)
+    name = debug_entry_text(die, DW_AT_GNU_dwo_name);
+  if (name == NULL)
+    return NULL;
+  if (*name == '/' || folder == NULL)
+    return strdup(name);
+  return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+}
+
+static bool read_split(struct debug_unit *unit, const struct debug_context *context,
+                       Dwarf_Debug dwarf, Dwarf_Die die) {
+  const bool ok = debug_unit_read_split_files(unit, dwarf, die) &&
+                  debug_unit_read_scopes(unit, context, dwarf, die);
+  dwarf_dealloc_die(die);
+  return ok;
+}
+
+static bool read_split_file(struct debug_unit *unit, const struct debug_context *context,
+                            const char *path) {
+  struct problem problem = {0};
+  struct debug_object object;
+  bool ok = true;
+  if (!debug_object_open(&object, path, true, &problem))
+    return true;
+  Dwarf_Die die = find_split(object.dwarf, &unit->split_id);
+  if (die != NULL)
+    ok = read_split(unit, context, object.dwarf, die);
+  debug_object_close(&object);
+  return ok;
+}
+
+/* ---- Reading a unit ---- */
+
+static bool read_scopes(const struct debug_info *info, struct debug_unit *unit,
+                        const struct debug_context *context) {
+  char *path = split_path(context->unit);
+  if (path == NULL)
+    return debug_unit_read_scopes(unit, context, context->dwarf, context->unit);
+  Dwarf_Die die =
+      info->package.dwarf == NULL ? NULL : find_in_package(info->package.dwarf, unit->split_id);
+  const bool ok = die != NULL ? read_split(unit, context, info->package.dwarf, die)
+                              : read_split_file(unit, context, path);
+  free(path);
+  return ok;
+}
+
+static bool read_unit(const struct debug_info *info, struct debug_unit *unit) {
+  const Dwarf_Debug dwarf = info->object.dwarf;
+  Dwarf_Die die;
+  if (unit->is_loaded)
+    return true;
+  unit->is_loaded = true;
+  if (dwarf_offdie_b(dwarf, unit->die, 1, &die, NULL) != DW_DLV_OK)
+    return true;
+  const struct debug_context context = debug_context_of(dwarf, die);
+  const bool ok = debug_unit_read_lines(unit, dwarf, die) && read_scopes(info, unit, &context);
+  dwarf_dealloc_die(die);
+  return ok;
+}
+
+/* ---- Opening ---- */
+
+/* Of packages in GNU's form, which is older than DWARF 5, libdwarf (2021) doesn't survive all. */
+static bool is_standard_package(Dwarf_Debug dwarf) {
+  Dwarf_Xu_Index_Header header;
+  Dwarf_Unsigned version, columns, units, slots;
+  const char *name;
+  if (dwarf_get_xu_index_header(dwarf, "cu", &header, &version, &columns, &units, &slots, &name,
+                                NULL) != DW_DLV_OK)
+    return false;
+#ifdef DW_LIBDWARF_VERSION
+  dwarf_dealloc_xu_header(header);
+#else
+  dwarf_xu_header_free(header);
+#endif
+  return version >= 5;
+}
+
+/* A package stands beside the program, or beside its debug file. */
+static void open_package(struct debug_info *info, const char *path) {
+  struct problem problem = {0};
+  char *name;
+  if (info->package.dwarf != NULL || asprintf(&name, "%s.dwp", path) < 0)
+    return;
+  if (access(name, R_OK) == 0 && debug_object_open(&info->package, name, true, &problem) &&
+      !is_standard_package(info->package.dwarf))
+    debug_object_close(&info->package);
+  free(name);
+}
+
+struct debug_info *debug_info_open(const char *debug_path, const char *path,
+                                   struct problem *problem) {
+  struct debug_info *info = calloc(1, sizeof *info);
+  if (info == NULL) {
+    problem_set(problem, "not enough memory");
+    return NULL;
+  }
+  info->object.file = info->package.file = -1;
+  if (debug_object_open(&info->object, debug_path, false, problem)) {
+    open_package(info, path);
+    open_package(info, debug_path);
+    if (add_units(info))
+      return info;
+    problem_set(problem, "not enough memory");
+  }
+  debug_info_close(info);
+  return NULL;
+}
+
+void debug_info_close(struct debug_info *info) {
+  if (info == NULL)
+    return;
+  for (size_t i = 0; i < info->unit_count; i++)
+    debug_unit_close(&info->units[i]);
+  free(info->units);
+  free(info->frames);
+  spans_close(&info->spans);
+  debug_object_close(&info->package);
+  debug_object_close(&info->object);
+  free(info);
+}
+
+/* ---- Finding ---- */
+
+static bool add_frame(struct debug_info *info, struct source_frame frame,
+                      struct source_frames *frames) {
+  if (!array_make_room((void **)&info->frames, &info->frame_capacity, frames->count + 1,
+                       sizeof *info->frames))
+    return false;
+  info->frames[frames->count++] = frame;
+  frames->items = info->frames;
+  return true;
+}
+
+bool debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames) {
+  *frames = (struct source_frames){0};
+  const uint32_t number = spans_find(&info->spans, address);
+  if (number == SPANS_NONE)
+    return true;
+  struct debug_unit *unit = &info->units[number];
+  if (!read_unit(info, unit))
+    return false;
+  const struct debug_row *row = debug_unit_row(unit, address);
+  uint32_t scope = debug_unit_scope(unit, address);
+  struct source_frame frame = {0};
+  if (row == NULL && scope == SPANS_NONE)
+    return true;
+  if (row != NULL)
+    frame =
+        (struct source_frame){NULL, debug_unit_row_file(unit, row->file), row->line, row->column};
+  while (scope != SPANS_NONE) {
+    const struct debug_scope *inlined = &unit->scopes[scope];
+    frame.function = inlined->name;
+    scope = inlined->parent;
+    if (scope == SPANS_NONE)
+      break;
+    if (!add_frame(info, frame, frames))
+      return false;
+    frame = (struct source_frame){NULL, debug_unit_call_file(unit, inlined->call_file),
+                                  inlined->call_line, inlined->call_column};
+  }
+  return add_frame(info, frame, frames);
+}

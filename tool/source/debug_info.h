@@ -1,0 +1,44 @@
+/* debug_info.h - where an instruction comes from: file, line and inlined functions, by DWARF.
+ *
+ * Debug information is divided into units, one for each source file that was compiled. Which unit
+ * an address belongs to is told by a few words at each unit's start; these are read at once. All
+ * else of a unit, its table of lines and its functions, is read when the first of its addresses is
+ * asked for: a listing begins at once, however large the program is.
+ *
+ * With split DWARF (clang -gsplit-dwarf), the functions of a unit are in a file of its own, .dwo, or
+ * with those of other units in one beside the program, .dwp.
+ */
+#ifndef STACKPACK_DEBUG_INFO_H
+#define STACKPACK_DEBUG_INFO_H
+
+#include "tool/image/problem.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One of the functions that an instruction is part of. */
+struct source_frame {
+  const char *function;  /* as the linker knows it; NULL: not told */
+  const char *file;      /* NULL: not told */
+  uint64_t line, column; /* of the instruction, or of the call that was replaced by the function
+                            inlined here; 0: not told */
+};
+
+/* The frames of an instruction, from the innermost inlined function to the one that is none. */
+struct source_frames {
+  const struct source_frame *items; /* until the next ones are found */
+  size_t count;                     /* 0: nothing is known */
+};
+
+struct debug_info;
+
+/* Opens the debug information in the file `debug_path` (see debug_file.h) of the program `path`. NULL
+ * if it can't be used: then *problem says why. */
+struct debug_info *debug_info_open(const char *debug_path, const char *path,
+                                   struct problem *problem);
+void debug_info_close(struct debug_info *info);
+
+/* False without memory. */
+bool debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames);
+
+#endif

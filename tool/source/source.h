@@ -1,0 +1,56 @@
+/* source.h - where an instruction comes from: file, line and inlined functions.
+ *
+ * Debug information is read by a process of its own. It is large and intricate, other tools leave
+ * it broken, and nothing depends on it but the text that is printed beside a record. libdwarf doesn't
+ * survive every broken file; so it's the reader that ends then, and not the command.
+ */
+#ifndef STACKPACK_SOURCE_H
+#define STACKPACK_SOURCE_H
+
+#include "tool/source/debug_file.h"
+#include "tool/source/debug_info.h"
+
+struct source;
+
+/* Opens the debug information in the file `debug_path` (see debug_file.h) of the program `path`. NULL
+ * if it can't be used: then *problem says why. */
+struct source *source_open(const char *debug_path, const char *path, struct problem *problem);
+void source_close(struct source *source);
+
+/* Announces an address that will be asked for, after those that were announced before, so that it is
+ * looked for meanwhile. False if there are too many of them. */
+bool source_expect(struct source *source, uint64_t address);
+
+/* Finds the frames of the instruction that contains an address: the next one of those that were
+ * announced, or any if there are none. False, and a problem, if the debug
+ * information turns out to be unusable: then and later on, no frames are found. */
+bool source_find(struct source *source, uint64_t address, struct source_frames *frames,
+                 struct problem *problem);
+
+/* ---- For commands ---- */
+
+struct source_options {
+  struct debug_folders folders;
+  bool is_wanted;
+};
+
+enum source_option { SOURCE_OPTION_SOURCE = 640, SOURCE_OPTION_DEBUG_DIR };
+#define SOURCE_LONG_OPTIONS                                                                        \
+  {"source", no_argument, NULL, SOURCE_OPTION_SOURCE}, {                                           \
+    "debug-dir", required_argument, NULL, SOURCE_OPTION_DEBUG_DIR                                  \
+  }
+#define SOURCE_HELP                                                                                \
+  "      --source              also source lines and inlined functions\n"                          \
+  "      --debug-dir=DIR       look for debug files in DIR before " DEBUG_FOLDER "\n"
+
+bool source_is_option(int option);
+/* Takes one in; false without memory. */
+bool source_take_option(struct source_options *options, int option, const char *value);
+void source_options_close(struct source_options *options);
+
+/* Opens a program's source, if it is wanted: *source is NULL where it isn't, and where there is no
+ * debug information, which is said. False, and a problem, if there is some that can't be used. */
+bool source_open_wanted(const struct source_options *options, const struct image *image,
+                        const char *path, struct source **source, struct problem *problem);
+
+#endif
