@@ -21,7 +21,6 @@ struct function_plan {
 
 struct encoder {
   const struct safepoints *table;
-  work_both *both;
   packed_compress *compress;
   struct packed_header header;
   uint64_t address, text_start;
@@ -41,7 +40,6 @@ struct encoder {
   struct bit_writer exceptions, extents, extent_samples, frame_bits, list_bits;
   struct bit_writer conventions, block_ends, blocks;
   uint64_t *list_starts;
-  bool has_details;
   const char *error;
 };
 
@@ -315,43 +313,25 @@ static bool intern_layouts(struct encoder *encoder) {
   return encoder->error == NULL;
 }
 
-/* Some of the layouts, [from, to), without what they start with: see layout_write. */
-struct layout_range {
-  const struct encoder *encoder;
-  const struct packed_pairs *pairs;
-  struct packed_layout *heads; /* of all layouts */
-  uint64_t *ends;              /* of each layout, in its range's bits */
-  uint32_t from, to;
-  struct bit_writer bits;
-  bool ok;
-};
-
-static void write_range(void *context) {
-  struct layout_range *range = context;
-  const struct encoder *encoder = range->encoder;
-  struct layout_writer *writer = layout_writer_new(encoder->table, &encoder->numbers, range->pairs);
-  range->ok = writer != NULL;
-  for (uint32_t i = range->from; i < range->to && range->ok; i++) {
+/* Writes the layouts without what they start with (see layout_write), and fills in the latter.
+ * ends[n]: where layout n's bits end. */
+static bool write_bodies(const struct encoder *encoder, const struct packed_pairs *pairs,
+                         struct packed_layout *heads, uint64_t *ends, struct bit_writer *bits) {
+  struct layout_writer *writer = layout_writer_new(encoder->table, &encoder->numbers, pairs);
+  bool ok = writer != NULL;
+  for (uint32_t i = 0; i < encoder->interned.count && ok; i++) {
     const struct intern_sequence layout = intern_get(&encoder->interned, i);
-    range->heads[i].frame = layout.words[0];
+    heads[i].frame = layout.words[0];
     const struct layout_records records = {
         .live = layout.words + 1,
         .telling = layout.count - 1,
         .count = encoder->positions[i],
     };
-    range->ok = layout_write(writer, &range->bits, &range->heads[i], records);
-    range->ends[i] = range->bits.size;
+    ok = layout_write(writer, bits, &heads[i], records);
+    ends[i] = bits->size;
   }
   layout_writer_free(writer);
-  range->ok = range->ok && !range->bits.failed;
-}
-
-/* The layout at which half of all their words are behind. */
-static uint32_t middle_layout(const struct intern *layouts) {
-  if (layouts->count == 0)
-    return 0;
-  const uint64_t half = layouts->starts[layouts->count] / 2;
-  return (uint32_t)bits_words_below(layouts->starts, layouts->count, half);
+  return ok && !bits->failed;
 }
 
 /* The parameters that make all heads shortest. */
@@ -382,55 +362,41 @@ static void write_head(const struct packed_header *header, const struct packed_l
   bit_writer_small(bits, head->first, header->first_parameter);
 }
 
-/* Appends the layouts of a range as a whole. */
-static void join_range(struct encoder *encoder, const struct layout_range *range) {
+/* Puts heads and bodies together. */
+static void join_layouts(struct encoder *encoder, const struct packed_layout *heads,
+                         const uint64_t *ends, const struct bit_writer *bodies) {
   struct packed_layouts *layouts = &encoder->layouts;
-  for (uint32_t i = range->from; i < range->to; i++) {
-    const uint64_t start = i == range->from ? 0 : range->ends[i - 1];
-    write_head(&encoder->header, &range->heads[i], &layouts->bits);
-    bit_writer_copy(&layouts->bits, range->bits.bytes, start, range->ends[i] - start);
+  for (uint32_t i = 0; i < layouts->count; i++) {
+    const uint64_t start = i == 0 ? 0 : ends[i - 1];
+    write_head(&encoder->header, &heads[i], &layouts->bits);
+    bit_writer_copy(&layouts->bits, bodies->bytes, start, ends[i] - start);
     bit_writer_align(&layouts->bits);
     layouts->starts[i + 1] = layouts->bits.size / 8;
   }
-}
-
-/* Writes the layouts in two ranges, and puts these one behind the other. */
-static bool write_layout_ranges(struct encoder *encoder, struct layout_range all) {
-  struct layout_range first = all, second = all;
-  first.to = second.from = middle_layout(&encoder->interned);
-  encoder->both(write_range, &first, write_range, &second);
-  const bool ok = first.ok && second.ok;
-  if (ok) {
-    choose_layout_parameters(&encoder->header, all.heads, all.to);
-    join_range(encoder, &first);
-    join_range(encoder, &second);
-  }
-  bit_writer_free(&first.bits);
-  bit_writer_free(&second.bits);
-  return ok && !encoder->layouts.bits.failed;
 }
 
 static bool write_layouts(struct encoder *encoder) {
   struct packed_layouts *layouts = &encoder->layouts;
   const uint32_t count = encoder->interned.count;
   struct packed_pairs pairs = {0};
-  const struct layout_range all = {
-      .encoder = encoder,
-      .pairs = &pairs,
-      .heads = new_array(encoder, count, sizeof *all.heads),
-      .ends = new_array(encoder, count, sizeof *all.ends),
-      .to = count,
-  };
+  struct bit_writer bodies = {0};
+  struct packed_layout *heads = new_array(encoder, count, sizeof *heads);
+  uint64_t *ends = new_array(encoder, count, sizeof *ends);
   layouts->count = count;
   layouts->starts = new_array(encoder, (uint64_t)count + 1, sizeof *layouts->starts);
   layouts->places = new_array(encoder, count, sizeof *layouts->places);
   const bool ok = encoder->error == NULL &&
                   packed_number_pairs(encoder->table, &encoder->numbers, &pairs) &&
-                  write_layout_ranges(encoder, all);
+                  write_bodies(encoder, &pairs, heads, ends, &bodies);
+  if (ok) {
+    choose_layout_parameters(&encoder->header, heads, count);
+    join_layouts(encoder, heads, ends, &bodies);
+  }
   packed_pairs_free(&pairs);
-  free(all.heads);
-  free(all.ends);
-  return ok || no_memory(encoder);
+  bit_writer_free(&bodies);
+  free(heads);
+  free(ends);
+  return (ok && !layouts->bits.failed) || no_memory(encoder);
 }
 
 /* Writes the frame sizes' numbers of the functions without a run. */
@@ -638,8 +604,7 @@ static bool plan_functions(struct encoder *encoder) {
 }
 
 /* All but the details. */
-static void write_main_parts(void *context) {
-  struct encoder *encoder = context;
+static void write_main_parts(struct encoder *encoder) {
   if (!plan_functions(encoder) || !collect_sequences(encoder) || !collect_frame_sizes(encoder) ||
       !intern_layouts(encoder))
     return;
@@ -662,18 +627,11 @@ static void write_main_parts(void *context) {
   write_exceptions(encoder);
 }
 
-static void write_details(void *context) {
-  struct encoder *encoder = context;
-  encoder->has_details =
-      packed_write_details(encoder->table, encoder->compress, &encoder->header,
-                           &encoder->conventions, &encoder->block_ends, &encoder->blocks);
-}
-
-/* The details know nothing of the rest: of the encoder and of its header, the two write different
- * members, and read the others' never. */
 static bool encode(struct encoder *encoder, struct bit_writer *out) {
-  encoder->both(write_main_parts, encoder, write_details, encoder);
-  if (encoder->error == NULL && !encoder->has_details)
+  write_main_parts(encoder);
+  if (encoder->error == NULL &&
+      !packed_write_details(encoder->table, encoder->compress, &encoder->header,
+                            &encoder->conventions, &encoder->block_ends, &encoder->blocks))
     no_memory(encoder);
   return encoder->error == NULL && finish_table(encoder, out);
 }
@@ -704,9 +662,9 @@ static void encoder_free(struct encoder *encoder) {
   bit_writer_free(&encoder->blocks);
 }
 
-const char *packed_write_by(work_both *both, const struct safepoints *table, uint64_t address,
-                            packed_compress *compress, uint8_t **bytes, size_t *size) {
-  struct encoder encoder = {.table = table, .address = address, .both = both, .compress = compress};
+const char *packed_write(const struct safepoints *table, uint64_t address,
+                         packed_compress *compress, uint8_t **bytes, size_t *size) {
+  struct encoder encoder = {.table = table, .address = address, .compress = compress};
   struct bit_writer out = {0};
   measure_text(&encoder);
   const bool ok = encode(&encoder, &out);
@@ -718,14 +676,4 @@ const char *packed_write_by(work_both *both, const struct safepoints *table, uin
   *bytes = out.bytes;
   *size = out.size / 8;
   return NULL;
-}
-
-static void one_by_one(work_piece *piece, void *one, work_piece *other_piece, void *other) {
-  piece(one);
-  other_piece(other);
-}
-
-const char *packed_write(const struct safepoints *table, uint64_t address,
-                         packed_compress *compress, uint8_t **bytes, size_t *size) {
-  return packed_write_by(one_by_one, table, address, compress, bytes, size);
 }

@@ -5,7 +5,6 @@
 #include "format/bits.h"
 #include "format/packed_details.h"
 #include "format/safepoints.h"
-#include "format/work.h"
 
 /* Compresses a block into destination[0..capacity), and returns the size, or 0 on failure. */
 typedef size_t packed_compress(void *destination, size_t capacity, const void *source, size_t size);
@@ -15,10 +14,6 @@ typedef size_t packed_compress(void *destination, size_t capacity, const void *s
  * storage). The caller frees *bytes. Equal tables give equal bytes. */
 const char *packed_write(const struct safepoints *table, uint64_t address,
                          packed_compress *compress, uint8_t **bytes, size_t *size);
-
-/* The same bytes, with work that can be done side by side. */
-const char *packed_write_by(work_both *both, const struct safepoints *table, uint64_t address,
-                            packed_compress *compress, uint8_t **bytes, size_t *size);
 
 /* The other direction: adds all that a packed table says to an empty table of safepoints, and
  * finishes it. False: the packed table is broken (table->error), or there is no memory

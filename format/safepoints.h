@@ -18,7 +18,6 @@
 
 #include "format/intern.h"
 #include "format/location.h"
-#include "format/work.h"
 
 #define SAFEPOINT_FRAME_SIZE_UNKNOWN UINT64_MAX
 
@@ -96,15 +95,6 @@ void safepoints_free(struct safepoints *table);
  */
 bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
                        enum statepoint_rule rule);
-
-/* The same, to the last number, in two pieces of work: the functions whose records are at or behind
- * the section's byte `split` are one of their own. */
-bool safepoints_add_v3_by(work_both *both, size_t split, struct safepoints *table,
-                          const void *bytes, size_t size, enum statepoint_rule rule);
-
-/* Adds what another table has that isn't finished either, as if it had been read into this one. False
- * without memory. */
-bool safepoints_join(struct safepoints *table, const struct safepoints *other);
 
 /* Makes copies of addresses[0..count), in any order, the table's global roots. False without
  * memory. */

@@ -92,7 +92,6 @@ struct reader {
   struct safepoints *table;
   enum statepoint_rule rule;
   struct stackmap_v3_reader raw;
-  size_t end; /* functions whose records are here or further on are somebody else's */
   struct known_contents known;
   struct contents last; /* of the record before */
   bool has_last;        /* if they aren't to be read anew anyway */
@@ -304,16 +303,14 @@ static bool read_function(struct reader *reader, const struct stackmap_v3_functi
   return true;
 }
 
-/* Goes to the next function that is the reader's own. */
+/* Goes to the next function, in the same map or in one that follows. */
 static bool next_function(struct reader *reader, struct stackmap_v3_function *function) {
-  while (reader->raw.position < reader->end) {
-    if (stackmap_v3_next_function(&reader->raw, function))
-      return true;
+  while (!stackmap_v3_next_function(&reader->raw, function)) {
     if (!stackmap_v3_next_map(&reader->raw))
       return false;
     reader->table->maps++;
   }
-  return false;
+  return true;
 }
 
 static struct reader *open_reader(struct safepoints *table, const void *bytes, size_t size,
@@ -327,7 +324,6 @@ static struct reader *open_reader(struct safepoints *table, const void *bytes, s
   reader->table = table;
   reader->rule = rule;
   reader->raw = stackmap_v3_open(bytes, size);
-  reader->end = SIZE_MAX;
   reader->known = (struct known_contents){0};
   reader->has_last = false;
   return reader;
@@ -339,7 +335,6 @@ static void close_reader(struct reader *reader) {
   free(reader);
 }
 
-/* Reads the functions that are the reader's own. */
 static bool read_functions(struct reader *reader) {
   struct stackmap_v3_function function;
   bool ok = true;
@@ -357,68 +352,5 @@ bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
     return false;
   const bool ok = read_functions(reader);
   close_reader(reader);
-  return ok;
-}
-
-/* ---- By two threads ---- */
-
-/* One of the two parts of a section. */
-struct part {
-  struct safepoints *table;
-  const void *bytes;
-  size_t size, split;
-  enum statepoint_rule rule;
-  bool ok;
-};
-
-static void read_first_part(void *context) {
-  struct part *part = context;
-  struct reader *reader = open_reader(part->table, part->bytes, part->size, part->rule);
-  if (reader == NULL)
-    return;
-  reader->end = part->split;
-  part->ok = read_functions(reader);
-  close_reader(reader);
-}
-
-/* Goes past the functions of the first part. Its maps aren't counted here. */
-static void skip_first_part(struct reader *reader, size_t split) {
-  struct stackmap_v3_function function;
-  struct stackmap_v3_record record;
-  reader->end = split;
-  while (next_function(reader, &function))
-    for (uint64_t i = 0; i < function.records; i++)
-      if (!stackmap_v3_next_record(&reader->raw, &record))
-        break;
-  reader->end = SIZE_MAX;
-  reader->table->maps = 0;
-}
-
-static void read_second_part(void *context) {
-  struct part *part = context;
-  struct reader *reader = open_reader(part->table, part->bytes, part->size, part->rule);
-  if (reader == NULL)
-    return;
-  skip_first_part(reader, part->split);
-  part->ok = read_functions(reader);
-  close_reader(reader);
-}
-
-/* Takes over what is wrong with the second part, where nothing is wrong with the first. */
-static bool take_error(struct safepoints *table, const struct safepoints *second) {
-  table->no_memory |= second->no_memory;
-  return fail_at(table, second->error, second->error_position);
-}
-
-bool safepoints_add_v3_by(work_both *both, size_t split, struct safepoints *table,
-                          const void *bytes, size_t size, enum statepoint_rule rule) {
-  struct safepoints other = {0};
-  struct part first = {table, bytes, size, split, rule, false};
-  struct part second = {&other, bytes, size, split, rule, false};
-  both(read_first_part, &first, read_second_part, &second);
-  bool ok = first.ok;
-  if (ok)
-    ok = second.ok ? safepoints_join(table, &other) : take_error(table, &other);
-  safepoints_free(&other);
   return ok;
 }

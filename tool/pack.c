@@ -7,7 +7,6 @@
 #include "tool/check/compare.h"
 #include "tool/check/frame_sizes.h"
 #include "tool/check/raw_readers.h"
-#include "tool/check/side_by_side.h"
 #include "tool/image/compress.h"
 #include "tool/image/output.h"
 #include "tool/progress.h"
@@ -15,7 +14,6 @@
 #include "tool/rewrite/rewrite.h"
 
 #include <getopt.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -49,8 +47,7 @@ static bool encode(const struct image *image, const struct loaded *loaded, uint8
     return false;
   for (;;) {
     const uint64_t encoded_for = address;
-    const char *error =
-        packed_write_by(side_by_side, &loaded->table, address, compress_block, bytes, size);
+    const char *error = packed_write(&loaded->table, address, compress_block, bytes, size);
     if (error != NULL)
       return problem_set(problem, "%s", error);
     if (!rewrite_table_address(image, &sections, *size, &address, problem)) {
@@ -63,68 +60,28 @@ static bool encode(const struct image *image, const struct loaded *loaded, uint8
   }
 }
 
-/* What a collector may ask the new table: a thread of its own begins with it, and who is done with
- * reading back helps. */
-struct questions {
-  const struct loaded *before;
-  const struct drop *drop;
-  struct packed_table packed;
-  struct answers *_Atomic answers; /* NULL while there is nothing to help with */
-  struct differences differences;
-};
-
-static void *ask(void *context) {
-  struct questions *questions = context;
-  const struct safepoints *table = &questions->before->table;
-  struct answers *answers = answers_new(table, &questions->packed, ANSWERS_PART);
-  questions->answers = answers;
-  if (answers != NULL)
-    answers_compare(answers);
-  answers_dropped(table, &questions->packed, questions->drop->addresses, questions->drop->dropped,
-                  &questions->differences);
-  return NULL;
-}
-
-static void help_asking(struct questions *questions) {
-  struct answers *answers = questions->answers;
-  if (answers != NULL)
-    answers_compare(answers);
-}
-
-/* Reads the new file as if it came from disk, and compares it with what went in; what was dropped
- * must be no safepoint now. All that is read back and all answers are compared: the two know nothing
- * of each other, and are done side by side. *identity is that of the packed table. */
+/* Reads the new file as if it came from disk, and compares it with what went in: all that is read
+ * back, and all answers to look-ups; what was dropped must be no safepoint now. *identity is that of
+ * the packed table. */
 static bool check_image(const struct loaded *before, const struct drop *drop,
                         const struct image *image, uint64_t *identity, struct problem *problem) {
   const struct load_options options = {0};
-  struct questions questions = {.before = before, .drop = drop};
   struct differences differences = {0};
   struct loaded after;
-  pthread_t thread;
-  if (load_find(image, &options, &after, problem) == LOAD_BROKEN)
+  if (!load(image, &options, &after, problem))
     return false;
-  if (after.kind != LOAD_PACKED)
+  if (after.kind != LOAD_PACKED) {
+    loaded_free(&after);
     return problem_set(problem, "the packed table can't be found again");
-  questions.packed = after.packed;
-  const bool has_thread = pthread_create(&thread, NULL, ask, &questions) == 0;
-  const bool ok = load(image, &options, &after, problem);
-  if (ok) {
-    compare_tables(&before->table, &after.table, &differences);
-    help_asking(&questions);
   }
-  if (has_thread)
-    pthread_join(thread, NULL);
-  else
-    ask(&questions);
-  answers_close(questions.answers, &questions.differences);
-  if (!ok)
-    return false;
+  compare_tables(&before->table, &after.table, &differences);
+  answers_all(&before->table, &after.packed, &differences);
+  answers_dropped(&before->table, &after.packed, drop->addresses, drop->dropped, &differences);
   *identity = packed_identity(&after.packed);
   loaded_free(&after);
-  const struct differences *found = differences.count > 0 ? &differences : &questions.differences;
-  return found->count == 0 ||
+  return differences.count == 0 ||
          problem_set(problem, "not packed, as checking found a fault of stackpack's: %s",
-                     found->first);
+                     differences.first);
 }
 
 static bool check_result(const struct loaded *before, const struct drop *drop,

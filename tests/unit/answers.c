@@ -142,14 +142,10 @@ static bool has_repeated_address(const struct safepoints *table) {
   return false;
 }
 
-/* Asks in parts of some functions each. */
 static struct differences differences_of(const struct safepoints *expected,
-                                         const struct packed *packed, uint32_t part_functions) {
+                                         const struct packed *packed) {
   struct differences differences = {0};
-  struct answers *answers = answers_new(expected, &packed->table, part_functions);
-  ck_assert_ptr_nonnull(answers);
-  answers_compare(answers);
-  answers_close(answers, &differences);
+  answers_all(expected, &packed->table, &differences);
   return differences;
 }
 
@@ -162,9 +158,8 @@ START_TEST(every_fault_is_found) {
     const bool is_sure = spoil(&program, &numbers);
     struct safepoints wrong = table_of(&program);
     const struct packed packed = pack(&right), spoiled = pack(&wrong);
-    const uint32_t part = 1 + round % FUNCTIONS_MAX;
-    const struct differences none = differences_of(&right, &packed, part);
-    const struct differences some = differences_of(&right, &spoiled, part);
+    const struct differences none = differences_of(&right, &packed);
+    const struct differences some = differences_of(&right, &spoiled);
     ck_assert_msg(none.count == 0, "%s", none.first);
     if ((is_sure && !has_repeated_address(&right)) || answers_differ(&packed, &spoiled)) {
       ck_assert_msg(some.count > 0, "round %u", round);

@@ -1,9 +1,5 @@
 /* answers.c - see answers.h.
  *
- * The functions are divided into parts; a part's questions are about these functions, the records
- * between their starts, and the addresses around both that have no record. Who has time takes the
- * next part. What differs is kept part by part, so that the first difference is always the same one.
- *
  * Between a function's start, its records and its end, the answers hold from one of these to the
  * next. So few addresses without a record have to be asked for to know the answers for all.
  */
@@ -12,7 +8,6 @@
 #include "format/bits.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 /* ---- Sets ---- */
@@ -50,18 +45,7 @@ struct answers {
   uint64_t *hashes;     /* of the packed table's first locations, by number */
   uint64_t *reaches;    /* by function: up to where the code of those before it goes */
   uint32_t hash_count;
-  uint32_t part_functions, part_count;
-  atomic_uint_least32_t next_part;
-  struct differences *differences; /* by part */
-};
-
-/* Functions [function, function_end), and records [record, record_end). */
-struct part {
-  const struct answers *answers;
-  const struct safepoints *expected;
-  const struct packed_table *packed;
-  struct differences *differences;
-  uint32_t function, function_end, record, record_end;
+  struct differences *differences; /* the caller's */
 };
 
 static struct set_sum expected_sum(const struct safepoints *table, uint32_t live) {
@@ -123,14 +107,13 @@ static struct set_sum found_sum(const struct answers *answers, const struct pack
 
 /* ---- Records ---- */
 
-static void check_record(const struct part *part, uint32_t index) {
-  const struct answers *answers = part->answers;
-  const struct packed_table *packed = part->packed;
-  const struct safepoint *record = &part->expected->records[index];
-  const struct safepoint_function *function = &part->expected->functions[record->function];
+static void check_record(const struct answers *answers, uint32_t index) {
+  const struct packed_table *packed = answers->packed;
+  const struct safepoint *record = &answers->expected->records[index];
+  const struct safepoint_function *function = &answers->expected->functions[record->function];
   struct packed_record found;
   if (packed_find(packed, record->address, &found) != PACKED_FOUND) {
-    differences_add(part->differences, "a look-up of 0x%" PRIx64 " doesn't find its record",
+    differences_add(answers->differences, "a look-up of 0x%" PRIx64 " doesn't find its record",
                     record->address);
     return;
   }
@@ -143,7 +126,7 @@ static void check_record(const struct part *part, uint32_t index) {
       packed_record_function(&found) != record->function ||
       packed_frame_size(packed, found.layout) != function->frame_size || a.sum != b.sum ||
       a.members != b.members)
-    differences_add(part->differences, "a look-up of 0x%" PRIx64 " finds another record",
+    differences_add(answers->differences, "a look-up of 0x%" PRIx64 " finds another record",
                     record->address);
 }
 
@@ -158,28 +141,28 @@ static uint64_t next_start(const struct safepoints *expected, uint32_t function)
 /* Up to where a function's addresses are managed: to the furthest end of the code up to it, but not
  * beyond the next function's start; or to the last record up to there, of which there are
  * `records`. */
-static uint64_t expected_end(const struct part *part, uint32_t function, uint32_t records) {
-  const struct safepoints *expected = part->expected;
+static uint64_t expected_end(const struct answers *answers, uint32_t function, uint32_t records) {
+  const struct safepoints *expected = answers->expected;
   const uint64_t start = expected->functions[function].address;
   const uint64_t next = next_start(expected, function);
-  const uint64_t reach = part->answers->reaches[function + 1];
+  const uint64_t reach = answers->reaches[function + 1];
   const uint64_t last = records > 0 ? expected->records[records - 1].address : 0;
   const uint64_t known = last > start ? last : start, code = reach < next ? reach : next;
   return code > known ? code : known;
 }
 
 /* Asks for each function by its number. */
-static void check_functions(const struct part *part) {
-  const struct safepoints *expected = part->expected;
-  uint32_t records = part->record; /* up to the next function's start */
-  for (uint32_t i = part->function; i < part->function_end; i++) {
+static void check_functions(const struct answers *answers) {
+  const struct safepoints *expected = answers->expected;
+  uint32_t records = 0; /* up to the next function's start */
+  for (uint32_t i = 0; i < expected->function_count; i++) {
     const uint64_t address = expected->functions[i].address, next = next_start(expected, i);
     while (records < expected->record_count && expected->records[records].address <= next)
       records++;
-    const struct packed_extent extent = packed_function_extent(part->packed, i);
-    if (extent.start != address || extent.end != expected_end(part, i, records))
-      differences_add(part->differences, "the function at 0x%" PRIx64 " starts or ends elsewhere",
-                      address);
+    const struct packed_extent extent = packed_function_extent(answers->packed, i);
+    if (extent.start != address || extent.end != expected_end(answers, i, records))
+      differences_add(answers->differences,
+                      "the function at 0x%" PRIx64 " starts or ends elsewhere", address);
   }
 }
 
@@ -187,7 +170,7 @@ static void check_functions(const struct part *part) {
 
 /* Addresses that are asked for, in ascending order, and where they are in the expected table. */
 struct miss_checker {
-  const struct part *part;
+  const struct answers *answers;
   uint32_t function; /* the first one that starts behind the address */
   uint32_t record;   /* the first one that isn't before it */
 };
@@ -195,17 +178,17 @@ struct miss_checker {
 /* An address is managed if a function that starts at or before it ends behind it. A function's end
  * is that of its code, or its last record before the next function where that is further. */
 static bool is_managed(const struct miss_checker *checker, uint64_t address) {
-  const struct safepoints *expected = checker->part->expected;
+  const struct safepoints *expected = checker->answers->expected;
   if (checker->function == 0)
     return false;
-  return address < checker->part->answers->reaches[checker->function] ||
+  return address < checker->answers->reaches[checker->function] ||
          (checker->record < expected->record_count &&
           expected->records[checker->record].address <=
               next_start(expected, checker->function - 1));
 }
 
 static void check_miss(struct miss_checker *checker, uint64_t address) {
-  const struct safepoints *expected = checker->part->expected;
+  const struct safepoints *expected = checker->answers->expected;
   struct packed_record found;
   while (checker->record < expected->record_count &&
          expected->records[checker->record].address < address)
@@ -218,8 +201,8 @@ static void check_miss(struct miss_checker *checker, uint64_t address) {
     checker->function++;
   const enum packed_answer right =
       is_managed(checker, address) ? PACKED_NOT_SAFEPOINT : PACKED_NOT_MANAGED;
-  if (packed_find(checker->part->packed, address, &found) != right)
-    differences_add(checker->part->differences,
+  if (packed_find(checker->answers->packed, address, &found) != right)
+    differences_add(checker->answers->differences,
                     "a look-up of 0x%" PRIx64 " doesn't say that it's %s", address,
                     right == PACKED_NOT_MANAGED ? "not managed" : "not a safepoint");
 }
@@ -265,11 +248,11 @@ static void add_function(struct miss_addresses *addresses, const struct safepoin
   }
 }
 
-static void collect_addresses(const struct part *part, struct miss_addresses *addresses) {
-  const struct safepoints *expected = part->expected;
-  const uint64_t *reaches = part->answers->reaches;
-  uint32_t record = part->record; /* the first one that isn't before the function */
-  for (uint32_t i = part->function; i < part->function_end; i++) {
+static void collect_addresses(const struct answers *answers, struct miss_addresses *addresses) {
+  const struct safepoints *expected = answers->expected;
+  const uint64_t *reaches = answers->reaches;
+  uint32_t record = 0; /* the first one that isn't before the function */
+  for (uint32_t i = 0; i < expected->function_count; i++) {
     const struct safepoint_function *function = &expected->functions[i];
     while (record < expected->record_count && expected->records[record].address < function->address)
       record++;
@@ -278,67 +261,29 @@ static void collect_addresses(const struct part *part, struct miss_addresses *ad
                  record < expected->record_count &&
                      expected->records[record].address == function->address);
   }
-  if (part->function_end == expected->function_count)
-    add_last_record(addresses, expected, expected->record_count, reaches[part->function_end]);
+  add_last_record(addresses, expected, expected->record_count, reaches[expected->function_count]);
   if (!addresses->are_sorted)
     qsort(addresses->items, addresses->count, sizeof *addresses->items, bits_compare_words);
 }
 
-/* How many functions start at or before an address. */
-static uint32_t functions_up_to(const struct safepoints *expected, uint64_t address) {
-  uint32_t from = 0, to = expected->function_count;
-  while (from < to) {
-    const uint32_t middle = from + (to - from) / 2;
-    if (expected->functions[middle].address <= address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from;
-}
-
-static void check_misses(const struct part *part) {
+static void check_misses(const struct answers *answers) {
   enum { ADDRESSES_PER_FUNCTION = 7 };
   struct miss_addresses addresses = {.are_sorted = true};
-  const size_t functions = part->function_end - part->function;
+  const size_t functions = answers->expected->function_count;
   addresses.items = malloc((functions * ADDRESSES_PER_FUNCTION + 1) * sizeof *addresses.items);
   if (addresses.items == NULL) {
-    differences_add(part->differences, "not enough memory to compare");
+    differences_add(answers->differences, "not enough memory to compare");
     return;
   }
-  collect_addresses(part, &addresses);
-  struct miss_checker checker = {
-      .part = part,
-      .function = functions_up_to(part->expected, addresses.items[0]),
-      .record = safepoints_first_record(part->expected, addresses.items[0]),
-  };
+  collect_addresses(answers, &addresses);
+  struct miss_checker checker = {.answers = answers};
   for (size_t i = 0; i < addresses.count; i++)
     if (i == 0 || addresses.items[i] != addresses.items[i - 1])
       check_miss(&checker, addresses.items[i]);
   free(addresses.items);
 }
 
-/* ---- Parts ---- */
-
-/* Parts are never empty: each has a function. */
-static struct part part_of(const struct answers *answers, uint32_t number) {
-  const struct safepoints *expected = answers->expected;
-  const uint32_t first = number * answers->part_functions;
-  const bool is_last = number + 1 == answers->part_count;
-  const uint32_t end = is_last ? expected->function_count : first + answers->part_functions;
-  const struct safepoint_function *functions = expected->functions;
-  return (struct part){
-      .answers = answers,
-      .expected = expected,
-      .packed = answers->packed,
-      .differences = &answers->differences[number],
-      .function = first,
-      .function_end = end,
-      .record = number == 0 ? 0 : safepoints_first_record(expected, functions[first].address),
-      .record_end = is_last ? expected->record_count
-                            : safepoints_first_record(expected, functions[end].address),
-  };
-}
+/* ---- All ---- */
 
 static bool compute(struct answers *answers) {
   enum { HASHES_MAX = 1 << 16 }; /* in a broken table, a class of any size may be named */
@@ -348,9 +293,7 @@ static bool compute(struct answers *answers) {
   answers->sums = malloc(((size_t)expected->live.count + 1) * sizeof *answers->sums);
   answers->hashes = malloc(((size_t)answers->hash_count + 1) * sizeof *answers->hashes);
   answers->reaches = malloc(((size_t)expected->function_count + 1) * sizeof *answers->reaches);
-  answers->differences = calloc((size_t)answers->part_count + 1, sizeof *answers->differences);
-  if (answers->sums == NULL || answers->hashes == NULL || answers->reaches == NULL ||
-      answers->differences == NULL)
+  if (answers->sums == NULL || answers->hashes == NULL || answers->reaches == NULL)
     return false;
   for (uint32_t i = 0; i < expected->live.count; i++)
     answers->sums[i] = expected_sum(expected, i);
@@ -364,63 +307,20 @@ static bool compute(struct answers *answers) {
   return true;
 }
 
-static void answers_free(struct answers *answers) {
-  free(answers->sums);
-  free(answers->hashes);
-  free(answers->reaches);
-  free(answers->differences);
-  free(answers);
-}
-
-struct answers *answers_new(const struct safepoints *expected, const struct packed_table *packed,
-                            uint32_t part_functions) {
-  struct answers *answers = calloc(1, sizeof *answers);
-  if (answers == NULL)
-    return NULL;
-  const uint32_t functions = expected->function_count;
-  answers->expected = expected;
-  answers->packed = packed;
-  answers->part_functions = part_functions;
-  answers->part_count = functions / part_functions + (functions % part_functions != 0);
-  if (compute(answers))
-    return answers;
-  answers_free(answers);
-  return NULL;
-}
-
-void answers_compare(struct answers *answers) {
-  for (;;) {
-    const uint32_t number = atomic_fetch_add(&answers->next_part, 1);
-    if (number >= answers->part_count)
-      return;
-    const struct part part = part_of(answers, number);
-    for (uint32_t i = part.record; i < part.record_end; i++)
-      check_record(&part, i);
-    check_functions(&part);
-    check_misses(&part);
-  }
-}
-
-void answers_close(struct answers *answers, struct differences *differences) {
-  if (answers == NULL) {
-    differences_add(differences, "not enough memory to compare");
-    return;
-  }
-  for (uint32_t i = 0; i < answers->part_count; i++) {
-    const struct differences *found = &answers->differences[i];
-    if (found->count > 0)
-      differences_add(differences, "%s", found->first);
-    differences->count += found->count - (found->count > 0);
-  }
-  answers_free(answers);
-}
-
 void answers_all(const struct safepoints *expected, const struct packed_table *packed,
                  struct differences *differences) {
-  struct answers *answers = answers_new(expected, packed, ANSWERS_PART);
-  if (answers != NULL)
-    answers_compare(answers);
-  answers_close(answers, differences);
+  struct answers answers = {.expected = expected, .packed = packed, .differences = differences};
+  if (compute(&answers)) {
+    for (uint32_t i = 0; i < expected->record_count; i++)
+      check_record(&answers, i);
+    check_functions(&answers);
+    check_misses(&answers);
+  } else {
+    differences_add(differences, "not enough memory to compare");
+  }
+  free(answers.sums);
+  free(answers.hashes);
+  free(answers.reaches);
 }
 
 void answers_dropped(const struct safepoints *expected, const struct packed_table *packed,

@@ -3,7 +3,6 @@
 
 #include "elf/elf_image.h"
 #include "format/packed_write.h"
-#include "tool/check/side_by_side.h"
 #include "tool/image/global_roots.h"
 #include "tool/image/merged.h"
 
@@ -126,15 +125,6 @@ static bool is_relocated(const struct image *image, const struct image_section *
   return false;
 }
 
-/* Two threads read a large section. The second one has the way to its part to go, too. */
-static bool add_records(struct safepoints *table, const uint8_t *bytes, size_t size,
-                        enum statepoint_rule statepoints) {
-  enum { SMALL = 1 << 20 };
-  return size < SMALL
-             ? safepoints_add_v3(table, bytes, size, statepoints)
-             : safepoints_add_v3_by(side_by_side, size / 2, table, bytes, size, statepoints);
-}
-
 static bool read_section(const struct image *image, const struct image_section *section,
                          enum statepoint_rule statepoints, struct safepoints *table,
                          struct problem *problem) {
@@ -142,7 +132,7 @@ static bool read_section(const struct image *image, const struct image_section *
   if (is_relocated(image, section) && !load_section(image, section, &copy, problem))
     return false;
   const uint8_t *bytes = copy != NULL ? copy : image->bytes + section->header.sh_offset;
-  const bool ok = add_records(table, bytes, section->header.sh_size, statepoints) ||
+  const bool ok = safepoints_add_v3(table, bytes, section->header.sh_size, statepoints) ||
                   table_problem(table, section->name, problem);
   free(copy);
   return ok;
@@ -161,53 +151,23 @@ static bool read_records(const struct image *image, const struct load_options *o
   return safepoints_finish(&loaded->table) || table_problem(&loaded->table, name, problem);
 }
 
-/* Where code is, read beside the records: neither needs the other. */
-struct code_reader {
-  const struct image *image;
-  struct code_ranges unwound, named;
-  struct problem problem;
-  bool ok;
-};
-
-static void read_code(void *context) {
-  struct code_reader *code = context;
-  code->ok = image_code(code->image, &code->unwound, &code->named, &code->problem);
-}
-
-struct record_reader {
-  const struct image *image;
-  const struct load_options *options;
-  struct loaded *loaded;
-  struct problem *problem;
-  bool ok;
-};
-
-static void read_all_records(void *context) {
-  struct record_reader *records = context;
-  records->ok = read_records(records->image, records->options, records->loaded, records->problem);
-}
-
 static bool load_raw(const struct image *image, const struct load_options *options,
                      struct loaded *loaded, struct problem *problem) {
-  struct record_reader records = {image, options, loaded, problem, false};
-  struct code_reader code = {.image = image};
+  struct code_ranges unwound = {0}, named = {0};
   if (image->header.e_type == ET_REL)
     return problem_set(problem, "an object file: link it first");
-  side_by_side(read_all_records, &records, read_code, &code);
-  bool ok = records.ok && (options->global_roots == NULL ||
-                           global_roots_read(image, options->global_roots, &loaded->table,
-                                             &loaded->global_roots, problem));
-  if (ok && !code.ok) {
-    *problem = code.problem;
-    ok = false;
-  }
+  const bool ok = read_records(image, options, loaded, problem) &&
+                  (options->global_roots == NULL ||
+                   global_roots_read(image, options->global_roots, &loaded->table,
+                                     &loaded->global_roots, problem)) &&
+                  image_code(image, &unwound, &named, problem);
   if (ok) {
-    safepoints_set_ends(&loaded->table, code.unwound.items, code.unwound.count);
-    safepoints_set_ends(&loaded->table, code.named.items, code.named.count);
-    safepoints_close_gaps(&loaded->table, &code.unwound, &code.named);
+    safepoints_set_ends(&loaded->table, unwound.items, unwound.count);
+    safepoints_set_ends(&loaded->table, named.items, named.count);
+    safepoints_close_gaps(&loaded->table, &unwound, &named);
   }
-  code_ranges_free(&code.unwound);
-  code_ranges_free(&code.named);
+  code_ranges_free(&unwound);
+  code_ranges_free(&named);
   return ok;
 }
 
