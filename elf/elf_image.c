@@ -1,6 +1,8 @@
 /* elf_image.c - see elf_image.h. */
 #include "elf/elf_image.h"
 
+#include "elf/machine.h"
+
 #include <string.h>
 
 static bool inside(const struct elf_image *image, uint64_t offset, uint64_t size) {
@@ -84,13 +86,14 @@ static uint64_t symbol_value(const struct elf_image *image, uint32_t table, uint
 /* What a relocation stores. False: not a kind that a stack map can have. */
 static bool relocated_value(const struct elf_image *image, uint32_t symbols,
                             const Elf64_Rela *relocation, uint64_t *value) {
+  const struct machine *machine = machine_find(image->header.e_machine);
   const uint32_t type = ELF64_R_TYPE(relocation->r_info);
-  const bool x86 = image->header.e_machine == EM_X86_64;
-  const bool arm = image->header.e_machine == EM_AARCH64;
   *value = (uint64_t)relocation->r_addend;
-  if ((x86 && type == R_X86_64_RELATIVE) || (arm && type == R_AARCH64_RELATIVE))
+  if (machine == NULL)
+    return false;
+  if (type == machine->relocations.relative)
     return true;
-  if ((x86 && type == R_X86_64_64) || (arm && type == R_AARCH64_ABS64)) {
+  if (type == machine->relocations.absolute) {
     const uint64_t symbol = symbol_value(image, symbols, ELF64_R_SYM(relocation->r_info));
     *value = symbol == 0 ? 0 : *value + symbol;
     return true;

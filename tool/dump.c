@@ -281,7 +281,7 @@ static bool dump_selected(const char *path, const struct dump_options *options,
   if (ok && selection_apply(&options->selection, table, names, is_selected, problem)) {
     struct dump dump = {.table = table, .names = names, .is_selected = is_selected};
     dump.with_source = options->source.is_wanted;
-    dump.text = (struct record_text){image->header.e_machine, style_wanted(options->style)};
+    dump.text = (struct record_text){image->machine, style_wanted(options->style)};
     dump.width = style_columns();
     dump.address_width = address_width(table);
     ok = print_records(&dump, options, image, path, problem);

@@ -263,7 +263,7 @@ static bool run_loaded(const struct image *image, const struct loaded *loaded,
     return false;
   struct lookup lookup = {.safepoints = &loaded->table, .names = &names, .json = options->json};
   lookup.with_source = options->source.is_wanted;
-  lookup.text = (struct record_text){image->header.e_machine, style_wanted(options->style)};
+  lookup.text = (struct record_text){image->machine, style_wanted(options->style)};
   const bool ok = run(&lookup, image, loaded, options, arguments, count, problem);
   *some_missing = lookup.some_missing;
   names_close(&names);

@@ -8,7 +8,7 @@ set_byte class 4 1
 set_byte data 5 2
 set_byte version 6 7
 cp app core && set_field core "file type" 4
-cp app machine && set_field machine "file machine" 243
+cp app machine && set_field machine "file machine" 258 # LoongArch
 cp app.o object
 while read -r file reason; do
   cp "$file" before

@@ -6,8 +6,8 @@
  * all callers, without any sign that something is wrong.
  *
  * Unwind tables do follow each push, as the canonical frame address (CFA) is given relative to the
- * stack pointer: at a call it is rsp + N, and between them are the return address and the frame. So
- * a frame is N - 8 bytes large. What holds during a call is the rule for the call instruction, not
+ * stack pointer: at a call it is sp + N, and between them is the frame, on x86-64 (rsp + N) with the
+ * return address. So there a frame is N - 8 bytes large. What holds during a call is the rule for the call instruction, not
  * that for the return address: a callee may have removed its arguments by then. So unwinders look
  * for the address before.
  *
@@ -21,22 +21,22 @@
 
 #include <stdlib.h>
 
-enum { DWARF_RSP = 7, RETURN_ADDRESS_SIZE = 8 }; /* AMD64 psABI, figure 3.36 */
-
-static bool is_different(uint64_t frame_size, const struct frame_rule *rule) {
-  if (rule->kind == FRAME_REGISTER && rule->base_register == DWARF_RSP)
-    return rule->offset - RETURN_ADDRESS_SIZE != frame_size;
+static bool is_different(const struct machine *machine, uint64_t frame_size,
+                         const struct frame_rule *rule) {
+  if (rule->kind == FRAME_REGISTER && rule->base_register == machine->stack_pointer)
+    return rule->offset - machine->pushed_by_call != frame_size;
   return rule->kind != FRAME_UNKNOWN && rule->arguments_size != 0;
 }
 
-static void count_differences(const struct safepoints *table, const struct frame_rule *rules,
-                              struct depth_differences *found, uint64_t *first_function) {
+static void count_differences(const struct machine *machine, const struct safepoints *table,
+                              const struct frame_rule *rules, struct depth_differences *found,
+                              uint64_t *first_function) {
   for (uint32_t i = 0; i < table->record_count; i++) {
     const struct safepoint *record = &table->records[i];
     const struct safepoint_function *function = &table->functions[record->function];
     if (function->frame_size == SAFEPOINT_FRAME_SIZE_UNKNOWN ||
         safepoints_kind(table, record) != SAFEPOINT_STATEPOINT ||
-        !is_different(function->frame_size, &rules[i]))
+        !is_different(machine, function->frame_size, &rules[i]))
       continue;
     if (found->count++ == 0) {
       found->first = record->address;
@@ -60,7 +60,7 @@ bool depth_compare(const struct image *image, const struct safepoints *table,
   const struct image_section *section = image_section(image, ".eh_frame");
   const size_t count = table->record_count;
   *found = (struct depth_differences){0};
-  if (image->header.e_machine != EM_X86_64 || count == 0 || section == NULL ||
+  if (image->machine == NULL || count == 0 || section == NULL ||
       section->header.sh_type == SHT_NOBITS)
     return true;
   uint64_t function = 0;
@@ -72,7 +72,7 @@ bool depth_compare(const struct image *image, const struct safepoints *table,
       calls[i] = table->records[i].address - 1;
     eh_frame_rules(rules, calls, count, image->bytes + section->header.sh_offset,
                    section->header.sh_size, section->header.sh_addr);
-    count_differences(table, rules, found, &function);
+    count_differences(image->machine, table, rules, found, &function);
   }
   free(calls);
   free(rules);

@@ -22,6 +22,7 @@ static bool check_header(struct image *image, struct problem *problem) {
   if (image->size < sizeof *header)
     return problem_set(problem, "a truncated ELF header");
   memcpy(header, image->bytes, sizeof *header);
+  image->machine = machine_find(header->e_machine);
   if (header->e_ident[EI_VERSION] != EV_CURRENT || header->e_version != EV_CURRENT)
     return problem_set(problem, "an ELF file of an unknown version");
   if (header->e_phnum > 0 && header->e_phentsize != sizeof(Elf64_Phdr))

@@ -7,6 +7,7 @@
 #define STACKPACK_IMAGE_H
 
 #include "elf/eh_frame.h"
+#include "elf/machine.h"
 #include "tool/image/input.h"
 
 #include <gelf.h>
@@ -23,6 +24,7 @@ struct image {
   const uint8_t *bytes; /* the whole file */
   size_t size;
   Elf64_Ehdr header;
+  const struct machine *machine;  /* NULL: none that is known */
   struct image_section *sections; /* number 0 is the null section; none if they are stripped off */
   Elf64_Phdr *segments;
   size_t section_count, segment_count, section_names; /* section_names: index of .shstrtab */

@@ -16,9 +16,8 @@
 enum { RELR_MAP_BITS = 63 };
 
 static inline bool relocation_is_relative(const struct image *image, const Elf64_Rela *relocation) {
-  return ELF64_R_TYPE(relocation->r_info) == (image->header.e_machine == EM_AARCH64
-                                                  ? (uint32_t)R_AARCH64_RELATIVE
-                                                  : (uint32_t)R_X86_64_RELATIVE);
+  return image->machine != NULL &&
+         ELF64_R_TYPE(relocation->r_info) == image->machine->relocations.relative;
 }
 
 /* Goes through the addresses of a RELR table. */

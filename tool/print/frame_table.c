@@ -66,7 +66,7 @@ static bool same_register(struct location a, struct location b) {
 
 /* A slot as `+8`, where its register is known from another one. */
 static void short_text(char text[LOCATION_TEXT_SIZE], struct location location,
-                       const struct location *known, unsigned machine) {
+                       const struct location *known, const struct machine *machine) {
   if (known == NULL || !same_register(location, *known)) {
     location_text(text, location, machine);
     return;
@@ -76,7 +76,7 @@ static void short_text(char text[LOCATION_TEXT_SIZE], struct location location,
     snprintf(text + length, LOCATION_TEXT_SIZE - (size_t)length, ":%u", location.size);
 }
 
-void frame_table_lay_out(struct frame_table *table, unsigned machine) {
+void frame_table_lay_out(struct frame_table *table, const struct machine *machine) {
   sort_locations(table);
   table->is_too_wide = table->location_count > FRAME_COLUMNS_MOST;
   if (table->is_too_wide)
@@ -99,7 +99,7 @@ struct cell {
 };
 
 static void append_base(struct cell *cell, const struct location *base,
-                        const struct location *derived, unsigned machine) {
+                        const struct location *derived, const struct machine *machine) {
   char text[LOCATION_TEXT_SIZE];
   const size_t length = strlen(cell->text);
   short_text(text, *base, derived, machine);
@@ -108,7 +108,7 @@ static void append_base(struct cell *cell, const struct location *base,
 
 /* What a record has in a column. */
 static void fill_cell(struct cell *cell, const struct location *column,
-                      const struct record_view *view, unsigned machine) {
+                      const struct record_view *view, const struct machine *machine) {
   bool is_base = false;
   *cell = (struct cell){.text = ""};
   for (size_t i = 0; i < view->pair_count; i++) {
@@ -130,7 +130,7 @@ static void fill_cell(struct cell *cell, const struct location *column,
 }
 
 void frame_table_widen(struct frame_table *table, const struct record_view *view,
-                       unsigned machine) {
+                       const struct machine *machine) {
   struct cell cell;
   for (size_t i = 0; i < table->count; i++) {
     fill_cell(&cell, &table->columns[i].location, view, machine);

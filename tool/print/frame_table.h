@@ -35,8 +35,9 @@ struct frame_table {
  * widths for what is in them. False without memory. */
 void frame_table_clear(struct frame_table *table);
 bool frame_table_add(struct frame_table *table, const struct record_view *view);
-void frame_table_lay_out(struct frame_table *table, unsigned machine);
-void frame_table_widen(struct frame_table *table, const struct record_view *view, unsigned machine);
+void frame_table_lay_out(struct frame_table *table, const struct machine *machine);
+void frame_table_widen(struct frame_table *table, const struct record_view *view,
+                       const struct machine *machine);
 void frame_table_close(struct frame_table *table);
 
 /* The column behind the last one that fits into a width; at least one does. 0: any width. */

@@ -3,28 +3,21 @@
 
 #include "tool/image/demangle.h"
 
-#include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>
 
 /* ---- Locations ---- */
 
-/* The System V ABI for x86-64 has the numbers, in 3.6.2, "DWARF Register Number Mapping". */
-static const char *const x86_64_registers[] = {
-    "rax",  "rdx",  "rcx",  "rbx",  "rsi",  "rdi",   "rbp",   "rsp",   "r8",    "r9",    "r10",
-    "r11",  "r12",  "r13",  "r14",  "r15",  "rip",   "xmm0",  "xmm1",  "xmm2",  "xmm3",  "xmm4",
-    "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
-};
-enum { X86_64_REGISTERS = sizeof x86_64_registers / sizeof *x86_64_registers };
-
-void register_text(char text[LOCATION_TEXT_SIZE], unsigned number, unsigned machine) {
-  if (machine == EM_X86_64 && number < X86_64_REGISTERS)
-    snprintf(text, LOCATION_TEXT_SIZE, "%s", x86_64_registers[number]);
+void register_text(char text[LOCATION_TEXT_SIZE], unsigned number, const struct machine *machine) {
+  const char *name = machine == NULL ? NULL : machine_register_name(machine, number);
+  if (name != NULL)
+    snprintf(text, LOCATION_TEXT_SIZE, "%s", name);
   else
-    snprintf(text, LOCATION_TEXT_SIZE, machine == EM_X86_64 ? "register%u" : "r%u", number);
+    snprintf(text, LOCATION_TEXT_SIZE, "register%u", number);
 }
 
-void location_text(char text[LOCATION_TEXT_SIZE], struct location location, unsigned machine) {
+void location_text(char text[LOCATION_TEXT_SIZE], struct location location,
+                   const struct machine *machine) {
   char name[LOCATION_TEXT_SIZE], size[16] = "";
   const char sign = location.value < 0 ? '-' : '+';
   const uint64_t distance =
@@ -34,13 +27,13 @@ void location_text(char text[LOCATION_TEXT_SIZE], struct location location, unsi
     snprintf(size, sizeof size, ":%u", location.size);
   switch (location.kind) {
   case LOCATION_REGISTER:
-    snprintf(text, LOCATION_TEXT_SIZE, "%.12s%s", name, size);
+    snprintf(text, LOCATION_TEXT_SIZE, "%.13s%s", name, size);
     break;
   case LOCATION_DIRECT:
-    snprintf(text, LOCATION_TEXT_SIZE, "%.12s%c%" PRIu64 "%s", name, sign, distance, size);
+    snprintf(text, LOCATION_TEXT_SIZE, "%.13s%c%" PRIu64 "%s", name, sign, distance, size);
     break;
   case LOCATION_INDIRECT:
-    snprintf(text, LOCATION_TEXT_SIZE, "[%.12s%c%" PRIu64 "]%s", name, sign, distance, size);
+    snprintf(text, LOCATION_TEXT_SIZE, "[%.13s%c%" PRIu64 "]%s", name, sign, distance, size);
     break;
   case LOCATION_LARGE_CONSTANT:
     snprintf(text, LOCATION_TEXT_SIZE, "%" PRIu64 "%s", (uint64_t)location.value, size);

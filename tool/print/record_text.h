@@ -2,6 +2,7 @@
 #ifndef STACKPACK_RECORD_TEXT_H
 #define STACKPACK_RECORD_TEXT_H
 
+#include "elf/machine.h"
 #include "tool/print/record_view.h"
 #include "tool/print/style.h"
 #include "tool/source/source.h"
@@ -10,15 +11,16 @@ enum { LOCATION_TEXT_SIZE = 48 };
 
 /* Writes a location: a register as `rbx`, a slot of memory as `[rsp+8]`, the address of an object
  * on the stack as `rsp+8`, a constant as a number; with `:4` behind it, if that's its size and it
- * isn't 8. `machine` is the file's (e_machine): where registers' names aren't known, `r7` stands for
- * DWARF's number 7. */
-void location_text(char text[LOCATION_TEXT_SIZE], struct location location, unsigned machine);
+ * isn't 8. A register whose name isn't known is `register7`, by DWARF's
+ * number; `machine` is the file's, or NULL. */
+void location_text(char text[LOCATION_TEXT_SIZE], struct location location,
+                   const struct machine *machine);
 /* The same for a register's name. */
-void register_text(char text[LOCATION_TEXT_SIZE], unsigned number, unsigned machine);
+void register_text(char text[LOCATION_TEXT_SIZE], unsigned number, const struct machine *machine);
 
 /* How records are printed. */
 struct record_text {
-  unsigned machine;
+  const struct machine *machine;
   bool is_coloured;
 };
 

@@ -58,8 +58,8 @@ static bool check_kind(const struct image *image, struct problem *problem) {
     return problem_set(problem, "an object file: link it first");
   if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
     return problem_set(problem, "neither an executable nor a shared library");
-  if (header->e_machine != EM_X86_64)
-    return problem_set(problem, "a machine other than x86-64: not supported yet");
+  if (image->machine == NULL)
+    return problem_set(problem, "a machine other than x86-64, AArch64 and RISC-V");
   if (header->e_phoff != sizeof *header)
     return problem_set(problem, "the program headers aren't right behind the ELF header");
   if (image->section_count + 2 >= SHN_LORESERVE ||

@@ -1,0 +1,62 @@
+/* machine.h - what differs between the machines whose stack maps are understood. One file a machine.
+ *
+ * LLVM writes the same kind of section for every machine, and a linked file has the same structure
+ * on all of them. What is left are numbers and a few bytes of code: how relocations are numbered,
+ * how large a page may be, what DWARF calls a register, and what a call looks like. Each machine's
+ * file fills one structure with these, and nothing else asks which machine it is.
+ *
+ * A statepoint stands behind a call: its address is the one that the call returns to. So the bytes
+ * before it must end a call. This is told backwards, without knowing where instructions start: the
+ * answer "yes" means that a call may end there, "no" that none does.
+ */
+#ifndef STACKPACK_MACHINE_H
+#define STACKPACK_MACHINE_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Types of dynamic relocations; a machine that has no such type says that of `none`. */
+struct machine_relocations {
+  uint32_t none;
+  uint32_t relative;    /* the addend, relative to where the file is loaded */
+  uint32_t absolute;    /* a symbol's address plus the addend, 64 bits */
+  uint32_t global_data; /* a symbol's address, in a word of the global offset table */
+  uint32_t jump_slot;   /* a function's address, in a word that may be filled in when called */
+  uint32_t indirect;    /* what the function at the addend returns (IRELATIVE) */
+};
+
+enum { MACHINE_REGISTER_NAME_SIZE = 6 };
+
+struct machine {
+  uint16_t elf_number; /* e_machine, EM_* */
+  const char *name;
+  struct machine_relocations relocations;
+  uint32_t page_size_max;  /* the largest page that a kernel for this machine may have, in bytes */
+  uint32_t code_alignment; /* of instructions, in bytes */
+  /* Numbers of registers are DWARF's. */
+  uint16_t stack_pointer, frame_pointer, return_address;
+  uint16_t pushed_by_call; /* bytes: the return address's, or 0 where it is left in a register */
+  uint16_t register_count;
+  const char (*register_names)[MACHINE_REGISTER_NAME_SIZE]; /* by number; "" where there is none */
+  /* Of the code in end[-size..0): whether an instruction that calls may end at `end`. */
+  bool (*ends_call)(const uint8_t *end, size_t size);
+  /* And whether one may end there that does nothing: a statepoint with patch bytes has those in the
+   * call's place (LLVM, "Garbage Collection Safepoints", gc.statepoint). */
+  bool (*ends_nop)(const uint8_t *end, size_t size);
+};
+
+/* The machine with this number in ELF; NULL if it isn't known. */
+const struct machine *machine_find(uint16_t elf_number);
+
+/* A register's name; NULL if it has none. */
+static inline const char *machine_register_name(const struct machine *machine, unsigned number) {
+  return number < machine->register_count && machine->register_names[number][0] != 0
+             ? machine->register_names[number]
+             : NULL;
+}
+
+extern const struct machine machine_x86_64, machine_aarch64, machine_riscv64;
+
+#endif

@@ -1,0 +1,63 @@
+/* machine_riscv64.c - RISC-V with 64 bits, as its ABI has it (RISC-V ELF psABI).
+ *
+ * Instructions have 4 bytes, and with the C extension 2 bytes, too. A call leaves the return address
+ * in ra (x1), by JAL or JALR, or by C.JALR; a call far away is AUIPC and JALR, which linkers shorten
+ * where they can (psABI, "Function Calls", "Linker Relaxation"). t0 (x5) is the other link register:
+ * shared prologues are called by it (`-msave-restore`), which have no statepoints. (The RISC-V
+ * Instruction Set Manual 1, "Unconditional Jumps", "Control Transfer Instructions")
+ *
+ * Read backwards, two bytes that look like C.JALR may be the upper half of another instruction's
+ * constant. That can't be told without going through the function from its start.
+ */
+#include "elf/machine.h"
+
+/* RISC-V DWARF Specification, "DWARF Register Numbers", by their names in the calling convention. */
+static const char register_names[][MACHINE_REGISTER_NAME_SIZE] = {
+    "zero", "ra",  "sp",   "gp",   "tp",        "t0",  "t1",  "t2",  "s0",  "s1",  "a0",   "a1",
+    "a2",   "a3",  "a4",   "a5",   "a6",        "a7",  "s2",  "s3",  "s4",  "s5",  "s6",   "s7",
+    "s8",   "s9",  "s10",  "s11",  "t3",        "t4",  "t5",  "t6",  "ft0", "ft1", "ft2",  "ft3",
+    "ft4",  "ft5", "ft6",  "ft7",  "fs0",       "fs1", "fa0", "fa1", "fa2", "fa3", "fa4",  "fa5",
+    "fa6",  "fa7", "fs2",  "fs3",  "fs4",       "fs5", "fs6", "fs7", "fs8", "fs9", "fs10", "fs11",
+    "ft8",  "ft9", "ft10", "ft11", [96] = "v0", "v1",  "v2",  "v3",  "v4",  "v5",  "v6",   "v7",
+    "v8",   "v9",  "v10",  "v11",  "v12",       "v13", "v14", "v15", "v16", "v17", "v18",  "v19",
+    "v20",  "v21", "v22",  "v23",  "v24",       "v25", "v26", "v27", "v28", "v29", "v30",  "v31",
+};
+
+static uint32_t half_before(const uint8_t *end, size_t size) {
+  return size < 2 ? 0 : (uint32_t)end[-2] | (uint32_t)end[-1] << 8;
+}
+
+static uint32_t word_before(const uint8_t *end, size_t size) {
+  return size < 4 ? 0 : half_before(end - 2, size - 2) | half_before(end, size) << 16;
+}
+
+static bool ends_call(const uint8_t *end, size_t size) {
+  const uint32_t word = word_before(end, size), half = half_before(end, size);
+  return (word & 0xfff) == 0xef                           /* JAL ra */
+         || (word & 0x7fff) == 0xe7                       /* JALR ra */
+         || ((half & 0xf07f) == 0x9002 && half > 0x9002); /* C.JALR; 0x9002 is C.EBREAK */
+}
+
+static bool ends_nop(const uint8_t *end, size_t size) {
+  return word_before(end, size) == 0x13 || half_before(end, size) == 0x1;
+}
+
+const struct machine machine_riscv64 = {
+    .elf_number = EM_RISCV,
+    .name = "RISC-V",
+    .relocations = {.none = R_RISCV_NONE,
+                    .relative = R_RISCV_RELATIVE,
+                    .absolute = R_RISCV_64,
+                    .global_data = R_RISCV_NONE, /* R_RISCV_64 there, too */
+                    .jump_slot = R_RISCV_JUMP_SLOT,
+                    .indirect = R_RISCV_IRELATIVE},
+    .page_size_max = 65536,
+    .code_alignment = 2,
+    .stack_pointer = 2,
+    .frame_pointer = 8,
+    .return_address = 1,
+    .register_count = sizeof register_names / sizeof *register_names,
+    .register_names = register_names,
+    .ends_call = ends_call,
+    .ends_nop = ends_nop,
+};

@@ -1,0 +1,130 @@
+/* machine.c - tests what each machine's description says of code: whether a call, or an instruction
+ * that does nothing, ends at a place. For x86-64 a disassembler library gives the lengths of all
+ * forms; the other machines' instructions are those that assemblers give for the text beside them.
+ */
+#include "elf/machine.h"
+#include "suite.h"
+
+#include <Zydis/Zydis.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- x86-64 ---- */
+
+/* The length of the instruction at bytes[0..size), if it is in a category; else 0. */
+static size_t length_of(const uint8_t *bytes, size_t size, ZydisInstructionCategory category,
+                        ZydisInstructionCategory other) {
+  ZydisDecoder decoder;
+  ZydisDecodedInstruction instruction;
+  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+  if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, size, &instruction)) ||
+      (instruction.meta.category != category && instruction.meta.category != other))
+    return 0;
+  return instruction.length;
+}
+
+static bool is_near_call(const uint8_t *bytes) {
+  return bytes[0] != 0xff || (bytes[1] >> 3 & 7) == 2;
+}
+
+/* Every ModRM byte behind an opcode, and every SIB byte behind that. */
+START_TEST(forms_of_x86_64) {
+  unsigned calls = 0, nops = 0;
+  for (unsigned form = 0; form < 1 << 16; form++) {
+    uint8_t bytes[16] = {0xff, (uint8_t)form, (uint8_t)(form >> 8), 0x11, 0x22, 0x33, 0x44, 0x55};
+    const size_t length = length_of(bytes, sizeof bytes, ZYDIS_CATEGORY_CALL, ZYDIS_CATEGORY_CALL);
+    if (length > 0 && is_near_call(bytes)) {
+      calls++;
+      ck_assert_msg(machine_x86_64.ends_call(bytes + length, length), "call %04x", form);
+    }
+  }
+  for (unsigned form = 0; form < 1 << 16; form++) {
+    uint8_t bytes[16] = {0x0f, 0x1f, (uint8_t)form, (uint8_t)(form >> 8)};
+    const size_t length =
+        length_of(bytes, sizeof bytes, ZYDIS_CATEGORY_WIDENOP, ZYDIS_CATEGORY_NOP);
+    if (length > 0 && (form >> 3 & 7) == 0) {
+      nops++;
+      ck_assert_msg(machine_x86_64.ends_nop(bytes + length, length), "nop %04x", form);
+    }
+  }
+  ck_assert_uint_ge(calls, 32 * 256 - 256);
+  ck_assert_uint_ge(nops, 24 * 256 - 256);
+}
+END_TEST
+
+/* ---- All machines ---- */
+
+enum kind { NEITHER, CALL, NOP };
+
+static const struct {
+  const struct machine *machine;
+  const char *text;
+  uint8_t bytes[8];
+  size_t size;
+  enum kind kind;
+} examples[] = {
+    {&machine_x86_64, "call .-0x2b", {0xe8, 0xd0, 0xff, 0xff, 0xff}, 5, CALL},
+    {&machine_x86_64, "addr32 call .+6", {0x67, 0xe8, 0, 0, 0, 0}, 6, CALL},
+    {&machine_x86_64, "call *%r11", {0x41, 0xff, 0xd3}, 3, CALL},
+    {&machine_x86_64, "nop", {0x90}, 1, NOP},
+    {&machine_x86_64, "data16 nop", {0x66, 0x90}, 2, NOP},
+    {&machine_x86_64, "nopw 0x200(%rax,%rax)", {0x0f, 0x1f, 0x84, 0, 0, 2, 0, 0}, 8, NOP},
+    {&machine_x86_64, "jmp .+5", {0xe9, 0, 0, 0, 0}, 5, NEITHER},
+    {&machine_x86_64, "jmp *%rax", {0xff, 0xe0}, 2, NEITHER},
+    {&machine_x86_64, "push %rax", {0x50}, 1, NEITHER},
+    {&machine_aarch64, "bl .+8", {0x02, 0, 0, 0x94}, 4, CALL},
+    {&machine_aarch64, "bl .-4", {0xff, 0xff, 0xff, 0x97}, 4, CALL},
+    {&machine_aarch64, "blr x8", {0x00, 0x01, 0x3f, 0xd6}, 4, CALL},
+    {&machine_aarch64, "blraaz x8", {0x1f, 0x09, 0x3f, 0xd6}, 4, CALL},
+    {&machine_aarch64, "blrabz x8", {0x1f, 0x0d, 0x3f, 0xd6}, 4, CALL},
+    {&machine_aarch64, "blraa x8, x1", {0x01, 0x09, 0x3f, 0xd7}, 4, CALL},
+    {&machine_aarch64, "blrab x8, sp", {0x1f, 0x0d, 0x3f, 0xd7}, 4, CALL},
+    {&machine_aarch64, "nop", {0x1f, 0x20, 0x03, 0xd5}, 4, NOP},
+    {&machine_aarch64, "b .+8", {0x02, 0, 0, 0x14}, 4, NEITHER},
+    {&machine_aarch64, "br x8", {0x00, 0x01, 0x1f, 0xd6}, 4, NEITHER},
+    {&machine_aarch64, "ret", {0xc0, 0x03, 0x5f, 0xd6}, 4, NEITHER},
+    {&machine_riscv64, "jal ra, .+16", {0xef, 0x00, 0x00, 0x01}, 4, CALL},
+    {&machine_riscv64,
+     "auipc ra, 0; jalr ra, 16(ra)",
+     {0x97, 0, 0, 0, 0xe7, 0x80, 0, 0x01},
+     8,
+     CALL},
+    {&machine_riscv64, "jalr a5", {0xe7, 0x80, 0x07, 0x00}, 4, CALL},
+    {&machine_riscv64, "c.jalr a5", {0x82, 0x97}, 2, CALL},
+    {&machine_riscv64, "nop", {0x13, 0, 0, 0}, 4, NOP},
+    {&machine_riscv64, "c.nop", {0x01, 0}, 2, NOP},
+    {&machine_riscv64, "j .+16", {0x6f, 0, 0, 0x01}, 4, NEITHER},
+    {&machine_riscv64, "jr a5", {0x67, 0x80, 0x07, 0}, 4, NEITHER},
+    {&machine_riscv64, "c.jr a5", {0x82, 0x87}, 2, NEITHER},
+    {&machine_riscv64, "c.ebreak", {0x02, 0x90}, 2, NEITHER},
+    {&machine_riscv64, "jal t0, .+16", {0xef, 0x02, 0x00, 0x01}, 4, NEITHER},
+};
+
+START_TEST(calls_and_nops) {
+  for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+    const struct machine *machine = examples[i].machine;
+    const uint8_t *end = examples[i].bytes + examples[i].size;
+    ck_assert_msg(machine->ends_call(end, examples[i].size) == (examples[i].kind == CALL), "%s: %s",
+                  machine->name, examples[i].text);
+    ck_assert_msg(machine->ends_nop(end, examples[i].size) == (examples[i].kind == NOP), "%s: %s",
+                  machine->name, examples[i].text);
+    ck_assert(!machine->ends_call(end, 0) && !machine->ends_nop(end, 0));
+  }
+}
+END_TEST
+
+START_TEST(names) {
+  ck_assert_str_eq(machine_register_name(machine_find(EM_X86_64), 7), "rsp");
+  ck_assert_str_eq(machine_register_name(machine_find(EM_X86_64), 32), "xmm15");
+  ck_assert_ptr_null(machine_register_name(machine_find(EM_X86_64), 33));
+  ck_assert_str_eq(machine_register_name(machine_find(EM_AARCH64), 31), "sp");
+  ck_assert_ptr_null(machine_register_name(machine_find(EM_AARCH64), 34));
+  ck_assert_str_eq(machine_register_name(machine_find(EM_AARCH64), 95), "v31");
+  ck_assert_str_eq(machine_register_name(machine_find(EM_RISCV), 8), "s0");
+  ck_assert_str_eq(machine_register_name(machine_find(EM_RISCV), 63), "ft11");
+  ck_assert_str_eq(machine_register_name(machine_find(EM_RISCV), 127), "v31");
+  ck_assert_ptr_null(machine_find(EM_386));
+}
+END_TEST
+
+SUITE("machine", forms_of_x86_64, calls_and_nops, names)
