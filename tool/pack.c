@@ -61,10 +61,9 @@ static bool encode(const struct image *image, const struct loaded *loaded, uint8
 }
 
 /* Reads the new file as if it came from disk, and compares it with what went in: all that is read
- * back, and all answers to look-ups; what was dropped must be no safepoint now. *identity is that of
- * the packed table. */
+ * back, and all answers to look-ups; what was dropped must be no safepoint now. */
 static bool check_image(const struct loaded *before, const struct drop *drop,
-                        const struct image *image, uint64_t *identity, struct problem *problem) {
+                        const struct image *image, struct problem *problem) {
   const struct load_options options = {0};
   struct differences differences = {0};
   struct loaded after;
@@ -77,7 +76,6 @@ static bool check_image(const struct loaded *before, const struct drop *drop,
   compare_tables(&before->table, &after.table, &differences);
   answers_all(&before->table, &after.packed, &differences);
   answers_dropped(&before->table, &after.packed, drop->addresses, drop->dropped, &differences);
-  *identity = packed_identity(&after.packed);
   loaded_free(&after);
   return differences.count == 0 ||
          problem_set(problem, "not packed, as checking found a fault of stackpack's: %s",
@@ -85,12 +83,11 @@ static bool check_image(const struct loaded *before, const struct drop *drop,
 }
 
 static bool check_result(const struct loaded *before, const struct drop *drop,
-                         const struct rewritten *result, uint64_t *identity,
-                         struct problem *problem) {
+                         const struct rewritten *result, struct problem *problem) {
   struct image image;
   if (!image_open_memory(&image, result->bytes, result->size, problem))
     return false;
-  const bool ok = check_image(before, drop, &image, identity, problem);
+  const bool ok = check_image(before, drop, &image, problem);
   image_close(&image);
   return ok;
 }
@@ -136,11 +133,13 @@ static void print_depth(const char *path, const struct depth_differences *found)
 
 /* Writes the new file, and the raw stack maps, if they are to be kept: both or none of them. */
 static bool write_files(const struct pack_options *options, const char *path,
-                        const struct image *image, const struct loaded *loaded,
-                        const struct rewritten *result, uint64_t table, struct problem *problem) {
+                        const struct image *image, const struct rewritten *result,
+                        struct problem *problem) {
   const char *output = options->output != NULL ? options->output : path;
   struct kept_bytes kept = {0};
-  if (options->keep_raw != NULL && !kept_write(image, loaded->raw, result, table, &kept, problem))
+  if (options->keep_raw != NULL &&
+      !kept_write((struct kept_bytes){image->bytes, image->size},
+                  (struct kept_bytes){result->bytes, result->size}, &kept, problem))
     return false;
   const struct new_file files[] = {
       {options->keep_raw, path, true, kept.bytes, kept.size},
@@ -148,7 +147,7 @@ static bool write_files(const struct pack_options *options, const char *path,
   };
   const bool ok = options->keep_raw != NULL ? output_replace(files, 2, problem)
                                             : output_replace(files + 1, 1, problem);
-  free(kept.bytes);
+  free((void *)kept.bytes);
   return ok;
 }
 
@@ -177,7 +176,6 @@ static bool pack_loaded(const struct pack_options *options, const char *path,
   struct rewritten result;
   uint8_t *table;
   size_t table_size;
-  uint64_t identity = 0;
   struct reference reference = {0};
   struct depth_differences depth = {0};
   if (!check_references(options, image, loaded, &reference, problem) ||
@@ -192,9 +190,9 @@ static bool pack_loaded(const struct pack_options *options, const char *path,
   if (!ok)
     return false;
   progress_step(progress, "checking");
-  ok = check_result(loaded, drop, &result, &identity, problem);
+  ok = check_result(loaded, drop, &result, problem);
   progress_step(progress, "writing");
-  ok = ok && write_files(options, path, image, loaded, &result, identity, problem);
+  ok = ok && write_files(options, path, image, &result, problem);
   if (ok && !options->quiet) {
     print_summary(path, image, loaded, table_size, result.size);
     print_ambiguous(path, &loaded->table);

@@ -22,10 +22,12 @@ struct unpack_options {
   bool quiet;
 };
 
-static bool restore(const struct unpack_options *options, const char *path,
-                    const struct image *packed, const struct kept *kept, struct problem *problem) {
+static bool unpack_image(const struct unpack_options *options, const char *path,
+                         const struct image *packed, const struct input *raw,
+                         struct problem *problem) {
   struct kept_bytes original;
-  if (!kept_original(kept, packed->bytes, &original, problem)) {
+  if (!kept_read((struct kept_bytes){raw->bytes, raw->size},
+                 (struct kept_bytes){packed->bytes, packed->size}, &original, problem)) {
     problem->file = options->raw;
     return false;
   }
@@ -35,48 +37,28 @@ static bool restore(const struct unpack_options *options, const char *path,
                                 .size = original.size};
   const bool ok = output_replace(&file, 1, problem);
   if (ok && !options->quiet)
-    printf("%s: unpacked, with %llu bytes of stack maps: file %zu -> %zu bytes\n", path,
-           (unsigned long long)kept->header.raw_size, packed->size, original.size);
-  free(original.bytes);
-  return ok;
-}
-
-static bool unpack_with(const struct unpack_options *options, const char *path,
-                        const struct image *packed, uint64_t table, const struct input *file,
-                        struct problem *problem) {
-  struct kept kept;
-  if (!kept_open(&kept, file->bytes, file->size, problem) ||
-      !kept_check_packed(&kept, packed->bytes, packed->size, table, problem)) {
-    problem->file = options->raw;
-    return false;
-  }
-  return restore(options, path, packed, &kept, problem);
-}
-
-static bool unpack_image(const struct unpack_options *options, const char *path,
-                         const struct image *packed, struct problem *problem) {
-  const struct load_options load_options = {0};
-  struct loaded loaded;
-  struct input file;
-  const enum load_kind kind = load_find(packed, &load_options, &loaded, problem);
-  if (kind != LOAD_PACKED)
-    return problem_set(problem, "isn't packed");
-  if (!input_open(&file, options->raw, problem)) {
-    problem->file = options->raw;
-    return false;
-  }
-  const bool ok =
-      unpack_with(options, path, packed, packed_identity(&loaded.packed), &file, problem);
-  input_close(&file);
+    printf("%s: unpacked: file %zu -> %zu bytes\n", path, packed->size, original.size);
+  free((void *)original.bytes);
   return ok;
 }
 
 static bool unpack_file(const struct unpack_options *options, const char *path,
                         struct problem *problem) {
+  const struct load_options load_options = {0};
   struct image image;
+  struct loaded loaded;
+  struct input raw;
   if (!image_open(&image, path, problem))
     return false;
-  const bool ok = unpack_image(options, path, &image, problem);
+  bool ok = load_find(&image, &load_options, &loaded, problem) == LOAD_PACKED ||
+            problem_set(problem, "isn't packed");
+  if (ok && !input_open(&raw, options->raw, problem)) {
+    problem->file = options->raw;
+    ok = false;
+  } else if (ok) {
+    ok = unpack_image(options, path, &image, &raw, problem);
+    input_close(&raw);
+  }
   image_close(&image);
   return ok;
 }
