@@ -11,3 +11,8 @@ include tests/samples/rules.mk
 .PHONY: check
 check: all samples $(UNIT_TESTS) $(BENCH_PROGRAMS) $(SAMPLE_MUTANTS)
 	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run $(UNIT_TESTS) $(OTHER_TESTS) $(CALLGRAPH_TESTS) $(CLI_TESTS)
+
+# All kinds of files for the other machines, which takes some minutes: `check` has some of them.
+.PHONY: check-machines
+check-machines: all
+	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run tests/matrix/machines.sh

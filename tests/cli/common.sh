@@ -67,10 +67,16 @@ expect_same_run() { # PROGRAM PROGRAM [ARGUMENT...]
   cmp printed.first printed || fail "$second doesn't print what $first does"
 }
 
+emulator=() # what runs programs for another machine
 run() { # PROGRAM [ARGUMENT...]
   local status=0
-  (exec -a program "$(realpath "$1")" "${@:2}") 2>&1 </dev/null || status=$?
+  (exec -a program "${emulator[@]}" "$(realpath "$1")" "${@:2}") 2>&1 </dev/null || status=$?
   ((status == 0)) || fail "$*: exit status $status"
+}
+
+# Whether programs for another machine can be linked and run here.
+can_run() { # MACHINE
+  command -v "qemu-$1" "$1-linux-gnu-gcc" >can_run.log
 }
 
 # ---- Building programs ---------------------------------------------------------------------------------

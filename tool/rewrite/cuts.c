@@ -79,27 +79,6 @@ static bool is_alone(const struct image *image, const struct image_section *own)
   return home != NULL;
 }
 
-/* The value of a dynamic entry; false if there isn't just one. */
-static bool find_dynamic(const struct image *image, Elf64_Sxword tag, uint64_t *value) {
-  size_t found = 0;
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *segment = &image->segments[i];
-    if (segment->p_type != PT_DYNAMIC)
-      continue;
-    for (uint64_t k = 0; k < segment->p_filesz / sizeof(Elf64_Dyn); k++) {
-      Elf64_Dyn entry;
-      memcpy(&entry, image->bytes + segment->p_offset + k * sizeof entry, sizeof entry);
-      if (entry.d_tag == DT_NULL)
-        break;
-      if (entry.d_tag == tag) {
-        *value = entry.d_un.d_val;
-        found++;
-      }
-    }
-  }
-  return found == 1;
-}
-
 /* What the symbols say of a table. */
 struct named_table {
   const Elf64_Shdr *header;
@@ -137,9 +116,10 @@ bool plan_can_cut_relocations(const struct plan *plan) {
   struct named_table named = {&table->header, (size_t)(table - image->sections), false};
   image_symbols(image, look_for_symbol, &named);
   return !named.has_symbol && is_alone(image, table) && !is_relro(image, &table->header) &&
-         find_dynamic(image, is_rela ? DT_RELA : DT_RELR, &address) &&
-         find_dynamic(image, is_rela ? DT_RELASZ : DT_RELRSZ, &size) &&
-         address == table->header.sh_addr && size == table->header.sh_size;
+         plan_dynamic(image, is_rela ? DT_RELA : DT_RELR, &address) &&
+         plan_dynamic(image, is_rela ? DT_RELASZ : DT_RELRSZ, &size) &&
+         address == table->header.sh_addr &&
+         (is_rela ? relocations->rela_shrinks : size == table->header.sh_size);
 }
 
 bool plan_can_cut_first(const struct plan *plan, uint64_t start, uint64_t end) {

@@ -7,6 +7,26 @@
 
 #include <string.h>
 
+bool plan_dynamic(const struct image *image, Elf64_Sxword tag, uint64_t *value) {
+  size_t found = 0;
+  for (size_t i = 0; i < image->segment_count; i++) {
+    const Elf64_Phdr *segment = &image->segments[i];
+    if (segment->p_type != PT_DYNAMIC)
+      continue;
+    for (uint64_t k = 0; k < segment->p_filesz / sizeof(Elf64_Dyn); k++) {
+      Elf64_Dyn entry;
+      memcpy(&entry, image->bytes + segment->p_offset + k * sizeof entry, sizeof entry);
+      if (entry.d_tag == DT_NULL)
+        break;
+      if (entry.d_tag == tag) {
+        *value = entry.d_un.d_val;
+        found++;
+      }
+    }
+  }
+  return found == 1;
+}
+
 /* Entries that hold the address of a table which plan_make may have moved. */
 static bool is_address(Elf64_Sxword tag) {
   switch (tag) {
@@ -38,10 +58,12 @@ static bool update(const struct plan *plan, Elf64_Dyn *entry) {
       !relocations->text_remains && (relocations->rela != NULL || relocations->relr != NULL);
   switch (entry->d_tag) {
   case DT_RELASZ:
-    if (relocations->rela != NULL)
-      entry->d_un.d_val -= relocations->rela->header.sh_size - relocations->rela_size;
+    if (relocations->rela_shrinks)
+      entry->d_un.d_val = relocations->rela_before + relocations->rela_size;
     return true;
-  case DT_RELACOUNT:
+  case DT_RELACOUNT: /* 0 only makes ld.so look at each one's type */
+    if (relocations->rela != NULL && !relocations->rela_shrinks)
+      entry->d_un.d_val = 0;
     entry->d_un.d_val -= relocations->relative_removed < entry->d_un.d_val
                              ? relocations->relative_removed
                              : entry->d_un.d_val;

@@ -21,8 +21,10 @@ struct plan_move {
 struct plan_relocations {
   const struct image_section *rela, *relr; /* NULL: there are none to take out */
   uint64_t rela_size, relr_size;           /* new sizes in bytes */
-  uint64_t relative_removed;               /* of those that DT_RELACOUNT counts */
-  bool text_remains;                       /* others need DT_TEXTREL, or nothing was taken out */
+  bool rela_shrinks;         /* else the entries that are taken out become ones that do nothing */
+  uint64_t rela_before;      /* bytes of the table that ld.so reads, before that section */
+  uint64_t relative_removed; /* of those that DT_RELACOUNT counts */
+  bool text_remains;         /* others need DT_TEXTREL, or nothing was taken out */
 };
 
 /* A range of the old file that is free for other use. */
@@ -107,7 +109,9 @@ const struct plan_cut *plan_next_cut(const struct plan *plan, size_t segment, ui
 /* relocations.c: finds what is to be taken out, and writes what is left. */
 bool plan_relocations(struct plan *plan, struct problem *problem);
 bool write_relocations(const struct plan *plan, uint8_t *bytes, struct problem *problem);
-/* dynamic.c: the dynamic section's entries for all that has changed. */
+/* dynamic.c: the value of a dynamic entry; false if there isn't just one. And writes the dynamic
+ * section's entries for all that has changed. */
+bool plan_dynamic(const struct image *image, Elf64_Sxword tag, uint64_t *value);
 void write_dynamic(const struct plan *plan, uint8_t *bytes);
 
 #endif

@@ -5,7 +5,8 @@
  * relocation. Left in, ld.so would write these addresses over the packed table at start-up. They
  * stand in two kinds of tables. In one of Elf64_Rela entries they are left out and the others moved
  * up; those that are only relative to the load address come first there, and DT_RELACOUNT counts
- * them. A table of kind RELR (relocations.h) is decoded, and encoded again without ours.
+ * them. Where ld.so reads more behind them in the same go, they become relocations of type 0, which do
+ * nothing on any machine. A table of kind RELR (relocations.h) is decoded, and encoded again without ours.
  */
 #include "tool/image/relocations.h"
 #include "tool/rewrite/plan.h"
@@ -36,6 +37,22 @@ static Elf64_Rela rela_at(const struct image *image, const Elf64_Shdr *table, ui
   return relocation;
 }
 
+/* Whether ld.so reads nothing behind a section as part of the same table. GNU ld for RISC-V counts
+ * those of the procedure linkage table, which has entries of its own in the dynamic section (gABI,
+ * "Dynamic Section", DT_JMPREL), and is read by these, too. */
+static bool ends_table(const struct image *image, const Elf64_Shdr *section, uint64_t *before) {
+  uint64_t start, size, plt, plt_size;
+  if (!plan_dynamic(image, DT_RELA, &start) || !plan_dynamic(image, DT_RELASZ, &size) ||
+      section->sh_addr < start || section->sh_addr - start > size)
+    return false;
+  *before = section->sh_addr - start;
+  const uint64_t behind = size - *before;
+  if (behind == section->sh_size)
+    return true;
+  return plan_dynamic(image, DT_JMPREL, &plt) && plan_dynamic(image, DT_PLTRELSZ, &plt_size) &&
+         plt == section->sh_addr + section->sh_size && behind == section->sh_size + plt_size;
+}
+
 /* Counts what is ours in one table, and looks at what remains. */
 static bool plan_rela(struct plan *plan, const struct image_section *section,
                       struct problem *problem) {
@@ -58,7 +75,9 @@ static bool plan_rela(struct plan *plan, const struct image_section *section,
     return problem_set(problem, "relocations of the stack maps in two sections, %s and %s",
                        relocations->rela->name, section->name);
   relocations->rela = section;
-  relocations->rela_size = table->sh_size - removed * sizeof(Elf64_Rela);
+  relocations->rela_shrinks = ends_table(plan->image, table, &relocations->rela_before);
+  relocations->rela_size =
+      table->sh_size - (relocations->rela_shrinks ? removed * sizeof(Elf64_Rela) : 0);
   return true;
 }
 
@@ -160,8 +179,8 @@ static void write_rela(const struct plan *plan, uint8_t *bytes) {
     memcpy(start + kept * sizeof relocation, &relocation, sizeof relocation);
     kept++;
   }
-  memset(start + plan->relocations.rela_size, 0,
-         plan_left(plan, table->sh_offset, table->sh_size) - plan->relocations.rela_size);
+  memset(start + kept * sizeof(Elf64_Rela), 0,
+         plan_left(plan, table->sh_offset, table->sh_size) - kept * sizeof(Elf64_Rela));
 }
 
 static bool write_relr(const struct plan *plan, uint8_t *bytes, struct problem *problem) {
