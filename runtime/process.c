@@ -322,8 +322,7 @@ enum stackpack_answer stackpack_find(const struct stackpack_process *process,
     struct module_overlay *module = module_of(overlay, i);
     const uint64_t size = atomic_load(&module->size);
     const uint64_t start = atomic_load_explicit(&module->start, memory_order_relaxed);
-    /* A return address may be the very end of the module's code. */
-    if (size != 0 && return_address - start <= size)
+    if (size != 0 && return_address - 1 - start < size) /* the call is before that */
       return stackpack_table_find(&overlay->modules[i].table, return_address, record);
   }
   return STACKPACK_NOT_MANAGED;

@@ -84,8 +84,11 @@ size_t stackpack_table_functions(const struct stackpack_table *table);
 
 /* ---- Records ---- */
 
-/* What is known of an address. A collector that meets STACKPACK_NOT_SAFEPOINT or STACKPACK_CORRUPT
- * for a frame of its own must stop: it doesn't know that frame's roots. */
+/* What is known of a return address. A collector that meets STACKPACK_NOT_SAFEPOINT or
+ * STACKPACK_CORRUPT for a frame of its own must stop: it doesn't know that frame's roots. An address
+ * without a record is in the function of the byte before it, where the call is: behind a call that
+ * doesn't return, another function may start. (For where a thread was interrupted, pc, these two are
+ * told by a look-up of pc + 1.) */
 enum stackpack_answer {
   STACKPACK_FOUND,         /* a record: a safepoint, a patch point or a stack map */
   STACKPACK_NOT_MANAGED,   /* in no function that has a stack map: skip the frame */

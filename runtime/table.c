@@ -79,6 +79,22 @@ uint64_t record_function_end(const struct stackpack_record *record) {
   return function == UINT32_MAX ? 0 : packed_function_extent(packed->table, function).end;
 }
 
+/* What is to be said of a return address without a record: the call before it is in the function of
+ * the byte before it. Behind a call that doesn't return, another function may start. */
+static enum stackpack_answer without_record(const struct packed_table *table, uint64_t address) {
+  struct packed_record before;
+  switch (packed_find(table, address - 1, &before)) {
+  case PACKED_FOUND:
+  case PACKED_NOT_SAFEPOINT:
+    return STACKPACK_NOT_SAFEPOINT;
+  case PACKED_NOT_MANAGED:
+    return STACKPACK_NOT_MANAGED;
+  case PACKED_CORRUPT:
+    break;
+  }
+  return STACKPACK_CORRUPT;
+}
+
 QUICK_PATH enum stackpack_answer stackpack_table_find(const struct stackpack_table *table,
                                                       uint64_t address,
                                                       struct stackpack_record *record) {
@@ -87,9 +103,8 @@ QUICK_PATH enum stackpack_answer stackpack_table_find(const struct stackpack_tab
     fill(record);
     return STACKPACK_FOUND;
   case PACKED_NOT_MANAGED:
-    return STACKPACK_NOT_MANAGED;
   case PACKED_NOT_SAFEPOINT:
-    return STACKPACK_NOT_SAFEPOINT;
+    return without_record(const_table_of(table), address);
   case PACKED_CORRUPT:
     break;
   }

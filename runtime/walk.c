@@ -102,12 +102,13 @@ static bool is_of_frame(const struct stackpack_walk *walk) {
                                      record_function_end(&walk->record) > walk->context.pc);
 }
 
-/* An address in a managed function, without a record. If it is a return address, and the function's
- * very start, the call was the last instruction of what lies before: maybe of a native function. */
-static enum stackpack_walk_answer without_record(struct stackpack_walk *walk) {
-  if (!walk->context.is_exact && find(walk, walk->context.pc - 1) == STACKPACK_NOT_MANAGED)
-    return STACKPACK_WALK_NATIVE;
-  return STACKPACK_WALK_NOT_SAFEPOINT;
+/* An address without a record. A look-up takes it for a return address, and says what function the
+ * byte before it is in; where a function was interrupted, the byte at the address counts. */
+static enum stackpack_walk_answer without_record(struct stackpack_walk *walk,
+                                                 enum stackpack_answer answer) {
+  if (walk->context.is_exact)
+    answer = find(walk, walk->context.pc + 1);
+  return answer == STACKPACK_NOT_MANAGED ? STACKPACK_WALK_NATIVE : STACKPACK_WALK_NOT_SAFEPOINT;
 }
 
 /* A stack map at a function's first byte may have the same address as the return address before it:
@@ -122,15 +123,15 @@ static void prefer_by_context(struct stackpack_walk *walk) {
 }
 
 static enum stackpack_walk_answer look_up(struct stackpack_walk *walk) {
-  switch (find(walk, walk->context.pc)) {
+  const enum stackpack_answer answer = find(walk, walk->context.pc);
+  switch (answer) {
   case STACKPACK_FOUND:
     if ((walk->record.kind == STACKPACK_STATEPOINT) == (walk->context.is_exact != 0))
       prefer_by_context(walk);
     return is_of_frame(walk) ? STACKPACK_WALK_MANAGED : STACKPACK_WALK_NOT_SAFEPOINT;
   case STACKPACK_NOT_MANAGED:
-    return STACKPACK_WALK_NATIVE;
   case STACKPACK_NOT_SAFEPOINT:
-    return without_record(walk);
+    return without_record(walk, answer);
   case STACKPACK_CORRUPT:
     break;
   }

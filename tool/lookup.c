@@ -72,11 +72,11 @@ static void text_record(const struct lookup *lookup, const struct source_frames 
 
 /* ---- Addresses without a record ---- */
 
-/* The function with stack maps that has an address; NULL if it isn't known. */
+/* The function with stack maps that has the call before an address; NULL if it isn't known. */
 static const struct safepoint_function *function_of(const struct lookup *lookup, uint64_t address) {
   const struct safepoints *table = lookup->safepoints;
   for (uint32_t i = table->function_count; i-- > 0;)
-    if (table->functions[i].address <= address && address <= table->functions[i].end)
+    if (table->functions[i].address < address && address <= table->functions[i].end)
       return &table->functions[i];
   return NULL;
 }

@@ -260,23 +260,31 @@ static uint32_t functions_up_to(const struct model *model, uint64_t address) {
   return from;
 }
 
+static bool has_record(const struct model *model, uint64_t address) {
+  const uint32_t record = model_find(model, address);
+  return record < model->sorted_record_count && model->sorted_records[record]->address == address;
+}
+
 /* An address is managed if it is in the code of a function, or between a function's start and a
  * record that is not behind the next function's start. */
-enum stackpack_answer model_answer(const struct model *model, uint64_t address) {
+static bool is_managed(const struct model *model, uint64_t address) {
   const uint32_t record = model_find(model, address);
-  const bool has_record = record < model->sorted_record_count;
-  if (has_record && model->sorted_records[record]->address == address)
-    return STACKPACK_FOUND;
   const uint32_t functions = functions_up_to(model, address);
   if (functions == 0)
-    return STACKPACK_NOT_MANAGED;
-  if (address < model->reach[functions - 1])
-    return STACKPACK_NOT_SAFEPOINT;
+    return false;
   const uint64_t next = functions < model->sorted_function_count
                             ? model->sorted_functions[functions].address
                             : UINT64_MAX;
-  return has_record && model->sorted_records[record]->address <= next ? STACKPACK_NOT_SAFEPOINT
-                                                                      : STACKPACK_NOT_MANAGED;
+  return address < model->reach[functions - 1] ||
+         (record < model->sorted_record_count && model->sorted_records[record]->address <= next);
+}
+
+/* Without a record, a return address belongs to the function of the byte before it. */
+enum stackpack_answer model_answer(const struct model *model, uint64_t address) {
+  if (has_record(model, address))
+    return STACKPACK_FOUND;
+  return has_record(model, address - 1) || is_managed(model, address - 1) ? STACKPACK_NOT_SAFEPOINT
+                                                                          : STACKPACK_NOT_MANAGED;
 }
 
 /* ---- Writing -------------------------------------------------------------------------------- */
