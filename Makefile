@@ -4,6 +4,7 @@
 #   make check      all tests          make demo   packs a real program and shows what it did
 #   make fuzz       the fuzzers        make bench  measures            make corpus  real programs to try
 #   make install    and uninstall: PREFIX, DESTDIR, and others: see tool/install.mk
+#   make dist deb   the sources as an archive, Debian's packages: see tool/package.mk
 #   make lint format clean
 #
 # Options: CC, CFLAGS, BUILD (the output folder), LLVM (the prefix of an LLVM of 18 or newer, for samples
@@ -89,6 +90,7 @@ include tests/bench/rules.mk
 include tests/corpus/rules.mk
 include tests/rules.mk
 include tool/install.mk
+include tool/package.mk
 
 .PHONY: demo
 demo: all samples

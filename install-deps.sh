@@ -18,6 +18,7 @@ packages=(
   gcc-aarch64-linux-gnu libc6-dev-arm64-cross   # programs for other machines are linked, and run by an emulator
   gcc-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user
   bash-completion zsh fish mandoc               # the completions and manual pages are tried in what reads them
+  debhelper lintian                             # `make deb`
 )
 oldest_llvm=18
 

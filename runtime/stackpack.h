@@ -42,7 +42,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-#define STACKPACK_VERSION "0.1.0"
+#define STACKPACK_VERSION "0.2.0"
 
 /* ---- Errors of opening ---- */
 

@@ -18,13 +18,13 @@ BASHCOMPLETIONDIR ?= $(DATADIR)/bash-completion/completions
 ZSHCOMPLETIONDIR ?= $(DATADIR)/zsh/site-functions
 FISHCOMPLETIONDIR ?= $(DATADIR)/fish/vendor_completions.d
 
-# SOURCE:PLACE, with the source that is copied: programs and shared libraries (mode 755), and data (644).
+# SOURCE:PLACE, with the source that is copied: programs and shared libraries (mode 755), archives and data (644).
 INSTALLED_PROGRAMS += \
   $(BUILD)/stackpack:$(BINDIR)/stackpack \
   $(BUILD)/stackpack-ld:$(BINDIR)/stackpack-ld \
   $(BUILD)/libstackpack.so:$(LIBDIR)/libstackpack.so.$(VERSION)
+INSTALLED_ARCHIVES += $(BUILD)/libstackpack.a:$(LIBDIR)/libstackpack.a
 INSTALLED_DATA += \
-  $(BUILD)/libstackpack.a:$(LIBDIR)/libstackpack.a \
   runtime/stackpack.h:$(INCLUDEDIR)/stackpack.h \
   man/stackpack.1:$(MANDIR)/man1/stackpack.1 \
   man/stackpack-ld.1:$(MANDIR)/man1/stackpack-ld.1 \
@@ -47,7 +47,7 @@ INSTALLED_CMAKE += \
   runtime/cmake/stackpackConfig.cmake.in:$(CMAKEDIR)/stackpackConfig.cmake \
   runtime/cmake/stackpackConfigVersion.cmake.in:$(CMAKEDIR)/stackpackConfigVersion.cmake
 
-INSTALLED = $(INSTALLED_PROGRAMS) $(INSTALLED_DATA) $(INSTALLED_LINKS) $(INSTALLED_PKGCONFIG) $(INSTALLED_CMAKE)
+INSTALLED = $(INSTALLED_PROGRAMS) $(INSTALLED_ARCHIVES) $(INSTALLED_DATA) $(INSTALLED_LINKS) $(INSTALLED_PKGCONFIG) $(INSTALLED_CMAKE)
 
 place = $(DESTDIR)$(lastword $(subst :, ,$(1)))
 source = $(firstword $(subst :, ,$(1)))
@@ -56,6 +56,11 @@ from_cmake = $$(realpath -m -s --relative-to=$(CMAKEDIR) $(1))
 # Each is a line of shell.
 define install_file # MODE SOURCE:PLACE
 install -D -m $(1) $(call source,$(2)) $(call place,$(2))
+
+endef
+define install_archive # SOURCE:PLACE: without debug information
+$(call install_file,644,$(1))
+$(OBJCOPY) --strip-debug $(call place,$(1))
 
 endef
 define install_link # TARGET:PLACE
@@ -74,6 +79,7 @@ cmake_text = s|@BINDIR@|$(call from_cmake,$(BINDIR))|; s|@LIBDIR@|$(call from_cm
 .PHONY: install uninstall
 install: all
 	$(foreach file,$(INSTALLED_PROGRAMS),$(call install_file,755,$(file)))
+	$(foreach file,$(INSTALLED_ARCHIVES),$(call install_archive,$(file)))
 	$(foreach file,$(INSTALLED_DATA),$(call install_file,644,$(file)))
 	$(foreach link,$(INSTALLED_LINKS),$(call install_link,$(link)))
 	$(foreach file,$(INSTALLED_PKGCONFIG),$(call install_text,$(pkgconfig_text),$(file)))

@@ -27,9 +27,8 @@ ifeq ($(UNWIND),yes)
 all: $(BUILD)/libstackpack-unwind.a $(BUILD)/libstackpack-unwind.so
 
 INSTALLED_PROGRAMS += $(BUILD)/libstackpack-unwind.so:$(LIBDIR)/libstackpack-unwind.so.$(VERSION)
-INSTALLED_DATA += \
-  $(BUILD)/libstackpack-unwind.a:$(LIBDIR)/libstackpack-unwind.a \
-  runtime/unwind/stackpack_unwind.h:$(INCLUDEDIR)/stackpack_unwind.h
+INSTALLED_ARCHIVES += $(BUILD)/libstackpack-unwind.a:$(LIBDIR)/libstackpack-unwind.a
+INSTALLED_DATA += runtime/unwind/stackpack_unwind.h:$(INCLUDEDIR)/stackpack_unwind.h
 INSTALLED_LINKS += \
   libstackpack-unwind.so.$(VERSION):$(LIBDIR)/libstackpack-unwind.so.0 \
   libstackpack-unwind.so.0:$(LIBDIR)/libstackpack-unwind.so

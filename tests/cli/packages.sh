@@ -1,0 +1,29 @@
+#!/bin/bash
+# `make dist` gives the same bytes wherever it is made, and from its own archive, too; `make deb` makes packages in which
+# lintian finds nothing.
+. "$TOP/tests/cli/common.sh"
+
+make_alone() { # FOLDER TARGET [VARIABLE...]
+  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u BUILD make -C "$@" >make.log 2>&1 || { cat make.log >&2; fail "make $*"; }
+}
+
+version=$(sed -n 's/^#define STACKPACK_VERSION "\(.*\)"/\1/p' "$TOP/runtime/stackpack.h")
+make_alone "$TOP" dist "BUILD=$PWD/first"
+(umask 077 && make_alone "$TOP" dist "BUILD=$PWD/second" TZ=Asia/Tokyo)
+expect_same "first/stackpack-$version.tar.xz" "second/stackpack-$version.tar.xz"
+tar -xf "first/stackpack-$version.tar.xz"
+make_alone "stackpack-$version" dist BUILD=build
+expect_same "first/stackpack-$version.tar.xz" "stackpack-$version/build/stackpack-$version.tar.xz"
+
+command -v dpkg-buildpackage dh lintian >/dev/null || skip "no dpkg-buildpackage, debhelper or lintian"
+export DEB_BUILD_OPTIONS="noopt nocheck parallel=1" DEB_BUILD_PROFILES=noautodbgsym
+make_alone "stackpack-$version" deb BUILD=build
+for package in stackpack libstackpack0 libstackpack-unwind0 libstackpack-dev; do
+  [[ -s $(echo "stackpack-$version/build/deb/${package}_${version}_"*.deb) ]] || fail "no package $package"
+done
+lintian --allow-root --fail-on=error,warning "stackpack-$version"/build/deb/*.changes >lintian.log 2>&1 ||
+  { cat lintian.log >&2; fail "lintian finds something"; }
+dpkg-deb --fsys-tarfile "stackpack-$version"/build/deb/libstackpack-dev_*.deb | tar -x --wildcards '*.a'
+for archive in usr/lib/*/*.a; do
+  ! readelf --section-headers --wide "$archive" | grep -q '\.debug_' || fail "$archive has debug information"
+done
