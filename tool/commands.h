@@ -20,6 +20,7 @@ int command_stats(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_callgraph(int argc, char **argv);
 int command_why(int argc, char **argv);
+int command_split(int argc, char **argv);
 
 /* Prints a usage error, and how to get help; returns EXIT_UNUSABLE. */
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

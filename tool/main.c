@@ -24,6 +24,7 @@ static const struct {
     {"report", command_report, "make a page about them, for a browser"},
     {"callgraph", command_callgraph, "print who calls whom in a program"},
     {"why", command_why, "tell why `pack` keeps or drops a record"},
+    {"split", command_split, "before linking: make maps follow their functions"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

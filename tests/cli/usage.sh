@@ -17,10 +17,10 @@ expect_usage() { # ARGUMENT...
 expect_help --version
 only_line_matches '^stackpack [0-9]+\.[0-9]+' out || fail "the version: $(<out)"
 expect_help --help
-for command in pack unpack dump lookup verify stats report callgraph why; do
+for command in pack unpack dump lookup verify stats report callgraph why split; do
   expect_output "\\b$command\\b"
 done
-for command in pack unpack dump lookup verify stats report callgraph why; do
+for command in pack unpack dump lookup verify stats report callgraph why split; do
   expect_help $command --help
   expect_output "stackpack $command"
   expect_usage $command
@@ -28,6 +28,8 @@ for command in pack unpack dump lookup verify stats report callgraph why; do
 done
 expect_help pack --help
 for option in -o --section --if-present --keep-raw --force --statepoints --quiet --report; do expect_output "$option"; done
+expect_help split --help
+for option in -o --output-directory --quiet; do expect_output "$option"; done
 expect_help unpack --help
 for option in --raw -o --quiet; do expect_output "$option"; done
 policy_options=(--gc-entry --gc-entry-file --no-gc --no-gc-file --policy --drop-unreachable --strict)

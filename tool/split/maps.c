@@ -1,0 +1,250 @@
+/* maps.c - see maps.h. */
+#include "tool/split/maps.h"
+
+#include "format/array.h"
+#include "tool/image/load.h"
+
+#include <string.h>
+
+static bool no_memory(struct problem *problem) { return problem_set(problem, "not enough memory"); }
+
+/* ---- The sections, and who refers to them ---- */
+
+static bool find_sections(struct maps *maps, const struct object *object, struct problem *problem) {
+  maps->of_section = calloc(object->count, sizeof *maps->of_section);
+  if (maps->of_section == NULL)
+    return no_memory(problem);
+  for (uint32_t i = 1; i < object->count; i++) {
+    if (strcmp(object_name(object, i), RAW_SECTION) != 0 || object->sections[i].bytes == NULL)
+      continue;
+    if (!array_make_room((void **)&maps->sections, &maps->section_capacity, maps->section_count + 1,
+                         sizeof *maps->sections))
+      return no_memory(problem);
+    maps->sections[maps->section_count++] = (struct map_section){.number = i};
+    maps->of_section[i] = (uint32_t)maps->section_count;
+  }
+  return true;
+}
+
+/* Orders by offset, and what is at one offset by its place in the file. */
+static int compare_places(const void *a, const void *b) {
+  const Elf64_Rela *one = *(const Elf64_Rela *const *)a;
+  const Elf64_Rela *other = *(const Elf64_Rela *const *)b;
+  if (one->r_offset != other->r_offset)
+    return one->r_offset < other->r_offset ? -1 : 1;
+  return one < other ? -1 : one > other;
+}
+
+static bool sort_places(struct map_section *section, const Elf64_Rela *places) {
+  const size_t count = section->place_count;
+  const Elf64_Rela **order = malloc((count + 1) * sizeof *order);
+  section->places = malloc((count + 1) * sizeof *section->places);
+  if (order != NULL && section->places != NULL) {
+    for (size_t i = 0; i < count; i++)
+      order[i] = &places[i];
+    qsort(order, count, sizeof *order, compare_places);
+    for (size_t i = 0; i < count; i++)
+      section->places[i] = *order[i];
+  }
+  const bool ok = order != NULL && section->places != NULL;
+  free(order);
+  return ok;
+}
+
+/* Takes the relocations of a section of stack maps. */
+static bool take_places(struct map_section *section, const struct object *object, uint32_t number,
+                        struct problem *problem) {
+  const struct object_section *table = &object->sections[number];
+  if (table->header.sh_type != SHT_RELA || section->relocations != 0)
+    return problem_set(problem, "section %u has relocations of an unknown kind", section->number);
+  section->relocations = number;
+  section->place_count = (size_t)(table->header.sh_size / sizeof *section->places);
+  Elf64_Rela *copy = malloc((size_t)table->header.sh_size + 1);
+  if (copy == NULL)
+    return no_memory(problem);
+  memcpy(copy, table->bytes, (size_t)table->header.sh_size);
+  const bool ok = sort_places(section, copy);
+  free(copy);
+  return ok || no_memory(problem);
+}
+
+/* The section of stack maps in which a symbol is defined; NULL if it is in another one. */
+static struct map_section *section_of(struct maps *maps, const struct object *object,
+                                      uint32_t symbol) {
+  const uint32_t index = maps->of_section[object_symbol_section(object, symbol)];
+  return index == 0 ? NULL : &maps->sections[index - 1];
+}
+
+/* Notes which sections of stack maps a table of relocations refers to. */
+static void note_references(struct maps *maps, const struct object *object, uint32_t number) {
+  const struct object_section *table = &object->sections[number];
+  for (size_t at = 0; at < table->header.sh_size; at += (size_t)table->header.sh_entsize) {
+    Elf64_Rel relocation;
+    memcpy(&relocation, table->bytes + at, sizeof relocation);
+    struct map_section *section = section_of(maps, object, ELF64_R_SYM(relocation.r_info));
+    if (section == NULL)
+      continue;
+    const bool is_none = ELF64_R_TYPE(relocation.r_info) == object->machine->none_type &&
+                         table->header.sh_type == SHT_RELA;
+    section->is_named |= !is_none;
+    section->is_held |= is_none && section->text == table->header.sh_info;
+  }
+}
+
+static void note_global_symbols(struct maps *maps, const struct object *object) {
+  for (uint32_t i = object->first_global; i < object->symbol_count; i++) {
+    struct map_section *section = section_of(maps, object, i);
+    if (section != NULL)
+      section->is_named = true;
+  }
+}
+
+size_t maps_find_place(const struct map_section *section, uint64_t offset) {
+  size_t low = 0, high = section->place_count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (section->places[middle].r_offset < offset)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* ---- The functions ---- */
+
+static bool is_code(const struct object *object, const struct maps *maps, uint32_t number) {
+  const Elf64_Shdr *header = &object->sections[number].header;
+  return number != 0 && (header->sh_flags & SHF_EXECINSTR) != 0 && header->sh_type != SHT_NOBITS &&
+         maps->of_section[number] == 0;
+}
+
+/* Finds the code of a function by the one relocation of its address. */
+static bool find_text(const struct maps *maps, struct map_section *section,
+                      const struct object *object, struct map_function *function,
+                      struct problem *problem) {
+  const size_t n = maps_find_place(section, function->position);
+  const size_t next = maps_find_place(section, (uint64_t)function->position + 1);
+  if (next != n + 1 || ELF64_R_TYPE(section->places[n].r_info) != object->machine->word_type)
+    return problem_set(problem, "a stack map at %zu without a relocation of its function's address",
+                       function->position);
+  const uint32_t symbol = ELF64_R_SYM(section->places[n].r_info);
+  function->text = object_symbol_section(object, symbol);
+  if (!is_code(object, maps, function->text))
+    return problem_set(problem, "a stack map at %zu of a function that isn't in this object",
+                       function->position);
+  return true;
+}
+
+/* Reads over a function's records, all of whose relocations must be about the function's section.
+ * *used counts them, and that of the entry. */
+static bool read_records(struct map_section *section, const struct object *object,
+                         struct stackmap_v3_reader *reader, struct map_function *function,
+                         size_t *used, struct problem *problem) {
+  struct stackmap_v3_record record;
+  struct location location;
+  function->records = *reader;
+  function->begin = reader->position;
+  for (uint64_t i = 0; i < function->count; i++) {
+    if (!stackmap_v3_next_record(reader, &record))
+      return problem_set(problem, "%s, at %zu", reader->error, reader->error_position);
+    for (unsigned n = 0; n < record.locations; n++)
+      if (!stackmap_v3_location(reader, &record, n, &location))
+        return problem_set(problem, "%s, at %zu", reader->error, reader->error_position);
+  }
+  function->end = reader->position;
+  const size_t first = maps_find_place(section, function->begin);
+  const size_t end = maps_find_place(section, function->end);
+  for (size_t i = first; i < end; i++)
+    if (object_symbol_section(object, ELF64_R_SYM(section->places[i].r_info)) != function->text)
+      return problem_set(problem, "a relocation of a record at %zu that isn't about its function",
+                         function->begin);
+  *used += 1 + end - first;
+  return true;
+}
+
+static bool read_section(struct maps *maps, struct map_section *section,
+                         const struct object *object, struct problem *problem) {
+  const struct object_section *bytes = &object->sections[section->number];
+  struct stackmap_v3_reader reader = stackmap_v3_open(bytes->bytes, (size_t)bytes->header.sh_size);
+  struct stackmap_v3_function next;
+  size_t used = 0;
+  while (stackmap_v3_next_map(&reader))
+    while (stackmap_v3_next_function(&reader, &next)) {
+      struct map_function function = {.section = (uint32_t)(section - maps->sections),
+                                      .position = next.position,
+                                      .count = next.records};
+      if (!find_text(maps, section, object, &function, problem) ||
+          !read_records(section, object, &reader, &function, &used, problem))
+        return false;
+      if (!array_make_room((void **)&maps->functions, &maps->function_capacity,
+                           maps->function_count + 1, sizeof *maps->functions))
+        return no_memory(problem);
+      maps->functions[maps->function_count++] = function;
+      section->text =
+          section->text == 0 || section->text == function.text ? function.text : MAPS_SEVERAL;
+    }
+  if (reader.error != NULL)
+    return problem_set(problem, "%s, at %zu", reader.error, reader.error_position);
+  for (size_t i = 0; i < section->place_count; i++)
+    section->uses_global |= ELF64_R_SYM(section->places[i].r_info) >= object->first_global;
+  return used == section->place_count ||
+         problem_set(problem, "section %u has relocations at places that aren't known",
+                     section->number);
+}
+
+/* ---- What is split already ---- */
+
+/* A section of stack maps is as it should be if it is the only one of the only section whose
+ * functions it describes, is in that one's group, and is kept by it and by nothing else. */
+static bool judge_sections(struct maps *maps, const struct object *object,
+                           struct problem *problem) {
+  uint32_t *describing = calloc(object->count, sizeof *describing); /* how many, by text */
+  if (describing == NULL)
+    return no_memory(problem);
+  for (size_t i = 0; i < maps->function_count; i++) {
+    const struct map_function *function = &maps->functions[i];
+    if (i == 0 || function->section != function[-1].section || function->text != function[-1].text)
+      describing[function->text]++;
+  }
+  for (size_t i = 0; i < maps->section_count; i++) {
+    struct map_section *section = &maps->sections[i];
+    const struct object_section *own = &object->sections[section->number];
+    section->is_split =
+        section->text == 0 ||
+        (section->text != MAPS_SEVERAL && describing[section->text] == 1 && section->is_held &&
+         !section->uses_global && (own->header.sh_flags & SHF_GNU_RETAIN) == 0 &&
+         own->group == object->sections[section->text].group);
+  }
+  free(describing);
+  return true;
+}
+
+bool maps_read(struct maps *maps, const struct object *object, struct problem *problem) {
+  *maps = (struct maps){0};
+  if (!find_sections(maps, object, problem))
+    return false;
+  for (uint32_t i = 1; i < object->count; i++) {
+    if (!object_is_relocations(&object->sections[i]))
+      continue;
+    const uint32_t index = maps->of_section[object->sections[i].header.sh_info];
+    if (index != 0 && !take_places(&maps->sections[index - 1], object, i, problem))
+      return false;
+  }
+  for (size_t i = 0; i < maps->section_count; i++)
+    if (!read_section(maps, &maps->sections[i], object, problem))
+      return false;
+  for (uint32_t i = 1; i < object->count; i++)
+    if (object_is_relocations(&object->sections[i]))
+      note_references(maps, object, i);
+  note_global_symbols(maps, object);
+  return judge_sections(maps, object, problem);
+}
+
+void maps_close(struct maps *maps) {
+  for (size_t i = 0; i < maps->section_count; i++)
+    free(maps->sections[i].places);
+  free(maps->sections);
+  free(maps->functions);
+  free(maps->of_section);
+}

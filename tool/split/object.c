@@ -1,0 +1,269 @@
+/* object.c - see object.h: opens an object, and changes its parts. */
+#include "tool/split/object.h"
+
+#include "format/array.h"
+
+#include <string.h>
+
+static const struct object_machine machines[] = {
+    {EM_X86_64, R_X86_64_NONE, R_X86_64_64, false},
+    {EM_AARCH64, R_AARCH64_NONE, R_AARCH64_ABS64, false},
+    {EM_RISCV, R_RISCV_NONE, R_RISCV_64, true},
+};
+
+/* ---- Opening: everything is checked that the other steps rely on ---- */
+
+static bool read_header(struct object *object, const uint8_t *bytes, size_t size,
+                        struct problem *problem) {
+  if (size < sizeof object->header)
+    return problem_set(problem, "a truncated ELF header");
+  memcpy(&object->header, bytes, sizeof object->header);
+  const Elf64_Ehdr *header = &object->header;
+  if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
+    return problem_set(problem, "stack maps in an object that isn't 64-bit and little-endian");
+  for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
+    if (machines[i].number == header->e_machine)
+      object->machine = &machines[i];
+  if (object->machine == NULL)
+    return problem_set(problem, "stack maps of a processor (%u) that isn't known",
+                       header->e_machine);
+  if (header->e_phnum != 0)
+    return problem_set(problem, "an object file with program headers");
+  if (header->e_shentsize != sizeof(Elf64_Shdr) || header->e_shoff > size ||
+      size - header->e_shoff < sizeof(Elf64_Shdr))
+    return problem_set(problem, "no section headers where the ELF header says");
+  return true;
+}
+
+/* Reads the section headers. Their number, where it is above 0xff00, is in the first of them (gABI,
+ * "ELF Header"). */
+static bool read_sections(struct object *object, const uint8_t *bytes, size_t size,
+                          struct problem *problem) {
+  const Elf64_Ehdr *header = &object->header;
+  Elf64_Shdr first;
+  uint64_t used = 0;
+  memcpy(&first, bytes + header->e_shoff, sizeof first);
+  const uint64_t count = header->e_shnum != 0 ? header->e_shnum : first.sh_size;
+  if (count == 0 || count > (size - header->e_shoff) / sizeof first || count >= OBJECT_NEW_SYMBOL)
+    return problem_set(problem, "the section header table is beyond the end of the file");
+  if (!array_make_room((void **)&object->sections, &object->capacity, (size_t)count,
+                       sizeof *object->sections))
+    return problem_set(problem, "not enough memory");
+  object->count = (size_t)count;
+  for (size_t i = 0; i < object->count; i++) {
+    struct object_section *section = &object->sections[i];
+    *section = (struct object_section){0};
+    memcpy(&section->header, bytes + header->e_shoff + i * sizeof first, sizeof first);
+    const Elf64_Shdr *h = &section->header;
+    if (i == 0 || h->sh_type == SHT_NOBITS || h->sh_type == SHT_NULL)
+      continue;
+    /* Sections that overlap could make the new file larger than any limit. */
+    if (h->sh_offset > size || h->sh_size > size - h->sh_offset || h->sh_size > size - used)
+      return problem_set(problem, "section %zu is beyond the end of the file", i);
+    used += h->sh_size;
+    section->bytes = bytes + h->sh_offset;
+  }
+  object->names = header->e_shstrndx == SHN_XINDEX ? first.sh_link : header->e_shstrndx;
+  return true;
+}
+
+static bool is_strings(const struct object *object, uint32_t number) {
+  if (number >= object->count)
+    return false;
+  const struct object_section *section = &object->sections[number];
+  const uint64_t size = section->header.sh_size;
+  return section->header.sh_type == SHT_STRTAB && size > 0 && section->bytes[size - 1] == 0;
+}
+
+static bool check_names(const struct object *object, struct problem *problem) {
+  if (!is_strings(object, object->names))
+    return problem_set(problem, "no table of section names");
+  for (size_t i = 1; i < object->count; i++)
+    if (object->sections[i].header.sh_name >= object->sections[object->names].header.sh_size)
+      return problem_set(problem, "section %zu has no name", i);
+  return true;
+}
+
+static bool find_symbols(struct object *object, struct problem *problem) {
+  for (size_t i = 1; i < object->count; i++) {
+    const Elf64_Shdr *h = &object->sections[i].header;
+    if (h->sh_type == SHT_SYMTAB_SHNDX)
+      object->symbol_sections = (uint32_t)i;
+    if (h->sh_type != SHT_SYMTAB)
+      continue;
+    const uint64_t count = h->sh_size / sizeof(Elf64_Sym);
+    if (object->symbols != 0 || h->sh_entsize != sizeof(Elf64_Sym) ||
+        h->sh_size % sizeof(Elf64_Sym) != 0 || h->sh_info == 0 || h->sh_info > count ||
+        count >= OBJECT_NEW_SYMBOL || !is_strings(object, h->sh_link))
+      return problem_set(problem, "a symbol table that can't be right");
+    object->symbols = (uint32_t)i;
+    object->symbol_count = (uint32_t)count;
+    object->first_global = h->sh_info;
+  }
+  if (object->symbols == 0)
+    return problem_set(problem, "no symbol table");
+  const Elf64_Shdr *numbers = &object->sections[object->symbol_sections].header;
+  if (object->symbol_sections != 0 && (numbers->sh_link != object->symbols ||
+                                       numbers->sh_size != object->symbol_count * sizeof(uint32_t)))
+    return problem_set(problem, "a table of symbols' sections that doesn't fit the symbols");
+  return true;
+}
+
+static bool read_group(struct object *object, uint32_t number, struct problem *problem) {
+  const struct object_section *group = &object->sections[number];
+  const size_t words = (size_t)(group->header.sh_size / sizeof(uint32_t));
+  bool ok = group->header.sh_size % sizeof(uint32_t) == 0 && words >= 1 &&
+            group->header.sh_link == object->symbols &&
+            group->header.sh_info < object->symbol_count;
+  for (size_t i = 1; ok && i < words; i++) {
+    uint32_t member;
+    memcpy(&member, group->bytes + i * sizeof member, sizeof member);
+    ok = member != 0 && member < object->count && object->sections[member].group == 0;
+    if (ok)
+      object->sections[member].group = number;
+  }
+  return ok || problem_set(problem, "section %u isn't a right section group", number);
+}
+
+static bool check_relocations(const struct object *object, uint32_t number,
+                              struct problem *problem) {
+  const struct object_section *section = &object->sections[number];
+  const size_t entry = section->header.sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+  bool ok = section->header.sh_entsize == entry && section->header.sh_size % entry == 0 &&
+            section->header.sh_link == object->symbols && section->header.sh_info < object->count;
+  for (size_t at = 0; ok && at < section->header.sh_size; at += entry) {
+    Elf64_Rel relocation; /* the beginning of an Elf64_Rela, too */
+    memcpy(&relocation, section->bytes + at, sizeof relocation);
+    ok = ELF64_R_SYM(relocation.r_info) < object->symbol_count;
+  }
+  return ok || problem_set(problem, "section %u isn't a right table of relocations", number);
+}
+
+/* LLVM's table of weights between functions names them by relocations, its table of symbols whose
+ * address counts, by numbers. */
+static bool check_section(struct object *object, uint32_t number, struct problem *problem) {
+  const Elf64_Shdr *header = &object->sections[number].header;
+  switch (header->sh_type) {
+  case SHT_GROUP:
+    return read_group(object, number, problem);
+  case SHT_REL:
+  case SHT_RELA:
+    return check_relocations(object, number, problem);
+  case SHT_SYMTAB_SHNDX:
+  case SHT_LLVM_ADDRSIG:
+  case SHT_LLVM_CALL_GRAPH_PROFILE:
+    return true;
+  default:
+    return header->sh_link != object->symbols ||
+           problem_set(problem, "section %u, of type 0x%x, may name symbols in an unknown way",
+                       number, header->sh_type);
+  }
+}
+
+bool object_open(struct object *object, const uint8_t *bytes, size_t size,
+                 struct problem *problem) {
+  *object = (struct object){0};
+  bool ok = read_header(object, bytes, size, problem) &&
+            read_sections(object, bytes, size, problem) && check_names(object, problem) &&
+            find_symbols(object, problem);
+  for (uint32_t i = 1; ok && i < object->count; i++)
+    ok = check_section(object, i, problem);
+  if (!ok)
+    object_close(object);
+  return ok;
+}
+
+void object_close(struct object *object) {
+  for (size_t i = 0; i < object->count; i++)
+    free(object->sections[i].owned);
+  free(object->sections);
+  free(object->added);
+  *object = (struct object){0};
+}
+
+/* ---- Looking ---- */
+
+const char *object_name(const struct object *object, uint32_t section) {
+  return (const char *)object->sections[object->names].bytes +
+         object->sections[section].header.sh_name;
+}
+
+Elf64_Sym object_symbol(const struct object *object, uint32_t number) {
+  Elf64_Sym symbol;
+  memcpy(&symbol, object->sections[object->symbols].bytes + (size_t)number * sizeof symbol,
+         sizeof symbol);
+  return symbol;
+}
+
+uint32_t object_symbol_section(const struct object *object, uint32_t number) {
+  uint32_t section = object_symbol(object, number).st_shndx;
+  if (section == SHN_XINDEX && object->symbol_sections != 0)
+    memcpy(&section,
+           object->sections[object->symbol_sections].bytes + (size_t)number * sizeof section,
+           sizeof section);
+  else if (section >= SHN_LORESERVE)
+    return 0;
+  return section < object->count ? section : 0;
+}
+
+/* ---- Changing ---- */
+
+void object_replace(struct object *object, uint32_t section, uint8_t *bytes, size_t size) {
+  struct object_section *changed = &object->sections[section];
+  free(changed->owned);
+  changed->bytes = changed->owned = bytes;
+  changed->capacity = size;
+  changed->header.sh_size = size;
+}
+
+bool object_add_section(struct object *object, const Elf64_Shdr *header, uint8_t *bytes,
+                        size_t size, uint32_t *number) {
+  if (!array_make_room((void **)&object->sections, &object->capacity, object->count + 1,
+                       sizeof *object->sections)) {
+    free(bytes);
+    return false;
+  }
+  *number = (uint32_t)object->count++;
+  object->sections[*number] = (struct object_section){.header = *header};
+  object_replace(object, *number, bytes, size);
+  return true;
+}
+
+bool object_add_symbol(struct object *object, uint32_t section, uint64_t value, uint32_t name,
+                       unsigned char type, uint32_t *number) {
+  if (!array_make_room((void **)&object->added, &object->added_capacity, object->added_count + 1,
+                       sizeof *object->added))
+    return false;
+  *number = OBJECT_NEW_SYMBOL | (uint32_t)object->added_count;
+  object->added[object->added_count++] = (struct object_symbol){
+      section, {.st_name = name, .st_info = ELF64_ST_INFO(STB_LOCAL, type), .st_value = value}};
+  return true;
+}
+
+/* Puts `size` more bytes behind a section's. */
+static bool append(struct object *object, uint32_t number, const void *bytes, size_t size) {
+  struct object_section *section = &object->sections[number];
+  const size_t old = (size_t)section->header.sh_size;
+  const bool is_first = section->owned == NULL;
+  if (!array_make_room((void **)&section->owned, &section->capacity, old + size, 1))
+    return false;
+  if (is_first)
+    memcpy(section->owned, section->bytes, old);
+  memcpy(section->owned + old, bytes, size);
+  section->bytes = section->owned;
+  section->header.sh_size = old + size;
+  return true;
+}
+
+bool object_add_to_group(struct object *object, uint32_t group, uint32_t section) {
+  object->sections[section].header.sh_flags |= SHF_GROUP;
+  object->sections[section].group = group;
+  return append(object, group, &section, sizeof section);
+}
+
+bool object_add_name(struct object *object, uint32_t strings, const char *first, const char *second,
+                     uint32_t *name) {
+  *name = (uint32_t)object->sections[strings].header.sh_size;
+  return append(object, strings, first, strlen(first)) &&
+         append(object, strings, second, strlen(second) + 1);
+}

@@ -1,0 +1,92 @@
+/* object.h - a relocatable ELF object that is read, gets more sections and symbols, and is written.
+ *
+ * Sections keep their numbers, and so do the symbols that other files can't see (local ones, which
+ * stand first in a symbol table). New sections are added behind the old ones. New symbols are local,
+ * so they come between the old local ones and the global ones, whose numbers grow by as many:
+ *
+ *     before   0 .. first_global - 1   first_global .. symbol_count - 1
+ *     after    the same                the new ones, then the global ones
+ *
+ * Until the object is written, everything has the old numbers, and a new symbol is OBJECT_NEW_SYMBOL
+ * and its place among the new ones. Writing it gives all that names symbols the new numbers:
+ * relocations, section groups, and LLVM's table of symbols whose address counts. A section that may
+ * name symbols in another way is refused on opening.
+ */
+#ifndef STACKPACK_SPLIT_OBJECT_H
+#define STACKPACK_SPLIT_OBJECT_H
+
+#include "tool/image/problem.h"
+
+#include <elf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Sections' types of LLVM's own ("Extensions", ELF-Dependent). */
+#define SHT_LLVM_ADDRSIG 0x6fff4c03u
+#define SHT_LLVM_CALL_GRAPH_PROFILE 0x6fff4c09u
+
+enum { OBJECT_NEW_SYMBOL = 0x40000000 }; /* more symbols than this aren't read */
+
+struct object_machine {
+  uint16_t number;               /* EM_... */
+  uint32_t none_type, word_type; /* relocations: nothing; a 64-bit address */
+  bool linker_moves_code;        /* within a section: only a symbol tells where a function begins */
+};
+
+struct object_section {
+  Elf64_Shdr header;
+  const uint8_t *bytes; /* header.sh_size of them; NULL if they aren't in the file */
+  uint8_t *owned;       /* NULL, or the same bytes where they are new */
+  size_t capacity;      /* of `owned` */
+  uint32_t group;       /* the section group that it is in; 0: none */
+};
+
+struct object_symbol {
+  uint32_t section;
+  Elf64_Sym symbol;
+};
+
+struct object {
+  Elf64_Ehdr header;
+  const struct object_machine *machine;
+  struct object_section *sections; /* owned */
+  size_t count, capacity;
+  uint32_t names;                    /* the section of sections' names */
+  uint32_t symbols, symbol_sections; /* SHT_SYMTAB, SHT_SYMTAB_SHNDX (0: none) */
+  uint32_t first_global, symbol_count;
+  struct object_symbol *added; /* owned */
+  size_t added_count, added_capacity;
+};
+
+/* Reads an object of one of the machines that stack maps can be split for. The bytes must outlive it.
+ * On failure nothing is to be closed. */
+bool object_open(struct object *object, const uint8_t *bytes, size_t size, struct problem *problem);
+void object_close(struct object *object);
+
+const char *object_name(const struct object *object, uint32_t section);
+
+/* An old symbol, and the section in which it is defined: 0 if it is in none of this object. */
+Elf64_Sym object_symbol(const struct object *object, uint32_t number);
+uint32_t object_symbol_section(const struct object *object, uint32_t number);
+
+static inline bool object_is_relocations(const struct object_section *section) {
+  return section->header.sh_type == SHT_RELA || section->header.sh_type == SHT_REL;
+}
+
+/* Each adds one thing; false without memory. The number of the new one is *number.
+ * A section takes over `bytes`, which is malloc'd, and its size from them, not from the header. */
+bool object_add_section(struct object *object, const Elf64_Shdr *header, uint8_t *bytes,
+                        size_t size, uint32_t *number);
+bool object_add_symbol(struct object *object, uint32_t section, uint64_t value, uint32_t name,
+                       unsigned char type, uint32_t *number);
+bool object_add_to_group(struct object *object, uint32_t group, uint32_t section);
+bool object_add_name(struct object *object, uint32_t strings, const char *first, const char *second,
+                     uint32_t *name);
+
+/* Replaces a section's bytes, and takes them over. */
+void object_replace(struct object *object, uint32_t section, uint8_t *bytes, size_t size);
+
+/* The bytes of the new file, to be freed. The object is good for nothing but object_close after it. */
+bool object_write(struct object *object, uint8_t **bytes, size_t *size, struct problem *problem);
+
+#endif

@@ -1,0 +1,184 @@
+/* object_write.c - see object.h: gives symbols their new numbers, and lays the file out. */
+#include "tool/split/buffer.h"
+#include "tool/split/object.h"
+
+enum { ALIGNMENT_MAX = 64 }; /* in the file, where nothing asks for more */
+
+static uint32_t new_number(const struct object *object, uint32_t old) {
+  if ((old & OBJECT_NEW_SYMBOL) != 0)
+    return object->first_global + (old & ~(uint32_t)OBJECT_NEW_SYMBOL);
+  return old < object->first_global ? old : old + (uint32_t)object->added_count;
+}
+
+/* The bytes of a section, to be changed. NULL without memory. */
+static uint8_t *own_bytes(struct object *object, uint32_t number) {
+  struct object_section *section = &object->sections[number];
+  const size_t size = (size_t)section->header.sh_size;
+  if (section->owned == NULL && size > 0) {
+    uint8_t *copy = malloc(size);
+    if (copy == NULL)
+      return NULL;
+    memcpy(copy, section->bytes, size);
+    object_replace(object, number, copy, size);
+  }
+  return section->owned;
+}
+
+/* Entries of relocation tables begin with an Elf64_Rel. */
+static bool renumber_relocations(struct object *object, uint32_t number) {
+  const Elf64_Shdr *header = &object->sections[number].header;
+  uint8_t *bytes = own_bytes(object, number);
+  for (size_t at = 0; bytes != NULL && at < header->sh_size; at += header->sh_entsize) {
+    Elf64_Rel relocation;
+    memcpy(&relocation, bytes + at, sizeof relocation);
+    relocation.r_info = ELF64_R_INFO((uint64_t)new_number(object, ELF64_R_SYM(relocation.r_info)),
+                                     ELF64_R_TYPE(relocation.r_info));
+    memcpy(bytes + at, &relocation, sizeof relocation);
+  }
+  return bytes != NULL || header->sh_size == 0;
+}
+
+/* Takes a ULEB128 number of a symbol. False if it is cut off, or no symbol's. */
+static bool take_number(const struct object *object, const struct object_section *section,
+                        size_t *at, uint32_t *number) {
+  uint64_t value = 0;
+  unsigned shift = 0;
+  uint8_t byte;
+  do {
+    if (*at == section->header.sh_size || shift > 28)
+      return false;
+    byte = section->bytes[(*at)++];
+    value |= (uint64_t)(byte & 0x7f) << shift;
+    shift += 7;
+  } while (byte >= 0x80);
+  *number = (uint32_t)value;
+  return value < object->symbol_count;
+}
+
+/* LLVM's table of symbols whose address counts is a list of such numbers. */
+static bool renumber_significant(struct object *object, uint32_t number, struct problem *problem) {
+  const struct object_section *section = &object->sections[number];
+  struct buffer buffer = {0};
+  for (size_t at = 0; at < section->header.sh_size;) {
+    uint32_t left;
+    if (!take_number(object, section, &at, &left)) {
+      free(buffer.bytes);
+      return problem_set(problem, "section %u isn't a right table of symbols", number);
+    }
+    for (left = new_number(object, left); left >= 0x80; left >>= 7)
+      buffer_add(&buffer, &(uint8_t){(uint8_t)(left | 0x80)}, 1);
+    buffer_add(&buffer, &(uint8_t){(uint8_t)left}, 1);
+  }
+  object_replace(object, number, buffer.bytes, buffer.size);
+  return !buffer.failed || problem_set(problem, "not enough memory");
+}
+
+static bool renumber(struct object *object, struct problem *problem) {
+  bool ok = true;
+  for (uint32_t i = 1; ok && i < object->count; i++) {
+    Elf64_Shdr *header = &object->sections[i].header;
+    if (object_is_relocations(&object->sections[i]))
+      ok = renumber_relocations(object, i) || problem_set(problem, "not enough memory");
+    else if (header->sh_type == SHT_GROUP)
+      header->sh_info = new_number(object, header->sh_info);
+    else if (header->sh_type == SHT_LLVM_ADDRSIG && header->sh_link == object->symbols)
+      ok = renumber_significant(object, i, problem);
+  }
+  return ok;
+}
+
+/* A table of the symbols' sections, for those whose number a symbol has no room for: (gABI, "Symbol
+ * Table", SHN_XINDEX). Adds it if one is needed now. */
+static bool need_symbol_sections(struct object *object) {
+  bool needed = false;
+  for (size_t i = 0; i < object->added_count; i++)
+    needed |= object->added[i].section >= SHN_LORESERVE;
+  if (!needed || object->symbol_sections != 0)
+    return true;
+  Elf64_Shdr header = {.sh_type = SHT_SYMTAB_SHNDX,
+                       .sh_link = object->symbols,
+                       .sh_addralign = sizeof(uint32_t),
+                       .sh_entsize = sizeof(uint32_t)};
+  uint32_t *none = calloc(object->symbol_count, sizeof *none);
+  if (none == NULL ||
+      !object_add_name(object, object->names, ".symtab_shndx", "", &header.sh_name)) {
+    free(none);
+    return false;
+  }
+  return object_add_section(object, &header, (uint8_t *)none, object->symbol_count * sizeof *none,
+                            &object->symbol_sections);
+}
+
+/* Puts the new symbols between the old local and the global ones. */
+static bool insert_symbols(struct object *object) {
+  struct object_section *table = &object->sections[object->symbols];
+  struct object_section *numbers = &object->sections[object->symbol_sections];
+  const size_t locals = object->first_global, globals = object->symbol_count - locals;
+  struct buffer symbols = {0}, sections = {0};
+  buffer_add(&symbols, table->bytes, locals * sizeof(Elf64_Sym));
+  for (size_t i = 0; i < object->added_count; i++) {
+    struct object_symbol *added = &object->added[i];
+    const bool fits = added->section < SHN_LORESERVE;
+    added->symbol.st_shndx = fits ? (uint16_t)added->section : SHN_XINDEX;
+    buffer_add(&symbols, &added->symbol, sizeof added->symbol);
+    buffer_add(&sections, &(uint32_t){fits ? 0 : added->section}, sizeof(uint32_t));
+  }
+  buffer_add(&symbols, table->bytes + locals * sizeof(Elf64_Sym), globals * sizeof(Elf64_Sym));
+  if (object->symbol_sections != 0) {
+    struct buffer all = {0};
+    buffer_add(&all, numbers->bytes, locals * sizeof(uint32_t));
+    buffer_add(&all, sections.bytes, sections.size);
+    buffer_add(&all, numbers->bytes + locals * sizeof(uint32_t), globals * sizeof(uint32_t));
+    object_replace(object, object->symbol_sections, all.bytes, all.size);
+    sections.failed |= all.failed;
+  }
+  free(sections.bytes);
+  object_replace(object, object->symbols, symbols.bytes, symbols.size);
+  table->header.sh_info = (uint32_t)(locals + object->added_count);
+  return !symbols.failed && !sections.failed;
+}
+
+static void put_sections(struct object *object, struct buffer *file) {
+  for (size_t i = 1; i < object->count; i++) {
+    struct object_section *section = &object->sections[i];
+    Elf64_Shdr *header = &section->header;
+    if (header->sh_type != SHT_NULL && header->sh_addralign > 0 &&
+        (header->sh_addralign & (header->sh_addralign - 1)) == 0)
+      buffer_align(file, header->sh_addralign < ALIGNMENT_MAX ? (size_t)header->sh_addralign
+                                                              : ALIGNMENT_MAX);
+    header->sh_offset = file->size;
+    if (section->bytes != NULL)
+      buffer_add(file, section->bytes, (size_t)header->sh_size);
+  }
+}
+
+static void put_headers(struct object *object, struct buffer *file) {
+  const bool fits = object->count < SHN_LORESERVE;
+  buffer_align(file, sizeof(Elf64_Off));
+  object->header.e_shoff = file->size;
+  object->header.e_shnum = fits ? (uint16_t)object->count : 0;
+  object->sections[0].header.sh_size = fits ? 0 : object->count;
+  for (size_t i = 0; i < object->count; i++)
+    buffer_add(file, &object->sections[i].header, sizeof(Elf64_Shdr));
+}
+
+bool object_write(struct object *object, uint8_t **bytes, size_t *size, struct problem *problem) {
+  struct buffer file = {0};
+  if (!renumber(object, problem))
+    return false;
+  bool ok = need_symbol_sections(object) && insert_symbols(object);
+  if (ok) {
+    buffer_add(&file, &object->header, sizeof object->header);
+    put_sections(object, &file);
+    put_headers(object, &file);
+    ok = !file.failed;
+  }
+  if (!ok) {
+    free(file.bytes);
+    return problem_set(problem, "not enough memory");
+  }
+  memcpy(file.bytes, &object->header, sizeof object->header);
+  *bytes = file.bytes;
+  *size = file.size;
+  return true;
+}

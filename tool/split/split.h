@@ -1,0 +1,31 @@
+/* split.h - gives each section of code a section of stack maps of its own, in an object file. */
+#ifndef STACKPACK_SPLIT_H
+#define STACKPACK_SPLIT_H
+
+#include "tool/image/problem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What became of a file. */
+struct split {
+  uint8_t *bytes; /* malloc'd; NULL: the file stays as it is */
+  size_t size;
+  size_t functions, sections; /* whose maps were split, and into how many sections */
+};
+
+/* Splits the stack maps of a relocatable ELF object. False, and a problem, if it can't be done. */
+bool split_object(struct split *split, const uint8_t *bytes, size_t size, struct problem *problem);
+
+/* Splits those of the members of an archive, which becomes an ordinary one if it is thin: the
+ * members, read from the files beside `path`, are in it then. */
+bool split_archive(struct split *split, const char *path, const uint8_t *bytes, size_t size,
+                   struct problem *problem);
+
+/* Splits any file. One that is neither an object nor an archive, or has no stack maps, or whose
+ * maps are split already, stays as it is. */
+bool split_file(struct split *split, const char *path, const uint8_t *bytes, size_t size,
+                struct problem *problem);
+
+#endif

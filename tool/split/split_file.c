@@ -1,0 +1,32 @@
+/* split_file.c - see split.h: tells apart what there is to split. */
+#include "tool/split/split.h"
+
+#include "tool/image/load.h"
+
+#include <ar.h>
+#include <string.h>
+
+static bool begins_with(const uint8_t *bytes, size_t size, const char *magic, size_t length) {
+  return size >= length && memcmp(bytes, magic, length) == 0;
+}
+
+static bool is_object(const uint8_t *bytes, size_t size) {
+  uint16_t type;
+  if (!begins_with(bytes, size, ELFMAG, SELFMAG) || size < EI_NIDENT + sizeof type)
+    return false;
+  memcpy(&type, bytes + EI_NIDENT, sizeof type);
+  return type == (bytes[EI_DATA] == ELFDATA2MSB ? ET_REL << 8 : ET_REL);
+}
+
+bool split_file(struct split *split, const char *path, const uint8_t *bytes, size_t size,
+                struct problem *problem) {
+  *split = (struct split){0};
+  if (path != NULL && begins_with(bytes, size, "!<thin>\n", SARMAG))
+    return split_archive(split, path, bytes, size, problem);
+  /* Where the section's name isn't, there is no such section. */
+  if (memmem(bytes, size, RAW_SECTION, sizeof RAW_SECTION) == NULL)
+    return true;
+  if (path != NULL && begins_with(bytes, size, ARMAG, SARMAG))
+    return split_archive(split, path, bytes, size, problem);
+  return !is_object(bytes, size) || split_object(split, bytes, size, problem);
+}
