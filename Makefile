@@ -29,9 +29,7 @@ FLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-
 endif
 COMPILE = $(CC) $(FLAGS) $(CFLAGS) $(CPPFLAGS)
 LINK = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS)
-# Where distributions have no libdwarf.pc, its headers are in a folder of their own.
-DWARF_FLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null || echo -I/usr/include/libdwarf)
-TOOL_LIBS := -lelf -ldwarf -liberty -lzstd -ljansson -lZydis
+TOOL_LIBS := -ldw -lelf -lz -liberty -lzstd -ljansson -lZydis
 
 # The command's rooms (tool/*/) are in an archive, from which tests and measurements take what they need, too.
 FORMAT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard format/*.c elf/*.c))
@@ -48,8 +46,6 @@ all: $(BUILD)/stackpack $(BUILD)/stackpack-ld $(BUILD)/libstackpack.a $(BUILD)/l
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
-
-$(BUILD)/tool/source/%.o $(BUILD)/tool/sizes/units_debug.o: FLAGS += $(DWARF_FLAGS)
 
 # The page of `stackpack report` is HTML, CSS and JavaScript in files of their own. The page itself says which style and
 # script may run, by their hashes.

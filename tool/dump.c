@@ -26,7 +26,6 @@ struct dump {
   const struct names *names;
   const bool *is_selected; /* by record */
   struct source *source;   /* NULL: not asked for, or there is none */
-  uint32_t expected;       /* the record up to which it knows what will be asked */
   bool with_source;
   struct record_text text;
   int address_width; /* of records' addresses */
@@ -44,23 +43,13 @@ static uint64_t instruction_of(const struct dump *dump, const struct safepoint *
                                safepoints_kind(dump->table, record) == SAFEPOINT_STATEPOINT);
 }
 
-/* Records are asked for in order, so the source can work ahead. */
-static void announce(struct dump *dump) {
-  for (; dump->expected < dump->table->record_count; dump->expected++)
-    if (dump->is_selected[dump->expected] &&
-        !source_expect(dump->source, instruction_of(dump, &dump->table->records[dump->expected])))
-      return;
-}
-
 /* Without a source, there are no frames. */
 static bool find_frames(struct dump *dump, uint32_t record, struct source_frames *frames,
                         struct problem *problem) {
   *frames = (struct source_frames){0};
-  if (dump->source == NULL)
-    return true;
-  announce(dump);
-  return source_find(dump->source, instruction_of(dump, &dump->table->records[record]), frames,
-                     problem);
+  return dump->source == NULL ||
+         source_find(dump->source, SOURCE_FRAMES,
+                     instruction_of(dump, &dump->table->records[record]), frames, problem);
 }
 
 static bool take_record(struct dump *dump, uint32_t record, struct problem *problem) {

@@ -108,7 +108,7 @@ static bool print_missing(struct lookup *lookup, uint64_t address, bool is_manag
   struct source_frames frames = {0};
   /* As for a record: the address is behind a call. */
   const bool ok = lookup->source == NULL || address == 0 ||
-                  source_find(lookup->source, address - 1, &frames, problem);
+                  source_find(lookup->source, SOURCE_FRAMES, address - 1, &frames, problem);
   lookup->some_missing = true;
   if (!lookup->json) {
     text_missing(lookup, address, is_managed, &frames);
@@ -132,7 +132,7 @@ static bool print_record(struct lookup *lookup, const struct stackpack_record *r
     return problem_set(problem, "a broken packed table, or not enough memory");
   const bool ok =
       lookup->source == NULL ||
-      source_find(lookup->source,
+      source_find(lookup->source, SOURCE_FRAMES,
                   safepoint_instruction(lookup->view.address, lookup->view.is_statepoint), &frames,
                   problem);
   if (lookup->json)

@@ -9,7 +9,7 @@ sed -i 's/second(run(5))/run(5)/' "$(cp "$TOP/tests/cli/source/main.c" own.c && 
 "$LLVM/bin/clang" -O1 -g -c own.c -o main.o
 link_with lld app inlined.o main.o
 
-# libdwarf's own mistakes are its own: a sanitizer tells of the reader's end in a file that nobody looks at.
+# libdw's own mistakes are its own: a sanitizer tells of the reader's end in a file that nobody looks at.
 export ASAN_OPTIONS=log_path=$PWD/reader:exitcode=99:detect_leaks=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=$ASAN_OPTIONS:halt_on_error=1 LSAN_OPTIONS=$ASAN_OPTIONS
 python3 - "$stackpack" "${ROUNDS:-300}" <<'PYTHON'
@@ -65,11 +65,11 @@ print(outcomes)
 assert outcomes[0] > rounds // 10, "nothing could be read"
 PYTHON
 
-# Sections that can't be decompressed.
+# Sections that can't be decompressed, and (12) one that says it has gigabytes.
 for kind in zlib zstd; do
   "$LLVM/bin/llvm-objcopy" --compress-debug-sections=$kind app compressed
   offset=$(section_offset compressed .debug_info)
-  for at in 0 8 30 60; do
+  for at in 0 8 12 30 60; do
     cp compressed broken
     set_byte broken $((offset + at)) 255
     set_byte broken $((offset + at + 1)) 254

@@ -274,10 +274,9 @@ static bool list_functions(struct survey *survey, struct problem *problem) {
   survey->function_count = table->function_count;
   for (uint32_t i = 0; i < table->function_count; i++) {
     const struct safepoint_function *function = &table->functions[i];
-    const uint32_t unit = units_find(&survey->unit_names, function->address);
     survey->functions[i] = (struct survey_row){
         .name = names_find(&survey->names, function->address),
-        .unit = unit == (uint32_t)UNITS_NONE ? NULL : survey->unit_names.names[unit],
+        .unit = units_find(&survey->unit_names, function->address),
         .address = function->address,
         .frame_size = function->frame_size,
         .functions = 1,

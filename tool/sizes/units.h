@@ -9,44 +9,29 @@
 #ifndef STACKPACK_UNITS_H
 #define STACKPACK_UNITS_H
 
-#include "tool/image/image.h"
+#include "tool/source/source.h"
 
-struct unit_range {
-  uint64_t start, end; /* of a symbol: both its address */
-  uint32_t unit;
-};
-
-/* Some of the two arrays of ranges may be empty: nothing is known then. */
-struct unit_ranges {
-  struct unit_range *items; /* by address; owned */
-  size_t count, capacity;
+/* The function at an address is a local one of a unit. */
+struct unit_symbol {
+  uint64_t address;
+  const char *unit;
 };
 
 struct units {
-  char **names; /* owned: paths without "." and ".."; of a symbol, what it says */
+  struct source *source; /* NULL: there is no debug information */
+  bool is_broken;        /* the debug information: what it told before is there */
+  char **names;          /* paths without "." and ".."; of a symbol, what it says; owned */
   size_t count, capacity;
-  struct unit_ranges lines, symbols;
-  bool is_broken; /* the debug information: what it told before is there */
+  struct unit_symbol *symbols; /* by address; owned */
+  size_t symbol_count, symbol_capacity;
 };
 
-/* Reads the units of a file, by its own debug information or by that of its debug file. The path is
- * the image's. */
+/* Opens a file's own debug information, or that of its debug file. The path is the image's. */
 bool units_open(struct units *units, const char *path, const struct image *image,
                 struct problem *problem);
 void units_close(struct units *units);
 
-enum { UNITS_NONE = UINT32_MAX };
-
-/* The number of the unit that the function at an address is of; UNITS_NONE if nothing tells. */
-uint32_t units_find(const struct units *units, uint64_t address);
-
-/* ---- For the readers ---- */
-
-bool units_add_range(struct unit_ranges *ranges, uint64_t start, uint64_t end, uint32_t unit);
-/* Takes a name, which free() gives back; it may be NULL, for want of memory. */
-bool units_add_name(struct units *units, char *name);
-
-/* Adds the units that the debug information tells. A file may have none. */
-bool units_read_debug(struct units *units, const char *path, struct problem *problem);
+/* The unit of the function at an address; NULL if nothing tells. It lives as long as `units`. */
+const char *units_find(struct units *units, uint64_t address);
 
 #endif

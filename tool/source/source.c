@@ -1,37 +1,45 @@
 /* source.c - see source.h.
  *
- * The reader gets addresses, and answers each with a message: a struct message, the frames as struct
- * message_frame, and their texts, each ending in a zero. Its first message, which nobody asked for,
- * tells whether it could open the debug information.
+ * The reader gets questions, and answers each with a message: a struct message, as many frames as it
+ * says, and a text. A frame is a struct place and two texts, the function's name and the file's path;
+ * each text ends in a zero, and one that isn't told is empty. The text at the end is empty, or says
+ * what went wrong: in the first message, which nobody asked for, that the debug information can't be
+ * opened; later on, the path of split debug information that is missing.
  */
 #include "tool/source/source.h"
 
 #include "format/array.h"
-#include "tool/source/debug_object.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FRAMES_MOST = 1 << 16, TEXT_MOST = 1 << 26, NO_TEXT = -1 };
+enum { SIZE_MOST = 1 << 26 };
+
+struct question {
+  uint64_t address;
+  enum source_question kind;
+};
 
 struct message {
-  uint32_t frames;
-  uint32_t text_size;
-  bool is_problem; /* the text tells of it */
+  uint32_t frames, size; /* size: of all that follows */
 };
 
-struct message_frame {
+struct place {
   uint64_t line, column;
-  int32_t function, file; /* where the text starts, or NO_TEXT */
 };
 
-/* ---- Sending and receiving ---- */
+struct bytes {
+  char *items; /* owned */
+  size_t count, capacity;
+};
 
 static bool send_all(int socket, const void *bytes, size_t size) {
   for (size_t done = 0; done < size;) {
@@ -59,105 +67,75 @@ static bool receive_all(int socket, void *bytes, size_t size) {
 
 /* ---- The reader ---- */
 
-/* A message that is put together. */
-struct reply {
-  char *bytes; /* owned */
-  size_t size, capacity;
-};
-
-static bool append(struct reply *reply, const void *bytes, size_t size) {
-  if (!array_make_room((void **)&reply->bytes, &reply->capacity, reply->size + size, 1))
+static bool append(struct bytes *reply, const void *bytes, size_t size) {
+  if (reply->count + size > SIZE_MOST ||
+      !array_make_room((void **)&reply->items, &reply->capacity, reply->count + size, 1))
     return false;
-  if (size > 0)
-    memcpy(reply->bytes + reply->size, bytes, size);
-  reply->size += size;
+  memcpy(reply->items + reply->count, bytes, size);
+  reply->count += size;
   return true;
 }
 
-/* Where the next text will start, from the place that all texts start at. */
-static int32_t place_of(const char *text, size_t *texts) {
-  if (text == NULL)
-    return NO_TEXT;
-  const size_t place = *texts;
-  *texts += strlen(text) + 1;
-  return (int32_t)place;
+static bool append_text(struct bytes *reply, const char *text) {
+  return text == NULL ? append(reply, "", 1) : append(reply, text, strlen(text) + 1);
 }
 
-static bool append_text(struct reply *reply, const char *text) {
-  return text == NULL || append(reply, text, strlen(text) + 1);
-}
-
-static size_t text_size(const struct source_frames *frames) {
-  size_t size = 0;
-  for (size_t i = 0; i < frames->count; i++) {
-    size += frames->items[i].function == NULL ? 0 : strlen(frames->items[i].function) + 1;
-    size += frames->items[i].file == NULL ? 0 : strlen(frames->items[i].file) + 1;
-  }
-  return size;
-}
-
-static bool append_frames(struct reply *reply, const struct source_frames *frames) {
-  size_t texts = 0;
+static bool answer(int socket, struct bytes *reply, const struct source_frames *frames,
+                   const char *text) {
   bool ok = true;
+  reply->count = 0;
   for (size_t i = 0; i < frames->count && ok; i++) {
     const struct source_frame *frame = &frames->items[i];
-    struct message_frame said = {.line = frame->line, .column = frame->column};
-    said.function = place_of(frame->function, &texts);
-    said.file = place_of(frame->file, &texts);
-    ok = append(reply, &said, sizeof said);
+    const struct place place = {frame->line, frame->column};
+    ok = append(reply, &place, sizeof place) && append_text(reply, frame->function) &&
+         append_text(reply, frame->file);
   }
-  for (size_t i = 0; i < frames->count && ok; i++)
-    ok = append_text(reply, frames->items[i].function) && append_text(reply, frames->items[i].file);
-  return ok;
+  ok = ok && append_text(reply, text);
+  const struct message message = {(uint32_t)frames->count, (uint32_t)reply->count};
+  return ok && send_all(socket, &message, sizeof message) &&
+         send_all(socket, reply->items, reply->count);
 }
 
-static bool answer(int socket, struct debug_info *info, uint64_t address, struct reply *reply) {
-  struct source_frames frames;
-  if (!debug_info_find(info, address, &frames))
-    return false;
-  const size_t size = text_size(&frames);
-  if (frames.count > FRAMES_MOST || size > TEXT_MOST)
-    frames.count = 0;
-  const struct message message = {.frames = (uint32_t)frames.count,
-                                  .text_size = frames.count == 0 ? 0 : (uint32_t)size};
-  reply->size = 0;
-  return append(reply, &message, sizeof message) && append_frames(reply, &frames) &&
-         send_all(socket, reply->bytes, reply->size);
+/* What a library prints when it breaks down is for nobody, nor is a dump of its memory. */
+static void be_quiet(void) {
+  const struct rlimit none = {0, 0};
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere >= 0) {
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+  }
+  setrlimit(RLIMIT_CORE, &none);
 }
 
-static bool tell_opened(int socket, const struct problem *problem, bool ok) {
-  const struct message message = {.text_size = ok ? 0 : sizeof problem->text, .is_problem = !ok};
-  return send_all(socket, &message, sizeof message) &&
-         send_all(socket, problem->text, message.text_size);
-}
-
-static _Noreturn void read_for(int socket, const char *debug_path, const char *path) {
+static _Noreturn void read_for(int socket, const char *path) {
   struct problem problem = {0};
-  struct reply reply = {0};
-  uint64_t address;
-  debug_object_be_quiet();
-  struct debug_info *info = debug_info_open(debug_path, path, &problem);
-  bool ok = tell_opened(socket, &problem, info != NULL) && info != NULL;
-  while (ok && receive_all(socket, &address, sizeof address))
-    ok = answer(socket, info, address, &reply);
+  struct bytes reply = {0};
+  struct source_frames frames = {0};
+  struct question question;
+  be_quiet();
+  struct debug_info *info = debug_info_open(path, &problem);
+  bool ok = answer(socket, &reply, &frames, problem.text) && info != NULL;
+  while (ok && receive_all(socket, &question, sizeof question))
+    ok = (question.kind == SOURCE_UNIT ? debug_info_find_unit(info, question.address, &frames)
+                                       : debug_info_find(info, question.address, &frames)) &&
+         answer(socket, &reply, &frames, debug_info_missing(info));
   _exit(0);
 }
 
 /* ---- The command's side ---- */
 
 struct source {
+  const char *path; /* the program's */
   pid_t reader;
   int socket;
-  bool is_broken, is_told; /* the command knows it */
-  unsigned expected;       /* how many answers are on their way */
-  char *bytes;             /* the last message, behind the struct message; owned */
-  size_t capacity;
+  bool is_broken;
+  bool missing_told;
+  struct bytes message;        /* the last one */
   struct source_frame *frames; /* owned */
   size_t frame_capacity;
 };
 
-static bool start_reader(struct source *source, const char *debug_path, const char *path,
-                         struct problem *problem) {
+static bool start_reader(struct source *source, const char *debug_path, struct problem *problem) {
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
     return problem_set_errno(problem, "debug information can't be read");
@@ -165,52 +143,56 @@ static bool start_reader(struct source *source, const char *debug_path, const ch
   source->reader = fork();
   if (source->reader == 0) {
     close(sockets[0]);
-    read_for(sockets[1], debug_path, path);
+    read_for(sockets[1], debug_path);
   }
   close(sockets[1]);
   source->socket = sockets[0];
   return source->reader > 0 || problem_set_errno(problem, "debug information can't be read");
 }
 
-/* Takes the rest of a message. Nothing in it is relied on: the reader may be broken. */
-static bool receive_body(struct source *source, const struct message *message) {
-  const size_t size = message->frames * sizeof(struct message_frame) + message->text_size;
-  if (message->frames > FRAMES_MOST || message->text_size > TEXT_MOST ||
-      !array_make_room((void **)&source->bytes, &source->capacity, size + 1, 1) ||
-      !array_make_room((void **)&source->frames, &source->frame_capacity, message->frames,
-                       sizeof *source->frames))
-    return false;
-  source->bytes[size] = 0;
-  return receive_all(source->socket, source->bytes, size);
+/* Takes the next text of a message; NULL if there's none, or it is empty. */
+static const char *take_text(const struct bytes *message, size_t *place) {
+  const char *text = message->items + *place;
+  const size_t length = strnlen(text, message->count - *place);
+  *place += length < message->count - *place ? length + 1 : length;
+  return length == 0 ? NULL : text;
 }
 
-static const char *text_at(const struct source *source, const struct message *message,
-                           int32_t place) {
-  if (place < 0 || (uint32_t)place >= message->text_size)
-    return NULL;
-  return source->bytes + message->frames * sizeof(struct message_frame) + place;
-}
-
-static void take_frames(struct source *source, const struct message *message,
-                        struct source_frames *frames) {
-  for (uint32_t i = 0; i < message->frames; i++) {
-    struct message_frame said;
-    memcpy(&said, source->bytes + i * sizeof said, sizeof said);
-    source->frames[i] =
-        (struct source_frame){text_at(source, message, said.function),
-                              text_at(source, message, said.file), said.line, said.column};
-  }
-  *frames = (struct source_frames){source->frames, message->frames};
-}
-
-/* Receives the first message. */
-static bool await_opened(struct source *source, struct problem *problem) {
+/* Receives a message. Nothing in it is relied on: the reader may be broken. *text is as above. */
+static bool receive(struct source *source, struct source_frames *frames, const char **text) {
   struct message message;
-  if (!receive_all(source->socket, &message, sizeof message) || !receive_body(source, &message))
+  struct place where;
+  size_t place = 0;
+  if (!receive_all(source->socket, &message, sizeof message) || message.size > SIZE_MOST ||
+      message.frames > message.size / sizeof where ||
+      !array_make_room((void **)&source->message.items, &source->message.capacity, message.size + 1,
+                       1) ||
+      !array_make_room((void **)&source->frames, &source->frame_capacity, message.frames,
+                       sizeof *source->frames) ||
+      !receive_all(source->socket, source->message.items, message.size))
+    return false;
+  source->message.count = message.size;
+  source->message.items[message.size] = 0;
+  for (uint32_t i = 0; i < message.frames; i++) {
+    if (message.size - place < sizeof where)
+      return false;
+    memcpy(&where, source->message.items + place, sizeof where);
+    place += sizeof where;
+    const char *function = take_text(&source->message, &place);
+    const char *file = take_text(&source->message, &place);
+    source->frames[i] = (struct source_frame){function, file, where.line, where.column};
+  }
+  *text = take_text(&source->message, &place);
+  *frames = (struct source_frames){source->frames, message.frames};
+  return true;
+}
+
+static bool await_opened(struct source *source, struct problem *problem) {
+  struct source_frames none;
+  const char *text;
+  if (!receive(source, &none, &text))
     return problem_set(problem, "broken debug information");
-  if (!message.is_problem)
-    return true;
-  return problem_set(problem, "%s", source->bytes);
+  return text == NULL || problem_set(problem, "%s", text);
 }
 
 struct source *source_open(const char *debug_path, const char *path, struct problem *problem) {
@@ -219,41 +201,40 @@ struct source *source_open(const char *debug_path, const char *path, struct prob
     problem_set(problem, "not enough memory");
     return NULL;
   }
+  source->path = path;
   source->socket = -1;
-  if (start_reader(source, debug_path, path, problem) && await_opened(source, problem))
+  if (start_reader(source, debug_path, problem) && await_opened(source, problem))
     return source;
   source_close(source);
   return NULL;
 }
 
-/* What was announced must fit into the socket, or the reader and the command wait for each other. */
-enum { EXPECTED_MOST = 64 };
-
-bool source_expect(struct source *source, uint64_t address) {
-  if (source->expected == EXPECTED_MOST)
-    return false;
-  if (!source->is_broken && !send_all(source->socket, &address, sizeof address))
-    source->is_broken = true;
-  source->expected++;
-  return true;
+/* One line for a program, however many files are missing. */
+static void tell_missing(struct source *source, const char *file) {
+  if (file == NULL || source->missing_told)
+    return;
+  source->missing_told = true;
+  fflush(stdout);
+  fprintf(stderr,
+          "stackpack: %s: warning: split debug information can't be read, so inlined functions are "
+          "missing: %s\n",
+          source->path, file);
 }
 
-bool source_find(struct source *source, uint64_t address, struct source_frames *frames,
-                 struct problem *problem) {
-  struct message message;
+bool source_find(struct source *source, enum source_question question, uint64_t address,
+                 struct source_frames *frames, struct problem *problem) {
+  const struct question asked = {address, question};
+  const char *missing;
   *frames = (struct source_frames){0};
-  if (source->expected == 0)
-    source_expect(source, address);
-  source->expected--;
-  if (source->is_told)
+  if (source->is_broken)
     return true;
-  if (source->is_broken || !receive_all(source->socket, &message, sizeof message) ||
-      !receive_body(source, &message)) {
-    source->is_broken = source->is_told = true;
-    return problem_set(problem, "broken debug information");
+  if (send_all(source->socket, &asked, sizeof asked) && receive(source, frames, &missing)) {
+    tell_missing(source, missing);
+    return true;
   }
-  take_frames(source, &message, frames);
-  return true;
+  *frames = (struct source_frames){0};
+  source->is_broken = true;
+  return problem_set(problem, "broken debug information");
 }
 
 void source_close(struct source *source) {
@@ -265,11 +246,10 @@ void source_close(struct source *source) {
     kill(source->reader, SIGKILL);
     waitpid(source->reader, NULL, 0);
   }
-  free(source->bytes);
+  free(source->message.items);
   free(source->frames);
   free(source);
 }
-
 /* ---- For commands ---- */
 
 bool source_is_option(int option) {

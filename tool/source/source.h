@@ -1,8 +1,8 @@
-/* source.h - where an instruction comes from: file, line and inlined functions.
+/* source.h - where an instruction comes from: file, line and inlined functions; or its unit.
  *
  * Debug information is read by a process of its own. It is large and intricate, other tools leave
- * it broken, and nothing depends on it but the text that is printed beside a record. libdwarf doesn't
- * survive every broken file; so it's the reader that ends then, and not the command.
+ * it broken, and nothing depends on it but texts that are printed. libdw doesn't survive every broken
+ * file; so it's the reader that ends then, and not the command.
  */
 #ifndef STACKPACK_SOURCE_H
 #define STACKPACK_SOURCE_H
@@ -17,15 +17,15 @@ struct source;
 struct source *source_open(const char *debug_path, const char *path, struct problem *problem);
 void source_close(struct source *source);
 
-/* Announces an address that will be asked for, after those that were announced before, so that it is
- * looked for meanwhile. False if there are too many of them. */
-bool source_expect(struct source *source, uint64_t address);
+enum source_question {
+  SOURCE_FRAMES, /* the frames of the instruction that contains an address */
+  SOURCE_UNIT    /* the unit there: one frame with the path of its source file */
+};
 
-/* Finds the frames of the instruction that contains an address: the next one of those that were
- * announced, or any if there are none. False, and a problem, if the debug
- * information turns out to be unusable: then and later on, no frames are found. */
-bool source_find(struct source *source, uint64_t address, struct source_frames *frames,
-                 struct problem *problem);
+/* False, and a problem, if the debug information turns out to be unusable: then and later on, nothing
+ * is found. Says once on stderr that split debug information is missing. */
+bool source_find(struct source *source, enum source_question question, uint64_t address,
+                 struct source_frames *frames, struct problem *problem);
 
 /* ---- For commands ---- */
 
