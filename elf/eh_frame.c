@@ -1,4 +1,4 @@
-/* eh_frame.c - reads the function ranges and frame rules of .eh_frame: see eh_frame.h. */
+/* eh_frame.c - reads the functions and frames of .eh_frame: see eh_frame.h. */
 #include "elf/eh_frame.h"
 
 #include "format/bits.h"
@@ -121,7 +121,8 @@ struct cie_facts {
   unsigned encoding;
   uint64_t personality; /* 0: none, or it isn't known */
   uint64_t code_alignment, data_alignment;
-  bool has_augmentation; /* in FDEs, too */
+  uint64_t return_register; /* its rule is that of the return address */
+  bool has_augmentation;    /* in FDEs, too */
   struct cursor instructions;
 };
 
@@ -134,10 +135,7 @@ static bool cie_data(struct cursor *cie, const uint8_t **letters, struct cie_fac
     ;
   facts->code_alignment = take_leb128(cie, false);
   facts->data_alignment = take_leb128(cie, true);
-  if (version == 1)
-    take(cie, 1); /* return address register */
-  else
-    (void)take_leb128(cie, false);
+  facts->return_register = version == 1 ? take(cie, 1) : take_leb128(cie, false);
   *letters = cie->bytes + augmentation;
   facts->instructions = *cie;
   if (cie->bad || **letters != 'z')
@@ -259,10 +257,11 @@ bool eh_frame_add_personalities(struct code_ranges *ranges, const uint8_t *bytes
   return true;
 }
 
-/* ---- Frame rules ---- */
+/* ---- Facts of frames ---- */
 
 /* DW_CFA_*: the instructions. The first three have their first operand in the low bits. (DWARF 5,
- * 7.24; LSB, "DWARF Extensions", for the last two) */
+ * 7.24; LSB, "DWARF Extensions", for the last two; "DWARF for the
+ * Arm 64-bit Architecture", 4.2) */
 enum {
   CFA_ADVANCE_LOC = 0x40,
   CFA_OFFSET = 0x80,
@@ -290,6 +289,7 @@ enum {
   CFA_VAL_OFFSET = 0x14,
   CFA_VAL_OFFSET_SF = 0x15,
   CFA_VAL_EXPRESSION = 0x16,
+  CFA_AARCH64_NEGATE_RA_STATE = 0x2d,
   CFA_GNU_ARGS_SIZE = 0x2e,
   CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
@@ -299,178 +299,254 @@ enum {
    * wouldn't be in proportion to the section's size. */
   REMEMBERED_MAX = 16,
   CIE_INSTRUCTIONS_MAX = 256,
+
+  NO_RULE = FRAME_NO_REGISTER - 1, /* the CFA has had none yet */
 };
 
-/* The machine, on its way through a function. */
-struct machine {
+/* The interpreter of the instructions, on its way through a function. */
+struct interpreter {
   const struct cie_facts *cie;
-  struct frame_rule rule, remembered[REMEMBERED_MAX];
+  struct frame_facts now, initial, remembered[REMEMBERED_MAX];
   unsigned remembered_count;
-  uint64_t place; /* in the code: from here on, `rule` holds */
+  uint64_t place; /* in the code: from here on, `now` holds */
   uint64_t end;   /* of the function */
 
-  /* The addresses without a rule, behind `place`. */
-  struct frame_rule *rules;
+  /* The addresses without facts, behind `place`. */
+  struct intern *set;
+  uint32_t *numbers;
   const uint64_t *addresses;
   size_t next, count;
+  bool no_memory;
 };
 
-/* Goes on to a place: the addresses up to it have the present rule. Where one has a rule already,
- * this FDE can't give another. False if the place isn't ahead, or there is no rule yet. */
-static bool go_to(struct machine *machine, uint64_t place) {
-  if (place < machine->place || machine->rule.kind == FRAME_UNKNOWN)
+/* Goes on to a place: the addresses up to it have the present facts. Where one has some already, this FDE
+ * can't give others. False if the place isn't ahead, or the CFA has had no rule yet. */
+static bool go_to(struct interpreter *interpreter, uint64_t place) {
+  uint64_t words[FRAME_WORDS_MAX];
+  uint32_t number = 0;
+  if (place < interpreter->place || interpreter->now.cfa_register == NO_RULE)
     return false;
-  const uint64_t end = place < machine->end ? place : machine->end;
-  for (; machine->next < machine->count && machine->addresses[machine->next] < end &&
-         machine->rules[machine->next].kind == FRAME_UNKNOWN;
-       machine->next++)
-    machine->rules[machine->next] = machine->rule;
-  machine->place = place;
+  const uint64_t end = place < interpreter->end ? place : interpreter->end;
+  for (;
+       interpreter->next < interpreter->count && interpreter->addresses[interpreter->next] < end &&
+       interpreter->numbers[interpreter->next] == 0;
+       interpreter->next++) {
+    if (number == 0)
+      number = 1 + intern_add(interpreter->set, words, frame_words(&interpreter->now, words));
+    if (number == 0) {
+      interpreter->no_memory = true;
+      return false;
+    }
+    interpreter->numbers[interpreter->next] = number;
+  }
+  interpreter->place = place;
   return true;
 }
 
-static bool advance(struct machine *machine, uint64_t delta) {
+static bool advance(struct interpreter *interpreter, uint64_t delta) {
   uint64_t distance, place;
-  return !__builtin_mul_overflow(delta, machine->cie->code_alignment, &distance) &&
-         !__builtin_add_overflow(machine->place, distance, &place) && go_to(machine, place);
+  return !__builtin_mul_overflow(delta, interpreter->cie->code_alignment, &distance) &&
+         !__builtin_add_overflow(interpreter->place, distance, &place) && go_to(interpreter, place);
 }
 
-static bool set_location(struct machine *machine, struct cursor *code) {
-  const unsigned encoding = machine->cie->encoding;
+static bool set_location(struct interpreter *interpreter, struct cursor *code) {
+  const unsigned encoding = interpreter->cie->encoding;
   const bool is_relative = (encoding & RELATIVE_MASK) == RELATIVE_TO_PLACE;
   const uint64_t place = code->address + code->position;
   const uint64_t value = take_encoded(code, encoding);
-  return !code->bad && go_to(machine, is_relative ? value + place : value);
+  return !code->bad && go_to(interpreter, is_relative ? value + place : value);
 }
 
-static bool remember(struct machine *machine) {
-  if (machine->remembered_count == REMEMBERED_MAX)
+static bool remember(struct interpreter *interpreter) {
+  if (interpreter->remembered_count == REMEMBERED_MAX)
     return false;
-  machine->remembered[machine->remembered_count++] = machine->rule;
+  interpreter->remembered[interpreter->remembered_count++] = interpreter->now;
   return true;
 }
 
-/* The size of arguments isn't among the rules that are remembered: GCC's unwinder, which made it,
- * keeps it beside them. */
-static bool restore(struct machine *machine) {
-  if (machine->remembered_count == 0)
+static bool restore_all(struct interpreter *interpreter) {
+  if (interpreter->remembered_count == 0)
     return false;
-  const uint64_t arguments_size = machine->rule.arguments_size;
-  machine->rule = machine->remembered[--machine->remembered_count];
-  machine->rule.arguments_size = arguments_size;
+  interpreter->now = interpreter->remembered[--interpreter->remembered_count];
   return true;
+}
+
+/* ---- The canonical frame address ---- */
+
+/* What a register or an offset can't be is as if nothing were known of the CFA. */
+static void set_cfa(struct frame_facts *facts, uint64_t reg, int64_t offset) {
+  const bool is_known = reg < FRAME_REGISTERS && offset == (int32_t)offset;
+  facts->cfa_register = is_known ? (uint8_t)reg : FRAME_NO_REGISTER;
+  facts->cfa_offset = is_known ? (int32_t)offset : 0;
 }
 
 /* The CFA's rule is a whole one, or changes one that is a register and an offset. */
-static bool define_cfa(struct machine *machine, unsigned instruction, struct cursor *code) {
-  struct frame_rule *rule = &machine->rule;
+static bool define_cfa(struct interpreter *interpreter, unsigned instruction, struct cursor *code) {
+  struct frame_facts *now = &interpreter->now;
   const bool is_factored = instruction == CFA_DEF_CFA_SF || instruction == CFA_DEF_CFA_OFFSET_SF;
   const bool is_whole = instruction == CFA_DEF_CFA || instruction == CFA_DEF_CFA_SF;
-  if (!is_whole && rule->kind != FRAME_REGISTER)
+  if (!is_whole && now->cfa_register >= FRAME_REGISTERS)
     return false;
-  rule->kind = FRAME_REGISTER;
+  uint64_t reg = now->cfa_register, offset = (uint64_t)(int64_t)now->cfa_offset;
   if (is_whole || instruction == CFA_DEF_CFA_REGISTER)
-    rule->base_register = take_leb128(code, false);
+    reg = take_leb128(code, false);
   if (instruction != CFA_DEF_CFA_REGISTER)
-    rule->offset =
-        take_leb128(code, is_factored) * (is_factored ? machine->cie->data_alignment : 1);
+    offset = take_leb128(code, is_factored) * (is_factored ? interpreter->cie->data_alignment : 1);
+  set_cfa(now, reg, (int64_t)offset);
   return !code->bad;
 }
 
-/* Passes over what isn't about the CFA: the rules for registers. False if it isn't known. */
-static bool skip_operands(struct cursor *code, unsigned instruction) {
+/* ---- Registers ---- */
+
+static void set_same(struct frame_facts *facts, uint64_t reg) {
+  if (reg >= FRAME_REGISTERS)
+    return;
+  facts->saved &= ~((uint32_t)1 << reg);
+  facts->lost &= ~((uint32_t)1 << reg);
+  facts->offsets[reg] = 0;
+}
+
+static void set_lost(struct frame_facts *facts, uint64_t reg) {
+  set_same(facts, reg);
+  if (reg < FRAME_REGISTERS)
+    facts->lost |= (uint32_t)1 << reg;
+}
+
+static void set_saved(struct interpreter *interpreter, uint64_t reg, uint64_t factored_offset) {
+  const int64_t offset = (int64_t)(factored_offset * interpreter->cie->data_alignment);
+  set_lost(&interpreter->now, reg);
+  if (reg >= FRAME_REGISTERS || offset != (int32_t)offset)
+    return;
+  interpreter->now.lost &= ~((uint32_t)1 << reg);
+  interpreter->now.saved |= (uint32_t)1 << reg;
+  interpreter->now.offsets[reg] = (int32_t)offset;
+}
+
+/* As the CIE's instructions left it. */
+static void restore_one(struct interpreter *interpreter, uint64_t reg) {
+  if (reg >= FRAME_REGISTERS)
+    return;
+  const uint32_t bit = (uint32_t)1 << reg;
+  set_same(&interpreter->now, reg);
+  interpreter->now.saved |= interpreter->initial.saved & bit;
+  interpreter->now.lost |= interpreter->initial.lost & bit;
+  interpreter->now.offsets[reg] = interpreter->initial.offsets[reg];
+}
+
+/* Those that are about one register. False if the instruction isn't known. */
+static bool run_register(struct interpreter *interpreter, struct cursor *code,
+                         unsigned instruction) {
+  const uint64_t reg = take_leb128(code, false);
   switch (instruction) {
-  case CFA_NOP:
+  case CFA_SAME_VALUE:
+    set_same(&interpreter->now, reg);
+    return true;
+  case CFA_UNDEFINED:
+    set_lost(&interpreter->now, reg);
     return true;
   case CFA_RESTORE_EXTENDED:
-  case CFA_UNDEFINED:
-  case CFA_SAME_VALUE:
-    (void)take_leb128(code, false);
+    restore_one(interpreter, reg);
     return true;
   case CFA_OFFSET_EXTENDED:
-  case CFA_REGISTER:
   case CFA_OFFSET_EXTENDED_SF:
+    set_saved(interpreter, reg, take_leb128(code, instruction == CFA_OFFSET_EXTENDED_SF));
+    return true;
+  case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
+    set_saved(interpreter, reg, -take_leb128(code, false));
+    return true;
+  case CFA_REGISTER:
   case CFA_VAL_OFFSET:
   case CFA_VAL_OFFSET_SF:
-  case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
     (void)take_leb128(code, false);
-    (void)take_leb128(code, false);
+    set_lost(&interpreter->now, reg);
     return true;
   case CFA_EXPRESSION:
   case CFA_VAL_EXPRESSION:
-    (void)take_leb128(code, false);
     skip(code, take_leb128(code, false));
+    set_lost(&interpreter->now, reg);
     return true;
   default:
     return false;
   }
 }
 
+/* ---- Instructions ---- */
+
 /* Those that have no operand in the instruction's own byte. */
-static bool run_extended(struct machine *machine, struct cursor *code, unsigned instruction) {
+static bool run_extended(struct interpreter *interpreter, struct cursor *code,
+                         unsigned instruction) {
   switch (instruction) {
+  case CFA_NOP:
+    return true;
   case CFA_SET_LOC:
-    return set_location(machine, code);
+    return set_location(interpreter, code);
   case CFA_ADVANCE_LOC1:
   case CFA_ADVANCE_LOC2:
   case CFA_ADVANCE_LOC4: {
     const uint64_t delta = take(code, 1U << (instruction - CFA_ADVANCE_LOC1));
-    return !code->bad && advance(machine, delta);
+    return !code->bad && advance(interpreter, delta);
   }
   case CFA_REMEMBER_STATE:
-    return remember(machine);
+    return remember(interpreter);
   case CFA_RESTORE_STATE:
-    return restore(machine);
+    return restore_all(interpreter);
   case CFA_DEF_CFA:
   case CFA_DEF_CFA_SF:
   case CFA_DEF_CFA_REGISTER:
   case CFA_DEF_CFA_OFFSET:
   case CFA_DEF_CFA_OFFSET_SF:
-    return define_cfa(machine, instruction, code);
+    return define_cfa(interpreter, instruction, code);
   case CFA_DEF_CFA_EXPRESSION:
     skip(code, take_leb128(code, false));
-    machine->rule.kind = FRAME_COMPUTED;
+    set_cfa(&interpreter->now, FRAME_NO_REGISTER, 0);
     return true;
   case CFA_GNU_ARGS_SIZE:
-    machine->rule.arguments_size = take_leb128(code, false);
+    (void)take_leb128(code, false);
+    return true;
+  case CFA_AARCH64_NEGATE_RA_STATE:
+    interpreter->now.is_signed = !interpreter->now.is_signed;
     return true;
   default:
-    return skip_operands(code, instruction);
+    return run_register(interpreter, code, instruction);
   }
 }
 
 /* Runs one instruction. False if it can't be read: then what follows isn't known. */
-static bool run_one(struct machine *machine, struct cursor *code) {
+static bool run_one(struct interpreter *interpreter, struct cursor *code) {
   enum { OPERAND_MASK = 0x3f };
-  const unsigned byte = (unsigned)take(code, 1);
+  const unsigned byte = (unsigned)take(code, 1), operand = byte & OPERAND_MASK;
   switch (byte & ~(unsigned)OPERAND_MASK) {
   case CFA_ADVANCE_LOC:
-    return advance(machine, byte & OPERAND_MASK);
+    return advance(interpreter, operand);
   case CFA_OFFSET:
-    (void)take_leb128(code, false);
+    set_saved(interpreter, operand, take_leb128(code, false));
     return !code->bad;
   case CFA_RESTORE:
+    restore_one(interpreter, operand);
     return true;
   default:
-    return run_extended(machine, code, byte) && !code->bad;
+    return run_extended(interpreter, code, byte) && !code->bad;
   }
 }
 
-static bool run(struct machine *machine, struct cursor code) {
+static bool run(struct interpreter *interpreter, struct cursor code) {
   while (code.position < code.end)
-    if (!run_one(machine, &code))
+    if (!run_one(interpreter, &code))
       return false;
   return true;
 }
 
 /* A CIE's instructions give the rules that a function starts with. */
-static void run_fde(struct machine *machine, struct cursor fde) {
-  const struct cursor start = machine->cie->instructions;
-  if (machine->cie->has_augmentation)
+static void run_fde(struct interpreter *interpreter, struct cursor fde) {
+  const struct cursor start = interpreter->cie->instructions;
+  if (interpreter->cie->has_augmentation)
     skip(&fde, take_leb128(&fde, false));
-  if (!fde.bad && !start.bad && start.end - start.position <= CIE_INSTRUCTIONS_MAX &&
-      run(machine, start) && run(machine, fde))
-    go_to(machine, machine->end);
+  if (fde.bad || start.bad || start.end - start.position > CIE_INSTRUCTIONS_MAX ||
+      !run(interpreter, start))
+    return;
+  interpreter->initial = interpreter->now;
+  if (run(interpreter, fde))
+    go_to(interpreter, interpreter->end);
 }
 
 /* The number of the first address at or behind another. */
@@ -488,22 +564,30 @@ static size_t first_address(const uint64_t *addresses, size_t count, uint64_t ad
   return first;
 }
 
-void eh_frame_rules(struct frame_rule *rules, const uint64_t *addresses, size_t count,
+bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addresses, size_t count,
                     const uint8_t *bytes, size_t size, uint64_t address) {
   struct cursor section = {bytes, 0, size, address, false};
   struct last_cie cie = {.position = SIZE_MAX};
   struct cursor fde;
   struct code_range range;
-  while (next_fde(&section, &cie, &fde, &range)) {
+  bool no_memory = false;
+  while (!no_memory && next_fde(&section, &cie, &fde, &range)) {
     const size_t first = first_address(addresses, count, range.start);
-    struct machine machine = {.cie = &cie.facts,
-                              .place = range.start,
-                              .end = range.end,
-                              .rules = rules,
-                              .addresses = addresses,
-                              .next = first,
-                              .count = count};
-    if (first < count && addresses[first] < range.end && rules[first].kind == FRAME_UNKNOWN)
-      run_fde(&machine, fde);
+    if (first == count || addresses[first] >= range.end || numbers[first] != 0 ||
+        cie.facts.return_register >= FRAME_REGISTERS)
+      continue;
+    struct interpreter interpreter = {
+        .cie = &cie.facts,
+        .now = {.cfa_register = NO_RULE, .return_register = (uint8_t)cie.facts.return_register},
+        .place = range.start,
+        .end = range.end,
+        .set = set,
+        .numbers = numbers,
+        .addresses = addresses,
+        .next = first,
+        .count = count};
+    run_fde(&interpreter, fde);
+    no_memory = interpreter.no_memory;
   }
+  return !no_memory;
 }

@@ -1,5 +1,5 @@
-/* eh_frame.h - where functions start and end, and how deep the stack is in them, as unwind tables
- * say it.
+/* eh_frame.h - where functions start and end, and what is known of their frames, as unwind tables say
+ * it.
  *
  * A stack map knows where a function starts, but not where it ends; and without its end, an address
  * behind its last safepoint can't be told from one in the next, unmanaged function. `.eh_frame`
@@ -8,12 +8,13 @@
  * function's address and length. (Linux Standard Base, "Exception Frames"; DWARF 5, 6.4.1)
  *
  * Behind that, both have instructions of a small machine, which goes through the function's code and
- * says at each place where the stack pointer stood before the function was called: at the canonical
- * frame address, or CFA, mostly a register plus a number. (DWARF 5, 6.4.2)
+ * says at each place where the stack pointer stood before the function was called, and where the
+ * caller's registers are: what format/frames.h explains. (DWARF 5, 6.4.2)
  */
 #ifndef STACKPACK_EH_FRAME_H
 #define STACKPACK_EH_FRAME_H
 
+#include "format/frames.h"
 #include "format/safepoints.h"
 
 /* Code ranges that are being collected. All zeros is empty. */
@@ -37,22 +38,16 @@ bool eh_frame_add(struct code_ranges *ranges, const uint8_t *bytes, size_t size,
 bool eh_frame_add_personalities(struct code_ranges *ranges, const uint8_t *bytes, size_t size,
                                 uint64_t address);
 
-/* The frame at one place in the code. All zeros: no unwind table tells. */
-struct frame_rule {
-  enum {
-    FRAME_UNKNOWN,
-    FRAME_REGISTER, /* the CFA is what base_register (DWARF's number) holds, plus offset */
-    FRAME_COMPUTED, /* by an expression */
-  } kind;
-  uint64_t base_register, offset;
-  uint64_t
-      arguments_size; /* DW_CFA_GNU_args_size: of what is pushed for a call; 0 if it isn't said */
-};
-
-/* Finds the rules for addresses[0..count), which are sorted, in an .eh_frame section as above; rules
- * is all zeros before. The first FDE with an address counts, up to what it has that can't be read.
- * It takes time in proportion to the section's size and to count, whatever the section holds. */
-void eh_frame_rules(struct frame_rule *rules, const uint64_t *addresses, size_t count,
+/* Finds what is known of the frame at each of addresses[0..count), which are sorted, in an .eh_frame
+ * section as above: numbers[n], which is 0 before, becomes 1 + the number in *set of the facts'
+ * sequence (frame_words), if they are known. The first FDE with an address counts, up to what it has
+ * that can't be read. It takes time in proportion to the section's size and to count, whatever the
+ * section holds. False without memory. */
+bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addresses, size_t count,
                     const uint8_t *bytes, size_t size, uint64_t address);
+
+/* The same for all records of a finished table. */
+bool eh_frame_tell_frames(struct safepoints *table, const uint8_t *bytes, size_t size,
+                          uint64_t address);
 
 #endif

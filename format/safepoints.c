@@ -14,6 +14,7 @@ void safepoints_free(struct safepoints *table) {
   intern_free(&table->locations);
   intern_free(&table->lists);
   intern_free(&table->live);
+  intern_free(&table->frames);
   *table = (struct safepoints){0};
 }
 

@@ -47,6 +47,7 @@ struct safepoint {
   uint32_t live;      /* sequence of items in `live` */
   uint32_t deopt;     /* sequence of locations' numbers in `lists` */
   uint32_t live_outs; /* sequence of register << 8 | size in `lists` */
+  uint32_t frame;     /* 1 + sequence of facts in `frames` (frames.h); 0: they aren't known */
 };
 
 /* An item of a live set: a pair (the numbers of two locations), or a whole list: the allocas of a
@@ -74,9 +75,10 @@ struct safepoints {
 
   struct intern locations;                     /* two words each: see safepoints_location */
   uint32_t recent_locations[SAFEPOINT_RECENT]; /* 1 + the number of one that was added, or 0 */
-  struct intern lists; /* of locations' numbers, or live-outs; number 0 is the empty list */
-  struct intern live;  /* of items: safepoints_add_live */
-  bool has_stackmaps;  /* some live set is of a record that is no statepoint */
+  struct intern lists;  /* of locations' numbers, or live-outs; number 0 is the empty list */
+  struct intern live;   /* of items: safepoints_add_live */
+  struct intern frames; /* see eh_frame_tell_frames, which is for a finished table */
+  bool has_stackmaps;   /* some live set is of a record that is no statepoint */
 
   /* What was read and isn't here. */
   uint32_t maps;

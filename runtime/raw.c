@@ -41,13 +41,17 @@ static bool set_ends(const struct elf_image *image, struct safepoints *safepoint
   struct code_ranges unwound = {0}, named = {0};
   Elf64_Shdr unwind;
   bool ok = elf_image_add_symbols(image, &named);
-  if (ok && elf_image_find_section(image, ".eh_frame", &unwind))
+  const bool has_unwind = elf_image_find_section(image, ".eh_frame", &unwind);
+  if (ok && has_unwind)
     ok = eh_frame_add(&unwound, image->bytes + unwind.sh_offset, unwind.sh_size, unwind.sh_addr);
   code_ranges_sort(&unwound);
   code_ranges_sort(&named);
   safepoints_set_ends(safepoints, unwound.items, unwound.count);
   safepoints_set_ends(safepoints, named.items, named.count);
   safepoints_close_gaps(safepoints, &unwound, &named);
+  if (ok && has_unwind)
+    ok = eh_frame_tell_frames(safepoints, image->bytes + unwind.sh_offset, unwind.sh_size,
+                              unwind.sh_addr);
   code_ranges_free(&unwound);
   code_ranges_free(&named);
   return ok;

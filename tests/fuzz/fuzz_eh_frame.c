@@ -8,6 +8,7 @@
 #include "elf/eh_frame.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { SECTION_ADDRESS = 0x400000 };
 
@@ -23,13 +24,28 @@ static bool is_in(const struct code_ranges *ranges, uint64_t address) {
   return false;
 }
 
-/* Asks for the rules at each function's ends, just outside, and inside. */
-static void ask_for_rules(const struct code_ranges *ranges, const uint8_t *section, size_t size) {
+/* Facts survive being read from their words; and a register is saved or lost, not both. */
+static void check_facts(const struct intern *set) {
+  for (uint32_t i = 0; i < set->count; i++) {
+    const struct intern_sequence sequence = intern_get(set, i);
+    const struct frame_facts facts = frame_from_words(sequence);
+    uint64_t words[FRAME_WORDS_MAX];
+    if (frame_words(&facts, words) != sequence.count ||
+        memcmp(words, sequence.words, sequence.count * sizeof *words) != 0)
+      finding("facts are what their words say", NULL);
+    if ((facts.saved & facts.lost) != 0)
+      finding("no register is both saved and lost", NULL);
+  }
+}
+
+/* Asks for the facts at each function's ends, just outside, and inside. */
+static void ask_for_facts(const struct code_ranges *ranges, const uint8_t *section, size_t size) {
   enum { PER_RANGE = 6 };
   const size_t count = ranges->count * PER_RANGE;
   uint64_t *addresses = calloc(count + 1, sizeof *addresses);
-  struct frame_rule *rules = calloc(count + 1, sizeof *rules);
-  if (addresses == NULL || rules == NULL)
+  uint32_t *numbers = calloc(count + 1, sizeof *numbers);
+  struct intern set = {0};
+  if (addresses == NULL || numbers == NULL)
     finding("there is memory for a few addresses", NULL);
   for (size_t i = 0; i < ranges->count; i++) {
     const struct code_range range = ranges->items[i];
@@ -40,11 +56,14 @@ static void ask_for_rules(const struct code_ranges *ranges, const uint8_t *secti
       addresses[i * PER_RANGE + n] = asked[n];
   }
   qsort(addresses, count, sizeof *addresses, compare_addresses);
-  eh_frame_rules(rules, addresses, count, section, size, SECTION_ADDRESS);
+  if (!eh_frame_facts(&set, numbers, addresses, count, section, size, SECTION_ADDRESS))
+    finding("there is memory for a few facts", NULL);
   for (size_t i = 0; i < count; i++)
-    if (rules[i].kind != FRAME_UNKNOWN && !is_in(ranges, addresses[i]))
-      finding("only a function's addresses have rules", NULL);
-  free(rules);
+    if (numbers[i] != 0 && !is_in(ranges, addresses[i]))
+      finding("only a function's addresses have facts", NULL);
+  check_facts(&set);
+  intern_free(&set);
+  free(numbers);
   free(addresses);
 }
 
@@ -62,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (i > 0 && ranges.items[i].start < ranges.items[i - 1].start)
       finding("ranges are sorted by start", NULL);
   }
-  ask_for_rules(&ranges, section, size);
+  ask_for_facts(&ranges, section, size);
   code_ranges_free(&ranges);
   free(section);
   return 0;

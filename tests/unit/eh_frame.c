@@ -344,9 +344,15 @@ START_TEST(empty_ranges_are_left_out) {
 }
 END_TEST
 
-/* ---- Frame rules ---- */
+/* ---- Facts of frames ---- */
 
-enum { CODE = 0x20000, CODE_SIZE = 0x200, RSP = 7, RBP = 6 };
+enum { CODE = 0x20000, CODE_SIZE = 0x200, RSP = 7, RBP = 6, RBX = 3, RETURN = 16 };
+
+/* What is known at an address; if nothing is, all zeros. */
+struct rule {
+  bool is_known;
+  struct frame_facts facts;
+};
 
 /* A CIE of the usual augmentation with instructions. */
 static size_t add_cie_code(struct bytes *section, uint8_t code_alignment, const uint8_t *code,
@@ -377,21 +383,31 @@ static void add_fde_code(struct bytes *section, size_t cie, uint64_t from, const
 static const uint8_t usual_cie[] = {0x0c, RSP, 8, 0x90, 1};
 
 /* Reads one FDE's rules at addresses, which are given relative to the function. */
-static void read_rules(const struct bytes *section, struct frame_rule *rules,
-                       const uint64_t *offsets, size_t count) {
+static void read_rules(const struct bytes *section, struct rule *rules, const uint64_t *offsets,
+                       size_t count) {
   uint64_t *addresses = test_allocate(count * sizeof *addresses);
+  uint32_t *numbers = test_allocate(count * sizeof *numbers);
   uint8_t *exact = bytes_exact(section->data, section->size);
-  for (size_t i = 0; i < count; i++)
+  struct intern set = {0};
+  for (size_t i = 0; i < count; i++) {
     addresses[i] = CODE + offsets[i];
-  memset(rules, 0, count * sizeof *rules);
-  eh_frame_rules(rules, addresses, count, exact, section->size, ADDRESS);
+    numbers[i] = 0;
+  }
+  ck_assert(eh_frame_facts(&set, numbers, addresses, count, exact, section->size, ADDRESS));
+  for (size_t i = 0; i < count; i++) {
+    rules[i] = (struct rule){.is_known = numbers[i] != 0};
+    if (numbers[i] != 0)
+      rules[i].facts = frame_from_words(intern_get(&set, numbers[i] - 1));
+  }
+  intern_free(&set);
   free(exact);
+  free(numbers);
   free(addresses);
 }
 
-static struct frame_rule rule_at(const uint8_t *code, size_t size, uint64_t offset) {
+static struct rule rule_at(const uint8_t *code, size_t size, uint64_t offset) {
   struct bytes section = {0};
-  struct frame_rule rule;
+  struct rule rule;
   const size_t cie = add_cie_code(&section, 1, usual_cie, sizeof usual_cie);
   add_fde_code(&section, cie, CODE, code, size);
   read_rules(&section, &rule, &offset, 1);
@@ -399,10 +415,24 @@ static struct frame_rule rule_at(const uint8_t *code, size_t size, uint64_t offs
   return rule;
 }
 
-static void check_rule(struct frame_rule rule, uint64_t base_register, uint64_t offset) {
-  ck_assert_int_eq(rule.kind, FRAME_REGISTER);
-  ck_assert_uint_eq(rule.base_register, base_register);
-  ck_assert_uint_eq(rule.offset, offset);
+static void check_rule(struct rule rule, uint64_t cfa_register, int64_t offset) {
+  ck_assert(rule.is_known);
+  ck_assert_uint_eq(rule.facts.cfa_register, cfa_register);
+  ck_assert_int_eq(rule.facts.cfa_offset, offset);
+}
+
+/* Where %rbx is, by facts that say nothing else but where the return address is. */
+static void check_saved(struct rule rule, int32_t offset) {
+  ck_assert(rule.is_known);
+  ck_assert_uint_eq(rule.facts.saved, 1u << RBX | 1u << RETURN);
+  ck_assert_uint_eq(rule.facts.lost, 0);
+  ck_assert_int_eq(rule.facts.offsets[RBX], offset);
+}
+
+static void check_lost(struct rule rule, uint32_t saved, uint32_t lost) {
+  ck_assert(rule.is_known);
+  ck_assert_uint_eq(rule.facts.saved, saved);
+  ck_assert_uint_eq(rule.facts.lost, lost);
 }
 
 #define RULE_AT(OFFSET, ...)                                                                       \
@@ -414,15 +444,15 @@ START_TEST(rules_by_place) {
   static const uint64_t offsets[] = {0, 0, 1, 15, 16, 17, CODE_SIZE - 1, CODE_SIZE, CODE_SIZE + 9};
   static const uint64_t expected[] = {8, 8, 16, 16, 48, 16, 16, 0, 0};
   enum { COUNT = sizeof offsets / sizeof *offsets };
-  struct frame_rule rules[COUNT];
+  struct rule rules[COUNT];
   struct bytes section = {0};
   const size_t cie = add_cie_code(&section, 1, usual_cie, sizeof usual_cie);
   add_fde_code(&section, cie, CODE + 0x1000, NULL, 0);
   add_fde_code(&section, cie, CODE, code, sizeof code);
   read_rules(&section, rules, offsets, COUNT);
   for (unsigned i = 0; i < COUNT; i++) {
-    ck_assert_int_eq(rules[i].kind, expected[i] == 0 ? FRAME_UNKNOWN : FRAME_REGISTER);
-    ck_assert_uint_eq(rules[i].offset, expected[i]);
+    ck_assert(rules[i].is_known == (expected[i] != 0));
+    ck_assert_int_eq(rules[i].facts.cfa_offset, (int64_t)expected[i]);
   }
   bytes_free(&section);
 }
@@ -431,7 +461,7 @@ END_TEST
 START_TEST(every_way_to_advance) {
   static const uint8_t code[] = {0x43, 0x0e, 16};
   static const uint64_t offsets[] = {11, 12};
-  struct frame_rule rules[2];
+  struct rule rules[2];
   check_rule(RULE_AT(0x80, 0x02, 0x80, 0x0e, 16), RSP, 16);
   check_rule(RULE_AT(0x7f, 0x02, 0x80, 0x0e, 16), RSP, 8);
   check_rule(RULE_AT(0x101, 0x03, 0x01, 0x01, 0x0e, 16), RSP, 16);
@@ -451,7 +481,7 @@ END_TEST
 /* DW_CFA_set_loc has an address as the FDE has, here relative to its place. */
 START_TEST(a_location_that_is_set) {
   static const uint64_t offsets[] = {0x4f, 0x50};
-  struct frame_rule rules[2];
+  struct rule rules[2];
   struct bytes section = {0};
   const size_t cie = add_cie_code(&section, 1, usual_cie, sizeof usual_cie);
   const size_t start = start_fde(&section, cie);
@@ -474,8 +504,11 @@ START_TEST(every_way_to_define_the_cfa) {
   check_rule(RULE_AT(0, 0x0e, 0x80, 0x80, 0x04), RSP, 0x10000);
   check_rule(RULE_AT(0, 0x12, RBP, 0x7e), RBP, 16);
   check_rule(RULE_AT(0, 0x13, 0x7c), RSP, 32);
-  check_rule(RULE_AT(0, 0x13, 0x02), RSP, (uint64_t)-16);
-  ck_assert_int_eq(RULE_AT(0, 0x0f, 2, 0x77, 0x08).kind, FRAME_COMPUTED);
+  check_rule(RULE_AT(0, 0x13, 0x02), RSP, -16);
+  check_rule(RULE_AT(0, 0x0f, 2, 0x77, 0x08), FRAME_NO_REGISTER, 0);
+  /* No register of those that are known; an offset that is too large. */
+  check_rule(RULE_AT(0, 0x0c, 40, 16), FRAME_NO_REGISTER, 0);
+  check_rule(RULE_AT(0, 0x0e, 0x80, 0x80, 0x80, 0x80, 0x10), FRAME_NO_REGISTER, 0);
   check_rule(RULE_AT(0, 0x0f, 2, 0x77, 0x08, 0x0c, RBP, 16), RBP, 16);
 }
 END_TEST
@@ -485,22 +518,12 @@ START_TEST(remembered_rules) {
   check_rule(RULE_AT(2, 0x41, 0x0e, 16, 0x0a, 0x41, 0x0c, RBP, 24, 0x41, 0x0b), RBP, 24);
   check_rule(RULE_AT(5, 0x0a, 0x0e, 16, 0x0a, 0x0e, 24, 0x0b, 0x41, 0x0b), RSP, 8);
   /* Nothing to restore: what follows isn't known, but what precedes is. */
-  ck_assert_int_eq(RULE_AT(1, 0x41, 0x0b).kind, FRAME_UNKNOWN);
+  ck_assert(!RULE_AT(1, 0x41, 0x0b).is_known);
   check_rule(RULE_AT(0, 0x41, 0x0b), RSP, 8);
 }
 END_TEST
 
-/* The arguments' size is no rule of a register: it isn't remembered. */
-START_TEST(sizes_of_arguments) {
-  struct frame_rule rule = RULE_AT(0, 0x0d, RBP, 0x2e, 0xa0, 0x01);
-  check_rule(rule, RBP, 8);
-  ck_assert_uint_eq(rule.arguments_size, 160);
-  ck_assert_uint_eq(RULE_AT(0, 0x2e, 32, 0x2e, 0).arguments_size, 0);
-  ck_assert_uint_eq(RULE_AT(0, 0x2e, 32, 0x0a, 0x2e, 48, 0x0b).arguments_size, 48);
-}
-END_TEST
-
-/* What is said of other registers is passed over, with operands that look like instructions. */
+/* Operands that look like instructions; and the arguments' size, which isn't asked for. */
 START_TEST(rules_of_other_registers) {
   check_rule(RULE_AT(0, 0x83, 0x8e, 0x0e, 0xc3, 0x00, 0x0e, 16), RSP, 16);
   check_rule(RULE_AT(0, 0x05, 0x83, 0x0e, 0x0e, 0x0e, 24), RSP, 24);
@@ -509,22 +532,64 @@ START_TEST(rules_of_other_registers) {
   check_rule(RULE_AT(0, 0x14, 0x0e, 0x0e, 0x15, 0x0e, 0x0e, 0x0e, 16), RSP, 16);
   check_rule(RULE_AT(0, 0x10, 0x0e, 2, 0x0e, 99, 0x16, 0x0e, 1, 0x0e, 0x0e, 16), RSP, 16);
   check_rule(RULE_AT(0, 0x2f, 0x0e, 0x0e, 0x0e, 16), RSP, 16);
+  check_rule(RULE_AT(0, 0x2e, 0xa0, 0x01, 0x0e, 16), RSP, 16);
+}
+END_TEST
+
+START_TEST(every_way_to_save_a_register) {
+  check_saved(RULE_AT(0, 0x83, 2), -16);
+  check_saved(RULE_AT(0, 0x83, 0x80, 0x01), -1024);
+  check_saved(RULE_AT(0, 0x05, RBX, 3), -24);
+  check_saved(RULE_AT(0, 0x11, RBX, 0x7e), 16);
+  check_saved(RULE_AT(0, 0x2f, RBX, 2), 16);
+  check_saved(RULE_AT(0, 0x83, 2, 0x83, 3), -24);
+  check_saved(RULE_AT(0, 0x07, RBX, 0x83, 2), -16);
+  ck_assert_uint_eq(RULE_AT(0, 0x83, 2).facts.return_register, RETURN);
+  ck_assert_int_eq(RULE_AT(0, 0x83, 2).facts.offsets[RETURN], -8);
+}
+END_TEST
+
+/* As the function found it; as the CIE says; or in no place that can be told. */
+START_TEST(registers_that_arent_saved) {
+  const uint32_t rbx = 1u << RBX, back = 1u << RETURN;
+  check_lost(RULE_AT(0, 0x83, 2, 0x08, RBX), back, 0);
+  check_lost(RULE_AT(0, 0x83, 2, 0xc3), back, 0);
+  check_lost(RULE_AT(0, 0x83, 2, 0x06, RBX), back, 0);
+  check_lost(RULE_AT(0, 0x07, RBX), back, rbx);
+  check_lost(RULE_AT(0, 0x83, 2, 0x07, RBX), back, rbx);
+  check_lost(RULE_AT(0, 0x09, RBX, 0), back, rbx);
+  check_lost(RULE_AT(0, 0x14, RBX, 2), back, rbx);
+  check_lost(RULE_AT(0, 0x15, RBX, 2), back, rbx);
+  check_lost(RULE_AT(0, 0x10, RBX, 1, 0x77), back, rbx);
+  check_lost(RULE_AT(0, 0x16, RBX, 1, 0x77), back, rbx);
+  check_lost(RULE_AT(0, 0x83, 0x80, 0x80, 0x80, 0x80, 0x08), back, rbx); /* too far away */
+  check_lost(RULE_AT(0, 0x90, 5, 0xc0 | RETURN), back, 0);
+  ck_assert_int_eq(RULE_AT(0, 0x90, 5, 0xc0 | RETURN).facts.offsets[RETURN], -8);
+  check_lost(RULE_AT(0, 0x05, 40, 2, 0x07, 41, 0x06, 42, 0x08, 43), back, 0); /* not told of */
+  check_lost(RULE_AT(0, 0x0a, 0x83, 2, 0x0b), back, 0);
+}
+END_TEST
+
+START_TEST(signed_return_addresses) {
+  ck_assert(RULE_AT(0, 0x2d).facts.is_signed);
+  ck_assert(!RULE_AT(0, 0x2d, 0x2d).facts.is_signed);
+  ck_assert(RULE_AT(0, 0x2d, 0x0a, 0x2d, 0x0b).facts.is_signed);
 }
 END_TEST
 
 START_TEST(instructions_that_cant_be_read) {
-  static const uint8_t unknown[] = {0x17, 0x1c, 0x1d, 0x2d, 0x30, 0x3f};
+  static const uint8_t unknown[] = {0x17, 0x1c, 0x1d, 0x30, 0x3f};
   for (unsigned i = 0; i < sizeof unknown; i++) {
     check_rule(RULE_AT(0, 0x41, 0x0e, 16, 0x41, unknown[i], 0x0e, 24), RSP, 8);
     check_rule(RULE_AT(1, 0x41, 0x0e, 16, 0x41, unknown[i], 0x0e, 24), RSP, 16);
-    ck_assert_int_eq(RULE_AT(2, 0x41, 0x0e, 16, 0x41, unknown[i], 0x0e, 24).kind, FRAME_UNKNOWN);
+    ck_assert(!RULE_AT(2, 0x41, 0x0e, 16, 0x41, unknown[i], 0x0e, 24).is_known);
   }
   /* An offset to an expression; and what is longer than the entry: a block, and numbers in its last
    * bytes, without padding behind. */
-  ck_assert_int_eq(RULE_AT(0, 0x0f, 1, 0x77, 0x0e, 16).kind, FRAME_UNKNOWN);
-  ck_assert_int_eq(RULE_AT(0, 0x10, 3, 0xff, 0xff, 0xff, 0xff, 0x0f).kind, FRAME_UNKNOWN);
-  ck_assert_int_eq(RULE_AT(0, 0x0e, 0xff, 0xff, 0xff, 0xff).kind, FRAME_UNKNOWN);
-  ck_assert_int_eq(RULE_AT(0, 0x00, 0x00, 0x04, 0xff, 0xff).kind, FRAME_UNKNOWN);
+  ck_assert(!RULE_AT(0, 0x0f, 1, 0x77, 0x0e, 16).is_known);
+  ck_assert(!RULE_AT(0, 0x10, 3, 0xff, 0xff, 0xff, 0xff, 0x0f).is_known);
+  ck_assert(!RULE_AT(0, 0x0e, 0xff, 0xff, 0xff, 0xff).is_known);
+  ck_assert(!RULE_AT(0, 0x00, 0x00, 0x04, 0xff, 0xff).is_known);
 }
 END_TEST
 
@@ -532,7 +597,7 @@ END_TEST
 START_TEST(too_much_to_remember) {
   uint8_t code[100];
   memset(code, 0x0a, sizeof code);
-  ck_assert_int_eq(rule_at(code, sizeof code, 0).kind, FRAME_UNKNOWN);
+  ck_assert(!rule_at(code, sizeof code, 0).is_known);
   check_rule(rule_at(code, 10, 0), RSP, 8);
 }
 END_TEST
@@ -542,12 +607,12 @@ START_TEST(cies_without_rules) {
   static const uint64_t offset = 0;
   uint8_t code[1000] = {0x0c, RSP, 8};
   for (size_t size = 0; size <= sizeof code; size += sizeof code) {
-    struct frame_rule rule;
+    struct rule rule;
     struct bytes section = {0};
     const size_t cie = add_cie_code(&section, 1, code, size);
     add_fde_code(&section, cie, CODE, NULL, 0);
     read_rules(&section, &rule, &offset, 1);
-    ck_assert_int_eq(rule.kind, FRAME_UNKNOWN);
+    ck_assert(!rule.is_known);
     bytes_free(&section);
   }
 }
@@ -559,7 +624,7 @@ START_TEST(overlapping_functions) {
   enum { COUNT = CODE_SIZE, REPEATED = 20000 };
   static const uint8_t code[] = {0x02, 0x80, 0x0e, 16}, other[] = {0x0e, 24};
   static uint64_t offsets[COUNT];
-  static struct frame_rule rules[COUNT];
+  static struct rule rules[COUNT];
   struct bytes section = {0};
   const size_t cie = add_cie_code(&section, 1, usual_cie, sizeof usual_cie);
   add_fde_code(&section, cie, CODE, code, sizeof code);
@@ -580,14 +645,14 @@ START_TEST(damaged_instructions) {
                                  32,   0x10, 3,  2,    0x77, 8,    0x0b, 0x0f, 2,    0x77, 8};
   static const uint64_t offsets[] = {0, 1, 2, 3, 4, 5, 100};
   enum { COUNT = sizeof offsets / sizeof *offsets };
-  struct frame_rule rules[COUNT];
+  struct rule rules[COUNT];
   struct bytes section = {0};
   const size_t cie = add_cie_code(&section, 1, usual_cie, sizeof usual_cie);
   add_fde_code(&section, cie, CODE, code, sizeof code);
   for (size_t size = 0; size < section.size; size++) {
     const struct bytes cut = {section.data, size, size};
     read_rules(&cut, rules, offsets, COUNT);
-    ck_assert_int_eq(rules[0].kind, FRAME_UNKNOWN);
+    ck_assert(!rules[0].is_known);
   }
   for (size_t at = 0; at < section.size; at++)
     for (unsigned change = 1; change < 256; change++) {
@@ -607,6 +672,7 @@ SUITE("eh_frame", relative_addresses, absolute_and_wide_addresses,
       every_format_of_addresses, a_cie_of_version_3, references_to_earlier_cies,
       references_that_lead_nowhere, an_entry_longer_than_the_section, changed_bytes,
       truncated_sections, empty_ranges_are_left_out, rules_by_place, every_way_to_advance,
-      a_location_that_is_set, every_way_to_define_the_cfa, remembered_rules, sizes_of_arguments,
-      rules_of_other_registers, instructions_that_cant_be_read, too_much_to_remember,
+      a_location_that_is_set, every_way_to_define_the_cfa, remembered_rules,
+      rules_of_other_registers, every_way_to_save_a_register, registers_that_arent_saved,
+      signed_return_addresses, instructions_that_cant_be_read, too_much_to_remember,
       cies_without_rules, overlapping_functions, damaged_instructions)

@@ -271,16 +271,30 @@ static void add_symbol_range(void *context, const char *name, const GElf_Sym *sy
         !code_ranges_add(ranges->ranges, symbol->st_value, symbol->st_value + symbol->st_size);
 }
 
+/* The unwind tables, or NULL. */
+static const struct image_section *unwind_section(const struct image *image) {
+  const struct image_section *section = image_section(image, ".eh_frame");
+  return section != NULL && section->header.sh_type != SHT_NOBITS ? section : NULL;
+}
+
 bool image_code(const struct image *image, struct code_ranges *unwound, struct code_ranges *named,
                 struct problem *problem) {
   struct symbol_ranges symbols = {named, false};
-  const struct image_section *section = image_section(image, ".eh_frame");
+  const struct image_section *section = unwind_section(image);
   bool ok = true;
-  if (section != NULL && section->header.sh_type != SHT_NOBITS)
+  if (section != NULL)
     ok = eh_frame_add(unwound, image->bytes + section->header.sh_offset, section->header.sh_size,
                       section->header.sh_addr);
   image_symbols(image, add_symbol_range, &symbols);
   code_ranges_sort(unwound);
   code_ranges_sort(named);
   return (ok && !symbols.failed) || problem_set(problem, "not enough memory");
+}
+
+bool image_frames(const struct image *image, struct safepoints *table, struct problem *problem) {
+  const struct image_section *section = unwind_section(image);
+  return section == NULL ||
+         eh_frame_tell_frames(table, image->bytes + section->header.sh_offset,
+                              section->header.sh_size, section->header.sh_addr) ||
+         problem_set(problem, "not enough memory");
 }

@@ -78,4 +78,7 @@ void image_symbols(const struct image *image, image_symbol_visitor *visit, void 
 bool image_code(const struct image *image, struct code_ranges *unwound, struct code_ranges *named,
                 struct problem *problem);
 
+/* Tells a finished table's records what unwind tables know of their frames. */
+bool image_frames(const struct image *image, struct safepoints *table, struct problem *problem);
+
 #endif

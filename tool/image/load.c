@@ -160,7 +160,8 @@ static bool load_raw(const struct image *image, const struct load_options *optio
                   (options->global_roots == NULL ||
                    global_roots_read(image, options->global_roots, &loaded->table,
                                      &loaded->global_roots, problem)) &&
-                  image_code(image, &unwound, &named, problem);
+                  image_code(image, &unwound, &named, problem) &&
+                  image_frames(image, &loaded->table, problem);
   if (ok) {
     safepoints_set_ends(&loaded->table, unwound.items, unwound.count);
     safepoints_set_ends(&loaded->table, named.items, named.count);

@@ -1,0 +1,53 @@
+/* record_frames.c - the frames of records, from unwind tables.
+ *
+ * A frame that waits in a call is asked for by the call's last byte, as unwinders do: the return
+ * address may be the next function's start; and behind it, where the callee's arguments are taken off
+ * the stack again, another rule may hold already. A stack map's or patch point's address is that of
+ * the instruction itself.
+ */
+#include "elf/eh_frame.h"
+
+#include <stdlib.h>
+
+struct question {
+  uint64_t address;
+  uint32_t record;
+};
+
+static int compare_questions(const void *a, const void *b) {
+  const struct question *x = a, *y = b;
+  if (x->address != y->address)
+    return x->address < y->address ? -1 : 1;
+  return x->record < y->record ? -1 : x->record > y->record;
+}
+
+static void ask(const struct safepoints *table, struct question *questions) {
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const struct safepoint *record = &table->records[i];
+    const bool is_call = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
+    questions[i] = (struct question){record->address - is_call, i};
+  }
+  if (table->has_stackmaps) /* else they are in order: records are */
+    qsort(questions, table->record_count, sizeof *questions, compare_questions);
+}
+
+bool eh_frame_tell_frames(struct safepoints *table, const uint8_t *bytes, size_t size,
+                          uint64_t address) {
+  const size_t count = table->record_count;
+  struct question *questions = calloc(count + 1, sizeof *questions);
+  uint64_t *addresses = calloc(count + 1, sizeof *addresses);
+  uint32_t *numbers = calloc(count + 1, sizeof *numbers);
+  bool ok = questions != NULL && addresses != NULL && numbers != NULL;
+  if (ok) {
+    ask(table, questions);
+    for (size_t i = 0; i < count; i++)
+      addresses[i] = questions[i].address;
+    ok = eh_frame_facts(&table->frames, numbers, addresses, count, bytes, size, address);
+    for (size_t i = 0; i < count; i++)
+      table->records[questions[i].record].frame = numbers[i];
+  }
+  free(questions);
+  free(addresses);
+  free(numbers);
+  return ok;
+}
