@@ -630,8 +630,9 @@ bool stackpack_frame_caller(struct stackpack_frame *frame, const struct stackpac
  * or the unwinder names. Each step goes up, so that a walk ends whatever is on the stack; and it
  * ends with an answer that says why. */
 
-/* The registers that a walk keeps track of have the DWARF numbers 0 to 15 (x86-64 psABI, Figure
- * 3.36). Of them a call preserves %rbx, %rbp and %r12 to %r15. */
+/* The registers that a walk keeps track of are numbered as DWARF does, and a mask has bit n for
+ * register n. PRESERVED are those that a call leaves as they were, but for the stack pointer. */
+#if defined __x86_64__ /* AMD64 psABI, figure 3.36 */
 enum {
   STACKPACK_RBX = 3,
   STACKPACK_RBP = 6,
@@ -640,18 +641,29 @@ enum {
   STACKPACK_R13 = 13,
   STACKPACK_R14 = 14,
   STACKPACK_R15 = 15,
+  STACKPACK_FRAME_POINTER = STACKPACK_RBP,
+  STACKPACK_STACK_POINTER = STACKPACK_RSP,
   STACKPACK_REGISTERS = 16,
 };
+#define STACKPACK_PRESERVED_REGISTERS 0xf048u
+#elif defined __aarch64__ /* x0 to x30 are 0 to 30 (DWARF for the Arm 64-bit Architecture) */
+enum { STACKPACK_FRAME_POINTER = 29, STACKPACK_STACK_POINTER = 31, STACKPACK_REGISTERS = 32 };
+#define STACKPACK_PRESERVED_REGISTERS 0x3ff80000u /* x19 to x29 */
+#elif defined __riscv && __riscv_xlen == 64       /* x0 to x31 (RISC-V DWARF Specification) */
+enum { STACKPACK_STACK_POINTER = 2, STACKPACK_FRAME_POINTER = 8, STACKPACK_REGISTERS = 32 };
+#define STACKPACK_PRESERVED_REGISTERS 0x0ffc0300u /* s0 to s11 */
+#else
+#error "stackpack walks the stacks of x86-64, AArch64 and RISC-V with 64 bits"
+#endif
 
 /* Registers as an entry stub stores them, from which it loads them again before it returns: so what
  * a collection updates here gets back into the registers. Register n is at byte 8 * n. A stub needs
- * to store only those that a call preserves, with `known` = 0xf048: at a call, managed code has
- * references in no other ones. */
+ * to store only those that a call preserves, with `known` = STACKPACK_PRESERVED_REGISTERS: at a call,
+ * managed code has references in no other ones. */
 struct stackpack_registers {
   uintptr_t values[STACKPACK_REGISTERS];
-  uint64_t known; /* bit n: values[n] was stored. At byte 128 */
+  uint64_t known; /* bit n: values[n] was stored. At byte 8 * STACKPACK_REGISTERS */
 };
-#define STACKPACK_PRESERVED_REGISTERS 0xf048u
 
 /* A place in a computation that doesn't run now: a call that hasn't returned yet, or an instruction
  * before which the code was interrupted; and the registers as they will be when it goes on. */
@@ -670,8 +682,9 @@ struct stackpack_context {
 };
 
 /* The frame that called the function which asks, as an assembly stub sees it at its first
- * instruction: the return address is at the stack pointer, and the stack pointer after the return
- * is 8 above. `registers` is the stub's block, or NULL if references are in spill slots only and
+ * instruction: on x86-64 the return address is at the stack pointer, and the stack pointer after the
+ * return is 8 above; on the other machines it is in the link register (x30, ra), and the stack pointer
+ * stays. `registers` is the stub's block, or NULL if references are in spill slots only and
  * every frame has a known size. */
 struct stackpack_context stackpack_context_at_call(uintptr_t return_address,
                                                    uintptr_t stack_pointer,
@@ -685,7 +698,7 @@ struct stackpack_context stackpack_context_at_call(uintptr_t return_address,
 struct stackpack_context stackpack_context_at_signal(void *ucontext);
 
 /* A thread, fiber or coroutine that was suspended, and will go on at `pc` with this stack pointer.
- * `frame_pointer` is the address at which its %rbp is kept, or NULL if that isn't known. Where the
+ * `frame_pointer` is the address at which its frame pointer is kept, or NULL if that isn't known. Where the
  * switch keeps more registers in memory, add them with stackpack_context_save. */
 struct stackpack_context stackpack_context_suspended(uintptr_t pc, uintptr_t stack_pointer,
                                                      uintptr_t *frame_pointer);
@@ -724,7 +737,7 @@ enum stackpack_way {
    * that option; or declare the stack's exact end, or set `frame_pointers`, which show it. */
   STACKPACK_BY_FRAME_SIZE,
   /* By the chain of frame pointers: every function that is passed this way must be compiled with
-   * one (-fno-omit-frame-pointer, "frame-pointer"="all"). A function that isn't, and leaves %rbp
+   * one (-fno-omit-frame-pointer, "frame-pointer"="all"). A function that isn't, and leaves that
    * alone, hides its caller's frame, and nothing shows it: libraries of the system are such. */
   STACKPACK_BY_FRAME_POINTER,
   /* By unwind tables: all functions, and all registers; slow. Needs `unwind`. */

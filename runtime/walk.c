@@ -21,17 +21,15 @@
  */
 #include "runtime/walk.h"
 
-#include <ucontext.h>
-
 /* ---- The two primitives, for walks of one's own ---- */
 
 void *stackpack_location_address(const struct stackpack_location *location,
                                  const struct stackpack_frame *frame, const uintptr_t *registers) {
   if (location->kind != STACKPACK_INDIRECT && location->kind != STACKPACK_DIRECT)
     return NULL;
-  if (location->reg == STACKPACK_RSP)
+  if (location->reg == STACKPACK_STACK_POINTER)
     return (void *)(frame->stack_pointer + (uintptr_t)location->value);
-  if (registers == NULL || location->reg > 16)
+  if (registers == NULL || location->reg >= STACKPACK_REGISTERS)
     return NULL;
   return (void *)(registers[location->reg] + (uintptr_t)location->value);
 }
@@ -62,20 +60,7 @@ struct stackpack_context stackpack_context_suspended(uintptr_t pc, uintptr_t sta
                                                      uintptr_t *frame_pointer) {
   struct stackpack_context context = {.pc = pc, .stack_pointer = stack_pointer};
   if (frame_pointer != NULL)
-    stackpack_context_save(&context, STACKPACK_RBP, frame_pointer);
-  return context;
-}
-
-struct stackpack_context stackpack_context_at_signal(void *ucontext) {
-  /* By DWARF number: the psABI's Figure 3.36 beside the kernel's struct sigcontext. */
-  static const uint8_t order[STACKPACK_REGISTERS] = {
-      REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
-      REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-  greg_t *values = ((ucontext_t *)ucontext)->uc_mcontext.gregs;
-  struct stackpack_context context = {
-      .pc = (uintptr_t)values[REG_RIP], .stack_pointer = (uintptr_t)values[REG_RSP], .is_exact = 1};
-  for (unsigned reg = 0; reg < STACKPACK_REGISTERS; reg++)
-    stackpack_context_save(&context, reg, (uintptr_t *)&values[order[reg]]);
+    stackpack_context_save(&context, STACKPACK_FRAME_POINTER, frame_pointer);
   return context;
 }
 

@@ -21,7 +21,7 @@ static enum stackpack_walk_answer find_address(struct stackpack_walk *walk,
                                                const struct stackpack_location *location,
                                                uintptr_t *address) {
   *address = (uintptr_t)location->value;
-  if (location->reg == STACKPACK_RSP) {
+  if (location->reg == STACKPACK_STACK_POINTER) {
     *address += walk->context.stack_pointer;
     return STACKPACK_WALK_MANAGED;
   }
@@ -45,7 +45,7 @@ static enum stackpack_walk_answer check_slot(const struct stackpack_walk *walk, 
 static enum stackpack_walk_answer find_register(struct stackpack_walk *walk,
                                                 const struct stackpack_location *location,
                                                 uintptr_t **place) {
-  if (location->value != 0 || location->reg == STACKPACK_RSP)
+  if (location->value != 0 || location->reg == STACKPACK_STACK_POINTER)
     return STACKPACK_WALK_BAD_LOCATION;
   const enum stackpack_walk_answer answer = need_register(walk, location->reg);
   if (answer != STACKPACK_WALK_MANAGED)

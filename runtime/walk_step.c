@@ -102,7 +102,7 @@ static enum stackpack_walk_answer go_behind_pointer(struct stackpack_walk *walk,
     return STACKPACK_WALK_OUT_OF_STACK;
   const enum stackpack_walk_answer answer = go_behind(walk, pointer + WORD);
   if (answer == STACKPACK_WALK_NATIVE)
-    stackpack_context_save(&walk->context, STACKPACK_RBP, (uintptr_t *)pointer);
+    stackpack_context_save(&walk->context, STACKPACK_FRAME_POINTER, (uintptr_t *)pointer);
   return answer;
 }
 
@@ -124,7 +124,8 @@ static enum stackpack_walk_answer by_frame_size(struct stackpack_walk *walk) {
     return go_behind(walk, entry);
   if (size < WORD)
     return otherwise(walk, STACKPACK_WALK_NO_FRAME_POINTER);
-  if (walk_knows(context, STACKPACK_RBP) && walk_register(context, STACKPACK_RBP) != entry - WORD)
+  if (walk_knows(context, STACKPACK_FRAME_POINTER) &&
+      walk_register(context, STACKPACK_FRAME_POINTER) != entry - WORD)
     return otherwise(walk, STACKPACK_WALK_DISAGREEMENT);
   return go_behind_pointer(walk, entry - WORD);
 }
@@ -132,8 +133,8 @@ static enum stackpack_walk_answer by_frame_size(struct stackpack_walk *walk) {
 /* A frame that keeps a frame pointer. If it isn't known, `answer` says what that means. */
 static enum stackpack_walk_answer by_frame_pointer(struct stackpack_walk *walk,
                                                    enum stackpack_walk_answer answer) {
-  return walk_knows(&walk->context, STACKPACK_RBP)
-             ? go_behind_pointer(walk, walk_register(&walk->context, STACKPACK_RBP))
+  return walk_knows(&walk->context, STACKPACK_FRAME_POINTER)
+             ? go_behind_pointer(walk, walk_register(&walk->context, STACKPACK_FRAME_POINTER))
              : otherwise(walk, answer);
 }
 
@@ -146,8 +147,9 @@ static enum stackpack_walk_answer step_managed(struct stackpack_walk *walk) {
     return by_frame_pointer(walk, STACKPACK_WALK_SIZE_UNKNOWN);
   if (way == STACKPACK_BY_FRAME_SIZE)
     return by_frame_size(walk);
-  if (walk_knows(&walk->context, STACKPACK_RBP) &&
-      walk_register(&walk->context, STACKPACK_RBP) + WORD != walk->context.stack_pointer + size)
+  if (walk_knows(&walk->context, STACKPACK_FRAME_POINTER) &&
+      walk_register(&walk->context, STACKPACK_FRAME_POINTER) + WORD !=
+          walk->context.stack_pointer + size)
     return otherwise(walk, STACKPACK_WALK_DISAGREEMENT);
   return by_frame_pointer(walk, STACKPACK_WALK_NO_FRAME_POINTER);
 }
@@ -159,7 +161,8 @@ static enum stackpack_walk_answer step_native(struct stackpack_walk *walk) {
     return by_unwinding(walk);
   if (context->is_exact)
     return otherwise(walk, STACKPACK_WALK_NO_FRAME_POINTER);
-  if (walk_knows(context, STACKPACK_RBP) && walk_register(context, STACKPACK_RBP) == 0)
+  if (walk_knows(context, STACKPACK_FRAME_POINTER) &&
+      walk_register(context, STACKPACK_FRAME_POINTER) == 0)
     return STACKPACK_WALK_END; /* psABI, 3.4.1: a process starts so; threads do, too */
   return by_frame_pointer(walk, STACKPACK_WALK_NO_FRAME_POINTER);
 }

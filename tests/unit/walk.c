@@ -31,11 +31,11 @@ START_TEST(slots_from_other_registers) {
 END_TEST
 
 START_TEST(every_register) {
-  uintptr_t stack[20] = {0}, registers[17];
+  uintptr_t stack[20] = {0}, registers[STACKPACK_REGISTERS];
   const struct stackpack_frame frame = {0x1234, (uintptr_t)&stack[18]};
-  for (unsigned i = 0; i < 17; i++)
+  for (unsigned i = 0; i < STACKPACK_REGISTERS; i++)
     registers[i] = (uintptr_t)&stack[i];
-  for (uint16_t reg = 0; reg < 17; reg++) {
+  for (uint16_t reg = 0; reg < STACKPACK_REGISTERS; reg++) {
     const struct stackpack_location object = {STACKPACK_DIRECT, 8, reg, 8};
     const uintptr_t *expected = reg == RSP ? &stack[19] : &stack[reg + 1];
     ck_assert_ptr_eq(stackpack_location_address(&object, &frame, registers), expected);
@@ -45,7 +45,7 @@ END_TEST
 
 START_TEST(values_that_are_not_in_memory) {
   const struct stackpack_frame frame = {0x1234, 0x5678};
-  const uintptr_t registers[17] = {0};
+  const uintptr_t registers[STACKPACK_REGISTERS] = {0};
   const struct stackpack_location none[] = {{STACKPACK_REGISTER, 8, RBX, 0},
                                             {STACKPACK_CONSTANT, 8, 0, 7},
                                             {STACKPACK_LARGE_CONSTANT, 8, 0, 7},
