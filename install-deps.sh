@@ -73,7 +73,10 @@ if [[ -z $llvm ]] || ! installed "${packages[@]}" $(llvm_packages "$llvm"); then
   "${root[@]}" apt-get update -qq
   llvm=$(newest_llvm)
   [[ -n $llvm ]] || fail "this distribution's packages have no LLVM $oldest_llvm or newer"
+  echo "install-deps.sh: installing packages of this distribution: some minutes the first time" >&2
+  quiet=(-qq)
+  [[ ! -t 1 ]] || quiet=(-q -o Dpkg::Progress-Fancy=1)
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -qq -o DPkg::Lock::Timeout=300 --no-install-recommends "${packages[@]}" $(llvm_packages "$llvm")
+    apt-get install -y "${quiet[@]}" -o DPkg::Lock::Timeout=300 --no-install-recommends "${packages[@]}" $(llvm_packages "$llvm")
 fi
 echo "LLVM $llvm: /usr/lib/llvm-$llvm"

@@ -1,11 +1,16 @@
 #!/bin/bash
-# samples/demo.sh - shows what packing does to a program with a moving collector. Run by `make demo`.
+# samples/demo.sh BUILD - shows what packing does to a real program, and a moving collector at work. Run by `make demo`.
+#
+# The program is Lua, built from the distribution's source package with a statepoint for each call (tests/corpus). Where
+# no source package can be had, it is the sample semispace, which is too small for its file to shrink by much.
 set -euo pipefail
 build=$1
 stackpack=$build/stackpack
-raw=$build/samples/semispace-raw
-packed=$build/samples/demo
-policy=samples/semispace/gc.policy
+samples=$build/samples
+raw=$build/corpus/lua-O2
+entries=(--gc-entry=luaC_step --gc-entry=luaC_fullgc)
+function=luaH_resize
+script='local t = {} for i = 1, 1e5 do t[i] = {i} end collectgarbage() print(#t, t[#t][1])'
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 show() {
@@ -13,32 +18,39 @@ show() {
   "$@"
 }
 
-say "A C program with a copying collector, as the linker left it: its stack maps are LLVM's."
-show "$stackpack" stats "$raw"
+say "Building Lua with stack maps (the first time: its source package, and about half a minute)"
+if ! STACKPACK_CORPUS=$build/corpus tests/corpus/build lua-O2; then
+  echo "Without Lua: the sample semispace takes its place."
+  raw=$samples/semispace-raw entries=(--policy=samples/semispace/gc.policy) function=list_copy script=
+fi
+app=$samples/demo
+cp "$raw" "$app"
+
+say "How large are the stack maps that LLVM left in it?"
+show "$stackpack" stats --top=5 "$app"
 
 say "Packing it. What was written is read again and compared before the file is replaced."
-cp "$raw" "$packed"
-show "$stackpack" pack "$packed"
-show "$stackpack" verify "$raw" "$packed"
-show "$stackpack" stats "$packed"
+show "$stackpack" pack "${entries[@]}" "$app"
+show "$stackpack" verify "${entries[@]}" "$raw" "$app"
 
-say "The same, with the function named in which collections happen: records of calls that can't get there are dropped."
-cp "$raw" "$packed"
-show "$stackpack" pack --policy="$policy" --report "$packed"
+say "How large are they now?"
+show ls -l "$raw" "$app"
+show "$stackpack" stats --top=0 "$app"
 
-say "What is in the table, for the first function that has derived references (<: derived from which slot):"
-"$stackpack" dump --source "$packed" | awk '
-  /^0x/ { if (found) done = 1; else text = "" }
-  done { next } # to the end, or dump would write to a closed pipe
-  { text = text $0 "\n" }
-  / </ { found = 1 }
-  END { printf "%s", text }'
+say "What does a collector learn of one function? (* a reference, <+8 one derived from that in the slot at +8)"
+show "$stackpack" dump --function="$function" "$app"
 
-say "Running it, with a collection at every allocation: the packed program, the raw one, and plain C without collector."
-show "$packed" --stress --size 4 --statistics
-"$raw" --stress --size 4 >"$build/samples/demo.raw"
-"$packed" --stress --size 4 >"$build/samples/demo.packed"
-"$build/samples/semispace-plain" --size 4 >"$build/samples/demo.plain"
-cmp "$build/samples/demo.raw" "$build/samples/demo.packed"
-cmp "$build/samples/demo.plain" "$build/samples/demo.packed"
-echo "All three print the same."
+if [[ -n $script ]]; then
+  say "It runs as before:"
+  show "$app" -e "$script"
+fi
+
+say "A program with a moving collector, which finds its roots by packed stack maps, with a collection at every allocation:"
+show "$samples/semispace" --stress --size 4 --statistics
+"$samples/semispace-plain" --size 4 >"$samples/demo.plain"
+"$samples/semispace" --stress --size 4 >"$samples/demo.packed"
+cmp "$samples/demo.plain" "$samples/demo.packed"
+echo "It prints what the same program prints without a collector."
+
+say "Who takes the space, as a page for a browser:"
+show "$stackpack" report "${entries[@]}" -o "$build/demo.html" "$raw"

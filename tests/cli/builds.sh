@@ -4,8 +4,8 @@
 . "$TOP/tests/cli/common.sh"
 
 install_tree
-unset MAKEFLAGS MFLAGS MAKELEVEL
-export CC LLC=$LLVM/bin/llc PATH=$LLVM/bin:$PATH NINJA_STATUS=''
+unset MAKEFLAGS MFLAGS MAKELEVEL LD_LIBRARY_PATH # a program notes where the library is
+export CC PATH=$LLVM/bin:$PATH NINJA_STATUS=''
 CFLAGS="-O2 $(library_flags) -fno-sanitize=signed-integer-overflow" # what it calls could lead to the collector
 LDFLAGS=$(library_flags)
 export CFLAGS LDFLAGS
