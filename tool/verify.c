@@ -4,6 +4,7 @@
 #include "tool/calls/drop.h"
 #include "tool/check/answers.h"
 #include "tool/check/compare.h"
+#include "tool/check/frames.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -46,6 +47,7 @@ static int compare(const struct side *raw, const struct side *packed, const stru
                    bool quiet) {
   struct differences differences = {0};
   compare_tables(&raw->loaded.table, &packed->loaded.table, &differences);
+  frames_compare(&raw->image, &raw->loaded.table, &differences);
   if (packed->loaded.kind == LOAD_PACKED && differences.count == 0) {
     answers_all(&raw->loaded.table, &packed->loaded.packed, &differences);
     answers_dropped(&raw->loaded.table, &packed->loaded.packed, drop->addresses, drop->dropped,

@@ -1,0 +1,102 @@
+/* frames.c - compares facts of frames with what elfutils' libdw finds at the same addresses.
+ *
+ * A walk trusts these facts with every root of all callers, and they were read by a reader of our own
+ * (elf/eh_frame.h). libdw has another one. It answers with DWARF expressions: `bregx R, N` where the CFA
+ * is a register and an offset; `call_frame_cfa, plus_uconst N` for a register that is saved at an offset
+ * from the CFA; no expression at all for one that still has its value, or has lost it.
+ */
+#include "tool/check/frames.h"
+
+#include "format/frames.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* What libdw says holds from one address on, up to another. */
+struct answer {
+  Dwarf_Addr start, end;
+  bool is_known;
+  struct frame_facts facts;
+  uint32_t same; /* registers of which it says that they have their values */
+};
+
+static void read_cfa(Dwarf_Frame *frame, struct frame_facts *facts) {
+  Dwarf_Op *ops;
+  size_t count;
+  facts->cfa_register = FRAME_NO_REGISTER;
+  if (dwarf_frame_cfa(frame, &ops, &count) != 0 || count != 1 || ops->atom != DW_OP_bregx ||
+      ops->number >= FRAME_REGISTERS || (int64_t)ops->number2 != (int32_t)ops->number2)
+    return;
+  facts->cfa_register = (uint8_t)ops->number;
+  facts->cfa_offset = (int32_t)ops->number2;
+}
+
+static void read_register(Dwarf_Frame *frame, unsigned reg, struct answer *answer) {
+  Dwarf_Op memory[3], *ops = NULL;
+  size_t count = 0;
+  const uint32_t bit = (uint32_t)1 << reg;
+  if (dwarf_frame_register(frame, (int)reg, memory, &ops, &count) != 0)
+    return;
+  if (count == 0 && ops == NULL) {
+    answer->same |= bit;
+  } else if (count > 0 && count <= 2 && ops[0].atom == DW_OP_call_frame_cfa &&
+             (count == 1 || ops[1].atom == DW_OP_plus_uconst)) {
+    answer->facts.saved |= bit;
+    answer->facts.offsets[reg] = count == 1 ? 0 : (int32_t)ops[1].number;
+  }
+}
+
+static void ask(Dwarf_CFI *tables, Dwarf_Addr address, struct answer *answer) {
+  Dwarf_Frame *frame = NULL;
+  *answer = (struct answer){.start = address, .end = address + 1};
+  if (dwarf_cfi_addrframe(tables, address, &frame) != 0)
+    return;
+  const int reg = dwarf_frame_info(frame, &answer->start, &answer->end, NULL);
+  answer->is_known = reg >= 0;
+  answer->facts.return_register = (uint8_t)reg;
+  read_cfa(frame, &answer->facts);
+  for (unsigned i = 0; i < FRAME_REGISTERS; i++)
+    read_register(frame, i, answer);
+  free(frame);
+}
+
+/* What differs, or NULL. For a register that no rule is about, libdw says that it has its value or that it
+ * is lost, by what the machine's calling convention says. */
+static const char *difference(const struct frame_facts *facts, const struct answer *answer) {
+  if (facts == NULL || !answer->is_known)
+    return (facts != NULL) == answer->is_known ? NULL : "whether the frame is known";
+  if (facts->return_register != answer->facts.return_register)
+    return "the return address's register";
+  if (facts->cfa_register != answer->facts.cfa_register ||
+      facts->cfa_offset != answer->facts.cfa_offset)
+    return "the canonical frame address";
+  if (facts->saved != answer->facts.saved || (facts->lost & answer->same) != 0)
+    return "the saved registers";
+  for (unsigned i = 0; i < FRAME_REGISTERS; i++)
+    if (facts->offsets[i] != answer->facts.offsets[i])
+      return "where a register is saved";
+  return NULL;
+}
+
+void frames_compare(const struct image *image, const struct safepoints *table,
+                    struct differences *differences) {
+  Dwarf_CFI *tables = dwarf_getcfi_elf(image->elf);
+  struct answer answer = {0};
+  for (uint32_t i = 0; tables != NULL && i < table->record_count; i++) {
+    const struct safepoint *record = &table->records[i];
+    const bool is_call = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
+    const Dwarf_Addr address = record->address - is_call;
+    struct frame_facts facts;
+    if (address < answer.start || address >= answer.end)
+      ask(tables, address, &answer);
+    if (record->frame != 0)
+      facts = frame_from_words(intern_get(&table->frames, record->frame - 1));
+  const char *what = difference(record->frame != 0 ? &facts : NULL, &answer);
+    if (what != NULL)
+      differences_add(differences, "at 0x%" PRIx64 ", libdw differs in %s", record->address, what);
+  }
+  if (tables != NULL)
+    dwarf_cfi_end(tables);
+}
