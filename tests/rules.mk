@@ -8,9 +8,22 @@ OTHER_TESTS := tests/oracle/test_oracle.sh $(wildcard tests/samples/*.sh) tests/
 
 include tests/samples/rules.mk
 
-.PHONY: check
-check: all samples $(UNIT_TESTS) $(BENCH_PROGRAMS) $(SAMPLE_MUTANTS)
-	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run $(UNIT_TESTS) $(OTHER_TESTS) $(CALLGRAPH_TESTS) $(CLI_TESTS)
+# Tests that look at what is around the code: installed files, packages, other build systems and tools, programs that take
+# long to build. A second compiler or a sanitizer finds nothing new in them.
+AROUND := $(addprefix tests/cli/,bench.sh builds.sh completions.sh corpus-%.sh format-document.sh help.sh install%.sh \
+  managed-compiler.sh packages.sh report-browser.sh tools-%.sh) tests/callgraph/lua.sh
+
+# What `check` runs, what `check-inputs` does (for sanitizers), and `check-code` (for another compiler).
+ALL_TESTS := $(UNIT_TESTS) $(OTHER_TESTS) $(CALLGRAPH_TESTS) $(CLI_TESTS)
+INPUT_TESTS := $(filter-out $(AROUND),$(ALL_TESTS))
+CODE_TESTS := $(UNIT_TESTS) $(OTHER_TESTS)
+
+.PHONY: check check-inputs check-code
+check: TESTS := $(ALL_TESTS)
+check-inputs: TESTS := $(INPUT_TESTS)
+check-code: TESTS := $(CODE_TESTS)
+check check-inputs check-code: all samples $(UNIT_TESTS) $(BENCH_PROGRAMS) $(SAMPLE_MUTANTS)
+	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run $(TESTS)
 
 # All kinds of files for the other machines, which takes some minutes: `check` has some of them.
 .PHONY: check-machines
