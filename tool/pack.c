@@ -14,19 +14,22 @@
 #include "tool/rewrite/rewrite.h"
 
 #include <getopt.h>
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static const char help[] =
     "Usage: stackpack pack [OPTION]... FILE...\n"
-    "Replaces the stack maps of linked programs by packed ones, in place. What was\n"
-    "written is compared with what was read before FILE is replaced.\n\n"
+    "Replaces the stack maps of linked programs by packed ones, once compared.\n"
     "  -o, --output=OUT          write to OUT; leave FILE (only one) alone\n"
     "      --if-present          a FILE without stack maps is no error\n"
     "      --keep-raw=RAW        keep the raw stack maps in RAW, for `unpack`\n"
     "      --force               pack also what reads its raw stack maps itself\n"
+    "      --always              pack also where the file grows by it\n"
+    "      --dry-run             say what would be done; write nothing\n"
     "      --report              say what was dropped and kept, and why\n"
-    "  -q, --quiet               don't say what was done\n" COMMON_HELP "\n"
+    "  -q, --quiet               don't say what was done\n" COMMON_HELP
     "Records that no collection can need are dropped, if these say so:\n" POLICY_HELP;
 
 struct pack_options {
@@ -34,7 +37,17 @@ struct pack_options {
   struct policy policy;
   const char *output;
   const char *keep_raw; /* NULL: the raw stack maps aren't kept */
-  bool if_present, force, quiet, report;
+  bool if_present, force, always, dry_run, quiet, report;
+};
+
+/* One file on its way. */
+struct packing {
+  const struct pack_options *options;
+  const char *path;
+  const struct image *image;
+  struct loaded loaded;
+  struct progress progress;
+  struct message message;
 };
 
 /* Encodes the table for the place where it will stand. That place depends on the table's size, but
@@ -92,96 +105,139 @@ static bool check_result(const struct loaded *before, const struct drop *drop,
   return ok;
 }
 
-static void print_summary(const char *path, const struct image *image, const struct loaded *loaded,
-                          size_t packed_size, size_t file_size) {
-  const struct safepoints *table = &loaded->table;
-  const uint64_t raw_size = loaded->raw->header.sh_size;
-  printf("%s: %u records of %u functions: %llu -> %zu bytes (%.2f each); file %zu -> %zu bytes\n",
-         path, table->record_count, table->function_count, (unsigned long long)raw_size,
-         packed_size, table->record_count == 0 ? 0 : (double)packed_size / table->record_count,
-         image->size, file_size);
+static void print_summary(FILE *out, const struct packing *packing, size_t packed_size,
+                          size_t file_size) {
+  const struct safepoints *table = &packing->loaded.table;
+  const char *path = packing->path;
+  fprintf(out,
+          "%s: %" PRIu32 " records of %" PRIu32 " functions: %" PRIu64
+          " -> %zu bytes (%.2f each); file %zu -> %zu bytes%s\n",
+          path, table->record_count, table->function_count, packing->loaded.raw->header.sh_size,
+          packed_size, table->record_count == 0 ? 0 : (double)packed_size / table->record_count,
+          packing->image->size, file_size, packing->options->dry_run ? "; nothing is written" : "");
   if (table->global_root_count > 0)
-    printf("%s: %u global roots\n", path, table->global_root_count);
+    fprintf(out, "%s: %" PRIu32 " global roots\n", path, table->global_root_count);
   if (table->functions_discarded > 0)
-    printf("%s: left out %u functions with %u records that the linker had discarded\n", path,
-           table->functions_discarded, table->records_discarded);
+    fprintf(out,
+            "%s: left out %" PRIu32 " functions with %" PRIu32
+            " records that the linker had discarded\n",
+            path, table->functions_discarded, table->records_discarded);
   if (table->records_repeated > 0)
-    printf("%s: left out %u records that repeated others\n", path, table->records_repeated);
+    fprintf(out, "%s: left out %" PRIu32 " records that repeated others\n", path,
+            table->records_repeated);
 }
 
 /* Says where a look-up will have to choose: folding can give one address different records. */
-static void print_ambiguous(const char *path, const struct safepoints *table) {
+static void print_ambiguous(FILE *out, const struct packing *packing) {
+  const struct safepoints *table = &packing->loaded.table;
   uint32_t count = 0;
   for (uint32_t i = 1; i < table->record_count; i++)
     count += table->records[i].address == table->records[i - 1].address &&
              table->records[i].live != table->records[i - 1].live;
   if (count > 0)
-    printf("%s: warning: %u addresses have records with different live locations "
-           "(code that was folded, or COMDAT copies that differ?); a look-up finds the first\n",
-           path, count);
+    fprintf(out,
+            "%s: warning: %" PRIu32 " addresses have records with different live locations "
+            "(code that was folded, or COMDAT copies that differ?); a look-up finds the first\n",
+            packing->path, count);
 }
 
 /* Says where frames aren't as large as a walk by frame size takes them for. */
-static void print_depth(const char *path, const struct depth_differences *found) {
+static void print_depth(FILE *out, const char *path, const struct depth_differences *found) {
   if (found->count > 0)
-    printf("%s: warning: at %u records the frame has another size than the stack map says "
-           "(pushed arguments? first at 0x%llx in %s); a walk by frame size goes astray there: "
-           "compile with -no-x86-call-frame-opt, or walk by frame pointers or unwind tables\n",
-           path, found->count, (unsigned long long)found->first,
-           found->first_name == NULL ? "a function without name" : found->first_name);
+    fprintf(
+        out,
+        "%s: warning: at %" PRIu32 " records the frame has another size than the stack map says "
+        "(pushed arguments? first at 0x%" PRIx64 " in %s); a walk by frame size goes astray there: "
+        "compile with -no-x86-call-frame-opt, or walk by frame pointers or unwind tables\n",
+        path, found->count, found->first,
+        found->first_name == NULL ? "a function without name" : found->first_name);
 }
 
 /* Writes the new file, and the raw stack maps, if they are to be kept: both or none of them. */
-static bool write_files(const struct pack_options *options, const char *path,
-                        const struct image *image, const struct rewritten *result,
+static bool write_files(struct packing *packing, const struct rewritten *result,
                         struct problem *problem) {
-  const char *output = options->output != NULL ? options->output : path;
+  const struct pack_options *options = packing->options;
+  const struct image *image = packing->image;
+  const char *output = options->output != NULL ? options->output : packing->path;
   struct kept_bytes kept = {0};
+  if (options->dry_run)
+    return message_say(&packing->message, false, problem);
   if (options->keep_raw != NULL &&
       !kept_write((struct kept_bytes){image->bytes, image->size},
                   (struct kept_bytes){result->bytes, result->size}, &kept, problem))
     return false;
   const struct new_file files[] = {
-      {options->keep_raw, path, true, kept.bytes, kept.size},
-      {output, path, false, result->bytes, result->size},
+      {options->keep_raw, packing->path, true, kept.bytes, kept.size},
+      {output, packing->path, false, result->bytes, result->size},
   };
-  const bool ok = options->keep_raw != NULL ? output_replace(files, 2, problem)
-                                            : output_replace(files + 1, 1, problem);
+  const bool ok = options->keep_raw != NULL
+                      ? output_replace(files, 2, &packing->message, problem)
+                      : output_replace(files + 1, 1, &packing->message, problem);
   free((void *)kept.bytes);
   return ok;
 }
 
+/* With -o, a file that there's nothing to do for is copied. */
+static bool leave_alone(struct packing *packing, struct problem *problem, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static bool leave_alone(struct packing *packing, struct problem *problem, const char *format, ...) {
+  const struct new_file copy = {packing->options->output, packing->path, false,
+                                packing->image->bytes, packing->image->size};
+  va_list arguments;
+  va_start(arguments, format);
+  if (!packing->options->quiet) {
+    fprintf(packing->message.stream, "%s: ", packing->path);
+    vfprintf(packing->message.stream, format, arguments);
+    fputc('\n', packing->message.stream);
+  }
+  va_end(arguments);
+  return packing->options->output == NULL || packing->options->dry_run
+             ? message_say(&packing->message, false, problem)
+             : output_replace(&copy, 1, &packing->message, problem);
+}
+
 /* Whether the program reads its raw stack maps itself: then it would find the packed ones. */
-static bool check_references(const struct pack_options *options, const struct image *image,
-                             const struct loaded *loaded, struct reference *reference,
+static bool check_references(const struct packing *packing, struct reference *reference,
                              struct problem *problem) {
-  return !references_find(image, loaded->raw, reference) || options->force ||
+  return !references_find(packing->image, packing->loaded.raw, reference) ||
+         packing->options->force ||
          problem_set(problem,
                      "reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; "
                      "--force packs it all the same",
                      reference->where);
 }
 
-static void print_reference(const char *path, const struct reference *reference) {
+static void print_reference(FILE *out, const char *path, const struct reference *reference) {
   if (reference->where[0] != 0)
-    printf("%s: warning: reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; "
-           "it now finds packed ones there\n",
-           path, reference->where);
+    fprintf(out,
+            "%s: warning: reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; "
+            "it now finds packed ones there\n",
+            path, reference->where);
 }
 
-static bool pack_loaded(const struct pack_options *options, const char *path,
-                        const struct image *image, const struct loaded *loaded,
-                        const struct drop *drop, struct progress *progress,
-                        struct problem *problem) {
+/* Checks the new file, and puts it in the old one's place. */
+static bool replace(struct packing *packing, const struct drop *drop,
+                    const struct rewritten *result, struct problem *problem) {
+  progress_step(&packing->progress, "checking");
+  if (!check_result(&packing->loaded, drop, result, problem))
+    return false;
+  progress_step(&packing->progress, "writing");
+  return write_files(packing, result, problem);
+}
+
+static bool pack_loaded(struct packing *packing, const struct drop *drop, struct problem *problem) {
+  const struct pack_options *options = packing->options;
+  const struct image *image = packing->image;
+  const struct loaded *loaded = &packing->loaded;
   struct rewritten result;
   uint8_t *table;
   size_t table_size;
   struct reference reference = {0};
   struct depth_differences depth = {0};
-  if (!check_references(options, image, loaded, &reference, problem) ||
+  if (!check_references(packing, &reference, problem) ||
       (!options->quiet && !depth_compare(image, &loaded->table, &depth, problem)))
     return false;
-  progress_step(progress, "packing");
+  progress_step(&packing->progress, "packing");
   if (!encode(image, loaded, &table, &table_size, problem))
     return false;
   const struct rewrite_sections sections = {loaded->raw, loaded->global_roots};
@@ -189,61 +245,64 @@ static bool pack_loaded(const struct pack_options *options, const char *path,
   free(table);
   if (!ok)
     return false;
-  progress_step(progress, "checking");
-  ok = check_result(loaded, drop, &result, problem);
-  progress_step(progress, "writing");
-  ok = ok && write_files(options, path, image, &result, problem);
-  if (ok && !options->quiet) {
-    print_summary(path, image, loaded, table_size, result.size);
-    print_ambiguous(path, &loaded->table);
-    print_depth(path, &depth);
-    print_reference(path, &reference);
+  if (result.size > image->size && !options->always) {
+    ok = leave_alone(packing, problem,
+                     "not packed, as the file would grow from %zu to %zu bytes; --always packs it "
+                     "all the same",
+                     image->size, result.size);
+  } else {
+    if (!options->quiet) {
+      FILE *out = packing->message.stream;
+      print_summary(out, packing, table_size, result.size);
+      print_ambiguous(out, packing);
+      print_depth(out, packing->path, &depth);
+      print_reference(out, packing->path, &reference);
+    }
+    ok = replace(packing, drop, &result, problem);
   }
   free(result.bytes);
   return ok;
 }
 
-/* With -o, a file that there's nothing to do for is copied. */
-static bool leave_alone(const struct pack_options *options, const char *path,
-                        const struct image *image, const char *why, struct problem *problem) {
-  if (!options->quiet)
-    printf("%s: %s\n", path, why);
-  const struct new_file copy = {options->output, path, false, image->bytes, image->size};
-  return options->output == NULL || output_replace(&copy, 1, problem);
+static bool drop_and_pack(struct packing *packing, struct problem *problem) {
+  const struct pack_options *options = packing->options;
+  FILE *report = options->report ? packing->message.stream : NULL;
+  struct drop drop;
+  if (!policy_is_empty(&options->policy))
+    progress_step(&packing->progress, "going through the code");
+  if (!drop_by_policy(packing->path, packing->image, &packing->loaded, &options->policy, report,
+                      &drop, problem))
+    return false;
+  const bool ok = pack_loaded(packing, &drop, problem);
+  drop_close(&drop);
+  return ok;
 }
 
-static bool pack_image(const struct pack_options *options, const char *path,
-                       const struct image *image, struct progress *progress,
-                       struct problem *problem) {
-  struct loaded loaded;
-  switch (load_find(image, &options->load, &loaded, problem)) {
+static bool pack_image(struct packing *packing, struct problem *problem) {
+  const struct pack_options *options = packing->options;
+  struct loaded *loaded = &packing->loaded;
+  switch (load_find(packing->image, &options->load, loaded, problem)) {
   case LOAD_BROKEN:
     return false;
   case LOAD_PACKED:
-    return leave_alone(options, path, image, "is packed already", problem);
+    return drop_check(loaded, &options->policy, problem) &&
+           leave_alone(packing, problem, "is packed already");
   case LOAD_NONE:
     if (options->if_present)
-      return leave_alone(options, path, image, "has no stack maps", problem);
+      return leave_alone(packing, problem, "has no stack maps");
     break;
   case LOAD_RAW:
-    if (loaded.raw_count > 1)
+    if (loaded->raw_count > 1)
       return problem_set(problem, "the stack maps are in %zu places, with other data between",
-                         loaded.raw_count);
-    if (!rewrite_check(image, loaded.raw, problem))
+                         loaded->raw_count);
+    if (!rewrite_check(packing->image, loaded->raw, problem))
       return false;
     break;
   }
-  if (!load(image, &options->load, &loaded, problem))
+  if (!load(packing->image, &options->load, loaded, problem))
     return false;
-  struct drop drop;
-  if (!policy_is_empty(&options->policy))
-    progress_step(progress, "going through the code");
-  bool ok = drop_by_policy(path, image, &loaded, &options->policy, options->report, &drop, problem);
-  if (ok) {
-    ok = pack_loaded(options, path, image, &loaded, &drop, progress, problem);
-    drop_close(&drop);
-  }
-  loaded_free(&loaded);
+  const bool ok = drop_and_pack(packing, problem);
+  loaded_free(loaded);
   return ok;
 }
 
@@ -259,16 +318,17 @@ static bool check_keep_raw(const struct pack_options *options, const char *path,
 
 static bool pack_file(const struct pack_options *options, const char *path) {
   struct problem problem = {0};
-  struct progress progress;
   struct image image;
-  progress_start(&progress, path, !options->quiet);
-  bool ok =
-      check_keep_raw(options, path, &problem) && load_open(&image, path, &options->load, &problem);
+  struct packing packing = {.options = options, .path = path, .image = &image};
+  progress_start(&packing.progress, path, !options->quiet);
+  bool ok = check_keep_raw(options, path, &problem) && message_open(&packing.message, &problem) &&
+            load_open(&image, path, &options->load, &problem);
   if (ok) {
-    ok = pack_image(options, path, &image, &progress, &problem);
+    ok = pack_image(&packing, &problem);
     image_close(&image);
   }
-  progress_end(&progress);
+  message_close(&packing.message);
+  progress_end(&packing.progress);
   if (!ok)
     problem_print(&problem, path);
   return ok;
@@ -290,12 +350,21 @@ static int pack_files(const struct pack_options *options, int count, char **file
 
 static int parse_and_pack(struct pack_options *options, int argc, char **argv) {
   static const struct command command = {"pack", help};
-  enum { OPTION_IF_PRESENT = OPTION_OWN, OPTION_KEEP_RAW, OPTION_FORCE, OPTION_REPORT };
+  enum {
+    OPTION_IF_PRESENT = OPTION_OWN,
+    OPTION_KEEP_RAW,
+    OPTION_FORCE,
+    OPTION_ALWAYS,
+    OPTION_DRY_RUN,
+    OPTION_REPORT
+  };
   static const struct option long_options[] = {
       {"output", required_argument, NULL, 'o'},
       {"if-present", no_argument, NULL, OPTION_IF_PRESENT},
       {"keep-raw", required_argument, NULL, OPTION_KEEP_RAW},
       {"force", no_argument, NULL, OPTION_FORCE},
+      {"always", no_argument, NULL, OPTION_ALWAYS},
+      {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
       {"report", no_argument, NULL, OPTION_REPORT},
       {"quiet", no_argument, NULL, 'q'},
       POLICY_LONG_OPTIONS,
@@ -317,6 +386,12 @@ static int parse_and_pack(struct pack_options *options, int argc, char **argv) {
       break;
     case OPTION_FORCE:
       options->force = true;
+      break;
+    case OPTION_ALWAYS:
+      options->always = true;
+      break;
+    case OPTION_DRY_RUN:
+      options->dry_run = true;
       break;
     case OPTION_REPORT:
       options->report = true;

@@ -569,8 +569,8 @@ static bool write_page(struct page *page, const char *path, struct problem *prob
   page->failed |= ferror(out) != 0;
   page->failed |= fclose(out) != 0;
   const struct new_file file = {path, page->survey->path, true, (const uint8_t *)bytes, size};
-  const bool ok =
-      page->failed ? problem_set(problem, "not enough memory") : output_replace(&file, 1, problem);
+  const bool ok = page->failed ? problem_set(problem, "not enough memory")
+                               : output_replace(&file, 1, NULL, problem);
   free(bytes);
   return ok;
 }

@@ -37,7 +37,7 @@ static bool write_output(struct split_job *job) {
                                 .like = job->path,
                                 .bytes = changed ? job->split.bytes : job->bytes,
                                 .size = changed ? job->split.size : job->size};
-  return (!changed && !to->is_other) || output_replace(&file, 1, &job->problem);
+  return (!changed && !to->is_other) || output_replace(&file, 1, NULL, &job->problem);
 }
 
 static const char *base_name(const char *path) {

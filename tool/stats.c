@@ -138,7 +138,10 @@ static void print_drop(const struct survey *survey) {
 
 static void print_survey(const struct survey *survey, uint32_t top) {
   const uint32_t units = survey->unit_count;
-  printf("%s: %" PRIu64 " bytes\n", survey->path, survey->file_size);
+  printf("%s: %" PRIu64 " bytes", survey->path, survey->file_size);
+  if (survey->packed_file_size > 0)
+    printf(", %" PRIu64 " when it's packed", survey->packed_file_size);
+  putchar('\n');
   printf("  %" PRIu32 " records of %" PRIu32 " functions; %" PRIu64 " statepoints, %" PRIu64
          " pairs, %" PRIu64 " of them derived",
          survey->records, survey->function_count, survey->statepoints, survey->pairs,

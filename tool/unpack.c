@@ -5,6 +5,7 @@
 #include "tool/rewrite/kept.h"
 
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,9 +36,13 @@ static bool unpack_image(const struct unpack_options *options, const char *path,
                                 .like = path,
                                 .bytes = original.bytes,
                                 .size = original.size};
-  const bool ok = output_replace(&file, 1, problem);
+  struct message message = {0};
+  bool ok = options->quiet || message_open(&message, problem);
   if (ok && !options->quiet)
-    printf("%s: unpacked: file %zu -> %zu bytes\n", path, packed->size, original.size);
+    fprintf(message.stream, "%s: unpacked: file %zu -> %zu bytes\n", path, packed->size,
+            original.size);
+  ok = ok && output_replace(&file, 1, &message, problem);
+  message_close(&message);
   free((void *)original.bytes);
   return ok;
 }
@@ -48,6 +53,8 @@ static bool unpack_file(const struct unpack_options *options, const char *path,
   struct image image;
   struct loaded loaded;
   struct input raw;
+  if (options->output != NULL && output_same(options->output, options->raw))
+    return problem_set(problem, "-o names what was kept, which it would overwrite");
   if (!image_open(&image, path, problem))
     return false;
   bool ok = load_find(&image, &load_options, &loaded, problem) == LOAD_PACKED ||

@@ -72,7 +72,7 @@ static int drop_and_compare(struct side *raw, const struct side *packed,
                             const struct policy *policy, bool quiet) {
   struct problem problem = {0};
   struct drop drop;
-  if (!drop_by_policy(raw->path, &raw->image, &raw->loaded, policy, false, &drop, &problem)) {
+  if (!drop_by_policy(raw->path, &raw->image, &raw->loaded, policy, NULL, &drop, &problem)) {
     problem_print(&problem, raw->path);
     return EXIT_UNUSABLE;
   }

@@ -7,5 +7,5 @@ set -eu
 $LLC -O2 -filetype=obj -o managed.o managed.ll
 # shellcheck disable=SC2046,SC2086 # lists of words
 $CC $CFLAGS $(pkg-config --cflags stackpack) -no-pie "$LINK_FLAG" \
-  -Wl,--stackpack-option=--gc-entry=heap_allocate \
+  -Wl,--stackpack-option=--always,--stackpack-option=--gc-entry=heap_allocate \
   -Wl,-rpath,"$(pkg-config --variable=libdir stackpack)" -o program collector.c managed.o $(pkg-config --libs stackpack)

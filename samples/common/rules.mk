@@ -74,7 +74,7 @@ endef
 
 define SAMPLE_PACK
 $(2): %: %-raw $(BUILD)/stackpack $(1)/gc.policy
-	$(BUILD)/stackpack pack --policy=$(1)/gc.policy --strict --report $(3) -o $$@ $$<
+	$(BUILD)/stackpack pack --always --policy=$(1)/gc.policy --strict --report $(3) -o $$@ $$<
 endef
 
 $(eval $(call SAMPLE_NATIVE,$(SAMPLE_COMMON),samples/common))

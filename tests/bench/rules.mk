@@ -39,7 +39,7 @@ $(BUILD)/tests/bench/walk-raw: $(patsubst %,$(BUILD)/tests/bench/%.o,walk walk_s
 	$(LINK) -no-pie -o $@ $^ -ljansson
 
 $(BUILD)/tests/bench/walk: $(BUILD)/tests/bench/walk-raw $(BUILD)/stackpack
-	$(BUILD)/stackpack pack -q -o $@ $<
+	$(BUILD)/stackpack pack -q --always -o $@ $<
 
 BENCH_PROGRAMS := $(patsubst %,$(BUILD)/tests/bench/%,generate measure record_stacks.so walk)
 

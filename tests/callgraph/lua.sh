@@ -16,7 +16,7 @@ for linker in ${LINKERS:-lld}; do
   rm -f seen
   mkdir "$linker"
   link_with "$linker" "$linker/lua" "${objects[@]}" -lm -ldl
-  expect_status 0 "$stackpack" pack "${entries[@]/#/--gc-entry=}" --report -o "$linker/packed" "$linker/lua"
+  expect_status 0 "$stackpack" pack --always "${entries[@]/#/--gc-entry=}" --report -o "$linker/packed" "$linker/lua"
   where=$(places "$linker/lua" "${entries[@]}")
   rounds=${ROUNDS:-1}
   # A limit for memory, so that a string of two gigabytes can't be had.

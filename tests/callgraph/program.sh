@@ -17,7 +17,7 @@ compile_managed() { # SOURCE LEVEL MODEL
 
 # GC entries of another module's are imported: whatever is called there may lead to one.
 pack_with_entry() { # FILE
-  expect_status 0 "$stackpack" pack --gc-entry=collect --report -o packed/$1 raw/$1
+  expect_status 0 "$stackpack" pack --always --gc-entry=collect --report -o packed/$1 raw/$1
 }
 
 make_recorder
@@ -43,12 +43,12 @@ while read -r level linker kind model compiler; do
   grep -q "^library's choice" printed || fail "the program didn't get to its end"
 
   # The experiment notices a promise that isn't true.
-  expect_status 0 "$stackpack" pack --gc-entry=collect --no-gc=kill_self --no-gc=wait_for_timer -o packed/wrong raw/app
+  expect_status 0 "$stackpack" pack --always --gc-entry=collect --no-gc=kill_self --no-gc=wait_for_timer -o packed/wrong raw/app
   addresses packed/wrong >wrong.addresses
   (($(comm -23 seen.records wrong.addresses | wc -l) == 2)) || fail "two records that are needed should be missing"
 
   # The library knows no function of the name; one of its imports may lead there.
-  expect_status 0 "$stackpack" pack --gc-entry=notified --gc-entry=replaced -o packed/liblibrary.so raw/liblibrary.so
+  expect_status 0 "$stackpack" pack --always --gc-entry=notified --gc-entry=replaced -o packed/liblibrary.so raw/liblibrary.so
   expect_sound raw/liblibrary.so packed/liblibrary.so seen
   expect_same_run raw/app packed/app
 done < <(head -n "${ROUNDS:-2}" <<END

@@ -3,12 +3,12 @@
 . "$TOP/tests/cli/common.sh"
 
 make_program lld app list
-expect_status 0 "$stackpack" pack -o packed app
+expect_status 0 "$stackpack" pack --always -o packed app
 dump_without_names packed >packed.json
 "$LLVM/bin/llvm-objcopy" --strip-sections app app.stripped
 "$LLVM/bin/llvm-objcopy" --strip-sections packed packed.stripped
 cp app.stripped before
-expect_refusal 'app.stripped: .*(section|stack map)' "$stackpack" pack app.stripped
+expect_refusal 'app.stripped: .*(section|stack map)' "$stackpack" pack --always app.stripped
 expect_same app.stripped before
 
 expect_same_run app packed.stripped

@@ -5,14 +5,14 @@
 make_program lld app list
 cp app before
 mkdir folder
-expect_refusal 'no/such/out: ' "$stackpack" pack -o no/such/out app
-expect_refusal 'folder: ' "$stackpack" pack -o folder app
-expect_refusal 'app/out: ' "$stackpack" pack -o app/out app
-expect_refusal ': ' "$stackpack" pack -o '' app
+expect_refusal 'no/such/out: ' "$stackpack" pack --always -o no/such/out app
+expect_refusal 'folder: ' "$stackpack" pack --always -o folder app
+expect_refusal 'app/out: ' "$stackpack" pack --always -o app/out app
+expect_refusal ': ' "$stackpack" pack --always -o '' app
 long=$(printf '%0300d' 0)
-expect_refusal "$long: " "$stackpack" pack -o "$long" app
+expect_refusal "$long: " "$stackpack" pack --always -o "$long" app
 if mknod full c 1 7 2>/dev/null && { true <full; } 2>/dev/null; then
-  expect_refusal 'full: ' "$stackpack" pack -o full app
+  expect_refusal 'full: ' "$stackpack" pack --always -o full app
   [[ -c full ]] || fail "the device was replaced by a file"
   rm full
 fi

@@ -20,7 +20,7 @@ for command in pack dump stats "pack -o out.packed"; do
   # shellcheck disable=SC2086 # a list of words
   expect_refusal 'app: .*[Pp]ermission denied' "${unprivileged[@]}" "$stackpack" $command app
 done
-expect_refusal 'folder/app: .*[Pp]ermission denied' "${unprivileged[@]}" "$stackpack" pack folder/app
-expect_refusal 'folder/new: .*[Pp]ermission denied' "${unprivileged[@]}" "$stackpack" pack -o folder/new folder/app
+expect_refusal 'folder/app: .*[Pp]ermission denied' "${unprivileged[@]}" "$stackpack" pack --always folder/app
+expect_refusal 'folder/new: .*[Pp]ermission denied' "${unprivileged[@]}" "$stackpack" pack --always -o folder/new folder/app
 expect_same folder/app before
 [[ $(ls -A folder) == app ]] || fail "other files in the folder: $(ls -A folder)"

@@ -32,7 +32,7 @@ addresses() { # FILE
 make_gc_program app "$LLVM/bin/clang" "-O2 -fno-pie" lld
 objcopy --remove-section=.eh_frame --remove-section=.eh_frame_hdr --wildcard --strip-symbol='managed_*' --strip-symbol=run app bare
 for program in app bare; do
-  expect_status 0 "$stackpack" pack --gc-entry=collect -o packed $program
+  expect_status 0 "$stackpack" pack --always --gc-entry=collect -o packed $program
   addresses $program | sort >all
   addresses packed | sort >left
   comm -23 all left >gone

@@ -15,7 +15,7 @@ check() { # PROGRAM
   for function in "${cant[@]}"; do
     [[ $function == no_computed_goto && $memory == yes ]] || expect_verdict dropped "$1" "managed_$function" --gc-entry=collect
   done
-  expect_status 0 "$stackpack" pack --gc-entry=collect --report -o packed "$1"
+  expect_status 0 "$stackpack" pack --always --gc-entry=collect --report -o packed "$1"
   expect_output ' dropped [0-9]+ of [0-9]+ records '
   expect_same_run "$1" packed
   expect_status 0 "$stackpack" verify --gc-entry=collect "$1" packed

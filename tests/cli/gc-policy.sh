@@ -5,7 +5,7 @@
 
 make_gc_program app "$LLVM/bin/clang" "-O2 -fno-pie" lld
 pack() { # EXPECTED-STATUS OPTION...
-  expect_status "$1" "$stackpack" pack -o packed "${@:2}" app
+  expect_status "$1" "$stackpack" pack --always -o packed "${@:2}" app
 }
 pack 0 --gc-entry=collect
 cp packed by-option
@@ -34,14 +34,14 @@ expect_verdict dropped app managed_by_callback --gc-entry=collect --no-gc=qsort
 pack 0 --gc-entry=collect --no-gc-file=never
 grep -q "warning: no function is called 'no_such'" err || fail "a --no-gc that matches nothing should be said"
 expect_refusal "app: no function is called 'no_such', which is never to collect" \
-  "$stackpack" pack --strict --gc-entry=collect --no-gc-file=never -o other app
+  "$stackpack" pack --always --strict --gc-entry=collect --no-gc-file=never -o other app
 
 # Of both, a GC entry is the stronger.
 expect_verdict kept app managed_collect --gc-entry=collect --no-gc='*'
 
 cp app before
-expect_refusal "app: no function is called 'colect', which is to be a GC entry" "$stackpack" pack --strict --gc-entry=colect app
-expect_refusal "app: no function is called 'x\*'" "$stackpack" pack --strict --gc-entry=collect --gc-entry='x*' app
+expect_refusal "app: no function is called 'colect', which is to be a GC entry" "$stackpack" pack --always --strict --gc-entry=colect app
+expect_refusal "app: no function is called 'x\*'" "$stackpack" pack --always --strict --gc-entry=collect --gc-entry='x*' app
 expect_same app before
 for entry in colect 'x*'; do
   pack 0 --report --gc-entry=collect --gc-entry="$entry"
@@ -53,12 +53,12 @@ done
 
 # Files that are no policies.
 printf 'gc-entry collect\nnever by_chain\n' >broken
-expect_refusal "broken: line 2: neither gc-entry nor no-gc, but 'never'" "$stackpack" pack --policy=broken app
+expect_refusal "broken: line 2: neither gc-entry nor no-gc, but 'never'" "$stackpack" pack --always --policy=broken app
 printf 'gc-entry\n' >broken
-expect_refusal 'broken: line 1: no pattern' "$stackpack" pack --policy=broken app
+expect_refusal 'broken: line 1: no pattern' "$stackpack" pack --always --policy=broken app
 printf 'collect it\n' >broken
-expect_refusal 'broken: line 1: more than one pattern' "$stackpack" pack --gc-entry-file=broken app
-expect_refusal 'missing: .*No such file' "$stackpack" pack --no-gc-file=missing app
+expect_refusal 'broken: line 1: more than one pattern' "$stackpack" pack --always --gc-entry-file=broken app
+expect_refusal 'missing: .*No such file' "$stackpack" pack --always --no-gc-file=missing app
 expect_refusal '\.: .*directory' "$stackpack" verify --policy=. app app
 expect_same app before
 

@@ -3,7 +3,7 @@
 . "$TOP/tests/cli/common.sh"
 
 make_gc_program app "$LLVM/bin/clang" "-O2 -fno-pie" lld
-expect_status 0 "$stackpack" pack --gc-entry=collect --report -o packed app
+expect_status 0 "$stackpack" pack --always --gc-entry=collect --report -o packed app
 cp out report
 all=$(dump_json app | wc -l)
 left=$(dump_json packed | wc -l)
@@ -15,12 +15,12 @@ grep -qE '^ +[0-9]+  by_pointer$' report || fail "by_pointer keeps a record: $(<
 grep -qE '^ +[0-9]+  qsort$' report || fail "qsort keeps a record: $(<report)"
 ! grep -q 'handles signals' report || fail "there is no signal handler"
 
-expect_status 0 "$stackpack" pack --quiet --gc-entry=collect -o packed app
+expect_status 0 "$stackpack" pack --always --quiet --gc-entry=collect -o packed app
 [[ ! -s out && ! -s err ]] || fail "--quiet should say nothing"
 
 # Equal input and options give equal bytes.
 cp packed first
-expect_status 0 "$stackpack" pack --gc-entry=collect --report -o packed app
+expect_status 0 "$stackpack" pack --always --gc-entry=collect --report -o packed app
 expect_same packed first
 
 # A program that handles signals is told about.
@@ -30,5 +30,5 @@ __attribute__((constructor)) static void handle(void) { signal(SIGUSR1, SIG_IGN)
 C
 "$LLVM/bin/clang" -c handler.c
 link_with lld app managed.o native.o main.o handler.o
-expect_status 0 "$stackpack" pack --gc-entry=collect --report -o packed app
+expect_status 0 "$stackpack" pack --always --gc-entry=collect --report -o packed app
 expect_output 'note: the program handles signals'

@@ -4,10 +4,10 @@
 . "$TOP/tests/cli/common.sh"
 
 make_gc_program app "$LLVM/bin/clang" "-O2 -fno-pie" lld -Wl,--export-dynamic-symbol=collect
-expect_status 0 "$stackpack" pack --gc-entry=collect -o packed app
+expect_status 0 "$stackpack" pack --always --gc-entry=collect -o packed app
 strip -o stripped app
 ! nm stripped 2>&1 | grep managed || fail "not stripped"
-expect_status 0 "$stackpack" pack --gc-entry=collect -o stripped-packed stripped
+expect_status 0 "$stackpack" pack --always --gc-entry=collect -o stripped-packed stripped
 dump_without_names packed >before
 dump_without_names stripped-packed >after
 expect_same before after
@@ -18,6 +18,6 @@ expect_same_run stripped stripped-packed
 # Without names, there is nothing to call a GC entry by.
 make_gc_program app "$LLVM/bin/clang" "-O2 -fno-pie" lld
 strip app
-expect_refusal "app: no function is called 'collect'" "$stackpack" pack --strict --gc-entry=collect app
-expect_status 0 "$stackpack" pack -o packed --report --gc-entry=collect app
+expect_refusal "app: no function is called 'collect'" "$stackpack" pack --always --strict --gc-entry=collect app
+expect_status 0 "$stackpack" pack --always -o packed --report --gc-entry=collect app
 expect_output "dropped 0 of"

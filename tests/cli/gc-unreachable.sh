@@ -12,7 +12,7 @@ expect_verdict dropped app managed_by_tail_call --drop-unreachable --gc-entry=co
 expect_verdict kept app managed_by_tail_call --gc-entry=collect
 expect_verdict dropped app managed_no_switch --drop-unreachable --gc-entry=collect
 
-expect_status 0 "$stackpack" pack --drop-unreachable --report -o packed app
+expect_status 0 "$stackpack" pack --always --drop-unreachable --report -o packed app
 expect_output 'dropped +[0-9]+  nothing can reach the function'
 expect_same_run app packed
 dump_json packed >packed.json
@@ -23,7 +23,7 @@ PYTHON
 
 # Whoever finds functions by their names can reach them.
 link_with lld exports managed.o native.o main.o -rdynamic
-expect_status 0 "$stackpack" pack --drop-unreachable -o packed exports
+expect_status 0 "$stackpack" pack --always --drop-unreachable -o packed exports
 dump_json exports >raw.json
 dump_json packed >packed.json
 expect_same raw.json packed.json

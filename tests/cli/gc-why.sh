@@ -29,7 +29,7 @@ expect_output '^    strlen: '
 expect_output '^    snprintf: .*stream'
 
 # Of a record that was dropped, the packed program still knows the call.
-expect_status 0 "$stackpack" pack --gc-entry=collect -o packed app
+expect_status 0 "$stackpack" pack --always --gc-entry=collect -o packed app
 address=$("$stackpack" why --gc-entry=collect app managed_no_call | sed -nE 's/^(0x[0-9a-f]+) in .*/\1/p')
 expect_status 0 "$stackpack" why --gc-entry=collect packed "$address"
 expect_output '^no record is there'

@@ -87,7 +87,7 @@ for kind in "${kinds[@]}"; do
   [[ $(wc -l <raw.roots) == 7 ]] || { cat raw.roots; fail "$kind: seven variables"; }
   grep '^8 words in the array' raw.words >/dev/null || { cat raw.words; fail "$kind: the array before"; }
   cp $file before
-  expect_status 0 "$stackpack" pack --global-roots=gc_roots --keep-raw=kept $file
+  expect_status 0 "$stackpack" pack --always --global-roots=gc_roots --keep-raw=kept $file
   expect_output "$file: 7 global roots$"
   ./app >packed.roots 2>packed.words
   expect_same raw.roots packed.roots
@@ -112,7 +112,7 @@ for kind in "${kinds[@]}"; do
   expect_status 0 "$stackpack" unpack --raw kept -o after $file
   expect_same before after
   # Without the option the list stays as it is.
-  expect_status 0 "$stackpack" pack -o $file before
+  expect_status 0 "$stackpack" pack --always -o $file before
   ./app >plain.roots 2>plain.words
   expect_same raw.roots plain.roots
   grep '^8 words' plain.words >/dev/null || fail "$kind: the array of a program that was packed without its roots"
@@ -121,10 +121,10 @@ done
 # What can't be a list of variables is refused, and nothing is written.
 build app lld
 cp app before
-expect_refusal "app: no section gc_rots for global roots" "$stackpack" pack --global-roots=gc_rots app
-expect_refusal "app: section \.comment isn't loaded data" "$stackpack" pack --global-roots=.comment app
+expect_refusal "app: no section gc_rots for global roots" "$stackpack" pack --always --global-roots=gc_rots app
+expect_refusal "app: section \.comment isn't loaded data" "$stackpack" pack --always --global-roots=.comment app
 expect_refusal "app: entry 0 of section \.eh_frame, .*is no aligned word|app: section \.eh_frame is no array" \
-  "$stackpack" pack --global-roots=.eh_frame app
+  "$stackpack" pack --always --global-roots=.eh_frame app
 expect_same before app
 
 # A variable that another module may replace: its address is known at run time only.
@@ -132,5 +132,5 @@ sed -i 's/^uint64_t variable_a HIDDEN/uint64_t variable_a/; s/0xa, variable_b/0x
 build app lld -shared -Wl,-z,notext
 cp app.so before
 expect_refusal "app.so: a global root \(at offset 0x[0-9a-f]+ of section gc_roots\) that another module may replace" \
-  "$stackpack" pack --global-roots=gc_roots app.so
+  "$stackpack" pack --always --global-roots=gc_roots app.so
 expect_same before app.so

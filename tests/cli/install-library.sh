@@ -27,7 +27,7 @@ expect_collector() { # PROGRAM
 # As linked, and packed.
 expect_both() { # PROGRAM
   expect_collector "$1"
-  expect_status 0 stackpack pack "$1"
+  expect_status 0 stackpack pack --always "$1"
   expect_packed "$1"
   expect_collector "$1"
 }

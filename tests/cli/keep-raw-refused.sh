@@ -6,8 +6,8 @@
 make_program lld app list
 make_program bfd other list
 cp app raw
-expect_status 0 "$stackpack" pack --keep-raw=kept app
-expect_status 0 "$stackpack" pack --keep-raw=kept.other other
+expect_status 0 "$stackpack" pack --always --keep-raw=kept app
+expect_status 0 "$stackpack" pack --always --keep-raw=kept.other other
 cp app packed
 
 unpack() { # PATTERN KEPT PACKED

@@ -3,8 +3,8 @@
 . "$TOP/tests/cli/common.sh"
 
 check() { # FILE: packed as usual, unpacked to what it was; beside -o and in place
-  expect_status 0 "$stackpack" pack -o usual "$1"
-  expect_status 0 "$stackpack" pack --keep-raw=kept -o packed "$1"
+  expect_status 0 "$stackpack" pack --always -o usual "$1"
+  expect_status 0 "$stackpack" pack --always --keep-raw=kept -o packed "$1"
   expect_same usual packed
   expect_packed packed
   expect_status 0 "$stackpack" unpack packed --raw kept -o unpacked
@@ -16,10 +16,10 @@ check() { # FILE: packed as usual, unpacked to what it was; beside -o and in pla
 
   cp "$1" here
   rm kept
-  expect_status 0 "$stackpack" pack --quiet --keep-raw kept here
+  expect_status 0 "$stackpack" pack --always --quiet --keep-raw kept here
   expect_same usual here
   cp here again
-  expect_status 0 "$stackpack" pack --quiet --keep-raw kept again # there is nothing to keep: it stays
+  expect_status 0 "$stackpack" pack --always --quiet --keep-raw kept again # there is nothing to keep: it stays
   expect_same here again
   expect_status 0 "$stackpack" unpack --quiet --raw=kept here
   [[ ! -s out ]] || fail "unpack --quiet says something"
@@ -52,11 +52,11 @@ done
 # A release: stack maps compress well, and the rest of the original isn't kept a second time.
 many_functions 400 >large.ll
 make_program lld large ./large.ll
-expect_status 0 "$stackpack" pack --keep-raw=kept -o packed large
+expect_status 0 "$stackpack" pack --always --keep-raw=kept -o packed large
 raw=$(section_size large .llvm_stackmaps) kept=$(stat -c %s kept) file=$(stat -c %s large)
 echo "raw $raw, kept $kept, file $file"
 ((kept < raw / 8 && kept < file / 8)) || fail "kept in $kept bytes, of $raw bytes of stack maps"
 
 # Same program, same bytes.
-expect_status 0 "$stackpack" pack --keep-raw=kept.again -o packed large
+expect_status 0 "$stackpack" pack --always --keep-raw=kept.again -o packed large
 expect_same kept kept.again

@@ -55,7 +55,7 @@ for linker in lld bfd gold mold; do
     nm -D raw/app | grep -q " T $name$" || fail "$linker: $name isn't interposed"
   done
   cp raw/app packed
-  expect_status 0 "$stackpack" pack -o packed/liblist.so raw/liblist.so
+  expect_status 0 "$stackpack" pack --always -o packed/liblist.so raw/liblist.so
   expect_packed packed/liblist.so
   ! readelf -rW packed/liblist.so | grep ' R_X86_64_64 ' || fail "$linker: symbolic relocations are left"
   expect_same_run raw/app packed/app

@@ -6,7 +6,7 @@ for count in 40 60; do
   many_functions "$count" >"lib$count.ll"
   compile "./lib$count.ll" "lib$count.o" -relocation-model=pic
   "$LLVM/bin/clang" -fuse-ld=lld -shared -Wl,-z,notext -o "lib$count.so" "lib$count.o"
-  expect_status 0 "$stackpack" pack "lib$count.so"
+  expect_status 0 "$stackpack" pack --always "lib$count.so"
 done
 cat >symbols.c <<'EOF'
 void *allocate(long size);

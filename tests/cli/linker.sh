@@ -6,7 +6,8 @@ wrapper=$BUILD/stackpack-ld
 compile_main main.o
 compile list list.o -relocation-model=pic
 export PATH=$LLVM/bin:$PATH # for ld.lld, which distributions have under other names
-unset STACKPACK_LD STACKPACK_OPTIONS
+unset STACKPACK_LD
+export STACKPACK_OPTIONS=--always # small programs grow
 
 expect_program() { # RAW PACKED
   expect_packed "$2"
@@ -121,7 +122,7 @@ expect_options "$all" # no function of these names: nothing is dropped
 link -o app "${managed[@]}" --stackpack-option=--gc-entry=allocate
 few=$("$stackpack" dump --format=json app | wc -l)
 ((few < all)) || fail "an option on the command line doesn't count"
-STACKPACK_OPTIONS='  --gc-entry=allocate	--strict ' link -o app "${managed[@]}"
+STACKPACK_OPTIONS='  --always --gc-entry=allocate	--strict ' link -o app "${managed[@]}"
 expect_options "$few"
 link -o app "${managed[@]}"
 expect_options "$all"

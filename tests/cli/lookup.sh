@@ -49,7 +49,7 @@ for sample in list deopt pairs frames patchpoints; do
   make_program lld $sample $sample
   check_answers $sample
   mv answers.json raw.json
-  expect_status 0 "$stackpack" pack $sample
+  expect_status 0 "$stackpack" pack --always $sample
   check_answers $sample
   expect_same raw.json answers.json
 done
@@ -71,7 +71,7 @@ expect_output "^$address: found, "
 # A dropped record is none.
 make_gc_program app "$LLVM/bin/clang" -O1 lld
 dump_json app | sed -E 's/^\{"address":([0-9]+),.*/\1/' >before
-expect_status 0 "$stackpack" pack --gc-entry=collect app
+expect_status 0 "$stackpack" pack --always --gc-entry=collect app
 dump_json app | sed -E 's/^\{"address":([0-9]+),.*/\1/' >after
 dropped=$(comm -23 <(sort before) <(sort after))
 [[ -n $dropped ]] || fail "nothing was dropped"

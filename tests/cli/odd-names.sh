@@ -7,9 +7,9 @@ cp raw 'two words'
 cp raw ./-o
 cp raw $'new\nline'
 cp raw "quote'"
-expect_status 0 "$stackpack" pack 'two words' ./-o "$PWD/quote'" $'new\nline'
+expect_status 0 "$stackpack" pack --always 'two words' ./-o "$PWD/quote'" $'new\nline'
 for name in 'two words' ./-o "quote'" $'new\nline'; do expect_packed "$name"; done
 cp raw ./--quiet
-expect_status 0 "$stackpack" pack -- --quiet
+expect_status 0 "$stackpack" pack --always -- --quiet
 expect_packed ./--quiet
-expect_refusal ': ' "$stackpack" pack ''
+expect_refusal ': ' "$stackpack" pack --always ''

@@ -5,14 +5,14 @@
 echo 'int main(void) { return 0; }' >plain.c
 "$LLVM/bin/clang" -no-pie plain.c -o plain
 cp plain before
-expect_refusal 'plain: .*stack map' "$stackpack" pack plain
+expect_refusal 'plain: .*stack map' "$stackpack" pack --always plain
 expect_same plain before
-expect_status 0 "$stackpack" pack --if-present plain
+expect_status 0 "$stackpack" pack --always --if-present plain
 expect_same plain before
 
 # The option changes nothing for other files: a program is packed, garbage is refused.
 make_program lld app list
-expect_status 0 "$stackpack" pack --if-present app
+expect_status 0 "$stackpack" pack --always --if-present app
 expect_packed app
 echo garbage >garbage
-expect_refusal 'garbage: ' "$stackpack" pack --if-present garbage
+expect_refusal 'garbage: ' "$stackpack" pack --always --if-present garbage

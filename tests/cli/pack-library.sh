@@ -14,7 +14,7 @@ for linker in lld bfd; do
     link_with $linker app -rdynamic main.o raw/liblist.so
     LD_LIBRARY_PATH=raw ./app >raw.txt 2>&1 || continue # a libc that is older than RELR
 
-    expect_status 0 "$stackpack" pack -o packed/liblist.so raw/liblist.so
+    expect_status 0 "$stackpack" pack --always -o packed/liblist.so raw/liblist.so
     expect_packed packed/liblist.so
     LD_LIBRARY_PATH=packed ./app >packed.txt
     expect_same raw.txt packed.txt

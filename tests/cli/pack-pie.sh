@@ -12,7 +12,7 @@ for linker in lld bfd; do
     link_with $linker pie main.o list.o "${options[@]}" 2>log || { cat log; continue; }
     ./pie >/dev/null 2>&1 || continue # a libc that is older than RELR
     readelf -d pie | grep TEXTREL >/dev/null || fail "$linker $relocations: the raw program should have DT_TEXTREL"
-    expect_status 0 "$stackpack" pack -o packed pie
+    expect_status 0 "$stackpack" pack --always -o packed pie
     expect_same_run pie packed
     expect_status 0 "$stackpack" verify pie packed
     dump_json pie >before

@@ -90,22 +90,22 @@ first=$(objdump -d --no-show-raw-insn pushing | awk '/^[0-9a-f]+ <.*>:$/ { in_on
 [[ $(objdump -d --no-show-raw-insn pushing | sed -n '/<once>:$/,/^$/p' | grep -c 'push ') -ge 4 ]] || fail "nothing is pushed"
 warning='warning: at 3 records the frame has another size than the stack map says \(pushed arguments\? first at'
 
-expect_status 0 "$stackpack" pack -o packed pushing
+expect_status 0 "$stackpack" pack --always -o packed pushing
 expect_output "^pushing: $warning $first in once\); a walk by frame size goes astray there: compile with -no-x86-call-frame-opt,"
 [[ $(grep -c warning out) == 1 ]] || fail "more than one warning"
 expect_status 0 "$stackpack" verify pushing packed
 
-expect_status 0 "$stackpack" pack --quiet -o packed pushing
+expect_status 0 "$stackpack" pack --always --quiet -o packed pushing
 [[ ! -s out && ! -s err ]] || fail "--quiet isn't quiet"
 
 strip -o stripped pushing
-expect_status 0 "$stackpack" pack -o packed stripped
+expect_status 0 "$stackpack" pack --always -o packed stripped
 expect_output "^stripped: $warning $first in a function without name\);"
 
 # Without unwind tables, nothing is known.
 objcopy --rename-section .eh_frame=.other pushing unknown
-expect_status 0 "$stackpack" pack -o packed unknown
+expect_status 0 "$stackpack" pack --always -o packed unknown
 ! grep -q warning out || { cat out >&2; fail "a warning without unwind tables"; }
 
-expect_status 0 "$stackpack" pack -o packed storing
+expect_status 0 "$stackpack" pack --always -o packed storing
 ! grep -q warning out || { cat out >&2; fail "a warning with -no-x86-call-frame-opt"; }

@@ -10,10 +10,10 @@ link_with lld app main.o list.o -s
 has_section app .my_maps || fail "the sample has no section .my_maps"
 cp app raw
 
-expect_refusal 'app: .*stack map' "$stackpack" pack app
-expect_refusal 'app: .*\.no_such' "$stackpack" pack --section .no_such app
+expect_refusal 'app: .*stack map' "$stackpack" pack --always app
+expect_refusal 'app: .*\.no_such' "$stackpack" pack --always --section .no_such app
 expect_same app raw
-expect_status 0 "$stackpack" pack --section .my_maps app
+expect_status 0 "$stackpack" pack --always --section .my_maps app
 has_section app .stackpack || fail "no section .stackpack"
 ! has_section app .my_maps || fail "there still is a section .my_maps"
 expect_same_run raw app

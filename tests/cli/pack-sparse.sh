@@ -21,7 +21,7 @@ for calls in 10 100 300 1000; do
   for alignment in 16 1024 8192; do
     sparse "$calls" "$alignment" >sparse.ll
     make_program lld sparse ./sparse.ll
-    expect_status 0 "$stackpack" pack -o packed sparse
+    expect_status 0 "$stackpack" pack --always -o packed sparse
     expect_status 0 "$stackpack" verify sparse packed
     expect_status 0 python3 "$TOP/tests/oracle/packed_decoder.py" --compare="$stackpack" --check-look-ups=50 packed
   done

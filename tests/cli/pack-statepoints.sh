@@ -12,11 +12,11 @@ for choice in auto all none; do
   for program in mixed all; do
     # A plain stack map can't be read as a statepoint.
     if [[ $choice == all && $program == mixed ]]; then
-      expect_refusal 'mixed: .*statepoint' "$stackpack" pack --statepoints=all -o packed mixed
+      expect_refusal 'mixed: .*statepoint' "$stackpack" pack --always --statepoints=all -o packed mixed
       expect_refusal 'mixed: .*statepoint' "$stackpack" dump --statepoints=all mixed
       continue
     fi
-    expect_status 0 "$stackpack" pack --statepoints=$choice -o packed $program
+    expect_status 0 "$stackpack" pack --always --statepoints=$choice -o packed $program
     expect_same_run $program packed
     dump_json $program --statepoints=$choice >raw.json
     dump_json packed >packed.json
@@ -32,7 +32,7 @@ for choice in auto all none; do
 done
 
 # auto is the default.
-expect_status 0 "$stackpack" pack -o packed mixed
-expect_status 0 "$stackpack" pack --statepoints=auto -o packed.auto mixed
+expect_status 0 "$stackpack" pack --always -o packed mixed
+expect_status 0 "$stackpack" pack --always --statepoints=auto -o packed.auto mixed
 expect_same packed packed.auto
-expect_status 2 "$stackpack" pack --statepoints=some -o other mixed
+expect_status 2 "$stackpack" pack --always --statepoints=some -o other mixed

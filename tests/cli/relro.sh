@@ -34,7 +34,7 @@ check() { # LINKER SECTION OBJECT LINK OPTION...
   shift 3
   link_with "$linker" app main.o "$object" "$@" 2>log || { cat log; fail "$linker: can't link"; }
   expect_inside_relro app "$section"
-  expect_status 0 "$stackpack" pack --section "$section" -o packed app
+  expect_status 0 "$stackpack" pack --always --section "$section" -o packed app
   has_section packed .stackpack || fail "no section .stackpack"
   expect_inside_relro packed .stackpack
   [[ $(relro_range app) == "$(relro_range packed)" ]] || fail "PT_GNU_RELRO has changed"

@@ -10,7 +10,7 @@ check_sums() { # FILE SECTION [OPTION...]
 
 check_program() { # FILE
   check_sums "$1" .llvm_stackmaps
-  expect_status 0 "$stackpack" pack --quiet -o "$1.packed" "$1"
+  expect_status 0 "$stackpack" pack --always --quiet -o "$1.packed" "$1"
   check_sums "$1.packed" .stackpack
   python3 "$TOP/tests/cli/stats_leaves.py" out "$1.packed" "$(section_offset "$1.packed" .stackpack)" >leaves ||
     fail "wrong sizes in the leaves of $1"

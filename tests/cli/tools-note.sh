@@ -5,7 +5,7 @@
 for linker in lld bfd; do
   make_program $linker app list -Wl,--build-id
   readelf --notes app >raw.txt 2>/dev/null
-  expect_status 0 "$stackpack" pack app
+  expect_status 0 "$stackpack" pack --always app
   expect_status 0 readelf --notes --wide app
   [[ ! -s err ]] || fail "readelf warns: $(<err)"
   expect_output 'in: .*\.note\.stackpack'

@@ -27,7 +27,7 @@ for command in pack unpack dump lookup verify stats report callgraph why split; 
   expect_usage $command --no-such-option file
 done
 expect_help pack --help
-for option in -o --section --if-present --keep-raw --force --statepoints --quiet --report; do expect_output "$option"; done
+for option in -o --section --if-present --keep-raw --force --always --dry-run --statepoints --quiet --report; do expect_output "$option"; done
 expect_help split --help
 for option in -o --output-directory --quiet; do expect_output "$option"; done
 expect_help unpack --help

@@ -119,7 +119,7 @@ cell() { # MACHINE LINKER KIND VARIANT PROGRAM
   fi
 
   cp -r raw packed
-  "$stackpack" pack packed/$file >out 2>err || status=$?
+  "$stackpack" pack --always packed/$file >out 2>err || status=$?
   if ((status == 2)) && only_line_matches '^stackpack: ' err; then
     expect_same raw/$file packed/$file
     result "refused: $(sed 's/^stackpack: [^:]*: //' err)"

@@ -51,7 +51,7 @@ link() { # OUTPUT FILE...
     "$programs/handles.d/managed.o" "$sources/entries.S" "$common/heap_allocate.S"
 }
 link watched-raw "$sources/embedder.cpp" "$sources/vm.cpp" 2>log || skip "no thread sanitizer: $(tail -n 1 log)"
-expect_status 0 "$stackpack" pack --policy="$sources/gc.policy" --strict -o watched watched-raw
+expect_status 0 "$stackpack" pack --always --policy="$sources/gc.policy" --strict -o watched watched-raw
 export TSAN_OPTIONS=halt_on_error=1:exitcode=66
 try ./watched-raw
 try ./watched

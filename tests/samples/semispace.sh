@@ -60,7 +60,7 @@ if ! command -v valgrind >/dev/null; then
 fi
 # Not every valgrind understands every compiler's debug info.
 objcopy --strip-debug "$samples/semispace-raw" "$work/raw"
-"$BUILD/stackpack" pack -o "$work/packed" "$work/raw" >/dev/null
+"$BUILD/stackpack" pack --always -o "$work/packed" "$work/raw" >/dev/null
 "$samples/semispace-plain" --size 1 >"$work/expected"
 for program in raw packed; do
   valgrind --quiet --error-exitcode=1 --leak-check=full \

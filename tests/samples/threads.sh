@@ -80,7 +80,7 @@ build_for_threads() { # OUTPUT
     "$programs/threads.d/lists.o" "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c -pthread
 }
 build_for_threads watched-raw 2>log || skip "no thread sanitizer: $(tail -n 1 log)"
-expect_status 0 "$stackpack" pack --policy="$sources/gc.policy" --strict --global-roots=gc_roots -o watched \
+expect_status 0 "$stackpack" pack --always --policy="$sources/gc.policy" --strict --global-roots=gc_roots -o watched \
   watched-raw
 export TSAN_OPTIONS=halt_on_error=1:exitcode=66
 for ((seed = 1; seed <= (${RUNS:-20} + 9) / 10; seed++)); do

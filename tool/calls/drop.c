@@ -168,39 +168,41 @@ const char *drop_reason(enum verdict verdict) {
   return reasons[verdict];
 }
 
-static void print_counts(const struct drop_count *counts, uint32_t count) {
+static void print_counts(FILE *report, const struct drop_count *counts, uint32_t count) {
   enum { MOST = 8 };
   for (uint32_t i = 0; i < count && i < MOST; i++) {
     if (counts[i].name != NULL)
-      printf("    %10" PRIu32 "  %s\n", counts[i].records, counts[i].name);
+      fprintf(report, "    %10" PRIu32 "  %s\n", counts[i].records, counts[i].name);
     else
-      printf("    %10" PRIu32 "  0x%" PRIx64 "\n", counts[i].records, counts[i].address);
+      fprintf(report, "    %10" PRIu32 "  0x%" PRIx64 "\n", counts[i].records, counts[i].address);
   }
   if (count > MOST)
-    printf("                and %" PRIu32 " more\n", count - MOST);
+    fprintf(report, "                and %" PRIu32 " more\n", count - MOST);
 }
 
-static void print_verdict(const struct drop *drop, enum verdict verdict, const char *more) {
+static void print_verdict(FILE *report, const struct drop *drop, enum verdict verdict,
+                          const char *more) {
   if (drop->verdicts[verdict] > 0)
-    printf("  %-7s %10" PRIu32 "  %s%s\n", verdict_is_drop(verdict) ? "dropped" : "kept",
-           drop->verdicts[verdict], drop_reason(verdict), more);
+    fprintf(report, "  %-7s %10" PRIu32 "  %s%s\n", verdict_is_drop(verdict) ? "dropped" : "kept",
+            drop->verdicts[verdict], drop_reason(verdict), more);
 }
 
-static void print_report(const struct drop *drop, const char *path) {
-  printf("%s: dropped %" PRIu32 " of %" PRIu32 " records (%.1f %%)\n", path, drop->dropped,
-         drop->records, drop->records == 0 ? 0 : 100.0 * drop->dropped / drop->records);
-  print_verdict(drop, DROP_UNREACHED, "");
-  print_verdict(drop, DROP_UNREACHABLE, "");
-  print_verdict(drop, KEEP_BY_CALLS, "");
-  print_verdict(drop, KEEP_BY_POINTERS, "; first in");
-  print_counts(drop->pointers, drop->pointer_count);
-  print_verdict(drop, KEEP_BY_OUTSIDE, "; first");
-  print_counts(drop->outside, drop->outside_count);
+static void print_report(FILE *report, const struct drop *drop, const char *path) {
+  fprintf(report, "%s: dropped %" PRIu32 " of %" PRIu32 " records (%.1f %%)\n", path, drop->dropped,
+          drop->records, drop->records == 0 ? 0 : 100.0 * drop->dropped / drop->records);
+  print_verdict(report, drop, DROP_UNREACHED, "");
+  print_verdict(report, drop, DROP_UNREACHABLE, "");
+  print_verdict(report, drop, KEEP_BY_CALLS, "");
+  print_verdict(report, drop, KEEP_BY_POINTERS, "; first in");
+  print_counts(report, drop->pointers, drop->pointer_count);
+  print_verdict(report, drop, KEEP_BY_OUTSIDE, "; first");
+  print_counts(report, drop->outside, drop->outside_count);
   for (enum verdict verdict = KEEP_BY_ANYTHING; verdict <= KEEP_UNKNOWN; verdict++)
-    print_verdict(drop, verdict, "");
+    print_verdict(report, drop, verdict, "");
   if (drop->has_handlers)
-    printf("  note: the program handles signals; a handler must not collect, nor wait for a "
-           "collection,\n        before the thread is in a GC entry\n");
+    fprintf(report,
+            "  note: the program handles signals; a handler must not collect, nor wait for a "
+            "collection,\n        before the thread is in a GC entry\n");
 }
 
 /* What the user should know in any case. */
@@ -221,23 +223,29 @@ static void print_warnings(const struct analysis *analysis, const char *path) {
             path, analysis->undecodable);
 }
 
+bool drop_check(const struct loaded *loaded, const struct policy *policy, struct problem *problem) {
+  return loaded->kind != LOAD_PACKED || policy_is_empty(policy) ||
+         problem_set(problem, "is packed already, so that no records can be dropped any more");
+}
+
 bool drop_by_policy(const char *path, const struct image *image, struct loaded *loaded,
-                    const struct policy *policy, bool report, struct drop *drop,
+                    const struct policy *policy, FILE *report, struct drop *drop,
                     struct problem *problem) {
   struct call_graph graph;
   struct analysis analysis;
   *drop = (struct drop){0};
   if (policy_is_empty(policy))
     return true;
-  if (!call_graph_open(&graph, image, loaded->raw, &loaded->table, problem))
+  if (!drop_check(loaded, policy, problem) ||
+      !call_graph_open(&graph, image, loaded->raw, &loaded->table, problem))
     return false;
   bool ok = analysis_open(&analysis, &graph, image, policy, problem);
   if (ok) {
     ok = drop_records(loaded, &analysis, policy, drop, problem);
     if (ok)
       print_warnings(&analysis, path);
-    if (ok && report)
-      print_report(drop, path);
+    if (ok && report != NULL)
+      print_report(report, drop, path);
     analysis_close(&analysis);
   }
   call_graph_close(&graph);

@@ -5,6 +5,8 @@
 #include "tool/calls/analysis.h"
 #include "tool/image/load.h"
 
+#include <stdio.h>
+
 /* How often a name was the reason. */
 struct drop_count {
   const char *name; /* in the image; NULL: it has none, */
@@ -30,10 +32,14 @@ bool drop_records(struct loaded *loaded, const struct analysis *analysis,
                   const struct policy *policy, struct drop *drop, struct problem *problem);
 void drop_close(struct drop *drop);
 
-/* Reads the call graph of an image and does all that: nothing, if the policy is empty. Prints what
- * the user should know of the file `path`, and a report if that is wanted. */
+/* A policy is for raw stack maps: of packed ones, records were dropped already, or not. False if this
+ * one is for packed ones. */
+bool drop_check(const struct loaded *loaded, const struct policy *policy, struct problem *problem);
+
+/* Reads the call graph of an image and does all that: nothing, if the policy is empty. Prints what the user should know of
+ * the file `path`, and a report to a stream, if there is one. */
 bool drop_by_policy(const char *path, const struct image *image, struct loaded *loaded,
-                    const struct policy *policy, bool report, struct drop *drop,
+                    const struct policy *policy, FILE *report, struct drop *drop,
                     struct problem *problem);
 
 #endif

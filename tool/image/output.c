@@ -12,11 +12,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/limits.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 struct output {
@@ -29,13 +31,63 @@ struct output {
   enum { FINAL, NEW, EXCHANGED } state;
 };
 
-/* Finds out where a path really leads, for a file that may not be there yet. */
+/* ---- Messages ---- */
+
+bool message_open(struct message *message, struct problem *problem) {
+  *message = (struct message){0};
+  message->stream = open_memstream(&message->text, &message->size);
+  return message->stream != NULL || problem_set(problem, "not enough memory");
+}
+
+bool message_say(struct message *message, bool instead, struct problem *problem) {
+  FILE *stream = instead ? stderr : stdout;
+  if (message->stream == NULL)
+    return true;
+  const bool ok = fclose(message->stream) == 0;
+  message->stream = NULL;
+  if (!ok)
+    return problem_set(problem, "not enough memory");
+  if (fwrite(message->text, 1, message->size, stream) == message->size && fflush(stream) == 0)
+    return true;
+  problem_set_errno(problem, "standard output");
+  clearerr(stream); /* it's said here, and not again at the command's end */
+  __fpurge(stream);
+  return false;
+}
+
+void message_close(struct message *message) {
+  if (message->stream != NULL)
+    fclose(message->stream);
+  free(message->text);
+}
+
+/* ---- Files ---- */
+
+/* Follows a symbolic link, in place, to what isn't there yet; false if it's none. */
+static bool follow(char path[PATH_MAX]) {
+  char link[PATH_MAX];
+  const ssize_t length = readlink(path, link, sizeof link);
+  const char *slash = strrchr(path, '/');
+  const size_t folder =
+      length <= 0 || link[0] == '/' || slash == NULL ? 0 : (size_t)(slash - path) + 1;
+  if (length <= 0 || folder + (size_t)length >= PATH_MAX)
+    return false;
+  memcpy(path + folder, link, (size_t)length);
+  path[folder + (size_t)length] = 0;
+  return true;
+}
+
+/* Finds out where a path really leads, for a file that may not be there yet. (The kernel follows
+ * forty links at most, too.) */
 static bool resolve(struct output *output, unsigned number, struct problem *problem) {
+  enum { LINKS_MAX = 40 };
   const char *path = output->new_file->path;
   if (realpath(path, output->target) == NULL) {
     if (errno != ENOENT || strlen(path) >= sizeof output->target)
       return problem_set_errno(problem, "can't be written");
     strcpy(output->target, path);
+    for (int i = 0; i < LINKS_MAX && follow(output->target); i++)
+      ;
   }
   const char *slash = strrchr(output->target, '/');
   const int folder = slash == NULL ? 0 : (int)(slash - output->target) + 1;
@@ -71,6 +123,29 @@ static bool write_all(int file, const uint8_t *bytes, size_t size, struct proble
          problem_set_errno(problem, "can't be written");
 }
 
+/* Gives a file the attributes of another one: those which it doesn't have anyway. A capability can
+ * be given by root only; whoever counts on one must know that it's gone. */
+static void copy_attribute(int from, int to, const char *path, const char *name) {
+  char value[XATTR_SIZE_MAX], own[XATTR_SIZE_MAX];
+  const ssize_t size = fgetxattr(from, name, value, sizeof value);
+  const ssize_t own_size = fgetxattr(to, name, own, sizeof own);
+  if (size >= 0 && (size == own_size && memcmp(value, own, (size_t)size) == 0))
+    return;
+  if (size < 0 || fsetxattr(to, name, value, (size_t)size, 0) != 0)
+    fprintf(stderr, "stackpack: %s: warning: the extended attribute %s isn't kept: %s\n", path,
+            name, strerror(errno));
+}
+
+static void copy_attributes(int file, const struct new_file *new_file) {
+  char names[XATTR_LIST_MAX];
+  const int from = open(new_file->like, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const ssize_t size = from < 0 ? 0 : flistxattr(from, names, sizeof names);
+  for (ssize_t at = 0; at < size; at += (ssize_t)strlen(names + at) + 1)
+    copy_attribute(from, file, new_file->path, names + at);
+  if (from >= 0)
+    close(from);
+}
+
 /* Owner first: changing it clears the set-user-ID bit. Only root can give files away; that the
  * owner stays another one is no reason to fail. */
 static bool copy_status(int file, const struct new_file *new_file, struct problem *problem) {
@@ -80,7 +155,11 @@ static bool copy_status(int file, const struct new_file *new_file, struct proble
   mode_t mode = status.st_mode & (new_file->is_data ? 0666 : 07777);
   if (fchown(file, status.st_uid, status.st_gid) != 0)
     mode &= (mode_t) ~(S_ISUID | S_ISGID);
-  return fchmod(file, mode) == 0 || problem_set_errno(problem, "can't be given its mode");
+  if (fchmod(file, mode) != 0)
+    return problem_set_errno(problem, "can't be given its mode");
+  if (!new_file->is_data)
+    copy_attributes(file, new_file);
+  return true;
 }
 
 static bool give_temporary_name(struct output *output, struct problem *problem) {
@@ -108,8 +187,8 @@ static bool prepare(struct output *output, const struct new_file *new_file, unsi
   struct stat status;
   *output = (struct output){.new_file = new_file, .file = -1};
   const bool exists = stat(new_file->path, &status) == 0;
-  if (exists && S_ISDIR(status.st_mode)) {
-    errno = EISDIR;
+  if (new_file->path[0] == 0 || (exists && S_ISDIR(status.st_mode))) {
+    errno = exists ? EISDIR : ENOENT;
     return problem_set_errno(problem, "can't be replaced");
   }
   if (exists && !S_ISREG(status.st_mode))
@@ -125,8 +204,6 @@ static bool exchange(const struct output *output) {
 
 /* Puts the new file into the old one's place. */
 static bool put(struct output *output, bool is_last, struct problem *problem) {
-  if (output->file < 0)
-    return write_through(output->new_file, problem);
   if (!is_last && exchange(output)) {
     output->state = EXCHANGED;
     return true;
@@ -163,7 +240,7 @@ static bool put_all(struct output *outputs, size_t count, struct problem *proble
     if (outputs[i].file >= 0 && !give_temporary_name(&outputs[i], problem))
       return fail(outputs[i].new_file, problem);
   for (size_t i = 0; i < count; i++) {
-    if (put(&outputs[i], i == count - 1, problem))
+    if (outputs[i].file < 0 || put(&outputs[i], i == count - 1, problem))
       continue;
     fail(outputs[i].new_file, problem);
     while (i-- > 0)
@@ -184,15 +261,35 @@ static void hold_signals(sigset_t *before) {
   pthread_sigmask(SIG_BLOCK, &held, before);
 }
 
-/* Whether all are files that are replaced. A pipe may take any time. */
-static bool all_regular(const struct output *outputs, size_t count) {
+static bool same_inode(const struct stat *a, const struct stat *b) {
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether a file is what standard output leads to. */
+static bool is_standard_output(const struct new_file *file) {
+  struct stat one, other;
+  return stat(file->path, &one) == 0 && fstat(STDOUT_FILENO, &other) == 0 &&
+         same_inode(&one, &other);
+}
+
+static bool say(const struct new_file *files, size_t count, struct message *message,
+                struct problem *problem) {
+  bool instead = false;
   for (size_t i = 0; i < count; i++)
-    if (outputs[i].file < 0)
-      return false;
+    instead |= is_standard_output(&files[i]);
+  return message == NULL || message_say(message, instead, problem);
+}
+
+/* Writes what isn't replaced. A pipe may take any time. */
+static bool write_all_through(const struct output *outputs, size_t count, struct problem *problem) {
+  for (size_t i = 0; i < count; i++)
+    if (outputs[i].file < 0 && !write_through(outputs[i].new_file, problem))
+      return fail(outputs[i].new_file, problem);
   return true;
 }
 
-bool output_replace(const struct new_file *files, size_t count, struct problem *problem) {
+bool output_replace(const struct new_file *files, size_t count, struct message *message,
+                    struct problem *problem) {
   struct output outputs[OUTPUT_FILES_MAX];
   sigset_t before;
   size_t made = 0;
@@ -202,14 +299,12 @@ bool output_replace(const struct new_file *files, size_t count, struct problem *
          fail(&files[made], problem);
     made++;
   }
-  const bool hold = ok && all_regular(outputs, count);
-  if (hold)
-    hold_signals(&before);
+  ok = ok && write_all_through(outputs, count, problem) && say(files, count, message, problem);
+  hold_signals(&before);
   ok = ok && put_all(outputs, count, problem);
   for (size_t i = 0; i < made; i++)
     close_output(&outputs[i]);
-  if (hold)
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   return ok;
 }
 
@@ -224,10 +319,6 @@ static bool split(const char *path, struct stat *folder, const char **name) {
   memcpy(text, path, length);
   strcpy(text + length, length == 0 ? "." : "");
   return stat(text, folder) == 0;
-}
-
-static bool same_inode(const struct stat *a, const struct stat *b) {
-  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 bool output_same(const char *a, const char *b) {

@@ -6,10 +6,24 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
-/* bytes[0..size) for the file `path`, which gets the mode, and as far as allowed the owner, of the
- * file `like` (which may be the same one); one that is data, and no program, gets no right to be
- * executed. */
+/* What a command says of its work. It is held back until the work is done, and goes to standard
+ * output before anything is replaced: where it can't be said, nothing has happened. */
+struct message {
+  FILE *stream; /* NULL: nothing is to be said */
+  char *text;
+  size_t size;
+};
+
+bool message_open(struct message *message, struct problem *problem);
+/* Says what was printed to the stream, which is closed. `instead`: on standard error. */
+bool message_say(struct message *message, bool instead, struct problem *problem);
+void message_close(struct message *message);
+
+/* bytes[0..size) for the file `path`, which gets the mode, and as far as allowed the owner and
+ * the extended attributes, of the file `like` (which may be the same one); one that is data, and no
+ * program, gets no right to be executed, and no attributes. */
 struct new_file {
   const char *path, *like;
   bool is_data;
@@ -21,8 +35,11 @@ enum { OUTPUT_FILES_MAX = 2 };
 
 /* Writes files. Each is made under another name beside it; when all are complete, they are renamed,
  * in their order: whatever happens, each path is the old file or the new one, whole, and if one
- * can't be replaced, all are the old ones. A symbolic link is followed. */
-bool output_replace(const struct new_file *files, size_t count, struct problem *problem);
+ * can't be replaced, all are the old ones. A symbolic link is followed, also to a file that isn't
+ * there yet. Extended attributes that can't be kept are named on standard error. The message is said
+ * in between; on standard error, if one of the files is what standard output leads to. */
+bool output_replace(const struct new_file *files, size_t count, struct message *message,
+                    struct problem *problem);
 
 /* Whether two paths lead to the same file, be it there yet or not. */
 bool output_same(const char *a, const char *b);

@@ -9,7 +9,7 @@
  * Where all of that is too small, as in tiny programs, the file gets a segment more at its end.
  *
  * Each cut needs one program header more, and so perhaps more moves, or a page in front. The raw
- * section's is always made; of the others, plans are made with them and without, and another plan
+ * section's is made wherever there is room for that header; of the others, plans are made with them and without, and another plan
  * is taken only if its file is smaller by a page at least.
  *
  * What is moved keeps its section's number, so section headers aren't in the order of addresses any
@@ -32,7 +32,8 @@ enum {
   LEAD_USUAL = 0x1000,      /* a page in front that is worth it */
   LEAD_MAX = 0x10000,       /* one that is taken where nothing else helps */
   MOVE_ALIGNMENT = 16,
-  GAIN_MIN = 0x1000, /* what is worth one program header more */
+  GAIN_MIN = 0x1000,     /* what is worth one program header more */
+  PATCHELF_FILLER = 'X', /* what patchelf overwrites a section with that it has moved */
 };
 
 bool plan_fits_in_place(const struct plan *plan) {
@@ -198,7 +199,7 @@ static bool find_moves(struct plan *plan, struct problem *problem) {
     uint64_t start = at, end = at + 1;
     close_range(image, &start, &end);
     const bool unused = end == at + 1 && start == at;
-    if (unused && image->bytes[at] == 0) {
+    if (unused && (image->bytes[at] == 0 || image->bytes[at] == PATCHELF_FILLER)) {
       at++;
       continue;
     }
@@ -307,11 +308,14 @@ static void place_moves(struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
 
 /* ---- The end of the file ---- */
 
-/* The old table of section headers is dropped where it ends the file, as linkers leave it. */
-static uint64_t find_contents_end(const struct plan *plan) {
+/* The old table of section headers is dropped where nothing else stands behind it, as linkers leave
+ * it. Bytes that no header knows stay the file's last: programs look for what was appended to them
+ * from the file's end. */
+static void find_end(struct plan *plan) {
   const struct image *image = plan->image;
-  const uint64_t table_end = image->header.e_shoff + image->header.e_shnum * sizeof(Elf64_Shdr);
-  uint64_t used = 0;
+  const uint64_t table = image->header.e_shoff;
+  const uint64_t table_end = table + image->header.e_shnum * sizeof(Elf64_Shdr);
+  uint64_t used = plan_old_headers_end(plan);
   for (size_t i = 0; i < image->section_count; i++) {
     const Elf64_Shdr *header = &image->sections[i].header;
     if (header->sh_type != SHT_NOBITS && header->sh_offset + header->sh_size > used)
@@ -322,15 +326,16 @@ static uint64_t find_contents_end(const struct plan *plan) {
     if (segment->p_filesz > 0 && segment->p_offset + segment->p_filesz > used)
       used = segment->p_offset + segment->p_filesz;
   }
-  const bool last = table_end == image->size && used <= image->header.e_shoff;
-  return last ? used : image->size;
+  const uint64_t end = used > table_end ? used : table_end;
+  plan->old_contents_end = used <= table ? used : end;
+  plan->appended = image->size - end;
 }
 
 /* Gives the extra segment its place: in the file behind all else, in memory above all else. */
 static void place_extra(struct plan *plan) {
   const struct image *image = plan->image;
   const Elf64_Phdr *last = &image->segments[plan->last_segment];
-  plan->old_contents_end = find_contents_end(plan);
+  find_end(plan);
   plan->contents_end = plan_new_offset(plan, plan->old_contents_end);
   if (plan->extra_size == 0)
     return;
@@ -391,7 +396,7 @@ static bool plan_with(struct plan *plan, size_t new_segments, struct problem *pr
     place_moves(plan, rooms);
     find_moved_room(plan, &rooms[ROOM_MOVED]);
   }
-  for (size_t i = 0; i < ROOM_COUNT; i++)
+  for (size_t i = 0; i < ROOM_COUNT && !plan->keep_pages; i++)
     plan_cut(plan, &rooms[i]);
   plan_split(plan);
   const size_t needed = 1 + (plan->extra_size > 0) + plan_splits(plan);
@@ -404,8 +409,8 @@ static bool plan_with(struct plan *plan, size_t new_segments, struct problem *pr
   return true;
 }
 
-/* Makes a plan with as few new segments as will do. */
-static bool plan_least(struct plan *plan, struct problem *problem) {
+/* Makes a plan with as few new segments as will do, of those that cut, or of those that don't. */
+static bool plan_few(struct plan *plan, struct problem *problem) {
   for (plan->lead_max = LEAD_USUAL; plan->lead_max <= LEAD_MAX; plan->lead_max *= 16) {
     struct problem obstacle = {0};
     for (size_t n = 1; n <= PLAN_NEW_SEGMENTS_MAX && obstacle.text[0] == 0; n++)
@@ -415,6 +420,16 @@ static bool plan_least(struct plan *plan, struct problem *problem) {
       *problem = obstacle;
   }
   return problem_set(problem, "no room for more program headers");
+}
+
+/* Where the program headers that cuts need don't fit, nothing is cut. */
+static bool plan_least(struct plan *plan, struct problem *problem) {
+  struct problem ignored = {0};
+  plan->keep_pages = false;
+  if (plan_few(plan, &ignored))
+    return true;
+  plan->keep_pages = true;
+  return plan_few(plan, problem);
 }
 
 /* Makes another plan that cuts more, and takes it if that makes the file smaller. */

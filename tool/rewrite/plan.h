@@ -58,6 +58,7 @@ struct plan {
   uint64_t lead;                            /* bytes put before the old file */
   struct plan_cut cuts[PLAN_CUTS_MAX];      /* in their order */
   size_t cut_count;
+  bool keep_pages;                 /* nothing is cut */
   bool cut_relocations, cut_moved; /* whether more pages may be cut than the raw section's: those of
                                       its relocations, and those that moves leave behind */
   uint64_t note_offset, note_address; /* new; the table is behind the note */
@@ -66,6 +67,7 @@ struct plan {
   uint64_t extra_offset, extra_address, extra_size; /* a segment of its own at the end; or size 0 */
   uint64_t old_contents_end; /* of the old file, where only section headers follow */
   uint64_t contents_end;     /* of the new file: section names and headers follow */
+  uint64_t appended;         /* bytes behind all that: they are the last of both files */
   size_t new_segments;
   uint64_t spare; /* bytes behind the program headers that are made free, too */
   struct plan_relocations relocations;

@@ -261,7 +261,7 @@ static void plan_tail(const struct plan *plan, struct tail *tail) {
     end += image->sections[image->section_names].header.sh_size + sizeof section_names;
   }
   tail->headers_at = round_up(end, 8);
-  tail->size = tail->headers_at + tail->count * sizeof(Elf64_Shdr);
+  tail->size = tail->headers_at + tail->count * sizeof(Elf64_Shdr) + plan->appended;
 }
 
 /* Relocations against what was taken out (ld -q keeps them) have nothing to apply to any more. */
@@ -363,6 +363,8 @@ static void write_tail(const struct plan *plan, const struct tail *tail, uint8_t
            section_names, NOTE_NAME_SIZE);
   }
   memcpy(bytes + tail->headers_at, tail->headers, tail->count * sizeof *tail->headers);
+  memcpy(bytes + tail->size - plan->appended, image->bytes + image->size - plan->appended,
+         plan->appended);
 }
 
 /* ---- Contents ---- */
@@ -463,6 +465,17 @@ static bool write_all(const struct plan *plan, const struct tail *tail, const ui
   write_dynamic(plan, bytes);
   move_symbols(plan, tail, bytes);
   write_tail(plan, tail, bytes);
+  return true;
+}
+
+bool rewrite_file_size(const struct image *image, const struct rewrite_sections *sections,
+                       size_t table_size, uint64_t *size, struct problem *problem) {
+  struct plan plan;
+  struct tail tail = {0};
+  if (!plan_make(&plan, image, sections, table_size, problem))
+    return false;
+  plan_tail(&plan, &tail);
+  *size = tail.size;
   return true;
 }
 

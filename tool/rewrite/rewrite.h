@@ -25,6 +25,10 @@ struct rewrite_sections {
 bool rewrite_table_address(const struct image *image, const struct rewrite_sections *sections,
                            size_t table_size, uint64_t *address, struct problem *problem);
 
+/* How large the new file will be with a table of this size. As above. */
+bool rewrite_file_size(const struct image *image, const struct rewrite_sections *sections,
+                       size_t table_size, uint64_t *size, struct problem *problem);
+
 /* Makes the new file. Needs rewrite_check, and a table for just that address. */
 bool rewrite(const struct image *image, const struct rewrite_sections *sections,
              const uint8_t *table, size_t table_size, struct rewritten *rewritten,

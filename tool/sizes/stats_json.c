@@ -127,6 +127,8 @@ static json_t *counts(const struct survey *survey) {
   json_t *object = json_object();
   json_object_set_new(object, "file", text(survey->path));
   json_object_set_new(object, "file_size", number(survey->file_size));
+  if (survey->packed_file_size > 0)
+    json_object_set_new(object, "packed_file_size", number(survey->packed_file_size));
   json_object_set_new(object, "form", text(survey->has_raw ? "raw" : "packed"));
   json_object_set_new(object, "records", number(survey->records));
   json_object_set_new(object, "functions", number(survey->function_count));

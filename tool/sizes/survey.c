@@ -4,6 +4,7 @@
 #include "format/array.h"
 #include "format/packed_write.h"
 #include "tool/image/compress.h"
+#include "tool/rewrite/rewrite.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -333,6 +334,17 @@ uint64_t survey_rest(const struct sizes *sizes) {
 
 /* ---- The whole ---- */
 
+/* How large the packed file would be. */
+static void find_file_size(struct survey *survey, size_t table_size) {
+  const struct loaded *loaded = &survey->loaded;
+  const struct rewrite_sections sections = {loaded->raw, loaded->global_roots};
+  struct problem ignored = {0};
+  if (loaded->raw_count > 1 || !rewrite_check(&survey->image, loaded->raw, &ignored) ||
+      !rewrite_file_size(&survey->image, &sections, table_size, &survey->packed_file_size,
+                         &ignored))
+    survey->packed_file_size = 0;
+}
+
 /* Packs the table in memory; its size doesn't depend on where it will stand. */
 static bool pack_in_memory(struct survey *survey, struct problem *problem) {
   const uint64_t address = survey->loaded.raw->header.sh_addr & ~(uint64_t)7;
@@ -343,6 +355,7 @@ static bool pack_in_memory(struct survey *survey, struct problem *problem) {
     survey->table_bytes = NULL;
     return problem_set(problem, "%s", error);
   }
+  find_file_size(survey, size);
   return packed_open(&survey->table, survey->table_bytes, size, address) == PACKED_OK ||
          problem_set(problem, "the packed table can't be read again");
 }
@@ -353,7 +366,7 @@ static bool measure_tables(struct survey *survey, const struct survey_options *o
   survey->has_raw = loaded->kind == LOAD_RAW;
   if (survey->has_raw && !sizes_of_raw(&survey->raw, &survey->image, loaded, problem))
     return false;
-  if (!drop_by_policy(survey->path, &survey->image, loaded, &options->policy, false, &survey->drop,
+  if (!drop_by_policy(survey->path, &survey->image, loaded, &options->policy, NULL, &survey->drop,
                       problem))
     return false;
   if (survey->has_raw && !pack_in_memory(survey, problem))

@@ -45,6 +45,7 @@ enum survey_measure {
 struct survey {
   const char *path;
   uint64_t file_size;
+  uint64_t packed_file_size; /* as `pack` would leave it; 0 if it's packed, or `pack` refuses it */
   bool has_raw; /* the file has raw stack maps; else it has packed ones */
   uint32_t maps, functions_discarded, records_discarded, records_repeated;
   uint32_t records; /* that are packed; raw are these, and the dropped ones */

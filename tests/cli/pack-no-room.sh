@@ -1,0 +1,43 @@
+#!/bin/bash
+# Where little can make room for more program headers, pages stay in the file rather than that it's refused: small
+# programs without the C library, without a build ID, and what patchelf has moved sections in.
+. "$TOP/tests/cli/common.sh"
+
+many_functions 10 >many.ll
+compile ./many.ll many.o -relocation-model=pic
+cat >start.c <<'C'
+long run(long n);
+static long heap[4096], used;
+void *allocate(long size) { return &heap[used += size / 8]; }
+void collect(void) {}
+void _start(void) {
+  long status = run(5) == 0;
+  __asm__ volatile("syscall" : : "a"(60), "D"(status));
+  __builtin_unreachable();
+}
+C
+"$LLVM/bin/clang" -O1 -fPIC -mno-sse -c start.c
+compile_main main.o -fPIE
+
+check() { # LINKER OPTION...
+  local linker=$1
+  shift
+  "$LLVM/bin/clang" -fuse-ld="$linker" -Wno-unused-command-line-argument -Wl,-z,notext -o app "$@" 2>log || { cat log; fail "$*"; }
+  if [[ $* == *main.o* ]]; then
+    patchelf --set-rpath /a/path/that/is/long/enough/to/need/some/room app
+    "$stackpack" pack --dry-run app
+  fi
+  if [[ $* == *-shared* ]]; then
+    expect_status 0 "$stackpack" pack --always -o packed app
+    expect_status 0 "$stackpack" verify app packed
+  else
+    pack_and_compare app packed
+  fi
+  (($(stat -c %s packed) <= $(stat -c %s app) + 2 * 64)) || fail "$*: the file grew by more than two program headers"
+}
+
+for linker in lld bfd gold mold; do
+  [[ $linker == gold ]] || check $linker -static-pie -nostdlib start.o many.o -Wl,--build-id=none # gold makes no such file
+  check $linker -shared -nostdlib many.o -Wl,--hash-style=gnu,--build-id=none
+  check $linker -pie main.o many.o
+done

@@ -1,0 +1,66 @@
+#!/bin/bash
+# What can't be said hasn't happened: a summary that can't be printed leaves the file as it was. What goes to standard
+# output as the new file isn't mixed with the summary.
+. "$TOP/tests/cli/common.sh"
+
+many_functions 20 >many.ll
+make_program lld raw ./many.ll
+expect_status 0 "$stackpack" pack --keep-raw=kept -o packed raw
+
+refuse_full() { # WORD COMMAND...: of the command's line, standard output is full
+  local status=0
+  "${@:2}" >/dev/full 2>err || status=$?
+  ((status == 2)) || fail "exit status $status: ${*:2}"
+  only_line_matches "^stackpack: $1: standard output: " err || { cat err; fail "not one line"; }
+}
+cp raw app
+refuse_full app "$stackpack" pack app
+expect_same app raw
+refuse_full app "$stackpack" pack --report --gc-entry=collect --keep-raw=other app
+expect_same app raw
+[[ ! -e other ]] || fail "the raw stack maps were kept, of nothing"
+cp packed app
+refuse_full app "$stackpack" unpack --raw=kept app
+expect_same app packed
+cp raw app
+status=0
+"$stackpack" pack --quiet app >/dev/full || status=$?
+((status == 0)) || fail "nothing is said with --quiet"
+expect_same app packed
+
+# To standard output: a pipe, and a file.
+"$stackpack" pack -o /dev/stdout raw 2>err | cat >app
+expect_same app packed
+grep -q '^raw: .* records' err || fail "nothing is said"
+chmod -x app
+"$stackpack" pack --report --gc-entry=collect -o /dev/stdout raw 2>err >app
+[[ $(head -c 4 app) == $'\x7fELF' ]] || fail "no program"
+expect_packed app
+grep -q '^raw: dropped ' err || fail "no report"
+"$stackpack" unpack --raw=kept -o /dev/stdout packed 2>err | cat >app
+expect_same app raw
+
+# A symbolic link to a file that isn't there yet stays a link.
+mkdir folder
+ln -s nowhere folder/short
+ln -s folder/short long
+expect_status 0 "$stackpack" pack -o long raw
+[[ -L long && -L folder/short ]] || fail "a link was replaced"
+expect_same folder/nowhere packed
+ln -s "$PWD/folder/absolute" absolute
+expect_status 0 "$stackpack" pack -o absolute raw
+[[ -L absolute ]] || fail "the link was replaced"
+expect_same folder/absolute packed
+ln -s loop loop
+expect_refusal 'loop: ' "$stackpack" pack -o loop raw
+[[ -L loop ]] || fail "the loop was replaced"
+
+# What was kept isn't overwritten by what it gives back; the packed file may be.
+cp kept before
+expect_refusal 'packed: -o names what was kept' "$stackpack" unpack --raw=kept -o kept packed
+ln kept hard
+expect_refusal 'packed: -o names what was kept' "$stackpack" unpack --raw=kept -o hard packed
+expect_same kept before
+cp packed app
+expect_status 0 "$stackpack" unpack --raw=kept -o app app
+expect_same app raw
