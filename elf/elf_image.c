@@ -28,6 +28,8 @@ bool elf_image_open(struct elf_image *image, const void *bytes, size_t size) {
 }
 
 Elf64_Phdr elf_image_segment(const struct elf_image *image, unsigned n) {
+  if (image->loaded != NULL)
+    return image->loaded[n];
   Elf64_Phdr segment;
   memcpy(&segment, image->bytes + image->header.e_phoff + n * sizeof segment, sizeof segment);
   return segment;
@@ -37,6 +39,25 @@ Elf64_Shdr elf_image_section(const struct elf_image *image, unsigned n) {
   Elf64_Shdr section;
   memcpy(&section, image->bytes + image->header.e_shoff + n * sizeof section, sizeof section);
   return section;
+}
+
+const uint8_t *elf_image_at(const struct elf_image *image, uint64_t address, uint64_t *size) {
+  for (unsigned i = 0; i < image->header.e_phnum; i++) {
+    const Elf64_Phdr segment = elf_image_segment(image, i);
+    const uint64_t into = address - segment.p_vaddr;
+    if (segment.p_type != PT_LOAD || into >= segment.p_filesz)
+      continue;
+    *size = segment.p_filesz - into;
+    if (image->loaded != NULL) {
+      if ((segment.p_flags & PF_R) != 0)
+        return (const uint8_t *)(uintptr_t)(image->bias + address);
+    } else if (inside(image, segment.p_offset, into + 1)) {
+      const uint64_t in_file = image->size - segment.p_offset - into;
+      *size = *size < in_file ? *size : in_file;
+      return image->bytes + segment.p_offset + into;
+    }
+  }
+  return NULL;
 }
 
 static bool has_name(const struct elf_image *image, Elf64_Shdr names, Elf64_Shdr section,
@@ -61,30 +82,83 @@ bool elf_image_next_section(const struct elf_image *image, const char *name, uns
   return false;
 }
 
-bool elf_image_has_bytes(const struct elf_image *image, const Elf64_Shdr *section) {
-  return section->sh_type != SHT_NOBITS && inside(image, section->sh_offset, section->sh_size);
+const uint8_t *elf_image_contents(const struct elf_image *image, const Elf64_Shdr *section) {
+  uint64_t size;
+  if (image->loaded == NULL)
+    return section->sh_type != SHT_NOBITS && inside(image, section->sh_offset, section->sh_size)
+               ? image->bytes + section->sh_offset
+               : NULL;
+  const uint8_t *bytes = elf_image_at(image, section->sh_addr, &size);
+  return bytes != NULL && section->sh_size <= size ? bytes : NULL;
 }
 
 bool elf_image_find_section(const struct elf_image *image, const char *name, Elf64_Shdr *section) {
   unsigned number = 0;
   return elf_image_next_section(image, name, &number, section) &&
-         elf_image_has_bytes(image, section);
+         elf_image_contents(image, section) != NULL;
 }
 
-/* The value of symbol n of a symbol table; 0 if it is undefined or there is none. */
-static uint64_t symbol_value(const struct elf_image *image, uint32_t table, uint64_t n) {
+/* ---- Relocations ---- */
+
+/* A part of the image. */
+struct part {
+  const uint8_t *bytes;
+  uint64_t size;
+};
+
+/* What the dynamic section says (gABI, "Dynamic Section"). */
+struct dynamic {
+  struct part relocations, symbols;
+};
+
+/* The part that an entry of the dynamic section points to. The loader may have added the bias to it. */
+static struct part part_at(const struct elf_image *image, uint64_t address) {
+  struct part part = {0};
+  part.bytes = elf_image_at(image, address - image->bias, &part.size);
+  if (part.bytes == NULL)
+    part.bytes = elf_image_at(image, address, &part.size);
+  return part;
+}
+
+/* False if there are relocations that can't be read. */
+static bool read_dynamic(const struct elf_image *image, const Elf64_Phdr *segment,
+                         struct dynamic *dynamic) {
+  enum { DT_ANDROID_RELA_ = 0x60000011 }; /* compressed: lld --pack-dyn-relocs=android */
+  uint64_t size, relocations = 0;
+  const uint8_t *bytes = elf_image_at(image, segment->p_vaddr, &size);
+  if (bytes == NULL)
+    return false;
+  for (uint64_t at = 0; at + sizeof(Elf64_Dyn) <= size; at += sizeof(Elf64_Dyn)) {
+    Elf64_Dyn entry;
+    memcpy(&entry, bytes + at, sizeof entry);
+    if (entry.d_tag == DT_NULL)
+      break;
+    if (entry.d_tag == DT_RELA)
+      dynamic->relocations = part_at(image, entry.d_un.d_ptr);
+    else if (entry.d_tag == DT_SYMTAB)
+      dynamic->symbols = part_at(image, entry.d_un.d_ptr);
+    else if (entry.d_tag == DT_RELASZ)
+      relocations = entry.d_un.d_val;
+    else if (entry.d_tag == DT_ANDROID_RELA_)
+      return false;
+  }
+  if (relocations > dynamic->relocations.size)
+    return false;
+  dynamic->relocations.size = relocations;
+  return true;
+}
+
+/* The value of symbol n; 0 if it is undefined or there is none. */
+static uint64_t symbol_value(const struct part *symbols, uint64_t n) {
   Elf64_Sym symbol;
-  if (table == 0 || table >= image->header.e_shnum)
+  if (n >= symbols->size / sizeof symbol)
     return 0;
-  const Elf64_Shdr section = elf_image_section(image, table);
-  if (!inside(image, section.sh_offset, section.sh_size) || n >= section.sh_size / sizeof symbol)
-    return 0;
-  memcpy(&symbol, image->bytes + section.sh_offset + n * sizeof symbol, sizeof symbol);
+  memcpy(&symbol, symbols->bytes + n * sizeof symbol, sizeof symbol);
   return symbol.st_shndx == SHN_UNDEF ? 0 : symbol.st_value;
 }
 
 /* What a relocation stores. False: not a kind that a stack map can have. */
-static bool relocated_value(const struct elf_image *image, uint32_t symbols,
+static bool relocated_value(const struct elf_image *image, const struct part *symbols,
                             const Elf64_Rela *relocation, uint64_t *value) {
   const struct machine *machine = machine_find(image->header.e_machine);
   const uint32_t type = ELF64_R_TYPE(relocation->r_info);
@@ -94,24 +168,25 @@ static bool relocated_value(const struct elf_image *image, uint32_t symbols,
   if (type == machine->relocations.relative)
     return true;
   if (type == machine->relocations.absolute) {
-    const uint64_t symbol = symbol_value(image, symbols, ELF64_R_SYM(relocation->r_info));
+    const uint64_t symbol = symbol_value(symbols, ELF64_R_SYM(relocation->r_info));
     *value = symbol == 0 ? 0 : *value + symbol;
     return true;
   }
   return false;
 }
 
-static bool relocate_by(const struct elf_image *image, const Elf64_Shdr *table,
+static bool relocate_by(const struct elf_image *image, const struct dynamic *dynamic,
                         const Elf64_Shdr *section, uint8_t *bytes, uint32_t *unknown) {
-  for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->sh_size; at += sizeof(Elf64_Rela)) {
+  const struct part *relocations = &dynamic->relocations;
+  for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= relocations->size; at += sizeof(Elf64_Rela)) {
     Elf64_Rela relocation;
     uint64_t value;
-    memcpy(&relocation, image->bytes + table->sh_offset + at, sizeof relocation);
+    memcpy(&relocation, relocations->bytes + at, sizeof relocation);
     const uint64_t into = relocation.r_offset - section->sh_addr;
     if (into >= section->sh_size || relocation.r_info == 0)
       continue;
     if (section->sh_size - into < sizeof value ||
-        !relocated_value(image, table->sh_link, &relocation, &value)) {
+        !relocated_value(image, &dynamic->symbols, &relocation, &value)) {
       *unknown = ELF64_R_TYPE(relocation.r_info);
       return false;
     }
@@ -122,15 +197,19 @@ static bool relocate_by(const struct elf_image *image, const Elf64_Shdr *table,
 
 bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section, uint8_t *bytes,
                         uint32_t *unknown) {
-  for (unsigned i = 1; i < image->header.e_shnum; i++) {
-    const Elf64_Shdr table = elf_image_section(image, i);
-    if (table.sh_type == SHT_RELA && (table.sh_flags & SHF_ALLOC) != 0 &&
-        inside(image, table.sh_offset, table.sh_size) &&
-        !relocate_by(image, &table, section, bytes, unknown))
-      return false;
+  for (unsigned i = 0; i < image->header.e_phnum; i++) {
+    const Elf64_Phdr segment = elf_image_segment(image, i);
+    struct dynamic dynamic = {0};
+    if (segment.p_type != PT_DYNAMIC)
+      continue;
+    *unknown = 0;
+    return read_dynamic(image, &segment, &dynamic) &&
+           relocate_by(image, &dynamic, section, bytes, unknown);
   }
   return true;
 }
+
+/* ---- Symbols ---- */
 
 bool elf_image_add_symbols(const struct elf_image *image, struct code_ranges *ranges) {
   bool seen[2] = {false, false}; /* a file has one table of each type: gABI, "Section Types" */

@@ -1,4 +1,5 @@
-/* elf_image.h - finds what a file in memory says about its stack maps. Bounded, without a library.
+/* elf_image.h - finds what a file, or a loaded module, says about its stack maps. Bounded, without a
+ * library.
  *
  * The runtime needs of an ELF file (gABI, "ELF Header", "Section Header", "Program Header") only
  * this: the note that leads to a packed table, and for a file that wasn't packed, the raw section,
@@ -14,10 +15,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A file's bytes. Of a module that is loaded, the contents of segments are taken from where they lie in
+ * memory, and the file says only what memory doesn't have: section headers and symbols. Where the file
+ * isn't known, there are none, and `bytes` is NULL. */
 struct elf_image {
   const uint8_t *bytes;
   size_t size;
   Elf64_Ehdr header;
+  const Elf64_Phdr *loaded; /* the module's header.e_phnum program headers; NULL: it isn't loaded */
+  uint64_t bias;            /* of a loaded module: what is added to link-time addresses */
 };
 
 /* False: not a little-endian ELF64 file, or its header tables are beyond its end. */
@@ -27,21 +33,25 @@ bool elf_image_open(struct elf_image *image, const void *bytes, size_t size);
 Elf64_Phdr elf_image_segment(const struct elf_image *image, unsigned n);
 Elf64_Shdr elf_image_section(const struct elf_image *image, unsigned n);
 
+/* The bytes of the segment that has a link-time address, from there on; NULL if none has, or it can't be
+ * read. */
+const uint8_t *elf_image_at(const struct elf_image *image, uint64_t address, uint64_t *size);
+
 /* The next section of that name behind number *number, which moves on; false if there is none. */
 bool elf_image_next_section(const struct elf_image *image, const char *name, unsigned *number,
                             Elf64_Shdr *section);
 
-/* Whether a section's bytes are in the file. */
-bool elf_image_has_bytes(const struct elf_image *image, const Elf64_Shdr *section);
+/* A section's bytes, in memory if it is loaded; NULL if they aren't there. */
+const uint8_t *elf_image_contents(const struct elf_image *image, const Elf64_Shdr *section);
 
-/* The first section of that name with its bytes inside the file; false if there is none. */
+/* The first section of that name, with its bytes; false if there is none. */
 bool elf_image_find_section(const struct elf_image *image, const char *name, Elf64_Shdr *section);
 
-/* Applies to bytes[0..section->sh_size), a copy of a section, the dynamic relocations that the
- * loader would apply, for link-time addresses: as if the file were loaded where it was linked. A
- * symbol means this file's own definition, wherever it may resolve at run time. (Relocations in
- * SHT_RELR have their addends in place, and change nothing here.) False, and *unknown set to its
- * type, where a relocation isn't known, or is out of bounds. */
+/* Applies to bytes[0..section->sh_size), a copy of a section, the relocations that the dynamic section
+ * names, for link-time addresses: as if the file were loaded where it was linked. A symbol means this
+ * file's own definition, wherever it may resolve at run time. (Relocations in DT_RELR have their addends
+ * in place, and change nothing here.) False, and *unknown set to its type, where a relocation isn't
+ * known, or is out of bounds; or to 0, where the relocations can't be read. */
 bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section, uint8_t *bytes,
                         uint32_t *unknown);
 

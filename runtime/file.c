@@ -1,91 +1,85 @@
 /* file.c - opens the stack maps of an ELF file that isn't running: link-time addresses. */
-#include "elf/elf_image.h"
+#include "elf/elf_file.h"
 #include "elf/note.h"
 #include "runtime/internal.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static struct owned *owned_of(struct stackpack_file *file) {
   return (struct owned *)file->private_;
 }
 
-static void *mapping_of(const struct owned *owned) { return (void *)(uintptr_t)owned->start; }
-
-/* The bytes of the file from an address on that a segment gives it; NULL if none does. */
-static const uint8_t *bytes_from(const struct elf_image *image, uint64_t address, uint64_t *size) {
-  for (unsigned i = 0; i < image->header.e_phnum; i++) {
-    const Elf64_Phdr segment = elf_image_segment(image, i);
-    const uint64_t into = address - segment.p_vaddr;
-    if (segment.p_type != PT_LOAD || into >= segment.p_filesz || segment.p_offset > image->size ||
-        into >= image->size - segment.p_offset)
-      continue;
-    const uint64_t in_file = image->size - segment.p_offset - into;
-    const uint64_t in_segment = segment.p_filesz - into;
-    *size = in_segment < in_file ? in_segment : in_file;
-    return image->bytes + segment.p_offset + into;
-  }
-  return NULL;
+/* A system call's error, by its number; that of elf_file_open for a file of another form. */
+static enum stackpack_error error_of(int number) {
+  errno = number != 0 ? number : errno;
+  return number == 0         ? STACKPACK_OK
+         : number == ENOEXEC ? STACKPACK_NOT_ELF
+         : number == ENOMEM  ? STACKPACK_NO_MEMORY
+                             : STACKPACK_SYSTEM_ERROR;
 }
 
-static enum stackpack_error open_packed(const struct elf_image *image,
-                                        struct stackpack_table *table) {
-  for (unsigned i = 0; i < image->header.e_phnum; i++) {
-    const Elf64_Phdr segment = elf_image_segment(image, i);
-    uint64_t size;
+/* Reads the file from an address on, up to *size bytes; NULL if there are fewer than `least`. */
+static const uint8_t *fetch_at(struct elf_file *file, uint64_t address, uint64_t least,
+                               uint64_t *size, int *error) {
+  uint64_t there;
+  const uint8_t *bytes = elf_image_at(&file->image, address, &there);
+  if (bytes == NULL || there < least)
+    return NULL;
+  *size = *size < there ? *size : there;
+  *error = elf_file_fetch(file, (uint64_t)(bytes - file->image.bytes), *size);
+  return *error == 0 ? bytes : NULL;
+}
+
+static enum stackpack_error open_packed(struct elf_file *file, struct stackpack_table *table) {
+  int error = 0;
+  for (unsigned i = 0; i < file->image.header.e_phnum && error == 0; i++) {
+    const Elf64_Phdr segment = elf_image_segment(&file->image, i);
+    const uint64_t address = segment.p_vaddr + PACKED_NOTE_SIZE;
+    uint64_t note_size = PACKED_NOTE_SIZE, size = UINT64_MAX;
     if (segment.p_type != PT_NOTE || segment.p_memsz != PACKED_NOTE_SIZE)
       continue;
-    const uint8_t *bytes = bytes_from(image, segment.p_vaddr, &size);
-    if (bytes == NULL || size < PACKED_NOTE_SIZE || !packed_note_is(bytes, PACKED_NOTE_SIZE))
+    const uint8_t *note = fetch_at(file, segment.p_vaddr, note_size, &note_size, &error);
+    if (note == NULL || !packed_note_is(note, PACKED_NOTE_SIZE))
       continue;
-    return stackpack_table_open(table, bytes + PACKED_NOTE_SIZE, size - PACKED_NOTE_SIZE,
-                                segment.p_vaddr + PACKED_NOTE_SIZE);
+    const uint8_t *bytes = fetch_at(file, address, 1, &size, &error);
+    if (error == 0)
+      return stackpack_table_open(table, bytes, bytes == NULL ? 0 : size, address);
   }
-  return STACKPACK_NO_STACK_MAPS;
+  return error != 0 ? error_of(error) : STACKPACK_NO_STACK_MAPS;
 }
 
-static enum stackpack_error open_raw(const struct elf_image *image, struct stackpack_table *table,
+static enum stackpack_error open_raw(struct elf_file *file, struct stackpack_table *table,
                                      void **memory) {
-  Elf64_Shdr raw;
-  return raw_find(image, &raw) ? raw_open(table, image, 0, memory) : STACKPACK_NO_STACK_MAPS;
-}
-
-static enum stackpack_error map_file(const char *path, struct owned *owned) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat status;
-  if (file < 0)
-    return STACKPACK_SYSTEM_ERROR;
-  void *bytes = MAP_FAILED;
-  const bool has_status = fstat(file, &status) == 0;
-  if (has_status && status.st_size > 0)
-    bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-  close(file);
-  if (has_status && status.st_size == 0)
-    return STACKPACK_NOT_ELF;
-  if (bytes == MAP_FAILED)
-    return STACKPACK_SYSTEM_ERROR;
-  owned->start = (uint64_t)(uintptr_t)bytes;
-  owned->size = (uint64_t)status.st_size;
-  return STACKPACK_OK;
+  Elf64_Shdr raw = {0};
+  unsigned sections = 0, number = 0;
+  int error = elf_file_fetch_sections(file);
+  for (; error == 0 && raw_next(&file->image, &number, &raw); sections++)
+    error = elf_file_fetch(file, raw.sh_offset, raw.sh_size);
+  if (error == 0 && sections == 0)
+    return STACKPACK_NO_STACK_MAPS;
+  if (error == 0)
+    error = elf_file_fetch_loaded(file);
+  if (error == 0)
+    error = elf_file_fetch_symbols(file);
+  return error != 0 ? error_of(error) : raw_open(table, &file->image, memory);
 }
 
 enum stackpack_error stackpack_file_open(struct stackpack_file *file, const char *path) {
+  struct elf_file source;
   *file = (struct stackpack_file){0};
   struct owned *owned = owned_of(file);
-  enum stackpack_error error = map_file(path, owned);
+  enum stackpack_error error = error_of(elf_file_open(&source, path));
   if (error != STACKPACK_OK)
     return error;
-  struct elf_image image;
-  if (!elf_image_open(&image, mapping_of(owned), owned->size)) {
-    error = STACKPACK_NOT_ELF;
-  } else {
-    error = open_packed(&image, &file->table);
-    if (error == STACKPACK_NO_STACK_MAPS)
-      error = open_raw(&image, &file->table, &owned->table);
-  }
+  owned->start = (uint64_t)(uintptr_t)source.memory;
+  owned->size = source.image.size;
+  error = open_packed(&source, &file->table);
+  if (error == STACKPACK_NO_STACK_MAPS)
+    error = open_raw(&source, &file->table, &owned->table);
+  const enum stackpack_error at_end = error_of(elf_file_end(&source));
+  error = at_end != STACKPACK_OK ? at_end : error;
   if (error != STACKPACK_OK)
     stackpack_file_close(file);
   return error;
@@ -94,7 +88,7 @@ enum stackpack_error stackpack_file_open(struct stackpack_file *file, const char
 void stackpack_file_close(struct stackpack_file *file) {
   struct owned *owned = owned_of(file);
   if (owned->size > 0)
-    munmap(mapping_of(owned), owned->size);
+    munmap((void *)(uintptr_t)owned->start, owned->size);
   free(owned->table);
   *file = (struct stackpack_file){0};
 }

@@ -22,13 +22,16 @@ struct owned {
 };
 
 /* What is known of a module. A slot of the caller's array is free while `size` is 0; look-ups read
- * it first, and then the rest, which doesn't change until `size` has been 0 for a while. */
+ * it first, then `error`, and then the rest, which doesn't change until `size` has been 0 for a while;
+ * but while there is an error, the rest isn't read, and may be filled in. */
 struct module_overlay {
-  _Atomic uint64_t size;  /* of its addresses */
-  _Atomic uint64_t start; /* its lowest address */
-  uint64_t identity;      /* of its stack maps: a checksum */
-  void *table;            /* as above */
-  bool seen;              /* while the list of modules is gone through */
+  _Atomic uint64_t size;          /* of its addresses */
+  _Atomic uint64_t start;         /* its lowest address */
+  uint64_t maps_start, maps_size; /* where something of its stack maps is in memory; */
+  uint64_t identity;              /* a checksum over that */
+  void *table;                    /* as above */
+  _Atomic uint32_t error;         /* enum stackpack_error */
+  bool seen;                      /* while the list of modules is gone through */
 };
 
 /* The readers of one stripe, in two phases: those who came before a module was taken out, and
@@ -78,11 +81,17 @@ static inline const struct packed_record *record_of(const struct stackpack_recor
   return (const struct packed_record *)record;
 }
 
-/* raw.c. Finds a file's first raw section; and reads all of them: opens *table over a packed form of it, in *memory
- * (free), for look-ups of link-time addresses plus `bias`. */
-bool raw_find(const struct elf_image *image, Elf64_Shdr *section);
+/* raw.c. Goes to an image's next section of stack maps: by the section headers, or, where no file has
+ * them, by form. *number and *section are zeros at first. */
+bool raw_next(const struct elf_image *image, unsigned *number, Elf64_Shdr *section);
+
+/* Reads all of them: opens *table over a packed form, in *memory (free), for look-ups of link-time
+ * addresses plus the image's bias. */
 enum stackpack_error raw_open(struct stackpack_table *table, const struct elf_image *image,
-                              uint64_t bias, void **memory);
+                              void **memory);
+
+/* search.c: the next stack maps of a loaded module behind *section, which is zeros at first. */
+bool raw_search(const struct elf_image *image, Elf64_Shdr *section);
 
 /* table.c: up to where, from the start of the record's function on, addresses are managed. */
 uint64_t record_function_end(const struct stackpack_record *record);

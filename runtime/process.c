@@ -2,26 +2,32 @@
  *
  * dl_iterate_phdr lists the modules with their program headers, which the loader has in memory
  * anyway. A packed module has a note of ours there, and its table behind it: a few reads, and it is
- * open. A module without the note may have a raw section, which no program header leads to; that
- * takes a look at the section headers in its file.
+ * open. A module without the note may have a raw section, which no program header leads to. Where it
+ * is, if there is one, only the section headers in the module's file say.
+ *
+ * But the file of the module's name may not be the module's: it was replaced, packed or deleted since,
+ * the name is relative and the folder another one, it is not to be opened. So what counts is what is in
+ * memory. A file is believed if its program headers, its notes (with the build ID) and its index of
+ * functions are those in memory; then it says where the stack maps lie, and they are read there. Where
+ * there is no such file, they are searched for: see search.c.
+ *
+ * A module whose stack maps can't be read, or are broken, gets a slot, too. Look-ups in it say
+ * STACKPACK_CORRUPT: to say that its code isn't managed would lose roots.
  *
  * Modules come and go while threads look up. Each known module has a slot in the caller's array. A
  * slot is filled before its size is set, and look-ups read the size first; it is freed by setting
  * its size to 0, and used again only when no reader is left who may have seen it before. Readers who
  * could meet a module that is being unloaded count themselves in and out (stackpack_enter).
  */
-#include "elf/elf_image.h"
+#include "elf/elf_file.h"
 #include "elf/note.h"
 #include "runtime/internal.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <link.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -42,104 +48,119 @@ static struct module_overlay *module_of(const struct process_overlay *process, u
 struct found {
   struct stackpack_table table;
   void *memory; /* of a raw section's packed form */
-  uint64_t start, size, identity;
-  bool known;
+  uint64_t start, size;
+  uint64_t maps_start, maps_size; /* as in a slot */
 };
 
-/* A pass through the list of modules. */
+/* The list of modules is gone through. */
 struct search {
   struct process_overlay *process;
-  bool add; /* what is not known yet; else only mark what is */
   uint64_t modules;
-  enum stackpack_error error;
+  enum stackpack_error error; /* the first one */
+  int error_number;           /* errno with it */
 };
 
-/* Whether a module is known already; if so, it's marked as seen. */
-static bool is_known(const struct process_overlay *process, const struct found *found) {
-  for (uint64_t i = 0; i < process->capacity; i++) {
-    struct module_overlay *module = module_of(process, i);
-    if (atomic_load(&module->size) == found->size && atomic_load(&module->start) == found->start &&
-        module->identity == found->identity) {
-      module->seen = true;
-      return true;
-    }
-  }
-  return false;
+static const void *bytes_at(uint64_t address) { return (const void *)(uintptr_t)address; }
+
+/* A module as an image of which no file is known. */
+static struct elf_image image_of(const struct dl_phdr_info *info) {
+#if defined __x86_64__
+  enum { MACHINE = EM_X86_64 };
+#elif defined __aarch64__
+  enum { MACHINE = EM_AARCH64 };
+#else
+  enum { MACHINE = EM_RISCV };
+#endif
+  return (struct elf_image){.header = {.e_machine = MACHINE, .e_phnum = info->dlpi_phnum},
+                            .loaded = info->dlpi_phdr,
+                            .bias = info->dlpi_addr};
 }
 
 /* ---- Packed modules ---- */
 
-/* How many bytes are mapped from `address` on, in the module's segment that contains it. */
-static uint64_t mapped_from(const struct dl_phdr_info *info, uint64_t address) {
-  for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-    const uint64_t start = info->dlpi_addr + segment->p_vaddr;
-    if (segment->p_type == PT_LOAD && address - start < segment->p_memsz)
-      return segment->p_memsz - (address - start);
-  }
-  return 0;
-}
-
-static const void *bytes_at(uint64_t address) { return (const void *)(uintptr_t)address; }
-
 /* Opens the table behind our note, if the module has it; else STACKPACK_NO_STACK_MAPS. */
-static enum stackpack_error open_packed(const struct dl_phdr_info *info, struct search *search,
-                                        struct found *found) {
-  for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-    const uint64_t address = info->dlpi_addr + segment->p_vaddr;
-    if (segment->p_type != PT_NOTE || mapped_from(info, address) < segment->p_memsz ||
-        !packed_note_is(bytes_at(address), segment->p_memsz))
+static enum stackpack_error open_packed(const struct elf_image *image, struct found *found) {
+  for (unsigned i = 0; i < image->header.e_phnum; i++) {
+    const Elf64_Phdr *segment = &image->loaded[i];
+    uint64_t size;
+    const uint8_t *note =
+        segment->p_type == PT_NOTE ? elf_image_at(image, segment->p_vaddr, &size) : NULL;
+    if (note == NULL || size < segment->p_memsz || !packed_note_is(note, segment->p_memsz))
       continue;
-    const uint64_t start = address + PACKED_NOTE_SIZE;
-    const enum stackpack_error error =
-        stackpack_table_open(&found->table, bytes_at(start), mapped_from(info, start), start);
-    if (error == STACKPACK_OK) {
-      found->identity = packed_identity(table_of(&found->table));
-      found->known = is_known(search->process, found);
-    }
-    return error;
+    found->maps_start = (uintptr_t)note + PACKED_NOTE_SIZE;
+    size -= PACKED_NOTE_SIZE;
+    found->maps_size = size < PACKED_HEADER_MIN ? size : PACKED_HEADER_MIN;
+    return stackpack_table_open(&found->table, bytes_at(found->maps_start), size,
+                                found->maps_start);
   }
   return STACKPACK_NO_STACK_MAPS;
 }
 
 /* ---- Raw modules ---- */
 
-/* Opens the raw section of a module's file. As that means reading all of it, it's done only for a module
- * that is new and to be added. */
-static enum stackpack_error open_raw_section(const struct dl_phdr_info *info,
-                                             const struct elf_image *image, struct search *search,
-                                             struct found *found) {
-  Elf64_Shdr raw;
-  if (!raw_find(image, &raw) || (raw.sh_flags & SHF_ALLOC) == 0)
-    return STACKPACK_NO_STACK_MAPS;
-  found->identity = XXH3_64bits(image->bytes + raw.sh_offset, raw.sh_size);
-  found->known = is_known(search->process, found);
-  if (found->known || !search->add)
-    return STACKPACK_OK;
-  return raw_open(&found->table, image, info->dlpi_addr, &found->memory);
+/* Whether a segment has the same bytes in the file and in memory. */
+static bool is_same_segment(struct elf_file *file, const struct elf_image *image,
+                            const Elf64_Phdr *segment) {
+  uint64_t size;
+  const uint8_t *bytes = elf_image_at(image, segment->p_vaddr, &size);
+  return bytes != NULL && size >= segment->p_filesz && segment->p_offset <= file->image.size &&
+         segment->p_filesz <= file->image.size - segment->p_offset &&
+         elf_file_fetch(file, segment->p_offset, segment->p_filesz) == 0 &&
+         memcmp(file->image.bytes + segment->p_offset, bytes, segment->p_filesz) == 0;
 }
 
-/* Maps a module's file to see whether it has a raw section. A module without a file (the vDSO)
- * hasn't. */
-static enum stackpack_error open_raw(const struct dl_phdr_info *info, struct search *search,
+/* Whether a file is the one that was loaded. */
+static bool is_file_of(struct elf_file *file, const struct elf_image *image) {
+  const Elf64_Ehdr *header = &file->image.header;
+  const Elf64_Phdr *segments = image->loaded;
+  if (header->e_phnum != image->header.e_phnum ||
+      memcmp(file->image.bytes + header->e_phoff, segments, header->e_phnum * sizeof *segments) !=
+          0)
+    return false;
+  for (unsigned i = 0; i < header->e_phnum; i++)
+    if ((segments[i].p_type == PT_NOTE || segments[i].p_type == PT_GNU_EH_FRAME) &&
+        !is_same_segment(file, image, &segments[i]))
+      return false;
+  return true;
+}
+
+/* Opens the file of a module's name if it is the module's, for what is needed of it. Else 0 isn't
+ * returned. */
+static int open_file(struct elf_file *file, const struct dl_phdr_info *info,
+                     const struct elf_image *image) {
+  int error = elf_file_open(file, info->dlpi_name[0] == 0 ? "/proc/self/exe" : info->dlpi_name);
+  if (error != 0)
+    return error;
+  error = is_file_of(file, image) ? elf_file_fetch_sections(file) : ESTALE;
+  if (error == 0)
+    error = elf_file_fetch_symbols(file);
+  if (error != 0)
+    elf_file_close(file);
+  return error;
+}
+
+static enum stackpack_error open_raw(const struct dl_phdr_info *info, struct elf_image image,
                                      struct found *found) {
-  const char *path = info->dlpi_name[0] == 0 ? "/proc/self/exe" : info->dlpi_name;
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat status;
-  if (file < 0)
-    return STACKPACK_NO_STACK_MAPS;
-  void *bytes = MAP_FAILED;
-  if (fstat(file, &status) == 0 && status.st_size > 0)
-    bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-  close(file);
-  if (bytes == MAP_FAILED)
-    return STACKPACK_NO_STACK_MAPS;
-  struct elf_image image;
+  struct elf_file file;
+  const int file_error = open_file(&file, info, &image);
+  if (file_error == 0) {
+    image.bytes = file.image.bytes;
+    image.size = file.image.size;
+    image.header = file.image.header;
+  }
+  Elf64_Shdr section = {0};
+  unsigned number = 0;
   enum stackpack_error error = STACKPACK_NO_STACK_MAPS;
-  if (elf_image_open(&image, bytes, (size_t)status.st_size))
-    error = open_raw_section(info, &image, search, found);
-  munmap(bytes, (size_t)status.st_size);
+  if (raw_next(&image, &number, &section)) {
+    const uint8_t *bytes = elf_image_contents(&image, &section);
+    found->maps_start = (uintptr_t)bytes;
+    found->maps_size = bytes != NULL ? section.sh_size : 0;
+    error = raw_open(&found->table, &image, &found->memory);
+    if (error == STACKPACK_SYSTEM_ERROR)
+      errno = file_error;
+  }
+  if (file_error == 0)
+    elf_file_close(&file);
   return error;
 }
 
@@ -160,41 +181,91 @@ static void module_range(const struct dl_phdr_info *info, struct found *found) {
   found->size = end > start ? end - start : 0;
 }
 
-/* Puts a module into a free slot; look-ups see it when its size is there. */
-static void add(struct process_overlay *process, const struct found *found) {
+static uint64_t identity_of(uint64_t maps_start, uint64_t maps_size) {
+  return XXH3_64bits(bytes_at(maps_start), maps_size);
+}
+
+/* The slot of a module with these addresses; NULL if it isn't known. */
+static struct module_overlay *known_module(const struct process_overlay *process,
+                                           const struct found *found) {
   for (uint64_t i = 0; i < process->capacity; i++) {
     struct module_overlay *module = module_of(process, i);
-    if (atomic_load(&module->size) != 0)
-      continue;
-    process->modules[i].table = found->table;
-    module->identity = found->identity;
-    module->table = found->memory;
+    if (atomic_load(&module->size) == found->size && atomic_load(&module->start) == found->start)
+      return module;
+  }
+  return NULL;
+}
+
+/* Marks a known module's slot as seen, if it is that module still. Without a look at its file. */
+static int mark_module(struct dl_phdr_info *info, size_t size, void *data) {
+  (void)size;
+  const struct search *search = data;
+  const struct elf_image image = image_of(info);
+  struct found found = {0};
+  uint64_t there = 0;
+  module_range(info, &found);
+  struct module_overlay *module = known_module(search->process, &found);
+  if (module != NULL &&
+      (module->maps_size == 0 ||
+       (elf_image_at(&image, module->maps_start - image.bias, &there) != NULL &&
+        there >= module->maps_size)) &&
+      identity_of(module->maps_start, module->maps_size) == module->identity)
     module->seen = true;
-    atomic_store(&module->start, found->start);
-    atomic_store(&module->size, found->size);
-    atomic_fetch_add(&process->generation, 1);
-    return;
+  return 0;
+}
+
+/* Fills in a slot; look-ups see it when its size is there. */
+static void fill(struct process_overlay *process, uint64_t slot, const struct found *found,
+                 enum stackpack_error error) {
+  struct module_overlay *module = module_of(process, slot);
+  process->modules[slot].table = found->table;
+  module->maps_start = found->maps_start;
+  module->maps_size = found->maps_size;
+  module->identity = identity_of(found->maps_start, found->maps_size);
+  module->table = found->memory;
+  module->seen = true;
+  atomic_store(&module->start, found->start);
+  atomic_store(&module->error, (uint32_t)error);
+  atomic_store(&module->size, found->size);
+  atomic_fetch_add(&process->generation, 1);
+}
+
+/* Puts a module into its slot, or into a free one. */
+static void add(struct process_overlay *process, const struct module_overlay *known,
+                const struct found *found, enum stackpack_error error) {
+  for (uint64_t i = 0; i < process->capacity; i++) {
+    const struct module_overlay *module = module_of(process, i);
+    if (known != NULL ? module == known : atomic_load(&module->size) == 0) {
+      fill(process, i, found, error);
+      return;
+    }
   }
   free(found->memory);
 }
 
-static int visit_module(struct dl_phdr_info *info, size_t size, void *data) {
+static int add_module(struct dl_phdr_info *info, size_t size, void *data) {
   (void)size;
   struct search *search = data;
   struct found found = {0};
   module_range(info, &found);
-  enum stackpack_error error = open_packed(info, search, &found);
+  const struct module_overlay *known = known_module(search->process, &found);
+  if (known != NULL && atomic_load(&known->error) == STACKPACK_OK) {
+    search->modules++;
+    return 0;
+  }
+  const struct elf_image image = image_of(info);
+  enum stackpack_error error = open_packed(&image, &found);
   if (error == STACKPACK_NO_STACK_MAPS)
-    error = open_raw(info, search, &found);
+    error = open_raw(info, image, &found);
   if (error == STACKPACK_NO_STACK_MAPS)
     return 0;
-  if (error != STACKPACK_OK) {
-    search->error = error;
-    return 1;
-  }
   search->modules++;
-  if (search->add && !found.known)
-    add(search->process, &found);
+  if (error != STACKPACK_OK && search->error == STACKPACK_OK) {
+    search->error = error;
+    search->error_number = errno;
+  }
+  if (known == NULL || error == STACKPACK_OK)
+    add(search->process, known, &found, error);
   return 0;
 }
 
@@ -242,18 +313,15 @@ static void mark_all(struct process_overlay *process, bool seen) {
 static enum stackpack_error update(struct process_overlay *process) {
   struct search search = {.process = process};
   mark_all(process, false);
-  dl_iterate_phdr(visit_module, &search);
-  if (search.error != STACKPACK_OK)
-    return search.error;
+  dl_iterate_phdr(mark_module, &search);
   remove_unseen(process);
-  search = (struct search){.process = process, .add = true};
-  dl_iterate_phdr(visit_module, &search);
+  dl_iterate_phdr(add_module, &search);
   process->needed = search.modules;
-  if (search.error != STACKPACK_OK)
-    return search.error;
   if (process->needed > process->capacity)
     return STACKPACK_TOO_MANY_MODULES;
-  return process->needed == 0 ? STACKPACK_NO_STACK_MAPS : STACKPACK_OK;
+  if (search.error == STACKPACK_SYSTEM_ERROR)
+    errno = search.error_number;
+  return process->needed == 0 ? STACKPACK_NO_STACK_MAPS : search.error;
 }
 
 enum stackpack_error stackpack_process_open(struct stackpack_process *process,
@@ -267,7 +335,7 @@ enum stackpack_error stackpack_process_open(struct stackpack_process *process,
   overlay->capacity = capacity;
   pthread_mutex_init(&overlay->writer, NULL);
   const enum stackpack_error error = update(overlay);
-  if (error != STACKPACK_OK && error != STACKPACK_NO_STACK_MAPS) {
+  if (error == STACKPACK_TOO_MANY_MODULES) {
     const uint64_t needed = overlay->needed;
     stackpack_process_close(process);
     overlay->needed = needed;
@@ -285,6 +353,14 @@ void stackpack_process_close(struct stackpack_process *process) {
 
 size_t stackpack_process_modules(const struct stackpack_process *process) {
   return const_process_of(process)->needed;
+}
+
+enum stackpack_error stackpack_module_error(const struct stackpack_module *module,
+                                            uintptr_t *address) {
+  struct module_overlay *overlay = (struct module_overlay *)module->private_;
+  *address = atomic_load(&overlay->start);
+  return atomic_load(&overlay->size) == 0 ? STACKPACK_NO_STACK_MAPS
+                                          : (enum stackpack_error)atomic_load(&overlay->error);
 }
 
 enum stackpack_error stackpack_process_update(struct stackpack_process *process) {
@@ -323,7 +399,9 @@ enum stackpack_answer stackpack_find(const struct stackpack_process *process,
     const uint64_t size = atomic_load(&module->size);
     const uint64_t start = atomic_load_explicit(&module->start, memory_order_relaxed);
     if (size != 0 && return_address - 1 - start < size) /* the call is before that */
-      return stackpack_table_find(&overlay->modules[i].table, return_address, record);
+      return atomic_load(&module->error) == STACKPACK_OK
+                 ? stackpack_table_find(&overlay->modules[i].table, return_address, record)
+                 : STACKPACK_CORRUPT;
   }
   return STACKPACK_NOT_MANAGED;
 }

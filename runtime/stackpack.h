@@ -93,7 +93,7 @@ enum stackpack_answer {
   STACKPACK_FOUND,         /* a record: a safepoint, a patch point or a stack map */
   STACKPACK_NOT_MANAGED,   /* in no function that has a stack map: skip the frame */
   STACKPACK_NOT_SAFEPOINT, /* inside such a function, but there is no record */
-  STACKPACK_CORRUPT,       /* the table is damaged */
+  STACKPACK_CORRUPT,       /* the table is damaged, or the module's can't be used */
 };
 
 enum stackpack_kind { STACKPACK_STATEPOINT, STACKPACK_STACKMAP };
@@ -509,16 +509,25 @@ struct stackpack_process {
 } __attribute__((aligned(64)));
 
 /* Finds the stack maps of every module that is loaded now. modules[0..capacity) becomes the
- * process's. Packed modules cost a few reads each. For a raw one the file is read and memory is
- * allocated. With STACKPACK_TOO_MANY_MODULES, stackpack_process_modules tells how many are needed.
- * With STACKPACK_NO_STACK_MAPS the process is open, and finds nothing. Not safe in a signal
- * handler. */
+ * process's. Packed modules cost a few reads each. A raw one's stack maps are read where they lie in
+ * memory, and memory is allocated. Not safe in a signal handler.
+ *
+ * The process is open afterwards, but with STACKPACK_TOO_MANY_MODULES, where stackpack_process_modules
+ * tells how many are needed. With STACKPACK_NO_STACK_MAPS it finds nothing. Any other error is that of a
+ * module whose stack maps are broken or can't be read (see stackpack_module_error): look-ups in that
+ * one say STACKPACK_CORRUPT, and all others are served. */
 enum stackpack_error stackpack_process_open(struct stackpack_process *process,
                                             struct stackpack_module *modules, size_t capacity);
 void stackpack_process_close(struct stackpack_process *process);
 
 /* How many modules have stack maps. */
 size_t stackpack_process_modules(const struct stackpack_process *process);
+
+/* Why look-ups in one of the process's modules say STACKPACK_CORRUPT; STACKPACK_OK if they don't, and
+ * STACKPACK_NO_STACK_MAPS for a place in the array that is free. *address is the module's lowest one,
+ * which dladdr tells the name of. */
+enum stackpack_error stackpack_module_error(const struct stackpack_module *module,
+                                            uintptr_t *address);
 
 /* Looks up a run-time return address in the module that contains it. */
 enum stackpack_answer stackpack_find(const struct stackpack_process *process,
@@ -574,7 +583,8 @@ static inline enum stackpack_answer stackpack_visit(const struct stackpack_proce
  * the functions here may be called from any thread, but not from a signal handler.
  *
  * stackpack_process_update brings the process up to date: call it after dlopen, before code of the
- * new module runs. Errors are those of stackpack_process_open; modules that were known stay known.
+ * new module runs. Errors are those of stackpack_process_open; modules that were known stay known,
+ * whatever has become of their files, and one that has an error is tried once more.
  *
  * stackpack_process_forget takes out the module that contains `address`: call it before dlclose. It
  * returns when no thread is between stackpack_enter and stackpack_leave that was there before.

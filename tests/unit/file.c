@@ -244,11 +244,11 @@ START_TEST(a_raw_section_that_is_not_in_the_file) {
     elf_begin(&elf, BASE);
     raw = elf_add_section(&elf, ".llvm_stackmaps", SHT_PROGBITS, "", 1);
     elf.sections[raw].sh_size = sizes[i];
-    check_elf_error(&elf, STACKPACK_NO_STACK_MAPS);
+    check_elf_error(&elf, STACKPACK_BAD_STACK_MAP);
     elf_begin(&elf, BASE);
     raw = elf_add_section(&elf, ".llvm_stackmaps", SHT_PROGBITS, "", 1);
     elf.sections[raw].sh_offset = sizes[i];
-    check_elf_error(&elf, STACKPACK_NO_STACK_MAPS);
+    check_elf_error(&elf, STACKPACK_BAD_STACK_MAP);
   }
 }
 END_TEST
@@ -277,16 +277,20 @@ static void relocatable(struct elf *elf, unsigned type, unsigned symbol_number, 
   elf_begin(elf, BASE);
   const unsigned section =
       elf_add_section(elf, ".llvm_stackmaps", SHT_PROGBITS, raw.data, raw.size);
-  const unsigned table = elf_add_section(elf, ".dynsym", SHT_DYNSYM, symbols, sizeof symbols);
+  elf_add_section(elf, ".dynsym", SHT_DYNSYM, symbols, sizeof symbols);
   const Elf64_Rela relocations[] = {
       {.r_offset = BASE, .r_info = ELF64_R_INFO(0, OTHER)}, /* of something else */
       {.r_offset = elf->sections[section].sh_addr + V3_MAP_SIZE,
        .r_info = ELF64_R_INFO((uint64_t)symbol_number, type),
        .r_addend = addend},
   };
-  const unsigned rela =
-      elf_add_section(elf, ".rela.dyn", SHT_RELA, relocations, sizeof relocations);
-  elf->sections[rela].sh_link = table;
+  const Elf64_Dyn dynamic[] = {
+      {DT_SYMTAB, {elf->base + elf_add(elf, symbols, sizeof symbols)}},
+      {DT_RELA, {elf->base + elf_add(elf, relocations, sizeof relocations)}},
+      {DT_RELASZ, {sizeof relocations}},
+      {DT_NULL, {0}},
+  };
+  elf_add_segment(elf, PT_DYNAMIC, elf_add(elf, dynamic, sizeof dynamic), sizeof dynamic);
   bytes_free(&raw);
 }
 

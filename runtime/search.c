@@ -1,0 +1,127 @@
+/* search.c - finds stack maps in a loaded module by their form, where no file tells where they are.
+ *
+ * Section headers aren't loaded. If the module's file can't be read, or is another one by now, nothing
+ * says where .llvm_stackmaps is; but it lies in one of the segments, and LLVM's maps are easy to know:
+ *
+ *   each is at a multiple of 8 and starts with the 32-bit number 3, and then how many functions,
+ *   constants and records it has; the functions' counts of records must add up to the header's; each
+ *   record and location can be read; and a function's address and those of its records are in the
+ *   module's own code.
+ *
+ * A section that can be read is found: what is asked for holds of every map that LLVM writes. And what
+ * is found is hardly anything else: the least of maps has 56 bytes, with one word in the code and five
+ * numbers that have to fit. A map whose functions have all been discarded (address 0) says nothing and
+ * is passed over. So is an empty one.
+ */
+#include "format/bits.h"
+#include "format/stackmap_v3.h"
+#include "runtime/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 8, VERSION = 3, MAP_SIZE_MIN = 56 };
+
+/* Up to where code goes on from a link-time address; 0 if it isn't in code. */
+static uint64_t code_end(const struct elf_image *image, uint64_t address) {
+  for (unsigned i = 0; i < image->header.e_phnum; i++) {
+    const Elf64_Phdr *segment = &image->loaded[i];
+    if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 &&
+        address - segment->p_vaddr < segment->p_memsz)
+      return segment->p_vaddr + segment->p_memsz;
+  }
+  return 0;
+}
+
+static bool read_locations(struct stackmap_v3_reader *reader,
+                           const struct stackmap_v3_record *record) {
+  struct location location;
+  for (unsigned i = 0; i < record->locations; i++)
+    if (!stackmap_v3_location(reader, record, i, &location))
+      return false;
+  return true;
+}
+
+/* Reads the next map. False if there is none. *own: whether it has a function of the module's, at an
+ * address less `bias`. */
+static bool read_map(const struct elf_image *image, struct stackmap_v3_reader *reader,
+                     uint64_t bias, bool *own) {
+  struct stackmap_v3_function function;
+  struct stackmap_v3_record record;
+  *own = false;
+  if (!stackmap_v3_next_map(reader))
+    return false;
+  while (stackmap_v3_next_function(reader, &function)) {
+    const uint64_t address = function.address - bias, end = code_end(image, address);
+    *own |= end != 0 && function.records > 0;
+    for (uint64_t i = 0; i < function.records; i++)
+      if (!stackmap_v3_next_record(reader, &record) || !read_locations(reader, &record) ||
+          (end != 0 && record.offset > end - address))
+        return false;
+  }
+  return reader->error == NULL && reader->records_left == 0;
+}
+
+/* Whether a map that is no function's own, as it lies in memory, is one as its relocations say: the
+ * executable may define all of a library's functions, too, and then comes first for the loader. */
+static bool is_own_relocated(const struct elf_image *image, const Elf64_Shdr *map,
+                             const uint8_t *bytes) {
+  uint32_t unknown;
+  bool own = false;
+  uint8_t *copy = malloc(map->sh_size);
+  if (copy == NULL)
+    return true; /* whoever reads the map will be without memory, too, and say so */
+  memcpy(copy, bytes, map->sh_size);
+  if (elf_image_relocate(image, map, copy, &unknown)) {
+    struct stackmap_v3_reader reader = stackmap_v3_open(copy, map->sh_size);
+    read_map(image, &reader, 0, &own);
+  }
+  free(copy);
+  return own;
+}
+
+/* Whether bytes[0..size), at a link-time address, start with one of the module's maps; its size. */
+static bool is_map(const struct elf_image *image, uint64_t address, const uint8_t *bytes,
+                   uint64_t size, uint64_t *map_size) {
+  struct stackmap_v3_reader reader = stackmap_v3_open(bytes, size);
+  bool own;
+  if (size < MAP_SIZE_MIN || bits_load32(bytes) != VERSION ||
+      !read_map(image, &reader, image->bias, &own))
+    return false;
+  *map_size = reader.position;
+  const Elf64_Shdr map = {.sh_addr = address, .sh_size = reader.position};
+  return own || is_own_relocated(image, &map, bytes);
+}
+
+/* Finds the next maps that follow one another in bytes[*from..size). */
+static bool search(const struct elf_image *image, uint64_t address, const uint8_t *bytes,
+                   uint64_t size, uint64_t *from, uint64_t *to) {
+  uint64_t map_size;
+  while (*from < size && !is_map(image, address + *from, bytes + *from, size - *from, &map_size))
+    *from += ALIGNMENT;
+  if (*from >= size)
+    return false;
+  do
+    *to = *to > *from ? *to + map_size : *from + map_size;
+  while (*to < size && is_map(image, address + *to, bytes + *to, size - *to, &map_size));
+  return true;
+}
+
+bool raw_search(const struct elf_image *image, Elf64_Shdr *section) {
+  const uint64_t behind = section->sh_addr + section->sh_size;
+  for (unsigned i = 0; i < image->header.e_phnum; i++) {
+    const Elf64_Phdr *segment = &image->loaded[i];
+    const uint64_t start = (segment->p_vaddr + ALIGNMENT - 1) & -(uint64_t)ALIGNMENT;
+    uint64_t size, from = behind > start ? behind - start : 0, to = 0;
+    const uint8_t *bytes = elf_image_at(image, start, &size);
+    if (segment->p_type != PT_LOAD || bytes == NULL || from >= size ||
+        !search(image, start, bytes, size, &from, &to))
+      continue;
+    *section = (Elf64_Shdr){.sh_type = SHT_PROGBITS,
+                            .sh_flags = SHF_ALLOC,
+                            .sh_addr = start + from,
+                            .sh_size = to - from};
+    return true;
+  }
+  return false;
+}
