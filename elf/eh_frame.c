@@ -8,6 +8,7 @@
 /* DW_EH_PE_*: how an address is encoded. (LSB, "DWARF Exception Header Encoding") */
 enum {
   FORMAT_ABSOLUTE = 0x00,
+  FORMAT_ULEB128 = 0x01,
   FORMAT_UDATA2 = 0x02,
   FORMAT_UDATA4 = 0x03,
   FORMAT_UDATA8 = 0x04,
@@ -18,6 +19,7 @@ enum {
   RELATIVE_TO_PLACE = 0x10,
   RELATIVE_MASK = 0x70,
   INDIRECT = 0x80,
+  OMITTED = 0xff,
 };
 
 void code_ranges_free(struct code_ranges *ranges) {
@@ -102,6 +104,8 @@ static uint64_t take_encoded(struct cursor *cursor, unsigned format) {
   case FORMAT_UDATA8:
   case FORMAT_SDATA8:
     return take(cursor, 8);
+  case FORMAT_ULEB128:
+    return take_leb128(cursor, false);
   case FORMAT_UDATA4:
     return take(cursor, 4);
   case FORMAT_SDATA4:
@@ -118,8 +122,8 @@ static uint64_t take_encoded(struct cursor *cursor, unsigned format) {
 
 /* What a CIE says of its FDEs' addresses and instructions, and which personality routine it names. */
 struct cie_facts {
-  unsigned encoding;
-  uint64_t personality; /* 0: none, or it isn't known */
+  unsigned encoding, data_encoding; /* data: language-specific ones, named by FDEs */
+  uint64_t personality;             /* 0: none, or it isn't known */
   uint64_t code_alignment, data_alignment;
   uint64_t return_register; /* its rule is that of the return address */
   bool has_augmentation;    /* in FDEs, too */
@@ -150,7 +154,7 @@ static bool cie_data(struct cursor *cie, const uint8_t **letters, struct cie_fac
 static bool cie_facts(struct cursor cie, struct cie_facts *facts) {
   const uint8_t *letters = NULL;
   bool is_known = false; /* facts->encoding, which is all that most want */
-  *facts = (struct cie_facts){.encoding = FORMAT_ABSOLUTE};
+  *facts = (struct cie_facts){.encoding = FORMAT_ABSOLUTE, .data_encoding = OMITTED};
   if (!cie_data(&cie, &letters, facts))
     return !cie.bad && *letters == 0;
   for (const uint8_t *letter = letters + 1; *letter != 0; letter++) {
@@ -158,7 +162,7 @@ static bool cie_facts(struct cursor cie, struct cie_facts *facts) {
       facts->encoding = (unsigned)take(&cie, 1);
       is_known = !cie.bad;
     } else if (*letter == 'L') {
-      take(&cie, 1); /* encoding of language-specific data */
+      facts->data_encoding = (unsigned)take(&cie, 1);
     } else if (*letter == 'P') {
       const unsigned encoding = (unsigned)take(&cie, 1);
       const uint64_t place = cie.address + cie.position;
@@ -255,6 +259,72 @@ bool eh_frame_add_personalities(struct code_ranges *ranges, const uint8_t *bytes
         !code_ranges_add(ranges, facts.personality, facts.personality + 1))
       return false;
   return true;
+}
+
+/* ---- Landing pads ---- */
+
+/* The address of an FDE's language-specific data; 0 if it has none, UINT64_MAX if it can't be read. */
+static uint64_t fde_data(struct cursor fde, const struct cie_facts *facts) {
+  if (!facts->has_augmentation || facts->data_encoding == OMITTED)
+    return 0;
+  (void)take_leb128(&fde, false);
+  const uint64_t place = fde.address + fde.position;
+  const uint64_t value = take_encoded(&fde, facts->data_encoding);
+  const unsigned relative = facts->data_encoding & RELATIVE_MASK;
+  if (fde.bad || (facts->data_encoding & INDIRECT) != 0 ||
+      (relative != 0 && relative != RELATIVE_TO_PLACE))
+    return UINT64_MAX;
+  return value == 0 || relative == 0 ? value : value + place;
+}
+
+/* Reads the call sites of a function at `table`: where each is, how long, and its landing pad; then
+ * an action. (Itanium C++ ABI, Exception Handling Tables; GCC's unwind-c.c reads the same) */
+static bool read_call_sites(struct cursor table, struct code_range function, landing_visitor *visit,
+                            void *context) {
+  uint64_t base = function.start;
+  const unsigned base_encoding = (unsigned)take(&table, 1);
+  if (base_encoding != OMITTED) {
+    const uint64_t place = table.address + table.position;
+    base = take_encoded(&table, base_encoding);
+    if ((base_encoding & RELATIVE_MASK) == RELATIVE_TO_PLACE)
+      base += place;
+    else if ((base_encoding & (RELATIVE_MASK | INDIRECT)) != 0)
+      return false;
+  }
+  if (take(&table, 1) != OMITTED) /* types */
+    (void)take_leb128(&table, false);
+  const unsigned encoding = (unsigned)take(&table, 1);
+  const uint64_t size = take_leb128(&table, false);
+  if (table.bad || size > table.end - table.position || (encoding & ~(unsigned)FORMAT_MASK) != 0)
+    return false;
+  table.end = table.position + (size_t)size;
+  while (table.position < table.end) {
+    const uint64_t start = take_encoded(&table, encoding), length = take_encoded(&table, encoding);
+    const uint64_t landing = take_encoded(&table, encoding);
+    (void)take_leb128(&table, false);
+    if (table.bad)
+      return false;
+    if (landing != 0)
+      visit(context, function,
+            (struct code_range){function.start + start, function.start + start + length},
+            base + landing);
+  }
+  return true;
+}
+
+void eh_frame_landings(const struct section_bytes *frames, const struct section_bytes *tables,
+                       landing_visitor *visit, void *context) {
+  struct cursor section = {frames->bytes, 0, frames->size, frames->address, false};
+  struct last_cie cie = {.position = SIZE_MAX};
+  struct cursor fde;
+  struct code_range range;
+  while (next_fde(&section, &cie, &fde, &range)) {
+    const uint64_t data = fde_data(fde, &cie.facts);
+    const uint64_t into = data - tables->address;
+    const struct cursor table = {tables->bytes, (size_t)into, tables->size, tables->address, false};
+    if (data != 0 && (into >= tables->size || !read_call_sites(table, range, visit, context)))
+      visit(context, range, range, LANDING_UNKNOWN);
+  }
 }
 
 /* ---- Facts of frames ---- */

@@ -38,6 +38,22 @@ bool eh_frame_add(struct code_ranges *ranges, const uint8_t *bytes, size_t size,
 bool eh_frame_add_personalities(struct code_ranges *ranges, const uint8_t *bytes, size_t size,
                                 uint64_t address);
 
+struct section_bytes {
+  const uint8_t *bytes;
+  size_t size;
+  uint64_t address;
+};
+
+#define LANDING_UNKNOWN UINT64_MAX
+
+/* Calls `visit` for each range of calls that have a landing pad, where the unwinder lets a function go
+ * on after an exception; with LANDING_UNKNOWN for functions whose language-specific data can't be
+ * read. `frames` is .eh_frame, `tables` is .gcc_except_table, or empty. */
+typedef void landing_visitor(void *context, struct code_range function, struct code_range calls,
+                             uint64_t landing);
+void eh_frame_landings(const struct section_bytes *frames, const struct section_bytes *tables,
+                       landing_visitor *visit, void *context);
+
 /* Finds what is known of the frame at each of addresses[0..count), which are sorted, in an .eh_frame
  * section as above: numbers[n], which is 0 before, becomes 1 + the number in *set of the facts'
  * sequence (frame_words), if they are known. The first FDE with an address counts, up to what it has

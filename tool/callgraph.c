@@ -113,6 +113,7 @@ static void print_dot_type(const struct call_graph *graph, uint32_t type) {
 static void print_dot(const struct call_graph *graph) {
   printf("digraph calls {\n  n%" PRIu32 " [label=\"any function whose address is taken\"];\n",
          graph_anything(graph));
+  printf("  n%" PRIu32 " [label=\"any function\"];\n", graph_everything(graph));
   for (uint32_t i = 0; i < graph->type_count; i++)
     print_dot_type(graph, i);
   for (uint32_t i = 1; i < graph->linkage.symbol_count; i++) {

@@ -134,49 +134,20 @@ static void print_chain(const struct why *why, const struct call *call, enum cer
 
 /* ---- Dropped ---- */
 
-/* All that a call can reach, under the policy. */
+/* All that a call can reach, under the policy. Nothing of it leads to a GC entry; pointers may lead to
+ * functions all the same. */
 struct reached {
   bool *is_reached; /* by node */
   uint32_t *found;
   uint32_t count;
 };
 
-static void reach_node(struct reached *reached, uint32_t node) {
+static void reach_node(void *context, uint32_t node) {
+  struct reached *reached = context;
   if (reached->is_reached[node])
     return;
   reached->is_reached[node] = true;
   reached->found[reached->count++] = node;
-}
-
-/* Nothing that the call reaches leads to a GC entry; pointers may lead to functions all the same. */
-static void reach_successors(const struct why *why, struct reached *reached, uint32_t node) {
-  const struct call_graph *graph = why->graph;
-  if (why->analysis->is_leaf[node])
-    return;
-  if (graph_is_function(graph, node)) {
-    const struct graph_function *function = &graph->functions[node];
-    for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-      reach_node(reached, graph->calls[i].target);
-    return;
-  }
-  const struct linkage_symbol *symbol = graph_symbol_of(graph, node);
-  if (symbol != NULL) {
-    const uint32_t function =
-        symbol->is_defined ? call_graph_function(graph, symbol->address) : GRAPH_NO_NODE;
-    if (function != GRAPH_NO_NODE)
-      reach_node(reached, function);
-    reach_node(reached, graph_anything(graph));
-    return;
-  }
-  if (node == graph_anything(graph)) {
-    for (uint32_t i = 0; i < graph->function_count; i++)
-      if (graph->functions[i].taken != TAKEN_NOT)
-        reach_node(reached, i);
-    return;
-  }
-  const uint32_t type = node - graph_anything(graph) - 1;
-  for (uint32_t i = graph->types[type].first_member; i < graph->types[type + 1].first_member; i++)
-    reach_node(reached, graph->type_members[i]);
 }
 
 static void print_leaf(const struct why *why, uint32_t node) {
@@ -216,7 +187,8 @@ static bool print_absence(const struct why *why, const struct call *call, struct
     print_step(why, call_graph_function(why->graph, call->at), call);
     reach_node(&reached, call->target);
     for (uint32_t done = 0; done < reached.count; done++)
-      reach_successors(why, &reached, reached.found[done]);
+      if (!why->analysis->is_leaf[reached.found[done]])
+        analysis_visit(why->analysis, reached.found[done], BY_ANYTHING, reach_node, &reached);
     print_reached(why, &reached);
   }
   free(reached.is_reached);
@@ -354,7 +326,7 @@ static bool explain(const struct why_options *options, const struct image *image
   struct analysis analysis;
   if (!call_graph_open(&graph, image, loaded->raw, &loaded->table, problem))
     return false;
-  bool ok = analysis_open(&analysis, &graph, image, &options->policy, problem);
+  bool ok = analysis_open(&analysis, &graph, image, &loaded->table, &options->policy, problem);
   if (ok) {
     const struct why why = {&graph, &analysis, &options->policy, &loaded->table};
     uint64_t address;

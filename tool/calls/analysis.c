@@ -8,6 +8,8 @@
  * A GC entry of which there is no function may be misspelt, or have lost its name: it could be any
  * function here or elsewhere. Then nothing is dropped for not reaching a GC entry.
  *
+ * A function of the C library that allocates does so by this file's malloc, if it defines one.
+ *
  * A function is reachable if it is the start, or a pointer may lead to it, or a reachable one calls
  * it. That doesn't depend on the policy.
  */
@@ -25,7 +27,8 @@
 struct matcher {
   struct analysis *analysis;
   const struct policy *policy;
-  uint32_t *matches; /* by pattern */
+  uint32_t *matches;      /* by pattern */
+  const bool *is_reached; /* by node: only these count then; or NULL */
 };
 
 static void match_node(struct matcher *matcher, uint32_t node, const char *name) {
@@ -33,7 +36,7 @@ static void match_node(struct matcher *matcher, uint32_t node, const char *name)
     const struct policy_pattern *pattern = &matcher->policy->patterns[i];
     if (!policy_matches(pattern, name))
       continue;
-    matcher->matches[i]++;
+    matcher->matches[i] += matcher->is_reached == NULL || matcher->is_reached[node];
     if (pattern->kind == POLICY_GC_ENTRY)
       matcher->analysis->is_entry[node] = true;
     else
@@ -60,15 +63,23 @@ static void match_outside(struct matcher *matcher) {
   }
 }
 
+/* Counts the functions that each pattern is for; the counts are to be freed. */
+static bool match_all(struct matcher *matcher, struct analysis *analysis, const struct image *image,
+                      const struct policy *policy, const bool *is_reached) {
+  *matcher =
+      (struct matcher){analysis, policy, calloc(policy->count + 1, sizeof(uint32_t)), is_reached};
+  if (matcher->matches != NULL && policy->count > 0) {
+    image_symbols(image, match_symbol, matcher);
+    match_outside(matcher);
+  }
+  return matcher->matches != NULL;
+}
+
 static bool match_names(struct analysis *analysis, const struct image *image,
                         const struct policy *policy, struct problem *problem) {
-  struct matcher matcher = {analysis, policy, calloc(policy->count + 1, sizeof(uint32_t))};
-  if (matcher.matches == NULL)
+  struct matcher matcher;
+  if (!match_all(&matcher, analysis, image, policy, NULL))
     return problem_set(problem, "not enough memory");
-  if (policy->count > 0) {
-    image_symbols(image, match_symbol, &matcher);
-    match_outside(&matcher);
-  }
   bool ok = true;
   for (size_t i = 0; i < policy->count && ok; i++) {
     if (matcher.matches[i] > 0)
@@ -96,6 +107,22 @@ static bool uses_any(const struct call_graph *graph, const char *words) {
   return false;
 }
 
+/* The functions of this file that the C library finds in place of its own. */
+static bool find_replaced(struct analysis *analysis) {
+  const struct call_graph *graph = analysis->graph;
+  analysis->replaced = calloc((size_t)graph->linkage.symbol_count + 1, sizeof(uint32_t));
+  for (uint32_t i = 1; analysis->replaced != NULL && i < graph->linkage.symbol_count; i++) {
+    const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
+    const size_t group =
+        symbol->is_defined && call_graph_function(graph, symbol->address) != GRAPH_NO_NODE
+            ? leaf_group_of(symbol->name)
+            : leaf_group_count;
+    if (group < leaf_group_count && leaf_groups[group].memory == LEAF_ALLOCATOR)
+      analysis->replaced[analysis->replaced_count++] = i;
+  }
+  return analysis->replaced != NULL;
+}
+
 static bool find_leaves(struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
   bool *holds = calloc(leaf_group_count + 1, sizeof *holds);
@@ -111,7 +138,8 @@ static bool find_leaves(struct analysis *analysis) {
     if (analysis->is_leaf[node] || group == leaf_group_count || !holds[group])
       continue;
     analysis->group[i] = (uint8_t)group;
-    analysis->is_leaf[node] = true;
+    analysis->is_leaf[node] =
+        analysis->replaced_count == 0 || leaf_groups[group].memory == LEAF_PURE;
   }
   free(holds);
   return true;
@@ -119,56 +147,77 @@ static bool find_leaves(struct analysis *analysis) {
 
 /* ---- The graph under the policy ---- */
 
-static void add_function(const struct analysis *analysis, struct reach_graph *reach,
-                         uint32_t number, enum certainty certainty) {
+static void visit_function(const struct analysis *analysis, uint32_t number,
+                           enum certainty certainty, analysis_visitor *visit, void *context) {
   const struct call_graph *graph = analysis->graph;
   const struct graph_function *function = &graph->functions[number];
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
     if (graph->calls[i].target < graph_anything(graph) || certainty >= BY_POINTERS)
-      reach_graph_edge(reach, graph->calls[i].target);
-  if (function->is_undecodable && certainty == BY_ANYTHING)
-    reach_graph_edge(reach, graph_anything(graph));
+      visit(context, graph->calls[i].target);
+  if (function->is_undecodable)
+    visit(context, graph_everything(graph));
 }
 
-static void add_symbol(const struct analysis *analysis, struct reach_graph *reach, uint32_t node,
-                       enum certainty certainty) {
+/* What the C library calls when it allocates: this file's own functions, if it has such. */
+static void visit_replaced(const struct analysis *analysis, analysis_visitor *visit,
+                           void *context) {
+  const struct linkage *linkage = &analysis->graph->linkage;
+  for (uint32_t i = 0; i < analysis->replaced_count; i++)
+    visit(context,
+          call_graph_function(analysis->graph, linkage->symbols[analysis->replaced[i]].address));
+}
+
+static void visit_symbol(const struct analysis *analysis, uint32_t node, enum certainty certainty,
+                         analysis_visitor *visit, void *context) {
   const struct linkage_symbol *symbol = graph_symbol_of(analysis->graph, node);
   const uint32_t function =
       symbol->is_defined ? call_graph_function(analysis->graph, symbol->address) : GRAPH_NO_NODE;
+  const uint8_t group = analysis->group[node - analysis->graph->function_count];
   if (function != GRAPH_NO_NODE)
-    reach_graph_edge(reach, function);
-  if (certainty >= BY_OUTSIDE)
-    reach_graph_edge(reach, graph_anything(analysis->graph));
+    visit(context, function);
+  if (group < GROUP_POLICY)
+    visit_replaced(analysis, visit, context);
+  else if (certainty >= BY_OUTSIDE)
+    visit(context, graph_anything(analysis->graph));
 }
 
-static void add_anything(const struct analysis *analysis, struct reach_graph *reach) {
+static void visit_anything(const struct analysis *analysis, analysis_visitor *visit,
+                           void *context) {
   const struct call_graph *graph = analysis->graph;
   for (uint32_t i = 0; i < graph->function_count; i++)
     if (graph->functions[i].taken != TAKEN_NOT)
-      reach_graph_edge(reach, i);
+      visit(context, i);
   for (uint32_t node = graph->function_count; node < graph_anything(graph); node++)
     if (analysis->is_entry[node])
-      reach_graph_edge(reach, node);
+      visit(context, node);
 }
 
-static void add_type(const struct analysis *analysis, struct reach_graph *reach, uint32_t type) {
+static void visit_type(const struct analysis *analysis, uint32_t type, analysis_visitor *visit,
+                       void *context) {
   const struct graph_type *types = analysis->graph->types;
   for (uint32_t i = types[type].first_member; i < types[type + 1].first_member; i++)
-    reach_graph_edge(reach, analysis->graph->type_members[i]);
+    visit(context, analysis->graph->type_members[i]);
 }
 
-static void add_node(const struct analysis *analysis, struct reach_graph *reach, uint32_t node,
-                     enum certainty certainty) {
+void analysis_visit(const struct analysis *analysis, uint32_t node, enum certainty certainty,
+                    analysis_visitor *visit, void *context) {
   const struct call_graph *graph = analysis->graph;
-  if (graph_is_function(graph, node))
-    add_function(analysis, reach, node, certainty);
-  else if (node < graph_anything(graph))
-    add_symbol(analysis, reach, node, certainty);
-  else if (node == graph_anything(graph))
-    add_anything(analysis, reach);
-  else
-    add_type(analysis, reach, node - graph_anything(graph) - 1);
+  if (graph_is_function(graph, node)) {
+    visit_function(analysis, node, certainty, visit, context);
+  } else if (node < graph_anything(graph)) {
+    visit_symbol(analysis, node, certainty, visit, context);
+  } else if (node == graph_anything(graph)) {
+    visit_anything(analysis, visit, context);
+  } else if (node > graph_everything(graph)) {
+    visit_type(analysis, node - graph_everything(graph) - 1, visit, context);
+  } else if (certainty == BY_ANYTHING) {
+    for (uint32_t i = 0; i < graph->function_count; i++)
+      visit(context, i);
+    visit(context, graph_anything(graph));
+  }
 }
+
+static void add_edge(void *context, uint32_t target) { reach_graph_edge(context, target); }
 
 static uint32_t *find_next(const struct analysis *analysis, enum certainty certainty) {
   const uint32_t nodes = graph_nodes(analysis->graph);
@@ -179,7 +228,7 @@ static uint32_t *find_next(const struct analysis *analysis, enum certainty certa
   for (uint32_t node = 0; node < nodes; node++) {
     reach_graph_node(&reach, node);
     if (!analysis->is_leaf[node] && !analysis->is_entry[node])
-      add_node(analysis, &reach, node, certainty);
+      analysis_visit(analysis, node, certainty, add_edge, &reach);
   }
   if (reach_graph_finish(&reach))
     next = reach_goals(&reach, analysis->is_entry);
@@ -190,57 +239,79 @@ static uint32_t *find_next(const struct analysis *analysis, enum certainty certa
 /* ---- What can be reached at all ---- */
 
 struct flood {
-  const struct call_graph *graph;
-  bool *is_reached; /* by function */
+  bool *is_reached; /* by node */
   uint32_t *found;
   uint32_t count;
 };
 
-static void reach_function(struct flood *flood, uint32_t function) {
-  if (function >= flood->graph->function_count || flood->is_reached[function])
-    return;
-  flood->is_reached[function] = true;
-  flood->found[flood->count++] = function;
+static bool flood_open(struct flood *flood, const struct call_graph *graph) {
+  const size_t nodes = graph_nodes(graph);
+  *flood = (struct flood){calloc(nodes + 1, sizeof(bool)), calloc(nodes + 1, sizeof(uint32_t)), 0};
+  return flood->is_reached != NULL && flood->found != NULL;
 }
 
-/* An undecodable function may call any function, also one that nothing else calls. */
-static void reach_from(struct flood *flood, uint32_t number) {
-  const struct call_graph *graph = flood->graph;
-  const struct graph_function *function = &graph->functions[number];
-  for (uint32_t i = 0; function->is_undecodable && i < graph->function_count; i++)
-    reach_function(flood, i);
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
-    const struct linkage_symbol *symbol = graph_symbol_of(graph, graph->calls[i].target);
-    reach_function(flood, symbol != NULL && symbol->is_defined
-                              ? call_graph_function(graph, symbol->address)
-                              : graph->calls[i].target);
-  }
+static void flood_close(struct flood *flood) {
+  free(flood->is_reached);
+  free(flood->found);
+}
+
+static void reach(void *context, uint32_t node) {
+  struct flood *flood = context;
+  if (flood->is_reached[node])
+    return;
+  flood->is_reached[node] = true;
+  flood->found[flood->count++] = node;
+}
+
+static void flood_on(struct flood *flood, const struct analysis *analysis) {
+  for (uint32_t done = 0; done < flood->count; done++)
+    analysis_visit(analysis, flood->found[done], BY_ANYTHING, reach, flood);
 }
 
 static bool find_reachable(struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
-  struct flood flood = {.graph = graph,
-                        .is_reached = calloc((size_t)graph->function_count + 1, sizeof(bool)),
-                        .found = calloc((size_t)graph->function_count + 1, sizeof(uint32_t))};
-  analysis->is_reachable = flood.is_reached;
-  if (flood.is_reached == NULL || flood.found == NULL) {
-    free(flood.found);
-    return false;
+  const uint32_t start = call_graph_function(graph, graph->linkage.entry);
+  struct flood flood;
+  const bool ok = flood_open(&flood, graph);
+  if (ok) {
+    if (start != (uint32_t)GRAPH_NO_NODE)
+      reach(&flood, start);
+    reach(&flood, graph_anything(graph));
+    for (uint32_t i = 0; i < graph->function_count; i++)
+      if (analysis->is_entry[i])
+        reach(&flood, i);
+    flood_on(&flood, analysis);
+    analysis->is_reachable = flood.is_reached;
+    flood.is_reached = NULL;
   }
-  reach_function(&flood, call_graph_function(graph, graph->linkage.entry));
-  for (uint32_t i = 0; i < graph->function_count; i++)
-    if (graph->functions[i].taken != TAKEN_NOT || analysis->is_entry[i])
-      reach_function(&flood, i);
-  bool has_undecodable = false;
-  for (uint32_t done = 0; done < flood.count; done++) {
-    const uint32_t number = flood.found[done];
-    if (graph->functions[number].is_undecodable && has_undecodable)
-      continue; /* all are reached already */
-    has_undecodable |= graph->functions[number].is_undecodable;
-    reach_from(&flood, number);
+  flood_close(&flood);
+  return ok;
+}
+
+/* A GC entry that no record leads to is named wrongly, or was inlined wherever it was called. */
+static bool find_unreached(struct analysis *analysis, const struct image *image,
+                           const struct safepoints *table, const struct policy *policy) {
+  const struct call_graph *graph = analysis->graph;
+  struct flood flood;
+  struct matcher matcher;
+  bool ok = flood_open(&flood, graph);
+  for (uint32_t i = 0; ok && i < table->record_count; i++) {
+    const uint64_t address = table->records[i].address;
+    for (uint32_t k = call_graph_calls_near(graph, address);
+         k < graph->call_count && graph->calls[k].at < address; k++)
+      if (graph->calls[k].at + graph->calls[k].length == address)
+        reach(&flood, graph->calls[k].target);
   }
-  free(flood.found);
-  return true;
+  if (ok)
+    flood_on(&flood, analysis);
+  ok = ok && match_all(&matcher, analysis, image, policy, flood.is_reached);
+  for (size_t i = policy->count; ok && i-- > 0;)
+    if (policy->patterns[i].kind == POLICY_GC_ENTRY && matcher.matches[i] == 0)
+      analysis->unreached = policy->patterns[i].text;
+  if (ok)
+    free(matcher.matches);
+  flood_close(&flood);
+  return ok;
 }
 
 /* ---- The whole ---- */
@@ -269,7 +340,7 @@ static bool check_decoded(struct analysis *analysis, const struct policy *policy
 }
 
 static bool compute(struct analysis *analysis) {
-  if (!find_leaves(analysis) || !find_reachable(analysis))
+  if (!find_replaced(analysis) || !find_leaves(analysis) || !find_reachable(analysis))
     return false;
   for (int certainty = 0; certainty < CERTAINTIES; certainty++) {
     analysis->next[certainty] = find_next(analysis, (enum certainty)certainty);
@@ -280,13 +351,17 @@ static bool compute(struct analysis *analysis) {
 }
 
 bool analysis_open(struct analysis *analysis, const struct call_graph *graph,
-                   const struct image *image, const struct policy *policy,
-                   struct problem *problem) {
+                   const struct image *image, const struct safepoints *table,
+                   const struct policy *policy, struct problem *problem) {
   *analysis = (struct analysis){.graph = graph, .has_entries = policy_has_entries(policy)};
   bool ok = allocate(analysis) || problem_set(problem, "not enough memory");
   ok = ok && match_names(analysis, image, policy, problem) &&
        check_decoded(analysis, policy, problem) &&
-       (compute(analysis) || problem_set(problem, "not enough memory"));
+       ((compute(analysis) && find_unreached(analysis, image, table, policy)) ||
+        problem_set(problem, "not enough memory"));
+  if (ok && policy->strict && analysis->unreached != NULL)
+    ok = problem_set(problem, "no record's call leads to '%s', which is to be a GC entry",
+                     analysis->unreached);
   if (!ok)
     analysis_close(analysis);
   return ok;
@@ -295,6 +370,7 @@ bool analysis_open(struct analysis *analysis, const struct call_graph *graph,
 void analysis_close(struct analysis *analysis) {
   free(analysis->is_entry);
   free(analysis->is_leaf);
+  free(analysis->replaced);
   free(analysis->group);
   free(analysis->is_reachable);
   for (int certainty = 0; certainty < CERTAINTIES; certainty++)

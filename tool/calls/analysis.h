@@ -22,9 +22,11 @@ enum { GROUP_NONE = 255, GROUP_POLICY = 254 };
 
 struct analysis {
   const struct call_graph *graph;
-  bool *is_entry;              /* by node */
-  bool *is_leaf;               /* by node: what it calls doesn't matter, as the user says, or */
-  uint8_t *group;              /* by symbol: the group of leaf functions it is of; GROUP_POLICY */
+  bool *is_entry;     /* by node */
+  bool *is_leaf;      /* by node: what it calls doesn't matter */
+  uint8_t *group;     /* by symbol: the group of leaf functions it is of; GROUP_POLICY */
+  uint32_t *replaced; /* symbols: functions of this file that the C library allocates by */
+  uint32_t replaced_count;
   uint32_t *next[CERTAINTIES]; /* by node: see reach_goals */
   bool *is_reachable;          /* by function: something may call it, directly or indirectly */
   bool has_entries;
@@ -32,13 +34,21 @@ struct analysis {
   uint32_t unused_patterns; /* no-gc patterns that match nothing */
   const char *unused;       /* the first of them */
   const char *unknown;      /* a GC entry that the file doesn't have: every call might reach it */
+  const char *unreached;    /* a GC entry that no record's call leads to */
 };
 
-/* Says of every node what the policy makes of it. A GC entry that the file doesn't have is a problem
- * if the policy is strict. The graph and the policy must outlive the analysis. */
+/* Says of every node what the policy makes of it, for the records of a table. A GC entry that the
+ * file doesn't have, or that no record leads to, is a problem if the policy is strict. The graph and
+ * the policy must outlive the analysis. */
 bool analysis_open(struct analysis *analysis, const struct call_graph *graph,
-                   const struct image *image, const struct policy *policy, struct problem *problem);
+                   const struct image *image, const struct safepoints *table,
+                   const struct policy *policy, struct problem *problem);
 void analysis_close(struct analysis *analysis);
+
+/* Calls `visit` for each node that a node leads to by the graph's edges of a certainty. */
+typedef void analysis_visitor(void *context, uint32_t node);
+void analysis_visit(const struct analysis *analysis, uint32_t node, enum certainty certainty,
+                    analysis_visitor *visit, void *context);
 
 /* Whether a signal handler of the program might collect, as far as the graph tells. */
 bool analysis_has_handlers(const struct analysis *analysis);

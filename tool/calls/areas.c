@@ -16,21 +16,30 @@ static bool is_area(const struct image *image, const struct image_section *secti
       image_segment_of(image, header) == NULL)
     return false;
   switch (header->sh_type) {
-  case SHT_PROGBITS:
-  case SHT_INIT_ARRAY:
-  case SHT_FINI_ARRAY:
-  case SHT_PREINIT_ARRAY:
-    return !starts_with(section->name, ".eh_frame") && !starts_with(section->name, ".stackpack") &&
-           strcmp(section->name, ".gcc_except_table") != 0 && strcmp(section->name, ".interp") != 0;
-  default:
+  case SHT_NOBITS:
+  case SHT_SYMTAB:
+  case SHT_DYNSYM:
+  case SHT_STRTAB:
+  case SHT_RELA:
+  case SHT_REL:
+  case SHT_RELR:
+  case SHT_HASH:
+  case SHT_GNU_HASH:
+  case SHT_DYNAMIC:
+  case SHT_GNU_verdef:
+  case SHT_GNU_verneed:
+  case SHT_GNU_versym:
     return false;
+  default:
+    return !starts_with(section->name, ".eh_frame") && !starts_with(section->name, ".stackpack") &&
+           strcmp(section->name, ".gcc_except_table") != 0;
   }
 }
 
-/* Whether a section can't be written to once the program runs. The global offset table's part for
- * lazy binding can be, but only the dynamic linker does. */
+/* Whether a section can't be written to once the program runs. (Words of the global offset table may
+ * be writable, but only the dynamic linker does that: see struct linkage_word.) */
 static bool is_constant(const struct image *image, const struct image_section *section) {
-  if ((section->header.sh_flags & SHF_WRITE) == 0 || starts_with(section->name, ".got"))
+  if ((section->header.sh_flags & SHF_WRITE) == 0)
     return true;
   for (size_t i = 0; i < image->segment_count; i++) {
     const Elf64_Phdr *segment = &image->segments[i];

@@ -1,8 +1,9 @@
 /* areas.h - the parts of a program's memory that its file fills: code and data, by address.
  *
  * An area is a section that is loaded. Each has two marks for every byte, which the call graph's
- * steps use as they need: see there. Sections that hold no program data (symbols, relocations,
- * notes, unwind tables, stack maps) are no areas: their words only look like addresses.
+ * steps use as they need: see there. Sections that only the dynamic linker and unwinders read
+ * (symbols, relocations, unwind tables, stack maps) are no areas: their words only look like
+ * addresses.
  */
 #ifndef STACKPACK_AREAS_H
 #define STACKPACK_AREAS_H

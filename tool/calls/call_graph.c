@@ -53,6 +53,8 @@ void call_graph_print_node(const struct call_graph *graph, uint32_t node) {
     printf("0x%" PRIx64, graph->functions[node].address);
   else if (node == graph_anything(graph))
     printf("any function whose address is taken");
+  else if (node == graph_everything(graph))
+    printf("any function");
   else
     printf("any function of a type");
 }
@@ -60,8 +62,13 @@ void call_graph_print_node(const struct call_graph *graph, uint32_t node) {
 /* ---- For the steps ---- */
 
 void graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint64_t at) {
-  enum { TAG_SIZE = 8 };
+  enum { TAG_SIZE = 16 };
   struct area *area = areas_find(&graph->areas, address);
+  if (area == NULL) { /* with a tag in its high bits? */
+    address &=
+        areas_find(&graph->areas, address & ADDRESS_BITS) != NULL ? ADDRESS_BITS : UINT32_MAX;
+    area = areas_find(&graph->areas, address);
+  }
   if (area == NULL)
     return;
   if (!area->is_code) {
@@ -124,6 +131,7 @@ static bool merge_calls(struct graph_builder *builder) {
   for (size_t i = 0; i < builder->later_count; i++)
     if (!graph_add_call(builder, builder->later[i]))
       return false;
+  builder->later_count = 0;
   uint32_t kept = 0;
   for (uint32_t i = 0; i < graph->call_count; i++)
     if (graph->calls[i].kind != CALL_NONE)
@@ -145,11 +153,11 @@ static bool merge_calls(struct graph_builder *builder) {
   return true;
 }
 
-/* A stub of the procedure linkage table: what it jumps to; GRAPH_NO_NODE if the function is none. */
+/* A stub of the procedure linkage table: the symbol that it jumps to; GRAPH_NO_NODE if the function is
+ * none, or does anything else. */
 static uint32_t stub_target(const struct call_graph *graph, uint32_t number) {
   const struct graph_function *function = &graph->functions[number];
-  const struct area *area = areas_find(&graph->areas, function->address);
-  if (strncmp(area->name, ".plt", 4) != 0 || function[0].first_call == function[1].first_call)
+  if (function[1].first_call - function[0].first_call != 1 || function->is_undecodable)
     return GRAPH_NO_NODE;
   const struct call *call = &graph->calls[function->first_call];
   return call->kind == CALL_OUTSIDE && call->is_jump ? call->target : GRAPH_NO_NODE;
@@ -159,8 +167,9 @@ static uint32_t stub_target(const struct call_graph *graph, uint32_t number) {
 static void look_through_stubs(struct call_graph *graph) {
   for (uint32_t i = 0; i < graph->call_count; i++) {
     struct call *call = &graph->calls[i];
-    const uint32_t symbol =
-        graph_is_function(graph, call->target) ? stub_target(graph, call->target) : GRAPH_NO_NODE;
+    const uint32_t symbol = graph_is_function(graph, call->target) && !call->is_inside
+                                ? stub_target(graph, call->target)
+                                : GRAPH_NO_NODE;
     if (symbol == GRAPH_NO_NODE)
       continue;
     call->target = symbol;
@@ -171,11 +180,14 @@ static void look_through_stubs(struct call_graph *graph) {
 static bool build(struct graph_builder *builder, const struct image *image,
                   const struct safepoints *table, struct problem *problem) {
   if (!functions_find(builder, image, table, problem) || !sweep(builder, problem) ||
-      !jump_tables_resolve(builder, problem))
-    return false;
-  if (!escapes_find(builder, image, problem))
+      !jump_tables_resolve(builder, problem) || !landings_find(builder, image, problem) ||
+      !escapes_find(builder, image, problem))
     return false;
   if (!merge_calls(builder))
+    return problem_set(problem, "not enough memory");
+  if (!patches_find(builder, table, problem))
+    return false;
+  if (builder->later_count > 0 && !merge_calls(builder))
     return problem_set(problem, "not enough memory");
   look_through_stubs(builder->graph);
   return call_types_read(builder, image, table, problem);

@@ -9,16 +9,32 @@
  *   symbols     Of the dynamic symbol table: functions elsewhere. One that is also defined here, but
  *               may be replaced by another file's, is a symbol that leads to the definition.
  *   anything    Whatever a pointer may lead to: every function whose address is taken.
- *   types       Of `.llvm.callgraph`: whatever a pointer of one type may lead to.
+ *   everything  Every function: what code leads to that isn't understood.
+ *   types       Of the frontend: whatever a pointer of one type may lead to.
  *
  * A call leads from a function to a node. Calls are all ways by which control goes from one function
  * to another: calls, jumps, and running on into what follows. (What they lead to runs while the
  * frames below wait, and that is all that matters here.) So a jump within a function is none, nor is
  * one by the compiler's jump tables.
  *
- * What can't be known is replaced by something larger: a pointer leads to `anything`; so does all
- * code elsewhere, which may call back; and a function with bytes that are no code, or with a jump
- * between the instructions that were found, is `undecodable`, and leads there, too.
+ * The rule: every call is possible that isn't shown to be impossible. Each reader of code, data,
+ * relocations and tables adds calls, and functions whose addresses are taken; none takes any away. For
+ * a call to be missing, all of this must hold:
+ *
+ *   - The caller's bytes are instructions, from its start to its end, and so is what its jumps lead to
+ *     (sweep.c); otherwise it leads to everything. Likewise if a place in it is to be patched when
+ *     the program runs (hidden.c).
+ *   - No instruction of the caller names the callee (sweep.c, jump_tables.c), nor does the unwinder
+ *     (hidden.c); and it doesn't run on into it.
+ *   - Each return of the caller takes its own return address, which nothing in it has touched: its
+ *     stack is as deep as at its start, as far as constants tell (sweep.c).
+ *   - The caller has no call or jump by a pointer; or the callee's address isn't taken: no code
+ *     computes it, and no word of the program's, wherever it stands, is the address, with or without
+ *     a tag, or the distance to it from the word itself or from what something refers to (escapes.c);
+ *     no other file can find it by name; and the pointer isn't a sum (jump_tables.c). Or the pointer
+ *     has a type that the frontend says the callee doesn't have (call_types.c).
+ *   - The caller calls no function elsewhere, but for those of the C library that are known not to
+ *     call back (leaf_functions.c), and that don't do so by the program's own malloc (analysis.c).
  */
 #ifndef STACKPACK_CALL_GRAPH_H
 #define STACKPACK_CALL_GRAPH_H
@@ -44,6 +60,7 @@ struct call {
   uint8_t length;  /* of the instruction */
   uint8_t kind;    /* enum call_kind */
   bool is_jump;    /* no return address is left */
+  bool is_inside;  /* it leads to the middle of its target */
 };
 
 /* Why a function's address counts as taken. */
@@ -64,11 +81,13 @@ struct graph_function {
   uint8_t taken;       /* enum taken */
   bool is_undecodable;
   bool has_computed_jump; /* by a register or memory, of any kind */
+  bool has_sum;           /* it adds registers: what it calls may be a sum */
+  bool is_whole;          /* it is known to be one function: a symbol or an unwind table says so */
   uint8_t entered; /* enum taken: how something at taken_at refers to a place in its middle */
-  bool is_typed;   /* .llvm.callgraph tells its type */
+  bool is_typed;   /* the frontend tells its type */
 };
 
-/* A type of .llvm.callgraph, and the functions that have it. */
+/* A type of the frontend's, and the functions that have it. */
 struct graph_type {
   uint64_t id;
   uint32_t first_member; /* in type_members */
@@ -109,11 +128,14 @@ static inline uint32_t graph_symbol(const struct call_graph *graph, uint32_t sym
 static inline uint32_t graph_anything(const struct call_graph *graph) {
   return graph->function_count + graph->linkage.symbol_count;
 }
+static inline uint32_t graph_everything(const struct call_graph *graph) {
+  return graph_anything(graph) + 1;
+}
 static inline uint32_t graph_type_node(const struct call_graph *graph, uint32_t type) {
-  return graph_anything(graph) + 1 + type;
+  return graph_everything(graph) + 1 + type;
 }
 static inline uint32_t graph_nodes(const struct call_graph *graph) {
-  return graph_anything(graph) + 1 + graph->type_count;
+  return graph_everything(graph) + 1 + graph->type_count;
 }
 static inline bool graph_is_function(const struct call_graph *graph, uint32_t node) {
   return node < graph->function_count;
@@ -153,12 +175,19 @@ bool functions_find(struct graph_builder *builder, const struct image *image,
 bool sweep(struct graph_builder *builder, struct problem *problem);
 /* Finds the indirect jumps that go through a table of the compiler's. */
 bool jump_tables_resolve(struct graph_builder *builder, struct problem *problem);
+/* Finds the ways of exceptions; and, when all calls are known, the places that are to be patched. */
+bool landings_find(struct graph_builder *builder, const struct image *image,
+                   struct problem *problem);
+bool patches_find(struct graph_builder *builder, const struct safepoints *table,
+                  struct problem *problem);
 /* Finds the functions whose addresses are in data, or known to other files. */
 bool escapes_find(struct graph_builder *builder, const struct image *image,
                   struct problem *problem);
 /* Narrows indirect calls by their types. */
 bool call_types_read(struct graph_builder *builder, const struct image *image,
                      const struct safepoints *table, struct problem *problem);
+
+#define ADDRESS_BITS (((uint64_t)1 << 48) - 1) /* of a pointer; programs use the others for tags */
 
 /* For the steps: something refers to an address. */
 void graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint64_t at);

@@ -1,20 +1,22 @@
-/* call_types.c - narrows indirect calls by the types that `.llvm.callgraph` tells.
+/* call_types.c - narrows indirect calls by the types that a frontend tells.
  *
- * Clang's option -fexperimental-call-graph-section writes an entry for each function (LLVM's
- * AsmPrinter::emitCallGraphSection; all numbers little-endian):
+ * A frontend knows more of a pointer than machine code shows: the function's type in the language, or
+ * the field that the pointer comes from. It numbers these as it likes, gives an indirect call's
+ * statepoint the number as its ID, and says in the section `.stackpack.types`, which isn't loaded,
+ * which functions a pointer of the type may lead to. The section has pairs of 64-bit words, in the
+ * file's byte order:
  *
- *   u8 version, 0; u8 flags; u64 address; u64 type's identifier, 0 if it isn't known
- *   flags & 1: a pointer may lead here
- *   flags & 2: ULEB128 count, and as many u64: functions that are called directly
- *   flags & 4: ULEB128 count, and as many u64: types of the pointers that are called
+ *   u64 address of a function, or 0      u64 type
  *
- * So the types belong to the caller as a whole, not to each call. They tell of all calls that the
- * frontend gave a type: but a statepoint's call has lost it (rewrite-statepoints-for-gc doesn't keep
- * it). Calls that have a record therefore stay as they were, and so do functions that list no type.
+ * A pair for each type of each function whose address is taken; with address 0, it says only that
+ * there is such a type. So a call is tied to its type by its own record: whatever inlines, clones or
+ * moves the call takes the ID along, and no other call can be mistaken for it. (LLVM's own section
+ * `.llvm.callgraph` doesn't say which call has which type, and some calls have none in it: nothing
+ * shows which. It isn't used.)
  *
- * A pointer of a type leads to the functions of that type, if their addresses are taken at all; and
- * to functions without a known type. A pointer from another file may lead there. None comes to a
- * program that is linked with the C library alone, and doesn't look functions up by their names.
+ * A call whose ID is a type leads to the functions of that type, if their addresses are taken at all;
+ * and to functions without any type. A pointer from another file may lead there, too. None comes to
+ * a program that is linked with the C library alone, and doesn't look functions up by their names.
  */
 #include "format/array.h"
 #include "tool/calls/call_graph.h"
@@ -22,29 +24,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLAG_TARGET = 1, FLAG_DIRECT = 2, FLAG_INDIRECT = 4 };
-
 struct entry {
-  uint64_t type; /* 0: not known */
-  size_t types;  /* where the types of its pointers are in `identifiers` */
-  uint32_t type_count;
-  uint32_t function;
-};
-
-struct reader {
-  const uint8_t *bytes;
-  size_t size, position;
-  bool is_broken;
+  uint64_t type;
+  uint32_t function; /* GRAPH_NO_NODE: none */
 };
 
 struct types {
   struct graph_builder *builder;
-  const struct safepoints *table;
-  struct entry *entries; /* by function */
-  uint64_t *identifiers;
-  size_t entry_count, entry_capacity, identifier_count, identifier_capacity;
-  size_t type_capacity, member_capacity;
-  uint32_t member_count, known_types; /* types 1 to known_types have an identifier */
+  struct entry *entries; /* by type */
+  size_t entry_count, type_capacity, member_capacity;
+  uint32_t member_count;
   bool no_memory;
 };
 
@@ -59,79 +48,41 @@ static bool make_room(struct types *types, void **items, size_t count, size_t *c
 
 /* ---- Reading ---- */
 
-static uint64_t read_number(struct reader *reader, unsigned size) {
-  uint64_t number = 0;
-  if (reader->size - reader->position < size) {
-    reader->is_broken = true;
-    return 0;
-  }
-  memcpy(&number, reader->bytes + reader->position, size);
-  reader->position += size;
-  return number;
-}
-
-static uint64_t read_count(struct reader *reader) {
-  uint64_t count = 0;
-  for (unsigned shift = 0; shift < 35; shift += 7) {
-    const uint64_t byte = read_number(reader, 1);
-    count |= (byte & 0x7f) << shift;
-    if ((byte & 0x80) == 0)
-      break;
-  }
-  reader->is_broken |= count > (reader->size - reader->position) / 8;
-  return reader->is_broken ? 0 : count;
-}
-
-static void read_types(struct types *types, struct reader *reader, struct entry *entry) {
-  entry->type_count = (uint32_t)read_count(reader);
-  entry->types = types->identifier_count;
-  for (uint32_t i = 0; i < entry->type_count; i++)
-    if (make_room(types, (void **)&types->identifiers, types->identifier_count,
-                  &types->identifier_capacity, sizeof *types->identifiers))
-      types->identifiers[types->identifier_count++] = read_number(reader, 8);
-}
-
-static void read_entry(struct types *types, struct reader *reader) {
-  const uint64_t version = read_number(reader, 1), flags = read_number(reader, 1);
-  const uint64_t address = read_number(reader, 8), type = read_number(reader, 8);
-  struct entry entry = {.type = (flags & FLAG_TARGET) != 0 ? type : 0};
-  reader->is_broken |=
-      version != 0 || (flags & ~(uint64_t)(FLAG_TARGET | FLAG_DIRECT | FLAG_INDIRECT)) != 0;
-  if ((flags & FLAG_DIRECT) != 0)
-    for (uint64_t left = read_count(reader); left > 0; left--)
-      read_number(reader, 8);
-  if ((flags & FLAG_INDIRECT) != 0)
-    read_types(types, reader, &entry);
-  const struct call_graph *graph = types->builder->graph;
-  entry.function = call_graph_function(graph, address);
-  if (reader->is_broken || entry.function == (uint32_t)GRAPH_NO_NODE ||
-      graph->functions[entry.function].address != address)
-    return; /* discarded by the linker */
-  if (make_room(types, (void **)&types->entries, types->entry_count, &types->entry_capacity,
-                sizeof entry))
-    types->entries[types->entry_count++] = entry;
-}
-
 static int compare_entries(const void *a, const void *b) {
   const struct entry *x = a, *y = b;
-  if (x->function != y->function)
-    return x->function < y->function ? -1 : 1;
-  return x->types < y->types ? -1 : x->types > y->types;
+  if (x->type != y->type)
+    return x->type < y->type ? -1 : 1;
+  return x->function < y->function ? -1 : x->function > y->function;
 }
 
-/* False if there is nothing, or something that isn't known: then nothing is narrowed. */
+/* An address that isn't a function's start is of one that the linker discarded. */
+static struct entry read_entry(const struct call_graph *graph, const uint8_t *bytes) {
+  uint64_t words[2];
+  memcpy(words, bytes, sizeof words);
+  const uint32_t function = call_graph_function(graph, words[0]);
+  const bool is_start =
+      function != (uint32_t)GRAPH_NO_NODE && graph->functions[function].address == words[0];
+  return (struct entry){words[1], is_start ? function : (uint32_t)GRAPH_NO_NODE};
+}
+
+/* False if it is none that can be read; then nothing is narrowed. */
 static bool read_section(struct types *types, const struct image *image) {
-  const struct image_section *section = image_section(image, ".llvm.callgraph");
+  enum { ENTRY_SIZE = 16 };
+  const struct image_section *section = image_section(image, ".stackpack.types");
   if (section == NULL || section->header.sh_type == SHT_NOBITS ||
-      (section->header.sh_flags & SHF_COMPRESSED) != 0)
+      (section->header.sh_flags & SHF_COMPRESSED) != 0 || section->header.sh_size == 0 ||
+      section->header.sh_size % ENTRY_SIZE != 0)
     return false;
-  struct reader reader = {image->bytes + section->header.sh_offset, section->header.sh_size, 0,
-                          false};
-  while (!reader.is_broken && !types->no_memory && reader.position < reader.size)
-    read_entry(types, &reader);
-  if (types->entry_count > 0)
-    qsort(types->entries, types->entry_count, sizeof *types->entries, compare_entries);
-  return !reader.is_broken && types->entry_count > 0;
+  const size_t count = section->header.sh_size / ENTRY_SIZE;
+  types->entries = calloc(count, sizeof *types->entries);
+  types->no_memory = types->entries == NULL;
+  for (; !types->no_memory && types->entry_count < count; types->entry_count++)
+    types->entries[types->entry_count] =
+        read_entry(types->builder->graph,
+                   image->bytes + section->header.sh_offset + types->entry_count * ENTRY_SIZE);
+  if (!types->no_memory)
+    qsort(types->entries, count, sizeof *types->entries, compare_entries);
+  return !types->no_memory;
 }
 
 /* ---- The types' nodes ---- */
@@ -144,27 +95,11 @@ static void add_member(struct types *types, uint32_t node) {
 }
 
 /* Starts a type; its members follow. There is always room for one more, which ends the last. */
-static uint32_t start_type(struct types *types, uint64_t id) {
+static void start_type(struct types *types, uint64_t id) {
   struct call_graph *graph = types->builder->graph;
   if (make_room(types, (void **)&graph->types, (size_t)graph->type_count + 1, &types->type_capacity,
                 sizeof *graph->types))
     graph->types[graph->type_count++] = (struct graph_type){id, types->member_count};
-  return graph->type_count - 1;
-}
-
-static void end_types(struct types *types) {
-  struct call_graph *graph = types->builder->graph;
-  graph->types[graph->type_count] = (struct graph_type){0, types->member_count};
-}
-
-/* Functions are typed if all that is said of them is a type. */
-static void mark_typed(struct types *types) {
-  struct graph_function *functions = types->builder->graph->functions;
-  for (size_t i = 0; i < types->entry_count; i++)
-    functions[types->entries[i].function].is_typed = true;
-  for (size_t i = 0; i < types->entry_count; i++)
-    if (types->entries[i].type == 0)
-      functions[types->entries[i].function].is_typed = false;
 }
 
 /* Whether some code or data has the address of a symbol that is elsewhere; a word that is only
@@ -203,43 +138,24 @@ static void add_untyped(struct types *types) {
     add_member(types, graph_anything(graph));
 }
 
-static int compare_by_type(const void *a, const void *b) {
-  const struct entry *x = a, *y = b;
-  if (x->type != y->type)
-    return x->type < y->type ? -1 : 1;
-  return x->function < y->function ? -1 : x->function > y->function;
-}
-
-/* A type for each identifier that a function has. */
-static bool add_known(struct types *types) {
+/* A type for each number. */
+static void add_known(struct types *types) {
   const struct call_graph *graph = types->builder->graph;
-  struct entry *sorted = malloc((types->entry_count + 1) * sizeof *sorted);
-  if (sorted == NULL)
-    return false;
-  memcpy(sorted, types->entries, types->entry_count * sizeof *sorted);
-  qsort(sorted, types->entry_count, sizeof *sorted, compare_by_type);
-  uint64_t last = 0;
   for (size_t i = 0; i < types->entry_count && !types->no_memory; i++) {
-    const struct entry *entry = &sorted[i];
-    if (entry->type == 0)
-      continue;
-    if (entry->type != last) {
+    const struct entry *entry = &types->entries[i];
+    if (i == 0 || entry->type != entry[-1].type) {
       start_type(types, entry->type);
       add_member(types, graph_type_node(graph, 0));
-      last = entry->type;
     }
-    if (graph->functions[entry->function].taken != TAKEN_NOT)
+    if (entry->function != (uint32_t)GRAPH_NO_NODE &&
+        graph->functions[entry->function].taken != TAKEN_NOT)
       add_member(types, entry->function);
   }
-  free(sorted);
-  types->known_types = graph->type_count - 1;
-  return !types->no_memory;
 }
 
-/* The type with an identifier. One that no function has leads to what has no known type. */
-static uint32_t find_type(const struct types *types, uint64_t id) {
-  const struct call_graph *graph = types->builder->graph;
-  uint32_t from = 1, to = types->known_types + 1;
+/* The type with a number; 0 if there is none. */
+static uint32_t find_type(const struct call_graph *graph, uint64_t id) {
+  uint32_t from = 1, to = graph->type_count;
   while (from < to) {
     const uint32_t middle = from + (to - from) / 2;
     if (graph->types[middle].id < id)
@@ -247,70 +163,52 @@ static uint32_t find_type(const struct types *types, uint64_t id) {
     else
       to = middle;
   }
-  return from <= types->known_types && graph->types[from].id == id ? from : 0;
+  return from < graph->type_count && graph->types[from].id == id ? from : 0;
 }
 
 /* ---- Narrowing ---- */
 
-static bool has_record(const struct types *types, uint64_t address) {
-  return types->table != NULL && safepoints_has_record(types->table, address);
+/* The node for the type that all records at a return address have as their ID; 0 if they differ. */
+static uint32_t type_at(const struct call_graph *graph, const struct safepoints *table,
+                        uint64_t address) {
+  uint32_t i = safepoints_first_record(table, address);
+  if (i == table->record_count || table->records[i].address != address)
+    return 0;
+  const uint64_t id = table->records[i].id;
+  for (; i < table->record_count && table->records[i].address == address; i++)
+    if (table->records[i].id != id)
+      return 0;
+  const uint32_t type = find_type(graph, id);
+  return type == 0 ? 0 : graph_type_node(graph, type);
 }
 
-/* The node for all types that a function's pointers have: entries[first..end) are the function's. */
-static uint32_t node_for(struct types *types, size_t first, size_t end) {
-  const struct call_graph *graph = types->builder->graph;
-  if (end - first == 1 && types->entries[first].type_count == 1)
-    return graph_type_node(graph,
-                           find_type(types, types->identifiers[types->entries[first].types]));
-  const uint32_t type = start_type(types, 0);
-  for (size_t i = first; i < end; i++)
-    for (uint32_t k = 0; k < types->entries[i].type_count; k++)
-      add_member(types,
-                 graph_type_node(
-                     graph, find_type(types, types->identifiers[types->entries[i].types + k])));
-  return graph_type_node(graph, type);
-}
-
-static void narrow_function(struct types *types, size_t first, size_t end) {
-  const struct call_graph *graph = types->builder->graph;
-  const struct graph_function *function = &graph->functions[types->entries[first].function];
-  for (size_t i = first; i < end; i++)
-    if (types->entries[i].type_count == 0)
-      return;
-  uint32_t node = GRAPH_NO_NODE;
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
-    struct call *call = &graph->calls[i];
-    if (call->kind != CALL_INDIRECT || has_record(types, call->at + call->length))
-      continue;
-    if (node == (uint32_t)GRAPH_NO_NODE)
-      node = node_for(types, first, end);
-    call->target = node;
-  }
-}
-
-static bool narrow(struct types *types, const struct image *image) {
-  if (!read_section(types, image))
+static bool narrow(struct types *types, const struct image *image, const struct safepoints *table) {
+  struct call_graph *graph = types->builder->graph;
+  if (table == NULL || !read_section(types, image))
     return !types->no_memory;
-  mark_typed(types);
+  for (size_t i = 0; i < types->entry_count; i++)
+    if (types->entries[i].function != (uint32_t)GRAPH_NO_NODE)
+      graph->functions[types->entries[i].function].is_typed = true;
   add_untyped(types);
-  if (!add_known(types))
+  add_known(types);
+  if (types->no_memory)
     return false;
-  for (size_t first = 0, end; first < types->entry_count; first = end) {
-    for (end = first; end < types->entry_count &&
-                      types->entries[end].function == types->entries[first].function;)
-      end++;
-    narrow_function(types, first, end);
+  graph->types[graph->type_count] = (struct graph_type){0, types->member_count};
+  for (uint32_t i = 0; i < graph->call_count; i++) {
+    struct call *call = &graph->calls[i];
+    const bool is_pointer = call->kind == CALL_INDIRECT && call->target == graph_anything(graph);
+    const uint32_t node =
+        is_pointer && !call->is_jump ? type_at(graph, table, call->at + call->length) : 0;
+    if (node != 0)
+      call->target = node;
   }
-  if (!types->no_memory)
-    end_types(types);
-  return !types->no_memory;
+  return true;
 }
 
 bool call_types_read(struct graph_builder *builder, const struct image *image,
                      const struct safepoints *table, struct problem *problem) {
-  struct types types = {.builder = builder, .table = table};
-  const bool ok = narrow(&types, image);
+  struct types types = {.builder = builder};
+  const bool ok = narrow(&types, image, table);
   free(types.entries);
-  free(types.identifiers);
   return ok || problem_set(problem, "not enough memory");
 }

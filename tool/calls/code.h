@@ -45,6 +45,7 @@ struct code_instruction {
   bool has_reference;
   bool is_access; /* the reference is to memory that is used; otherwise the address is computed */
   bool is_wide;   /* the last constant has 64 bits */
+  bool is_sum;    /* it may add registers */
   /* What it does with the stack, as far as that is constant: a return to an address that the function
    * wrote there itself is a computed jump. */
   bool stores_to_stack;
@@ -60,6 +61,7 @@ enum code_value_kind {
   CODE_SHORT_ENTRY,   /* one of the 4-byte words behind `table` */
   CODE_SHORT_TARGET,  /* `table` plus one of them */
   CODE_POINTER_ENTRY, /* one of the 8-byte words behind `table` */
+  CODE_SUM,           /* `table` plus something else: it may be any address */
 };
 
 struct code_value {
@@ -71,6 +73,7 @@ enum { CODE_REGISTERS = 16 };
 
 struct code_state {
   struct code_value registers[CODE_REGISTERS];
+  uint64_t summed; /* the address to which something was added last; 0: none */
 };
 
 struct code_decoder; /* the architecture's own */
@@ -83,8 +86,8 @@ struct code_architecture {
    * of length 1. */
   void (*decode)(const struct code_decoder *decoder, const uint8_t *bytes, size_t size,
                  uint64_t address, struct code_instruction *instruction);
-  /* Changes the state as the instruction does; of a jump whose target is computed, *jump is the
-   * target. */
+  /* Changes the state as the instruction does; of a jump or call whose target is computed, *jump is
+   * the target. */
   void (*follow)(const struct code_decoder *decoder, const uint8_t *bytes, size_t size,
                  uint64_t address, struct code_state *state, struct code_value *jump);
 };

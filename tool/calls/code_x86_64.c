@@ -203,6 +203,9 @@ static void decode(const struct code_decoder *decoder, const uint8_t *bytes, siz
     break;
   default:
     set_stack(&raw, instruction);
+    instruction->is_sum =
+        raw.mnemonic == ZYDIS_MNEMONIC_ADD ||
+        (raw.mnemonic == ZYDIS_MNEMONIC_LEA && (raw.attributes & ZYDIS_ATTRIB_HAS_SIB) != 0);
     break;
   }
   set_references(&raw, next, instruction);
@@ -252,11 +255,12 @@ static struct code_value loaded_value(const struct code_state *state,
 
 /* The sum of two values: table and entry make a target. */
 static struct code_value sum_of(struct code_value a, struct code_value b) {
+  const struct code_value other = {CODE_SUM, a.table};
   if (((a.kind == CODE_ADDRESS && b.kind == CODE_SHORT_ENTRY) ||
        (a.kind == CODE_SHORT_ENTRY && b.kind == CODE_ADDRESS)) &&
       a.table == b.table)
     return (struct code_value){CODE_SHORT_TARGET, a.table};
-  return unknown;
+  return a.kind == CODE_ADDRESS || b.kind == CODE_ADDRESS ? other : unknown;
 }
 
 /* The address that `lea` computes. */
@@ -362,16 +366,16 @@ static void follow(const struct code_decoder *decoder, const uint8_t *bytes, siz
       state->registers[0] = unknown;
     return;
   }
-  if (raw.mnemonic == ZYDIS_MNEMONIC_JMP) {
+  if (raw.mnemonic == ZYDIS_MNEMONIC_JMP || raw.mnemonic == ZYDIS_MNEMONIC_CALL)
     *jump = jump_target(&operands[0], state);
-    return;
-  }
   const bool has_result = raw.operand_count_visible >= 2 &&
                           operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
                           register_number(operands[0].reg.value) >= 0;
   const struct code_value result =
       has_result ? result_of(&raw, address + raw.length, operands, state) : unknown;
   forget_written(&raw, operands, state);
+  if (result.kind == CODE_SUM)
+    state->summed = result.table;
   if (has_result && result.kind != CODE_UNKNOWN)
     state->registers[register_number(operands[0].reg.value)] = result;
   if (raw.meta.category == ZYDIS_CATEGORY_CALL)

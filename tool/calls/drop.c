@@ -212,6 +212,12 @@ static void print_warnings(const struct analysis *analysis, const char *path) {
             "stackpack: %s: warning: no function is called '%s', which is to be a GC entry; as any "
             "call might reach it, nothing is dropped\n",
             path, analysis->unknown);
+  else if (analysis->unreached != NULL)
+    fprintf(
+        stderr,
+        "stackpack: %s: warning: no record's call leads to '%s', which is to be a GC entry: was it "
+        "inlined wherever it is called?\n",
+        path, analysis->unreached);
   if (analysis->unused_patterns > 0)
     fprintf(stderr,
             "stackpack: %s: warning: no function is called '%s', which is never to collect\n", path,
@@ -239,7 +245,7 @@ bool drop_by_policy(const char *path, const struct image *image, struct loaded *
   if (!drop_check(loaded, policy, problem) ||
       !call_graph_open(&graph, image, loaded->raw, &loaded->table, problem))
     return false;
-  bool ok = analysis_open(&analysis, &graph, image, policy, problem);
+  bool ok = analysis_open(&analysis, &graph, image, &loaded->table, policy, problem);
   if (ok) {
     ok = drop_records(loaded, &analysis, policy, drop, problem);
     if (ok)

@@ -2,15 +2,15 @@
  *
  * Their addresses are in data. In a file that may be loaded anywhere, the dynamic linker must put
  * them there, so its relocations tell. In a file with a fixed address, nothing does, and each word
- * that is the address of a function counts as it: words of 8 bytes wherever they stand, and of 4
- * where they are aligned. In either, an address may also be stored as a distance of 4 bytes: from
- * the word itself, or from the start of a table (C++'s relative virtual tables are such), which some
- * code or word must refer to. So from each place that something refers to, up to the next one, words
- * count as distances from it.
+ * that is the address of a function counts as it: words of 8 bytes and of 4, wherever they stand, with
+ * or without a tag in the bits that addresses don't use. In either, an address may also be stored as a
+ * distance of 4 bytes: from the word itself, or from the start of a table (C++'s relative virtual
+ * tables are such), which some code or word must refer to. So from each place that something refers
+ * to, up to the next one, words count as distances from it.
  *
  * A word that leads into the middle of a function belongs to a table of that function's own, if it
- * has a jump by a table; otherwise somebody else must use it, and enter the function there. (In its
- * first bytes, it's a pointer with a tag.)
+ * has a jump by a table, and is known to be one function; otherwise somebody else must use it, and
+ * enter the function there. (In its first bytes, it's a pointer with a tag.)
  *
  * Functions that only run when the file is loaded or unloaded come last: what else takes their
  * address counts more.
@@ -75,12 +75,6 @@ static void take_exports(struct call_graph *graph) {
 
 /* ---- Words in data ---- */
 
-static uint64_t read_word(const struct area *area, uint64_t at, unsigned size) {
-  uint64_t word = 0;
-  memcpy(&word, area->bytes + at, size);
-  return word;
-}
-
 static bool is_function(const struct call_graph *graph, uint64_t address) {
   const struct area *area = areas_find(&graph->areas, address);
   return area != NULL && area->is_code && area_is_marked(area, MARK_FUNCTION, address);
@@ -106,48 +100,59 @@ static bool is_for_calls(const struct call_graph *graph, uint64_t address) {
   return word != NULL && word->kind == LINKAGE_CALL;
 }
 
-/* Words as addresses, in a file that doesn't move. */
-static void take_addresses(struct graph_builder *builder, const struct area *area,
-                           struct span code) {
+/* Words of every size and place, as addresses (in a file that doesn't move) and as distances from
+ * themselves. At an odd place, and in code, they must lead to a function's start; code may have data
+ * in front of functions, which is aligned. */
+static void take_words_of(struct graph_builder *builder, const struct area *area,
+                          struct span code) {
   struct call_graph *graph = builder->graph;
   const enum taken how = area->is_start_table ? TAKEN_BY_START : TAKEN_BY_DATA;
+  const unsigned step = area->is_code ? 4 : 1;
   struct table_cursor tables = {.tables = &builder->tables};
-  for (uint64_t at = 0; at + 4 <= area->size; at++) {
+  for (uint64_t at = -area->address % step; at + 4 <= area->size; at += step) {
     const uint64_t address = area->address + at;
-    const uint64_t long_word = at + 8 <= area->size ? read_word(area, at, 8) : 0;
-    const uint64_t short_word = address % 4 == 0 ? (uint32_t)read_word(area, at, 4) : 0;
-    if (long_word - code.start >= code.size && short_word - code.start >= code.size) {
-      if (address % 8 == 0 && areas_find(&graph->areas, long_word) != NULL)
-        graph_take(graph, long_word, how, address); /* of data: it may be a table */
+    uint64_t word = 0;
+    memcpy(&word, area->bytes + at, at + 8 <= area->size ? 8 : 4);
+    const uint64_t distant = address + (uint64_t)(int64_t)(int32_t)word;
+    const bool may_be_distance = distant - code.start < code.size;
+    const bool is_aligned = address % 8 == 0 && !area->is_code;
+    if (!may_be_distance && (word & ADDRESS_BITS) - code.start >= code.size &&
+        (uint32_t)word - code.start >= code.size) {
+      if (is_aligned && graph->linkage.is_fixed && areas_find(&graph->areas, word) != NULL)
+        graph_take(graph, word, how, address); /* of data: it may be a table */
       continue;
     }
     if (in_table(&tables, address) || is_for_calls(graph, address))
       continue;
-    if (long_word != 0 && (address % 8 == 0 || is_function(graph, long_word)))
-      graph_take(graph, long_word, how, address);
-    if (short_word != 0 && is_function(graph, short_word))
-      graph_take(graph, short_word, how, address);
+    if (may_be_distance && distant != address && is_function(graph, distant))
+      graph_take(graph, distant, how, address);
+    if (!graph->linkage.is_fixed)
+      continue;
+    if (is_aligned || is_function(graph, word & ADDRESS_BITS))
+      graph_take(graph, word, how, address);
+    if (is_function(graph, (uint32_t)word))
+      graph_take(graph, (uint32_t)word, how, address);
   }
 }
 
-/* Words as distances: from themselves, and from what something refers to. */
+/* Words as distances from what something refers to. */
 static void take_distances(struct graph_builder *builder, const struct area *area,
                            struct span code) {
   struct call_graph *graph = builder->graph;
   struct table_cursor tables = {.tables = &builder->tables};
   uint64_t base = 0;
-  for (uint64_t at = -area->address % 4; at + 4 <= area->size; at += 4) {
+  for (uint64_t at = 0; at + 4 <= area->size; at++) {
     const uint64_t address = area->address + at;
-    const uint64_t distance = (uint64_t)(int64_t)(int32_t)read_word(area, at, 4);
-    for (unsigned byte = 0; byte < 4 && at + byte < area->size; byte++)
-      if (area_is_marked(area, MARK_BASE, address + byte))
-        base = byte == 0 ? address : 0;
-    if (distance == 0 || in_table(&tables, address))
+    if (area_is_marked(area, MARK_BASE, address))
+      base = address;
+    int32_t distance;
+    memcpy(&distance, area->bytes + at, sizeof distance);
+    const uint64_t target = base + (uint64_t)(int64_t)distance;
+    if (base == 0 || distance == 0 || target - code.start >= code.size ||
+        in_table(&tables, address))
       continue;
-    if (address + distance - code.start < code.size && is_function(graph, address + distance))
-      graph_take(graph, address + distance, TAKEN_BY_DATA, address);
-    if (base != 0 && base + distance - code.start < code.size)
-      graph_take(graph, base + distance, TAKEN_BY_DATA, address);
+    if ((address - base) % 4 == 0 || is_function(graph, target))
+      graph_take(graph, target, TAKEN_BY_DATA, address);
   }
 }
 
@@ -155,7 +160,7 @@ static void take_entered(struct call_graph *graph) {
   for (uint32_t i = 0; i < graph->function_count; i++) {
     struct graph_function *function = &graph->functions[i];
     if (function->taken == TAKEN_NOT && function->entered != TAKEN_NOT &&
-        !function->has_computed_jump)
+        !(function->has_computed_jump && function->is_whole))
       function->taken = function->entered;
   }
 }
@@ -183,9 +188,8 @@ bool escapes_find(struct graph_builder *builder, const struct image *image,
   take_exports(graph);
   for (int at_start = 0; at_start <= 1; at_start++)
     for (size_t i = 0; i < graph->areas.count; i++)
-      if (!graph->areas.items[i].is_code && graph->linkage.is_fixed &&
-          graph->areas.items[i].is_start_table == (at_start == 1))
-        take_addresses(builder, &graph->areas.items[i], code);
+      if (graph->areas.items[i].is_start_table == (at_start == 1))
+        take_words_of(builder, &graph->areas.items[i], code);
   for (size_t i = 0; i < graph->areas.count; i++)
     if (!graph->areas.items[i].is_code)
       take_distances(builder, &graph->areas.items[i], code);

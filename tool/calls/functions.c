@@ -6,8 +6,8 @@
  * is known that a function ends earlier, and what follows isn't padding, that is one more function,
  * of which nothing is known.
  *
- * A procedure linkage table has a stub for each symbol, and mostly no symbols of its own; the size
- * of its entries is the section's.
+ * A procedure linkage table has a stub for each symbol, and mostly no symbols of its own: its jumps
+ * tell.
  */
 #include "format/array.h"
 #include "format/bits.h"
@@ -51,34 +51,54 @@ static void sort_starts(struct starts *starts, const struct areas *areas) {
   starts->count = kept;
 }
 
-/* The stubs of a section. Some linkers put a larger one first, without saying so: a stub starts where
- * an instruction does. */
+/* The first address from `from` on that isn't padding; `to` if there is none. */
+static uint64_t behind_padding(const struct graph_builder *builder, const struct area *area,
+                               uint64_t from, uint64_t to) {
+  struct code_instruction instruction;
+  while (from < to) {
+    const uint8_t *bytes = area->bytes + (from - area->address);
+    if (*bytes == 0) { /* padding of linkers, or the start of an unlikely instruction */
+      const uint8_t *end = bytes + (to - from);
+      while (bytes < end && *bytes == 0)
+        bytes++;
+      return bytes == end ? to : from;
+    }
+    builder->architecture->decode(builder->decoder, bytes, area->address + area->size - from, from,
+                                  &instruction);
+    if (instruction.kind != CODE_PADDING && instruction.kind != CODE_STOP)
+      return from;
+    from += instruction.length;
+  }
+  return to; /* also where an instruction reaches beyond: some unwind tables start a byte early */
+}
+
+/* The stubs of a procedure linkage table: each ends with a jump, and the next starts behind that and
+ * its padding. What follows a jump in the same stub, for lazy binding, becomes a function of its own,
+ * too. The size of entries that a section states isn't to be trusted: some state none, and some
+ * tables start with a larger one. */
 static void add_stubs_of(const struct graph_builder *builder, struct starts *starts,
-                         const struct image_section *section, uint64_t stub) {
+                         const struct image_section *section) {
   const uint64_t start = section->header.sh_addr;
   const struct area *area = areas_find(&builder->graph->areas, start);
-  const uint64_t room = area == NULL || !area->is_code ? 0 : area->address + area->size - start;
-  const uint64_t size = section->header.sh_size < room ? section->header.sh_size : room;
+  if (area == NULL || !area->is_code)
+    return;
+  const uint64_t end = area->address + area->size;
   struct code_instruction instruction;
-  for (uint64_t at = 0; at < size; at += instruction.length) {
-    if (at % stub == 0)
-      add_start(starts, start + at);
-    builder->architecture->decode(builder->decoder, area->bytes + (start - area->address) + at,
-                                  size - at, start + at, &instruction);
+  for (uint64_t at = start; at < end; at += instruction.length) {
+    builder->architecture->decode(builder->decoder, area->bytes + (at - area->address), end - at,
+                                  at, &instruction);
+    if (instruction.kind == CODE_JUMP)
+      add_start(starts, behind_padding(builder, area, at + instruction.length, end));
   }
 }
 
 static void add_stubs(const struct graph_builder *builder, struct starts *starts,
                       const struct image *image) {
-  enum { USUAL_SIZE = 16 };
   for (size_t i = 1; i < image->section_count; i++) {
     const struct image_section *section = &image->sections[i];
-    if ((section->header.sh_flags & SHF_EXECINSTR) == 0 ||
-        (strncmp(section->name, ".plt", 4) != 0 && strncmp(section->name, ".iplt", 5) != 0))
-      continue;
-    const uint64_t said = section->header.sh_entsize;
-    const uint64_t size = said == 8 || said == 16 || said == 32 ? said : USUAL_SIZE;
-    add_stubs_of(builder, starts, section, size);
+    if ((section->header.sh_flags & SHF_EXECINSTR) != 0 &&
+        (strncmp(section->name, ".plt", 4) == 0 || strncmp(section->name, ".iplt", 5) == 0))
+      add_stubs_of(builder, starts, section);
   }
 }
 
@@ -101,26 +121,6 @@ static void add_all(const struct graph_builder *builder, struct starts *starts,
 }
 
 /* ---- Gaps ---- */
-
-/* The first address from `from` on that isn't padding; `to` if there is none. */
-static uint64_t behind_padding(const struct graph_builder *builder, const struct area *area,
-                               uint64_t from, uint64_t to) {
-  struct code_instruction instruction;
-  while (from < to) {
-    const uint8_t *bytes = area->bytes + (from - area->address);
-    if (*bytes == 0) { /* padding of linkers, or the start of an unlikely instruction */
-      const uint8_t *end = bytes + (to - from);
-      while (bytes < end && *bytes == 0)
-        bytes++;
-      return bytes == end ? to : from;
-    }
-    builder->architecture->decode(builder->decoder, bytes, to - from, from, &instruction);
-    if (instruction.kind != CODE_PADDING && instruction.kind != CODE_STOP)
-      return from;
-    from += instruction.length;
-  }
-  return to;
-}
 
 /* Adds what lies behind the known end of a function and before the next start. */
 static void add_gaps(const struct graph_builder *builder, struct starts *starts,
@@ -148,19 +148,25 @@ static void add_gaps(const struct graph_builder *builder, struct starts *starts,
 
 /* ---- The functions ---- */
 
-static bool make_functions(struct call_graph *graph, const struct starts *starts) {
+static bool make_functions(struct call_graph *graph, const struct starts *starts,
+                           const struct code_ranges *ranges) {
   if (starts->count >= UINT32_MAX / 2)
     return false;
   graph->functions = calloc(starts->count + 1, sizeof *graph->functions);
   if (graph->functions == NULL)
     return false;
   graph->function_count = (uint32_t)starts->count;
+  size_t range = 0;
   for (size_t i = 0; i < starts->count; i++) {
     struct area *area = areas_find(&graph->areas, starts->items[i]);
     const uint64_t area_end = area->address + area->size;
     const bool is_last = i + 1 == starts->count || starts->items[i + 1] >= area_end;
     graph->functions[i].address = starts->items[i];
     graph->functions[i].size = (is_last ? area_end : starts->items[i + 1]) - starts->items[i];
+    while (range < ranges->count && ranges->items[range].start < starts->items[i])
+      range++;
+    graph->functions[i].is_whole =
+        range < ranges->count && ranges->items[range].start == starts->items[i];
     graph->code_size += graph->functions[i].size;
     area_mark(area, MARK_FUNCTION, starts->items[i]);
   }
@@ -186,7 +192,7 @@ bool functions_find(struct graph_builder *builder, const struct image *image,
     add_gaps(builder, &starts, &ranges);
     sort_starts(&starts, &builder->graph->areas);
   }
-  ok = ok && !starts.failed && make_functions(builder->graph, &starts);
+  ok = ok && !starts.failed && make_functions(builder->graph, &starts, &ranges);
   free(starts.items);
   code_ranges_free(&unwound);
   code_ranges_free(&ranges);

@@ -1,4 +1,5 @@
-/* jump_tables.c - which indirect jumps go through a table that the compiler made of a `switch`.
+/* jump_tables.c - which indirect jumps go through a table that the compiler made of a `switch`; and
+ * which indirect jumps and calls lead to a sum.
  *
  * Such a jump stays in its function, and mustn't be taken for one through a pointer, which may lead
  * anywhere. To see the difference, the values of registers are followed through the function, as far
@@ -10,6 +11,10 @@
  * function. The table's length isn't known. It ends, at the latest, where an entry leads to no code,
  * or where something else refers to the data. Entries that lead to other functions (the cold part of
  * a function is one) are calls like any jump out of the function.
+ *
+ * A pointer that is the sum of an address and something else may be any address: of functions, too,
+ * that nothing else names. So a call by such a sum leads to everything; and so do all calls by
+ * pointers in a function that adds something to an address of code.
  */
 #include "format/array.h"
 #include "tool/calls/call_graph.h"
@@ -41,6 +46,7 @@ struct resolver {
   struct graph_builder *builder;
   const struct area *area;
   uint32_t function;
+  bool sums_code; /* it adds something to an address of code */
   uint64_t start, size;
   struct step *steps;
   uint32_t *step_at; /* by offset: the step there, plus 1 */
@@ -280,6 +286,9 @@ static void follow_block(struct resolver *resolver, uint32_t number) {
   struct code_value jump = {CODE_UNKNOWN, 0};
   for (uint32_t i = block->first; i < block->end; i++)
     jump = follow_step(resolver, &resolver->steps[i], &state);
+  resolver->sums_code |=
+      state.summed != 0 &&
+      call_graph_function(resolver->builder->graph, state.summed) != (uint32_t)GRAPH_NO_NODE;
   const struct code_instruction *last = &resolver->steps[block->end - 1].instruction;
   const bool goes = last->kind == CODE_JUMP || last->kind == CODE_BRANCH;
   if (goes && last->target_kind == CODE_DIRECT)
@@ -360,14 +369,17 @@ static bool resolve_calls(struct resolver *resolver) {
   for (uint32_t i = function[0].first_call; ok && i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
     const struct step *step = find_step(resolver, call->at);
-    if (call->kind != CALL_INDIRECT || !call->is_jump || step == NULL ||
-        step->instruction.kind != CODE_JUMP)
+    if (call->kind != CALL_INDIRECT || step == NULL || step->instruction.kind == CODE_RETURN)
       continue;
     const struct block *block = &resolver->blocks[step->block];
     struct code_state state = block->state;
     struct code_value jump = {CODE_UNKNOWN, 0};
-    for (uint32_t k = block->first; k < block->end; k++)
-      jump = follow_step(resolver, &resolver->steps[k], &state);
+    for (const struct step *at = &resolver->steps[block->first]; at <= step; at++)
+      jump = follow_step(resolver, at, &state);
+    if (jump.kind == CODE_SUM || resolver->sums_code)
+      call->target = graph_everything(graph);
+    if (!call->is_jump)
+      continue;
     if (is_own_address(resolver, jump) && find_step(resolver, jump.table) != NULL)
       call->kind = CALL_NONE;
     else if (is_own_table(resolver, jump))
@@ -378,7 +390,7 @@ static bool resolve_calls(struct resolver *resolver) {
 
 static bool has_open_jump(const struct call_graph *graph, const struct graph_function *function) {
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    if (graph->calls[i].kind == CALL_INDIRECT && graph->calls[i].is_jump)
+    if (graph->calls[i].kind == CALL_INDIRECT && (graph->calls[i].is_jump || function->has_sum))
       return true;
   return false;
 }
@@ -390,6 +402,7 @@ static bool resolve_function(struct resolver *resolver, uint32_t number) {
       !has_open_jump(graph, function))
     return true;
   resolver->function = number;
+  resolver->sums_code = false;
   resolver->start = function->address;
   resolver->size = function->size;
   resolver->area = areas_find(&graph->areas, function->address);

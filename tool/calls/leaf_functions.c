@@ -9,7 +9,8 @@
  * To be on the list, a function must neither call a function that it was given, now or earlier, nor
  * one that the program may define for it to find. Whether it takes time or blocks doesn't matter:
  * the frames that wait for it matter only if the thread can be in a collection meanwhile. That
- * excludes signal handlers, too, but for the functions that are there to run one at once.
+ * excludes signal handlers, too, but for the functions that are there to run one at once. That a
+ * program may define malloc is seen to elsewhere: see enum leaf_memory.
  *
  * Left out on purpose: exit, quick_exit, pthread_exit, dlclose (they run destructors); dlopen,
  * dlsym (constructors, resolvers); fork, pthread_create, pthread_once, call_once; raise, kill,
@@ -23,19 +24,19 @@
 #include <string.h>
 
 const struct leaf_group leaf_groups[] = {
-    {"it reads and writes the memory that it is given, and nothing else", "",
+    {LEAF_PURE, "it reads and writes the memory that it is given, and nothing else", "",
      "memcpy memmove memset memcmp memchr memrchr memmem mempcpy rawmemchr explicit_bzero bzero "
      "bcmp bcopy swab memccpy ffs ffsl ffsll "
      "strlen strnlen strcpy strncpy stpcpy stpncpy strcat strncat strcmp strncmp strcasecmp "
      "strncasecmp strchr strchrnul strrchr strstr strcasestr strspn strcspn strpbrk strtok "
-     "strtok_r strsep index rindex basename strcoll strxfrm strcoll_l strxfrm_l strverscmp "
+     "strtok_r strsep index rindex basename strverscmp "
      "strcasecmp_l strncasecmp_l strlcpy strlcat "
      "wcslen wcsnlen wcscpy wcsncpy wcscat wcsncat wcscmp wcsncmp wcschr wcsrchr wcsstr wcsspn "
-     "wcscspn wcspbrk wcstok wcscoll wcsxfrm wmemcpy wmemmove wmemset wmemcmp wmemchr "
+     "wcscspn wcspbrk wcstok wmemcpy wmemmove wmemset wmemcmp wmemchr "
      "__memcpy_chk __memmove_chk __memset_chk __mempcpy_chk __strcpy_chk __strncpy_chk "
      "__strcat_chk __strncat_chk __stpcpy_chk __stpncpy_chk __strlcpy_chk __strlcat_chk "
      "__explicit_bzero_chk __wcscpy_chk __wcscat_chk __wcsncpy_chk __wmemcpy_chk __wmemset_chk"},
-    {"it converts between text and numbers, or looks characters up", "",
+    {LEAF_ALLOCATES, "it converts between text and numbers, or looks characters up", "",
      "atoi atol atoll atof strtol strtoul strtoll strtoull strtoimax strtoumax strtod strtof "
      "strtold strtod_l strtof_l strtold_l strtol_l strtoul_l strtoll_l strtoull_l wcstol wcstoul "
      "wcstoll wcstoull wcstod wcstof wcstold "
@@ -47,7 +48,7 @@ const struct leaf_group leaf_groups[] = {
      "mblen mbtowc wctomb mbstowcs wcstombs mbrtowc wcrtomb mbrlen mbsrtowcs wcsrtombs mbsnrtowcs "
      "wcsnrtombs mbsinit btowc wctob c32rtomb mbrtoc32 c16rtomb mbrtoc16 "
      "htonl htons ntohl ntohs inet_aton inet_ntoa inet_pton inet_ntop inet_addr"},
-    {"it computes with numbers", "",
+    {LEAF_PURE, "it computes with numbers", "",
      "abs labs llabs imaxabs div ldiv lldiv imaxdiv rand srand rand_r random srandom drand48 "
      "erand48 lrand48 nrand48 mrand48 jrand48 srand48 seed48 arc4random arc4random_buf "
      "arc4random_uniform initstate setstate "
@@ -70,18 +71,21 @@ const struct leaf_group leaf_groups[] = {
      "fegetround fesetround feclearexcept fetestexcept fegetenv fesetenv "
      "feholdexcept feupdateenv fegetexceptflag fesetexceptflag feenableexcept fedisableexcept "
      "fegetexcept"},
-    {"it manages memory", "__malloc_hook __free_hook __realloc_hook __memalign_hook __morecore",
+    {LEAF_ALLOCATOR, "it manages memory",
+     "__malloc_hook __free_hook __realloc_hook __memalign_hook __morecore",
      "malloc calloc realloc reallocarray free cfree posix_memalign aligned_alloc memalign valloc "
      "pvalloc malloc_usable_size malloc_trim mallopt mallinfo mallinfo2 strdup strndup wcsdup "
      "__strdup __strndup __libc_malloc __libc_free __libc_calloc __libc_realloc "
      "mmap mmap64 munmap mremap mprotect madvise posix_madvise msync mlock munlock mlockall "
      "munlockall mincore brk sbrk shmat shmdt shmget shmctl shm_open shm_unlink memfd_create"},
-    {"C++ frees and finds memory; without a handler that the program sets, that calls nothing",
+    {LEAF_ALLOCATOR,
+     "C++ frees and finds memory; without a handler that the program sets, that calls nothing",
      "_ZSt15set_new_handlerPFvvE __malloc_hook __free_hook",
      "_ZdlPv _ZdlPvm _ZdaPv _ZdaPvm _ZdlPvSt11align_val_t _ZdlPvmSt11align_val_t "
      "_ZdaPvSt11align_val_t _ZdaPvmSt11align_val_t __cxa_guard_acquire __cxa_guard_release "
      "__cxa_guard_abort"},
-    {"a stream of the C library calls functions of the program only if the program makes such a "
+    {LEAF_ALLOCATES,
+     "a stream of the C library calls functions of the program only if the program makes such a "
      "stream, or adds a conversion to printf",
      "pthread_cancel fopencookie funopen register_printf_function register_printf_specifier "
      "register_printf_type register_printf_modifier",
@@ -103,7 +107,8 @@ const struct leaf_group leaf_groups[] = {
      "mkdtemp mkostemp mkostemp64 remove rename renameat perror psignal open_memstream fmemopen "
      "popen pclose flockfile funlockfile ftrylockfile fwide fgetwc fputwc getwc putwc putwchar "
      "fgetws fputws ungetwc wprintf fwprintf swprintf vfwprintf vswprintf __fsetlocking __fpurge"},
-    {"it asks the kernel for something, and returns with the answer", "pthread_cancel",
+    {LEAF_ALLOCATES, "it asks the kernel for something, and returns with the answer",
+     "pthread_cancel",
      "open open64 openat openat64 creat close close_range closefrom read write pread pwrite "
      "pread64 "
      "pwrite64 readv writev preadv pwritev lseek lseek64 fsync fdatasync sync ftruncate "
@@ -134,25 +139,27 @@ const struct leaf_group leaf_groups[] = {
      "sched_yield sched_getaffinity sched_setaffinity sched_getparam sched_setparam "
      "sched_getscheduler sched_setscheduler sched_get_priority_min sched_get_priority_max "
      "sched_getcpu getauxval personality membarrier syslog openlog closelog"},
-    {"it tells, computes or waits for the time", "pthread_cancel",
+    {LEAF_ALLOCATES, "it tells, computes or waits for the time", "pthread_cancel",
      "time gettimeofday settimeofday clock clock_gettime clock_settime clock_getres "
      "clock_nanosleep "
      "nanosleep sleep usleep difftime mktime timegm gmtime gmtime_r localtime localtime_r asctime "
      "asctime_r ctime ctime_r strftime strftime_l strptime tzset alarm setitimer getitimer "
      "timer_gettime ftime clock_getcpuclockid"},
-    {"it reads or changes what the process knows of its surroundings", "",
-     "getenv secure_getenv setenv unsetenv putenv clearenv setlocale localeconv nl_langinfo "
+    {LEAF_ALLOCATES, "it reads or changes what the process knows of its surroundings", "",
+     "strcoll strxfrm strcoll_l strxfrm_l wcscoll wcsxfrm getenv secure_getenv setenv unsetenv "
+     "putenv clearenv setlocale localeconv nl_langinfo "
      "nl_langinfo_l newlocale uselocale freelocale duplocale strerror strerror_r __xpg_strerror_r "
      "strsignal sigabbrev_np strerrorname_np __errno_location __h_errno_location getopt "
      "getopt_long "
      "getopt_long_only gettext dgettext dcgettext ngettext textdomain bindtextdomain "
      "bind_textdomain_codeset __tls_get_addr gnu_get_libc_version"},
-    {"it only notes what the program asks for; what it notes runs later, from elsewhere", "",
+    {LEAF_ALLOCATES,
+     "it only notes what the program asks for; what it notes runs later, from elsewhere", "",
      "atexit at_quick_exit __cxa_atexit __cxa_thread_atexit_impl on_exit signal sigaction "
      "__sysv_signal bsd_signal sigemptyset sigfillset sigaddset sigdelset sigismember sigaltstack "
      "sigpending pthread_atfork __register_atfork pthread_key_create __gmon_start__ "
      "_ITM_registerTMCloneTable _ITM_deregisterTMCloneTable"},
-    {"it waits for, or tells other threads, which have stacks of their own", "",
+    {LEAF_ALLOCATES, "it waits for, or tells other threads, which have stacks of their own", "",
      "pthread_self pthread_equal pthread_mutex_init pthread_mutex_destroy pthread_mutex_lock "
      "pthread_mutex_trylock pthread_mutex_timedlock pthread_mutex_clocklock pthread_mutex_unlock "
      "pthread_mutexattr_init pthread_mutexattr_destroy pthread_mutexattr_settype "
@@ -167,10 +174,11 @@ const struct leaf_group leaf_groups[] = {
      "pthread_setspecific pthread_key_delete pthread_detach pthread_setname_np pthread_getname_np "
      "pthread_getcpuclockid pthread_get_stacksize_np pthread_getaffinity_np "
      "pthread_setaffinity_np"},
-    {"it goes back to a frame that is waiting, and leaves out those above it", "",
+    {LEAF_PURE, "it goes back to a frame that is waiting, and leaves out those above it", "",
      "setjmp _setjmp __sigsetjmp sigsetjmp longjmp _longjmp siglongjmp __longjmp_chk"},
-    {"it ends the process, without running anything of the program's first", "", "_exit _Exit"},
-    {"it ends the process by SIGABRT, which the program doesn't handle",
+    {LEAF_PURE, "it ends the process, without running anything of the program's first", "",
+     "_exit _Exit"},
+    {LEAF_ALLOCATES, "it ends the process by SIGABRT, which the program doesn't handle",
      "signal sigaction __sysv_signal bsd_signal sigset",
      "abort __assert_fail __assert_perror_fail __assert __stack_chk_fail __chk_fail "
      "__fortify_fail"},

@@ -5,9 +5,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What a function has to do with memory: a program may define malloc itself, and its friends, which
+ * the C library's functions then use. (GNU C library's manual, "Replacing malloc") */
+enum leaf_memory {
+  LEAF_PURE,      /* it never allocates or frees */
+  LEAF_ALLOCATES, /* it may, by what is LEAF_ALLOCATOR */
+  LEAF_ALLOCATOR,
+};
+
 /* Functions that share the reason why they call no function of the program. Words are separated by
  * blanks. If the program uses any of the functions in `unless`, the reason doesn't hold. */
 struct leaf_group {
+  enum leaf_memory memory;
   const char *reason, *unless, *names;
 };
 

@@ -37,7 +37,7 @@ static void read_entry(struct linkage *linkage, struct dynamic *dynamic, const s
     dynamic->is_pie = (entry->d_un.d_val & DF_1_PIE) != 0;
     break;
   case DT_PLTGOT:
-    linkage->offset_table = entry->d_un.d_ptr;
+    linkage->offset_tables[0] = entry->d_un.d_ptr;
     break;
   case DT_INIT:
     linkage->init = entry->d_un.d_ptr;
@@ -70,6 +70,17 @@ static struct dynamic read_dynamic(struct linkage *linkage, const struct image *
   return dynamic;
 }
 
+/* Linkers differ in which section _GLOBAL_OFFSET_TABLE_ is the start of, and DT_PLTGOT may be
+ * missing. */
+static void find_offset_tables(struct linkage *linkage, const struct image *image) {
+  static const char *const names[OFFSET_TABLES - 1] = {".got", ".got.plt"};
+  for (size_t i = 0; i < OFFSET_TABLES - 1; i++) {
+    const struct image_section *section = image_section(image, names[i]);
+    if (section != NULL && section->header.sh_addr != linkage->offset_tables[0])
+      linkage->offset_tables[i + 1] = section->header.sh_addr;
+  }
+}
+
 /* ---- Symbols ---- */
 
 static struct linkage_symbol read_symbol(const struct image *image, const GElf_Sym *symbol,
@@ -83,7 +94,7 @@ static struct linkage_symbol read_symbol(const struct image *image, const GElf_S
       .is_defined = is_defined,
       .is_preemptible = is_defined && may_preempt && GELF_ST_BIND(symbol->st_info) != STB_LOCAL &&
                         GELF_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT,
-      .is_code = type == STT_FUNC || type == STT_GNU_IFUNC || (!is_defined && type == STT_NOTYPE),
+      .is_code = type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE,
       .is_resolver = type == STT_GNU_IFUNC,
   };
 }
@@ -282,6 +293,7 @@ bool linkage_open(struct linkage *linkage, const struct image *image, struct pro
       .is_fixed = image->header.e_type == ET_EXEC,
   };
   const struct dynamic dynamic = read_dynamic(linkage, image);
+  find_offset_tables(linkage, image);
   linkage->is_library = !linkage->is_fixed && !dynamic.is_pie;
   if (read_symbols(linkage, image, linkage->is_library && !dynamic.symbolic) &&
       read_words(linkage, image))

@@ -30,17 +30,19 @@ struct linkage_symbol {
   uint64_t address; /* of this file's definition */
   bool is_defined;
   bool is_preemptible; /* another file's definition may be used in place of this one's */
-  bool is_code;        /* a function, or something undefined that may be one */
+  bool is_code;        /* a function, or something that may be one */
   bool is_resolver;    /* what is called is what the function returns at start-up */
   bool is_c_library;   /* as far as its version, or the lack of other libraries, tells */
 };
+
+enum { OFFSET_TABLES = 3 };
 
 struct linkage {
   struct linkage_word *words;     /* by address */
   struct linkage_symbol *symbols; /* as in .dynsym; number 0 is none */
   size_t word_count, word_capacity;
   uint32_t symbol_count;
-  uint64_t offset_table; /* the global offset table's address, or 0 */
+  uint64_t offset_tables[OFFSET_TABLES]; /* where the global offset table may start; 0: nowhere */
   uint64_t entry, init, fini;
   bool is_fixed;   /* the file runs at the addresses it was linked for */
   bool is_library; /* or may be one */

@@ -54,11 +54,15 @@ static void add_landing(struct sweep *sweep, uint64_t address) {
 
 static void add_call(struct sweep *sweep, uint64_t at, const struct code_instruction *instruction,
                      uint32_t target, enum call_kind kind) {
+  const struct call_graph *graph = sweep->builder->graph;
+  const bool is_direct = instruction->target_kind == CODE_DIRECT;
   const struct call call = {.at = at,
                             .target = target,
                             .length = instruction->length,
                             .kind = (uint8_t)kind,
-                            .is_jump = instruction->kind != CODE_CALL};
+                            .is_jump = instruction->kind != CODE_CALL,
+                            .is_inside = is_direct && graph_is_function(graph, target) &&
+                                         graph->functions[target].address != instruction->target};
   if (!graph_add_call(sweep->builder, call))
     sweep->no_memory = true;
 }
@@ -162,11 +166,12 @@ static void add_references(struct sweep *sweep, uint64_t at,
   }
   for (unsigned i = 0; graph->linkage.is_fixed && i < instruction->constant_count; i++)
     graph_take(graph, instruction->constants[i], TAKEN_BY_CODE, at);
-  if (instruction->is_wide && graph->linkage.offset_table != 0)
-    graph_take(graph,
-               graph->linkage.offset_table +
-                   instruction->constants[instruction->constant_count - 1],
-               TAKEN_BY_CODE, at);
+  for (unsigned i = 0; instruction->is_wide && i < OFFSET_TABLES; i++)
+    if (graph->linkage.offset_tables[i] != 0)
+      graph_take(graph,
+                 graph->linkage.offset_tables[i] +
+                     instruction->constants[instruction->constant_count - 1],
+                 TAKEN_BY_CODE, at);
 }
 
 /* ---- Functions ---- */
@@ -219,6 +224,7 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   default:
     break;
   }
+  sweep->builder->graph->functions[sweep->function].has_sum |= instruction->is_sum;
   add_references(sweep, at, instruction);
   flow->last = instruction->kind;
   follow_stack(flow, instruction);
@@ -236,7 +242,13 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
   while (at < sweep->end && !area_is_marked(area, MARK_INSTRUCTION, at)) {
     struct code_instruction instruction;
     const uint8_t *bytes = area->bytes + (at - area->address);
-    builder->architecture->decode(builder->decoder, bytes, sweep->end - at, at, &instruction);
+    builder->architecture->decode(builder->decoder, bytes, area->address + area->size - at, at,
+                                  &instruction);
+    if (instruction.length > sweep->end - at) { /* the next function starts inside */
+      if (instruction.kind == CODE_PADDING)
+        return;
+      instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
+    }
     /* Some linkers fill up with zeros, which are instructions by chance, and need be no whole number
      * of them. */
     const bool may_fill = instruction.kind == CODE_INVALID || ends(flow->last);

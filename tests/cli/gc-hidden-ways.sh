@@ -1,0 +1,111 @@
+#!/bin/bash
+# Ways to a collection that no call shows: places that are patched when the program runs, landing pads in other sections, a malloc
+# of the program's own that the C library uses. Their records are kept.
+. "$TOP/tests/cli/common.sh"
+
+compile_managed "$gc/managed.c" managed.o
+"$LLVM/bin/clang" -O1 -c "$gc/main.c" -o main.o
+link_without() { # OUTPUT FUNCTION OBJECT-OR-OPTION...: all of native.c but a function, which the object has
+  local output=$1 function=$2
+  shift 2
+  "$LLVM/bin/clang" -O1 "-D$function=without" -I"$gc" -c "$gc/native.c" -o native.o
+  link_with "${linker:-lld}" "$output" managed.o native.o main.o "$@"
+}
+
+# A statepoint that is nops until the runtime fills it in.
+cat >patched.ll <<'LL'
+declare void @collect()
+define void @patched() noinline gc "statepoint-example" {
+  call void @collect() "statepoint-num-patch-bytes"="5"
+  ret void
+}
+define i64 @no_call(i64 %x) { ; not managed
+  call void @patched()
+  ret i64 %x
+}
+LL
+compile ./patched.ll patched.o
+link_without app no_call patched.o
+expect_verdict kept app managed_no_call --gc-entry=collect
+expect_verdict kept app patched --gc-entry=collect
+expect_output 'no call instruction ends here'
+expect_verdict dropped app managed_no_outside --gc-entry=collect
+
+# A patchpoint may be filled in, too.
+cat >patched.ll <<'LL'
+declare void @llvm.experimental.patchpoint.void(i64, i32, ptr, i32, ...)
+define i64 @no_call(i64 %x) {
+  call void (i64, i32, ptr, i32, ...) @llvm.experimental.patchpoint.void(i64 7, i32 16, ptr null, i32 0)
+  ret i64 %x
+}
+LL
+compile ./patched.ll patched.o
+link_without app no_call patched.o
+expect_verdict kept app managed_no_call --gc-entry=collect
+
+# Landing pads that are functions of their own.
+cat >throws.cc <<'CC'
+extern "C" void collect();
+extern "C" long no_call(long x);
+static __attribute__((noinline)) void throws(long x) { if (x % 3 == 0) throw x; }
+long no_call(long x) {
+  try { throws(x); } catch (long caught) { collect(); return caught; }
+  return x;
+}
+CC
+for option in -fbasic-block-sections=all "-fsplit-machine-functions -mllvm -mfs-split-ehcode" -fno-exceptions; do
+  if [[ $option == -fno-exceptions ]]; then # no landing pads: nothing leads there
+    sed -i 's/try {.*/throws(x);/; s/throw x/__builtin_trap()/' throws.cc
+  fi
+  # shellcheck disable=SC2086 # a list of words
+  "$LLVM/bin/clang++" -O2 $option -c throws.cc
+  for layout in -no-pie "-pie -Wl,-z,notext"; do
+    # shellcheck disable=SC2086
+    link_without app no_call throws.o -lstdc++ $layout
+    if [[ $option == -fno-exceptions ]]; then
+      expect_verdict dropped app managed_no_call --gc-entry=collect
+    else
+      expect_verdict kept app managed_no_call --gc-entry=collect
+    fi
+  done
+done
+
+# The C library allocates by the program's own malloc.
+cat >allocates.c <<'C'
+#include <stdio.h>
+#include <string.h>
+#include <stddef.h>
+void collect(void);
+static char heap[1 << 20];
+static size_t used;
+#ifdef OWN
+void *malloc(size_t size) { collect(); used += (size + 15) & ~(size_t)15; return heap + used; }
+void free(void *p) { (void)p; }
+void *calloc(size_t n, size_t size) { return malloc(n * size); }
+void *realloc(void *p, size_t size) { return memcpy(malloc(size), p, size); }
+#endif
+long no_call(long x) { char *copy = strdup("text"); return copy[x % 4] + heap[used]; }
+long no_outside(long x) { return (long)strlen((char *)x); }
+C
+for own in "" -DOWN; do
+  "$LLVM/bin/clang" -O1 -fno-builtin $own -c allocates.c
+  "$LLVM/bin/clang" -O1 -Dno_outside=without_too -Dno_call=without -I"$gc" -c "$gc/native.c" -o native.o
+  link_with lld app managed.o native.o main.o allocates.o
+  expect_verdict "$([[ -n $own ]] && echo kept || echo dropped)" app managed_no_call --gc-entry=collect
+  expect_verdict dropped app managed_no_outside --gc-entry=collect
+done
+
+# A GC entry that was inlined everywhere is said, and with --strict an error.
+cat >inlined.c <<'C'
+static volatile long state;
+__attribute__((used)) void enter(void) { state++; }
+long no_call(long x) { enter(); return x; }
+C
+"$LLVM/bin/clang" -O2 -c inlined.c
+link_without app no_call inlined.o
+cp app before
+expect_refusal "app: no record's call leads to 'enter', which is to be a GC entry" "$stackpack" pack --strict --gc-entry=enter --gc-entry=collect app
+expect_same app before
+expect_status 0 "$stackpack" pack --gc-entry=enter --gc-entry=collect -o packed app
+grep -q "warning: no record's call leads to 'enter'" err || fail "that should be said"
+expect_status 0 "$stackpack" pack --strict --gc-entry=collect -o packed app

@@ -1,0 +1,81 @@
+/* hidden.c - ways by which control goes that no instruction shows.
+ *
+ * An exception lets a function go on at a landing pad. Mostly that is in the function itself; but
+ * compilers put rare code, and linkers blocks of code, elsewhere, as functions of their own, to which
+ * nothing else may lead: -fbasic-block-sections=all, -mfs-split-ehcode. The tables of the unwinder
+ * tell.
+ *
+ * A statepoint without a call before it is one that the program fills in when it runs (LLVM's
+ * "statepoint-num-patch-bytes"), and so may be what stands at the place of a patchpoint or a
+ * stackmap: with a call of anything.
+ */
+#include "tool/calls/call_graph.h"
+
+struct landings {
+  struct graph_builder *builder;
+  bool no_memory;
+};
+
+static void add_way(struct landings *landings, uint64_t at, uint32_t target) {
+  const struct call_graph *graph = landings->builder->graph;
+  const uint32_t from = call_graph_function(graph, at);
+  const bool is_known = graph_is_function(graph, target);
+  const struct call call = {.at = at,
+                            .target = target,
+                            .length = 1,
+                            .kind = is_known ? CALL_BRANCH : CALL_INDIRECT,
+                            .is_jump = true,
+                            .is_inside = true};
+  if (from != (uint32_t)GRAPH_NO_NODE && from != target &&
+      !graph_add_later(landings->builder, call))
+    landings->no_memory = true;
+}
+
+/* Parts of a function are functions of their own in the graph: both its start and its call lead to the
+ * landing pad. */
+static void add_landing(void *context, struct code_range function, struct code_range calls,
+                        uint64_t landing) {
+  struct landings *landings = context;
+  const struct call_graph *graph = landings->builder->graph;
+  uint32_t target = call_graph_function(graph, landing);
+  if (target == (uint32_t)GRAPH_NO_NODE)
+    target = graph_everything(graph);
+  else if (!area_is_marked(areas_find(&graph->areas, landing), MARK_INSTRUCTION, landing))
+    graph->functions[target].is_undecodable = true;
+  add_way(landings, function.start, target);
+  add_way(landings, calls.start, target);
+  add_way(landings, calls.end - 1, target);
+}
+
+bool landings_find(struct graph_builder *builder, const struct image *image,
+                   struct problem *problem) {
+  static const char *const names[] = {".eh_frame", ".gcc_except_table"};
+  struct section_bytes bytes[2] = {0};
+  struct landings landings = {builder, false};
+  for (size_t i = 0; i < 2; i++) {
+    const struct image_section *section = image_section(image, names[i]);
+    if (section != NULL && section->header.sh_type != SHT_NOBITS)
+      bytes[i] = (struct section_bytes){image->bytes + section->header.sh_offset,
+                                        section->header.sh_size, section->header.sh_addr};
+  }
+  eh_frame_landings(&bytes[0], &bytes[1], add_landing, &landings);
+  return !landings.no_memory || problem_set(problem, "not enough memory");
+}
+
+bool patches_find(struct graph_builder *builder, const struct safepoints *table,
+                  struct problem *problem) {
+  const struct call_graph *graph = builder->graph;
+  struct landings landings = {builder, false};
+  for (uint32_t i = 0; table != NULL && i < table->record_count; i++) {
+    const struct safepoint *record = &table->records[i];
+    const bool is_statepoint = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
+    bool is_called = false;
+    for (uint32_t k = call_graph_calls_near(graph, record->address);
+         k < graph->call_count && graph->calls[k].at < record->address; k++)
+      is_called |= !graph->calls[k].is_jump &&
+                   graph->calls[k].at + graph->calls[k].length == record->address;
+    if (!is_statepoint || !is_called)
+      add_way(&landings, record->address - is_statepoint, graph_everything(graph));
+  }
+  return !landings.no_memory || problem_set(problem, "not enough memory");
+}
