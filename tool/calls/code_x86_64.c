@@ -255,7 +255,7 @@ static struct code_value loaded_value(const struct code_state *state,
 
 /* The sum of two values: table and entry make a target. */
 static struct code_value sum_of(struct code_value a, struct code_value b) {
-  const struct code_value other = {CODE_SUM, a.table};
+  const struct code_value other = {CODE_SUM, a.kind == CODE_ADDRESS ? a.table : b.table};
   if (((a.kind == CODE_ADDRESS && b.kind == CODE_SHORT_ENTRY) ||
        (a.kind == CODE_SHORT_ENTRY && b.kind == CODE_ADDRESS)) &&
       a.table == b.table)

@@ -93,7 +93,7 @@ void frames_compare(const struct image *image, const struct safepoints *table,
       ask(tables, address, &answer);
     if (record->frame != 0)
       facts = frame_from_words(intern_get(&table->frames, record->frame - 1));
-  const char *what = difference(record->frame != 0 ? &facts : NULL, &answer);
+    const char *what = difference(record->frame != 0 ? &facts : NULL, &answer);
     if (what != NULL)
       differences_add(differences, "at 0x%" PRIx64 ", libdw differs in %s", record->address, what);
   }
