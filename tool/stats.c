@@ -1,26 +1,28 @@
 /* stats.c - stackpack stats: what takes the space, by part of the table, by compilation unit and by
- * function; of two builds, what grew.
+ * function; of several files, how much each takes; with an earlier build, what grew.
  */
 #include "tool/commands.h"
 
-#include "tool/print/json.h"
-#include "tool/sizes/growth.h"
+#include "tool/choice.h"
 #include "tool/sizes/stats_json.h"
-#include "tool/sizes/survey.h"
 
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char help[] =
-    "Usage: stackpack stats [OPTION]... FILE\n"
-    "  or:  stackpack stats [OPTION]... BEFORE AFTER\n"
-    "Tells what takes the space of a program's stack maps; of two builds, what grew.\n\n"
-    "      --top=N               list N functions and units (10; with json, all)\n"
+    "Usage: stackpack stats [OPTION]... FILE...\n"
+    "Tells what takes the space of a program's stack maps; of several, how much each.\n\n"
+    "      --before=FILE         what grew since this build\n"
     "      --max-growth=PERCENT  exit status 1 if the packed size grew by more\n"
-    "      --format=text|json    default: text\n" COMMON_HELP "\n"
+    "      --top=N               list N functions and units (10; json and csv: all)\n"
+    "      --filter=REGEX        list functions whose name or unit matches\n"
+    "      --sort=packed|raw|records|name  what comes first (packed)\n"
+    "      --nested              functions below their units\n"
+    "      --format=text|json|csv  default: text\n" COMMON_HELP "\n"
     "Raw stack maps are packed in memory, too; these drop records first:\n" POLICY_HELP;
 
 static double percent(uint64_t part, uint64_t whole) {
@@ -56,8 +58,8 @@ static void print_repetition(const struct survey *survey) {
          survey->live_sets, survey->records, survey->repeats);
   printf("    %10" PRIu32 " layouts, of %" PRIu32 " functions; %" PRIu32 " serve %" PRIu32
          " of these\n",
-         survey->packed.layouts.count, survey->function_count, survey->packed.layouts.shared,
-         survey->packed.layouts.functions);
+         survey->packed.layouts.count, survey->function_count + survey->left_out.functions,
+         survey->packed.layouts.shared, survey->packed.layouts.functions);
   printf("    %10" PRIu32 " locations, in %" PRIu64 " pairs, %" PRIu64 " allocas, %" PRIu64
          " deopt values\n",
          survey->locations, survey->pairs, survey->allocas, survey->deopt);
@@ -84,43 +86,82 @@ static void print_distributions(const struct survey *survey) {
   }
 }
 
-static void print_row(const struct survey *survey, const struct survey_row *row, const char *name) {
+static void print_row(const struct survey *survey, const struct survey_row *row, const char *name,
+                      const char *indent) {
   printf("    %9" PRIu32, row->records);
   if (survey->has_raw)
     printf(" %10" PRIu64, row->raw / 8);
-  printf(" %10.1f %6.1f  ", (double)row->packed / 8, percent(row->packed, survey->packed.bits));
+  printf(" %10.1f %6.1f  %s", (double)row->packed / 8, percent(row->packed, survey->packed.bits),
+         indent);
   print_name(name);
+}
+
+/* What is neither a function's nor a unit's. */
+static struct survey_row rest_of(const struct survey *survey) {
+  return (struct survey_row){
+      .packed = survey_rest(&survey->packed),
+      .raw = survey->has_raw ? survey_rest(&survey->raw) + survey->raw.discarded : 0};
+}
+
+static void print_others(const struct survey *survey, const struct survey_row *others,
+                         uint32_t count, const char *indent) {
+  char name[64];
+  snprintf(name, sizeof name, "(%" PRIu32 " other%s)", count, count == 1 ? "" : "s");
+  if (count > 0)
+    print_row(survey, others, name, indent);
+}
+
+static bool same_unit(const struct survey_row *function, const struct survey_row *unit) {
+  return function->unit == unit->name ||
+         (function->unit != NULL && unit->name != NULL && strcmp(function->unit, unit->name) == 0);
+}
+
+/* The first functions of a unit, and the sum of its others. */
+static void print_functions_of(const struct survey *survey, const struct survey_row *unit,
+                               uint32_t top) {
+  struct survey_row others = {0};
+  uint32_t printed = 0;
+  char text[SURVEY_NAME_SIZE];
+  for (uint32_t i = 0; i < survey->function_count; i++) {
+    const struct survey_row *function = &survey->functions[i];
+    if (!same_unit(function, unit))
+      continue;
+    if (printed++ < top)
+      print_row(survey, function, survey_name(function, text), "  ");
+    else
+      survey_add(&others, function);
+  }
+  print_others(survey, &others, others.functions, "  ");
 }
 
 /* Prints the first rows, and the sum of the others. */
 static void print_rows(const struct survey *survey, const char *title,
-                       const struct survey_row *rows, uint32_t count, uint32_t top) {
-  struct survey_row others = {0};
-  char text[SURVEY_NAME_SIZE], last[64];
+                       const struct survey_row *rows, uint32_t count, uint32_t top, bool nested) {
+  struct survey_row others = survey->left_out;
+  char text[SURVEY_NAME_SIZE];
   const bool are_units = rows == survey->units;
   printf("\n    %9s", "records");
   if (survey->has_raw)
     printf(" %10s", "raw");
   printf(" %10s %6s  %s\n", "packed", "%", title);
   for (uint32_t i = 0; i < count; i++) {
-    if (i < top) {
-      print_row(survey, &rows[i],
-                are_units ? rows[i].name != NULL ? rows[i].name : "(unknown)"
-                          : survey_name(&rows[i], text));
+    if (i >= top) {
+      survey_add(&others, &rows[i]);
       continue;
     }
-    others.records += rows[i].records;
-    others.raw += rows[i].raw;
-    others.packed += rows[i].packed;
+    print_row(survey, &rows[i],
+              are_units ? rows[i].name != NULL ? rows[i].name : "(unknown)"
+                        : survey_name(&rows[i], text),
+              "");
+    if (nested)
+      print_functions_of(survey, &rows[i], top);
   }
-  if (count > top) {
-    snprintf(last, sizeof last, "(%" PRIu32 " others)", count - top);
-    print_row(survey, &others, last);
-  }
-  others = (struct survey_row){.packed = survey_rest(&survey->packed)};
-  if (survey->has_raw)
-    others.raw = survey_rest(&survey->raw) + survey->raw.discarded;
-  print_row(survey, &others, "(the table itself)");
+  print_others(survey, &others,
+               are_units && survey->left_out.functions == 0 ? count - (top < count ? top : count)
+                                                            : others.functions,
+               "");
+  others = rest_of(survey);
+  print_row(survey, &others, "(the table itself)", "");
 }
 
 static void print_drop(const struct survey *survey) {
@@ -136,17 +177,32 @@ static void print_drop(const struct survey *survey) {
              drop_reason((enum verdict)verdict));
 }
 
-static void print_survey(const struct survey *survey, uint32_t top) {
+static void print_share(const struct survey *survey, const char *name, const struct sizes *sizes) {
+  printf("  %s: %" PRIu64 " bytes, %.1f %% of the file", name, sizes->bits / 8,
+         percent(sizes->bits / 8, survey->file_size));
+  if (survey->text_size > 0)
+    printf(", %.1f %% of .text", percent(sizes->bits / 8, survey->text_size));
+  putchar('\n');
+}
+
+static void print_survey(const struct survey *survey, uint32_t top, bool nested) {
   const uint32_t units = survey->unit_count;
+  const bool has_units = units > 1 || (units == 1 && survey->units[0].name != NULL);
   printf("%s: %" PRIu64 " bytes", survey->path, survey->file_size);
   if (survey->packed_file_size > 0)
     printf(", %" PRIu64 " when it's packed", survey->packed_file_size);
   putchar('\n');
+  if (survey->has_raw)
+    print_share(survey, "raw", &survey->raw);
+  print_share(survey, "packed", &survey->packed);
   printf("  %" PRIu32 " records of %" PRIu32 " functions; %" PRIu64 " statepoints, %" PRIu64
          " pairs, %" PRIu64 " of them derived",
-         survey->records, survey->function_count, survey->statepoints, survey->pairs,
-         survey->derived);
-  printf(survey->live_outs > 0 ? "; %" PRIu64 " live-outs\n" : "\n", survey->live_outs);
+         survey->records, survey->function_count + survey->left_out.functions, survey->statepoints,
+         survey->pairs, survey->derived);
+  if (survey->live_outs > 0)
+    printf("; %" PRIu64 " live-outs", survey->live_outs);
+  printf("\n  packed format %u, build ID %s\n", survey->version,
+         *survey->build_id == 0 ? "none" : survey->build_id);
   print_drop(survey);
   if (survey->has_raw) {
     char title[40];
@@ -158,9 +214,62 @@ static void print_survey(const struct survey *survey, uint32_t top) {
   print_sizes(survey->has_raw ? "packed, by `pack`" : "packed", &survey->packed, survey->records);
   print_repetition(survey);
   print_distributions(survey);
-  if (units > 1 || (units == 1 && survey->units[0].name != NULL))
-    print_rows(survey, "compilation unit", survey->units, units, top);
-  print_rows(survey, "function", survey->functions, survey->function_count, top);
+  if (has_units)
+    print_rows(survey, nested ? "compilation unit, and its functions" : "compilation unit",
+               survey->units, units, top, nested);
+  if (!has_units || !nested)
+    print_rows(survey, "function", survey->functions, survey->function_count, top, false);
+}
+
+/* ---- CSV (RFC 4180) ---- */
+
+static void csv_text(const char *text) {
+  char *clean = names_clean(text == NULL ? "" : text);
+  putchar('"');
+  for (const char *c = clean; c != NULL && *c != 0; c++) {
+    if (*c == '"')
+      putchar('"');
+    putchar(*c);
+  }
+  putchar('"');
+  free(clean);
+}
+
+static void csv_row(const struct survey *survey, const char *unit, const char *name,
+                    const struct survey_row *row) {
+  csv_text(survey->path);
+  putchar(',');
+  csv_text(unit);
+  putchar(',');
+  csv_text(name);
+  printf(",0x%" PRIx64 ",%" PRIu32 ",", row->address, row->records);
+  if (survey->has_raw)
+    printf("%" PRIu64, row->raw / 8);
+  printf(",%.3f\r\n", (double)row->packed / 8);
+}
+
+static void csv_survey(const struct survey *survey, uint32_t top) {
+  struct survey_row others = survey->left_out;
+  char text[SURVEY_NAME_SIZE];
+  for (uint32_t i = 0; i < survey->function_count; i++)
+    if (i < top)
+      csv_row(survey, survey->functions[i].unit, survey_name(&survey->functions[i], text),
+              &survey->functions[i]);
+    else
+      survey_add(&others, &survey->functions[i]);
+  if (others.functions > 0)
+    csv_row(survey, NULL, "(others)", &others);
+  others = rest_of(survey);
+  csv_row(survey, NULL, "(the table itself)", &others);
+}
+
+/* ---- Several files ---- */
+
+static void print_file(const char *name, uint32_t records, uint64_t raw, uint64_t packed,
+                       uint64_t file, uint64_t text) {
+  printf("%10" PRIu32 " %10" PRIu64 " %10" PRIu64 " %7.1f %7.1f  ", records, raw, packed,
+         percent(packed, file), percent(packed, text));
+  print_name(name);
 }
 
 /* ---- Two builds ---- */
@@ -224,29 +333,86 @@ static void print_growth(const struct survey *before, const struct survey *after
   print_growth_rows(&growth->functions, "functions", top);
 }
 
+static void csv_growth(const struct growth *growth, uint32_t top) {
+  char text[SURVEY_NAME_SIZE];
+  printf("unit,function,before,after\r\n");
+  for (uint32_t i = 0; i < growth->functions.count && i < top; i++) {
+    const struct growth_row *row = &growth->functions.items[i];
+    csv_text(row->row->unit);
+    putchar(',');
+    csv_text(growth_name(row, text));
+    printf(",%.3f,%.3f\r\n", (double)row->before / 8, (double)row->after / 8);
+  }
+}
+
 /* ---- The command ---- */
+
+enum stats_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 
 struct stats_options {
   struct survey_options survey;
-  double max_growth; /* in percent; below 0: any */
-  uint32_t top;
-  bool json, has_top;
+  enum stats_format format;
+  const char *before; /* NULL: nothing to compare with */
+  double max_growth;  /* in percent; below 0: any */
+  uint32_t top;       /* UINT32_MAX: all */
+  bool has_top, nested;
 };
 
-static int tell_one(const struct stats_options *options, const char *path) {
-  struct problem problem = {0};
-  struct survey survey;
-  bool ok = true;
-  if (!survey_open_or_tell(&survey, path, &options->survey))
-    return EXIT_UNUSABLE;
-  if (options->json)
-    ok = stats_json_print(&survey, options->has_top ? options->top : UINT32_MAX, &problem);
-  else
-    print_survey(&survey, options->top);
+/* Prints an object, and gives it back. */
+static bool print_json(json_t *object) {
+  const bool ok =
+      object != NULL && json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) == 0;
+  json_decref(object);
+  putchar('\n');
   if (!ok)
-    problem_print(&problem, path);
-  survey_close(&survey);
-  return ok ? EXIT_DONE : EXIT_UNUSABLE;
+    fprintf(stderr, "stackpack: not enough memory, or standard output is full\n");
+  return ok;
+}
+
+static bool tell_one(const struct stats_options *options, const struct survey *survey) {
+  if (options->format == FORMAT_JSON)
+    return print_json(stats_json(survey, options->top));
+  if (options->format == FORMAT_CSV)
+    csv_survey(survey, options->top);
+  else
+    print_survey(survey, options->top, options->nested);
+  return true;
+}
+
+/* Several files: in text, a row each and the sum of all; in JSON, an array; in CSV, all rows. */
+static int tell_files(const struct stats_options *options, char **files, int count) {
+  uint64_t sums[5] = {0}; /* records, raw, packed, files, .text */
+  const bool as_table = options->format == FORMAT_TEXT && count > 1;
+  int status = EXIT_DONE, told = 0;
+  if (options->format == FORMAT_CSV)
+    printf("file,unit,function,address,records,raw,packed\r\n");
+  if (options->format == FORMAT_JSON && count > 1)
+    puts("[");
+  if (as_table)
+    printf("%10s %10s %10s %7s %7s  file\n", "records", "raw", "packed", "% file", "% .text");
+  for (int i = 0; i < count; i++) {
+    struct survey survey;
+    if (!survey_open_or_tell(&survey, files[i], &options->survey)) {
+      status = EXIT_UNUSABLE;
+      continue;
+    }
+    const uint64_t sizes[] = {survey.records, survey.raw.bits / 8, survey.packed.bits / 8,
+                              survey.file_size, survey.text_size};
+    if (options->format == FORMAT_JSON && told++ > 0)
+      puts(",");
+    for (unsigned k = 0; k < 5; k++)
+      sums[k] += sizes[k];
+    if (as_table)
+      print_file(files[i], survey.records, sizes[1], sizes[2], sizes[3], sizes[4]);
+    else if (!tell_one(options, &survey))
+      status = EXIT_UNUSABLE;
+    survey_close(&survey);
+  }
+  if (as_table)
+    print_file("(sum)", (uint32_t)sums[0], sums[1], sums[2], sums[3], sums[4]);
+  if (options->format == FORMAT_JSON && count > 1)
+    puts("]");
+  return status;
 }
 
 static int tell_growth(const struct stats_options *options, const struct survey *before,
@@ -259,23 +425,21 @@ static int tell_growth(const struct stats_options *options, const struct survey 
   }
   const bool exceeds = options->max_growth >= 0 && growth.percent > options->max_growth;
   bool ok = true;
-  if (options->json)
-    ok = stats_json_print_growth(before, after, &growth,
-                                 options->has_top ? options->top : UINT32_MAX, &problem);
+  if (options->format == FORMAT_JSON)
+    ok = print_json(stats_json_growth(before, after, &growth, options->top));
+  else if (options->format == FORMAT_CSV)
+    csv_growth(&growth, options->top);
   else
     print_growth(before, after, &growth, options->top);
-  if (!ok)
-    problem_print(&problem, after->path);
-  if (ok && exceeds && !options->json)
+  if (exceeds && options->format == FORMAT_TEXT)
     printf("\n  grown by %.2f %%, more than %g %%\n", growth.percent, options->max_growth);
   growth_close(&growth);
   return !ok ? EXIT_UNUSABLE : exceeds ? EXIT_DIFFERENCE : EXIT_DONE;
 }
 
-static int tell_two(const struct stats_options *options, const char *before_path,
-                    const char *after_path) {
+static int tell_two(const struct stats_options *options, const char *after_path) {
   struct survey before, after;
-  if (!survey_open_or_tell(&before, before_path, &options->survey))
+  if (!survey_open_or_tell(&before, options->before, &options->survey))
     return EXIT_UNUSABLE;
   int status = EXIT_UNUSABLE;
   if (survey_open_or_tell(&after, after_path, &options->survey)) {
@@ -301,12 +465,60 @@ static bool parse_count(const char *text, uint32_t *number) {
   return *text >= '0' && *text <= '9' && *end == 0 && value <= UINT32_MAX;
 }
 
+enum stats_option {
+  OPTION_BEFORE = OPTION_OWN,
+  OPTION_MAX_GROWTH,
+  OPTION_TOP,
+  OPTION_FILTER,
+  OPTION_SORT,
+  OPTION_NESTED,
+  OPTION_FORMAT
+};
+
+/* Takes one of the command's own options. */
+static bool take_option(struct stats_options *options, int option, struct problem *problem) {
+  static const char *const orders[] = {"packed", "raw", "records", "name"};
+  static const char *const formats[] = {"text", "json", "csv"};
+  unsigned choice;
+  switch (option) {
+  case OPTION_BEFORE:
+    options->before = optarg;
+    return true;
+  case OPTION_MAX_GROWTH:
+    return parse_percent(optarg, &options->max_growth) ||
+           problem_set(problem, "--max-growth takes a percentage, not '%s'", optarg);
+  case OPTION_TOP:
+    options->has_top = true;
+    return parse_count(optarg, &options->top) ||
+           problem_set(problem, "--top takes a number, not '%s'", optarg);
+  case OPTION_FILTER:
+    options->survey.filter = optarg;
+    return true;
+  case OPTION_SORT:
+    if (!choice_find(optarg, orders, 4, &choice))
+      return problem_set(problem, "--sort is packed, raw, records or name, not '%s'", optarg);
+    options->survey.order = (enum survey_order)choice;
+    return true;
+  case OPTION_NESTED:
+    options->nested = true;
+    return true;
+  default:
+    if (!choice_find(optarg, formats, 3, &choice))
+      return problem_set(problem, "--format is text, json or csv, not '%s'", optarg);
+    options->format = (enum stats_format)choice;
+    return true;
+  }
+}
+
 static int parse_and_tell(struct stats_options *options, int argc, char **argv) {
   static const struct command command = {"stats", help};
-  enum { OPTION_TOP = OPTION_OWN, OPTION_MAX_GROWTH, OPTION_FORMAT };
   static const struct option long_options[] = {
-      {"top", required_argument, NULL, OPTION_TOP},
+      {"before", required_argument, NULL, OPTION_BEFORE},
       {"max-growth", required_argument, NULL, OPTION_MAX_GROWTH},
+      {"top", required_argument, NULL, OPTION_TOP},
+      {"filter", required_argument, NULL, OPTION_FILTER},
+      {"sort", required_argument, NULL, OPTION_SORT},
+      {"nested", no_argument, NULL, OPTION_NESTED},
       {"format", required_argument, NULL, OPTION_FORMAT},
       POLICY_LONG_OPTIONS,
       COMMON_OPTIONS,
@@ -315,37 +527,30 @@ static int parse_and_tell(struct stats_options *options, int argc, char **argv) 
   struct problem problem = {0};
   int status = EXIT_DONE;
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-    switch (option) {
-    case OPTION_TOP:
-      options->has_top = true;
-      if (!parse_count(optarg, &options->top))
-        return usage_error("stats", "--top takes a number, not '%s'", optarg);
-      break;
-    case OPTION_MAX_GROWTH:
-      if (!parse_percent(optarg, &options->max_growth))
-        return usage_error("stats", "--max-growth takes a percentage, not '%s'", optarg);
-      break;
-    case OPTION_FORMAT:
-      if (!json_take_format(optarg, &options->json, &problem))
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+    if (option >= (int)OPTION_BEFORE && option <= (int)OPTION_FORMAT) {
+      if (!take_option(options, option, &problem))
         return usage_error("stats", "%s", problem.text);
-      break;
-    default:
-      if (!policy_or_common_option(&command, option, argv[optind - 1], &options->survey.policy,
-                                   &options->survey.load, &status))
-        return status;
+    } else if (!policy_or_common_option(&command, option, argv[optind - 1], &options->survey.policy,
+                                        &options->survey.load, &status)) {
+      return status;
     }
-  }
-  if (argc - optind != 1 && argc - optind != 2)
-    return usage_error("stats", "there must be one file, or two to compare");
-  if (options->max_growth >= 0 && argc - optind != 2)
-    return usage_error("stats", "--max-growth goes with two files");
-  return argc - optind == 1 ? tell_one(options, argv[optind])
-                            : tell_two(options, argv[optind], argv[optind + 1]);
+  if (argc == optind)
+    return usage_error("stats", "there must be a file");
+  if (options->before != NULL && argc - optind != 1)
+    return usage_error("stats", "--before goes with one file");
+  if (options->max_growth >= 0 && options->before == NULL)
+    return usage_error("stats", "--max-growth goes with --before");
+  if (!options->has_top)
+    options->top = options->format == FORMAT_TEXT ? 10 : UINT32_MAX;
+  options->survey.arguments = argv + 1;
+  options->survey.argument_count = optind - 1;
+  return options->before != NULL ? tell_two(options, argv[optind])
+                                 : tell_files(options, argv + optind, argc - optind);
 }
 
 int command_stats(int argc, char **argv) {
-  struct stats_options options = {.top = 10, .max_growth = -1};
+  struct stats_options options = {.max_growth = -1};
   const int status = parse_and_tell(&options, argc, argv);
   policy_close(&options.survey.policy);
   return status;

@@ -10,7 +10,7 @@ make_program lld other list
 "$stackpack" report -o hostile.html app
 "$stackpack" pack --quiet -o packed app
 "$stackpack" report -o packed.html packed
-"$stackpack" report --gc-entry=collect -o two.html other app
+"$stackpack" report --gc-entry=collect -o two.html --before=other app
 pages=(hostile.html packed.html two.html)
 if [[ -n ${CORPUS-} && -e $CORPUS/python3.11.zst ]]; then
   zstd -dq "$CORPUS/python3.11.zst" -o python3.11

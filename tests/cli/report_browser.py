@@ -143,20 +143,24 @@ def check_keys(it):
 
 def check_sizes(it):
     """Areas are in proportion to bytes, and the table has the same rows."""
-    measures = it.script("return [...document.querySelectorAll('#measures input')].filter((i) => i.checkVisibility()).length")
-    for measure in ("packed", "raw") if measures else ("packed",):
+    measures = it.script("return [...document.querySelectorAll('#measures input')].map((input) => input.value)")
+    expect(measures[0] == "packed" and ("change" in measures) == page.startswith("two"), "other measures", measures)
+    for measure in measures:
         it.script("document.querySelector(`input[value=${arguments[0]}]`).click()", measure)
         rows = it.script(r"""
           document.getElementById("level").open = true;
           const number = (text) => Number(text.replaceAll(",", ""));
-          const column = arguments[0] === "raw" ? 2 : document.querySelector("#measures").hidden ? 2 : 3;
-          const sizes = [...document.querySelectorAll("#level-rows tr")].filter((row) => row.cells.length > 1)
-            .map((row) => number(row.cells[column].textContent));
+          const hasRaw = document.querySelector("#measures input[value=raw]") !== null;
+          const column = arguments[0] === "change" ? 1 : arguments[0] === "raw" || !hasRaw ? 2 : 3;
+          const sizes = [...document.querySelectorAll("#level-table tbody tr")].map((row) => number(row.cells[column].textContent.replace(/^[+\u2212]/, "")));
           const areas = [...document.querySelectorAll("#map > button")].map((tile) => {
             const box = tile.getBoundingClientRect();
             return box.width * box.height;
           });
           return sizes.map((size, index) => [size, areas[index]]);""", measure)
+        if measure == "change":  # of a tile with several functions the table has the sum of what grew and what shrank
+            expect(len(rows) > 0 and all(area > 0 for _, area in rows), "no changes", rows[:5])
+            continue
         expect(len(rows) > 1 and rows == sorted(rows, key=lambda row: -row[0]), "rows aren't sorted", rows[:5])
         scale = sum(area for _, area in rows) / sum(size for size, _ in rows)
         for size, area in rows[:5]:
@@ -164,8 +168,55 @@ def check_sizes(it):
     it.script("document.querySelector('input[value=packed]').click()")
 
 
+def check_tables(it):
+    """Tables are complete when asked, and sort by a click; what is searched for is found, and gone to."""
+    state = it.script(r"""
+      const table = [...document.querySelectorAll("#rows table")].pop();
+      table.parentElement.querySelector(".all").click();
+      const data = JSON.parse(document.getElementById("data").textContent).stats;
+      const names = () => [...table.tBodies[0].rows].map((row) => row.cells[0].textContent);
+      const packed = () => [...table.tBodies[0].rows].map((row) => Number(row.cells[table.tHead.rows[0].cells.length - 2].textContent.replaceAll(",", "")));
+      const button = (index) => table.tHead.rows[0].cells[index].querySelector("button");
+      button(0).click();
+      const ascending = names().every((name, index, all) => index === 0 || all[index - 1].localeCompare(name) <= 1);
+      const sorted = table.tHead.rows[0].cells[0].getAttribute("aria-sort");
+      button(table.tHead.rows[0].cells.length - 2).click();
+      const sizes = packed();
+      const input = document.getElementById("search");
+      input.value = "RUN";
+      input.dispatchEvent(new Event("input"));
+      const found = [...document.querySelectorAll("#found button")].map((button) => button.textContent);
+      document.querySelector("#found button")?.click();
+      const result = { all: sizes.length === data.functions.length, ascending, sorted,
+        descending: sizes.every((size, index) => index === 0 || sizes[index - 1] >= size - 0.06), found,
+        detail: document.getElementById("map-detail").textContent, dim: document.querySelectorAll("#map .dim").length };
+      input.value = "";
+      input.dispatchEvent(new Event("input"));
+      document.querySelector("#path button")?.click();
+      return result;""")
+    expect(state["all"] and state["ascending"] and state["sorted"] == "ascending" and state["descending"], "a table isn't sorted, or complete", state)
+    expect(state["found"] and all("run" in text.lower() for text in state["found"]), "not found", state)
+    expect(state["found"][0] in state["detail"] or state["detail"] in state["found"][0], "what was found isn't told", state)
+
+
+def check_inside(it):
+    """What is drawn inside a tile is told when the pointer is there; and the detail is in sight then."""
+    state = it.script(r"""
+      const map = document.getElementById("map");
+      map.scrollIntoView({ block: "end", behavior: "instant" });
+      const cell = map.querySelector(".cell");
+      if (cell === null) return null;
+      cell.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
+      const detail = document.getElementById("map-detail");
+      const box = detail.getBoundingClientRect();
+      return { text: detail.textContent, tile: cell.parentElement.getAttribute("aria-label"), top: box.top, bottom: box.bottom, height: innerHeight };""")
+    if state is not None:
+        expect(state["text"] and not state["tile"].startswith(state["text"]), "a function inside a file isn't told", state)
+        expect(0 <= state["top"] and state["bottom"] <= state["height"], "the detail is out of sight", state)
+
+
 def look(it):
-    for width in 390, 1280:
+    for width in 390, 1280, 1920:
         for dark in False, True:
             it.open(page, width, dark=dark)
             problems = it.script(CHECKS)
@@ -173,8 +224,12 @@ def look(it):
             if os.environ.get("SHOTS"):
                 name = f"{page[:-5]}-{width}{'-dark' if dark else ''}.png"
                 it.screenshot(os.path.join(os.environ["SHOTS"], name), whole=True)
+        if width == 1920:
+            continue
         check_keys(it)
         check_sizes(it)
+        check_inside(it)
+        check_tables(it)
         it.open(page, width)
         it.devtools("Emulation.setEmulatedMedia", {"media": "print"})
         expect(it.script("return document.documentElement.scrollWidth <= innerWidth"), f"printed {width} wide: too wide")

@@ -1,5 +1,5 @@
 #!/bin/bash
-# `stats BEFORE AFTER` tells which functions are new, gone, grown and shrunk, and with --max-growth fails if the stack
+# `stats --before` tells which functions are new, gone, grown and shrunk, and with --max-growth fails if the stack
 # maps have grown too much.
 . "$TOP/tests/cli/common.sh"
 
@@ -20,7 +20,7 @@ make_program lld before ./before.ll
 make_program lld after ./after.ll
 
 expect_changes() { # BEFORE AFTER
-  expect_status 0 "$stackpack" stats --format=json "$1" "$2"
+  expect_status 0 "$stackpack" stats --format=json --before="$1" "$2"
   python3 - <<'PYTHON' || fail "$1 and $2: not what changed"
 import json
 stats = json.load(open("out"))
@@ -42,23 +42,23 @@ for program in before after; do expect_status 0 "$stackpack" pack -o $program.pa
 expect_changes before.packed after.packed
 expect_changes before after.packed
 
-expect_status 0 "$stackpack" stats before after
+expect_status 0 "$stackpack" stats --before=before after
 expect_output '^ *[0-9.]+ +0\.0 +-[0-9.]+ +-100\.0  f2$'
 expect_output '^ *0\.0 +[0-9.]+ +\+[0-9.]+  +added$'
 expect_output 'gone functions: 1$'
 expect_output 'new functions: 1$'
 
 # A program is as large as itself, packed or not.
-expect_status 0 "$stackpack" stats --max-growth=0 before before.packed
+expect_status 0 "$stackpack" stats --max-growth=0 --before=before before.packed
 expect_output '\(\+0\.00 %\)'
 ! grep -qE ' (new|gone|grown|shrunk) functions' out || fail "nothing has changed"
 
 many_functions 80 >larger.ll
 make_program lld larger ./larger.ll
-expect_status 1 "$stackpack" stats --max-growth=10 before larger
+expect_status 1 "$stackpack" stats --max-growth=10 --before=before larger
 expect_output 'grown by [0-9.]+ %, more than 10 %$'
-expect_status 1 "$stackpack" stats --max-growth=10% --format=json before larger
-expect_status 0 "$stackpack" stats --max-growth=1000 before larger
-expect_status 0 "$stackpack" stats --max-growth=0 larger before
-expect_status 2 "$stackpack" stats --max-growth=10 before missing
-expect_status 2 "$stackpack" stats --max-growth=10 missing larger
+expect_status 1 "$stackpack" stats --max-growth=10% --format=json --before=before larger
+expect_status 0 "$stackpack" stats --max-growth=1000 --before=before larger
+expect_status 0 "$stackpack" stats --max-growth=0 --before=larger before
+expect_status 2 "$stackpack" stats --max-growth=10 --before=before missing
+expect_status 2 "$stackpack" stats --max-growth=10 --before=missing larger

@@ -60,9 +60,10 @@ expect_usage verify one
 expect_usage stats --format=xml file
 expect_usage stats --top=many file
 expect_usage stats --top=99999999999 file
-expect_usage stats --max-growth=little one two
+expect_usage stats --max-growth=little --before=one two
+expect_usage stats --before=one two three
+expect_usage stats --sort=size file
 expect_usage stats --max-growth=5 one
-expect_usage stats one two three
 expect_usage report file
 expect_usage report -o page.html
 expect_usage report -o page.html one two three

@@ -39,7 +39,7 @@ _stackpack() {
   *'|'*)
     mapfile -t COMPREPLY < <(compgen -W "${value//|/ }" -- "$cur")
     return ;;
-  PATTERN | NAME | FUNCTION | ADDRESS | START-END | N | PERCENT) return ;; # nothing that can be told from here
+  PATTERN | REGEX | NAME | FUNCTION | ADDRESS | START-END | N | PERCENT) return ;; # nothing that can be told from here
   *)
     _filedir
     return ;;

@@ -57,7 +57,7 @@ end
 
 # Whether the cursor is at a value that isn't a file's name.
 function __stackpack_at_choice
-    string match -q -r '\||^(PATTERN|NAME|FUNCTION|ADDRESS|START-END|N|PERCENT)$' -- (__stackpack_value)
+    string match -q -r '\||^(PATTERN|REGEX|NAME|FUNCTION|ADDRESS|START-END|N|PERCENT)$' -- (__stackpack_value)
 end
 
 # The values that there are to choose from.

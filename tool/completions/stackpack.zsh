@@ -13,7 +13,7 @@ _stackpack_quoted() { # TEXT
 _stackpack_action() { # VALUE
   case $1 in
   *'|'*) print -r -- "(${1//|/ })" ;;
-  PATTERN | NAME | FUNCTION | ADDRESS | START-END | N | PERCENT) print -r -- ' ' ;; # nothing that can be told from here
+  PATTERN | REGEX | NAME | FUNCTION | ADDRESS | START-END | N | PERCENT) print -r -- ' ' ;; # nothing that can be told from here
   *) print -r -- _files ;;
   esac
 }

@@ -1,98 +1,370 @@
-// report_page.js - the map of sizes: a squarified treemap of folders, files and functions.
+// report_page.js - draws a report from its numbers: the object that `stackpack stats --format=json` prints.
 //
-// The page has its numbers as JSON: of each compilation unit its path and its functions. From the paths
-// comes a tree of folders. The map shows one node of it at a time: each child is a button, and in it, as
-// far as there is room, the child's own children. Areas are laid out as Bruls, Huizing and van Wijk do
-// ("Squarified Treemaps", 2000): a row of tiles grows along the shorter side for as long as this makes
-// its worst tile squarer.
+// The page has that object as JSON, and of two builds what changed, too. Below come first the pieces that everything is
+// made of (elements, numbers, tables, strips), then one function for each section of the page, then the map.
 //
-// The map is one stop of the Tab key. Arrows go to the nearest tile in their direction.
+// The map is a squarified treemap of folders, files and functions, laid out as Bruls, Huizing and van Wijk do
+// ("Squarified Treemaps", 2000): a row of tiles grows along the shorter side for as long as this makes its worst tile
+// squarer. It shows one node of the tree at a time: each child is a button, and in it, as far as there is room, the
+// child's own children. Children that would be too small to see are one tile together. The map is one stop of the Tab
+// key; arrows go to the nearest tile in their direction.
 "use strict";
 (function () {
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const { stats, growth } = JSON.parse(document.getElementById("data").textContent);
+  const { counts, drop } = stats;
+  const hasRaw = stats.raw !== null;
   const byId = (id) => document.getElementById(id);
-  const map = byId("map");
-  const commas = (number) => number.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",");
-  let measure = "packed";
 
-  // ---- The tree ----
+  // ---- Elements, texts and numbers ----
 
-  function node(name, kind, parent) {
-    return { name, kind, parent, children: [], records: 0, raw: 0, packed: 0 };
+  function make(tag, attributes, ...children) {
+    const element = ["svg", "rect", "line", "text", "title", "g"].includes(tag)
+      ? document.createElementNS("http" + "://www.w3.org/2000/svg", tag) : document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {}))
+      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else if (value !== null) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
   }
 
-  function addFunction(parent, [name, records, raw, packed, count]) {
-    const leaf = node(name, count > 1 ? "functions" : "function", parent);
-    Object.assign(leaf, { records, raw, packed: packed / 8 });
-    parent.children.push(leaf);
+  // Names come from a file, and may hold anything; what can't be shown is written as \x1b.
+  const clean = (text) => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (c) => "\\x" + c.charCodeAt(0).toString(16).padStart(2, "0"));
+  const nameOf = (row) => (row.name === null ? "0x" + row.address.toString(16) : clean(row.name));
+  const unitOf = (unit) => (unit === null ? "(file unknown)" : clean(unit));
+  const number = (value) => value.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",");
+  const size = (bytes) => (Math.abs(bytes) >= 100 || Number.isInteger(bytes) ? number(bytes) : bytes.toFixed(1));
+  const percent = (part, whole) => (whole > 0 ? ((100 * part) / whole).toFixed(1) + "\u00a0%" : "");
+  const plural = (count, noun) => number(count) + " " + noun + (count === 1 ? "" : "s");
+  const signed = (value, text) => (value > 0 ? "+" : value < 0 ? "\u2212" : "") + text(Math.abs(value));
+
+  function shortSize(bytes) {
+    const units = ["bytes", "KB", "MB", "GB", "TB"];
+    let unit = 0;
+    for (; bytes >= 1000 && unit + 1 < units.length; unit++) bytes /= 1000;
+    return (unit === 0 || bytes >= 100 ? bytes.toFixed(0) : bytes.toFixed(1)) + "\u00a0" + units[unit];
   }
 
-  function folderOf(root, folders, path) {
-    if (path === "") return root;
-    if (!folders.has(path)) {
-      const cut = path.lastIndexOf("/");
-      const parent = folderOf(root, folders, path.slice(0, Math.max(cut, 0)));
-      const folder = node(path.slice(cut + 1) || "/", "folder", parent);
-      parent.children.push(folder);
-      folders.set(path, folder);
+  // ---- Tables ----
+
+  // A column: {title, value(row), text(row), wide}; the first one has names, whose text may be an element. A click on a
+  // title sorts by it. A long table shows its first rows, until all are asked for.
+  function table(caption, columns, rows, first, shown = 25) {
+    const body = make("tbody");
+    const all = make("button", { type: "button", class: "all" });
+    let sorted = rows;
+    let by = -1;
+    let down = true;
+    let most = shown;
+    const heads = columns.map((column, index) =>
+      make("th", { scope: "col", class: index > 0 ? "number" + (column.wide ? " wide" : "") : null },
+        column.value ? make("button", { type: "button", onclick: () => sort(index) }, column.title) : column.title));
+    const line = (row) => make("tr", null, ...columns.map((column, index) => {
+      const text = column.text(row);
+      return index === 0 ? make("th", { scope: "row", class: "name" }, text) : make("td", { class: "number" + (column.wide ? " wide" : "") }, text);
+    }));
+    function fill() {
+      body.replaceChildren(...sorted.slice(0, most).map(line));
+      all.hidden = sorted.length <= most;
+      all.textContent = "Show all " + number(sorted.length);
     }
-    return folders.get(path);
-  }
-
-  function sum(node) {
-    for (const child of node.children) {
-      sum(child);
-      node.records += child.records;
-      node.raw += child.raw;
-      node.packed += child.packed;
+    function sort(index) {
+      down = by === index ? !down : index > 0;
+      by = index;
+      const value = columns[index].value;
+      const order = (a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0);
+      sorted = [...rows].sort((a, b) => (down ? -order(a, b) : order(a, b)));
+      heads.forEach((head, i) => (i === index ? head.setAttribute("aria-sort", down ? "descending" : "ascending") : head.removeAttribute("aria-sort")));
+      fill();
     }
+    all.addEventListener("click", () => { most = Infinity; fill(); });
+    fill();
+    return make("div", { class: "scroll" },
+      make("table", null, make("caption", null, caption), make("thead", null, make("tr", null, ...heads)), body, ...(first ? [first] : [])), all);
   }
 
-  // A folder in which there is just another folder is one with it.
-  function shorten(node) {
-    while (node.kind === "folder" && node.parent && node.children.length === 1 && node.children[0].kind === "folder") {
-      const only = node.children[0];
-      node.name += "/" + only.name;
-      node.children = only.children;
-      for (const child of node.children) child.parent = node;
+  const column = (title, value, text, wide) => ({ title, value, text: (row) => text(value(row), row), wide });
+  const plain = (title, text, wide) => ({ title, text, wide });
+
+  // A bar of shares, and for each its colour: the largest ones have one of their own.
+  function colours(rows, value) {
+    const order = [...rows].sort((a, b) => value(b) - value(a));
+    return (row) => Math.min(order.indexOf(row), 7);
+  }
+
+  function strip(rows, value, colour, label) {
+    const total = rows.reduce((sum, row) => sum + value(row), 0) || 1;
+    let at = 0;
+    return make("svg", { class: "strip", viewBox: "0 0 1000 28", preserveAspectRatio: "none", role: "img", "aria-label": label + "; the table has the numbers" },
+      ...rows.map((row) => {
+        const width = (1000 * value(row)) / total;
+        at += width;
+        return make("rect", { class: "p" + colour(row), x: at - width, y: 0, width: width > 3 ? width - 1.5 : width, height: 28 });
+      }));
+  }
+
+  const swatch = (colour, ...text) => make("span", null,
+    make("svg", { class: "swatch", viewBox: "0 0 12 12", "aria-hidden": "true" }, make("rect", { class: "p" + colour, x: 0, y: 0, width: 12, height: 12 })), ...text);
+
+  // ---- The head ----
+
+  function drawHead() {
+    const name = clean(counts.file.slice(counts.file.lastIndexOf("/") + 1));
+    document.title = "Stack maps of " + name;
+    byId("title").textContent = name;
+    byId("lead").textContent = plural(counts.records, "record") + " of " + plural(counts.functions, "function") +
+      (hasRaw ? "; packed, they take " + percent(stats.packed.size, stats.raw.size) + " of what they take now." : ".");
+    const fact = (title, text) => make("div", null, make("dt", null, title), make("dd", { class: "name" }, text));
+    byId("facts").append(
+      fact("File", clean(counts.file)), ...(growth ? [fact("Compared with", clean(growth.before.counts.file))] : []),
+      fact("Build ID", counts.build_id === null ? "none" : counts.build_id),
+      fact("Options", stats.options.length > 0 ? stats.options.map(clean).join(" ") : "none"),
+      fact("Packed format", "version " + stats.packed_version), fact("Written by", "stackpack " + stats.stackpack));
+    const figure = (title, value, more) => make("div", null, make("dt", null, title), make("dd", { class: "value" }, value), make("dd", { class: "more" }, more));
+    const share = (bytes) => percent(bytes, counts.file_size) + " of the file" + (counts.text_size > 0 ? ", " + percent(bytes, counts.text_size) + " of .text" : "");
+    const rawRecords = drop !== null ? drop.records : counts.records;
+    byId("figures").append(
+      ...(hasRaw ? [figure("Raw", shortSize(stats.raw.size), share(stats.raw.size))] : []),
+      figure("Packed", shortSize(stats.packed.size), share(stats.packed.size)),
+      figure("A record", (counts.records > 0 ? stats.packed.size / counts.records : 0).toFixed(2) + "\u00a0bytes",
+        hasRaw ? "raw: " + (rawRecords > 0 ? stats.raw.size / rawRecords : 0).toFixed(1) : "packed"),
+      figure("References", number(counts.pairs), percent(counts.derived, counts.pairs) + " derived"),
+      ...(drop !== null ? [figure("Dropped", percent(drop.dropped, drop.records), plural(drop.dropped, "record"))] : []));
+    for (const section of document.querySelectorAll("main section[id]"))
+      if (section.dataset.title && (section.id !== "growth" || growth))
+        byId("navigation").append(make("li", null, make("a", { href: "#" + section.id }, section.dataset.title)));
+  }
+
+  // ---- Two builds ----
+
+  const changeColumns = (name) => [
+    plain("Name", name),
+    column("Before", (row) => row.before, size), column("After", (row) => row.after, size),
+    column("Change", (row) => row.after - row.before, (value) => signed(value, size)),
+    plain("%", (row) => (row.before > 0 ? signed(row.after - row.before, (value) => percent(value, row.before)) : ""), true)];
+
+  function drawGrowth() {
+    if (!growth) { byId("growth").remove(); return; }
+    const { before, after } = growth;
+    byId("growth-lead").textContent = "Packed, the stack maps took " + plural(before.packed.size, "byte") + ", and take " +
+      number(after.packed.size) + " now" + (growth.growth_percent !== 0 ? ": " + signed(growth.growth_percent, (value) => value.toFixed(1) + "\u00a0%") : "") + ".";
+    const parts = after.packed.parts.map((part, index) => ({ name: part.name, before: before.packed.parts[index].size, after: part.size }));
+    const tables = byId("growth-tables");
+    tables.append(table("By part, packed", changeColumns((row) => row.name),
+      [...parts.filter((part) => part.before + part.after > 0), { name: "Sum", before: before.packed.size, after: after.packed.size }]));
+    for (const [what, rows] of [["files", growth.units], ["functions", growth.functions]])
+      for (const kind of ["new", "grown", "shrunk", "gone"])
+        if (rows[kind] > 0 && (what === "functions" || stats.units.length > 1))
+          tables.append(table(kind[0].toUpperCase() + kind.slice(1) + " " + what + ": " + rows[kind],
+            changeColumns(what === "files" ? (row) => unitOf(row.name) : nameOf), rows.changes.filter((row) => row.change === kind), null, 10));
+  }
+
+  // ---- Tables of files and functions ----
+
+  function drawRows() {
+    const sizes = [column("Records", (row) => row.records, number, true),
+      ...(hasRaw ? [column("Raw", (row) => row.raw, size)] : []), column("Packed", (row) => row.packed, size),
+      plain("Share", (row) => percent(row.packed, stats.packed.size))];
+    const name = (row) => (row.unit === null ? nameOf(row) : make("span", null, nameOf(row), make("span", { class: "unit name" }, clean(row.unit))));
+    const rows = byId("rows");
+    if (stats.units.length > 1)
+      rows.append(table(plural(stats.units.length, "file"), [column("Name", (row) => unitOf(row.name), (text) => text), ...sizes], stats.units));
+    rows.append(table(plural(counts.functions, "function"), [column("Name", nameOf, (text, row) => name(row)), ...sizes], stats.functions));
+  }
+
+  // ---- Parts ----
+
+  function sizeParts(sizes, records, title) {
+    const parts = sizes.parts.filter((part) => part.size > 0);
+    const colour = colours(parts, (part) => part.size);
+    const each = (bytes) => (records > 0 ? bytes / records : 0).toFixed(2);
+    const sum = make("tfoot", null, make("tr", null, make("th", { scope: "row" }, "Sum"), make("td", { class: "number" }, size(sizes.size)),
+      make("td", { class: "number" }, percent(sizes.size, sizes.size)), make("td", { class: "number" }, each(sizes.size))));
+    return make("div", null, make("h3", null, title), strip(parts, (part) => part.size, colour, title),
+      table("In bytes", [plain("Part", (part) => swatch(colour(part), part.name)), column("Bytes", (part) => part.size, size),
+        plain("Share", (part) => percent(part.size, sizes.size)), plain("A record", (part) => each(part.size))], parts, sum));
+  }
+
+  function drawParts() {
+    const records = drop !== null ? drop.records : counts.records;
+    byId("parts-columns").append(...(hasRaw ? [sizeParts(stats.raw, records, "Raw, as LLVM writes them")] : []),
+      sizeParts(stats.packed, counts.records, "Packed"));
+  }
+
+  // ---- What repeats, and distributions ----
+
+  function drawRepetition() {
+    const all = stats.repetition;
+    const total = (name) => stats.distributions.find((one) => one.name === name).total;
+    const rows = [["Live sets", all.live_sets, counts.records, "records"], ["Layouts of functions", all.layouts, counts.functions, "functions"],
+      ["Frame sizes", all.frame_sizes, total("frame size"), "functions"], ["Locations", all.locations, counts.pairs, "pairs"]];
+    const left = [[all.records_discarded, "of functions that the linker had discarded"], [all.records_repeated, "that repeated others"]];
+    byId("repeats-table").append(
+      table("Different ones, and how many there are of them", [plain("Name", (row) => row[0]), plain("Different", (row) => number(row[1])),
+        plain("Of", (row) => number(row[2]) + " " + row[3]), plain("Share", (row) => percent(row[1], row[2]), true)], rows.filter((row) => row[2] > 0)),
+      make("p", null, plural(all.records_like_the_one_before, "record") + " have the live set of the one before in their function. " +
+        plural(all.shared_layouts, "layout") + " serve " + plural(all.functions_with_shared_layouts, "function") + "." +
+        left.filter(([count]) => count > 0).map(([count, why]) => " Left out: " + plural(count, "record") + " " + why + ".").join("")));
+  }
+
+  // Distributions have long tails: where there are too many values for a bar each, bars are for powers of two.
+  function barsOf(list) {
+    const first = list[0][0];
+    const last = list[list.length - 1][0];
+    const bars = [];
+    if (last - first <= 24) for (let value = first; value <= last; value++) bars.push({ least: value, most: value, count: 0 });
+    else for (let least = 0, most = 0; least <= last; least = most + 1, most = Math.max(1, most * 2)) if (most >= first) bars.push({ least, most, count: 0 });
+    for (const [value, count] of list) bars.find((bar) => value <= bar.most).count += count;
+    return bars;
+  }
+
+  function quantile({ counts: list, total }, part) {
+    let sum = 0;
+    return (list.find(([, count]) => (sum += count) >= part * total) || [0])[0];
+  }
+
+  function plot(one) {
+    const [width, height, left, right, top, bottom] = [340, 180, 58, 8, 10, 40];
+    const bars = barsOf(one.counts);
+    const most = Math.max(...bars.map((bar) => bar.count));
+    const power = 10 ** Math.floor(Math.log10(Math.max(most / 4, 1)));
+    const step = [1, 2, 5, 10].map((factor) => factor * power).find((value) => value * 4 >= most);
+    const roof = Math.ceil(most / step) * step;
+    const y = (count) => top + (height - top - bottom) * (1 - count / roof);
+    const wide = (width - left - right) / bars.length;
+    const title = one.name[0].toUpperCase() + one.name.slice(1) + " of a " + one.of;
+    const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "How many " + one.of + "s have which " + one.name });
+    for (let value = 0; value <= roof; value += step)
+      svg.append(make("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }),
+        make("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, number(value)));
+    bars.forEach((bar, index) => {
+      const range = number(bar.least) + (bar.least < bar.most ? "\u2013" + number(bar.most) : "");
+      svg.append(make("rect", { class: "bar", x: left + wide * (index + 0.08), y: y(bar.count), width: wide * 0.84, height: height - bottom - y(bar.count) },
+        make("title", null, range + ": " + plural(bar.count, one.of))));
+      if (index % Math.ceil(bars.length / 9) === 0)
+        svg.append(make("text", { x: left + wide * (index + 0.5), y: height - bottom + 14, "text-anchor": "middle" }, bar.most >= 10000 ? Math.floor(bar.most / 1024) + "K" : String(bar.most)));
+    });
+    svg.append(make("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }),
+      make("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" },
+        one.name + (one.name === "frame size" ? " in bytes" : "") + (bars.some((bar) => bar.least < bar.most) ? " (up to)" : "")),
+      make("text", { transform: `translate(10 ${(top + height - bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, one.of + "s"));
+    const mean = one.counts.reduce((sum, [value, count]) => sum + value * count, 0) / one.total;
+    return make("figure", null, make("h3", null, title), svg, make("figcaption", null,
+      `Median ${number(quantile(one, 0.5))}, mean ${mean.toFixed(1)}; 90\u00a0% have at most ${number(quantile(one, 0.9))}, ` +
+      `99\u00a0% at most ${number(quantile(one, 0.99))}, and none more than ${number(quantile(one, 1))}.`));
+  }
+
+  // ---- What was dropped ----
+
+  function drawDropped() {
+    const place = byId("dropped-rows");
+    if (drop === null) {
+      place.append(make("p", null, "Nothing: no policy was given. Where the functions are named in which a thread may be when a collection happens, the records of calls that can\u2019t lead there are left out:"),
+        make("pre", { class: "code" }, "stackpack report --gc-entry=FUNCTION -o PAGE.html " + clean(counts.file)));
+      return;
     }
-    node.children.forEach(shorten);
+    const reasons = [...drop.reasons].sort((a, b) => b.dropped - a.dropped);
+    const colour = colours(reasons, (reason) => reason.records);
+    const blamed = (title, rows) => (rows.length > 0 ? [table(title, [plain("Name", nameOf), column("Records", (row) => row.records, number)], rows, null, 10)] : []);
+    place.append(
+      make("p", null, `${number(drop.dropped)} of ${plural(drop.records, "record")} (${percent(drop.dropped, drop.records)}) were dropped: no collection can happen while a function waits there.`),
+      strip(reasons, (reason) => reason.records, colour, "Records by what became of them"),
+      table("Records, and why they were dropped or kept", [plain("Reason", (reason) => swatch(colour(reason), (reason.dropped ? "dropped: " : "kept: ") + reason.reason)),
+        column("Records", (reason) => reason.records, number), plain("Share", (reason) => percent(reason.records, drop.records))], reasons),
+      make("div", { class: "columns" }, ...blamed("Functions whose indirect calls keep most", drop.indirect_calls), ...blamed("Functions elsewhere that keep most", drop.outside)),
+      ...(drop.handles_signals ? [make("p", { class: "note" }, "The program handles signals. A handler must not collect, nor wait for a collection, before the thread is in a GC entry.")] : []));
   }
 
-  function build() {
-    const root = node(data.name, "folder", null);
-    const folders = new Map();
-    for (const [path, functions] of data.units) {
-      let file = root;
-      if (path !== null || data.units.length > 1) {
-        const full = path === null ? "(file unknown)" : path;
-        const cut = path === null ? -1 : full.lastIndexOf("/");
-        const folder = folderOf(root, folders, full.slice(0, Math.max(cut, 0)));
-        file = node(full.slice(cut + 1), "file", folder);
-        folder.children.push(file);
+  // ---- The map: its trees ----
+
+  const node = (name, kind, parent) => ({ name, kind, parent, children: [], count: 0, records: 0, raw: 0, packed: 0, change: 0, net: 0 });
+
+  function addFunction(file, name, sizes) {
+    const leaf = Object.assign(node(name, "function", file), { count: 1 }, sizes);
+    file.children.push(leaf);
+  }
+
+  // A tree of folders and files, and a function that finds a unit's file in it.
+  function tree(several) {
+    const root = node(byId("title").textContent, "folder", null);
+    const known = new Map([["", root]]);
+    function folder(path) {
+      if (!known.has(path)) {
+        const cut = path.lastIndexOf("/");
+        const parent = folder(path.slice(0, Math.max(cut, 0)));
+        known.set(path, node(path.slice(cut + 1) || "/", "folder", parent));
+        parent.children.push(known.get(path));
       }
-      for (const row of functions) addFunction(file, row);
+      return known.get(path);
     }
-    const [raw, packed] = data.rest;
-    if (raw + packed > 0) addFunction(root, ["(the table itself)", 0, raw, packed, 1]);
-    root.children[root.children.length - 1].kind = "rest";
-    sum(root);
-    shorten(root);
-    return root;
+    const files = new Map();
+    return [root, (unit) => {
+      if (!several && unit === null) return root;
+      if (!files.has(unit)) {
+        const path = unitOf(unit);
+        const cut = unit === null ? -1 : path.lastIndexOf("/");
+        const parent = folder(path.slice(0, Math.max(cut, 0)));
+        files.set(unit, node(path.slice(cut + 1), "file", parent));
+        parent.children.push(files.get(unit));
+      }
+      return files.get(unit);
+    }];
+  }
+
+  function finish(at) {
+    for (const child of at.children) {
+      finish(child);
+      for (const key of ["count", "records", "raw", "packed", "change", "net"]) at[key] += child[key];
+    }
+    // A folder in which there is just another folder is one with it.
+    const only = at.children[0];
+    if (at.kind === "folder" && at.parent && at.children.length === 1 && only.kind === "folder") {
+      at.name += "/" + only.name;
+      at.children = only.children;
+      for (const child of at.children) child.parent = at;
+    }
+    return at;
+  }
+
+  function treeOfSizes() {
+    const [root, fileOf] = tree(stats.units.length > 1);
+    for (const row of stats.functions) addFunction(fileOf(row.unit), nameOf(row), { records: row.records, raw: row.raw || 0, packed: row.packed });
+    const others = stats.other_functions;
+    if (others.functions > 0) addFunction(root, plural(others.functions, "smaller function"), { count: others.functions, records: others.records, raw: others.raw || 0, packed: others.packed });
+    addFunction(root, "(the table itself)", { count: 0, raw: hasRaw ? stats.raw.rest + stats.raw.discarded : 0, packed: stats.packed.rest });
+    return finish(root);
+  }
+
+  function treeOfChanges() {
+    const [root, fileOf] = tree(stats.units.length > 1);
+    for (const row of growth.functions.changes) addFunction(fileOf(row.unit), nameOf(row), { change: Math.abs(row.after - row.before), net: row.after - row.before, packed: row.after });
+    return finish(root);
   }
 
   // ---- Layout ----
 
+  let measure = "packed";
+
   // The worst ratio of sides in a row of areas along a side.
-  function worst(sum, least, most, side) {
-    return Math.max((side * side * most) / (sum * sum), (sum * sum) / (side * side * least));
+  const worst = (sum, least, most, side) => Math.max((side * side * most) / (sum * sum), (sum * sum) / (side * side * least));
+
+  // The children that have an area; those that are smaller than `least` square pixels are one.
+  function visible(parent, pixels, least) {
+    const items = parent.children.filter((child) => child[measure] > 0).sort((a, b) => b[measure] - a[measure] || (a.name < b.name ? -1 : 1));
+    const scale = pixels / items.reduce((sum, child) => sum + child[measure], 0);
+    const small = items.filter((child) => child[measure] * scale < least);
+    if (small.length < 2 || small.length === items.length) return items;
+    const kind = small.every((child) => child.kind === small[0].kind) ? small[0].kind : "item";
+    const group = node(plural(small.length, "smaller " + kind), "group", parent);
+    group.children = small;
+    for (const key of ["count", "records", "raw", "packed", "change", "net"]) group[key] = small.reduce((sum, child) => sum + child[key], 0);
+    return [...items.slice(0, -small.length), group].sort((a, b) => b[measure] - a[measure]);
   }
 
-  function squarify(children, x, y, width, height) {
-    const items = children.filter((child) => child[measure] > 0).sort((a, b) => b[measure] - a[measure] || (a.name < b.name ? -1 : 1));
+  function squarify(parent, x, y, width, height, least) {
+    const items = width > 0 && height > 0 ? visible(parent, width * height, least) : [];
     const total = items.reduce((sum, child) => sum + child[measure], 0);
     const scale = (width * height) / total;
-    const tiles = [];
+    const result = [];
     for (let i = 0; i < items.length && width > 0 && height > 0;) {
       const side = Math.min(width, height);
       let rowSum = 0;
@@ -108,47 +380,48 @@
       let at = 0;
       for (; i < end; i++) {
         const length = (items[i][measure] * scale) / depth;
-        tiles.push(width < height
+        result.push(width < height
           ? { node: items[i], x: x + at, y, width: length, height: depth }
           : { node: items[i], x, y: y + at, width: depth, height: length });
         at += length;
       }
       if (width < height) { y += depth; height -= depth; } else { x += depth; width -= depth; }
     }
-    return tiles;
+    return result;
   }
 
   // ---- Drawing ----
 
-  const root = build();
+  const map = byId("map");
   const steps = [0.6, 0.9, 1.2, 2]; // of the average
-  let current = root;
+  const letters = document.createElement("canvas").getContext("2d");
+  let root;
+  let current;
   let tiles = [];
   let active = 0;
+  let wanted = "";
 
   const average = () => (root.records > 0 ? root[measure] / root.records : 0);
+  const isHit = (at) => at.name.toLowerCase().includes(wanted);
+  const hasHit = (at) => isHit(at) || at.children.some(hasHit);
 
-  function heat(node) {
-    if (node.records === 0) return "h1";
-    const ratio = node[measure] / node.records / average();
-    return "h" + (1 + steps.filter((step) => ratio >= step).length);
+  function heat(at) {
+    const dim = wanted !== "" && !hasHit(at) ? " dim" : "";
+    if (measure === "change") return (at.net > 0 ? "up" : at.net < 0 ? "down" : "h1") + dim;
+    if (at.records === 0) return "h1" + dim;
+    const ratio = at[measure] / at.records / average();
+    return "h" + (1 + steps.filter((step) => ratio >= step).length) + dim;
   }
 
-  function size(bytes) {
-    return bytes >= 100 || Number.isInteger(bytes) ? commas(bytes) : bytes.toFixed(1);
+  function describe(at) {
+    const share = ", " + percent(at[measure], root[measure]) + " of all" + (measure === "change" ? " change" : "");
+    if (measure === "change") return at.name + ": " + signed(at.net, size) + " bytes packed, " + size(at.packed) + " now" + share;
+    const records = at.records > 0 ? ", " + plural(at.records, "record") : "";
+    const functions = at.children.length > 0 ? " of " + plural(at.count, "function") : "";
+    return at.name + ": " + (hasRaw ? size(at.raw) + " bytes raw, " : "") + size(at.packed) + " bytes packed" + records + functions + share;
   }
 
-  function share(node) {
-    return root[measure] > 0 ? ((100 * node[measure]) / root[measure]).toFixed(1) + " %" : "";
-  }
-
-  function describe(node) {
-    const sizes = (data.hasRaw ? size(node.raw) + " bytes raw, " : "") + size(node.packed) + " bytes packed";
-    const records = node.records > 0 ? ", " + commas(node.records) + (node.records === 1 ? " record" : " records") : "";
-    return node.name + ": " + sizes + records + ", " + share(node) + " of all";
-  }
-
-  const canEnter = (node) => node.children.length > 0;
+  const canEnter = (at) => at.children.length > 0;
 
   function place(element, tile, width, height) {
     element.style.left = (100 * tile.x) / width + "%";
@@ -157,142 +430,105 @@
     element.style.height = (100 * tile.height) / height + "%";
   }
 
-  function label(element, node, tile) {
-    if (tile.width < 40 || tile.height < 18) return;
-    const text = document.createElement("span");
-    text.className = "label";
-    text.textContent = node.name;
-    element.append(text);
+  // Only a label that fits is drawn.
+  function label(element, at, tile) {
+    if (tile.height >= 18 && letters.measureText(at.name).width * 1.1 + 10 <= tile.width)
+      element.append(make("span", { class: "label" }, at.name));
   }
 
   const head = 18;
+  const cells = new WeakMap(); // what a cell inside a tile shows
 
   function drawInside(button, tile) {
     if (tile.width < 24 || tile.height < head + 12) return false;
-    const inside = squarify(tile.node.children, 1, head, tile.width - 4, tile.height - head - 3);
-    for (const inner of inside) {
-      if (inner.width < 2 || inner.height < 2) continue;
-      const cell = document.createElement("span");
-      cell.className = "cell " + heat(inner.node);
-      cell.setAttribute("aria-hidden", "true");
+    for (const inner of squarify(tile.node, 1, head, tile.width - 4, tile.height - head - 3, 24)) {
+      const cell = make("span", { class: "cell " + heat(inner.node), "aria-hidden": "true" });
       place(cell, inner, tile.width - 2, tile.height - 2);
-      if (inner.width > 72) label(cell, inner.node, inner);
+      label(cell, inner.node, inner);
+      cells.set(cell, inner.node);
       button.append(cell);
     }
     return true;
   }
 
+  const layOut = () => (tiles = squarify(current, 0, 0, map.clientWidth, map.clientHeight, 140));
+
   function draw() {
-    const width = map.clientWidth;
-    const height = map.clientHeight;
-    map.replaceChildren();
-    tiles = squarify(current.children, 0, 0, width, height);
-    tiles.forEach((tile, index) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.tabIndex = index === active ? 0 : -1;
-      button.dataset.index = index;
-      button.setAttribute("aria-label", describe(tile.node) + (canEnter(tile.node) ? ", " + tile.node.kind : ""));
-      place(button, tile, width, height);
-      if (!canEnter(tile.node)) button.className = "leaf " + heat(tile.node);
-      else button.className = drawInside(button, tile) ? "folder" : heat(tile.node);
-      label(button, tile.node, tile);
-      map.append(button);
-    });
+    letters.font = getComputedStyle(byId("map-detail")).font.replace(/\d+px/, "12px");
+    layOut();
+    map.replaceChildren(...tiles.map((tile, index) => {
+      const at = tile.node;
+      const button = make("button", { type: "button", tabindex: index === active ? 0 : -1, "data-index": index,
+        "aria-label": describe(at) + (canEnter(at) ? ", " + at.kind : "") });
+      place(button, tile, map.clientWidth, map.clientHeight);
+      if (!canEnter(at)) button.className = "leaf " + heat(at);
+      else button.className = drawInside(button, tile) ? "folder" : heat(at);
+      label(button, at, tile);
+      return button;
+    }));
+    byId("level-table").replaceChildren(table("What the map shows", [
+      plain("Name", ({ node: at }) => (canEnter(at) ? make("button", { type: "button", onclick: () => show(at, true) }, at.name) : at.name)),
+      ...(measure === "change" ? [plain("Change", ({ node: at }) => signed(at.net, size)), plain("Now", ({ node: at }) => size(at.packed))]
+        : [plain("Records", ({ node: at }) => number(at.records)), ...(hasRaw ? [plain("Raw", ({ node: at }) => size(at.raw))] : []), plain("Packed", ({ node: at }) => size(at.packed))]),
+      plain("Share", ({ node: at }) => percent(at[measure], root[measure]))], tiles, null, 200));
   }
 
   function drawPath() {
-    const path = byId("path");
-    path.replaceChildren();
     const nodes = [];
     for (let at = current; at; at = at.parent) nodes.unshift(at);
-    for (const at of nodes) {
-      const item = document.createElement("li");
-      const text = document.createElement(at === current ? "span" : "button");
-      text.textContent = at.name;
-      if (at === current) text.setAttribute("aria-current", "location");
-      else {
-        text.type = "button";
-        text.addEventListener("click", () => show(at, true));
-      }
-      item.append(text);
-      path.append(item);
-    }
-  }
-
-  function cell(row, tag, text, kind) {
-    const element = document.createElement(tag);
-    if (kind) element.className = kind;
-    if (text instanceof Node) element.append(text);
-    else element.textContent = text;
-    row.append(element);
-  }
-
-  function drawTable() {
-    const rows = byId("level-rows");
-    const most = 200;
-    rows.replaceChildren();
-    for (const { node } of tiles.slice(0, most)) {
-      const row = document.createElement("tr");
-      let name = node.name;
-      if (canEnter(node)) {
-        name = document.createElement("button");
-        name.type = "button";
-        name.textContent = node.name;
-        name.addEventListener("click", () => show(node, true));
-      }
-      cell(row, "td", name, "name");
-      cell(row, "td", commas(node.records), "number");
-      if (data.hasRaw) cell(row, "td", size(node.raw), "number");
-      cell(row, "td", size(node.packed), "number");
-      cell(row, "td", share(node), "number");
-      rows.append(row);
-    }
-    if (tiles.length > most) {
-      const row = document.createElement("tr");
-      cell(row, "td", "and " + commas(tiles.length - most) + " more", "name");
-      rows.append(row);
-    }
+    byId("path").replaceChildren(...nodes.map((at) => make("li", null, at === current
+      ? make("span", { "aria-current": "location" }, at.name)
+      : make("button", { type: "button", onclick: () => show(at, true) }, at.name))));
   }
 
   function drawLegend() {
-    const legend = byId("legend");
     const unit = average();
     const texts = steps.map((step) => (step * unit).toFixed(unit < 10 ? 1 : 0));
-    legend.replaceChildren();
-    [...texts, ""].forEach((text, index) => {
-      const step = document.createElement("span");
-      step.className = "h" + (index + 1);
-      step.textContent = text === "" ? texts[index - 1] + " and more bytes a record" : "below " + text;
-      legend.append(step);
-    });
+    const entry = (kind, text) => make("span", { class: kind }, text);
+    byId("legend").replaceChildren(...(measure === "change" ? [entry("up", "larger than before"), entry("down", "smaller than before")]
+      : [make("strong", null, "Bytes a record:"), ...texts.map((text, index) => entry("h" + (index + 1), "below " + text)), entry("h5", texts[3] + " and more")]));
   }
 
-  function tell(node) {
-    byId("map-detail").textContent = describe(node);
-  }
-
-  function redraw() {
-    draw();
-    drawTable();
-  }
+  function tell(at) { byId("map-detail").textContent = describe(at); }
 
   // Shows a node, and puts the focus where it was: on the node that was left, or the first one.
-  function show(node, focus) {
-    const from = current;
-    current = node;
-    active = 0;
-    tiles = squarify(current.children, 0, 0, map.clientWidth, map.clientHeight);
-    tiles.forEach((tile, index) => {
-      for (let at = from; at; at = at.parent) if (at === tile.node) active = index;
-    });
+  function show(at, focus, target) {
+    const from = target || current;
+    current = at;
+    layOut();
+    active = Math.max(0, tiles.findIndex((tile) => {
+      for (let up = from; up; up = up.parent) if (up === tile.node || tile.node.children.includes(up)) return up !== at;
+      return false;
+    }));
     drawPath();
-    redraw();
-    tell(current);
+    draw();
+    tell(target || current);
     if (focus) map.children[active]?.focus();
   }
 
-  // ---- Keys and clicks ----
+  function measureBy(value) {
+    measure = value;
+    root = value === "change" ? treeOfChanges() : treeOfSizes();
+    current = root;
+    drawLegend();
+    show(root, false);
+  }
+
+  // ---- Search ----
+
+  function search(text) {
+    const found = [];
+    wanted = text.trim().toLowerCase();
+    (function look(at) { if (at !== root && isHit(at)) found.push(at); at.children.forEach(look); })(root);
+    found.sort((a, b) => b[measure] - a[measure]);
+    const most = 20;
+    byId("found-text").textContent = wanted === "" ? "" : plural(found.length, "name") + (found.length > most ? ", the largest " + most + " are:" : "");
+    byId("found").replaceChildren(...(wanted === "" ? [] : found.slice(0, most)).map((at) =>
+      make("li", null, make("button", { type: "button", onclick: () => show(at.parent, true, at) }, describe(at)))));
+    draw();
+  }
+
+  // ---- Keys, clicks and the pointer ----
 
   function activate(index, focus) {
     map.children[active]?.setAttribute("tabindex", "-1");
@@ -337,12 +573,10 @@
     return button ? Number(button.dataset.index) : -1;
   };
 
-  function start() {
-    for (const id of ["map", "map-tools", "map-under"]) byId(id).hidden = false;
-    if (!data.hasRaw) {
-      byId("measures").hidden = true;
-      for (const element of document.querySelectorAll("#level .raw")) element.remove();
-    }
+  function startMap() {
+    if (!hasRaw) byId("measure-raw").remove();
+    if (!growth) byId("measure-change").remove();
+    byId("measures").hidden = !hasRaw && !growth;
     map.addEventListener("keydown", key);
     map.addEventListener("click", (event) => {
       const index = indexOf(event);
@@ -356,23 +590,27 @@
     });
     map.addEventListener("mouseover", (event) => {
       const index = indexOf(event);
-      if (index >= 0) tell(tiles[index].node);
+      const cell = event.target.closest(".cell");
+      if (index >= 0) tell(cell ? cells.get(cell) : tiles[index].node);
     });
-    for (const radio of document.querySelectorAll("#measures input"))
-      radio.addEventListener("change", () => {
-        measure = radio.value;
-        drawLegend();
-        show(current, false);
-      });
+    for (const radio of document.querySelectorAll("#measures input")) radio.addEventListener("change", () => measureBy(radio.value));
+    byId("search").addEventListener("input", () => search(byId("search").value));
     let width = 0;
     new ResizeObserver(() => {
       if (map.clientWidth === width) return;
       width = map.clientWidth;
-      redraw();
+      draw();
     }).observe(map);
-    drawLegend();
-    show(root, false);
+    measureBy("packed");
   }
 
-  start();
+  byId("page").hidden = false;
+  drawHead();
+  drawGrowth();
+  drawRows();
+  drawParts();
+  drawRepetition();
+  byId("plots").append(...stats.distributions.filter((one) => one.total > 0).map(plot));
+  drawDropped();
+  startMap();
 })();

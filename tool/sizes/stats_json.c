@@ -6,15 +6,21 @@
 #include "tool/sizes/stats_json.h"
 
 #include <jansson.h>
-#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/stackpack.h"
 
 static json_t *size(uint64_t bits) {
   return bits % 8 == 0 ? json_integer((json_int_t)(bits / 8)) : json_real((double)bits / 8);
 }
 
-/* A name; one that isn't UTF-8 can't be said, and is null. */
+/* A name, or null; one that isn't UTF-8 can't be said as it is. */
 static json_t *text(const char *source) {
   json_t *string = source == NULL ? NULL : json_string(source);
+  char *clean = source == NULL || string != NULL ? NULL : names_clean(source);
+  if (clean != NULL)
+    string = json_string(clean);
+  free(clean);
   return string != NULL ? string : json_null();
 }
 
@@ -57,22 +63,19 @@ static json_t *unit(const struct survey *survey, const struct survey_row *row) {
   return object;
 }
 
-/* Adds the rows, and the sum of those that aren't listed. */
+/* Adds the rows, and the sum of all others. */
 static void add_rows(json_t *object, const char *name, const char *others_name,
                      const struct survey *survey, const struct survey_row *rows, uint32_t count,
                      uint32_t top) {
   json_t *list = json_array();
-  struct survey_row others = {0};
+  struct survey_row others = survey->left_out;
   for (uint32_t i = 0; i < count; i++) {
     if (i < top) {
       json_array_append_new(list, rows == survey->units ? unit(survey, &rows[i])
                                                         : function(survey, &rows[i]));
       continue;
     }
-    others.functions += rows[i].functions;
-    others.records += rows[i].records;
-    others.raw += rows[i].raw;
-    others.packed += rows[i].packed;
+    survey_add(&others, &rows[i]);
   }
   json_object_set_new(object, name, list);
   json_object_set_new(object, others_name, row_members(survey, &others));
@@ -109,6 +112,15 @@ static json_t *repetition(const struct survey *survey) {
   return object;
 }
 
+static json_t *blamed(const struct drop_count *items, uint32_t count) {
+  json_t *list = json_array();
+  for (uint32_t i = 0; i < count; i++)
+    json_array_append_new(list,
+                          json_pack("{so so so}", "name", text(items[i].name), "address",
+                                    number(items[i].address), "records", number(items[i].records)));
+  return list;
+}
+
 static json_t *dropped(const struct drop *drop) {
   if (drop->records == 0)
     return json_null();
@@ -119,8 +131,10 @@ static json_t *dropped(const struct drop *drop) {
                                                verdict_is_drop((enum verdict)verdict), "reason",
                                                drop_reason((enum verdict)verdict), "records",
                                                number(drop->verdicts[verdict])));
-  return json_pack("{so so so}", "records", number(drop->records), "dropped", number(drop->dropped),
-                   "reasons", reasons);
+  return json_pack(
+      "{so so so so so sb}", "records", number(drop->records), "dropped", number(drop->dropped),
+      "reasons", reasons, "indirect_calls", blamed(drop->pointers, drop->pointer_count), "outside",
+      blamed(drop->outside, drop->outside_count), "handles_signals", drop->has_handlers);
 }
 
 static json_t *counts(const struct survey *survey) {
@@ -129,9 +143,13 @@ static json_t *counts(const struct survey *survey) {
   json_object_set_new(object, "file_size", number(survey->file_size));
   if (survey->packed_file_size > 0)
     json_object_set_new(object, "packed_file_size", number(survey->packed_file_size));
+  json_object_set_new(object, "text_size",
+                      survey->text_size == 0 ? json_null() : number(survey->text_size));
+  json_object_set_new(object, "build_id", text(*survey->build_id == 0 ? NULL : survey->build_id));
   json_object_set_new(object, "form", text(survey->has_raw ? "raw" : "packed"));
   json_object_set_new(object, "records", number(survey->records));
-  json_object_set_new(object, "functions", number(survey->function_count));
+  json_object_set_new(object, "functions",
+                      number((uint64_t)survey->function_count + survey->left_out.functions));
   json_object_set_new(object, "maps", survey->has_raw ? number(survey->maps) : json_null());
   json_object_set_new(object, "statepoints", number(survey->statepoints));
   json_object_set_new(object, "pairs", number(survey->pairs));
@@ -142,17 +160,22 @@ static json_t *counts(const struct survey *survey) {
   return object;
 }
 
-/* Prints an object, and gives it back. */
-static bool print(json_t *object, struct problem *problem) {
-  const bool ok =
-      object != NULL && json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) == 0;
-  json_decref(object);
-  putchar('\n');
-  return ok || problem_set(problem, "not enough memory, or standard output is full");
+static json_t *options(const struct survey_options *options) {
+  json_t *list = json_array();
+  for (int i = 0; i < options->argument_count; i++)
+    json_array_append_new(list, text(options->arguments[i]));
+  return list;
 }
 
-bool stats_json_print(const struct survey *survey, uint32_t top, struct problem *problem) {
-  json_t *object = json_object();
+/* What every object begins with. */
+static json_t *new_object(const struct survey *survey) {
+  return json_pack("{si ss so so}", "json_version", STATS_JSON_VERSION, "stackpack",
+                   STACKPACK_VERSION, "options", options(survey->options), "packed_version",
+                   number(survey->version));
+}
+
+json_t *stats_json(const struct survey *survey, uint32_t top) {
+  json_t *object = new_object(survey);
   json_object_set_new(object, "counts", counts(survey));
   json_object_set_new(object, "raw", survey->has_raw ? sizes(&survey->raw) : json_null());
   json_object_set_new(object, "packed", sizes(&survey->packed));
@@ -162,7 +185,7 @@ bool stats_json_print(const struct survey *survey, uint32_t top, struct problem 
   add_rows(object, "units", "other_units", survey, survey->units, survey->unit_count, top);
   add_rows(object, "functions", "other_functions", survey, survey->functions,
            survey->function_count, top);
-  return print(object, problem);
+  return object;
 }
 
 /* ---- Growth ---- */
@@ -179,7 +202,8 @@ static json_t *growth_rows(const struct growth_rows *rows, uint32_t top) {
   for (uint32_t i = 0; i < rows->count && i < top; i++) {
     const struct growth_row *row = &rows->items[i];
     json_array_append_new(
-        list, json_pack("{so so ss so so}", "name", text(row->row->name), "unit",
+        list, json_pack("{so so so ss so so}", "name", text(row->row->name), "address",
+                        number(row->row->address), "unit",
                         row->is_unit ? text(row->row->name) : text(row->row->unit), "change",
                         kinds[row->kind], "before", size(row->before), "after", size(row->after)));
   }
@@ -187,9 +211,9 @@ static json_t *growth_rows(const struct growth_rows *rows, uint32_t top) {
   return object;
 }
 
-bool stats_json_print_growth(const struct survey *before, const struct survey *after,
-                             const struct growth *growth, uint32_t top, struct problem *problem) {
-  json_t *object = json_object();
+json_t *stats_json_growth(const struct survey *before, const struct survey *after,
+                          const struct growth *growth, uint32_t top) {
+  json_t *object = new_object(after);
   const struct survey *sides[] = {before, after};
   const char *const names[] = {"before", "after"};
   for (unsigned i = 0; i < 2; i++) {
@@ -202,5 +226,5 @@ bool stats_json_print_growth(const struct survey *before, const struct survey *a
   json_object_set_new(object, "growth_percent", json_real(growth->percent));
   json_object_set_new(object, "units", growth_rows(&growth->units, top));
   json_object_set_new(object, "functions", growth_rows(&growth->functions, top));
-  return print(object, problem);
+  return object;
 }

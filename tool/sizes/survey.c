@@ -7,6 +7,7 @@
 #include "tool/rewrite/rewrite.h"
 
 #include <inttypes.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,14 +228,28 @@ static int compare_text(const char *a, const char *b) {
   return strcmp(a, b);
 }
 
-static int compare_rows(const void *a, const void *b) {
+static int compare_rows(const void *a, const void *b, void *context) {
   const struct survey_row *x = a, *y = b;
-  if (x->packed != y->packed)
-    return x->packed > y->packed ? -1 : 1;
-  if (x->raw != y->raw)
-    return x->raw > y->raw ? -1 : 1;
+  const enum survey_order order = *(const enum survey_order *)context;
+  const uint64_t sizes[][2] = {
+      {order == SURVEY_BY_RECORDS ? x->records : 0, order == SURVEY_BY_RECORDS ? y->records : 0},
+      {order == SURVEY_BY_RAW ? x->raw : 0, order == SURVEY_BY_RAW ? y->raw : 0},
+      {x->packed, y->packed},
+      {x->raw, y->raw}};
   const int names = compare_text(x->name, y->name);
+  if (order == SURVEY_BY_NAME && names != 0)
+    return names;
+  for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    if (sizes[i][0] != sizes[i][1])
+      return sizes[i][0] > sizes[i][1] ? -1 : 1;
   return names != 0 ? names : x->address < y->address ? -1 : x->address > y->address;
+}
+
+void survey_add(struct survey_row *sum, const struct survey_row *row) {
+  sum->functions += row->functions;
+  sum->records += row->records;
+  sum->raw += row->raw;
+  sum->packed += row->packed;
 }
 
 static int compare_units(const void *a, const void *b) {
@@ -290,6 +305,29 @@ static bool list_functions(struct survey *survey, struct problem *problem) {
   return true;
 }
 
+/* Leaves the functions that the filter is for. */
+static bool filter_functions(struct survey *survey, struct problem *problem) {
+  const char *filter = survey->options->filter;
+  char text[SURVEY_NAME_SIZE];
+  regex_t expression;
+  uint32_t kept = 0;
+  if (filter == NULL)
+    return true;
+  if (regcomp(&expression, filter, REG_EXTENDED | REG_NOSUB) != 0)
+    return problem_set(problem, "--filter is no regular expression: '%s'", filter);
+  for (uint32_t i = 0; i < survey->function_count; i++) {
+    const struct survey_row *row = &survey->functions[i];
+    if (regexec(&expression, survey_name(row, text), 0, NULL, 0) == 0 ||
+        (row->unit != NULL && regexec(&expression, row->unit, 0, NULL, 0) == 0))
+      survey->functions[kept++] = *row;
+    else
+      survey_add(&survey->left_out, row);
+  }
+  survey->function_count = kept;
+  regfree(&expression);
+  return true;
+}
+
 /* Sums the functions of each unit; NULL is the unit of all that have none. */
 static bool list_units(struct survey *survey, struct problem *problem) {
   struct survey_row *units = calloc((size_t)survey->function_count + 1, sizeof *units);
@@ -303,18 +341,17 @@ static bool list_units(struct survey *survey, struct problem *problem) {
     if (i == 0 || compare_units(function - 1, function) != 0)
       units[survey->unit_count++].name = function->unit;
     struct survey_row *unit = &units[survey->unit_count - 1];
-    unit->functions++;
-    unit->records += function->records;
-    unit->raw += function->raw;
-    unit->packed += function->packed;
+    survey_add(unit, function);
   }
   return true;
 }
 
 static void sort_rows(struct survey *survey) {
   if (survey->function_count > 0) {
-    qsort(survey->functions, survey->function_count, sizeof *survey->functions, compare_rows);
-    qsort(survey->units, survey->unit_count, sizeof *survey->units, compare_rows);
+    enum survey_order order = survey->options->order;
+    qsort_r(survey->functions, survey->function_count, sizeof *survey->functions, compare_rows,
+            &order);
+    qsort_r(survey->units, survey->unit_count, sizeof *survey->units, compare_rows, &order);
   }
 }
 
@@ -380,7 +417,10 @@ static void note_counts(struct survey *survey) {
   const struct safepoints *table = &survey->loaded.table;
   struct packed_header header;
   packed_header_read(survey->table.bytes, &header);
+  const struct image_section *text = image_section(&survey->image, ".text");
   survey->file_size = survey->image.size;
+  survey->text_size = text == NULL ? 0 : text->header.sh_size;
+  debug_file_build_id(survey->image.elf, survey->build_id);
   survey->records = table->record_count;
   survey->maps = table->maps;
   survey->functions_discarded = table->functions_discarded;
@@ -397,7 +437,8 @@ static bool survey_loaded(struct survey *survey, const struct survey_options *op
   if (!count_records(survey, problem) || !measure(survey, problem) ||
       !names_open(&survey->names, &survey->image, problem) ||
       !units_open(&survey->unit_names, survey->path, &survey->image, problem) ||
-      !list_functions(survey, problem) || !list_units(survey, problem))
+      !list_functions(survey, problem) || !filter_functions(survey, problem) ||
+      !list_units(survey, problem))
     return false;
   sort_rows(survey);
   return true;
@@ -405,7 +446,7 @@ static bool survey_loaded(struct survey *survey, const struct survey_options *op
 
 bool survey_open(struct survey *survey, const char *path, const struct survey_options *options,
                  struct problem *problem) {
-  *survey = (struct survey){.path = path};
+  *survey = (struct survey){.path = path, .options = options};
   if (!load_open(&survey->image, path, &options->load, problem))
     return false;
   if (!load(&survey->image, &options->load, &survey->loaded, problem)) {

@@ -32,6 +32,8 @@ struct survey_distribution {
   uint64_t total; /* of all counts */
 };
 
+enum survey_order { SURVEY_BY_PACKED, SURVEY_BY_RAW, SURVEY_BY_RECORDS, SURVEY_BY_NAME };
+
 enum survey_measure {
   SURVEY_SLOTS,
   SURVEY_PAIRS,
@@ -42,10 +44,23 @@ enum survey_measure {
   SURVEY_MEASURES,
 };
 
+struct survey_options {
+  struct load_options load;
+  struct policy policy;
+  const char *filter; /* a POSIX regular expression for a function's name or its unit's: others
+                         aren't listed; NULL: all are */
+  enum survey_order order;
+  char *const *arguments; /* the options as they were given, to be told */
+  int argument_count;
+};
+
 struct survey {
   const char *path;
+  const struct survey_options *options;
   uint64_t file_size;
   uint64_t packed_file_size; /* as `pack` would leave it; 0 if it's packed, or `pack` refuses it */
+  uint64_t text_size;        /* of the section .text; 0: there is none */
+  char build_id[BUILD_ID_SIZE];
   bool has_raw; /* the file has raw stack maps; else it has packed ones */
   uint32_t maps, functions_discarded, records_discarded, records_repeated;
   uint32_t records; /* that are packed; raw are these, and the dropped ones */
@@ -56,8 +71,9 @@ struct survey {
   struct drop drop;                           /* records is 0 where there was no policy */
 
   struct sizes raw, packed;             /* raw: none where there isn't has_raw */
-  struct survey_row *functions, *units; /* those with most packed bytes first; owned */
+  struct survey_row *functions, *units; /* in their order; owned */
   uint32_t function_count, unit_count;
+  struct survey_row left_out; /* the sum of the functions that aren't listed */
   struct survey_distribution distributions[SURVEY_MEASURES];
 
   struct image image;
@@ -68,12 +84,7 @@ struct survey {
   uint8_t *table_bytes; /* NULL: in the image */
 };
 
-struct survey_options {
-  struct load_options load;
-  struct policy policy;
-};
-
-/* Reads and measures a file. */
+/* Reads and measures a file. The options must outlive the survey. */
 bool survey_open(struct survey *survey, const char *path, const struct survey_options *options,
                  struct problem *problem);
 void survey_close(struct survey *survey);
@@ -84,6 +95,9 @@ double survey_mean(const struct survey_distribution *distribution);
 
 /* What is neither a function's nor of discarded ones. */
 uint64_t survey_rest(const struct sizes *sizes);
+
+/* Adds the sizes and counts of a row to a sum. */
+void survey_add(struct survey_row *sum, const struct survey_row *row);
 
 /* A function's name, or its address in `text`. */
 enum { SURVEY_NAME_SIZE = 24 };

@@ -44,34 +44,29 @@ static bool has_debug(const struct image *image) {
 
 /* ---- By the build ID ---- */
 
-struct build_id {
-  const uint8_t *bytes; /* the Elf's */
-  size_t size;          /* 0: none that a path can be made of */
-};
-
-static struct build_id build_id_of(Elf *elf) {
-  const void *bytes;
-  const ssize_t size = dwelf_elf_gnu_build_id(elf, &bytes);
-  return size < 2 || size > 64 ? (struct build_id){0} : (struct build_id){bytes, (size_t)size};
+void debug_file_build_id(Elf *elf, char text[BUILD_ID_SIZE]) {
+  const void *id;
+  const ssize_t size = dwelf_elf_gnu_build_id(elf, &id);
+  text[0] = 0;
+  for (ssize_t i = 0; i < size && 2 * i + 2 < BUILD_ID_SIZE; i++)
+    snprintf(text + 2 * i, 3, "%02x", ((const uint8_t *)id)[i]);
 }
 
-static bool has_build_id(const char *path, const struct build_id *expected) {
+static bool has_build_id(const char *path, const char *expected) {
+  char text[BUILD_ID_SIZE];
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   Elf *elf = file < 0 ? NULL : elf_begin(file, ELF_C_READ, NULL);
-  const struct build_id id = build_id_of(elf);
-  const bool same = id.size == expected->size && memcmp(id.bytes, expected->bytes, id.size) == 0;
+  debug_file_build_id(elf, text);
   elf_end(elf);
   if (file >= 0)
     close(file);
-  return same;
+  return strcmp(text, expected) == 0;
 }
 
 /* FOLDER/.build-id/ab/cdef0123.debug. NULL, and no problem, without memory, too. */
-static char *file_of_id(const struct build_id *id, const char *folder, struct problem *problem) {
-  char text[128 + 1], *path;
-  for (size_t i = 1; i < id->size; i++)
-    snprintf(text + 2 * (i - 1), 3, "%02x", id->bytes[i]);
-  if (asprintf(&path, "%s/.build-id/%02x/%s.debug", folder, id->bytes[0], text) < 0)
+static char *file_of_id(const char *id, const char *folder, struct problem *problem) {
+  char *path;
+  if (asprintf(&path, "%s/.build-id/%.2s/%s.debug", folder, id, id + 2) < 0)
     return NULL;
   if (access(path, R_OK) == 0) {
     if (has_build_id(path, id))
@@ -140,11 +135,13 @@ char *debug_file_find(const struct image *image, const char *path,
                       const struct debug_folders *folders, struct problem *problem) {
   if (has_debug(image))
     return strdup(path);
-  const struct build_id id = build_id_of(image->elf);
+  char id[BUILD_ID_SIZE];
   const char *folder;
   char *found = NULL;
-  for (size_t i = 0; id.size > 0 && found == NULL && (folder = folder_of(folders, i)) != NULL; i++)
-    found = file_of_id(&id, folder, problem);
+  debug_file_build_id(image->elf, id);
+  for (size_t i = 0; strlen(id) > 2 && found == NULL && (folder = folder_of(folders, i)) != NULL;
+       i++)
+    found = file_of_id(id, folder, problem);
   if (found == NULL)
     found = find_link(image, path, folders, problem);
   if (found == NULL)
