@@ -33,6 +33,7 @@ struct machine {
   uint16_t elf_number; /* e_machine, EM_* */
   const char *name;
   struct machine_relocations relocations;
+  bool linker_moves_code;  /* within a section: only a symbol tells where a function begins */
   uint32_t page_size_max;  /* the largest page that a kernel for this machine may have, in bytes */
   uint32_t code_alignment; /* of instructions, in bytes */
   /* Numbers of registers are DWARF's. */

@@ -51,6 +51,7 @@ const struct machine machine_riscv64 = {
                     .global_data = R_RISCV_NONE, /* R_RISCV_64 there, too */
                     .jump_slot = R_RISCV_JUMP_SLOT,
                     .indirect = R_RISCV_IRELATIVE},
+    .linker_moves_code = true,
     .page_size_max = 65536,
     .code_alignment = 2,
     .stack_pointer = 2,

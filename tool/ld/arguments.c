@@ -3,26 +3,22 @@
  * Linkers have hundreds of options, each has some of its own, and new ones come every year. So
  * nearly all are passed on unread. Only the name of the output counts here, which all of them take
  * in the same four forms (the last one wins), and stackpack-ld's own options, which no linker
- * knows. Both can be in response files. One without own options is passed on as it is. What stood
- * in one that has them goes on in another: in the command line it may have no room.
+ * knows. All can be in response files, whose words are taken as if they stood in the line.
  */
 #include "tool/ld/arguments.h"
 
 #include "tool/ld/response.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static bool no_memory(struct problem *problem) {
   errno = ENOMEM;
   return problem_set_errno(problem, "arguments");
 }
 
-/* What stands behind a prefix, or NULL if the word doesn't begin with it. */
-static const char *behind(const char *word, const char *prefix) {
+const char *arguments_behind(const char *word, const char *prefix) {
   const size_t length = strlen(prefix);
   return strncmp(word, prefix, length) == 0 ? word + length : NULL;
 }
@@ -33,13 +29,13 @@ static bool set(char **text, const char *value, struct problem *problem) {
   return *text != NULL || no_memory(problem);
 }
 
-static bool is_own(const char *word) { return behind(word, "--stackpack-") != NULL; }
+static bool is_own(const char *word) { return arguments_behind(word, "--stackpack-") != NULL; }
 
 static bool take_own(struct arguments *arguments, const char *word, struct problem *problem) {
-  const char *value = behind(word, "--stackpack-ld=");
+  const char *value = arguments_behind(word, "--stackpack-ld=");
   if (value != NULL)
     return set(&arguments->linker_name, value, problem);
-  value = behind(word, "--stackpack-option=");
+  value = arguments_behind(word, "--stackpack-option=");
   if (value != NULL)
     return words_add_text(&arguments->options, value) || no_memory(problem);
   arguments->help = strcmp(word, "--stackpack-help") == 0;
@@ -54,74 +50,37 @@ static bool output_follows(const char *word) {
 /* Looks at a word that a linker is to get. *follows: the last one was such a word. */
 static bool look_for_output(struct arguments *arguments, const char *word, bool *follows,
                             struct problem *problem) {
-  const char *name = *follows ? word : behind(word, "--output=");
+  const char *name = *follows ? word : arguments_behind(word, "--output=");
   if (name == NULL && !output_follows(word))
-    name = behind(word, "-o");
+    name = arguments_behind(word, "-o");
   *follows = !*follows && output_follows(word);
   return name == NULL || set(&arguments->output, name, problem);
 }
 
-/* Takes words[0..count), of which the linker's own are added to `rest`. */
-static bool take_words(struct arguments *arguments, char **words, size_t count, bool *follows,
-                       struct words *rest, struct problem *problem) {
-  for (size_t i = 0; i < count; i++) {
-    if (is_own(words[i])) {
-      if (!take_own(arguments, words[i], problem))
-        return false;
-      continue;
-    }
-    if (!look_for_output(arguments, words[i], follows, problem))
-      return false;
-    if (!words_add_text(rest, words[i]))
-      return no_memory(problem);
-  }
-  return true;
+/* Takes a word that is no response file. */
+static bool take_word(struct arguments *arguments, const char *word, bool *follows,
+                      struct problem *problem) {
+  if (is_own(word))
+    return take_own(arguments, word, problem);
+  if (!look_for_output(arguments, word, follows, problem))
+    return false;
+  return words_add_text(&arguments->linker, word) || no_memory(problem);
 }
 
-/* Takes the words of a response file, and leaves in *remaining, if any is stackpack-ld's own, the
- * others. False, without a problem, if there's no such file. */
-static bool take_response(struct arguments *arguments, const char *path, bool *follows,
-                          struct words *remaining, bool *has_own, struct problem *problem) {
+/* Takes one argument: a word, or those of a response file if it is one. */
+static bool take_argument(struct arguments *arguments, const char *word, bool *follows,
+                          struct problem *problem) {
   struct words words = {0};
-  bool ok = response_read(path, &words, problem);
-  ok = ok && take_words(arguments, words.items, words.count, follows, remaining, problem);
-  *has_own = remaining->count < words.count;
+  if (word[0] != '@' || *follows || !response_read(word + 1, &words, problem)) {
+    words_close(&words);
+    return problem->text[0] == 0 && take_word(arguments, word, follows, problem);
+  }
+  bool ok = true;
+  for (size_t i = 0; ok && i < words.count; i++)
+    ok = take_word(arguments, words.items[i], follows, problem);
+  arguments->had_response = true;
   words_close(&words);
   return ok;
-}
-
-/* Takes one argument. Response files with own options become one: *held has their words, and stands
- * in the place of the first. (Order counts for linkers, so what comes between two of them goes in,
- * too.) */
-static bool take_argument(struct arguments *arguments, char *word, bool *follows,
-                          struct words *held, struct problem *problem) {
-  struct words *rest = held->count > 0 ? held : &arguments->linker;
-  if (word[0] == '@' && !*follows) {
-    struct words remaining = {0};
-    bool has_own = false;
-    bool ok = take_response(arguments, word + 1, follows, &remaining, &has_own, problem);
-    if (ok && has_own && !words_add_all(held, &remaining))
-      no_memory(problem);
-    words_close(&remaining);
-    if (problem->text[0] != 0)
-      return false;
-    if (ok)
-      return has_own || words_add_text(rest, word) || no_memory(problem);
-  }
-  return take_words(arguments, &word, 1, follows, rest, problem);
-}
-
-/* Lets the linker read the words that were held back. */
-static bool pass_on(struct arguments *arguments, const struct words *held,
-                    struct problem *problem) {
-  char name[64];
-  if (held->count == 0)
-    return true;
-  arguments->response = response_write(held, problem);
-  if (arguments->response < 0)
-    return false;
-  snprintf(name, sizeof name, "@/proc/self/fd/%d", arguments->response);
-  return words_add_text(&arguments->linker, name) || no_memory(problem);
 }
 
 /* STACKPACK_OPTIONS has options for `pack` between blanks: those of the command line come later. */
@@ -141,14 +100,11 @@ static bool take_environment(struct arguments *arguments, struct problem *proble
 }
 
 bool arguments_read(struct arguments *arguments, int count, char **words, struct problem *problem) {
-  struct words held = {0};
   bool follows = false;
-  *arguments = (struct arguments){.response = -1};
+  *arguments = (struct arguments){0};
   bool ok = set(&arguments->output, "a.out", problem) && take_environment(arguments, problem);
   for (int i = 0; ok && i < count; i++)
-    ok = take_argument(arguments, words[i], &follows, &held, problem);
-  ok = ok && pass_on(arguments, &held, problem);
-  words_close(&held);
+    ok = take_argument(arguments, words[i], &follows, problem);
   return ok;
 }
 
@@ -157,6 +113,4 @@ void arguments_close(struct arguments *arguments) {
   words_close(&arguments->options);
   free(arguments->output);
   free(arguments->linker_name);
-  if (arguments->response >= 0)
-    close(arguments->response);
 }

@@ -11,11 +11,14 @@ struct arguments {
   char *output;         /* the file that the linker writes */
   char *linker_name;    /* NULL: not said */
   bool help;
-  int response; /* a response file that the linker reads; -1: none */
+  bool had_response; /* some stood in response files: execve may not take that many */
 };
 
 /* Reads the arguments behind a linker's name, and from the environment what they don't say. */
 bool arguments_read(struct arguments *arguments, int count, char **words, struct problem *problem);
 void arguments_close(struct arguments *arguments);
+
+/* The rest of a word behind a prefix; NULL if it doesn't begin with it. */
+const char *arguments_behind(const char *word, const char *prefix);
 
 #endif

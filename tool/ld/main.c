@@ -1,13 +1,15 @@
-/* main.c - stackpack-ld: a linker for compilers to run, which packs what it links.
+/* main.c - stackpack-ld: a linker for compilers to run, which splits and packs the stack maps.
  *
  * Many builds have no place for a command behind the link: the compiler runs the linker, and a tool
  * that nobody wants to change runs the compiler. But nearly all can pass a flag to the compiler,
  * and compilers let themselves be told of another linker. So this is one: it runs the real linker
- * with the same arguments, finds the name of the output among them, and lets `stackpack pack` work
- * on that file. To the compiler it's one program that has linked or has failed.
+ * with the same arguments, but for inputs with stack maps, which are split before; finds the name of
+ * the output among them, and lets `stackpack pack` work on that file. To the compiler it's one
+ * program that has linked or has failed.
  *
- *     compiler -> stackpack-ld -> ld.lld -o app ...                 1. the same words
- *                              -> stackpack pack --if-present app   2. if it wrote an ELF file
+ *     compiler -> stackpack-ld                                      1. a.o split, as a copy
+ *                              -> ld.lld -o app COPY/a.o ...        2. else the same words
+ *                              -> stackpack pack --if-present app   3. if it wrote an ELF file
  *
  * What the real linker says and returns is passed on as it is. Linkers are also run to tell their
  * version, to make object files (-r), or files that aren't ELF at all; none of these is packed, nor
@@ -15,7 +17,9 @@
  * if the link had failed: else `make` would take the file for done when it's called again.
  */
 #include "tool/ld/arguments.h"
+#include "tool/ld/inputs.h"
 #include "tool/ld/programs.h"
+#include "tool/ld/response.h"
 #include "tool/ld/run.h"
 
 #include "runtime/stackpack.h"
@@ -35,7 +39,8 @@ static const char running[] = "STACKPACK_LD_RUNNING";
 
 static const char help[] =
     "Usage: stackpack-ld [OPTION]... LINKER-ARGUMENT...\n"
-    "Links with the real linker, and packs the stack maps of what that wrote.\n\n"
+    "Links with the real linker: splits the stack maps of the inputs before that, and\n"
+    "packs those of what was written.\n\n"
     "  --stackpack-ld=LINKER      a path, or a name in PATH; otherwise that of the\n"
     "                             environment's STACKPACK_LD, or ld.lld, or ld\n"
     "  --stackpack-option=OPTION  an option of `stackpack pack`; may be repeated;\n"
@@ -83,34 +88,76 @@ static bool wants_packing(const char *output, const struct stat *before) {
          is_linked_elf(output);
 }
 
-static bool link_output(const struct arguments *arguments, const char *path, int *status,
-                        struct problem *problem) {
+/* Words that are too many, or might be, go in a response file: its descriptor, which the linker
+ * inherits, and -1 where there is none. */
+static bool shorten(struct words *words, bool had_response, int *response,
+                    struct problem *problem) {
+  enum { PLAIN_MAX = 65536 };
+  char name[64];
+  size_t size = 0;
+  for (size_t i = 0; i < words->count; i++)
+    size += strlen(words->items[i]) + 1;
+  *response = -1;
+  if (!had_response && size < PLAIN_MAX)
+    return true;
+  *response = response_write(words, problem);
+  if (*response < 0)
+    return false;
+  words_close(words);
+  snprintf(name, sizeof name, "@/proc/self/fd/%d", *response);
+  return words_add_text(words, name) || problem_set(problem, "out of memory");
+}
+
+static bool run_linker(const struct arguments *arguments, const char *path,
+                       const struct words *linker, const sigset_t *signals, int *status,
+                       struct problem *problem) {
+  struct words words = {0}, all = {0};
+  int response = -1;
+  bool ok = words_add_all(&words, linker) || problem_set(problem, "out of memory");
+  ok = ok && shorten(&words, arguments->had_response, &response, problem);
+  if (ok && (!words_add_text(&all, path) || !words_add_all(&all, &words) ||
+             setenv(running, path, 1) != 0))
+    ok = problem_set(problem, "out of memory");
+  ok = ok && run(path, all.items, signals, status, problem);
+  unsetenv(running);
+  if (response >= 0)
+    close(response);
+  words_close(&words);
+  words_close(&all);
+  return ok;
+}
+
+/* Links with stack maps that follow their functions. */
+static bool link_output(const struct arguments *arguments, const char *path,
+                        const sigset_t *signals, int *status, struct problem *problem) {
   struct words words = {0};
+  struct inputs inputs = {0};
   if (getenv(running) != NULL)
     return problem_set(problem, "the linker that it runs, %s, runs stackpack-ld", getenv(running));
-  bool ok = words_add_text(&words, path) && words_add_all(&words, &arguments->linker) &&
-            setenv(running, path, 1) == 0;
-  ok = ok ? run(path, words.items, status, problem) : problem_set(problem, "out of memory");
-  unsetenv(running);
+  bool ok = words_add_all(&words, &arguments->linker) || problem_set(problem, "out of memory");
+  ok = ok && inputs_split(&inputs, &words, problem) &&
+       run_linker(arguments, path, &words, signals, status, problem);
+  inputs_remove(&inputs);
   words_close(&words);
   return ok;
 }
 
-static bool pack_output(const struct arguments *arguments, const char *path, int *status,
-                        struct problem *problem) {
+static bool pack_output(const struct arguments *arguments, const char *path,
+                        const sigset_t *signals, int *status, struct problem *problem) {
   struct words words = {0};
   bool ok = words_add_text(&words, path) && words_add_text(&words, "pack") &&
             words_add_text(&words, "--quiet") && words_add_text(&words, "--if-present") &&
             words_add_all(&words, &arguments->options) && words_add_text(&words, "--") &&
             words_add_text(&words, arguments->output);
-  ok = ok ? run(path, words.items, status, problem) : problem_set(problem, "out of memory");
+  ok =
+      ok ? run(path, words.items, signals, status, problem) : problem_set(problem, "out of memory");
   words_close(&words);
   return ok;
 }
 
 /* Does all. False: something is wrong here; else *status is that of the linker or of `pack`. */
-static bool link_and_pack(const struct arguments *arguments, const char *called, int *status,
-                          struct problem *problem) {
+static bool link_and_pack(const struct arguments *arguments, const char *called,
+                          const sigset_t *signals, int *status, struct problem *problem) {
   char linker[PATH_MAX], stackpack[PATH_MAX];
   struct stat before;
   if (!programs_find_linker(called, arguments->linker_name, linker, problem) ||
@@ -118,10 +165,10 @@ static bool link_and_pack(const struct arguments *arguments, const char *called,
     return false;
   if (stat(arguments->output, &before) != 0)
     before = (struct stat){0};
-  const bool linked = link_output(arguments, linker, status, problem);
+  const bool linked = link_output(arguments, linker, signals, status, problem);
   if (!linked || *status != 0 || !wants_packing(arguments->output, &before))
     return linked;
-  const bool packed = pack_output(arguments, stackpack, status, problem);
+  const bool packed = pack_output(arguments, stackpack, signals, status, problem);
   if (!packed || *status != 0)
     unlink(arguments->output);
   return packed;
@@ -134,11 +181,14 @@ static int print_help(void) {
 int main(int argc, char **argv) {
   struct arguments arguments;
   struct problem problem = {0};
+  sigset_t signals;
   int status = 0;
+  run_hold_signals(&signals);
   bool ok = arguments_read(&arguments, argc - 1, argv + 1, &problem);
   const bool wants_help = ok && arguments.help;
-  ok = ok && (wants_help || link_and_pack(&arguments, argv[0], &status, &problem));
+  ok = ok && (wants_help || link_and_pack(&arguments, argv[0], &signals, &status, &problem));
   arguments_close(&arguments);
+  sigprocmask(SIG_SETMASK, &signals, NULL);
   if (!ok)
     return fail(&problem);
   if (wants_help)

@@ -55,17 +55,18 @@ static bool await(pid_t child, const sigset_t *signals, int *status) {
   }
 }
 
-bool run(const char *path, char *const *argv, int *status, struct problem *problem) {
+void run_hold_signals(sigset_t *before) {
   const sigset_t signals = awaited_signals();
-  sigset_t before;
-  pid_t child;
   signal(SIGCHLD, SIG_DFL); /* were it ignored, there'd be no status */
-  sigprocmask(SIG_BLOCK, &signals, &before);
-  const int error = spawn(path, argv, &before, &child);
-  bool ok = error == 0;
-  if (ok)
-    ok = await(child, &signals, status);
-  sigprocmask(SIG_SETMASK, &before, NULL);
+  sigprocmask(SIG_BLOCK, &signals, before);
+}
+
+bool run(const char *path, char *const *argv, const sigset_t *before, int *status,
+         struct problem *problem) {
+  const sigset_t signals = awaited_signals();
+  pid_t child;
+  const int error = spawn(path, argv, before, &child);
+  const bool ok = error == 0 && await(child, &signals, status);
   return ok || problem_set(problem, "can't run %s: %s", path, strerror(error != 0 ? error : errno));
 }
 

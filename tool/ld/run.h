@@ -4,9 +4,16 @@
 
 #include "tool/image/problem.h"
 
-/* Runs a program with arguments (argv[0] first, NULL behind the last) and waits for it. Signals
- * that end a program, and come meanwhile, are passed on to it. *status is as waitpid has it. */
-bool run(const char *path, char *const *argv, int *status, struct problem *problem);
+#include <signal.h>
+
+/* Makes signals wait that end a program. *before is what they were before: sigprocmask. */
+void run_hold_signals(sigset_t *before);
+
+/* Runs a program with arguments (argv[0] first, NULL behind the last) and waits for it. Signals are
+ * held; for the program they are as they were before. One that ends a program, and came since then,
+ * is passed on to it. *status is as waitpid has it. */
+bool run(const char *path, char *const *argv, const sigset_t *before, int *status,
+         struct problem *problem);
 
 /* Ends this program as the other one ended: by the same signal, or with the same exit status. */
 _Noreturn void run_end_as(int status);

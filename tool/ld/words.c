@@ -28,6 +28,15 @@ bool words_add_all(struct words *words, const struct words *others) {
   return true;
 }
 
+bool words_replace(struct words *words, size_t i, const char *text) {
+  char *copy = strdup(text);
+  if (copy == NULL)
+    return false;
+  free(words->items[i]);
+  words->items[i] = copy;
+  return true;
+}
+
 void words_close(struct words *words) {
   for (size_t i = 0; i < words->count; i++)
     free(words->items[i]);

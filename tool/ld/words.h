@@ -16,6 +16,8 @@ bool words_add(struct words *words, const char *text, size_t length);
 bool words_add_text(struct words *words, const char *text);
 /* Adds copies of all words of another list. */
 bool words_add_all(struct words *words, const struct words *others);
+/* Makes word i another one. */
+bool words_replace(struct words *words, size_t i, const char *text);
 void words_close(struct words *words);
 
 #endif

@@ -84,7 +84,7 @@ static void note_references(struct maps *maps, const struct object *object, uint
     struct map_section *section = section_of(maps, object, ELF64_R_SYM(relocation.r_info));
     if (section == NULL)
       continue;
-    const bool is_none = ELF64_R_TYPE(relocation.r_info) == object->machine->none_type &&
+    const bool is_none = ELF64_R_TYPE(relocation.r_info) == object->machine->relocations.none &&
                          table->header.sh_type == SHT_RELA;
     section->is_named |= !is_none;
     section->is_held |= is_none && section->text == table->header.sh_info;
@@ -125,7 +125,8 @@ static bool find_text(const struct maps *maps, struct map_section *section,
                       struct problem *problem) {
   const size_t n = maps_find_place(section, function->position);
   const size_t next = maps_find_place(section, (uint64_t)function->position + 1);
-  if (next != n + 1 || ELF64_R_TYPE(section->places[n].r_info) != object->machine->word_type)
+  if (next != n + 1 ||
+      ELF64_R_TYPE(section->places[n].r_info) != object->machine->relocations.absolute)
     return problem_set(problem, "a stack map at %zu without a relocation of its function's address",
                        function->position);
   const uint32_t symbol = ELF64_R_SYM(section->places[n].r_info);

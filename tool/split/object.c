@@ -5,12 +5,6 @@
 
 #include <string.h>
 
-static const struct object_machine machines[] = {
-    {EM_X86_64, R_X86_64_NONE, R_X86_64_64, false},
-    {EM_AARCH64, R_AARCH64_NONE, R_AARCH64_ABS64, false},
-    {EM_RISCV, R_RISCV_NONE, R_RISCV_64, true},
-};
-
 /* ---- Opening: everything is checked that the other steps rely on ---- */
 
 static bool read_header(struct object *object, const uint8_t *bytes, size_t size,
@@ -21,9 +15,7 @@ static bool read_header(struct object *object, const uint8_t *bytes, size_t size
   const Elf64_Ehdr *header = &object->header;
   if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
     return problem_set(problem, "stack maps in an object that isn't 64-bit and little-endian");
-  for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
-    if (machines[i].number == header->e_machine)
-      object->machine = &machines[i];
+  object->machine = machine_find(header->e_machine);
   if (object->machine == NULL)
     return problem_set(problem, "stack maps of a processor (%u) that isn't known",
                        header->e_machine);

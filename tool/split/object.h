@@ -15,6 +15,7 @@
 #ifndef STACKPACK_SPLIT_OBJECT_H
 #define STACKPACK_SPLIT_OBJECT_H
 
+#include "elf/machine.h"
 #include "tool/image/problem.h"
 
 #include <elf.h>
@@ -26,12 +27,6 @@
 #define SHT_LLVM_CALL_GRAPH_PROFILE 0x6fff4c09u
 
 enum { OBJECT_NEW_SYMBOL = 0x40000000 }; /* more symbols than this aren't read */
-
-struct object_machine {
-  uint16_t number;               /* EM_... */
-  uint32_t none_type, word_type; /* relocations: nothing; a 64-bit address */
-  bool linker_moves_code;        /* within a section: only a symbol tells where a function begins */
-};
 
 struct object_section {
   Elf64_Shdr header;
@@ -48,7 +43,7 @@ struct object_symbol {
 
 struct object {
   Elf64_Ehdr header;
-  const struct object_machine *machine;
+  const struct machine *machine;
   struct object_section *sections; /* owned */
   size_t count, capacity;
   uint32_t names;                    /* the section of sections' names */

@@ -305,15 +305,15 @@ static bool is_stale(const struct splitter *splitter, const Elf64_Rela *relocati
   const struct object *object = &splitter->object;
   const uint32_t symbol = ELF64_R_SYM(relocation->r_info);
   if ((symbol & OBJECT_NEW_SYMBOL) != 0 ||
-      ELF64_R_TYPE(relocation->r_info) != object->machine->none_type)
+      ELF64_R_TYPE(relocation->r_info) != object->machine->relocations.none)
     return false;
   const uint32_t index = splitter->maps.of_section[object_symbol_section(object, symbol)];
   return index != 0 && !splitter->maps.sections[index - 1].is_split;
 }
 
 static Elf64_Rela holding(const struct splitter *splitter, uint32_t symbol) {
-  return (Elf64_Rela){.r_info =
-                          ELF64_R_INFO((uint64_t)symbol, splitter->object.machine->none_type)};
+  return (Elf64_Rela){
+      .r_info = ELF64_R_INFO((uint64_t)symbol, splitter->object.machine->relocations.none)};
 }
 
 /* Puts the holding relocation first in a section's: at offset 0, it keeps their order, and comes

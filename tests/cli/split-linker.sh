@@ -1,0 +1,96 @@
+#!/bin/bash
+# stackpack-ld splits the inputs of a link: those with stack maps, wherever they are found; all others go to the linker as
+# they are, and nothing is left behind.
+. "$TOP/tests/cli/common.sh"
+
+wrapper=$BUILD/stackpack-ld
+export PATH=$LLVM/bin:$PATH TMPDIR=$PWD/temporary
+unset STACKPACK_LD STACKPACK_OPTIONS
+mkdir temporary library shared
+compile_main main.o -ffunction-sections
+compile list list.o -function-sections
+sed -E 's/@(cons|numbers|sum|reverse|run)\(/@unused_\1(/' "$samples/list.ll" >unused.ll
+compile ./unused.ll unused.o -function-sections
+"$LLVM/bin/llvm-ar" rcs library/libmanaged.a list.o unused.o
+cp library/libmanaged.a exact.a
+gcc -shared -o shared/libmanaged.so -x c - <<<'long run(long n) { return n; }'
+
+expect_nothing_left() {
+  [[ -z $(ls temporary) ]] || fail "left behind: $(ls -R temporary)"
+}
+
+# ---- The program is right and small ----
+for linker in ld.lld ld.bfd ld.gold mold; do
+  for inputs in "list.o unused.o" "-Llibrary -lmanaged" "-Wl,--whole-archive exact.a -Wl,--no-whole-archive"; do
+    # shellcheck disable=SC2086 # a list of words
+    STACKPACK_LD=$linker clang --ld-path="$wrapper" -no-pie -Wl,--gc-sections -o app main.o $inputs
+    expect_packed app
+    run ./app >printed
+    ! nm app | grep -q unused || fail "$linker: unused code is kept"
+    expect_nothing_left
+  done
+  [[ $linker != ld.lld ]] || dump_json app >first.json
+  dump_json app >other.json
+  [[ $(wc -l <first.json) == $(wc -l <other.json) && -s first.json ]] || fail "$linker: other records"
+done
+
+# ---- What the linker is told: a linker that only prints it, and the names of functions' sections of maps ----
+cat >printer <<'END'
+#!/bin/bash
+for word in "$@"; do
+  if [[ $word == @* ]]; then word=$(<"${word#@}"); fi
+  echo "$word"
+done | sed 's|/stackpack-ld-[^/]*|/T|'
+END
+chmod +x printer
+expect_told() { # WORDS EXPECTED, each a line between blanks
+  local words=$1
+  shift
+  # shellcheck disable=SC2086 # a list of words
+  expect_status 0 "$wrapper" --stackpack-ld=./printer $words
+  [[ $(tr '\n' ' ' <out) == "$* " ]] || { cat out; fail "$words: not $*"; }
+  expect_nothing_left
+}
+split=$TMPDIR/T
+expect_told "main.o list.o -lm no-such.o" main.o "$split/1/list.o" -lm no-such.o
+expect_told "-r list.o" -r list.o
+expect_told "-o list.o main.o" -o list.o main.o
+expect_told "--format=binary list.o --format=elf unused.o" --format=binary list.o --format=elf "$split/0/unused.o"
+expect_told "-b binary list.o -b elf64-x86-64 list.o" -b binary list.o -b elf64-x86-64 "$split/0/list.o"
+expect_told "-lmanaged -L library -Lshared" "$split/0/libmanaged.a" -L library -Lshared
+expect_told "-Lshared -Llibrary -lmanaged" -Lshared -Llibrary -lmanaged
+expect_told "-Lshared -Llibrary -Bstatic -lmanaged -Bdynamic -lmanaged" \
+  -Lshared -Llibrary -Bstatic "$split/0/libmanaged.a" -Bdynamic -lmanaged
+expect_told "-Lshared --library-path=library --push-state -static -l:libmanaged.a --pop-state -lmanaged" \
+  -Lshared --library-path=library --push-state -static "$split/0/libmanaged.a" --pop-state -lmanaged
+expect_told "--sysroot=$PWD -L=/library --library=managed" "--sysroot=$PWD" -L=/library "$split/0/libmanaged.a"
+"$LLVM/bin/llvm-as" -o bit.o list.o.bc 2>/dev/null || printf 'BC\xc0\xde.llvm_stackmaps' >bit.o
+expect_told "bit.o shared/libmanaged.so" bit.o shared/libmanaged.so
+"$stackpack" split -q -o already.o list.o
+expect_told "already.o" already.o
+echo "main.o 'list.o' -lm" >words.rsp
+expect_told "-v @words.rsp" -v main.o "$split/1/list.o" -lm
+
+# ---- What goes wrong ----
+head -c 3000 list.o >cut.o
+printf '.llvm_stackmaps\0' >>cut.o
+expect_status 2 "$wrapper" --stackpack-ld=./printer main.o cut.o
+only_line_matches '^stackpack-ld: cut.o: ' err || { cat err; fail "another complaint"; }
+expect_nothing_left
+expect_status 1 "$wrapper" --stackpack-ld=ld.bfd list.o no-such-object.o
+expect_nothing_left
+TMPDIR=/dev/null expect_status 2 "$wrapper" --stackpack-ld=./printer list.o
+only_line_matches '^stackpack-ld: /dev/null/' err || { cat err; fail "another complaint"; }
+cat >slow <<'END'
+#!/bin/bash
+echo started >started
+while :; do sleep 0.1; done
+END
+chmod +x slow
+"$wrapper" --stackpack-ld=./slow list.o &
+pid=$!
+until [[ -s started ]]; do sleep 0.05; done
+[[ -n $(ls temporary) ]] || fail "there is no split copy while the linker runs"
+kill -TERM $pid
+! wait $pid || fail "not ended by the signal"
+expect_nothing_left

@@ -1,0 +1,21 @@
+/* inputs.h - splits the stack maps of what is to be linked. */
+#ifndef STACKPACK_LD_INPUTS_H
+#define STACKPACK_LD_INPUTS_H
+
+#include "tool/image/problem.h"
+#include "tool/ld/words.h"
+
+#include <limits.h>
+
+struct inputs {
+  char folder[PATH_MAX]; /* of the split files; empty: there is none */
+};
+
+/* Finds the objects and archives with stack maps among a linker's words, splits them into files of
+ * the same names in a new folder, and puts these into the words. Files without stack maps, and all
+ * if the linker is to make an object file, are left as they are. The folder is there also after a
+ * failure: inputs_remove. */
+bool inputs_split(struct inputs *inputs, struct words *words, struct problem *problem);
+void inputs_remove(struct inputs *inputs);
+
+#endif
