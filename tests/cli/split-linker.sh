@@ -5,7 +5,8 @@
 
 wrapper=$BUILD/stackpack-ld
 export PATH=$LLVM/bin:$PATH TMPDIR=$PWD/temporary
-unset STACKPACK_LD STACKPACK_OPTIONS
+unset STACKPACK_LD
+export STACKPACK_OPTIONS=--always # small as they are
 mkdir temporary library shared
 compile_main main.o -ffunction-sections
 compile list list.o -function-sections
