@@ -1,7 +1,7 @@
 /* callgraph.c - stackpack callgraph: prints who calls whom, for people, programs and Graphviz. */
 #include "tool/calls/call_graph.h"
-#include "tool/choice.h"
 #include "tool/commands.h"
+#include "tool/image/choice.h"
 #include "tool/print/json.h"
 
 #include <getopt.h>
@@ -212,7 +212,7 @@ int command_callgraph(int argc, char **argv) {
   enum format format = FORMAT_TEXT;
   int status = EXIT_DONE;
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+  for (int option; (option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
     switch (option) {
     case OPTION_FORMAT:
       if (!parse_format(optarg, &format))

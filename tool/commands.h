@@ -32,10 +32,10 @@ int usage_error(const char *command, const char *format, ...) __attribute__((for
  * The options of every command that reads stack maps: in its table of options, its help, and its
  * switch. */
 enum {
+  OPTION_HELP = 'h',
   OPTION_SECTION = 256,
   OPTION_STATEPOINTS,
   OPTION_GLOBAL_ROOTS,
-  OPTION_HELP,
   OPTION_OWN /* a command's first */
 };
 /* clang-format off */ /* it would take the last braces for a block */
@@ -49,13 +49,27 @@ enum {
   "      --section=NAME        the raw stack maps are in NAME, not " RAW_SECTION "\n"              \
   "      --statepoints=auto|all|none  which raw records are; auto: by form\n"                      \
   "      --global-roots=NAME   the section that lists variables with references\n"                 \
-  "      --help\n"
+  "  -h, --help\n"
 
-/* Takes an option that isn't the command's own: one of these, or one that nobody knows (`word`).
- * False if there's nothing more to do: *status is the command's exit status. */
 struct command {
   const char *name, *help;
 };
+
+/* Of an option that a command doesn't know, as getopt_long returns it with ':' first in its list: prints
+ * the help, or what is wrong with `word`. Returns the command's exit status. */
+int usage_other(const struct command *command, int option, const char *word);
+
+/* The word that is nearest to one that isn't known. */
+struct nearest {
+  const char *wanted;
+  const char *word; /* NULL: none is near */
+  size_t length;
+  unsigned distance;
+};
+void nearest_try(struct nearest *nearest, const char *word, size_t length);
+
+/* Takes an option that isn't the command's own: one of these, or one that isn't known. False if
+ * there's nothing more to do: *status is the command's exit status. */
 bool common_option(const struct command *command, int option, const char *word,
                    struct load_options *options, int *status);
 

@@ -318,7 +318,7 @@ static int parse_and_look_up(struct lookup_options *options, int argc, char **ar
   struct problem problem = {0};
   int status = EXIT_DONE;
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+  for (int option; (option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
     if (option < OPTION_OWN) {
       if (!common_option(&command, option, argv[optind - 1], &options->load, &status))
         return status;

@@ -2,11 +2,8 @@
 #include "tool/commands.h"
 
 #include "runtime/stackpack.h"
-#include "tool/choice.h"
 
-#include <getopt.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,64 +31,8 @@ static void print_help(FILE *out) {
   for (int i = 0; i < COMMANDS; i++)
     fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].purpose);
   fprintf(out, "\n  --help, --version\n"
-               "\n`stackpack COMMAND --help` tells more of one.\n"
+               "\n`stackpack COMMAND --help`, or `stackpack help COMMAND`, tells more of one.\n"
                "Exit status: 0 done, 1 a difference or no record found, 2 usage or bad input.\n");
-}
-
-int usage_error(const char *command, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  fprintf(stderr, "stackpack: ");
-  vfprintf(stderr, format, arguments);
-  fprintf(stderr, "; see 'stackpack %s%s--help'\n", command, *command == 0 ? "" : " ");
-  va_end(arguments);
-  return EXIT_UNUSABLE;
-}
-
-static bool parse_statepoints(const char *text, enum statepoint_rule *rule) {
-  static const char *const names[] = {
-      [STATEPOINTS_AUTO] = "auto", [STATEPOINTS_ALL] = "all", [STATEPOINTS_NONE] = "none"};
-  unsigned choice;
-  if (!choice_find(text, names, sizeof names / sizeof *names, &choice))
-    return false;
-  *rule = (enum statepoint_rule)choice;
-  return true;
-}
-
-bool common_option(const struct command *command, int option, const char *word,
-                   struct load_options *options, int *status) {
-  switch (option) {
-  case OPTION_SECTION:
-    options->section = optarg;
-    return true;
-  case OPTION_STATEPOINTS:
-    if (parse_statepoints(optarg, &options->statepoints))
-      return true;
-    *status = usage_error(command->name, "--statepoints is auto, all or none, not '%s'", optarg);
-    return false;
-  case OPTION_GLOBAL_ROOTS:
-    options->global_roots = optarg;
-    return true;
-  case OPTION_HELP:
-    fputs(command->help, stdout);
-    *status = EXIT_DONE;
-    return false;
-  default:
-    *status = usage_error(command->name, "unknown option or missing value: %s", word);
-    return false;
-  }
-}
-
-bool policy_or_common_option(const struct command *command, int option, const char *word,
-                             struct policy *policy, struct load_options *options, int *status) {
-  struct problem problem = {0};
-  if (!policy_is_option(option))
-    return common_option(command, option, word, options, status);
-  if (policy_take_option(policy, option, optarg, &problem))
-    return true;
-  problem_print(&problem, "policy");
-  *status = EXIT_UNUSABLE;
-  return false;
 }
 
 /* What was printed must have arrived: a full disk is an error, too. */
@@ -102,12 +43,26 @@ static int finish(int status) {
   return EXIT_UNUSABLE;
 }
 
+/* Runs a subcommand: argv[0] is its name. */
+static int run(int argc, char **argv) {
+  struct nearest nearest = {.wanted = argv[0]};
+  for (int i = 0; i < COMMANDS; i++) {
+    if (strcmp(argv[0], commands[i].name) == 0)
+      return finish(commands[i].run(argc, argv));
+    nearest_try(&nearest, commands[i].name, strlen(commands[i].name));
+  }
+  return nearest.word == NULL
+             ? usage_error("", "no command '%s'", argv[0])
+             : usage_error("", "no command '%s'; did you mean %s?", argv[0], nearest.word);
+}
+
 int main(int argc, char **argv) {
   /* A file that grows too large for `ulimit -f` is a failed write, as a full disk is. */
   signal(SIGXFSZ, SIG_IGN);
   if (argc < 2)
     return usage_error("", "no command given");
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+  const bool is_help = strcmp(argv[1], "help") == 0;
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (is_help && argc == 2)) {
     print_help(stdout);
     return finish(EXIT_DONE);
   }
@@ -115,8 +70,7 @@ int main(int argc, char **argv) {
     puts("stackpack " STACKPACK_VERSION);
     return finish(EXIT_DONE);
   }
-  for (int i = 0; i < COMMANDS; i++)
-    if (strcmp(argv[1], commands[i].name) == 0)
-      return finish(commands[i].run(argc - 1, argv + 1));
-  return usage_error("", "no command '%s'", argv[1]);
+  if (is_help)
+    return run(2, (char *[]){argv[2], "--help", NULL});
+  return run(argc - 1, argv + 1);
 }

@@ -373,7 +373,7 @@ static int parse_and_pack(struct pack_options *options, int argc, char **argv) {
   };
   int status = EXIT_DONE;
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "o:q", long_options, NULL)) != -1;) {
+  for (int option; (option = getopt_long(argc, argv, ":ho:q", long_options, NULL)) != -1;) {
     switch (option) {
     case 'o':
       options->output = optarg;

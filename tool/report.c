@@ -138,7 +138,7 @@ static int parse_and_report(struct page *page, int argc, char **argv) {
   };
   int status = EXIT_DONE;
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "o:", long_options, NULL)) != -1;) {
+  for (int option; (option = getopt_long(argc, argv, ":ho:", long_options, NULL)) != -1;) {
     if (option == 'o')
       page->output = optarg;
     else if (option == OPTION_BEFORE)

@@ -16,7 +16,7 @@ static const char help[] =
     "  -o, --output=OUT          write to OUT, and leave the one FILE alone\n"
     "      --output-directory=DIR  write all to DIR, under the same names\n"
     "  -q, --quiet               don't say what was done\n"
-    "      --help\n\n"
+    "  -h, --help\n\n"
     "Files without stack maps, or that aren't objects or archives, stay as they are.\n";
 
 struct split_options {
@@ -116,7 +116,7 @@ int command_split(int argc, char **argv) {
   };
   struct split_options options = {0};
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "o:q", long_options, NULL)) != -1;) {
+  for (int option; (option = getopt_long(argc, argv, ":ho:q", long_options, NULL)) != -1;) {
     switch (option) {
     case 'o':
       options.output = optarg;
@@ -127,11 +127,8 @@ int command_split(int argc, char **argv) {
     case 'q':
       options.quiet = true;
       break;
-    case OPTION_HELP:
-      fputs(help, stdout);
-      return EXIT_DONE;
     default:
-      return usage_error("split", "unknown option or missing value: %s", argv[optind - 1]);
+      return usage_other(&(const struct command){"split", help}, option, argv[optind - 1]);
     }
   }
   const size_t count = (size_t)(argc - optind);

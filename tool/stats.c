@@ -3,7 +3,7 @@
  */
 #include "tool/commands.h"
 
-#include "tool/choice.h"
+#include "tool/image/choice.h"
 #include "tool/sizes/stats_json.h"
 
 #include <getopt.h>
@@ -527,7 +527,7 @@ static int parse_and_tell(struct stats_options *options, int argc, char **argv) 
   struct problem problem = {0};
   int status = EXIT_DONE;
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+  for (int option; (option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;)
     if (option >= (int)OPTION_BEFORE && option <= (int)OPTION_FORMAT) {
       if (!take_option(options, option, &problem))
         return usage_error("stats", "%s", problem.text);

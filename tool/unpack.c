@@ -15,7 +15,7 @@ static const char help[] =
     "      --raw=RAW             what `stackpack pack --keep-raw=RAW` wrote\n"
     "  -o, --output=OUT          write to OUT, and leave PACKED alone\n"
     "  -q, --quiet               don't say what was done\n"
-    "      --help\n\n"
+    "  -h, --help\n\n"
     "PACKED must be as `pack` left it: one that was changed since then is refused.\n";
 
 struct unpack_options {
@@ -82,7 +82,7 @@ int command_unpack(int argc, char **argv) {
   struct unpack_options options = {0};
   struct problem problem = {0};
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "o:q", long_options, NULL)) != -1;) {
+  for (int option; (option = getopt_long(argc, argv, ":ho:q", long_options, NULL)) != -1;) {
     switch (option) {
     case OPTION_RAW:
       options.raw = optarg;
@@ -93,11 +93,8 @@ int command_unpack(int argc, char **argv) {
     case 'q':
       options.quiet = true;
       break;
-    case OPTION_HELP:
-      fputs(help, stdout);
-      return EXIT_DONE;
     default:
-      return usage_error("unpack", "unknown option or missing value: %s", argv[optind - 1]);
+      return usage_other(&(const struct command){"unpack", help}, option, argv[optind - 1]);
     }
   }
   if (argc - optind != 1)

@@ -112,7 +112,7 @@ static int parse_and_verify(struct verify_options *options, int argc, char **arg
   };
   int status = EXIT_DONE;
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "q", long_options, NULL)) != -1;) {
+  for (int option; (option = getopt_long(argc, argv, ":hq", long_options, NULL)) != -1;) {
     if (option == 'q')
       options->quiet = true;
     else if (!policy_or_common_option(&command, option, argv[optind - 1], &options->policy,

@@ -365,7 +365,7 @@ static int parse_and_explain(struct why_options *options, int argc, char **argv)
   };
   int status = EXIT_DONE;
   opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+  for (int option; (option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;)
     if (!policy_or_common_option(&command, option, argv[optind - 1], &options->policy,
                                  &options->load, &status))
       return status;

@@ -1,7 +1,7 @@
 /* json.c - see json.h. */
 #include "tool/print/json.h"
 
-#include "tool/choice.h"
+#include "tool/image/choice.h"
 
 #include <inttypes.h>
 #include <jansson.h>

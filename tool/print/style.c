@@ -1,7 +1,7 @@
 /* style.c - see style.h. The sequences are those of ECMA-48, 8.3.117. */
 #include "tool/print/style.h"
 
-#include "tool/choice.h"
+#include "tool/image/choice.h"
 
 #include <stdio.h>
 #include <stdlib.h>
