@@ -30,7 +30,10 @@ FLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-
 endif
 COMPILE = $(CC) $(FLAGS) $(CFLAGS) $(CPPFLAGS)
 LINK = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS)
-TOOL_LIBS := -ldw -lelf -lz -liberty -lzstd -ljansson -lZydis
+# Where distributions have no libdwarf.pc, its headers are in a folder of their own.
+DWARF_FLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null || echo -I/usr/include/libdwarf)
+# libdw has functions of the same names, with versions: libdwarf must come first.
+TOOL_LIBS := -ldwarf -ldw -lelf -liberty -lzstd -ljansson -lZydis
 
 # The command's rooms (tool/*/) are in an archive, from which tests and measurements take what they need, too.
 FORMAT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard format/*.c elf/*.c))
@@ -48,6 +51,8 @@ all: $(BUILD)/stackpack $(BUILD)/stackpack-ld $(BUILD)/libstackpack.a $(BUILD)/l
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
+
+$(BUILD)/tool/source/%.o: FLAGS += $(DWARF_FLAGS)
 
 # The page of `stackpack report` is HTML, CSS and JavaScript in files of their own. The page itself says which style and
 # script may run, by their hashes.

@@ -6,7 +6,7 @@ export LC_ALL=C
 
 packages=(
   gcc g++ make pkg-config libc6-dev             # the build
-  libelf-dev libdw-dev zlib1g-dev libiberty-dev libzstd-dev libxxhash-dev libzydis-dev libjansson-dev
+  libelf-dev libdw-dev libdwarf-dev libiberty-dev libzstd-dev libxxhash-dev libzydis-dev libjansson-dev
   clang                                         # a second compiler: the distribution's default
   clang-format cppcheck                         # `make lint`
   check                                         # the unit tests

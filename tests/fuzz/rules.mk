@@ -47,6 +47,6 @@ $(BUILD)/fuzz/%.o: %.c
 $(BUILD)/fuzz/fuzz_elf $(BUILD)/fuzz/fuzz_file: $(BUILD)/fuzz/tests/fuzz/elf_mutator.o
 
 $(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_OBJECTS)
-	$(FUZZ_LINK) -o $@ $^ -lelf -lzstd -lZydis -liberty -ljansson
+	$(FUZZ_LINK) -o $@ $^ -ldw -lelf -lzstd -lZydis -liberty -ljansson
 
 -include $(FUZZ_OBJECTS:.o=.d) $(FUZZ_OWN_OBJECTS:.o=.d)

@@ -420,7 +420,7 @@ static void note_counts(struct survey *survey) {
   const struct image_section *text = image_section(&survey->image, ".text");
   survey->file_size = survey->image.size;
   survey->text_size = text == NULL ? 0 : text->header.sh_size;
-  debug_file_build_id(survey->image.elf, survey->build_id);
+  debug_names_build_id(survey->image.elf, survey->build_id);
   survey->records = table->record_count;
   survey->maps = table->maps;
   survey->functions_discarded = table->functions_discarded;

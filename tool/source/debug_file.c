@@ -3,13 +3,12 @@
 
 #include "format/array.h"
 
-#include <elfutils/libdwelf.h>
 #include <fcntl.h>
+#include <libdwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 bool debug_folders_add(struct debug_folders *folders, const char *path) {
   if (!array_make_room((void **)&folders->paths, &folders->capacity, folders->count + 1,
@@ -44,19 +43,11 @@ static bool has_debug(const struct image *image) {
 
 /* ---- By the build ID ---- */
 
-void debug_file_build_id(Elf *elf, char text[BUILD_ID_SIZE]) {
-  const void *id;
-  const ssize_t size = dwelf_elf_gnu_build_id(elf, &id);
-  text[0] = 0;
-  for (ssize_t i = 0; i < size && 2 * i + 2 < BUILD_ID_SIZE; i++)
-    snprintf(text + 2 * i, 3, "%02x", ((const uint8_t *)id)[i]);
-}
-
 static bool has_build_id(const char *path, const char *expected) {
   char text[BUILD_ID_SIZE];
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   Elf *elf = file < 0 ? NULL : elf_begin(file, ELF_C_READ, NULL);
-  debug_file_build_id(elf, text);
+  debug_names_build_id(elf, text);
   elf_end(elf);
   if (file >= 0)
     close(file);
@@ -84,7 +75,7 @@ static bool has_checksum(const char *path, uint32_t checksum) {
   struct input input;
   if (!input_open(&input, path, &problem))
     return false;
-  const uint32_t actual = (uint32_t)crc32_z(0, input.bytes, input.size);
+  const uint32_t actual = (uint32_t)dwarf_basic_crc32(input.bytes, input.size, 0);
   input_close(&input);
   return actual == checksum;
 }
@@ -114,10 +105,8 @@ static char *file_of_link(const struct link *link, const char *folder, const cha
 static char *find_link(const struct image *image, const char *path,
                        const struct debug_folders *folders, struct problem *problem) {
   struct link link;
-  link.name = dwelf_elf_gnu_debuglink(image->elf, &link.checksum);
-  char *program = link.name == NULL || *link.name == 0 || strchr(link.name, '/') != NULL
-                      ? NULL
-                      : realpath(path, NULL);
+  link.name = debug_names_link(image->elf, &link.checksum);
+  char *program = link.name == NULL ? NULL : realpath(path, NULL);
   if (program == NULL)
     return NULL;
   *strrchr(program, '/') = 0;
@@ -138,7 +127,7 @@ char *debug_file_find(const struct image *image, const char *path,
   char id[BUILD_ID_SIZE];
   const char *folder;
   char *found = NULL;
-  debug_file_build_id(image->elf, id);
+  debug_names_build_id(image->elf, id);
   for (size_t i = 0; strlen(id) > 2 && found == NULL && (folder = folder_of(folders, i)) != NULL;
        i++)
     found = file_of_id(id, folder, problem);

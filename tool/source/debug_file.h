@@ -9,6 +9,7 @@
 #ifndef STACKPACK_DEBUG_FILE_H
 #define STACKPACK_DEBUG_FILE_H
 
+#include "tool/image/debug_names.h"
 #include "tool/image/image.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
@@ -20,10 +21,6 @@ struct debug_folders {
 };
 bool debug_folders_add(struct debug_folders *folders, const char *path);
 void debug_folders_close(struct debug_folders *folders);
-
-/* The build ID in hexadecimal digits; an empty text if there is none. */
-enum { BUILD_ID_SIZE = 2 * 64 + 1 };
-void debug_file_build_id(Elf *elf, char text[BUILD_ID_SIZE]);
 
 /* The path of a program's debug file, to be freed. NULL if there is none that can be used: then
  * *problem says why. */

@@ -1,248 +1,267 @@
-/* debug_info.c - see debug_info.h. Sections are those of the DWARF 5 document. */
+/* debug_info.c - see debug_info.h. */
 #include "tool/source/debug_info.h"
 
 #include "format/array.h"
-#include "tool/source/sections.h"
-#include "tool/source/spans.h"
+#include "tool/source/debug_object.h"
+#include "tool/source/debug_unit.h"
 
 #include <dwarf.h>
-#include <elfutils/libdw.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A function; or one that was inlined, and the place of the call that was replaced by it. */
-struct scope {
-  Dwarf_Die die;
-  uint32_t parent; /* the scope that it's inlined into; SPANS_NONE: it's a function itself */
-};
-
-struct unit {
-  Dwarf_Die die;     /* has the lines */
-  Dwarf_Die entries; /* has the functions: another one in split DWARF */
-  bool is_loaded;
-  struct scope *scopes; /* owned */
-  size_t scope_count, scope_capacity;
-  struct spans spans; /* of scopes */
-};
+#include <unistd.h>
 
 struct debug_info {
-  Elf *elf;
-  Dwarf *dwarf;
-  struct unit *units; /* owned */
+  struct debug_object object;
+  struct debug_object package; /* .dwp; or not open */
+  struct debug_unit *units;    /* owned */
   size_t unit_count, unit_capacity;
-  struct spans spans; /* of units */
-  struct source_frame *found;
-  size_t found_capacity;
-  char *name;          /* of the unit that was asked for last; owned */
-  const char *missing; /* not told yet; libdw has it */
+  struct spans spans;          /* of units */
+  struct source_frame *frames; /* owned */
+  size_t frame_capacity;
+  char *name;             /* of the unit that was asked for last; owned */
+  char *missing, *latest; /* see debug_info_missing; owned; latest: told */
 };
 
-/* ---- Entries ---- */
+/* ---- Units ---- */
 
-/* The text or number of an attribute; of the entry itself, or of the one that it is an instance or a
- * definition of. */
-static const char *text_of(Dwarf_Die *die, unsigned attribute) {
-  Dwarf_Attribute found;
-  return dwarf_formstring(dwarf_attr_integrate(die, attribute, &found));
+/* DWARF 5 tells the ID of a split unit in the header, earlier forms in an attribute (GNU's). */
+static void find_split_id(Dwarf_Die die, Dwarf_Half version, Dwarf_Sig8 *id) {
+  uint64_t number;
+  if (version < 5 && debug_entry_number(die, DW_AT_GNU_dwo_id, &number))
+    memcpy(id->signature, &number, sizeof number);
 }
 
-static uint64_t number_of(Dwarf_Die *die, unsigned attribute) {
-  Dwarf_Attribute found;
-  Dwarf_Word number;
-  return dwarf_formudata(dwarf_attr(die, attribute, &found), &number) == 0 ? number : 0;
-}
-
-static const char *name_of(Dwarf_Die *die) {
-  const char *name = text_of(die, DW_AT_linkage_name);
-  if (name == NULL)
-    name = text_of(die, DW_AT_MIPS_linkage_name);
-  return name != NULL ? name : text_of(die, DW_AT_name);
-}
-
-/* Adds the addresses of an entry's code. Linkers give code that they discard the address 0. */
-static bool add_spans(struct spans *spans, Dwarf_Die *die, uint32_t item) {
-  Dwarf_Addr base, start, end;
-  for (ptrdiff_t next = 0; (next = dwarf_ranges(die, next, &base, &start, &end)) > 0;)
-    if (start != 0 && !spans_add(spans, start, end, item))
-      return false;
-  return true;
-}
-
-/* ---- Functions ---- */
-
-enum { DEPTH_MOST = 512 }; /* of entries in entries: more than a compiler makes */
-
-struct walk {
-  struct unit *unit;
-  Dwarf_Off last; /* entries come in their order in the file: broken ones may lead back */
-};
-
-static bool read_children(struct walk *walk, Dwarf_Die *die, uint32_t scope, unsigned depth);
-
-static bool add_scope(struct walk *walk, Dwarf_Die *die, uint32_t parent, unsigned depth) {
-  struct unit *unit = walk->unit;
-  const uint32_t scope = (uint32_t)unit->scope_count;
-  if (!array_make_room((void **)&unit->scopes, &unit->scope_capacity, unit->scope_count + 1,
-                       sizeof *unit->scopes))
-    return false;
-  unit->scopes[unit->scope_count++] = (struct scope){*die, parent};
-  return add_spans(&unit->spans, die, scope) && read_children(walk, die, scope, depth);
-}
-
-static bool read_entry(struct walk *walk, Dwarf_Die *die, uint32_t scope, unsigned depth) {
-  switch (dwarf_tag(die)) {
-  case DW_TAG_subprogram:
-    /* What is only declared, or inlined everywhere, has no code, and nothing in it has. */
-    return !(dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges)) ||
-           add_scope(walk, die, SPANS_NONE, depth);
-  case DW_TAG_inlined_subroutine:
-    return add_scope(walk, die, scope, depth);
-  default:
-    return read_children(walk, die, scope, depth);
-  }
-}
-
-static bool read_children(struct walk *walk, Dwarf_Die *die, uint32_t scope, unsigned depth) {
-  Dwarf_Die child;
-  if (depth == DEPTH_MOST || dwarf_child(die, &child) != 0)
+static bool add_unit(struct debug_info *info, Dwarf_Die die, Dwarf_Sig8 id) {
+  const struct debug_context context = debug_context_of(info->object.dwarf, die);
+  struct debug_unit unit = {.split_id = id};
+  find_split_id(die, context.version, &unit.split_id);
+  if (dwarf_dieoffset(die, &unit.die, NULL) != DW_DLV_OK)
     return true;
-  do {
-    const Dwarf_Off offset = dwarf_dieoffset(&child);
-    if (offset <= walk->last)
-      return true;
-    walk->last = offset;
-    if (!read_entry(walk, &child, scope, depth + 1))
-      return false;
-  } while (dwarf_siblingof(&child, &child) == 0);
-  return true;
+  if (!array_make_room((void **)&info->units, &info->unit_capacity, info->unit_count + 1,
+                       sizeof *info->units))
+    return false;
+  info->units[info->unit_count] = unit;
+  return debug_entry_spans(&context, context.dwarf, die, &info->spans,
+                           (uint32_t)info->unit_count++);
 }
 
-/* A unit that is split names the file that has its functions. */
-static bool load_unit(struct debug_info *info, struct unit *unit) {
-  Dwarf_Die split = {0};
+/* Moves to the next unit. The ID is that of a split one, or zeros. */
+static bool next_unit(Dwarf_Debug dwarf, Dwarf_Die *die, Dwarf_Sig8 *id) {
+  Dwarf_Unsigned header_length, type_offset, next;
+  Dwarf_Half version, address_size, length_size, extension_size, type;
+  Dwarf_Off abbreviations;
+  *id = (Dwarf_Sig8){{0}};
+  return dwarf_next_cu_header_d(dwarf, 1, &header_length, &version, &abbreviations, &address_size,
+                                &length_size, &extension_size, id, &type_offset, &next, &type,
+                                NULL) == DW_DLV_OK &&
+         dwarf_siblingof_b(dwarf, NULL, 1, die, NULL) == DW_DLV_OK;
+}
+
+static bool add_units(struct debug_info *info) {
+  Dwarf_Die die;
+  Dwarf_Sig8 id;
+  bool ok = true;
+  while (ok && next_unit(info->object.dwarf, &die, &id)) {
+    ok = add_unit(info, die, id);
+    dwarf_dealloc_die(die);
+  }
+  return ok && spans_flatten(&info->spans);
+}
+
+/* ---- Split units ---- */
+
+static bool same_id(const Dwarf_Sig8 *a, const Dwarf_Sig8 *b) {
+  return memcmp(a->signature, b->signature, sizeof a->signature) == 0;
+}
+
+/* The entry of a split unit in its own file; NULL if it isn't there. */
+static Dwarf_Die find_split(Dwarf_Debug dwarf, const Dwarf_Sig8 *wanted) {
+  Dwarf_Die die;
+  Dwarf_Sig8 id;
+  while (next_unit(dwarf, &die, &id)) {
+    Dwarf_Half version = 0, offset_size;
+    dwarf_get_version_of_die(die, &version, &offset_size);
+    find_split_id(die, version, &id);
+    if (same_id(&id, wanted))
+      return die;
+    dwarf_dealloc_die(die);
+  }
+  return NULL;
+}
+
+static Dwarf_Die find_in_package(Dwarf_Debug dwarf, Dwarf_Sig8 id) {
+  Dwarf_Die die;
+  return dwarf_die_from_hash_signature(dwarf, &id, "cu", &die, NULL) == DW_DLV_OK ? die : NULL;
+}
+
+/* The path of a unit's .dwo file, to be freed; NULL if the unit isn't split. */
+static char *split_path(Dwarf_Die die) {
+  const char *name = debug_entry_text(die, DW_AT_dwo_name);
+  const char *folder = debug_entry_text(die, DW_AT_comp_dir);
+  char *path;
+  if (name == NULL)
+    name = debug_entry_text(die, DW_AT_GNU_dwo_name);
+  if (name == NULL)
+    return NULL;
+  if (*name == '/' || folder == NULL)
+    return strdup(name);
+  return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+}
+
+static bool read_split(struct debug_unit *unit, const struct debug_context *context,
+                       Dwarf_Debug dwarf, Dwarf_Die die) {
+  const bool ok = debug_unit_read_split_files(unit, dwarf, die) &&
+                  debug_unit_read_scopes(unit, context, dwarf, die);
+  dwarf_dealloc_die(die);
+  return ok;
+}
+
+/* *is_found: there is such a file, and it is of the same compilation. */
+static bool read_split_file(struct debug_unit *unit, const struct debug_context *context,
+                            const char *path, bool *is_found) {
+  struct problem problem = {0};
+  struct debug_object object;
+  bool ok = true;
+  *is_found = false;
+  if (!debug_object_open(&object, path, true, &problem))
+    return true;
+  Dwarf_Die die = find_split(object.dwarf, &unit->split_id);
+  *is_found = die != NULL;
+  if (die != NULL)
+    ok = read_split(unit, context, object.dwarf, die);
+  debug_object_close(&object);
+  return ok;
+}
+
+/* ---- Reading a unit ---- */
+
+static bool read_scopes(struct debug_info *info, struct debug_unit *unit,
+                        const struct debug_context *context) {
+  bool is_found = true;
+  char *path = split_path(context->unit);
+  if (path == NULL)
+    return debug_unit_read_scopes(unit, context, context->dwarf, context->unit);
+  Dwarf_Die die =
+      info->package.dwarf == NULL ? NULL : find_in_package(info->package.dwarf, unit->split_id);
+  const bool ok = die != NULL ? read_split(unit, context, info->package.dwarf, die)
+                              : read_split_file(unit, context, path, &is_found);
+  if (!is_found && info->missing == NULL)
+    info->missing = path;
+  else
+    free(path);
+  return ok;
+}
+
+static bool read_unit(struct debug_info *info, struct debug_unit *unit) {
+  const Dwarf_Debug dwarf = info->object.dwarf;
+  Dwarf_Die die;
   if (unit->is_loaded)
     return true;
   unit->is_loaded = true;
-  unit->entries = unit->die;
-  if (dwarf_cu_info(unit->die.cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 &&
-      split.addr != NULL) {
-    unit->entries = split;
-  } else {
-    const char *file = text_of(&unit->die, DW_AT_dwo_name);
-    info->missing = file != NULL ? file : text_of(&unit->die, DW_AT_GNU_dwo_name);
-  }
-  struct walk walk = {.unit = unit};
-  return read_children(&walk, &unit->entries, SPANS_NONE, 0) && spans_flatten(&unit->spans);
+  if (dwarf_offdie_b(dwarf, unit->die, 1, &die, NULL) != DW_DLV_OK)
+    return true;
+  const struct debug_context context = debug_context_of(dwarf, die);
+  const bool ok = debug_unit_read_lines(unit, dwarf, die) && read_scopes(info, unit, &context);
+  dwarf_dealloc_die(die);
+  return ok;
 }
 
 /* ---- Opening ---- */
 
-static bool add_units(struct debug_info *info) {
-  Dwarf_Die die;
-  uint8_t type;
-  for (Dwarf_CU *unit = NULL;
-       dwarf_get_units(info->dwarf, unit, &unit, NULL, &type, &die, NULL) == 0;) {
-    if (type != DW_UT_compile && type != DW_UT_skeleton)
-      continue;
-    if (!array_make_room((void **)&info->units, &info->unit_capacity, info->unit_count + 1,
-                         sizeof *info->units) ||
-        !add_spans(&info->spans, &die, (uint32_t)info->unit_count))
-      return false;
-    info->units[info->unit_count++] = (struct unit){.die = die};
-  }
-  return spans_flatten(&info->spans);
+/* Of packages in GNU's form, which is older than DWARF 5, libdwarf (2021) doesn't survive all. */
+static bool is_standard_package(Dwarf_Debug dwarf) {
+  Dwarf_Xu_Index_Header header;
+  Dwarf_Unsigned version, columns, units, slots;
+  const char *name;
+  if (dwarf_get_xu_index_header(dwarf, "cu", &header, &version, &columns, &units, &slots, &name,
+                                NULL) != DW_DLV_OK)
+    return false;
+#ifdef DW_LIBDWARF_VERSION
+  dwarf_dealloc_xu_header(header);
+#else
+  dwarf_xu_header_free(header);
+#endif
+  return version >= 5;
 }
 
-struct debug_info *debug_info_open(const char *path, struct problem *problem) {
+/* A package stands beside the program, or beside its debug file. */
+static void open_package(struct debug_info *info, const char *path) {
+  struct problem problem = {0};
+  char *name;
+  if (info->package.dwarf != NULL || asprintf(&name, "%s.dwp", path) < 0)
+    return;
+  if (access(name, R_OK) == 0 && debug_object_open(&info->package, name, true, &problem) &&
+      !is_standard_package(info->package.dwarf))
+    debug_object_close(&info->package);
+  free(name);
+}
+
+struct debug_info *debug_info_open(const char *debug_path, const char *path,
+                                   struct problem *problem) {
   struct debug_info *info = calloc(1, sizeof *info);
-  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  elf_version(EV_CURRENT);
-  if (info == NULL || file < 0) {
-    problem_set_errno(problem, "debug information can't be opened");
+  if (info == NULL) {
+    problem_set(problem, "not enough memory");
     return NULL;
   }
-  info->elf = elf_begin(file, ELF_C_READ, NULL);
-  if (!sections_decompress(info->elf, problem))
-    return NULL;
-  info->dwarf = dwarf_begin_elf(info->elf, DWARF_C_READ, NULL);
-  if (info->dwarf != NULL && add_units(info))
-    return info;
-  problem_set(problem, "debug information that can't be read");
-  return NULL;
+  info->object.file = info->package.file = -1;
+  if (debug_object_open(&info->object, debug_path, false, problem)) {
+    open_package(info, path);
+    open_package(info, debug_path);
+    if (add_units(info))
+      return info;
+    problem_set(problem, "not enough memory");
+  }
+  return NULL; /* and the reader ends */
 }
 
 const char *debug_info_missing(struct debug_info *info) {
-  const char *missing = info->missing;
+  free(info->latest);
+  info->latest = info->missing;
   info->missing = NULL;
-  return missing;
+  return info->latest;
 }
 
 /* ---- Finding ---- */
 
-static struct unit *unit_at(const struct debug_info *info, uint64_t address) {
+static bool add_frame(struct debug_info *info, struct source_frame frame,
+                      struct source_frames *frames) {
+  if (!array_make_room((void **)&info->frames, &info->frame_capacity, frames->count + 1,
+                       sizeof *info->frames))
+    return false;
+  info->frames[frames->count++] = frame;
+  frames->items = info->frames;
+  return true;
+}
+
+bool debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames) {
+  *frames = (struct source_frames){0};
   const uint32_t number = spans_find(&info->spans, address);
-  return number == SPANS_NONE ? NULL : &info->units[number];
-}
-
-static bool add_found(struct debug_info *info, struct source_frame frame,
-                      struct source_frames *found) {
-  if (!array_make_room((void **)&info->found, &info->found_capacity, found->count + 1,
-                       sizeof *info->found))
+  if (number == SPANS_NONE)
+    return true;
+  struct debug_unit *unit = &info->units[number];
+  if (!read_unit(info, unit))
     return false;
-  info->found[found->count++] = frame;
-  found->items = info->found;
-  return true;
-}
-
-/* The place that a table of lines gives an address; false if it gives none. */
-static bool find_line(struct unit *unit, uint64_t address, struct source_frame *frame) {
-  int number = 0, column = 0;
-  Dwarf_Line *line = dwarf_getsrc_die(&unit->die, address);
-  if (line == NULL)
-    return false;
-  dwarf_lineno(line, &number);
-  dwarf_linecol(line, &column);
-  *frame = (struct source_frame){NULL, dwarf_linesrc(line, NULL, NULL), (uint64_t)number,
-                                 (uint64_t)column};
-  return true;
-}
-
-/* The place of the call that was replaced by an inlined function. */
-static struct source_frame call_of(struct unit *unit, Dwarf_Die *inlined) {
-  Dwarf_Files *files;
-  size_t count;
-  struct source_frame frame = {.line = number_of(inlined, DW_AT_call_line),
-                               .column = number_of(inlined, DW_AT_call_column)};
-  if (dwarf_hasattr(inlined, DW_AT_call_file) &&
-      dwarf_getsrcfiles(&unit->entries, &files, &count) == 0)
-    frame.file = dwarf_filesrc(files, number_of(inlined, DW_AT_call_file), NULL, NULL);
-  return frame;
-}
-
-bool debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *found) {
+  const struct debug_row *row = debug_unit_row(unit, address);
+  uint32_t scope = debug_unit_scope(unit, address);
   struct source_frame frame = {0};
-  struct unit *unit = unit_at(info, address);
-  *found = (struct source_frames){0};
-  if (unit == NULL)
+  if (row == NULL && scope == SPANS_NONE)
     return true;
-  if (!load_unit(info, unit))
-    return false;
-  uint32_t scope = spans_find(&unit->spans, address);
-  if (!find_line(unit, address, &frame) && scope == SPANS_NONE)
-    return true;
+  if (row != NULL)
+    frame =
+        (struct source_frame){NULL, debug_unit_row_file(unit, row->file), row->line, row->column};
   while (scope != SPANS_NONE) {
-    struct scope *inner = &unit->scopes[scope];
-    frame.function = name_of(&inner->die);
-    scope = inner->parent;
+    const struct debug_scope *inlined = &unit->scopes[scope];
+    frame.function = inlined->name;
+    scope = inlined->parent;
     if (scope == SPANS_NONE)
       break;
-    if (!add_found(info, frame, found))
+    if (!add_frame(info, frame, frames))
       return false;
-    frame = call_of(unit, &inner->die);
+    frame = (struct source_frame){NULL, debug_unit_call_file(unit, inlined->call_file),
+                                  inlined->call_line, inlined->call_column};
   }
-  return add_found(info, frame, found);
+  return add_frame(info, frame, frames);
 }
 
 /* ---- Units' names ---- */
@@ -271,32 +290,30 @@ static void normalize(char *path) {
   *out = 0;
 }
 
-/* A split unit has its name in the other file; but here in its table of lines, too: as the first file,
- * whose number is 0 since DWARF 5 (6.2.4). */
-static const char *unit_name(struct unit *unit) {
-  Dwarf_Files *files;
-  size_t count;
-  Dwarf_Half version;
-  const char *name = text_of(&unit->die, DW_AT_name);
-  if (name != NULL || dwarf_getsrcfiles(&unit->die, &files, &count) != 0 ||
-      dwarf_cu_info(unit->die.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL) != 0)
-    return name;
-  return dwarf_filesrc(files, version < 5, NULL, NULL);
+/* A split unit has its name in the other file; but here in its table of lines, too: as the first file. */
+static char *unit_path(struct debug_info *info, struct debug_unit *unit) {
+  Dwarf_Die die;
+  char *path = NULL;
+  if (dwarf_offdie_b(info->object.dwarf, unit->die, 1, &die, NULL) != DW_DLV_OK)
+    return NULL;
+  const char *folder = debug_entry_text(die, DW_AT_comp_dir);
+  const char *name = debug_entry_text(die, DW_AT_name);
+  if (name == NULL && read_unit(info, unit) && unit->files.count > 0)
+    name = unit->files.paths[0];
+  if (name != NULL && asprintf(&path, "%s%s%s", *name == '/' || folder == NULL ? "" : folder,
+                               *name == '/' || folder == NULL ? "" : "/", name) < 0)
+    path = NULL;
+  dwarf_dealloc_die(die);
+  return path;
 }
 
-bool debug_info_find_unit(struct debug_info *info, uint64_t address, struct source_frames *found) {
-  struct unit *unit = unit_at(info, address);
-  const char *name = unit == NULL ? NULL : unit_name(unit);
-  *found = (struct source_frames){0};
-  if (name == NULL)
-    return true;
-  const char *folder = *name == '/' ? NULL : text_of(&unit->die, DW_AT_comp_dir);
+bool debug_info_find_unit(struct debug_info *info, uint64_t address, struct source_frames *frames) {
+  const uint32_t number = spans_find(&info->spans, address);
+  *frames = (struct source_frames){0};
   free(info->name);
-  if (asprintf(&info->name, "%s%s%s", folder == NULL ? "" : folder, folder == NULL ? "" : "/",
-               name) < 0) {
-    info->name = NULL;
-    return false;
-  }
+  info->name = number == SPANS_NONE ? NULL : unit_path(info, &info->units[number]);
+  if (info->name == NULL)
+    return true;
   normalize(info->name);
-  return add_found(info, (struct source_frame){.file = info->name}, found);
+  return add_frame(info, (struct source_frame){.file = info->name}, frames);
 }

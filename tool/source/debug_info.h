@@ -1,11 +1,12 @@
-/* debug_info.h - where instructions come from, as libdw (elfutils) reads a program's debug information.
+/* debug_info.h - where an instruction comes from: file, line and inlined functions, by DWARF.
  *
- * Debug information is divided into units, one for each source file that was compiled. The addresses
- * of each unit's code are read at once. All else of a unit, its functions and its table of lines, is
- * read when the first of its addresses is asked for: a listing begins at once, however large the
- * program is. With split DWARF (clang -gsplit-dwarf) the functions are in other files (.dwo, or one
- * .dwp for all); libdw finds them, and one that is missing costs its unit's inlined functions, which
- * is said.
+ * Debug information is divided into units, one for each source file that was compiled. Which unit
+ * an address belongs to is told by a few words at each unit's start; these are read at once. All
+ * else of a unit, its table of lines and its functions, is read when the first of its addresses is
+ * asked for: a listing begins at once, however large the program is.
+ *
+ * With split DWARF (clang -gsplit-dwarf), the functions of a unit are in a file of its own, .dwo, or
+ * with those of other units in one beside the program, .dwp.
  */
 #ifndef STACKPACK_DEBUG_INFO_H
 #define STACKPACK_DEBUG_INFO_H
@@ -31,18 +32,20 @@ struct source_frames {
 
 struct debug_info;
 
-/* Opens the debug information in a file. NULL if it can't be used: then *problem says why. */
-struct debug_info *debug_info_open(const char *path, struct problem *problem);
+/* Opens the debug information in the file `debug_path` (see debug_file.h) of the program `path`. NULL
+ * if it can't be used: then *problem says why. */
+struct debug_info *debug_info_open(const char *debug_path, const char *path,
+                                   struct problem *problem);
 
 /* Finds the frames of an address. False without memory. */
-bool debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *found);
+bool debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames);
 
 /* Finds the unit that has an address, as one frame with the path of its source file, without "." and
  * "..". */
-bool debug_info_find_unit(struct debug_info *info, uint64_t address, struct source_frames *found);
+bool debug_info_find_unit(struct debug_info *info, uint64_t address, struct source_frames *frames);
 
-/* A path that couldn't be found, of a unit's split debug information; NULL: all that were needed
- * could. Tells each once. */
+/* The path of split debug information that was looked for and couldn't be read; NULL: none since the
+ * last time. */
 const char *debug_info_missing(struct debug_info *info);
 
 #endif

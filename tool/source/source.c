@@ -107,13 +107,13 @@ static void be_quiet(void) {
   setrlimit(RLIMIT_CORE, &none);
 }
 
-static _Noreturn void read_for(int socket, const char *path) {
+static _Noreturn void read_for(int socket, const char *debug_path, const char *path) {
   struct problem problem = {0};
   struct bytes reply = {0};
   struct source_frames frames = {0};
   struct question question;
   be_quiet();
-  struct debug_info *info = debug_info_open(path, &problem);
+  struct debug_info *info = debug_info_open(debug_path, path, &problem);
   bool ok = answer(socket, &reply, &frames, problem.text) && info != NULL;
   while (ok && receive_all(socket, &question, sizeof question))
     ok = (question.kind == SOURCE_UNIT ? debug_info_find_unit(info, question.address, &frames)
@@ -143,7 +143,7 @@ static bool start_reader(struct source *source, const char *debug_path, struct p
   source->reader = fork();
   if (source->reader == 0) {
     close(sockets[0]);
-    read_for(sockets[1], debug_path);
+    read_for(sockets[1], debug_path, source->path);
   }
   close(sockets[1]);
   source->socket = sockets[0];

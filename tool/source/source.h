@@ -1,7 +1,7 @@
 /* source.h - where an instruction comes from: file, line and inlined functions; or its unit.
  *
  * Debug information is read by a process of its own. It is large and intricate, other tools leave
- * it broken, and nothing depends on it but texts that are printed. libdw doesn't survive every broken
+ * it broken, and nothing depends on it but texts that are printed. libdwarf doesn't survive every broken
  * file; so it's the reader that ends then, and not the command.
  */
 #ifndef STACKPACK_SOURCE_H

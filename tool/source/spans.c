@@ -71,12 +71,6 @@ bool spans_flatten(struct spans *spans) {
   return ok;
 }
 
-void spans_close(struct spans *spans) {
-  free(spans->items);
-  free(spans->pieces);
-  *spans = (struct spans){0};
-}
-
 uint32_t spans_find(const struct spans *spans, uint64_t address) {
   size_t from = 0, to = spans->piece_count;
   while (from < to) {

@@ -34,7 +34,6 @@ struct spans {
 /* Adds [start, end); one that is empty is left out. False without memory. */
 bool spans_add(struct spans *spans, uint64_t start, uint64_t end, uint32_t item);
 bool spans_flatten(struct spans *spans);
-void spans_close(struct spans *spans);
 
 /* The innermost span's item; SPANS_NONE where no span is. */
 uint32_t spans_find(const struct spans *spans, uint64_t address);

@@ -1,0 +1,36 @@
+/* debug_entry.h - what an entry of debug information (a DIE) says: its attributes, and its code.
+ *
+ * An entry of split DWARF lies in another file than the addresses of its code: it tells their
+ * numbers in a table of the program's, which belongs to the unit there, the skeleton. So the context
+ * has the first entry of that unit, and addresses are asked of it.
+ */
+#ifndef STACKPACK_DEBUG_ENTRY_H
+#define STACKPACK_DEBUG_ENTRY_H
+
+#include "tool/source/spans.h"
+
+#include <libdwarf.h>
+
+/* The unit that entries belong to, in the program's own debug information. */
+struct debug_context {
+  Dwarf_Debug dwarf;
+  Dwarf_Die unit;       /* its first entry */
+  Dwarf_Half version;   /* of DWARF */
+  uint64_t low_address; /* what offsets are relative to */
+  uint64_t ranges_base; /* where ranges of split entries start, DWARF 4; else 0 */
+};
+struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit);
+
+/* A number; false if the entry has none. */
+bool debug_entry_number(Dwarf_Die die, Dwarf_Half attribute, uint64_t *value);
+/* A text, which libdwarf keeps; NULL if the entry has none. */
+const char *debug_entry_text(Dwarf_Die die, Dwarf_Half attribute);
+/* The entry that an attribute refers to, to be freed (dwarf_dealloc_die); NULL if there is none. */
+Dwarf_Die debug_entry_reference(Dwarf_Debug dwarf, Dwarf_Die die, Dwarf_Half attribute);
+
+/* Adds the spans of an entry's code. `dwarf` has the entry: a split one's isn't the unit's. False
+ * without memory. */
+bool debug_entry_spans(const struct debug_context *context, Dwarf_Debug dwarf, Dwarf_Die die,
+                       struct spans *spans, uint32_t item);
+
+#endif

@@ -1,0 +1,272 @@
+/* debug_unit.c - see debug_unit.h. */
+#include "tool/source/debug_unit.h"
+
+#include "format/array.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Files ---- */
+
+/* Files count from 1 in a table of version 4 or less, from 0 since then (DWARF 5, 6.2.4). */
+static bool read_files(struct debug_files *files, Dwarf_Debug dwarf, Dwarf_Die die,
+                       Dwarf_Unsigned version) {
+  char **paths;
+  Dwarf_Signed count;
+  bool ok = true;
+  if (dwarf_srcfiles(die, &paths, &count, NULL) != DW_DLV_OK)
+    return true;
+  files->base = version < 5;
+  files->paths = calloc((size_t)count + 1, sizeof *files->paths);
+  for (Dwarf_Signed i = 0; i < count; i++) {
+    if (files->paths != NULL && ok) {
+      files->paths[files->count++] = strdup(paths[i]);
+      ok = files->paths[i] != NULL;
+    }
+    dwarf_dealloc(dwarf, paths[i], DW_DLA_STRING);
+  }
+  dwarf_dealloc(dwarf, paths, DW_DLA_LIST);
+  return ok && files->paths != NULL;
+}
+
+static const char *file_of(const struct debug_files *files, uint64_t number) {
+  return number >= files->base && number - files->base < files->count
+             ? files->paths[number - files->base]
+             : NULL;
+}
+
+/* ---- Lines ---- */
+
+static bool add_row(struct debug_unit *unit, struct debug_row row) {
+  if (!array_make_room((void **)&unit->rows, &unit->row_capacity, unit->row_count + 1,
+                       sizeof *unit->rows))
+    return false;
+  unit->rows[unit->row_count++] = row;
+  return true;
+}
+
+/* Ends the sequence whose rows were added since the last one. */
+static bool add_sequence(struct debug_unit *unit, size_t first_row, uint64_t end) {
+  const size_t rows = unit->row_count - first_row;
+  if (rows == 0)
+    return true;
+  if (!array_make_room((void **)&unit->sequences, &unit->sequence_capacity,
+                       unit->sequence_count + 1, sizeof *unit->sequences))
+    return false;
+  unit->sequences[unit->sequence_count] = (struct debug_sequence){first_row, rows};
+  return spans_add(&unit->sequence_spans, unit->rows[first_row].address, end,
+                   (uint32_t)unit->sequence_count++);
+}
+
+static uint32_t within_32_bits(uint64_t number) {
+  return number > UINT32_MAX ? 0 : (uint32_t)number;
+}
+
+/* Of a row where an epilogue begins, libdwarf (2021) says that the sequence ends there, too. */
+static bool read_row(Dwarf_Line line, struct debug_row *row, bool *ends) {
+  Dwarf_Addr address;
+  Dwarf_Unsigned number, file, column, set, discriminator;
+  Dwarf_Bool is_end, prologue_ends, epilogue_begins;
+  if (dwarf_lineaddr(line, &address, NULL) != DW_DLV_OK ||
+      dwarf_lineno(line, &number, NULL) != DW_DLV_OK ||
+      dwarf_line_srcfileno(line, &file, NULL) != DW_DLV_OK ||
+      dwarf_lineoff_b(line, &column, NULL) != DW_DLV_OK ||
+      dwarf_lineendsequence(line, &is_end, NULL) != DW_DLV_OK ||
+      dwarf_prologue_end_etc(line, &prologue_ends, &epilogue_begins, &set, &discriminator, NULL) !=
+          DW_DLV_OK)
+    return false;
+  *row = (struct debug_row){address, number, within_32_bits(file), within_32_bits(column)};
+  *ends = is_end && !epilogue_begins;
+  return true;
+}
+
+/* A table says the rows of each sequence by address; one that doesn't isn't believed. */
+static bool read_rows(struct debug_unit *unit, Dwarf_Line *lines, Dwarf_Signed count) {
+  size_t first_row = unit->row_count;
+  for (Dwarf_Signed i = 0; i < count; i++) {
+    struct debug_row row;
+    bool ends;
+    if (!read_row(lines[i], &row, &ends))
+      return true;
+    if (unit->row_count > first_row && row.address < unit->rows[unit->row_count - 1].address)
+      return true;
+    if (!ends) {
+      if (!add_row(unit, row))
+        return false;
+    } else {
+      if (!add_sequence(unit, first_row, row.address))
+        return false;
+      first_row = unit->row_count;
+    }
+  }
+  return true;
+}
+
+bool debug_unit_read_lines(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die) {
+  Dwarf_Unsigned version;
+  Dwarf_Small tables;
+  Dwarf_Line_Context context;
+  Dwarf_Line *lines;
+  Dwarf_Signed count;
+  bool ok = true;
+  if (dwarf_srclines_b(die, &version, &tables, &context, NULL) != DW_DLV_OK)
+    return true;
+  if (dwarf_srclines_from_linecontext(context, &lines, &count, NULL) == DW_DLV_OK)
+    ok = read_rows(unit, lines, count) && spans_flatten(&unit->sequence_spans);
+  dwarf_srclines_dealloc_b(context);
+  return ok && read_files(&unit->files, dwarf, die, version);
+}
+
+bool debug_unit_read_split_files(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die) {
+  Dwarf_Unsigned version;
+  Dwarf_Small tables;
+  Dwarf_Line_Context context;
+  if (dwarf_srclines_b(die, &version, &tables, &context, NULL) != DW_DLV_OK)
+    return true;
+  dwarf_srclines_dealloc_b(context);
+  return read_files(&unit->split_files, dwarf, die, version);
+}
+
+/* ---- Functions ---- */
+
+enum {
+  DEPTH_MOST = 512,   /* of entries in entries: more than a compiler makes, less than a stack has */
+  REFERENCES_MOST = 8 /* from an entry to the one that has its name */
+};
+
+struct scope_reader {
+  struct debug_unit *unit;
+  const struct debug_context *context;
+  Dwarf_Debug dwarf; /* has the functions */
+};
+
+/* Where an entry has no name, the one that it is an instance or a definition of may have it. */
+static char *name_of(Dwarf_Debug dwarf, Dwarf_Die die, unsigned references) {
+  const char *name = debug_entry_text(die, DW_AT_linkage_name);
+  if (name == NULL)
+    name = debug_entry_text(die, DW_AT_MIPS_linkage_name);
+  if (name == NULL && references < REFERENCES_MOST) {
+    Dwarf_Die other = debug_entry_reference(dwarf, die, DW_AT_abstract_origin);
+    if (other == NULL)
+      other = debug_entry_reference(dwarf, die, DW_AT_specification);
+    if (other != NULL) {
+      char *found = name_of(dwarf, other, references + 1);
+      dwarf_dealloc_die(other);
+      return found;
+    }
+  }
+  if (name == NULL)
+    name = debug_entry_text(die, DW_AT_name);
+  return name == NULL ? NULL : strdup(name);
+}
+
+static bool add_scope(const struct scope_reader *reader, Dwarf_Die die, bool is_inlined,
+                      uint32_t *parent) {
+  struct debug_unit *unit = reader->unit;
+  struct debug_scope scope = {.parent = is_inlined ? *parent : SPANS_NONE};
+  if (!array_make_room((void **)&unit->scopes, &unit->scope_capacity, unit->scope_count + 1,
+                       sizeof *unit->scopes))
+    return false;
+  debug_entry_number(die, DW_AT_call_file, &scope.call_file);
+  debug_entry_number(die, DW_AT_call_line, &scope.call_line);
+  debug_entry_number(die, DW_AT_call_column, &scope.call_column);
+  scope.name = name_of(reader->dwarf, die, 0);
+  *parent = (uint32_t)unit->scope_count;
+  unit->scopes[unit->scope_count++] = scope;
+  return debug_entry_spans(reader->context, reader->dwarf, die, &unit->scope_spans, *parent);
+}
+
+/* Whether an entry has an attribute that tells of code. */
+static bool has_code(Dwarf_Die die) {
+  Dwarf_Bool has_low = 0, has_ranges = 0;
+  dwarf_hasattr(die, DW_AT_low_pc, &has_low, NULL);
+  dwarf_hasattr(die, DW_AT_ranges, &has_ranges, NULL);
+  return has_low || has_ranges;
+}
+
+static bool read_children(const struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
+                          unsigned depth);
+
+static bool read_entry(const struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
+                       unsigned depth) {
+  Dwarf_Half tag;
+  if (dwarf_tag(die, &tag, NULL) != DW_DLV_OK)
+    return true;
+  switch (tag) {
+  case DW_TAG_subprogram:
+    /* What is only declared, or inlined everywhere, has no code, and nothing in it has. */
+    if (!has_code(die))
+      return true;
+    return add_scope(reader, die, false, &scope) && read_children(reader, die, scope, depth);
+  case DW_TAG_inlined_subroutine:
+    return add_scope(reader, die, true, &scope) && read_children(reader, die, scope, depth);
+  default:
+    return read_children(reader, die, scope, depth);
+  }
+}
+
+/* Moves to the next entry beside one, and frees that. NULL behind the last one. */
+static Dwarf_Die next_of(Dwarf_Debug dwarf, Dwarf_Die die) {
+  Dwarf_Die next;
+  Dwarf_Off here = 0, there = 0;
+  const int found = dwarf_siblingof_b(dwarf, die, 1, &next, NULL);
+  dwarf_dieoffset(die, &here, NULL);
+  dwarf_dealloc_die(die);
+  if (found != DW_DLV_OK)
+    return NULL;
+  dwarf_dieoffset(next, &there, NULL);
+  if (there > here)
+    return next;
+  dwarf_dealloc_die(next); /* it would go on for ever */
+  return NULL;
+}
+
+static bool read_children(const struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
+                          unsigned depth) {
+  Dwarf_Die child;
+  bool ok = true;
+  if (depth == DEPTH_MOST || dwarf_child(die, &child, NULL) != DW_DLV_OK)
+    return true;
+  for (; child != NULL && ok; child = next_of(reader->dwarf, child))
+    ok = read_entry(reader, child, scope, depth + 1);
+  if (child != NULL)
+    dwarf_dealloc_die(child);
+  return ok;
+}
+
+bool debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context *context,
+                            Dwarf_Debug dwarf, Dwarf_Die die) {
+  const struct scope_reader reader = {unit, context, dwarf};
+  return read_children(&reader, die, SPANS_NONE, 0) && spans_flatten(&unit->scope_spans);
+}
+
+/* ---- Finding ---- */
+
+const struct debug_row *debug_unit_row(const struct debug_unit *unit, uint64_t address) {
+  const uint32_t number = spans_find(&unit->sequence_spans, address);
+  if (number == SPANS_NONE)
+    return NULL;
+  const struct debug_sequence *sequence = &unit->sequences[number];
+  size_t from = sequence->first_row, to = from + sequence->rows;
+  while (from < to) { /* the last of several rows for one address counts */
+    const size_t middle = from + (to - from) / 2;
+    if (unit->rows[middle].address <= address)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return &unit->rows[from - 1];
+}
+
+uint32_t debug_unit_scope(const struct debug_unit *unit, uint64_t address) {
+  return spans_find(&unit->scope_spans, address);
+}
+
+const char *debug_unit_row_file(const struct debug_unit *unit, uint64_t number) {
+  return file_of(&unit->files, number);
+}
+
+const char *debug_unit_call_file(const struct debug_unit *unit, uint64_t number) {
+  return file_of(unit->split_files.count > 0 ? &unit->split_files : &unit->files, number);
+}

@@ -1,0 +1,66 @@
+/* debug_unit.h - the lines and functions of one unit of debug information. What is read stays until the
+ * reader's process ends. */
+#ifndef STACKPACK_DEBUG_UNIT_H
+#define STACKPACK_DEBUG_UNIT_H
+
+#include "tool/source/debug_entry.h"
+
+/* From an address on, up to the next row of the same sequence. */
+struct debug_row {
+  uint64_t address, line;
+  uint32_t file, column;
+};
+
+/* Rows whose code stands together. */
+struct debug_sequence {
+  size_t first_row, rows;
+};
+
+/* A function; or one that was inlined, and the place of the call that was replaced by it. */
+struct debug_scope {
+  char *name;      /* as the linker knows it; owned; NULL: not told */
+  uint32_t parent; /* the scope that it's inlined into; SPANS_NONE: it's a function itself */
+  uint64_t call_file, call_line, call_column;
+};
+
+struct debug_files {
+  char **paths; /* owned, and so are the texts; one that isn't told is NULL */
+  size_t count;
+  uint64_t base; /* the number of the first one */
+};
+
+struct debug_unit {
+  Dwarf_Off die;       /* where its first entry is */
+  Dwarf_Sig8 split_id; /* of a unit whose functions are in a file of their own */
+  bool is_loaded;
+  struct debug_files files;
+  struct debug_files split_files; /* of split entries; empty if they use the unit's */
+  struct debug_row *rows;
+  size_t row_count, row_capacity;
+  struct debug_sequence *sequences;
+  size_t sequence_count, sequence_capacity;
+  struct spans sequence_spans;
+  struct debug_scope *scopes;
+  size_t scope_count, scope_capacity;
+  struct spans scope_spans;
+};
+
+/* Reads the lines of a unit. False without memory. */
+bool debug_unit_read_lines(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die);
+
+/* Reads the functions that are in an entry: the unit's own, or the split one. */
+bool debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context *context,
+                            Dwarf_Debug dwarf, Dwarf_Die die);
+
+/* The files that split entries refer to, if they have a table of their own. */
+bool debug_unit_read_split_files(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die);
+
+/* The row of an address; NULL if there is none. */
+const struct debug_row *debug_unit_row(const struct debug_unit *unit, uint64_t address);
+/* The innermost scope of an address; SPANS_NONE if there is none. */
+uint32_t debug_unit_scope(const struct debug_unit *unit, uint64_t address);
+/* The path of a file, by the number in a row, or in a scope; NULL if it isn't told. */
+const char *debug_unit_row_file(const struct debug_unit *unit, uint64_t number);
+const char *debug_unit_call_file(const struct debug_unit *unit, uint64_t number);
+
+#endif
