@@ -25,7 +25,26 @@ for command in pack unpack dump lookup verify stats report callgraph why split; 
   expect_output "stackpack $command"
   expect_usage $command
   expect_usage $command --no-such-option file
+  grep -q "unknown option: --no-such-option;" err || fail "no word of the option: $(<err)"
+  expect_help $command -h
+  mv out help.h
+  expect_help help $command
+  expect_same help.h out
 done
+expect_help -h
+expect_help help
+
+# What isn't known is answered with what is near.
+expect_usage dmup file
+grep -q "no command 'dmup'; did you mean dump?" err || fail "no command is near: $(<err)"
+expect_usage dump --adress=1 file
+grep -q 'unknown option: --adress=1; did you mean --address?' err || fail "no option is near: $(<err)"
+expect_usage dump --source=yes file
+grep -q -- '--source takes no value' err || fail "a value too many: $(<err)"
+expect_usage dump --function
+grep -q -- '--function needs a value' err || fail "a missing value: $(<err)"
+expect_usage pack -x file
+grep -q 'unknown option: -x;' err || fail "a letter that isn't known: $(<err)"
 expect_help pack --help
 for option in -o --section --if-present --keep-raw --force --always --dry-run --statepoints --quiet --report; do expect_output "$option"; done
 expect_help split --help
