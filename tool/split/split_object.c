@@ -225,12 +225,11 @@ static bool write_map(struct splitter *splitter, uint32_t number, const struct p
 
 /* ---- The sections of a part ---- */
 
-/* Whether a part can have a section of stack maps that is there already. A group comes before its
- * members in the table of sections. */
+/* Whether a part can have a section of stack maps that is there already. It can't bring it into a
+ * group: LLVM's local symbol for the section would be in the group, too, and be lost with it. */
 static bool can_reuse(const struct splitter *splitter, uint32_t index, uint32_t group) {
   const uint32_t number = splitter->maps.sections[index].number;
-  const uint32_t own = splitter->object.sections[number].group;
-  return !splitter->reused[index] && (own == group || (own == 0 && group < number));
+  return !splitter->reused[index] && splitter->object.sections[number].group == group;
 }
 
 /* Puts contents into a section, a new one like `like` unless that one can be reused. */
