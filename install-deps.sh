@@ -15,8 +15,8 @@ packages=(
   dpkg-dev tcl xz-utils                         # `make corpus`, and what `make bench` compares with
   libunwind-dev                                 # libstackpack-unwind, which walks stacks by unwind tables
   cmake meson ninja-build                       # the example builds
-  gcc-aarch64-linux-gnu libc6-dev-arm64-cross   # programs for other machines are linked, and run by an emulator
-  gcc-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user
+  g++-aarch64-linux-gnu libc6-dev-arm64-cross   # programs for other machines are linked, and run by an emulator
+  g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user
   bash-completion zsh fish mandoc               # the completions and manual pages are tried in what reads them
   debhelper lintian                             # `make deb`
 )

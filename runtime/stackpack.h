@@ -617,7 +617,8 @@ struct stackpack_frame {
 void *stackpack_location_address(const struct stackpack_location *location,
                                  const struct stackpack_frame *frame, const uintptr_t *registers);
 
-/* Moves *frame to the caller's frame. False, and *frame as it was, where the frame size is unknown.
+/* Moves *frame to the caller's frame. False, and *frame as it was, where the frame size is unknown,
+ * and on machines other than x86-64, where a frame's size doesn't tell the return address's place.
  * It reads the return address wherever it should be: the walk below checks that first. */
 bool stackpack_frame_caller(struct stackpack_frame *frame, const struct stackpack_record *record);
 
@@ -747,8 +748,10 @@ enum stackpack_way {
    * that option; or declare the stack's exact end, or set `frame_pointers`, which show it. */
   STACKPACK_BY_FRAME_SIZE,
   /* By the chain of frame pointers: every function that is passed this way must be compiled with
-   * one (-fno-omit-frame-pointer, "frame-pointer"="all"). A function that isn't, and leaves that
-   * alone, hides its caller's frame, and nothing shows it: libraries of the system are such. */
+   * one (-fno-omit-frame-pointer, "frame-pointer"="all"). A function that isn't, and leaves the register
+   * alone, hides its caller's frame, and nothing shows it: libraries of the system are such. On
+   * AArch64 a frame pointer doesn't tell where the caller's frame is: native frames, and managed ones
+   * of unknown size, are left to the unwinder. */
   STACKPACK_BY_FRAME_POINTER,
   /* By unwind tables: all functions, and all registers; slow. Needs `unwind`. */
   STACKPACK_BY_UNWINDING,

@@ -35,7 +35,7 @@ void *stackpack_location_address(const struct stackpack_location *location,
 }
 
 bool stackpack_frame_caller(struct stackpack_frame *frame, const struct stackpack_record *record) {
-  if (record->frame_size == STACKPACK_FRAME_SIZE_UNKNOWN)
+  if (record->frame_size == STACKPACK_FRAME_SIZE_UNKNOWN || WALK_PUSHED == 0)
     return false;
   const uintptr_t entry = frame->stack_pointer + (uintptr_t)record->frame_size;
   frame->return_address = *(const uintptr_t *)entry;
@@ -191,7 +191,7 @@ static const struct stackpack_cache_entry *recall_caller(struct stackpack_walk *
 static bool may_step_by_cache(const struct stackpack_walk *walk) {
   const struct stackpack_walker *walker = walk->private_.walker;
   return walker->cache != NULL && walker->managed == STACKPACK_BY_FRAME_SIZE &&
-         !walker->frame_pointers;
+         !walker->frame_pointers && WALK_PUSHED > 0;
 }
 
 /* The short cut for nearly every step of a walk by frame size with a cache: from a managed frame to

@@ -13,6 +13,18 @@ enum walk_state {
   WALK_DONE,     /* private_.answer says why */
 };
 
+/* What a call pushes, in bytes; and where a function that keeps a frame pointer has put the caller's
+ * and the return address, and where the caller's stack pointer is: as distances from what the frame
+ * pointer holds. */
+#if defined __x86_64__ /* AMD64 psABI, figure 3.3 */
+enum { WALK_PUSHED = 8, WALK_SAVED_POINTER = 0, WALK_SAVED_RETURN = 8, WALK_BEHIND = 16 };
+#elif defined __riscv /* RISC-V Calling Conventions, "Frame Pointer Convention" */
+enum { WALK_PUSHED = 0, WALK_SAVED_POINTER = -16, WALK_SAVED_RETURN = -8, WALK_BEHIND = 0 };
+#else /* AArch64: the two may lie anywhere in the frame (AAPCS64, 6.4.6), which ends behind them */
+enum { WALK_PUSHED = 0, WALK_SAVED_POINTER = 0, WALK_SAVED_RETURN = 8, WALK_BEHIND = -1 };
+#endif
+enum { WALK_BEHIND_IS_KNOWN = WALK_BEHIND >= 0 };
+
 static inline bool walk_knows(const struct stackpack_context *context, unsigned reg) {
   return (context->known >> reg & 1) != 0;
 }

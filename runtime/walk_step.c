@@ -77,32 +77,47 @@ static enum stackpack_walk_answer by_unwinding(struct stackpack_walk *walk) {
 
 /* ---- By frame pointer and by frame size ---- */
 
-/* Goes to the caller of a frame whose return address is at `entry`, at or above its stack pointer.
- * The registers are left to the caller. */
-static enum stackpack_walk_answer go_behind(struct stackpack_walk *walk, uintptr_t entry) {
-  if (entry % WORD != 0)
+/* A return address as it is looked up. Functions may sign theirs before they save it, in bits that no
+ * address has (Arm Architecture Reference Manual, "Pointer authentication"; HINT 7 is XPACLRI). */
+static uintptr_t strip_signature(uintptr_t address) {
+#ifdef __aarch64__
+  register uintptr_t link __asm__("x30") = address;
+  __asm__("hint 7" : "+r"(link));
+  return link;
+#else
+  return address;
+#endif
+}
+
+/* Goes to the caller: its stack pointer, and where the address is at which it goes on. The registers are
+ * left to it. */
+static enum stackpack_walk_answer go_behind(struct stackpack_walk *walk, uintptr_t return_place,
+                                            uintptr_t stack_pointer) {
+  if (return_place % WORD != 0)
     return STACKPACK_WALK_MISALIGNED;
-  if (!walk_has_word(&walk->private_.stack, entry))
+  if (!walk_has_word(&walk->private_.stack, return_place))
     return STACKPACK_WALK_OUT_OF_STACK;
-  walk->context.pc = *(const uintptr_t *)entry;
-  walk->context.stack_pointer = entry + WORD;
+  walk->context.pc = strip_signature(*(const uintptr_t *)return_place);
+  walk->context.stack_pointer = stack_pointer;
   walk->context.is_exact = 0;
   walk->context.known = 0;
   return STACKPACK_WALK_NATIVE;
 }
 
-/* The same for a frame that keeps a frame pointer: the caller's lies below the return address. */
-static enum stackpack_walk_answer go_behind_pointer(struct stackpack_walk *walk,
-                                                    uintptr_t pointer) {
+/* The same for a frame that keeps a frame pointer. */
+static enum stackpack_walk_answer go_behind_pointer(struct stackpack_walk *walk, uintptr_t pointer,
+                                                    uintptr_t stack_pointer) {
+  const uintptr_t saved = pointer + (uintptr_t)WALK_SAVED_POINTER;
   if (pointer % WORD != 0)
     return STACKPACK_WALK_MISALIGNED;
   if (pointer < walk->context.stack_pointer)
     return STACKPACK_WALK_NO_PROGRESS;
-  if (!walk_has_word(&walk->private_.stack, pointer))
+  if (!walk_has_word(&walk->private_.stack, saved))
     return STACKPACK_WALK_OUT_OF_STACK;
-  const enum stackpack_walk_answer answer = go_behind(walk, pointer + WORD);
+  const enum stackpack_walk_answer answer =
+      go_behind(walk, pointer + (uintptr_t)WALK_SAVED_RETURN, stack_pointer);
   if (answer == STACKPACK_WALK_NATIVE)
-    stackpack_context_save(&walk->context, STACKPACK_FRAME_POINTER, (uintptr_t *)pointer);
+    stackpack_context_save(&walk->context, STACKPACK_FRAME_POINTER, (uintptr_t *)saved);
   return answer;
 }
 
@@ -112,30 +127,43 @@ static enum stackpack_walk_answer otherwise(struct stackpack_walk *walk,
   return walk->private_.walker->unwind == NULL ? answer : by_unwinding(walk);
 }
 
-/* A managed frame of known size. Where %rbp is known and is to be a frame pointer, both must lead to
- * the same place. */
+/* Whether a frame pointer can be that of a frame above which the caller's stack pointer is. */
+static bool fits(const struct stackpack_walk *walk, uintptr_t pointer, uintptr_t stack_pointer) {
+  if (WALK_BEHIND_IS_KNOWN)
+    return pointer + (uintptr_t)WALK_BEHIND == stack_pointer;
+  const uintptr_t end = pointer + (uintptr_t)WALK_SAVED_RETURN + WORD;
+  return pointer >= walk->context.stack_pointer && pointer < stack_pointer && end <= stack_pointer;
+}
+
+/* A managed frame of known size. Where the frame pointer is known and is to be one, both must lead to
+ * the same place. On x86-64 a call has left the return address above the frame; on the other machines
+ * the function saves it, and only beside the frame pointer is it known where. */
 static enum stackpack_walk_answer by_frame_size(struct stackpack_walk *walk) {
   const struct stackpack_context *context = &walk->context;
   const uint64_t size = walk->record.frame_size;
-  if (size >= walk->private_.stack.end - context->stack_pointer)
+  const bool knows = walk_knows(context, STACKPACK_FRAME_POINTER);
+  const uintptr_t left = walk->private_.stack.end - context->stack_pointer;
+  if (size > left || (size == left && WALK_PUSHED > 0))
     return otherwise(walk, STACKPACK_WALK_OUT_OF_STACK);
   const uintptr_t entry = context->stack_pointer + (uintptr_t)size;
-  if (!walk->private_.walker->frame_pointers)
-    return go_behind(walk, entry);
-  if (size < WORD)
+  if (!walk->private_.walker->frame_pointers && WALK_PUSHED > 0)
+    return go_behind(walk, entry, entry + WALK_PUSHED);
+  if (size < WORD || (!knows && WALK_PUSHED == 0))
     return otherwise(walk, STACKPACK_WALK_NO_FRAME_POINTER);
-  if (walk_knows(context, STACKPACK_FRAME_POINTER) &&
-      walk_register(context, STACKPACK_FRAME_POINTER) != entry - WORD)
+  const uintptr_t pointer = knows ? walk_register(context, STACKPACK_FRAME_POINTER) : entry - WORD;
+  if (!fits(walk, pointer, entry + WALK_PUSHED))
     return otherwise(walk, STACKPACK_WALK_DISAGREEMENT);
-  return go_behind_pointer(walk, entry - WORD);
+  return go_behind_pointer(walk, pointer, entry + WALK_PUSHED);
 }
 
-/* A frame that keeps a frame pointer. If it isn't known, `answer` says what that means. */
+/* A frame that keeps a frame pointer. If it isn't known, or doesn't suffice, `answer` says what that
+ * means. */
 static enum stackpack_walk_answer by_frame_pointer(struct stackpack_walk *walk,
                                                    enum stackpack_walk_answer answer) {
-  return walk_knows(&walk->context, STACKPACK_FRAME_POINTER)
-             ? go_behind_pointer(walk, walk_register(&walk->context, STACKPACK_FRAME_POINTER))
-             : otherwise(walk, answer);
+  if (!WALK_BEHIND_IS_KNOWN || !walk_knows(&walk->context, STACKPACK_FRAME_POINTER))
+    return otherwise(walk, answer);
+  const uintptr_t pointer = walk_register(&walk->context, STACKPACK_FRAME_POINTER);
+  return go_behind_pointer(walk, pointer, pointer + (uintptr_t)WALK_BEHIND);
 }
 
 static enum stackpack_walk_answer step_managed(struct stackpack_walk *walk) {
@@ -145,11 +173,11 @@ static enum stackpack_walk_answer step_managed(struct stackpack_walk *walk) {
     return by_unwinding(walk);
   if (size == STACKPACK_FRAME_SIZE_UNKNOWN)
     return by_frame_pointer(walk, STACKPACK_WALK_SIZE_UNKNOWN);
-  if (way == STACKPACK_BY_FRAME_SIZE)
+  if (way == STACKPACK_BY_FRAME_SIZE || !WALK_BEHIND_IS_KNOWN)
     return by_frame_size(walk);
   if (walk_knows(&walk->context, STACKPACK_FRAME_POINTER) &&
-      walk_register(&walk->context, STACKPACK_FRAME_POINTER) + WORD !=
-          walk->context.stack_pointer + size)
+      !fits(walk, walk_register(&walk->context, STACKPACK_FRAME_POINTER),
+            walk->context.stack_pointer + size + WALK_PUSHED))
     return otherwise(walk, STACKPACK_WALK_DISAGREEMENT);
   return by_frame_pointer(walk, STACKPACK_WALK_NO_FRAME_POINTER);
 }

@@ -10,13 +10,13 @@ include tests/samples/rules.mk
 
 # Tests that look at what is around the code: installed files, packages, other build systems and tools, programs that take
 # long to build. A second compiler or a sanitizer finds nothing new in them.
-AROUND := $(addprefix tests/cli/,bench.sh builds.sh completions.sh corpus-%.sh format-document.sh help.sh install%.sh \
+AROUND := tests/samples/machines.sh $(addprefix tests/cli/,matrix-machines.sh bench.sh builds.sh completions.sh corpus-%.sh format-document.sh help.sh install%.sh \
   managed-compiler.sh packages.sh report-browser.sh tools-%.sh) tests/callgraph/lua.sh
 
 # What `check` runs, what `check-inputs` does (for sanitizers), and `check-code` (for another compiler).
 ALL_TESTS := $(UNIT_TESTS) $(OTHER_TESTS) $(CALLGRAPH_TESTS) $(CLI_TESTS)
 INPUT_TESTS := $(filter-out $(AROUND),$(ALL_TESTS))
-CODE_TESTS := $(UNIT_TESTS) $(OTHER_TESTS)
+CODE_TESTS := $(filter-out $(AROUND),$(UNIT_TESTS) $(OTHER_TESTS))
 
 .PHONY: check check-inputs check-code
 check: TESTS := $(ALL_TESTS)
@@ -25,7 +25,7 @@ check-code: TESTS := $(CODE_TESTS)
 check check-inputs check-code: all samples $(UNIT_TESTS) $(BENCH_PROGRAMS) $(SAMPLE_MUTANTS)
 	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run $(TESTS)
 
-# All kinds of files for the other machines, which takes some minutes: `check` has some of them.
+# All kinds of files, and all samples, for the other machines: it takes some minutes, and `check` has some of them.
 .PHONY: check-machines
-check-machines: all
-	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run tests/matrix/machines.sh
+check-machines: all samples
+	CHECK_MACHINES=all BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run tests/cli/matrix-machines.sh tests/samples/machines.sh

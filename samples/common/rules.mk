@@ -31,6 +31,20 @@
 #                             packs PROGRAM-raw to PROGRAM, with the policy SOURCES/gc.policy and other options, if any
 
 SAMPLE_COMMON := $(BUILD)/samples/common.d
+# For another machine than the build's, CC is a cross compiler and STACKPACK a command that runs here. There, managed code
+# keeps frame pointers: on x86-64 a frame's size tells where the return address is. The call graph knows x86-64 only.
+SAMPLE_TARGET := $(shell $(CC) -dumpmachine)
+STACKPACK ?= $(BUILD)/stackpack
+SAMPLE_OPTIONS ?= # more options for managed code
+SAMPLE_CLANG = $(LLVM)/bin/clang --target=$(SAMPLE_TARGET) $(SAMPLE_OPTIONS)
+SAMPLE_LLC = $(LLVM)/bin/llc
+ifneq ($(filter x86_64-%,$(SAMPLE_TARGET)),)
+SAMPLE_LLC += -no-x86-call-frame-opt
+SAMPLE_HAS_CALLS := yes
+else
+SAMPLE_CLANG += -fno-omit-frame-pointer
+endif
+
 SAMPLE_LINK = $(LINK) -B$(LLVM)/bin/ -fuse-ld=lld -no-pie $(filter %.o %.a,$^) -o $@
 
 COMMA := ,
@@ -43,7 +57,7 @@ SAMPLE_CLEANING_O2 := ,function(dce)
 define SAMPLE_MANAGED
 $(1)/%.clang.ll: $(2)/%.c $(wildcard $(2)/*.h) $(wildcard samples/common/*.h)
 	@mkdir -p $$(@D)
-	$(LLVM)/bin/clang -std=c17 -Wall -Wextra $(if $(WERROR),-Werror) -$(4) -gdwarf-4 -fno-pie -Isamples/common \
+	$$(SAMPLE_CLANG) -std=c17 -Wall -Wextra $(if $(WERROR),-Werror) -$(4) -gdwarf-4 -fno-pie -Isamples/common \
 		-Xclang -disable-llvm-passes -Xclang -disable-O0-optnone -S -emit-llvm $$< -o $$@
 
 $(1)/%.gc.ll: $(1)/%.clang.ll samples/common/statepoints.awk $(2)/rules.mk
@@ -55,7 +69,7 @@ $(1)/%.ll: $(1)/%.gc.ll samples/common/check-references.awk samples/common/rules
 	awk -v leaves="$(5)" -f samples/common/check-references.awk $$@
 
 $(3:%=$(1)/%.o): $(1)/%.o: $(1)/%.ll
-	$(LLVM)/bin/llc -$(4) -relocation-model=static -no-x86-call-frame-opt -filetype=obj $$< -o $$@
+	$$(SAMPLE_LLC) -$(4) -relocation-model=static -filetype=obj $$< -o $$@
 
 .SECONDARY: $(foreach module,$(3),$(addprefix $(1)/$(module),.clang.ll .gc.ll .ll))
 endef
@@ -73,8 +87,8 @@ $(1)/%.o: $(2)/%.S samples/common/enter.inc
 endef
 
 define SAMPLE_PACK
-$(2): %: %-raw $(BUILD)/stackpack $(1)/gc.policy
-	$(BUILD)/stackpack pack --always --policy=$(1)/gc.policy --strict --report $(3) -o $$@ $$<
+$(2): %: %-raw $(STACKPACK) $(1)/gc.policy
+	$(STACKPACK) pack --always $(if $(SAMPLE_HAS_CALLS),--policy=$(1)/gc.policy --strict --report) $(3) -o $$@ $$<
 endef
 
 $(eval $(call SAMPLE_NATIVE,$(SAMPLE_COMMON),samples/common))

@@ -7,6 +7,7 @@
 
 #include "copier.h"
 #include "die.h"
+#include "frame.h"
 #include "roots.h"
 
 #include <inttypes.h>
@@ -39,14 +40,14 @@ void heap_between_fibers(void) {
 
 /* What heap_allocate of heap.h comes to: heap_allocate.S adds the frame of its caller. */
 void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_t return_address,
-                              uintptr_t stack_pointer);
+                              uintptr_t stack_pointer, uintptr_t frame_pointer);
 
 void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_t return_address,
-                              uintptr_t stack_pointer) {
+                              uintptr_t stack_pointer, uintptr_t frame_pointer) {
   void *object = collect_always ? NULL : copier_take(&copier, data_bytes, references);
   if (!object) {
     struct stackpack_context running =
-        stackpack_context_at_call(return_address, stack_pointer, NULL);
+        waiting_context((struct waiting_frame){return_address, stack_pointer, frame_pointer});
     collect(&running);
     object = copier_take(&copier, data_bytes, references);
   }

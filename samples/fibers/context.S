@@ -9,10 +9,11 @@
  *
  * uintptr_t context_switch(struct context *save, const struct context *load, uintptr_t value);
  */
+#if defined __x86_64__
 	.text
 
 	.globl context_switch
-	.type context_switch, @function
+	.type context_switch, %function
 context_switch:
 	.cfi_startproc
 	movq (%rsp), %rax      /* the return address: pc */
@@ -43,7 +44,7 @@ context_switch:
  * They hand over to the scheduler what the fiber wants: FIBER_WANTS_YIELD (0), or the number of
  * another fiber. */
 	.globl fiber_yield
-	.type fiber_yield, @function
+	.type fiber_yield, %function
 fiber_yield:
 	.cfi_startproc
 	xorl %edi, %edi
@@ -52,7 +53,7 @@ fiber_yield:
 	.size fiber_yield, . - fiber_yield
 
 	.globl fiber_await
-	.type fiber_await, @function
+	.type fiber_await, %function
 fiber_await:
 	.cfi_startproc
 	movq %rdi, %rdx
@@ -68,7 +69,7 @@ fiber_await:
  *
  * There is no caller: the undefined return address tells unwinders so. */
 	.globl fiber_begin
-	.type fiber_begin, @function
+	.type fiber_begin, %function
 fiber_begin:
 	.cfi_startproc
 	.cfi_undefined %rip
@@ -80,5 +81,174 @@ fiber_begin:
 	ud2
 	.cfi_endproc
 	.size fiber_begin, . - fiber_begin
+#elif defined __aarch64__
+	.text
 
-	.section .note.GNU-stack, "", @progbits
+	.globl context_switch
+	.type context_switch, %function
+context_switch:
+	.cfi_startproc
+	mov x9, sp
+	stp x30, x9, [x0]      /* the return address: pc; the stack pointer */
+	stp x29, x19, [x0, 16]
+	stp x20, x21, [x0, 32]
+	stp x22, x23, [x0, 48]
+	stp x24, x25, [x0, 64]
+	stp x26, x27, [x0, 80]
+	str x28, [x0, 96]
+	stp d8, d9, [x0, 104]
+	stp d10, d11, [x0, 120]
+	stp d12, d13, [x0, 136]
+	stp d14, d15, [x0, 152]
+	ldp x30, x9, [x1]
+	mov sp, x9
+	ldp x29, x19, [x1, 16]
+	ldp x20, x21, [x1, 32]
+	ldp x22, x23, [x1, 48]
+	ldp x24, x25, [x1, 64]
+	ldp x26, x27, [x1, 80]
+	ldr x28, [x1, 96]
+	ldp d8, d9, [x1, 104]
+	ldp d10, d11, [x1, 120]
+	ldp d12, d13, [x1, 136]
+	ldp d14, d15, [x1, 152]
+	mov x0, x2             /* the result */
+	ret
+	.cfi_endproc
+	.size context_switch, . - context_switch
+
+	.globl fiber_yield
+	.type fiber_yield, %function
+fiber_yield:
+	.cfi_startproc
+	mov x0, 0
+	b fiber_await
+	.cfi_endproc
+	.size fiber_yield, . - fiber_yield
+
+	.globl fiber_await
+	.type fiber_await, %function
+fiber_await:
+	.cfi_startproc
+	mov x2, x0
+	adrp x0, scheduler_running
+	ldr x0, [x0, :lo12:scheduler_running]
+	adrp x1, scheduler_context
+	add x1, x1, :lo12:scheduler_context
+	b context_switch
+	.cfi_endproc
+	.size fiber_await, . - fiber_await
+
+/* Where a new fiber begins: the function is in x19. */
+	.globl fiber_begin
+	.type fiber_begin, %function
+fiber_begin:
+	.cfi_startproc
+	.cfi_undefined x30
+	blr x19
+	mov x19, x0
+	mov x0, -1             /* FIBER_WANTS_END */
+	bl fiber_await
+	udf 0
+	.cfi_endproc
+	.size fiber_begin, . - fiber_begin
+#elif defined __riscv
+	.text
+
+	.globl context_switch
+	.type context_switch, %function
+context_switch:
+	.cfi_startproc
+	sd ra, 0(a0)           /* the return address: pc */
+	sd sp, 8(a0)
+	sd s0, 16(a0)
+	sd s1, 24(a0)
+	sd s2, 32(a0)
+	sd s3, 40(a0)
+	sd s4, 48(a0)
+	sd s5, 56(a0)
+	sd s6, 64(a0)
+	sd s7, 72(a0)
+	sd s8, 80(a0)
+	sd s9, 88(a0)
+	sd s10, 96(a0)
+	sd s11, 104(a0)
+	fsd fs0, 112(a0)
+	fsd fs1, 120(a0)
+	fsd fs2, 128(a0)
+	fsd fs3, 136(a0)
+	fsd fs4, 144(a0)
+	fsd fs5, 152(a0)
+	fsd fs6, 160(a0)
+	fsd fs7, 168(a0)
+	fsd fs8, 176(a0)
+	fsd fs9, 184(a0)
+	fsd fs10, 192(a0)
+	fsd fs11, 200(a0)
+	ld ra, 0(a1)
+	ld sp, 8(a1)
+	ld s0, 16(a1)
+	ld s1, 24(a1)
+	ld s2, 32(a1)
+	ld s3, 40(a1)
+	ld s4, 48(a1)
+	ld s5, 56(a1)
+	ld s6, 64(a1)
+	ld s7, 72(a1)
+	ld s8, 80(a1)
+	ld s9, 88(a1)
+	ld s10, 96(a1)
+	ld s11, 104(a1)
+	fld fs0, 112(a1)
+	fld fs1, 120(a1)
+	fld fs2, 128(a1)
+	fld fs3, 136(a1)
+	fld fs4, 144(a1)
+	fld fs5, 152(a1)
+	fld fs6, 160(a1)
+	fld fs7, 168(a1)
+	fld fs8, 176(a1)
+	fld fs9, 184(a1)
+	fld fs10, 192(a1)
+	fld fs11, 200(a1)
+	mv a0, a2              /* the result */
+	ret
+	.cfi_endproc
+	.size context_switch, . - context_switch
+
+	.globl fiber_yield
+	.type fiber_yield, %function
+fiber_yield:
+	.cfi_startproc
+	li a0, 0
+	tail fiber_await
+	.cfi_endproc
+	.size fiber_yield, . - fiber_yield
+
+	.globl fiber_await
+	.type fiber_await, %function
+fiber_await:
+	.cfi_startproc
+	mv a2, a0
+	ld a0, scheduler_running
+	la a1, scheduler_context
+	tail context_switch
+	.cfi_endproc
+	.size fiber_await, . - fiber_await
+
+/* Where a new fiber begins: the function is in s1. */
+	.globl fiber_begin
+	.type fiber_begin, %function
+fiber_begin:
+	.cfi_startproc
+	.cfi_undefined ra
+	jalr s1
+	mv s1, a0
+	li a0, -1              /* FIBER_WANTS_END */
+	call fiber_await
+	unimp
+	.cfi_endproc
+	.size fiber_begin, . - fiber_begin
+#endif
+
+	.section .note.GNU-stack, "", %progbits

@@ -52,15 +52,23 @@ void roots_open(void) {
 
 void roots_close(void) { stackpack_process_close(&process); }
 
+/* The DWARF numbers of context.registers. */
+static const uint8_t numbers[CONTEXT_REGISTERS] = {
+#if defined __x86_64__
+    STACKPACK_RBP, STACKPACK_RBX, STACKPACK_R12, STACKPACK_R13, STACKPACK_R14, STACKPACK_R15,
+#elif defined __aarch64__
+    29, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,
+#elif defined __riscv
+    8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27,
+#endif
+};
+
 static struct stackpack_context suspended_context(struct fiber *fiber) {
   struct context *saved = &fiber->context;
   struct stackpack_context context =
-      stackpack_context_suspended(saved->pc, saved->stack_pointer, &saved->rbp);
-  stackpack_context_save(&context, STACKPACK_RBX, &saved->rbx);
-  stackpack_context_save(&context, STACKPACK_R12, &saved->r12);
-  stackpack_context_save(&context, STACKPACK_R13, &saved->r13);
-  stackpack_context_save(&context, STACKPACK_R14, &saved->r14);
-  stackpack_context_save(&context, STACKPACK_R15, &saved->r15);
+      stackpack_context_suspended(saved->pc, saved->stack_pointer, &saved->registers[0]);
+  for (unsigned i = 1; i < CONTEXT_REGISTERS; i++)
+    stackpack_context_save(&context, numbers[i], &saved->registers[i]);
   return context;
 }
 

@@ -78,7 +78,7 @@ uint64_t fiber_start(void *function, uintptr_t argument) {
   fiber->context = (struct context){
       .pc = (uintptr_t)fiber_begin,
       .stack_pointer = fiber->stack.end,
-      .rbx = (uintptr_t)function,
+      .registers = {[CONTEXT_FUNCTION] = (uintptr_t)function},
   };
   fiber->value = argument;
   fiber->state = FIBER_NEW;
@@ -119,7 +119,7 @@ static void hand_over(struct fiber *ended, struct fiber *waiter) {
 }
 
 static void end(struct fiber *fiber) {
-  fiber->value = fiber->context.rbx;
+  fiber->value = fiber->context.registers[CONTEXT_FUNCTION];
   fiber->state = FIBER_ENDED;
   if (fiber->waiter)
     hand_over(fiber, fiber->waiter);

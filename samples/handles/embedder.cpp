@@ -38,16 +38,16 @@ protected:
  * reference that they were given into a handle before anything can move. No exception leaves them:
  * managed frames could not be unwound. */
 extern "C" void visit_tree_for_frame(tree_visitor *visitor, tree_ref node, uintptr_t return_address,
-                                     uintptr_t stack_pointer) noexcept {
-  Transition transition(return_address, stack_pointer);
+                                     uintptr_t stack_pointer, uintptr_t frame_pointer) noexcept {
+  Transition transition({return_address, stack_pointer, frame_pointer});
   HandleScope scope;
   visitor->visit(Handle<tree>(node));
 }
 
 extern "C" uint64_t value_for_list_for_frame(list_function *function, list_ref cell,
-                                             uintptr_t return_address,
-                                             uintptr_t stack_pointer) noexcept {
-  Transition transition(return_address, stack_pointer);
+                                             uintptr_t return_address, uintptr_t stack_pointer,
+                                             uintptr_t frame_pointer) noexcept {
+  Transition transition({return_address, stack_pointer, frame_pointer});
   HandleScope scope;
   return function->value_for(Handle<list>(cell));
 }

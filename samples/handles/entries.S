@@ -1,8 +1,8 @@
 /* entries.S - where managed code calls C++: see enter.inc. heap_allocate is in common.
  *
- * Both go on in embedder.cpp, with the managed frame as two more arguments.
+ * Both go on in embedder.cpp, with the managed frame as more arguments.
  */
 #include "enter.inc"
 
-	ENTER visit_tree, visit_tree_for_frame, %rdx, %rcx
-	ENTER value_for_list, value_for_list_for_frame, %rdx, %rcx
+	ENTER visit_tree, visit_tree_for_frame, ARGUMENT_2, ARGUMENT_3, ARGUMENT_4
+	ENTER value_for_list, value_for_list_for_frame, ARGUMENT_2, ARGUMENT_3, ARGUMENT_4

@@ -38,10 +38,7 @@ static const Transition *youngest;
 
 static struct { uint64_t frames, rows, most_rows, handles, most_handles; } counts;
 
-Transition::Transition(uintptr_t return_address, uintptr_t stack_pointer)
-    : return_address(return_address), stack_pointer(stack_pointer), outer(youngest) {
-  youngest = this;
-}
+Transition::Transition(waiting_frame frame) : frame(frame), outer(youngest) { youngest = this; }
 
 Transition::~Transition() { youngest = outer; }
 
@@ -72,7 +69,7 @@ static void forward_row(stackpack_walk &walk) {
 }
 
 static stackpack_context context_of(const Transition &transition) {
-  return stackpack_context_at_call(transition.return_address, transition.stack_pointer, nullptr);
+  return waiting_context(transition.frame);
 }
 
 static void forward_stack() {
@@ -125,8 +122,9 @@ void *vm_allocate(uint64_t data_bytes, uint64_t references) {
 
 /* What heap_allocate of heap.h comes to: heap_allocate.S adds the frame of its caller. */
 extern "C" void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references,
-                                         uintptr_t return_address, uintptr_t stack_pointer) {
-  Transition transition(return_address, stack_pointer);
+                                         uintptr_t return_address, uintptr_t stack_pointer,
+                                         uintptr_t frame_pointer) {
+  Transition transition({return_address, stack_pointer, frame_pointer});
   return vm_allocate(data_bytes, references);
 }
 

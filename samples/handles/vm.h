@@ -2,6 +2,7 @@
 #ifndef HANDLES_VM_H
 #define HANDLES_VM_H
 
+#include "frame.h"
 #include "handle.h"
 
 #include <cstdint>
@@ -14,12 +15,12 @@
  * variable, made of what its stub has handed it (see entries.S). */
 class Transition {
 public:
-  Transition(uintptr_t return_address, uintptr_t stack_pointer);
+  explicit Transition(waiting_frame frame);
   ~Transition();
   Transition(const Transition &) = delete;
   Transition &operator=(const Transition &) = delete;
 
-  const uintptr_t return_address, stack_pointer;
+  const waiting_frame frame;
   const Transition *const outer;
 };
 

@@ -4,10 +4,10 @@
  * void native_nap(void);
  * void native_wait_for_end(void);
  *
- * Each goes on in C, in a function of native.c with the frame as two more arguments.
+ * Each goes on in C, in a function of native.c with the frame as arguments.
  */
 #include "enter.inc"
 
-	ENTER safepoint_wait, safepoint_wait_for_frame, %rdi, %rsi
-	ENTER native_nap, native_nap_for_frame, %rdi, %rsi
-	ENTER native_wait_for_end, native_wait_for_end_for_frame, %rdi, %rsi
+	ENTER safepoint_wait, safepoint_wait_for_frame, ARGUMENT_0, ARGUMENT_1, ARGUMENT_2
+	ENTER native_nap, native_nap_for_frame, ARGUMENT_0, ARGUMENT_1, ARGUMENT_2
+	ENTER native_wait_for_end, native_wait_for_end_for_frame, ARGUMENT_0, ARGUMENT_1, ARGUMENT_2

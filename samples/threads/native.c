@@ -16,27 +16,32 @@
 /* ---- GC entries: the allocator and the poll ---- */
 
 void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_t return_address,
-                              uintptr_t stack_pointer);
-void safepoint_wait_for_frame(uintptr_t return_address, uintptr_t stack_pointer);
-void native_nap_for_frame(uintptr_t return_address, uintptr_t stack_pointer);
-void native_wait_for_end_for_frame(uintptr_t return_address, uintptr_t stack_pointer);
+                              uintptr_t stack_pointer, uintptr_t frame_pointer);
+void safepoint_wait_for_frame(uintptr_t return_address, uintptr_t stack_pointer,
+                              uintptr_t frame_pointer);
+void native_nap_for_frame(uintptr_t return_address, uintptr_t stack_pointer,
+                          uintptr_t frame_pointer);
+void native_wait_for_end_for_frame(uintptr_t return_address, uintptr_t stack_pointer,
+                                   uintptr_t frame_pointer);
 
 void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_t return_address,
-                              uintptr_t stack_pointer) {
+                              uintptr_t stack_pointer, uintptr_t frame_pointer) {
   pause_sometimes();
-  return world_allocate((struct stackpack_frame){return_address, stack_pointer}, data_bytes,
-                        references);
+  return world_allocate((struct waiting_frame){return_address, stack_pointer, frame_pointer},
+                        data_bytes, references);
 }
 
-void safepoint_wait_for_frame(uintptr_t return_address, uintptr_t stack_pointer) {
+void safepoint_wait_for_frame(uintptr_t return_address, uintptr_t stack_pointer,
+                              uintptr_t frame_pointer) {
   pause_sometimes();
-  world_safepoint((struct stackpack_frame){return_address, stack_pointer});
+  world_safepoint((struct waiting_frame){return_address, stack_pointer, frame_pointer});
 }
 
 /* ---- GC entries: transitions into native code ---- */
 
-void native_nap_for_frame(uintptr_t return_address, uintptr_t stack_pointer) {
-  world_enter_native((struct stackpack_frame){return_address, stack_pointer});
+void native_nap_for_frame(uintptr_t return_address, uintptr_t stack_pointer,
+                          uintptr_t frame_pointer) {
+  world_enter_native((struct waiting_frame){return_address, stack_pointer, frame_pointer});
   for (int i = 0; i < 8; i++)
     pause_sometimes();
   world_leave_native();
@@ -63,8 +68,9 @@ static void await_end(const bool *what) {
   pthread_mutex_unlock(&end.lock);
 }
 
-void native_wait_for_end_for_frame(uintptr_t return_address, uintptr_t stack_pointer) {
-  world_enter_native((struct stackpack_frame){return_address, stack_pointer});
+void native_wait_for_end_for_frame(uintptr_t return_address, uintptr_t stack_pointer,
+                                   uintptr_t frame_pointer) {
+  world_enter_native((struct waiting_frame){return_address, stack_pointer, frame_pointer});
   change_end(&end.has_waiter);
   await_end(&end.has_ended);
   world_leave_native();

@@ -35,8 +35,7 @@ void roots_close(void) { stackpack_process_close(&process); }
 void roots_of_thread(struct thread *thread, struct copier *copier) {
   if (thread->frame.return_address == 0)
     return;
-  struct stackpack_context context =
-      stackpack_context_at_call(thread->frame.return_address, thread->frame.stack_pointer, NULL);
+  struct stackpack_context context = waiting_context(thread->frame);
   struct stackpack_walk walk;
   enum stackpack_walk_answer answer;
   stackpack_walk_start(&walk, &walker, thread->stack, &context);

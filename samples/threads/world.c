@@ -51,7 +51,7 @@ void world_close(void) {
 
 /* ---- Waiting and running; with the lock held ---- */
 
-static void stop_running(struct stackpack_frame frame) {
+static void stop_running(struct waiting_frame frame) {
   current->frame = frame;
   if (--world.running == 0)
     pthread_cond_signal(&world.all_wait);
@@ -74,7 +74,7 @@ static void move_everything(void) {
 
 /* Collects, or waits until another thread has done so. Whether it was this one: then nobody else
  * has run since. */
-static bool collect(struct stackpack_frame frame) {
+static bool collect(struct waiting_frame frame) {
   bool is_collector = !world.collecting;
   if (is_collector) {
     world.collecting = true;
@@ -114,21 +114,21 @@ void world_detach(struct thread *thread) {
   world.walks += thread->walks;
   world.frames += thread->frames;
   world.native_walks += thread->native_walks;
-  stop_running((struct stackpack_frame){0, 0});
+  stop_running((struct waiting_frame){0});
   pthread_mutex_unlock(&world.lock);
   current = NULL;
 }
 
 /* ---- What managed code leads to ---- */
 
-void world_safepoint(struct stackpack_frame frame) {
+void world_safepoint(struct waiting_frame frame) {
   pthread_mutex_lock(&world.lock);
   if (world.collecting || world.stress)
     collect(frame);
   pthread_mutex_unlock(&world.lock);
 }
 
-void *world_allocate(struct stackpack_frame frame, uint64_t data_bytes, uint64_t references) {
+void *world_allocate(struct waiting_frame frame, uint64_t data_bytes, uint64_t references) {
   pthread_mutex_lock(&world.lock);
   void *object = world.stress ? NULL : copier_take(&world.copier, data_bytes, references);
   for (bool is_emptied = false; !object && !is_emptied;) {
@@ -141,7 +141,7 @@ void *world_allocate(struct stackpack_frame frame, uint64_t data_bytes, uint64_t
   return object;
 }
 
-void world_enter_native(struct stackpack_frame frame) {
+void world_enter_native(struct waiting_frame frame) {
   pthread_mutex_lock(&world.lock);
   current->is_native = true;
   stop_running(frame);

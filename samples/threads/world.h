@@ -17,7 +17,7 @@
 #ifndef THREADS_WORLD_H
 #define THREADS_WORLD_H
 
-#include "stackpack.h"
+#include "frame.h"
 
 #include <stdio.h>
 
@@ -26,7 +26,7 @@ struct thread {
   struct thread *next; /* in the world's list */
   struct stackpack_stack stack;
   /* The youngest managed frame, while the thread waits. No return address: there is none. */
-  struct stackpack_frame frame;
+  struct waiting_frame frame;
   uint64_t random;       /* for pauses: see pause_sometimes */
   uint64_t walks;        /* how often its stack was walked, ... */
   uint64_t frames;       /* ... and how many frames there were, all in all */
@@ -46,11 +46,11 @@ void world_detach(struct thread *thread);
 
 /* From a running thread, whose youngest managed frame is given: waits while others collect, or in
  * stress mode collects; and a new object, as heap_allocate gives it. */
-void world_safepoint(struct stackpack_frame frame);
-void *world_allocate(struct stackpack_frame frame, uint64_t data_bytes, uint64_t references);
+void world_safepoint(struct waiting_frame frame);
+void *world_allocate(struct waiting_frame frame, uint64_t data_bytes, uint64_t references);
 
 /* From running to waiting, and back. In between the thread may do anything but touch references. */
-void world_enter_native(struct stackpack_frame frame);
+void world_enter_native(struct waiting_frame frame);
 void world_leave_native(void);
 
 /* Does nothing, yields, or sleeps for a moment, as chance will have it: so that threads meet in

@@ -1,0 +1,74 @@
+#!/bin/bash
+# The samples for the other machines, run by qemu: with a moving collector, raw and packed, each prints what it prints on
+# this machine. Samples with a mistake in them don't. Some of them, or with CHECK_MACHINES=all (`make check-machines`) all.
+. "$TOP/tests/cli/common.sh"
+
+samples=(fibers)
+mutants=(fibers-without-one)
+if [[ ${CHECK_MACHINES-} == all ]]; then
+  samples=(semispace semispace-O0 fibers threads handles)
+  mutants=(fibers-without-one fibers-without-running fibers-without-values)
+fi
+
+# Builds samples, or the mutants of tests/samples, by the Makefile for another machine.
+build_for() { # MACHINE FOLDER OPTIONS TARGET...
+  local tool=$1-linux-gnu-
+  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$TOP" BUILD="$PWD/$2" LLVM="$LLVM" STACKPACK="$stackpack" \
+    CC="${tool}gcc" CXX="${tool}g++" LD="${tool}ld" AR="${tool}ar" OBJCOPY="${tool}objcopy" \
+    CFLAGS="-O2 $3" SAMPLE_OPTIONS="$3" "${@:4}" >make.log 2>&1 || { tail -n 20 make.log >&2; fail "can't build for $1"; }
+}
+
+# What a sample is run with: enough for collections while roots are in all places.
+options_of() { # SAMPLE
+  case $1 in
+  semispace*) echo --stress --size 1 ;;
+  fibers*) echo --stress --fibers 10 --size 8 ;;
+  threads) echo --stress --lists 4 --length 12 ;;
+  handles) echo --stress --size 20 ;;
+  esac
+}
+
+# Raw and packed, it prints what this machine's does. What the collections of one thread did is the same, too.
+check_sample() { # FOLDER SAMPLE
+  local options program
+  read -ra options < <(options_of "$2")
+  "$BUILD/samples/$2" --statistics "${options[@]}" >expected 2>expected.statistics
+  for program in "$2-raw" "$2"; do
+    "${emulator[@]}" "$1/samples/$program" --statistics "${options[@]}" >printed 2>statistics || fail "$1/$program: status $?: $(cat statistics)"
+    expect_same expected printed
+    [[ $2 == threads ]] || expect_same expected.statistics statistics
+  done
+}
+
+# It goes wrong, or prints something else.
+check_mutant() { # FOLDER MUTANT
+  local options
+  read -ra options < <(options_of "$2")
+  "$BUILD/samples/fibers" "${options[@]}" >expected
+  ! timeout 60 "${emulator[@]}" "$1/tests/samples/$2" "${options[@]}" >printed 2>statistics || ! cmp -s expected printed ||
+    fail "$1/$2 makes no difference"
+}
+
+check_machine() { # MACHINE
+  local sample mutant targets=()
+  for sample in "${samples[@]}"; do targets+=("$PWD/$1/samples/$sample"); done
+  for mutant in "${mutants[@]}"; do targets+=("$PWD/$1/tests/samples/$mutant"); done
+  build_for "$1" "$1" "" "${targets[@]}"
+  emulator=(qemu-"$1" -L "/usr/$1-linux-gnu")
+  for sample in "${samples[@]}"; do check_sample "$1" "$sample"; done
+  for mutant in "${mutants[@]}"; do check_mutant "$1" "$mutant"; done
+}
+
+# Return addresses that are signed, by a processor that checks them.
+check_signed() {
+  build_for aarch64 signed -mbranch-protection=standard "$PWD/signed/samples/semispace"
+  "$LLVM/bin/llvm-objdump" -d signed/samples/semispace.d/O2/lists.o | grep -q paciasp || fail "nothing is signed"
+  emulator=(qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu)
+  check_sample signed semispace
+}
+
+for machine in aarch64 riscv64; do
+  can_run "$machine" || skip "no cross compiler or emulator for $machine"
+  check_machine "$machine"
+done
+if [[ ${CHECK_MACHINES-} == all ]]; then check_signed; fi
