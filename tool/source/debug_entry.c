@@ -182,37 +182,40 @@ static bool add_list_entry(const struct debug_context *context, unsigned kind, u
   return spans_add(spans, start, end, item);
 }
 
-/* The number of the table of lists that starts at an offset of the section. */
-static bool find_table(Dwarf_Debug dwarf, uint64_t offset, uint64_t *number) {
-  Dwarf_Unsigned count, header, table, entries, first, end;
+/* The number of the table of lists that starts at an offset of the section, and where its array of
+ * offsets stands, from which these count (7.28). */
+static bool find_table(Dwarf_Debug dwarf, uint64_t offset, uint64_t *number, uint64_t *array) {
+  Dwarf_Unsigned count, header, offsets, entries, first, end;
   Dwarf_Small offset_size, extension_size, address_size, segment_size;
   unsigned version;
   if (dwarf_load_rnglists(dwarf, &count, NULL) != DW_DLV_OK)
     return false;
   for (Dwarf_Unsigned i = 0; i < count; i++)
     if (dwarf_get_rnglist_context_basics(dwarf, i, &header, &offset_size, &extension_size, &version,
-                                         &address_size, &segment_size, &entries, &table, &first,
+                                         &address_size, &segment_size, &entries, &offsets, &first,
                                          &end, NULL) == DW_DLV_OK &&
         header == offset) {
       *number = i;
+      *array = offsets;
       return true;
     }
   return false;
 }
 
 /* Lists of split entries are counted from the start of the .dwo file's table (7.3.2.2), which in a
- * package is one of many. libdwarf finds them by an offset only. */
+ * package is one of many. libdwarf finds them by an offset only; of the two that it tells, versions
+ * differ in what the second one is of. */
 static bool find_split_list(Dwarf_Debug dwarf, Dwarf_Die die, uint64_t *where) {
   Dwarf_Debug_Fission_Per_CU parts = {0};
-  Dwarf_Unsigned in_table, in_section;
-  uint64_t table, start = 0;
+  Dwarf_Unsigned in_table, ignored;
+  uint64_t table, array, start = 0;
   if (dwarf_get_debugfission_for_die(die, &parts, NULL) == DW_DLV_OK)
     start = parts.pcu_offset[DW_SECT_RNGLISTS];
-  if (!find_table(dwarf, start, &table) ||
-      dwarf_get_rnglist_offset_index_value(dwarf, table, *where, &in_table, &in_section, NULL) !=
+  if (!find_table(dwarf, start, &table, &array) ||
+      dwarf_get_rnglist_offset_index_value(dwarf, table, *where, &in_table, &ignored, NULL) !=
           DW_DLV_OK)
     return false;
-  *where = in_section;
+  *where = array + in_table;
   return true;
 }
 
