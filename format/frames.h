@@ -12,6 +12,9 @@
  *
  *   CFA = %rsp + 48; return address at CFA - 8, %rbp at CFA - 16, %rbx at CFA - 24
  *
+ * The packed table has this in a part of its own (frames_read.c), which stands for itself: it names
+ * records and functions by number only.
+ *
  * Registers are DWARF's numbers of the machine. Those from 32 on are left out: on the machines that
  * are known they hold no references. So a return address has one below 32, as on all of these.
  */
@@ -39,5 +42,65 @@ struct frame_facts {
 /* The same as a sequence of words, of which equal facts have the same: for a set (intern.h). */
 unsigned frame_words(const struct frame_facts *facts, uint64_t words[FRAME_WORDS_MAX]);
 struct frame_facts frame_from_words(struct intern_sequence sequence);
+
+/* What differs between machines, in bytes: elf/machine.h has it. */
+struct frame_machine {
+  uint8_t stack_pointer, return_register;
+  uint8_t pushed_by_call; /* from the end of the frame, as LLVM counts it, to the CFA */
+};
+
+/* ---- Reading: frames_read.c ---- */
+
+/* A part that is open. */
+struct frames_part {
+  const uint8_t *shapes, *tags, *samples, *others, *starts, *exceptions;
+  uint32_t shapes_size, function_count, record_count, other_count, exception_count;
+  struct frame_machine machine;
+  uint8_t tag_width, other_width, shape_width, extra_width;
+};
+
+/* Opens bytes[0..size), behind which 8 more are readable, for so many functions and records. False:
+ * they are broken. Reads the first bytes only. */
+bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
+                 uint32_t function_count, uint32_t record_count);
+
+/* A frame's facts, as they lie in a part. */
+struct frame_view {
+  bool is_known; /* else nothing else counts */
+  bool is_signed;
+  uint8_t cfa_register;
+  uint8_t place_count;
+  int64_t cfa_offset;
+  uint32_t lost;
+  const uint8_t *places; /* of each word below the CFA, from the highest: the register that is saved
+                            there; FRAME_NO_REGISTER: none */
+};
+
+/* Of record `record` < record_count of function `function` < function_count, for which LLVM says that
+ * its frame has `size` bytes (UINT64_MAX: unknown). Whatever the part's bytes are, the view is inside. */
+struct frame_view frames_find(const struct frames_part *part, uint32_t function, uint32_t record,
+                              uint64_t size);
+
+/* By how many bytes the record's frame is larger than LLVM says. */
+uint64_t frames_extra(const struct frames_part *part, uint32_t record);
+
+/* The same facts in the other form. */
+struct frame_facts frames_facts(const struct frames_part *part, const struct frame_view *view);
+
+/* ---- Writing: frames_write.c ---- */
+
+/* What is to be written: for each record its function, the number of its facts in a set plus 1 (0: not
+ * known); for each function the size of its frames. */
+struct frames_input {
+  struct frame_machine machine;
+  uint32_t function_count, record_count;
+  const uint32_t *functions, *numbers; /* by record */
+  const uint64_t *sizes;               /* by function; UINT64_MAX: unknown */
+  const struct intern *set;
+};
+
+/* Makes a part; no bytes if nothing is known of any frame. (Facts that the form has no room for are
+ * written as unknown.) The caller frees *bytes. False without memory. */
+bool frames_write(const struct frames_input *input, uint8_t **bytes, size_t *size);
 
 #endif

@@ -1,0 +1,177 @@
+/* frames_read.c - reads the part of a packed table that tells of frames: see frames.h.
+ *
+ * Frames differ in little. Compilers save registers in one order, a word each from the CFA down, so a
+ * program has perhaps a dozen *shapes*: which register the CFA is told from, and which registers lie below
+ * it. A function has one shape; and where the CFA is told from the stack pointer, it is as far away as
+ * LLVM's frame size says, but at the few records where arguments are pushed. FORMAT.md defines the bytes:
+ *
+ *   head         machine, widths, counts
+ *   shapes       the most frequent one first, as many bytes each as it needs
+ *   tags         for each function 0 to 2 bits: shape 0, 1, 2, or one of the others
+ *   samples      how many functions have one of the others, before each TAGS_PER_SAMPLE functions
+ *   others       for each of these functions which one it is
+ *   starts       how many exceptions are before each RECORDS_PER_START records
+ *   exceptions   the few records whose size or shape is another one than their function's, in order
+ */
+#include "format/frames.h"
+#include "format/frames_bytes.h"
+
+#include "format/bits.h"
+
+static bool take(const uint8_t *bytes, uint64_t size, uint64_t *place, uint64_t bits,
+                 const uint8_t **part) {
+  const uint64_t wanted = bits_to_bytes(bits);
+  if (wanted > size - *place)
+    return false;
+  *part = bytes + *place;
+  *place += wanted;
+  return true;
+}
+
+bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
+                 uint32_t function_count, uint32_t record_count) {
+  if (size < FRAMES_HEAD_SIZE)
+    return false;
+  *part = (struct frames_part){
+      .machine = {bytes[0], bytes[1], bytes[2]},
+      .tag_width = bytes[3],
+      .other_width = bytes[4],
+      .shape_width = bytes[5],
+      .extra_width = bytes[6],
+      .shapes_size = bits_load32(bytes + 8),
+      .other_count = bits_load32(bytes + 12),
+      .exception_count = bits_load32(bytes + 16),
+      .function_count = function_count,
+      .record_count = record_count,
+  };
+  if (part->machine.stack_pointer >= FRAME_REGISTERS ||
+      part->machine.return_register >= FRAME_REGISTERS || part->tag_width > FRAMES_TAG_MAX ||
+      part->other_width > FRAMES_NUMBER_MAX || part->shape_width > FRAMES_NUMBER_MAX ||
+      part->extra_width > FRAMES_EXTRA_MAX)
+    return false;
+  const uint64_t samples = part->other_width == 0 ? 0 : function_count / TAGS_PER_SAMPLE + 1;
+  const uint64_t starts = part->exception_count == 0 ? 0 : record_count / RECORDS_PER_START + 2;
+  const uint64_t exception = RECORD_WIDTH + part->shape_width + part->extra_width;
+  uint64_t place = FRAMES_HEAD_SIZE;
+  return take(bytes, size, &place, (uint64_t)part->shapes_size * 8, &part->shapes) &&
+         take(bytes, size, &place, (uint64_t)function_count * part->tag_width, &part->tags) &&
+         take(bytes, size, &place, samples * bits_for_count((uint64_t)part->other_count + 1),
+              &part->samples) &&
+         take(bytes, size, &place, (uint64_t)part->other_count * part->other_width,
+              &part->others) &&
+         take(bytes, size, &place, starts * bits_for_count((uint64_t)part->exception_count + 1),
+              &part->starts) &&
+         take(bytes, size, &place, (uint64_t)part->exception_count * exception, &part->exceptions);
+}
+
+/* ---- Shapes ---- */
+
+/* How many of the functions before this one have a tag that says "another". A tag's bits lie in one byte. */
+static uint64_t others_before(const struct frames_part *part, uint32_t function) {
+  const unsigned sample_width = bits_for_count((uint64_t)part->other_count + 1);
+  const uint32_t sample = function / TAGS_PER_SAMPLE;
+  uint64_t others = bits_at(part->samples, (uint64_t)sample * sample_width, sample_width);
+  for (uint32_t i = sample * TAGS_PER_SAMPLE; i < function; i += TAGS_PER_WORD) {
+    const unsigned count = function - i < TAGS_PER_WORD ? function - i : TAGS_PER_WORD;
+    const uint64_t tags = bits_load64(part->tags + (uint64_t)i * FRAMES_TAG_MAX / 8) &
+                          bits_low_mask(count * FRAMES_TAG_MAX);
+    others += (unsigned)__builtin_popcountll(tags & tags >> 1 & 0x5555555555555555u);
+  }
+  return others;
+}
+
+static uint64_t shape_of(const struct frames_part *part, uint32_t function) {
+  const uint64_t tag = bits_at(part->tags, (uint64_t)function * part->tag_width, part->tag_width);
+  if (tag != FRAMES_TAG_OTHER || part->other_width == 0)
+    return tag;
+  const uint64_t other = others_before(part, function);
+  if (other >= part->other_count)
+    return UINT64_MAX;
+  return FRAMES_TAG_OTHER + bits_at(part->others, other * part->other_width, part->other_width);
+}
+
+/* The view of shape `number`; one that isn't known if there is none. */
+static struct frame_view shape_view(const struct frames_part *part, uint64_t number) {
+  const uint8_t *at = part->shapes, *end = at + part->shapes_size;
+  for (;; number--) {
+    if (end - at < 2)
+      return (struct frame_view){0};
+    const uint8_t first = at[0], count = at[1];
+    const bool is_known = count != FRAMES_UNKNOWN;
+    struct frame_view view = {.is_known = is_known,
+                              .is_signed = (first & FRAMES_SIGNED) != 0,
+                              .cfa_register = first & FRAMES_REGISTER_MASK,
+                              .place_count = is_known ? count : 0};
+    const bool has_offset = is_known && view.cfa_register != part->machine.stack_pointer;
+    const bool has_lost = is_known && (first & FRAMES_LOST) != 0;
+    const ptrdiff_t size = 2 + has_offset + 4 * has_lost + view.place_count;
+    if (end - at < size)
+      return (struct frame_view){0};
+    if (number == 0) {
+      view.cfa_offset = has_offset ? (int64_t)at[2] * FRAMES_WORD : 0;
+      view.lost = has_lost ? bits_load32(at + 2 + has_offset) : 0;
+      view.places = at + size - view.place_count;
+      return view;
+    }
+    at += size;
+  }
+}
+
+/* ---- Exceptions ---- */
+
+/* Where the exception of a record is, in bits, behind its number; UINT64_MAX if it has none. */
+static uint64_t exception_of(const struct frames_part *part, uint32_t record) {
+  if (part->exception_count == 0)
+    return UINT64_MAX;
+  const unsigned start_width = bits_for_count((uint64_t)part->exception_count + 1);
+  const uint64_t start = (uint64_t)(record / RECORDS_PER_START) * start_width;
+  const uint64_t width = RECORD_WIDTH + part->shape_width + part->extra_width;
+  const uint64_t end = bits_at(part->starts, start + start_width, start_width);
+  for (uint64_t i = bits_at(part->starts, start, start_width); i < end && i < part->exception_count;
+       i++)
+    if (bits_at(part->exceptions, i * width, RECORD_WIDTH) == record % RECORDS_PER_START)
+      return i * width + RECORD_WIDTH;
+  return UINT64_MAX;
+}
+
+static uint64_t extra_at(const struct frames_part *part, uint64_t exception) {
+  return exception == UINT64_MAX
+             ? 0
+             : FRAMES_WORD *
+                   bits_at(part->exceptions, exception + part->shape_width, part->extra_width);
+}
+
+uint64_t frames_extra(const struct frames_part *part, uint32_t record) {
+  return extra_at(part, exception_of(part, record));
+}
+
+struct frame_view frames_find(const struct frames_part *part, uint32_t function, uint32_t record,
+                              uint64_t size) {
+  const uint64_t exception = exception_of(part, record);
+  uint64_t shape;
+  if (exception != UINT64_MAX && part->shape_width > 0)
+    shape = bits_at(part->exceptions, exception, part->shape_width);
+  else
+    shape = shape_of(part, function);
+  struct frame_view view = shape_view(part, shape);
+  if (view.cfa_register == part->machine.stack_pointer)
+    view.cfa_offset = (int64_t)((size == UINT64_MAX ? 0 : size) + part->machine.pushed_by_call +
+                                extra_at(part, exception));
+  return view;
+}
+
+struct frame_facts frames_facts(const struct frames_part *part, const struct frame_view *view) {
+  struct frame_facts facts = {.cfa_register = view->cfa_register,
+                              .return_register = part->machine.return_register,
+                              .is_signed = view->is_signed,
+                              .cfa_offset = (int32_t)view->cfa_offset,
+                              .lost = view->lost};
+  for (int32_t i = 0; i < view->place_count; i++) {
+    const uint8_t reg = view->places[i];
+    if (reg >= FRAME_REGISTERS)
+      continue;
+    facts.saved |= (uint32_t)1 << reg;
+    facts.offsets[reg] = -FRAMES_WORD * (i + 1);
+  }
+  return facts;
+}

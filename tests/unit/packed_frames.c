@@ -1,0 +1,258 @@
+/* packed_frames.c - tests the part of a packed table that tells of frames: what is written is read again, for
+ * any functions and records; and broken bytes lead nowhere outside.
+ */
+#include "bytes.h"
+#include "format/bits.h"
+#include "format/frames.h"
+#include "numbers.h"
+#include "suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RSP = 7, RBP = 6, RBX = 3, RETURN = 16, WORD = 8, PADDING = 8 };
+
+static const struct frame_machine x86_64 = {RSP, RETURN, 8};
+
+/* Functions with some records each, in order. */
+struct program {
+  struct intern set;
+  uint32_t *functions, *numbers;
+  uint64_t *sizes;
+  uint32_t function_count, record_count;
+};
+
+static void program_open(struct program *program, uint32_t functions, uint32_t records) {
+  *program = (struct program){.function_count = functions, .record_count = records};
+  program->functions = test_allocate(records * sizeof *program->functions);
+  program->numbers = test_allocate(records * sizeof *program->numbers);
+  program->sizes = test_allocate(functions * sizeof *program->sizes);
+  for (uint32_t i = 0; i < records; i++)
+    program->numbers[i] = program->functions[i] = 0;
+  for (uint32_t i = 0; i < functions; i++)
+    program->sizes[i] = 24;
+}
+
+static void program_close(struct program *program) {
+  intern_free(&program->set);
+  free(program->functions);
+  free(program->numbers);
+  free(program->sizes);
+}
+
+static void set_facts(struct program *program, uint32_t record, const struct frame_facts *facts) {
+  uint64_t words[FRAME_WORDS_MAX];
+  program->numbers[record] = 1 + intern_add(&program->set, words, frame_words(facts, words));
+}
+
+/* The part's bytes with their padding, exactly as many as are allocated. */
+static uint8_t *write_part(const struct program *program, size_t *size) {
+  const struct frames_input input = {
+      x86_64,           program->function_count, program->record_count, program->functions,
+      program->numbers, program->sizes,          &program->set};
+  uint8_t *bytes;
+  ck_assert(frames_write(&input, &bytes, size));
+  uint8_t *padded = test_allocate(*size + PADDING);
+  memset(padded + *size, 0xff, PADDING);
+  if (*size > 0)
+    memcpy(padded, bytes, *size);
+  free(bytes);
+  return padded;
+}
+
+static void check_record(const struct program *program, const struct frames_part *part,
+                         uint32_t record, bool is_known) {
+  const uint32_t function = program->functions[record];
+  const uint64_t size = program->sizes[function];
+  const struct frame_view view = frames_find(part, function, record, size);
+  ck_assert(view.is_known == is_known);
+  if (!is_known)
+    return;
+  const struct frame_facts facts = frames_facts(part, &view);
+  const struct frame_facts expected =
+      frame_from_words(intern_get(&program->set, program->numbers[record] - 1));
+  ck_assert(memcmp(&facts, &expected, sizeof facts) == 0);
+  if (facts.cfa_register == RSP && size != UINT64_MAX)
+    ck_assert_uint_eq(size + frames_extra(part, record) + 8, (uint64_t)facts.cfa_offset);
+}
+
+/* Facts of a function that saves `count` of its registers, one below the other. */
+static struct frame_facts usual(uint64_t size, unsigned count) {
+  static const uint8_t order[] = {RETURN, RBP, 15, 14, 13, 12, RBX};
+  struct frame_facts facts = {
+      .cfa_register = RSP, .return_register = RETURN, .cfa_offset = (int32_t)size + WORD};
+  for (unsigned i = 0; i <= count; i++) {
+    facts.saved |= 1u << order[i];
+    facts.offsets[order[i]] = -WORD * (int32_t)(i + 1);
+  }
+  return facts;
+}
+
+static void check_all(const struct program *program, bool is_known) {
+  struct frames_part part;
+  size_t size;
+  uint8_t *bytes = write_part(program, &size);
+  ck_assert(frames_open(&part, bytes, size, program->function_count, program->record_count));
+  for (uint32_t i = 0; i < program->record_count; i++)
+    check_record(program, &part, i, is_known && program->numbers[i] != 0);
+  free(bytes);
+}
+
+START_TEST(nothing_known_takes_nothing) {
+  struct program program;
+  size_t size;
+  program_open(&program, 3, 10);
+  free(write_part(&program, &size));
+  ck_assert_uint_eq(size, 0);
+  program_close(&program);
+}
+END_TEST
+
+START_TEST(one_shape_takes_no_bits) {
+  struct program program;
+  size_t size, twice;
+  for (uint32_t count = 100; count <= 100000; count *= 1000) {
+    program_open(&program, count, count);
+    for (uint32_t i = 0; i < count; i++) {
+      const struct frame_facts facts = usual(program.sizes[i], 2);
+      program.functions[i] = i;
+      set_facts(&program, i, &facts);
+    }
+    check_all(&program, true);
+    free(write_part(&program, count == 100 ? &size : &twice));
+    program_close(&program);
+  }
+  ck_assert_uint_eq(size, twice);
+}
+END_TEST
+
+/* Any facts that compilers might make: sizes, shapes, frame pointers, lost registers, pushed arguments,
+ * frames of which nothing is known, functions without records. */
+static struct frame_facts any_facts(struct numbers *numbers, uint64_t size, unsigned variety) {
+  struct frame_facts facts =
+      usual(size == UINT64_MAX ? 0 : size, (unsigned)numbers_below(numbers, variety));
+  if (size == UINT64_MAX || numbers_below(numbers, 10) == 0) {
+    facts.cfa_register = numbers_below(numbers, 4) == 0 ? RBX : RBP;
+    facts.cfa_offset = 16 + WORD * (int32_t)numbers_below(numbers, 3);
+  } else if (numbers_below(numbers, 20) == 0) {
+    facts.cfa_offset += WORD * (int32_t)numbers_below(numbers, 5);
+  }
+  if (numbers_below(numbers, 20) == 0)
+    facts.lost = 1u << numbers_below(numbers, 3);
+  facts.is_signed = variety == 7 && numbers_below(numbers, 3) == 0;
+  if (numbers_below(numbers, 30) == 0) {
+    facts.saved |= 1u << 31;
+    facts.offsets[31] = -WORD * (int32_t)(20 + numbers_below(numbers, 5));
+  }
+  return facts;
+}
+
+static void make_any(struct program *program, struct numbers *numbers) {
+  const uint32_t functions = 1 + (uint32_t)numbers_below(numbers, 400);
+  const uint32_t records = 1 + (uint32_t)numbers_below(numbers, 2000);
+  const unsigned variety = 1 + (unsigned)numbers_below(numbers, 7);
+  const bool is_mixed = numbers_below(numbers, 3) == 0;
+  program_open(program, functions, records);
+  for (uint32_t i = 0; i < functions; i++)
+    program->sizes[i] =
+        numbers_below(numbers, 20) == 0 ? UINT64_MAX : numbers_below(numbers, 20) * WORD;
+  uint32_t function = 0;
+  struct frame_facts facts = any_facts(numbers, program->sizes[0], variety);
+  for (uint32_t i = 0; i < records; i++) {
+    const bool is_next = function + 1 < functions && numbers_below(numbers, 4) == 0;
+    function += is_next;
+    program->functions[i] = function;
+    if (is_next || (is_mixed && numbers_below(numbers, 10) == 0))
+      facts = any_facts(numbers, program->sizes[function], variety);
+    if (!is_mixed || numbers_below(numbers, 10) > 0)
+      set_facts(program, i, &facts);
+  }
+}
+
+START_TEST(any_program) {
+  struct numbers numbers = {1};
+  for (unsigned round = 0; round < 300; round++) {
+    struct program program;
+    size_t size;
+    make_any(&program, &numbers);
+    free(write_part(&program, &size));
+    if (size > 0)
+      check_all(&program, true);
+    program_close(&program);
+  }
+}
+END_TEST
+
+/* What there is no room for in the form is not known, not wrong. */
+START_TEST(facts_without_room) {
+  const struct frame_facts good = usual(24, 2);
+  struct frame_facts bad[] = {good, good, good, good, good, good, good, good};
+  bad[0].cfa_register = FRAME_NO_REGISTER;
+  bad[1].cfa_offset -= WORD; /* less than LLVM says */
+  bad[2].cfa_offset += 4;
+  bad[3].offsets[RBP] = -20;
+  bad[4].offsets[RBP] = 16;
+  bad[5].offsets[RBP] = -WORD * 300;
+  bad[6].return_register = 30;
+  bad[7].cfa_register = RBP;
+  bad[7].cfa_offset = WORD * 256;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    struct program program;
+    program_open(&program, 2, 2);
+    program.functions[1] = 1;
+    set_facts(&program, 0, &good);
+    set_facts(&program, 1, &bad[i]);
+    struct frames_part part;
+    size_t size;
+    uint8_t *bytes = write_part(&program, &size);
+    ck_assert(frames_open(&part, bytes, size, 2, 2));
+    check_record(&program, &part, 0, true);
+    check_record(&program, &part, 1, false);
+    free(bytes);
+    program_close(&program);
+  }
+}
+END_TEST
+
+/* Whatever is read from broken bytes is inside. */
+static void read_all(const uint8_t *bytes, size_t size, uint32_t functions, uint32_t records) {
+  struct frames_part part;
+  volatile uint64_t sum = 0;
+  if (!frames_open(&part, bytes, size, functions, records))
+    return;
+  for (uint32_t i = 0; i < records; i += 7) {
+    const struct frame_view view = frames_find(&part, i % functions, i, 24);
+    const struct frame_facts facts = frames_facts(&part, &view);
+    sum += facts.saved + frames_extra(&part, i);
+    for (unsigned k = 0; k < view.place_count; k++)
+      sum += view.places[k];
+  }
+}
+
+START_TEST(broken_bytes) {
+  struct numbers numbers = {2};
+  for (unsigned round = 0; round < 20; round++) {
+    struct program program;
+    size_t size;
+    make_any(&program, &numbers);
+    uint8_t *bytes = write_part(&program, &size);
+    for (size_t cut = 0; cut < size; cut += 1 + size / 50) {
+      uint8_t *exact = bytes_exact(bytes, cut + PADDING);
+      read_all(exact, cut, program.function_count, program.record_count);
+      free(exact);
+    }
+    for (unsigned change = 0; change < 300 && size > 0; change++) {
+      const size_t at = numbers_below(&numbers, change % 2 == 0 ? (size < 40 ? size : 40) : size);
+      const uint8_t before = bytes[at];
+      bytes[at] = (uint8_t)numbers_below(&numbers, 256);
+      read_all(bytes, size, program.function_count, program.record_count);
+      bytes[at] = before;
+    }
+    free(bytes);
+    program_close(&program);
+  }
+}
+END_TEST
+
+SUITE("packed_frames", nothing_known_takes_nothing, one_shape_takes_no_bits, any_program,
+      facts_without_room, broken_bytes)
