@@ -79,8 +79,9 @@ $(BUILD)/tool.a: $(ROOMS)
 	rm -f $@
 	$(AR) rcs $@ $^
 
+# See tool/memory.c.
 $(BUILD)/stackpack: $(TOOL) $(BUILD)/tool.a $(RUNTIME) $(FORMAT)
-	$(LINK) -o $@ $^ $(TOOL_LIBS)
+	$(LINK) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=strndup -o $@ $^ $(TOOL_LIBS)
 
 $(BUILD)/stackpack-ld: $(LINKER)
 	$(LINK) -o $@ $^

@@ -206,9 +206,10 @@ struct layout_writer *layout_writer_new(const struct safepoints *table,
   writer->location_uses =
       calloc((size_t)numbers->location_count + 1, sizeof *writer->location_uses);
   writer->pair_uses = calloc((size_t)pairs->count + 1, sizeof *writer->pair_uses);
-  writer->failed =
-      writer->local_set == NULL || writer->location_uses == NULL || writer->pair_uses == NULL;
-  return writer;
+  if (writer->local_set != NULL && writer->location_uses != NULL && writer->pair_uses != NULL)
+    return writer;
+  layout_writer_free(writer);
+  return NULL;
 }
 
 void layout_writer_free(struct layout_writer *writer) {

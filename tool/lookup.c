@@ -194,7 +194,7 @@ static bool look_up_input(struct lookup *lookup, struct problem *problem) {
       ok = look_up_word(lookup, word, problem);
     fflush(stdout);
   }
-  if (ok && ferror(stdin))
+  if (ok && !feof(stdin))
     ok = problem_set_errno(problem, "standard input");
   free(line);
   return ok;

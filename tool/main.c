@@ -2,6 +2,7 @@
 #include "tool/commands.h"
 
 #include "runtime/stackpack.h"
+#include "tool/memory.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -57,6 +58,7 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  memory_begin();
   /* A file that grows too large for `ulimit -f` is a failed write, as a full disk is. */
   signal(SIGXFSZ, SIG_IGN);
   if (argc < 2)

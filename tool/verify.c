@@ -53,6 +53,10 @@ static int compare(const struct side *raw, const struct side *packed, const stru
     answers_dropped(&raw->loaded.table, &packed->loaded.packed, drop->addresses, drop->dropped,
                     &differences);
   }
+  if (differences.no_memory) {
+    problem_print(&(struct problem){.text = "not enough memory"}, raw->path);
+    return EXIT_UNUSABLE;
+  }
   if (differences.count > 0) {
     printf("%s and %s differ: %" PRIu64 " differences, first: %s\n", raw->path, packed->path,
            differences.count, differences.first);

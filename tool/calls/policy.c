@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void policy_close(struct policy *policy) {
   for (size_t i = 0; i < policy->count; i++)
@@ -67,6 +68,9 @@ static bool take_line(struct policy *policy, enum file_kind file, char *line, un
 static bool take_file(struct policy *policy, enum file_kind kind, const char *path,
                       struct problem *problem) {
   problem->file = path;
+  struct stat status;
+  if (stat(path, &status) == 0 && S_ISFIFO(status.st_mode))
+    return problem_set(problem, "a FIFO, which may never end");
   FILE *file = fopen(path, "re");
   if (file == NULL)
     return problem_set_errno(problem, "can't be opened");
@@ -75,7 +79,7 @@ static bool take_file(struct policy *policy, enum file_kind kind, const char *pa
   bool ok = true;
   for (unsigned number = 1; ok && getline(&line, &capacity, file) >= 0; number++)
     ok = take_line(policy, kind, line, number, problem);
-  if (ok && ferror(file))
+  if (ok && !feof(file)) /* or there was no memory for a line */
     ok = problem_set_errno(problem, "can't be read");
   free(line);
   fclose(file);

@@ -10,6 +10,7 @@
 struct differences {
   uint64_t count;
   char first[256]; /* a sentence */
+  bool no_memory;  /* the comparison ended early */
 };
 
 /* Adds a difference: what it is, in a sentence. */

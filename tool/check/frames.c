@@ -11,6 +11,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -89,8 +90,10 @@ void frames_compare(const struct image *image, const struct safepoints *table,
     const bool is_call = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
     const Dwarf_Addr address = record->address - is_call;
     struct frame_facts facts;
+    errno = 0;
     if (address < answer.start || address >= answer.end)
       ask(tables, address, &answer);
+    differences->no_memory |= errno == ENOMEM; /* libdw doesn't tell it from a broken table */
     if (record->frame != 0)
       facts = frame_from_words(intern_get(&table->frames, record->frame - 1));
     const char *what = difference(record->frame != 0 ? &facts : NULL, &answer);

@@ -1,10 +1,30 @@
 /* input.c - see input.h. */
 #include "tool/image/input.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Reads a file, of that status when it was opened, into memory. */
+static bool read_all(int file, const struct stat *before, void *memory, struct problem *problem) {
+  const size_t size = (size_t)before->st_size;
+  struct stat now;
+  for (size_t done = 0; done < size;) {
+    const ssize_t count = read(file, (char *)memory + done, size - done);
+    if (count < 0 && errno != EINTR)
+      return problem_set_errno(problem, "can't be read");
+    if (count == 0)
+      return problem_set(problem, "it was truncated while it was read");
+    done += count > 0 ? (size_t)count : 0;
+  }
+  if (fstat(file, &now) != 0)
+    return problem_set_errno(problem, "can't be read");
+  return (now.st_size == before->st_size && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+          now.st_mtim.tv_nsec == before->st_mtim.tv_nsec) ||
+         problem_set(problem, "it was changed while it was read");
+}
 
 bool input_open(struct input *input, const char *path, struct problem *problem) {
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -17,11 +37,14 @@ bool input_open(struct input *input, const char *path, struct problem *problem) 
   if (ok && status.st_size == 0)
     ok = problem_set(problem, "an empty file");
   if (ok) {
-    void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-    if (bytes == MAP_FAILED)
-      ok = problem_set_errno(problem, "can't be read");
-    else
-      *input = (struct input){bytes, (size_t)status.st_size};
+    *input = (struct input){.size = (size_t)status.st_size};
+    input->bytes =
+        mmap(NULL, input->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ok = input->bytes != MAP_FAILED || problem_set_errno(problem, "can't be read");
+    if (ok && !read_all(file, &status, input->bytes, problem)) {
+      input_close(input);
+      ok = false;
+    }
   }
   close(file);
   return ok;

@@ -12,8 +12,8 @@ struct input {
   size_t size;
 };
 
-/* Maps a regular file that isn't empty. The bytes are a private copy. On failure nothing is to be
- * closed. */
+/* Reads a regular file that isn't empty. (A mapped one would end the command with SIGBUS where somebody
+ * truncates it.) On failure nothing is to be closed. */
 bool input_open(struct input *input, const char *path, struct problem *problem);
 void input_close(struct input *input);
 

@@ -43,7 +43,8 @@ bool message_say(struct message *message, bool instead, struct problem *problem)
   FILE *stream = instead ? stderr : stdout;
   if (message->stream == NULL)
     return true;
-  const bool ok = fclose(message->stream) == 0;
+  const bool failed = ferror(message->stream) != 0;
+  const bool ok = fclose(message->stream) == 0 && !failed && message->text != NULL;
   message->stream = NULL;
   if (!ok)
     return problem_set(problem, "not enough memory");
