@@ -1,11 +1,12 @@
 #!/bin/sh
-# The program by a compiler that links with stackpack-ld: no other step, and for a build that is already there no change
+# The program by a compiler that links with stackpack-ld: no other step, which splits stack maps before the link and packs them
+# after it; and for a build that is already there no change
 # but this flag. For gcc it is -B/usr/local/libexec/stackpack/, a folder in which stackpack-ld is called `ld`.
 set -eu
 : "${CC:=clang}" "${LLC:=$(printf '%s\n' llc /usr/lib/llvm-*/bin/llc | sort --version-sort | tail -n 1)}" "${CFLAGS:=-O2}" "${LINK_FLAG:=--ld-path=$(command -v stackpack-ld)}"
 
-$LLC -O2 -filetype=obj -o managed.o managed.ll
+$LLC -O2 -function-sections -filetype=obj -o managed.o managed.ll
 # shellcheck disable=SC2046,SC2086 # lists of words
-$CC $CFLAGS $(pkg-config --cflags stackpack) -no-pie "$LINK_FLAG" \
+$CC $CFLAGS $(pkg-config --cflags stackpack) -no-pie -Wl,--gc-sections "$LINK_FLAG" \
   -Wl,--stackpack-option=--always,--stackpack-option=--gc-entry=heap_allocate \
   -Wl,-rpath,"$(pkg-config --variable=libdir stackpack)" -o program collector.c managed.o $(pkg-config --libs stackpack)

@@ -47,7 +47,7 @@ expect_program make/program
 logged make -C make
 grep -q 'up to date' log || { cat log >&2; fail "make does something again"; }
 # shellcheck disable=SC2046,SC2086 # lists of words
-(cd make && "$CC" $CFLAGS -no-pie -o raw managed.o collector.o $(pkg-config --libs stackpack))
+(cd make && "$CC" $CFLAGS -no-pie -Wl,--gc-sections -o raw managed.o collector.o $(pkg-config --libs stackpack))
 expect_verified make/raw make/program
 change make
 logged make -C make

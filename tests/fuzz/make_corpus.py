@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Make the seeds of the fuzzers: tests/fuzz/corpus/{v3,encode,packed,elf,eh_frame,kept}.
+"""Make the seeds of the fuzzers: tests/fuzz/corpus/{v3,encode,packed,elf,eh_frame,kept}; with the folder of LLVM's
+programs, `split`, too.
 
-    make_corpus.py STACKPACK [DIRECTORY]
+    make_corpus.py STACKPACK [DIRECTORY [LLVM]]
 
 STACKPACK is the command (build/stackpack), which packs the programs; so run this again when the packed format
 changes. The same version of it gives the same seeds.
@@ -329,7 +330,7 @@ def packed(stackpack, file):
         path.write_bytes(file)
         path.chmod(0o755)
         options = ["--global-roots=gc_roots"] if b"gc_roots" in file else []
-        done = subprocess.run([stackpack, "pack", "--quiet", *options, path], check=False, capture_output=True)
+        done = subprocess.run([stackpack, "pack", "--always", "--quiet", *options, path], check=False, capture_output=True)
         return path.read_bytes() if done.returncode == 0 else None
 
 
@@ -364,7 +365,7 @@ def kept_files(stackpack):
             path = pathlib.Path(folder) / "program"
             kept = pathlib.Path(folder) / "kept"
             path.write_bytes(programs()[name])
-            subprocess.run([stackpack, "pack", "--quiet", "--keep-raw", kept, path], check=True)
+            subprocess.run([stackpack, "pack", "--always", "--quiet", "--keep-raw", kept, path], check=True)
             yield name, kept.read_bytes() + path.read_bytes()
 
 
@@ -372,6 +373,45 @@ def choices():
     """fuzz_encode's input has no form: any bytes will do."""
     for seed in range(8):
         yield f"random_{seed}", random.Random(seed).randbytes(64 << seed % 5)
+
+
+SPLIT_SOURCE = """
+$shared = comdat any
+declare void @collect()
+declare token @llvm.experimental.gc.statepoint.p0(i64 immarg, i32 immarg, ptr, i32 immarg, i32 immarg, ...)
+define linkonce_odr void @shared() noinline comdat gc "statepoint-example" {
+  %p = call token (i64, i32, ptr, i32, i32, ...) @llvm.experimental.gc.statepoint.p0(i64 7, i32 0,
+      ptr elementtype(void ()) @collect, i32 0, i32 0, i32 0, i32 0) ["deopt"(i64 81985529216486895, i64 5)]
+  ret void
+}
+define weak void @run() gc "statepoint-example" {
+  call void @shared()
+  call void @collect()
+  ret void
+}
+"""
+
+
+def split_files(stackpack, programs):
+    """Objects that LLVM makes, and an archive of two."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder)
+        (path / "source.ll").write_text(SPLIT_SOURCE)
+        subprocess.run([programs / "opt", "-passes=rewrite-statepoints-for-gc", "source.ll", "-o", "bc"], cwd=path, check=True)
+        kinds = {
+            "sections": ["-mtriple=x86_64-linux-gnu", "-function-sections", "-addrsig"],
+            "together": ["-mtriple=x86_64-linux-gnu"],
+            "aarch64": ["-mtriple=aarch64-linux-gnu", "-function-sections"],
+            "riscv": ["-mtriple=riscv64-linux-gnu", "-mattr=+c,+relax"],
+        }
+        for name, options in kinds.items():
+            subprocess.run([programs / "llc", "-filetype=obj", *options, "bc", "-o", name], cwd=path, check=True)
+            yield name, (path / name).read_bytes()
+        subprocess.run([programs / "llvm-ar", "rcs", "archive", "sections", "together"], cwd=path, check=True)
+        yield "archive", (path / "archive").read_bytes()
+        subprocess.run([programs / "ld.lld", "-r", "-o", "joined", "sections"], cwd=path, check=True)
+        subprocess.run([stackpack, "split", "-q", "-o", "again", "joined"], cwd=path, check=True)
+        yield "split", (path / "again").read_bytes()
 
 
 def write_corpus(directory, seeds):
@@ -382,16 +422,18 @@ def write_corpus(directory, seeds):
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
-        sys.exit("usage: make_corpus.py STACKPACK [DIRECTORY]")
+    if len(sys.argv) not in (2, 3, 4):
+        sys.exit("usage: make_corpus.py STACKPACK [DIRECTORY [LLVM]]")
     stackpack = pathlib.Path(sys.argv[1]).resolve()
-    top = pathlib.Path(sys.argv[2]) if len(sys.argv) == 3 else HERE / "corpus"
+    top = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else HERE / "corpus"
     write_corpus(top / "v3", small_maps().items())
     write_corpus(top / "encode", choices())
     write_corpus(top / "packed", packed_tables(stackpack))
     write_corpus(top / "elf", elf_files(stackpack))
     write_corpus(top / "kept", kept_files(stackpack))
     write_corpus(top / "eh_frame", unwind_tables().items())
+    if len(sys.argv) == 4:
+        write_corpus(top / "split", split_files(stackpack, pathlib.Path(sys.argv[3]) / "bin"))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ LLVM ?= $(shell tests/find-llvm.sh 2>/dev/null)
 FUZZ_SECONDS ?= 60
 FUZZ_JOBS ?= 2
 
-FUZZ_TARGETS := v3 encode packed elf eh_frame file kept walk
+FUZZ_TARGETS := v3 encode packed elf eh_frame file kept walk split
 FUZZERS := $(FUZZ_TARGETS:%=$(BUILD)/fuzz/fuzz_%)
 
 FUZZ_FLAGS := -std=c17 -D_GNU_SOURCE -I. -fno-strict-aliasing -O1 -g -Wall -Wextra -fno-omit-frame-pointer \
@@ -20,7 +20,7 @@ FUZZ_COMPILE = $(LLVM)/bin/clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -M
 FUZZ_LINK = $(LLVM)/bin/clang $(FUZZ_FLAGS) -fsanitize=fuzzer
 
 # The whole library, the rooms of the command (but those that read debug information), and what the targets share.
-FUZZ_TOOL := $(wildcard tool/image/*.c tool/rewrite/*.c tool/check/*.c tool/calls/*.c)
+FUZZ_TOOL := $(wildcard tool/image/*.c tool/rewrite/*.c tool/check/*.c tool/calls/*.c tool/split/*.c)
 FUZZ_SHARED := tests/fuzz/fuzz.c tests/fuzz/walk.c tests/fuzz/round_trip.c
 FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o, \
   $(wildcard format/*.c elf/*.c runtime/*.c) $(FUZZ_TOOL) $(FUZZ_SHARED))
@@ -44,7 +44,7 @@ $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(FUZZ_COMPILE) -o $@ $<
 
-$(BUILD)/fuzz/fuzz_elf $(BUILD)/fuzz/fuzz_file: $(BUILD)/fuzz/tests/fuzz/elf_mutator.o
+$(BUILD)/fuzz/fuzz_elf $(BUILD)/fuzz/fuzz_file $(BUILD)/fuzz/fuzz_split: $(BUILD)/fuzz/tests/fuzz/elf_mutator.o
 
 $(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_OBJECTS)
 	$(FUZZ_LINK) -o $@ $^ -ldw -lelf -lzstd -lZydis -liberty -ljansson

@@ -41,9 +41,8 @@ static bool read_sections(struct object *object, const uint8_t *bytes, size_t si
   if (!array_make_room((void **)&object->sections, &object->capacity, (size_t)count,
                        sizeof *object->sections))
     return problem_set(problem, "not enough memory");
-  object->count = (size_t)count;
-  for (size_t i = 0; i < object->count; i++) {
-    struct object_section *section = &object->sections[i];
+  for (size_t i = 0; i < count; i++) {
+    struct object_section *section = &object->sections[object->count++];
     *section = (struct object_section){0};
     memcpy(&section->header, bytes + header->e_shoff + i * sizeof first, sizeof first);
     const Elf64_Shdr *h = &section->header;

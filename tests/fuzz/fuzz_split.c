@@ -1,0 +1,68 @@
+/* fuzz_split.c - attacks `stackpack split` with objects and archives that no compiler wrote.
+ *
+ * Findings: a read or write outside the bytes, a refusal that doesn't say why, a result that is
+ * larger than what a file of that size can ask for, one that can't be split again or would be
+ * changed by that, and records that are lost or came from nowhere.
+ */
+#include "fuzz.h"
+
+#include "tool/split/maps.h"
+#include "tool/split/split.h"
+
+#include <ar.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROWTH_MAX = 64 }; /* a new section takes some 300 bytes, an old function's entry 24 */
+
+/* The records of an object's stack maps. */
+static uint64_t count_records(const uint8_t *bytes, size_t size) {
+  struct problem problem = {0};
+  struct object object;
+  struct maps maps;
+  uint64_t records = 0;
+  if (!object_open(&object, bytes, size, &problem))
+    finding("what was split, and its result, are objects", problem.text);
+  if (!maps_read(&maps, &object, &problem))
+    finding("the stack maps can be read before and after", problem.text);
+  for (size_t i = 0; i < maps.function_count; i++)
+    records += maps.functions[i].count;
+  maps_close(&maps);
+  object_close(&object);
+  return records;
+}
+
+static void check_result(const struct split *split, size_t old_size) {
+  struct problem problem = {0};
+  struct split again;
+  if (split->size > old_size * GROWTH_MAX)
+    finding("a file grows within limits", NULL);
+  uint8_t *bytes = exact_block(split->bytes, split->size, split->size);
+  if (!split_file(&again, "again", bytes, split->size, &problem))
+    finding("what was split can be split", problem.text);
+  if (again.bytes != NULL)
+    finding("what was split stays as it is", NULL);
+  free(bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  struct problem problem = {0};
+  struct split split;
+  if (size >= SARMAG && memcmp(data, "!<thin>\n", SARMAG) == 0)
+    return 0; /* its members are any files of this machine */
+  uint8_t *bytes = exact_block(data, size, size);
+  if (!split_file(&split, "file", bytes, size, &problem)) {
+    if (problem.text[0] == 0)
+      finding("a failure says what is wrong", NULL);
+    if (split.bytes != NULL)
+      finding("a failure has no result", NULL);
+  } else if (split.bytes != NULL) {
+    check_result(&split, size);
+    if (memcmp(bytes, ELFMAG, SELFMAG) == 0 &&
+        count_records(bytes, size) != count_records(split.bytes, split.size))
+      finding("all records are there after it, and no others", NULL);
+  }
+  free(split.bytes);
+  free(bytes);
+  return 0;
+}
