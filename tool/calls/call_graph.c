@@ -199,8 +199,8 @@ static bool check(const struct image *image, struct problem *problem) {
   if (image->section_count == 0)
     return problem_set(problem, "no section headers (stripped off?), which tell code from data");
   if (code_architecture(image->header.e_machine) == NULL)
-    return problem_set(problem, "code for machine %u, which can't be analysed",
-                       image->header.e_machine);
+    return problem_set(problem, "code for %s, which can't be analysed: only x86-64's can",
+                       image->machine != NULL ? image->machine->name : "an unknown machine");
   return true;
 }
 

@@ -19,13 +19,15 @@
  * data, and of tables (`etext`, `__rela_iplt_end`, `__stop_NAME`). So where such a mark may stand, a
  * reference to just the section's first byte isn't taken for one to the stack maps.
  *
- * Code in which the address's bytes occur is decoded from its section's start to its end. x86-64
- * code that follows data falls into step after a few instructions; and as only sixteen addresses
- * count, bytes that aren't code will hardly name one.
+ * Code of AArch64 and RISC-V is gone through for the addresses that it forms (formed.h). Code of
+ * x86-64 in which the address's bytes occur is decoded from its section's start to its end. What
+ * follows data falls into step after a few instructions; and as only sixteen addresses count, bytes
+ * that aren't code will hardly name one.
  */
 #include "tool/check/raw_readers.h"
 
 #include "format/bits.h"
+#include "tool/check/formed.h"
 #include "tool/image/relocations.h"
 
 #include <Zydis/Zydis.h>
@@ -43,6 +45,7 @@ enum {
    * the end of a table that is usually empty, and may stand before writable stack maps. */
   CLONES = 2,
   CLONES_SIZE_MAX = 64,
+  GLOBAL_POINTER = 3, /* RISC-V's register gp */
 };
 
 struct search {
@@ -51,6 +54,7 @@ struct search {
   bool may_mark_end; /* the section's address may mean the end of another one */
   uint64_t clones[CLONES];
   unsigned clones_count;
+  uint64_t global_pointer; /* what RISC-V's register gp holds; 0: that isn't known */
   struct reference *found;
 };
 
@@ -104,6 +108,8 @@ static void look_for_mark(void *context, const char *name, const GElf_Sym *symbo
   const unsigned type = GELF_ST_TYPE(symbol->st_info);
   if (strstr(name, "register_tm_clones") != NULL && marks->search->clones_count < CLONES)
     marks->search->clones[marks->search->clones_count++] = symbol->st_value;
+  if (strcmp(name, "__global_pointer$") == 0)
+    marks->search->global_pointer = symbol->st_value;
   if (symbol->st_value != raw->header.sh_addr || type == STT_TLS || type == STT_FILE)
     return;
   if (image_symbol_section(image, symbol) == (size_t)(raw - image->sections))
@@ -355,17 +361,43 @@ static bool search_code(const struct search *search, const ZydisDecoder *decoder
   return false;
 }
 
-static bool search_all_code(const struct search *search) {
+/* For machines whose code forms addresses in parts. */
+static bool search_formed(const struct search *search, formed_step *step,
+                          const struct image_section *section) {
+  const uint8_t *bytes = search->image->bytes + section->header.sh_offset;
+  const uint64_t size = section->header.sh_size;
+  struct formed formed = {0};
+  if (search->global_pointer != 0)
+    formed_set(&formed, GLOBAL_POINTER, search->global_pointer);
+  for (uint64_t at = 0; at < size;) {
+    const uint64_t address = section->header.sh_addr + at;
+    at += step(&formed, bytes + at, size - at, address);
+    if (formed.has_address && means_maps(search, formed.address, MAP_HEADER_SIZE) &&
+        !is_in_clones(search, address))
+      return report(search, "an instruction in %s at 0x%" PRIx64, section->name, address);
+  }
+  return false;
+}
+
+static bool search_decoded(const struct search *search, const struct image_section *section) {
   ZydisDecoder decoder;
-  if (search->image->header.e_machine != EM_X86_64 ||
+  if (!may_name_maps(search, section) ||
       ZYAN_FAILED(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
     return false;
   ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
+  return search_code(search, &decoder, section);
+}
+
+static bool search_all_code(const struct search *search) {
+  const unsigned machine = search->image->header.e_machine;
+  formed_step *step = machine == EM_AARCH64 ? formed_aarch64
+                      : machine == EM_RISCV ? formed_riscv64
+                                            : NULL;
   for (size_t i = 1; i < search->image->section_count; i++) {
-    const Elf64_Shdr *header = &search->image->sections[i].header;
+    const struct image_section *section = &search->image->sections[i];
+    const Elf64_Shdr *header = &section->header;
     if ((header->sh_flags & SHF_EXECINSTR) != 0 && header->sh_type != SHT_NOBITS &&
-        may_name_maps(search, &search->image->sections[i]) &&
-        search_code(search, &decoder, &search->image->sections[i]))
+        (step != NULL ? search_formed(search, step, section) : search_decoded(search, section)))
       return true;
   }
   return false;
