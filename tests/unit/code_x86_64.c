@@ -142,26 +142,57 @@ START_TEST(constants) {
 }
 END_TEST
 
-static void check_stack(struct code_instruction instruction, bool stores, int32_t offset,
-                        int32_t growth) {
-  ck_assert(instruction.stores_to_stack == stores);
-  ck_assert_int_eq(instruction.stack_growth, growth);
-  if (stores)
-    ck_assert_int_eq(instruction.stack_offset, offset);
+/* The memory near the stack pointer or frame pointer that an instruction uses, and where they are then. */
+static void check_stack(struct code_instruction instruction, struct code_stack expected) {
+  const struct code_stack *stack = &instruction.stack;
+  ck_assert_int_eq(stack->growth, expected.growth);
+  ck_assert_int_eq(stack->base, expected.base);
+  ck_assert_int_eq(stack->copy, expected.copy);
+  ck_assert_int_eq(stack->copy_offset, expected.copy_offset);
+  if (expected.base == CODE_NO_BASE)
+    return;
+  ck_assert_int_eq(stack->offset, expected.offset);
+  ck_assert_int_eq(stack->size, expected.size);
+  ck_assert(stack->is_read == expected.is_read);
 }
+#define TOP(at, bytes) .base = CODE_STACK_POINTER, .offset = (at), .size = (bytes)
+#define FRAME(at, bytes) .base = CODE_FRAME_POINTER, .offset = (at), .size = (bytes)
+#define STACK(...) ((struct code_stack){__VA_ARGS__})
 
 START_TEST(the_stack) {
-  check_stack(decode(BYTES(0x4c, 0x89, 0x1c, 0x24)), true, 0, 0);         /* mov %r11, (%rsp) */
-  check_stack(decode(BYTES(0x48, 0x87, 0x04, 0x24)), true, 0, 0);         /* xchg %rax, (%rsp) */
-  check_stack(decode(BYTES(0x48, 0x89, 0x44, 0x24, 0xf8)), true, -8, 0);  /* mov %rax, -8(%rsp) */
-  check_stack(decode(BYTES(0x50)), true, 0, 8);                           /* push %rax */
-  check_stack(decode(BYTES(0x58)), false, 0, -8);                         /* pop %rax */
-  check_stack(decode(BYTES(0x48, 0x83, 0xec, 0x18)), false, 0, 24);       /* sub $24, %rsp */
-  check_stack(decode(BYTES(0x48, 0x83, 0xc4, 0x18)), false, 0, -24);      /* add $24, %rsp */
-  check_stack(decode(BYTES(0x48, 0x8d, 0x64, 0x24, 0x08)), false, 0, -8); /* lea 8(%rsp), %rsp */
-  check_stack(decode(BYTES(0x4c, 0x8b, 0x1c, 0x24)), false, 0, 0);        /* mov (%rsp), %r11 */
-  check_stack(decode(BYTES(0xc9)), false, 0, INT32_MAX);                  /* leave */
-  check_stack(decode(BYTES(0x49, 0x83, 0xc4, 0x18)), false, 0, 0);        /* add $24, %r12 */
+  check_stack(decode(BYTES(0x4c, 0x89, 0x1c, 0x24)), STACK(TOP(0, 8))); /* mov %r11, (%rsp) */
+  check_stack(decode(BYTES(0x48, 0x87, 0x04, 0x24)), STACK(TOP(0, 8))); /* xchg %rax, (%rsp) */
+  /* mov %rax, -8(%rsp) */
+  check_stack(decode(BYTES(0x48, 0x89, 0x44, 0x24, 0xf8)), STACK(TOP(-8, 8)));
+  check_stack(decode(BYTES(0xc7, 0x44, 0x24, 0x04, 0, 0, 0, 0)), STACK(TOP(4, 4))); /* movl */
+  /* push %rax; pop %rax */
+  check_stack(decode(BYTES(0x50)), STACK(TOP(0, 8), .growth = 8));
+  check_stack(decode(BYTES(0x58)), STACK(TOP(-8, 8), .growth = -8, .is_read = true));
+  check_stack(decode(BYTES(0x48, 0x83, 0xec, 0x18)), STACK(.growth = 24));  /* sub $24, %rsp */
+  check_stack(decode(BYTES(0x48, 0x83, 0xc4, 0x18)), STACK(.growth = -24)); /* add $24, %rsp */
+  check_stack(decode(BYTES(0x48, 0x8d, 0x64, 0x24, 0x08)),
+              STACK(.growth = -8)); /* lea 8(%rsp), %rsp */
+  /* mov (%rsp), %r11 */
+  check_stack(decode(BYTES(0x4c, 0x8b, 0x1c, 0x24)), STACK(TOP(0, 8), .is_read = true));
+  check_stack(decode(BYTES(0xc9)), STACK(.copy = CODE_FRAME_POINTER, .copy_offset = 8)); /* leave */
+  check_stack(decode(BYTES(0x49, 0x83, 0xc4, 0x18)), STACK(.size = 0)); /* add $24, %r12 */
+  /* mov %rsp, %rbp; lea -24(%rbp), %rsp; mov %rdi, %rsp; and $-32, %rsp */
+  check_stack(decode(BYTES(0x48, 0x89, 0xe5)), STACK(.copy = CODE_STACK_POINTER));
+  check_stack(decode(BYTES(0x48, 0x8d, 0x65, 0xe8)),
+              STACK(.copy = CODE_FRAME_POINTER, .copy_offset = -24));
+  check_stack(decode(BYTES(0x48, 0x89, 0xfc)), STACK(.growth = CODE_STACK_LOST));
+  check_stack(decode(BYTES(0x48, 0x83, 0xe4, 0xe0)), STACK(.growth = CODE_STACK_LOST));
+  /* add %rax, 8(%rbp); movups %xmm0, 16(%rsp); vmovups %ymm0, (%rsp); movups 16(%rsp), %xmm0 */
+  check_stack(decode(BYTES(0x48, 0x01, 0x45, 0x08)), STACK(FRAME(8, 8)));
+  check_stack(decode(BYTES(0x0f, 0x11, 0x44, 0x24, 0x10)), STACK(TOP(16, 16)));
+  check_stack(decode(BYTES(0xc5, 0xfc, 0x11, 0x04, 0x24)), STACK(TOP(0, 32)));
+  check_stack(decode(BYTES(0x0f, 0x10, 0x44, 0x24, 0x10)), STACK(TOP(16, 16), .is_read = true));
+  /* mov %rsp, %rax; lea 24(%rsp), %rax: addresses of the stack */
+  check_stack(decode(BYTES(0x48, 0x89, 0xe0)), STACK(TOP(0, 1)));
+  check_stack(decode(BYTES(0x48, 0x8d, 0x44, 0x24, 0x18)), STACK(TOP(24, 1)));
+  /* lock orl $0, (%rsp): a barrier; mov %rax, 8(%rsp,%rcx,8): somewhere in an array */
+  check_stack(decode(BYTES(0xf0, 0x83, 0x0c, 0x24, 0)), STACK(.size = 0));
+  check_stack(decode(BYTES(0x48, 0x89, 0x44, 0xcc, 0x08)), STACK(.size = 0));
 }
 END_TEST
 

@@ -113,11 +113,8 @@ static bool find_replaced(struct analysis *analysis) {
   analysis->replaced = calloc((size_t)graph->linkage.symbol_count + 1, sizeof(uint32_t));
   for (uint32_t i = 1; analysis->replaced != NULL && i < graph->linkage.symbol_count; i++) {
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
-    const size_t group =
-        symbol->is_defined && call_graph_function(graph, symbol->address) != GRAPH_NO_NODE
-            ? leaf_group_of(symbol->name)
-            : leaf_group_count;
-    if (group < leaf_group_count && leaf_groups[group].memory == LEAF_ALLOCATOR)
+    if (symbol->is_defined && leaf_is_allocator(symbol->name) &&
+        call_graph_function(graph, symbol->address) != GRAPH_NO_NODE)
       analysis->replaced[analysis->replaced_count++] = i;
   }
   return analysis->replaced != NULL;

@@ -61,35 +61,36 @@ void call_graph_print_node(const struct call_graph *graph, uint32_t node) {
 
 /* ---- For the steps ---- */
 
-void graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint64_t at) {
+bool graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint64_t at) {
   enum { TAG_SIZE = 16 };
   struct area *area = areas_find(&graph->areas, address);
-  if (area == NULL) { /* with a tag in its high bits? */
+  if (area == NULL && address > UINT32_MAX) { /* with a tag in its high bits? */
     address &=
         areas_find(&graph->areas, address & ADDRESS_BITS) != NULL ? ADDRESS_BITS : UINT32_MAX;
     area = areas_find(&graph->areas, address);
   }
   if (area == NULL)
-    return;
+    return false;
   if (!area->is_code) {
     area_mark(area, MARK_BASE, address);
-    return;
+    return true;
   }
   const uint32_t number = call_graph_function(graph, address);
   if (number == GRAPH_NO_NODE)
-    return;
+    return false;
   struct graph_function *function = &graph->functions[number];
   const uint64_t into = address - function->address;
-  if (function->taken != TAKEN_NOT)
-    return;
   const bool from_elsewhere = how == TAKEN_BY_CODE && at - function->address >= function->size;
+  if (function->taken != TAKEN_NOT)
+    return true;
   if (into < TAG_SIZE || from_elsewhere)
     function->taken = (uint8_t)how;
   else if (function->entered == TAKEN_NOT)
     function->entered = (uint8_t)how;
   else
-    return;
+    return true;
   function->taken_at = at;
+  return true;
 }
 
 static bool append_call(struct call **calls, size_t count, size_t *capacity, struct call call) {
@@ -179,7 +180,7 @@ static void look_through_stubs(struct call_graph *graph) {
 
 static bool build(struct graph_builder *builder, const struct image *image,
                   const struct safepoints *table, struct problem *problem) {
-  if (!functions_find(builder, image, table, problem) || !sweep(builder, problem) ||
+  if (!functions_find(builder, image, table, problem) || !sweep(builder, image, problem) ||
       !jump_tables_resolve(builder, problem) || !landings_find(builder, image, problem) ||
       !escapes_find(builder, image, problem))
     return false;

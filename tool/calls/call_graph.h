@@ -81,7 +81,9 @@ struct graph_function {
   uint8_t taken;       /* enum taken */
   bool is_undecodable;
   bool has_computed_jump; /* by a register or memory, of any kind */
-  bool has_sum;           /* it adds registers: what it calls may be a sum */
+  bool has_sum;           /* it adds registers, */
+  bool calls_register;    /* and goes where one points to: that may be a sum, */
+  bool names_address;     /* of an address */
   bool is_whole;          /* it is known to be one function: a symbol or an unwind table says so */
   uint8_t entered; /* enum taken: how something at taken_at refers to a place in its middle */
   bool is_typed;   /* the frontend tells its type */
@@ -172,7 +174,7 @@ struct graph_builder {
 bool functions_find(struct graph_builder *builder, const struct image *image,
                     const struct safepoints *table, struct problem *problem);
 /* Decodes all functions for their calls, and marks what they refer to. */
-bool sweep(struct graph_builder *builder, struct problem *problem);
+bool sweep(struct graph_builder *builder, const struct image *image, struct problem *problem);
 /* Finds the indirect jumps that go through a table of the compiler's. */
 bool jump_tables_resolve(struct graph_builder *builder, struct problem *problem);
 /* Finds the ways of exceptions; and, when all calls are known, the places that are to be patched. */
@@ -189,8 +191,8 @@ bool call_types_read(struct graph_builder *builder, const struct image *image,
 
 #define ADDRESS_BITS (((uint64_t)1 << 48) - 1) /* of a pointer; programs use the others for tags */
 
-/* For the steps: something refers to an address. */
-void graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint64_t at);
+/* For the steps: something refers to an address; false if it is none of the program's. */
+bool graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint64_t at);
 /* Appends to an array that grows; false without memory. */
 bool graph_add_call(struct graph_builder *builder, struct call call);
 bool graph_add_later(struct graph_builder *builder, struct call call);

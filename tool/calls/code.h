@@ -32,6 +32,21 @@ enum code_target {
   CODE_COMPUTED, /* neither is in the instruction */
 };
 
+/* What an instruction does with the stack, as far as that is constant: a return takes the caller's
+ * address only if the stack is as deep as at the function's start, and nothing was written there. */
+enum code_stack_base { CODE_NO_BASE, CODE_STACK_POINTER, CODE_FRAME_POINTER };
+enum { CODE_STACK_LOST = INT32_MAX };
+
+struct code_stack {
+  int32_t growth; /* of the stack, in bytes; CODE_STACK_LOST: it is somewhere else */
+  int32_t offset; /* of the memory that is used, from a register after the instruction */
+  int32_t size;   /* of that memory, in bytes */
+  uint8_t base;   /* enum code_stack_base: that register; CODE_NO_BASE if there is no such memory */
+  uint8_t copy;   /* enum code_stack_base: what the other register of the two is made of */
+  bool is_read;   /* the memory is read, and nothing else */
+  int32_t copy_offset; /* from that register before the instruction */
+};
+
 enum { CODE_CONSTANTS = 3 };
 
 struct code_instruction {
@@ -45,12 +60,8 @@ struct code_instruction {
   bool has_reference;
   bool is_access; /* the reference is to memory that is used; otherwise the address is computed */
   bool is_wide;   /* the last constant has 64 bits */
-  bool is_sum;    /* it may add registers */
-  /* What it does with the stack, as far as that is constant: a return to an address that the function
-   * wrote there itself is a computed jump. */
-  bool stores_to_stack;
-  int32_t stack_offset; /* of what is stored, from the stack's top after the instruction */
-  int32_t stack_growth; /* in bytes; INT32_MAX: it is somewhere else */
+  bool is_sum;    /* it adds registers; or it goes where a register points to */
+  struct code_stack stack;
 };
 
 /* What a register may be known to hold. */
@@ -80,6 +91,9 @@ struct code_decoder; /* the architecture's own */
 
 struct code_architecture {
   uint16_t machine; /* EM_* */
+  /* The canonical frame address at a function's start: this register (DWARF's number), plus this. */
+  uint8_t stack_register;
+  uint8_t entry_offset;
   struct code_decoder *(*open)(void);
   void (*close)(struct code_decoder *decoder);
   /* The instruction at bytes[0..size), which will run at `address`. A broken one is CODE_INVALID,

@@ -8,7 +8,8 @@
  *
  * A call through a pointer is sometimes hidden from the processor's branch predictor in a return:
  * a "retpoline" writes the target over its own return address and returns to it; others push it.
- * So an instruction that stores to the top of the stack is marked.
+ * So what each instruction does with the stack is told: how rsp moves, and rbp where it is made of it,
+ * and which words near them are used.
  *
  * Compilers make `switch` out of these sequences (in position-independent code; in other code, the
  * jump is `jmp *table(,%index,8)`):
@@ -43,6 +44,25 @@ static struct code_decoder *open_decoder(void) {
 
 static void close_decoder(struct code_decoder *decoder) { free(decoder); }
 
+/* The bits that extend the numbers of registers: of a REX prefix, or inverted in the prefixes of vector
+ * instructions (Intel SDM 2, 2.3.5 and 2.7.1). */
+struct extension {
+  unsigned reg, index, base;
+};
+
+static struct extension extension_of(const ZydisDecodedInstruction *raw) {
+  switch (raw->encoding) {
+  case ZYDIS_INSTRUCTION_ENCODING_VEX:
+    return (struct extension){!raw->raw.vex.R, !raw->raw.vex.X, !raw->raw.vex.B};
+  case ZYDIS_INSTRUCTION_ENCODING_EVEX:
+    return (struct extension){!raw->raw.evex.R, !raw->raw.evex.X, !raw->raw.evex.B};
+  case ZYDIS_INSTRUCTION_ENCODING_XOP:
+    return (struct extension){!raw->raw.xop.R, !raw->raw.xop.X, !raw->raw.xop.B};
+  default:
+    return (struct extension){raw->raw.rex.R, raw->raw.rex.X, raw->raw.rex.B};
+  }
+}
+
 /* ---- Kinds and targets ---- */
 
 /* An operand in memory at a fixed address: relative to the next instruction, or a 32-bit constant
@@ -55,7 +75,7 @@ static bool fixed_operand(const ZydisDecodedInstruction *raw, uint64_t next, uin
     *address = next + (uint64_t)raw->raw.disp.value;
     return true;
   }
-  const bool has_index = raw->raw.sib.index != 4 || raw->raw.rex.X != 0;
+  const bool has_index = raw->raw.sib.index != 4 || extension_of(raw).index != 0;
   *address = (uint64_t)raw->raw.disp.value;
   return raw->raw.modrm.rm == 4 && raw->raw.sib.base == 5 && !has_index;
 }
@@ -133,59 +153,150 @@ static void set_references(const ZydisDecodedInstruction *raw, uint64_t next,
   }
 }
 
-/* An operand in memory at a constant distance from the stack pointer: SIB byte without index. */
-static bool is_on_stack(const ZydisDecodedInstruction *raw) {
-  return (raw->attributes & ZYDIS_ATTRIB_HAS_SIB) != 0 && raw->raw.modrm.mod != 3 &&
-         raw->raw.sib.base == 4 && raw->raw.rex.B == 0 && raw->raw.sib.index == 4 &&
-         raw->raw.rex.X == 0;
+/* ---- The stack ---- */
+
+enum { RSP = 4, RBP = 5 };
+
+static enum code_stack_base base_of(unsigned number) {
+  return number == RSP ? CODE_STACK_POINTER : number == RBP ? CODE_FRAME_POINTER : CODE_NO_BASE;
 }
 
-/* Whether the ModRM byte names the stack pointer itself, as operand. */
-static bool is_stack_pointer(const ZydisDecodedInstruction *raw) {
-  return (raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0 && raw->raw.modrm.mod == 3 &&
-         raw->raw.modrm.rm == 4 && raw->raw.rex.B == 0;
+/* The base of an operand in memory at a constant distance from it. */
+static enum code_stack_base memory_base(const ZydisDecodedInstruction *raw) {
+  if ((raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0 || raw->raw.modrm.mod == 3 ||
+      extension_of(raw).base != 0)
+    return CODE_NO_BASE;
+  if (raw->raw.modrm.rm != 4)
+    return raw->raw.modrm.mod == 0 ? CODE_NO_BASE : base_of(raw->raw.modrm.rm);
+  const bool has_index = raw->raw.sib.index != 4 || extension_of(raw).index != 0;
+  const bool has_base = raw->raw.sib.base != 5 || raw->raw.modrm.mod != 0;
+  return has_index || !has_base ? CODE_NO_BASE : base_of(raw->raw.sib.base);
 }
 
-static void set_stack(const ZydisDecodedInstruction *raw, struct code_instruction *instruction) {
+/* The register that the ModRM byte names as an operand, in either of two ways; -1 for none. */
+static int operand_register(const ZydisDecodedInstruction *raw) {
+  if ((raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0 || raw->raw.modrm.mod != 3)
+    return -1;
+  return (int)(raw->raw.modrm.rm + 8 * extension_of(raw).base);
+}
+static int other_register(const ZydisDecodedInstruction *raw) {
+  return (int)(raw->raw.modrm.reg + 8 * extension_of(raw).reg);
+}
+
+/* One of the two registers becomes the other one, or itself, plus a constant. */
+static void set_copy(struct code_stack *stack, int to, enum code_stack_base from, int32_t offset) {
+  if (to == RSP && from == CODE_STACK_POINTER)
+    stack->growth = -offset;
+  else if (to == RSP && from == CODE_NO_BASE)
+    stack->growth = CODE_STACK_LOST;
+  else if ((to == RSP || to == RBP) && from != base_of((unsigned)to)) {
+    stack->copy = (uint8_t)from;
+    stack->copy_offset = offset;
+  }
+}
+
+/* `lea` of a place on the stack, or a copy of the stack pointer, lets other instructions write there. */
+static void set_memory(struct code_stack *stack, enum code_stack_base base, int32_t offset,
+                       int32_t size, bool is_read) {
+  stack->base = (uint8_t)base;
+  stack->offset = offset;
+  stack->size = size;
+  stack->is_read = is_read;
+}
+
+static void set_move(const ZydisDecodedInstruction *raw, struct code_stack *stack) {
+  enum { TO_REGISTER = 0x8b };
+  const int operand = operand_register(raw), other = other_register(raw);
+  const enum code_stack_base base = memory_base(raw);
+  if ((raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0)
+    return;
+  const bool is_load = (raw->opcode | 1) == TO_REGISTER;
+  const bool has_constant = raw->raw.imm[0].size > 0;
+  if (base != CODE_NO_BASE)
+    set_memory(stack, base, (int32_t)raw->raw.disp.value, raw->operand_width / 8, is_load);
+  if (operand < 0) {
+    if (is_load)
+      set_copy(stack, other, CODE_NO_BASE, 0);
+    return;
+  }
+  const int to = is_load ? other : operand, from = is_load ? operand : other;
+  const enum code_stack_base copied = has_constant ? CODE_NO_BASE : base_of((unsigned)from);
+  set_copy(stack, to, copied, 0);
+  if (copied == CODE_STACK_POINTER && to != RSP && to != RBP)
+    set_memory(stack, copied, 0, 1, false);
+}
+
+/* Any other instruction: its operands tell. */
+static void set_operands(const struct code_decoder *decoder, const ZydisDecoderContext *context,
+                         const ZydisDecodedInstruction *raw, struct code_stack *stack) {
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  const enum code_stack_base base = memory_base(raw);
+  if (ZYAN_FAILED(ZydisDecoderDecodeOperands(&decoder->decoder, context, raw, operands,
+                                             raw->operand_count_visible)))
+    return;
+  for (unsigned i = 0; i < raw->operand_count_visible; i++) {
+    const bool is_written = (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+    if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY && base != CODE_NO_BASE)
+      set_memory(stack, base, (int32_t)raw->raw.disp.value, operands[i].size / 8, !is_written);
+    else if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER && is_written &&
+             operands[i].reg.value == ZYDIS_REGISTER_RSP)
+      stack->growth = CODE_STACK_LOST;
+  }
+}
+
+static void set_stack(const struct code_decoder *decoder, const ZydisDecoderContext *context,
+                      const ZydisDecodedInstruction *raw, struct code_stack *stack) {
   const int32_t constant = (int32_t)raw->raw.imm[0].value.s;
-  const int32_t displacement = (int32_t)raw->raw.disp.value;
+  const bool is_own_constant = raw->raw.imm[0].size > 0 && operand_register(raw) == RSP;
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_PUSH:
-    instruction->stores_to_stack = true;
-    instruction->stack_growth = 8;
-    break;
+  case ZYDIS_MNEMONIC_PUSHFQ:
+    stack->growth = 8;
+    set_memory(stack, CODE_STACK_POINTER, 0, 8, false);
+    return;
   case ZYDIS_MNEMONIC_POP:
-    instruction->stack_growth = -8;
-    break;
+  case ZYDIS_MNEMONIC_POPFQ:
+    if (memory_base(raw) != CODE_NO_BASE)
+      set_operands(decoder, context, raw, stack);
+    else
+      set_memory(stack, CODE_STACK_POINTER, -8, 8, true);
+    stack->growth = -8;
+    return;
+  case ZYDIS_MNEMONIC_LEAVE:
+    set_copy(stack, RSP, CODE_FRAME_POINTER, 8);
+    return;
+  case ZYDIS_MNEMONIC_LEA:
+    set_copy(stack, other_register(raw), memory_base(raw), (int32_t)raw->raw.disp.value);
+    if (memory_base(raw) != CODE_NO_BASE && other_register(raw) != RSP &&
+        other_register(raw) != RBP)
+      set_memory(stack, memory_base(raw), (int32_t)raw->raw.disp.value, 1, false);
+    return;
+  case ZYDIS_MNEMONIC_MOV:
+    set_move(raw, stack);
+    return;
   case ZYDIS_MNEMONIC_SUB:
   case ZYDIS_MNEMONIC_ADD:
-    if (raw->raw.imm[0].size > 0 && is_stack_pointer(raw))
-      instruction->stack_growth = raw->mnemonic == ZYDIS_MNEMONIC_SUB ? constant : -constant;
-    break;
-  case ZYDIS_MNEMONIC_LEA:
-    if (is_on_stack(raw) && raw->raw.modrm.reg == 4 && raw->raw.rex.R == 0)
-      instruction->stack_growth = -displacement;
-    break;
-  case ZYDIS_MNEMONIC_MOV:
-  case ZYDIS_MNEMONIC_XCHG:
-    instruction->stores_to_stack = is_on_stack(raw) && raw->opcode != 0x8b;
-    instruction->stack_offset = displacement;
-    if (is_stack_pointer(raw))
-      instruction->stack_growth = INT32_MAX;
-    break;
-  case ZYDIS_MNEMONIC_LEAVE:
-    instruction->stack_growth = INT32_MAX;
+  case ZYDIS_MNEMONIC_OR:
+    if (raw->raw.imm[0].size > 0 && constant == 0)
+      return; /* with `lock`, a barrier */
+    if (is_own_constant && raw->mnemonic != ZYDIS_MNEMONIC_OR) {
+      stack->growth = raw->mnemonic == ZYDIS_MNEMONIC_SUB ? constant : -constant;
+      return;
+    }
     break;
   default:
     break;
   }
+  if (memory_base(raw) != CODE_NO_BASE || operand_register(raw) == RSP)
+    set_operands(decoder, context, raw, stack);
 }
 
 static void decode(const struct code_decoder *decoder, const uint8_t *bytes, size_t size,
                    uint64_t address, struct code_instruction *instruction) {
   ZydisDecodedInstruction raw;
+  ZydisDecoderContext context;
   *instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
-  if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder->decoder, ZYAN_NULL, bytes, size, &raw)))
+  if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder->decoder, &context, bytes, size, &raw)))
     return;
   const uint64_t next = address + raw.length;
   instruction->length = raw.length;
@@ -200,12 +311,15 @@ static void decode(const struct code_decoder *decoder, const uint8_t *bytes, siz
     set_target(&raw, next, instruction);
     if (instruction->target_kind != CODE_COMPUTED)
       return;
+    instruction->is_sum = operand_register(&raw) >= 0;
     break;
   default:
-    set_stack(&raw, instruction);
+    set_stack(decoder, &context, &raw, &instruction->stack);
     instruction->is_sum =
-        raw.mnemonic == ZYDIS_MNEMONIC_ADD ||
-        (raw.mnemonic == ZYDIS_MNEMONIC_LEA && (raw.attributes & ZYDIS_ATTRIB_HAS_SIB) != 0);
+        (raw.mnemonic == ZYDIS_MNEMONIC_ADD && raw.operand_width == 64 &&
+         operand_register(&raw) >= 0 && raw.raw.imm[0].size == 0) ||
+        (raw.mnemonic == ZYDIS_MNEMONIC_LEA && (raw.attributes & ZYDIS_ATTRIB_HAS_SIB) != 0 &&
+         (raw.raw.sib.index != 4 || extension_of(&raw).index != 0));
     break;
   }
   set_references(&raw, next, instruction);
@@ -384,6 +498,8 @@ static void follow(const struct code_decoder *decoder, const uint8_t *bytes, siz
 
 const struct code_architecture code_x86_64 = {
     .machine = EM_X86_64,
+    .stack_register = 7,
+    .entry_offset = 8,
     .open = open_decoder,
     .close = close_decoder,
     .decode = decode,

@@ -94,44 +94,60 @@ static struct span code_span(const struct call_graph *graph) {
                                                  functions[count - 1].size - functions[0].address};
 }
 
+static struct span area_span(const struct areas *areas) {
+  const struct area *last = areas->items + areas->count - 1;
+  return areas->count == 0 ? (struct span){0, 0}
+                           : (struct span){areas->items[0].address,
+                                           last->address + last->size - areas->items[0].address};
+}
+
 /* A word that is for lazy binding leads back to the stub, until the dynamic linker changes it. */
 static bool is_for_calls(const struct call_graph *graph, uint64_t address) {
   const struct linkage_word *word = linkage_find(&graph->linkage, address);
   return word != NULL && word->kind == LINKAGE_CALL;
 }
 
+/* A word at a place that may lead to code. */
+static void take_word_at(struct graph_builder *builder, const struct area *area, uint64_t address,
+                         uint64_t word) {
+  struct call_graph *graph = builder->graph;
+  const enum taken how = area->is_start_table ? TAKEN_BY_START : TAKEN_BY_DATA;
+  const uint64_t distant = address + (uint64_t)(int64_t)(int32_t)word;
+  if (distant != address && is_function(graph, distant))
+    graph_take(graph, distant, how, address);
+  if (!graph->linkage.is_fixed)
+    return;
+  if ((address % 8 == 0 && !area->is_code) || is_function(graph, word & ADDRESS_BITS))
+    graph_take(graph, word, how, address);
+  if (is_function(graph, (uint32_t)word))
+    graph_take(graph, (uint32_t)word, how, address);
+}
+
 /* Words of every size and place, as addresses (in a file that doesn't move) and as distances from
  * themselves. At an odd place, and in code, they must lead to a function's start; code may have data
  * in front of functions, which is aligned. */
-static void take_words_of(struct graph_builder *builder, const struct area *area,
-                          struct span code) {
+static void take_words_of(struct graph_builder *builder, const struct area *area, struct span code,
+                          struct span all) {
   struct call_graph *graph = builder->graph;
-  const enum taken how = area->is_start_table ? TAKEN_BY_START : TAKEN_BY_DATA;
+  const bool is_fixed = graph->linkage.is_fixed;
   const unsigned step = area->is_code ? 4 : 1;
   struct table_cursor tables = {.tables = &builder->tables};
   for (uint64_t at = -area->address % step; at + 4 <= area->size; at += step) {
     const uint64_t address = area->address + at;
     uint64_t word = 0;
-    memcpy(&word, area->bytes + at, at + 8 <= area->size ? 8 : 4);
-    const uint64_t distant = address + (uint64_t)(int64_t)(int32_t)word;
-    const bool may_be_distance = distant - code.start < code.size;
-    const bool is_aligned = address % 8 == 0 && !area->is_code;
-    if (!may_be_distance && (word & ADDRESS_BITS) - code.start >= code.size &&
-        (uint32_t)word - code.start >= code.size) {
-      if (is_aligned && graph->linkage.is_fixed && areas_find(&graph->areas, word) != NULL)
-        graph_take(graph, word, how, address); /* of data: it may be a table */
-      continue;
+    if (at + 8 <= area->size)
+      memcpy(&word, area->bytes + at, 8);
+    else
+      memcpy(&word, area->bytes + at, 4);
+    const bool is_distance = address + (uint64_t)(int64_t)(int32_t)word - code.start < code.size;
+    const bool is_address = is_fixed && ((word & ADDRESS_BITS) - code.start < code.size ||
+                                         (uint32_t)word - code.start < code.size);
+    if (is_distance || is_address) {
+      if (!in_table(&tables, address) && !is_for_calls(graph, address))
+        take_word_at(builder, area, address, word);
+    } else if (is_fixed && address % 8 == 0 && word - all.start < all.size && !area->is_code) {
+      graph_take(graph, word, TAKEN_BY_DATA, address); /* of data: it may be a table */
     }
-    if (in_table(&tables, address) || is_for_calls(graph, address))
-      continue;
-    if (may_be_distance && distant != address && is_function(graph, distant))
-      graph_take(graph, distant, how, address);
-    if (!graph->linkage.is_fixed)
-      continue;
-    if (is_aligned || is_function(graph, word & ADDRESS_BITS))
-      graph_take(graph, word, how, address);
-    if (is_function(graph, (uint32_t)word))
-      graph_take(graph, (uint32_t)word, how, address);
   }
 }
 
@@ -142,13 +158,16 @@ static void take_distances(struct graph_builder *builder, const struct area *are
   struct table_cursor tables = {.tables = &builder->tables};
   uint64_t base = 0;
   for (uint64_t at = 0; at + 4 <= area->size; at++) {
-    const uint64_t address = area->address + at;
-    if (area_is_marked(area, MARK_BASE, address))
-      base = address;
+    if (at % 8 != 0 || area->marks[MARK_BASE][at / 8] != 0)
+      base = area_is_marked(area, MARK_BASE, area->address + at) ? area->address + at : base;
+    else if (base == 0) {
+      at += 7;
+      continue;
+    }
     int32_t distance;
     memcpy(&distance, area->bytes + at, sizeof distance);
-    const uint64_t target = base + (uint64_t)(int64_t)distance;
-    if (base == 0 || distance == 0 || target - code.start >= code.size ||
+    const uint64_t address = area->address + at, target = base + (uint64_t)(int64_t)distance;
+    if (target - code.start >= code.size || base == 0 || distance == 0 ||
         in_table(&tables, address))
       continue;
     if ((address - base) % 4 == 0 || is_function(graph, target))
@@ -182,14 +201,14 @@ static bool take_personalities(struct call_graph *graph, const struct image *ima
 bool escapes_find(struct graph_builder *builder, const struct image *image,
                   struct problem *problem) {
   struct call_graph *graph = builder->graph;
-  const struct span code = code_span(graph);
+  const struct span code = code_span(graph), all = area_span(&graph->areas);
   code_ranges_sort(&builder->tables);
   take_words(builder, false);
   take_exports(graph);
   for (int at_start = 0; at_start <= 1; at_start++)
     for (size_t i = 0; i < graph->areas.count; i++)
       if (graph->areas.items[i].is_start_table == (at_start == 1))
-        take_words_of(builder, &graph->areas.items[i], code);
+        take_words_of(builder, &graph->areas.items[i], code, all);
   for (size_t i = 0; i < graph->areas.count; i++)
     if (!graph->areas.items[i].is_code)
       take_distances(builder, &graph->areas.items[i], code);

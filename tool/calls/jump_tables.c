@@ -389,8 +389,9 @@ static bool resolve_calls(struct resolver *resolver) {
 }
 
 static bool has_open_jump(const struct call_graph *graph, const struct graph_function *function) {
+  const bool may_sum = function->has_sum && function->calls_register && function->names_address;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    if (graph->calls[i].kind == CALL_INDIRECT && (graph->calls[i].is_jump || function->has_sum))
+    if (graph->calls[i].kind == CALL_INDIRECT && (graph->calls[i].is_jump || may_sum))
       return true;
   return false;
 }

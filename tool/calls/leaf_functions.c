@@ -212,4 +212,12 @@ size_t leaf_group_of(const char *name) {
   return group;
 }
 
+bool leaf_is_allocator(const char *name) {
+  for (size_t group = 0; group < leaf_group_count; group++)
+    if (leaf_groups[group].memory == LEAF_ALLOCATOR &&
+        leaf_words_have(leaf_groups[group].names, name))
+      return true;
+  return false;
+}
+
 bool leaf_function_never_returns(const char *name) { return leaf_words_have(never_return, name); }

@@ -29,6 +29,9 @@ bool leaf_words_have(const char *words, const char *name);
 /* The number of the group that has a name; leaf_group_count if none has. */
 size_t leaf_group_of(const char *name);
 
+/* Whether a group of LEAF_ALLOCATOR has a name. */
+bool leaf_is_allocator(const char *name);
+
 /* Whether a function of the C library is known never to return. */
 bool leaf_function_never_returns(const char *name);
 

@@ -109,7 +109,7 @@ static Elf_Data *data_of_type(const struct image *image, uint32_t type, uint32_t
   return NULL;
 }
 
-/* Whether a version that the file needs is one of GNU's C or C++ library: GLIBC_, GLIBCXX_, CXXABI_.
+/* Whether a version that the file needs is one of GNU's C or C++ library, or GCC's own: GLIBC_, GLIBCXX_, CXXABI_, GCC_.
  * They are in the order in which libraries are needed, not in that of their numbers. */
 static bool is_c_version(const struct image *image, Elf_Data *needed, uint32_t strings,
                          GElf_Versym version) {
@@ -124,7 +124,8 @@ static bool is_c_version(const struct image *image, Elf_Data *needed, uint32_t s
          n++, aux += one.vna_next)
       if (one.vna_other == version) {
         const char *name = elf_strptr(image->elf, strings, one.vna_name);
-        return name != NULL && (strncmp(name, "GLIBC", 5) == 0 || strncmp(name, "CXXABI_", 7) == 0);
+        return name != NULL && (strncmp(name, "GLIBC", 5) == 0 ||
+                                strncmp(name, "CXXABI_", 7) == 0 || strncmp(name, "GCC_", 4) == 0);
       }
     if (file.vn_next == 0 || at + file.vn_next > INT32_MAX)
       break;

@@ -8,6 +8,10 @@
  * that are no instruction is undecodable, and so is one that another one's jump enters between its
  * instructions.
  *
+ * A return that may take something else than the function's own return address (stack.h) leads to
+ * everything; and so does a jump to another function that leaves something on the stack for that one's
+ * return.
+ *
  * A function whose last instruction doesn't end it runs on into the next. If that is a call, it does
  * so only if the callee returns: compilers put nothing behind a call of `abort`. Whether it does
  * follows from the callee's own code: it returns if it has a return instruction, or jumps to, or
@@ -17,9 +21,12 @@
 #include "tool/calls/call_graph.h"
 #include "tool/calls/code.h"
 #include "tool/calls/leaf_functions.h"
+#include "tool/calls/stack.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum run { ENDS, RUNS_ON, RUNS_ODDLY };
 
 struct sweep {
   struct graph_builder *builder;
@@ -29,9 +36,11 @@ struct sweep {
   uint64_t *targets; /* of jumps within the function, to be compared with its instructions */
   size_t target_count, target_capacity;
 
-  bool *returns;  /* the builder's; while sweeping: whether a function has a return of its own */
-  uint32_t *runs; /* by function: the call that ends it, plus 1; 0 if none does */
-  bool *runs_on;  /* by function: its last instruction doesn't end it */
+  bool *returns;    /* the builder's; while sweeping: whether a function has a return of its own */
+  uint32_t *runs;   /* by function: the call that ends it, plus 1; 0 if none does */
+  uint8_t *runs_on; /* by function: enum run: its last instruction doesn't end it */
+  bool *is_part; /* by function: it is no whole one, as the stack has another depth at its start */
+  struct stack_notes stack;
   bool no_memory;
 };
 
@@ -157,15 +166,16 @@ static void add_transfer(struct sweep *sweep, uint64_t at,
 static void add_references(struct sweep *sweep, uint64_t at,
                            const struct code_instruction *instruction) {
   struct call_graph *graph = sweep->builder->graph;
+  bool *names = &graph->functions[sweep->function].names_address;
   if (instruction->has_reference && instruction->is_access) {
     struct area *area = areas_find(&graph->areas, instruction->reference);
     if (area != NULL && !area->is_code)
       area_mark(area, MARK_USED, instruction->reference);
   } else if (instruction->has_reference) {
-    graph_take(graph, instruction->reference, TAKEN_BY_CODE, at);
+    *names |= graph_take(graph, instruction->reference, TAKEN_BY_CODE, at);
   }
   for (unsigned i = 0; graph->linkage.is_fixed && i < instruction->constant_count; i++)
-    graph_take(graph, instruction->constants[i], TAKEN_BY_CODE, at);
+    *names |= graph_take(graph, instruction->constants[i], TAKEN_BY_CODE, at);
   for (unsigned i = 0; instruction->is_wide && i < OFFSET_TABLES; i++)
     if (graph->linkage.offset_tables[i] != 0)
       graph_take(graph,
@@ -176,33 +186,38 @@ static void add_references(struct sweep *sweep, uint64_t at,
 
 /* ---- Functions ---- */
 
-enum { STACK_TOP = 32, STACK_WORDS = 64 };
-
 /* What was seen last, besides padding. */
 struct flow {
   enum code_kind last;
   uint32_t last_call; /* index into calls, plus 1: of the last instruction, if that is a call */
-  uint64_t stored;    /* words around the stack's top that were stored since control came here; bit
-                       * STACK_TOP is of the one that a return would take */
+  struct stack stack;
 };
 
-/* Follows what is stored on the stack, and where its top is. */
-static void follow_stack(struct flow *flow, const struct code_instruction *instruction) {
-  const int32_t growth = instruction->stack_growth / 8;
-  const int32_t word = STACK_TOP + (instruction->stack_offset >> 3);
-  if (growth >= STACK_WORDS || growth <= -STACK_WORDS)
-    flow->stored = 0;
-  else
-    flow->stored = growth >= 0 ? flow->stored << growth : flow->stored >> -growth;
-  if (instruction->stores_to_stack && word >= 0 && word < STACK_WORDS)
-    flow->stored |= (uint64_t)1 << word;
-  if (instruction->kind == CODE_JUMP || instruction->kind == CODE_RETURN ||
-      instruction->kind == CODE_STOP)
-    flow->stored = 0;
+static bool is_inside(const struct sweep *sweep, const struct code_instruction *instruction) {
+  return instruction->target_kind == CODE_DIRECT &&
+         instruction->target - sweep->start < sweep->end - sweep->start;
 }
 
-static bool returns_to_stored(const struct flow *flow) {
-  return (flow->stored >> STACK_TOP & 1) != 0;
+/* Whether a jump out of the function leaves more on the stack than the return address: then another
+ * function returns to that. The parts of a function share a frame. */
+static bool leaves_oddly(struct sweep *sweep, const struct code_instruction *instruction,
+                         const struct flow *flow) {
+  const uint32_t to = instruction->target_kind == CODE_DIRECT
+                          ? call_graph_function(sweep->builder->graph, instruction->target)
+                          : (uint32_t)GRAPH_NO_NODE;
+  return instruction->kind != CODE_CALL && instruction->target_kind != CODE_COMPUTED &&
+         !sweep->is_part[sweep->function] &&
+         (to == (uint32_t)GRAPH_NO_NODE || !sweep->is_part[to]) &&
+         stack_is_odd(&sweep->stack, &flow->stack);
+}
+
+/* What takes something from the stack that isn't the function's return address may lead anywhere. */
+static void add_odd(struct sweep *sweep, uint64_t at, const struct code_instruction *instruction) {
+  add_call(sweep, at, instruction, graph_everything(sweep->builder->graph), CALL_INDIRECT);
+}
+
+static bool ends(enum code_kind kind) {
+  return kind == CODE_JUMP || kind == CODE_RETURN || kind == CODE_STOP;
 }
 
 static void add_instruction(struct sweep *sweep, uint64_t at,
@@ -213,26 +228,30 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
     return;
   case CODE_RETURN:
     sweep->returns[sweep->function] = true;
-    if (returns_to_stored(flow))
-      add_computed(sweep, at, instruction);
+    if (stack_is_odd(&sweep->stack, &flow->stack))
+      add_odd(sweep, at, instruction);
     break;
   case CODE_CALL:
   case CODE_JUMP:
   case CODE_BRANCH:
     add_transfer(sweep, at, instruction);
+    if (is_inside(sweep, instruction))
+      stack_jump(&sweep->stack, &flow->stack, instruction->target, instruction->kind == CODE_CALL);
+    else if (leaves_oddly(sweep, instruction, flow))
+      add_odd(sweep, at, instruction);
     break;
   default:
     break;
   }
-  sweep->builder->graph->functions[sweep->function].has_sum |= instruction->is_sum;
+  struct graph_function *function = &sweep->builder->graph->functions[sweep->function];
+  if (instruction->is_sum && instruction->target_kind == CODE_COMPUTED)
+    function->calls_register = true;
+  else
+    function->has_sum |= instruction->is_sum;
   add_references(sweep, at, instruction);
   flow->last = instruction->kind;
-  follow_stack(flow, instruction);
+  stack_follow(&sweep->stack, &flow->stack, instruction);
   flow->last_call = sweep->builder->graph->call_count > calls ? calls + 1 : 0;
-}
-
-static bool ends(enum code_kind kind) {
-  return kind == CODE_JUMP || kind == CODE_RETURN || kind == CODE_STOP;
 }
 
 /* Decodes from an address on, up to an instruction that is known, or the function's end. */
@@ -254,6 +273,7 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
     const bool may_fill = instruction.kind == CODE_INVALID || ends(flow->last);
     if (may_fill && all_zero(bytes, sweep->end - at))
       return;
+    stack_arrive(&sweep->stack, &flow->stack, at, !ends(flow->last));
     if (instruction.kind == CODE_INVALID)
       builder->graph->functions[sweep->function].is_undecodable = true;
     else
@@ -261,6 +281,19 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
     add_instruction(sweep, at, &instruction, flow);
     at += instruction.length;
   }
+}
+
+/* What is known of the return address only when all is decoded: a call or jump by a pointer in a
+ * function that reads it may lead near it, and returns may be odd that came before what shows it. */
+static void add_late(struct sweep *sweep, uint64_t last) {
+  struct call_graph *graph = sweep->builder->graph;
+  const struct graph_function *function = &graph->functions[sweep->function];
+  for (uint32_t i = function->first_call; sweep->stack.is_read && i < graph->call_count; i++)
+    if (graph->calls[i].target == graph_anything(graph))
+      graph->calls[i].target = graph_everything(graph);
+  if (stack_was_odd(&sweep->stack) &&
+      (sweep->returns[sweep->function] || graph->call_count > function->first_call))
+    add_odd(sweep, last, &(struct code_instruction){.kind = CODE_RETURN, .length = 1});
 }
 
 static void sweep_function(struct sweep *sweep, uint32_t number) {
@@ -272,20 +305,25 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   sweep->end = function->address + function->size;
   sweep->target_count = 0;
   function->first_call = graph->call_count;
+  stack_open(&sweep->stack, &flow.stack, function->address, sweep->is_part[number]);
   decode_from(sweep, sweep->start, &flow);
-  sweep->runs_on[number] = !ends(flow.last);
+  sweep->runs_on[number] = ends(flow.last) ? ENDS
+                           : flow.last != CODE_CALL && stack_is_odd(&sweep->stack, &flow.stack)
+                               ? RUNS_ODDLY
+                               : RUNS_ON;
   sweep->runs[number] = flow.last == CODE_CALL ? flow.last_call : 0;
   for (size_t i = 0; i < sweep->target_count; i++) {
     struct flow side = {.last = CODE_OTHER};
     decode_from(sweep, sweep->targets[i], &side);
   }
+  add_late(sweep, sweep->end - 1);
 }
 
 /* ---- What runs on ---- */
 
 static bool symbol_returns(const struct call_graph *graph, uint32_t node) {
   const struct linkage_symbol *symbol = graph_symbol_of(graph, node);
-  return symbol == NULL || !leaf_function_never_returns(symbol->name);
+  return symbol == NULL || !symbol->is_c_library || !leaf_function_never_returns(symbol->name);
 }
 
 /* Whether a function returns by what it jumps to, or runs on into, as far as that is known. */
@@ -333,10 +371,14 @@ static bool add_runs(struct sweep *sweep) {
       function->is_undecodable |= call == 0; /* into nothing */
       continue;
     }
-    if (!graph_add_later(
-            sweep->builder,
-            (struct call){
-                .at = end - 1, .target = i + 1, .length = 1, .kind = CALL_BRANCH, .is_jump = true}))
+    const bool is_odd =
+        sweep->runs_on[i] == RUNS_ODDLY && !sweep->is_part[i] && !sweep->is_part[i + 1];
+    if (!graph_add_later(sweep->builder,
+                         (struct call){.at = end - 1,
+                                       .target = is_odd ? graph_everything(graph) : i + 1,
+                                       .length = 1,
+                                       .kind = is_odd ? CALL_INDIRECT : CALL_BRANCH,
+                                       .is_jump = true}))
       return false;
   }
   return true;
@@ -355,7 +397,36 @@ static void check_landings(const struct graph_builder *builder) {
   }
 }
 
-bool sweep(struct graph_builder *builder, struct problem *problem) {
+/* The functions at whose start the stack isn't as at a call, as unwind tables say. */
+static bool find_parts(struct sweep *sweep, const struct image *image) {
+  const struct call_graph *graph = sweep->builder->graph;
+  const struct code_architecture *architecture = sweep->builder->architecture;
+  const struct image_section *section = image_section(image, ".eh_frame");
+  uint64_t *starts = calloc((size_t)graph->function_count + 1, sizeof *starts);
+  uint32_t *numbers = calloc((size_t)graph->function_count + 1, sizeof *numbers);
+  struct intern facts = {0};
+  bool ok = starts != NULL && numbers != NULL;
+  for (uint32_t i = 0; ok && i < graph->function_count; i++)
+    starts[i] = graph->functions[i].address;
+  if (ok && section != NULL && section->header.sh_type != SHT_NOBITS)
+    ok = eh_frame_facts(&facts, numbers, starts, graph->function_count,
+                        image->bytes + section->header.sh_offset, section->header.sh_size,
+                        section->header.sh_addr);
+  for (uint32_t i = 0; ok && i < graph->function_count; i++) {
+    if (numbers[i] == 0)
+      continue;
+    const struct frame_facts frame = frame_from_words(intern_get(&facts, numbers[i] - 1));
+    sweep->is_part[i] = frame.cfa_register != FRAME_NO_REGISTER &&
+                        (frame.cfa_register != architecture->stack_register ||
+                         frame.cfa_offset != architecture->entry_offset);
+  }
+  intern_free(&facts);
+  free(starts);
+  free(numbers);
+  return ok;
+}
+
+bool sweep(struct graph_builder *builder, const struct image *image, struct problem *problem) {
   struct call_graph *graph = builder->graph;
   builder->returns = calloc((size_t)graph_nodes(graph) + 1, sizeof *builder->returns);
   struct sweep sweep = {
@@ -363,11 +434,18 @@ bool sweep(struct graph_builder *builder, struct problem *problem) {
       .returns = builder->returns,
       .runs = calloc((size_t)graph->function_count + 1, sizeof *sweep.runs),
       .runs_on = calloc((size_t)graph->function_count + 1, sizeof *sweep.runs_on),
+      .is_part = calloc((size_t)graph->function_count + 1, sizeof *sweep.is_part),
   };
-  bool ok = sweep.returns != NULL && sweep.runs != NULL && sweep.runs_on != NULL;
+  uint64_t largest = 0;
+  for (uint32_t i = 0; i < graph->function_count; i++)
+    if (graph->functions[i].size > largest)
+      largest = graph->functions[i].size;
+  sweep.stack.depths = calloc(largest + 1, sizeof *sweep.stack.depths);
+  bool ok = sweep.stack.depths != NULL && sweep.returns != NULL && sweep.runs != NULL &&
+            sweep.runs_on != NULL && sweep.is_part != NULL && find_parts(&sweep, image);
   for (uint32_t i = 0; ok && i < graph->function_count; i++) {
     sweep_function(&sweep, i);
-    ok = !sweep.no_memory;
+    ok = !sweep.no_memory && !sweep.stack.no_memory;
   }
   if (ok) {
     graph->functions[graph->function_count].first_call = graph->call_count;
@@ -378,5 +456,8 @@ bool sweep(struct graph_builder *builder, struct problem *problem) {
   free(sweep.targets);
   free(sweep.runs);
   free(sweep.runs_on);
+  free(sweep.is_part);
+  free(sweep.stack.depths);
+  free(sweep.stack.noted);
   return ok || problem_set(problem, "not enough memory");
 }

@@ -1,0 +1,56 @@
+#!/bin/bash
+# A return, or another function's after a jump, that takes something else than the function's own return address: calls of such a
+# function keep their records. Functions that use the stack as compilers do, in all ways, drop them.
+. "$TOP/tests/cli/common.sh"
+
+compile_managed "$gc/managed.c" managed.o
+"$LLVM/bin/clang" -O1 -c "$gc/main.c" -o main.o
+"$LLVM/bin/clang" -O1 -Dno_call=without -I"$gc" -c "$gc/native.c" -o native.o
+
+check() { # kept|dropped NAME CODE: no_call's
+  cat >odd.S <<S
+  .text; .globl no_call; .p2align 4; .type no_call, @function
+no_call: $3
+  .size no_call, . - no_call
+  .p2align 4; .type helper, @function
+helper: mov \$1, %eax; ret
+  .size helper, . - helper
+  .p2align 4; .type hidden, @function
+hidden: call collect; ret
+  .size hidden, . - hidden
+  .section .note.GNU-stack, "", @progbits
+S
+  "$LLVM/bin/clang" -c odd.S
+  link_with lld app managed.o native.o main.o odd.o
+  echo "$2"
+  expect_verdict "$1" app managed_no_call --gc-entry=collect
+}
+
+check kept "a sum" 'addq $hidden - back, (%rsp); ret; back:'
+check kept "a difference" 'subq $64, (%rsp); ret'
+check kept "by a register" 'mov (%rsp), %rax; add $64, %rax; mov %rax, (%rsp); ret'
+check kept "taken off and put back" 'pop %rax; add $64, %rax; push %rax; ret'
+check kept "taken off and jumped to" 'pop %rax; add $64, %rax; jmp *%rax'
+check kept "read and called" 'push %rbx; mov 8(%rsp), %rax; add $64, %rax; call *%rax; pop %rbx; ret'
+check kept "by the frame pointer" 'push %rbp; mov %rsp, %rbp; sub $16, %rsp; movq $64, %rax; add %rax, 8(%rbp); leave; ret'
+check kept "stored by the frame pointer" 'push %rbp; mov %rsp, %rbp; mov %rdi, 8(%rbp); pop %rbp; ret'
+check kept "by SSE" 'movq %rdi, %xmm0; movq %xmm0, (%rsp); ret'
+check kept "by 32 bytes" 'sub $24, %rsp; vmovups %ymm0, (%rsp); add $24, %rsp; ret'
+check kept "by its address" 'mov %rsp, %rax; addq $64, (%rax); ret'
+check kept "by its address, deeper" 'sub $24, %rsp; lea 24(%rsp), %rax; addq $64, (%rax); add $24, %rsp; ret'
+check kept "in a block of its own" 'sub $24, %rsp; test %rdi, %rdi; je 1f; add $24, %rsp; ret; 1: mov %rdi, 24(%rsp); add $24, %rsp; ret'
+check kept "behind a jump back" 'sub $8, %rsp; jmp 2f; 1: ret; 2: mov %rdi, (%rsp); jmp 1b'
+check kept "pushed, then a jump" 'lea 1f(%rip), %rax; add $16, %rax; push %rax; jmp helper; 1: ret'
+check kept "pushed, then running on" 'lea 1f(%rip), %rax; add $16, %rax; push %rax; 1:'
+check kept "pushed in pieces" 'sub $8, %rsp; movl $hidden, (%rsp); movl $0, 4(%rsp); ret'
+check kept "less deep" 'add $8, %rsp; ret'
+
+check dropped "saved registers" 'push %rbp; push %rbx; sub $40, %rsp; mov %rdi, 8(%rsp); movups %xmm0, 16(%rsp); call helper
+  mov 8(%rsp), %rbx; lea 32(%rsp), %rax; mov %rbx, (%rax); add $40, %rsp; pop %rbx; pop %rbp; ret'
+check dropped "a frame and an alloca" 'push %rbp; mov %rsp, %rbp; push %rbx; push %rax; sub %rdi, %rsp; and $-32, %rsp; mov %rdi, (%rsp)
+  call helper; lea -8(%rbp), %rsp; pop %rbx; pop %rbp; ret'
+check dropped "blocks" 'push %rbx; test %rdi, %rdi; je 1f; call helper; pop %rbx; ret; 1: cmp $5, %rsi; je 2f; mov $3, %eax; jmp 3f
+  2: sub $16, %rsp; call helper; add $16, %rsp; 3: pop %rbx; jmp helper'
+check dropped "arguments on the stack" 'sub $8, %rsp; push $1; push $2; call helper; add $16, %rsp; mov 16(%rsp), %rax; add $8, %rsp; ret'
+check dropped "a loop that is entered at its end" 'push %rbx; xor %ebx, %ebx; jmp 2f; 1: call helper; inc %rbx; 2: cmp %rdi, %rbx; jl 1b; pop %rbx; ret'
+check dropped "a barrier" 'lock orl $0, (%rsp); ret'

@@ -1,0 +1,111 @@
+/* stack.c - see stack.h. */
+#include "tool/calls/stack.h"
+
+#include "format/array.h"
+
+enum { WORD = 8, DEPTH_MAX = 1 << 29 };
+
+static void note(struct stack_notes *notes, uint64_t address, struct stack_depth depth) {
+  struct stack_depth *noted = &notes->depths[address - notes->start];
+  if (!noted->is_noted && array_make_room((void **)&notes->noted, &notes->noted_capacity,
+                                          notes->noted_count + 1, sizeof *notes->noted))
+    notes->noted[notes->noted_count++] = (uint32_t)(address - notes->start);
+  else
+    notes->no_memory |= !noted->is_noted;
+  *noted = depth;
+  noted->is_noted = true;
+}
+
+void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, bool is_part) {
+  *stack = (struct stack){.depth.certainty = is_part ? STACK_LOST : STACK_EXACT};
+  while (notes->noted_count > 0)
+    notes->depths[notes->noted[--notes->noted_count]].is_noted = false;
+  notes->start = start;
+  notes->is_read = notes->is_written = false;
+  notes->has_right = notes->has_wrong = notes->has_return = notes->has_odd_return = false;
+  note(notes, start, stack->depth);
+}
+
+void stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on) {
+  const struct stack_depth *noted = &notes->depths[address - notes->start];
+  if (noted->is_noted) {
+    stack->depth = *noted;
+  } else if (!goes_on) {
+    stack->depth = stack->jumped;
+    stack->depth.enough = stack->depth.bytes;
+    if (stack->depth.certainty == STACK_EXACT)
+      stack->depth.certainty = STACK_GUESSED;
+    note(notes, address, stack->depth);
+  }
+}
+
+void stack_jump(struct stack_notes *notes, const struct stack *stack, uint64_t target,
+                bool is_call) {
+  const struct stack_depth *noted = &notes->depths[target - notes->start];
+  struct stack_depth depth = stack->depth;
+  if (is_call)
+    depth = (struct stack_depth){.certainty = STACK_EXACT};
+  if (noted->is_noted && depth.certainty == STACK_EXACT) {
+    const bool is_same = noted->bytes == depth.bytes;
+    notes->is_written |= noted->certainty == STACK_EXACT && !is_same; /* one of the two is wrong */
+    notes->has_right |= noted->certainty == STACK_GUESSED && is_same;
+    notes->has_wrong |= noted->certainty == STACK_GUESSED && !is_same;
+  }
+  if (!noted->is_noted || depth.certainty > noted->certainty)
+    note(notes, target, depth);
+}
+
+bool stack_is_odd(struct stack_notes *notes, const struct stack *stack) {
+  const struct stack_depth *depth = &stack->depth;
+  if (depth->certainty == STACK_EXACT)
+    return depth->bytes != 0;
+  if (depth->certainty == STACK_GUESSED) {
+    notes->has_return = true;
+    notes->has_odd_return |= depth->bytes != 0;
+  }
+  return depth->bytes > depth->enough;
+}
+
+bool stack_was_odd(const struct stack_notes *notes) {
+  return notes->is_written || (notes->has_right && notes->has_odd_return) ||
+         (notes->has_wrong && notes->has_return);
+}
+
+/* Whether the memory that an instruction uses has some of the return address. */
+static bool uses_return_address(const struct stack *stack, const struct code_stack *use) {
+  const bool by_frame = use->base == CODE_FRAME_POINTER;
+  const int64_t place = by_frame ? stack->frame : stack->depth.bytes;
+  return (by_frame ? stack->frame_certainty : stack->depth.certainty) != STACK_LOST &&
+         use->offset < place + WORD && place < (int64_t)use->offset + use->size;
+}
+
+static void move(struct stack *stack, const struct code_stack *use) {
+  struct stack_depth *depth = &stack->depth;
+  const int64_t bytes = (int64_t)depth->bytes + use->growth;
+  if (use->copy == CODE_STACK_POINTER) {
+    stack->frame = depth->bytes - use->copy_offset;
+    stack->frame_certainty = depth->certainty;
+  } else if (use->copy == CODE_FRAME_POINTER && stack->frame_certainty != STACK_LOST) {
+    depth->bytes = stack->frame - use->copy_offset;
+    depth->certainty = stack->frame_certainty;
+  } else if (use->copy == CODE_FRAME_POINTER || use->growth == CODE_STACK_LOST ||
+             bytes > DEPTH_MAX || bytes < -DEPTH_MAX) {
+    *depth = (struct stack_depth){.certainty = STACK_LOST};
+  } else {
+    depth->bytes = (int32_t)bytes;
+  }
+}
+
+void stack_follow(struct stack_notes *notes, struct stack *stack,
+                  const struct code_instruction *instruction) {
+  const struct code_stack *use = &instruction->stack;
+  if (use->growth != 0 || use->copy != CODE_NO_BASE)
+    move(stack, use);
+  if (use->base != CODE_NO_BASE && uses_return_address(stack, use)) {
+    notes->is_read |= use->is_read;
+    notes->is_written |= !use->is_read;
+  }
+  if (instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH ||
+      instruction->kind == CODE_CALL)
+    stack->jumped = stack->depth;
+}

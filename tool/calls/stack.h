@@ -1,0 +1,68 @@
+/* stack.h - whether a function returns to where it was called from.
+ *
+ * A return takes an address off the stack. It's the caller's if the stack is as deep there as at the
+ * function's start, and nothing has written to that place. Code that compilers hide from processors'
+ * guesses, and code by hand, breaks either on purpose:
+ *
+ *     push %rax; ret          add $5, (%rsp); ret          mov %rax, 8(%rbp)
+ *
+ * So a function's instructions are followed, in the order of their addresses: how deep the stack is,
+ * and where the frame pointer points. Depths are exact as long as the stack changes by constants, and
+ * where a jump goes forward, its depth is noted for the place. At a place to which no such jump is
+ * known (the body of a loop that is entered at its end, a landing pad, a case of a switch), the depth
+ * is taken to be that at the last jump; then only what is pushed from there on counts, unless a jump
+ * back shows the depth.
+ */
+#ifndef STACKPACK_STACK_H
+#define STACKPACK_STACK_H
+
+#include "tool/calls/code.h"
+
+/* How deep the stack is: by how many bytes more than at the function's start. */
+struct stack_depth {
+  int32_t bytes;
+  int32_t enough; /* a return at no more than that is right, if the depth isn't exact */
+  enum { STACK_LOST, STACK_GUESSED, STACK_EXACT } certainty; /* lost: bytes are from a place on */
+  bool is_noted;
+};
+
+struct stack {
+  struct stack_depth depth, jumped; /* here, and where control last went elsewhere */
+  int32_t frame; /* the return address's distance from the frame pointer, with the certainty of */
+  uint8_t frame_certainty;
+};
+
+/* A function. */
+struct stack_notes {
+  struct stack_depth
+      *depths;     /* by offset; all zeros at first, and as many as the largest has bytes */
+  uint32_t *noted; /* offsets of those that are noted */
+  size_t noted_count, noted_capacity;
+  uint64_t start;
+  bool no_memory;
+  bool is_read;    /* its return address is */
+  bool is_written; /* or may be: its returns lead anywhere */
+  /* Of guesses: some were right, or wrong, as a jump back showed; there are returns that depend on them,
+   * and some that would be odd if they were right. */
+  bool has_right, has_wrong, has_return, has_odd_return;
+};
+
+/* Prepares for a function. A part of a function has another depth at its start, which isn't known. */
+void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, bool is_part);
+
+/* Control comes to an address by going on, or from nowhere that is known. */
+void stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on);
+/* What an instruction does. */
+void stack_follow(struct stack_notes *notes, struct stack *stack,
+                  const struct code_instruction *instruction);
+/* Control may go to an address in the function, or call it. */
+void stack_jump(struct stack_notes *notes, const struct stack *stack, uint64_t target,
+                bool is_call);
+
+/* Whether a return, or another function's after a jump to it, takes something else than the function's
+ * own return address here. */
+bool stack_is_odd(struct stack_notes *notes, const struct stack *stack);
+/* Whether one did, as is known at the function's end. */
+bool stack_was_odd(const struct stack_notes *notes);
+
+#endif
