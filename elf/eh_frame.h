@@ -18,10 +18,6 @@
 #include "format/safepoints.h"
 
 /* Code ranges that are being collected. All zeros is empty. */
-struct code_ranges {
-  struct code_range *items; /* owned: code_ranges_free */
-  size_t count, capacity;
-};
 void code_ranges_free(struct code_ranges *ranges);
 /* False without memory. Empty ranges are not added. */
 bool code_ranges_add(struct code_ranges *ranges, uint64_t start, uint64_t end);

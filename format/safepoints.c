@@ -1,7 +1,6 @@
 /* safepoints.c - see safepoints.h for what a table holds. */
 #include "format/safepoints.h"
 
-#include "elf/eh_frame.h"
 #include "format/bits.h"
 
 #include <stdlib.h>

@@ -120,6 +120,10 @@ bool safepoints_finish(struct safepoints *table);
 struct code_range {
   uint64_t start, end;
 };
+struct code_ranges {
+  struct code_range *items; /* owned: code_ranges_free */
+  size_t count, capacity;
+};
 
 /* Gives each function of a finished table that has no end yet the end of the range that contains its
  * start. */
@@ -129,7 +133,6 @@ void safepoints_set_ends(struct safepoints *table, const struct code_range *rang
  * between them is padding, if none of the ranges, which are sorted, starts there. The alignment is
  * that of all functions, and at most 16 bytes. (The return address of a last call that doesn't
  * return is in this padding, too.) */
-struct code_ranges;
 void safepoints_close_gaps(struct safepoints *table, const struct code_ranges *unwound,
                            const struct code_ranges *named);
 

@@ -207,6 +207,8 @@ static bool print_group(struct dump *dump, const struct group *group, struct pro
 static bool dump_text(struct dump *dump, struct problem *problem) {
   struct group group = {0};
   bool ok = true, is_first = true;
+  if (dump->width > 0) /* at a terminal */
+    puts("  *: a reference; <+8: derived from the one at +8; b: only a base; .: none\n");
   while (group.end < dump->table->record_count && !ferror(stdout)) {
     group = next_group(dump, group.end);
     if (group.count == 0)

@@ -79,7 +79,8 @@ escape=$'\033'
 grep -q "$escape\[" shown || fail "no colours at a terminal"
 sed -E "s/$escape\[[0-9]*m//g" shown >plain
 (($(awk '{ if (length($0) > longest) longest = length($0) } END { print longest }' plain) <= 80)) || fail "too wide"
-[[ $(grep -o '\*' plain | wc -l) == "$(grep -o '\*' out | wc -l)" ]] || fail "cells are missing"
+[[ $(head -n 1 plain) == '  *: a reference; '* ]] || fail "no legend"
+[[ $(tail -n +2 plain | grep -o '\*' | wc -l) == "$(grep -o '\*' out | wc -l)" ]] || fail "cells are missing"
 
 # Colours: as NO_COLOR and --color say, and none in a file.
 expect_plain() { ! grep -q "$escape" "$1" || fail "colours: $2"; }

@@ -94,3 +94,20 @@ cp pairs damaged
 set_byte damaged $(($(section_offset damaged .stackpack) + 100)) 255
 expect_status 2 "$stackpack" lookup damaged "$address"
 only_line_matches '^stackpack: damaged: a broken packed table' err || fail "$(<err)"
+
+# A record's pairs stand in one order, whoever tells of them.
+rm main.o
+make_program lld pairs pairs
+"$stackpack" pack --quiet --always -o packed pairs
+expect_status 0 "$stackpack" dump --format=json packed
+mv out dumped
+python3 -c 'import json
+for line in open("dumped"): print(json.loads(line).get("address", ""))' | "$stackpack" lookup --format=json packed >looked
+"$stackpack" dump --format=json pairs >raw
+python3 - <<'PYTHON' || fail "dump and lookup differ in the order of pairs"
+import json
+dumped, raw = ([json.loads(line) for line in open(name)] for name in ("dumped", "raw"))
+looked = [record for line in open("looked") for record in json.loads(line)["records"]]
+assert [one["gc"] for one in dumped] == [one["gc"] for one in looked] == [one["gc"] for one in raw]
+assert any(len(one["gc"]) > 1 for one in dumped)
+PYTHON

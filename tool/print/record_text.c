@@ -1,7 +1,7 @@
 /* record_text.c - see record_text.h. */
 #include "tool/print/record_text.h"
 
-#include "tool/image/demangle.h"
+#include "tool/print/demangle.h"
 
 #include <inttypes.h>
 #include <stdio.h>

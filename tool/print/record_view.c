@@ -41,6 +41,18 @@ void record_view_close(struct record_view *view) {
   *view = (struct record_view){0};
 }
 
+/* Pairs have no order of their own: so they get one, by where the reference is. */
+static int compare_pairs(const void *a, const void *b) {
+  const struct record_pair *x = a, *y = b;
+  const int derived = safepoint_location_compare(x->derived, y->derived);
+  return derived != 0 ? derived : safepoint_location_compare(x->base, y->base);
+}
+
+static void sort_pairs(struct record_view *view) {
+  if (view->pair_count > 0)
+    qsort(view->pairs, view->pair_count, sizeof *view->pairs, compare_pairs);
+}
+
 /* ---- From a table of safepoints ---- */
 
 static bool take_list(const struct safepoints *table, struct intern_sequence list,
@@ -77,6 +89,7 @@ bool record_view_take(struct record_view *view, const struct safepoints *table,
     ok = take_live(view, table, live.words[i]);
   for (uint64_t i = 0; i < live_outs.count && ok; i++)
     ok = add_live_out(view, (uint16_t)(live_outs.words[i] >> 8), live_outs.words[i] & 0xff);
+  sort_pairs(view);
   return ok;
 }
 
@@ -127,7 +140,9 @@ bool record_view_ask(struct record_view *view, const struct stackpack_record *re
   view->function = stackpack_record_function(record);
   view->frame_size = record->frame_size;
   view->is_statepoint = record->kind == STACKPACK_STATEPOINT;
-  return ask_details(view, record, space) && ask_pairs(view, record) &&
-         ask_locations(&view->allocas, stackpack_allocas(record)) &&
-         ask_locations(&view->locations, stackpack_locations(record));
+  const bool ok = ask_details(view, record, space) && ask_pairs(view, record) &&
+                  ask_locations(&view->allocas, stackpack_allocas(record)) &&
+                  ask_locations(&view->locations, stackpack_locations(record));
+  sort_pairs(view);
+  return ok;
 }

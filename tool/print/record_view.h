@@ -21,7 +21,7 @@ struct record_view {
   uint64_t address, function, frame_size, id;
   int32_t calling_convention, flags;
   bool is_statepoint;
-  struct record_pair *pairs; /* owned */
+  struct record_pair *pairs; /* by the place of the reference; owned */
   size_t pair_count, pair_capacity;
   struct record_list deopt, allocas, locations, live_outs;
 };

@@ -2,7 +2,7 @@
 #include "tool/print/selection.h"
 
 #include "format/array.h"
-#include "tool/image/demangle.h"
+#include "tool/print/demangle.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* demangle.c - see demangle.h. By libiberty, which is C's own, and knows each of these languages. */
-#include "tool/image/demangle.h"
+#include "tool/print/demangle.h"
 
 #include "tool/calls/policy.h"
 

@@ -1,0 +1,68 @@
+"""No circle of includes, among headers or among folders; and arrows point down: tool -> runtime -> elf, format, and in
+tool/ from the subcommands to the rooms. Prints each offence; includes.py TOP."""
+import pathlib
+import re
+import sys
+
+top = pathlib.Path(sys.argv[1])
+LEVELS = {"format": 0, "elf": 1, "runtime": 2, "tool": 3}
+
+
+def level(folder):
+    """Where arrows to and from a folder may lead: from a number to the same or a lower one."""
+    first, *rest = folder.split("/")
+    return LEVELS[first] + (0.5 if first == "tool" and not rest else 0)
+
+
+includes = {}
+for first in LEVELS:
+    for path in sorted((top / first).rglob("*.[ch]")):
+        name = str(path.relative_to(top))
+        includes[name] = re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE)
+offences = []
+for name, targets in includes.items():
+    for target in targets:
+        if target not in includes:
+            offences.append(f"{name}: {target} isn't named from the top")
+        elif level(str(pathlib.Path(target).parent)) > level(str(pathlib.Path(name).parent)):
+            offences.append(f"{name}: {target} is above it")
+
+
+def circle(arrows):
+    """One circle in a graph, or None."""
+    state, path = {}, []
+
+    def visit(node):
+        state[node] = "open"
+        path.append(node)
+        for target in sorted(arrows.get(node, ())):
+            if state.get(target) == "open":
+                return path[path.index(target):] + [target]
+            if target not in state:
+                found = visit(target)
+                if found:
+                    return found
+        path.pop()
+        state[node] = "done"
+        return None
+
+    for node in sorted(arrows):
+        if node not in state:
+            found = visit(node)
+            if found:
+                return found
+    return None
+
+
+headers = {name: set(targets) for name, targets in includes.items() if name.endswith(".h")}
+folders = {}
+for name, targets in includes.items():
+    here = str(pathlib.Path(name).parent)
+    folders.setdefault(here, set()).update({str(pathlib.Path(target).parent) for target in targets} - {here})
+for what, arrows in ("headers", headers), ("folders", folders):
+    found = circle(arrows)
+    if found:
+        offences.append(f"a circle of {what}: {' -> '.join(found)}")
+assert len(includes) > 150, "too few files"
+print("\n".join(offences))
+sys.exit(bool(offences))
