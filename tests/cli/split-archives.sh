@@ -76,6 +76,11 @@ expect_status 0 "$stackpack" split --output-directory=many one.o list.o main.o g
 [[ $(ls many | tr '\n' ' ') == "gnu.a list.o main.o one.o " ]] || fail "other files: $(ls many)"
 expect_same expected.o many/one.o
 expect_status 2 "$stackpack" split --output-directory=many list.o sub/list.o
+mkdir in-place
+for i in {1..60}; do cp list.o in-place/list-$i.o && cp a-name-of-more-than-fifteen-letters.o in-place/other-$i.o; done
+"$stackpack" split -q -o expected-other.o a-name-of-more-than-fifteen-letters.o
+expect_status 0 "$stackpack" split -q in-place/*
+for i in {1..60}; do expect_same expected.o in-place/list-$i.o && expect_same expected-other.o in-place/other-$i.o; done
 expect_status 2 "$stackpack" split -o out.o list.o one.o
 head -c 4000 gnu.a >cut.a
 printf '.llvm_stackmaps\0' >>cut.a

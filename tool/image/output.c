@@ -93,7 +93,7 @@ static bool resolve(struct output *output, unsigned number, struct problem *prob
   const char *slash = strrchr(output->target, '/');
   const int folder = slash == NULL ? 0 : (int)(slash - output->target) + 1;
   snprintf(output->temporary, sizeof output->temporary, "%.*s.stackpack-%ld-%u", folder,
-           output->target, (long)getpid(), number);
+           output->target, (long)gettid(), number);
   return true;
 }
 
