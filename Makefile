@@ -6,6 +6,7 @@
 #   make fuzz       the fuzzers        make bench  measures            make corpus  real programs to try
 #   make install    and uninstall: PREFIX, DESTDIR, and others: see tool/install.mk
 #   make dist deb   the sources as an archive, Debian's packages: see tool/package.mk
+#   make bindings   the header for Rust, by bindgen
 #   make lint format clean
 #
 # Options: CC, CFLAGS, BUILD (the output folder), LLVM (the prefix of an LLVM of 18 or newer, for samples
@@ -99,6 +100,11 @@ include tool/package.mk
 .PHONY: demo
 demo: all samples
 	samples/demo.sh $(BUILD)
+
+.PHONY: bindings
+bindings:
+	bindings/generate runtime/stackpack.h >$(BUILD)/sys.rs
+	mv $(BUILD)/sys.rs bindings/rust/src/sys.rs
 
 .PHONY: format lint clean
 format:
