@@ -58,7 +58,7 @@ void eh_frame_landings(const struct section_bytes *frames, const struct section_
 bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addresses, size_t count,
                     const uint8_t *bytes, size_t size, uint64_t address);
 
-/* The same for all records of a finished table. */
+/* The same for all records of a table. */
 bool eh_frame_tell_frames(struct safepoints *table, const uint8_t *bytes, size_t size,
                           uint64_t address);
 

@@ -431,6 +431,20 @@ static uint64_t next_start(const struct safepoints *table, uint32_t from, uint64
   return from < table->function_count ? table->functions[from].address : 0;
 }
 
+uint32_t safepoints_find_function(const struct safepoints *table, uint64_t address) {
+  uint32_t from = 0, to = table->function_count;
+  while (from < to) {
+    const uint32_t middle = from + (to - from) / 2;
+    if (table->functions[middle].address < address)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from < table->function_count && table->functions[from].address == address
+             ? from
+             : table->function_count;
+}
+
 /* Whether a range starts in [from, to). */
 static bool any_starts(const struct code_ranges *ranges, uint64_t from, uint64_t to) {
   size_t low = 0, high = ranges->count;

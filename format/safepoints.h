@@ -21,12 +21,21 @@
 
 #define SAFEPOINT_FRAME_SIZE_UNKNOWN UINT64_MAX
 
-/* How to tell a statepoint's record, which has no mark of its own, from a stack map's. */
+/* How to tell a statepoint's record, which has no mark of its own, from a stack map's or patch
+ * point's. */
 enum statepoint_rule {
-  STATEPOINTS_AUTO, /* by its form: constants that make sense, then pairs, then direct locations */
+  /* By its form: constants that make sense, then pairs, then direct locations; it has no live-outs;
+   * and a call may return to its address, unless it has LLVM's ID of statepoints. */
+  STATEPOINTS_AUTO,
   STATEPOINTS_ALL,
   STATEPOINTS_NONE,
 };
+struct statepoint_signs {
+  enum statepoint_rule rule;
+  bool (*may_return_to)(const void *code, uint64_t address); /* NULL: the form alone counts */
+  const void *code;
+};
+#define SAFEPOINT_USUAL_ID 0xabcdef00u /* LLVM's, of statepoints that have none of their own */
 
 enum safepoint_kind { SAFEPOINT_STATEPOINT, SAFEPOINT_STACKMAP };
 
@@ -36,6 +45,8 @@ struct safepoint_function {
   uint64_t frame_size;
   uint32_t first_record; /* its records, before and after sorting: see safepoints_finish */
   uint32_t records;
+  uint64_t unlike; /* address of a record that has a statepoint's form, but isn't one: no call may
+                      return there; 0: there is none */
 };
 
 struct safepoint {
@@ -96,7 +107,7 @@ void safepoints_free(struct safepoints *table);
 /* Adds all that a section of LLVM stack maps says; addresses are already those of the linked file.
  */
 bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
-                       enum statepoint_rule rule);
+                       const struct statepoint_signs *signs);
 
 /* Makes copies of addresses[0..count), in any order, the table's global roots. False without
  * memory. */
@@ -139,6 +150,9 @@ void safepoints_close_gaps(struct safepoints *table, const struct code_ranges *u
 /* Takes records out of a finished table: those for which is_removed, by record, holds. Functions
  * stay, and so does what is known of their extent: their records' addresses remain inside. */
 void safepoints_remove(struct safepoints *table, const bool *is_removed);
+
+/* The number of a finished table's first function at an address; function_count if there is none. */
+uint32_t safepoints_find_function(const struct safepoints *table, uint64_t address);
 
 /* The number of a finished table's first record at or behind an address; record_count if there is
  * none. */

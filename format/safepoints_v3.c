@@ -76,6 +76,8 @@ struct contents {
   size_t position; /* of these bytes in the section: those of the last record that has them */
   uint32_t hash;
   uint16_t locations;
+  uint8_t rule; /* by which they were read: enum statepoint_rule */
+  bool is_statepoint;
   int32_t calling_convention, flags;
   uint32_t live, deopt;
 };
@@ -90,7 +92,8 @@ struct known_contents {
 /* What reads a section. */
 struct reader {
   struct safepoints *table;
-  enum statepoint_rule rule;
+  const struct statepoint_signs *signs;
+  enum statepoint_rule rule; /* for the record that is being read */
   struct stackmap_v3_reader raw;
   struct known_contents known;
   struct contents last; /* of the record before */
@@ -129,7 +132,7 @@ static bool known_grow(struct known_contents *known) {
 static bool same_bytes(const struct reader *reader, const struct contents *contents,
                        const struct stackmap_v3_record *raw) {
   const uint8_t *bytes = reader->raw.bytes;
-  return contents->locations == raw->locations &&
+  return contents->locations == raw->locations && contents->rule == reader->rule &&
          memcmp(bytes + contents->position, bytes + raw->locations_position,
                 (size_t)raw->locations * STACKMAP_V3_LOCATION_SIZE) == 0;
 }
@@ -152,8 +155,10 @@ static struct contents *known_find(struct reader *reader, const struct stackmap_
   }
   struct contents *contents = &known->items[known->count++];
   known->slots[slot] = known->count;
-  *contents = (struct contents){
-      .position = raw->locations_position, .hash = hash, .locations = raw->locations};
+  *contents = (struct contents){.position = raw->locations_position,
+                                .hash = hash,
+                                .locations = raw->locations,
+                                .rule = (uint8_t)reader->rule};
   *found = false;
   return contents;
 }
@@ -200,8 +205,11 @@ static bool read_contents(struct reader *reader, const struct stackmap_v3_record
     if (!stackmap_v3_location(&reader->raw, raw, i, &locations[i]))
       return false;
   struct statepoint_form form;
-  if (reader->rule != STATEPOINTS_NONE &&
-      statepoint_form(locations, raw->locations, reader->rule, &form)) {
+  contents->locations = raw->locations;
+  contents->rule = (uint8_t)reader->rule;
+  contents->is_statepoint = reader->rule != STATEPOINTS_NONE &&
+                            statepoint_form(locations, raw->locations, reader->rule, &form);
+  if (contents->is_statepoint) {
     contents->calling_convention = (int32_t)locations[0].value;
     contents->flags = (int32_t)locations[1].value;
     contents->deopt = add_list(reader, locations + 3, form.deopt);
@@ -246,6 +254,34 @@ static bool find_contents(struct reader *reader, const struct stackmap_v3_record
   return true;
 }
 
+/* Whether a record that has a statepoint's form is none, by where it stands. */
+static bool is_unlike(const struct reader *reader, const struct stackmap_v3_record *raw,
+                      uint64_t address) {
+  const struct statepoint_signs *signs = reader->signs;
+  return signs->rule == STATEPOINTS_AUTO && raw->id != SAFEPOINT_USUAL_ID &&
+         signs->may_return_to != NULL &&
+         (raw->offset == 0 || !signs->may_return_to(signs->code, address));
+}
+
+/* Finds what a record says; as a statepoint, if it is one. */
+static bool find_by_signs(struct reader *reader, const struct stackmap_v3_record *raw,
+                          uint64_t address, struct contents *contents) {
+  const struct statepoint_signs *signs = reader->signs;
+  const bool is_patchpoint =
+      signs->rule == STATEPOINTS_AUTO && signs->may_return_to != NULL && raw->live_outs > 0;
+  reader->rule = is_patchpoint ? STATEPOINTS_NONE : signs->rule;
+  if (!find_contents(reader, raw, contents))
+    return false;
+  if (!contents->is_statepoint || !is_unlike(reader, raw, address))
+    return true;
+  struct safepoint_function *function =
+      &reader->table->functions[reader->table->function_count - 1];
+  function->unlike = function->unlike == 0 ? address : function->unlike;
+  reader->rule = STATEPOINTS_NONE;
+  *contents = (struct contents){0};
+  return find_contents(reader, raw, contents);
+}
+
 /* Interns a record's live-outs. List 0 is the empty one. */
 static uint32_t add_live_outs(struct reader *reader, const struct stackmap_v3_record *record) {
   if (record->live_outs == 0)
@@ -262,10 +298,11 @@ static bool read_record(struct reader *reader, const struct stackmap_v3_function
                         const struct stackmap_v3_record *raw) {
   struct safepoints *table = reader->table;
   struct contents contents = {0};
-  if (!find_contents(reader, raw, &contents))
+  const uint64_t address = function->address + raw->offset;
+  if (!find_by_signs(reader, raw, address, &contents))
     return false;
   const struct safepoint record = {
-      .address = function->address + raw->offset,
+      .address = address,
       .id = raw->id,
       .calling_convention = contents.calling_convention,
       .flags = contents.flags,
@@ -314,7 +351,7 @@ static bool next_function(struct reader *reader, struct stackmap_v3_function *fu
 }
 
 static struct reader *open_reader(struct safepoints *table, const void *bytes, size_t size,
-                                  enum statepoint_rule rule) {
+                                  const struct statepoint_signs *signs) {
   struct reader *reader = malloc(sizeof *reader);
   if (reader == NULL || intern_add(&table->lists, NULL, 0) == INTERN_FAILED) {
     free(reader);
@@ -322,7 +359,7 @@ static struct reader *open_reader(struct safepoints *table, const void *bytes, s
     return NULL;
   }
   reader->table = table;
-  reader->rule = rule;
+  reader->signs = signs;
   reader->raw = stackmap_v3_open(bytes, size);
   reader->known = (struct known_contents){0};
   reader->has_last = false;
@@ -346,8 +383,8 @@ static bool read_functions(struct reader *reader) {
 }
 
 bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
-                       enum statepoint_rule rule) {
-  struct reader *reader = open_reader(table, bytes, size, rule);
+                       const struct statepoint_signs *signs) {
+  struct reader *reader = open_reader(table, bytes, size, signs);
   if (reader == NULL)
     return false;
   const bool ok = read_functions(reader);

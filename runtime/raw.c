@@ -7,9 +7,11 @@
  * Of a module that is loaded, the maps are read where the loader has put them: the file of its name may
  * be another one by now. But a function that the library exports and the executable defines, too, has
  * the executable's address there; what the maps describe is the library's own code. So the relocations
- * are done once more, with the library's own symbols.
+ * are done once more, with the library's own symbols. What the code contradicts is left out, and where
+ * maps are in conflict there is no safepoint, as in what `stackpack pack --conflicts=omit` writes.
  */
 #include "elf/elf_image.h"
+#include "elf/entries.h"
 #include "format/bits.h"
 #include "format/packed_write.h"
 #include "format/stackmap_v3.h"
@@ -70,23 +72,52 @@ static const uint8_t *find_unwind(const struct elf_image *image, uint64_t *addre
   return NULL;
 }
 
-/* Tells the functions' ends, first by the unwind table, then by the symbols. False without memory. */
-static bool set_ends(const struct elf_image *image, struct safepoints *safepoints) {
-  struct code_ranges unwound = {0}, named = {0};
-  uint64_t address, size;
-  bool ok = elf_image_add_symbols(image, &named);
-  const uint8_t *unwind = find_unwind(image, &address, &size);
-  if (ok && unwind != NULL)
-    ok = eh_frame_add(&unwound, unwind, size, address);
-  code_ranges_sort(&unwound);
-  code_ranges_sort(&named);
-  safepoints_set_ends(safepoints, unwound.items, unwound.count);
-  safepoints_set_ends(safepoints, named.items, named.count);
-  safepoints_close_gaps(safepoints, &unwound, &named);
-  if (ok && unwind != NULL)
-    ok = eh_frame_tell_frames(safepoints, unwind, size, address);
-  code_ranges_free(&unwound);
-  code_ranges_free(&named);
+/* What a module's code tells of its stack maps. */
+struct evidence {
+  struct code code;
+  const uint8_t *unwind; /* NULL: there is no unwind table */
+  uint64_t unwind_address, unwind_size;
+};
+
+/* Finds the code, and where functions end. False without memory. */
+static bool find_code(const struct elf_image *image, struct evidence *evidence) {
+  struct code *code = &evidence->code;
+  *evidence = (struct evidence){.code.machine = machine_find(image->header.e_machine)};
+  for (unsigned i = 0; i < image->header.e_phnum; i++) {
+    const Elf64_Phdr segment = elf_image_segment(image, i);
+    uint64_t size;
+    const uint8_t *bytes = segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0
+                               ? elf_image_at(image, segment.p_vaddr, &size)
+                               : NULL;
+    if (bytes != NULL)
+      code_add(code, segment.p_vaddr, bytes, size < segment.p_filesz ? size : segment.p_filesz);
+  }
+  bool ok = elf_image_add_symbols(image, &code->named);
+  evidence->unwind = find_unwind(image, &evidence->unwind_address, &evidence->unwind_size);
+  if (ok && evidence->unwind != NULL)
+    ok = eh_frame_add(&code->unwound, evidence->unwind, evidence->unwind_size,
+                      evidence->unwind_address);
+  code_ranges_sort(&code->unwound);
+  code_ranges_sort(&code->named);
+  return ok;
+}
+
+/* Leaves out what describes other code, or may do so; puts the rest in order, and tells the functions'
+ * ends, first by the unwind table, then by the symbols. False without memory. */
+static bool finish(struct safepoints *safepoints, const struct evidence *evidence) {
+  const struct code *code = &evidence->code;
+  struct entries entries = {0};
+  const bool ok = (evidence->unwind == NULL ||
+                   eh_frame_tell_frames(safepoints, evidence->unwind, evidence->unwind_size,
+                                        evidence->unwind_address)) &&
+                  entries_check(safepoints, code, &entries) && safepoints_finish(safepoints);
+  if (ok) {
+    safepoints_set_ends(safepoints, code->unwound.items, code->unwound.count);
+    safepoints_set_ends(safepoints, code->named.items, code->named.count);
+    safepoints_close_gaps(safepoints, &code->unwound, &code->named);
+    entries_extend(safepoints, &entries);
+  }
+  entries_free(&entries);
   return ok;
 }
 
@@ -105,7 +136,8 @@ static void take_out_bias(uint8_t *bytes, size_t size, uint64_t bias) {
 }
 
 static enum stackpack_error read_section(const struct elf_image *image, const Elf64_Shdr *section,
-                                         struct safepoints *safepoints) {
+                                         const struct code *code, struct safepoints *safepoints) {
+  const struct statepoint_signs signs = {STATEPOINTS_AUTO, code_may_return_to, code};
   uint32_t unknown;
   const uint8_t *contents = elf_image_contents(image, section);
   if (contents == NULL)
@@ -117,7 +149,7 @@ static enum stackpack_error read_section(const struct elf_image *image, const El
   if (image->bias != 0)
     take_out_bias(bytes, section->sh_size, image->bias);
   const bool ok = elf_image_relocate(image, section, bytes, &unknown) &&
-                  safepoints_add_v3(safepoints, bytes, section->sh_size, STATEPOINTS_AUTO);
+                  safepoints_add_v3(safepoints, bytes, section->sh_size, &signs);
   free(bytes);
   if (ok)
     return STACKPACK_OK;
@@ -132,20 +164,32 @@ static bool has_all_ends(const struct safepoints *safepoints) {
 }
 
 /* Reads all sections of the name: a linker script may leave several. */
-static enum stackpack_error read(const struct elf_image *image, struct safepoints *safepoints) {
+static enum stackpack_error read_sections(const struct elf_image *image, const struct code *code,
+                                          struct safepoints *safepoints) {
   Elf64_Shdr section = {0};
   unsigned sections = 0;
   for (unsigned number = 0; raw_next(image, &number, &section); sections++) {
     const enum stackpack_error error = sections < SECTIONS_MAX
-                                           ? read_section(image, &section, safepoints)
+                                           ? read_section(image, &section, code, safepoints)
                                            : STACKPACK_BAD_STACK_MAP;
     if (error != STACKPACK_OK)
       return error;
   }
-  if (!safepoints_finish(safepoints) || !set_ends(image, safepoints))
-    return STACKPACK_NO_MEMORY;
+  return STACKPACK_OK;
+}
+
+static enum stackpack_error read(const struct elf_image *image, struct safepoints *safepoints) {
+  struct evidence evidence;
+  enum stackpack_error error = STACKPACK_NO_MEMORY;
+  if (find_code(image, &evidence))
+    error = read_sections(image, &evidence.code, safepoints);
+  if (error == STACKPACK_OK && !finish(safepoints, &evidence))
+    error = STACKPACK_NO_MEMORY;
   /* Symbols that only the file has might tell an end. */
-  return image->bytes != NULL || has_all_ends(safepoints) ? STACKPACK_OK : STACKPACK_SYSTEM_ERROR;
+  if (error == STACKPACK_OK && image->bytes == NULL && !has_all_ends(safepoints))
+    error = STACKPACK_SYSTEM_ERROR;
+  code_free(&evidence.code);
+  return error;
 }
 
 enum stackpack_error raw_open(struct stackpack_table *table, const struct elf_image *image,

@@ -5,8 +5,10 @@
 #include "tool/calls/drop.h"
 #include "tool/check/answers.h"
 #include "tool/check/compare.h"
+#include "tool/check/conflicts.h"
 #include "tool/check/frame_sizes.h"
 #include "tool/check/raw_readers.h"
+#include "tool/image/choice.h"
 #include "tool/image/compress.h"
 #include "tool/image/output.h"
 #include "tool/progress.h"
@@ -26,6 +28,7 @@ static const char help[] =
     "      --if-present          a FILE without stack maps is no error\n"
     "      --keep-raw=RAW        keep the raw stack maps in RAW, for `unpack`\n"
     "      --force               pack also what reads its raw stack maps itself\n"
+    "      --conflicts=refuse|omit  stack maps that contradict each other\n"
     "      --always              pack also where the file grows by it\n"
     "      --dry-run             say what would be done; write nothing\n"
     "      --report              say what was dropped and kept, and why\n"
@@ -37,7 +40,7 @@ struct pack_options {
   struct policy policy;
   const char *output;
   const char *keep_raw; /* NULL: the raw stack maps aren't kept */
-  bool if_present, force, always, dry_run, quiet, report;
+  bool if_present, force, always, dry_run, quiet, report, omit_conflicts;
 };
 
 /* One file on its way. */
@@ -105,6 +108,14 @@ static bool check_result(const struct loaded *before, const struct drop *drop,
   return ok;
 }
 
+/* Records that are no statepoints. */
+static uint32_t count_others(const struct safepoints *table) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < table->record_count; i++)
+    count += safepoints_kind(table, &table->records[i]) != SAFEPOINT_STATEPOINT;
+  return count;
+}
+
 static void print_summary(FILE *out, const struct packing *packing, size_t packed_size,
                           size_t file_size) {
   const struct safepoints *table = &packing->loaded.table;
@@ -125,20 +136,12 @@ static void print_summary(FILE *out, const struct packing *packing, size_t packe
   if (table->records_repeated > 0)
     fprintf(out, "%s: left out %" PRIu32 " records that repeated others\n", path,
             table->records_repeated);
-}
-
-/* Says where a look-up will have to choose: folding can give one address different records. */
-static void print_ambiguous(FILE *out, const struct packing *packing) {
-  const struct safepoints *table = &packing->loaded.table;
-  uint32_t count = 0;
-  for (uint32_t i = 1; i < table->record_count; i++)
-    count += table->records[i].address == table->records[i - 1].address &&
-             table->records[i].live != table->records[i - 1].live;
-  if (count > 0)
+  const uint32_t others = count_others(table);
+  if (others > 0)
     fprintf(out,
-            "%s: warning: %" PRIu32 " addresses have records with different live locations "
-            "(code that was folded, or COMDAT copies that differ?); a look-up finds the first\n",
-            packing->path, count);
+            "%s: %" PRIu32 " records are statepoints', %" PRIu32 " stack maps' or patch points'\n",
+            path, table->record_count - others, others);
+  conflicts_print(out, path, packing->image, &packing->loaded.entries, packing->options->report);
 }
 
 /* Says where frames aren't as large as a walk by frame size takes them for. */
@@ -254,7 +257,6 @@ static bool pack_loaded(struct packing *packing, const struct drop *drop, struct
     if (!options->quiet) {
       FILE *out = packing->message.stream;
       print_summary(out, packing, table_size, result.size);
-      print_ambiguous(out, packing);
       print_depth(out, packing->path, &depth);
       print_reference(out, packing->path, &reference);
     }
@@ -301,7 +303,9 @@ static bool pack_image(struct packing *packing, struct problem *problem) {
   }
   if (!load(packing->image, &options->load, loaded, problem))
     return false;
-  const bool ok = drop_and_pack(packing, problem);
+  const bool ok = loaded->entries.conflict_count > 0 && !options->omit_conflicts
+                      ? conflicts_refuse(packing->image, &loaded->entries, problem)
+                      : drop_and_pack(packing, problem);
   loaded_free(loaded);
   return ok;
 }
@@ -348,12 +352,21 @@ static int pack_files(const struct pack_options *options, int count, char **file
   return status;
 }
 
+static bool parse_conflicts(const char *text, bool *omit) {
+  static const char *const names[] = {"refuse", "omit"};
+  unsigned choice = 0;
+  const bool ok = choice_find(text, names, sizeof names / sizeof *names, &choice);
+  *omit = choice == 1;
+  return ok;
+}
+
 static int parse_and_pack(struct pack_options *options, int argc, char **argv) {
   static const struct command command = {"pack", help};
   enum {
     OPTION_IF_PRESENT = OPTION_OWN,
     OPTION_KEEP_RAW,
     OPTION_FORCE,
+    OPTION_CONFLICTS,
     OPTION_ALWAYS,
     OPTION_DRY_RUN,
     OPTION_REPORT
@@ -363,6 +376,7 @@ static int parse_and_pack(struct pack_options *options, int argc, char **argv) {
       {"if-present", no_argument, NULL, OPTION_IF_PRESENT},
       {"keep-raw", required_argument, NULL, OPTION_KEEP_RAW},
       {"force", no_argument, NULL, OPTION_FORCE},
+      {"conflicts", required_argument, NULL, OPTION_CONFLICTS},
       {"always", no_argument, NULL, OPTION_ALWAYS},
       {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
       {"report", no_argument, NULL, OPTION_REPORT},
@@ -386,6 +400,10 @@ static int parse_and_pack(struct pack_options *options, int argc, char **argv) {
       break;
     case OPTION_FORCE:
       options->force = true;
+      break;
+    case OPTION_CONFLICTS:
+      if (!parse_conflicts(optarg, &options->omit_conflicts))
+        return usage_error("pack", "--conflicts is refuse or omit, not '%s'", optarg);
       break;
     case OPTION_ALWAYS:
       options->always = true;

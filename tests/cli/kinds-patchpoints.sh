@@ -6,6 +6,8 @@
 for linker in lld bfd; do
   make_program $linker app patchpoints
   pack_and_compare app packed
+  expect_status 0 "$stackpack" pack --always --dry-run app
+  expect_output "^app: 3 records are statepoints', 7 stack maps' or patch points'\$"
   expect_records packed.json <<'PYTHON'
 assert len(records) == 10
 assert with_id(4001)["locations"] == [] and with_id(4001)["kind"] == "stackmap"
@@ -21,6 +23,8 @@ for number, locations in ((4005, 1), (4006, 0), (4007, 3)):
     assert len(record["live_outs"]) > 0
     assert all(live_out["size"] == 8 for live_out in record["live_outs"])
 
+shaped = with_id(4004) # looks like a statepoint, but is behind no call
+assert shaped["kind"] == "stackmap" and constants(shaped["locations"]) == [0, 0, 1, 5]
 assert with_id(4008)["kind"] == with_id(4009)["kind"] == "statepoint"
 PYTHON
 done

@@ -46,7 +46,7 @@ grep -q -- '--function needs a value' err || fail "a missing value: $(<err)"
 expect_usage pack -x file
 grep -q 'unknown option: -x;' err || fail "a letter that isn't known: $(<err)"
 expect_help pack --help
-for option in -o --section --if-present --keep-raw --force --always --dry-run --statepoints --quiet --report; do expect_output "$option"; done
+for option in -o --section --if-present --keep-raw --force --conflicts --always --dry-run --statepoints --quiet --report; do expect_output "$option"; done
 expect_help split --help
 for option in -o --output-directory --quiet; do expect_output "$option"; done
 expect_help unpack --help

@@ -78,7 +78,9 @@ static void check_packing(const struct safepoints *table, uint64_t address,
 
 bool check_round_trip(const uint8_t *bytes, size_t size, enum statepoint_rule rule) {
   struct safepoints table = {0};
-  const bool ok = safepoints_add_v3(&table, bytes, size, rule) && safepoints_finish(&table);
+  const bool ok =
+      safepoints_add_v3(&table, bytes, size, &(struct statepoint_signs){.rule = rule}) &&
+      safepoints_finish(&table);
   if (ok) {
     invent_ends(&table);
     check_packing(&table, 0x400000, rule == STATEPOINTS_AUTO ? compress_block : NULL);

@@ -41,6 +41,7 @@ import argparse
 import collections
 import gc
 import json
+import re
 import struct
 import sys
 from typing import NamedTuple, Optional, Tuple
@@ -69,6 +70,7 @@ SECTION_TYPE_RELA = 4
 SECTION_TYPE_NOBITS = 8
 SECTION_TYPE_DYNSYM = 11
 SECTION_FLAG_ALLOC = 2
+SECTION_FLAG_CODE = 4
 SECTION_FLAG_COMPRESSED = 0x800
 SECTION_INDEX_UNDEFINED = 0
 SECTION_INDEX_EXTENDED = 0xFFFF
@@ -381,6 +383,7 @@ def parse_record(reader):
 
 KIND_NAMES = {REGISTER: "register", DIRECT: "direct", INDIRECT: "indirect", SMALL_CONSTANT: "constant"}
 CALLING_CONVENTIONS = range(1024)
+STATEPOINT_ID = 0xABCDEF00  # that LLVM gives to a statepoint without one
 FLAGS = range(4)
 
 
@@ -465,7 +468,49 @@ def split_statepoint(locations, places, strict):
     )
 
 
-def interpret(raw, function, constants, statepoints):
+def any_of(values):
+    """A pattern of one byte of these."""
+    return b"[" + b"".join(b"\\x%02x" % value for value in values) + b"]"
+
+
+def operands(group):
+    """A pattern of a ModRM byte with this number in its middle, and of what belongs to it."""
+
+    def modrm(mode, registers):
+        return any_of(mode << 6 | group << 3 | register for register in registers)
+
+    without_sib = (0, 1, 2, 3, 5, 6, 7)
+    long_sib = any_of(range(5, 256, 8)) + b".{4}"
+    short_sib = any_of(sib for sib in range(256) if sib % 8 != 5)
+    forms = [
+        modrm(3, range(8)),
+        modrm(0, (0, 1, 2, 3, 6, 7)),
+        modrm(0, (5,)) + b".{4}",
+        modrm(0, (4,)) + b"(?:" + long_sib + b"|" + short_sib + b")",
+        modrm(1, without_sib) + b".",
+        modrm(1, (4,)) + b"..",
+        modrm(2, without_sib) + b".{4}",
+        modrm(2, (4,)) + b".{5}",
+    ]
+    return b"(?:" + b"|".join(forms) + b")"
+
+
+# What an x86-64 call may look like before its return address, and a nop in its place.
+CALL = re.compile(b"(?s:(?:\xe8.{4}|\xff" + operands(2) + b"|\x90|\x0f\x1f" + operands(0) + b"))\\Z")
+
+
+def may_return_to(elf, address):
+    """Whether a call may return to the address, as far as that is known."""
+    for section in elf.sections if elf.machine == MACHINE_X86_64 else ():
+        if section.flags & SECTION_FLAG_CODE and section.type != SECTION_TYPE_NOBITS:
+            before = address - section.address
+            if 0 < before <= section.size:
+                code = elf.contents(section)[max(0, before - 8) : before]
+                return any(CALL.match(code, start) for start in range(len(code)))
+    return True
+
+
+def interpret(raw, function, constants, statepoints, may_return=lambda address: True):
     """The record with its meaning. `statepoints` is "auto", "all" or "none"."""
     address = function.address + raw.offset
     if address >= ADDRESS_LIMIT:
@@ -474,6 +519,8 @@ def interpret(raw, function, constants, statepoints):
     statepoint = None
     if statepoints != "none":
         statepoint = split_statepoint(raw.locations, places, strict=statepoints == "auto")
+    if statepoints == "auto" and (raw.live_outs or (raw.id != STATEPOINT_ID and (raw.offset == 0 or not may_return(address)))):
+        statepoint = None  # a patch point, or a stack map that looks like a statepoint
     if statepoints == "all" and statepoint is None:
         raise Unusable(f"the record at address {address:#x} can't be a statepoint's")
     return Record(
@@ -496,7 +543,7 @@ def content_key(record):
     return record._replace(statepoint=record.statepoint._replace(pairs=pairs))
 
 
-def read_records(submaps, statepoints="auto"):
+def read_records(submaps, statepoints="auto", may_return=lambda address: True):
     """The records of all functions that are in the program, by address, none twice."""
     records = []
     discarded_functions = 0
@@ -507,7 +554,7 @@ def read_records(submaps, statepoints="auto"):
             if function.address == 0:
                 discarded_functions += 1
             else:
-                records += [interpret(raw, function, submap.constants, statepoints) for raw in own]
+                records += [interpret(raw, function, submap.constants, statepoints, may_return) for raw in own]
     distinct = {}
     for record in records:
         distinct.setdefault(content_key(record), record)
@@ -575,7 +622,8 @@ def load(path):
 
 def read_stack_maps(elf, section_name, statepoints):
     section = elf.find_section(section_name)
-    return read_records(parse_section(relocated_contents(elf, section)), statepoints)
+    maps = parse_section(relocated_contents(elf, section))
+    return read_records(maps, statepoints, lambda address: may_return_to(elf, address))
 
 
 def add_reading_options(parser):

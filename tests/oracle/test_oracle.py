@@ -348,14 +348,38 @@ MAPS_ADDRESS = 0x402000
 FUNCTION_ADDRESS_AT = MAPS_ADDRESS + 16
 
 
-def program(*sections, symbols=(), maps=None, machine=oracle.MACHINE_X86_64, maps_name=".llvm_stackmaps"):
+def program(*sections, symbols=(), maps=None, machine=oracle.MACHINE_X86_64, maps_name=".llvm_stackmaps", code=4096 * b"\x90"):
     """An ELF file with one stack map, whose function is at 0x1000 unless a relocation says otherwise."""
-    text = elf_writer.Section(".text", bytes(4096), flags=6, address=0x401000)
+    text = elf_writer.Section(".text", code, flags=6, address=0x401000)
     contents = bytes.fromhex(with_locations()) if maps is None else maps
     maps_section = elf_writer.Section(maps_name, contents, flags=2, address=MAPS_ADDRESS)
     image = elf_writer.write_executable([text, maps_section, *sections], symbols, 0x401000)
     struct.pack_into("<H", image, 18, machine)
     return oracle.ElfFile(bytes(image))
+
+
+class Signs(unittest.TestCase):
+    """Which records are statepoints, by the code and by live-outs."""
+
+    CALLS = ("e8 00 00 00 00", "ff d0", "ff 10", "ff 14 24", "ff 15 00 00 00 00", "ff 14 25 00 00 00 00", "ff 50 08")
+    CALLS += ("ff 54 24 08", "ff 90 00 01 00 00", "ff 94 24 00 01 00 00", "41 ff d3", "3e ff d0", "90", "0f 1f 44 00 00")
+    OTHERS = ("cc cc cc cc cc cc cc cc", "ff e0 cc", "c3", "48 89 c7")
+
+    def kind(self, code, record="10000000"):
+        maps = with_locations(*[CONSTANT_0] * 3).replace("0010000000000000", "0010400000000000")
+        text = bytearray(4096)
+        text[16 - len(code) : 16] = code
+        elf = program(maps=bytes.fromhex(maps.replace("10000000", record, 1)), code=bytes(text))
+        (record,) = oracle.read_stack_maps(elf, ".llvm_stackmaps", "auto").records
+        return record.statepoint is not None
+
+    def test_calls(self):
+        for code in self.CALLS:
+            self.assertTrue(self.kind(bytes.fromhex(code)), code)
+
+    def test_others(self):
+        for code in self.OTHERS:
+            self.assertFalse(self.kind(bytes.fromhex(code)), code)
 
 
 def function_addresses(elf):

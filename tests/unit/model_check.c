@@ -52,7 +52,8 @@ bool model_read(const struct model *model, struct safepoints *table,
   struct bytes raw = {0};
   model_write(model, &raw);
   uint8_t *exact = bytes_exact(raw.data, raw.size);
-  const bool ok = safepoints_add_v3(table, exact, raw.size, STATEPOINTS_AUTO);
+  const bool ok = safepoints_add_v3(table, exact, raw.size,
+                                    &(struct statepoint_signs){.rule = STATEPOINTS_AUTO});
   free(exact);
   bytes_free(&raw);
   if (!ok)

@@ -14,7 +14,8 @@
 /* Adds the section in `bytes`, which is freed. */
 static bool add(struct safepoints *table, struct bytes *bytes, enum statepoint_rule rule) {
   uint8_t *exact = bytes_exact(bytes->data, bytes->size);
-  const bool ok = safepoints_add_v3(table, exact, bytes->size, rule);
+  const bool ok =
+      safepoints_add_v3(table, exact, bytes->size, &(struct statepoint_signs){.rule = rule});
   free(exact);
   bytes_free(bytes);
   return ok;

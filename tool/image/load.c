@@ -126,13 +126,13 @@ static bool is_relocated(const struct image *image, const struct image_section *
 }
 
 static bool read_section(const struct image *image, const struct image_section *section,
-                         enum statepoint_rule statepoints, struct safepoints *table,
+                         const struct statepoint_signs *signs, struct safepoints *table,
                          struct problem *problem) {
   uint8_t *copy = NULL;
   if (is_relocated(image, section) && !load_section(image, section, &copy, problem))
     return false;
   const uint8_t *bytes = copy != NULL ? copy : image->bytes + section->header.sh_offset;
-  const bool ok = safepoints_add_v3(table, bytes, section->header.sh_size, statepoints) ||
+  const bool ok = safepoints_add_v3(table, bytes, section->header.sh_size, signs) ||
                   table_problem(table, section->name, problem);
   free(copy);
   return ok;
@@ -140,35 +140,54 @@ static bool read_section(const struct image *image, const struct image_section *
 
 /* Reads all sections of the first one's name: a linker script may leave several. */
 static bool read_records(const struct image *image, const struct load_options *options,
-                         struct loaded *loaded, struct problem *problem) {
+                         const struct code *code, struct loaded *loaded, struct problem *problem) {
   const char *name = loaded->raw->name;
+  const struct statepoint_signs signs = {options->statepoints, code_may_return_to, code};
   for (size_t i = 1; i < image->section_count; i++) {
     const struct image_section *section = &image->sections[i];
     if (strcmp(section->name, name) == 0 &&
-        !read_section(image, section, options->statepoints, &loaded->table, problem))
+        !read_section(image, section, &signs, &loaded->table, problem))
       return false;
   }
-  return safepoints_finish(&loaded->table) || table_problem(&loaded->table, name, problem);
+  return true;
+}
+
+static void find_code(const struct image *image, struct code *code) {
+  code->machine = image->machine;
+  for (size_t i = 0; i < image->segment_count; i++) {
+    const Elf64_Phdr *segment = &image->segments[i];
+    if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0)
+      code_add(code, segment->p_vaddr, image->bytes + segment->p_offset, segment->p_filesz);
+  }
+}
+
+/* Leaves out what describes other code, and puts the rest in order. */
+static bool finish_records(struct loaded *loaded, const struct code *code,
+                           struct problem *problem) {
+  struct safepoints *table = &loaded->table;
+  if (!entries_check(table, code, &loaded->entries) || !safepoints_finish(table))
+    return table_problem(table, loaded->raw->name, problem);
+  safepoints_set_ends(table, code->unwound.items, code->unwound.count);
+  safepoints_set_ends(table, code->named.items, code->named.count);
+  safepoints_close_gaps(table, &code->unwound, &code->named);
+  entries_extend(table, &loaded->entries);
+  return true;
 }
 
 static bool load_raw(const struct image *image, const struct load_options *options,
                      struct loaded *loaded, struct problem *problem) {
-  struct code_ranges unwound = {0}, named = {0};
+  struct code code = {0};
   if (image->header.e_type == ET_REL)
     return problem_set(problem, "an object file: link it first");
-  const bool ok = read_records(image, options, loaded, problem) &&
+  find_code(image, &code);
+  const bool ok = image_code(image, &code.unwound, &code.named, problem) &&
+                  read_records(image, options, &code, loaded, problem) &&
+                  image_frames(image, &loaded->table, problem) &&
+                  finish_records(loaded, &code, problem) &&
                   (options->global_roots == NULL ||
                    global_roots_read(image, options->global_roots, &loaded->table,
-                                     &loaded->global_roots, problem)) &&
-                  image_code(image, &unwound, &named, problem) &&
-                  image_frames(image, &loaded->table, problem);
-  if (ok) {
-    safepoints_set_ends(&loaded->table, unwound.items, unwound.count);
-    safepoints_set_ends(&loaded->table, named.items, named.count);
-    safepoints_close_gaps(&loaded->table, &unwound, &named);
-  }
-  code_ranges_free(&unwound);
-  code_ranges_free(&named);
+                                     &loaded->global_roots, problem));
+  code_free(&code);
   return ok;
 }
 
@@ -203,4 +222,7 @@ bool load(const struct image *image, const struct load_options *options, struct 
   return ok;
 }
 
-void loaded_free(struct loaded *loaded) { safepoints_free(&loaded->table); }
+void loaded_free(struct loaded *loaded) {
+  safepoints_free(&loaded->table);
+  entries_free(&loaded->entries);
+}

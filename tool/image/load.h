@@ -2,6 +2,7 @@
 #ifndef STACKPACK_LOAD_H
 #define STACKPACK_LOAD_H
 
+#include "elf/entries.h"
 #include "format/packed.h"
 #include "format/safepoints.h"
 #include "tool/image/image.h"
@@ -28,7 +29,8 @@ struct loaded {
   size_t raw_count;                         /* how many there are, */
   uint64_t raw_size;                        /* and their sizes together */
   const struct image_section *global_roots; /* LOAD_RAW: the section, or NULL */
-  struct packed_table packed;               /* LOAD_PACKED */
+  struct entries entries;     /* LOAD_RAW: what the code contradicted, and conflicts */
+  struct packed_table packed; /* LOAD_PACKED */
 };
 
 /* Finds which of the two an image has, without reading it. LOAD_BROKEN, and a problem, if the

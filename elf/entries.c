@@ -1,0 +1,447 @@
+/* entries.c - see entries.h.
+ *
+ * An entry is a function of a table that isn't finished: there, each that was read still has its own
+ * records. Entries are judged one by one; those of one address are a group, of which the fitting
+ * ones are compared. Nearly every group has one entry, whose records are in order.
+ */
+#include "elf/entries.h"
+
+#include "format/array.h"
+#include "format/frames.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char behind_no_call[] = "that address isn't behind a call";
+static const char outside[] = "that address isn't in the function";
+static const char other_frame[] = "the frame has another size";
+static const char maybe_stackmap[] = "a call returns to other records, but not to that";
+static const char other_records[] = "the copies' records differ";
+static const char other_functions[] = "functions that overlap have records there";
+
+void code_free(struct code *code) {
+  code_ranges_free(&code->unwound);
+  code_ranges_free(&code->named);
+}
+
+void code_add(struct code *code, uint64_t address, const uint8_t *bytes, uint64_t size) {
+  if (code->count < CODE_PARTS_MAX && address + size > address)
+    code->parts[code->count++] = (struct code_part){address, size, bytes};
+}
+
+/* Whether a call may end at an address, of at most `size` bytes. */
+static bool may_end_call(const struct code *code, uint64_t address, uint64_t size) {
+  for (unsigned i = 0; i < code->count && code->machine != NULL; i++) {
+    const struct code_part *part = &code->parts[i];
+    const uint64_t before = address - part->address;
+    if (address <= part->address || before > part->size)
+      continue;
+    const uint64_t known = before < size ? before : size;
+    return code->machine->ends_call(part->bytes + before, known) ||
+           code->machine->ends_nop(part->bytes + before, known);
+  }
+  return true;
+}
+
+bool code_may_return_to(const void *code, uint64_t address) {
+  return may_end_call(code, address, UINT64_MAX);
+}
+
+void entries_free(struct entries *entries) {
+  free(entries->left_out);
+  free(entries->conflicts);
+}
+
+/* ---- One entry ---- */
+
+/* What the code says of an entry: the last two have the reason for which it isn't FITS. */
+enum verdict { FITS, FITS_FRAME, DOUBTFUL, OTHER_FRAME, CONTRADICTED };
+
+struct entry {
+  uint32_t number; /* among the table's functions, as they were read */
+  uint32_t first_record, records;
+  uint64_t function;
+  enum verdict verdict;
+  uint64_t address; /* that shows it */
+  const char *reason;
+};
+
+struct checker {
+  struct safepoints *table;
+  const struct code *code;
+  struct entries *found;
+  struct entry *entries;      /* by address */
+  uint32_t *by_address;       /* records */
+  bool *no_entry, *no_record; /* what is taken out */
+};
+
+/* The end of the function that starts at an address, 0 if it isn't known: of two that are, the
+ * further one. */
+static uint64_t end_of(const struct code_ranges *ranges, uint64_t start) {
+  size_t low = 0, high = ranges->count;
+  uint64_t end = 0;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (ranges->items[middle].start < start)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  for (; low < ranges->count && ranges->items[low].start == start; low++)
+    end = ranges->items[low].end > end ? ranges->items[low].end : end;
+  return end;
+}
+
+static uint64_t function_end(const struct code *code, uint64_t start) {
+  const uint64_t unwound = end_of(&code->unwound, start), named = end_of(&code->named, start);
+  return unwound > named ? unwound : named;
+}
+
+static void judge(struct entry *entry, enum verdict verdict, uint64_t address, const char *reason) {
+  if (verdict <= entry->verdict)
+    return;
+  entry->verdict = verdict;
+  entry->address = address;
+  entry->reason = reason;
+}
+
+/* A frame may be larger than LLVM says, by what is pushed for a call; but not smaller. */
+static void judge_frame(const struct checker *checker, struct entry *entry,
+                        const struct safepoint *record) {
+  enum { WORD = 8 };
+  const struct machine *machine = checker->code->machine;
+  const uint64_t size = checker->table->functions[entry->number].frame_size;
+  if (machine == NULL || record->frame == 0 || size == SAFEPOINT_FRAME_SIZE_UNKNOWN)
+    return;
+  const struct frame_facts facts =
+      frame_from_words(intern_get(&checker->table->frames, record->frame - 1));
+  if (facts.cfa_register != machine->stack_pointer)
+    return;
+  const uint64_t depth = (uint64_t)(int64_t)facts.cfa_offset - machine->pushed_by_call;
+  if (depth == size)
+    judge(entry, FITS_FRAME, 0, NULL);
+  else if (depth < size || (depth - size) % WORD != 0)
+    judge(entry, OTHER_FRAME, record->address, other_frame);
+}
+
+static void judge_entry(const struct checker *checker, struct entry *entry) {
+  const struct safepoints *table = checker->table;
+  const uint64_t end = function_end(checker->code, entry->function);
+  bool has_statepoint = false;
+  for (uint32_t i = 0; i < entry->records; i++) {
+    const struct safepoint *record = &table->records[entry->first_record + i];
+    const bool is_statepoint = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
+    const bool may_return =
+        may_end_call(checker->code, record->address, record->address - entry->function);
+    has_statepoint |= is_statepoint;
+    if (end != 0 && record->address > end)
+      judge(entry, CONTRADICTED, record->address, outside);
+    else if (is_statepoint && !may_return)
+      judge(entry, CONTRADICTED, record->address, behind_no_call);
+    else if (is_statepoint)
+      judge_frame(checker, entry, record);
+  }
+  const uint64_t unlike = table->functions[entry->number].unlike;
+  if (has_statepoint && unlike != 0)
+    judge(entry, DOUBTFUL, unlike, maybe_stackmap);
+}
+
+/* ---- What is found ---- */
+
+static bool add_left_out(struct checker *checker, const struct entry *entry) {
+  struct entries *found = checker->found;
+  if (!array_make_room((void **)&found->left_out, &found->left_out_capacity,
+                       found->left_out_count + 1, sizeof *found->left_out))
+    return false;
+  found->left_out[found->left_out_count++] =
+      (struct entries_left_out){entry->function, entry->records, entry->address, entry->reason};
+  return true;
+}
+
+static bool add_conflict(struct checker *checker, uint64_t function, uint64_t address,
+                         const char *reason) {
+  struct entries *found = checker->found;
+  if (!array_make_room((void **)&found->conflicts, &found->conflict_capacity,
+                       found->conflict_count + 1, sizeof *found->conflicts))
+    return false;
+  found->conflicts[found->conflict_count++] = (struct entries_conflict){function, address, reason};
+  return true;
+}
+
+static void remove_records(struct checker *checker, const struct entry *entry) {
+  for (uint32_t i = 0; i < entry->records; i++)
+    checker->no_record[entry->first_record + i] = true;
+}
+
+/* ---- Entries of one function ---- */
+
+/* Leaves out the entries of a group that describe other code: all but the first of them, if there are
+ * no others, go as functions, too. */
+static bool leave_out(struct checker *checker, const struct entry *group, size_t count) {
+  bool has_function = false;
+  for (size_t i = 0; i < count; i++)
+    has_function |= group[i].verdict != CONTRADICTED;
+  for (size_t i = 0; i < count; i++) {
+    if (group[i].verdict != CONTRADICTED)
+      continue;
+    remove_records(checker, &group[i]);
+    checker->no_entry[group[i].number] = has_function;
+    has_function = true;
+    if (!add_left_out(checker, &group[i]))
+      return false;
+  }
+  return true;
+}
+
+/* A record of a group. */
+struct member {
+  const struct safepoint *record;
+  uint32_t entry;
+};
+
+static int compare_contents(const struct safepoint *x, const struct safepoint *y) {
+#define BY(member)                                                                                 \
+  if (x->member != y->member)                                                                      \
+    return x->member < y->member ? -1 : 1;
+  BY(live)
+  BY(id)
+  BY(calling_convention)
+  BY(flags)
+  BY(deopt)
+  BY(live_outs)
+#undef BY
+  return 0;
+}
+
+static int compare_members(const void *a, const void *b) {
+  const struct member *x = a, *y = b;
+  if (x->record->address != y->record->address)
+    return x->record->address < y->record->address ? -1 : 1;
+  if (x->entry != y->entry)
+    return x->entry < y->entry ? -1 : 1;
+  return compare_contents(x->record, y->record);
+}
+
+/* Whether the members, which are all of one address, are those of each entry of a group, and alike. */
+static bool are_alike(const struct member *members, size_t count, size_t entries) {
+  if (count % entries != 0)
+    return false;
+  const size_t each = count / entries;
+  for (size_t i = 0; i < count; i++)
+    if (members[i].entry != members[i - i % each].entry ||
+        (i >= each && (members[i].entry == members[i - each].entry ||
+                       compare_contents(members[i].record, members[i - each].record) != 0)))
+      return false;
+  return true;
+}
+
+/* Takes out what a group's entries don't say alike. */
+static bool compare(struct checker *checker, const struct entry *group, struct member *members,
+                    size_t count, size_t entries, const char *reason) {
+  qsort(members, count, sizeof *members, compare_members);
+  for (size_t from = 0, to; from < count; from = to) {
+    const uint64_t address = members[from].record->address;
+    for (to = from + 1; to < count && members[to].record->address == address;)
+      to++;
+    if (reason == NULL && are_alike(members + from, to - from, entries))
+      continue;
+    for (size_t i = from; i < to; i++)
+      checker->no_record[members[i].record - checker->table->records] = true;
+    if (!add_conflict(checker, group->function, address, reason != NULL ? reason : other_records))
+      return false;
+  }
+  return true;
+}
+
+/* Whether entries say different things of the function as a whole, or one is doubtful: then what they
+ * say of no address is certain. NULL: that isn't so. */
+static const char *find_doubt(const struct checker *checker, const struct entry *group,
+                              size_t count) {
+  const struct safepoint_function *functions = checker->table->functions;
+  const struct entry *first = NULL;
+  for (size_t i = 0; i < count; i++) {
+    const struct entry *entry = &group[i];
+    if (entry->verdict == CONTRADICTED || entry->records == 0)
+      continue;
+    if (entry->verdict > FITS_FRAME)
+      return entry->reason;
+    if (first != NULL && functions[entry->number].frame_size != functions[first->number].frame_size)
+      return other_frame;
+    first = entry;
+  }
+  return NULL;
+}
+
+static bool compare_group(struct checker *checker, const struct entry *group, size_t count) {
+  const char *reason = find_doubt(checker, group, count);
+  size_t entries = 0, records = 0, filled = 0;
+  for (size_t i = 0; i < count; i++) {
+    const bool counts = group[i].verdict != CONTRADICTED && group[i].records > 0;
+    entries += counts;
+    records += counts ? group[i].records : 0;
+  }
+  if (entries == 0 || (entries == 1 && reason == NULL))
+    return true;
+  struct member *members = calloc(records, sizeof *members);
+  if (members == NULL)
+    return false;
+  for (size_t i = 0; i < count; i++)
+    for (uint32_t k = 0; k < group[i].records && group[i].verdict != CONTRADICTED; k++)
+      members[filled++] =
+          (struct member){&checker->table->records[group[i].first_record + k], group[i].number};
+  const bool ok = compare(checker, group, members, records, entries, reason);
+  free(members);
+  return ok;
+}
+
+/* Where the unwind table agrees with one entry's frame to the byte, it contradicts the others. */
+static bool resolve(struct checker *checker, struct entry *group, size_t count) {
+  bool has_frame = false;
+  for (size_t i = 0; i < count; i++)
+    has_frame |= group[i].verdict == FITS_FRAME;
+  for (size_t i = 0; i < count && has_frame; i++)
+    if (group[i].verdict == OTHER_FRAME)
+      group[i].verdict = CONTRADICTED;
+  return leave_out(checker, group, count) && compare_group(checker, group, count);
+}
+
+/* ---- All of them ---- */
+
+static int compare_entries(const void *a, const void *b) {
+  const struct entry *x = a, *y = b;
+  if (x->function != y->function)
+    return x->function < y->function ? -1 : 1;
+  return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Records are in the order of their entries. */
+static void list_entries(struct checker *checker) {
+  const struct safepoints *table = checker->table;
+  bool ascend = true;
+  uint32_t record = 0;
+  for (uint32_t i = 0; i < table->function_count; i++) {
+    const uint32_t first = record;
+    while (record < table->record_count && table->records[record].function == i)
+      record++;
+    checker->entries[i] = (struct entry){.number = i,
+                                         .first_record = first,
+                                         .records = record - first,
+                                         .function = table->functions[i].address};
+    ascend &= i == 0 || table->functions[i - 1].address <= table->functions[i].address;
+  }
+  if (!ascend)
+    qsort(checker->entries, table->function_count, sizeof *checker->entries, compare_entries);
+}
+
+static int compare_addresses(const void *a, const void *b, void *records) {
+  const struct safepoint *all = records;
+  const struct safepoint *x = &all[*(const uint32_t *)a], *y = &all[*(const uint32_t *)b];
+  return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void sort_records(struct checker *checker) {
+  const struct safepoints *table = checker->table;
+  bool ascend = true;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    checker->by_address[i] = i;
+    ascend &= i == 0 || table->records[i - 1].address <= table->records[i].address;
+  }
+  if (!ascend)
+    qsort_r(checker->by_address, table->record_count, sizeof *checker->by_address,
+            compare_addresses, table->records);
+}
+
+static bool check_groups(struct checker *checker) {
+  const uint32_t count = checker->table->function_count;
+  for (uint32_t i = 0; i < count; i++)
+    judge_entry(checker, &checker->entries[i]);
+  for (uint32_t from = 0, to; from < count; from = to) {
+    for (to = from + 1;
+         to < count && checker->entries[to].function == checker->entries[from].function;)
+      to++;
+    if (!resolve(checker, &checker->entries[from], to - from))
+      return false;
+  }
+  return true;
+}
+
+/* Where records of different functions are left for one address, none is right for certain. (A stack
+ * map may stand at a function's start, and there a call of the function before may return to.) */
+static bool check_neighbours(struct checker *checker) {
+  const struct safepoints *table = checker->table;
+  const struct safepoint *last = NULL;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const uint32_t number = checker->by_address[i];
+    const struct safepoint *record = &table->records[number];
+    const uint64_t function = table->functions[record->function].address;
+    if (checker->no_record[number] || function == record->address)
+      continue;
+    if (last != NULL && last->address == record->address &&
+        table->functions[last->function].address != function) {
+      checker->no_record[number] = checker->no_record[last - table->records] = true;
+      if (!add_conflict(checker, table->functions[last->function].address, record->address,
+                        other_functions) ||
+          !add_conflict(checker, function, record->address, other_functions))
+        return false;
+    }
+    last = record;
+  }
+  return true;
+}
+
+/* Closes the gaps that were made. */
+static void take_out(struct checker *checker, uint32_t *numbers) {
+  struct safepoints *table = checker->table;
+  uint32_t functions = 0, records = 0;
+  for (uint32_t i = 0; i < table->function_count; i++) {
+    numbers[i] = functions;
+    if (!checker->no_entry[i])
+      table->functions[functions++] = table->functions[i];
+  }
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    if (checker->no_record[i])
+      continue;
+    table->records[records] = table->records[i];
+    table->records[records].function = numbers[table->records[i].function];
+    records++;
+  }
+  table->function_count = functions;
+  table->record_count = records;
+}
+
+bool entries_check(struct safepoints *table, const struct code *code, struct entries *entries) {
+  const size_t functions = (size_t)table->function_count + 1;
+  const size_t records = (size_t)table->record_count + 1;
+  struct checker checker = {.table = table, .code = code, .found = entries};
+  uint32_t *numbers = malloc(functions * sizeof *numbers);
+  checker.entries = malloc(functions * sizeof *checker.entries);
+  checker.by_address = malloc(records * sizeof *checker.by_address);
+  checker.no_entry = calloc(functions, sizeof *checker.no_entry);
+  checker.no_record = calloc(records, sizeof *checker.no_record);
+  bool ok = numbers != NULL && checker.entries != NULL && checker.by_address != NULL &&
+            checker.no_entry != NULL && checker.no_record != NULL;
+  if (ok) {
+    list_entries(&checker);
+    sort_records(&checker);
+    ok = check_groups(&checker) && check_neighbours(&checker);
+  }
+  if (ok)
+    take_out(&checker, numbers);
+  else
+    table->no_memory = true;
+  free(numbers);
+  free(checker.entries);
+  free(checker.by_address);
+  free(checker.no_entry);
+  free(checker.no_record);
+  return ok;
+}
+
+void entries_extend(struct safepoints *table, const struct entries *entries) {
+  for (size_t i = 0; i < entries->conflict_count; i++) {
+    const struct entries_conflict *conflict = &entries->conflicts[i];
+    const uint32_t number = safepoints_find_function(table, conflict->function);
+    if (number < table->function_count && table->functions[number].end <= conflict->address)
+      table->functions[number].end = conflict->address + 1;
+  }
+}

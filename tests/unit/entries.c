@@ -1,0 +1,258 @@
+/* entries.c - tests elf/entries.h: which entries of stack maps the code contradicts, and which are in
+ * conflict.
+ */
+#include "elf/entries.h"
+
+#include "format/frames.h"
+#include "suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Code at 0x1000: three functions of 64 bytes, with a call that ends at 16, 32 and 48 of each. */
+enum { CODE = 0x1000, SIZE = 64, FUNCTIONS = 3 };
+
+struct subject {
+  uint8_t bytes[SIZE * FUNCTIONS];
+  struct code code;
+  struct safepoints table;
+  struct entries entries;
+};
+
+static void make(struct subject *subject) {
+  memset(subject, 0, sizeof *subject);
+  memset(subject->bytes, 0xcc, sizeof subject->bytes);
+  for (unsigned end = 16; end < sizeof subject->bytes; end += 16)
+    if (end % SIZE != 0)
+      subject->bytes[end - 5] = 0xe8;
+  subject->code.machine = &machine_x86_64;
+  code_add(&subject->code, CODE, subject->bytes, sizeof subject->bytes);
+  for (unsigned i = 0; i < FUNCTIONS; i++)
+    ck_assert(code_ranges_add(&subject->code.unwound, CODE + i * SIZE, CODE + (i + 1) * SIZE));
+  intern_add(&subject->table.lists, NULL, 0);
+}
+
+static void release(struct subject *subject) {
+  code_free(&subject->code);
+  safepoints_free(&subject->table);
+  entries_free(&subject->entries);
+}
+
+static void add_entry(struct subject *subject, unsigned function, uint64_t frame_size) {
+  ck_assert(safepoints_add_function(
+      &subject->table,
+      (struct safepoint_function){.address = CODE + function * SIZE, .frame_size = frame_size}));
+}
+
+/* A statepoint of the last entry, with one reference: at a slot, so that other slots are other sets. */
+static struct safepoint *add_record(struct subject *subject, unsigned offset, int slot) {
+  struct safepoints *table = &subject->table;
+  const uint32_t function = table->function_count - 1;
+  const uint64_t number =
+      safepoints_add_location(table, (struct location){LOCATION_INDIRECT, 8, 7, slot});
+  uint64_t item[2] = {number << 32 | number};
+  ck_assert(safepoints_add_record(
+      table, (struct safepoint){.address = table->functions[function].address + offset,
+                                .id = 1,
+                                .function = function,
+                                .live = safepoints_add_live(table, item, 1, 0)}));
+  return &table->records[table->record_count - 1];
+}
+
+/* What unwind tables say: the CFA is the stack pointer plus some bytes. */
+static void set_frame(struct subject *subject, struct safepoint *record, int cfa_offset) {
+  const struct frame_facts facts = {
+      .cfa_register = 7, .return_register = 16, .cfa_offset = cfa_offset};
+  uint64_t words[FRAME_WORDS_MAX];
+  const unsigned count = frame_words(&facts, words);
+  record->frame = intern_add(&subject->table.frames, words, count) + 1;
+}
+
+static void check(struct subject *subject, unsigned functions, unsigned records, unsigned left_out,
+                  unsigned conflicts) {
+  ck_assert(entries_check(&subject->table, &subject->code, &subject->entries));
+  ck_assert(safepoints_finish(&subject->table));
+  ck_assert_uint_eq(subject->table.function_count, functions);
+  ck_assert_uint_eq(subject->table.record_count, records);
+  ck_assert_uint_eq(subject->entries.left_out_count, left_out);
+  ck_assert_uint_eq(subject->entries.conflict_count, conflicts);
+}
+
+START_TEST(all_fit) {
+  struct subject subject;
+  make(&subject);
+  for (unsigned i = 0; i < FUNCTIONS; i++) {
+    add_entry(&subject, FUNCTIONS - 1 - i, 8);
+    add_record(&subject, 16, 0);
+    add_record(&subject, 48, 8);
+  }
+  check(&subject, 3, 6, 0, 0);
+  release(&subject);
+}
+END_TEST
+
+/* Equal copies are one; in which order they come doesn't matter. */
+START_TEST(equal_copies) {
+  struct subject subject;
+  make(&subject);
+  for (unsigned i = 0; i < 3; i++) {
+    add_entry(&subject, 1, 8);
+    add_record(&subject, i == 1 ? 32 : 16, 0);
+    add_record(&subject, i == 1 ? 16 : 32, 0);
+  }
+  check(&subject, 1, 2, 0, 0);
+  release(&subject);
+}
+END_TEST
+
+START_TEST(behind_no_call) {
+  for (unsigned right = 0; right < 2; right++) {
+    struct subject subject;
+    make(&subject);
+    for (unsigned i = 0; i < 2; i++) {
+      add_entry(&subject, 0, 8 + 8 * i);
+      add_record(&subject, 16, (int)i * 8);
+      add_record(&subject, i == right ? 32 : 33, 0);
+    }
+    check(&subject, 1, 2, 1, 0);
+    ck_assert_uint_eq(subject.table.functions[0].frame_size, 8 + 8 * right);
+    ck_assert_uint_eq(subject.entries.left_out[0].address, CODE + 33);
+    release(&subject);
+  }
+}
+END_TEST
+
+/* The map of a copy that was discarded, where the kept one has none: the function stays managed. */
+START_TEST(alone_and_wrong) {
+  struct subject subject;
+  make(&subject);
+  add_entry(&subject, 0, 8);
+  add_record(&subject, 17, 0);
+  check(&subject, 1, 0, 1, 0);
+  release(&subject);
+}
+END_TEST
+
+START_TEST(outside) {
+  struct subject subject;
+  make(&subject);
+  add_entry(&subject, 0, 8);
+  add_record(&subject, 16, 0);
+  add_record(&subject, SIZE + 16, 0); /* behind a call, but of the next function */
+  add_entry(&subject, 1, 8);
+  add_record(&subject, 16, 8);
+  check(&subject, 2, 1, 1, 0);
+  ck_assert_uint_eq(subject.table.records[0].address, CODE + SIZE + 16);
+  release(&subject);
+
+  make(&subject); /* where functions end isn't known: there is no telling whose record it is */
+  subject.code.unwound.count = 0;
+  add_entry(&subject, 0, 8);
+  add_record(&subject, SIZE + 16, 0);
+  add_entry(&subject, 1, 8);
+  add_record(&subject, 16, 8);
+  add_record(&subject, 32, 8);
+  check(&subject, 2, 1, 0, 2);
+  release(&subject);
+}
+END_TEST
+
+START_TEST(different_copies) {
+  struct subject subject;
+  make(&subject);
+  for (unsigned i = 0; i < 2; i++) {
+    add_entry(&subject, 0, 8);
+    add_record(&subject, 16, 0);
+    add_record(&subject, 32, (int)i * 8); /* another slot */
+    if (i == 0)
+      add_record(&subject, 48, 0); /* only one has it */
+  }
+  check(&subject, 1, 1, 0, 2);
+  ck_assert_uint_eq(subject.table.records[0].address, CODE + 16);
+  ck_assert_uint_eq(subject.entries.conflicts[0].address, CODE + 32);
+  safepoints_set_ends(&subject.table, NULL, 0);
+  entries_extend(&subject.table, &subject.entries);
+  ck_assert_uint_eq(subject.table.functions[0].end, CODE + 49);
+  release(&subject);
+
+  make(&subject); /* which frame size is right isn't known */
+  for (unsigned i = 0; i < 2; i++) {
+    add_entry(&subject, 0, 8 + 8 * i);
+    add_record(&subject, 16, 0);
+  }
+  check(&subject, 2, 0, 0, 1);
+  release(&subject);
+}
+END_TEST
+
+/* Two entries with frames of 8 and 16 bytes. */
+START_TEST(frames) {
+  static const struct {
+    int cfa_offset; /* 8 more than the frame, for the return address */
+    unsigned functions, records, left_out, conflicts;
+  } cases[] = {
+      {16, 1, 1, 1, 0}, /* the second one's is too large, and the first one's is right */
+      {24, 2, 0, 0, 1}, /* the first one might have pushed an argument */
+      {64, 2, 0, 0, 1}, /* both might */
+      {12, 2, 0, 0, 1}, /* none is right */
+  };
+  struct subject subject;
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    make(&subject);
+    for (unsigned k = 0; k < 2; k++) {
+      add_entry(&subject, 0, 8 + 8 * k);
+      set_frame(&subject, add_record(&subject, 16, 0), cases[i].cfa_offset);
+    }
+    check(&subject, cases[i].functions, cases[i].records, cases[i].left_out, cases[i].conflicts);
+    release(&subject);
+  }
+  make(&subject); /* alone, it is refused */
+  add_entry(&subject, 0, 32);
+  set_frame(&subject, add_record(&subject, 16, 0), 24);
+  check(&subject, 1, 0, 0, 1);
+  release(&subject);
+  make(&subject); /* pushed arguments: larger by words */
+  add_entry(&subject, 0, 32);
+  set_frame(&subject, add_record(&subject, 16, 0), 32 + 8 + 24);
+  check(&subject, 1, 1, 0, 0);
+  release(&subject);
+  make(&subject);
+  add_entry(&subject, 0, 32);
+  set_frame(&subject, add_record(&subject, 16, 0), 32 + 8 + 4);
+  check(&subject, 1, 0, 0, 1);
+  release(&subject);
+}
+END_TEST
+
+/* A record that looks like a statepoint and is behind no call makes those beside it doubtful. */
+START_TEST(doubtful) {
+  struct subject subject;
+  make(&subject);
+  add_entry(&subject, 0, 8);
+  add_record(&subject, 16, 0);
+  subject.table.functions[0].unlike = CODE + 20;
+  check(&subject, 1, 0, 0, 1);
+  release(&subject);
+}
+END_TEST
+
+/* What isn't known contradicts nothing. */
+START_TEST(unknown_code) {
+  struct subject subject;
+  make(&subject);
+  subject.code.machine = NULL;
+  add_entry(&subject, 0, 8);
+  add_record(&subject, 17, 0);
+  check(&subject, 1, 1, 0, 0);
+  release(&subject);
+  make(&subject);
+  subject.code.count = 0;
+  add_entry(&subject, 0, 8);
+  add_record(&subject, 17, 0);
+  check(&subject, 1, 1, 0, 0);
+  release(&subject);
+}
+END_TEST
+
+SUITE("entries", all_fit, equal_copies, behind_no_call, alone_and_wrong, outside, different_copies,
+      frames, doubtful, unknown_code)
