@@ -48,14 +48,14 @@ check_refused() { # FILE HOW
   cp "$1" before
   expect_refusal "$1: reads its raw stack maps itself \(__LLVM_StackMaps\), it seems: $2; --force packs it" "$stackpack" pack "$1"
   expect_same "$1" before
-  expect_status 0 "$stackpack" pack --force -o packed "$1"
+  expect_status 0 "$stackpack" pack --force --always -o packed "$1"
   expect_output 'warning: reads its raw stack maps itself'
   expect_packed packed
   expect_status 0 "$stackpack" verify "$1" packed
 }
 
 check_packed() { # FILE
-  expect_status 0 "$stackpack" pack -o packed "$1"
+  expect_status 0 "$stackpack" pack --always -o packed "$1"
   ! grep -q warning out || { cat out; fail "a warning"; }
   [[ $(wc -l <out) == 1 ]] || { cat out; fail "more than the summary"; }
 }
