@@ -1,10 +1,10 @@
 # runtime/unwind/rules.mk - builds the unwinding walker, build/libstackpack-unwind.{a,so}; included by the top Makefile.
 #
-# It is there where libunwind is (or with UNWIND=yes; UNWIND=no leaves it out). Only -lunwind-generic is linked:
+# It is there on x86-64 where libunwind is (or with UNWIND=yes; UNWIND=no leaves it out). Only -lunwind-generic is linked:
 # -lunwind has a _Unwind_RaiseException of its own, which would take the place of the C++ compiler's.
 
 ifndef UNWIND
-UNWIND := $(shell pkg-config --exists 'libunwind-generic >= 1.6' 2>/dev/null && echo yes)
+UNWIND := $(shell $(CC) -dumpmachine | grep -q ^x86_64 && pkg-config --exists 'libunwind-generic >= 1.6' 2>/dev/null && echo yes)
 endif
 UNWIND_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard runtime/unwind/*.c))
 UNWIND_LIBS := -lunwind-generic
