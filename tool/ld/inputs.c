@@ -60,7 +60,8 @@ static bool is_input(const char *path) {
     return false;
   memcpy(&type, bytes + EI_NIDENT, sizeof type);
   return (memcmp(bytes, ELFMAG, SELFMAG) == 0 && type == ET_REL) ||
-         memcmp(bytes, ARMAG, SARMAG) == 0 || memcmp(bytes, "!<thin>\n", SARMAG) == 0;
+         memcmp(bytes, ARMAG, SARMAG) == 0 || memcmp(bytes, "!<thin>\n", SARMAG) == 0 ||
+         split_is_bitcode(bytes, sizeof bytes);
 }
 
 /* The folder that a word, or the next one, names for -l; NULL: none. */
@@ -179,6 +180,15 @@ static bool write_input(struct split_job *job) {
   return ok || problem_set_errno(&job->problem, "its split copy can't be written");
 }
 
+/* Whether the linker leaves out what nothing refers to; the last word about it counts. */
+static bool collects_garbage(const struct words *words) {
+  bool collects = false;
+  for (size_t i = 0; i < words->count; i++)
+    collects = (collects || strcmp(words->items[i], "--gc-sections") == 0) &&
+               strcmp(words->items[i], "--no-gc-sections") != 0;
+  return collects;
+}
+
 static bool split_inputs(const struct inputs *inputs, struct scan *scan, struct words *words,
                          struct problem *problem) {
   for (size_t i = 0; i < scan->count; i++) {
@@ -194,6 +204,11 @@ static bool split_inputs(const struct inputs *inputs, struct scan *scan, struct 
     const struct split_job *job = &scan->jobs[i];
     if (!job->ok)
       return problem_set(problem, "%s: %s", job->path, job->problem.text);
+    if (job->split.is_uncompiled && collects_garbage(words))
+      return problem_set(problem,
+                         "%s: bitcode, whose stack maps --gc-sections would leave out; "
+                         "see LINK-TIME OPTIMISATION in stackpack-ld(1)",
+                         job->path);
     if (job->split.functions > 0 && !words_replace(words, scan->of_job[i], job->context))
       return problem_set(problem, "not enough memory");
   }

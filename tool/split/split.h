@@ -13,6 +13,7 @@ struct split {
   uint8_t *bytes; /* malloc'd; NULL: the file stays as it is */
   size_t size;
   size_t functions, sections; /* whose maps were split, and into how many sections */
+  bool is_uncompiled;         /* there is bitcode whose stack maps are yet to be made */
 };
 
 /* Splits the stack maps of a relocatable ELF object. False, and a problem, if it can't be done. */
@@ -22,6 +23,9 @@ bool split_object(struct split *split, const uint8_t *bytes, size_t size, struct
  * members, read from the files beside `path`, are in it then. */
 bool split_archive(struct split *split, const char *path, const uint8_t *bytes, size_t size,
                    struct problem *problem);
+
+/* Whether bytes are LLVM's bitcode. */
+bool split_is_bitcode(const uint8_t *bytes, size_t size);
 
 /* Splits any file. One that is neither an object nor an archive, or has no stack maps, or whose
  * maps are split already, stays as it is. */

@@ -162,6 +162,7 @@ static bool split_member(const struct archive *archive, struct member *member, s
   }
   sum->functions += split.functions;
   sum->sections += split.sections;
+  sum->is_uncompiled |= split.is_uncompiled;
   if (split.bytes != NULL) {
     member->bytes = member->owned = split.bytes;
     member->size = split.size;
