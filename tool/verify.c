@@ -6,6 +6,8 @@
 #include "tool/check/compare.h"
 #include "tool/check/frames.h"
 
+#include "tool/print/json.h"
+
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +15,8 @@
 static const char help[] =
     "Usage: stackpack verify [OPTION]... RAW PACKED\n"
     "Compares all records of two programs; asks the packed one for every address.\n\n"
-    "  -q, --quiet               print nothing if they agree\n" COMMON_HELP "\n"
+    "  -q, --quiet               print nothing if they agree\n"
+    "      --format=text|json    default: text\n" COMMON_HELP "\n"
     "If it was packed with these, just the records that they drop must be missing:\n" POLICY_HELP
     "\n"
     "Exit status: 0 if they agree, 1 if they differ.\n";
@@ -43,8 +46,23 @@ static void side_close(struct side *side) {
   image_close(&side->image);
 }
 
+/* One object on a line. */
+static void print_json(const struct side *raw, const struct side *packed, const struct drop *drop,
+                       const struct differences *differences) {
+  printf("{\"json_version\":1,\"raw\":");
+  json_print_text(raw->path);
+  printf(",\"packed\":");
+  json_print_text(packed->path);
+  printf(",\"agree\":%s,\"records\":%" PRIu32 ",\"functions\":%" PRIu32 ",\"dropped\":%" PRIu32
+         ",\"differences\":%" PRIu64 ",\"first\":",
+         differences->count == 0 ? "true" : "false", raw->loaded.table.record_count,
+         raw->loaded.table.function_count, drop->dropped, differences->count);
+  json_print_text(differences->count == 0 ? NULL : differences->first);
+  puts("}");
+}
+
 static int compare(const struct side *raw, const struct side *packed, const struct drop *drop,
-                   bool quiet) {
+                   bool quiet, bool json) {
   struct differences differences = {0};
   compare_tables(&raw->loaded.table, &packed->loaded.table, &differences);
   frames_compare(&raw->image, &raw->loaded.table, &differences);
@@ -57,9 +75,13 @@ static int compare(const struct side *raw, const struct side *packed, const stru
     problem_print(&(struct problem){.text = "not enough memory"}, raw->path);
     return EXIT_UNUSABLE;
   }
+  if (json) {
+    print_json(raw, packed, drop, &differences);
+    return differences.count == 0 ? EXIT_DONE : EXIT_DIFFERENCE;
+  }
   if (differences.count > 0) {
-    printf("%s and %s differ: %" PRIu64 " differences, first: %s\n", raw->path, packed->path,
-           differences.count, differences.first);
+    printf("%s and %s differ: %" PRIu64 " difference%s, first: %s\n", raw->path, packed->path,
+           differences.count, differences.count == 1 ? "" : "s", differences.first);
     return EXIT_DIFFERENCE;
   }
   if (!quiet)
@@ -71,25 +93,26 @@ static int compare(const struct side *raw, const struct side *packed, const stru
   return EXIT_DONE;
 }
 
-/* Takes the records out of the original that the policy lets go, and compares what is left. */
-static int drop_and_compare(struct side *raw, const struct side *packed,
-                            const struct policy *policy, bool quiet) {
-  struct problem problem = {0};
-  struct drop drop;
-  if (!drop_by_policy(raw->path, &raw->image, &raw->loaded, policy, NULL, &drop, &problem)) {
-    problem_print(&problem, raw->path);
-    return EXIT_UNUSABLE;
-  }
-  const int status = compare(raw, packed, &drop, quiet);
-  drop_close(&drop);
-  return status;
-}
-
 struct verify_options {
   struct load_options load;
   struct policy policy;
-  bool quiet;
+  bool quiet, json;
 };
+
+/* Takes the records out of the original that the policy lets go, and compares what is left. */
+static int drop_and_compare(struct side *raw, const struct side *packed,
+                            const struct verify_options *options) {
+  struct problem problem = {0};
+  struct drop drop;
+  if (!drop_by_policy(raw->path, &raw->image, &raw->loaded, &options->policy, NULL, &drop,
+                      &problem)) {
+    problem_print(&problem, raw->path);
+    return EXIT_UNUSABLE;
+  }
+  const int status = compare(raw, packed, &drop, options->quiet, options->json);
+  drop_close(&drop);
+  return status;
+}
 
 static int verify_files(const struct verify_options *options, const char *raw_path,
                         const char *packed_path) {
@@ -100,7 +123,7 @@ static int verify_files(const struct verify_options *options, const char *raw_pa
     side_close(&raw);
     return EXIT_UNUSABLE;
   }
-  const int status = drop_and_compare(&raw, &packed, &options->policy, options->quiet);
+  const int status = drop_and_compare(&raw, &packed, options);
   side_close(&packed);
   side_close(&raw);
   return status;
@@ -108,20 +131,27 @@ static int verify_files(const struct verify_options *options, const char *raw_pa
 
 static int parse_and_verify(struct verify_options *options, int argc, char **argv) {
   static const struct command command = {"verify", help};
+  enum { OPTION_FORMAT = OPTION_OWN };
   static const struct option long_options[] = {
       {"quiet", no_argument, NULL, 'q'},
+      {"format", required_argument, NULL, OPTION_FORMAT},
       POLICY_LONG_OPTIONS,
       COMMON_OPTIONS,
       {0},
   };
+  struct problem problem = {0};
   int status = EXIT_DONE;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, ":hq", long_options, NULL)) != -1;) {
-    if (option == 'q')
+    if (option == OPTION_FORMAT) {
+      if (!json_take_format(optarg, &options->json, &problem))
+        return usage_error("verify", "%s", problem.text);
+    } else if (option == 'q') {
       options->quiet = true;
-    else if (!policy_or_common_option(&command, option, argv[optind - 1], &options->policy,
-                                      &options->load, &status))
+    } else if (!policy_or_common_option(&command, option, argv[optind - 1], &options->policy,
+                                        &options->load, &status)) {
       return status;
+    }
   }
   if (argc - optind != 2)
     return usage_error("verify", "there must be two files, the original and the packed one");

@@ -6,12 +6,14 @@
  * code elsewhere. For a record that is dropped, it's how much was looked at: all functions that the
  * call can reach, and the functions elsewhere that were taken not to call back.
  */
-#include "tool/calls/analysis.h"
+#include "tool/calls/drop.h"
 #include "tool/calls/leaf_functions.h"
 #include "tool/commands.h"
+#include "tool/print/json.h"
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +21,17 @@
 static const char help[] =
     "Usage: stackpack why [OPTION]... FILE ADDRESS|FUNCTION\n"
     "Tells why `pack` with the same options keeps the record at a return address, or\n"
-    "drops it; of a function, that of each call in it.\n\n" POLICY_HELP COMMON_HELP;
+    "drops it; of a function, that of each call in it.\n\n"
+    "      --format=text|json    json: an object per record; default: text\n" POLICY_HELP
+        COMMON_HELP "\nExit status: 0 if a record is kept, 1 if none is.\n";
 
 struct why {
   const struct call_graph *graph;
   const struct analysis *analysis;
   const struct policy *policy;
   const struct safepoints *table;
+  bool json;
+  uint32_t *kept; /* how many records were */
 };
 
 /* ---- Names ---- */
@@ -115,6 +121,58 @@ static void print_leap(const struct why *why, uint32_t from, uint32_t to) {
   }
   puts(why->analysis->is_entry[to] ? ", a GC entry" : "");
 }
+
+/* ---- JSON ---- */
+
+static json_t *name_of(const struct why *why, uint32_t node) {
+  const struct linkage_symbol *symbol = graph_symbol_of(why->graph, node);
+  const char *name = graph_is_function(why->graph, node) ? call_graph_name(why->graph, node)
+                     : symbol != NULL                    ? symbol->name
+                                                         : NULL;
+  json_t *text = name == NULL ? NULL : json_string(name);
+  return text != NULL ? text : json_null();
+}
+
+/* A step: by a call at an address, or by none that the file has. */
+static json_t *step_of(const struct why *why, uint32_t from, const struct call *call, uint32_t to) {
+  return json_pack("{so so so ss}", "at",
+                   call == NULL ? json_null() : json_integer((json_int_t)call->at), "from",
+                   name_of(why, from), "to", name_of(why, to), "kind",
+                   call == NULL                  ? "unknown"
+                   : call->kind == CALL_INDIRECT ? "indirect"
+                   : call->is_jump               ? "jump"
+                                                 : "call");
+}
+
+static json_t *chain_of(const struct why *why, const struct call *call, enum certainty certainty) {
+  const struct call_graph *graph = why->graph;
+  const uint32_t *next = why->analysis->next[certainty];
+  uint32_t node = call->target;
+  json_t *chain = json_array();
+  json_array_append_new(chain, step_of(why, call_graph_function(graph, call->at), call, node));
+  for (; !why->analysis->is_entry[node]; node = next[node]) {
+    const struct call *step =
+        graph_is_function(graph, node) ? call_to(graph, node, next[node]) : NULL;
+    json_array_append_new(chain, step_of(why, node, step, next[node]));
+  }
+  return chain;
+}
+
+static bool json_verdict(const struct why *why, uint64_t address, enum verdict verdict,
+                         const struct call *call, struct problem *problem) {
+  const uint32_t function = call_graph_function(why->graph, address - 1);
+  json_t *object = json_pack(
+      "{si so so sb ss so}", "json_version", 1, "address", json_integer((json_int_t)address),
+      "function", function == GRAPH_NO_NODE ? json_null() : name_of(why, function), "kept",
+      !verdict_is_drop(verdict), "reason", drop_reason(verdict), "chain",
+      verdict <= KEEP_BY_ANYTHING ? chain_of(why, call, (enum certainty)verdict) : json_null());
+  const bool ok = object != NULL && json_dumpf(object, stdout, JSON_COMPACT) == 0;
+  json_decref(object);
+  putchar('\n');
+  return ok || problem_set(problem, "not enough memory, or standard output is full");
+}
+
+/* ---- Text ---- */
 
 static void print_chain(const struct why *why, const struct call *call, enum certainty certainty) {
   const struct call_graph *graph = why->graph;
@@ -228,6 +286,9 @@ static void print_place(const struct why *why, uint64_t address) {
 
 static bool print_verdict(const struct why *why, uint64_t address, enum verdict verdict,
                           const struct call *call, struct problem *problem) {
+  *why->kept += !verdict_is_drop(verdict);
+  if (why->json)
+    return json_verdict(why, address, verdict, call, problem);
   print_place(why, address);
   puts(text_of(verdict));
   if (verdict <= KEEP_BY_ANYTHING)
@@ -251,7 +312,8 @@ static bool explain_call(const struct why *why, uint64_t address, struct problem
     const struct call *call = &graph->calls[i];
     if (call->is_jump || call->at + call->length != address)
       continue;
-    puts("no record is there; had it one:");
+    if (!why->json)
+      puts("no record is there; had it one:");
     return print_verdict(why, address, analysis_of_call(why->analysis, call), call, problem);
   }
   return problem_set(problem, "no record at 0x%" PRIx64 ", and no call that returns there",
@@ -302,7 +364,7 @@ static bool explain_function(const struct why *why, const struct image *image, c
        i++, records++)
     if (!explain_record(why, &table->records[i], problem))
       return false;
-  if (records == 0)
+  if (records == 0 && !why->json)
     printf("%s has no records\n", name);
   return true;
 }
@@ -318,17 +380,20 @@ static bool parse_address(const char *text, uint64_t *address) {
 struct why_options {
   struct load_options load;
   struct policy policy;
+  bool json;
 };
 
 static bool explain(const struct why_options *options, const struct image *image,
-                    const struct loaded *loaded, const char *what, struct problem *problem) {
+                    const struct loaded *loaded, const char *what, uint32_t *kept,
+                    struct problem *problem) {
   struct call_graph graph;
   struct analysis analysis;
   if (!call_graph_open(&graph, image, loaded->raw, &loaded->table, problem))
     return false;
   bool ok = analysis_open(&analysis, &graph, image, &loaded->table, &options->policy, problem);
   if (ok) {
-    const struct why why = {&graph, &analysis, &options->policy, &loaded->table};
+    const struct why why = {&graph,         &analysis,     &options->policy,
+                            &loaded->table, options->json, kept};
     uint64_t address;
     ok = parse_address(what, &address) ? explain_address(&why, address, problem)
                                        : explain_function(&why, image, what, problem);
@@ -342,33 +407,41 @@ static int explain_file(const struct why_options *options, const char *path, con
   struct problem problem = {0};
   struct image image;
   struct loaded loaded;
+  uint32_t kept = 0;
   bool ok = load_open(&image, path, &options->load, &problem);
   if (ok) {
     ok = load(&image, &options->load, &loaded, &problem);
     if (ok) {
-      ok = explain(options, &image, &loaded, what, &problem);
+      ok = explain(options, &image, &loaded, what, &kept, &problem);
       loaded_free(&loaded);
     }
     image_close(&image);
   }
   if (!ok)
     problem_print(&problem, path);
-  return ok ? EXIT_DONE : EXIT_UNUSABLE;
+  return !ok ? EXIT_UNUSABLE : kept > 0 ? EXIT_DONE : EXIT_DIFFERENCE;
 }
 
 static int parse_and_explain(struct why_options *options, int argc, char **argv) {
   static const struct command command = {"why", help};
+  enum { OPTION_FORMAT = OPTION_OWN };
   static const struct option long_options[] = {
+      {"format", required_argument, NULL, OPTION_FORMAT},
       POLICY_LONG_OPTIONS,
       COMMON_OPTIONS,
       {0},
   };
+  struct problem problem = {0};
   int status = EXIT_DONE;
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;)
-    if (!policy_or_common_option(&command, option, argv[optind - 1], &options->policy,
-                                 &options->load, &status))
+    if (option == OPTION_FORMAT) {
+      if (!json_take_format(optarg, &options->json, &problem))
+        return usage_error("why", "%s", problem.text);
+    } else if (!policy_or_common_option(&command, option, argv[optind - 1], &options->policy,
+                                        &options->load, &status)) {
       return status;
+    }
   if (argc - optind != 2)
     return usage_error("why", "there must be a file, and an address or a function");
   return explain_file(options, argv[optind], argv[optind + 1]);

@@ -41,7 +41,9 @@ $(BUILD)/tests/bench/walk-raw: $(patsubst %,$(BUILD)/tests/bench/%.o,walk walk_s
 $(BUILD)/tests/bench/walk: $(BUILD)/tests/bench/walk-raw $(BUILD)/stackpack
 	$(BUILD)/stackpack pack -q --always -o $@ $<
 
-BENCH_PROGRAMS := $(patsubst %,$(BUILD)/tests/bench/%,generate measure record_stacks.so walk)
+include tests/bench/shadow-stack/rules.mk
+
+BENCH_PROGRAMS := $(patsubst %,$(BUILD)/tests/bench/%,generate measure record_stacks.so walk) $(SHADOW_STACKS)
 
 # What unwinding costs, where libunwind is.
 ifeq ($(UNWIND),yes)

@@ -202,7 +202,7 @@ make_gc_program() { # OUTPUT COMPILER OPTIONS-FOR-THE-RUNTIME LINKER [LINK OPTIO
 
 # The only record of a function is kept or dropped: `why` says so.
 expect_verdict() { # kept|dropped PROGRAM FUNCTION [POLICY OPTION...]
-  expect_status 0 "$stackpack" why "${@:4}" "$2" "$3"
+  expect_status "$([[ $1 == kept ]] && echo 0 || echo 1)" "$stackpack" why "${@:4}" "$2" "$3"
   [[ $(grep -cE '^0x[0-9a-f]+ in ' out) == 1 ]] || { cat out >&2; fail "$3 should have one record"; }
   grep -qE "^0x[0-9a-f]+ in .*: $1: " out || { cat out >&2; fail "$2: the record of $3 should be $1"; }
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The shadow-stack sample: with its roots in linked frames the workload prints what the plain C build prints, and walks
+# What measures linked frames: with its roots in linked frames the workload prints what the plain C build prints, and walks
 # as many frames as the build with stack maps. The script that compares the two measures what it says.
 set -eu
 
@@ -68,7 +68,7 @@ diff "$work/expected" "$work/output" || fail "another output under valgrind"
 
 # The table: code with roots takes more instructions than code without, with linked frames more than with stack maps;
 # the tables of linked frames are small, and packed stack maps smaller than raw ones.
-SIZE=4 HEAP=64 RUNS=1 "$(dirname "$0")"/../../samples/shadow-stack/compare.sh "$BUILD" >"$work/table"
+SIZE=4 HEAP=64 RUNS=1 "$(dirname "$0")"/../bench/shadow-stack/compare.sh "$BUILD" >"$work/table"
 awk -F ' *[|] *' '
   function fail(what) { print "shadow-stack.sh: " what ":\n  " $0 >"/dev/stderr"; failed = 1 }
   NF != 8 { fail("not a row of five programs") }

@@ -1,5 +1,5 @@
-# samples/shadow-stack/rules.mk - builds the shadow-stack sample; included by samples/rules.mk. See
-# samples/common/rules.mk.
+# tests/bench/shadow-stack/rules.mk - builds the programs with linked frames; included by tests/bench/rules.mk.
+# See samples/common/rules.mk.
 #
 # Its workload is that of samples/semispace, from the same optimised IR:
 #
@@ -14,18 +14,18 @@
 # compare.sh measures them beside the semispace sample.
 
 SHADOW_STACK := $(BUILD)/samples/shadow-stack.d
-SAMPLES += $(addprefix $(BUILD)/samples/,shadow-stack shadow-stack-unrooted)
+SHADOW_STACKS := $(addprefix $(BUILD)/samples/,shadow-stack shadow-stack-unrooted)
 
 SHADOW_STACK_MODULES := trees lists arrays words
 
-$(SHADOW_STACK)/%.frames.ll: $(BUILD)/samples/semispace.d/O2/%.ll samples/shadow-stack/frames.awk
+$(SHADOW_STACK)/%.frames.ll: $(BUILD)/samples/semispace.d/O2/%.ll tests/bench/shadow-stack/frames.awk
 	@mkdir -p $(@D)
-	awk -f samples/shadow-stack/frames.awk $< >$@
+	awk -f tests/bench/shadow-stack/frames.awk $< >$@
 
-$(SHADOW_STACK)/%.shadow.ll: $(SHADOW_STACK)/%.frames.ll samples/shadow-stack/rules.mk
+$(SHADOW_STACK)/%.shadow.ll: $(SHADOW_STACK)/%.frames.ll tests/bench/shadow-stack/rules.mk
 	$(LLVM)/bin/opt -passes='function(early-cse<memssa>,dse)' -S $< -o $@
 
-$(SHADOW_STACK)/%.unrooted.ll: $(BUILD)/samples/semispace.d/O2/%.clang.ll samples/shadow-stack/rules.mk
+$(SHADOW_STACK)/%.unrooted.ll: $(BUILD)/samples/semispace.d/O2/%.clang.ll tests/bench/shadow-stack/rules.mk
 	@mkdir -p $(@D)
 	$(LLVM)/bin/opt -passes='default<O2>' -vectorize-loops=false -vectorize-slp=false -S $< -o $@
 
@@ -35,7 +35,7 @@ $(SHADOW_STACK)/%.ll.o: $(SHADOW_STACK)/%.ll
 .SECONDARY: $(foreach module,$(SHADOW_STACK_MODULES),\
   $(addprefix $(SHADOW_STACK)/$(module),.frames.ll .shadow.ll .unrooted.ll))
 
-$(eval $(call SAMPLE_NATIVE,$(SHADOW_STACK),samples/shadow-stack))
+$(eval $(call SAMPLE_NATIVE,$(SHADOW_STACK),tests/bench/shadow-stack))
 $(SHADOW_STACK)/collector.o: CPPFLAGS += -Isamples/semispace
 
 SHADOW_STACK_ALL := $(BUILD)/samples/semispace.d/main.o $(SHADOW_STACK)/collector.o \

@@ -1,7 +1,7 @@
 #!/bin/bash
-# samples/shadow-stack/compare.sh - what it costs to tell a collector of the roots, in four ways and not at all.
+# tests/bench/shadow-stack/compare.sh - what it costs to tell a collector of the roots, in four ways and not at all.
 #
-#   make samples && samples/shadow-stack/compare.sh [BUILD]       prints a table in Markdown
+#   make samples && tests/bench/shadow-stack/compare.sh [BUILD]       prints a table in Markdown
 #
 # Instructions are counted by valgrind's callgrind and are the same at every run. Times are the median of RUNS (15) runs
 # of each program, by turns, so that what else the machine does hits all of them. Each is told as a multiple of the
