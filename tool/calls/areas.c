@@ -1,6 +1,7 @@
 /* areas.c - see areas.h. */
 #include "tool/calls/areas.h"
 
+#include "tool/image/search.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,14 +107,7 @@ void areas_close(struct areas *areas) {
 }
 
 struct area *areas_find(const struct areas *areas, uint64_t address) {
-  size_t from = 0, to = areas->count;
-  while (from < to) {
-    const size_t middle = from + (to - from) / 2;
-    if (areas->items[middle].address <= address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
+  const size_t from = SEARCH_UP_TO(areas->items, areas->count, address, address);
   if (from == 0 || address - areas->items[from - 1].address >= areas->items[from - 1].size)
     return NULL;
   return &areas->items[from - 1];

@@ -3,6 +3,7 @@
 
 #include "format/array.h"
 #include "tool/calls/code.h"
+#include "tool/image/search.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,30 +13,15 @@
 /* ---- Looking up ---- */
 
 uint32_t call_graph_function(const struct call_graph *graph, uint64_t address) {
-  uint32_t from = 0, to = graph->function_count;
-  while (from < to) {
-    const uint32_t middle = from + (to - from) / 2;
-    if (graph->functions[middle].address <= address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
+  const size_t from = SEARCH_UP_TO(graph->functions, graph->function_count, address, address);
   if (from == 0 || address - graph->functions[from - 1].address >= graph->functions[from - 1].size)
     return GRAPH_NO_NODE;
-  return from - 1;
+  return (uint32_t)from - 1;
 }
 
 uint32_t call_graph_calls_near(const struct call_graph *graph, uint64_t end) {
   const uint64_t first = end < UINT8_MAX ? 0 : end - UINT8_MAX; /* of the longest instruction */
-  uint32_t from = 0, to = graph->call_count;
-  while (from < to) {
-    const uint32_t middle = from + (to - from) / 2;
-    if (graph->calls[middle].at < first)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from;
+  return (uint32_t)SEARCH_BELOW(graph->calls, graph->call_count, at, first);
 }
 
 const char *call_graph_name(const struct call_graph *graph, uint32_t node) {

@@ -3,6 +3,7 @@
 
 #include "format/array.h"
 #include "tool/image/relocations.h"
+#include "tool/image/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -310,14 +311,7 @@ void linkage_close(struct linkage *linkage) {
 }
 
 const struct linkage_word *linkage_find(const struct linkage *linkage, uint64_t address) {
-  size_t from = 0, to = linkage->word_count;
-  while (from < to) {
-    const size_t middle = from + (to - from) / 2;
-    if (linkage->words[middle].address < address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
+  const size_t from = SEARCH_BELOW(linkage->words, linkage->word_count, address, address);
   return from < linkage->word_count && linkage->words[from].address == address
              ? &linkage->words[from]
              : NULL;

@@ -2,6 +2,7 @@
 #include "tool/image/names.h"
 
 #include "format/array.h"
+#include "tool/image/search.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,14 +67,7 @@ void names_close(struct names *names) {
 }
 
 const char *names_find(const struct names *names, uint64_t address) {
-  size_t from = 0, to = names->count;
-  while (from < to) {
-    const size_t middle = from + (to - from) / 2;
-    if (names->items[middle].address < address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
+  const size_t from = SEARCH_BELOW(names->items, names->count, address, address);
   return from < names->count && names->items[from].address == address ? names->items[from].text
                                                                       : NULL;
 }

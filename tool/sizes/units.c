@@ -2,6 +2,7 @@
 #include "tool/sizes/units.h"
 
 #include "format/array.h"
+#include "tool/image/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,14 +58,7 @@ static int compare_symbols(const void *a, const void *b) {
 
 static const char *find_by_symbols(const struct units *units, uint64_t address) {
   const struct unit_symbol *symbols = units->symbols;
-  size_t from = 0, to = units->symbol_count;
-  while (from < to) {
-    const size_t middle = from + (to - from) / 2;
-    if (symbols[middle].address <= address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
+  const size_t from = SEARCH_UP_TO(symbols, units->symbol_count, address, address);
   if (from == 0)
     return NULL;
   const bool is_this = symbols[from - 1].address == address;

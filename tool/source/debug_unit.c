@@ -2,6 +2,7 @@
 #include "tool/source/debug_unit.h"
 
 #include "format/array.h"
+#include "tool/image/search.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -248,15 +249,9 @@ const struct debug_row *debug_unit_row(const struct debug_unit *unit, uint64_t a
   if (number == SPANS_NONE)
     return NULL;
   const struct debug_sequence *sequence = &unit->sequences[number];
-  size_t from = sequence->first_row, to = from + sequence->rows;
-  while (from < to) { /* the last of several rows for one address counts */
-    const size_t middle = from + (to - from) / 2;
-    if (unit->rows[middle].address <= address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return &unit->rows[from - 1];
+  const struct debug_row *rows = &unit->rows[sequence->first_row];
+  /* the last of several rows for one address counts */
+  return &rows[SEARCH_UP_TO(rows, sequence->rows, address, address) - 1];
 }
 
 uint32_t debug_unit_scope(const struct debug_unit *unit, uint64_t address) {

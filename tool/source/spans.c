@@ -2,6 +2,7 @@
 #include "tool/source/spans.h"
 
 #include "format/array.h"
+#include "tool/image/search.h"
 
 #include <stdlib.h>
 
@@ -72,13 +73,6 @@ bool spans_flatten(struct spans *spans) {
 }
 
 uint32_t spans_find(const struct spans *spans, uint64_t address) {
-  size_t from = 0, to = spans->piece_count;
-  while (from < to) {
-    const size_t middle = from + (to - from) / 2;
-    if (spans->pieces[middle].start <= address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
+  const size_t from = SEARCH_UP_TO(spans->pieces, spans->piece_count, start, address);
   return from == 0 ? SPANS_NONE : spans->pieces[from - 1].item;
 }

@@ -3,6 +3,7 @@
 
 #include "format/array.h"
 #include "tool/image/load.h"
+#include "tool/image/search.h"
 
 #include <string.h>
 
@@ -100,15 +101,7 @@ static void note_global_symbols(struct maps *maps, const struct object *object) 
 }
 
 size_t maps_find_place(const struct map_section *section, uint64_t offset) {
-  size_t low = 0, high = section->place_count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (section->places[middle].r_offset < offset)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return SEARCH_BELOW(section->places, section->place_count, r_offset, offset);
 }
 
 /* ---- The functions ---- */
