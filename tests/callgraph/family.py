@@ -183,7 +183,7 @@ def pack(folder, module, options):
     """Whether the module could be packed; it may be refused, as a whole, for a GC entry that it doesn't know."""
     raw, packed = folder / "raw" / module, folder / "packed" / module
     try:
-        run(STACKPACK, "pack", *options, "-o", packed, raw)
+        run(STACKPACK, "pack", "--always", *options, "-o", packed, raw)
     except Failure as failure:
         if "which is to be a GC entry" not in str(failure):
             raise
@@ -234,7 +234,7 @@ def check_unreachable(program, folder, module, raw, options):
     run_by_main = generate.reachable(program)
     called = {id for id, function, _ in generate.statepoints(program) if function.number in run_by_main}
     for more, expected in ((options, called & generate.needed(program)), ([], called)):
-        run(STACKPACK, "pack", "--drop-unreachable", *more, "-o", folder / "other", folder / "raw" / module)
+        run(STACKPACK, "pack", "--always", "--drop-unreachable", *more, "-o", folder / "other", folder / "raw" / module)
         kept = set(records(folder / "other").values())
         wanted = expected & set(raw.values())
         if not wanted <= kept or (kept != wanted and not has_labels):

@@ -76,17 +76,18 @@ C_KINDS = DIRECT_KINDS + (
     "table", "struct", "local", "argument", "packed", "select", "thread-local", "weak", "qsort", "bsearch", "once",
     "stream", "raise", "dlsym", "ifunc", "iterate", "destructor", "tagged",
 )  # fmt: skip
-MANAGED_KINDS = ("direct", "tail", "table", "slot", "got")
+MANAGED_KINDS = ("direct", "tail", "table", "slot", "got", "typed")
 CXX_KINDS = ("catch", "cleanup", "virtual")
 ASM_KINDS = ("fall-through", "jump", "conditional", "push", "exchange", "slot", "between", "loop", "register", "memory", "relative", "middle",
-             "data", "short")  # fmt: skip
+             "data", "short", "odd-short", "odd-relative", "high-tag", "note", "prefix", "sum", "frame", "sse", "pushed")  # fmt: skip
 # Of a whole unit: how its C code is compiled.
 UNIT_FLAGS = {
     "gcc": ([], ["-fcf-protection"], ["-fno-plt"], ["-mindirect-branch=thunk"], ["-mindirect-branch=thunk-inline"],
             ["-mcmodel=large", "-fno-pic"], ["-ffunction-sections"], ["-fno-asynchronous-unwind-tables"],
             ["-mfunction-return=thunk"], ["-fpatchable-function-entry=4,2"], ["-pg"]),
     "clang": ([], ["-fcf-protection"], ["-fno-plt"], ["-mretpoline"], ["-ffunction-sections"], ["-fno-jump-tables"],
-              ["-fexperimental-call-graph-section"], ["-mcmodel=large", "-fno-pic"]),
+              ["-fexperimental-call-graph-section"], ["-mcmodel=large", "-fno-pic"], ["-fbasic-block-sections=all"],
+              ["-fxray-instrument", "-fxray-instruction-threshold=1"]),
 }  # fmt: skip
 
 # How a program is linked: pointers and stubs then have other forms. One choice for each program.
@@ -206,7 +207,10 @@ def draw_targets(choice, program, function, kind):
             return False
         if kind in ("dlsym", "got") and target.is_static:
             return False
-        if kind in ("conditional", "relative", "data", "exchange", "slot", "between", "push", "loop", "short") and target.unit.module != "app":
+        if kind in ("conditional", "relative", "data", "exchange", "slot", "between", "push", "loop", "short", "odd-short", "odd-relative",
+                    "sum", "frame", "sse", "pushed") and target.unit.module != "app":
+            return False
+        if kind == "typed" and target.unit.module != function.unit.module:
             return False
         return True
 
@@ -234,7 +238,7 @@ def draw(seed, family, focus=""):
     program.link_flags = list(choice.choice((*LINK_FLAGS["every"], *LINK_FLAGS[program.linker])))
     if family == "direct" and program.link_flags in (["-rdynamic"], ["-Wl,-z,retpolineplt"]):
         program.link_flags = []  # what is exported is reachable; and stubs that can't be decoded reach everything
-    if "-mcmodel=large" in focus or focus == "short":
+    if "-mcmodel=large" in focus or focus in ("short", "odd-short"):
         program.is_pie = False
     if focus == "dlsym":
         program.link_flags = ["-rdynamic"]
@@ -361,7 +365,7 @@ def ir_call(function, call, n, globals_):
             f"  %p{n} = load ptr, ptr %q{n}\n"
             f"  %v{n} = call i64 %p{n}{IR_ARGUMENTS} {attribute}"
         )
-    if call.kind == "slot":
+    if call.kind in ("slot", "typed"):
         globals_.append(f"@slot_{name} = internal global ptr @{first}")
         return (
             f"  %p{n} = load volatile ptr, ptr @slot_{name}\n  %v{n} = call i64 %p{n}{IR_ARGUMENTS} {attribute}"
@@ -425,6 +429,10 @@ def write_ir(unit, seed):
         globals_.append(
             f'@llvm.compiler.used = appending global [{len(used)} x ptr] [{", ".join(used)}], section "llvm.metadata"'
         )
+    typed = [(target.name, call.id) for f in unit.functions for call in f.calls if call.kind == "typed" for target in call.targets]
+    if typed:  # each typed call has a type of its own: its statepoint's ID
+        globals_ += ['module asm ".section .stackpack.types, \\22\\22, @progbits"', *(f'module asm ".quad {name}, {id}"' for name, id in typed),
+                     'module asm ".text"']
     return "\n".join(['target triple = "x86_64-unknown-linux-gnu"', *globals_, *declarations, *bodies, ""])
 
 
@@ -649,12 +657,24 @@ ASM_FORMS = {
     "relative": "  lea 9f(%rip), %rdx\n  movslq (%rdx), %rax\n  add %rdx, %rax\n  jmp *%rax\n"
     "  .section .rodata\n  .balign 4\n9:  .long {g} - 9b\n  .text\n",
     "middle": "  add $1, %rdx\n  jmp middle_{g}\n",
+    "odd-short": "  mov 8f(%rip), %eax\n  jmp *%rax\n  .section .rodata\n  .balign 4\n  .byte 1\n8:  .long {g}\n  .text\n",
+    "odd-relative": "  lea 9f(%rip), %rdx\n  movslq (%rdx), %rax\n  add %rdx, %rax\n  jmp *%rax\n"
+    "  .section .rodata\n  .balign 4\n  .byte 1\n9:  .long {g} - 9b\n  .text\n",
+    "high-tag": "  mov 8f(%rip), %rax\n  shl $16, %rax\n  shr $16, %rax\n  jmp *%rax\n"
+    "  .section .data.rel,\"aw\"\n  .balign 8\n8:  .quad {g} + (0x5a << 48)\n  .text\n",
+    "note": "  mov 8f(%rip), %rax\n  jmp *%rax\n  .section .note.odd,\"aw\",@note\n  .balign 8\n8:  .quad {g}\n  .text\n",
+    "prefix": "  mov 8f(%rip), %rax\n  jmp *%rax\n  .balign 8\n8:  .quad {g}\n",
+    "sum": "  call 7f\n9:  ud2\n7:  addq ${g} - 9b, (%rsp)\n  ret\n",
+    "frame": "  push (%rsp)\n  .cfi_adjust_cfa_offset 8\n  lea {g}(%rip), %rax\n  push %rbp\n  mov %rsp, %rbp\n  mov %rax, 8(%rbp)\n"
+    "  pop %rbp\n  ret\n",
+    "sse": "  push (%rsp)\n  .cfi_adjust_cfa_offset 8\n  lea {g}(%rip), %rax\n  movq %rax, %xmm0\n  movq %xmm0, (%rsp)\n  ret\n",
+    "pushed": "  lea {g}(%rip), %rax\n  push %rax\n  .cfi_adjust_cfa_offset 8\n  jmp only_returns\n",
     "data": "  mov 8f(%rip), %rax\n  jmp *%rax\n  .section .data.rel,\"aw\"\n  .balign 8\n8:  .quad {g}\n  .text\n",
 }
 
 
 def write_asm(unit, seed):
-    lines = ["  .text"]
+    lines = ["  .text", "  .type only_returns, @function\nonly_returns:\n  ret\n  .size only_returns, . - only_returns"]
     for function in unit.functions:
         lines += [
             f"  .balign 16\n  .globl {function.name}\n  .type {function.name}, @function\n{function.name}:\n  .cfi_startproc",

@@ -102,10 +102,11 @@ static void start_type(struct types *types, uint64_t id) {
     graph->types[graph->type_count++] = (struct graph_type){id, types->member_count};
 }
 
-/* Whether some code or data has the address of a symbol that is elsewhere; a word that is only
+/* Whether some code or data has the address of a function that is elsewhere; a word that is only
  * called by doesn't count. */
 static bool is_word_taken(const struct call_graph *graph, const struct linkage_word *word) {
-  if (word->kind != LINKAGE_SYMBOL || graph->linkage.symbols[word->symbol].is_defined)
+  const struct linkage_symbol *symbol = &graph->linkage.symbols[word->symbol];
+  if (word->kind != LINKAGE_SYMBOL || symbol->is_defined || !symbol->is_code)
     return false;
   const struct area *area = areas_find(&graph->areas, word->address);
   return !word->is_constant || area == NULL || area_is_marked(area, MARK_USED, word->address) ||

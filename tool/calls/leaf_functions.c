@@ -47,7 +47,8 @@ const struct leaf_group leaf_groups[] = {
      "iswprint iswpunct iswspace iswupper iswxdigit towlower towupper iswctype wctype "
      "mblen mbtowc wctomb mbstowcs wcstombs mbrtowc wcrtomb mbrlen mbsrtowcs wcsrtombs mbsnrtowcs "
      "wcsnrtombs mbsinit btowc wctob c32rtomb mbrtoc32 c16rtomb mbrtoc16 "
-     "htonl htons ntohl ntohs inet_aton inet_ntoa inet_pton inet_ntop inet_addr"},
+     "htonl htons ntohl ntohs wcwidth wcswidth regcomp regexec regerror regfree inet_aton "
+     "inet_ntoa inet_pton inet_ntop inet_addr"},
     {LEAF_PURE, "it computes with numbers", "",
      "abs labs llabs imaxabs div ldiv lldiv imaxdiv rand srand rand_r random srandom drand48 "
      "erand48 lrand48 nrand48 mrand48 jrand48 srand48 seed48 arc4random arc4random_buf "
@@ -132,17 +133,22 @@ const struct leaf_group leaf_groups[] = {
      "setregid setresuid setresgid getresuid getresgid getgroups setgroups getpgid setpgid getpgrp "
      "setpgrp getsid setsid getpriority setpriority nice getrlimit setrlimit getrlimit64 "
      "setrlimit64 prlimit prlimit64 getrusage times uname gethostname sethostname getdomainname "
-     "sysinfo sysconf pathconf fpathconf confstr getpagesize get_nprocs get_nprocs_conf getloadavg "
+     "sysinfo sysconf __sysconf pathconf fpathconf confstr getpagesize get_nprocs get_nprocs_conf "
+     "getloadavg "
      "wait waitpid waitid wait3 wait4 execve execv execvp execl execlp execle fexecve system "
      "getentropy "
      "getrandom prctl isatty ttyname ttyname_r tcgetattr tcsetattr tcgetpgrp tcsetpgrp cfgetospeed "
      "sched_yield sched_getaffinity sched_setaffinity sched_getparam sched_setparam "
      "sched_getscheduler sched_setscheduler sched_get_priority_min sched_get_priority_max "
-     "sched_getcpu getauxval personality membarrier syslog openlog closelog"},
+     "sched_getcpu __sched_cpualloc __sched_cpufree getxattr lgetxattr fgetxattr setxattr "
+     "lsetxattr fsetxattr "
+     "listxattr llistxattr flistxattr removexattr lremovexattr fremovexattr getauxval personality "
+     "membarrier syslog openlog closelog"},
     {LEAF_ALLOCATES, "it tells, computes or waits for the time", "pthread_cancel",
      "time gettimeofday settimeofday clock clock_gettime clock_settime clock_getres "
      "clock_nanosleep "
-     "nanosleep sleep usleep difftime mktime timegm gmtime gmtime_r localtime localtime_r asctime "
+     "sem_wait sem_timedwait sem_clockwait nanosleep sleep usleep difftime mktime timegm gmtime "
+     "gmtime_r localtime localtime_r asctime "
      "asctime_r ctime ctime_r strftime strftime_l strptime tzset alarm setitimer getitimer "
      "timer_gettime ftime clock_getcpuclockid"},
     {LEAF_ALLOCATES, "it reads or changes what the process knows of its surroundings", "",
