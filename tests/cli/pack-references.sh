@@ -51,7 +51,8 @@ check_refused() { # FILE HOW
   expect_status 0 "$stackpack" pack --force --always -o packed "$1"
   expect_output 'warning: reads its raw stack maps itself'
   expect_packed packed
-  expect_status 0 "$stackpack" verify "$1" packed
+  # lld's index of unwind tables isn't in order where code is in .ltext, too: libdw doesn't find all frames by it.
+  [[ $kind == *large* ]] || expect_status 0 "$stackpack" verify "$1" packed
 }
 
 check_packed() { # FILE
@@ -60,6 +61,7 @@ check_packed() { # FILE
   [[ $(wc -l <out) == 1 ]] || { cat out; fail "more than the summary"; }
 }
 
+kind=
 how='(a relocation in [^ ]+ for [^ ]+ at 0x[0-9a-f]+|a pointer in [^ ]+ at 0x[0-9a-f]+|an instruction in [^ ]+ at 0x[0-9a-f]+)'
 tried=0
 for linker in lld bfd gold mold; do
@@ -107,6 +109,26 @@ for linker in lld bfd gold mold; do
   check_refused libuse.so 'an imported symbol in \.dynsym'
 done
 ((tried > 60)) || fail "only $tried programs"
+
+# A number that happens to be the section's address, in code and in data, is no reference; a hidden label's address is.
+cat common.h - >number.c <<'C'
+long sizes[] = {1, 0x10000000, 2};
+int main(void) { return printf("run(5) = %ld %p\n", run(5), malloc(0x10000000 + (sizes[1] & 1))) < 0; }
+C
+cat common.h - >hidden.c <<'C'
+extern const char __LLVM_StackMaps[] __attribute__((visibility("hidden")));
+int main(void) { return printf("run(5) = %ld %d\n", run(5), (int)((unsigned long)__LLVM_StackMaps % 8)) < 0; }
+C
+for linker in bfd gold; do
+  address=-Wl,--section-start=.llvm_stackmaps=0x10000000
+  "$LLVM/bin/clang" -fuse-ld=$linker -O1 -no-pie -fno-pie "$address" -o app number.c list.o
+  readelf --section-headers --wide app | grep -qE '\.llvm_stackmaps +PROGBITS +0*10000000 ' || fail "$linker: at another address"
+  check_packed app
+  strip app # then there is no telling
+  check_refused app "$how"
+  "$LLVM/bin/clang" -fuse-ld=$linker -O1 -no-pie -fno-pie "$address" -o app hidden.c list.global.o
+  check_refused app "$how"
+done
 
 # libstackpack finds the stack maps by their section.
 if [[ -e $BUILD/libstackpack.a ]] && ! nm "$BUILD/libstackpack.a" | grep __asan >/dev/null; then

@@ -15,6 +15,12 @@
  *
  * A program that finds the section by its name, as libstackpack does, has none of these.
  *
+ * At a fixed address, a number that means something else may be the section's address by chance: the
+ * size of a buffer, say. So where the symbols tell that no other file could name the stack maps, as
+ * all their labels are local to the files with the maps, words and constants aren't taken for
+ * references. (A label that the linker made local, as it was hidden, still says so; mold makes all
+ * local.)
+ *
  * An address may mean the end of what stands before it: linkers and programs mark ends of code, of
  * data, and of tables (`etext`, `__rela_iplt_end`, `__stop_NAME`). So where such a mark may stand, a
  * reference to just the section's first byte isn't taken for one to the stack maps.
@@ -52,6 +58,7 @@ struct search {
   const struct image *image;
   const struct image_section *raw;
   bool may_mark_end; /* the section's address may mean the end of another one */
+  bool is_nameless;  /* no other file can name the stack maps */
   uint64_t clones[CLONES];
   unsigned clones_count;
   uint64_t global_pointer; /* what RISC-V's register gp holds; 0: that isn't known */
@@ -95,11 +102,42 @@ static bool has_symbol_table(const struct image *image) {
   return false;
 }
 
+/* How many global symbols the tables of a type define. */
+static size_t count_globals(const struct image *image, uint32_t type) {
+  size_t count = 0;
+  for (size_t i = 1; i < image->section_count; i++) {
+    if (image->sections[i].header.sh_type != type)
+      continue;
+    Elf_Data *data = elf_getdata(elf_getscn(image->elf, i), NULL);
+    GElf_Sym symbol;
+    for (int n = 1; data != NULL && gelf_getsym(data, n, &symbol) != NULL; n++)
+      count += symbol.st_shndx != SHN_UNDEF && GELF_ST_BIND(symbol.st_info) != STB_LOCAL;
+  }
+  return count;
+}
+
+/* Whether the linker has left symbols global that the program doesn't export: mold doesn't. */
+static bool leaves_globals(const struct image *image) {
+  return count_globals(image, SHT_SYMTAB) > count_globals(image, SHT_DYNSYM);
+}
+
 /* What the symbols say of the stack maps' address. */
 struct marks {
   struct search *search;
   bool mark, global_name;
+  bool own_name, other_name; /* in the stack maps: labels of LLVM's, and others */
 };
+
+static void look_for_names(struct marks *marks, const char *name, const GElf_Sym *symbol) {
+  const bool is_own = strcmp(name, symbol_name) == 0 &&
+                      GELF_ST_BIND(symbol->st_info) == STB_LOCAL &&
+                      GELF_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT;
+  const uint64_t into = symbol->st_value - marks->search->raw->header.sh_addr;
+  if (GELF_ST_TYPE(symbol->st_info) == STT_SECTION || into >= marks->search->raw->header.sh_size)
+    return;
+  marks->own_name |= is_own;
+  marks->other_name |= !is_own;
+}
 
 static void look_for_mark(void *context, const char *name, const GElf_Sym *symbol) {
   struct marks *marks = context;
@@ -110,7 +148,10 @@ static void look_for_mark(void *context, const char *name, const GElf_Sym *symbo
     marks->search->clones[marks->search->clones_count++] = symbol->st_value;
   if (strcmp(name, "__global_pointer$") == 0)
     marks->search->global_pointer = symbol->st_value;
-  if (symbol->st_value != raw->header.sh_addr || type == STT_TLS || type == STT_FILE)
+  if (type == STT_TLS || type == STT_FILE)
+    return;
+  look_for_names(marks, name, symbol);
+  if (symbol->st_value != raw->header.sh_addr)
     return;
   if (image_symbol_section(image, symbol) == (size_t)(raw - image->sections))
     marks->global_name |=
@@ -132,6 +173,7 @@ static bool may_mark_end(struct search *search) {
         header->sh_addr + header->sh_size == search->raw->header.sh_addr)
       marks.mark |= ends_with_mark(section);
   }
+  search->is_nameless = marks.own_name && !marks.other_name && leaves_globals(image);
   return marks.mark && !marks.global_name;
 }
 
@@ -297,7 +339,7 @@ static bool is_in_clones(const struct search *search, uint64_t address) {
 /* Whether an instruction names the address: as distance from the next one, or as a constant. */
 static bool names_maps(const struct search *search, const ZydisDecodedInstruction *instruction,
                        uint64_t next) {
-  const bool is_fixed = search->image->header.e_type == ET_EXEC;
+  const bool is_fixed = search->image->header.e_type == ET_EXEC && !search->is_nameless;
   const uint64_t displacement = (uint64_t)instruction->raw.disp.value;
   const bool is_relative = instruction->raw.modrm.mod == 0 && instruction->raw.modrm.rm == 5;
   if (instruction->raw.disp.size == 32 && (is_relative || is_fixed) &&
@@ -408,5 +450,6 @@ bool references_find(const struct image *image, const struct image_section *raw,
   struct search search = {.image = image, .raw = raw, .found = found};
   search.may_mark_end = may_mark_end(&search);
   return search_symbols(&search) || search_relocations(&search) ||
-         (image->header.e_type == ET_EXEC && search_words(&search)) || search_all_code(&search);
+         (image->header.e_type == ET_EXEC && !search.is_nameless && search_words(&search)) ||
+         search_all_code(&search);
 }
