@@ -2,6 +2,7 @@
 #include "tool/calls/call_graph.h"
 #include "tool/commands.h"
 #include "tool/image/choice.h"
+#include "tool/image/clean.h"
 #include "tool/print/json.h"
 
 #include <getopt.h>
@@ -76,13 +77,15 @@ static void text_function(const struct call_graph *graph, uint32_t number, bool 
 /* ---- Graphviz ---- */
 
 static void dot_text(const char *text) {
+  char *clean = clean_text(text);
   putchar('"');
-  for (; *text != 0; text++) {
-    if (*text == '"' || *text == '\\')
+  for (const char *c = clean; c != NULL && *c != 0; c++) {
+    if (*c == '"' || *c == '\\')
       putchar('\\');
-    putchar(*text);
+    putchar(*c);
   }
   putchar('"');
+  free(clean);
 }
 
 /* Nodes are named by number: several functions may have one name. */

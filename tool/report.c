@@ -76,7 +76,7 @@ static bool write_page(const struct page *page, const json_t *data, const char *
     text = close + 2;
   }
   ok = ok && fputs(text, out) >= 0 && !ferror(out);
-  ok = out != NULL && fclose(out) == 0 && ok;
+  ok = out != NULL && fclose(out) == 0 && bytes != NULL && ok;
   const struct new_file file = {page->output, like, true, (const uint8_t *)bytes, size};
   ok = ok ? output_replace(&file, 1, NULL, problem) : problem_set(problem, "not enough memory");
   free(bytes);

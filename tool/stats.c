@@ -4,6 +4,7 @@
 #include "tool/commands.h"
 
 #include "tool/image/choice.h"
+#include "tool/image/clean.h"
 #include "tool/sizes/stats_json.h"
 
 #include <getopt.h>
@@ -31,9 +32,8 @@ static double percent(uint64_t part, uint64_t whole) {
 
 /* A name goes to a terminal, maybe, which control characters are not for. */
 static void print_name(const char *name) {
-  char *clean = names_clean(name);
-  puts(clean != NULL ? clean : "?");
-  free(clean);
+  clean_print(stdout, name);
+  putchar('\n');
 }
 
 /* ---- One file ---- */
@@ -224,7 +224,7 @@ static void print_survey(const struct survey *survey, uint32_t top, bool nested)
 /* ---- CSV (RFC 4180) ---- */
 
 static void csv_text(const char *text) {
-  char *clean = names_clean(text == NULL ? "" : text);
+  char *clean = clean_text(text == NULL ? "" : text);
   putchar('"');
   for (const char *c = clean; c != NULL && *c != 0; c++) {
     if (*c == '"')

@@ -9,6 +9,7 @@
 #include "tool/calls/drop.h"
 #include "tool/calls/leaf_functions.h"
 #include "tool/commands.h"
+#include "tool/image/clean.h"
 #include "tool/print/json.h"
 
 #include <getopt.h>
@@ -364,8 +365,10 @@ static bool explain_function(const struct why *why, const struct image *image, c
        i++, records++)
     if (!explain_record(why, &table->records[i], problem))
       return false;
-  if (records == 0 && !why->json)
-    printf("%s has no records\n", name);
+  if (records == 0 && !why->json) {
+    clean_print(stdout, name);
+    puts(" has no records");
+  }
   return true;
 }
 

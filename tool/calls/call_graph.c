@@ -3,6 +3,7 @@
 
 #include "format/array.h"
 #include "tool/calls/code.h"
+#include "tool/image/clean.h"
 #include "tool/image/search.h"
 
 #include <inttypes.h>
@@ -34,7 +35,7 @@ const char *call_graph_name(const struct call_graph *graph, uint32_t node) {
 void call_graph_print_node(const struct call_graph *graph, uint32_t node) {
   const char *name = call_graph_name(graph, node);
   if (name != NULL)
-    printf("%s", name);
+    clean_print(stdout, name);
   else if (graph_is_function(graph, node))
     printf("0x%" PRIx64, graph->functions[node].address);
   else if (node == graph_anything(graph))

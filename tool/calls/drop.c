@@ -7,6 +7,8 @@
  */
 #include "tool/calls/drop.h"
 
+#include "tool/image/clean.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,10 +173,12 @@ const char *drop_reason(enum verdict verdict) {
 static void print_counts(FILE *report, const struct drop_count *counts, uint32_t count) {
   enum { MOST = 8 };
   for (uint32_t i = 0; i < count && i < MOST; i++) {
+    fprintf(report, "    %10" PRIu32 "  ", counts[i].records);
     if (counts[i].name != NULL)
-      fprintf(report, "    %10" PRIu32 "  %s\n", counts[i].records, counts[i].name);
+      clean_print(report, counts[i].name);
     else
-      fprintf(report, "    %10" PRIu32 "  0x%" PRIx64 "\n", counts[i].records, counts[i].address);
+      fprintf(report, "0x%" PRIx64, counts[i].address);
+    putc('\n', report);
   }
   if (count > MOST)
     fprintf(report, "                and %" PRIu32 " more\n", count - MOST);

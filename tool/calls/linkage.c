@@ -5,6 +5,7 @@
 #include "tool/image/relocations.h"
 #include "tool/image/search.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,7 +180,8 @@ static bool read_symbols(struct linkage *linkage, const struct image *image, boo
           read_symbol(image, &symbol, header->sh_link, may_preempt);
     return find_c_library(linkage, image);
   }
-  return true;
+  linkage->symbols = calloc(1, sizeof *linkage->symbols); /* none */
+  return linkage->symbols != NULL;
 }
 
 /* ---- Words ---- */
@@ -192,7 +194,8 @@ static bool add_word(struct linkage *linkage, struct linkage_word word) {
   return true;
 }
 
-static bool add_relocation(struct linkage *linkage, const Elf64_Rela *relocation) {
+static bool add_relocation(struct linkage *linkage, const Elf64_Rela *relocation,
+                           struct problem *problem) {
   struct linkage_word word = {.address = relocation->r_offset,
                               .value = (uint64_t)relocation->r_addend,
                               .symbol = ELF64_R_SYM(relocation->r_info)};
@@ -225,19 +228,21 @@ static bool add_relocation(struct linkage *linkage, const Elf64_Rela *relocation
   default: /* of thread-local storage, copied variables and sizes: no functions */
     return true;
   }
-  if (word.symbol >= linkage->symbol_count)
-    word.symbol = 0;
+  if (word.symbol != 0 && word.symbol >= linkage->symbol_count)
+    return problem_set(problem, "a relocation for 0x%" PRIx64 " names a symbol that isn't there",
+                       relocation->r_offset);
   /* Without a symbol it is the address itself: of a local definition that kept its kind. */
   if (word.kind == LINKAGE_SYMBOL && word.symbol == 0)
     word.kind = LINKAGE_ADDRESS;
   return add_word(linkage, word);
 }
 
-static bool read_rela(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table) {
+static bool read_rela(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table,
+                      struct problem *problem) {
   for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->sh_size; at += sizeof(Elf64_Rela)) {
     Elf64_Rela relocation;
     memcpy(&relocation, image->bytes + table->sh_offset + at, sizeof relocation);
-    if (!add_relocation(linkage, &relocation))
+    if (!add_relocation(linkage, &relocation, problem))
       return false;
   }
   return true;
@@ -274,12 +279,13 @@ static int compare_words(const void *a, const void *b) {
   return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static bool read_words(struct linkage *linkage, const struct image *image) {
+static bool read_words(struct linkage *linkage, const struct image *image,
+                       struct problem *problem) {
   for (size_t i = 1; i < image->section_count; i++) {
     const Elf64_Shdr *header = &image->sections[i].header;
     if ((header->sh_flags & SHF_ALLOC) == 0)
       continue;
-    if (header->sh_type == SHT_RELA && !read_rela(linkage, image, header))
+    if (header->sh_type == SHT_RELA && !read_rela(linkage, image, header, problem))
       return false;
     if (header->sh_type == SHT_RELR && !read_relr(linkage, image, header))
       return false;
@@ -298,7 +304,7 @@ bool linkage_open(struct linkage *linkage, const struct image *image, struct pro
   find_offset_tables(linkage, image);
   linkage->is_library = !linkage->is_fixed && !dynamic.is_pie;
   if (read_symbols(linkage, image, linkage->is_library && !dynamic.symbolic) &&
-      read_words(linkage, image))
+      read_words(linkage, image, problem))
     return true;
   linkage_close(linkage);
   return problem_set(problem, "not enough memory");

@@ -4,6 +4,7 @@
  */
 #include "tool/check/conflicts.h"
 
+#include "tool/image/clean.h"
 #include "tool/image/names.h"
 
 #include <inttypes.h>
@@ -25,7 +26,7 @@ static void add_name(void *context, const char *name, const GElf_Sym *symbol) {
   if (symbol->st_value != at->address || (type != STT_FUNC && type != STT_GNU_IFUNC) ||
       at->count == NAMES_MAX || strstr(at->text, name) != NULL)
     return;
-  char *clean = names_clean(name);
+  char *clean = clean_text(name);
   const size_t used = strlen(at->text);
   snprintf(at->text + used, sizeof at->text - used, "%s%.40s", at->count++ == 0 ? "" : ", ",
            clean == NULL ? "?" : clean);
@@ -53,7 +54,7 @@ bool conflicts_refuse(const struct image *image, const struct entries *entries,
 
 static void print_function(FILE *out, const struct names *names, uint64_t address) {
   const char *name = names_find(names, address);
-  char *clean = name == NULL ? NULL : names_clean(name);
+  char *clean = name == NULL ? NULL : clean_text(name);
   fprintf(out, "0x%" PRIx64 "%s%s: ", address, clean == NULL ? "" : " ",
           clean == NULL ? "" : clean);
   free(clean);

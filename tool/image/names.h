@@ -22,8 +22,4 @@ void names_close(struct names *names);
 /* The name of the function that starts at an address; NULL if it has none. */
 const char *names_find(const struct names *names, uint64_t address);
 
-/* A name as it can be shown, as UTF-8: control characters, and bytes that aren't UTF-8, are \x and two
- * digits. To be freed; NULL without memory. */
-char *names_clean(const char *name);
-
 #endif

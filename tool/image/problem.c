@@ -1,6 +1,8 @@
 /* problem.c - see report.h. */
 #include "tool/image/problem.h"
 
+#include "tool/image/clean.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,6 +24,9 @@ bool problem_set_errno(struct problem *problem, const char *what) {
 
 void problem_print(const struct problem *problem, const char *file) {
   fflush(stdout);
-  fprintf(stderr, "stackpack: %s: %s\n", problem->file != NULL ? problem->file : file,
-          problem->text);
+  fputs("stackpack: ", stderr);
+  clean_print(stderr, problem->file != NULL ? problem->file : file);
+  fputs(": ", stderr);
+  clean_print(stderr, problem->text);
+  putc('\n', stderr);
 }

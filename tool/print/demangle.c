@@ -2,24 +2,58 @@
 #include "tool/print/demangle.h"
 
 #include "tool/calls/policy.h"
+#include "tool/image/clean.h"
 
 #include <fnmatch.h>
 #include <libiberty/demangle.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Names in programs are shorter. A mangled name can refer to its own parts, so that one of a few hundred
+ * bytes stands for gigabytes. */
+enum { LENGTH_MAX = 1 << 16 };
+
+struct plain_name {
+  size_t length;
+  jmp_buf too_long;
+  char text[LENGTH_MAX + 1];
+};
+
+static void append(const char *text, size_t size, void *opaque) {
+  struct plain_name *name = opaque;
+  if (size > LENGTH_MAX - name->length)
+    longjmp(name->too_long, 1); /* nothing else ends libiberty; what it needs is on the stack */
+  memcpy(name->text + name->length, text, size);
+  name->length += size;
+}
+
+static bool expand(const char *mangled, int options, struct plain_name *name) {
+  if (setjmp(name->too_long) != 0)
+    return false;
+  return rust_demangle_callback(mangled, options, append, name) != 0 ||
+         cplus_demangle_v3_callback(mangled, options, append, name) != 0;
+}
 
 /* To be freed; NULL: the name has no other form. */
 static char *demangle(const char *name, int options) {
   /* Only these, as a short name of C could be one of another language. */
   if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0)
     return NULL;
-  return cplus_demangle(name, DMGL_AUTO | DMGL_ANSI | options);
+  struct plain_name *plain = malloc(sizeof *plain);
+  if (plain == NULL)
+    return NULL;
+  plain->length = 0;
+  char *text =
+      expand(name, DMGL_ANSI | options, plain) ? strndup(plain->text, plain->length) : NULL;
+  free(plain);
+  return text;
 }
 
 void demangle_print(const char *name) {
   char *text = demangle(name, DMGL_PARAMS);
-  fputs(text != NULL ? text : name, stdout);
+  clean_print(stdout, text != NULL ? text : name);
   free(text);
 }
 

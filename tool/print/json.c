@@ -2,6 +2,7 @@
 #include "tool/print/json.h"
 
 #include "tool/image/choice.h"
+#include "tool/image/clean.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -19,9 +20,13 @@ bool json_take_format(const char *word, bool *json, struct problem *problem) {
 
 void json_print_text(const char *text) {
   json_t *string = text == NULL ? NULL : json_string(text);
+  char *clean = text == NULL || string != NULL ? NULL : clean_text(text);
+  if (clean != NULL)
+    string = json_string(clean);
   char *encoded = string == NULL ? NULL : json_dumps(string, JSON_ENCODE_ANY);
   fputs(encoded == NULL ? "null" : encoded, stdout);
   free(encoded);
+  free(clean);
   json_decref(string);
 }
 

@@ -10,7 +10,7 @@
 /* Takes what --format says: text or json. False, and a problem, if it's another word. */
 bool json_take_format(const char *word, bool *json, struct problem *problem);
 
-/* A text, or null; one that isn't UTF-8 can't be said in JSON, and is null, too. */
+/* A text, or null; one that isn't UTF-8 can't be said in JSON as it is: see clean_text. */
 void json_print_text(const char *text);
 
 /* A number, or null where it isn't known. */

@@ -1,6 +1,7 @@
 /* record_text.c - see record_text.h. */
 #include "tool/print/record_text.h"
 
+#include "tool/image/clean.h"
 #include "tool/print/demangle.h"
 
 #include <inttypes.h>
@@ -102,7 +103,9 @@ static void print_frame(const struct source_frame *frame) {
     demangle_print(frame->function);
   else
     printf("??");
-  printf(" at %s:", frame->file == NULL ? "??" : frame->file);
+  printf(" at ");
+  clean_print(stdout, frame->file == NULL ? "??" : frame->file);
+  putchar(':');
   if (frame->line == 0)
     printf("?");
   else

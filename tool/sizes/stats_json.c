@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "runtime/stackpack.h"
+#include "tool/image/clean.h"
 
 static json_t *size(uint64_t bits) {
   return bits % 8 == 0 ? json_integer((json_int_t)(bits / 8)) : json_real((double)bits / 8);
@@ -17,7 +18,7 @@ static json_t *size(uint64_t bits) {
 /* A name, or null; one that isn't UTF-8 can't be said as it is. */
 static json_t *text(const char *source) {
   json_t *string = source == NULL ? NULL : json_string(source);
-  char *clean = source == NULL || string != NULL ? NULL : names_clean(source);
+  char *clean = source == NULL || string != NULL ? NULL : clean_text(source);
   if (clean != NULL)
     string = json_string(clean);
   free(clean);

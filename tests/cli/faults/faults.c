@@ -56,7 +56,9 @@ static long failing; /* the number of the call that fails, 0: none */
 static bool active;
 static const struct kind *kind;
 
-static bool fails(void) { return active && ++counter->calls == failing; }
+static bool fails(void) {
+  return active && __atomic_add_fetch(&counter->calls, 1, __ATOMIC_RELAXED) == failing;
+}
 
 /* ---- Allocations ---- */
 
@@ -104,6 +106,18 @@ static void on_call(int signal, siginfo_t *info, void *context) {
                     registers[REG_R10], registers[REG_R8], registers[REG_R9]);
   if (fail)
     registers[REG_RAX] = -kind->error;
+}
+
+/* A program that makes all signals wait means those from outside. */
+int pthread_sigmask(int how, const sigset_t *set, sigset_t *before) {
+  enum { KERNEL_SIZE = 8 };
+  sigset_t other;
+  if (set != NULL) {
+    other = *set;
+    sigdelset(&other, SIGSYS);
+  }
+  return (int)-faults_call(SYS_rt_sigprocmask, how, set == NULL ? 0 : (long)&other, (long)before,
+                           KERNEL_SIZE, 0, 0);
 }
 
 static void trap_calls(void) {
