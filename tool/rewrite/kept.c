@@ -63,8 +63,8 @@ static bool check_written(struct kept_bytes kept, struct kept_bytes packed,
   return same || problem_set(problem, "not packed, as it couldn't be unpacked again");
 }
 
-bool kept_write(struct kept_bytes original, struct kept_bytes packed, struct kept_bytes *kept,
-                struct problem *problem) {
+/* Returns the file, to be freed; NULL without memory. */
+static uint8_t *make_file(struct kept_bytes original, struct kept_bytes packed, size_t *size) {
   struct kept_header header = {
       .version = VERSION,
       .header_size = sizeof header,
@@ -75,17 +75,25 @@ bool kept_write(struct kept_bytes original, struct kept_bytes packed, struct kep
   };
   const size_t room = ZSTD_compressBound(original.size);
   uint8_t *bytes = malloc(sizeof header + room);
-  const size_t size = bytes == NULL ? 0 : compress(bytes + sizeof header, room, original, packed);
-  if (size > 0) {
-    memcpy(header.magic, magic, sizeof magic);
-    memcpy(bytes, &header, sizeof header);
-    *kept = (struct kept_bytes){bytes, sizeof header + size};
-    if (check_written(*kept, packed, original, problem))
-      return true;
-  } else {
-    no_memory(problem);
+  const size_t frame = bytes == NULL ? 0 : compress(bytes + sizeof header, room, original, packed);
+  if (frame == 0) {
+    free(bytes);
+    return NULL;
   }
-  free(bytes);
+  memcpy(header.magic, magic, sizeof magic);
+  memcpy(bytes, &header, sizeof header);
+  *size = sizeof header + frame;
+  return bytes;
+}
+
+bool kept_write(struct kept_bytes original, struct kept_bytes packed, struct kept_bytes *kept,
+                struct problem *problem) {
+  kept->bytes = make_file(original, packed, &kept->size);
+  if (kept->bytes == NULL)
+    return no_memory(problem);
+  if (check_written(*kept, packed, original, problem))
+    return true;
+  free((void *)kept->bytes);
   return false;
 }
 
@@ -124,9 +132,9 @@ bool kept_read(struct kept_bytes kept, struct kept_bytes packed, struct kept_byt
       size / BLOCK_DECODED > frame.size / BLOCK_LEAST)
     return broken(problem, "a size that can't be");
   uint8_t *bytes = malloc(size + 1);
+  *original = (struct kept_bytes){bytes, size};
   if (bytes == NULL)
     return no_memory(problem);
-  *original = (struct kept_bytes){bytes, size};
   if (decompress(bytes, size, frame, packed) && hash(*original) == header.original_hash)
     return true;
   free(bytes);

@@ -12,12 +12,11 @@
 static const char *keep_name(struct units *units, const char *name) {
   if (units->count > 0 && strcmp(units->names[units->count - 1], name) == 0)
     return units->names[units->count - 1];
-  char *kept = strdup(name);
-  if (kept != NULL && array_make_room((void **)&units->names, &units->capacity, units->count + 1,
-                                      sizeof *units->names))
-    return units->names[units->count++] = kept;
-  free(kept);
-  return NULL;
+  if (!array_make_room((void **)&units->names, &units->capacity, units->count + 1,
+                       sizeof *units->names) ||
+      (units->names[units->count] = strdup(name)) == NULL)
+    return NULL;
+  return units->names[units->count++];
 }
 
 /* ---- Symbols ---- */
