@@ -18,7 +18,8 @@ static const char help[] =
 
 static const char *const kind_names[] = {
     [CALL_NONE] = "none",     [CALL_DIRECT] = "direct",     [CALL_TAIL] = "tail",
-    [CALL_BRANCH] = "branch", [CALL_INDIRECT] = "indirect", [CALL_OUTSIDE] = "outside"};
+    [CALL_BRANCH] = "branch", [CALL_INDIRECT] = "indirect", [CALL_OUTSIDE] = "outside",
+    [CALL_PASSED] = "passed"};
 
 /* The address that a call leads to: of a function, or of a symbol's definition here; 0 if it leads
  * to none that is known. */

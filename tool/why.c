@@ -85,6 +85,8 @@ static const char *verb_of(const struct call *call) {
     return "goes on in";
   case CALL_INDIRECT:
     return call->is_jump ? "jumps by a pointer to" : "calls by a pointer";
+  case CALL_PASSED:
+    return "has another function call";
   default:
     return call->is_jump ? "jumps to" : "calls";
   }

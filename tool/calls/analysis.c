@@ -149,7 +149,8 @@ static void visit_function(const struct analysis *analysis, uint32_t number,
   const struct call_graph *graph = analysis->graph;
   const struct graph_function *function = &graph->functions[number];
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    if (graph->calls[i].target < graph_anything(graph) || certainty >= BY_POINTERS)
+    if (!graph->calls[i].is_settled &&
+        (graph->calls[i].target < graph_anything(graph) || certainty >= BY_POINTERS))
       visit(context, graph->calls[i].target);
   if (function->is_undecodable)
     visit(context, graph_everything(graph));
@@ -385,6 +386,8 @@ bool analysis_has_handlers(const struct analysis *analysis) {
 
 enum verdict analysis_of_call(const struct analysis *analysis, const struct call *call) {
   const bool is_indirect = call->target >= graph_anything(analysis->graph);
+  if (call->is_settled)
+    return DROP_UNREACHED;
   for (int certainty = is_indirect ? BY_POINTERS : BY_CALLS; certainty < CERTAINTIES; certainty++)
     if (analysis->next[certainty][call->target] != (uint32_t)REACH_NOTHING)
       return (enum verdict)certainty;

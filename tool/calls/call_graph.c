@@ -141,9 +141,7 @@ static bool merge_calls(struct graph_builder *builder) {
   return true;
 }
 
-/* A stub of the procedure linkage table: the symbol that it jumps to; GRAPH_NO_NODE if the function is
- * none, or does anything else. */
-static uint32_t stub_target(const struct call_graph *graph, uint32_t number) {
+uint32_t graph_stub_target(const struct call_graph *graph, uint32_t number) {
   const struct graph_function *function = &graph->functions[number];
   if (function[1].first_call - function[0].first_call != 1 || function->is_undecodable)
     return GRAPH_NO_NODE;
@@ -156,7 +154,7 @@ static void look_through_stubs(struct call_graph *graph) {
   for (uint32_t i = 0; i < graph->call_count; i++) {
     struct call *call = &graph->calls[i];
     const uint32_t symbol = graph_is_function(graph, call->target) && !call->is_inside
-                                ? stub_target(graph, call->target)
+                                ? graph_stub_target(graph, call->target)
                                 : GRAPH_NO_NODE;
     if (symbol == GRAPH_NO_NODE)
       continue;

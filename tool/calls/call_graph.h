@@ -34,7 +34,7 @@
  *     no other file can find it by name; and the pointer isn't a sum (jump_tables.c). Or the pointer
  *     has a type that the frontend says the callee doesn't have (call_types.c).
  *   - The caller calls no function elsewhere, but for those of the C library that are known not to
- *     call back (leaf_functions.c), and that don't do so by the program's own malloc (analysis.c).
+ *     call back, or only what they are given, where that is a constant (leaf_functions.c), and that don't do so by the program's own malloc (analysis.c).
  */
 #ifndef STACKPACK_CALL_GRAPH_H
 #define STACKPACK_CALL_GRAPH_H
@@ -52,6 +52,7 @@ enum call_kind {
   CALL_BRANCH, /* a jump on a condition, by a jump table, or none at all: what follows is another */
   CALL_INDIRECT, /* by a pointer */
   CALL_OUTSIDE,  /* to a symbol */
+  CALL_PASSED,   /* by a function elsewhere that is given the target's address, and calls it */
 };
 
 struct call {
@@ -61,6 +62,7 @@ struct call {
   uint8_t kind;    /* enum call_kind */
   bool is_jump;    /* no return address is left */
   bool is_inside;  /* it leads to the middle of its target */
+  bool is_settled; /* another call at the same place says all that its target leads to */
 };
 
 /* Why a function's address counts as taken. */
@@ -175,7 +177,8 @@ bool functions_find(struct graph_builder *builder, const struct image *image,
                     const struct safepoints *table, struct problem *problem);
 /* Decodes all functions for their calls, and marks what they refer to. */
 bool sweep(struct graph_builder *builder, const struct image *image, struct problem *problem);
-/* Finds the indirect jumps that go through a table of the compiler's. */
+/* Finds the indirect jumps that go through a table of the compiler's, and what functions of the C
+ * library call that call what they are given. */
 bool jump_tables_resolve(struct graph_builder *builder, struct problem *problem);
 /* Finds the ways of exceptions; and, when all calls are known, the places that are to be patched. */
 bool landings_find(struct graph_builder *builder, const struct image *image,
@@ -191,6 +194,9 @@ bool call_types_read(struct graph_builder *builder, const struct image *image,
 
 #define ADDRESS_BITS (((uint64_t)1 << 48) - 1) /* of a pointer; programs use the others for tags */
 
+/* A stub of the procedure linkage table: the symbol's node that it jumps to; GRAPH_NO_NODE if the
+ * function is none, or does anything else. */
+uint32_t graph_stub_target(const struct call_graph *graph, uint32_t function);
 /* For the steps: something refers to an address; false if it is none of the program's. */
 bool graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint64_t at);
 /* Appends to an array that grows; false without memory. */

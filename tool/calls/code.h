@@ -80,7 +80,7 @@ struct code_value {
   uint64_t table;
 };
 
-enum { CODE_REGISTERS = 16 };
+enum { CODE_REGISTERS = 16, CODE_ARGUMENTS = 6 };
 
 struct code_state {
   struct code_value registers[CODE_REGISTERS];
@@ -94,6 +94,7 @@ struct code_architecture {
   /* The canonical frame address at a function's start: this register (DWARF's number), plus this. */
   uint8_t stack_register;
   uint8_t entry_offset;
+  const uint8_t *arguments; /* the registers of a call's first CODE_ARGUMENTS arguments */
   struct code_decoder *(*open)(void);
   void (*close)(struct code_decoder *decoder);
   /* The instruction at bytes[0..size), which will run at `address`. A broken one is CODE_INVALID,

@@ -496,10 +496,14 @@ static void follow(const struct code_decoder *decoder, const uint8_t *bytes, siz
     forget_at_call(state);
 }
 
+/* rdi, rsi, rdx, rcx, r8, r9 (AMD64 psABI, 3.2.3) */
+static const uint8_t arguments[CODE_ARGUMENTS] = {7, 6, 2, 1, 8, 9};
+
 const struct code_architecture code_x86_64 = {
     .machine = EM_X86_64,
     .stack_register = 7,
     .entry_offset = 8,
+    .arguments = arguments,
     .open = open_decoder,
     .close = close_decoder,
     .decode = decode,

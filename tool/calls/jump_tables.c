@@ -15,10 +15,14 @@
  * A pointer that is the sum of an address and something else may be any address: of functions, too,
  * that nothing else names. So a call by such a sum leads to everything; and so do all calls by
  * pointers in a function that adds something to an address of code.
+ *
+ * The same values tell what qsort calls, and other functions of the C library that call one of their
+ * arguments: if that is a function's address, the call leads there, and nowhere else.
  */
 #include "format/array.h"
 #include "tool/calls/call_graph.h"
 #include "tool/calls/code.h"
+#include "tool/calls/leaf_functions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +58,7 @@ struct resolver {
   uint32_t *waiting;
   uint32_t step_count, block_count, waiting_count;
   size_t steps_capacity, at_capacity, blocks_capacity, waiting_capacity;
+  int8_t *calls_argument; /* by symbol: see leaf_function_calls */
 };
 
 /* ---- Tables ---- */
@@ -362,6 +367,37 @@ static bool resolve_jump(struct resolver *resolver, struct call *call, struct co
   return ok && code_ranges_add(&builder->tables, table.table, end);
 }
 
+/* The argument that a function of the C library calls when it is called so; -1 if none is known. */
+static int called_argument(const struct resolver *resolver, const struct call *call) {
+  const struct call_graph *graph = resolver->builder->graph;
+  uint32_t node = call->target;
+  if (graph_is_function(graph, node) && !call->is_inside)
+    node = graph_stub_target(graph, node);
+  return graph_symbol_of(graph, node) == NULL
+             ? -1
+             : resolver->calls_argument[node - graph->function_count];
+}
+
+/* Gives a call what it leads to by one of its arguments, if that is the address of a function. */
+static bool settle_call(const struct resolver *resolver, struct call *call,
+                        const struct code_state *state) {
+  const struct graph_builder *builder = resolver->builder;
+  const int argument = called_argument(resolver, call);
+  const struct code_value *value = &state->registers[builder->architecture->arguments[argument]];
+  const uint32_t function = value->kind == CODE_ADDRESS
+                                ? call_graph_function(builder->graph, value->table)
+                                : (uint32_t)GRAPH_NO_NODE;
+  if (function == (uint32_t)GRAPH_NO_NODE ||
+      builder->graph->functions[function].address != value->table)
+    return true;
+  call->is_settled = true;
+  struct call passed = *call;
+  passed.target = function;
+  passed.kind = CALL_PASSED;
+  passed.is_inside = passed.is_settled = false;
+  return graph_add_later(resolver->builder, passed);
+}
+
 static bool resolve_calls(struct resolver *resolver) {
   struct call_graph *graph = resolver->builder->graph;
   const struct graph_function *function = &graph->functions[resolver->function];
@@ -369,13 +405,20 @@ static bool resolve_calls(struct resolver *resolver) {
   for (uint32_t i = function[0].first_call; ok && i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
     const struct step *step = find_step(resolver, call->at);
-    if (call->kind != CALL_INDIRECT || step == NULL || step->instruction.kind == CODE_RETURN)
+    const bool is_passing = called_argument(resolver, call) >= 0;
+    if ((call->kind != CALL_INDIRECT && !is_passing) || step == NULL ||
+        step->instruction.kind == CODE_RETURN)
       continue;
     const struct block *block = &resolver->blocks[step->block];
     struct code_state state = block->state;
     struct code_value jump = {CODE_UNKNOWN, 0};
-    for (const struct step *at = &resolver->steps[block->first]; at <= step; at++)
-      jump = follow_step(resolver, at, &state);
+    for (const struct step *at = &resolver->steps[block->first]; at < step; at++)
+      follow_step(resolver, at, &state);
+    if (is_passing) {
+      ok = settle_call(resolver, call, &state);
+      continue;
+    }
+    jump = follow_step(resolver, step, &state);
     if (jump.kind == CODE_SUM || resolver->sums_code)
       call->target = graph_everything(graph);
     if (!call->is_jump)
@@ -388,10 +431,12 @@ static bool resolve_calls(struct resolver *resolver) {
   return ok;
 }
 
-static bool has_open_jump(const struct call_graph *graph, const struct graph_function *function) {
+static bool has_open_jump(const struct resolver *resolver, const struct graph_function *function) {
+  const struct call_graph *graph = resolver->builder->graph;
   const bool may_sum = function->has_sum && function->calls_register && function->names_address;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    if (graph->calls[i].kind == CALL_INDIRECT && (graph->calls[i].is_jump || may_sum))
+    if (graph->calls[i].kind == CALL_INDIRECT ? graph->calls[i].is_jump || may_sum
+                                              : called_argument(resolver, &graph->calls[i]) >= 0)
       return true;
   return false;
 }
@@ -400,7 +445,7 @@ static bool resolve_function(struct resolver *resolver, uint32_t number) {
   const struct call_graph *graph = resolver->builder->graph;
   const struct graph_function *function = &graph->functions[number];
   if (function->size > UINT32_MAX / 2 || function->is_undecodable ||
-      !has_open_jump(graph, function))
+      !has_open_jump(resolver, function))
     return true;
   resolver->function = number;
   resolver->sums_code = false;
@@ -411,14 +456,31 @@ static bool resolve_function(struct resolver *resolver, uint32_t number) {
          (!follow_blocks(resolver) || resolve_calls(resolver));
 }
 
+/* Where the program has a malloc of its own, the C library's functions call more than they are given. */
+static bool find_passing(struct resolver *resolver) {
+  const struct linkage *linkage = &resolver->builder->graph->linkage;
+  bool has_allocator = false;
+  resolver->calls_argument = malloc((size_t)linkage->symbol_count + 1);
+  if (resolver->calls_argument == NULL)
+    return false;
+  for (uint32_t i = 0; i < linkage->symbol_count; i++)
+    has_allocator |= linkage->symbols[i].is_defined && leaf_is_allocator(linkage->symbols[i].name);
+  for (uint32_t i = 0; i < linkage->symbol_count; i++)
+    resolver->calls_argument[i] = linkage->symbols[i].is_c_library && !has_allocator
+                                      ? (int8_t)leaf_function_calls(linkage->symbols[i].name)
+                                      : -1;
+  return true;
+}
+
 bool jump_tables_resolve(struct graph_builder *builder, struct problem *problem) {
   struct resolver resolver = {.builder = builder};
-  bool ok = true;
+  bool ok = find_passing(&resolver);
   for (uint32_t i = 0; ok && i < builder->graph->function_count; i++)
     ok = resolve_function(&resolver, i);
   free(resolver.steps);
   free(resolver.step_at);
   free(resolver.blocks);
   free(resolver.waiting);
+  free(resolver.calls_argument);
   return ok || problem_set(problem, "not enough memory");
 }

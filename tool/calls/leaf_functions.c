@@ -218,6 +218,20 @@ size_t leaf_group_of(const char *name) {
   return group;
 }
 
+int leaf_function_calls(const char *name) {
+  static const char *const names[] = {
+      "dl_iterate_phdr",                                    /* argument 0 */
+      "twalk pthread_once call_once ftw ftw64 nftw nftw64", /* argument 1 */
+      "tsearch tfind tdelete",                              /* argument 2 */
+      "qsort qsort_r",                                      /* argument 3 */
+      "bsearch lfind lsearch",                              /* argument 4 */
+  };
+  for (int argument = 0; argument < (int)(sizeof names / sizeof *names); argument++)
+    if (leaf_words_have(names[argument], name))
+      return argument;
+  return -1;
+}
+
 bool leaf_is_allocator(const char *name) {
   for (size_t group = 0; group < leaf_group_count; group++)
     if (leaf_groups[group].memory == LEAF_ALLOCATOR &&

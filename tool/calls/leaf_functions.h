@@ -29,6 +29,10 @@ bool leaf_words_have(const char *words, const char *name);
 /* The number of the group that has a name; leaf_group_count if none has. */
 size_t leaf_group_of(const char *name);
 
+/* The number of the only argument by which a function of the C library calls back, now and never later;
+ * -1 if it isn't such a function. */
+int leaf_function_calls(const char *name);
+
 /* Whether a group of LEAF_ALLOCATOR has a name. */
 bool leaf_is_allocator(const char *name);
 
