@@ -32,7 +32,9 @@ int main(int count, char **words) {
   return printf("%ld\n", sum) < 0;
 }
 C
-echo 'int main(void) { return printf("%ld\n", run(5)) < 0; }' >>none.c
+cat >>none.c <<'C'
+int main(void) { return printf("%ld\n", run(5)) < 0; }
+C
 
 check() { # MACHINE PROGRAM LEVEL LINK-OPTION...
   local clang=("$LLVM/bin/clang" "${clang_options[@]}" -Wno-unused-command-line-argument "$3") file=$1.$2

@@ -21,7 +21,7 @@ choose_machine() { # MACHINE
   emulator=(qemu-"$1" -0 program -L "/usr/$1-linux-gnu")
   if [[ $1 == riscv64 ]]; then
     clang_options+=(-march=rv64gc -gdwarf-4)
-    llc_options+=(-mattr=+m,+a,+f,+d,+c -target-abi=lp64d)
+    llc_options+=("-mattr=+m,+a,+f,+d,+c" -target-abi=lp64d)
   fi
 }
 
