@@ -17,14 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Types of dynamic relocations; a machine that has no such type says that of `none`. */
+/* Types of relocations. */
 struct machine_relocations {
   uint32_t none;
-  uint32_t relative;    /* the addend, relative to where the file is loaded */
-  uint32_t absolute;    /* a symbol's address plus the addend, 64 bits */
-  uint32_t global_data; /* a symbol's address, in a word of the global offset table */
-  uint32_t jump_slot;   /* a function's address, in a word that may be filled in when called */
-  uint32_t indirect;    /* what the function at the addend returns (IRELATIVE) */
+  uint32_t relative; /* the addend, relative to where the file is loaded */
+  uint32_t absolute; /* a symbol's address plus the addend, 64 bits */
 };
 
 enum { MACHINE_REGISTER_NAME_SIZE = 6 };
@@ -34,10 +31,7 @@ struct machine {
   const char *name;
   struct machine_relocations relocations;
   bool linker_moves_code;  /* within a section: only a symbol tells where a function begins */
-  uint32_t page_size_max;  /* the largest page that a kernel for this machine may have, in bytes */
-  uint32_t code_alignment; /* of instructions, in bytes */
-  /* Numbers of registers are DWARF's. */
-  uint16_t stack_pointer, frame_pointer, return_address;
+  uint16_t stack_pointer;  /* DWARF's number of the register */
   uint16_t pushed_by_call; /* bytes: the return address's, or 0 where it is left in a register */
   uint16_t register_count;
   const char (*register_names)[MACHINE_REGISTER_NAME_SIZE]; /* by number; "" where there is none */
