@@ -10,7 +10,7 @@ packages=(
   clang                                         # a second compiler: the distribution's default
   clang-format cppcheck                         # `make lint`
   check                                         # the unit tests
-  binutils mold elfutils patchelf gdb valgrind  # the tests compare what these say of a file before and after
+  musl-tools binutils mold elfutils patchelf gdb valgrind  # the tests compare what these say of a file before and after
   python3 zstd                                  # the tests' independent reader, and the corpus
   dpkg-dev tcl xz-utils                         # `make corpus`, and what `make bench` compares with
   libunwind-dev                                 # libstackpack-unwind, which walks stacks by unwind tables

@@ -7,6 +7,10 @@
  */
 #include "elf/machine.h"
 
+#ifndef R_AARCH64_IRELATIVE /* musl's elf.h */
+#define R_AARCH64_IRELATIVE 1032
+#endif
+
 /* "DWARF register names"; SVE's z registers lie over the v registers, with numbers of their own. */
 static const char register_names[][MACHINE_REGISTER_NAME_SIZE] = {
     "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",        "x7",  "x8",  "x9",  "x10", "x11", "x12",

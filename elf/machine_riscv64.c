@@ -11,6 +11,10 @@
  */
 #include "elf/machine.h"
 
+#ifndef R_RISCV_IRELATIVE /* musl's elf.h */
+#define R_RISCV_IRELATIVE 58
+#endif
+
 /* RISC-V DWARF Specification, "DWARF Register Numbers", by their names in the calling convention. */
 static const char register_names[][MACHINE_REGISTER_NAME_SIZE] = {
     "zero", "ra",  "sp",   "gp",   "tp",        "t0",  "t1",  "t2",  "s0",  "s1",  "a0",   "a1",
