@@ -30,8 +30,8 @@ struct machine {
   uint16_t elf_number; /* e_machine, EM_* */
   const char *name;
   struct machine_relocations relocations;
-  bool linker_moves_code;  /* within a section: only a symbol tells where a function begins */
-  uint16_t stack_pointer;  /* DWARF's number of the register */
+  bool linker_moves_code; /* within a section: only a symbol tells where a function begins */
+  uint16_t stack_pointer, return_address; /* DWARF's numbers */
   uint16_t pushed_by_call; /* bytes: the return address's, or 0 where it is left in a register */
   uint16_t register_count;
   const char (*register_names)[MACHINE_REGISTER_NAME_SIZE]; /* by number; "" where there is none */

@@ -50,6 +50,7 @@ const struct machine machine_aarch64 = {
                     .relative = R_AARCH64_RELATIVE,
                     .absolute = R_AARCH64_ABS64},
     .stack_pointer = 31,
+    .return_address = 30,
     .register_count = sizeof register_names / sizeof *register_names,
     .register_names = register_names,
     .ends_call = ends_call,

@@ -67,6 +67,7 @@ const struct machine machine_x86_64 = {
     .name = "x86-64",
     .relocations = {.none = R_X86_64_NONE, .relative = R_X86_64_RELATIVE, .absolute = R_X86_64_64},
     .stack_pointer = 7,
+    .return_address = 16,
     .pushed_by_call = 8,
     .register_count = sizeof register_names / sizeof *register_names,
     .register_names = register_names,
