@@ -17,10 +17,11 @@ static APART long chooses(unsigned x) { collect(); return x; }
 static long (*volatile of_long)(long) = collects;
 static double (*volatile of_double)(double) = computes;
 static long (*volatile of_choice)(enum choice) = (long (*)(enum choice))chooses;
-static double (*volatile unprototyped)() = (double (*)())computes;
+static APART void notes(long x) { state = x; collect(); }
+static void (*volatile unprototyped)() = (void (*)())notes;
 APART long by_long(long x) { return of_long(x) + 1; }
 APART long by_choice(long x) { return of_choice(ONE) + x; }
-APART long by_unprototyped(double x) { return (long)unprototyped(x) + 1; }
+APART long by_unprototyped(long x) { unprototyped(x); return x + 1; }
 APART long no_collection(long x) { return (long)of_double((double)x) + 1; }
 int main(void) { return (int)(by_long(1) + by_choice(2) + by_unprototyped(3) + no_collection(4)) & 1; }
 C
