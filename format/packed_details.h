@@ -1,9 +1,15 @@
 /* packed_details.h - IDs, deopt state, calling conventions, flags and live-outs: the cold part.
  *
  * Most programs have none of this: every record has LLVM's default ID, one of two calling
- * conventions, and no state. Then the header and packed_conventions.c say so, and there is no block. Otherwise the records are cut into blocks of
- * 2^details_shift, each compressed by itself. A decoded block is a row of streams, of which a column
- * that doesn't differ between records leaves its own empty:
+ * conventions, and no state. Then there is no such part. Otherwise the records are cut into blocks of
+ * 1 << shift, each compressed by itself:
+ *
+ *   header   struct packed_details_header
+ *   ends     u32 of each block: where it ends, in bytes from the first one's start
+ *   blocks
+ *
+ * A decoded block is a row of streams, of which a column that doesn't differ between records leaves
+ * its own empty:
  *
  *   u32 length of each stream in bytes, then the streams:
  *     ids              varint (zigzag): difference from the record before (the first: from the
@@ -31,11 +37,62 @@
 
 #include "format/packed.h"
 
-enum { PACKED_STREAMS = 8 };
+enum {
+  PACKED_STREAMS = 8,
+  PACKED_BLOCK_SIZE_MAX = 1 << 24, /* decoded */
+  PACKED_CONVENTIONS_PER_BLOCK = 4096,
+};
+
+#define PACKED_USUAL_ID 0xabcdef00u /* LLVM's, of statepoints that have none of their own */
+
+enum packed_codec { PACKED_STORED = 0, PACKED_ZSTANDARD = 1 };
+
+/* Columns of the details: which of them differ between records. */
+enum packed_column {
+  PACKED_COLUMN_ID = 1,
+  PACKED_COLUMN_CALLING_CONVENTION = 2,
+  PACKED_COLUMN_FLAGS = 4,
+  PACKED_COLUMN_DEOPT = 8,
+  PACKED_COLUMN_LIVE_OUTS = 16,
+  PACKED_ALL_COLUMNS = 31,
+};
+
+/* What the part starts with. */
+struct packed_details_header {
+  uint64_t id;                /* this and the next two: of all records, or of most where a column */
+  int32_t calling_convention; /* says otherwise. With conventions in a part of their own, those */
+  int32_t flags;              /* stand for the calling convention */
+  uint32_t block_size;        /* of the largest block, decoded, in bytes */
+  uint16_t deopt_max, live_outs_max;
+  uint32_t block_count;
+  uint8_t shift; /* 1 << shift records in a block */
+  uint8_t codec, columns, unused;
+};
 
 /* Decompresses as ZSTD_decompress does: returns the size, or more than capacity on failure. */
 typedef size_t packed_decompress(void *destination, size_t capacity, const void *source,
                                  size_t size);
+
+/* ---- Calling conventions: packed_conventions.c ---- */
+
+/* Goes through the records in order, of which each has one of two conventions. */
+struct packed_conventions {
+  const struct packed_table *table;
+  struct bit_reader reader;
+  uint32_t index; /* of the record that comes next */
+  uint32_t left;  /* in its run */
+  uint8_t parameters[2];
+  bool is_second;
+  int32_t values[2];
+};
+
+/* From record `index` < record_count on; the convention of all, if no part says otherwise. */
+struct packed_conventions packed_conventions(const struct packed_table *table, uint32_t index,
+                                             int32_t convention);
+/* Not more often than there are records. False: the table is broken. */
+bool packed_conventions_next(struct packed_conventions *conventions, int32_t *convention);
+
+/* ---- Details: packed_details.c ---- */
 
 struct packed_details {
   uint64_t id;
@@ -45,22 +102,20 @@ struct packed_details {
   const uint8_t *live_outs; /* 3 bytes each, as in the stream */
 };
 
+/* Reads the header; that of a table without the part is the default. False: the part is broken. */
+bool packed_details_header(const struct packed_table *table, struct packed_details_header *header);
+
 struct packed_stream {
   const uint8_t *next, *end;
 };
 
 /* Goes through the records of one decoded block. */
 struct packed_block {
-  const struct packed_table *table;
+  struct packed_details_header header;
   struct packed_stream streams[PACKED_STREAMS];
   struct location *deopt; /* room for the largest deopt state */
-  uint32_t deopt_max, live_outs_max;
-  uint8_t columns;
-  uint64_t id, default_id;
-  int32_t calling_conventions[2], default_flags;
-  uint32_t index; /* of the first record that comes */
   struct packed_conventions conventions;
-  bool started;
+  uint64_t id;
   uint64_t first_value; /* of the last deopt state that has one */
   uint32_t deopt_count; /* of the record before */
   bool bad;
@@ -69,22 +124,17 @@ struct packed_block {
 /* The work space that the two functions below need; 0 if the table has no blocks. */
 size_t packed_details_space(const struct packed_table *table);
 
-/* Where block `number` < header->details_blocks lies in table->blocks, as it says itself. */
-struct packed_block_range {
-  uint64_t start, end;
-};
-struct packed_block_range packed_block_range(const struct packed_table *table,
-                                             const struct packed_header *header, uint32_t number);
+/* Where block `number` < header->block_count is stored. */
+bool packed_block_bytes(const struct packed_table *table,
+                        const struct packed_details_header *header, uint32_t number,
+                        struct packed_stream *bytes);
 
-/* Decodes block number `number`, from whose first record on packed_block_next goes. False where it
- * is broken. `space` is 8-aligned; `decompress` is not needed for tables that store blocks as they
- * are. */
-bool packed_block_open(struct packed_block *block, const struct packed_table *table,
-                       uint32_t number, void *space, packed_decompress *decompress);
+/* Decodes the block that record `index` is in; a table without blocks is one block from there on.
+ * packed_block_next goes from the block's first record on. False where it is broken. `space` is
+ * 8-aligned; `decompress` is not needed for tables that store blocks as they are. */
+bool packed_block_open(struct packed_block *block, const struct packed_table *table, uint32_t index,
+                       void *space, packed_decompress *decompress);
 bool packed_block_next(struct packed_block *block, struct packed_details *details);
-
-/* The number of records in a block, as a shift. */
-unsigned packed_details_shift(const struct packed_table *table);
 
 /* The details of one record; decodes its block. */
 bool packed_details(const struct packed_record *record, void *space, packed_decompress *decompress,

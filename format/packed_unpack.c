@@ -4,6 +4,7 @@
  * set is read from the layout for the first of the records that have it; for the others it is known
  * by its number in the layout.
  */
+#include "format/array.h"
 #include "format/packed_write.h"
 
 #include <stdlib.h>
@@ -12,17 +13,18 @@ struct unpacker {
   const struct packed_table *packed;
   struct safepoints *table;
   packed_decompress *decompress;
-  void *space; /* for details */
-  unsigned details_shift;
+  void *space;               /* for details */
   struct packed_block block; /* the one that the next record's details are in */
+  uint32_t *functions;       /* by stretch: the function's number; UINT32_MAX: a gap */
   struct intern layouts;     /* those that were met: where each starts */
   uint32_t *first_sets;      /* by number in layouts: where its sets start in `sets` */
   uint32_t *sets;            /* of all these layouts: 1 + the number of a live set, or 0 */
   uint32_t set_count;
-  struct packed_items layout; /* the one of the record before, */
-  uint64_t layout_at;         /* and where it starts; UINT64_MAX: there is none yet */
-  uint32_t *layout_sets;      /* in `sets`; NULL if they aren't kept */
-  uint64_t words[PACKED_LIVE_ITEMS_MAX + 2];
+  struct packed_layout layout; /* the one of the record before, */
+  uint64_t layout_at;          /* and where it is; UINT64_MAX: there is none yet */
+  uint32_t *layout_sets;       /* in `sets`; NULL if they aren't kept */
+  uint64_t *words;             /* of a live set, or of a list */
+  size_t words_capacity;
 };
 
 static bool broken(struct unpacker *unpacker, const char *error) {
@@ -36,106 +38,134 @@ static bool no_memory(struct unpacker *unpacker) {
   return false;
 }
 
-static bool check_sequences(struct unpacker *unpacker) {
+static bool make_room(struct unpacker *unpacker, size_t count) {
+  return array_make_room((void **)&unpacker->words, &unpacker->words_capacity, count,
+                         sizeof *unpacker->words) ||
+         no_memory(unpacker);
+}
+
+/* ---- Functions ---- */
+
+/* Each leaf must start where the one before ends, so that none of the part's bytes is read twice; and
+ * stretches start in order. */
+static bool check_leaves(struct unpacker *unpacker) {
   const struct packed_table *packed = unpacker->packed;
-  return (packed_leaves_check(packed) && monotone_check(&packed->bare, MONOTONE_GET) &&
-          monotone_check(&packed->list_starts, MONOTONE_GET)) ||
-         broken(unpacker, "a sorted sequence whose counts or samples are wrong");
+  uint64_t records = 0, stretches = 0;
+  for (uint32_t i = 0; i < packed->leaf_count; i++) {
+    struct packed_leaf leaf;
+    if (!packed_leaf(packed, i, &leaf) || leaf.index != records || leaf.stretch != stretches)
+      return broken(unpacker, "a leaf that isn't where the directory says");
+    records += leaf.count;
+    stretches += leaf.stretch_count;
+  }
+  return (records == packed->record_count && stretches == packed->stretch_count) ||
+         broken(unpacker, "more records or functions than its leaves have");
 }
 
 static bool unpack_functions(struct unpacker *unpacker) {
-  struct packed_functions functions = packed_functions(unpacker->packed);
-  for (uint32_t i = 0; i < unpacker->packed->function_count; i++) {
-    const struct packed_function function = packed_functions_next(&functions);
-    if (!safepoints_add_function(unpacker->table, (struct safepoint_function){
-                                                      .address = function.extent.start,
-                                                      .end = function.extent.end,
-                                                      .frame_size = function.frame_size,
-                                                  }))
+  const struct packed_table *packed = unpacker->packed;
+  struct packed_stretch stretch;
+  uint32_t functions = 0;
+  uint64_t last = 0;
+  for (uint32_t i = 0; i < packed->stretch_count; i++) {
+    if (!packed_stretch(packed, i, &stretch) || stretch.start - packed->text_start < last ||
+        stretch.end - packed->text_start > packed->text_size)
+      return broken(unpacker, "functions out of order");
+    last = stretch.start - packed->text_start;
+    unpacker->functions[i] = stretch.is_gap ? UINT32_MAX : functions++;
+    if (!stretch.is_gap &&
+        !safepoints_add_function(unpacker->table,
+                                 (struct safepoint_function){
+                                     .address = stretch.start,
+                                     .end = stretch.end,
+                                     .frame_size = packed_frame_size(packed, stretch.layout),
+                                 }))
       return false;
   }
-  return true;
+  return functions == packed->function_count ||
+         broken(unpacker, "another number of functions than its leaves have");
 }
+
+/* ---- Live sets ---- */
 
 static bool is_location(struct location location) {
   return location.kind >= LOCATION_REGISTER && location.kind <= LOCATION_LARGE_CONSTANT;
 }
 
 /* Interns a list of the packed table. */
-static uint32_t unpack_list(struct unpacker *unpacker, uint32_t number) {
+static bool unpack_list(struct unpacker *unpacker, uint32_t number, uint64_t *item) {
   struct packed_list list = packed_list(unpacker->packed, number);
-  const uint32_t count = list.left;
-  uint64_t *words = malloc(((size_t)count + 1) * sizeof *words);
-  uint32_t added = INTERN_FAILED;
-  struct location location;
-  uint32_t read = 0;
-  if (words == NULL || count > PACKED_LIVE_ITEMS_MAX) {
-    free(words);
-    no_memory(unpacker);
-    return INTERN_FAILED;
+  uint32_t count = 0, location;
+  if (!make_room(unpacker, (size_t)list.left + 1))
+    return false;
+  while (packed_list_next(&list, &location)) {
+    const struct location read = packed_location(unpacker->packed, location);
+    if (!is_location(read))
+      return broken(unpacker, "a broken list of locations");
+    unpacker->words[count++] = safepoints_add_location(unpacker->table, read);
   }
-  for (; packed_list_next(&list, &location) && is_location(location); read++)
-    words[read] = safepoints_add_location(unpacker->table, location);
-  if (read != count || list.reader.bad)
-    broken(unpacker, "a broken list of locations");
-  else
-    added = intern_add(&unpacker->table->lists, words, count);
-  free(words);
-  return added;
+  if (list.bad)
+    return broken(unpacker, "a broken list of locations");
+  const uint32_t added = intern_add(&unpacker->table->lists, unpacker->words, count);
+  if (added == INTERN_FAILED)
+    return no_memory(unpacker);
+  *item = SAFEPOINT_ITEM_LIST | added | (list.is_locations ? SAFEPOINT_ITEM_LOCATIONS : 0);
+  return true;
 }
 
-/* Interns the live set of a record, which is read from the layout that was taken up. */
-static bool read_live(struct unpacker *unpacker, const struct packed_record *packed_record,
-                      struct safepoint *record) {
-  struct packed_items items;
-  struct packed_item item;
-  unsigned pairs = 0;
+/* Interns a live set of the layout that was taken up. */
+static bool read_live(struct unpacker *unpacker, uint32_t set, struct safepoint *record) {
+  const struct packed_table *packed = unpacker->packed;
+  struct packed_pairs pairs;
+  struct packed_pair pair;
+  unsigned count = 0;
   uint64_t list_item = 0;
-  packed_items_of(&items, &unpacker->layout, packed_record->position);
-  while (packed_items_next(&items, &item)) {
-    if (item.kind != PACKED_PAIR) {
-      const uint32_t list = unpack_list(unpacker, item.base);
-      if (list == INTERN_FAILED || list_item != 0)
-        return broken(unpacker, "a live set with two lists");
-      list_item = SAFEPOINT_ITEM_LIST | list |
-                  (item.kind == PACKED_LOCATIONS ? SAFEPOINT_ITEM_LOCATIONS : 0);
-      continue;
-    }
-    const struct location base = packed_location(unpacker->packed, item.base);
-    const struct location derived = packed_location(unpacker->packed, item.derived);
+  const uint64_t list = packed_set_list(packed, &unpacker->layout, set);
+  if (list > packed->list_count)
+    return broken(unpacker, "a live set with an unknown list");
+  if (list > 0 && !unpack_list(unpacker, (uint32_t)list - 1, &list_item))
+    return false;
+  packed_pairs_of(&pairs, packed, &unpacker->layout, set);
+  while (packed_pairs_next(&pairs, &pair)) {
+    const struct location base = packed_location(packed, pair.base);
+    const struct location derived = packed_location(packed, pair.derived);
     if (!is_location(base) || !is_location(derived))
       return broken(unpacker, "a live set with an unknown location");
+    if (!make_room(unpacker, (size_t)count + 2))
+      return false;
     const uint64_t base_number = safepoints_add_location(unpacker->table, base);
     const uint64_t derived_number =
-        item.derived == item.base ? base_number : safepoints_add_location(unpacker->table, derived);
-    unpacker->words[pairs++] = base_number << 32 | derived_number;
+        pair.derived == pair.base ? base_number : safepoints_add_location(unpacker->table, derived);
+    unpacker->words[count++] = base_number << 32 | derived_number;
   }
-  if (items.bad)
+  if (pairs.bad)
     return broken(unpacker, "a broken live set");
-  if (safepoint_item_is_locations(list_item) && pairs > 0)
+  if (safepoint_item_is_locations(list_item) && count > 0)
     return broken(unpacker, "a live set of pairs in a record that is no statepoint");
-  record->live = safepoints_add_live(unpacker->table, unpacker->words, pairs, list_item);
+  if (!make_room(unpacker, (size_t)count + 1))
+    return false;
+  record->live = safepoints_add_live(unpacker->table, unpacker->words, count, list_item);
   return record->live != INTERN_FAILED;
 }
 
 /* Takes up a layout. In a sound table, layouts have no more sets than there are records; of a broken
  * one, what is above that isn't kept. */
-static bool open_layout(struct unpacker *unpacker, const struct packed_record *record) {
-  unpacker->layout_at = record->layout;
+static bool open_layout(struct unpacker *unpacker, uint32_t place) {
+  const uint64_t word = place;
+  unpacker->layout_at = place;
   unpacker->layout_sets = NULL;
-  packed_items(&unpacker->layout, record);
-  if (unpacker->layout.bad)
-    return broken(unpacker, "a broken live set");
+  if (!packed_layout(unpacker->packed, place, &unpacker->layout))
+    return broken(unpacker, "a broken layout");
   const uint32_t known = unpacker->layouts.count;
-  const uint32_t number = intern_add(&unpacker->layouts, &record->layout, 1);
+  const uint32_t number = intern_add(&unpacker->layouts, &word, 1);
   if (number == INTERN_FAILED)
     return no_memory(unpacker);
   if (number == known) {
     unpacker->first_sets[number] = unpacker->set_count;
-    if (unpacker->layout.set_count > unpacker->packed->record_count - unpacker->set_count)
+    if (unpacker->layout.sets > unpacker->packed->record_count - unpacker->set_count)
       unpacker->first_sets[number] = UINT32_MAX;
     else
-      unpacker->set_count += unpacker->layout.set_count;
+      unpacker->set_count += unpacker->layout.sets;
   }
   if (unpacker->first_sets[number] != UINT32_MAX)
     unpacker->layout_sets = unpacker->sets + unpacker->first_sets[number];
@@ -144,16 +174,17 @@ static bool open_layout(struct unpacker *unpacker, const struct packed_record *r
 
 static bool unpack_live(struct unpacker *unpacker, const struct packed_record *packed_record,
                         struct safepoint *record) {
-  if (unpacker->layout_at != packed_record->layout && !open_layout(unpacker, packed_record))
+  if (unpacker->layout_at != packed_record->layout && !open_layout(unpacker, packed_record->layout))
     return false;
+  const uint32_t set =
+      packed_set_number(unpacker->packed, &unpacker->layout, packed_record->position);
+  if (set == unpacker->layout.sets)
+    return broken(unpacker, "a record whose live set isn't in its layout");
   if (unpacker->layout_sets == NULL)
-    return read_live(unpacker, packed_record, record);
-  const uint32_t set = packed_items_set(&unpacker->layout, packed_record->position);
-  if (set >= unpacker->layout.set_count)
-    return broken(unpacker, "a broken live set");
+    return read_live(unpacker, set, record);
   uint32_t *known = &unpacker->layout_sets[set];
   if (*known == 0) {
-    if (!read_live(unpacker, packed_record, record))
+    if (!read_live(unpacker, set, record))
       return false;
     *known = record->live + 1;
   }
@@ -161,10 +192,12 @@ static bool unpack_live(struct unpacker *unpacker, const struct packed_record *p
   return true;
 }
 
+/* ---- Details ---- */
+
 /* Whether a record is the first of a block. A table without columns has none: then one serves all. */
 static bool starts_block(const struct unpacker *unpacker, uint32_t index) {
-  return index == 0 ||
-         (unpacker->block.columns != 0 && (index & bits_low_mask(unpacker->details_shift)) == 0);
+  const struct packed_details_header *header = &unpacker->block.header;
+  return index == 0 || (header->columns != 0 && (index & bits_low_mask(header->shift)) == 0);
 }
 
 /* Interns words[0..count). List 0 is the empty one. */
@@ -175,9 +208,8 @@ static uint32_t add_list(struct unpacker *unpacker, uint32_t count) {
 static bool unpack_details(struct unpacker *unpacker, uint32_t index, struct safepoint *record) {
   struct safepoints *table = unpacker->table;
   struct packed_details details;
-  if (starts_block(unpacker, index) &&
-      !packed_block_open(&unpacker->block, unpacker->packed, index >> unpacker->details_shift,
-                         unpacker->space, unpacker->decompress))
+  if (starts_block(unpacker, index) && !packed_block_open(&unpacker->block, unpacker->packed, index,
+                                                          unpacker->space, unpacker->decompress))
     return broken(unpacker, "a broken block of details");
   if (!packed_block_next(&unpacker->block, &details))
     return broken(unpacker, "a broken block of details");
@@ -186,6 +218,8 @@ static bool unpack_details(struct unpacker *unpacker, uint32_t index, struct saf
     record->calling_convention = details.calling_convention;
     record->flags = details.flags;
   }
+  if (!make_room(unpacker, (size_t)details.deopt_count + details.live_out_count + 1))
+    return false;
   for (uint32_t i = 0; i < details.deopt_count; i++) {
     if (!is_location(details.deopt[i]))
       return broken(unpacker, "a deopt state with an unknown location");
@@ -201,18 +235,22 @@ static bool unpack_details(struct unpacker *unpacker, uint32_t index, struct saf
          no_memory(unpacker);
 }
 
+/* ---- All ---- */
+
 static bool unpack_records(struct unpacker *unpacker) {
   const struct packed_table *packed = unpacker->packed;
-  struct packed_records records = packed_records(packed);
   struct packed_record packed_record;
+  uint64_t last = 0;
   for (uint32_t i = 0; i < packed->record_count; i++) {
     struct safepoint record = {0};
-    if (packed_records_next(&records, &packed_record) != PACKED_FOUND)
+    if (packed_record_at(packed, i, &packed_record) != PACKED_FOUND)
       return broken(unpacker, "a record that belongs to no function");
     record.address = packed_record.address;
-    record.function = packed_record_function(&packed_record);
-    if (record.function == UINT32_MAX)
-      return broken(unpacker, "a record that belongs to no function");
+    record.function = unpacker->functions[packed_record.stretch];
+    const uint64_t offset = record.address - packed->text_start;
+    if (record.function == UINT32_MAX || offset < last || offset > packed->text_size)
+      return broken(unpacker, "a record that belongs to no function, or is out of order");
+    last = offset;
     if (!unpack_live(unpacker, &packed_record, &record) || !unpack_details(unpacker, i, &record) ||
         !safepoints_add_record(unpacker->table, record))
       return false;
@@ -221,30 +259,30 @@ static bool unpack_records(struct unpacker *unpacker) {
 }
 
 static bool unpack_global_roots(struct unpacker *unpacker) {
-  struct packed_roots roots;
+  struct packed_roots roots = packed_roots(unpacker->packed);
   uint64_t address;
   size_t count = 0;
-  if (!packed_roots(unpacker->packed, &roots) ||
-      (roots.numbers.count > 0 && !monotone_check(&roots.numbers, MONOTONE_GET)))
-    return broken(unpacker, "a list of global roots whose count or samples are wrong");
-  uint64_t *addresses = malloc((roots.numbers.count + 1) * sizeof *addresses);
-  if (addresses == NULL)
-    return no_memory(unpacker);
-  while (packed_roots_next(&roots, &address))
-    addresses[count++] = address;
-  const bool ok = safepoints_set_global_roots(unpacker->table, addresses, count);
-  free(addresses);
-  return ok;
+  while (packed_roots_next(&roots, &address)) {
+    if (!make_room(unpacker, count + 1))
+      return false;
+    unpacker->words[count++] = address;
+  }
+  if (roots.next != roots.end)
+    return broken(unpacker, "a broken list of global roots");
+  return safepoints_set_global_roots(unpacker->table, unpacker->words, count);
 }
 
 static bool unpack(struct unpacker *unpacker) {
   const size_t records = (size_t)unpacker->packed->record_count + 1;
   unpacker->space = malloc(packed_details_space(unpacker->packed) + 1);
+  unpacker->functions =
+      malloc(((size_t)unpacker->packed->stretch_count + 1) * sizeof *unpacker->functions);
   unpacker->first_sets = malloc(records * sizeof *unpacker->first_sets);
   unpacker->sets = calloc(records, sizeof *unpacker->sets);
-  if (unpacker->space == NULL || unpacker->first_sets == NULL || unpacker->sets == NULL)
+  if (unpacker->space == NULL || unpacker->functions == NULL || unpacker->first_sets == NULL ||
+      unpacker->sets == NULL)
     return no_memory(unpacker);
-  return check_sequences(unpacker) && unpack_functions(unpacker) && unpack_records(unpacker) &&
+  return check_leaves(unpacker) && unpack_functions(unpacker) && unpack_records(unpacker) &&
          unpack_global_roots(unpacker);
 }
 
@@ -260,11 +298,13 @@ bool packed_unpack(const struct packed_table *packed, packed_decompress *decompr
   unpacker->table = table;
   unpacker->decompress = decompress;
   unpacker->layout_at = UINT64_MAX;
-  unpacker->details_shift = packed_details_shift(packed);
+  table->machine = packed->machine;
   const bool ok = unpack(unpacker);
   free(unpacker->space);
+  free(unpacker->functions);
   free(unpacker->first_sets);
   free(unpacker->sets);
+  free(unpacker->words);
   intern_free(&unpacker->layouts);
   free(unpacker);
   return ok && safepoints_finish(table);

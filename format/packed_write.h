@@ -2,7 +2,6 @@
 #ifndef STACKPACK_PACKED_WRITE_H
 #define STACKPACK_PACKED_WRITE_H
 
-#include "format/bits.h"
 #include "format/packed_details.h"
 #include "format/safepoints.h"
 
@@ -26,79 +25,45 @@ bool packed_unpack(const struct packed_table *packed, packed_decompress *decompr
 /* How the locations and lists of a table are numbered. */
 struct packed_numbers {
   uint32_t *locations;  /* by number in safepoints.locations; UINT32_MAX: not used */
-  uint32_t *lists;      /* by number in safepoints.lists; UINT32_MAX: not used by a live set */
-  uint32_t *used_lists; /* the lists that are used, in the order of their new numbers */
+  uint32_t *lists;      /* by packed_list_key; UINT32_MAX: not used by a live set */
+  uint32_t *used_lists; /* keys of the lists that are used, in the order of their new numbers */
   uint32_t location_count, list_count, class_count;
   struct bit_writer classes;
 };
+/* A list of locations is another one than the same list of allocas. */
+static inline uint32_t packed_list_key(uint64_t item) {
+  return safepoint_item_list(item) << 1 | safepoint_item_is_locations(item);
+}
 /* False without memory, or with more locations than numbers. */
 bool packed_number_locations(const struct safepoints *table, struct packed_numbers *numbers);
 void packed_numbers_free(struct packed_numbers *numbers);
 
-/* All pairs of a table's live sets, sorted: a pair's number is its place. */
-struct packed_pairs {
-  uint64_t *keys;    /* what they are: packed_layouts.c */
-  uint32_t *by_item; /* by place in safepoints.live.words: the number of the pair that is there */
-  uint32_t count;
-};
-bool packed_number_pairs(const struct safepoints *table, const struct packed_numbers *numbers,
-                         struct packed_pairs *pairs);
-void packed_pairs_free(struct packed_pairs *pairs);
-
-/* What a layout starts with. */
-struct packed_layout {
-  uint64_t frame; /* the number of a frame size */
-  uint64_t sets, locations;
-  uint64_t first; /* the lowest location's number; 0 if there is none */
-  bool any_derived;
-};
-
-/* The records that a layout is for, in order. */
-struct layout_records {
-  const uint64_t *live; /* numbers in safepoints.live */
-  uint64_t telling;     /* of these: one for each record, or one for all, or none */
-  uint64_t count;
-};
-
-/* Appends one layout but for what it starts with, and fills in the latter, without the frame. */
-struct layout_writer;
-struct layout_writer *layout_writer_new(const struct safepoints *table,
-                                        const struct packed_numbers *numbers,
-                                        const struct packed_pairs *pairs);
-void layout_writer_free(struct layout_writer *writer);
-bool layout_write(struct layout_writer *writer, struct bit_writer *bits, struct packed_layout *head,
-                  struct layout_records records);
-
-/* A run, and the layouts of all runs and exceptions. */
-struct packed_run {
-  uint32_t first; /* record */
-  uint32_t layout;
-};
+/* The layouts of functions: which live sets their records have, in order. A sequence of `layouts` is
+ * the number of a frame size and then these sets' numbers, or one if all are equal. */
 struct packed_layouts {
-  struct bit_writer bits;
-  uint64_t *starts; /* where each starts in bits, in bytes; and where the last one ends */
-  uint32_t *uses;   /* how many runs have it */
-  uint64_t *places; /* filled in: where each stands in the leaves, in bytes */
-  uint32_t count, shared_count;
+  struct intern layouts;
+  uint64_t *places;       /* filled in: where each stands, in bytes */
+  struct bit_writer bits; /* filled in */
 };
-/* Fills in the header's fields of the leaves, and appends directory and leaves, for a text that
- * starts at `text_start`. False without memory. */
-bool packed_write_leaves(const struct safepoints *table, uint64_t text_start,
-                         struct packed_header *header, const struct packed_run *runs,
-                         struct packed_layouts *layouts, struct bit_writer *directory,
+/* Fills in the header's widths, too. False without memory. */
+bool packed_write_layouts(const struct safepoints *table, const struct packed_numbers *numbers,
+                          struct packed_header *header, struct packed_layouts *layouts);
+
+/* A stretch of text, as packed.h explains. */
+struct packed_written_stretch {
+  uint64_t offset; /* where it starts, from the text's start on */
+  uint32_t layout; /* in packed_layouts; PACKED_GAP: none */
+};
+enum { PACKED_GAP = UINT32_MAX };
+
+/* Fills in the header's widths, and appends directory and leaves. False without memory. */
+bool packed_write_leaves(const struct safepoints *table, const struct packed_layouts *layouts,
+                         const struct packed_written_stretch *stretches,
+                         struct packed_header *header, struct bit_writer *directory,
                          struct bit_writer *leaves);
 
-/* Fills in the header's fields of the details, and appends their parts. */
+/* Appends two parts, each only if it is needed. False without memory, or if one is too large. */
 bool packed_write_details(const struct safepoints *table, packed_compress *compress,
-                          struct packed_header *header, struct bit_writer *conventions,
-                          struct bit_writer *block_ends, struct bit_writer *blocks);
-
-/* Appends which records have the second convention, of a table that has some, and fills in the header's
- * field. False without memory, or if that is too much. */
-bool packed_conventions_write(const bool *seconds, uint32_t records, struct packed_header *header,
-                              struct bit_writer *out);
-
-/* Appends the global roots, if there are any, for a table at `address`. False without memory. */
-bool packed_roots_write(const struct safepoints *table, uint64_t address, struct bit_writer *out);
+                          struct bit_writer *conventions, struct bit_writer *details);
 
 #endif

@@ -415,22 +415,6 @@ static uint64_t function_alignment(const struct safepoints *table) {
   return bits & -bits;
 }
 
-/* The lowest start of a function that is at least `address`, an address behind the start of the
- * function before number `from`; 0 if there is none. Nearly always it is that one's. */
-static uint64_t next_start(const struct safepoints *table, uint32_t from, uint64_t address) {
-  uint32_t to = table->function_count;
-  if (from < to && table->functions[from].address >= address)
-    return table->functions[from].address;
-  while (from < to) {
-    const uint32_t middle = from + (to - from) / 2;
-    if (table->functions[middle].address < address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from < table->function_count ? table->functions[from].address : 0;
-}
-
 uint32_t safepoints_find_function(const struct safepoints *table, uint64_t address) {
   uint32_t from = 0, to = table->function_count;
   while (from < to) {
@@ -465,9 +449,10 @@ void safepoints_close_gaps(struct safepoints *table, const struct code_ranges *u
     struct safepoint_function *function = &table->functions[i];
     if (function->end <= function->address)
       continue;
-    const uint64_t next = next_start(table, i + 1, function->end);
-    if (next > function->end && next - function->end < alignment &&
-        !any_starts(unwound, function->end, next) && !any_starts(named, function->end, next))
-      function->end = next;
+    const uint64_t padding = -(function->end - table->functions[0].address) & (alignment - 1);
+    const uint64_t end = function->end + padding;
+    if (end > function->end && !any_starts(unwound, function->end, end) &&
+        !any_starts(named, function->end, end))
+      function->end = end;
   }
 }

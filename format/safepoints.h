@@ -81,6 +81,8 @@ struct safepoints {
   uint32_t function_count, record_count;
   uint32_t function_capacity, record_capacity;
 
+  uint16_t machine; /* e_machine of the ELF file that it is of; 0: not known */
+
   uint64_t *global_roots; /* addresses of variables that hold references: sorted, none twice */
   uint32_t global_root_count;
 
@@ -140,10 +142,9 @@ struct code_ranges {
  * start. */
 void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count);
 
-/* Lets code that ends less than an alignment before the next function's start end there: what is
- * between them is padding, if none of the ranges, which are sorted, starts there. The alignment is
- * that of all functions, and at most 16 bytes. (The return address of a last call that doesn't
- * return is in this padding, too.) */
+/* Lets code go on to the next multiple of the functions' alignment (at most 16 bytes): what is between
+ * is padding, if none of the ranges, which are sorted, starts there. (The return address of a last
+ * call that doesn't return is in this padding, too.) */
 void safepoints_close_gaps(struct safepoints *table, const struct code_ranges *unwound,
                            const struct code_ranges *named);
 

@@ -20,7 +20,7 @@ struct stackpack_global_roots stackpack_global_roots(const struct stackpack_tabl
   struct stackpack_global_roots roots = {0};
   struct global_roots *own = (struct global_roots *)roots.private_;
   if (packed->roots != NULL) {
-    packed_roots(packed, &own->packed);
+    own->packed = packed_roots(packed);
   } else {
     own->array = start;
     own->end = stop;

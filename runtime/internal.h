@@ -51,6 +51,31 @@ struct process_overlay {
   struct stripe stripes[STRIPES];
 };
 
+/* Pairs that a cache has remembered, or else those of a packed table. A location is so many steps
+ * behind the first one. */
+enum { CACHED_PAIRS = 40 };
+struct cached_pair {
+  uint8_t base, derived;
+};
+struct pairs_overlay {
+  bool is_cached;
+  union {
+    struct packed_pairs packed;
+    struct {
+      struct stackpack_location first;
+      uint32_t step, next, count;
+      struct cached_pair pairs[CACHED_PAIRS];
+    };
+  };
+};
+
+struct cache_overlay {
+  struct cache_entry *entries;
+  uint64_t count;
+  uint64_t generation; /* of the process */
+  uint64_t replaced;   /* how many records went for others */
+};
+
 _Static_assert(sizeof(struct packed_table) <= sizeof(struct stackpack_table), "room for a table");
 _Static_assert(sizeof(struct packed_record) <= offsetof(struct stackpack_record, frame_size) &&
                    offsetof(struct packed_record, address) ==
@@ -58,10 +83,8 @@ _Static_assert(sizeof(struct packed_record) <= offsetof(struct stackpack_record,
                    offsetof(struct packed_record, index) ==
                        offsetof(struct stackpack_record, index),
                "a record lies over the start of the public one");
-_Static_assert(sizeof(struct packed_items) <= sizeof((struct stackpack_pairs){0}.private_),
-               "room for pairs");
-_Static_assert(PACKED_SLOTS_PAIRS_MAX <= sizeof((struct stackpack_pairs){0}.pairs) / 2,
-               "room for all pairs of packed_slots");
+_Static_assert(sizeof(struct pairs_overlay) <= sizeof(struct stackpack_pairs), "room for pairs");
+_Static_assert(sizeof(struct cache_overlay) <= sizeof(struct stackpack_cache), "room for a cache");
 _Static_assert(sizeof(struct packed_list) <= sizeof(struct stackpack_locations), "room for a list");
 _Static_assert(sizeof(struct module_overlay) <= sizeof((struct stackpack_module){0}.private_),
                "room for what is known of a module");
@@ -80,6 +103,17 @@ static inline const struct packed_table *const_table_of(const struct stackpack_t
 static inline const struct packed_record *record_of(const struct stackpack_record *record) {
   return (const struct packed_record *)record;
 }
+
+static inline struct pairs_overlay *pairs_of(struct stackpack_pairs *pairs) {
+  return (struct pairs_overlay *)pairs->private_;
+}
+
+/* process.c: changes when modules come or go. */
+uint64_t process_generation(const struct stackpack_process *process);
+
+/* cache.c: the same as stackpack_pairs_next, of pairs that are cached. */
+bool cached_pairs_next(struct pairs_overlay *pairs, struct stackpack_location *base,
+                       struct stackpack_location *derived);
 
 /* raw.c. Goes to an image's next section of stack maps: by the section headers, or, where no file has
  * them, by form. *number and *section are zeros at first. */

@@ -89,7 +89,7 @@ static enum stackpack_error open_packed(const struct elf_image *image, struct fo
       continue;
     found->maps_start = (uintptr_t)note + PACKED_NOTE_SIZE;
     size -= PACKED_NOTE_SIZE;
-    found->maps_size = size < PACKED_HEADER_MIN ? size : PACKED_HEADER_MIN;
+    found->maps_size = size < PACKED_HEADER_SIZE ? size : PACKED_HEADER_SIZE;
     return stackpack_table_open(&found->table, bytes_at(found->maps_start), size,
                                 found->maps_start);
   }
@@ -349,6 +349,11 @@ void stackpack_process_close(struct stackpack_process *process) {
   remove_unseen(overlay);
   pthread_mutex_destroy(&overlay->writer);
   overlay->capacity = overlay->needed = 0;
+}
+
+uint64_t process_generation(const struct stackpack_process *process) {
+  return atomic_load_explicit(&((const struct process_overlay *)process)->generation,
+                              memory_order_acquire);
 }
 
 size_t stackpack_process_modules(const struct stackpack_process *process) {

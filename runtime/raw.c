@@ -194,7 +194,7 @@ static enum stackpack_error read(const struct elf_image *image, struct safepoint
 
 enum stackpack_error raw_open(struct stackpack_table *table, const struct elf_image *image,
                               void **memory) {
-  struct safepoints safepoints = {0};
+  struct safepoints safepoints = {.machine = image->header.e_machine};
   enum stackpack_error error = read(image, &safepoints);
   if (error == STACKPACK_OK)
     error = encode(&safepoints, image->bias, table, memory);

@@ -65,7 +65,7 @@ const char *stackpack_error_text(enum stackpack_error error);
 
 /* A view of one packed section. It owns nothing. */
 struct stackpack_table {
-  uint64_t private_[72];
+  uint64_t private_[40];
 };
 
 /* Opens the packed table in bytes[0..size). `address` is the address that bytes[0] has in the
@@ -104,7 +104,7 @@ enum stackpack_kind { STACKPACK_STATEPOINT, STACKPACK_STACKMAP };
 struct stackpack_record {
   uint64_t address; /* the return address (of a stack map or patch point: its address) */
   uint32_t index;   /* its number in the table, by address */
-  uint32_t private_[7];
+  uint32_t private_[5];
   uint64_t frame_size; /* of the function; without the return address that the call pushed */
   enum stackpack_kind kind;
 };
@@ -143,297 +143,50 @@ struct stackpack_location {
   int64_t value; /* an offset in bytes, or a constant */
 };
 
-/* How many steps two locations are behind a first one. */
-struct stackpack_steps {
-  uint8_t base, derived;
-};
-
 /* The (base, derived) pairs of a statepoint, in a fixed order, none twice. A derived reference
- * points into the object of its base; where both are equal, the slot holds an ordinary reference.
- *
- * The members are used by stackpack_pairs_next, which is compiled into the caller: they are part of
- * the binary interface, but not for other use. */
+ * points into the object of its base; where both are equal, the slot holds an ordinary reference. */
 struct stackpack_pairs {
-  uint64_t slots; /* bit n: an ordinary reference, `step` * n behind the first location */
-  struct stackpack_location first;
-  uint32_t step;
-  uint16_t pair_count; /* of pairs[] */
-  uint16_t more;       /* not 0: others follow, which the library reads */
-  union {
-    struct stackpack_steps pairs[256]; /* from the first location on; taken from the last */
-    uint64_t private_[64];
-  };
+  uint64_t private_[20];
 };
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record);
 
-/* The same without copying what isn't used of the large structure: faster in a collector. */
-void stackpack_pairs_begin(struct stackpack_pairs *pairs, const struct stackpack_record *record);
-
-struct stackpack_pair {
-  struct stackpack_location base, derived;
-};
-bool stackpack_pairs_more(struct stackpack_pairs *pairs, struct stackpack_pair *pair);
-
 /* Writes the next pair, or returns false after the last one. It returns false, too, where the table
- * is damaged: a collector asks stackpack_pairs_corrupt after the loop, and stops if that is true.
- */
-static inline bool stackpack_pairs_next(struct stackpack_pairs *pairs,
-                                        struct stackpack_location *base,
-                                        struct stackpack_location *derived) {
-  uint64_t base_steps, derived_steps;
-  if (pairs->slots != 0) {
-    base_steps = derived_steps = (uint64_t)__builtin_ctzll(pairs->slots);
-    pairs->slots &= pairs->slots - 1;
-  } else if (pairs->pair_count != 0) {
-    pairs->pair_count--;
-    base_steps = pairs->pairs[pairs->pair_count].base;
-    derived_steps = pairs->pairs[pairs->pair_count].derived;
-  } else {
-    struct stackpack_pair pair; /* of its own, so that the caller's two may be kept in registers */
-    if (pairs->more == 0 || !stackpack_pairs_more(pairs, &pair))
-      return false;
-    *base = pair.base;
-    *derived = pair.derived;
-    return true;
-  }
-  base->kind = derived->kind = pairs->first.kind;
-  base->size = derived->size = pairs->first.size;
-  base->reg = derived->reg = pairs->first.reg;
-  base->value = (int64_t)((uint64_t)pairs->first.value + base_steps * pairs->step);
-  derived->value = (int64_t)((uint64_t)pairs->first.value + derived_steps * pairs->step);
-  return true;
-}
+ * is damaged: a collector asks stackpack_pairs_corrupt after the loop, and stops if that is true. */
+bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_location *base,
+                          struct stackpack_location *derived);
 bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs);
 
-/* What is called for a pair. */
+/* Calls a function for each pair: of a record; or for those that are left. STACKPACK_FOUND, or, perhaps
+ * after some pairs, STACKPACK_CORRUPT. */
 typedef void stackpack_visitor(void *context, struct stackpack_location base,
                                struct stackpack_location derived);
-
-/* Calls a function for each of the pairs that are left, which are spill slots, as nearly all are. What
- * is the same for them is a constant here: so the compiler can leave out of `visit` what they don't
- * need. */
-static inline void stackpack_pairs_visit_spilled(struct stackpack_pairs *pairs,
-                                                 stackpack_visitor *visit, void *context) {
-  const uint64_t value = (uint64_t)pairs->first.value, step = pairs->step;
-  struct stackpack_location base = {STACKPACK_INDIRECT, pairs->first.size, pairs->first.reg, 0};
-  struct stackpack_location derived = base;
-  for (uint64_t slots = pairs->slots; slots != 0; slots &= slots - 1) {
-    base.value = (int64_t)(value + (uint64_t)__builtin_ctzll(slots) * step);
-    visit(context, base, base);
-  }
-  for (uint32_t left = pairs->pair_count; left != 0; left--) {
-    base.value = (int64_t)(value + pairs->pairs[left - 1].base * step);
-    derived.value = (int64_t)(value + pairs->pairs[left - 1].derived * step);
-    visit(context, base, derived);
-  }
-  pairs->slots = pairs->pair_count = 0;
-}
-
-/* Calls a function for each of the pairs that are left. STACKPACK_FOUND, or, perhaps after some
- * pairs, STACKPACK_CORRUPT. */
-static inline enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs,
-                                                          stackpack_visitor *visit, void *context) {
-  struct stackpack_location base, derived;
-  if (__builtin_expect(pairs->more == 0 && pairs->first.kind == STACKPACK_INDIRECT, 1)) {
-    stackpack_pairs_visit_spilled(pairs, visit, context);
-    return STACKPACK_FOUND;
-  }
-  while (stackpack_pairs_next(pairs, &base, &derived))
-    visit(context, base, derived);
-  return stackpack_pairs_corrupt(pairs) ? STACKPACK_CORRUPT : STACKPACK_FOUND;
-}
-
-static inline enum stackpack_answer stackpack_record_visit(const struct stackpack_record *record,
-                                                           stackpack_visitor *visit,
-                                                           void *context) {
-  struct stackpack_pairs pairs;
-  stackpack_pairs_begin(&pairs, record);
-  return stackpack_pairs_visit(&pairs, visit, context);
-}
+enum stackpack_answer stackpack_record_visit(const struct stackpack_record *record,
+                                             stackpack_visitor *visit, void *context);
+enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs, stackpack_visitor *visit,
+                                            void *context);
 
 /* ---- Looking up what was looked up before, or many at once ---- */
 
 /* A cache of look-ups, for a collector that meets the same return addresses again and again: the
- * stacks of threads that run the same loop, and the same stack at the next collection. It remembers
- * records together with their pairs, and finding one again takes about as long as in a hash table of
- * all records: it is compiled into the caller. The memory is the caller's: 1 << shift entries of 64
- * bytes, best at a multiple of 64. A record takes one of them, and one more for each 26 pairs that it
- * has besides eight. It isn't remembered if it has more than 242, or if the locations aren't all of
- * one kind, size and register, or the frame has 2 GiB and more. A cache is for one thread at a time.
- *
- * The members are part of the binary interface, as those of stackpack_pairs are. */
-struct stackpack_cache_head {
-  uint64_t address;                       /* the record's; 0: none starts here */
-  uint32_t index, private_[3];            /* the record's */
-  uint32_t layout, position;              /* become its other private_ words */
-  int32_t frame_size;                     /* -1: unknown */
-  int32_t value;                          /* of the first location */
-  uint8_t location_kind, reg, size, step; /* of the locations */
-  uint8_t kind;                           /* of the record */
-  unsigned pair_count : 4;                /* of pairs[] */
-  unsigned rest_count : 4;                /* of entries behind this one that have other pairs */
-  struct stackpack_steps pairs[8];        /* taken from the last; then those of the next entry */
-  uint16_t caller; /* the entry that a walk went on to from this one: where it looks first */
-};
-struct stackpack_cache_rest {
-  uint64_t address; /* 0 */
-  uint8_t distance; /* from the record's entry. 0: the entry is free */
-  uint8_t pair_count;
-  struct stackpack_steps pairs[26];
-  uint16_t unused; /* a walk that hasn't seen the record go may write `caller` */
-};
-struct stackpack_cache_entry {
-  union {
-    struct stackpack_cache_head head;
-    struct stackpack_cache_rest rest;
-  };
-};
-enum { STACKPACK_CACHE_WAYS = 8 }; /* entries, one after another, that an address may have */
+ * stacks of threads that run the same loop, and the same stack at the next collection. It is a hash
+ * table of records with their pairs, in memory that the caller gives: STACKPACK_CACHE_RECORD bytes
+ * for each record. Not remembered are records of more than 40 pairs, or whose locations aren't all of one kind,
+ * size and register and near each other. A cache is for one thread at a time. */
+enum { STACKPACK_CACHE_RECORD = 128 };
 struct stackpack_cache {
-  struct stackpack_cache_entry *entries;
-  uint64_t size, places; /* how many there are; in how many of them an address may come first */
-  uint64_t generation, replaced;
+  uint64_t private_[4];
 };
 
-/* Empties entries[0..1 << shift), 3 <= shift <= 32, and makes them a cache. */
-void stackpack_cache_open(struct stackpack_cache *cache, struct stackpack_cache_entry *entries,
-                          unsigned shift);
-
-/* The same for entries that are all zeros, as static ones are, or those from calloc or mmap. None of
- * them is touched: a large cache takes no time to open, and no memory before it is used. */
-void stackpack_cache_open_zeros(struct stackpack_cache *cache,
-                                struct stackpack_cache_entry *entries, unsigned shift);
-
-/* The first of the entries that an address may have. The hash is spread over them without a mask,
- * by a multiplication (Lemire, "Fast Random Integer Generation in an Interval", 2019). */
-static inline struct stackpack_cache_entry *
-stackpack_cache_place(const struct stackpack_cache *cache, uint64_t address) {
-  const uint64_t hash = address * 0x9e3779b97f4a7c15u; /* 2^64 divided by the golden ratio */
-  return &cache->entries[(hash >> 32) * cache->places >> 32];
-}
-
-/* What a cache remembers of an address, or NULL. */
-static inline const struct stackpack_cache_entry *
-stackpack_cache_get(const struct stackpack_cache *cache, uint64_t address) {
-  const struct stackpack_cache_entry *entry = stackpack_cache_place(cache, address);
-  const struct stackpack_cache_entry *end = entry + STACKPACK_CACHE_WAYS;
-  while (entry->head.address != address)
-    if (++entry == end)
-      return NULL;
-  return address != 0 ? entry : NULL;
-}
-
-/* Writes the record that an entry remembers; stackpack_cache_pairs, its pairs. They are for the
- * functions below. */
-static inline void stackpack_cache_record(const struct stackpack_cache_entry *entry,
-                                          struct stackpack_record *record) {
-  const struct stackpack_cache_head *head = &entry->head;
-  record->address = head->address;
-  record->index = head->index;
-  record->private_[0] = head->private_[0];
-  record->private_[1] = head->private_[1];
-  record->private_[2] = head->private_[2];
-  record->private_[3] = head->layout << 3;
-  record->private_[4] = head->layout >> 29;
-  record->private_[5] = head->position;
-  record->private_[6] = 0;
-  record->frame_size = (uint64_t)(int64_t)head->frame_size;
-  record->kind = (enum stackpack_kind)head->kind;
-}
-
-/* Copies the pairs of a record to pairs->pairs, if it has more than one entry. */
-void stackpack_cache_rest_pairs(const struct stackpack_cache_entry *entry,
-                                struct stackpack_pairs *pairs);
-
-static inline void stackpack_cache_pairs(const struct stackpack_cache_entry *entry,
-                                         struct stackpack_pairs *pairs) {
-  const struct stackpack_cache_head *head = &entry->head;
-  pairs->slots = 0;
-  pairs->first.kind = head->location_kind;
-  pairs->first.size = head->size;
-  pairs->first.reg = head->reg;
-  pairs->first.value = head->value;
-  pairs->step = head->step;
-  pairs->pair_count = head->pair_count;
-  pairs->more = 0;
-  if (head->rest_count == 0)
-    __builtin_memcpy(pairs->pairs, head->pairs, sizeof head->pairs);
-  else
-    stackpack_cache_rest_pairs(entry, pairs);
-}
+/* Makes memory[0..size) a cache. It must be 8-aligned (best at a multiple of 64), and all zeros, as
+ * static memory is, or that from calloc or mmap: none of it is touched yet. */
+void stackpack_cache_open(struct stackpack_cache *cache, void *memory, size_t size);
 
 /* stackpack_table_find, and for STACKPACK_FOUND stackpack_pairs, by way of a cache. All calls with a
- * cache are for one table, which stays where it is. (The first function is for the second one: it
- * looks up what isn't in the cache, and remembers it.) */
-enum stackpack_answer stackpack_table_find_uncached(const struct stackpack_table *table,
-                                                    struct stackpack_cache *cache, uint64_t address,
-                                                    struct stackpack_record *record,
-                                                    struct stackpack_pairs *pairs);
-static inline enum stackpack_answer stackpack_table_find_cached(const struct stackpack_table *table,
-                                                                struct stackpack_cache *cache,
-                                                                uint64_t address,
-                                                                struct stackpack_record *record,
-                                                                struct stackpack_pairs *pairs) {
-  const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, address);
-  if (entry == NULL)
-    return stackpack_table_find_uncached(table, cache, address, record, pairs);
-  stackpack_cache_record(entry, record);
-  stackpack_cache_pairs(entry, pairs);
-  return STACKPACK_FOUND;
-}
-
-/* Whether the locations of an entry are spill slots a word apart, as nearly always. */
-static inline bool stackpack_cache_is_plain(const struct stackpack_cache_entry *entry) {
-  return entry->head.location_kind == STACKPACK_INDIRECT && entry->head.step == sizeof(uint64_t);
-}
-
-/* Visits the pairs of an entry that is plain. What is the same for them is a constant here: so the
- * compiler can leave out of `visit` what they don't need. */
-static inline void stackpack_cache_visit(const struct stackpack_cache_entry *entry,
-                                         stackpack_visitor *visit, void *context) {
-  const struct stackpack_cache_head *head = &entry->head;
-  const uint64_t value = (uint64_t)head->value;
-  struct stackpack_location base = {STACKPACK_INDIRECT, head->size, head->reg, 0}, derived = base;
-  const struct stackpack_steps *pairs = head->pairs, *pair = pairs + head->pair_count;
-  for (uint32_t left = head->rest_count;; left--) {
-    while (pair != pairs) {
-      pair--;
-      base.value = (int64_t)(value + pair->base * sizeof(uint64_t));
-      derived.value = (int64_t)(value + pair->derived * sizeof(uint64_t));
-      visit(context, base, derived);
-    }
-    if (left == 0)
-      return;
-    pairs = (++entry)->rest.pairs;
-    pair = pairs + entry->rest.pair_count;
-  }
-}
-
-/* The same as stackpack_table_find_cached, and calls a function for each pair. It is the fastest
- * way, if the compiler can see the function: what the cache remembers is visited where it lies. So
- * the function must not use the same cache. STACKPACK_CORRUPT can come after some pairs. (Once more,
- * the first function is for the second one.) */
-enum stackpack_answer stackpack_table_visit_other(const struct stackpack_table *table,
+ * cache are for one table, which stays where it is. */
+enum stackpack_answer stackpack_table_find_cached(const struct stackpack_table *table,
                                                   struct stackpack_cache *cache, uint64_t address,
                                                   struct stackpack_record *record,
-                                                  stackpack_visitor *visit, void *context);
-static inline enum stackpack_answer stackpack_table_visit(const struct stackpack_table *table,
-                                                          struct stackpack_cache *cache,
-                                                          uint64_t address,
-                                                          struct stackpack_record *record,
-                                                          stackpack_visitor *visit, void *context) {
-  const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, address);
-  if (__builtin_expect(entry != NULL && stackpack_cache_is_plain(entry), 1)) {
-    stackpack_cache_record(entry, record);
-    stackpack_cache_visit(entry, visit, context);
-    return STACKPACK_FOUND;
-  }
-  struct stackpack_record other; /* so that *record may be in registers */
-  const enum stackpack_answer answer =
-      stackpack_table_visit_other(table, cache, address, &other, visit, context);
-  *record = other;
-  return answer;
-}
+                                                  struct stackpack_pairs *pairs);
 
 /* Looks up addresses[0..count) in one table: answers[n] and, where it is STACKPACK_FOUND,
  * records[n] are those of addresses[n]. Faster than one by one where the table isn't in the
@@ -504,8 +257,7 @@ struct stackpack_module {
 };
 
 struct stackpack_process {
-  uint64_t generation; /* changes when modules come or go; for the functions in this header */
-  uint64_t private_[143];
+  uint64_t private_[144];
 } __attribute__((aligned(64)));
 
 /* Finds the stack maps of every module that is loaded now. modules[0..capacity) becomes the
@@ -534,50 +286,11 @@ enum stackpack_answer stackpack_find(const struct stackpack_process *process,
                                      uintptr_t return_address, struct stackpack_record *record);
 
 /* The same, and the record's pairs, by way of a cache. It serves one process: it forgets all when
- * modules come or go. (Again, the first function is for the second one.) */
-enum stackpack_answer stackpack_find_uncached(const struct stackpack_process *process,
-                                              struct stackpack_cache *cache,
-                                              uintptr_t return_address,
-                                              struct stackpack_record *record,
-                                              struct stackpack_pairs *pairs);
-static inline enum stackpack_answer stackpack_find_cached(const struct stackpack_process *process,
-                                                          struct stackpack_cache *cache,
-                                                          uintptr_t return_address,
-                                                          struct stackpack_record *record,
-                                                          struct stackpack_pairs *pairs) {
-  const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, return_address);
-  if (entry == NULL || cache->generation != __atomic_load_n(&process->generation, __ATOMIC_ACQUIRE))
-    return stackpack_find_uncached(process, cache, return_address, record, pairs);
-  stackpack_cache_record(entry, record);
-  stackpack_cache_pairs(entry, pairs);
-  return STACKPACK_FOUND;
-}
-
-/* The same, and calls a function for each pair: see stackpack_table_visit. */
-enum stackpack_answer stackpack_visit_other(const struct stackpack_process *process,
+ * modules come or go. */
+enum stackpack_answer stackpack_find_cached(const struct stackpack_process *process,
                                             struct stackpack_cache *cache, uintptr_t return_address,
                                             struct stackpack_record *record,
-                                            stackpack_visitor *visit, void *context);
-static inline enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
-                                                    struct stackpack_cache *cache,
-                                                    uintptr_t return_address,
-                                                    struct stackpack_record *record,
-                                                    stackpack_visitor *visit, void *context) {
-  const struct stackpack_cache_entry *entry = stackpack_cache_get(cache, return_address);
-  if (__builtin_expect(entry != NULL && stackpack_cache_is_plain(entry) &&
-                           cache->generation ==
-                               __atomic_load_n(&process->generation, __ATOMIC_ACQUIRE),
-                       1)) {
-    stackpack_cache_record(entry, record);
-    stackpack_cache_visit(entry, visit, context);
-    return STACKPACK_FOUND;
-  }
-  struct stackpack_record other;
-  const enum stackpack_answer answer =
-      stackpack_visit_other(process, cache, return_address, &other, visit, context);
-  *record = other;
-  return answer;
-}
+                                            struct stackpack_pairs *pairs);
 
 /* Modules that come and go (dlopen, dlclose) while threads look up. Look-ups go on without a lock;
  * the functions here may be called from any thread, but not from a signal handler.
@@ -836,11 +549,9 @@ struct stackpack_walk {
     const struct stackpack_walker *walker;
     struct stackpack_stack stack;
     struct stackpack_context behind;
-    struct stackpack_cache_entry *entry;
     uint64_t segment_frames;
     enum stackpack_walk_answer answer;
     uint32_t state, word, words;
-    bool is_short;
     struct stackpack_location base, derived;
     struct stackpack_pairs pairs;
   } private_;

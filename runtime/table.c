@@ -1,5 +1,4 @@
 /* table.c - the public look-ups over one table: stackpack.h onto packed.h. */
-#include "format/quick.h"
 #include "runtime/internal.h"
 
 const char *stackpack_error_text(enum stackpack_error error) {
@@ -60,23 +59,23 @@ size_t stackpack_table_functions(const struct stackpack_table *table) {
 /* ---- Records ---- */
 
 /* Completes a record of which the packed one is there. */
-QUICK_BODY void fill(struct stackpack_record *record) {
+static void fill(struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
-  const bool is_stackmap = packed->table->list_count > 0 && packed_is_stackmap(packed);
+  const bool is_stackmap = packed->table->list_count > 0 && packed_record_list(packed).is_locations;
   record->frame_size = packed_frame_size(packed->table, packed->layout);
   record->kind = is_stackmap ? STACKPACK_STACKMAP : STACKPACK_STATEPOINT;
 }
 
 uint64_t stackpack_record_function(const struct stackpack_record *record) {
+  struct packed_stretch stretch;
   const struct packed_record *packed = record_of(record);
-  const uint32_t function = packed_record_function(packed);
-  return function == UINT32_MAX ? 0 : packed_function_extent(packed->table, function).start;
+  return packed_stretch(packed->table, packed->stretch, &stretch) ? stretch.start : 0;
 }
 
 uint64_t record_function_end(const struct stackpack_record *record) {
+  struct packed_stretch stretch;
   const struct packed_record *packed = record_of(record);
-  const uint32_t function = packed_record_function(packed);
-  return function == UINT32_MAX ? 0 : packed_function_extent(packed->table, function).end;
+  return packed_stretch(packed->table, packed->stretch, &stretch) ? stretch.end : 0;
 }
 
 /* What is to be said of a return address without a record: the call before it is in the function of
@@ -95,9 +94,8 @@ static enum stackpack_answer without_record(const struct packed_table *table, ui
   return STACKPACK_CORRUPT;
 }
 
-QUICK_PATH enum stackpack_answer stackpack_table_find(const struct stackpack_table *table,
-                                                      uint64_t address,
-                                                      struct stackpack_record *record) {
+enum stackpack_answer stackpack_table_find(const struct stackpack_table *table, uint64_t address,
+                                           struct stackpack_record *record) {
   switch (packed_find(const_table_of(table), address, (struct packed_record *)record)) {
   case PACKED_FOUND:
     fill(record);
@@ -124,7 +122,7 @@ void stackpack_table_find_all(const struct stackpack_table *table, const uint64_
     for (size_t i = from; i < to; i++) {
       answers[i] = stackpack_table_find(table, addresses[i], &records[i]);
       if (answers[i] == STACKPACK_FOUND)
-        __builtin_prefetch(packed->layouts.bytes + record_of(&records[i])->layout / 8);
+        __builtin_prefetch(packed->layouts + record_of(&records[i])->layout);
     }
   }
 }
@@ -157,173 +155,91 @@ static struct stackpack_location public_location(struct location location) {
   return (struct stackpack_location){location.kind, location.size, location.reg, location.value};
 }
 
-/* The location of a number in the first class. */
-static inline struct stackpack_location near_location(const struct packed_table *table,
-                                                      uint32_t number) {
-  const struct location *first = &table->first_class;
-  const uint64_t distance = (uint64_t)number * table->first_class_step;
-  return (struct stackpack_location){first->kind, first->size, first->reg,
-                                     (int64_t)((uint64_t)first->value + distance)};
-}
-
-bool stackpack_pairs_more(struct stackpack_pairs *pairs, struct stackpack_pair *pair) {
-  struct packed_items *items = (struct packed_items *)pairs->private_;
-  struct packed_item item;
-  do {
-    if (!packed_items_next(items, &item))
-      return false;
-  } while (item.kind != PACKED_PAIR);
-  pair->base = public_location(packed_location(items->table, item.base));
-  pair->derived = public_location(packed_location(items->table, item.derived));
-  return true;
-}
-
-enum { PAIRS_MAX = sizeof((struct stackpack_pairs){0}.pairs) / sizeof(struct stackpack_steps) };
-
-/* Pairs of locations' numbers, and the range these are in. */
-struct numbered {
-  struct {
-    uint32_t base, derived;
-  } pairs[PAIRS_MAX];
-  uint32_t count, low, high;
-};
-
-static void widen(struct numbered *numbered, uint32_t number) {
-  if (number < numbered->low)
-    numbered->low = number;
-  if (number > numbered->high)
-    numbered->high = number;
-}
-
-/* Takes all pairs; false if there are too many, or a byte can't say how far they are apart. */
-static bool take_numbered(struct packed_items items, struct numbered *numbered) {
-  struct packed_item item;
-  numbered->count = numbered->high = 0;
-  numbered->low = UINT32_MAX;
-  while (packed_items_next(&items, &item)) {
-    if (item.kind != PACKED_PAIR)
-      continue;
-    widen(numbered, item.base);
-    widen(numbered, item.derived);
-    if (numbered->count == PAIRS_MAX || numbered->high - numbered->low > UINT8_MAX)
-      return false;
-    numbered->pairs[numbered->count].base = item.base;
-    numbered->pairs[numbered->count++].derived = item.derived;
-  }
-  return !items.bad;
-}
-
-/* Finds the first of the locations and their step; false if not all are of one class. */
-static bool find_class(struct stackpack_pairs *pairs, const struct packed_table *table,
-                       uint32_t low, uint32_t high) {
-  if (high >= table->location_count ||
-      (high >= table->first_class_count &&
-       packed_location_class(table, low) != packed_location_class(table, high)))
-    return false;
-  pairs->first = public_location(packed_location(table, low));
-  pairs->step = table->first_class_step;
-  if (high < table->first_class_count || low == high)
-    return true;
-  const struct location second = packed_location(table, low + 1);
-  const uint64_t step = (uint64_t)second.value - (uint64_t)pairs->first.value;
-  pairs->step = (uint32_t)step;
-  return step <= UINT32_MAX;
-}
-
-/* Finds pairs that packed_items would read in the short form where that is possible. For functions
- * of many locations: a cache remembers this form. */
-static bool find_short(struct stackpack_pairs *pairs, const struct packed_items *items) {
-  struct packed_wide wide = {.pairs = (struct packed_steps *)pairs->pairs};
-  if (!packed_wide(items, &wide) || !find_class(pairs, items->table, wide.first, wide.last))
-    return false;
-  pairs->pair_count = (uint16_t)wide.count;
-  return true;
-}
-
-/* The same for functions of very many locations, few of which are live at once. */
-static bool find_few(struct stackpack_pairs *pairs, const struct packed_items *items) {
-  struct numbered numbered;
-  if (!take_numbered(*items, &numbered))
-    return false;
-  if (numbered.count == 0)
-    numbered.low = 0;
-  if (!find_class(pairs, items->table, numbered.low, numbered.high))
-    return false;
-  for (uint32_t i = 0; i < numbered.count; i++) /* they are taken from the last */
-    pairs->pairs[numbered.count - 1 - i] =
-        (struct stackpack_steps){(uint8_t)(numbered.pairs[i].base - numbered.low),
-                                 (uint8_t)(numbered.pairs[i].derived - numbered.low)};
-  pairs->pair_count = (uint16_t)numbered.count;
-  return true;
-}
-
-/* Pairs of a layout that packed_slots doesn't read. */
-static void begin_others(struct stackpack_pairs *pairs, const struct packed_record *packed) {
-  struct packed_items items;
-  pairs->slots = 0;
-  packed_items(&items, packed);
-  if (find_short(pairs, &items) || find_few(pairs, &items))
-    return;
-  pairs->first = (struct stackpack_location){0};
-  pairs->pair_count = 0;
-  pairs->more = 1;
-  *(struct packed_items *)pairs->private_ = items;
-}
-
-QUICK_PATH void stackpack_pairs_begin(struct stackpack_pairs *pairs,
-                                      const struct stackpack_record *record) {
-  const struct packed_record *packed = record_of(record);
-  struct packed_slots slots = {.pairs = (struct packed_steps *)pairs->pairs};
-  pairs->more = 0;
-  if (!packed_slots(packed, &slots)) {
-    begin_others(pairs, packed);
-    return;
-  }
-  pairs->slots = slots.selves;
-  pairs->first = near_location(packed->table, slots.first);
-  pairs->step = packed->table->first_class_step;
-  pairs->pair_count = (uint16_t)slots.pair_count;
-}
-
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
   struct stackpack_pairs pairs;
-  stackpack_pairs_begin(&pairs, record);
+  struct pairs_overlay *own = pairs_of(&pairs);
+  own->is_cached = false;
+  packed_pairs(&own->packed, record_of(record));
   return pairs;
 }
 
-bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs) {
-  return pairs->more != 0 && ((const struct packed_items *)pairs->private_)->bad;
+bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_location *base,
+                          struct stackpack_location *derived) {
+  struct pairs_overlay *own = pairs_of(pairs);
+  struct packed_pair pair;
+  if (own->is_cached)
+    return cached_pairs_next(own, base, derived);
+  if (!packed_pairs_next(&own->packed, &pair))
+    return false;
+  *derived = *base = public_location(packed_location(own->packed.table, pair.derived));
+  if (pair.base != pair.derived)
+    *base = public_location(packed_location(own->packed.table, pair.base));
+  return true;
 }
 
-/* The list of one kind that is in a record's live set, or an empty one. */
+bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs) {
+  const struct pairs_overlay *own = (const struct pairs_overlay *)pairs->private_;
+  return !own->is_cached && own->packed.bad;
+}
+
+/* Visits the pairs of a packed table. */
+static enum stackpack_answer visit_packed(struct packed_pairs *pairs, stackpack_visitor *visit,
+                                          void *context) {
+  struct packed_pair pair;
+  while (packed_pairs_next(pairs, &pair)) {
+    const struct stackpack_location derived =
+        public_location(packed_location(pairs->table, pair.derived));
+    visit(context,
+          pair.base == pair.derived ? derived
+                                    : public_location(packed_location(pairs->table, pair.base)),
+          derived);
+  }
+  return pairs->bad ? STACKPACK_CORRUPT : STACKPACK_FOUND;
+}
+
+enum stackpack_answer stackpack_record_visit(const struct stackpack_record *record,
+                                             stackpack_visitor *visit, void *context) {
+  struct packed_pairs pairs;
+  packed_pairs(&pairs, record_of(record));
+  return visit_packed(&pairs, visit, context);
+}
+
+enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs, stackpack_visitor *visit,
+                                            void *context) {
+  struct pairs_overlay *own = pairs_of(pairs);
+  struct stackpack_location base, derived;
+  if (!own->is_cached)
+    return visit_packed(&own->packed, visit, context);
+  while (cached_pairs_next(own, &base, &derived))
+    visit(context, base, derived);
+  return STACKPACK_FOUND;
+}
+
+/* The list that a record has, if it is of that kind; or an empty one. */
 static struct stackpack_locations find_list(const struct stackpack_record *record,
-                                            enum packed_item_kind kind) {
+                                            bool is_locations) {
   struct stackpack_locations locations = {{0}};
-  struct packed_items items;
-  struct packed_item item;
-  if (record_of(record)->table->list_count == 0)
-    return locations;
-  packed_items(&items, record_of(record));
-  while (packed_items_next(&items, &item))
-    if (item.kind == kind)
-      *(struct packed_list *)locations.private_ = packed_list(items.table, item.base);
+  const struct packed_list list = packed_record_list(record_of(record));
+  if (list.table != NULL && list.is_locations == is_locations)
+    *(struct packed_list *)locations.private_ = list;
   return locations;
 }
 
 struct stackpack_locations stackpack_allocas(const struct stackpack_record *record) {
-  return find_list(record, PACKED_ALLOCAS);
+  return find_list(record, false);
 }
 
 struct stackpack_locations stackpack_locations(const struct stackpack_record *record) {
-  return find_list(record, PACKED_LOCATIONS);
+  return find_list(record, true);
 }
 
 bool stackpack_locations_next(struct stackpack_locations *locations,
                               struct stackpack_location *location) {
-  struct location packed;
-  if (!packed_list_next((struct packed_list *)locations->private_, &packed))
+  struct packed_list *list = (struct packed_list *)locations->private_;
+  uint32_t number;
+  if (!packed_list_next(list, &number))
     return false;
-  *location = public_location(packed);
+  *location = public_location(packed_location(list->table, number));
   return true;
 }
 

@@ -145,10 +145,8 @@ void stackpack_walk_start(struct stackpack_walk *walk, const struct stackpack_wa
   walk->managed_frames = 0;
   walk->private_.walker = walker;
   walk->private_.stack = stack;
-  walk->private_.entry = walker->cache != NULL ? walker->cache->entries : NULL;
   walk->private_.segment_frames = 0;
   walk->private_.state = WALK_AT_START;
-  walk->private_.is_short = false;
   walk->context = walk->private_.behind = *context;
 }
 
@@ -164,62 +162,7 @@ void stackpack_walk_resume(struct stackpack_walk *walk, struct stackpack_stack s
     walk_end(walk, STACKPACK_WALK_NO_PROGRESS);
 }
 
-/* What the cache remembers of the caller of the frame at hand, or NULL. Mostly that is the caller
- * which this frame had the last time. So that one's entry is tried first: which it is doesn't depend
- * on the return address, for which the processor then needn't wait before it goes on. An entry that
- * means another frame by now is only a bad guess. */
-static const struct stackpack_cache_entry *recall_caller(struct stackpack_walk *walk,
-                                                         uintptr_t return_address) {
-  const struct stackpack_process *process = walk->private_.walker->process;
-  struct stackpack_cache *cache = walk->private_.walker->cache;
-  struct stackpack_cache_entry *callee = walk->private_.entry;
-  struct stackpack_cache_entry *entry = &cache->entries[callee->head.caller];
-  if (process != NULL &&
-      cache->generation != __atomic_load_n(&process->generation, __ATOMIC_ACQUIRE))
-    return NULL;
-  if (return_address == 0 || entry->head.address != return_address) {
-    const struct stackpack_cache_entry *found = stackpack_cache_get(cache, return_address);
-    if (found == NULL)
-      return NULL;
-    entry = &cache->entries[found - cache->entries];
-    if (found - cache->entries <= UINT16_MAX)
-      callee->head.caller = (uint16_t)(found - cache->entries);
-  }
-  return walk->private_.entry = entry;
-}
-
-static bool may_step_by_cache(const struct stackpack_walk *walk) {
-  const struct stackpack_walker *walker = walk->private_.walker;
-  return walker->cache != NULL && walker->managed == STACKPACK_BY_FRAME_SIZE &&
-         !walker->frame_pointers && WALK_PUSHED > 0;
-}
-
-/* The short cut for nearly every step of a walk by frame size with a cache: from a managed frame to
- * another one that the cache remembers. Whatever is not as usual is left to the long way; then
- * nothing has changed. */
-static bool step_by_cache(struct stackpack_walk *walk) {
-  struct stackpack_context *context = &walk->context;
-  const uint64_t size = walk->record.frame_size;
-  const uintptr_t end = walk->private_.stack.end;
-  if (size % sizeof(uintptr_t) != 0 || size >= end - context->stack_pointer ||
-      end - context->stack_pointer - size <= sizeof(uintptr_t))
-    return false;
-  const uintptr_t *entry = (const uintptr_t *)(context->stack_pointer + size);
-  const struct stackpack_cache_entry *caller = recall_caller(walk, *entry);
-  if (caller == NULL || caller->head.kind != STACKPACK_STATEPOINT)
-    return false;
-  context->pc = *entry;
-  context->stack_pointer = (uintptr_t)(entry + 1);
-  context->is_exact = context->known = 0;
-  stackpack_cache_record(caller, &walk->record);
-  walk->managed_frames++;
-  walk->private_.segment_frames++;
-  walk->private_.state = WALK_AT_FRAME;
-  return true;
-}
-
-/* Apart from the short cut, which shall not save registers for this. */
-static __attribute__((noinline)) enum stackpack_walk_answer next(struct stackpack_walk *walk) {
+enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
   if (walk->private_.state == WALK_DONE)
     return walk->private_.answer;
   enum stackpack_walk_answer answer = STACKPACK_WALK_NATIVE;
@@ -233,16 +176,11 @@ static __attribute__((noinline)) enum stackpack_walk_answer next(struct stackpac
     walk->managed_frames++;
     walk->private_.segment_frames++;
   }
-  walk->private_.is_short = answer == STACKPACK_WALK_MANAGED && may_step_by_cache(walk);
   if (stackpack_walk_is_frame(answer))
     return answer;
   if (!stackpack_walk_is_stop(answer) && walk->private_.segment_frames == 0)
     answer = STACKPACK_WALK_NO_MANAGED;
   return walk_end(walk, answer);
-}
-
-enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
-  return walk->private_.is_short && step_by_cache(walk) ? STACKPACK_WALK_MANAGED : next(walk);
 }
 
 const char *stackpack_walk_text(enum stackpack_walk_answer answer) {

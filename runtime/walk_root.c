@@ -102,29 +102,13 @@ static uint32_t words_of_pair(const struct stackpack_location *base,
   return of_derived == of_base || of_derived == ANY ? of_base : 0;
 }
 
-/* The pairs of the frame at hand, from the cache if they are there. */
-static void find_pairs(struct stackpack_walk *walk) {
-  const struct stackpack_walker *walker = walk->private_.walker;
-  struct stackpack_pairs *pairs = &walk->private_.pairs;
-  struct stackpack_record record;
-  enum stackpack_answer answer = STACKPACK_NOT_MANAGED;
-  if (walker->cache != NULL && walk->private_.state == WALK_AT_FRAME)
-    answer = walker->process != NULL
-                 ? stackpack_find_cached(walker->process, walker->cache, walk->context.pc, &record,
-                                         pairs)
-                 : stackpack_table_find_cached(walker->table, walker->cache, walk->context.pc,
-                                               &record, pairs);
-  if (answer != STACKPACK_FOUND)
-    *pairs = stackpack_pairs(&walk->record);
-}
-
 enum stackpack_walk_answer walk_begin_roots(struct stackpack_walk *walk) {
   if (walk->private_.state == WALK_DONE || walk->private_.answer != STACKPACK_WALK_MANAGED)
     return walk->private_.answer;
   if (walk->record.kind != STACKPACK_STATEPOINT)
     return STACKPACK_WALK_NOT_STATEPOINT;
   if (walk->private_.state != WALK_AT_PAIRS)
-    find_pairs(walk);
+    walk->private_.pairs = stackpack_pairs(&walk->record);
   walk->private_.state = WALK_AT_ROOTS;
   walk->private_.word = walk->private_.words = 0;
   return STACKPACK_WALK_MANAGED;

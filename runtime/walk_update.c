@@ -33,16 +33,15 @@ enum { WORD = sizeof(uintptr_t), ROW_SLOTS = 256, WINDOW_WORDS = 4096 };
 
 /* ---- Slots in a row ---- */
 
-/* A frame's slots are base + step * n; bit n of a set is for one of them. */
+/* A frame's slots are words from a first one on; bit n of a set is for one of them. */
 struct row {
-  char *base;
-  size_t step;
+  uintptr_t *base;
+  struct {
+    uint8_t base, derived;
+  } pairs[ROW_SLOTS];
+  size_t pair_count;
   uint64_t bases[ROW_SLOTS / 64], done[ROW_SLOTS / 64];
 };
-
-static uintptr_t *slot_of(const struct row *row, size_t n) {
-  return (uintptr_t *)(void *)(row->base + n * row->step);
-}
 
 /* Adds n to a set; false if it is in it already. */
 static bool add(uint64_t *set, size_t n) {
@@ -52,55 +51,83 @@ static bool add(uint64_t *set, size_t n) {
   return is_new;
 }
 
-/* Finds the bases. False if the pairs are of other kinds, or not all of their slots are within the
- * stack. */
-static bool open_row(struct row *row, struct stackpack_walk *walk,
-                     const struct stackpack_pairs *pairs) {
-  size_t last = pairs->slots == 0 ? 0 : 63 - (size_t)__builtin_clzll(pairs->slots);
-  uintptr_t *first, *end, value;
-  if (pairs->more != 0 || pairs->first.kind != STACKPACK_INDIRECT || pairs->first.size != WORD ||
-      pairs->step == 0 || pairs->step % WORD != 0)
-    return false;
-  *row = (struct row){.step = pairs->step, .bases = {pairs->slots}};
-  for (uint32_t i = 0; i < pairs->pair_count; i++) {
-    const size_t base = pairs->pairs[i].base, derived = pairs->pairs[i].derived;
-    last = base > last ? base : last;
-    last = derived > last ? derived : last;
-    if (last >= ROW_SLOTS)
+/* Whether a location is a slot of one word, by the same register as another one. */
+static bool is_slot(const struct stackpack_location *location, unsigned reg) {
+  return location->kind == STACKPACK_INDIRECT && location->size == WORD && location->reg == reg;
+}
+
+/* The slots of a frame: the lowest one and the highest one. */
+struct range {
+  struct stackpack_location low, high;
+};
+
+static void widen(struct range *range, const struct stackpack_location *location) {
+  if (location->value < range->low.value)
+    range->low = *location;
+  if (location->value > range->high.value)
+    range->high = *location;
+}
+
+/* Finds the range of all slots. False if there are others than slots by one register, too many, or too
+ * far from each other, or there are none. */
+static bool find_range(struct stackpack_pairs pairs, struct range *range) {
+  struct stackpack_location base, derived;
+  size_t count = 0;
+  for (; stackpack_pairs_next(&pairs, &base, &derived); count++) {
+    if (count == 0)
+      *range = (struct range){base, base};
+    if (count == ROW_SLOTS || !is_slot(&base, range->low.reg) || !is_slot(&derived, range->low.reg))
       return false;
-    add(row->bases, base);
+    widen(range, &base);
+    widen(range, &derived);
   }
-  struct stackpack_location location = pairs->first;
-  if (walk_place(walk, &location, 0, &first, &value) != STACKPACK_WALK_MANAGED)
+  const uint64_t size = (uint64_t)range->high.value - (uint64_t)range->low.value;
+  return count > 0 && !stackpack_pairs_corrupt(&pairs) && size / WORD < ROW_SLOTS;
+}
+
+/* Takes all pairs. False if they are of other kinds, or not all of their slots are within the stack. */
+static bool open_row(struct row *row, struct stackpack_walk *walk, struct stackpack_pairs pairs) {
+  struct stackpack_location base, derived;
+  struct range range = {0};
+  uintptr_t *end, value;
+  if (!find_range(pairs, &range) ||
+      walk_place(walk, &range.low, 0, &row->base, &value) != STACKPACK_WALK_MANAGED ||
+      walk_place(walk, &range.high, 0, &end, &value) != STACKPACK_WALK_MANAGED)
     return false;
-  location.value = (int64_t)((uint64_t)location.value + last * row->step);
-  if (walk_place(walk, &location, 0, &end, &value) != STACKPACK_WALK_MANAGED)
-    return false;
-  row->base = (char *)first;
+  row->pair_count = 0;
+  memset(row->bases, 0, sizeof row->bases);
+  while (stackpack_pairs_next(&pairs, &base, &derived)) {
+    const uint64_t to_base = (uint64_t)base.value - (uint64_t)range.low.value;
+    const uint64_t to_derived = (uint64_t)derived.value - (uint64_t)range.low.value;
+    if (to_base % WORD != 0 || to_derived % WORD != 0)
+      return false;
+    row->pairs[row->pair_count].base = (uint8_t)(to_base / WORD);
+    row->pairs[row->pair_count++].derived = (uint8_t)(to_derived / WORD);
+    add(row->bases, to_base / WORD);
+  }
   return true;
 }
 
 /* Adds to each derived slot that is no base `sign` times its base. */
-static void add_bases(struct row *row, const struct stackpack_pairs *pairs, uintptr_t sign) {
+static void add_bases(struct row *row, uintptr_t sign) {
   memset(row->done, 0, sizeof row->done);
-  for (uint32_t i = 0; i < pairs->pair_count; i++) {
-    const size_t base = pairs->pairs[i].base, derived = pairs->pairs[i].derived;
+  for (size_t i = 0; i < row->pair_count; i++) {
+    const size_t base = row->pairs[i].base, derived = row->pairs[i].derived;
     if (base != derived && (row->bases[derived / 64] >> derived % 64 & 1) == 0 &&
         add(row->done, derived))
-      *slot_of(row, derived) += sign * *slot_of(row, base);
+      row->base[derived] += sign * row->base[base];
   }
 }
 
-static void update_row(struct row *row, const struct stackpack_pairs *pairs,
-                       stackpack_forward *forward, void *closure) {
-  add_bases(row, pairs, (uintptr_t)-1);
+static void update_row(struct row *row, stackpack_forward *forward, void *closure) {
+  add_bases(row, (uintptr_t)-1);
   for (size_t i = 0; i < ROW_SLOTS / 64; i++)
     for (uint64_t bits = row->bases[i]; bits != 0; bits &= bits - 1) {
-      uintptr_t *slot = slot_of(row, i * 64 + (size_t)__builtin_ctzll(bits));
+      uintptr_t *slot = &row->base[i * 64 + (size_t)__builtin_ctzll(bits)];
       if (*slot != 0)
         *slot = forward(closure, *slot);
     }
-  add_bases(row, pairs, 1);
+  add_bases(row, 1);
 }
 
 /* ---- Any places ---- */
@@ -250,8 +277,8 @@ enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,
   struct row row;
   enum stackpack_walk_answer answer = walk_begin_roots(walk);
   if (answer == STACKPACK_WALK_MANAGED) {
-    if (open_row(&row, walk, &walk->private_.pairs))
-      update_row(&row, &walk->private_.pairs, forward, closure);
+    if (open_row(&row, walk, walk->private_.pairs))
+      update_row(&row, forward, closure);
     else
       answer = update_all(walk, forward, closure);
     if (answer == STACKPACK_WALK_MANAGED)

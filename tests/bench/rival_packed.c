@@ -78,32 +78,27 @@ static void prepare_cached(struct contender *contender) {
   contender->cache = test_allocate(sizeof *contender->cache);
 }
 
-static void start_with_cache(struct contender *contender, unsigned shift) {
-  const size_t size = sizeof(struct stackpack_cache_entry) << shift;
+static void start_with_cache(struct contender *contender, size_t size) {
   start(contender);
   region_reserve(&contender->heap, size);
-  stackpack_cache_open_zeros(contender->cache, region_take(&contender->heap, size, 64), shift);
+  stackpack_cache_open(contender->cache, region_take(&contender->heap, size, 64), size);
 }
 
-static void start_cached(struct contender *contender) {
-  enum { SHIFT = 11 }; /* 2048 entries of 64 bytes */
-  start_with_cache(contender, SHIFT);
-}
+static void start_cached(struct contender *contender) { start_with_cache(contender, 128 * 1024); }
 
-/* At least twice as many entries as records: as many as the hash table has. */
+/* Room for twice as many records as there are. */
 static void start_large_cache(struct contender *contender) {
-  const size_t entries = contender->subject->record_count * 2;
-  unsigned shift = 3;
-  while ((size_t)1 << shift < entries)
-    shift++;
-  start_with_cache(contender, shift);
+  start_with_cache(contender,
+                   (contender->subject->record_count * 2 + 8) * (size_t)STACKPACK_CACHE_RECORD);
 }
 
 static uint64_t look_up_cached(const struct contender *contender, uint64_t address) {
   struct stackpack_record record;
+  struct stackpack_pairs pairs;
   uint64_t sum = 0;
-  if (stackpack_table_visit(&contender->table, contender->cache, address, &record, visit, &sum) !=
-      STACKPACK_FOUND)
+  if (stackpack_table_find_cached(&contender->table, contender->cache, address, &record, &pairs) !=
+          STACKPACK_FOUND ||
+      stackpack_pairs_visit(&pairs, visit, &sum) != STACKPACK_FOUND)
     return 0;
   return sum + (uint32_t)record.frame_size;
 }

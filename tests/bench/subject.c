@@ -96,9 +96,8 @@ static bool read_sites(struct subject *subject, struct problem *problem) {
   if (stackpack_table_open(&table, subject->packed.bytes, subject->packed.size,
                            subject->packed.address) != STACKPACK_OK)
     return problem_set(problem, "a packed table that can't be opened");
-  struct packed_header header;
-  packed_header_read(subject->packed.bytes, &header);
-  subject->packed.size = header.size; /* without what follows it in its section */
+  /* without what follows it in its section */
+  subject->packed.size = packed_size((const struct packed_table *)table.private_);
   const size_t count = stackpack_table_records(&table), pairs = count_pairs(&table);
   subject->record_count = count;
   subject->sites = test_allocate(count * sizeof *subject->sites);

@@ -1,6 +1,5 @@
 #!/bin/bash
 # What `stats --format=json` divides adds up to the section's size, exactly: parts, functions and units, raw and packed.
-# And the parts of the leaves are as large as somebody else finds them.
 . "$TOP/tests/cli/common.sh"
 
 check_sums() { # FILE SECTION [OPTION...]
@@ -12,8 +11,6 @@ check_program() { # FILE
   check_sums "$1" .llvm_stackmaps
   expect_status 0 "$stackpack" pack --always --quiet -o "$1.packed" "$1"
   check_sums "$1.packed" .stackpack
-  python3 "$TOP/tests/cli/stats_leaves.py" out "$1.packed" "$(section_offset "$1.packed" .stackpack)" >leaves ||
-    fail "wrong sizes in the leaves of $1"
   # A raw file's packed sizes are those that packing gives.
   "$stackpack" stats --format=json "$1" >raw.json
   "$stackpack" stats --format=json "$1.packed" >packed.json
@@ -38,20 +35,6 @@ check_program pie
 many_functions 300 >many.ll
 make_program lld many ./many.ll
 check_program many
-
-# Leaves of more than 128 records, which have samples, and a function that goes on from leaf to leaf: as much of the text
-# has no records, leaves are large where the records are.
-{
-  cat many.ll
-  printf 'define void @without_records() {\n  call void asm sideeffect ".zero 65536", ""()\n  ret void\n}\n'
-  printf 'define i64 @long(i64 %%n) gc "statepoint-example" {\n'
-  printf '  call void @collect()\n%.0s' {1..4000}
-  printf '  ret i64 %%n\n}\n'
-} >long.ll
-make_program lld long ./long.ll
-check_program long
-read -r large continued <leaves
-((large > 2 && continued > 2)) || fail "$large large leaves, $continued in which a function goes on"
 
 # Stack maps at functions' first bytes: exceptions, and functions that have no others; the first record, too, so that
 # the leaf begins in no function.

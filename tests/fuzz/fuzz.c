@@ -68,21 +68,22 @@ void mutate_number(uint8_t *bytes, unsigned width, uint64_t hint, uint64_t *seed
   memcpy(bytes, &number, width);
 }
 
-size_t repair_header(uint8_t *header_bytes, size_t size, size_t most) {
+size_t repair_header(uint8_t *bytes, size_t size, size_t most) {
   struct packed_header header;
-  struct packed_parts parts;
-  packed_header_read(header_bytes, &header);
+  uint64_t place;
+  memcpy(&header, bytes, sizeof header);
   header.magic = PACKED_MAGIC;
   header.version = PACKED_VERSION;
-  if (header.header_size < PACKED_HEADER_MIN || header.header_size > PACKED_HEADER_MAX ||
-      header.header_size % 8 != 0)
-    header.header_size = PACKED_HEADER_MAX;
-  header.features &= PACKED_FEATURES;
-  if (!packed_parts(&header, &parts) || parts.size > most)
+  if (header.part_count > (size - sizeof header) / PACKED_ENTRY_SIZE ||
+      header.part_count >= PACKED_PARTS)
     return 0;
-  if (parts.size >= size)
-    header.features = 0;
-  header.size = header.features != 0 ? size : parts.size;
-  packed_header_write(header_bytes, &header);
-  return header.size;
+  header.header_size = (uint16_t)(sizeof header + header.part_count * PACKED_ENTRY_SIZE);
+  place = header.header_size;
+  for (unsigned i = 0; i < header.part_count; i++)
+    place += bits_load32(bytes + sizeof header + i * PACKED_ENTRY_SIZE + 4);
+  header.size = place + BITS_PADDING;
+  memcpy(bytes, &header, sizeof header);
+  header.header_checksum = packed_header_checksum(bytes, header.header_size);
+  memcpy(bytes, &header, sizeof header);
+  return header.size <= most ? header.size : 0;
 }

@@ -46,9 +46,9 @@ static void check_table(const uint8_t *block, size_t size) {
     check_unpack(&packed);
 }
 
-/* A small table may have a header that is cut; there is room for a whole one. */
+/* There is room for a whole header. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  const size_t room = size < PACKED_HEADER_MAX ? PACKED_HEADER_MAX : size;
+  const size_t room = size < PACKED_HEADER_SIZE ? PACKED_HEADER_SIZE : size;
   uint8_t *block = exact_block(data, size, size), *padded = exact_block(data, size, room);
   struct stackpack_table table;
   stackpack_table_open(&table, block, size, 0);
@@ -65,74 +65,69 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 /* ---- The mutator ----------------------------------------------------------------------------- */
 
-/* packed_parts holds the places of all parts one after another, from directory_at to size. */
-enum {
-  PLACES_AT = offsetof(struct packed_parts, directory_at),
-  PLACES = (offsetof(struct packed_parts, size) - PLACES_AT) / sizeof(uint64_t) + 1,
-};
-
-static uint64_t place_of(const struct packed_parts *parts, unsigned n) {
-  uint64_t place;
-  memcpy(&place, (const char *)parts + PLACES_AT + n * sizeof place, sizeof place);
-  return place;
-}
-
-/* Copies every part of a table to where it is under another header, cut or filled with zeros. */
-static size_t move_parts(const uint8_t *old, size_t size, const struct packed_parts *from,
-                         const struct packed_parts *to, uint8_t *bytes) {
-  memset(bytes + to->directory_at, 0, to->size - to->directory_at);
-  for (unsigned i = 0; i + 1 < PLACES; i++) {
-    const uint64_t start = place_of(from, i), end = place_of(from, i + 1);
-    const uint64_t there = place_of(to, i), room = place_of(to, i + 1) - there;
-    const uint64_t length = end - start < room ? end - start : room;
-    if (end <= size)
-      memcpy(bytes + there, old + start, length);
-  }
-  return to->size;
-}
-
-/* Changes a number of the header. The parts stay behind the counts that they belong to. */
-static size_t mutate_header(uint8_t *bytes, size_t size, size_t max_size, uint64_t *seed) {
-  struct packed_header before, after;
-  struct packed_parts from, to;
+/* Changes a number of the header. */
+static size_t mutate_header(uint8_t *bytes, size_t size, uint64_t *seed) {
   static const unsigned widths[] = {1, 2, 4, 8};
   const unsigned width = widths[random_below(seed, 4)];
-  packed_header_read(bytes, &before);
-  after = before;
-  mutate_number((uint8_t *)&after + random_below(seed, PACKED_HEADER_MAX / width) * width, width,
-                size, seed);
-  after.header_size = PACKED_HEADER_MAX;
-  if (!packed_parts(&before, &from) || !packed_parts(&after, &to) || to.size > max_size) {
-    packed_header_write(bytes, &after);
+  const size_t header = bits_load16(bytes + offsetof(struct packed_header, header_size));
+  const size_t end = header < size ? header : size;
+  mutate_number(bytes + random_below(seed, (uint32_t)(end / width)) * width, width, size, seed);
+  return size;
+}
+
+/* Makes a part larger or smaller: the bytes behind it move with it. */
+static size_t resize_part(uint8_t *bytes, size_t size, size_t max_size, uint64_t *seed) {
+  const size_t count = bits_load16(bytes + offsetof(struct packed_header, part_count));
+  size_t place = PACKED_HEADER_SIZE + count * PACKED_ENTRY_SIZE;
+  if (count == 0 || place > size)
     return size;
+  const uint32_t chosen = random_below(seed, (uint32_t)count);
+  uint8_t *entries = bytes + PACKED_HEADER_SIZE + 4;
+  for (uint32_t i = 0; i <= chosen; i++)
+    place += bits_load32(entries + i * PACKED_ENTRY_SIZE);
+  uint32_t part = bits_load32(entries + chosen * PACKED_ENTRY_SIZE);
+  const uint32_t change = 1 + random_below(seed, 24);
+  if (place > size)
+    return size;
+  if (random_below(seed, 2) == 0) {
+    if (change > part)
+      return size;
+    memmove(bytes + place - change, bytes + place, size - place);
+    part -= change;
+    size -= change;
+  } else {
+    if (change > max_size - size)
+      return size;
+    memmove(bytes + place + change, bytes + place, size - place);
+    part += change;
+    size += change;
   }
-  uint8_t *old = exact_block(bytes, size, size);
-  const size_t new_size = move_parts(old, size, &from, &to, bytes);
-  free(old);
-  packed_header_write(bytes, &after);
-  return new_size;
+  memcpy(entries + chosen * PACKED_ENTRY_SIZE, &part, sizeof part);
+  return size;
 }
 
 /* Changes bytes within one part. */
 static size_t mutate_part(uint8_t *bytes, size_t size, uint64_t *seed) {
-  struct packed_header header;
-  struct packed_parts parts;
-  packed_header_read(bytes, &header);
-  if (packed_parts(&header, &parts)) {
-    const unsigned part = random_below(seed, PLACES - 1);
-    const uint64_t start = place_of(&parts, part), end = place_of(&parts, part + 1);
-    if (start < end && end <= size)
-      LLVMFuzzerMutate(bytes + start, end - start, end - start);
+  const size_t count = bits_load16(bytes + offsetof(struct packed_header, part_count));
+  size_t start = PACKED_HEADER_SIZE + count * PACKED_ENTRY_SIZE, end = start;
+  if (count == 0 || start > size)
+    return size;
+  const uint32_t chosen = random_below(seed, (uint32_t)count);
+  for (uint32_t i = 0; i <= chosen; i++) {
+    start = end;
+    end += bits_load32(bytes + PACKED_HEADER_SIZE + i * PACKED_ENTRY_SIZE + 4);
   }
+  if (start < end && end <= size)
+    LLVMFuzzerMutate(bytes + start, end - start, end - start);
   return size;
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed_number) {
   uint64_t seed = seed_number;
   const uint32_t choice = random_below(&seed, 8);
-  if (size < PACKED_HEADER_MAX || max_size < size || choice == 0)
+  if (size < PACKED_HEADER_SIZE || max_size < size || choice == 0)
     return LLVMFuzzerMutate(data, size, max_size);
-  if (choice < 4)
-    return mutate_header(data, size, max_size, &seed);
-  return mutate_part(data, size, &seed);
+  if (choice == 1)
+    return resize_part(data, size, max_size, &seed);
+  return choice < 4 ? mutate_header(data, size, &seed) : mutate_part(data, size, &seed);
 }

@@ -179,11 +179,12 @@ static void walk_on(struct attack *attack, struct stackpack_walk *walk) {
 }
 
 static void attack_table(struct attack *attack) {
-  static struct stackpack_cache_entry entries[16];
+  static uint64_t cache_memory[16 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
   struct stackpack_cache cache;
   struct stackpack_context context;
   struct stackpack_walk walk;
-  stackpack_cache_open(&cache, entries, 4);
+  memset(cache_memory, 0, sizeof cache_memory);
+  stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
   attack->registers.known = STACKPACK_PRESERVED_REGISTERS;
   build_frames(attack, &context);
   spoil(attack, &context);
@@ -207,7 +208,7 @@ static void attack_table(struct attack *attack) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct attack attack = {0};
-  const size_t room = size < PACKED_HEADER_MAX ? PACKED_HEADER_MAX : size;
+  const size_t room = size < PACKED_HEADER_SIZE ? PACKED_HEADER_SIZE : size;
   uint8_t *bytes = exact_block(data, size, room);
   memcpy(&attack.seed, bytes + room - sizeof attack.seed, sizeof attack.seed);
   const size_t table_size = repair_header(bytes, room, TABLE_MAX);

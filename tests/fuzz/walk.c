@@ -13,7 +13,7 @@ enum {
   LAST_WALKED = 16,            /* records at the end, if not all were walked */
   PAIRS_WALKED = 1 << 18,      /* a table of some bytes can give each record 65535 of them */
   FOLLOWERS_WALKED = 8,        /* of records with the same address */
-  LIVE_ITEMS_MAX = 65535,      /* packed.h: PACKED_LIVE_ITEMS_MAX */
+  LIVE_ITEMS_MAX = 65535,      /* as many as a raw record has locations */
   SPACE_MAX = 64 * 1024 * 1024 /* for details: more is a finding of fuzz_packed.c's */
 };
 

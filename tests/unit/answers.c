@@ -120,10 +120,10 @@ static bool spoil(struct program *program, struct numbers *numbers) {
 
 /* Whether any address has another kind of answer, or any function another extent. */
 static bool answers_differ(const struct packed *a, const struct packed *b) {
-  for (uint32_t i = 0; i < a->table.function_count; i++) {
-    const struct packed_extent x = packed_function_extent(&a->table, i);
-    const struct packed_extent y = packed_function_extent(&b->table, i);
-    if (x.start != y.start || x.end != y.end)
+  for (uint32_t i = 0; i < a->table.stretch_count || i < b->table.stretch_count; i++) {
+    struct packed_stretch x, y;
+    if (!packed_stretch(&a->table, i, &x) || !packed_stretch(&b->table, i, &y) ||
+        x.start != y.start || x.end != y.end || x.is_gap != y.is_gap)
       return true;
   }
   for (uint64_t address = TEXT - AROUND; address < TEXT + FUNCTIONS_MAX * 100 + AROUND; address++) {

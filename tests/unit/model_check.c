@@ -318,14 +318,6 @@ bool model_check_table(const struct model *model, const struct stackpack_table *
   return ok;
 }
 
-/* The table as on a processor that has fewer instructions. */
-static struct stackpack_table for_any_processor(struct stackpack_table table) {
-  struct packed_table *packed = table_of(&table);
-  packed->quick = packed->bare.quick = false;
-  packed->list_starts.quick = false;
-  return table;
-}
-
 bool model_check(struct model *model, const struct model_options *options,
                  struct difference *difference) {
   const uint64_t bias = options->open_address - options->section_address;
@@ -333,10 +325,6 @@ bool model_check(struct model *model, const struct model_options *options,
   model_finish(model);
   bool ok = packed_model_open(&packed, model, options, difference) &&
             model_check_table(model, &packed.table, bias, options, difference);
-  if (ok) {
-    const struct stackpack_table plain = for_any_processor(packed.table);
-    ok = model_check_table(model, &plain, bias, options, difference);
-  }
   packed_model_free(&packed);
   return ok;
 }

@@ -32,29 +32,6 @@ static void check(struct model *model) {
   model_free(model);
 }
 
-/* How the layout at a record is written. */
-struct form {
-  unsigned locations;
-  bool any_derived;
-  unsigned depth; /* of the record's set: 0: it's the only one, 1: a row, more: changes */
-  bool are_numbers;
-};
-
-static struct form form_at(struct model *model, uint64_t address) {
-  struct difference difference;
-  struct packed_model packed;
-  struct packed_table table;
-  struct packed_record record;
-  struct packed_items items;
-  model_finish(model);
-  ck_assert(packed_model_open(&packed, model, &plain, &difference));
-  ck_assert_int_eq(packed_open(&table, packed.bytes, packed.size, 0x200000), PACKED_OK);
-  ck_assert_int_eq(packed_find(&table, address, &record), PACKED_FOUND);
-  packed_items(&items, &record);
-  packed_model_free(&packed);
-  return (struct form){items.location_form, items.any_derived, items.depth, items.are_numbers};
-}
-
 /* ---- Locations of a layout ------------------------------------------------------------------ */
 
 /* A function at 0x1000 that uses slots 0 to 199, for others to choose from. */
@@ -73,38 +50,29 @@ static void add_some_slots(struct model *model, const uint8_t *slots, unsigned c
     model_add_self(record, 8 * slots[i]);
 }
 
-static void check_slots(const uint8_t *slots, unsigned count, enum packed_location_form form) {
-  struct model model = {0}, again = {0};
+static void check_slots(const uint8_t *slots, unsigned count) {
+  struct model model = {0};
   add_all_slots(&model);
   add_some_slots(&model, slots, count);
-  ck_assert_uint_eq(form_at(&model, 0x2010).locations, form);
-  model_free(&model);
-  add_all_slots(&again);
-  add_some_slots(&again, slots, count);
-  check(&again);
+  check(&model);
 }
 
-START_TEST(contiguous_locations) {
+START_TEST(consecutive_locations) {
   static const uint8_t slots[] = {77, 78, 79, 80, 81};
-  check_slots(slots, 5, PACKED_CONTIGUOUS);
-  check_slots(slots, 1, PACKED_CONTIGUOUS);
+  check_slots(slots, 5);
+  check_slots(slots, 1);
 }
 END_TEST
 
-START_TEST(locations_in_a_bit_map) {
+START_TEST(scattered_locations) {
+  static const uint8_t far[] = {0, 100, 150, 199};
   uint8_t slots[100];
   for (unsigned i = 0; i < 100; i++)
     slots[i] = (uint8_t)(2 * i);
-  check_slots(slots, 7, PACKED_BIT_MAP);
-  check_slots(slots, 29, PACKED_BIT_MAP);
-  check_slots(slots, 100, PACKED_BIT_MAP);
-}
-END_TEST
-
-START_TEST(locations_in_a_list) {
-  static const uint8_t slots[] = {0, 100, 150, 199};
-  check_slots(slots, 2, PACKED_LIST);
-  check_slots(slots, 4, PACKED_LIST);
+  for (unsigned count = 2; count <= 100; count++)
+    check_slots(slots, count);
+  for (unsigned count = 2; count <= 4; count++)
+    check_slots(far, count);
 }
 END_TEST
 
@@ -154,21 +122,32 @@ END_TEST
 /* ---- Pairs ---------------------------------------------------------------------------------- */
 
 START_TEST(derived_pairs) {
-  struct model model = {0}, again = {0};
-  for (unsigned round = 0; round < 2; round++) {
-    struct model *current = round == 0 ? &model : &again;
-    model_add_function(current, 0x1000, 24, 0x1100);
-    struct model_record *record = model_add_record(current, 0x10);
-    model_add_self(record, 8);
-    model_add_pair(record, model_slot(8), model_slot(16));
-    model_add_pair(record, model_slot(16), model_slot(8));
-    model_add_pair(record, model_slot(24), model_slot(8));
-    record = model_add_record(current, 0x20);
-    model_add_pair(record, model_slot(8), model_slot(16));
+  struct model model = {0};
+  model_add_function(&model, 0x1000, 24, 0x1100);
+  struct model_record *record = model_add_record(&model, 0x10);
+  model_add_self(record, 8);
+  model_add_pair(record, model_slot(8), model_slot(16));
+  model_add_pair(record, model_slot(16), model_slot(8));
+  model_add_pair(record, model_slot(24), model_slot(8));
+  record = model_add_record(&model, 0x20);
+  model_add_pair(record, model_slot(8), model_slot(16));
+  check(&model);
+}
+END_TEST
+
+/* A slot with any number of bases: their count is in unary, and their state in so many bits. */
+START_TEST(many_bases) {
+  static const uint32_t counts[] = {1, 2, 3, 4, 7, 8, 55, 56, 57, 58, 111, 112, 113, 300};
+  for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
+    struct model model = {0};
+    model_add_function(&model, 0x1000, 24, 0x1000 + 16 * counts[i]);
+    for (uint32_t n = 0; n < counts[i]; n++) {
+      struct model_record *record = model_add_record(&model, 4 + 8 * n);
+      model_add_pair(record, model_slot((int32_t)(16 + 8 * n)), model_slot(8));
+      model_add_pair(record, model_slot(16), model_slot((int32_t)(16 + 8 * (n / 2))));
+    }
+    check(&model);
   }
-  ck_assert(form_at(&model, 0x1010).any_derived);
-  model_free(&model);
-  check(&again);
 }
 END_TEST
 
@@ -300,10 +279,6 @@ static bool is_in_turn(unsigned set, unsigned item) { return (item >> set % 8 & 
 static bool is_own_one(unsigned set, unsigned item) { return item == set; }
 static bool is_below(unsigned set, unsigned item) { return item < set; }
 static bool is_all_but_own(unsigned set, unsigned item) { return item != set; }
-/* 15 items of a group of 20 for five sets, and up to 4 more. */
-static bool is_in_groups(unsigned set, unsigned item) {
-  return item / 20 == set / 5 && item % 20 < 15 + set % 5;
-}
 static bool is_mixed(unsigned set, unsigned item) {
   return (set * 2654435761u ^ item * 40503u) % 7 < 3;
 }
@@ -319,38 +294,27 @@ static void add_sets(struct model *model, unsigned sets, unsigned items, members
   }
 }
 
-static struct form check_sets(unsigned sets, unsigned items, membership *is_member) {
-  struct model model = {0}, again = {0};
+static void check_sets(unsigned sets, unsigned items, membership *is_member) {
+  struct model model = {0};
   add_sets(&model, sets, items, is_member);
-  const struct form form = form_at(&model, 0x1000 + 4 + 8 * (sets - 1));
-  model_free(&model);
-  add_sets(&again, sets, items, is_member);
-  check(&again);
-  return form;
+  check(&model);
 }
 
 START_TEST(one_set_has_all_locations) {
   static const unsigned counts[] = {0, 1, 2, 63, 64, 65, 128, 129, 1000};
   for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
-    ck_assert_uint_eq(check_sets(1, counts[i], is_in_all).depth, 0);
+    check_sets(1, counts[i], is_in_all);
 }
 END_TEST
 
-START_TEST(sets_as_rows) {
-  ck_assert_uint_eq(check_sets(2, 1, is_below).depth, 1);
-  ck_assert_uint_eq(check_sets(8, 8, is_below).depth, 1);
-  ck_assert_uint_eq(check_sets(5, 56, is_mixed).depth, 1);
-  ck_assert_uint_eq(check_sets(5, 57, is_mixed).depth, 1);
-  ck_assert_uint_eq(check_sets(5, 130, is_mixed).depth, 1);
-}
-END_TEST
-
-START_TEST(sets_as_changes) {
-  static const unsigned counts[] = {12, 15, 16, 17, 24, 25, 40};
-  for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
-    ck_assert(check_sets(counts[i], 100, is_all_but_own).are_numbers);
-    ck_assert(check_sets(counts[i], 50, is_all_but_own).are_numbers);
-  }
+START_TEST(few_and_many_sets) {
+  static const unsigned items[] = {1, 8, 55, 56, 57, 112, 113, 130};
+  for (unsigned i = 0; i < sizeof items / sizeof *items; i++)
+    for (unsigned sets = 1; sets < 20; sets += 1 + sets / 6) {
+      check_sets(sets, items[i], is_below);
+      check_sets(sets, items[i], is_mixed);
+      check_sets(sets, items[i], is_all_but_own);
+    }
 }
 END_TEST
 
@@ -370,23 +334,14 @@ static void add_derived_sets(struct model *model, unsigned records, unsigned slo
   }
 }
 
-static struct form check_derived_sets(unsigned slots, unsigned step) {
-  struct model model = {0}, again = {0};
-  add_derived_sets(&model, 100, slots, step);
-  const struct form form = form_at(&model, 0x1000 + 4 + 8 * 99);
-  model_free(&model);
-  add_derived_sets(&again, 100, slots, step);
-  check(&again);
-  return form;
-}
-
-START_TEST(changes_of_derived_references) {
-  ck_assert(check_derived_sets(20, 0).are_numbers);
-  ck_assert(check_derived_sets(80, 0).are_numbers);
-  const struct form dense = check_derived_sets(20, 3);
-  ck_assert(dense.depth == 1 || !dense.are_numbers);
-  check_derived_sets(90, 2);
-  check_derived_sets(30, 5);
+START_TEST(sets_of_derived_references) {
+  static const unsigned slots[] = {1, 20, 56, 57, 90};
+  for (unsigned i = 0; i < sizeof slots / sizeof *slots; i++)
+    for (unsigned step = 0; step < 6; step++) {
+      struct model model = {0};
+      add_derived_sets(&model, 100, slots[i], step);
+      check(&model);
+    }
 }
 END_TEST
 
@@ -406,20 +361,6 @@ START_TEST(one_location_derived_twice) {
 }
 END_TEST
 
-/* Chains of sets of which each has one item more than the one before, as long as they may be. */
-START_TEST(changes_of_the_greatest_depth) {
-  const struct form form = check_sets(25, 100, is_in_groups);
-  ck_assert_uint_eq(form.depth, PACKED_DEPTH_MAX + 1);
-}
-END_TEST
-
-START_TEST(changes_that_would_be_deeper) {
-  check_sets(150, 150, is_below);
-  check_sets(10, 300, is_below);
-}
-END_TEST
-
-/* More sets than the encoder looks back at. */
 START_TEST(very_many_sets) {
   check_sets(1300, 1300, is_own_one);
   check_sets(1300, 20, is_mixed);
@@ -564,7 +505,7 @@ START_TEST(aligned_and_odd_addresses) {
 }
 END_TEST
 
-/* Marks and tails are sampled: functions around those distances, of shared and own layouts. */
+/* Functions of shared and own layouts. */
 START_TEST(numbers_of_functions) {
   static const uint64_t counts[] = {31, 32, 33, 63, 64, 65, 511, 512, 513, 1025};
   for (unsigned c = 0; c < sizeof counts / sizeof *counts; c++) {
@@ -585,6 +526,57 @@ START_TEST(all_functions_are_alike) {
     model_add_function(&model, 0x1000 + 0x40 * i, 24, 0x1030 + 0x40 * i);
     model_add_self(model_add_record(&model, 0x10), 8);
     model_add_self(model_add_record(&model, 0x20), 16);
+  }
+  check(&model);
+}
+END_TEST
+
+/* More records in a bucket of 256 bytes than a nibble tells; up to one at each address. */
+START_TEST(full_buckets) {
+  static const uint32_t counts[] = {14, 15, 16, 17, 100, 255, 256, 300, 1000};
+  for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
+    struct model model = {0};
+    model_add_function(&model, 0x1000, 24, 0x9000);
+    for (uint32_t n = 0; n < counts[i]; n++)
+      add_marked(&model, 1 + (n % 3) * 0x200 + n / 3);
+    model_add_function(&model, 0x9000, 24, 0x9400);
+    for (uint32_t n = 0; n < counts[i]; n++)
+      add_marked(&model, 1 + n % 2); /* many at one address */
+    check(&model);
+  }
+}
+END_TEST
+
+/* So many layouts that two bytes don't reach all of them. */
+START_TEST(layouts_at_even_places) {
+  for (uint32_t functions = 4000; functions <= 16000; functions *= 2) {
+    struct model model = {0};
+    struct packed_model packed;
+    struct difference difference;
+    for (uint32_t i = 0; i < functions; i++) {
+      model_add_function(&model, 0x1000 + 0x40 * i, 24, 0x1030 + 0x40 * i);
+      struct model_record *record = model_add_record(&model, 0x10);
+      for (uint32_t slot = 0; slot < 64; slot++)
+        if (slot == 0 || slot == 63 || (i >> slot % 16 & 1) != 0)
+          model_add_self(record, (int32_t)(8 * slot));
+    }
+    model_finish(&model);
+    if (!packed_model_open(&packed, &model, &plain, &difference) ||
+        !model_check_table(&model, &packed.table, 0, &(struct model_options){0}, &difference))
+      ck_abort_msg("%s", difference.text);
+    packed_model_free(&packed);
+    model_free(&model);
+  }
+}
+END_TEST
+
+/* Few layouts that don't fit the widths that suit the others. */
+START_TEST(long_heads) {
+  struct model model = {0};
+  for (uint32_t i = 0; i < 300; i++) {
+    model_add_function(&model, 0x1000 + 0x100 * i, i % 100 == 99 ? 8 * i : 24, 0x1080 + 0x100 * i);
+    for (uint32_t k = 0; k < (i % 50 == 49 ? 40 : 1); k++)
+      model_add_self(model_add_record(&model, 1 + k), (int32_t)(i % 60 == 59 ? 8 * (i + k) : k));
   }
   check(&model);
 }
@@ -623,7 +615,7 @@ START_TEST(code_over_other_functions) {
 }
 END_TEST
 
-START_TEST(tails_of_all_lengths) {
+START_TEST(ends_at_all_distances) {
   static const uint32_t offset = 8;
   struct model model = {0};
   uint64_t address = 0x1000;
@@ -636,8 +628,7 @@ START_TEST(tails_of_all_lengths) {
 }
 END_TEST
 
-/* A few long tails among many short ones: longer than the code's unary part. */
-START_TEST(long_tails_are_escaped) {
+START_TEST(functions_far_from_each_other) {
   static const uint32_t offset = 8;
   struct model model = {0};
   for (uint64_t i = 0; i < 200; i++)
@@ -774,19 +765,18 @@ START_TEST(equal_contents_give_equal_bytes) {
 }
 END_TEST
 
-SUITE("packed", contiguous_locations, locations_in_a_bit_map, locations_in_a_list, no_locations,
-      location_classes, large_constants_in_pairs, derived_pairs, derived_pairs_only,
-      some_self_pairs, locations_that_only_are_bases, allocas_keep_their_order,
-      stack_maps_keep_all_locations, one_list_in_two_kinds, the_largest_records,
-      one_set_has_all_locations, sets_as_rows, sets_as_changes, changes_of_derived_references,
-      one_location_derived_twice, changes_of_the_greatest_depth, changes_that_would_be_deeper,
-      very_many_sets, sets_of_few_items_in_many, mixed_items,
+SUITE("packed", consecutive_locations, scattered_locations, no_locations, location_classes,
+      large_constants_in_pairs, derived_pairs, many_bases, derived_pairs_only, some_self_pairs,
+      locations_that_only_are_bases, allocas_keep_their_order, stack_maps_keep_all_locations,
+      one_list_in_two_kinds, the_largest_records, one_set_has_all_locations, few_and_many_sets,
+      sets_of_derived_references, one_location_derived_twice, very_many_sets,
+      sets_of_few_items_in_many, mixed_items, full_buckets, layouts_at_even_places, long_heads,
       a_return_address_where_the_next_function_starts, a_record_at_a_functions_first_byte,
       records_of_two_functions_at_one_address, different_records_at_one_address,
       interleaved_functions, records_far_behind_their_function, functions_with_one_start,
       functions_without_records, aligned_and_odd_addresses, numbers_of_functions,
       all_functions_are_alike, ends_that_are_unknown, ends_before_the_last_record,
-      code_over_other_functions, tails_of_all_lengths, long_tails_are_escaped,
+      code_over_other_functions, ends_at_all_distances, functions_far_from_each_other,
       the_ends_of_the_address_space, more_than_four_gigabytes_of_code, frame_sizes_of_all_widths,
       unknown_frame_sizes_only, no_functions, discarded_functions_only, no_records, one_record,
       equal_contents_give_equal_bytes)

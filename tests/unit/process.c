@@ -56,7 +56,8 @@ START_TEST(the_raw_section_of_this_program) {
 }
 END_TEST
 
-/* Where the functions end is known from this file's unwind table. A return address without a record is
+/* Where the functions end is known from this file's unwind table, and the padding up to the next multiple
+ * of 16 is theirs. A return address without a record is
  * in the function of the byte before it, which holds the call. */
 START_TEST(the_three_answers) {
   open_process();
@@ -66,7 +67,7 @@ START_TEST(the_three_answers) {
   ck_assert_int_eq(answer(address_of(managed_inner_return)), STACKPACK_FOUND);
   ck_assert_int_eq(answer(address_of(managed_inner_return) + 1), STACKPACK_NOT_SAFEPOINT);
   ck_assert_int_eq(answer(address_of(managed_end)), STACKPACK_NOT_SAFEPOINT);
-  ck_assert_int_eq(answer(address_of(managed_end) + 1), STACKPACK_NOT_MANAGED);
+  ck_assert_int_eq(answer(address_of(managed_end) + 17), STACKPACK_NOT_MANAGED);
   ck_assert_int_eq(answer(0), STACKPACK_NOT_MANAGED);
   ck_assert_int_eq(answer(UINTPTR_MAX), STACKPACK_NOT_MANAGED);
   ck_assert_int_eq(answer((uintptr_t)&process), STACKPACK_NOT_MANAGED);
@@ -240,15 +241,9 @@ START_TEST(libraries_that_come_and_go) {
 }
 END_TEST
 
-static void count_pair(void *context, struct stackpack_location base,
-                       struct stackpack_location derived) {
-  ck_assert_int_eq(base.kind, derived.kind);
-  ++*(unsigned *)context;
-}
-
 /* A cache doesn't outlive the modules that its records are of. */
 START_TEST(a_cache_forgets_modules) {
-  static struct stackpack_cache_entry entries[8];
+  static uint64_t memory[8 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
   struct stackpack_cache cache;
   struct stackpack_record record;
   struct stackpack_pairs pairs;
@@ -256,22 +251,15 @@ START_TEST(a_cache_forgets_modules) {
   uintptr_t base;
   void *library = load_library(24, &base);
   const uintptr_t address = base + LIBRARY_CODE + 0x20;
-  stackpack_cache_open(&cache, entries, 3);
+  stackpack_cache_open(&cache, memory, sizeof memory);
   open_process();
   for (unsigned i = 0; i < 3; i++) {
     ck_assert_int_eq(stackpack_find_cached(&process, &cache, address, &record, &pairs),
                      STACKPACK_FOUND);
     ck_assert_uint_eq(record.frame_size, 24);
-    unsigned visited = 0, expected = 0;
-    while (stackpack_pairs_next(&pairs, &location, &location))
-      expected++;
-    ck_assert_int_eq(stackpack_visit(&process, &cache, address, &record, count_pair, &visited),
-                     STACKPACK_FOUND);
-    ck_assert_uint_eq(visited, expected);
+    ck_assert(stackpack_pairs_next(&pairs, &location, &location));
   }
   ck_assert(stackpack_process_forget(&process, base + LIBRARY_CODE));
-  ck_assert_int_eq(stackpack_visit(&process, &cache, address, &record, count_pair, &pairs),
-                   STACKPACK_NOT_MANAGED);
   ck_assert_int_eq(stackpack_find_cached(&process, &cache, address, &record, &pairs),
                    STACKPACK_NOT_MANAGED);
   ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_OK);

@@ -256,8 +256,7 @@ START_TEST(damage_is_told) {
   model_finish(&model);
   ck_assert(packed_model_open(&packed, &model, &options, &difference));
   for (unsigned round = 0; round < 300; round++) {
-    const size_t place =
-        numbers_between(&numbers, packed_stored_header_size(packed.bytes), packed.size - 1);
+    const size_t place = numbers_between(&numbers, bits_load16(packed.bytes + 6), packed.size - 1);
     const uint8_t before = packed.bytes[place];
     packed.bytes[place] = (uint8_t)numbers_next(&numbers);
     for (uint32_t i = 0; i < stackpack_table_records(&packed.table); i++) {

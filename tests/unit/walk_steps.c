@@ -142,9 +142,10 @@ END_TEST
 
 /* The same answers by way of a cache, when it is empty and when it isn't. */
 START_TEST(frames_from_a_cache) {
-  static struct stackpack_cache_entry entries[16];
+  static uint64_t cache_memory[16 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
   struct stackpack_cache cache;
-  stackpack_cache_open(&cache, entries, 4);
+  memset(cache_memory, 0, sizeof cache_memory);
+  stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
   struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
   walker.cache = &cache;
   words[4] = SMALL;
@@ -179,14 +180,14 @@ static void expect_same_walk(const struct stackpack_walker *a, const struct stac
   } while (stackpack_walk_is_frame(answer));
 }
 
-/* A cache remembers who called whom. On the next stack it may be someone else, and the cache is too
- * small for all. */
+/* The same frames with a cache that is too small for all. */
 START_TEST(other_callers_than_before) {
   static const uintptr_t points[] = {SMALL, LARGE, SAVED, PLAIN, NATIVE};
-  static struct stackpack_cache_entry entries[8];
+  static uint64_t cache_memory[8 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
   struct numbers numbers = {1};
   struct stackpack_cache cache;
-  stackpack_cache_open(&cache, entries, 3);
+  memset(cache_memory, 0, sizeof cache_memory);
+  stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
   for (unsigned round = 0; round < 2000; round++) {
     struct stackpack_walker plain = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
     struct stackpack_walker cached = plain;
@@ -602,10 +603,11 @@ END_TEST
 
 /* The same by way of a cache, which knows all frames beyond: the walk stops at a lost root. */
 START_TEST(a_register_that_is_lost_with_a_cache) {
-  static struct stackpack_cache_entry entries[16];
+  static uint64_t cache_memory[16 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
   struct stackpack_cache cache;
   struct stackpack_walker walker = walker_by(STACKPACK_BY_FRAME_SIZE, STACKPACK_BY_FRAME_SIZE);
-  stackpack_cache_open(&cache, entries, 4);
+  memset(cache_memory, 0, sizeof cache_memory);
+  stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
   walker.cache = &cache;
   words[4] = SAVED;
   words[6] = SMALL;

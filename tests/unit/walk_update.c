@@ -167,7 +167,7 @@ static void update(struct frame *frame, const struct stackpack_walker *walker) {
 static void check(const struct shape *shape, uint64_t seed) {
   static const struct model_options options = {.section_address = 0x200000,
                                                .open_address = 0x200000};
-  static struct stackpack_cache_entry entries[16];
+  static uint64_t cache_memory[16 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
   struct stackpack_cache cache;
   struct numbers numbers = {seed};
   struct difference difference;
@@ -179,7 +179,8 @@ static void check(const struct shape *shape, uint64_t seed) {
   if (!packed_model_open(&packed, &model, &options, &difference))
     ck_abort_msg("%s", difference.text);
   struct stackpack_walker walker = {.table = &packed.table};
-  stackpack_cache_open(&cache, entries, 4);
+  memset(cache_memory, 0, sizeof cache_memory);
+  stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
   for (unsigned i = 0; i < 3; i++) { /* without a cache, with an empty one, and from it */
     walker.cache = i == 0 ? NULL : &cache;
     frame.forwarded = 0;

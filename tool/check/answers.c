@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- Sets ---- */
 
@@ -44,6 +45,7 @@ struct answers {
   struct set_sum *sums; /* by live set of the expected table */
   uint64_t *hashes;     /* of the packed table's first locations, by number */
   uint64_t *reaches;    /* by function: up to where the code of those before it goes */
+  uint32_t *stretches;  /* by function: the packed table's; UINT32_MAX: it has none */
   uint32_t hash_count;
   struct differences *differences; /* the caller's */
 };
@@ -65,43 +67,14 @@ static uint64_t found_hash(const struct answers *answers, uint32_t number) {
                                       : location_hash(packed_location(answers->packed, number));
 }
 
-/* The pairs that the short cut for common layouts finds, which is what a collector will see. */
-static struct set_sum slots_sum(const struct answers *answers, const struct packed_slots *slots) {
-  struct set_sum sum = {0};
-  for (uint64_t left = slots->selves; left != 0; left &= left - 1) {
-    const uint64_t hash = found_hash(answers, slots->first + (uint32_t)__builtin_ctzll(left));
-    sum_add(&sum, hash, hash);
-  }
-  for (uint32_t i = 0; i < slots->pair_count; i++)
-    sum_add(&sum, found_hash(answers, slots->first + slots->pairs[i].base),
-            found_hash(answers, slots->first + slots->pairs[i].derived));
-  return sum;
-}
-
-/* The same of packed_wide. */
-static struct set_sum wide_sum(const struct answers *answers, const struct packed_wide *wide) {
-  struct set_sum sum = {0};
-  for (uint32_t i = 0; i < wide->count; i++)
-    sum_add(&sum, found_hash(answers, wide->first + wide->pairs[i].base),
-            found_hash(answers, wide->first + wide->pairs[i].derived));
-  return sum;
-}
-
+/* The pairs that a look-up finds. */
 static struct set_sum found_sum(const struct answers *answers, const struct packed_record *record) {
-  struct packed_items items;
-  struct packed_item item;
-  struct packed_steps steps[PACKED_WIDE_MAX];
-  struct packed_slots slots = {.pairs = steps};
-  struct packed_wide wide = {.pairs = steps};
+  struct packed_pairs pairs;
+  struct packed_pair pair;
   struct set_sum sum = {0};
-  if (packed_slots(record, &slots))
-    return slots_sum(answers, &slots);
-  packed_items(&items, record);
-  if (packed_wide(&items, &wide))
-    return wide_sum(answers, &wide);
-  while (packed_items_next(&items, &item))
-    if (item.kind == PACKED_PAIR)
-      sum_add(&sum, found_hash(answers, item.base), found_hash(answers, item.derived));
+  packed_pairs(&pairs, record);
+  while (packed_pairs_next(&pairs, &pair))
+    sum_add(&sum, found_hash(answers, pair.base), found_hash(answers, pair.derived));
   return sum;
 }
 
@@ -123,7 +96,7 @@ static void check_record(const struct answers *answers, uint32_t index) {
       break;
   const struct set_sum a = answers->sums[record->live], b = found_sum(answers, &found);
   if (found.index != index || found.address != record->address ||
-      packed_record_function(&found) != record->function ||
+      found.stretch != answers->stretches[record->function] ||
       packed_frame_size(packed, found.layout) != function->frame_size || a.sum != b.sum ||
       a.members != b.members)
     differences_add(answers->differences, "a look-up of 0x%" PRIx64 " finds another record",
@@ -159,8 +132,9 @@ static void check_functions(const struct answers *answers) {
     const uint64_t address = expected->functions[i].address, next = next_start(expected, i);
     while (records < expected->record_count && expected->records[records].address <= next)
       records++;
-    const struct packed_extent extent = packed_function_extent(answers->packed, i);
-    if (extent.start != address || extent.end != expected_end(answers, i, records))
+    struct packed_stretch stretch;
+    if (!packed_stretch(answers->packed, answers->stretches[i], &stretch) ||
+        stretch.start != address || stretch.end != expected_end(answers, i, records))
       differences_add(answers->differences,
                       "the function at 0x%" PRIx64 " starts or ends elsewhere", address);
   }
@@ -286,15 +260,23 @@ static void check_misses(const struct answers *answers) {
 /* ---- All ---- */
 
 static bool compute(struct answers *answers) {
-  enum { HASHES_MAX = 1 << 16 }; /* in a broken table, a class of any size may be named */
+  enum { HASHES = 1 << 10 }; /* more than most programs have */
   const struct safepoints *expected = answers->expected;
-  const uint32_t locations = answers->packed->location_count;
-  answers->hash_count = locations < HASHES_MAX ? locations : HASHES_MAX;
+  const uint32_t stretches = answers->packed->stretch_count;
+  answers->hash_count = HASHES;
   answers->sums = malloc(((size_t)expected->live.count + 1) * sizeof *answers->sums);
   answers->hashes = malloc(((size_t)answers->hash_count + 1) * sizeof *answers->hashes);
   answers->reaches = malloc(((size_t)expected->function_count + 1) * sizeof *answers->reaches);
-  if (answers->sums == NULL || answers->hashes == NULL || answers->reaches == NULL)
+  answers->stretches = malloc(((size_t)expected->function_count + 1) * sizeof *answers->stretches);
+  if (answers->sums == NULL || answers->hashes == NULL || answers->reaches == NULL ||
+      answers->stretches == NULL)
     return false;
+  memset(answers->stretches, 0xff, (size_t)expected->function_count * sizeof *answers->stretches);
+  for (uint32_t i = 0, function = 0; i < stretches && function < expected->function_count; i++) {
+    struct packed_stretch stretch;
+    if (packed_stretch(answers->packed, i, &stretch) && !stretch.is_gap)
+      answers->stretches[function++] = i;
+  }
   for (uint32_t i = 0; i < expected->live.count; i++)
     answers->sums[i] = expected_sum(expected, i);
   for (uint32_t i = 0; i < answers->hash_count; i++)
@@ -321,6 +303,7 @@ void answers_all(const struct safepoints *expected, const struct packed_table *p
   free(answers.sums);
   free(answers.hashes);
   free(answers.reaches);
+  free(answers.stretches);
 }
 
 void answers_dropped(const struct safepoints *expected, const struct packed_table *packed,

@@ -179,6 +179,7 @@ static bool load_raw(const struct image *image, const struct load_options *optio
   struct code code = {0};
   if (image->header.e_type == ET_REL)
     return problem_set(problem, "an object file: link it first");
+  loaded->table.machine = image->header.e_machine;
   find_code(image, &code);
   const bool ok = image_code(image, &code.unwound, &code.named, problem) &&
                   read_records(image, options, &code, loaded, problem) &&

@@ -1,221 +1,234 @@
 /* sizes_packed.c - see sizes.h.
  *
- * What is whose in each part of a packed table (format/packed.h, and FORMAT.md in full). The leaves
- * are several parts, as what takes the space in them are different things:
+ * What is whose in each part of a packed table (format/packed.h, and FORMAT.md in full):
  *
  *   directory          an entry: of its leaf's records
- *   record addresses   of a leaf, with their samples: of its records. Each record has as many bits
- *                      to itself; buckets and samples are those of all together
- *   function marks     a mark is its run's, or, where no run starts, its record's; samples are of
- *                      the leaf's records; what a leaf says of a run that began before it is that
- *                      run's
- *   layout references  of their runs
+ *   record addresses   of a leaf the counts, of its records; and each record's own low byte
+ *   function starts, layout references
+ *                      a function's own
  *   shared layouts, own layouts
- *                      up to whole bytes: of the functions that have them
- *   bare functions     an element of a sorted sequence is its low bits, and the high bits from the
- *                      element before up to its own 1: with the frame size, its function's
- *   function extents   a function's own
+ *                      of the functions that have them
  *   frame sizes        of the functions that have it
- *   location classes   of the functions that have a live location of the class
- *   location lists     a list, with its element in the sequence of starts: of the records that use
- *                      it
- *   exceptions, calling conventions
- *                      of their records
+ *   location lists     of the records that use it
+ *   exceptions         of their records
+ *   calling conventions
+ *                      of all records, in equal parts
  *   details            a compressed block is divided among its records by what they take decoded
  *
- * Where something is of a run or a record, it is given to the function that this is of. Global
- * roots, entries of leaves without records, samples of sequences and of extents, the ends of
- * sequences, the starts of blocks and the bits that fill up a byte are nobody's.
+ * Where something is of a record, it is given to the function that this is of. Location classes,
+ * global roots, entries of leaves without records, and the starts and references of gaps are
+ * nobody's.
  */
-#include "tool/sizes/sizes_packed.h"
-
 #include "format/packed_details.h"
+#include "tool/sizes/sizes.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <zstd.h>
+
+enum part {
+  PART_HEADER,
+  PART_DIRECTORY,
+  PART_ADDRESSES,
+  PART_STARTS,
+  PART_REFERENCES,
+  PART_SHARED_LAYOUTS,
+  PART_OWN_LAYOUTS,
+  PART_FRAME_SIZES,
+  PART_CLASSES,
+  PART_LISTS,
+  PART_EXCEPTIONS,
+  PART_CONVENTIONS,
+  PART_DETAILS,
+  PART_ROOTS,
+  PART_FRAMES,
+  PART_PADDING,
+  PARTS,
+};
 
 _Static_assert((int)PARTS <= (int)SIZES_PARTS_MAX, "there is room for all parts");
 
-/* ---- Sorted sequences ---- */
-
-/* Goes through a sequence: each element's value and bits. */
-struct elements {
-  const struct monotone *sequence;
-  struct monotone_cursor cursor;
-  uint64_t end; /* of the element before, in the high bits */
+struct division {
+  struct sizes *sizes;
+  const struct safepoints *table;
+  const struct packed_table *packed;
+  uint32_t *functions; /* by stretch: the function in the table of safepoints; UINT32_MAX: a gap */
+  uint32_t *owners;    /* by record: its function */
+  uint32_t *layouts;   /* by stretch: where the layout is */
+  uint64_t *starts;    /* where layouts start, sorted; and where the last one ends */
+  size_t start_count;
+  struct sizes_shared *shared; /* what is being divided */
 };
 
-static struct elements elements_of(const struct monotone *sequence, enum monotone_use use) {
-  struct elements elements = {.sequence = sequence};
-  if (sequence->count > 0)
-    elements.cursor = monotone_get(sequence, 0, use);
-  return elements;
+/* Gives bits of a part to a function. */
+static void give(struct division *division, enum part part, uint32_t function, uint64_t bits) {
+  sizes_give(division->sizes, part, function, bits);
 }
 
-static bool elements_next(struct elements *elements, uint64_t *value, uint64_t *bits) {
-  const struct monotone *sequence = elements->sequence;
-  if (elements->cursor.index >= sequence->count)
-    return false;
-  *value = monotone_value(sequence, elements->cursor);
-  *bits = sequence->low_width + (elements->cursor.place + 1 - elements->end);
-  elements->end = elements->cursor.place + 1;
-  elements->cursor = monotone_next(sequence, elements->cursor);
+static bool broken(struct problem *problem, const char *what) {
+  return problem_set(problem, "a broken packed table: %s", what);
+}
+
+/* ---- Functions and records ---- */
+
+/* Finds the functions of the packed table in the other one, and their layouts. */
+static bool find_functions(struct division *division, struct problem *problem) {
+  const struct packed_table *packed = division->packed;
+  for (uint32_t i = 0; i < packed->stretch_count; i++) {
+    struct packed_stretch stretch;
+    if (!packed_stretch(packed, i, &stretch))
+      return broken(problem, "a function that can't be read");
+    division->functions[i] = UINT32_MAX;
+    if (stretch.is_gap)
+      continue;
+    division->layouts[i] = stretch.layout;
+    division->functions[i] =
+        sizes_function(division->table, stretch.start, packed_frame_size(packed, stretch.layout));
+    if (division->functions[i] == UINT32_MAX)
+      return broken(problem, "a function that isn't in it");
+  }
   return true;
 }
 
-/* What is read for a record is that of its function: a run's length for the first one of the run. */
-static void divide_conventions(struct division *division) {
-  const struct packed_table *packed = division->packed;
-  struct packed_conventions conventions = packed_conventions(packed, 0);
-  bool ignored;
-  for (uint32_t i = 0; i < packed->record_count && packed->convention_bits > 0; i++) {
-    const uint64_t start = conventions.reader.position;
-    if (!packed_conventions_next(&conventions, &ignored))
-      return;
-    division_give(division, PART_CONVENTIONS, division->owners[i],
-                  conventions.reader.position - start);
+static bool find_owners(struct division *division, struct problem *problem) {
+  for (uint32_t i = 0; i < division->packed->record_count; i++) {
+    struct packed_record record;
+    if (packed_record_at(division->packed, i, &record) != PACKED_FOUND ||
+        division->functions[record.stretch] == UINT32_MAX)
+      return broken(problem, "a record that isn't in it");
+    division->owners[i] = division->functions[record.stretch];
   }
+  return true;
 }
 
-/* Makes a shared thing of each bit string whose starts are a sequence. */
-static void share_strings(struct division *division, const struct monotone *starts, uint64_t size) {
-  struct elements elements = elements_of(starts, MONOTONE_GET);
-  uint64_t start, bits, previous = 0;
-  for (uint64_t i = 0; elements_next(&elements, &start, &bits); i++) {
-    division->shared[i] = (struct sizes_shared){.bits = bits};
-    if (i > 0 && start >= previous)
-      division->shared[i - 1].bits += start - previous;
-    previous = start;
-  }
-  if (starts->count > 0 && size >= previous)
-    division->shared[starts->count - 1].bits += size - previous;
+/* Divides bits of a part among some records. */
+static void divide_among(struct division *division, enum part part, uint32_t first, uint32_t count,
+                         uint64_t bits) {
+  struct sizes_shared shared = {.bits = bits, .uses = count};
+  for (uint32_t i = 0; i < count; i++)
+    give(division, part, division->owners[first + i], sizes_take(&shared));
 }
 
-/* ---- Functions ---- */
-
-/* Finds the frame sizes of bare functions on the way. */
-static void divide_bare(struct division *division) {
+static bool divide_leaves(struct division *division, struct problem *problem) {
   const struct packed_table *packed = division->packed;
-  const unsigned width = packed->frame_width;
-  struct elements elements = elements_of(&packed->bare, MONOTONE_GET);
-  uint64_t function, bits;
-  for (uint64_t i = 0; elements_next(&elements, &function, &bits); i++) {
-    if (function >= packed->function_count)
+  struct sizes_part *parts = division->sizes->parts;
+  for (uint32_t i = 0; i < packed->leaf_count; i++) {
+    struct packed_leaf leaf;
+    if (!packed_leaf(packed, i, &leaf))
+      return broken(problem, "a leaf that can't be read");
+    const uint64_t counts = (sizeof leaf.counts + (size_t)(leaf.lows - leaf.more)) * 8;
+    const uint64_t addresses = counts + (uint64_t)leaf.count * packed->low_bytes * 8;
+    parts[PART_ADDRESSES].bits += addresses;
+    parts[PART_STARTS].bits += (uint64_t)leaf.stretch_count * packed->start_bytes * 8;
+    parts[PART_REFERENCES].bits += (uint64_t)leaf.stretch_count * packed->reference_bytes * 8;
+    divide_among(division, PART_DIRECTORY, leaf.index, leaf.count, packed->entry_bytes * 8u);
+    divide_among(division, PART_ADDRESSES, leaf.index, leaf.count, leaf.count == 0 ? 0 : addresses);
+    for (uint32_t k = 0; k < leaf.stretch_count; k++) {
+      const uint32_t function = division->functions[leaf.stretch + k];
+      if (function == UINT32_MAX)
+        continue;
+      give(division, PART_STARTS, function, packed->start_bytes * 8u);
+      give(division, PART_REFERENCES, function, packed->reference_bytes * 8u);
+    }
+  }
+  return true;
+}
+
+/* ---- Layouts ---- */
+
+/* Makes a shared thing of what is between two starts of layouts. */
+static void share_layouts(struct division *division) {
+  uint64_t *starts = division->starts;
+  size_t count = 0, kept = 0;
+  for (uint32_t i = 0; i < division->packed->stretch_count; i++)
+    if (division->functions[i] != UINT32_MAX)
+      starts[count++] = division->layouts[i];
+  qsort(starts, count, sizeof *starts, bits_compare_words);
+  for (size_t i = 0; i < count; i++)
+    if (kept == 0 || starts[kept - 1] != starts[i])
+      starts[kept++] = starts[i];
+  division->start_count = kept;
+  starts[kept] = division->packed->layouts_size;
+  for (size_t i = 0; i < kept; i++)
+    division->shared[i] = (struct sizes_shared){.bits = (starts[i + 1] - starts[i]) * 8};
+}
+
+static struct sizes_shared *layout_of(const struct division *division, uint32_t stretch) {
+  const uint64_t place = division->layouts[stretch];
+  const uint64_t *start = bsearch(&place, division->starts, division->start_count,
+                                  sizeof *division->starts, bits_compare_words);
+  return &division->shared[start - division->starts];
+}
+
+static void divide_layouts(struct division *division) {
+  struct sizes_layouts *layouts = &division->sizes->layouts;
+  struct sizes_part *parts = division->sizes->parts;
+  share_layouts(division);
+  for (uint32_t i = 0; i < division->packed->stretch_count; i++)
+    if (division->functions[i] != UINT32_MAX)
+      layout_of(division, i)->uses++;
+  for (size_t i = 0; i < division->start_count; i++) {
+    const struct sizes_shared *layout = &division->shared[i];
+    const bool is_shared = layout->uses > 1;
+    layouts->count++;
+    layouts->shared += is_shared;
+    layouts->functions += is_shared ? (uint32_t)layout->uses : 0;
+    parts[is_shared ? PART_SHARED_LAYOUTS : PART_OWN_LAYOUTS].bits += layout->bits;
+  }
+  for (uint32_t i = 0; i < division->packed->stretch_count; i++) {
+    if (division->functions[i] == UINT32_MAX)
       continue;
-    division->frames[function] = (uint32_t)bits_at(packed->bare_frames, i * width, width);
-    division_give(division, PART_BARE, division->functions[function], bits + width);
+    struct sizes_shared *layout = layout_of(division, i);
+    give(division, layout->uses > 1 ? PART_SHARED_LAYOUTS : PART_OWN_LAYOUTS,
+         division->functions[i], sizes_take(layout));
   }
 }
 
-static void divide_extents(struct division *division) {
-  const struct packed_table *packed = division->packed;
-  struct bit_reader reader = bit_reader_at(packed->extents, 0);
-  for (uint32_t i = 0; i < packed->function_count; i++) {
-    const uint64_t start = reader.position;
-    packed_extent_skip(packed, &reader);
-    division_give(division, PART_EXTENTS, division->functions[i], reader.position - start);
-  }
-}
-
+/* Frame sizes: first their uses are counted, then each is divided. */
 static void divide_frame_sizes(struct division *division) {
   const struct packed_table *packed = division->packed;
   for (uint32_t i = 0; i < packed->frame_size_count; i++)
-    division->shared[i] = (struct sizes_shared){.bits = packed->frame_size_width};
+    division->shared[i] = (struct sizes_shared){.bits = packed->frame_bytes * 8u};
   for (int divide = 0; divide < 2; divide++)
-    for (uint32_t i = 0; i < packed->function_count; i++) {
-      const uint32_t number = division->frames[i];
+    for (uint32_t i = 0; i < packed->stretch_count; i++) {
+      if (division->functions[i] == UINT32_MAX)
+        continue;
+      const uint64_t number = packed_frame_number(packed, division->layouts[i]);
       if (number >= packed->frame_size_count)
         continue;
       if (divide)
-        division_give(division, PART_FRAME_SIZES, division->functions[i],
-                      sizes_take(&division->shared[number]));
+        give(division, PART_FRAME_SIZES, division->functions[i],
+             sizes_take(&division->shared[number]));
       else
         division->shared[number].uses++;
     }
 }
 
-/* ---- Records ---- */
+/* ---- Parts of records ---- */
 
-/* One of two passes: the uses are counted, or divided. */
-struct pass {
-  struct division *division;
-  enum part part;
-  bool divide;
-};
-
-static void use(const struct pass *pass, uint32_t number, uint32_t function) {
-  struct sizes_shared *shared = &pass->division->shared[number];
-  if (pass->divide)
-    division_give(pass->division, pass->part, function, sizes_take(shared));
-  else
-    shared->uses++;
-}
-
-/* A class counts once for each function, whose records follow one another. */
-static void use_class(const struct pass *pass, uint32_t location, uint32_t function) {
-  const struct packed_table *packed = pass->division->packed;
-  if (location >= packed->location_count)
-    return;
-  const uint32_t class = packed_location_class(packed, location);
-  uint32_t *last_user = &pass->division->last_users[class];
-  if (*last_user == function + 1)
-    return;
-  *last_user = function + 1;
-  use(pass, class, function);
-}
-
-static void use_classes_of_list(const struct pass *pass, uint32_t number, uint32_t function) {
-  struct packed_list list = packed_list(pass->division->packed, number);
-  for (; list.left > 0 && !list.reader.bad; list.left--)
-    use_class(pass, (uint32_t)bit_reader_take(&list.reader, pass->division->packed->location_width),
-              function);
-}
-
-static void use_item(const struct pass *pass, const struct packed_item *item, uint32_t function) {
-  if (pass->part == PART_LISTS) {
-    if (item->kind != PACKED_PAIR && item->base < pass->division->packed->list_count)
-      use(pass, item->base, function);
-  } else if (item->kind == PACKED_PAIR) {
-    use_class(pass, item->base, function);
-    use_class(pass, item->derived, function);
-  } else {
-    use_classes_of_list(pass, item->base, function);
-  }
-}
-
-static void go_through_live_sets(const struct pass *pass) {
-  const struct division *division = pass->division;
-  for (uint32_t i = 0; i < division->packed->record_count; i++) {
-    struct packed_record record;
-    struct packed_items items;
-    struct packed_item item;
-    if (packed_record_at(division->packed, i, &record) != PACKED_FOUND)
-      continue;
-    packed_items(&items, &record);
-    while (packed_items_next(&items, &item))
-      use_item(pass, &item, division->owners[i]);
-  }
-}
-
-static void divide_live_sets(struct division *division, enum part part) {
-  go_through_live_sets(&(struct pass){division, part, false});
-  for (uint32_t i = 0; i < division->packed->location_classes; i++)
-    division->last_users[i] = 0;
-  go_through_live_sets(&(struct pass){division, part, true});
-}
-
-static void divide_classes(struct division *division) {
-  for (uint32_t i = 0; i < division->packed->location_classes; i++) {
-    division->shared[i] = (struct sizes_shared){.bits = PACKED_LOCATION_CLASS_SIZE * 8};
-    division->last_users[i] = 0;
-  }
-  divide_live_sets(division, PART_CLASSES);
-}
-
+/* The same of lists. What is between two lists' starts is the first one's. */
 static void divide_lists(struct division *division) {
-  share_strings(division, &division->packed->list_starts, division->packed->lists.size);
-  if (division->packed->list_count > 0)
-    divide_live_sets(division, PART_LISTS);
+  const struct packed_table *packed = division->packed;
+  for (uint32_t i = 0; i < packed->list_count; i++) {
+    const uint32_t start = bits_load32(packed->list_starts + (size_t)i * 4);
+    const uint64_t end = i + 1 == packed->list_count
+                             ? packed->lists_size
+                             : bits_load32(packed->list_starts + ((size_t)i + 1) * 4);
+    division->shared[i] = (struct sizes_shared){.bits = end < start ? 0 : (4 + end - start) * 8};
+  }
+  for (int divide = 0; divide < 2 && packed->list_count > 0; divide++)
+    for (uint32_t i = 0; i < packed->record_count; i++) {
+      struct packed_record record;
+      if (packed_record_at(packed, i, &record) != PACKED_FOUND)
+        continue;
+      const struct packed_list list = packed_record_list(&record);
+      if (list.table == NULL)
+        continue;
+      if (divide)
+        give(division, PART_LISTS, division->owners[i], sizes_take(&division->shared[list.number]));
+      else
+        division->shared[list.number].uses++;
+    }
 }
 
 static void divide_exceptions(struct division *division) {
@@ -223,11 +236,9 @@ static void divide_exceptions(struct division *division) {
   for (uint32_t i = 0; i < packed->exception_count; i++) {
     const uint32_t record = bits_load32(packed->exceptions + (size_t)i * PACKED_EXCEPTION_SIZE);
     if (record < packed->record_count)
-      division_give(division, PART_EXCEPTIONS, division->owners[record], PACKED_EXCEPTION_SIZE * 8);
+      give(division, PART_EXCEPTIONS, division->owners[record], PACKED_EXCEPTION_SIZE * 8);
   }
 }
-
-/* ---- Details ---- */
 
 /* How many bytes of its streams a decoded block still has. */
 static uint64_t bytes_left(const struct packed_block *block) {
@@ -258,28 +269,30 @@ static void divide_block(struct division *division, struct packed_block *block, 
   for (uint32_t i = 0; i < records && packed_block_next(block, &details); i++) {
     const uint64_t after = all - bytes_left(block);
     const uint64_t rest = bits % total; /* below 2^24, as the number of bytes is */
-    division_give(division, PART_DETAILS, division->owners[first + i],
-                  bits / total * (after - before) + rest * after / total - rest * before / total);
+    give(division, PART_DETAILS, division->owners[first + i],
+         bits / total * (after - before) + rest * after / total - rest * before / total);
     before = after;
   }
 }
 
-static bool divide_details(struct division *division, const struct packed_header *header,
-                           struct problem *problem) {
+static bool divide_details(struct division *division, struct problem *problem) {
   const struct packed_table *packed = division->packed;
+  struct packed_details_header header;
   uint64_t *space = malloc(packed_details_space(packed) + sizeof *space);
   if (space == NULL)
     return problem_set(problem, "not enough memory");
-  for (uint32_t i = 0; i < header->details_blocks; i++) {
-    const struct packed_block_range range = packed_block_range(packed, header, i);
-    const uint64_t first = (uint64_t)i << header->details_shift;
+  if (!packed_details_header(packed, &header))
+    header.block_count = 0;
+  for (uint32_t i = 0; i < header.block_count; i++) {
+    struct packed_stream bytes;
+    const uint64_t first = (uint64_t)i << header.shift;
     struct packed_block block;
-    if (first >= packed->record_count ||
-        !packed_block_open(&block, packed, i, space, ZSTD_decompress))
+    if (first >= packed->record_count || !packed_block_bytes(packed, &header, i, &bytes) ||
+        !packed_block_open(&block, packed, (uint32_t)first, space, ZSTD_decompress))
       break;
-    const uint64_t left = packed->record_count - first, most = (uint64_t)1 << header->details_shift;
+    const uint64_t left = packed->record_count - first, most = (uint64_t)1 << header.shift;
     divide_block(division, &block, (uint32_t)first, (uint32_t)(left < most ? left : most),
-                 (range.end - range.start) * 8);
+                 (uint64_t)(bytes.end - bytes.next) * 8);
   }
   free(space);
   return true;
@@ -287,140 +300,95 @@ static bool divide_details(struct division *division, const struct packed_header
 
 /* ---- The whole ---- */
 
-static void set_part(struct sizes *sizes, enum part part, const char *name, uint64_t from,
-                     uint64_t to) {
+static void set_part(struct sizes *sizes, enum part part, const char *name, uint64_t bytes) {
   sizes->parts[part].name = name;
-  sizes->parts[part].bits = (to - from) * 8;
+  sizes->parts[part].bits = bytes * 8;
 }
 
-/* But for what stands in leaves, which division_of_leaves() adds. */
-static void set_parts(struct sizes *sizes, const struct packed_header *header) {
-  struct packed_parts at;
-  packed_parts(header, &at);
+/* But for leaves and layouts, which are added as they are divided. */
+static void set_parts(struct sizes *sizes, const struct packed_table *packed) {
   sizes->part_count = PARTS;
-  sizes->bits = header->size * 8;
-  set_part(sizes, PART_HEADER, "header", 0, at.directory_at);
-  set_part(sizes, PART_DIRECTORY, "directory", at.directory_at, at.leaves_at);
-  set_part(sizes, PART_ADDRESSES, "record addresses", 0, 0);
-  set_part(sizes, PART_MARKS, "function marks", 0, 0);
-  set_part(sizes, PART_REFERENCES, "layout references", 0, 0);
-  set_part(sizes, PART_SHARED_LAYOUTS, "shared layouts", 0, header->shared_size);
-  set_part(sizes, PART_OWN_LAYOUTS, "own layouts", 0, 0);
-  set_part(sizes, PART_BARE, "bare functions", at.bare_at, at.extent_samples_at);
-  set_part(sizes, PART_EXTENTS, "function extents", at.extent_samples_at, at.frame_sizes_at);
-  set_part(sizes, PART_FRAME_SIZES, "frame sizes", at.frame_sizes_at, at.classes_at);
-  set_part(sizes, PART_CLASSES, "location classes", at.classes_at, at.list_starts_at);
-  set_part(sizes, PART_LISTS, "location lists", at.list_starts_at, at.exceptions_at);
-  set_part(sizes, PART_EXCEPTIONS, "exceptions", at.exceptions_at, at.conventions_at);
-  set_part(sizes, PART_CONVENTIONS, "calling conventions", at.conventions_at, at.block_ends_at);
-  set_part(sizes, PART_DETAILS, "details", at.block_ends_at, at.size - BITS_PADDING);
-  set_part(sizes, PART_ROOTS, "global roots", at.size - BITS_PADDING, header->size - BITS_PADDING);
-  set_part(sizes, PART_PADDING, "padding", header->size - BITS_PADDING, header->size);
+  sizes->bits = packed_size(packed) * 8;
+  set_part(sizes, PART_HEADER, "header",
+           bits_load16(packed->bytes + offsetof(struct packed_header, header_size)));
+  set_part(sizes, PART_DIRECTORY, "directory",
+           packed->leaf_count == 0 ? 0 : ((uint64_t)packed->leaf_count + 1) * packed->entry_bytes);
+  set_part(sizes, PART_ADDRESSES, "record addresses", 0);
+  set_part(sizes, PART_STARTS, "function starts", 0);
+  set_part(sizes, PART_REFERENCES, "layout references", 0);
+  set_part(sizes, PART_SHARED_LAYOUTS, "shared layouts", 0);
+  set_part(sizes, PART_OWN_LAYOUTS, "own layouts", 0);
+  set_part(sizes, PART_FRAME_SIZES, "frame sizes",
+           (uint64_t)packed->frame_size_count * packed->frame_bytes);
+  set_part(sizes, PART_CLASSES, "location classes",
+           (uint64_t)packed->class_count * PACKED_CLASS_SIZE);
+  set_part(sizes, PART_LISTS, "location lists",
+           packed->lists_size + (uint64_t)packed->list_count * 4);
+  set_part(sizes, PART_EXCEPTIONS, "exceptions",
+           (uint64_t)packed->exception_count * PACKED_EXCEPTION_SIZE);
+  set_part(sizes, PART_CONVENTIONS, "calling conventions", packed->conventions_size);
+  set_part(sizes, PART_DETAILS, "details", packed->details_size);
+  set_part(sizes, PART_ROOTS, "global roots", packed->roots_size);
+  set_part(sizes, PART_FRAMES, "frames", packed->frames_size);
+  set_part(sizes, PART_PADDING, "padding", BITS_PADDING);
 }
 
-static bool broken(struct problem *problem, const char *what) {
-  return problem_set(problem, "a broken packed table: %s", what);
-}
-
-/* Finds the functions of the packed table in the other one. They are the same in the same order,
- * unless another writer repeats itself. */
-static bool find_functions(struct division *division, struct problem *problem) {
-  const struct packed_table *packed = division->packed;
-  for (uint32_t i = 0; i < packed->function_count; i++) {
-    division->functions[i] =
-        sizes_function(division->table, packed_function_extent(packed, i).start,
-                       packed_function_frame_size(packed, i));
-    if (division->functions[i] == UINT32_MAX)
-      return broken(problem, "a function that isn't in it");
-  }
-  return true;
-}
-
-static bool find_owners(struct division *division, struct problem *problem) {
-  struct packed_records records = packed_records(division->packed);
-  for (uint32_t i = 0; i < division->packed->record_count; i++) {
-    struct packed_record record;
-    const bool found = packed_records_next(&records, &record) == PACKED_FOUND;
-    const uint32_t function = found ? packed_record_function(&record) : UINT32_MAX;
-    if (function == UINT32_MAX)
-      return broken(problem, "a record that isn't in it");
-    division->owners[i] = division->functions[function];
-  }
-  return true;
-}
-
-static bool divide(struct division *division, const struct packed_header *header,
-                   struct problem *problem) {
-  if (!find_functions(division, problem) || !find_owners(division, problem) ||
-      !division_of_leaves(division, problem) || !division_of_layouts(division, problem))
-    return false;
-  divide_bare(division);
-  divide_extents(division);
-  divide_frame_sizes(division);
-  divide_classes(division);
-  divide_lists(division);
-  divide_exceptions(division);
-  divide_conventions(division);
-  return divide_details(division, header, problem);
-}
-
-/* In a broken table, strings may overlap. */
+/* In a broken table, strings may overlap, or leave something out. */
 static bool check_parts(const struct sizes *sizes, struct problem *problem) {
-  for (unsigned i = 0; i < sizes->part_count; i++)
+  uint64_t bits = 0;
+  for (unsigned i = 0; i < sizes->part_count; i++) {
+    bits += sizes->parts[i].bits;
     if (sizes->parts[i].owned > sizes->parts[i].bits)
       return problem_set(problem, "a broken packed table: its %s overlap", sizes->parts[i].name);
-  return true;
+  }
+  return bits == sizes->bits || broken(problem, "bytes that are in none of its parts");
 }
 
-/* How many bounds of layouts there can be: their starts, those of leaves, and 2 ends. */
-static size_t most_bounds(const struct packed_table *packed) {
-  return (size_t)packed->function_count + (size_t)packed->leaf_count + 2;
-}
-
-static size_t largest_count(const struct packed_table *packed) {
-  const size_t counts[] = {most_bounds(packed), packed->frame_size_count, packed->location_classes,
-                           packed->list_count};
-  size_t largest = 0;
-  for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
-    largest = counts[i] > largest ? counts[i] : largest;
-  return largest;
+static bool divide(struct division *division, struct problem *problem) {
+  const struct packed_table *packed = division->packed;
+  if (!find_functions(division, problem) || !find_owners(division, problem) ||
+      !divide_leaves(division, problem))
+    return false;
+  divide_layouts(division);
+  divide_frame_sizes(division);
+  divide_lists(division);
+  divide_exceptions(division);
+  if (packed->record_count > 0)
+    divide_among(division, PART_CONVENTIONS, 0, packed->record_count, packed->conventions_size * 8);
+  return divide_details(division, problem);
 }
 
 static bool division_open(struct division *division, struct problem *problem) {
   const struct packed_table *packed = division->packed;
-  const size_t functions = (size_t)packed->function_count + 1;
-  division->functions = calloc(functions, sizeof *division->functions);
+  const size_t stretches = (size_t)packed->stretch_count + 1;
+  size_t shared = stretches;
+  shared = packed->frame_size_count > shared ? packed->frame_size_count : shared;
+  shared = packed->list_count > shared ? packed->list_count : shared;
+  division->functions = calloc(stretches, sizeof *division->functions);
   division->owners = calloc((size_t)packed->record_count + 1, sizeof *division->owners);
-  division->places = calloc(functions, sizeof *division->places);
-  division->frames = calloc(functions, sizeof *division->frames);
-  division->bounds = calloc(most_bounds(packed), sizeof *division->bounds);
-  division->shared = calloc(largest_count(packed) + 1, sizeof *division->shared);
-  division->last_users = calloc((size_t)packed->location_classes + 1, sizeof *division->last_users);
-  return (division->functions != NULL && division->owners != NULL && division->places != NULL &&
-          division->frames != NULL && division->bounds != NULL && division->shared != NULL &&
-          division->last_users != NULL) ||
+  division->layouts = calloc(stretches, sizeof *division->layouts);
+  division->starts = calloc(stretches, sizeof *division->starts);
+  division->shared = calloc(shared, sizeof *division->shared);
+  return (division->functions != NULL && division->owners != NULL && division->layouts != NULL &&
+          division->starts != NULL && division->shared != NULL) ||
          problem_set(problem, "not enough memory");
 }
 
 static void division_close(struct division *division) {
   free(division->functions);
   free(division->owners);
-  free(division->places);
-  free(division->frames);
-  free(division->bounds);
+  free(division->layouts);
+  free(division->starts);
   free(division->shared);
-  free(division->last_users);
 }
 
 bool sizes_of_packed(struct sizes *sizes, const struct safepoints *table,
                      const struct packed_table *packed, struct problem *problem) {
-  struct packed_header header;
   struct division division = {.sizes = sizes, .table = table, .packed = packed};
-  packed_header_read(packed->bytes, &header);
   if (!sizes_open(sizes, table->function_count, problem))
     return false;
-  set_parts(sizes, &header);
-  const bool ok = division_open(&division, problem) && divide(&division, &header, problem) &&
+  set_parts(sizes, packed);
+  const bool ok = division_open(&division, problem) && divide(&division, problem) &&
                   check_parts(sizes, problem);
   division_close(&division);
   if (!ok)

@@ -415,8 +415,6 @@ static bool measure_tables(struct survey *survey, const struct survey_options *o
 
 static void note_counts(struct survey *survey) {
   const struct safepoints *table = &survey->loaded.table;
-  struct packed_header header;
-  packed_header_read(survey->table.bytes, &header);
   const struct image_section *text = image_section(&survey->image, ".text");
   survey->file_size = survey->image.size;
   survey->text_size = text == NULL ? 0 : text->header.sh_size;
@@ -426,7 +424,7 @@ static void note_counts(struct survey *survey) {
   survey->functions_discarded = table->functions_discarded;
   survey->records_discarded = table->records_discarded;
   survey->records_repeated = table->records_repeated;
-  survey->version = header.version;
+  survey->version = PACKED_VERSION;
 }
 
 static bool survey_loaded(struct survey *survey, const struct survey_options *options,

@@ -2,86 +2,6 @@
 
 #![allow(non_camel_case_types, non_upper_case_globals, non_snake_case, dead_code)]
 
-#[repr(C)]
-#[derive(Copy, Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct __BindgenBitfieldUnit<Storage> {
-    storage: Storage,
-}
-impl<Storage> __BindgenBitfieldUnit<Storage> {
-    #[inline]
-    pub const fn new(storage: Storage) -> Self {
-        Self { storage }
-    }
-}
-impl<Storage> __BindgenBitfieldUnit<Storage>
-where
-    Storage: AsRef<[u8]> + AsMut<[u8]>,
-{
-    #[inline]
-    pub fn get_bit(&self, index: usize) -> bool {
-        debug_assert!(index / 8 < self.storage.as_ref().len());
-        let byte_index = index / 8;
-        let byte = self.storage.as_ref()[byte_index];
-        let bit_index = if cfg!(target_endian = "big") {
-            7 - (index % 8)
-        } else {
-            index % 8
-        };
-        let mask = 1 << bit_index;
-        byte & mask == mask
-    }
-    #[inline]
-    pub fn set_bit(&mut self, index: usize, val: bool) {
-        debug_assert!(index / 8 < self.storage.as_ref().len());
-        let byte_index = index / 8;
-        let byte = &mut self.storage.as_mut()[byte_index];
-        let bit_index = if cfg!(target_endian = "big") {
-            7 - (index % 8)
-        } else {
-            index % 8
-        };
-        let mask = 1 << bit_index;
-        if val {
-            *byte |= mask;
-        } else {
-            *byte &= !mask;
-        }
-    }
-    #[inline]
-    pub fn get(&self, bit_offset: usize, bit_width: u8) -> u64 {
-        debug_assert!(bit_width <= 64);
-        debug_assert!(bit_offset / 8 < self.storage.as_ref().len());
-        debug_assert!((bit_offset + (bit_width as usize)) / 8 <= self.storage.as_ref().len());
-        let mut val = 0;
-        for i in 0..(bit_width as usize) {
-            if self.get_bit(i + bit_offset) {
-                let index = if cfg!(target_endian = "big") {
-                    bit_width as usize - 1 - i
-                } else {
-                    i
-                };
-                val |= 1 << index;
-            }
-        }
-        val
-    }
-    #[inline]
-    pub fn set(&mut self, bit_offset: usize, bit_width: u8, val: u64) {
-        debug_assert!(bit_width <= 64);
-        debug_assert!(bit_offset / 8 < self.storage.as_ref().len());
-        debug_assert!((bit_offset + (bit_width as usize)) / 8 <= self.storage.as_ref().len());
-        for i in 0..(bit_width as usize) {
-            let mask = 1 << i;
-            let val_bit_is_set = val & mask == mask;
-            let index = if cfg!(target_endian = "big") {
-                bit_width as usize - 1 - i
-            } else {
-                i
-            };
-            self.set_bit(index + bit_offset, val_bit_is_set);
-        }
-    }
-}
 pub const STACKPACK_VERSION: &[u8; 6usize] = b"0.2.0\0";
 pub const STACKPACK_PRESERVED_REGISTERS: u32 = 61512;
 pub const STACKPACK_CHECK_TEXT: u32 = 640;
@@ -108,7 +28,7 @@ extern "C" {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct stackpack_table {
-    pub private_: [u64; 72usize],
+    pub private_: [u64; 40usize],
 }
 extern "C" {
     pub fn stackpack_table_open(
@@ -140,7 +60,7 @@ pub type stackpack_kind = ::std::os::raw::c_uint;
 pub struct stackpack_record {
     pub address: u64,
     pub index: u32,
-    pub private_: [u32; 7usize],
+    pub private_: [u32; 5usize],
     pub frame_size: u64,
     pub kind: stackpack_kind,
 }
@@ -180,40 +100,18 @@ pub struct stackpack_location {
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct stackpack_steps {
-    pub base: u8,
-    pub derived: u8,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
 pub struct stackpack_pairs {
-    pub slots: u64,
-    pub first: stackpack_location,
-    pub step: u32,
-    pub pair_count: u16,
-    pub more: u16,
-    pub __bindgen_anon_1: stackpack_pairs__bindgen_ty_1,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub union stackpack_pairs__bindgen_ty_1 {
-    pub pairs: [stackpack_steps; 256usize],
-    pub private_: [u64; 64usize],
+    pub private_: [u64; 20usize],
 }
 extern "C" {
     pub fn stackpack_pairs(record: *const stackpack_record) -> stackpack_pairs;
 }
 extern "C" {
-    pub fn stackpack_pairs_begin(pairs: *mut stackpack_pairs, record: *const stackpack_record);
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct stackpack_pair {
-    pub base: stackpack_location,
-    pub derived: stackpack_location,
-}
-extern "C" {
-    pub fn stackpack_pairs_more(pairs: *mut stackpack_pairs, pair: *mut stackpack_pair) -> bool;
+    pub fn stackpack_pairs_next(
+        pairs: *mut stackpack_pairs,
+        base: *mut stackpack_location,
+        derived: *mut stackpack_location,
+    ) -> bool;
 }
 extern "C" {
     pub fn stackpack_pairs_corrupt(pairs: *const stackpack_pairs) -> bool;
@@ -225,134 +123,41 @@ pub type stackpack_visitor = ::core::option::Option<
         derived: stackpack_location,
     ),
 >;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct stackpack_cache_head {
-    pub address: u64,
-    pub index: u32,
-    pub private_: [u32; 3usize],
-    pub layout: u32,
-    pub position: u32,
-    pub frame_size: i32,
-    pub value: i32,
-    pub location_kind: u8,
-    pub reg: u8,
-    pub size: u8,
-    pub step: u8,
-    pub kind: u8,
-    pub _bitfield_align_1: [u8; 0],
-    pub _bitfield_1: __BindgenBitfieldUnit<[u8; 1usize]>,
-    pub pairs: [stackpack_steps; 8usize],
-    pub caller: u16,
+extern "C" {
+    pub fn stackpack_record_visit(
+        record: *const stackpack_record,
+        visit: stackpack_visitor,
+        context: *mut ::core::ffi::c_void,
+    ) -> stackpack_answer;
 }
-impl stackpack_cache_head {
-    #[inline]
-    pub fn pair_count(&self) -> ::std::os::raw::c_uint {
-        unsafe { ::core::mem::transmute(self._bitfield_1.get(0usize, 4u8) as u32) }
-    }
-    #[inline]
-    pub fn set_pair_count(&mut self, val: ::std::os::raw::c_uint) {
-        unsafe {
-            let val: u32 = ::core::mem::transmute(val);
-            self._bitfield_1.set(0usize, 4u8, val as u64)
-        }
-    }
-    #[inline]
-    pub fn rest_count(&self) -> ::std::os::raw::c_uint {
-        unsafe { ::core::mem::transmute(self._bitfield_1.get(4usize, 4u8) as u32) }
-    }
-    #[inline]
-    pub fn set_rest_count(&mut self, val: ::std::os::raw::c_uint) {
-        unsafe {
-            let val: u32 = ::core::mem::transmute(val);
-            self._bitfield_1.set(4usize, 4u8, val as u64)
-        }
-    }
-    #[inline]
-    pub fn new_bitfield_1(
-        pair_count: ::std::os::raw::c_uint,
-        rest_count: ::std::os::raw::c_uint,
-    ) -> __BindgenBitfieldUnit<[u8; 1usize]> {
-        let mut __bindgen_bitfield_unit: __BindgenBitfieldUnit<[u8; 1usize]> = Default::default();
-        __bindgen_bitfield_unit.set(0usize, 4u8, {
-            let pair_count: u32 = unsafe { ::core::mem::transmute(pair_count) };
-            pair_count as u64
-        });
-        __bindgen_bitfield_unit.set(4usize, 4u8, {
-            let rest_count: u32 = unsafe { ::core::mem::transmute(rest_count) };
-            rest_count as u64
-        });
-        __bindgen_bitfield_unit
-    }
+extern "C" {
+    pub fn stackpack_pairs_visit(
+        pairs: *mut stackpack_pairs,
+        visit: stackpack_visitor,
+        context: *mut ::core::ffi::c_void,
+    ) -> stackpack_answer;
 }
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct stackpack_cache_rest {
-    pub address: u64,
-    pub distance: u8,
-    pub pair_count: u8,
-    pub pairs: [stackpack_steps; 26usize],
-    pub unused: u16,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct stackpack_cache_entry {
-    pub __bindgen_anon_1: stackpack_cache_entry__bindgen_ty_1,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub union stackpack_cache_entry__bindgen_ty_1 {
-    pub head: stackpack_cache_head,
-    pub rest: stackpack_cache_rest,
-}
-pub const STACKPACK_CACHE_WAYS: _bindgen_ty_1 = 8;
+pub const STACKPACK_CACHE_RECORD: _bindgen_ty_1 = 128;
 pub type _bindgen_ty_1 = ::std::os::raw::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct stackpack_cache {
-    pub entries: *mut stackpack_cache_entry,
-    pub size: u64,
-    pub places: u64,
-    pub generation: u64,
-    pub replaced: u64,
+    pub private_: [u64; 4usize],
 }
 extern "C" {
     pub fn stackpack_cache_open(
         cache: *mut stackpack_cache,
-        entries: *mut stackpack_cache_entry,
-        shift: ::std::os::raw::c_uint,
+        memory: *mut ::core::ffi::c_void,
+        size: size_t,
     );
 }
 extern "C" {
-    pub fn stackpack_cache_open_zeros(
-        cache: *mut stackpack_cache,
-        entries: *mut stackpack_cache_entry,
-        shift: ::std::os::raw::c_uint,
-    );
-}
-extern "C" {
-    pub fn stackpack_cache_rest_pairs(
-        entry: *const stackpack_cache_entry,
-        pairs: *mut stackpack_pairs,
-    );
-}
-extern "C" {
-    pub fn stackpack_table_find_uncached(
+    pub fn stackpack_table_find_cached(
         table: *const stackpack_table,
         cache: *mut stackpack_cache,
         address: u64,
         record: *mut stackpack_record,
         pairs: *mut stackpack_pairs,
-    ) -> stackpack_answer;
-}
-extern "C" {
-    pub fn stackpack_table_visit_other(
-        table: *const stackpack_table,
-        cache: *mut stackpack_cache,
-        address: u64,
-        record: *mut stackpack_record,
-        visit: stackpack_visitor,
-        context: *mut ::core::ffi::c_void,
     ) -> stackpack_answer;
 }
 extern "C" {
@@ -432,8 +237,7 @@ pub struct stackpack_module {
 #[repr(align(64))]
 #[derive(Debug, Copy, Clone)]
 pub struct stackpack_process {
-    pub generation: u64,
-    pub private_: [u64; 143usize],
+    pub private_: [u64; 144usize],
 }
 extern "C" {
     pub fn stackpack_process_open(
@@ -462,22 +266,12 @@ extern "C" {
     ) -> stackpack_answer;
 }
 extern "C" {
-    pub fn stackpack_find_uncached(
+    pub fn stackpack_find_cached(
         process: *const stackpack_process,
         cache: *mut stackpack_cache,
         return_address: usize,
         record: *mut stackpack_record,
         pairs: *mut stackpack_pairs,
-    ) -> stackpack_answer;
-}
-extern "C" {
-    pub fn stackpack_visit_other(
-        process: *const stackpack_process,
-        cache: *mut stackpack_cache,
-        return_address: usize,
-        record: *mut stackpack_record,
-        visit: stackpack_visitor,
-        context: *mut ::core::ffi::c_void,
     ) -> stackpack_answer;
 }
 extern "C" {
@@ -612,7 +406,7 @@ extern "C" {
     pub fn stackpack_walk_text(answer: stackpack_walk_answer) -> *const ::std::os::raw::c_char;
 }
 #[repr(C)]
-#[derive(Copy, Clone)]
+#[derive(Debug, Copy, Clone)]
 pub struct stackpack_walk {
     pub context: stackpack_context,
     pub record: stackpack_record,
@@ -620,18 +414,16 @@ pub struct stackpack_walk {
     pub private_: stackpack_walk__bindgen_ty_1,
 }
 #[repr(C)]
-#[derive(Copy, Clone)]
+#[derive(Debug, Copy, Clone)]
 pub struct stackpack_walk__bindgen_ty_1 {
     pub walker: *const stackpack_walker,
     pub stack: stackpack_stack,
     pub behind: stackpack_context,
-    pub entry: *mut stackpack_cache_entry,
     pub segment_frames: u64,
     pub answer: stackpack_walk_answer,
     pub state: u32,
     pub word: u32,
     pub words: u32,
-    pub is_short: bool,
     pub base: stackpack_location,
     pub derived: stackpack_location,
     pub pairs: stackpack_pairs,
@@ -689,7 +481,7 @@ pub const STACKPACK_CHECK_FRAME: stackpack_check_answer = 4;
 pub const STACKPACK_CHECK_ROOT: stackpack_check_answer = 5;
 pub type stackpack_check_answer = ::std::os::raw::c_uint;
 #[repr(C)]
-#[derive(Copy, Clone)]
+#[derive(Debug, Copy, Clone)]
 pub struct stackpack_checked {
     pub answer: stackpack_walk_answer,
     pub walk: stackpack_walk,
@@ -697,7 +489,7 @@ pub struct stackpack_checked {
     pub root: stackpack_root,
 }
 #[repr(C)]
-#[derive(Copy, Clone)]
+#[derive(Debug, Copy, Clone)]
 pub struct stackpack_check {
     pub answer: stackpack_check_answer,
     pub frames: u64,

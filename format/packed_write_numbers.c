@@ -1,4 +1,4 @@
-/* packed_numbers.c - gives every location of a program a small number.
+/* packed_write_numbers.c - gives every location of a program a small number.
  *
  * Almost all locations are spill slots at multiples of 8 from the stack pointer. So locations are
  * numbered by class: those of one kind, size and register whose values go up in equal steps. A
@@ -39,11 +39,12 @@ static int compare_used(const void *a, const void *b) {
 }
 
 static void use_list(const struct safepoints *table, struct packed_numbers *numbers,
-                     uint32_t list) {
-  if (numbers->lists[list] != UINT32_MAX)
+                     uint64_t item) {
+  const uint32_t list = safepoint_item_list(item), key = packed_list_key(item);
+  if (numbers->lists[key] != UINT32_MAX)
     return;
-  numbers->lists[list] = numbers->list_count;
-  numbers->used_lists[numbers->list_count++] = list;
+  numbers->lists[key] = numbers->list_count;
+  numbers->used_lists[numbers->list_count++] = key;
   const struct intern_sequence locations = intern_get(&table->lists, list);
   for (uint64_t i = 0; i < locations.count; i++)
     numbers->locations[locations.words[i]] = 0;
@@ -63,7 +64,7 @@ static bool use_live_sets(const struct safepoints *table, struct packed_numbers 
     for (uint64_t k = 0; k < items.count; k++) {
       const uint64_t item = items.words[k];
       if (safepoint_item_is_list(item)) {
-        use_list(table, numbers, safepoint_item_list(item));
+        use_list(table, numbers, item);
       } else {
         numbers->locations[safepoint_item_base(item)] = 0;
         numbers->locations[safepoint_item_derived(item)] = 0;
@@ -121,12 +122,13 @@ static int compare_classes(const void *a, const void *b) {
   return x->begin < y->begin ? -1 : 1;
 }
 
-static void write_class(struct bit_writer *bits, const struct class *class, uint32_t number) {
+/* `end` is one more than the number of its last location. */
+static void write_class(struct bit_writer *bits, const struct class *class, uint32_t end) {
   bit_writer_put(bits, class->first.size, 16);
   bit_writer_put(bits, class->first.reg, 16);
   bit_writer_put(bits, class->first.kind, 8);
   bit_writer_put(bits, 0, 24);
-  bit_writer_put(bits, number, 32);
+  bit_writer_put(bits, end, 32);
   bit_writer_put(bits, class->step, 32);
   bit_writer_put(bits, (uint64_t) class->first.value, 64);
 }
@@ -138,15 +140,15 @@ static bool number_classes(struct packed_numbers *numbers, const struct used *us
   uint64_t number = 0;
   for (size_t i = 0; i < count; i++) {
     const struct class *class = &classes[i];
-    write_class(&numbers->classes, class, (uint32_t)number);
+    if (number + class->count > INT32_MAX)
+      return false;
+    write_class(&numbers->classes, class, (uint32_t)(number + class->count));
     for (size_t k = class->begin; k < class->end; k++) {
       const uint64_t offset = (uint64_t)used[k].location.value - (uint64_t) class->first.value;
       numbers->locations[used[k].number] =
           (uint32_t)(number + (class->step == 0 ? 0 : offset / class->step));
     }
     number += class->count;
-    if (number > INT32_MAX)
-      return false;
   }
   numbers->location_count = (uint32_t)number;
   numbers->class_count = (uint32_t)count;
@@ -176,7 +178,7 @@ static bool number_used(const struct safepoints *table, struct packed_numbers *n
 
 bool packed_number_locations(const struct safepoints *table, struct packed_numbers *numbers) {
   const size_t locations = (size_t)table->locations.count + 1;
-  const size_t lists = (size_t)table->lists.count + 1;
+  const size_t lists = (size_t)table->lists.count * 2 + 1;
   *numbers = (struct packed_numbers){
       .locations = malloc(locations * sizeof(uint32_t)),
       .lists = malloc(lists * sizeof(uint32_t)),

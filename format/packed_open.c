@@ -1,0 +1,217 @@
+/* packed_open.c - opens a packed table: the header, and where each part is.
+ *
+ * Opening reads the header alone. Each part's size is told there, so that a part which is absent costs
+ * nothing, and one that this reader doesn't know can be passed over. What a look-up needs follows from
+ * a few numbers, and is computed once.
+ */
+#include "format/packed.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+_Static_assert(sizeof(struct packed_header) == PACKED_HEADER_SIZE, "the header has no gaps");
+
+uint32_t packed_header_checksum(const uint8_t *bytes, size_t size) {
+  static const uint8_t zeros[4];
+  const size_t at = offsetof(struct packed_header, header_checksum);
+  XXH32_state_t state;
+  XXH32_reset(&state, 0);
+  XXH32_update(&state, bytes, at);
+  XXH32_update(&state, zeros, sizeof zeros);
+  XXH32_update(&state, bytes + at + sizeof zeros, size - at - sizeof zeros);
+  return XXH32_digest(&state);
+}
+
+/* Reads the fixed fields from bytes that may be anything. */
+static enum packed_error read_header(const uint8_t *bytes, size_t size,
+                                     struct packed_header *header) {
+  if (size < sizeof *header)
+    return PACKED_TOO_SHORT;
+  memcpy(header, bytes, sizeof *header);
+  if (header->magic != PACKED_MAGIC)
+    return PACKED_NOT_A_TABLE;
+  if (header->version != PACKED_VERSION)
+    return PACKED_NEWER_VERSION;
+  if (header->header_size != sizeof *header + (size_t)header->part_count * PACKED_ENTRY_SIZE)
+    return PACKED_BAD_HEADER;
+  if (size < header->header_size)
+    return PACKED_TOO_SHORT;
+  return header->header_checksum == packed_header_checksum(bytes, header->header_size)
+             ? PACKED_OK
+             : PACKED_BAD_HEADER;
+}
+
+static bool is_size(uint8_t bytes) { return bytes >= 1 && bytes <= 8; }
+
+/* Whether the widths are such that what is computed from them can't overflow. A layout's head without
+ * its flags fits into one load. */
+static bool widths_agree(const struct packed_header *header) {
+  return header->bucket_shift < 60 && header->record_shift <= header->bucket_shift &&
+         header->start_shift <= header->bucket_shift && header->full_bytes <= 8 &&
+         is_size(header->index_bytes) && is_size(header->stretch_bytes) &&
+         is_size(header->reference_bytes) && header->reference_shift < 8 &&
+         is_size(header->frame_bytes) && header->frame_shift < 32 && header->frame_width >= 1 &&
+         header->frame_width <= 31 && header->first_width < 32 && header->slots_width < 32 &&
+         header->sets_width < 32 &&
+         header->frame_width + header->first_width + header->slots_width + header->sets_width <= 54;
+}
+
+/* Places of the parts, by number, and their sizes; 0: there is none. */
+struct parts {
+  const uint8_t *at[PACKED_PARTS];
+  uint64_t sizes[PACKED_PARTS];
+};
+
+static enum packed_error find_parts(struct packed_table *table, const struct packed_header *header,
+                                    struct parts *parts) {
+  uint64_t place = header->header_size;
+  uint32_t last = 0;
+  for (unsigned i = 0; i < header->part_count; i++) {
+    const uint8_t *entry = table->bytes + PACKED_HEADER_SIZE + (size_t)i * PACKED_ENTRY_SIZE;
+    const uint32_t number = bits_load32(entry), size = bits_load32(entry + 4);
+    if (number <= last || size == 0)
+      return PACKED_BAD_HEADER;
+    if (number >= PACKED_PARTS_KNOWN && number < PACKED_PARTS_OPTIONAL)
+      return PACKED_NEWER_VERSION;
+    if (number < PACKED_PARTS) {
+      parts->at[number] = table->bytes + place;
+      parts->sizes[number] = size;
+    }
+    last = number;
+    place += size;
+  }
+  return place + BITS_PADDING == header->size ? PACKED_OK : PACKED_BAD_HEADER;
+}
+
+/* Divides a part into items of one size. */
+static bool count_items(uint64_t size, uint64_t item, uint32_t *count) {
+  *count = (uint32_t)(size / item);
+  return size % item == 0;
+}
+
+static uint8_t bytes_for_bits(int bits) {
+  return bits <= 0 ? 1 : (uint8_t)bits_to_bytes((unsigned)bits);
+}
+
+static bool open_widths(struct packed_table *table, const struct packed_header *header) {
+  if (!widths_agree(header))
+    return false;
+  table->bucket_shift = header->bucket_shift;
+  table->leaf_shift = header->bucket_shift + 4;
+  table->record_shift = header->record_shift;
+  table->start_shift = header->start_shift;
+  table->low_bytes = bytes_for_bits(table->bucket_shift - table->record_shift);
+  table->start_bytes = bytes_for_bits(table->leaf_shift - table->start_shift);
+  table->reference_bytes = header->reference_bytes;
+  table->reference_shift = header->reference_shift;
+  table->full_bytes = header->full_bytes;
+  table->index_bytes = header->index_bytes;
+  table->stretch_bytes = header->stretch_bytes;
+  table->entry_bytes = header->full_bytes + header->index_bytes + header->stretch_bytes;
+  table->frame_width = header->frame_width;
+  table->first_width = header->first_width;
+  table->slots_width = header->slots_width;
+  table->sets_width = header->sets_width;
+  table->frame_bytes = header->frame_bytes;
+  table->frame_shift = header->frame_shift;
+  return true;
+}
+
+static bool open_counts(struct packed_table *table, const struct packed_header *header,
+                        const struct parts *parts) {
+  const uint64_t *sizes = parts->sizes;
+  uint32_t entries;
+  table->record_count = header->records;
+  table->stretch_count = header->stretches;
+  table->function_count = header->functions;
+  if (!count_items(sizes[PACKED_DIRECTORY], table->entry_bytes, &entries) ||
+      !count_items(sizes[PACKED_FRAME_SIZES], table->frame_bytes, &table->frame_size_count) ||
+      !count_items(sizes[PACKED_CLASSES], PACKED_CLASS_SIZE, &table->class_count) ||
+      !count_items(sizes[PACKED_LIST_STARTS], 4, &table->list_count) ||
+      !count_items(sizes[PACKED_EXCEPTIONS], PACKED_EXCEPTION_SIZE, &table->exception_count))
+    return false;
+  table->list_width = (uint8_t)bits_for_count((uint64_t)table->list_count + 1);
+  table->leaf_count = entries == 0 ? 0 : entries - 1;
+  if (header->stretches == 0)
+    return header->records == 0 && header->functions == 0 && entries == 0;
+  const uint64_t stretch = (uint64_t)table->start_bytes + table->reference_bytes;
+  return header->functions <= header->stretches &&
+         (uint64_t)header->records * table->low_bytes + header->stretches * stretch +
+                 table->leaf_count * sizeof(uint64_t) <=
+             sizes[PACKED_LEAVES] &&
+         (header->text_size >> table->leaf_shift) + 1 == table->leaf_count;
+}
+
+static void open_parts(struct packed_table *table, const struct parts *parts) {
+  table->directory = parts->at[PACKED_DIRECTORY];
+  table->leaves = parts->at[PACKED_LEAVES];
+  table->leaves_size = parts->sizes[PACKED_LEAVES];
+  table->layouts = parts->at[PACKED_LAYOUTS];
+  table->layouts_size = parts->sizes[PACKED_LAYOUTS];
+  table->frame_sizes = parts->at[PACKED_FRAME_SIZES];
+  table->classes = parts->at[PACKED_CLASSES];
+  table->list_starts = parts->at[PACKED_LIST_STARTS];
+  table->lists = parts->at[PACKED_LISTS];
+  table->lists_size = parts->sizes[PACKED_LISTS];
+  table->exceptions = parts->at[PACKED_EXCEPTIONS];
+  table->conventions = parts->at[PACKED_CONVENTIONS];
+  table->conventions_size = parts->sizes[PACKED_CONVENTIONS];
+  table->details = parts->at[PACKED_DETAILS];
+  table->details_size = parts->sizes[PACKED_DETAILS];
+  table->roots = parts->at[PACKED_GLOBAL_ROOTS];
+  table->roots_size = parts->sizes[PACKED_GLOBAL_ROOTS];
+  table->frames = parts->at[PACKED_FRAMES];
+  table->frames_size = parts->sizes[PACKED_FRAMES];
+}
+
+/* The first class is that of nearly all locations: it is kept at hand. */
+static void open_first_class(struct packed_table *table) {
+  const uint8_t *class = table->classes;
+  if (table->class_count == 0)
+    return;
+  table->first_class = (struct location){class[4], bits_load16(class), bits_load16(class + 2),
+                                         (int64_t)bits_load64(class + 16)};
+  table->first_class_count = bits_load32(class + 8);
+  table->first_class_step = bits_load32(class + 12);
+}
+
+enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, size_t size,
+                              uint64_t address) {
+  struct packed_header header;
+  struct parts parts = {0};
+  enum packed_error error = read_header(bytes, size, &header);
+  if (error != PACKED_OK)
+    return error;
+  *table = (struct packed_table){
+      .bytes = bytes,
+      .address = address,
+      .text_start = address + (uint64_t)header.text_start,
+      .text_size = header.text_size,
+      .machine = header.machine,
+  };
+  error = find_parts(table, &header, &parts);
+  if (error != PACKED_OK)
+    return error;
+  if (!open_widths(table, &header) || !open_counts(table, &header, &parts))
+    return PACKED_BAD_HEADER;
+  if (header.size > size)
+    return PACKED_TOO_SHORT;
+  open_parts(table, &parts);
+  open_first_class(table);
+  return PACKED_OK;
+}
+
+uint64_t packed_size(const struct packed_table *table) {
+  return bits_load64(table->bytes + offsetof(struct packed_header, size));
+}
+
+uint64_t packed_identity(const struct packed_table *table) {
+  return bits_load64(table->bytes + offsetof(struct packed_header, checksum)) ^
+         bits_load32(table->bytes + offsetof(struct packed_header, header_checksum));
+}
+
+bool packed_check(const struct packed_table *table) {
+  const size_t start = bits_load16(table->bytes + offsetof(struct packed_header, header_size));
+  return XXH3_64bits(table->bytes + start, packed_size(table) - start) ==
+         bits_load64(table->bytes + offsetof(struct packed_header, checksum));
+}

@@ -1,0 +1,392 @@
+/* packed_write_details.c - writes what packed_details.h and packed_conventions.c draw. */
+#include "format/packed_details.h"
+#include "format/packed_write.h"
+
+#include <stdlib.h>
+
+enum stream {
+  STREAM_IDS,
+  STREAM_CONVENTIONS,
+  STREAM_FLAGS,
+  STREAM_DEOPT_STATES,
+  STREAM_FIRST_VALUES,
+  STREAM_DEOPT_HEADS,
+  STREAM_LIVE_OUT_COUNTS,
+  STREAM_LIVE_OUTS,
+};
+
+enum {
+  HEAD_SIZE = 5,
+  RECORDS_PER_BLOCK_SHIFT = 12, /* fewer where records are so large that a block would be */
+  BLOCK = PACKED_CONVENTIONS_PER_BLOCK,
+};
+
+struct details_writer {
+  const struct safepoints *table;
+  packed_compress *compress;
+  struct packed_details_header header;
+  int32_t
+      second_convention; /* the first one is the header's; if it is the same, there is one only */
+  struct bit_writer streams[PACKED_STREAMS];
+  struct bit_writer ends, blocks;
+};
+
+static uint64_t zigzag(uint64_t n) { return n << 1 ^ -(n >> 63); }
+
+static bool is_statepoint(const struct safepoints *table, const struct safepoint *record) {
+  return safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
+}
+
+/* ---- What most records have ---- */
+
+/* The ID and flags that most records have. Ties go to the record that comes first. */
+static void choose_defaults(const struct safepoints *table, struct packed_details_header *header) {
+  /* Boyer and Moore's majority vote: right wherever more than half of the records agree, which is
+   * when it matters. */
+  int64_t id_votes = 0, flags_votes = 0;
+  header->id = PACKED_USUAL_ID;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const struct safepoint *record = &table->records[i];
+#define VOTE(votes, chosen, own)                                                                   \
+  if (votes == 0)                                                                                  \
+    chosen = own;                                                                                  \
+  votes += chosen == own ? 1 : -1;
+    VOTE(id_votes, header->id, record->id)
+    if (is_statepoint(table, record)) {
+      VOTE(flags_votes, header->flags, record->flags)
+    }
+#undef VOTE
+  }
+}
+
+/* The two most frequent calling conventions. A program has a handful: only the first ones count. */
+static void choose_conventions(struct details_writer *writer) {
+  const struct safepoints *table = writer->table;
+  enum { CONVENTIONS_COUNTED = 16 };
+  int32_t conventions[CONVENTIONS_COUNTED] = {0};
+  uint32_t counts[CONVENTIONS_COUNTED] = {0};
+  unsigned known = 0, first = 0, second = 0;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const struct safepoint *record = &table->records[i];
+    unsigned k = 0;
+    if (!is_statepoint(table, record))
+      continue;
+    while (k < known && conventions[k] != record->calling_convention)
+      k++;
+    if (k == CONVENTIONS_COUNTED)
+      continue;
+    conventions[k] = record->calling_convention;
+    counts[k]++;
+    known = k < known ? known : k + 1;
+  }
+  for (unsigned k = 1; k < known; k++)
+    first = counts[k] > counts[first] ? k : first;
+  second = first;
+  for (unsigned k = 0; k < known; k++)
+    if (k != first && (second == first || counts[k] > counts[second]))
+      second = k;
+  writer->header.calling_convention = conventions[first];
+  writer->second_convention = conventions[second];
+}
+
+/* Whether a record has the second convention. Records that are no statepoints have no convention:
+ * the first will do. */
+static bool is_second(const struct details_writer *writer, const struct safepoint *record) {
+  return writer->second_convention != writer->header.calling_convention &&
+         record->calling_convention == writer->second_convention &&
+         is_statepoint(writer->table, record);
+}
+
+static int32_t convention_of(const struct details_writer *writer, const struct safepoint *record) {
+  return is_second(writer, record) ? writer->second_convention : writer->header.calling_convention;
+}
+
+/* ---- Conventions ---- */
+
+/* How many records from `from` on, and before `end`, have the same convention as the first. */
+static uint32_t run_length(const struct details_writer *writer, uint32_t from, uint32_t end) {
+  const struct safepoint *records = writer->table->records;
+  uint32_t to = from + 1;
+  while (to < end && is_second(writer, &records[to]) == is_second(writer, &records[from]))
+    to++;
+  return to - from;
+}
+
+static uint32_t end_of_block(const struct details_writer *writer, uint32_t from) {
+  const uint32_t records = writer->table->record_count, rest = records - from;
+  return from + (rest < BLOCK - from % BLOCK ? rest : BLOCK - from % BLOCK);
+}
+
+/* The parameters that make all runs shortest. False: no record has the second convention. */
+static bool choose_parameters(const struct details_writer *writer, unsigned parameters[2]) {
+  enum { PARAMETERS = 12 }; /* as a run has at most 4096 records */
+  const uint32_t records = writer->table->record_count;
+  uint64_t widths[2][PARAMETERS] = {{0}};
+  bool any = false;
+  for (uint32_t from = 0, length; from < records; from += length) {
+    const bool second = is_second(writer, &writer->table->records[from]);
+    any |= second;
+    length = run_length(writer, from, end_of_block(writer, from));
+    for (unsigned parameter = 0; parameter < PARAMETERS; parameter++)
+      widths[second][parameter] += bits_rice_width(length - 1, parameter);
+  }
+  for (unsigned second = 0; second < 2; second++) {
+    parameters[second] = 0;
+    for (unsigned parameter = 1; parameter < PARAMETERS; parameter++)
+      if (widths[second][parameter] < widths[second][parameters[second]])
+        parameters[second] = parameter;
+  }
+  return any;
+}
+
+static void write_conventions(const struct details_writer *writer, struct bit_writer *out) {
+  const uint32_t records = writer->table->record_count;
+  struct bit_writer blocks = {0};
+  unsigned parameters[2];
+  if (!choose_parameters(writer, parameters))
+    return;
+  bit_writer_put(out, (uint32_t)writer->header.calling_convention, 32);
+  bit_writer_put(out, (uint32_t)writer->second_convention, 32);
+  bit_writer_put(out, parameters[0], 8);
+  bit_writer_put(out, parameters[1], 8);
+  bit_writer_put(out, 0, 16);
+  for (uint32_t from = 0, length; from < records; from += length) {
+    const bool second = is_second(writer, &writer->table->records[from]);
+    if (from % BLOCK == 0) {
+      bit_writer_align(&blocks);
+      bit_writer_put(out, blocks.size / 8, 32);
+      bit_writer_put(&blocks, second, 1);
+    }
+    length = run_length(writer, from, end_of_block(writer, from));
+    bit_writer_rice(&blocks, length - 1, parameters[second]);
+  }
+  bit_writer_append(out, &blocks);
+  bit_writer_free(&blocks);
+}
+
+/* ---- Details ---- */
+
+/* Which columns are needed, and how long the longest lists are. Records that are no statepoints
+ * have no convention and flags: any will do. */
+static void choose_columns(struct details_writer *writer) {
+  const struct safepoints *table = writer->table;
+  struct packed_details_header *header = &writer->header;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const struct safepoint *record = &table->records[i];
+    const uint64_t deopt = intern_get(&table->lists, record->deopt).count;
+    const uint64_t live_outs = intern_get(&table->lists, record->live_outs).count;
+    if (record->id != header->id)
+      header->columns |= PACKED_COLUMN_ID;
+    if (is_statepoint(table, record)) {
+      if (record->calling_convention != convention_of(writer, record))
+        header->columns |= PACKED_COLUMN_CALLING_CONVENTION;
+      if (record->flags != header->flags)
+        header->columns |= PACKED_COLUMN_FLAGS;
+    }
+    if (deopt > 0)
+      header->columns |= PACKED_COLUMN_DEOPT;
+    if (live_outs > 0)
+      header->columns |= PACKED_COLUMN_LIVE_OUTS;
+    if (deopt > header->deopt_max)
+      header->deopt_max = (uint16_t)deopt;
+    if (live_outs > header->live_outs_max)
+      header->live_outs_max = (uint16_t)live_outs;
+  }
+}
+
+/* The number of a location's head in this block, which is appended if it isn't found. */
+static uint64_t head_number(struct bit_writer *heads, const struct location *location) {
+  enum { HEADS_SEARCHED = 256 };
+  const uint64_t count = heads->size / 8 / HEAD_SIZE;
+  for (uint64_t i = 0; i < count && i < HEADS_SEARCHED; i++) {
+    const uint8_t *head = heads->bytes + i * HEAD_SIZE;
+    if (head[0] == location->kind && bits_load16(head + 1) == location->size &&
+        bits_load16(head + 3) == location->reg)
+      return i;
+  }
+  bit_writer_put(heads, location->kind, 8);
+  bit_writer_put(heads, location->size, 16);
+  bit_writer_put(heads, location->reg, 16);
+  return count;
+}
+
+static bool same_heads(const struct location *a, const struct location *b) {
+  return a->kind == b->kind && a->size == b->size && a->reg == b->reg;
+}
+
+/* Whether two deopt states differ in the first value only, if at all. */
+static bool same_but_first(const struct safepoints *table, struct intern_sequence a,
+                           struct intern_sequence b) {
+  if (a.count != b.count ||
+      (a.count > 1 && memcmp(a.words + 1, b.words + 1, (a.count - 1) * sizeof *a.words) != 0))
+    return false;
+  if (a.count == 0 || a.words[0] == b.words[0])
+    return true;
+  const struct location first = safepoints_location(table, (uint32_t)a.words[0]);
+  const struct location other = safepoints_location(table, (uint32_t)b.words[0]);
+  return same_heads(&first, &other);
+}
+
+/* Puts the state of a record behind that of `before`, which is NULL at a block's start. */
+static void put_deopt(struct details_writer *writer, const struct safepoint *record,
+                      const struct safepoint *before, uint64_t *first_value) {
+  const struct safepoints *table = writer->table;
+  const struct intern_sequence deopt = intern_get(&table->lists, record->deopt);
+  struct intern_sequence last = {0};
+  if (before != NULL)
+    last = intern_get(&table->lists, before->deopt);
+  const bool is_new = !same_but_first(table, deopt, last);
+  struct bit_writer *states = &writer->streams[STREAM_DEOPT_STATES];
+  bit_writer_varint(states, is_new ? deopt.count + 1 : 0);
+  for (uint64_t i = 0; i < deopt.count && is_new; i++) {
+    const struct location location = safepoints_location(table, (uint32_t)deopt.words[i]);
+    bit_writer_varint(states, head_number(&writer->streams[STREAM_DEOPT_HEADS], &location));
+    if (i > 0)
+      bit_writer_varint(states, zigzag((uint64_t)location.value));
+  }
+  if (deopt.count > 0) {
+    const struct location first = safepoints_location(table, (uint32_t)deopt.words[0]);
+    bit_writer_varint(&writer->streams[STREAM_FIRST_VALUES],
+                      zigzag((uint64_t)first.value - *first_value));
+    *first_value = (uint64_t)first.value;
+  }
+}
+
+static void put_live_outs(struct details_writer *writer, const struct safepoint *record) {
+  const struct intern_sequence live_outs = intern_get(&writer->table->lists, record->live_outs);
+  bit_writer_varint(&writer->streams[STREAM_LIVE_OUT_COUNTS], live_outs.count);
+  for (uint64_t i = 0; i < live_outs.count; i++) {
+    bit_writer_put(&writer->streams[STREAM_LIVE_OUTS], live_outs.words[i] >> 8, 16);
+    bit_writer_put(&writer->streams[STREAM_LIVE_OUTS], live_outs.words[i], 8);
+  }
+}
+
+static uint64_t difference(int32_t a, int32_t b) {
+  return zigzag((uint64_t)((int64_t)a - (int64_t)b));
+}
+
+/* Fills the streams with records [from, to). */
+static void put_records(struct details_writer *writer, uint32_t from, uint32_t to) {
+  const struct packed_details_header *header = &writer->header;
+  uint64_t id = header->id, first_value = 0;
+  for (unsigned i = 0; i < PACKED_STREAMS; i++)
+    bit_writer_free(&writer->streams[i]);
+  for (uint32_t i = from; i < to; i++) {
+    const struct safepoint *record = &writer->table->records[i];
+    const bool plain = safepoints_kind(writer->table, record) == SAFEPOINT_STACKMAP;
+    if ((header->columns & PACKED_COLUMN_ID) != 0)
+      bit_writer_varint(&writer->streams[STREAM_IDS], zigzag(record->id - id));
+    id = record->id;
+    if ((header->columns & PACKED_COLUMN_CALLING_CONVENTION) != 0)
+      bit_writer_varint(
+          &writer->streams[STREAM_CONVENTIONS],
+          plain ? 0 : difference(record->calling_convention, convention_of(writer, record)));
+    if ((header->columns & PACKED_COLUMN_FLAGS) != 0)
+      bit_writer_varint(&writer->streams[STREAM_FLAGS],
+                        plain ? 0 : difference(record->flags, header->flags));
+    if ((header->columns & PACKED_COLUMN_DEOPT) != 0)
+      put_deopt(writer, record, i > from ? record - 1 : NULL, &first_value);
+    if ((header->columns & PACKED_COLUMN_LIVE_OUTS) != 0)
+      put_live_outs(writer, record);
+  }
+}
+
+/* Puts the streams together into one block. */
+static bool join_streams(const struct details_writer *writer, struct bit_writer *block) {
+  for (unsigned i = 0; i < PACKED_STREAMS; i++)
+    bit_writer_put(block, writer->streams[i].size / 8, 32);
+  for (unsigned i = 0; i < PACKED_STREAMS; i++)
+    bit_writer_append(block, &writer->streams[i]);
+  return !block->failed;
+}
+
+static bool append_block(struct details_writer *writer, const struct bit_writer *block) {
+  const size_t size = block->size / 8;
+  if (writer->compress == NULL) {
+    bit_writer_append(&writer->blocks, block);
+    return !writer->blocks.failed;
+  }
+  /* What can't be compressed grows by less than this. */
+  const size_t capacity = size + size / 64 + 1024;
+  struct bit_writer compressed = {.bytes = malloc(capacity)};
+  if (compressed.bytes == NULL)
+    return false;
+  compressed.size = (uint64_t)writer->compress(compressed.bytes, capacity, block->bytes, size) * 8;
+  bit_writer_append(&writer->blocks, &compressed);
+  const bool ok = compressed.size > 0 && !writer->blocks.failed;
+  bit_writer_free(&compressed);
+  return ok;
+}
+
+/* Writes all blocks, of 1 << shift records each. False without memory, or if one is too large. */
+static bool write_blocks(struct details_writer *writer) {
+  struct packed_details_header *header = &writer->header;
+  const uint32_t records = writer->table->record_count;
+  const uint32_t step = (uint32_t)1 << header->shift;
+  bool ok = true;
+  bit_writer_free(&writer->ends);
+  bit_writer_free(&writer->blocks);
+  header->block_count = header->block_size = 0;
+  for (uint32_t from = 0; from < records && ok; header->block_count++) {
+    const uint32_t to = records - from < step ? records : from + step;
+    struct bit_writer block = {0};
+    put_records(writer, from, to);
+    ok = join_streams(writer, &block);
+    if (ok && block.size / 8 > header->block_size)
+      header->block_size = block.size / 8 < UINT32_MAX ? (uint32_t)(block.size / 8) : UINT32_MAX;
+    ok = ok && header->block_size <= PACKED_BLOCK_SIZE_MAX && append_block(writer, &block);
+    bit_writer_put(&writer->ends, writer->blocks.size / 8, 32);
+    bit_writer_free(&block);
+    from = to;
+  }
+  return ok && writer->blocks.size / 8 <= UINT32_MAX;
+}
+
+static bool write_columns(struct details_writer *writer) {
+  struct packed_details_header *header = &writer->header;
+  header->codec = writer->compress == NULL ? PACKED_STORED : PACKED_ZSTANDARD;
+  header->shift = RECORDS_PER_BLOCK_SHIFT;
+  bool ok = write_blocks(writer);
+  while (!ok && header->block_size > PACKED_BLOCK_SIZE_MAX && header->shift > 0) {
+    header->shift--;
+    ok = write_blocks(writer);
+  }
+  return ok;
+}
+
+static void write_header(const struct packed_details_header *header, struct bit_writer *out) {
+  bit_writer_put(out, header->id, 64);
+  bit_writer_put(out, (uint32_t)header->calling_convention, 32);
+  bit_writer_put(out, (uint32_t)header->flags, 32);
+  bit_writer_put(out, header->block_size, 32);
+  bit_writer_put(out, header->deopt_max, 16);
+  bit_writer_put(out, header->live_outs_max, 16);
+  bit_writer_put(out, header->block_count, 32);
+  bit_writer_put(out, header->shift, 8);
+  bit_writer_put(out, header->codec, 8);
+  bit_writer_put(out, header->columns, 8);
+  bit_writer_put(out, 0, 8);
+}
+
+bool packed_write_details(const struct safepoints *table, packed_compress *compress,
+                          struct bit_writer *conventions, struct bit_writer *details) {
+  struct details_writer writer = {.table = table, .compress = compress};
+  struct packed_details_header *header = &writer.header;
+  choose_defaults(table, header);
+  choose_conventions(&writer);
+  write_conventions(&writer, conventions);
+  choose_columns(&writer);
+  const bool ok = header->columns == 0 || write_columns(&writer);
+  const bool convention_is_told = header->calling_convention == 0 || conventions->size > 0;
+  if (ok && (header->columns != 0 || header->id != PACKED_USUAL_ID || header->flags != 0 ||
+             !convention_is_told)) {
+    write_header(header, details);
+    bit_writer_append(details, &writer.ends);
+    bit_writer_append(details, &writer.blocks);
+  }
+  for (unsigned i = 0; i < PACKED_STREAMS; i++)
+    bit_writer_free(&writer.streams[i]);
+  bit_writer_free(&writer.ends);
+  bit_writer_free(&writer.blocks);
+  return ok && !conventions->failed && !details->failed;
+}

@@ -1,0 +1,193 @@
+/* packed_write_leaves.c - writes directory and leaves, as packed_find.c draws them.
+ *
+ * How much text a bucket has is chosen so that both are smallest. Mostly that is 256 bytes, as then a
+ * record's place in its bucket is a byte; in a sparse text a leaf's counts and entry would take more
+ * than the records.
+ */
+#include "format/packed_write.h"
+
+#include <stdlib.h>
+
+struct leaves_writer {
+  const struct safepoints *table;
+  const struct packed_layouts *layouts;
+  const struct packed_written_stretch *stretches;
+  struct packed_header *header;
+  uint64_t text_start;
+  struct leaf_place {
+    uint64_t full, index, stretch;
+  } * entries; /* of the directory */
+  uint32_t leaf_count;
+};
+
+static uint8_t bytes_for(uint64_t maximum) {
+  uint8_t bytes = 1;
+  while (maximum > bits_low_mask(bytes * 8u))
+    bytes++;
+  return bytes;
+}
+
+static unsigned shift_below(unsigned shift, unsigned limit) {
+  return shift < limit ? shift : limit;
+}
+
+static uint64_t leaves_for(const struct packed_header *header, unsigned bucket_shift) {
+  return (header->text_size >> (bucket_shift + 4)) + 1;
+}
+
+static uint64_t offset_of(const struct leaves_writer *writer, uint32_t record) {
+  return writer->table->records[record].address - writer->text_start;
+}
+
+/* How many bytes records have that are too many for their bucket's nibble. */
+static uint64_t size_of_full(const struct leaves_writer *writer, unsigned bucket_shift) {
+  uint64_t full = 0;
+  uint32_t first = 0; /* of the bucket */
+  for (uint32_t i = 0; i < writer->table->record_count; i++) {
+    if (offset_of(writer, i) >> bucket_shift != offset_of(writer, first) >> bucket_shift)
+      first = i;
+    full += i - first + 1 == PACKED_BUCKET_FULL;
+  }
+  return full * sizeof(uint16_t);
+}
+
+/* What directory and leaves take with buckets of such a size, nearly. */
+static uint64_t size_with(const struct leaves_writer *writer, unsigned bucket_shift) {
+  const struct packed_header *header = writer->header;
+  const unsigned record_shift = shift_below(header->record_shift, bucket_shift);
+  const unsigned start_shift = shift_below(header->start_shift, bucket_shift);
+  const uint64_t leaves = leaves_for(header, bucket_shift);
+  const uint64_t entry = bytes_for(header->records) + bytes_for(header->stretches);
+  if (leaves > ((uint64_t)header->records + header->stretches) * 16)
+    return UINT64_MAX;
+  return leaves * (8 + entry) +
+         header->records *
+             bits_to_bytes(bucket_shift - record_shift + (bucket_shift == record_shift)) +
+         header->stretches * bits_to_bytes(bucket_shift + 4 - start_shift) +
+         size_of_full(writer, bucket_shift);
+}
+
+static void choose_bucket(struct leaves_writer *writer) {
+  enum { LEAST = 4, MOST = 59 };
+  struct packed_header *header = writer->header;
+  uint64_t least = UINT64_MAX;
+  unsigned best = MOST;
+  for (unsigned shift = LEAST; shift <= MOST; shift++) {
+    const uint64_t size = size_with(writer, shift);
+    if (size < least) {
+      least = size;
+      best = shift;
+    }
+    if (leaves_for(header, shift) == 1)
+      break;
+  }
+  header->bucket_shift = (uint8_t)best;
+  header->record_shift = (uint8_t)shift_below(header->record_shift, best);
+  header->start_shift = (uint8_t)shift_below(header->start_shift, best);
+}
+
+static void put_number(struct bit_writer *bits, uint64_t number, unsigned bytes) {
+  bit_writer_put(bits, number, bytes * 8);
+}
+
+/* Appends the counts of the records [from, to), which are in one leaf, and adds how many of them are
+ * full. False: too many in a bucket. */
+static bool put_counts(const struct leaves_writer *writer, uint32_t from, uint32_t to,
+                       struct bit_writer *leaves, uint64_t *full) {
+  uint32_t counts[PACKED_BUCKETS] = {0};
+  for (uint32_t i = from; i < to; i++)
+    counts[offset_of(writer, i) >> writer->header->bucket_shift & (PACKED_BUCKETS - 1)]++;
+  for (unsigned i = 0; i < PACKED_BUCKETS; i++)
+    bit_writer_put(leaves, counts[i] < PACKED_BUCKET_FULL ? counts[i] : PACKED_BUCKET_FULL, 4);
+  for (unsigned i = 0; i < PACKED_BUCKETS; i++) {
+    if (counts[i] < PACKED_BUCKET_FULL)
+      continue;
+    if (counts[i] > PACKED_BUCKET_FULL + UINT16_MAX)
+      return false;
+    put_number(leaves, counts[i] - PACKED_BUCKET_FULL, sizeof(uint16_t));
+    ++*full;
+  }
+  return true;
+}
+
+static bool put_leaf(const struct leaves_writer *writer, struct leaf_place *entry,
+                     struct bit_writer *leaves) {
+  const struct packed_header *header = writer->header;
+  const unsigned leaf_shift = header->bucket_shift + 4u;
+  const unsigned low_bits = header->bucket_shift - header->record_shift;
+  const unsigned low_bytes = low_bits == 0 ? 1 : (unsigned)bits_to_bytes(low_bits);
+  const unsigned start_bytes = (unsigned)bits_to_bytes(leaf_shift - header->start_shift);
+  const uint32_t from = (uint32_t)entry->index, to = (uint32_t)entry[1].index;
+  entry[1].full = entry->full;
+  if (!put_counts(writer, from, to, leaves, &entry[1].full))
+    return false;
+  for (uint32_t i = from; i < to; i++)
+    put_number(leaves,
+               (offset_of(writer, i) & bits_low_mask(header->bucket_shift)) >> header->record_shift,
+               low_bytes);
+  for (uint64_t i = entry->stretch; i < entry[1].stretch; i++)
+    put_number(leaves,
+               (writer->stretches[i].offset & bits_low_mask(leaf_shift)) >> header->start_shift,
+               start_bytes);
+  for (uint64_t i = entry->stretch; i < entry[1].stretch; i++) {
+    const uint32_t layout = writer->stretches[i].layout;
+    put_number(leaves,
+               layout == PACKED_GAP ? UINT64_MAX
+                                    : writer->layouts->places[layout] >> header->reference_shift,
+               header->reference_bytes);
+  }
+  return true;
+}
+
+/* Counts how many records and stretches are in the leaves before each, and writes the leaves. */
+static bool put_leaves(struct leaves_writer *writer, struct bit_writer *leaves) {
+  const struct packed_header *header = writer->header;
+  const unsigned leaf_shift = header->bucket_shift + 4u;
+  uint32_t index = 0, stretch = 0;
+  for (uint32_t i = 0; i < writer->leaf_count; i++) {
+    struct leaf_place *next = &writer->entries[i + 1];
+    while (index < header->records && offset_of(writer, index) >> leaf_shift <= i)
+      index++;
+    while (stretch < header->stretches && writer->stretches[stretch].offset >> leaf_shift <= i)
+      stretch++;
+    next->index = index;
+    next->stretch = stretch;
+    if (!put_leaf(writer, next - 1, leaves))
+      return false;
+  }
+  return !leaves->failed;
+}
+
+static void put_directory(const struct leaves_writer *writer, struct bit_writer *directory) {
+  struct packed_header *header = writer->header;
+  const struct leaf_place *end = &writer->entries[writer->leaf_count];
+  header->full_bytes = end->full == 0 ? 0 : bytes_for(end->full);
+  header->index_bytes = bytes_for(end->index);
+  header->stretch_bytes = bytes_for(end->stretch);
+  for (uint32_t i = 0; i <= writer->leaf_count; i++) {
+    put_number(directory, writer->entries[i].index, header->index_bytes);
+    put_number(directory, writer->entries[i].stretch, header->stretch_bytes);
+    put_number(directory, writer->entries[i].full, header->full_bytes);
+  }
+}
+
+bool packed_write_leaves(const struct safepoints *table, const struct packed_layouts *layouts,
+                         const struct packed_written_stretch *stretches,
+                         struct packed_header *header, struct bit_writer *directory,
+                         struct bit_writer *leaves) {
+  struct leaves_writer writer = {
+      .table = table,
+      .layouts = layouts,
+      .stretches = stretches,
+      .header = header,
+      .text_start = table->functions[0].address,
+  };
+  choose_bucket(&writer);
+  writer.leaf_count = (uint32_t)leaves_for(header, header->bucket_shift);
+  writer.entries = calloc((size_t)writer.leaf_count + 1, sizeof *writer.entries);
+  const bool ok = writer.entries != NULL && put_leaves(&writer, leaves);
+  if (ok)
+    put_directory(&writer, directory);
+  free(writer.entries);
+  return ok && !directory->failed;
+}
