@@ -14,7 +14,7 @@
 #ifndef STACKPACK_EH_FRAME_H
 #define STACKPACK_EH_FRAME_H
 
-#include "format/frames.h"
+#include "elf/machine.h"
 #include "format/safepoints.h"
 
 /* Code ranges that are being collected. All zeros is empty. */
@@ -58,8 +58,8 @@ void eh_frame_landings(const struct section_bytes *frames, const struct section_
 bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addresses, size_t count,
                     const uint8_t *bytes, size_t size, uint64_t address);
 
-/* The same for all records of a table. */
-bool eh_frame_tell_frames(struct safepoints *table, const uint8_t *bytes, size_t size,
-                          uint64_t address);
+/* The same for all records of a table, of a machine that may be NULL: then none is known. */
+bool eh_frame_tell_frames(struct safepoints *table, const struct machine *machine,
+                          const uint8_t *bytes, size_t size, uint64_t address);
 
 #endif

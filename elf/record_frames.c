@@ -33,8 +33,23 @@ static void ask(const struct safepoints *table, struct question *questions) {
     qsort(questions, table->record_count, sizeof *questions, compare_questions);
 }
 
-bool eh_frame_tell_frames(struct safepoints *table, const uint8_t *bytes, size_t size,
-                          uint64_t address) {
+/* Facts that a packed table can't tell are as if they weren't known. */
+static void tell(const struct safepoints *table, struct safepoint *record, uint32_t number) {
+  if (number == 0)
+    return;
+  const struct frame_facts facts = frame_from_words(intern_get(&table->frames, number - 1));
+  const uint64_t size = table->functions[record->function].frame_size;
+  if (frames_has_room(&table->frame_machine, size, &facts))
+    record->frame = number;
+}
+
+bool eh_frame_tell_frames(struct safepoints *table, const struct machine *machine,
+                          const uint8_t *bytes, size_t size, uint64_t address) {
+  if (machine == NULL)
+    return true;
+  table->frame_machine =
+      (struct frame_machine){(uint8_t)machine->stack_pointer, (uint8_t)machine->return_address,
+                             (uint8_t)machine->pushed_by_call};
   const size_t count = table->record_count;
   struct question *questions = calloc(count + 1, sizeof *questions);
   uint64_t *addresses = calloc(count + 1, sizeof *addresses);
@@ -46,7 +61,7 @@ bool eh_frame_tell_frames(struct safepoints *table, const uint8_t *bytes, size_t
       addresses[i] = questions[i].address;
     ok = eh_frame_facts(&table->frames, numbers, addresses, count, bytes, size, address);
     for (size_t i = 0; i < count; i++)
-      table->records[questions[i].record].frame = numbers[i];
+      tell(table, &table->records[questions[i].record], numbers[i]);
   }
   free(questions);
   free(addresses);

@@ -76,8 +76,9 @@ struct frame_view {
                             there; FRAME_NO_REGISTER: none */
 };
 
-/* Of record `record` < record_count of function `function` < function_count, for which LLVM says that
- * its frame has `size` bytes (UINT64_MAX: unknown). Whatever the part's bytes are, the view is inside. */
+/* Of record `record` < record_count of function `function` < function_count, whose frame has `size` bytes:
+ * what LLVM says (UINT64_MAX: unknown) and, if that is known, frames_extra. Whatever the part's bytes are,
+ * the view is inside. */
 struct frame_view frames_find(const struct frames_part *part, uint32_t function, uint32_t record,
                               uint64_t size);
 
@@ -99,8 +100,13 @@ struct frames_input {
   const struct intern *set;
 };
 
-/* Makes a part; no bytes if nothing is known of any frame. (Facts that the form has no room for are
- * written as unknown.) The caller frees *bytes. False without memory. */
+/* Whether the form has room for facts: offsets in words, places below the CFA. Others are written as
+ * unknown. `size` is that of the function's frames. */
+bool frames_has_room(const struct frame_machine *machine, uint64_t size,
+                     const struct frame_facts *facts);
+
+/* Makes a part; no bytes if nothing is known of any frame. The caller frees *bytes. False without
+ * memory. */
 bool frames_write(const struct frames_input *input, uint8_t **bytes, size_t *size);
 
 #endif

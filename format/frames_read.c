@@ -147,16 +147,16 @@ uint64_t frames_extra(const struct frames_part *part, uint32_t record) {
 
 struct frame_view frames_find(const struct frames_part *part, uint32_t function, uint32_t record,
                               uint64_t size) {
-  const uint64_t exception = exception_of(part, record);
-  uint64_t shape;
-  if (exception != UINT64_MAX && part->shape_width > 0)
-    shape = bits_at(part->exceptions, exception, part->shape_width);
-  else
-    shape = shape_of(part, function);
+  const bool is_known_size = size != UINT64_MAX;
+  const uint64_t exception =
+      part->shape_width > 0 || !is_known_size ? exception_of(part, record) : UINT64_MAX;
+  const uint64_t shape = exception != UINT64_MAX && part->shape_width > 0
+                             ? bits_at(part->exceptions, exception, part->shape_width)
+                             : shape_of(part, function);
   struct frame_view view = shape_view(part, shape);
   if (view.cfa_register == part->machine.stack_pointer)
-    view.cfa_offset = (int64_t)((size == UINT64_MAX ? 0 : size) + part->machine.pushed_by_call +
-                                extra_at(part, exception));
+    view.cfa_offset = (int64_t)((is_known_size ? size : extra_at(part, exception)) +
+                                part->machine.pushed_by_call);
   return view;
 }
 

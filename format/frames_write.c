@@ -36,19 +36,18 @@ static bool is_place(int32_t offset) {
 }
 
 /* Takes what the size says out of the facts. False: there is no room in the form for these. */
-static bool split(const struct frames_input *input, uint64_t size, struct frame_facts *facts,
+static bool split(const struct frame_machine *machine, uint64_t size, struct frame_facts *facts,
                   uint32_t *extra) {
   *extra = 0;
-  if (facts->cfa_register >= FRAME_REGISTERS ||
-      facts->return_register != input->machine.return_register)
+  if (facts->cfa_register >= FRAME_REGISTERS || facts->return_register != machine->return_register)
     return false;
   for (uint32_t bits = facts->saved; bits != 0; bits &= bits - 1)
     if (!is_place(facts->offsets[__builtin_ctz(bits)]))
       return false;
-  if (facts->cfa_register != input->machine.stack_pointer)
+  if (facts->cfa_register != machine->stack_pointer)
     return facts->cfa_offset >= 0 && facts->cfa_offset % FRAMES_WORD == 0 &&
            facts->cfa_offset <= FRAMES_WORD * UINT8_MAX;
-  const int64_t base = input->machine.pushed_by_call + (int64_t)(size == UINT64_MAX ? 0 : size);
+  const int64_t base = machine->pushed_by_call + (int64_t)(size == UINT64_MAX ? 0 : size);
   const int64_t difference = facts->cfa_offset - base;
   if (size != UINT64_MAX && size > INT32_MAX)
     return false;
@@ -58,6 +57,13 @@ static bool split(const struct frames_input *input, uint64_t size, struct frame_
          *extra <= bits_low_mask(FRAMES_EXTRA_MAX);
 }
 
+bool frames_has_room(const struct frame_machine *machine, uint64_t size,
+                     const struct frame_facts *facts) {
+  struct frame_facts copy = *facts;
+  uint32_t extra;
+  return split(machine, size, &copy, &extra);
+}
+
 static bool find_shape(struct frames_writer *writer, uint32_t record) {
   const struct frames_input *input = writer->input;
   const uint32_t number = input->numbers[record];
@@ -65,7 +71,8 @@ static bool find_shape(struct frames_writer *writer, uint32_t record) {
   uint64_t words[FRAME_WORDS_MAX];
   if (number != 0) {
     facts = frame_from_words(intern_get(input->set, number - 1));
-    if (!split(input, input->sizes[input->functions[record]], &facts, &writer->extras[record])) {
+    if (!split(&input->machine, input->sizes[input->functions[record]], &facts,
+               &writer->extras[record])) {
       facts = unknown;
       writer->extras[record] = 0;
     }

@@ -24,6 +24,7 @@
 #define STACKPACK_PACKED_H
 
 #include "format/bits.h"
+#include "format/frames.h"
 #include "format/location.h"
 
 #define PACKED_MAGIC 0x4b505453u /* "STPK" */
@@ -56,7 +57,7 @@ enum packed_part {
   PACKED_GLOBAL_ROOTS,
   PACKED_PARTS_KNOWN, /* one more than the last that must be known */
   PACKED_PARTS_OPTIONAL = 32,
-  PACKED_FRAMES = 32,  /* facts about frames: their own format */
+  PACKED_FRAMES = 32,  /* facts of frames (frames.h): their own format */
   PACKED_SOURCES = 33, /* reserved for source positions */
   PACKED_PARTS,        /* one more than the last */
 };
@@ -94,9 +95,8 @@ struct packed_table {
   uint64_t address; /* of bytes[0] in the address space of the look-ups */
   uint64_t text_start, text_size;
   const uint8_t *directory, *leaves, *layouts, *frame_sizes, *classes, *list_starts, *lists;
-  const uint8_t *exceptions, *conventions, *details, *roots, *frames;
+  const uint8_t *exceptions, *conventions, *details, *roots;
   uint64_t leaves_size, layouts_size, lists_size, conventions_size, details_size, roots_size;
-  uint64_t frames_size;
   uint32_t leaf_count, record_count, stretch_count, function_count;
   uint32_t frame_size_count, class_count, list_count, exception_count;
   uint8_t leaf_shift, bucket_shift, record_shift, start_shift;
@@ -105,6 +105,9 @@ struct packed_table {
   uint8_t frame_width, first_width, slots_width, sets_width;
   uint8_t frame_bytes, frame_shift, list_width;
   uint16_t machine;
+  bool has_frames;
+  struct frames_part frames; /* functions are stretches there */
+  uint64_t frames_size;      /* in bytes */
   /* The class of most locations. */
   struct location first_class;
   uint32_t first_class_count, first_class_step;
@@ -182,6 +185,9 @@ struct packed_leaf {
 
 /* Leaf `number` < leaf_count. False: it is broken. */
 bool packed_leaf(const struct packed_table *table, uint32_t number, struct packed_leaf *leaf);
+
+/* What is known of the record's frame. */
+struct frame_view packed_frame(const struct packed_record *record);
 
 /* ---- Live sets: packed_live.c ---- */
 

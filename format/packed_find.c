@@ -322,3 +322,13 @@ void packed_prefetch(const struct packed_table *table, uint64_t address, unsigne
   else if (packed_leaf(table, (uint32_t)number, &leaf))
     __builtin_prefetch(leaf.references);
 }
+
+struct frame_view packed_frame(const struct packed_record *record) {
+  const struct packed_table *table = record->table;
+  uint64_t size = packed_frame_size(table, record->layout);
+  if (!table->has_frames)
+    return (struct frame_view){0};
+  if (size != UINT64_MAX)
+    size += frames_extra(&table->frames, record->index);
+  return frames_find(&table->frames, record->stretch, record->index, size);
+}

@@ -160,8 +160,15 @@ static void open_parts(struct packed_table *table, const struct parts *parts) {
   table->details_size = parts->sizes[PACKED_DETAILS];
   table->roots = parts->at[PACKED_GLOBAL_ROOTS];
   table->roots_size = parts->sizes[PACKED_GLOBAL_ROOTS];
-  table->frames = parts->at[PACKED_FRAMES];
+}
+
+/* Frames are told in a format of their own. */
+static bool open_frames(struct packed_table *table, const struct parts *parts) {
   table->frames_size = parts->sizes[PACKED_FRAMES];
+  table->has_frames = table->frames_size > 0;
+  return !table->has_frames ||
+         frames_open(&table->frames, parts->at[PACKED_FRAMES], parts->sizes[PACKED_FRAMES],
+                     table->stretch_count, table->record_count);
 }
 
 /* The first class is that of nearly all locations: it is kept at hand. */
@@ -198,7 +205,7 @@ enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, 
     return PACKED_TOO_SHORT;
   open_parts(table, &parts);
   open_first_class(table);
-  return PACKED_OK;
+  return open_frames(table, &parts) ? PACKED_OK : PACKED_BAD_HEADER;
 }
 
 uint64_t packed_size(const struct packed_table *table) {

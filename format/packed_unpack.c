@@ -235,6 +235,19 @@ static bool unpack_details(struct unpacker *unpacker, uint32_t index, struct saf
          no_memory(unpacker);
 }
 
+/* ---- Frames ---- */
+
+static bool unpack_frame(struct unpacker *unpacker, const struct packed_record *packed_record,
+                         struct safepoint *record) {
+  const struct frame_view view = packed_frame(packed_record);
+  uint64_t words[FRAME_WORDS_MAX];
+  if (!view.is_known)
+    return true;
+  const struct frame_facts facts = frames_facts(&unpacker->packed->frames, &view);
+  record->frame = 1 + intern_add(&unpacker->table->frames, words, frame_words(&facts, words));
+  return record->frame != 0 || no_memory(unpacker);
+}
+
 /* ---- All ---- */
 
 static bool unpack_records(struct unpacker *unpacker) {
@@ -252,6 +265,7 @@ static bool unpack_records(struct unpacker *unpacker) {
       return broken(unpacker, "a record that belongs to no function, or is out of order");
     last = offset;
     if (!unpack_live(unpacker, &packed_record, &record) || !unpack_details(unpacker, i, &record) ||
+        !unpack_frame(unpacker, &packed_record, &record) ||
         !safepoints_add_record(unpacker->table, record))
       return false;
   }
@@ -296,6 +310,7 @@ bool packed_unpack(const struct packed_table *packed, packed_decompress *decompr
   }
   unpacker->packed = packed;
   unpacker->table = table;
+  table->frame_machine = packed->frames.machine;
   unpacker->decompress = decompress;
   unpacker->layout_at = UINT64_MAX;
   table->machine = packed->machine;

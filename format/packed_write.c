@@ -343,6 +343,42 @@ static void write_global_roots(struct encoder *encoder) {
     bit_writer_varint(out, i == 0 ? 0 : (roots[i] - roots[i - 1]) >> shift);
 }
 
+/* ---- Frames ---- */
+
+/* Tells what is known of frames, by records and stretches. */
+static bool write_frames(struct encoder *encoder) {
+  const struct safepoints *table = encoder->table;
+  uint32_t *stretches = new_array(encoder, table->record_count, sizeof *stretches);
+  uint32_t *numbers = new_array(encoder, table->record_count, sizeof *numbers);
+  uint64_t *sizes = new_array(encoder, encoder->header.stretches, sizeof *sizes);
+  uint8_t *bytes = NULL;
+  size_t size = 0;
+  if (encoder->error == NULL) {
+    for (uint32_t i = 0; i < table->record_count; i++) {
+      const uint32_t function = table->records[i].function;
+      stretches[i] = encoder->plans[function].stretch;
+      numbers[i] = table->records[i].frame;
+      sizes[stretches[i]] = table->functions[function].frame_size;
+    }
+    const struct frames_input input = {table->frame_machine,
+                                       encoder->header.stretches,
+                                       table->record_count,
+                                       stretches,
+                                       numbers,
+                                       sizes,
+                                       &table->frames};
+    if (!frames_write(&input, &bytes, &size))
+      no_memory(encoder);
+  }
+  for (size_t i = 0; i < size; i++)
+    bit_writer_put(&encoder->parts[PACKED_FRAMES], bytes[i], 8);
+  free(bytes);
+  free(sizes);
+  free(numbers);
+  free(stretches);
+  return encoder->error == NULL;
+}
+
 static void put_header(struct bit_writer *out, const struct packed_header *header) {
   uint8_t bytes[sizeof *header];
   memcpy(bytes, header, sizeof bytes);
@@ -412,7 +448,7 @@ static bool encode(struct encoder *encoder, struct bit_writer *out, packed_compr
   if (!packed_write_details(table, compress, &parts[PACKED_CONVENTIONS], &parts[PACKED_DETAILS]))
     return no_memory(encoder);
   write_global_roots(encoder);
-  return join_parts(encoder, out);
+  return write_frames(encoder) && join_parts(encoder, out);
 }
 
 static void encoder_free(struct encoder *encoder) {

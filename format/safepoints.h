@@ -16,7 +16,7 @@
 #ifndef STACKPACK_SAFEPOINTS_H
 #define STACKPACK_SAFEPOINTS_H
 
-#include "format/intern.h"
+#include "format/frames.h"
 #include "format/location.h"
 
 #define SAFEPOINT_FRAME_SIZE_UNKNOWN UINT64_MAX
@@ -90,8 +90,9 @@ struct safepoints {
   uint32_t recent_locations[SAFEPOINT_RECENT]; /* 1 + the number of one that was added, or 0 */
   struct intern lists;  /* of locations' numbers, or live-outs; number 0 is the empty list */
   struct intern live;   /* of items: safepoints_add_live */
-  struct intern frames; /* see eh_frame_tell_frames, which is for a finished table */
-  bool has_stackmaps;   /* some live set is of a record that is no statepoint */
+  struct intern frames; /* see eh_frame_tell_frames */
+  struct frame_machine frame_machine;
+  bool has_stackmaps; /* some live set is of a record that is no statepoint */
 
   /* What was read and isn't here. */
   uint32_t maps;

@@ -117,7 +117,7 @@ static bool compare_next(struct stackpack_check *check) {
   struct stackpack_checked *a = &check->first, *b = &check->second;
   bool meets = false;
   /* A walk that ends at native frames goes first, so that it can be seen where the other meets it. */
-  if (b->walk.private_.walker->native == STACKPACK_BY_FRAME_SIZE) {
+  if (b->walk.private_.walker->native == STACKPACK_BY_TABLE) {
     advance(b, a, &meets);
     advance(a, b, &meets);
   } else {

@@ -127,6 +127,9 @@ enum stackpack_error raw_open(struct stackpack_table *table, const struct elf_im
 /* search.c: the next stack maps of a loaded module behind *section, which is zeros at first. */
 bool raw_search(const struct elf_image *image, Elf64_Shdr *section);
 
+/* table.c: what is known of a record's frame, and the register whose place is the return address's. */
+struct frame_view record_view(const struct stackpack_record *record, unsigned *return_register);
+
 /* table.c: up to where, from the start of the record's function on, addresses are managed. */
 uint64_t record_function_end(const struct stackpack_record *record);
 

@@ -108,8 +108,8 @@ static bool finish(struct safepoints *safepoints, const struct evidence *evidenc
   const struct code *code = &evidence->code;
   struct entries entries = {0};
   const bool ok = (evidence->unwind == NULL ||
-                   eh_frame_tell_frames(safepoints, evidence->unwind, evidence->unwind_size,
-                                        evidence->unwind_address)) &&
+                   eh_frame_tell_frames(safepoints, code->machine, evidence->unwind,
+                                        evidence->unwind_size, evidence->unwind_address)) &&
                   entries_check(safepoints, code, &entries) && safepoints_finish(safepoints);
   if (ok) {
     safepoints_set_ends(safepoints, code->unwound.items, code->unwound.count);

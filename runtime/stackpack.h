@@ -65,7 +65,7 @@ const char *stackpack_error_text(enum stackpack_error error);
 
 /* A view of one packed section. It owns nothing. */
 struct stackpack_table {
-  uint64_t private_[40];
+  uint64_t private_[56];
 };
 
 /* Opens the packed table in bytes[0..size). `address` is the address that bytes[0] has in the
@@ -105,7 +105,9 @@ struct stackpack_record {
   uint64_t address; /* the return address (of a stack map or patch point: its address) */
   uint32_t index;   /* its number in the table, by address */
   uint32_t private_[5];
-  uint64_t frame_size; /* of the function; without the return address that the call pushed */
+  /* Of the function, and what is pushed for the call; without the return address that the call pushes.
+   * Where a register tells the frame's end (stackpack_record_frame), it is LLVM's. */
+  uint64_t frame_size;
   enum stackpack_kind kind;
 };
 
@@ -125,6 +127,21 @@ uint64_t stackpack_record_function(const struct stackpack_record *record);
  * at the start of a function whose predecessor ends in a call. A look-up finds the first of them;
  * this moves *record to the next one at the same address, or returns false and leaves it. */
 bool stackpack_record_next(struct stackpack_record *record);
+
+/* What unwind tables tell of the frame that waits at a record. The canonical frame address (CFA), which
+ * is the caller's stack pointer, is what a register holds plus an offset; and of the caller's registers,
+ * some are saved at an offset from it, a few may be lost, and the others still have their values if the
+ * function preserves them. Masks have bit n for register n. */
+struct stackpack_frame_facts {
+  bool is_known;        /* else record.frame_size is LLVM's, not checked, and nothing else counts */
+  bool is_signed;       /* AArch64: the return address is, where it is saved */
+  uint8_t cfa_register; /* mostly the stack pointer, as it is after the return */
+  uint8_t return_register; /* where it is saved, the return address is */
+  int64_t cfa_offset;
+  uint32_t saved, lost;
+  int32_t offsets[32]; /* of the saved ones */
+};
+struct stackpack_frame_facts stackpack_record_frame(const struct stackpack_record *record);
 
 /* ---- Locations ---- */
 
@@ -452,14 +469,14 @@ struct stackpack_stack {
 
 /* The ways from a frame to its caller's. */
 enum stackpack_way {
-  /* By the frame size that the stack map tells. Fast, and needs no frame pointers; for managed
-   * frames only. It doesn't know where a function has put the registers that it preserves.
+  /* By what the table tells of managed frames: see stackpack_record_frame. Exact, and needs no frame
+   * pointers. Where a frame ends may depend on a register, mostly the frame pointer: so the context at
+   * which the walk starts must have the registers that a call preserves.
    *
-   * LLVM's frame size leaves out arguments that are pushed before a call: for x86-64, those for
-   * which registers don't suffice, unless llc gets -no-x86-call-frame-opt. The caller of a frame that
-   * waits in such a call is missed, and the walk seems to have come to a native frame. So give llc
-   * that option; or declare the stack's exact end, or set `frame_pointers`, which show it. */
-  STACKPACK_BY_FRAME_SIZE,
+   * A program without unwind tables has only LLVM's frame sizes in its table, which leave out arguments
+   * that are pushed for a call, and where registers are saved: compile it with them ("uwtable"), or give
+   * llc -no-x86-call-frame-opt. */
+  STACKPACK_BY_TABLE,
   /* By the chain of frame pointers: every function that is passed this way must be compiled with
    * one (-fno-omit-frame-pointer, "frame-pointer"="all"). A function that isn't, and leaves the register
    * alone, hides its caller's frame, and nothing shows it: libraries of the system are such. On
@@ -485,17 +502,15 @@ enum stackpack_unwound {
 typedef enum stackpack_unwound stackpack_unwind(void *unwinder, struct stackpack_stack stack,
                                                 struct stackpack_context *context);
 
-/* How to walk. All zeros but process or table: by frame size, up to the first native frame. */
+/* How to walk. All zeros but process or table: by the table, up to the first native frame. */
 struct stackpack_walker {
   const struct stackpack_process *process; /* look-ups are in it; */
   const struct stackpack_table *table;     /* or, if process is NULL, in this one */
   struct stackpack_cache *cache;           /* or NULL */
-  enum stackpack_way managed;              /* how managed frames are passed */
-  enum stackpack_way native; /* how native ones are; BY_FRAME_SIZE: not at all, the walk ends */
-  bool frame_pointers; /* every managed function keeps a frame pointer: with BY_FRAME_SIZE, the
-                          chain is kept in sight, for the frames that need it */
-  /* NULL, or an unwinder. A walk by other ways asks it only for what they don't know: a frame of
-   * unknown size, or a reference in a register. Then it goes on as before. */
+  enum stackpack_way
+      managed; /* BY_UNWINDING: managed frames, too, are passed so; to check the table */
+  enum stackpack_way native; /* how native frames are passed; BY_TABLE: not at all, the walk ends */
+  /* NULL, or an unwinder. A walk by other ways asks it only for frames of which they know nothing. */
   stackpack_unwind *unwind;
   void *unwinder;
 };
@@ -548,7 +563,6 @@ struct stackpack_walk {
   struct {
     const struct stackpack_walker *walker;
     struct stackpack_stack stack;
-    struct stackpack_context behind;
     uint64_t segment_frames;
     enum stackpack_walk_answer answer;
     uint32_t state, word, words;

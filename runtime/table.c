@@ -1,6 +1,8 @@
 /* table.c - the public look-ups over one table: stackpack.h onto packed.h. */
 #include "runtime/internal.h"
 
+#include <string.h>
+
 const char *stackpack_error_text(enum stackpack_error error) {
   switch (error) {
   case STACKPACK_OK:
@@ -63,7 +65,36 @@ static void fill(struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
   const bool is_stackmap = packed->table->list_count > 0 && packed_record_list(packed).is_locations;
   record->frame_size = packed_frame_size(packed->table, packed->layout);
+  if (packed->table->has_frames && record->frame_size != STACKPACK_FRAME_SIZE_UNKNOWN)
+    record->frame_size += frames_extra(&packed->table->frames, packed->index);
   record->kind = is_stackmap ? STACKPACK_STACKMAP : STACKPACK_STATEPOINT;
+}
+
+struct frame_view record_view(const struct stackpack_record *record, unsigned *return_register) {
+  const struct packed_record *packed = record_of(record);
+  const struct packed_table *table = packed->table;
+  *return_register = table->frames.machine.return_register;
+  return table->has_frames
+             ? frames_find(&table->frames, packed->stretch, packed->index, record->frame_size)
+             : (struct frame_view){0};
+}
+
+struct stackpack_frame_facts stackpack_record_frame(const struct stackpack_record *record) {
+  const struct packed_record *packed = record_of(record);
+  unsigned return_register;
+  const struct frame_view view = record_view(record, &return_register);
+  const struct frame_facts facts = frames_facts(&packed->table->frames, &view);
+  struct stackpack_frame_facts frame = {
+      .is_known = view.is_known,
+      .is_signed = facts.is_signed,
+      .cfa_register = facts.cfa_register,
+      .return_register = (uint8_t)return_register,
+      .cfa_offset = view.cfa_offset,
+      .saved = facts.saved,
+      .lost = facts.lost,
+  };
+  memcpy(frame.offsets, facts.offsets, sizeof frame.offsets);
+  return frame;
 }
 
 uint64_t stackpack_record_function(const struct stackpack_record *record) {

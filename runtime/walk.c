@@ -5,7 +5,7 @@
  * which its slots are addressed. Both are of the caller's side of a call, so they don't depend on
  * what the callee's prologue does; and one step leads from a frame's two numbers to its caller's:
  *
- *   walk_step.c    by the frame size, the frame pointer or the unwind tables
+ *   walk_step.c    by what the table knows of the frame; of native ones, by frame pointer or unwind tables
  *   walk_root.c    what the frame's record says, as addresses
  *   walk_update.c  new values for what is there
  *
@@ -134,7 +134,7 @@ static enum stackpack_walk_answer arrive(struct stackpack_walk *walk) {
   if (stack_pointer == stack->end)
     return STACKPACK_WALK_END;
   const enum stackpack_walk_answer answer = look_up(walk);
-  const bool ends = walk->private_.walker->native == STACKPACK_BY_FRAME_SIZE;
+  const bool ends = walk->private_.walker->native == STACKPACK_BY_TABLE;
   return answer == STACKPACK_WALK_NATIVE && ends ? STACKPACK_WALK_AT_NATIVE : answer;
 }
 
@@ -147,7 +147,7 @@ void stackpack_walk_start(struct stackpack_walk *walk, const struct stackpack_wa
   walk->private_.stack = stack;
   walk->private_.segment_frames = 0;
   walk->private_.state = WALK_AT_START;
-  walk->context = walk->private_.behind = *context;
+  walk->context = *context;
 }
 
 void stackpack_walk_resume(struct stackpack_walk *walk, struct stackpack_stack stack,
@@ -198,7 +198,8 @@ const char *stackpack_walk_text(enum stackpack_walk_answer answer) {
       [STACKPACK_WALK_SIZE_UNKNOWN] =
           "a frame of unknown size, which needs a frame pointer or unwind tables",
       [STACKPACK_WALK_NO_FRAME_POINTER] = "a function that doesn't keep a frame pointer",
-      [STACKPACK_WALK_REGISTER_UNKNOWN] = "a root in or by a register that isn't known",
+      [STACKPACK_WALK_REGISTER_UNKNOWN] =
+          "a register that isn't known, by which a root or a frame's end is told",
       [STACKPACK_WALK_NOT_UNWOUND] = "a frame that the unwinder can't pass",
       [STACKPACK_WALK_DISAGREEMENT] =
           "frame size, frame pointer and unwinder that contradict each other",

@@ -51,9 +51,6 @@ static inline enum stackpack_walk_answer walk_end(struct stackpack_walk *walk,
  * as nothing is known of it yet; or an end or a stop. */
 enum stackpack_walk_answer walk_step(struct stackpack_walk *walk);
 
-/* walk_step.c: makes the registers of the frame at hand known, by the unwinder. Returns as above. */
-enum stackpack_walk_answer walk_recover(struct stackpack_walk *walk);
-
 /* walk_root.c: gets ready to go through the roots of the frame at hand, from the first one on. A
  * stop where they can't be known. */
 enum stackpack_walk_answer walk_begin_roots(struct stackpack_walk *walk);

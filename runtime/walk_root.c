@@ -3,14 +3,7 @@
 
 enum { WORD = sizeof(uintptr_t) };
 
-/* Makes a register known, if anything can. */
-static enum stackpack_walk_answer need_register(struct stackpack_walk *walk, unsigned reg) {
-  if (reg < STACKPACK_REGISTERS && !walk_knows(&walk->context, reg) &&
-      walk->private_.walker->unwind != NULL) {
-    const enum stackpack_walk_answer answer = walk_recover(walk);
-    if (answer != STACKPACK_WALK_NATIVE)
-      return answer;
-  }
+static enum stackpack_walk_answer need_register(const struct stackpack_walk *walk, unsigned reg) {
   return reg < STACKPACK_REGISTERS && walk_knows(&walk->context, reg)
              ? STACKPACK_WALK_MANAGED
              : STACKPACK_WALK_REGISTER_UNKNOWN;

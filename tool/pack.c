@@ -6,7 +6,6 @@
 #include "tool/check/answers.h"
 #include "tool/check/compare.h"
 #include "tool/check/conflicts.h"
-#include "tool/check/frame_sizes.h"
 #include "tool/check/raw_readers.h"
 #include "tool/image/choice.h"
 #include "tool/image/compress.h"
@@ -144,16 +143,17 @@ static void print_summary(FILE *out, const struct packing *packing, size_t packe
   conflicts_print(out, path, packing->image, &packing->loaded.entries, packing->options->report);
 }
 
-/* Says where frames aren't as large as a walk by frame size takes them for. */
-static void print_depth(FILE *out, const char *path, const struct depth_differences *found) {
-  if (found->count > 0)
-    fprintf(
-        out,
-        "%s: warning: at %" PRIu32 " records the frame has another size than the stack map says "
-        "(pushed arguments? first at 0x%" PRIx64 " in %s); a walk by frame size goes astray there: "
-        "compile with -no-x86-call-frame-opt, or walk by frame pointers or unwind tables\n",
-        path, found->count, found->first,
-        found->first_name == NULL ? "a function without name" : found->first_name);
+/* Says how many frames are taken to be as LLVM says, as no unwind table tells of them. */
+static void print_unchecked(FILE *out, const struct packing *packing) {
+  const struct safepoints *table = &packing->loaded.table;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < table->record_count; i++)
+    count += table->records[i].frame == 0;
+  if (count > 0)
+    fprintf(out,
+            "%s: %" PRIu32 " records are of frames that no unwind table tells of: as large as LLVM "
+            "says, which isn't checked (compile with the attribute uwtable)\n",
+            packing->path, count);
 }
 
 /* Writes the new file, and the raw stack maps, if they are to be kept: both or none of them. */
@@ -236,9 +236,7 @@ static bool pack_loaded(struct packing *packing, const struct drop *drop, struct
   uint8_t *table;
   size_t table_size;
   struct reference reference = {0};
-  struct depth_differences depth = {0};
-  if (!check_references(packing, &reference, problem) ||
-      (!options->quiet && !depth_compare(image, &loaded->table, &depth, problem)))
+  if (!check_references(packing, &reference, problem))
     return false;
   progress_step(&packing->progress, "packing");
   if (!encode(image, loaded, &table, &table_size, problem))
@@ -257,7 +255,7 @@ static bool pack_loaded(struct packing *packing, const struct drop *drop, struct
     if (!options->quiet) {
       FILE *out = packing->message.stream;
       print_summary(out, packing, table_size, result.size);
-      print_depth(out, packing->path, &depth);
+      print_unchecked(out, packing);
       print_reference(out, packing->path, &reference);
     }
     ok = replace(packing, drop, &result, problem);

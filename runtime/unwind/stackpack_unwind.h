@@ -18,8 +18,8 @@
  *   ...
  *   stackpack_unwinder_call(collect, heap); // calls collect(heap, context of this very place)
  *
- * With .managed = STACKPACK_BY_FRAME_SIZE the walk asks the unwinder for native frames only, and
- * for what the stack map doesn't tell: callee-saved registers, and frames of unknown size.
+ * With .managed = STACKPACK_BY_TABLE the walk asks the unwinder for native frames only, and for
+ * managed ones of which the table doesn't tell.
  *
  * What a step does, and what it doesn't:
  * - It allocates nothing: all memory is taken by stackpack_unwinder_open.

@@ -96,15 +96,12 @@ static int compare_times(const void *a, const void *b) {
 }
 
 void bench_walk_from(uintptr_t return_address, uintptr_t stack_pointer, uintptr_t frame_pointer) {
-#define BY_SIZE .process = &process
-#define BY_POINTER .process = &process, .managed = STACKPACK_BY_FRAME_POINTER
+#define BY_TABLE .process = &process
   const struct way ways[] = {
-      {"by frame size", {BY_SIZE}, false},
-      {"by frame size, updating", {BY_SIZE}, true},
-      {"by frame size, with a cache", {BY_SIZE, .cache = &cache}, false},
-      {"by frame size, with a cache, updating", {BY_SIZE, .cache = &cache}, true},
-      {"by frame pointer", {BY_POINTER}, false},
-      {"by frame pointer, with a cache", {BY_POINTER, .cache = &cache}, false},
+      {"by the table", {BY_TABLE}, false},
+      {"by the table, updating", {BY_TABLE}, true},
+      {"by the table, with a cache", {BY_TABLE, .cache = &cache}, false},
+      {"by the table, with a cache, updating", {BY_TABLE, .cache = &cache}, true},
       {"_Unwind_Backtrace", {.process = NULL}, false},
   };
   enum { WAYS = sizeof ways / sizeof *ways };

@@ -12,7 +12,7 @@ expect_status 0 "$TOP/tests/bench/run" --build build "$sample" program
 expect_output '^semispace-raw: [0-9]+ records, '
 expect_output '^program: 3000 records, .* 1/[0-9.]+ of raw'
 expect_output 'synthetic'
-expect_output '^ *by frame size, with a cache +[0-9.]+ ns +[0-9.]+x'
+expect_output '^ *by the table, with a cache +[0-9.]+ ns +[0-9.]+x'
 for name in packed 'packed, in batches' 'packed, with cache' 'packed, with large cache' 'hash table' 'sorted array' wasmtime OCaml llvm-statepoint-utils ArkCompiler Perry 'zstd -19' 'xz -9'; do
   (($(grep -c "^  $name\|^  .*$name" out) >= 2)) || fail "no rows for $name"
 done

@@ -3,7 +3,7 @@
 . "$TOP/tests/cli/common.sh"
 
 cat >shapes.py <<'PYTHON'
-common = {"address", "function", "function_address", "offset", "frame_size", "id", "kind", "live_outs"}
+common = {"address", "function", "function_address", "offset", "frame_size", "frame", "id", "kind", "live_outs"}
 statepoint = {"calling_convention", "flags", "deopt", "gc", "allocas"}
 
 def is_count(value):
@@ -28,6 +28,12 @@ for r in records:
     assert all(is_count(r[name]) for name in ("address", "function_address", "offset", "id")), r
     assert r["frame_size"] is None or is_count(r["frame_size"]), r
     assert r["address"] == r["function_address"] + r["offset"], r
+    frame = r["frame"]
+    if frame is not None:
+        assert set(frame) == {"cfa_register", "cfa_offset", "return_address_signed", "saved"}, frame
+        assert is_count(frame["cfa_register"]) and type(frame["cfa_offset"]) is int, frame
+        assert type(frame["return_address_signed"]) is bool, frame
+        assert all(set(s) == {"register", "offset"} and s["offset"] < 0 for s in frame["saved"]), frame
     for location in r.get("deopt", []) + r.get("allocas", []) + r.get("locations", []):
         check_location(location)
     for pair in r.get("gc", []):

@@ -8,8 +8,17 @@ traps=$TOP/tests/cli/walk
 
 build() { # NAME LLC-OPTION...
   "$LLVM/bin/llc" -O2 -filetype=obj "${@:2}" managed.bc -o "$1.o"
+  link_and_pack "$1"
+}
+
+link_and_pack() { # NAME
   "$CC" -no-pie -pthread "${flags[@]}" -o "$1" "$1.o" program.o stubs.o "$BUILD/libstackpack.a"
   "$stackpack" pack -q -o "$1.packed" "$1"
+}
+
+without_tables() { # NAME BUILT
+  "$LLVM/bin/llvm-objcopy" --remove-section=.eh_frame --remove-section=.rela.eh_frame "$2.o" "$1.o"
+  link_and_pack "$1"
 }
 
 # The first safepoint's walk, and the sum.
@@ -34,47 +43,45 @@ build plain
 build pointers --frame-pointer=all
 build registers -fixup-allow-gcptr-in-csr -max-registers-for-gc-values=4
 build stored --no-x86-call-frame-opt
+without_tables bare plain
+without_tables bare-registers registers
 
 end='the end of the managed frames'
 both="$end, 2 managed frames, 2 forwarded"
 
-# Ordinary frames: by their size, and if they have frame pointers, by these.
-expect_walk plain "$both" 1014 plain caller
-expect_walk pointers "$both" 1014 plain caller promise
-expect_walk pointers "$both" 1014 plain caller pointers
-expect_walk plain "the stack's end, 2 managed frames, 2 forwarded" 1014 plain caller exact
-
-# Functions that don't keep a frame pointer, though the walk was told so: found out by the frame size.
-contradiction='frame size, frame pointer and unwinder that contradict each other'
-expect_walk plain "$contradiction, 1 managed frames, 1 forwarded" -1999993 plain caller promise
-expect_walk plain "$contradiction, 1 managed frames, 1 forwarded" -1999993 plain caller pointers
+# Ordinary frames, with and without frame pointers.
+for program in plain pointers stored bare; do
+  expect_walk $program "$both" 1014 plain caller
+  expect_walk $program "the stack's end, 2 managed frames, 2 forwarded" 1014 plain caller exact
+done
 
 # A stack pointer that moves after the prologue, and slots addressed from %rbp and %rbx. The registers of the youngest frame
 # are enough. Without them nothing is guessed.
-lost="a root in or by a register that isn't known"
+lost="a register that isn't known, by which a root or a frame's end is told"
 for function in dynamic based; do
-  expect_walk plain "$both" 1014 $function caller
-  expect_walk pointers "$both" 1014 $function caller pointers
+  for program in plain pointers bare; do
+    expect_walk $program "$both" 1014 $function caller
+  done
   expect_walk plain "$lost, 1 managed frames, 0 forwarded" -3000000 $function caller no-registers
 done
 
-# Roots in registers that calls preserve: found where the stub has stored them, and never passed over where a frame in
-# between has saved them.
+# Roots in registers that calls preserve: found where the stub has stored them, and where a frame in between has saved
+# them. Without unwind tables it isn't known where; they are never passed over.
 expect_walk registers "$end, 1 managed frames, 1 forwarded" 7 plain
-expect_walk registers "$lost, 2 managed frames, 1 forwarded" -1999993 plain caller
+expect_walk registers "$both" 1014 plain caller
 expect_walk registers "$lost, 1 managed frames, 0 forwarded" -1000000 plain no-registers
+expect_walk bare-registers "$lost, 2 managed frames, 1 forwarded" -1999993 plain caller
 
-# Arguments that are pushed before a call aren't part of the frame size, so the walk by size misses the caller. It shows
-# where the stack's end was declared, and where there are frame pointers.
-expect_status 0 ./plain pushes caller exact
+# Arguments that are pushed before a call aren't part of LLVM's frame size, but of what unwind tables tell. Without these, the
+# caller is missed, which shows where the stack's end was declared.
+for program in plain pointers stored; do
+  expect_walk $program "the stack's end, 2 managed frames, 2 forwarded" 1014 pushes caller exact
+done
+expect_status 0 ./bare pushes caller exact
 ! grep -q "stack's end" out || fail "a frame was missed, and nothing shows it"
-expect_walk pointers "$contradiction, 1 managed frames, 1 forwarded" -1999993 pushes caller promise
-expect_walk pointers "$contradiction, 1 managed frames, 1 forwarded" -1999993 pushes caller pointers
-expect_walk stored "the stack's end, 2 managed frames, 2 forwarded" 1014 pushes caller exact
 
 # C between managed frames, without frame pointers. A walk ends there, and goes on where managed code was left.
 expect_walk pointers "$end, 3 managed frames, 2 forwarded" -3000000 out caller
-expect_walk pointers "$end, 3 managed frames, 2 forwarded" -3000000 out caller pointers
-for program in plain pointers; do
-  expect_walk $program "$end, 5 managed frames, 4 forwarded" 1014 out caller resume
-done
+# A frame with a frame pointer ends by that: where managed code was left, it must have been noted, too.
+expect_walk plain "$end, 5 managed frames, 4 forwarded" 1014 out caller resume
+expect_walk pointers "$lost, 4 managed frames, 3 forwarded" -1999993 out caller resume

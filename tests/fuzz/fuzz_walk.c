@@ -191,9 +191,8 @@ static void attack_table(struct attack *attack) {
   const struct stackpack_walker walker = {
       .table = &attack->table,
       .cache = random_below(&attack->seed, 2) == 0 ? &cache : NULL,
-      .managed = (enum stackpack_way)random_below(&attack->seed, 3),
+      .managed = random_below(&attack->seed, 3) == 0 ? STACKPACK_BY_UNWINDING : STACKPACK_BY_TABLE,
       .native = (enum stackpack_way)random_below(&attack->seed, 3),
-      .frame_pointers = random_below(&attack->seed, 2) == 0,
       .unwind = random_below(&attack->seed, 2) == 0 ? unwind : NULL,
       .unwinder = attack,
   };

@@ -30,8 +30,8 @@ as_text = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def comparable(record):
-    """The record without the name, and with the pairs in an order of their own."""
-    fields = {name: value for name, value in record.items() if name != "function"}
+    """The record without the name, and what unwind tables tell; the pairs in an order of their own."""
+    fields = {name: value for name, value in record.items() if name not in ("function", "frame")}
     if isinstance(fields.get("gc"), list):
         fields["gc"] = sorted(fields["gc"], key=as_text)
     return fields

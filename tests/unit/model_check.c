@@ -97,8 +97,10 @@ bool packed_model_open(struct packed_model *packed, const struct model *model,
                        const struct model_options *options, struct difference *difference) {
   *packed = (struct packed_model){0};
   struct safepoints table = {0};
-  const bool ok =
-      model_read(model, &table, difference) && write_and_open(packed, &table, options, difference);
+  bool ok = model_read(model, &table, difference);
+  if (ok && options->tell_frames != NULL)
+    options->tell_frames(&table);
+  ok = ok && write_and_open(packed, &table, options, difference);
   safepoints_free(&table);
   return ok;
 }

@@ -64,7 +64,8 @@ static void check_record(const struct program *program, const struct frames_part
                          uint32_t record, bool is_known) {
   const uint32_t function = program->functions[record];
   const uint64_t size = program->sizes[function];
-  const struct frame_view view = frames_find(part, function, record, size);
+  const struct frame_view view = frames_find(
+      part, function, record, size == UINT64_MAX ? size : size + frames_extra(part, record));
   ck_assert(view.is_known == is_known);
   if (!is_known)
     return;

@@ -76,6 +76,14 @@ static bool same_live(const struct comparison *comparison, uint32_t a, uint32_t 
   return true;
 }
 
+static bool same_frame(const struct comparison *comparison, uint32_t a, uint32_t b) {
+  if (a == 0 || b == 0)
+    return a == b;
+  const struct intern_sequence x = intern_get(&comparison->a->frames, a - 1);
+  const struct intern_sequence y = intern_get(&comparison->b->frames, b - 1);
+  return x.count == y.count && memcmp(x.words, y.words, x.count * sizeof *x.words) == 0;
+}
+
 /* What differs between two records, or NULL. */
 static const char *record_difference(const struct comparison *comparison, const struct safepoint *a,
                                      const struct safepoint *b) {
@@ -97,6 +105,8 @@ static const char *record_difference(const struct comparison *comparison, const 
     return "the deopt state";
   if (!same_live_outs(comparison, a->live_outs, b->live_outs))
     return "the live-outs";
+  if (!same_frame(comparison, a->frame, b->frame))
+    return "the frame";
   return NULL;
 }
 

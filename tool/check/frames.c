@@ -64,10 +64,13 @@ static void ask(Dwarf_CFI *tables, Dwarf_Addr address, struct answer *answer) {
 }
 
 /* What differs, or NULL. For a register that no rule is about, libdw says that it has its value or that it
- * is lost, by what the machine's calling convention says. */
+ * is lost, by what the machine's calling convention says. Of what it doesn't find it says nothing: it
+ * searches by .eh_frame_hdr, which linkers don't always sort as it expects. */
 static const char *difference(const struct frame_facts *facts, const struct answer *answer) {
-  if (facts == NULL || !answer->is_known)
-    return (facts != NULL) == answer->is_known ? NULL : "whether the frame is known";
+  if (!answer->is_known)
+    return NULL;
+  if (facts == NULL)
+    return "whether the frame is known";
   if (facts->return_register != answer->facts.return_register)
     return "the return address's register";
   if (facts->cfa_register != answer->facts.cfa_register ||
@@ -94,6 +97,9 @@ void frames_compare(const struct image *image, const struct safepoints *table,
     if (address < answer.start || address >= answer.end)
       ask(tables, address, &answer);
     differences->no_memory |= errno == ENOMEM; /* libdw doesn't tell it from a broken table */
+    const uint64_t size = table->functions[record->function].frame_size;
+    if (record->frame == 0 && !frames_has_room(&table->frame_machine, size, &answer.facts))
+      continue; /* known to both, but no table can tell it */
     if (record->frame != 0)
       facts = frame_from_words(intern_get(&table->frames, record->frame - 1));
     const char *what = difference(record->frame != 0 ? &facts : NULL, &answer);

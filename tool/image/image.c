@@ -294,7 +294,7 @@ bool image_code(const struct image *image, struct code_ranges *unwound, struct c
 bool image_frames(const struct image *image, struct safepoints *table, struct problem *problem) {
   const struct image_section *section = unwind_section(image);
   return section == NULL ||
-         eh_frame_tell_frames(table, image->bytes + section->header.sh_offset,
+         eh_frame_tell_frames(table, image->machine, image->bytes + section->header.sh_offset,
                               section->header.sh_size, section->header.sh_addr) ||
          problem_set(problem, "not enough memory");
 }

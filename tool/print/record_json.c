@@ -76,6 +76,24 @@ void record_json_frames(const struct source_frames *frames) {
   putchar(']');
 }
 
+/* What unwind tables tell: null if they don't. */
+static void print_frame(const struct record_view *view) {
+  const struct frame_facts *frame = &view->frame;
+  printf(",\"frame\":");
+  if (!view->knows_frame) {
+    printf("null");
+    return;
+  }
+  printf("{\"cfa_register\":%u,\"cfa_offset\":%" PRId32 ",\"return_address_signed\":%s,\"saved\":[",
+         frame->cfa_register, frame->cfa_offset, frame->is_signed ? "true" : "false");
+  for (uint32_t bits = frame->saved; bits != 0; bits &= bits - 1) {
+    const unsigned reg = (unsigned)__builtin_ctz(bits);
+    printf("%s{\"register\":%u,\"offset\":%" PRId32 "}", bits == frame->saved ? "" : ",", reg,
+           frame->offsets[reg]);
+  }
+  printf("]}");
+}
+
 void record_json_print(const struct record_view *view, const char *name,
                        const struct source_frames *frames) {
   printf("{\"address\":%" PRIu64 ",\"function\":", view->address);
@@ -83,6 +101,7 @@ void record_json_print(const struct record_view *view, const char *name,
   printf(",\"function_address\":%" PRIu64 ",\"offset\":%" PRIu64 ",\"frame_size\":", view->function,
          view->address - view->function);
   json_print_number(view->frame_size, view->frame_size != SAFEPOINT_FRAME_SIZE_UNKNOWN);
+  print_frame(view);
   printf(",\"id\":%" PRIu64 ",\"kind\":\"%s\"", view->id,
          view->is_statepoint ? "statepoint" : "stackmap");
   if (view->is_statepoint)

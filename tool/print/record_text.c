@@ -55,6 +55,32 @@ void record_text_function(const struct record_text *text, const char *name) {
   style_end(text->is_coloured);
 }
 
+static void print_place(const struct machine *machine, unsigned reg, int64_t offset) {
+  const char *name = machine == NULL ? NULL : machine_register_name(machine, reg);
+  if (name != NULL)
+    printf("%s", name);
+  else
+    printf("register %u", reg);
+  printf("%+" PRId64, offset);
+}
+
+void record_text_frame(const struct record_text *text, const struct record_view *view) {
+  const struct frame_facts *frame = &view->frame;
+  if (!view->knows_frame) {
+    printf("    no unwind table tells of the frame: its size is LLVM's\n");
+    return;
+  }
+  printf("    ends at ");
+  print_place(text->machine, frame->cfa_register, frame->cfa_offset);
+  printf("; from there%s:", frame->is_signed ? ", the return address signed" : "");
+  for (uint32_t bits = frame->saved; bits != 0; bits &= bits - 1) {
+    const unsigned reg = (unsigned)__builtin_ctz(bits);
+    putchar(' ');
+    print_place(text->machine, reg, frame->offsets[reg]);
+  }
+  putchar('\n');
+}
+
 void record_text_frame_size(uint64_t frame_size) {
   if (frame_size == SAFEPOINT_FRAME_SIZE_UNKNOWN)
     printf(", a frame of unknown size");

@@ -4,6 +4,7 @@
 #include "format/array.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <zstd.h>
 
 static bool add_pair(struct record_view *view, struct location base, struct location derived) {
@@ -80,6 +81,9 @@ bool record_view_take(struct record_view *view, const struct safepoints *table,
   view->address = record->address;
   view->function = function->address;
   view->frame_size = function->frame_size;
+  view->knows_frame = record->frame != 0;
+  if (view->knows_frame)
+    view->frame = frame_from_words(intern_get(&table->frames, record->frame - 1));
   view->id = record->id;
   view->calling_convention = record->calling_convention;
   view->flags = record->flags;
@@ -134,11 +138,26 @@ static bool ask_details(struct record_view *view, const struct stackpack_record 
   return ok;
 }
 
+static void ask_frame(struct record_view *view, const struct stackpack_record *record) {
+  const struct stackpack_frame_facts frame = stackpack_record_frame(record);
+  view->knows_frame = frame.is_known;
+  view->frame = (struct frame_facts){
+      .cfa_register = frame.cfa_register,
+      .return_register = frame.return_register,
+      .is_signed = frame.is_signed,
+      .cfa_offset = (int32_t)frame.cfa_offset,
+      .saved = frame.saved,
+      .lost = frame.lost,
+  };
+  memcpy(view->frame.offsets, frame.offsets, sizeof frame.offsets);
+}
+
 bool record_view_ask(struct record_view *view, const struct stackpack_record *record, void *space) {
   clear(view);
   view->address = record->address;
   view->function = stackpack_record_function(record);
   view->frame_size = record->frame_size;
+  ask_frame(view, record);
   view->is_statepoint = record->kind == STACKPACK_STATEPOINT;
   const bool ok = ask_details(view, record, space) && ask_pairs(view, record) &&
                   ask_locations(&view->allocas, stackpack_allocas(record)) &&

@@ -28,7 +28,7 @@ extern "C" {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct stackpack_table {
-    pub private_: [u64; 40usize],
+    pub private_: [u64; 56usize],
 }
 extern "C" {
     pub fn stackpack_table_open(
@@ -83,6 +83,21 @@ extern "C" {
 }
 extern "C" {
     pub fn stackpack_record_next(record: *mut stackpack_record) -> bool;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct stackpack_frame_facts {
+    pub is_known: bool,
+    pub is_signed: bool,
+    pub cfa_register: u8,
+    pub return_register: u8,
+    pub cfa_offset: i64,
+    pub saved: u32,
+    pub lost: u32,
+    pub offsets: [i32; 32usize],
+}
+extern "C" {
+    pub fn stackpack_record_frame(record: *const stackpack_record) -> stackpack_frame_facts;
 }
 pub const STACKPACK_REGISTER: stackpack_location_kind = 1;
 pub const STACKPACK_DIRECT: stackpack_location_kind = 2;
@@ -357,7 +372,7 @@ pub struct stackpack_stack {
     pub low: usize,
     pub end: usize,
 }
-pub const STACKPACK_BY_FRAME_SIZE: stackpack_way = 0;
+pub const STACKPACK_BY_TABLE: stackpack_way = 0;
 pub const STACKPACK_BY_FRAME_POINTER: stackpack_way = 1;
 pub const STACKPACK_BY_UNWINDING: stackpack_way = 2;
 pub type stackpack_way = ::std::os::raw::c_uint;
@@ -380,7 +395,6 @@ pub struct stackpack_walker {
     pub cache: *mut stackpack_cache,
     pub managed: stackpack_way,
     pub native: stackpack_way,
-    pub frame_pointers: bool,
     pub unwind: stackpack_unwind,
     pub unwinder: *mut ::core::ffi::c_void,
 }
@@ -418,7 +432,6 @@ pub struct stackpack_walk {
 pub struct stackpack_walk__bindgen_ty_1 {
     pub walker: *const stackpack_walker,
     pub stack: stackpack_stack,
-    pub behind: stackpack_context,
     pub segment_frames: u64,
     pub answer: stackpack_walk_answer,
     pub state: u32,

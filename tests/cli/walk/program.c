@@ -2,10 +2,10 @@
  * and moves all objects. Prints how each walk ended, and what the managed function has found afterwards: a root that was
  * missed shows in the sum.
  *
- *   program FUNCTION [caller] [pointers] [promise] [chain] [no-registers] [resume] [exact]
+ *   program FUNCTION [caller] [chain] [no-registers] [resume] [exact]
  *     caller        by way of in_caller
- *     pointers      by frame pointer        promise      frame pointers are kept: see struct stackpack_walker
- *     chain         native frames, too      no-registers the walk isn't told of them
+ *     chain         native frames, too, by frame pointer
+ *     no-registers  the walk isn't told of them
  *     resume        behind native frames at the next of calls_out
  *     exact         the stack's end is declared where the oldest managed frame ends
  */
@@ -107,12 +107,8 @@ void native(void) {
 /* ---- Options ---- */
 
 static void take_option(const char *option) {
-  if (strcmp(option, "pointers") == 0)
-    walker.managed = STACKPACK_BY_FRAME_POINTER;
-  else if (strcmp(option, "chain") == 0)
+  if (strcmp(option, "chain") == 0)
     walker.native = STACKPACK_BY_FRAME_POINTER;
-  else if (strcmp(option, "promise") == 0)
-    walker.frame_pointers = true;
   else if (strcmp(option, "no-registers") == 0)
     with_registers = false;
   else if (strcmp(option, "resume") == 0)

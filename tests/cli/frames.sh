@@ -1,0 +1,54 @@
+#!/bin/bash
+# What is known of frames is what readelf makes of the unwind tables, raw and packed, whichever options the code was compiled
+# with; `verify` asks libdw, too.
+. "$TOP/tests/cli/common.sh"
+
+[[ $(uname -m) == x86_64 ]] || skip "frames of x86-64"
+
+# Frames of all kinds: a leaf's, large ones, a call with ten arguments, a dynamic alloca, a stack that is realigned, both, a
+# loop that is shrink-wrapped, and one that doesn't return.
+cat >frames.c <<'C'
+typedef long vector __attribute__((vector_size(32), aligned(64)));
+extern long sink(void *p);
+extern long many(long, long, long, long, long, long, long, long, long, long);
+extern void gone(void) __attribute__((noreturn));
+long leaf(long a) { return a + 1; }
+long large(long a) { char b[5000]; return sink(b) + a; }
+long pushes(long a, long b) { return many(a, b, 3, 4, 5, 6, 7, 8, 9, a) + sink(&a) * b; }
+long dynamic(long a) { char *p = __builtin_alloca(a); return sink(p) + many(a, 2, 3, 4, 5, 6, 7, 8, 9, 10); }
+long aligned(long a) { vector v = {a}; sink(&v); return v[1] + a; }
+long both(long a) { vector v = {a}; char *p = __builtin_alloca(a); return sink(&v) + sink(p) + v[2]; }
+long wrapped(long n) { long s = 0; if (n < 10) return n; for (long i = 0; i < n; i++) s += sink(&s) * sink(&n); return s; }
+long last(long n) { if (n > 5) gone(); return sink(&n); }
+long variadic(int n, ...) { __builtin_va_list l; __builtin_va_start(l, n); long r = sink(l); __builtin_va_end(l); return r + n; }
+C
+cat >rest.c <<'C'
+long sink(void *p) { return (long)p; }
+long many(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) { return a + b + c + d + e + f + g + h + i + j; }
+void gone(void) { for (;;); }
+int main(void) { return 0; }
+C
+"$LLVM/bin/clang" -O1 -c rest.c -o rest.o
+
+compare_frames() { # VARIANT
+  link_with lld app rest.o frames.o
+  expect_status 0 "$stackpack" pack --always -q -o packed app
+  expect_status 0 "$stackpack" verify app packed
+  for program in app packed; do
+    "$stackpack" dump --format=json $program >dump.json
+    expect_status 0 "$PYTHON" "$TOP/tests/cli/frames_readelf.py" $program dump.json
+    (($(sed -n 's/ compared.*//p' out) >= 10)) || { cat out >&2; fail "$1: too few records"; }
+    grep -q ' 0 different, 0 unknown' out || { cat out >&2; fail "$1: frames that aren't known"; }
+    cat out >>all
+  done
+}
+
+PYTHON=${PYTHON:-python3}
+for options in -O0 -O2 -Os "-O2 -fno-omit-frame-pointer -momit-leaf-frame-pointer" \
+  "-O2 -mstackrealign -fstack-protector-all" "-O2 -fcf-protection=full -fstack-clash-protection"; do
+  read -ra words <<<"$options"
+  compile_managed frames.c frames.o "${words[@]}" -fasynchronous-unwind-tables
+  compare_frames "$options"
+done
+grep -qE ' [1-9][0-9]* larger' all || fail "no arguments were pushed"
+grep -qE ' [1-9][0-9]* by a register' all || fail "no frame goes by a register"
