@@ -18,7 +18,7 @@ import re
 import subprocess
 import sys
 
-STEP = re.compile(r"^  0x([0-9a-f]+)  (\S+|the function at 0x[0-9a-f]+) (calls by a pointer|jumps by a pointer to|calls|jumps to|goes on in) (.*?)(, a GC entry)?$")
+STEP = re.compile(r"^  0x([0-9a-f]+)  (\S+|the function at 0x[0-9a-f]+) (calls by a pointer|jumps by a pointer to|calls|jumps to|goes on in|has another function call) (.*?)(, a GC entry)?$")
 LEAP = re.compile(r"^    (?:one of them is|(\S+) may call back|(\S+), which this file defines, is) (\S+|the function at 0x[0-9a-f]+)(?: \((.*)\))?(, a GC entry)?$")  # fmt: skip
 
 
@@ -95,6 +95,8 @@ def check_step(file, at, source, verb, target):
         assert operation == "call" and operand.startswith("*"), text
     elif verb == "jumps by a pointer to":
         assert operation in ("jmp", "ret") and not direct, text
+    elif verb == "has another function call":
+        assert operation in ("call", "jmp"), text
     elif verb in ("calls", "jumps to"):
         assert operation == "call" if verb == "calls" else operation.startswith("j"), text
         meaning = file.meaning(target)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 program = sys.argv[1]
-STEP = re.compile(r"^  0x([0-9a-f]+)  (.+?) (calls by a pointer|jumps by a pointer to|jumps to|goes on in|calls) (.+?)(, a GC entry)?$")
+STEP = re.compile(r"^  0x([0-9a-f]+)  (.+?) (calls by a pointer|jumps by a pointer to|jumps to|goes on in|calls|has another function call) (.+?)(, a GC entry)?$")
 LEAP = re.compile(r"^    (.+?) (may call back|is) (.+?)(?: \((.+)\))?(, a GC entry)?$")
 RECORD = re.compile(r"^0x([0-9a-f]+) in (.+): (kept|dropped): ")
 UNNAMED = re.compile(r"^the function at 0x([0-9a-f]+)$")
@@ -60,6 +60,10 @@ def check_step(line, match):
     if verb == "goes on in":
         return
     text, _ = instruction_at(address)
+    if verb == "has another function call":  # which one of its arguments is: the code before the call names it
+        if not re.match(r"call|jmp", text.split()[0]):
+            fail(line, f"the instruction is {text!r}")
+        return
     mnemonic = re.sub(r"^((notrack|bnd|data16|addr32|rex\.W|cs|ds)\s+)+", "", text).split()[0]
     if not mnemonic.startswith("call" if verb.startswith("calls") else "j") and not mnemonic.startswith("ret"):
         fail(line, f"the instruction is {text!r}")
