@@ -1,4 +1,5 @@
-/* elf_mutator.c - mutates ELF files where it hurts: in a field of one of the header tables. */
+/* elf_mutator.c - mutates ELF files where it hurts: in a field of one of the header tables, or of a
+ * section that is a table, of symbols or relocations. */
 #include "fuzz.h"
 
 #include <elf.h>
@@ -10,21 +11,41 @@ struct header_table {
   unsigned count, entry_size;
 };
 
-static struct header_table choose_table(const Elf64_Ehdr *header, uint64_t *seed) {
-  switch (random_below(seed, 5)) {
+static bool is_inside(const struct header_table *table, size_t size) {
+  const uint64_t table_size = (uint64_t)table->count * table->entry_size;
+  return table->count > 0 && table_size <= size && table->offset <= size - table_size;
+}
+
+/* A section's table, if that is what it is. */
+static struct header_table choose_section(const uint8_t *bytes, size_t size,
+                                          const Elf64_Ehdr *header, uint64_t *seed) {
+  const struct header_table sections = {header->e_shoff, header->e_shnum, sizeof(Elf64_Shdr)};
+  Elf64_Shdr section;
+  if (!is_inside(&sections, size))
+    return (struct header_table){0};
+  memcpy(&section,
+         bytes + sections.offset + random_below(seed, sections.count) * sections.entry_size,
+         sizeof section);
+  if (section.sh_entsize < sizeof(uint64_t) || section.sh_entsize > size || section.sh_size > size)
+    return (struct header_table){0};
+  return (struct header_table){section.sh_offset, (unsigned)(section.sh_size / section.sh_entsize),
+                               (unsigned)section.sh_entsize};
+}
+
+static struct header_table choose_table(const uint8_t *bytes, size_t size, const Elf64_Ehdr *header,
+                                        uint64_t *seed) {
+  switch (random_below(seed, 7)) {
   case 0:
     return (struct header_table){0, 1, sizeof *header};
   case 1:
   case 2:
     return (struct header_table){header->e_phoff, header->e_phnum, sizeof(Elf64_Phdr)};
+  case 3:
+  case 4:
+    return choose_section(bytes, size, header, seed);
   default:
     return (struct header_table){header->e_shoff, header->e_shnum, sizeof(Elf64_Shdr)};
   }
-}
-
-static bool is_inside(const struct header_table *table, size_t size) {
-  const uint64_t table_size = (uint64_t)table->count * table->entry_size;
-  return table->count > 0 && table_size <= size && table->offset <= size - table_size;
 }
 
 /* A number that means something in this file: its size, or what another field says. */
@@ -54,7 +75,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
   Elf64_Ehdr header;
   if (size >= sizeof header && random_below(&seed, 4) != 0) {
     memcpy(&header, data, sizeof header);
-    const struct header_table table = choose_table(&header, &seed);
+    const struct header_table table = choose_table(data, size, &header, &seed);
     if (is_inside(&table, size)) {
       mutate_field(data, &table, size, &seed);
       return size;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Make the seeds of the fuzzers: tests/fuzz/corpus/{v3,encode,packed,elf,eh_frame,kept}; with the folder of LLVM's
-programs, `split`, too.
+"""Make the seeds of the fuzzers: tests/fuzz/corpus/{v3,encode,packed,elf,eh_frame,kept,policy}; with LLVM's folder,
+`split` and `graph`, too.
 
     make_corpus.py STACKPACK [DIRECTORY [LLVM]]
 
@@ -414,6 +414,92 @@ def split_files(stackpack, programs):
         yield "split", (path / "again").read_bytes()
 
 
+# What the call graph is read from: code, symbols, relocations, a jump table, types, tables of pointers, ways of exceptions.
+GRAPH_SOURCE = """
+module asm ".section .stackpack.types"
+module asm ".quad f0, 7, f1, 7, 0, 8"
+@table = constant [2 x ptr] [ptr @f0, ptr @f1]
+@hook = global ptr @f1
+declare void @qsort(ptr, i64, i64, ptr)
+declare i32 @personality(...)
+define void @collect() noinline { ret void }
+define i32 @f0(ptr %a, ptr %b) {
+  ret i32 1
+}
+define i32 @f1(ptr %a, ptr %b) gc "statepoint-example" {
+  call void @collect()
+  ret i32 2
+}
+define internal i32 @choose(i32 %n) noinline {
+  switch i32 %n, label %other [ i32 0, label %a
+    i32 1, label %b
+    i32 2, label %c
+    i32 3, label %d
+    i32 4, label %e ]
+a:
+  %va = call i32 @f0(ptr null, ptr null)
+  ret i32 %va
+b:
+  %vb = call i32 @f1(ptr null, ptr null)
+  ret i32 %vb
+c:
+  call void @collect()
+  ret i32 5
+d:
+  call void @qsort(ptr @hook, i64 1, i64 8, ptr @f0)
+  ret i32 6
+e:
+  %p = load ptr, ptr @hook
+  %ve = tail call i32 %p(ptr null, ptr null)
+  ret i32 %ve
+other:
+  unreachable
+}
+define i32 @_start(i32 %n, ptr addrspace(1) %kept) gc "statepoint-example" personality ptr @personality {
+  %slot = getelementptr [2 x ptr], ptr @table, i32 0, i32 %n
+  %p = load ptr, ptr %slot
+  %t = call i32 %p(ptr null, ptr null) "statepoint-id"="7"
+  %v = invoke i32 @choose(i32 %n) to label %done unwind label %pad
+pad:
+  %caught = landingpad token cleanup
+  call void @collect()
+  %w = load i32, ptr addrspace(1) %kept
+  ret i32 %w
+done:
+  ret i32 %v
+}
+"""
+
+
+def graph_files(programs):
+    """Small programs with code, as lld links them."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder)
+
+        def run(program, *arguments):
+            subprocess.run([programs / program, *arguments], cwd=path, check=True)
+
+        (path / "source.ll").write_text(GRAPH_SOURCE)
+        run("opt", "-passes=rewrite-statepoints-for-gc", "source.ll", "-o", "bc")
+        kinds = {
+            "program": ("static", ["--defsym=qsort=f0", "--defsym=personality=f0"]),
+            "pie": ("pic", ["-pie", "--defsym=qsort=f0", "--defsym=personality=f0", "-z", "pack-relative-relocs"]),
+            "library": ("pic", ["-shared", "--build-id"]),
+        }
+        for name, (model, options) in kinds.items():
+            run("llc", "-filetype=obj", "-mtriple=x86_64-linux-gnu", "-O2", f"-relocation-model={model}", "bc", "-o", "object")
+            run("ld.lld", "-z", "notext", "-z", "noseparate-code", "-z", "norelro", "-z", "max-page-size=4096", *options, "object", "-o", name)
+            yield name, (path / name).read_bytes()
+            run("llvm-strip", name, "-o", "stripped")
+            yield name + "_stripped", (path / "stripped").read_bytes()
+
+
+def policies():
+    yield "both", b"# a comment\ngc-entry  heap_allocate_slow\n\n gc-entry safepoint_*\r\nno-gc\ttrace_[a-z]*?\n"
+    yield "list", b"collect\nheap_*\n*a*a*a*a*a*b\n"
+    yield "no_end", b"no-gc f\\*"
+
+
 def write_corpus(directory, seeds):
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
@@ -432,8 +518,10 @@ def main():
     write_corpus(top / "elf", elf_files(stackpack))
     write_corpus(top / "kept", kept_files(stackpack))
     write_corpus(top / "eh_frame", unwind_tables().items())
+    write_corpus(top / "policy", policies())
     if len(sys.argv) == 4:
         write_corpus(top / "split", split_files(stackpack, pathlib.Path(sys.argv[3]) / "bin"))
+        write_corpus(top / "graph", graph_files(pathlib.Path(sys.argv[3]) / "bin"))
 
 
 if __name__ == "__main__":

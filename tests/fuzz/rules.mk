@@ -2,16 +2,17 @@
 #
 #   make fuzzers        builds them: $(BUILD)/fuzz/fuzz_*
 #   make fuzz           runs each for FUZZ_SECONDS (default 60), FUZZ_JOBS (default 2) at a time
+#   make fuzz-long      the same for 600 seconds each, with choices that are others in every run
 #
 # It expects BUILD (the build folder) and LLVM (the prefix of an LLVM whose clang has libFuzzer). What a run learns and
 # what it finds is kept in $(BUILD)/fuzz; the seeds in tests/fuzz/corpus come from make_corpus.py.
 
 BUILD ?= build
 LLVM ?= $(shell tests/find-llvm.sh 2>/dev/null)
-FUZZ_SECONDS ?= 60
+FUZZ_SECONDS ?= $(if $(filter fuzz-long,$(MAKECMDGOALS)),600,60)
 FUZZ_JOBS ?= 2
 
-FUZZ_TARGETS := v3 encode packed elf eh_frame file kept walk split
+FUZZ_TARGETS := v3 encode packed elf eh_frame file kept walk split graph policy
 FUZZERS := $(FUZZ_TARGETS:%=$(BUILD)/fuzz/fuzz_%)
 
 FUZZ_FLAGS := -std=c17 -D_GNU_SOURCE -I. -fno-strict-aliasing -O1 -g -Wall -Wextra -fno-omit-frame-pointer \
@@ -26,12 +27,16 @@ FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o, \
   $(wildcard format/*.c elf/*.c runtime/*.c) $(FUZZ_TOOL) $(FUZZ_SHARED))
 FUZZ_OWN_OBJECTS := $(patsubst %,$(BUILD)/fuzz/tests/fuzz/%.o,$(FUZZ_TARGETS:%=fuzz_%) elf_mutator)
 
-.PHONY: fuzz fuzzers
+.PHONY: fuzz fuzz-long fuzzers
 .SECONDARY: $(FUZZ_OBJECTS) $(FUZZ_OWN_OBJECTS)
 
 fuzz: fuzzers
 	printf '%s\n' $(FUZZ_TARGETS) | BUILD="$(BUILD)" FUZZ_SECONDS="$(FUZZ_SECONDS)" \
 	  xargs -P $(FUZZ_JOBS) -n 1 tests/fuzz/run
+
+# What it learns stays in $(BUILD)/fuzz/corpus, so that the next run goes on from there.
+fuzz-long: override export FUZZ_SEED := 0
+fuzz-long: fuzz
 
 fuzzers: $(FUZZERS)
 
@@ -44,7 +49,7 @@ $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(FUZZ_COMPILE) -o $@ $<
 
-$(BUILD)/fuzz/fuzz_elf $(BUILD)/fuzz/fuzz_file $(BUILD)/fuzz/fuzz_split: $(BUILD)/fuzz/tests/fuzz/elf_mutator.o
+$(BUILD)/fuzz/fuzz_elf $(BUILD)/fuzz/fuzz_file $(BUILD)/fuzz/fuzz_split $(BUILD)/fuzz/fuzz_graph: $(BUILD)/fuzz/tests/fuzz/elf_mutator.o
 
 $(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_OBJECTS)
 	$(FUZZ_LINK) -o $@ $^ -ldw -lelf -lzstd -lZydis -liberty -ljansson

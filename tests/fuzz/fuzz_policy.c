@@ -1,0 +1,52 @@
+/* fuzz_policy.c - attacks the reader of policies, and of files with a pattern a line.
+ *
+ * The input is such a file, in memory. Findings: a refusal that doesn't say why; a pattern that is
+ * empty, or has a blank inside; a name that doesn't match itself; and a pattern that takes long.
+ */
+#include "fuzz.h"
+
+#include "tool/calls/policy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const char *const names[] = {"", "a", "heap_allocate_slow", "f.part.0",
+                                    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+
+static void check_pattern(const struct policy_pattern *pattern) {
+  if (pattern->text[0] == 0 || strpbrk(pattern->text, " \t\r\n") != NULL)
+    finding("a pattern is a word", pattern->text);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    policy_matches(pattern, names[i]);
+  if (!policy_matches(pattern, pattern->text) && pattern->is_plain)
+    finding("a name matches itself", pattern->text);
+}
+
+static void take_file(int option, const char *path, size_t size) {
+  struct problem problem = {0};
+  struct policy policy = {0};
+  if (!policy_take_option(&policy, option, path, &problem) && problem.text[0] == 0)
+    finding("a failure says what is wrong", NULL);
+  if (policy.count > size)
+    finding("each pattern has a line", NULL);
+  for (size_t i = 0; i < policy.count; i++)
+    check_pattern(&policy.patterns[i]);
+  policy_close(&policy);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const int options[] = {POLICY_OPTION_GC_ENTRY_FILE, POLICY_OPTION_NO_GC_FILE,
+                                POLICY_OPTION_POLICY};
+  char path[64];
+  const int file = memfd_create("policy", MFD_CLOEXEC);
+  if (file < 0 || write(file, data, size) != (ssize_t)size)
+    abort();
+  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+    take_file(options[i], path, size);
+  close(file);
+  return 0;
+}
