@@ -43,7 +43,8 @@ struct NumberCalls : PassInfoMixin<NumberCalls> {
       for (Instruction &instruction : instructions(function)) {
         auto *call = dyn_cast<CallBase>(&instruction);
         if (call && call->isIndirectCall() && !call->getFunctionType()->isVarArg())
-          call->addFnAttr(Attribute::get(module.getContext(), "statepoint-id", numberOf(call->getFunctionType())));
+          call->addFnAttr(Attribute::get(module.getContext(), "statepoint-id",
+                                         numberOf(call->getFunctionType())));
       }
     return PreservedAnalyses::all();
   }
@@ -54,10 +55,13 @@ struct ListFunctions : PassInfoMixin<ListFunctions> {
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
     std::string lines;
     for (const Function &function : module)
-      if (!function.isDeclarationForLinker() && !(function.isDiscardableIfUnused() && function.use_empty()))
-        lines += "  .quad \"" + function.getName().str() + "\", " + numberOf(function.getFunctionType()) + "\n";
+      if (!function.isDeclarationForLinker() &&
+          !(function.isDiscardableIfUnused() && function.use_empty()))
+        lines += "  .quad \"" + function.getName().str() + "\", " +
+                 numberOf(function.getFunctionType()) + "\n";
     if (!lines.empty())
-      module.appendModuleInlineAsm("  .section .stackpack.types, \"\", @progbits\n" + lines + "  .text\n");
+      module.appendModuleInlineAsm("  .section .stackpack.types, \"\", @progbits\n" + lines +
+                                   "  .text\n");
     return PreservedAnalyses::all();
   }
   static bool isRequired() { return true; }
@@ -67,7 +71,9 @@ struct ListFunctions : PassInfoMixin<ListFunctions> {
 
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "types", "1", [](PassBuilder &builder) {
-            builder.registerPipelineStartEPCallback([](ModulePassManager &passes, auto...) { passes.addPass(NumberCalls()); });
-            builder.registerOptimizerLastEPCallback([](ModulePassManager &passes, auto...) { passes.addPass(ListFunctions()); });
+            builder.registerPipelineStartEPCallback(
+                [](ModulePassManager &passes, auto...) { passes.addPass(NumberCalls()); });
+            builder.registerOptimizerLastEPCallback(
+                [](ModulePassManager &passes, auto...) { passes.addPass(ListFunctions()); });
           }};
 }
