@@ -44,8 +44,8 @@ static int compare_names(const void *a, const void *b) {
 }
 
 bool names_open(struct names *names, const struct image *image, struct problem *problem) {
-  struct collector collector = {names, false};
   *names = (struct names){0};
+  struct collector collector = {names, false};
   image_symbols(image, add_name, &collector);
   if (collector.failed) {
     names_close(names);
