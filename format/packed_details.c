@@ -109,8 +109,10 @@ bool packed_block_open(struct packed_block *block, const struct packed_table *ta
   block->conventions =
       packed_conventions(table, number << header->shift, header->calling_convention);
   block->deopt = (struct location *)(void *)((uint8_t *)space + align8(header->block_size));
-  return decode_block(table, header, number, space, decompress, &bytes) &&
-         open_streams(block, bytes);
+  if (!decode_block(table, header, number, space, decompress, &bytes))
+    return false;
+  block->size = (uint32_t)(bytes.end - bytes.next);
+  return open_streams(block, bytes);
 }
 
 static uint64_t take_varint(struct packed_block *block, enum stream stream) {

@@ -113,6 +113,7 @@ struct packed_stream {
 struct packed_block {
   struct packed_details_header header;
   struct packed_stream streams[PACKED_STREAMS];
+  uint32_t size;          /* decoded, in bytes */
   struct location *deopt; /* room for the largest deopt state */
   struct packed_conventions conventions;
   uint64_t id;

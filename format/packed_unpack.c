@@ -15,6 +15,7 @@ struct unpacker {
   packed_decompress *decompress;
   void *space;               /* for details */
   struct packed_block block; /* the one that the next record's details are in */
+  uint64_t details_size;     /* of what was read: see charge_details */
   uint32_t *functions;       /* by stretch: the function's number; UINT32_MAX: a gap */
   struct intern layouts;     /* those that were met: where each starts */
   uint32_t *first_sets;      /* by number in layouts: where its sets start in `sets` */
@@ -200,19 +201,37 @@ static bool starts_block(const struct unpacker *unpacker, uint32_t index) {
   return index == 0 || (header->columns != 0 && (index & bits_low_mask(header->shift)) == 0);
 }
 
+/* A Zstandard frame of some bytes may decode to megabytes, and a record with the deopt state of the one
+ * before takes one byte. So the decoded blocks, and what LLVM's stack maps would take for the details,
+ * are limited by the table's size. (FORMAT.md, "Limits") */
+static bool charge_details(struct unpacker *unpacker, uint64_t size) {
+  enum { LEAST = 1 << 26, GROWTH = 2048 };
+  unpacker->details_size += size;
+  return unpacker->details_size <= LEAST + packed_size(unpacker->packed) * GROWTH ||
+         broken(unpacker, "details that expand to more than any program has");
+}
+
 /* Interns words[0..count). List 0 is the empty one. */
 static uint32_t add_list(struct unpacker *unpacker, uint32_t count) {
   return count == 0 ? 0 : intern_add(&unpacker->table->lists, unpacker->words, count);
 }
 
 static bool unpack_details(struct unpacker *unpacker, uint32_t index, struct safepoint *record) {
+  enum { LOCATION_SIZE = 12, LIVE_OUT_SIZE = 4 }; /* LLVM's */
   struct safepoints *table = unpacker->table;
   struct packed_details details;
-  if (starts_block(unpacker, index) && !packed_block_open(&unpacker->block, unpacker->packed, index,
-                                                          unpacker->space, unpacker->decompress))
-    return broken(unpacker, "a broken block of details");
+  if (starts_block(unpacker, index)) {
+    if (!packed_block_open(&unpacker->block, unpacker->packed, index, unpacker->space,
+                           unpacker->decompress))
+      return broken(unpacker, "a broken block of details");
+    if (!charge_details(unpacker, unpacker->block.size))
+      return false;
+  }
   if (!packed_block_next(&unpacker->block, &details))
     return broken(unpacker, "a broken block of details");
+  if (!charge_details(unpacker, (uint64_t)details.deopt_count * LOCATION_SIZE +
+                                    (uint64_t)details.live_out_count * LIVE_OUT_SIZE))
+    return false;
   record->id = details.id;
   if (safepoints_kind(table, record) == SAFEPOINT_STATEPOINT) {
     record->calling_convention = details.calling_convention;

@@ -215,5 +215,52 @@ START_TEST(damaged_tables) {
 }
 END_TEST
 
+/* A table of `records` that all have the same deopt state of 65535 locations. */
+static struct safepoints same_deopt(uint32_t records) {
+  enum { LOCATIONS = UINT16_MAX };
+  struct safepoints table = {0};
+  static uint64_t words[LOCATIONS];
+  ck_assert_uint_eq(intern_add(&table.lists, NULL, 0), 0);
+  ck_assert_uint_eq(safepoints_add_live(&table, words, 0, 0), 0);
+  const struct location location = {LOCATION_CONSTANT, 8, 0, 7};
+  const uint32_t number = safepoints_add_location(&table, location);
+  for (size_t i = 0; i < LOCATIONS; i++)
+    words[i] = number;
+  const uint32_t deopt = intern_add(&table.lists, words, LOCATIONS);
+  ck_assert(safepoints_add_function(
+      &table, (struct safepoint_function){.address = 0x1000, .frame_size = 24}));
+  for (uint32_t i = 0; i < records; i++)
+    ck_assert(safepoints_add_record(&table,
+                                    (struct safepoint){.address = 0x1005 + 8 * i, .deopt = deopt}));
+  ck_assert(safepoints_finish(&table));
+  return table;
+}
+
+/* Some KB whose details would be gigabytes are refused; what is large, but might be, isn't. */
+START_TEST(details_that_expand) {
+  static const struct {
+    uint32_t records;
+    bool is_refused;
+  } cases[] = {{80, false}, {100, true}, {5000, true}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct safepoints table = same_deopt(cases[i].records), unpacked = {0};
+    struct packed_table packed;
+    uint8_t *bytes;
+    size_t size;
+    pack(&table, test_compress, &bytes, &size);
+    ck_assert_uint_lt(size, 8192);
+    ck_assert_int_eq(packed_open(&packed, bytes, size, ADDRESS), PACKED_OK);
+    ck_assert_int_eq(packed_unpack(&packed, ZSTD_decompress, &unpacked), !cases[i].is_refused);
+    if (cases[i].is_refused)
+      ck_assert_str_eq(unpacked.error, "details that expand to more than any program has");
+    else
+      ck_assert(same_tables(&table, &unpacked));
+    safepoints_free(&unpacked);
+    safepoints_free(&table);
+    free(bytes);
+  }
+}
+END_TEST
+
 SUITE("packed_unpack", random_tables, large_tables, an_empty_table, ends_of_functions,
-      details_without_a_decompressor, damaged_tables)
+      details_without_a_decompressor, damaged_tables, details_that_expand)
