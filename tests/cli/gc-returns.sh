@@ -44,6 +44,17 @@ check kept "pushed, then a jump" 'lea 1f(%rip), %rax; add $16, %rax; push %rax; 
 check kept "pushed, then running on" 'lea 1f(%rip), %rax; add $16, %rax; push %rax; 1:'
 check kept "pushed in pieces" 'sub $8, %rsp; movl $hidden, (%rsp); movl $0, 4(%rsp); ret'
 check kept "less deep" 'add $8, %rsp; ret'
+check kept "pushed, then a jump back to a return" 'test %rsi, %rsi; jne 2f; 1: ret; 2: push %rdi; jmp 1b'
+check kept "to another stack" 'mov %rsp, 8(%rdi); mov (%rdi), %rsp; pop %rbx; ret'
+check kept "to another stack, by a register" 'sub $24, %rsp; lea 16(%rsp), %rax; mov %rdi, (%rax); mov %rax, %rsp; ret'
+check kept "to another stack, exchanged" 'push %rbp; xchg %rsp, %rdi; pop %rbp; ret'
+check kept "to another stack, by the frame pointer" 'mov %rdi, %rbp; leave; ret'
+check kept "to another stack, by a frame pointer that was another" 'push %rbp; mov %rsp, %rbp; mov %rdi, %rbp; leave; ret'
+check kept "to another stack, popped" 'push %rdi; pop %rsp; ret'
+check kept "to another stack, in a block of its own" 'test %rsi, %rsi; je 1f; mov %rdi, %rsp; 1: ret'
+check kept "to another stack, and back to a return" 'test %rsi, %rsi; jne 2f; 1: ret; 2: mov %rdi, %rsp; jmp 1b'
+check kept "by a frame pointer that is popped" 'push %rbp; mov %rsp, %rbp; push %rdi; pop %rbp; leave; ret'
+check kept "by a frame pointer that is added to" 'push %rbp; mov %rsp, %rbp; sub $32, %rsp; mov %rdi, -8(%rbp); sub $16, %rbp; leave; ret'
 
 check dropped "saved registers" 'push %rbp; push %rbx; sub $40, %rsp; mov %rdi, 8(%rsp); movups %xmm0, 16(%rsp); call helper
   mov 8(%rsp), %rbx; lea 32(%rsp), %rax; mov %rbx, (%rax); add $40, %rsp; pop %rbx; pop %rbp; ret'

@@ -27,7 +27,7 @@
  *   - No instruction of the caller names the callee (sweep.c, jump_tables.c), nor does the unwinder
  *     (hidden.c); and it doesn't run on into it.
  *   - Each return of the caller takes its own return address, which nothing in it has touched: its
- *     stack is as deep as at its start, as far as constants tell (sweep.c).
+ *     stack is as deep as at its start, by constants and the frame pointer alone (stack.c).
  *   - The caller has no call or jump by a pointer; or the callee's address isn't taken: no code
  *     computes it, and no word of the program's, wherever it stands, is the address, with or without
  *     a tag, or the distance to it from the word itself or from what something refers to (escapes.c);

@@ -183,6 +183,13 @@ static int other_register(const ZydisDecodedInstruction *raw) {
   return (int)(raw->raw.modrm.reg + 8 * extension_of(raw).reg);
 }
 
+/* Whether an instruction may name a register, or a part of it, as an operand: rsp or rbp. */
+static bool may_name(const ZydisDecodedInstruction *raw, int number) {
+  if ((raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0)
+    return operand_register(raw) == number || other_register(raw) == number;
+  return (raw->opcode & 7) == number && extension_of(raw).base == 0;
+}
+
 /* One of the two registers becomes the other one, or itself, plus a constant. */
 static void set_copy(struct code_stack *stack, int to, enum code_stack_base from, int32_t offset) {
   if (to == RSP && from == CODE_STACK_POINTER)
@@ -208,8 +215,6 @@ static void set_move(const ZydisDecodedInstruction *raw, struct code_stack *stac
   enum { TO_REGISTER = 0x8b };
   const int operand = operand_register(raw), other = other_register(raw);
   const enum code_stack_base base = memory_base(raw);
-  if ((raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0)
-    return;
   const bool is_load = (raw->opcode | 1) == TO_REGISTER;
   const bool has_constant = raw->raw.imm[0].size > 0;
   if (base != CODE_NO_BASE)
@@ -244,6 +249,22 @@ static void set_operands(const struct code_decoder *decoder, const ZydisDecoderC
   }
 }
 
+static bool loses_frame(const struct code_decoder *decoder, const ZydisDecoderContext *context,
+                        const ZydisDecodedInstruction *raw) {
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  if (!may_name(raw, RBP) ||
+      ZYAN_FAILED(ZydisDecoderDecodeOperands(&decoder->decoder, context, raw, operands,
+                                             raw->operand_count_visible)))
+    return false;
+  for (unsigned i = 0; i < raw->operand_count_visible; i++)
+    if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+        (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0 &&
+        ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operands[i].reg.value) ==
+            ZYDIS_REGISTER_RBP)
+      return true;
+  return false;
+}
+
 static void set_stack(const struct code_decoder *decoder, const ZydisDecoderContext *context,
                       const ZydisDecodedInstruction *raw, struct code_stack *stack) {
   const int32_t constant = (int32_t)raw->raw.imm[0].value.s;
@@ -260,10 +281,16 @@ static void set_stack(const struct code_decoder *decoder, const ZydisDecoderCont
       set_operands(decoder, context, raw, stack);
     else
       set_memory(stack, CODE_STACK_POINTER, -8, 8, true);
-    stack->growth = -8;
+    stack->growth =
+        raw->mnemonic == ZYDIS_MNEMONIC_POP && may_name(raw, RSP) ? CODE_STACK_LOST : -8;
     return;
   case ZYDIS_MNEMONIC_LEAVE:
     set_copy(stack, RSP, CODE_FRAME_POINTER, 8);
+    stack->loses_frame = true;
+    return;
+  case ZYDIS_MNEMONIC_ENTER:
+    stack->growth = CODE_STACK_LOST;
+    stack->loses_frame = true;
     return;
   case ZYDIS_MNEMONIC_LEA:
     set_copy(stack, other_register(raw), memory_base(raw), (int32_t)raw->raw.disp.value);
@@ -272,6 +299,8 @@ static void set_stack(const struct code_decoder *decoder, const ZydisDecoderCont
       set_memory(stack, memory_base(raw), (int32_t)raw->raw.disp.value, 1, false);
     return;
   case ZYDIS_MNEMONIC_MOV:
+    if ((raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0)
+      break;
     set_move(raw, stack);
     return;
   case ZYDIS_MNEMONIC_SUB:
@@ -287,7 +316,7 @@ static void set_stack(const struct code_decoder *decoder, const ZydisDecoderCont
   default:
     break;
   }
-  if (memory_base(raw) != CODE_NO_BASE || operand_register(raw) == RSP)
+  if (memory_base(raw) != CODE_NO_BASE || may_name(raw, RSP))
     set_operands(decoder, context, raw, stack);
 }
 
@@ -314,7 +343,10 @@ static void decode(const struct code_decoder *decoder, const uint8_t *bytes, siz
     instruction->is_sum = operand_register(&raw) >= 0;
     break;
   default:
+    instruction->stack.loses_frame = loses_frame(decoder, &context, &raw);
     set_stack(decoder, &context, &raw, &instruction->stack);
+    if (instruction->stack.copy == CODE_STACK_POINTER)
+      instruction->stack.loses_frame = false;
     instruction->is_sum =
         (raw.mnemonic == ZYDIS_MNEMONIC_ADD && raw.operand_width == 64 &&
          operand_register(&raw) >= 0 && raw.raw.imm[0].size == 0) ||

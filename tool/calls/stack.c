@@ -17,46 +17,82 @@ static void note(struct stack_notes *notes, uint64_t address, struct stack_depth
 }
 
 void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, bool is_part) {
-  *stack = (struct stack){.depth.certainty = is_part ? STACK_LOST : STACK_EXACT};
+  *stack = (struct stack){.depth.certainty = is_part ? STACK_LOST : STACK_EXACT,
+                          .depth.frame_certainty = is_part ? STACK_LOST : STACK_OTHER};
   while (notes->noted_count > 0)
     notes->depths[notes->noted[--notes->noted_count]].is_noted = false;
   notes->start = start;
   notes->is_read = notes->is_written = false;
   notes->has_right = notes->has_wrong = notes->has_return = notes->has_odd_return = false;
-  note(notes, start, stack->depth);
+  notes->has_other_back = notes->has_plain_return = false;
+  notes->has_frame_back = notes->has_frame_return = false;
+}
+
+static uint8_t joined_frame(const struct stack_depth *a, const struct stack_depth *b) {
+  if (a->frame_certainty > STACK_LOST && b->frame_certainty > STACK_LOST && a->frame != b->frame)
+    return STACK_OTHER;
+  return a->frame_certainty < b->frame_certainty ? a->frame_certainty : b->frame_certainty;
+}
+
+/* Control comes to a place in two ways: what is known there is what holds for both. */
+static struct stack_depth join(const struct stack_depth *known, const struct stack_depth *other) {
+  struct stack_depth depth = *known;
+  if (other->certainty == STACK_OTHER)
+    depth.certainty = STACK_OTHER;
+  depth.frame_certainty = joined_frame(known, other);
+  depth.by_frame &= other->by_frame;
+  return depth;
 }
 
 void stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on) {
   const struct stack_depth *noted = &notes->depths[address - notes->start];
   if (noted->is_noted) {
-    stack->depth = *noted;
+    stack->depth = goes_on ? join(noted, &stack->depth) : *noted;
   } else if (!goes_on) {
     stack->depth = stack->jumped;
     stack->depth.enough = stack->depth.bytes;
     if (stack->depth.certainty == STACK_EXACT)
       stack->depth.certainty = STACK_GUESSED;
-    note(notes, address, stack->depth);
   }
+  stack->depth.is_decoded = true;
+  note(notes, address, stack->depth);
 }
 
 void stack_jump(struct stack_notes *notes, const struct stack *stack, uint64_t target,
                 bool is_call) {
   const struct stack_depth *noted = &notes->depths[target - notes->start];
   struct stack_depth depth = stack->depth;
+  depth.is_decoded = false;
   if (is_call)
     depth = (struct stack_depth){.certainty = STACK_EXACT};
-  if (noted->is_noted && depth.certainty == STACK_EXACT) {
+  if (!noted->is_noted) {
+    note(notes, target, depth);
+    return;
+  }
+  if (depth.certainty == STACK_EXACT) {
     const bool is_same = noted->bytes == depth.bytes;
     notes->is_written |= noted->certainty == STACK_EXACT && !is_same; /* one of the two is wrong */
     notes->has_right |= noted->certainty == STACK_GUESSED && is_same;
     notes->has_wrong |= noted->certainty == STACK_GUESSED && !is_same;
   }
-  if (!noted->is_noted || depth.certainty > noted->certainty)
-    note(notes, target, depth);
+  if (noted->is_decoded && depth.certainty == STACK_OTHER && noted->certainty != STACK_OTHER) {
+    notes->has_other_back = true;
+    notes->has_plain_return |= noted->by_frame;
+  }
+  notes->has_frame_back |= noted->is_decoded && noted->frame_certainty != STACK_OTHER &&
+                           joined_frame(noted, &depth) == STACK_OTHER;
+  const bool is_better = noted->certainty != STACK_OTHER && depth.certainty > noted->certainty;
+  struct stack_depth joined = is_better ? join(&depth, noted) : join(noted, &depth);
+  joined.is_decoded = noted->is_decoded;
+  note(notes, target, joined);
 }
 
 bool stack_is_odd(struct stack_notes *notes, const struct stack *stack) {
   const struct stack_depth *depth = &stack->depth;
+  notes->has_plain_return |= !depth->by_frame;
+  notes->has_frame_return |= depth->by_frame;
+  if (depth->certainty == STACK_OTHER)
+    return true;
   if (depth->certainty == STACK_EXACT)
     return depth->bytes != 0;
   if (depth->certainty == STACK_GUESSED) {
@@ -67,30 +103,33 @@ bool stack_is_odd(struct stack_notes *notes, const struct stack *stack) {
 }
 
 bool stack_was_odd(const struct stack_notes *notes) {
-  return notes->is_written || (notes->has_right && notes->has_odd_return) ||
-         (notes->has_wrong && notes->has_return);
+  return notes->is_written || (notes->has_other_back && notes->has_plain_return) ||
+         (notes->has_frame_back && notes->has_frame_return) ||
+         (notes->has_right && notes->has_odd_return) || (notes->has_wrong && notes->has_return);
 }
 
 /* Whether the memory that an instruction uses has some of the return address. */
-static bool uses_return_address(const struct stack *stack, const struct code_stack *use) {
+static bool uses_return_address(const struct stack_depth *depth, const struct code_stack *use) {
   const bool by_frame = use->base == CODE_FRAME_POINTER;
-  const int64_t place = by_frame ? stack->frame : stack->depth.bytes;
-  return (by_frame ? stack->frame_certainty : stack->depth.certainty) != STACK_LOST &&
+  const int64_t place = by_frame ? depth->frame : depth->bytes;
+  return (by_frame ? depth->frame_certainty : depth->certainty) > STACK_LOST &&
          use->offset < place + WORD && place < (int64_t)use->offset + use->size;
 }
 
-static void move(struct stack *stack, const struct code_stack *use) {
-  struct stack_depth *depth = &stack->depth;
+static void move(struct stack_depth *depth, const struct code_stack *use) {
   const int64_t bytes = (int64_t)depth->bytes + use->growth;
   if (use->copy == CODE_STACK_POINTER) {
-    stack->frame = depth->bytes - use->copy_offset;
-    stack->frame_certainty = depth->certainty;
-  } else if (use->copy == CODE_FRAME_POINTER && stack->frame_certainty != STACK_LOST) {
-    depth->bytes = stack->frame - use->copy_offset;
-    depth->certainty = stack->frame_certainty;
-  } else if (use->copy == CODE_FRAME_POINTER || use->growth == CODE_STACK_LOST ||
-             bytes > DEPTH_MAX || bytes < -DEPTH_MAX) {
-    *depth = (struct stack_depth){.certainty = STACK_LOST};
+    depth->frame = depth->bytes - use->copy_offset;
+    depth->frame_certainty = depth->certainty;
+  } else if (use->copy == CODE_FRAME_POINTER) {
+    const bool is_known = depth->frame_certainty > STACK_LOST;
+    depth->bytes = is_known ? depth->frame - use->copy_offset : 0;
+    depth->enough = is_known ? depth->enough : 0;
+    depth->certainty = depth->frame_certainty;
+    depth->by_frame = true;
+  } else if (use->growth == CODE_STACK_LOST || bytes > DEPTH_MAX || bytes < -DEPTH_MAX) {
+    depth->certainty = STACK_OTHER;
+    depth->by_frame = false;
   } else {
     depth->bytes = (int32_t)bytes;
   }
@@ -100,8 +139,10 @@ void stack_follow(struct stack_notes *notes, struct stack *stack,
                   const struct code_instruction *instruction) {
   const struct code_stack *use = &instruction->stack;
   if (use->growth != 0 || use->copy != CODE_NO_BASE)
-    move(stack, use);
-  if (use->base != CODE_NO_BASE && uses_return_address(stack, use)) {
+    move(&stack->depth, use);
+  if (use->loses_frame)
+    stack->depth.frame_certainty = STACK_OTHER;
+  if (use->base != CODE_NO_BASE && uses_return_address(&stack->depth, use)) {
     notes->is_read |= use->is_read;
     notes->is_written |= !use->is_read;
   }

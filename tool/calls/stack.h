@@ -7,7 +7,8 @@
  *     push %rax; ret          add $5, (%rsp); ret          mov %rax, 8(%rbp)
  *
  * So a function's instructions are followed, in the order of their addresses: how deep the stack is,
- * and where the frame pointer points. Depths are exact as long as the stack changes by constants, and
+ * and where the frame pointer points. A stack pointer that is made of anything else may point
+ * anywhere, up to where it is made of the frame pointer again. Depths are exact as long as the stack changes by constants, and
  * where a jump goes forward, its depth is noted for the place. At a place to which no such jump is
  * known (the body of a loop that is entered at its end, a landing pad, a case of a switch), the depth
  * is taken to be that at the last jump; then only what is pushed from there on counts, unless a jump
@@ -22,14 +23,21 @@
 struct stack_depth {
   int32_t bytes;
   int32_t enough; /* a return at no more than that is right, if the depth isn't exact */
-  enum { STACK_LOST, STACK_GUESSED, STACK_EXACT } certainty; /* lost: bytes are from a place on */
-  bool is_noted;
+  int32_t frame;  /* the return address's distance from the frame pointer */
+  uint8_t certainty, frame_certainty; /* enum stack_certainty */
+  bool by_frame;                      /* the stack pointer was made of the frame pointer */
+  bool is_noted, is_decoded;
+};
+
+enum stack_certainty {
+  STACK_OTHER, /* it may be another stack */
+  STACK_LOST,  /* it is the function's own; bytes are from a place on */
+  STACK_GUESSED,
+  STACK_EXACT
 };
 
 struct stack {
   struct stack_depth depth, jumped; /* here, and where control last went elsewhere */
-  int32_t frame; /* the return address's distance from the frame pointer, with the certainty of */
-  uint8_t frame_certainty;
 };
 
 /* A function. */
@@ -45,6 +53,9 @@ struct stack_notes {
   /* Of guesses: some were right, or wrong, as a jump back showed; there are returns that depend on them,
    * and some that would be odd if they were right. */
   bool has_right, has_wrong, has_return, has_odd_return;
+  /* A jump back to what was decoded already took another stack there, or another frame pointer; and
+   * there are returns without the frame pointer, or with it. */
+  bool has_other_back, has_plain_return, has_frame_back, has_frame_return;
 };
 
 /* Prepares for a function. A part of a function has another depth at its start, which isn't known. */

@@ -313,7 +313,8 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
                                : RUNS_ON;
   sweep->runs[number] = flow.last == CODE_CALL ? flow.last_call : 0;
   for (size_t i = 0; i < sweep->target_count; i++) {
-    struct flow side = {.last = CODE_OTHER};
+    struct flow side = {.last = CODE_OTHER,
+                        .stack.depth = sweep->stack.depths[sweep->targets[i] - sweep->start]};
     decode_from(sweep, sweep->targets[i], &side);
   }
   add_late(sweep, sweep->end - 1);
