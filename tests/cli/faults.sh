@@ -1,5 +1,6 @@
 #!/bin/bash
-# Each allocation fails once, and each system call of a kind, in every command and in the library's opening functions:
+# Each allocation fails once, and each system call of a kind, in every command and in the library's opening functions; and at
+# each system call that reads, the file that is read is truncated or overwritten:
 # nothing crashes, no output is wrong with success, and files are whole. FAULT_RUNS=1000000 tries all; else about 60 of each.
 . "$TOP/tests/cli/common.sh"
 
@@ -51,4 +52,24 @@ sweep out "$stackpack" report -o out app
 sweep split.o "$stackpack" split split.o
 sweep "" ./opener app
 sweep "" ./opener packed
+
+# The input is changed by another process: what is read then is refused, or was read before.
+changed() { # INPUT FILES COMMAND...
+  local kind
+  for kind in truncated overwritten; do
+    env FAULTS=$kind FAULTS_INPUT="$1" FAULTS_FILES="$2" FAULTS_RUNS="${FAULT_RUNS:-60}" LD_PRELOAD="$PWD/faults.so" "${@:3}" \
+      >sweep.log 2>&1 || { echo "${*:3}:"; tail -n 20 sweep.log; bad=1; }
+    grep -q " runs, " sweep.log || fail "no sweep of $kind: ${*:3}"
+  done
+}
+changed app "" "$stackpack" dump app
+changed app "" "$stackpack" dump --format=json --source app
+changed packed "" "$stackpack" dump packed
+changed app "" "$stackpack" verify app packed
+changed app "" "$stackpack" why --policy=policy app "$address"
+changed app out "$stackpack" pack --always --policy=policy -o out app
+changed packed out "$stackpack" unpack --raw=kept -o out packed
+changed kept out "$stackpack" unpack --raw=kept -o out packed
+changed app "" ./opener app
+changed packed "" ./opener packed
 ((bad == 0)) || fail "something goes wrong when a call fails"

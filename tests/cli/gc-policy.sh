@@ -56,6 +56,8 @@ printf 'gc-entry collect\nnever by_chain\n' >broken
 expect_refusal "broken: line 2: neither gc-entry nor no-gc, but 'never'" "$stackpack" pack --always --policy=broken app
 printf 'gc-entry\n' >broken
 expect_refusal 'broken: line 1: no pattern' "$stackpack" pack --always --policy=broken app
+printf 'gc-entry collect\n\0no-gc by_chain\n' >broken
+expect_refusal 'broken: line 2: a zero byte' "$stackpack" pack --always --policy=broken app
 printf 'collect it\n' >broken
 expect_refusal 'broken: line 1: more than one pattern' "$stackpack" pack --always --gc-entry-file=broken app
 expect_refusal 'missing: .*No such file' "$stackpack" pack --always --no-gc-file=missing app

@@ -77,8 +77,11 @@ static bool take_file(struct policy *policy, enum file_kind kind, const char *pa
   char *line = NULL;
   size_t capacity = 0;
   bool ok = true;
-  for (unsigned number = 1; ok && getline(&line, &capacity, file) >= 0; number++)
-    ok = take_line(policy, kind, line, number, problem);
+  ssize_t size;
+  for (unsigned number = 1; ok && (size = getline(&line, &capacity, file)) >= 0; number++)
+    ok = strlen(line) == (size_t)size
+             ? take_line(policy, kind, line, number, problem)
+             : problem_set(problem, "line %u: a zero byte, which text doesn't have", number);
   if (ok && !feof(file)) /* or there was no memory for a line */
     ok = problem_set_errno(problem, "can't be read");
   free(line);

@@ -6,7 +6,11 @@
  * to have if its exit status is the same. Any other must exit with status 2, say why, and leave each
  * file as it was before, or as it is after success. Nothing may be killed.
  *
+ * Instead of failing, a call can come just after another process changed the file that is read: then
+ * success means that the output is that of the file as it was.
+ *
  *   FAULTS=allocation, or a name in `kinds`: which calls
+ *   FAULTS_INPUT=A     the file that is truncated or overwritten
  *   FAULTS_FILES=A:B   the files that the program writes; the folder mustn't get others
  *   FAULTS_RUNS=N      about how many runs; the calls that fail are spread evenly
  *
@@ -27,16 +31,21 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { CALLS_MAX = 6, FILES_MAX = 4, SECONDS = 30 };
+enum { CALLS_MAX = 8, FILES_MAX = 4, SECONDS = 30 };
+
+#define READING                                                                                    \
+  { SYS_open, SYS_openat, SYS_read, SYS_pread64, SYS_mmap, SYS_fstat, SYS_close, -1 }
 
 static const struct kind {
   const char *name;
-  int error;
+  int error;            /* 0: none, the input is changed */
   int calls[CALLS_MAX]; /* -1: no more */
 } kinds[] = {
     {"open", EMFILE, {SYS_open, SYS_openat, -1}},
@@ -48,6 +57,8 @@ static const struct kind {
     {"rename", EACCES, {SYS_rename, SYS_renameat, SYS_renameat2, SYS_link, SYS_linkat, -1}},
     {"stat", EIO, {SYS_fstat, SYS_stat, SYS_newfstatat, SYS_statx, -1}},
     {"mode", EPERM, {SYS_fchmod, SYS_fchown, SYS_ftruncate, SYS_fallocate, SYS_fchmodat, -1}},
+    {"truncated", 0, READING},
+    {"overwritten", 0, READING},
 };
 
 /* Shared by all runs. */
@@ -55,6 +66,16 @@ static volatile struct { long calls; /* made so far in this run */ } * counter;
 static long failing; /* the number of the call that fails, 0: none */
 static bool active;
 static const struct kind *kind;
+
+struct contents {
+  char *bytes; /* NULL: there is no such file */
+  size_t size;
+};
+
+static struct {
+  const char *path; /* NULL: none is changed */
+  struct contents contents;
+} input;
 
 static bool fails(void) {
   return active && __atomic_add_fetch(&counter->calls, 1, __ATOMIC_RELAXED) == failing;
@@ -94,10 +115,21 @@ __asm__(".text\n"
         "mov %r8, %r10\n mov %r9, %r8\n mov 8(%rsp), %r9\n syscall\n"
         "faults_call_end: ret\n");
 
+/* Half of it is gone; or all of it is zeros, as many as before. */
+static void change_input(void) {
+  const bool is_truncated = strcmp(kind->name, "truncated") == 0;
+  faults_call(SYS_truncate, (long)input.path, is_truncated ? (long)input.contents.size / 2 : 0, 0,
+              0, 0, 0);
+  if (!is_truncated)
+    faults_call(SYS_truncate, (long)input.path, (long)input.contents.size, 0, 0, 0, 0);
+}
+
 static void on_call(int signal, siginfo_t *info, void *context) {
   greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
   (void)signal;
-  const bool fail = fails();
+  const bool is_chosen = fails(), fail = is_chosen && kind->error != 0;
+  if (is_chosen && !fail)
+    change_input();
   if (fail && info->si_syscall != SYS_close) /* a file is closed all the same */
     registers[REG_RAX] = -kind->error;
   else
@@ -148,11 +180,6 @@ static void trap_calls(void) {
 
 /* ---- Files ---- */
 
-struct contents {
-  char *bytes; /* NULL: there is no such file */
-  size_t size;
-};
-
 static struct contents read_file(const char *path) {
   struct contents contents = {0};
   FILE *file = fopen(path, "rb");
@@ -191,16 +218,25 @@ static struct state look(void) {
   return state;
 }
 
-/* A file may have been replaced by a broken one: so each is written anew. */
+static void write_file(const char *path, struct contents contents) {
+  unlink(path);
+  FILE *file = contents.bytes != NULL ? fopen(path, "wb") : NULL;
+  if (file == NULL)
+    return;
+  fwrite(contents.bytes, 1, contents.size, file);
+  fclose(file);
+}
+
+/* A file may have been replaced by a broken one: so each is written anew. The input is an hour old: clocks
+ * of file systems are coarse, and a change must show. */
 static void put_back(const struct state *state) {
-  for (unsigned i = 0; i < path_count; i++) {
-    unlink(paths[i]);
-    FILE *file = state->files[i].bytes != NULL ? fopen(paths[i], "wb") : NULL;
-    if (file != NULL) {
-      fwrite(state->files[i].bytes, 1, state->files[i].size, file);
-      fclose(file);
-    }
-  }
+  for (unsigned i = 0; i < path_count; i++)
+    write_file(paths[i], state->files[i]);
+  if (input.path == NULL)
+    return;
+  struct timespec times[2] = {{.tv_sec = time(NULL) - 3600}, {.tv_sec = time(NULL) - 3600}};
+  write_file(input.path, input.contents);
+  utimensat(AT_FDCWD, input.path, times, 0);
 }
 
 static void forget(struct state *state) {
@@ -271,6 +307,9 @@ __attribute__((constructor)) static void sweep(void) {
   for (char *file = strtok(strdup(files == NULL ? "" : files), ":"); file != NULL;
        file = strtok(NULL, ":"))
     paths[path_count++] = file;
+  input.path = getenv("FAULTS_INPUT");
+  if (input.path != NULL)
+    input.contents = read_file(input.path);
   unsetenv("FAULTS");
   unsetenv("LD_PRELOAD");
   counter = mmap(NULL, sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
