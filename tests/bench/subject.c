@@ -5,6 +5,7 @@
 #include "elf/elf_image.h"
 #include "format/packed.h"
 #include "tool/image/load.h"
+#include "v3_sites.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,13 +74,30 @@ static size_t count_pairs(const struct stackpack_table *table) {
   return count;
 }
 
+static int compare_address(const void *key, const void *site) {
+  const uint64_t address = *(const uint64_t *)key, other = ((const struct site *)site)->address;
+  return (address > other) - (address < other);
+}
+
+/* A packed table's frame sizes have pushed arguments in them, which LLVM's, that rivals read, leave out. Such
+ * sites are marked. */
+static void mark_other_sizes(struct subject *subject) {
+  struct v3_sites raw = v3_sites_open(subject->raw, subject->raw_size);
+  while (v3_sites_next(&raw)) {
+    struct site *site = bsearch(&raw.address, subject->sites, subject->record_count,
+                                sizeof *subject->sites, compare_address);
+    if (site != NULL && site->frame_size != raw.frame_size)
+      site->function = UINT64_MAX;
+  }
+}
+
 /* Records of equal address follow each other; whoever looks one of these up has to choose. */
 static size_t leave_out_ambiguous(struct site *sites, size_t count) {
   size_t kept = 0;
   for (size_t i = 0; i < count; i++) {
     const bool alone = (i == 0 || sites[i].address != sites[i - 1].address) &&
                        (i + 1 == count || sites[i].address != sites[i + 1].address);
-    if (alone)
+    if (alone && sites[i].function != UINT64_MAX)
       kept++;
     else
       sites[i].function = UINT64_MAX;
@@ -117,6 +135,7 @@ static bool read_sites(struct subject *subject, struct problem *problem) {
       return problem_set(problem, "a location that the rivals' tables have no room for");
     add_slots(subject, site);
   }
+  mark_other_sizes(subject);
   subject->site_count = leave_out_ambiguous(subject->sites, count);
   return subject->site_count > 0 || problem_set(problem, "no records");
 }
