@@ -39,3 +39,15 @@ for linker in ld.lld ld.bfd ld.gold mold; do
   ((count == $(wc -l <few.json) && count > 500)) || fail "$linker: $count records"
   (($(section_size few .text) * 1000 <= $(section_size bare.gc .text) * 1005)) || fail "$linker: more code than without stack maps"
 done
+
+# The figures of doc/packing.md, within one in a hundred.
+expect_figures() { # START-OF-THE-ROW PROGRAM DUMP
+  local figures
+  figures=$(grep -F "| $1 |" "$TOP/doc/packing.md" | grep -oE '[0-9,]{3,}' | tr -d ,)
+  awk -v figures="$figures" -v now="$(section_size "$2" .text) $(wc -l <"$3")" 'BEGIN {
+    count = split(figures, was); split(now, is)
+    for (i = 1; i <= 2; i++) if (count != 2 || was[i] < is[i] * 0.99 || was[i] > is[i] * 1.01) exit 1
+  }' || fail "doc/packing.md, $1: $figures"
+}
+expect_figures 'objects that are split' few few.json
+expect_figures 'the same, kept by a linker script' whole whole.json
