@@ -65,12 +65,17 @@ $(BUILD)/tool/%.hash: tool/%
 $(BUILD)/$(REPORT).o: $(REPORT).S $(REPORT).html $(REPORT).css $(REPORT).js $(REPORT_HASHES)
 	$(CC) -c -Wa,-I$(<D) -Wa,-I$(@D) -o $@ $<
 
-# One object, in which only the public functions are global: a user's own names can't collide.
+# Each file is a member, so that a program takes only the parts that it uses. Names that members share among themselves
+# are hidden, and get a prefix: a user's own names can't collide.
 $(BUILD)/libstackpack.a: $(FORMAT) $(RUNTIME)
-	rm -f $@
-	$(LD) -r -o $(BUILD)/libstackpack.o $^
-	$(OBJCOPY) --localize-hidden $(BUILD)/libstackpack.o
-	$(AR) rcs $@ $(BUILD)/libstackpack.o
+	rm -rf $@ $(BUILD)/members
+	mkdir -p $(BUILD)/members
+	nm --extern-only --defined-only $^ | awk 'NF == 3 && $$3 !~ /^(stackpack_|__)/ { print $$3, "stackpack_private_" $$3 }' | \
+	  sort -u >$(BUILD)/members/names
+	for object in $^; do \
+	  $(OBJCOPY) --redefine-syms=$(BUILD)/members/names $$object $(BUILD)/members/$${object##*/} || exit; \
+	done
+	$(AR) rcs $@ $(addprefix $(BUILD)/members/,$(notdir $^))
 
 $(BUILD)/libstackpack.so: $(FORMAT) $(RUNTIME) runtime/libstackpack.map
 	$(LINK) -shared -Wl,-soname,libstackpack.so.0 -Wl,-z,defs -Wl,--version-script=runtime/libstackpack.map \

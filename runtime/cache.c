@@ -64,17 +64,6 @@ static void recall(const struct cache_entry *entry, struct stackpack_record *rec
   memcpy(own->pairs, entry->pairs, sizeof own->pairs);
 }
 
-bool cached_pairs_next(struct pairs_overlay *pairs, struct stackpack_location *base,
-                       struct stackpack_location *derived) {
-  if (pairs->next == pairs->count)
-    return false;
-  const struct cached_pair pair = pairs->pairs[pairs->next++];
-  *base = *derived = pairs->first;
-  base->value += (int64_t)pair.base * pairs->step;
-  derived->value += (int64_t)pair.derived * pairs->step;
-  return true;
-}
-
 /* Pairs by their locations' numbers, and the range that these are in. */
 struct numbered {
   struct packed_pair pairs[CACHED_PAIRS];
@@ -151,8 +140,9 @@ static struct cache_entry *choose(struct cache_overlay *cache, uint64_t address)
 
 /* ---- Looking up ---- */
 
-static bool find(const struct cache_overlay *cache, uint64_t address,
-                 struct stackpack_record *record, struct stackpack_pairs *pairs) {
+bool cache_find(struct stackpack_cache *memory, uint64_t address, struct stackpack_record *record,
+                struct stackpack_pairs *pairs) {
+  const struct cache_overlay *cache = overlay_of(memory);
   if (cache->count < WAYS || address == 0)
     return false;
   const struct cache_entry *places = first_place(cache, address);
@@ -164,40 +154,30 @@ static bool find(const struct cache_overlay *cache, uint64_t address,
   return false;
 }
 
-/* Takes the pairs of what was looked up, and remembers both. */
-static void complete(struct cache_overlay *cache, const struct stackpack_record *record,
-                     struct stackpack_pairs *pairs) {
+void cache_complete(struct stackpack_cache *memory, const struct stackpack_record *record,
+                    struct stackpack_pairs *pairs) {
+  struct cache_overlay *cache = overlay_of(memory);
   struct cache_entry entry;
   *pairs = stackpack_pairs(record);
   if (cache->count >= WAYS && fill(&entry, record, &pairs_of(pairs)->packed))
     *choose(cache, record->address) = entry;
 }
 
+void cache_renew(struct stackpack_cache *memory, uint64_t generation) {
+  struct cache_overlay *cache = overlay_of(memory);
+  if (cache->generation != generation && cache->count > 0)
+    memset(cache->entries, 0, cache->count * sizeof *cache->entries);
+  cache->generation = generation;
+}
+
 enum stackpack_answer stackpack_table_find_cached(const struct stackpack_table *table,
                                                   struct stackpack_cache *cache, uint64_t address,
                                                   struct stackpack_record *record,
                                                   struct stackpack_pairs *pairs) {
-  if (find(overlay_of(cache), address, record, pairs))
+  if (cache_find(cache, address, record, pairs))
     return STACKPACK_FOUND;
   const enum stackpack_answer answer = stackpack_table_find(table, address, record);
   if (answer == STACKPACK_FOUND)
-    complete(overlay_of(cache), record, pairs);
-  return answer;
-}
-
-enum stackpack_answer stackpack_find_cached(const struct stackpack_process *process,
-                                            struct stackpack_cache *cache, uintptr_t return_address,
-                                            struct stackpack_record *record,
-                                            struct stackpack_pairs *pairs) {
-  struct cache_overlay *own = overlay_of(cache);
-  const uint64_t generation = process_generation(process);
-  if (own->generation != generation && own->count > 0)
-    memset(own->entries, 0, own->count * sizeof *own->entries);
-  own->generation = generation;
-  if (find(own, return_address, record, pairs))
-    return STACKPACK_FOUND;
-  const enum stackpack_answer answer = stackpack_find(process, return_address, record);
-  if (answer == STACKPACK_FOUND)
-    complete(own, record, pairs);
+    cache_complete(cache, record, pairs);
   return answer;
 }

@@ -63,7 +63,7 @@ static enum stackpack_error open_raw(struct elf_file *file, struct stackpack_tab
     error = elf_file_fetch_loaded(file);
   if (error == 0)
     error = elf_file_fetch_symbols(file);
-  return error != 0 ? error_of(error) : raw_open(table, &file->image, memory);
+  return error != 0 ? error_of(error) : stackpack_raw_open(table, &file->image, memory);
 }
 
 enum stackpack_error stackpack_file_open(struct stackpack_file *file, const char *path) {

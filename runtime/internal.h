@@ -108,24 +108,20 @@ static inline struct pairs_overlay *pairs_of(struct stackpack_pairs *pairs) {
   return (struct pairs_overlay *)pairs->private_;
 }
 
-/* process.c: changes when modules come or go. */
-uint64_t process_generation(const struct stackpack_process *process);
+/* cache.c: looks up in a cache alone; */
+bool cache_find(struct stackpack_cache *cache, uint64_t address, struct stackpack_record *record,
+                struct stackpack_pairs *pairs);
 
-/* cache.c: the same as stackpack_pairs_next, of pairs that are cached. */
-bool cached_pairs_next(struct pairs_overlay *pairs, struct stackpack_location *base,
-                       struct stackpack_location *derived);
+/* takes the pairs of a record that was looked up elsewhere, and remembers both; */
+void cache_complete(struct stackpack_cache *cache, const struct stackpack_record *record,
+                    struct stackpack_pairs *pairs);
 
-/* raw.c. Goes to an image's next section of stack maps: by the section headers, or, where no file has
+/* and forgets all if it is for another generation: see process_overlay. */
+void cache_renew(struct stackpack_cache *cache, uint64_t generation);
+
+/* search.c. Goes to an image's next section of stack maps: by the section headers, or, where no file has
  * them, by form. *number and *section are zeros at first. */
 bool raw_next(const struct elf_image *image, unsigned *number, Elf64_Shdr *section);
-
-/* Reads all of them: opens *table over a packed form, in *memory (free), for look-ups of link-time
- * addresses plus the image's bias. */
-enum stackpack_error raw_open(struct stackpack_table *table, const struct elf_image *image,
-                              void **memory);
-
-/* search.c: the next stack maps of a loaded module behind *section, which is zeros at first. */
-bool raw_search(const struct elf_image *image, Elf64_Shdr *section);
 
 /* table.c: what is known of a record's frame, and the register whose place is the return address's. */
 struct frame_view record_view(const struct stackpack_record *record, unsigned *return_register);

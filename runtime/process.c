@@ -155,7 +155,7 @@ static enum stackpack_error open_raw(const struct dl_phdr_info *info, struct elf
     const uint8_t *bytes = elf_image_contents(&image, &section);
     found->maps_start = (uintptr_t)bytes;
     found->maps_size = bytes != NULL ? section.sh_size : 0;
-    error = raw_open(&found->table, &image, &found->memory);
+    error = stackpack_raw_open(&found->table, &image, &found->memory);
     if (error == STACKPACK_SYSTEM_ERROR)
       errno = file_error;
   }
@@ -351,11 +351,6 @@ void stackpack_process_close(struct stackpack_process *process) {
   overlay->capacity = overlay->needed = 0;
 }
 
-uint64_t process_generation(const struct stackpack_process *process) {
-  return atomic_load_explicit(&((const struct process_overlay *)process)->generation,
-                              memory_order_acquire);
-}
-
 size_t stackpack_process_modules(const struct stackpack_process *process) {
   return const_process_of(process)->needed;
 }
@@ -409,6 +404,20 @@ enum stackpack_answer stackpack_find(const struct stackpack_process *process,
                  : STACKPACK_CORRUPT;
   }
   return STACKPACK_NOT_MANAGED;
+}
+
+enum stackpack_answer stackpack_find_cached(const struct stackpack_process *process,
+                                            struct stackpack_cache *cache, uintptr_t return_address,
+                                            struct stackpack_record *record,
+                                            struct stackpack_pairs *pairs) {
+  cache_renew(cache,
+              atomic_load_explicit(&const_process_of(process)->generation, memory_order_acquire));
+  if (cache_find(cache, return_address, record, pairs))
+    return STACKPACK_FOUND;
+  const enum stackpack_answer answer = stackpack_find(process, return_address, record);
+  if (answer == STACKPACK_FOUND)
+    cache_complete(cache, record, pairs);
+  return answer;
 }
 
 /* Threads have stacks of their own, so the address of a variable spreads them over the stripes. */

@@ -9,6 +9,9 @@
  * the executable's address there; what the maps describe is the library's own code. So the relocations
  * are done once more, with the library's own symbols. What the code contradicts is left out, and where
  * maps are in conflict there is no safepoint, as in what `stackpack pack --conflicts=omit` writes.
+ *
+ * This file leads to the encoder, and so to half of the library. A linker takes it from the archive for one name only,
+ * stackpack_raw_open: a program that defines that itself does without.
  */
 #include "elf/elf_image.h"
 #include "elf/entries.h"
@@ -22,16 +25,6 @@
 
 /* Linkers leave one section of the name, linker scripts a few. Each costs a look at all relocations. */
 enum { SECTIONS_MAX = 64 };
-
-bool raw_next(const struct elf_image *image, unsigned *number, Elf64_Shdr *section) {
-  if (image->bytes == NULL)
-    return raw_search(image, section);
-  while (elf_image_next_section(image, ".llvm_stackmaps", number, section))
-    if (section->sh_type != SHT_NOBITS &&
-        (image->loaded == NULL || (section->sh_flags & SHF_ALLOC) != 0))
-      return true;
-  return false;
-}
 
 static enum stackpack_error encode(const struct safepoints *safepoints, uint64_t bias,
                                    struct stackpack_table *table, void **memory) {
@@ -192,8 +185,9 @@ static enum stackpack_error read(const struct elf_image *image, struct safepoint
   return error;
 }
 
-enum stackpack_error raw_open(struct stackpack_table *table, const struct elf_image *image,
-                              void **memory) {
+enum stackpack_error stackpack_raw_open(struct stackpack_table *table, const void *module,
+                                        void **memory) {
+  const struct elf_image *image = module;
   struct safepoints safepoints = {.machine = image->header.e_machine};
   enum stackpack_error error = read(image, &safepoints);
   if (error == STACKPACK_OK)

@@ -107,7 +107,8 @@ static bool search(const struct elf_image *image, uint64_t address, const uint8_
   return true;
 }
 
-bool raw_search(const struct elf_image *image, Elf64_Shdr *section) {
+/* The next stack maps of a loaded module behind *section, which is zeros at first. */
+static bool raw_search(const struct elf_image *image, Elf64_Shdr *section) {
   const uint64_t behind = section->sh_addr + section->sh_size;
   for (unsigned i = 0; i < image->header.e_phnum; i++) {
     const Elf64_Phdr *segment = &image->loaded[i];
@@ -123,5 +124,15 @@ bool raw_search(const struct elf_image *image, Elf64_Shdr *section) {
                             .sh_size = to - from};
     return true;
   }
+  return false;
+}
+
+bool raw_next(const struct elf_image *image, unsigned *number, Elf64_Shdr *section) {
+  if (image->bytes == NULL)
+    return raw_search(image, section);
+  while (elf_image_next_section(image, ".llvm_stackmaps", number, section))
+    if (section->sh_type != SHT_NOBITS &&
+        (image->loaded == NULL || (section->sh_flags & SHF_ALLOC) != 0))
+      return true;
   return false;
 }

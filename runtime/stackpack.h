@@ -56,6 +56,7 @@ enum stackpack_error {
   STACKPACK_BAD_TABLE,        /* a packed section that breaks FORMAT.md, or a checksum differs */
   STACKPACK_UNSUPPORTED,      /* a packed section of a newer version, or with unknown features */
   STACKPACK_TOO_MANY_MODULES, /* the caller's array is too small: see stackpack_process_open */
+  STACKPACK_NO_RAW_READER,    /* a raw section, in a program without stackpack_raw_open */
 };
 
 /* A sentence fragment in English, without a full stop. Static storage. */
@@ -700,6 +701,15 @@ struct stackpack_file {
 /* Maps the file and opens its packed section, or its raw one. */
 enum stackpack_error stackpack_file_open(struct stackpack_file *file, const char *path);
 void stackpack_file_close(struct stackpack_file *file);
+
+/* ---- Leaving a part of the library out ---- */
+
+/* Reads an opened module's raw stack maps into *memory (free). It is for the library's own use; but half
+ * of the library hangs on it. A program whose modules are all packed leaves that half out by defining the
+ * function itself, with `return STACKPACK_NO_RAW_READER`: opening a raw module gives this error then, and
+ * look-ups in such a one STACKPACK_CORRUPT. */
+enum stackpack_error stackpack_raw_open(struct stackpack_table *table, const void *module,
+                                        void **memory);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

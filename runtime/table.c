@@ -23,6 +23,8 @@ const char *stackpack_error_text(enum stackpack_error error) {
     return "a packed table that needs a newer version of this library";
   case STACKPACK_TOO_MANY_MODULES:
     return "more modules with stack maps than there is room for";
+  case STACKPACK_NO_RAW_READER:
+    return "stack maps that aren't packed, in a program without the reader of such ones";
   }
   return "an unknown error";
 }
@@ -187,11 +189,25 @@ static struct stackpack_location public_location(struct location location) {
 }
 
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
-  struct stackpack_pairs pairs;
-  struct pairs_overlay *own = pairs_of(&pairs);
-  own->is_cached = false;
-  packed_pairs(&own->packed, record_of(record));
-  return pairs;
+  union {
+    struct stackpack_pairs pairs;
+    struct pairs_overlay own;
+  } result;
+  result.own.is_cached = false;
+  packed_pairs(&result.own.packed, record_of(record));
+  return result.pairs;
+}
+
+/* The same of pairs that a cache has remembered. */
+static bool cached_pairs_next(struct pairs_overlay *pairs, struct stackpack_location *base,
+                              struct stackpack_location *derived) {
+  if (pairs->next == pairs->count)
+    return false;
+  const struct cached_pair pair = pairs->pairs[pairs->next++];
+  *base = *derived = pairs->first;
+  base->value += (int64_t)pair.base * pairs->step;
+  derived->value += (int64_t)pair.derived * pairs->step;
+  return true;
 }
 
 bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_location *base,

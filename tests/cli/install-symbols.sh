@@ -19,5 +19,8 @@ nm --dynamic --defined-only "$BUILD/libstackpack.so" | awk '$2 != "A" { print $3
 sed -n 's/@@STACKPACK_0\.2$//p' exported | sort >versioned
 [[ $(wc -l <exported) == $(wc -l <versioned) ]] || { cat exported >&2; fail "symbols without the version"; }
 diff declared versioned >&2 || fail "the shared library doesn't export what the header declares"
-nm --extern-only --defined-only "$BUILD/libstackpack.a" | awk 'NF == 3 { print $3 }' | grep -vE "$sanitizer" | sort >exported
+readelf --symbols --wide "$BUILD/libstackpack.a" | awk '($5 == "GLOBAL" || $5 == "WEAK") && $7 != "UND" { print $6, $8 }' |
+  grep -vE " ${sanitizer#^}" >symbols
+sed -n 's/^DEFAULT //p' symbols | sort >exported
 diff declared exported >&2 || fail "the archive doesn't export what the header declares"
+! grep -v '^DEFAULT ' symbols | grep -v '^HIDDEN stackpack_private_' >&2 || fail "names that a user's own could collide with"

@@ -21,6 +21,7 @@ pub const STACKPACK_BAD_STACK_MAP: stackpack_error = 5;
 pub const STACKPACK_BAD_TABLE: stackpack_error = 6;
 pub const STACKPACK_UNSUPPORTED: stackpack_error = 7;
 pub const STACKPACK_TOO_MANY_MODULES: stackpack_error = 8;
+pub const STACKPACK_NO_RAW_READER: stackpack_error = 9;
 pub type stackpack_error = ::std::os::raw::c_uint;
 extern "C" {
     pub fn stackpack_error_text(error: stackpack_error) -> *const ::std::os::raw::c_char;
@@ -560,4 +561,11 @@ extern "C" {
 }
 extern "C" {
     pub fn stackpack_file_close(file: *mut stackpack_file);
+}
+extern "C" {
+    pub fn stackpack_raw_open(
+        table: *mut stackpack_table,
+        module: *const ::core::ffi::c_void,
+        memory: *mut *mut ::core::ffi::c_void,
+    ) -> stackpack_error;
 }
