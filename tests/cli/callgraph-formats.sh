@@ -14,7 +14,7 @@ functions = [json.loads(line) for line in open("graph.json", encoding="utf-8")]
 by_name = {function["name"]: function for function in functions}
 starts = {function["address"] for function in functions}
 assert [f["address"] for f in functions] == sorted(starts)
-kinds = {"direct", "tail", "indirect", "outside", "branch"}
+kinds = {"direct", "tail", "indirect", "outside", "branch", "passed"}
 for function in functions:
     assert set(function) == {"address", "name", "address_taken", "exported", "calls", "undecodable"}
     assert function["undecodable"] is False

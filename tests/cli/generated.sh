@@ -10,7 +10,7 @@ for records in 1 1000 30000; do
   expect_output "program: $records records "
   expect_status 0 "$generate" "$sample" $records again
   expect_same program again
-  expect_status 0 "$stackpack" pack -o packed program
+  expect_status 0 "$stackpack" pack --always -o packed program
   expect_packed packed
   expect_output "program: $records records "
   dump_json program >raw.json

@@ -1011,7 +1011,9 @@ def compare_with_dump(decoded, stackpack, path):
         raise Unusable(f"{stackpack} can't be run: {error.strerror}") from error
     with dump:
         for index, line in enumerate(dump.stdout, 1):
-            expected = as_line({**json.loads(line), "function": None})
+            record = json.loads(line)
+            record.pop("frame")  # the facts of frames have an oracle of their own: tests/cli/frames_readelf.py
+            expected = as_line({**record, "function": None})
             if index > len(decoded.offsets):
                 continue
             own = as_line(record_as_json(decoded.record(index - 1)))
