@@ -144,12 +144,25 @@ static bool find_leaves(struct analysis *analysis) {
 
 /* ---- The graph under the policy ---- */
 
+/* Whether a call that another function makes of what it is given (CALL_PASSED) is made by one of which the
+ * policy says that it never collects: that of the call beside it, at the same place. */
+static bool is_passed_to_leaf(const struct analysis *analysis, const struct graph_function *caller,
+                              const struct call *passed) {
+  const struct call *calls = analysis->graph->calls;
+  for (uint32_t i = caller[0].first_call; i < caller[1].first_call; i++)
+    if (calls[i].is_settled && calls[i].at == passed->at)
+      return analysis->is_leaf[calls[i].target];
+  return false;
+}
+
 static void visit_function(const struct analysis *analysis, uint32_t number,
                            enum certainty certainty, analysis_visitor *visit, void *context) {
   const struct call_graph *graph = analysis->graph;
   const struct graph_function *function = &graph->functions[number];
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
     if (!graph->calls[i].is_settled &&
+        !(graph->calls[i].kind == CALL_PASSED &&
+          is_passed_to_leaf(analysis, function, &graph->calls[i])) &&
         (graph->calls[i].target < graph_anything(graph) || certainty >= BY_POINTERS))
       visit(context, graph->calls[i].target);
   if (function->is_undecodable)
