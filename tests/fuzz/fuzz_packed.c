@@ -70,7 +70,7 @@ static size_t mutate_header(uint8_t *bytes, size_t size, uint64_t *seed) {
   static const unsigned widths[] = {1, 2, 4, 8};
   const unsigned width = widths[random_below(seed, 4)];
   const size_t header = bits_load16(bytes + offsetof(struct packed_header, header_size));
-  const size_t end = header < size ? header : size;
+  const size_t end = header < PACKED_HEADER_SIZE || header > size ? PACKED_HEADER_SIZE : header;
   mutate_number(bytes + random_below(seed, (uint32_t)(end / width)) * width, width, size, seed);
   return size;
 }

@@ -330,7 +330,7 @@ def packed(stackpack, file):
         path.write_bytes(file)
         path.chmod(0o755)
         options = ["--global-roots=gc_roots"] if b"gc_roots" in file else []
-        done = subprocess.run([stackpack, "pack", "--always", "--quiet", *options, path], check=False, capture_output=True)
+        done = subprocess.run([stackpack, "pack", "--always", "--quiet", "--conflicts=omit", *options, path], check=False, capture_output=True)
         return path.read_bytes() if done.returncode == 0 else None
 
 
