@@ -9,13 +9,12 @@
 #include <string.h>
 
 struct cache_entry {
-  uint64_t address; /* the record's; 0: the entry is free */
-  const struct packed_table *table;
-  uint32_t index, stretch, layout, position;
-  uint32_t frame_size; /* all ones: unknown */
-  int32_t value;       /* of the first location */
+  struct packed_record record; /* address 0: the entry is free */
+  uint32_t frame_size;         /* all ones: unknown */
+  int32_t value;               /* of the first location */
   uint8_t location_kind, reg, size, step;
   uint8_t kind, count; /* kind: of the record; count: of pairs */
+  struct cached_frame frame;
   struct cached_pair pairs[CACHED_PAIRS];
 };
 
@@ -42,19 +41,14 @@ static struct cache_entry *first_place(const struct cache_overlay *cache, uint64
 
 /* ---- What is remembered ---- */
 
-static void recall(const struct cache_entry *entry, struct stackpack_record *record,
-                   struct stackpack_pairs *pairs) {
-  struct pairs_overlay *own = pairs_of(pairs);
-  *(struct packed_record *)record = (struct packed_record){
-      .address = entry->address,
-      .index = entry->index,
-      .stretch = entry->stretch,
-      .table = entry->table,
-      .layout = entry->layout,
-      .position = entry->position,
-  };
+static void recall(const struct cache_entry *entry, struct stackpack_record *record) {
+  *(struct packed_record *)record = entry->record;
   record->frame_size = entry->frame_size == UINT32_MAX ? UINT64_MAX : entry->frame_size;
   record->kind = (enum stackpack_kind)entry->kind;
+}
+
+static void recall_pairs(const struct cache_entry *entry, struct stackpack_pairs *pairs) {
+  struct pairs_overlay *own = pairs_of(pairs);
   own->is_cached = true;
   own->first =
       (struct stackpack_location){entry->location_kind, entry->size, entry->reg, entry->value};
@@ -93,26 +87,37 @@ static bool take_pairs(struct packed_pairs pairs, struct numbered *numbered) {
              packed_location_class(pairs.table, numbered->high);
 }
 
+static struct cached_frame take_frame(const struct stackpack_record *record) {
+  unsigned return_register;
+  const struct frame_view view = record_view(record, &return_register);
+  const uint64_t words = (uint64_t)view.cfa_offset / sizeof(uint64_t);
+  if (!view.is_known || view.lost != 0 || view.cfa_offset % (int64_t)sizeof(uint64_t) != 0 ||
+      words > UINT16_MAX)
+    return (struct cached_frame){0};
+  return (struct cached_frame){
+      .places = (uint32_t)(view.places - record_of(record)->table->frames.shapes),
+      .cfa_words = (uint16_t)words,
+      .cfa_register = view.cfa_register,
+      .place_count = view.place_count,
+  };
+}
+
 /* Fills in an entry. False: the record can't be told in one. */
-static bool fill(struct cache_entry *entry, const struct stackpack_record *record,
-                 const struct packed_pairs *pairs) {
+static bool fill(struct cache_entry *entry, const struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
+  struct packed_pairs pairs;
   struct numbered numbered;
+  packed_pairs(&pairs, packed);
   if (record->address == 0 ||
       (record->frame_size >= UINT32_MAX && record->frame_size != UINT64_MAX) ||
-      !take_pairs(*pairs, &numbered))
+      !take_pairs(pairs, &numbered))
     return false;
   const struct location first = packed_location(packed->table, numbered.low);
   uint64_t step = 0;
   if (numbered.high > numbered.low)
     step = (uint64_t)packed_location(packed->table, numbered.low + 1).value - (uint64_t)first.value;
   *entry = (struct cache_entry){
-      .address = record->address,
-      .table = packed->table,
-      .index = packed->index,
-      .stretch = packed->stretch,
-      .layout = packed->layout,
-      .position = packed->position,
+      .record = *packed,
       .frame_size = (uint32_t)record->frame_size,
       .value = (int32_t)first.value,
       .location_kind = first.kind,
@@ -121,6 +126,7 @@ static bool fill(struct cache_entry *entry, const struct stackpack_record *recor
       .step = (uint8_t)step,
       .kind = (uint8_t)record->kind,
       .count = (uint8_t)numbered.count,
+      .frame = take_frame(record),
   };
   for (unsigned i = 0; i < numbered.count; i++)
     entry->pairs[i] = (struct cached_pair){(uint8_t)(numbered.pairs[i].base - numbered.low),
@@ -129,55 +135,81 @@ static bool fill(struct cache_entry *entry, const struct stackpack_record *recor
          step == entry->step;
 }
 
-/* Where a record that comes is put. */
-static struct cache_entry *choose(struct cache_overlay *cache, uint64_t address) {
-  struct cache_entry *places = first_place(cache, address);
-  for (unsigned i = 0; i < WAYS; i++)
-    if (places[i].address == 0)
-      return &places[i];
-  return &places[cache->replaced++ % WAYS];
-}
-
 /* ---- Looking up ---- */
 
-bool cache_find(struct stackpack_cache *memory, uint64_t address, struct stackpack_record *record,
-                struct stackpack_pairs *pairs) {
-  const struct cache_overlay *cache = overlay_of(memory);
+/* The entry of an address; NULL: there is none. */
+static inline const struct cache_entry *find_entry(const struct cache_overlay *cache,
+                                                   uint64_t address) {
   if (cache->count < WAYS || address == 0)
-    return false;
+    return NULL;
   const struct cache_entry *places = first_place(cache, address);
   for (unsigned i = 0; i < WAYS; i++)
-    if (places[i].address == address) {
-      recall(&places[i], record, pairs);
-      return true;
-    }
-  return false;
+    if (places[i].record.address == address)
+      return &places[i];
+  return NULL;
 }
 
-void cache_complete(struct stackpack_cache *memory, const struct stackpack_record *record,
-                    struct stackpack_pairs *pairs) {
+static void forget_all(struct cache_overlay *cache) {
+  if (cache->count > 0)
+    memset(cache->entries, 0, cache->count * sizeof *cache->entries);
+}
+
+const struct cache_entry *cache_find(struct stackpack_cache *memory, uint64_t generation,
+                                     uint64_t address, struct stackpack_record *record,
+                                     struct cached_frame *frame) {
+  struct cache_overlay *cache = overlay_of(memory);
+  if (cache->generation != generation)
+    forget_all(cache);
+  cache->generation = generation;
+  const struct cache_entry *entry = find_entry(cache, address);
+  if (entry != NULL) {
+    recall(entry, record);
+    *frame = entry->frame;
+  }
+  return entry;
+}
+
+const struct cache_entry *cache_remember(struct stackpack_cache *memory,
+                                         const struct stackpack_record *record) {
   struct cache_overlay *cache = overlay_of(memory);
   struct cache_entry entry;
-  *pairs = stackpack_pairs(record);
-  if (cache->count >= WAYS && fill(&entry, record, &pairs_of(pairs)->packed))
-    *choose(cache, record->address) = entry;
+  if (cache->count < WAYS || !fill(&entry, record))
+    return NULL;
+  struct cache_entry *places = first_place(cache, record->address), *place = NULL;
+  for (unsigned i = 0; i < WAYS && place == NULL; i++)
+    if (places[i].record.address == 0)
+      place = &places[i];
+  if (place == NULL)
+    place = &places[cache->replaced++ % WAYS];
+  *place = entry;
+  return place;
 }
 
-void cache_renew(struct stackpack_cache *memory, uint64_t generation) {
-  struct cache_overlay *cache = overlay_of(memory);
-  if (cache->generation != generation && cache->count > 0)
-    memset(cache->entries, 0, cache->count * sizeof *cache->entries);
-  cache->generation = generation;
+void cache_entry_pairs(const struct cache_entry *entry, const struct stackpack_record *record,
+                       struct stackpack_pairs *pairs) {
+  if (entry != NULL && entry->record.index == record->index)
+    recall_pairs(entry, pairs);
+  else
+    *pairs = stackpack_pairs(record);
+}
+
+void cache_pairs(struct stackpack_cache *cache, const struct stackpack_record *record,
+                 struct stackpack_pairs *pairs) {
+  cache_entry_pairs(find_entry(overlay_of(cache), record->address), record, pairs);
 }
 
 enum stackpack_answer stackpack_table_find_cached(const struct stackpack_table *table,
                                                   struct stackpack_cache *cache, uint64_t address,
                                                   struct stackpack_record *record,
                                                   struct stackpack_pairs *pairs) {
-  if (cache_find(cache, address, record, pairs))
-    return STACKPACK_FOUND;
-  const enum stackpack_answer answer = stackpack_table_find(table, address, record);
-  if (answer == STACKPACK_FOUND)
-    cache_complete(cache, record, pairs);
-  return answer;
+  struct cached_frame frame;
+  const struct cache_entry *entry = cache_find(cache, 0, address, record, &frame);
+  if (entry == NULL) {
+    const enum stackpack_answer answer = stackpack_table_find(table, address, record);
+    if (answer != STACKPACK_FOUND)
+      return answer;
+    entry = cache_remember(cache, record);
+  }
+  cache_entry_pairs(entry, record, pairs);
+  return STACKPACK_FOUND;
 }

@@ -53,10 +53,20 @@ struct process_overlay {
 
 /* Pairs that a cache has remembered, or else those of a packed table. A location is so many steps
  * behind the first one. */
-enum { CACHED_PAIRS = 40 };
+enum { CACHED_PAIRS = 36 };
 struct cached_pair {
   uint8_t base, derived;
 };
+
+/* A frame_view that a cache has remembered, in a word. Frames that don't fit, as some register is lost in
+ * them or they are large, are zeros. */
+struct cached_frame {
+  uint32_t places;    /* where they are in the table's shapes */
+  uint16_t cfa_words; /* the CFA's offset */
+  uint8_t cfa_register;
+  uint8_t place_count; /* 0: nothing is remembered */
+};
+
 struct pairs_overlay {
   bool is_cached;
   union {
@@ -84,6 +94,8 @@ _Static_assert(sizeof(struct packed_record) <= offsetof(struct stackpack_record,
                        offsetof(struct stackpack_record, index),
                "a record lies over the start of the public one");
 _Static_assert(sizeof(struct pairs_overlay) <= sizeof(struct stackpack_pairs), "room for pairs");
+_Static_assert(sizeof(struct cached_frame) == sizeof((struct stackpack_walk){0}.private_.frame),
+               "room for a frame");
 _Static_assert(sizeof(struct cache_overlay) <= sizeof(struct stackpack_cache), "room for a cache");
 _Static_assert(sizeof(struct packed_list) <= sizeof(struct stackpack_locations), "room for a list");
 _Static_assert(sizeof(struct module_overlay) <= sizeof((struct stackpack_module){0}.private_),
@@ -108,16 +120,28 @@ static inline struct pairs_overlay *pairs_of(struct stackpack_pairs *pairs) {
   return (struct pairs_overlay *)pairs->private_;
 }
 
-/* cache.c: looks up in a cache alone; */
-bool cache_find(struct stackpack_cache *cache, uint64_t address, struct stackpack_record *record,
-                struct stackpack_pairs *pairs);
+/* Changes when modules come or go; never 0. */
+static inline uint64_t process_generation(const struct stackpack_process *process) {
+  return atomic_load_explicit(&((const struct process_overlay *)process)->generation,
+                              memory_order_acquire);
+}
 
-/* takes the pairs of a record that was looked up elsewhere, and remembers both; */
-void cache_complete(struct stackpack_cache *cache, const struct stackpack_record *record,
-                    struct stackpack_pairs *pairs);
+/* cache.c: looks up in a cache alone, which forgets all if it is for another generation of the process (0:
+ * it is for a table). NULL: the record isn't there. The entry counts until something else is remembered. */
+const struct cache_entry *cache_find(struct stackpack_cache *cache, uint64_t generation,
+                                     uint64_t address, struct stackpack_record *record,
+                                     struct cached_frame *frame);
 
-/* and forgets all if it is for another generation: see process_overlay. */
-void cache_renew(struct stackpack_cache *cache, uint64_t generation);
+/* remembers a record that was looked up elsewhere; NULL: there is no room in an entry for it; */
+const struct cache_entry *cache_remember(struct stackpack_cache *cache,
+                                         const struct stackpack_record *record);
+
+/* and gives the pairs of a record: from its entry, if *entry is one and this record's, or from the one that
+ * the cache still has; else from the table. */
+void cache_entry_pairs(const struct cache_entry *entry, const struct stackpack_record *record,
+                       struct stackpack_pairs *pairs);
+void cache_pairs(struct stackpack_cache *cache, const struct stackpack_record *record,
+                 struct stackpack_pairs *pairs);
 
 /* search.c. Goes to an image's next section of stack maps: by the section headers, or, where no file has
  * them, by form. *number and *section are zeros at first. */

@@ -410,14 +410,17 @@ enum stackpack_answer stackpack_find_cached(const struct stackpack_process *proc
                                             struct stackpack_cache *cache, uintptr_t return_address,
                                             struct stackpack_record *record,
                                             struct stackpack_pairs *pairs) {
-  cache_renew(cache,
-              atomic_load_explicit(&const_process_of(process)->generation, memory_order_acquire));
-  if (cache_find(cache, return_address, record, pairs))
-    return STACKPACK_FOUND;
-  const enum stackpack_answer answer = stackpack_find(process, return_address, record);
-  if (answer == STACKPACK_FOUND)
-    cache_complete(cache, record, pairs);
-  return answer;
+  struct cached_frame frame;
+  const struct cache_entry *entry =
+      cache_find(cache, process_generation(process), return_address, record, &frame);
+  if (entry == NULL) {
+    const enum stackpack_answer answer = stackpack_find(process, return_address, record);
+    if (answer != STACKPACK_FOUND)
+      return answer;
+    entry = cache_remember(cache, record);
+  }
+  cache_entry_pairs(entry, record, pairs);
+  return STACKPACK_FOUND;
 }
 
 /* Threads have stacks of their own, so the address of a variable spreads them over the stripes. */

@@ -188,7 +188,7 @@ enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs, stack
 /* A cache of look-ups, for a collector that meets the same return addresses again and again: the
  * stacks of threads that run the same loop, and the same stack at the next collection. It is a hash
  * table of records with their pairs, in memory that the caller gives: STACKPACK_CACHE_RECORD bytes
- * for each record. Not remembered are records of more than 40 pairs, or whose locations aren't all of one kind,
+ * for each record. Not remembered are records of more than 36 pairs, or whose locations aren't all of one kind,
  * size and register and near each other. A cache is for one thread at a time. */
 enum { STACKPACK_CACHE_RECORD = 128 };
 struct stackpack_cache {
@@ -564,7 +564,7 @@ struct stackpack_walk {
   struct {
     const struct stackpack_walker *walker;
     struct stackpack_stack stack;
-    uint64_t segment_frames;
+    uint64_t segment_frames, frame;
     enum stackpack_walk_answer answer;
     uint32_t state, word, words;
     struct stackpack_location base, derived;

@@ -68,14 +68,20 @@ struct stackpack_context stackpack_context_suspended(uintptr_t pc, uintptr_t sta
 
 static enum stackpack_answer find(struct stackpack_walk *walk, uintptr_t address) {
   const struct stackpack_walker *walker = walk->private_.walker;
+  const struct stackpack_process *process = walker->process;
   struct stackpack_record *record = &walk->record;
-  struct stackpack_pairs *pairs = &walk->private_.pairs;
-  if (walker->cache != NULL)
-    return walker->process != NULL
-               ? stackpack_find_cached(walker->process, walker->cache, address, record, pairs)
-               : stackpack_table_find_cached(walker->table, walker->cache, address, record, pairs);
-  return walker->process != NULL ? stackpack_find(walker->process, address, record)
-                                 : stackpack_table_find(walker->table, address, record);
+  struct cached_frame *frame = (struct cached_frame *)&walk->private_.frame;
+  if (walker->cache != NULL &&
+      cache_find(walker->cache, process != NULL ? process_generation(process) : 0, address, record,
+                 frame) != NULL)
+    return STACKPACK_FOUND;
+  walk->private_.frame = 0;
+  const enum stackpack_answer answer = process != NULL
+                                           ? stackpack_find(process, address, record)
+                                           : stackpack_table_find(walker->table, address, record);
+  if (walker->cache != NULL && answer == STACKPACK_FOUND)
+    cache_remember(walker->cache, record);
+  return answer;
 }
 
 /* Whether the record found is of the frame at hand. A return address may be the end of its
@@ -104,7 +110,7 @@ static void prefer_by_context(struct stackpack_walk *walk) {
     if (!stackpack_record_next(&next))
       return;
   walk->record = next;
-  walk->private_.pairs = stackpack_pairs(&next);
+  walk->private_.frame = 0;
 }
 
 static enum stackpack_walk_answer look_up(struct stackpack_walk *walk) {
@@ -145,7 +151,7 @@ void stackpack_walk_start(struct stackpack_walk *walk, const struct stackpack_wa
   walk->managed_frames = 0;
   walk->private_.walker = walker;
   walk->private_.stack = stack;
-  walk->private_.segment_frames = 0;
+  walk->private_.segment_frames = walk->private_.frame = 0;
   walk->private_.state = WALK_AT_START;
   walk->context = *context;
 }
@@ -170,7 +176,7 @@ enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
     answer = walk_step(walk);
   if (stackpack_walk_is_frame(answer))
     answer = arrive(walk);
-  walk->private_.state = walk->private_.walker->cache != NULL ? WALK_AT_PAIRS : WALK_AT_FRAME;
+  walk->private_.state = WALK_AT_FRAME;
   walk->private_.answer = answer;
   if (answer == STACKPACK_WALK_MANAGED) {
     walk->managed_frames++;

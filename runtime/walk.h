@@ -8,7 +8,6 @@
 enum walk_state {
   WALK_AT_START, /* at a context that is yet to be looked at */
   WALK_AT_FRAME, /* the frame at hand has been answered */
-  WALK_AT_PAIRS, /* and its pairs are in private_.pairs, as a cache had them */
   WALK_AT_ROOTS, /* and its roots are being gone through */
   WALK_DONE,     /* private_.answer says why */
 };

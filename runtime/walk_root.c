@@ -100,7 +100,10 @@ enum stackpack_walk_answer walk_begin_roots(struct stackpack_walk *walk) {
     return walk->private_.answer;
   if (walk->record.kind != STACKPACK_STATEPOINT)
     return STACKPACK_WALK_NOT_STATEPOINT;
-  if (walk->private_.state != WALK_AT_PAIRS)
+  struct stackpack_cache *cache = walk->private_.walker->cache;
+  if (cache != NULL)
+    cache_pairs(cache, &walk->record, &walk->private_.pairs);
+  else
     walk->private_.pairs = stackpack_pairs(&walk->record);
   walk->private_.state = WALK_AT_ROOTS;
   walk->private_.word = walk->private_.words = 0;

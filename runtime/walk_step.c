@@ -88,15 +88,14 @@ static enum stackpack_walk_answer by_facts(const struct stackpack_stack *stack,
     return STACKPACK_WALK_NO_PROGRESS;
   if (cfa > stack->end || cfa - context->stack_pointer < view->place_count * (uintptr_t)WORD)
     return STACKPACK_WALK_OUT_OF_STACK;
-  uintptr_t pc = 0;
-  const bool is_in_register =
-      return_register < STACKPACK_REGISTERS && walk_knows(context, return_register);
-  if (is_in_register)
-    pc = walk_register(context, return_register);
+  const uint32_t known = context->known;
   const uintptr_t return_place = take_saved(context, view, return_register, cfa);
+  uintptr_t pc;
   if (return_place != 0)
     pc = *(const uintptr_t *)return_place;
-  else if (!is_in_register)
+  else if (return_register < STACKPACK_REGISTERS && (known >> return_register & 1) != 0)
+    pc = walk_register(context, return_register);
+  else
     return STACKPACK_WALK_SIZE_UNKNOWN;
   context->pc = strip_signature(pc);
   context->stack_pointer = cfa;
@@ -192,11 +191,25 @@ static enum stackpack_walk_answer without_facts(struct stackpack_walk *walk) {
 
 /* ---- Steps ---- */
 
+/* What the table knows of the frame at hand: as the cache has it, or from the table. */
+static struct frame_view find_view(const struct stackpack_walk *walk, unsigned *return_register) {
+  const struct frames_part *part = &record_of(&walk->record)->table->frames;
+  const struct cached_frame *frame = (const struct cached_frame *)&walk->private_.frame;
+  if (frame->place_count == 0)
+    return record_view(&walk->record, return_register);
+  *return_register = part->machine.return_register;
+  return (struct frame_view){.is_known = true,
+                             .cfa_register = frame->cfa_register,
+                             .place_count = frame->place_count,
+                             .cfa_offset = frame->cfa_words * (int64_t)WORD,
+                             .places = part->shapes + frame->places};
+}
+
 static enum stackpack_walk_answer step_managed(struct stackpack_walk *walk) {
   if (walk->private_.walker->managed == STACKPACK_BY_UNWINDING)
     return by_unwinding(walk);
   unsigned return_register;
-  const struct frame_view view = record_view(&walk->record, &return_register);
+  const struct frame_view view = find_view(walk, &return_register);
   return view.is_known ? by_facts(&walk->private_.stack, &walk->context, &view, return_register)
                        : without_facts(walk);
 }

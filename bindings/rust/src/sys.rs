@@ -434,6 +434,7 @@ pub struct stackpack_walk__bindgen_ty_1 {
     pub walker: *const stackpack_walker,
     pub stack: stackpack_stack,
     pub segment_frames: u64,
+    pub frame: u64,
     pub answer: stackpack_walk_answer,
     pub state: u32,
     pub word: u32,
