@@ -391,7 +391,7 @@ void analysis_close(struct analysis *analysis) {
 
 bool analysis_has_handlers(const struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
-  return uses_any(graph, "signal sigaction __sysv_signal bsd_signal sigset") &&
+  return uses_any(graph, LEAF_HANDLER_SETTERS) &&
          analysis->next[BY_ANYTHING][graph_anything(graph)] != (uint32_t)REACH_NOTHING;
 }
 

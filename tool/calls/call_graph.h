@@ -31,7 +31,8 @@
  *   - The caller has no call or jump by a pointer; or the callee's address isn't taken: no code
  *     computes it, and no word of the program's, wherever it stands, is the address, with or without
  *     a tag, or the distance to it from the word itself or from what something refers to (escapes.c);
- *     no other file can find it by name; and the pointer isn't a sum (jump_tables.c). Or the pointer
+ *     no other file can find it by name; and the pointer isn't a sum (jump_tables.c), nor made by
+ *     a caller that names the address of any function (sweep.c). Or the pointer
  *     has a type that the frontend says the callee doesn't have (call_types.c).
  *   - The caller calls no function elsewhere, but for those of the C library that are known not to
  *     call back, or only what they are given, where that is a constant (leaf_functions.c), and that don't do so by the program's own malloc (analysis.c).
@@ -86,6 +87,7 @@ struct graph_function {
   bool has_sum;           /* it adds registers, */
   bool calls_register;    /* and goes where one points to: that may be a sum, */
   bool names_address;     /* of an address */
+  bool names_code;        /* it names another function's address, or its own */
   bool is_whole;          /* it is known to be one function: a symbol or an unwind table says so */
   uint8_t entered; /* enum taken: how something at taken_at refers to a place in its middle */
   bool is_typed;   /* the frontend tells its type */

@@ -180,12 +180,13 @@ const struct leaf_group leaf_groups[] = {
      "pthread_setspecific pthread_key_delete pthread_detach pthread_setname_np pthread_getname_np "
      "pthread_getcpuclockid pthread_get_stacksize_np pthread_getaffinity_np "
      "pthread_setaffinity_np"},
-    {LEAF_PURE, "it goes back to a frame that is waiting, and leaves out those above it", "",
+    {LEAF_PURE, "it goes back to a frame that is waiting, and leaves out those above it",
+     "_pthread_cleanup_push _pthread_cleanup_push_defer",
      "setjmp _setjmp __sigsetjmp sigsetjmp longjmp _longjmp siglongjmp __longjmp_chk"},
     {LEAF_PURE, "it ends the process, without running anything of the program's first", "",
      "_exit _Exit"},
     {LEAF_ALLOCATES, "it ends the process by SIGABRT, which the program doesn't handle",
-     "signal sigaction __sysv_signal bsd_signal sigset",
+     LEAF_HANDLER_SETTERS,
      "abort __assert_fail __assert_perror_fail __assert __stack_chk_fail __chk_fail "
      "__fortify_fail"},
 };

@@ -20,6 +20,10 @@ struct leaf_group {
   const char *reason, *unless, *names;
 };
 
+/* What a program may set a handler of signals by. */
+#define LEAF_HANDLER_SETTERS                                                                       \
+  "signal sigaction __sigaction sigset sigvec ssignal sysv_signal __sysv_signal bsd_signal"
+
 extern const struct leaf_group leaf_groups[];
 extern const size_t leaf_group_count;
 

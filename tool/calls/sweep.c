@@ -163,19 +163,29 @@ static void add_transfer(struct sweep *sweep, uint64_t at,
 
 /* ---- References ---- */
 
+/* The address of code, but for labels of the function's own: what is made of it may be any address. */
+static bool is_other_function(const struct sweep *sweep, uint64_t address) {
+  return address - sweep->start - 1 >= sweep->end - sweep->start - 1 &&
+         call_graph_function(sweep->builder->graph, address) != (uint32_t)GRAPH_NO_NODE;
+}
+
 static void add_references(struct sweep *sweep, uint64_t at,
                            const struct code_instruction *instruction) {
   struct call_graph *graph = sweep->builder->graph;
   bool *names = &graph->functions[sweep->function].names_address;
+  bool *code = &graph->functions[sweep->function].names_code;
   if (instruction->has_reference && instruction->is_access) {
     struct area *area = areas_find(&graph->areas, instruction->reference);
     if (area != NULL && !area->is_code)
       area_mark(area, MARK_USED, instruction->reference);
   } else if (instruction->has_reference) {
     *names |= graph_take(graph, instruction->reference, TAKEN_BY_CODE, at);
+    *code |= is_other_function(sweep, instruction->reference);
   }
-  for (unsigned i = 0; graph->linkage.is_fixed && i < instruction->constant_count; i++)
+  for (unsigned i = 0; graph->linkage.is_fixed && i < instruction->constant_count; i++) {
     *names |= graph_take(graph, instruction->constants[i], TAKEN_BY_CODE, at);
+    *code |= is_other_function(sweep, instruction->constants[i]);
+  }
   for (unsigned i = 0; instruction->is_wide && i < OFFSET_TABLES; i++)
     if (graph->linkage.offset_tables[i] != 0)
       graph_take(graph,
@@ -283,12 +293,14 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
   }
 }
 
-/* What is known of the return address only when all is decoded: a call or jump by a pointer in a
- * function that reads it may lead near it, and returns may be odd that came before what shows it. */
+/* What is known only when all is decoded: a call or jump by a pointer may lead near the return address
+ * in a function that reads that, and near another function in one that names its address; and returns
+ * may be odd that came before what shows it. */
 static void add_late(struct sweep *sweep, uint64_t last) {
   struct call_graph *graph = sweep->builder->graph;
   const struct graph_function *function = &graph->functions[sweep->function];
-  for (uint32_t i = function->first_call; sweep->stack.is_read && i < graph->call_count; i++)
+  const bool may_lead_anywhere = sweep->stack.is_read || function->names_code;
+  for (uint32_t i = function->first_call; may_lead_anywhere && i < graph->call_count; i++)
     if (graph->calls[i].target == graph_anything(graph))
       graph->calls[i].target = graph_everything(graph);
   if (stack_was_odd(&sweep->stack) &&

@@ -1,0 +1,63 @@
+#!/bin/bash
+# Calls by words that look constant: stubs of which the section doesn't say how large they are, and a section that is called
+# like a global offset table but that the program changes. And a static program of the C library can be followed whole.
+. "$TOP/tests/cli/common.sh"
+
+cat >managed.c <<'C'
+long sorts(long), copies(long), by_slot(long);
+__attribute__((noinline)) long managed_sorts(long x) { return sorts(x) + 1; }
+__attribute__((noinline)) long managed_copies(long x) { return copies(x) + 1; }
+__attribute__((noinline)) long managed_by_slot(long x) { return by_slot(x) + 1; }
+long run(long n) { return managed_sorts(n) + managed_copies(n) + managed_by_slot(n); }
+C
+compile_managed managed.c managed.o
+cat >native.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+volatile int sink;
+__attribute__((noinline)) void collect(void) { sink++; }
+static int compare(const void *a, const void *b) { collect(); return *(const char *)a - *(const char *)b; }
+int (*volatile comparison)(const void *, const void *) = compare;
+static char text[8];
+void *volatile taken[] = {(void *)qsort, (void *)strcpy, (void *)atoi};
+long sorts(long x) { qsort(text, 4, 1, comparison); return x; }
+long copies(long x) { strcpy(text, x > 3 ? "a" : "b"); return x + atoi(text); }
+static long harmless(long x) { return x; }
+static long changed(long x) { collect(); return x; }
+__attribute__((section(".got.own"))) long (*slot)(long) = harmless;
+long by_slot(long x) { return slot(x) + 1; }
+__attribute__((constructor)) static void set(void) { slot = changed; }
+C
+"$LLVM/bin/clang" -O1 -fno-builtin -fPIC -fno-semantic-interposition -fvisibility=hidden -c native.c
+"$LLVM/bin/clang" -O1 -fPIE -c "$gc/main.c"
+
+for options in "-no-pie" "-pie -Wl,-z,notext" "-pie -Wl,-z,notext -Wl,-z,now"; do
+  # shellcheck disable=SC2086 # a list of words
+  link_with bfd app managed.o native.o main.o $options
+  for kind in as-linked without-sizes; do
+    [[ $kind == as-linked ]] || python3 - app <<'P'
+import struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+start, = struct.unpack_from("<Q", data, 40)
+size, count, names = struct.unpack_from("<HHH", data, 58)
+headers = [start + size * i for i in range(count)]
+text = struct.unpack_from("<Q", data, headers[names] + 24)[0]
+stubs = 0
+for header in headers:
+    name = text + struct.unpack_from("<I", data, header)[0]
+    if data[name:data.index(0, name)].startswith(b".plt"):
+        struct.pack_into("<Q", data, header + 56, 0)
+        stubs += 1
+assert stubs > 0, "no stubs"
+open(sys.argv[1], "wb").write(data)
+P
+    expect_verdict kept app managed_sorts --gc-entry=collect
+    expect_verdict dropped app managed_copies --gc-entry=collect
+    expect_verdict kept app managed_by_slot --gc-entry=collect
+  done
+done
+
+"$LLVM/bin/clang" -static -x c -o /dev/null - <<<'int main(void) { return 0; }' 2>err || skip "no static C library"
+link_with lld static managed.o native.o main.o -static
+expect_status 0 "$stackpack" pack --always --strict --gc-entry=collect -o packed static
+[[ $(./packed) == "$(./static)" ]] || fail "another output when packed"
