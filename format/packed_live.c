@@ -203,9 +203,12 @@ static inline bool take_derived(struct packed_pairs *pairs, struct packed_pair *
   pairs->bases_at += count * pairs->base_width;
   if (state == 0)
     return false;
+  pairs->bad = state > count;
+  if (pairs->bad)
+    return false;
   const uint64_t base =
       bits_at(bytes, bases_at + (state - 1) * pairs->base_width, pairs->base_width);
-  pairs->bad |= state > count || base >= pairs->slots;
+  pairs->bad = base >= pairs->slots;
   if (pairs->bad)
     return false;
   pair->derived = packed_pairs_location(pairs, pairs->chunk + (uint64_t)__builtin_ctzll(bit));
