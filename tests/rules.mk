@@ -10,8 +10,10 @@ include tests/samples/rules.mk
 
 # Tests that look at what is around the code: installed files, packages, other build systems and tools, programs that take
 # long to build. A second compiler or a sanitizer finds nothing new in them.
-AROUND := tests/samples/machines.sh $(addprefix tests/cli/,matrix-machines.sh machines-readers.sh machines-calls.sh bench.sh builds.sh completions.sh corpus-%.sh format-document.sh help.sh install%.sh library-size.sh \
-  managed-compiler.sh packages.sh report-browser.sh tools-%.sh) tests/callgraph/lua.sh
+AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh completions.sh corpus-%.sh documents-%.sh faults.sh \
+  format-document.sh help.sh install%.sh library-size.sh machines-calls.sh machines-readers.sh managed-compiler.sh \
+  matrix-machines.sh packages.sh report-browser.sh tools-%.sh) tests/callgraph/edges.sh tests/callgraph/lua.sh \
+  tests/samples/machines.sh
 
 # What `check` runs, what `check-inputs` does (for sanitizers), and `check-code` (for another compiler).
 ALL_TESTS := $(UNIT_TESTS) $(OTHER_TESTS) $(CALLGRAPH_TESTS) $(CLI_TESTS)
