@@ -261,7 +261,7 @@ static inline struct location packed_location(const struct packed_table *table, 
   if (number >= table->first_class_count)
     return packed_other_location(table, number);
   struct location location = table->first_class;
-  location.value += (int64_t)((uint64_t)number * table->first_class_step);
+  location.value = (int64_t)((uint64_t)location.value + (uint64_t)number * table->first_class_step);
   return location;
 }
 /* The number of a location's class; class_count: there is none. */

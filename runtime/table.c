@@ -205,8 +205,8 @@ static bool cached_pairs_next(struct pairs_overlay *pairs, struct stackpack_loca
     return false;
   const struct cached_pair pair = pairs->pairs[pairs->next++];
   *base = *derived = pairs->first;
-  base->value += (int64_t)pair.base * pairs->step;
-  derived->value += (int64_t)pair.derived * pairs->step;
+  base->value = (int64_t)((uint64_t)base->value + (uint64_t)pair.base * pairs->step);
+  derived->value = (int64_t)((uint64_t)derived->value + (uint64_t)pair.derived * pairs->step);
   return true;
 }
 
