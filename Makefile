@@ -31,8 +31,8 @@ FLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-
 endif
 COMPILE = $(CC) $(FLAGS) $(CFLAGS) $(CPPFLAGS)
 LINK = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS)
-# Where distributions have no libdwarf.pc, its headers are in a folder of their own.
-DWARF_FLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null || echo -I/usr/include/libdwarf)
+# Debian 12 has no libdwarf.pc, and that of Debian 13 names another folder than the one in which the headers are.
+DWARF_FLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null) -I/usr/include/libdwarf
 # libdw has functions of the same names, with versions: libdwarf must come first.
 TOOL_LIBS := -ldwarf -ldw -lelf -liberty -lzstd -ljansson -lZydis
 
