@@ -155,9 +155,6 @@ struct packed_record {
 enum packed_answer packed_find(const struct packed_table *table, uint64_t address,
                                struct packed_record *record);
 
-/* Fetches the memory that a look-up of an address will read first, or (step 1) next. */
-void packed_prefetch(const struct packed_table *table, uint64_t address, unsigned step);
-
 /* Record `index` < record_count. PACKED_FOUND or PACKED_CORRUPT. */
 enum packed_answer packed_record_at(const struct packed_table *table, uint32_t index,
                                     struct packed_record *record);

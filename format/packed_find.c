@@ -311,18 +311,6 @@ enum packed_answer packed_record_at(const struct packed_table *table, uint32_t i
   return fill(&leaf, n, leaf_offset(&leaf, n) - leaf.start, record);
 }
 
-void packed_prefetch(const struct packed_table *table, uint64_t address, unsigned step) {
-  const uint64_t offset = address - table->text_start;
-  struct packed_leaf leaf;
-  if (offset > table->text_size || table->leaf_count == 0)
-    return;
-  const uint64_t number = offset >> table->leaf_shift;
-  if (step == 0)
-    __builtin_prefetch(table->directory + number * table->entry_bytes);
-  else if (packed_leaf(table, (uint32_t)number, &leaf))
-    __builtin_prefetch(leaf.references);
-}
-
 struct frame_view packed_frame(const struct packed_record *record) {
   const struct packed_table *table = record->table;
   uint64_t size = packed_frame_size(table, record->layout);

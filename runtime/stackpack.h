@@ -183,7 +183,7 @@ enum stackpack_answer stackpack_record_visit(const struct stackpack_record *reco
 enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs, stackpack_visitor *visit,
                                             void *context);
 
-/* ---- Looking up what was looked up before, or many at once ---- */
+/* ---- Looking up what was looked up before ---- */
 
 /* A cache of look-ups, for a collector that meets the same return addresses again and again: the
  * stacks of threads that run the same loop, and the same stack at the next collection. It is a hash
@@ -205,13 +205,6 @@ enum stackpack_answer stackpack_table_find_cached(const struct stackpack_table *
                                                   struct stackpack_cache *cache, uint64_t address,
                                                   struct stackpack_record *record,
                                                   struct stackpack_pairs *pairs);
-
-/* Looks up addresses[0..count) in one table: answers[n] and, where it is STACKPACK_FOUND,
- * records[n] are those of addresses[n]. Faster than one by one where the table isn't in the
- * processor's caches, as one address's memory is fetched while another is worked on. */
-void stackpack_table_find_all(const struct stackpack_table *table, const uint64_t *addresses,
-                              size_t count, struct stackpack_record *records,
-                              enum stackpack_answer *answers);
 
 /* A list of locations in the order in which LLVM recorded them. */
 struct stackpack_locations {

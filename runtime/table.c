@@ -142,24 +142,6 @@ enum stackpack_answer stackpack_table_find(const struct stackpack_table *table, 
   return STACKPACK_CORRUPT;
 }
 
-void stackpack_table_find_all(const struct stackpack_table *table, const uint64_t *addresses,
-                              size_t count, struct stackpack_record *records,
-                              enum stackpack_answer *answers) {
-  enum { GROUP = 16 }; /* about as many fetches as a processor has under way at once */
-  const struct packed_table *packed = const_table_of(table);
-  for (size_t from = 0; from < count; from += GROUP) {
-    const size_t to = count - from < GROUP ? count : from + GROUP;
-    for (unsigned step = 0; step < 2; step++)
-      for (size_t i = from; i < to; i++)
-        packed_prefetch(packed, addresses[i], step);
-    for (size_t i = from; i < to; i++) {
-      answers[i] = stackpack_table_find(table, addresses[i], &records[i]);
-      if (answers[i] == STACKPACK_FOUND)
-        __builtin_prefetch(packed->layouts + record_of(&records[i])->layout);
-    }
-  }
-}
-
 enum stackpack_answer stackpack_table_record(const struct stackpack_table *table, uint32_t index,
                                              struct stackpack_record *record) {
   const struct packed_table *packed_table = const_table_of(table);

@@ -23,9 +23,6 @@
  * which the machine does other things, too, and those come into the caches: so what is warm must be
  * warmed after that, and only a twin can do so without touching what was flushed.
  *
- * A rival that takes many addresses at once gets them so where there are many: a stack's in a walk,
- * and BATCH of them in a pass in random order. Its other columns are of one address.
- *
  * The sum of what each rival visits is compared with the records first: a rival that visits anything
  * else is an error, not a result.
  */
@@ -51,13 +48,12 @@ enum {
   CODE_LOOK_UPS = 8,
   WALKED_STACKS = 100,
   TOUCHED_LOOK_UPS = 200,
-  BATCH = 64, /* about a deep stack's */
 };
 static const size_t flushed_at_most = (size_t)1 << 28; /* more would take minutes */
 
 static const struct rival *const all_rivals[] = {
-    &rival_packed,  &rival_batch, &rival_cached,   &rival_large_cache, &rival_hash, &rival_sorted,
-    &rival_chained, &rival_ocaml, &rival_wasmtime, &rival_raw,         &rival_ark,  &rival_perry};
+    &rival_packed, &rival_cached,   &rival_large_cache, &rival_hash, &rival_sorted, &rival_chained,
+    &rival_ocaml,  &rival_wasmtime, &rival_raw,         &rival_ark,  &rival_perry};
 static const struct rival *const few_rivals[] = {&rival_packed, &rival_cached, &rival_hash};
 enum {
   RIVALS = sizeof all_rivals / sizeof all_rivals[0],
@@ -191,24 +187,10 @@ static double time_start(struct contender *contender, const struct rival *rival,
   return median(times, rounds);
 }
 
-static uint64_t look_up_batches(const struct contender *contender, const struct rival *rival,
-                                const struct order *order, size_t count) {
-  uint64_t addresses[BATCH], sum = 0;
-  for (size_t from = 0; from < count; from += BATCH) {
-    const size_t size = count - from < BATCH ? count - from : BATCH;
-    for (size_t i = 0; i < size; i++)
-      addresses[i] = order->sites[from + i]->address;
-    sum += rival->look_up_all(contender, addresses, size);
-  }
-  return sum;
-}
-
 /* Its own function, so that a tool can count what happens in it. */
 __attribute__((noinline)) static uint64_t counted_pass(const struct contender *contender,
                                                        const struct rival *rival,
                                                        const struct order *order, size_t count) {
-  if (rival->look_up_all != NULL)
-    return look_up_batches(contender, rival, order, count);
   uint64_t sum = 0;
   for (size_t i = 0; i < count; i++)
     sum += rival->look_up(contender, order->sites[i]->address);
@@ -266,8 +248,6 @@ static double time_evicted(const struct contender *contender, const struct conte
 static uint64_t walk_stack(const struct contender *contender, const struct rival *rival,
                            const struct stacks *stacks, size_t number) {
   const size_t from = number == 0 ? 0 : stacks->ends[number - 1], to = stacks->ends[number];
-  if (rival->look_up_all != NULL)
-    return rival->look_up_all(contender, stacks->addresses + from, to - from);
   uint64_t sum = 0;
   for (size_t i = from; i < to; i++)
     sum += rival->look_up(contender, stacks->addresses[i]);

@@ -51,13 +51,10 @@ struct rival {
   /* Looks up an address that is there, and visits what the record says: the sum of its frame size
    * and of visit_pair or visit_slot. NULL: it has a size only. */
   uint64_t (*look_up)(const struct contender *contender, uint64_t address);
-  /* The same for many at once, all together. NULL: one by one. */
-  uint64_t (*look_up_all)(const struct contender *contender, const uint64_t *addresses,
-                          size_t count);
 };
 
-extern const struct rival rival_packed, rival_batch, rival_cached, rival_large_cache, rival_raw,
-    rival_sorted, rival_hash, rival_chained, rival_ocaml, rival_wasmtime, rival_ark, rival_perry;
+extern const struct rival rival_packed, rival_cached, rival_large_cache, rival_raw, rival_sorted,
+    rival_hash, rival_chained, rival_ocaml, rival_wasmtime, rival_ark, rival_perry;
 
 /* Hashes an address for a table of mask + 1 buckets. */
 static inline uint64_t hash_address(uint64_t address, uint64_t mask) {

@@ -1,7 +1,6 @@
 /* rival_packed.c - the packed table, used as it lies in the file.
  *
- * It is asked in four ways: address by address; for many addresses at once, as a collector can that
- * has walked a whole stack; by way of a small cache of look-ups, of which a collector would have one
+ * It is asked in three ways: as it is; by way of a small cache of look-ups, of which a collector would have one
  * for each of its threads; and by way of one that has room for the whole program, if there is memory
  * to spare.
  */
@@ -42,37 +41,6 @@ static uint64_t look_up(const struct contender *contender, uint64_t address) {
   return sum + (uint32_t)record.frame_size;
 }
 
-/* The sum over all pairs of records that were found. */
-static uint64_t visit_all(const struct stackpack_record *records,
-                          const enum stackpack_answer *answers, size_t count) {
-  uint64_t sum = 0;
-  for (size_t i = 0; i < count; i++) {
-    if (answers[i] != STACKPACK_FOUND ||
-        stackpack_record_visit(&records[i], visit, &sum) != STACKPACK_FOUND)
-      return 0;
-    sum += (uint32_t)records[i].frame_size;
-  }
-  return sum;
-}
-
-static uint64_t look_up_all(const struct contender *contender, const uint64_t *addresses,
-                            size_t count) {
-  enum { PART = 64 };
-  struct stackpack_record records[PART];
-  enum stackpack_answer answers[PART];
-  uint64_t sum = 0;
-  for (size_t from = 0; from < count; from += PART) {
-    const size_t size = count - from < PART ? count - from : PART;
-    stackpack_table_find_all(&contender->table, addresses + from, size, records, answers);
-    sum += visit_all(records, answers, size);
-  }
-  return sum;
-}
-
-static uint64_t look_up_batch_of_one(const struct contender *contender, uint64_t address) {
-  return look_up_all(contender, &address, 1);
-}
-
 static void prepare_cached(struct contender *contender) {
   prepare(contender);
   contender->cache = test_allocate(sizeof *contender->cache);
@@ -109,15 +77,6 @@ const struct rival rival_packed = {
     .prepare = prepare,
     .start = start,
     .look_up = look_up,
-};
-
-const struct rival rival_batch = {
-    .name = "packed, in batches",
-    .visits = VISITS_PAIRS,
-    .prepare = prepare,
-    .start = start,
-    .look_up = look_up_batch_of_one,
-    .look_up_all = look_up_all,
 };
 
 const struct rival rival_cached = {

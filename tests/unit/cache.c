@@ -187,31 +187,5 @@ START_TEST(a_cache_remembers) {
 }
 END_TEST
 
-/* ---- Many addresses at once ---- */
-
-START_TEST(many_at_once) {
-  enum { MOST = 100 };
-  for (uint64_t seed = 1; seed <= 10; seed++) {
-    struct packed_model packed = open_model(seed, 100);
-    struct numbers numbers = {seed};
-    for (size_t count = 0; count < MOST; count++) {
-      uint64_t addresses[MOST];
-      struct stackpack_record records[MOST], record;
-      enum stackpack_answer answers[MOST];
-      for (size_t i = 0; i < count; i++)
-        addresses[i] = numbers_chance(&numbers, 90) ? choose_address(&packed.table, &numbers)
-                                                    : numbers_of_bits(&numbers, 64);
-      stackpack_table_find_all(&packed.table, addresses, count, records, answers);
-      for (size_t i = 0; i < count; i++) {
-        ck_assert_int_eq(answers[i], stackpack_table_find(&packed.table, addresses[i], &record));
-        if (answers[i] == STACKPACK_FOUND)
-          check_same_record(&records[i], &record);
-      }
-    }
-    packed_model_free(&packed);
-  }
-}
-END_TEST
-
 SUITE("cache", the_same_answers_by_way_of_a_cache, address_0, records_of_all_kinds,
-      a_cache_remembers, many_at_once)
+      a_cache_remembers)

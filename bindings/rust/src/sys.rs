@@ -176,15 +176,6 @@ extern "C" {
         pairs: *mut stackpack_pairs,
     ) -> stackpack_answer;
 }
-extern "C" {
-    pub fn stackpack_table_find_all(
-        table: *const stackpack_table,
-        addresses: *const u64,
-        count: size_t,
-        records: *mut stackpack_record,
-        answers: *mut stackpack_answer,
-    );
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct stackpack_locations {
