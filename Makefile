@@ -54,6 +54,7 @@ $(BUILD)/%.o: %.c
 	$(COMPILE) -c -o $@ $<
 
 $(BUILD)/tool/source/%.o: FLAGS += $(DWARF_FLAGS)
+$(BUILD)/runtime/check.o: CPPFLAGS += -Iruntime
 
 # The page of `stackpack report` is HTML, CSS and JavaScript in files of their own. The page itself says which style and
 # script may run, by their hashes.
@@ -108,7 +109,7 @@ demo: all samples
 
 .PHONY: bindings
 bindings:
-	bindings/generate runtime/stackpack.h >$(BUILD)/sys.rs
+	bindings/generate runtime/stackpack_check.h >$(BUILD)/sys.rs
 	mv $(BUILD)/sys.rs bindings/rust/src/sys.rs
 
 .PHONY: format lint clean

@@ -12,7 +12,7 @@ enum stream {
   STREAM_LIVE_OUTS,
 };
 
-enum { HEAD_SIZE = 5, LIVE_OUT_SIZE = 3, LENGTHS_SIZE = PACKED_STREAMS * 4 };
+enum { HEAD_SIZE = 5, LENGTHS_SIZE = PACKED_STREAMS * 4 };
 
 static uint64_t unzigzag(uint64_t n) { return n >> 1 ^ -(n & 1); }
 
@@ -177,7 +177,7 @@ static void take_live_outs(struct packed_block *block, struct packed_details *de
     block->bad = true;
     return;
   }
-  details->live_outs = take_bytes(block, STREAM_LIVE_OUTS, count * LIVE_OUT_SIZE);
+  details->live_outs = take_bytes(block, STREAM_LIVE_OUTS, count * PACKED_LIVE_OUT_SIZE);
   details->live_out_count = (uint32_t)count;
 }
 

@@ -41,6 +41,7 @@ enum {
   PACKED_STREAMS = 8,
   PACKED_BLOCK_SIZE_MAX = 1 << 24, /* decoded */
   PACKED_CONVENTIONS_PER_BLOCK = 4096,
+  PACKED_LIVE_OUT_SIZE = 3,
 };
 
 #define PACKED_USUAL_ID 0xabcdef00u /* LLVM's, of statepoints that have none of their own */

@@ -49,6 +49,7 @@ static void recall(const struct cache_entry *entry, struct stackpack_record *rec
 
 static void recall_pairs(const struct cache_entry *entry, struct stackpack_pairs *pairs) {
   struct pairs_overlay *own = pairs_of(pairs);
+  pairs->is_corrupt = false;
   own->is_cached = true;
   own->first =
       (struct stackpack_location){entry->location_kind, entry->size, entry->reg, entry->value};

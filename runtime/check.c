@@ -9,6 +9,7 @@
  * The roots are compared as sets. Nearly always both walks have them in the same order, and then that
  * is one pass; else each is looked for among the other's. (The walkers may use different tables.)
  */
+#include "runtime/stackpack_check.h"
 #include "runtime/walk.h"
 
 /* ---- Frames ---- */
@@ -27,7 +28,7 @@ static void advance(struct stackpack_checked *side, const struct stackpack_check
 }
 
 static bool is_end(const struct stackpack_checked *side) {
-  return !stackpack_walk_is_frame(side->answer) && !stackpack_walk_is_stop(side->answer);
+  return !stackpack_walk_is_frame(side->answer) && !walk_is_stop(side->answer);
 }
 
 static bool is_same_frame(const struct stackpack_checked *a, const struct stackpack_checked *b) {
@@ -83,7 +84,7 @@ static enum stackpack_check_answer compare_roots(struct stackpack_check *check) 
     other_more = next_root(&check->private_[1], &b->root, &b->answer);
     in_order = in_order && more == other_more && (!more || is_same_root(&a->root, &b->root));
   } while (more || other_more);
-  if (stackpack_walk_is_stop(a->answer) || stackpack_walk_is_stop(b->answer))
+  if (walk_is_stop(a->answer) || walk_is_stop(b->answer))
     return a->answer == b->answer ? STACKPACK_CHECK_STOPPED : STACKPACK_CHECK_ANSWER;
   return in_order ? STACKPACK_CHECK_SAME : compare_sets(check);
 }
@@ -93,7 +94,7 @@ static enum stackpack_check_answer compare_roots(struct stackpack_check *check) 
 /* Both walks have moved, and at least one has no managed frame any more. */
 static enum stackpack_check_answer compare_ends(const struct stackpack_check *check, bool meets) {
   const struct stackpack_checked *a = &check->first, *b = &check->second;
-  if (stackpack_walk_is_stop(a->answer) || stackpack_walk_is_stop(b->answer))
+  if (walk_is_stop(a->answer) || walk_is_stop(b->answer))
     return a->answer == b->answer && is_same_frame(a, b) ? STACKPACK_CHECK_STOPPED
                                                          : STACKPACK_CHECK_ANSWER;
   const bool at_native =

@@ -79,9 +79,8 @@ enum stackpack_error stackpack_table_open(struct stackpack_table *table, const v
 /* Verifies the checksum over all of the table: linear in its size. */
 bool stackpack_table_check(const struct stackpack_table *table);
 
-/* The number of records, and the number of functions that have a stack map. */
+/* The number of records. */
 size_t stackpack_table_records(const struct stackpack_table *table);
-size_t stackpack_table_functions(const struct stackpack_table *table);
 
 /* ---- Records ---- */
 
@@ -165,21 +164,19 @@ struct stackpack_location {
  * points into the object of its base; where both are equal, the slot holds an ordinary reference. */
 struct stackpack_pairs {
   uint64_t private_[20];
+  bool is_corrupt; /* after the last pair: there may be more, but the table is damaged */
 };
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record);
 
-/* Writes the next pair, or returns false after the last one. It returns false, too, where the table
- * is damaged: a collector asks stackpack_pairs_corrupt after the loop, and stops if that is true. */
+/* Writes the next pair, or returns false after the last one. A collector looks at pairs->is_corrupt after
+ * the loop, and stops if that is true. */
 bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_location *base,
                           struct stackpack_location *derived);
-bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs);
 
-/* Calls a function for each pair: of a record; or for those that are left. STACKPACK_FOUND, or, perhaps
- * after some pairs, STACKPACK_CORRUPT. */
+/* Calls a function for each pair that is left. STACKPACK_FOUND, or, perhaps after some pairs,
+ * STACKPACK_CORRUPT. */
 typedef void stackpack_visitor(void *context, struct stackpack_location base,
                                struct stackpack_location derived);
-enum stackpack_answer stackpack_record_visit(const struct stackpack_record *record,
-                                             stackpack_visitor *visit, void *context);
 enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs, stackpack_visitor *visit,
                                             void *context);
 
@@ -211,10 +208,8 @@ struct stackpack_locations {
   uint64_t private_[8];
 };
 
-/* The stack objects that a statepoint lists as live (its direct locations after the pairs). */
-struct stackpack_locations stackpack_allocas(const struct stackpack_record *record);
-
-/* All locations of a record that is not a statepoint; empty for a statepoint. */
+/* Of a statepoint, the stack objects that it lists as live (its direct locations after the pairs); of another
+ * record, all of its locations. */
 struct stackpack_locations stackpack_locations(const struct stackpack_record *record);
 
 /* Writes the next location, or returns false after the last one. */
@@ -229,18 +224,19 @@ bool stackpack_locations_next(struct stackpack_locations *locations,
 typedef size_t stackpack_decompress(void *destination, size_t capacity, const void *source,
                                     size_t size);
 
+struct stackpack_live_out {
+  uint16_t reg;
+  uint8_t size;
+} __attribute__((packed));
+
 struct stackpack_details {
   uint64_t id;
   int32_t calling_convention; /* these two: 0 for records that are not statepoints */
   int32_t flags;
+  const struct stackpack_location *deopt; /* the deopt state's locations in order */
   size_t deopt_count;
+  const struct stackpack_live_out *live_outs;
   size_t live_out_count;
-  uint64_t private_[4];
-};
-
-struct stackpack_live_out {
-  uint16_t reg;
-  uint8_t size;
 };
 
 /* How many bytes of work space stackpack_record_details needs for this table; 0 where no record has
@@ -252,11 +248,6 @@ size_t stackpack_details_space(const struct stackpack_table *table);
  * 0. Safe in a signal handler if decompress is. Returns false where the table is damaged. */
 bool stackpack_record_details(const struct stackpack_record *record, void *space,
                               stackpack_decompress *decompress, struct stackpack_details *details);
-
-/* The deopt state's locations in order: 0 <= n < deopt_count. And the live-outs: n <
- * live_out_count. */
-struct stackpack_location stackpack_deopt(const struct stackpack_details *details, size_t n);
-struct stackpack_live_out stackpack_live_out(const struct stackpack_details *details, size_t n);
 
 /* ---- The running process ---- */
 
@@ -324,27 +315,6 @@ unsigned stackpack_enter(struct stackpack_process *process);
 void stackpack_leave(struct stackpack_process *process, unsigned ticket);
 
 /* ---- Walking a stack (x86-64) ---- */
-
-/* A frame of a managed function that waits for a call to return. That of the youngest is known at
- * the first instruction of the function that it calls: the return address is at the stack pointer,
- * and after the return the stack pointer will be 8 above. */
-struct stackpack_frame {
-  uintptr_t return_address; /* where the call will return to, in this frame's function */
-  uintptr_t stack_pointer;  /* the value of the stack pointer after that return */
-};
-
-/* Where a location of *record is in memory in a given frame: the address of a spill slot
- * (indirect), or of a stack object (direct). registers[n] holds the value of DWARF register n in
- * that frame; it may be NULL if only locations relative to the stack pointer occur, as in functions
- * of known frame size. NULL for registers and constants, and where a register is needed that the
- * caller doesn't have. */
-void *stackpack_location_address(const struct stackpack_location *location,
-                                 const struct stackpack_frame *frame, const uintptr_t *registers);
-
-/* Moves *frame to the caller's frame. False, and *frame as it was, where the frame size is unknown,
- * and on machines other than x86-64, where a frame's size doesn't tell the return address's place.
- * It reads the return address wherever it should be: the walk below checks that first. */
-bool stackpack_frame_caller(struct stackpack_frame *frame, const struct stackpack_record *record);
 
 /* A walk goes from frame to frame of one stack, from the youngest to the oldest, and tells where
  * the references of each are, so that they can be read and updated:
@@ -432,13 +402,8 @@ struct stackpack_context stackpack_context_at_call(uintptr_t return_address,
  * a one, sets is_exact to 0. In native code, an unwinder goes on. */
 struct stackpack_context stackpack_context_at_signal(void *ucontext);
 
-/* A thread, fiber or coroutine that was suspended, and will go on at `pc` with this stack pointer.
- * `frame_pointer` is the address at which its frame pointer is kept, or NULL if that isn't known. Where the
- * switch keeps more registers in memory, add them with stackpack_context_save. */
-struct stackpack_context stackpack_context_suspended(uintptr_t pc, uintptr_t stack_pointer,
-                                                     uintptr_t *frame_pointer);
-
-/* Register `reg` is in memory at `place`; or it has a value that can only be read. */
+/* Register `reg` is in memory at `place`; or it has a value that can only be read. (The context of a thread,
+ * fiber or coroutine that was suspended is {.pc, .stack_pointer} and the registers that the switch has saved.) */
 static inline void stackpack_context_save(struct stackpack_context *context, unsigned reg,
                                           uintptr_t *place) {
   context->known |= 1u << reg;
@@ -541,12 +506,9 @@ enum stackpack_walk_answer {
 /* A sentence fragment in English, without a full stop. Static storage. */
 const char *stackpack_walk_text(enum stackpack_walk_answer answer);
 
-/* Whether the answer is a frame; and whether it is a stop. */
+/* Whether the answer is a frame. (It is a stop from STACKPACK_WALK_NOT_SAFEPOINT on.) */
 static inline bool stackpack_walk_is_frame(enum stackpack_walk_answer answer) {
   return answer <= STACKPACK_WALK_NATIVE;
-}
-static inline bool stackpack_walk_is_stop(enum stackpack_walk_answer answer) {
-  return answer >= STACKPACK_WALK_NOT_SAFEPOINT;
 }
 
 /* A walk under way. */
@@ -609,51 +571,6 @@ enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,
  * objects, locations of stack maps and patch points. NULL for constants and for what isn't known. */
 void *stackpack_walk_address(struct stackpack_walk *walk,
                              const struct stackpack_location *location);
-
-/* ---- Checking one walker by another (x86-64) ---- */
-
-/* For those who port a frontend: a slow walker that is right (by unwinding) and a fast one, over the
- * same stack, must meet the same managed frames and the same roots. Native frames may be passed in
- * different ways. */
-enum stackpack_check_answer {
-  STACKPACK_CHECK_SAME,       /* up to the end; or up to where one of the walks is made to end */
-  STACKPACK_CHECK_NO_MANAGED, /* they agree, but neither met a managed frame: nothing was checked */
-  STACKPACK_CHECK_STOPPED,    /* both stopped at the same frame with the same answer */
-  /* Differences. */
-  STACKPACK_CHECK_ANSWER, /* one goes on where the other ends or stops */
-  STACKPACK_CHECK_FRAME,  /* they come to different frames */
-  STACKPACK_CHECK_ROOT,   /* the frame is the same, but one has a root that the other hasn't */
-};
-
-/* One of the two walks. */
-struct stackpack_checked {
-  enum stackpack_walk_answer answer; /* at walk.context: a frame, an end or a stop */
-  struct stackpack_walk walk;
-  bool has_root; /* with STACKPACK_CHECK_ROOT: whether `root` is one that the other hasn't */
-  struct stackpack_root root;
-};
-
-struct stackpack_check {
-  enum stackpack_check_answer answer;
-  uint64_t frames; /* managed ones that are the same in both walks */
-  /* The last of these, from which the walks part: most often the one whose size, frame pointer or
-   * unwind table is wrong. Both 0 if there was none. */
-  uintptr_t last_pc, last_stack_pointer;
-  uint64_t last_frame_size; /* as the first walker's stack map says */
-  struct stackpack_checked first, second;
-  struct stackpack_walk private_[2];
-};
-
-/* Walks by both and compares: true if the answer isn't a difference. Nothing on the stack is changed.
- * *check is all the memory that is needed, about 10 KB; it may be static. */
-bool stackpack_check_walks(struct stackpack_check *check, const struct stackpack_walker *first,
-                           const struct stackpack_walker *second, struct stackpack_stack stack,
-                           const struct stackpack_context *context);
-
-/* The answer in a line of English, with both frames: at most STACKPACK_CHECK_TEXT bytes, the 0 at the
- * end included. Returns text. */
-#define STACKPACK_CHECK_TEXT 640
-char *stackpack_check_text(const struct stackpack_check *check, char text[STACKPACK_CHECK_TEXT]);
 
 /* ---- Global roots ---- */
 

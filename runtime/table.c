@@ -56,10 +56,6 @@ size_t stackpack_table_records(const struct stackpack_table *table) {
   return const_table_of(table)->record_count;
 }
 
-size_t stackpack_table_functions(const struct stackpack_table *table) {
-  return const_table_of(table)->function_count;
-}
-
 /* ---- Records ---- */
 
 /* Completes a record of which the packed one is there. */
@@ -176,7 +172,7 @@ struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
     struct pairs_overlay own;
   } result;
   result.own.is_cached = false;
-  packed_pairs(&result.own.packed, record_of(record));
+  result.pairs.is_corrupt = !packed_pairs(&result.own.packed, record_of(record));
   return result.pairs;
 }
 
@@ -198,17 +194,14 @@ bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_locati
   struct packed_pair pair;
   if (own->is_cached)
     return cached_pairs_next(own, base, derived);
-  if (!packed_pairs_next(&own->packed, &pair))
+  if (!packed_pairs_next(&own->packed, &pair)) {
+    pairs->is_corrupt = own->packed.bad;
     return false;
+  }
   *derived = *base = public_location(packed_location(own->packed.table, pair.derived));
   if (pair.base != pair.derived)
     *base = public_location(packed_location(own->packed.table, pair.base));
   return true;
-}
-
-bool stackpack_pairs_corrupt(const struct stackpack_pairs *pairs) {
-  const struct pairs_overlay *own = (const struct pairs_overlay *)pairs->private_;
-  return !own->is_cached && own->packed.bad;
 }
 
 /* Visits the pairs of a packed table. */
@@ -226,13 +219,6 @@ static enum stackpack_answer visit_packed(struct packed_pairs *pairs, stackpack_
   return pairs->bad ? STACKPACK_CORRUPT : STACKPACK_FOUND;
 }
 
-enum stackpack_answer stackpack_record_visit(const struct stackpack_record *record,
-                                             stackpack_visitor *visit, void *context) {
-  struct packed_pairs pairs;
-  packed_pairs(&pairs, record_of(record));
-  return visit_packed(&pairs, visit, context);
-}
-
 enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs, stackpack_visitor *visit,
                                             void *context) {
   struct pairs_overlay *own = pairs_of(pairs);
@@ -244,22 +230,10 @@ enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs, stack
   return STACKPACK_FOUND;
 }
 
-/* The list that a record has, if it is of that kind; or an empty one. */
-static struct stackpack_locations find_list(const struct stackpack_record *record,
-                                            bool is_locations) {
-  struct stackpack_locations locations = {{0}};
-  const struct packed_list list = packed_record_list(record_of(record));
-  if (list.table != NULL && list.is_locations == is_locations)
-    *(struct packed_list *)locations.private_ = list;
-  return locations;
-}
-
-struct stackpack_locations stackpack_allocas(const struct stackpack_record *record) {
-  return find_list(record, false);
-}
-
 struct stackpack_locations stackpack_locations(const struct stackpack_record *record) {
-  return find_list(record, true);
+  struct stackpack_locations locations = {{0}};
+  *(struct packed_list *)locations.private_ = packed_record_list(record_of(record));
+  return locations;
 }
 
 bool stackpack_locations_next(struct stackpack_locations *locations,
@@ -274,13 +248,11 @@ bool stackpack_locations_next(struct stackpack_locations *locations,
 
 /* ---- Details ---- */
 
-struct details_overlay {
-  const struct location *deopt;
-  const uint8_t *live_outs;
-};
-
-_Static_assert(sizeof(struct details_overlay) <= sizeof((struct stackpack_details){0}.private_),
-               "room for details");
+_Static_assert(sizeof(struct location) == sizeof(struct stackpack_location) &&
+                   offsetof(struct location, value) == offsetof(struct stackpack_location, value) &&
+                   offsetof(struct location, reg) == offsetof(struct stackpack_location, reg),
+               "a location lies over the public one");
+_Static_assert(sizeof(struct stackpack_live_out) == PACKED_LIVE_OUT_SIZE, "and a live-out");
 
 size_t stackpack_details_space(const struct stackpack_table *table) {
   return packed_details_space(const_table_of(table));
@@ -296,19 +268,10 @@ bool stackpack_record_details(const struct stackpack_record *record, void *space
       .id = packed.id,
       .calling_convention = statepoint ? packed.calling_convention : 0,
       .flags = statepoint ? packed.flags : 0,
+      .deopt = (const struct stackpack_location *)packed.deopt,
       .deopt_count = packed.deopt_count,
+      .live_outs = (const struct stackpack_live_out *)packed.live_outs,
       .live_out_count = packed.live_out_count,
   };
-  *(struct details_overlay *)details->private_ =
-      (struct details_overlay){packed.deopt, packed.live_outs};
   return true;
-}
-
-struct stackpack_location stackpack_deopt(const struct stackpack_details *details, size_t n) {
-  return public_location(((const struct details_overlay *)details->private_)->deopt[n]);
-}
-
-struct stackpack_live_out stackpack_live_out(const struct stackpack_details *details, size_t n) {
-  const uint8_t *bytes = ((const struct details_overlay *)details->private_)->live_outs + n * 3;
-  return (struct stackpack_live_out){bits_load16(bytes), bytes[2]};
 }

@@ -21,28 +21,6 @@
  */
 #include "runtime/walk.h"
 
-/* ---- The two primitives, for walks of one's own ---- */
-
-void *stackpack_location_address(const struct stackpack_location *location,
-                                 const struct stackpack_frame *frame, const uintptr_t *registers) {
-  if (location->kind != STACKPACK_INDIRECT && location->kind != STACKPACK_DIRECT)
-    return NULL;
-  if (location->reg == STACKPACK_STACK_POINTER)
-    return (void *)(frame->stack_pointer + (uintptr_t)location->value);
-  if (registers == NULL || location->reg >= STACKPACK_REGISTERS)
-    return NULL;
-  return (void *)(registers[location->reg] + (uintptr_t)location->value);
-}
-
-bool stackpack_frame_caller(struct stackpack_frame *frame, const struct stackpack_record *record) {
-  if (record->frame_size == STACKPACK_FRAME_SIZE_UNKNOWN || WALK_PUSHED == 0)
-    return false;
-  const uintptr_t entry = frame->stack_pointer + (uintptr_t)record->frame_size;
-  frame->return_address = *(const uintptr_t *)entry;
-  frame->stack_pointer = entry + sizeof(uintptr_t);
-  return true;
-}
-
 /* ---- Where a walk starts ---- */
 
 struct stackpack_context stackpack_context_at_call(uintptr_t return_address,
@@ -53,14 +31,6 @@ struct stackpack_context stackpack_context_at_call(uintptr_t return_address,
     for (unsigned reg = 0; reg < STACKPACK_REGISTERS; reg++)
       if ((registers->known >> reg & 1) != 0)
         stackpack_context_save(&context, reg, &registers->values[reg]);
-  return context;
-}
-
-struct stackpack_context stackpack_context_suspended(uintptr_t pc, uintptr_t stack_pointer,
-                                                     uintptr_t *frame_pointer) {
-  struct stackpack_context context = {.pc = pc, .stack_pointer = stack_pointer};
-  if (frame_pointer != NULL)
-    stackpack_context_save(&context, STACKPACK_FRAME_POINTER, frame_pointer);
   return context;
 }
 
@@ -184,7 +154,7 @@ enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
   }
   if (stackpack_walk_is_frame(answer))
     return answer;
-  if (!stackpack_walk_is_stop(answer) && walk->private_.segment_frames == 0)
+  if (!walk_is_stop(answer) && walk->private_.segment_frames == 0)
     answer = STACKPACK_WALK_NO_MANAGED;
   return walk_end(walk, answer);
 }

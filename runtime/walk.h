@@ -24,6 +24,10 @@ enum { WALK_PUSHED = 0, WALK_SAVED_POINTER = 0, WALK_SAVED_RETURN = 8, WALK_BEHI
 #endif
 enum { WALK_BEHIND_IS_KNOWN = WALK_BEHIND >= 0 };
 
+static inline bool walk_is_stop(enum stackpack_walk_answer answer) {
+  return answer >= STACKPACK_WALK_NOT_SAFEPOINT;
+}
+
 static inline bool walk_knows(const struct stackpack_context *context, unsigned reg) {
   return (context->known >> reg & 1) != 0;
 }

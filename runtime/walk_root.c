@@ -146,12 +146,12 @@ bool stackpack_walk_root(struct stackpack_walk *walk, struct stackpack_root *roo
   if (answer == STACKPACK_WALK_MANAGED) {
     if (next_word(walk))
       answer = read_root(walk, root);
-    else if (!stackpack_pairs_corrupt(&walk->private_.pairs))
+    else if (!walk->private_.pairs.is_corrupt)
       return false;
     else
       answer = STACKPACK_WALK_CORRUPT;
   }
-  if (stackpack_walk_is_stop(answer))
+  if (walk_is_stop(answer))
     walk_end(walk, answer);
   return answer == STACKPACK_WALK_MANAGED;
 }

@@ -82,7 +82,7 @@ static bool find_range(struct stackpack_pairs pairs, struct range *range) {
     widen(range, &derived);
   }
   const uint64_t size = (uint64_t)range->high.value - (uint64_t)range->low.value;
-  return count > 0 && !stackpack_pairs_corrupt(&pairs) && size / WORD < ROW_SLOTS;
+  return count > 0 && !pairs.is_corrupt && size / WORD < ROW_SLOTS;
 }
 
 /* Takes all pairs. False if they are of other kinds, or not all of their slots are within the stack. */
@@ -284,5 +284,5 @@ enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,
     if (answer == STACKPACK_WALK_MANAGED)
       update_seconds(&walk->context);
   }
-  return stackpack_walk_is_stop(answer) ? walk_end(walk, answer) : answer;
+  return walk_is_stop(answer) ? walk_end(walk, answer) : answer;
 }

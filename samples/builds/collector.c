@@ -3,8 +3,7 @@
  *
  * Roots are only on the stack. At an allocation, each managed function on it waits for a call to
  * return, and the return address is the key to a record of the references in that frame. All
- * objects are nodes, and no reference points into the middle of one: for what else a collector may
- * meet, see samples/semispace.
+ * objects are nodes. For what else a collector may meet, see samples/semispace.
  */
 #include <stackpack.h>
 
@@ -26,49 +25,47 @@ static size_t used, collections, frames;
 
 static struct stackpack_module modules[1];
 static struct stackpack_process process;
+static const struct stackpack_walker walker = {.process = &process};
+static uintptr_t stack_end; /* behind main's frame, which is native */
 
-static struct node *forward(struct node *node, struct node *to, size_t *count) {
-  if (node != NULL && node->forward == NULL) {
-    to[*count] = *node;
-    node->forward = &to[(*count)++];
+/* The space that nodes are copied to. */
+struct copies {
+  struct node *nodes;
+  size_t count;
+};
+
+/* Where a node is now: it is copied when it is met for the first time. */
+static uintptr_t forward(void *closure, uintptr_t address) {
+  struct copies *copies = closure;
+  struct node *node = (struct node *)address;
+  if (node->forward == NULL) {
+    copies->nodes[copies->count] = *node;
+    node->forward = &copies->nodes[copies->count++];
   }
-  return node == NULL ? NULL : node->forward;
+  return (uintptr_t)node->forward;
 }
 
-static void update_frame(const struct stackpack_frame *frame, const struct stackpack_record *record,
-                         struct node *to, size_t *count) {
-  struct stackpack_pairs pairs = stackpack_pairs(record);
-  struct stackpack_location base, derived;
-  while (stackpack_pairs_next(&pairs, &base, &derived)) {
-    struct node **slot = stackpack_location_address(&base, frame, NULL);
-    if (base.kind == STACKPACK_CONSTANT || base.kind == STACKPACK_LARGE_CONSTANT)
-      continue; /* null */
-    if (slot == NULL || base.kind != STACKPACK_INDIRECT || base.value != derived.value)
-      abort(); /* not what this compiler makes */
-    *slot = forward(*slot, to, count);
-  }
-  if (stackpack_pairs_corrupt(&pairs))
+static void collect(uintptr_t return_address, uintptr_t stack_pointer) {
+  struct copies copies = {space == spaces[0] ? spaces[1] : spaces[0], 0};
+  const struct stackpack_stack stack = {stack_pointer, stack_end};
+  const struct stackpack_context youngest =
+      stackpack_context_at_call(return_address, stack_pointer, NULL);
+  struct stackpack_walk walk;
+  enum stackpack_walk_answer answer;
+  stackpack_walk_start(&walk, &walker, stack, &youngest);
+  while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk)))
+    stackpack_walk_update(&walk, forward, &copies);
+  if (answer != STACKPACK_WALK_AT_NATIVE) { /* at main */
+    fprintf(stderr, "the walk stopped: %s\n", stackpack_walk_text(answer));
     abort();
-}
-
-static void collect(struct stackpack_frame frame) {
-  struct node *const to = space == spaces[0] ? spaces[1] : spaces[0];
-  struct stackpack_record record;
-  enum stackpack_answer answer;
-  size_t count = 0;
-  while ((answer = stackpack_find(&process, frame.return_address, &record)) == STACKPACK_FOUND) {
-    update_frame(&frame, &record, to, &count);
-    frames++;
-    if (!stackpack_frame_caller(&frame, &record))
-      abort();
   }
-  if (answer != STACKPACK_NOT_MANAGED)
-    abort(); /* a frame of ours whose references aren't known */
-  for (size_t i = 0; i < count; i++)
-    to[i].next = forward(to[i].next, to, &count);
+  for (size_t i = 0; i < copies.count; i++)
+    if (copies.nodes[i].next != NULL)
+      copies.nodes[i].next = (struct node *)forward(&copies, (uintptr_t)copies.nodes[i].next);
   memset(space, 0xdd, sizeof spaces[0]);
-  space = to;
-  used = count;
+  space = copies.nodes;
+  used = copies.count;
+  frames += walk.managed_frames;
   collections++;
 }
 
@@ -76,7 +73,7 @@ static void collect(struct stackpack_frame frame) {
  * address is behind it, and the caller's stack is behind that. */
 __attribute__((noinline)) struct node *heap_allocate(void) {
   char *const frame = __builtin_frame_address(0);
-  collect((struct stackpack_frame){(uintptr_t)__builtin_return_address(0), (uintptr_t)frame + 16});
+  collect((uintptr_t)__builtin_return_address(0), (uintptr_t)frame + 16);
   if (used == NODES)
     abort();
   return memset(&space[used++], 0, sizeof(struct node));
@@ -87,6 +84,7 @@ int64_t square(int64_t value) { return value * value; }
 int64_t sum_of_squares(int64_t n); /* managed.ll */
 
 int main(void) {
+  stack_end = (uintptr_t)__builtin_frame_address(0) + 16;
   if (stackpack_process_open(&process, modules, 1) != STACKPACK_OK)
     abort();
   printf("%" PRId64 "\n", sum_of_squares(100));

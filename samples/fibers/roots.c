@@ -65,9 +65,8 @@ static const uint8_t numbers[CONTEXT_REGISTERS] = {
 
 static struct stackpack_context suspended_context(struct fiber *fiber) {
   struct context *saved = &fiber->context;
-  struct stackpack_context context =
-      stackpack_context_suspended(saved->pc, saved->stack_pointer, &saved->registers[0]);
-  for (unsigned i = 1; i < CONTEXT_REGISTERS; i++)
+  struct stackpack_context context = {.pc = saved->pc, .stack_pointer = saved->stack_pointer};
+  for (unsigned i = 0; i < CONTEXT_REGISTERS; i++)
     stackpack_context_save(&context, numbers[i], &saved->registers[i]);
   return context;
 }

@@ -36,7 +36,8 @@ static uint64_t look_up(const struct contender *contender, uint64_t address) {
   if (stackpack_table_find(&contender->table, address, &record) != STACKPACK_FOUND)
     return 0;
   uint64_t sum = 0;
-  if (stackpack_record_visit(&record, visit, &sum) != STACKPACK_FOUND)
+  struct stackpack_pairs pairs = stackpack_pairs(&record);
+  if (stackpack_pairs_visit(&pairs, visit, &sum) != STACKPACK_FOUND)
     return 0;
   return sum + (uint32_t)record.frame_size;
 }

@@ -57,7 +57,7 @@ static bool add_pairs(struct subject *subject, struct site *site,
       return false;
     site->pairs++;
   }
-  return !stackpack_pairs_corrupt(&pairs);
+  return !pairs.is_corrupt;
 }
 
 static size_t count_pairs(const struct stackpack_table *table) {

@@ -40,7 +40,7 @@ static void walk_from(struct stackpack_context *context, void *frames) {
   stackpack_walk_start(&walk, &walker, stack, context);
   while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk)))
     ++*(unsigned *)frames;
-  if (stackpack_walk_is_stop(answer))
+  if (answer >= STACKPACK_WALK_NOT_SAFEPOINT)
     fail(stackpack_walk_text(answer));
 }
 static unsigned by_walker(void) {

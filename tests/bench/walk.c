@@ -106,8 +106,8 @@ void bench_walk_from(uintptr_t return_address, uintptr_t stack_pointer, uintptr_
   };
   enum { WAYS = sizeof ways / sizeof *ways };
   static double times[WAYS][ROUNDS];
-  const struct stackpack_context context =
-      stackpack_context_suspended(return_address, stack_pointer, &frame_pointer);
+  struct stackpack_context context = {.pc = return_address, .stack_pointer = stack_pointer};
+  stackpack_context_save(&context, STACKPACK_FRAME_POINTER, &frame_pointer);
   json_t *list = json_array();
   for (unsigned round = 0; round < ROUNDS; round++)
     for (unsigned i = 0; i < WAYS; i++)

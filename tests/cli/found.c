@@ -67,7 +67,7 @@ static void print_record(struct stackpack_record record, uintptr_t bias) {
     print_location("base", base);
     print_location("derived", derived);
   }
-  if (stackpack_pairs_corrupt(&pairs))
+  if (pairs.is_corrupt)
     fail("corrupt pairs");
   putchar('\n');
 }

@@ -154,7 +154,7 @@ static void update_roots(struct attack *attack, struct stackpack_walk *walk) {
     finding("an update tells of a managed frame, or of a stop", NULL);
   if (attack->forwarded > PLACES_MAX)
     finding("a place is forwarded once", NULL);
-  if (stackpack_walk_is_stop(answer) &&
+  if (answer >= STACKPACK_WALK_NOT_SAFEPOINT &&
       (attack->forwarded != 0 || stackpack_walk_next(walk) != answer))
     finding("an update that can't be made changes nothing, and is the walk's end", NULL);
 }
@@ -173,7 +173,7 @@ static void walk_on(struct attack *attack, struct stackpack_walk *walk) {
   }
   if (stackpack_walk_next(walk) != answer)
     finding("an end is one for good", NULL);
-  if (!stackpack_walk_is_stop(answer) &&
+  if (answer < STACKPACK_WALK_NOT_SAFEPOINT &&
       (answer == STACKPACK_WALK_NO_MANAGED) != (frames == 0 || walk->managed_frames == 0))
     finding("an end without a managed frame is told from others", stackpack_walk_text(answer));
 }

@@ -37,7 +37,7 @@ static void walk_pairs(const struct stackpack_record *record) {
       finding("a record has no more pairs than a stack map can list", NULL);
   }
   pairs_walked += count;
-  used += stackpack_pairs_corrupt(&pairs);
+  used += pairs.is_corrupt;
   if (stackpack_pairs_next(&pairs, &base, &derived))
     finding("there is no pair after the last one", NULL);
 }
@@ -58,11 +58,9 @@ static void walk_details(const struct stackpack_record *record, void *space) {
     return;
   used += details.id + (uint32_t)details.calling_convention + (uint32_t)details.flags;
   for (size_t i = 0; i < details.deopt_count; i++)
-    use_location(stackpack_deopt(&details, i));
-  for (size_t i = 0; i < details.live_out_count; i++) {
-    const struct stackpack_live_out live_out = stackpack_live_out(&details, i);
-    used += live_out.reg + live_out.size;
-  }
+    use_location(details.deopt[i]);
+  for (size_t i = 0; i < details.live_out_count; i++)
+    used += details.live_outs[i].reg + details.live_outs[i].size;
 }
 
 static void walk_record(const struct stackpack_table *table, const struct stackpack_record *record,
@@ -73,7 +71,6 @@ static void walk_record(const struct stackpack_table *table, const struct stackp
     finding("a record is of one of two kinds", NULL);
   used += record->frame_size + stackpack_record_function(record);
   walk_pairs(record);
-  walk_locations(stackpack_allocas(record));
   walk_locations(stackpack_locations(record));
   if (space != NULL)
     walk_details(record, space);
@@ -146,7 +143,7 @@ static void walk_global_roots(const struct stackpack_table *table) {
 bool walk_table(const struct stackpack_table *table) {
   const size_t space_size = stackpack_details_space(table);
   void *space = space_size <= SPACE_MAX ? exact_block(NULL, 0, space_size) : NULL;
-  used += stackpack_table_functions(table) + stackpack_table_check(table);
+  used += stackpack_table_check(table);
   walk_global_roots(table);
   const bool all = walk_records(table, space);
   walk_elsewhere(table);

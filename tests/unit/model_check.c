@@ -113,16 +113,15 @@ void packed_model_free(struct packed_model *packed) {
 /* ---- Reading a record's contents ------------------------------------------------------------ */
 
 struct contents {
-  struct model_list set, allocas, locations;
+  struct model_list set, locations;
 };
 
 static void contents_clear(struct contents *contents) {
-  contents->set.count = contents->allocas.count = contents->locations.count = 0;
+  contents->set.count = contents->locations.count = 0;
 }
 
 static void contents_free(struct contents *contents) {
   free(contents->set.items);
-  free(contents->allocas.items);
   free(contents->locations.items);
 }
 
@@ -143,18 +142,13 @@ static bool read_contents(const struct stackpack_record *record, struct contents
   }
   const size_t count = contents->set.count;
   model_sort_pairs(&contents->set);
-  read_locations(stackpack_allocas(record), &contents->allocas);
   read_locations(stackpack_locations(record), &contents->locations);
-  return contents->set.count == count && !stackpack_pairs_corrupt(&pairs);
+  return contents->set.count == count && !pairs.is_corrupt;
 }
 
 static bool same_contents(const struct model_record *expected, const struct contents *contents) {
-  static const struct model_list empty = {0};
   return model_same_list(&contents->set, &expected->set) &&
-         model_same_list(&contents->allocas,
-                         expected->statepoint ? &expected->locations : &empty) &&
-         model_same_list(&contents->locations,
-                         expected->statepoint ? &empty : &expected->locations);
+         model_same_list(&contents->locations, &expected->locations);
 }
 
 static bool same_details(const struct model_record *expected,
@@ -164,10 +158,10 @@ static bool same_details(const struct model_record *expected,
       details->live_out_count != expected->live_out_count)
     return false;
   for (size_t i = 0; i < details->deopt_count; i++)
-    if (model_compare_locations(stackpack_deopt(details, i), expected->deopt.items[i]) != 0)
+    if (model_compare_locations(details->deopt[i], expected->deopt.items[i]) != 0)
       return false;
   for (size_t i = 0; i < details->live_out_count; i++) {
-    const struct stackpack_live_out live_out = stackpack_live_out(details, i);
+    const struct stackpack_live_out live_out = details->live_outs[i];
     if (live_out.reg != expected->live_outs[i].reg || live_out.size != expected->live_outs[i].size)
       return false;
   }
@@ -303,11 +297,9 @@ static bool check_answers(const struct checker *checker) {
 bool model_check_table(const struct model *model, const struct stackpack_table *table,
                        uint64_t bias, const struct model_options *options,
                        struct difference *difference) {
-  if (stackpack_table_records(table) != model->sorted_record_count ||
-      stackpack_table_functions(table) != model->sorted_function_count)
-    return differ(difference, "%zu records and %zu functions, not %" PRIu32 " and %" PRIu32,
-                  stackpack_table_records(table), stackpack_table_functions(table),
-                  model->sorted_record_count, model->sorted_function_count);
+  if (stackpack_table_records(table) != model->sorted_record_count)
+    return differ(difference, "%zu records, not %" PRIu32, stackpack_table_records(table),
+                  model->sorted_record_count);
   struct checker checker = {.model = model,
                             .table = table,
                             .options = options,

@@ -39,17 +39,16 @@ static size_t read_record(const struct stackpack_record *record, void *space) {
   struct stackpack_pairs pairs = stackpack_pairs(record);
   while (stackpack_pairs_next(&pairs, &base, &derived))
     count++;
-  struct stackpack_locations lists[] = {stackpack_allocas(record), stackpack_locations(record)};
-  for (unsigned i = 0; i < 2; i++)
-    while (stackpack_locations_next(&lists[i], &base))
-      count++;
+  struct stackpack_locations list = stackpack_locations(record);
+  while (stackpack_locations_next(&list, &base))
+    count++;
   struct stackpack_details details;
   if (!stackpack_record_details(record, space, ZSTD_decompress, &details))
     return count;
   for (size_t i = 0; i < details.deopt_count; i++)
-    count += stackpack_deopt(&details, i).kind > 0;
+    count += details.deopt[i].kind > 0;
   for (size_t i = 0; i < details.live_out_count; i++)
-    count += stackpack_live_out(&details, i).size > 0;
+    count += details.live_outs[i].size > 0;
   return count;
 }
 

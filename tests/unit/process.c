@@ -109,16 +109,14 @@ END_TEST
 
 /* Adds 1000 to every slot of the managed frames above the caller of this function's caller. */
 __attribute__((noinline)) static void move_references(void **return_address_place) {
-  struct stackpack_frame frame = {(uintptr_t)*return_address_place,
-                                  (uintptr_t)(return_address_place + 1)};
   struct stackpack_record record;
-  while (stackpack_find(&process, frame.return_address, &record) == STACKPACK_FOUND) {
+  while (stackpack_find(&process, (uintptr_t)*return_address_place, &record) == STACKPACK_FOUND) {
+    char *const stack_pointer = (char *)(return_address_place + 1);
     struct stackpack_pairs pairs = stackpack_pairs(&record);
     struct stackpack_location base, derived;
     while (stackpack_pairs_next(&pairs, &base, &derived))
-      *(uintptr_t *)stackpack_location_address(&base, &frame, NULL) += 1000;
-    if (!stackpack_frame_caller(&frame, &record))
-      break;
+      *(uintptr_t *)(stack_pointer + base.value) += 1000;
+    return_address_place = (void **)(stack_pointer + record.frame_size);
   }
 }
 

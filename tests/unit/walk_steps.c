@@ -445,8 +445,8 @@ END_TEST
 static struct stackpack_walk start_with_pointer(const struct stackpack_walker *walker, uintptr_t pc,
                                                 unsigned sp, uintptr_t *frame_pointer) {
   struct stackpack_walk walk;
-  const struct stackpack_context context =
-      stackpack_context_suspended(pc, (uintptr_t)&words[sp], frame_pointer);
+  struct stackpack_context context = {.pc = pc, .stack_pointer = (uintptr_t)&words[sp]};
+  stackpack_context_save(&context, STACKPACK_FRAME_POINTER, frame_pointer);
   stackpack_walk_start(&walk, walker, all_words(), &context);
   return walk;
 }
@@ -496,9 +496,9 @@ START_TEST(no_frame_pointer) {
   expect_end(&walk, STACKPACK_WALK_NO_FRAME_POINTER);
   /* An interrupted native function may be at its first instruction. */
   uintptr_t pointer = build_chain();
-  struct stackpack_context context =
-      stackpack_context_suspended(NATIVE, (uintptr_t)&words[1], &pointer);
-  context.is_exact = 1;
+  struct stackpack_context context = {
+      .pc = NATIVE, .stack_pointer = (uintptr_t)&words[1], .is_exact = 1};
+  stackpack_context_save(&context, STACKPACK_FRAME_POINTER, &pointer);
   stackpack_walk_start(&walk, &walker, all_words(), &context);
   expect(&walk, STACKPACK_WALK_NATIVE, NATIVE, 1);
   expect_end(&walk, STACKPACK_WALK_NO_FRAME_POINTER);

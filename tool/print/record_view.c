@@ -109,10 +109,12 @@ static bool ask_pairs(struct record_view *view, const struct stackpack_record *r
   bool ok = true;
   while (ok && stackpack_pairs_next(&pairs, &base, &derived))
     ok = add_pair(view, location_of(base), location_of(derived));
-  return ok && !stackpack_pairs_corrupt(&pairs);
+  return ok && !pairs.is_corrupt;
 }
 
-static bool ask_locations(struct record_list *list, struct stackpack_locations locations) {
+static bool ask_locations(struct record_view *view, const struct stackpack_record *record) {
+  struct record_list *list = view->is_statepoint ? &view->allocas : &view->locations;
+  struct stackpack_locations locations = stackpack_locations(record);
   struct stackpack_location location;
   bool ok = true;
   while (ok && stackpack_locations_next(&locations, &location))
@@ -130,11 +132,9 @@ static bool ask_details(struct record_view *view, const struct stackpack_record 
   view->calling_convention = details.calling_convention;
   view->flags = details.flags;
   for (size_t i = 0; i < details.deopt_count && ok; i++)
-    ok = add_location(&view->deopt, location_of(stackpack_deopt(&details, i)));
-  for (size_t i = 0; i < details.live_out_count && ok; i++) {
-    const struct stackpack_live_out live_out = stackpack_live_out(&details, i);
-    ok = add_live_out(view, live_out.reg, live_out.size);
-  }
+    ok = add_location(&view->deopt, location_of(details.deopt[i]));
+  for (size_t i = 0; i < details.live_out_count && ok; i++)
+    ok = add_live_out(view, details.live_outs[i].reg, details.live_outs[i].size);
   return ok;
 }
 
@@ -159,9 +159,8 @@ bool record_view_ask(struct record_view *view, const struct stackpack_record *re
   view->frame_size = record->frame_size;
   ask_frame(view, record);
   view->is_statepoint = record->kind == STACKPACK_STATEPOINT;
-  const bool ok = ask_details(view, record, space) && ask_pairs(view, record) &&
-                  ask_locations(&view->allocas, stackpack_allocas(record)) &&
-                  ask_locations(&view->locations, stackpack_locations(record));
+  const bool ok =
+      ask_details(view, record, space) && ask_pairs(view, record) && ask_locations(view, record);
   sort_pairs(view);
   return ok;
 }

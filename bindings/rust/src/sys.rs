@@ -45,9 +45,6 @@ extern "C" {
 extern "C" {
     pub fn stackpack_table_records(table: *const stackpack_table) -> size_t;
 }
-extern "C" {
-    pub fn stackpack_table_functions(table: *const stackpack_table) -> size_t;
-}
 pub const STACKPACK_FOUND: stackpack_answer = 0;
 pub const STACKPACK_NOT_MANAGED: stackpack_answer = 1;
 pub const STACKPACK_NOT_SAFEPOINT: stackpack_answer = 2;
@@ -118,6 +115,7 @@ pub struct stackpack_location {
 #[derive(Debug, Copy, Clone)]
 pub struct stackpack_pairs {
     pub private_: [u64; 20usize],
+    pub is_corrupt: bool,
 }
 extern "C" {
     pub fn stackpack_pairs(record: *const stackpack_record) -> stackpack_pairs;
@@ -129,9 +127,6 @@ extern "C" {
         derived: *mut stackpack_location,
     ) -> bool;
 }
-extern "C" {
-    pub fn stackpack_pairs_corrupt(pairs: *const stackpack_pairs) -> bool;
-}
 pub type stackpack_visitor = ::core::option::Option<
     unsafe extern "C" fn(
         context: *mut ::core::ffi::c_void,
@@ -139,13 +134,6 @@ pub type stackpack_visitor = ::core::option::Option<
         derived: stackpack_location,
     ),
 >;
-extern "C" {
-    pub fn stackpack_record_visit(
-        record: *const stackpack_record,
-        visit: stackpack_visitor,
-        context: *mut ::core::ffi::c_void,
-    ) -> stackpack_answer;
-}
 extern "C" {
     pub fn stackpack_pairs_visit(
         pairs: *mut stackpack_pairs,
@@ -182,9 +170,6 @@ pub struct stackpack_locations {
     pub private_: [u64; 8usize],
 }
 extern "C" {
-    pub fn stackpack_allocas(record: *const stackpack_record) -> stackpack_locations;
-}
-extern "C" {
     pub fn stackpack_locations(record: *const stackpack_record) -> stackpack_locations;
 }
 extern "C" {
@@ -201,21 +186,22 @@ pub type stackpack_decompress = ::core::option::Option<
         size: size_t,
     ) -> size_t,
 >;
+#[repr(C, packed)]
+#[derive(Debug, Copy, Clone)]
+pub struct stackpack_live_out {
+    pub reg: u16,
+    pub size: u8,
+}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct stackpack_details {
     pub id: u64,
     pub calling_convention: i32,
     pub flags: i32,
+    pub deopt: *const stackpack_location,
     pub deopt_count: size_t,
+    pub live_outs: *const stackpack_live_out,
     pub live_out_count: size_t,
-    pub private_: [u64; 4usize],
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct stackpack_live_out {
-    pub reg: u16,
-    pub size: u8,
 }
 extern "C" {
     pub fn stackpack_details_space(table: *const stackpack_table) -> size_t;
@@ -227,12 +213,6 @@ extern "C" {
         decompress: stackpack_decompress,
         details: *mut stackpack_details,
     ) -> bool;
-}
-extern "C" {
-    pub fn stackpack_deopt(details: *const stackpack_details, n: size_t) -> stackpack_location;
-}
-extern "C" {
-    pub fn stackpack_live_out(details: *const stackpack_details, n: size_t) -> stackpack_live_out;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -293,25 +273,6 @@ extern "C" {
 extern "C" {
     pub fn stackpack_leave(process: *mut stackpack_process, ticket: ::std::os::raw::c_uint);
 }
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct stackpack_frame {
-    pub return_address: usize,
-    pub stack_pointer: usize,
-}
-extern "C" {
-    pub fn stackpack_location_address(
-        location: *const stackpack_location,
-        frame: *const stackpack_frame,
-        registers: *const usize,
-    ) -> *mut ::core::ffi::c_void;
-}
-extern "C" {
-    pub fn stackpack_frame_caller(
-        frame: *mut stackpack_frame,
-        record: *const stackpack_record,
-    ) -> bool;
-}
 pub const STACKPACK_RBX: _bindgen_ty_2 = 3;
 pub const STACKPACK_RBP: _bindgen_ty_2 = 6;
 pub const STACKPACK_RSP: _bindgen_ty_2 = 7;
@@ -350,13 +311,6 @@ extern "C" {
 }
 extern "C" {
     pub fn stackpack_context_at_signal(ucontext: *mut ::core::ffi::c_void) -> stackpack_context;
-}
-extern "C" {
-    pub fn stackpack_context_suspended(
-        pc: usize,
-        stack_pointer: usize,
-        frame_pointer: *mut usize,
-    ) -> stackpack_context;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -479,6 +433,46 @@ extern "C" {
         location: *const stackpack_location,
     ) -> *mut ::core::ffi::c_void;
 }
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct stackpack_global_roots {
+    pub private_: [u64; 16usize],
+}
+extern "C" {
+    pub fn stackpack_global_roots(
+        table: *const stackpack_table,
+        start: *const ::core::ffi::c_void,
+        stop: *const ::core::ffi::c_void,
+    ) -> stackpack_global_roots;
+}
+extern "C" {
+    pub fn stackpack_global_roots_next(
+        roots: *mut stackpack_global_roots,
+        address: *mut u64,
+    ) -> bool;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct stackpack_file {
+    pub table: stackpack_table,
+    pub private_: [u64; 4usize],
+}
+extern "C" {
+    pub fn stackpack_file_open(
+        file: *mut stackpack_file,
+        path: *const ::std::os::raw::c_char,
+    ) -> stackpack_error;
+}
+extern "C" {
+    pub fn stackpack_file_close(file: *mut stackpack_file);
+}
+extern "C" {
+    pub fn stackpack_raw_open(
+        table: *mut stackpack_table,
+        module: *const ::core::ffi::c_void,
+        memory: *mut *mut ::core::ffi::c_void,
+    ) -> stackpack_error;
+}
 pub const STACKPACK_CHECK_SAME: stackpack_check_answer = 0;
 pub const STACKPACK_CHECK_NO_MANAGED: stackpack_check_answer = 1;
 pub const STACKPACK_CHECK_STOPPED: stackpack_check_answer = 2;
@@ -520,44 +514,4 @@ extern "C" {
         check: *const stackpack_check,
         text: *mut ::std::os::raw::c_char,
     ) -> *mut ::std::os::raw::c_char;
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct stackpack_global_roots {
-    pub private_: [u64; 16usize],
-}
-extern "C" {
-    pub fn stackpack_global_roots(
-        table: *const stackpack_table,
-        start: *const ::core::ffi::c_void,
-        stop: *const ::core::ffi::c_void,
-    ) -> stackpack_global_roots;
-}
-extern "C" {
-    pub fn stackpack_global_roots_next(
-        roots: *mut stackpack_global_roots,
-        address: *mut u64,
-    ) -> bool;
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct stackpack_file {
-    pub table: stackpack_table,
-    pub private_: [u64; 4usize],
-}
-extern "C" {
-    pub fn stackpack_file_open(
-        file: *mut stackpack_file,
-        path: *const ::std::os::raw::c_char,
-    ) -> stackpack_error;
-}
-extern "C" {
-    pub fn stackpack_file_close(file: *mut stackpack_file);
-}
-extern "C" {
-    pub fn stackpack_raw_open(
-        table: *mut stackpack_table,
-        module: *const ::core::ffi::c_void,
-        memory: *mut *mut ::core::ffi::c_void,
-    ) -> stackpack_error;
 }

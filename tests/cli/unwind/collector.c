@@ -28,6 +28,7 @@ void collector_report(void) {}
 #else
 
 #include "stackpack.h"
+#include "stackpack_check.h"
 #include "stackpack_unwind.h"
 
 #include <pthread.h>
