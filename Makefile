@@ -54,7 +54,6 @@ $(BUILD)/%.o: %.c
 	$(COMPILE) -c -o $@ $<
 
 $(BUILD)/tool/source/%.o: FLAGS += $(DWARF_FLAGS)
-$(BUILD)/runtime/check.o: CPPFLAGS += -Iruntime
 
 # The page of `stackpack report` is HTML, CSS and JavaScript in files of their own. The page itself says which style and
 # script may run, by their hashes.

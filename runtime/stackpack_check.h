@@ -7,7 +7,7 @@
 #ifndef STACKPACK_CHECK_H
 #define STACKPACK_CHECK_H
 
-#include <stackpack.h>
+#include "stackpack.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -45,7 +45,6 @@ fuzzers: $(FUZZERS)
 list-fuzzers:
 	@echo $(FUZZ_TARGETS)
 
-$(BUILD)/fuzz/runtime/check.o: FUZZ_FLAGS += -Iruntime
 $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(FUZZ_COMPILE) -o $@ $<

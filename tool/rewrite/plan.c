@@ -33,7 +33,6 @@ enum {
   LEAD_MAX = 0x10000,       /* one that is taken where nothing else helps */
   MOVE_ALIGNMENT = 16,
   GAIN_MIN = 0x1000,     /* what is worth one program header more */
-  PATCHELF_FILLER = 'X', /* what patchelf overwrites a section with that it has moved */
 };
 
 bool plan_fits_in_place(const struct plan *plan) {
@@ -187,6 +186,10 @@ static uint64_t spare_size(const struct image *image) {
   return headers * sizeof(Elf64_Phdr);
 }
 
+/* Whether a byte that no header knows of may be overwritten: it is 0, or what patchelf leaves where it has
+ * moved a section away (X; from version 0.16 on, Z). */
+static bool is_filler(uint8_t byte) { return byte == 0 || byte == 'X' || byte == 'Z'; }
+
 /* Finds the ranges that stand where the new headers will. */
 static bool find_moves(struct plan *plan, struct problem *problem) {
   const struct image *image = plan->image;
@@ -199,7 +202,7 @@ static bool find_moves(struct plan *plan, struct problem *problem) {
     uint64_t start = at, end = at + 1;
     close_range(image, &start, &end);
     const bool unused = end == at + 1 && start == at;
-    if (unused && (image->bytes[at] == 0 || image->bytes[at] == PATCHELF_FILLER)) {
+    if (unused && is_filler(image->bytes[at])) {
       at++;
       continue;
     }
