@@ -22,7 +22,9 @@ pair, = record["gc"]
 assert pair["base"] == pair["derived"] == record["deopt"][2]
 assert place(pair["base"])[0] == "indirect" and pair["base"]["size"] == 8
 
-assert with_id(2**64 - 1)["function"] == "run" and with_id(0)["function"] == "run"
+largest = max(record["id"] for record in records)
+assert largest in (2**64 - 1, 2**32 - 1)  # LLVM 18 keeps 32 bits of it
+assert with_id(largest)["function"] == "run" and with_id(0)["function"] == "run"
 assert len(records) == 5
 PYTHON
 done

@@ -33,6 +33,15 @@ check() { # LINKER OPTION...
   else
     pack_and_compare app packed
   fi
+  readelf --section-headers --wide packed >sections
+  readelf --file-header packed >header
+  # A section with bytes that starts before the program headers' end would be overwritten by them, even if it is one byte.
+  python3 - <<'PYTHON' || fail "$*: a section stands where the program headers are"
+import re
+headers = 64 + 56 * int(re.search(r"Number of program headers: +([0-9]+)", open("header").read())[1])
+for kind, offset, size in re.findall(r"\] \S+ +(\S+) +[0-9a-f]{16} ([0-9a-f]+) ([0-9a-f]+) ", open("sections").read()):
+    assert kind in ("NULL", "NOBITS") or int(size, 16) == 0 or int(offset, 16) >= headers, (kind, offset, size, headers)
+PYTHON
   (($(stat -c %s packed) <= $(stat -c %s app) + 2 * 64)) || fail "$*: the file grew by more than two program headers"
 }
 

@@ -137,31 +137,41 @@ static bool is_movable(const struct image *image, const Elf64_Shdr *section) {
   return false;
 }
 
-static bool extend(uint64_t *from, uint64_t *to, uint64_t offset, uint64_t size) {
-  if (size == 0 || !overlap(*from, *to - *from, offset, size) ||
-      (offset >= *from && offset + size <= *to))
+/* Bytes of the file, from `from` up to `to`, and whether anything stands there. */
+struct range {
+  uint64_t from, to;
+  bool is_used;
+};
+
+/* Extends a range over what it overlaps. True: it is larger now. */
+static bool extend(struct range *range, uint64_t offset, uint64_t size) {
+  if (size == 0 || !overlap(range->from, range->to - range->from, offset, size))
     return false;
-  *from = offset < *from ? offset : *from;
-  *to = offset + size > *to ? offset + size : *to;
+  range->is_used = true;
+  if (offset >= range->from && offset + size <= range->to)
+    return false;
+  range->from = offset < range->from ? offset : range->from;
+  range->to = offset + size > range->to ? offset + size : range->to;
   return true;
 }
 
-/* Extends a range until it has every section, and every note's or interpreter's segment, as a
- * whole. */
-static void close_range(const struct image *image, uint64_t *from, uint64_t *to) {
+/* A byte, with every section, and every note's or interpreter's segment, that it is in, as a whole. */
+static struct range find_range(const struct image *image, uint64_t at) {
+  struct range range = {at, at + 1, false};
   for (bool more = true; more;) {
     more = false;
     for (size_t i = 1; i < image->section_count; i++) {
       const Elf64_Shdr *section = &image->sections[i].header;
       if (section->sh_type != SHT_NOBITS)
-        more |= extend(from, to, section->sh_offset, section->sh_size);
+        more |= extend(&range, section->sh_offset, section->sh_size);
     }
     for (size_t i = 0; i < image->segment_count; i++) {
       const Elf64_Phdr *segment = &image->segments[i];
       if (segment->p_type != PT_LOAD && segment->p_type != PT_PHDR)
-        more |= extend(from, to, segment->p_offset, segment->p_filesz);
+        more |= extend(&range, segment->p_offset, segment->p_filesz);
     }
   }
+  return range;
 }
 
 static bool check_movable(const struct image *image, const struct plan_move *move,
@@ -199,23 +209,21 @@ static bool find_moves(struct plan *plan, struct problem *problem) {
   if (to > image->size)
     return problem_set(problem, "no room for more program headers");
   for (uint64_t at = plan_old_headers_end(plan); at < to;) {
-    uint64_t start = at, end = at + 1;
-    close_range(image, &start, &end);
-    const bool unused = end == at + 1 && start == at;
-    if (unused && is_filler(image->bytes[at])) {
+    const struct range range = find_range(image, at);
+    if (!range.is_used && is_filler(image->bytes[at])) {
       at++;
       continue;
     }
-    if (unused || start < plan_old_headers_end(plan) || end > first->p_offset + first->p_filesz ||
-        plan->move_count == PLAN_MOVES_MAX)
+    if (!range.is_used || range.from < plan_old_headers_end(plan) ||
+        range.to > first->p_offset + first->p_filesz || plan->move_count == PLAN_MOVES_MAX)
       return problem_set(problem, "no room for more program headers");
     struct plan_move *move = &plan->moves[plan->move_count++];
-    *move = (struct plan_move){.old_offset = start,
-                               .old_address = first->p_vaddr + (start - first->p_offset),
-                               .size = end - start};
+    *move = (struct plan_move){.old_offset = range.from,
+                               .old_address = first->p_vaddr + (range.from - first->p_offset),
+                               .size = range.to - range.from};
     if (!check_movable(image, move, problem))
       return false;
-    at = end;
+    at = range.to;
   }
   return true;
 }
