@@ -32,7 +32,7 @@ enum {
   LEAD_USUAL = 0x1000,      /* a page in front that is worth it */
   LEAD_MAX = 0x10000,       /* one that is taken where nothing else helps */
   MOVE_ALIGNMENT = 16,
-  GAIN_MIN = 0x1000,     /* what is worth one program header more */
+  GAIN_MIN = 0x1000, /* what is worth one program header more */
 };
 
 bool plan_fits_in_place(const struct plan *plan) {

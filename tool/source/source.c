@@ -16,8 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,10 +98,18 @@ static bool answer(int socket, struct bytes *reply, const struct source_frames *
          send_all(socket, reply->items, reply->count);
 }
 
-/* What a library prints when it breaks down is for nobody, nor is a dump of its memory. */
-static void be_quiet(void) {
-  const struct rlimit none = {0, 0};
+/* What a library prints when it breaks down is for nobody, nor is a dump of its memory. Some versions loop
+ * forever over broken bytes (libdwarf 0.7): so the reader's time is bounded by the file's size, and it ends
+ * with the command. */
+static void be_bounded(const char *path) {
+  enum { SECONDS = 20, BYTES_A_SECOND = 1 << 20 };
+  struct stat status = {0};
+  stat(path, &status);
+  const rlim_t seconds = SECONDS + (rlim_t)status.st_size / BYTES_A_SECOND;
+  const struct rlimit none = {0, 0}, time = {seconds, seconds};
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  setrlimit(RLIMIT_CPU, &time);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (nowhere >= 0) {
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
@@ -112,7 +122,7 @@ static _Noreturn void read_for(int socket, const char *debug_path, const char *p
   struct bytes reply = {0};
   struct source_frames frames = {0};
   struct question question;
-  be_quiet();
+  be_bounded(debug_path);
   struct debug_info *info = debug_info_open(debug_path, path, &problem);
   bool ok = answer(socket, &reply, &frames, problem.text) && info != NULL;
   while (ok && receive_all(socket, &question, sizeof question))
