@@ -3,8 +3,6 @@
 
 #include "format/bits.h"
 
-#include <stdlib.h>
-
 /* DW_EH_PE_*: how an address is encoded. (LSB, "DWARF Exception Header Encoding") */
 enum {
   FORMAT_ABSOLUTE = 0x00,
@@ -21,38 +19,6 @@ enum {
   INDIRECT = 0x80,
   OMITTED = 0xff,
 };
-
-void code_ranges_free(struct code_ranges *ranges) {
-  free(ranges->items);
-  *ranges = (struct code_ranges){0};
-}
-
-bool code_ranges_add(struct code_ranges *ranges, uint64_t start, uint64_t end) {
-  if (end <= start)
-    return true;
-  if (ranges->count == ranges->capacity) {
-    const size_t capacity = ranges->capacity * 2 + 64;
-    struct code_range *items = realloc(ranges->items, capacity * sizeof *items);
-    if (items == NULL)
-      return false;
-    ranges->items = items;
-    ranges->capacity = capacity;
-  }
-  ranges->items[ranges->count++] = (struct code_range){start, end};
-  return true;
-}
-
-static int compare_ranges(const void *a, const void *b) {
-  const struct code_range *x = a, *y = b;
-  if (x->start != y->start)
-    return x->start < y->start ? -1 : 1;
-  return x->end < y->end ? -1 : x->end > y->end;
-}
-
-void code_ranges_sort(struct code_ranges *ranges) {
-  if (ranges->count > 0)
-    qsort(ranges->items, ranges->count, sizeof *ranges->items, compare_ranges);
-}
 
 /* Bytes of one entry, and where they are in the section. */
 struct cursor {

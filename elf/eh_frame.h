@@ -17,12 +17,6 @@
 #include "elf/machine.h"
 #include "format/safepoints.h"
 
-/* Code ranges that are being collected. All zeros is empty. */
-void code_ranges_free(struct code_ranges *ranges);
-/* False without memory. Empty ranges are not added. */
-bool code_ranges_add(struct code_ranges *ranges, uint64_t start, uint64_t end);
-void code_ranges_sort(struct code_ranges *ranges);
-
 /* Adds the functions in an .eh_frame section at bytes[0..size), which has `address` in the address
  * space of the functions. What it can't read, it passes over: then a function's end isn't known.
  * False without memory. */

@@ -16,6 +16,7 @@
 #ifndef STACKPACK_SAFEPOINTS_H
 #define STACKPACK_SAFEPOINTS_H
 
+#include "format/code_ranges.h"
 #include "format/frames.h"
 #include "format/location.h"
 
@@ -130,17 +131,8 @@ uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned
  * consecutive unless functions overlap or meet (see the encoder). */
 bool safepoints_finish(struct safepoints *table);
 
-/* Where code is, from unwind tables or symbols: sorted by start. */
-struct code_range {
-  uint64_t start, end;
-};
-struct code_ranges {
-  struct code_range *items; /* owned: code_ranges_free */
-  size_t count, capacity;
-};
-
-/* Gives each function of a finished table that has no end yet the end of the range that contains its
- * start. */
+/* Gives each function of a finished table that has no end yet the end of the range, of those sorted by
+ * start, that contains its start. */
 void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count);
 
 /* Lets code go on to the next multiple of the functions' alignment (at most 16 bytes): what is between

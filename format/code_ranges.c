@@ -1,0 +1,33 @@
+/* code_ranges.c - see code_ranges.h. */
+#include "format/code_ranges.h"
+
+#include "format/array.h"
+
+#include <stdlib.h>
+
+void code_ranges_free(struct code_ranges *ranges) {
+  free(ranges->items);
+  *ranges = (struct code_ranges){0};
+}
+
+bool code_ranges_add(struct code_ranges *ranges, uint64_t start, uint64_t end) {
+  if (end <= start)
+    return true;
+  if (!array_make_room((void **)&ranges->items, &ranges->capacity, ranges->count + 1,
+                       sizeof *ranges->items))
+    return false;
+  ranges->items[ranges->count++] = (struct code_range){start, end};
+  return true;
+}
+
+static int compare_ranges(const void *a, const void *b) {
+  const struct code_range *x = a, *y = b;
+  if (x->start != y->start)
+    return x->start < y->start ? -1 : 1;
+  return x->end < y->end ? -1 : x->end > y->end;
+}
+
+void code_ranges_sort(struct code_ranges *ranges) {
+  if (ranges->count > 0)
+    qsort(ranges->items, ranges->count, sizeof *ranges->items, compare_ranges);
+}
