@@ -58,7 +58,8 @@ newest_llvm() {
 # shellcheck disable=SC1091 # the system's file
 distribution=$(. /etc/os-release && echo "$ID ${VERSION_ID-}")
 case $distribution in
-"debian 12" | "debian 13") packages+=(chromium chromium-driver) ;; # tests look at the pages of `stackpack report`
+"debian 12") packages+=(chromium chromium-driver) ;; # tests look at the pages of `stackpack report`
+"debian 13") packages+=(chromium chromium-driver binutils-gold) ;; # where it isn't a part of binutils any more
 "ubuntu 24.04") ;; # has no package of a browser, but a snap: these tests are skipped
 *) fail "unknown distribution '$distribution' (known: Debian 12 and 13, Ubuntu 24.04)" ;;
 esac

@@ -15,7 +15,7 @@ dist:
 	@mkdir -p $(BUILD)
 	{ git ls-files 2>/dev/null || find . -type f ! -path './$(BUILD)/*' -printf '%P\n'; } | LC_ALL=C sort >$(BUILD)/dist-files
 	tar --create --mtime=@$(DIST_TIME) --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --format=ustar \
-	  --transform='flags=r;s|^|$(DIST)/|' --files-from=$(BUILD)/dist-files | xz -9 >$(BUILD)/$(DIST).tar.xz
+	  --transform='flags=r;s|^|$(DIST)/|' --files-from=$(BUILD)/dist-files | xz -9 --threads=1 >$(BUILD)/$(DIST).tar.xz
 
 deb: dist
 	@[ "$$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)" = $(VERSION) ] || \

@@ -111,6 +111,7 @@ void elf_add_dynamic(struct elf *elf) {
       {DT_STRTAB, {names_at}}, {DT_STRSZ, {sizeof no_names}}, {DT_NULL, {0}},
   };
   elf_add_segment(elf, PT_DYNAMIC, elf_add(elf, dynamic, sizeof dynamic), sizeof dynamic);
+  elf_add_segment(elf, PT_GNU_STACK, 0, 0); /* without it, the stack is to be executable */
 }
 
 /* Adds the names of the sections and the section headers; their offset. */
