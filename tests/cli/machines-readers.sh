@@ -48,7 +48,7 @@ check() { # MACHINE PROGRAM LEVEL LINK-OPTION...
   fi
 }
 
-for machine in aarch64 riscv64; do
+for machine in "${other_machines[@]}"; do
   can_run "$machine" || skip "no cross compiler or emulator for $machine"
   choose_machine "$machine"
   compile list "$machine.o" "${llc_options[@]}" -relocation-model=pic

@@ -8,7 +8,7 @@ if [[ ${CHECK_MACHINES-} != all ]]; then
   kinds=(non-PIE PIE library)
   variants=(plain)
 fi
-for machine in aarch64 riscv64; do
+for machine in "${other_machines[@]}"; do
   can_run "$machine" || skip "no cross compiler or emulator for $machine"
   run_machine "$machine" >table || { cat table; exit 1; }
   [[ ${CHECK_MACHINES-} != all ]] || cp table "$BUILD/matrix-$machine.md"

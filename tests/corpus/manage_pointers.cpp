@@ -277,7 +277,8 @@ CallInst *describeCall(CallInst *Call, uint64_t Number) {
   for (Argument &A : Call->getFunction()->args())
     if (A.getType()->isIntegerTy() && A.getType()->getIntegerBitWidth() <= 64)
       State.push_back(&A);
-  auto *New = CallInst::Create(Call, OperandBundleDef("deopt", State), Call->getIterator());
+  auto *New = CallInst::Create(Call, OperandBundleDef("deopt", State));
+  New->insertInto(Call->getParent(), Call->getIterator());
   New->takeName(Call);
   Call->replaceAllUsesWith(New);
   Call->eraseFromParent();

@@ -67,7 +67,7 @@ check_signed() {
   check_sample signed semispace
 }
 
-for machine in aarch64 riscv64; do
+for machine in "${other_machines[@]}"; do
   can_run "$machine" || skip "no cross compiler or emulator for $machine"
   check_machine "$machine"
 done
