@@ -2,8 +2,9 @@
  *
  * Bit n of a string is bit n % 8 of its byte n / 8, and a field of w bits that starts at bit n has
  * its lowest bit there: the order in which a little-endian machine sees its own words. So a read is
- * one unaligned load, a shift and a mask, wherever the field lies; the price is that a load may reach
- * up to 8 bytes past the field, so every packed table ends in 8 bytes of padding (BITS_PADDING).
+ * one unaligned load, a shift and a mask, wherever the field lies, and 16 bytes are compared at once;
+ * the price is that a load may reach past what is asked for, so every packed table ends in 16 bytes of
+ * padding (BITS_PADDING).
  */
 #ifndef STACKPACK_BITS_H
 #define STACKPACK_BITS_H
@@ -12,12 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#if defined __SSE2__
+#include <emmintrin.h>
+#elif defined __ARM_NEON
+#include <arm_neon.h>
+#endif
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "LLVM's stack maps and this table are read in place, in the little-endian order they have"
 #endif
 
-enum { BITS_PADDING = 8 };
+enum { BITS_PADDING = 16 };
 
 static inline uint64_t bits_low_mask(unsigned width) {
   return width >= 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
@@ -52,39 +58,52 @@ static inline uint64_t bits_load(const uint8_t *bytes, unsigned size) {
   return bits_load64(bytes) & bits_low_mask(size * 8);
 }
 
-/* The field of `width` (0 to 57) bits at bit `position`, which the caller knows to be inside. */
+/* The 57 bits or more from bit `position` on, which the caller knows to be inside; zeros above. */
+static inline uint64_t bits_from(const uint8_t *bytes, uint64_t position) {
+  return bits_load64(bytes + position / 8) >> position % 8;
+}
+
+/* The field of `width` (0 to 57) bits at bit `position`. */
 static inline uint64_t bits_at(const uint8_t *bytes, uint64_t position, unsigned width) {
-  return bits_load64(bytes + position / 8) >> position % 8 & (((uint64_t)1 << width) - 1);
+  return bits_from(bytes, position) & (((uint64_t)1 << width) - 1);
 }
 
-/* How many of the first `count` (1 to 8) bytes of a word are less than `value`. All are compared at
- * once: with the highest bit of each byte set in the minuend and cleared in the subtrahend, no
- * byte's difference borrows from the next one, and tells which of the low 7 bits are less. */
-static inline unsigned bits_bytes_below(uint64_t word, unsigned count, uint8_t value) {
-  const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
-  const uint64_t values = value * ones;
-  const uint64_t differences = (word | highs) - (values & ~highs);
-  const uint64_t below = ((~word & values) | (~(word ^ values) & ~differences)) & highs;
-  return (unsigned)((below >> 7 & UINT64_MAX >> (64 - count * 8)) * ones >> 56);
+/* How many of the first `count` (at most 16) bytes are less than `value`. They ascend, and all are
+ * compared at once. */
+static inline unsigned bits_bytes_below(const uint8_t *bytes, unsigned count, uint8_t value) {
+#if defined __SSE2__
+  const __m128i numbers = _mm_loadu_si128((const __m128i *)bytes);
+  const __m128i largest = _mm_max_epu8(numbers, _mm_set1_epi8((char)value));
+  const unsigned others = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(largest, numbers));
+  return (unsigned)__builtin_ctz(others | 1u << count);
+#elif defined __ARM_NEON
+  const uint8x16_t others = vcgeq_u8(vld1q_u8(bytes), vdupq_n_u8(value));
+  const uint8x8_t nibbles = vshrn_n_u16(vreinterpretq_u16_u8(others), 4);
+  const uint64_t mask = vget_lane_u64(vreinterpret_u64_u8(nibbles), 0);
+  const unsigned below = mask == 0 ? 16 : (unsigned)__builtin_ctzll(mask) / 4;
+  return below < count ? below : count;
+#else
+  unsigned below = 0;
+  for (unsigned i = 0; i < count; i++)
+    below += bytes[i] < value;
+  return below;
+#endif
 }
 
-/* How many of `count` numbers of `size` bytes are less than `value`. All numbers are looked at; a
- * size of 1 is the one that matters. 8 bytes behind the last number are readable. */
+/* The same of larger numbers. */
+uint64_t bits_large_numbers_below(const uint8_t *numbers, uint64_t count, unsigned size,
+                                  uint64_t value);
+
+/* How many of `count` numbers of `size` bytes, which ascend, are less than `value`. A size of 1 is the one
+ * that matters. 16 bytes behind the last number are readable. */
 static inline uint64_t bits_numbers_below(const uint8_t *numbers, uint64_t count, unsigned size,
                                           uint64_t value) {
   uint64_t below = 0;
-  if (value > bits_low_mask(size * 8))
-    return count;
-  if (size == 1) {
-    for (; count > 8; count -= 8, numbers += 8)
-      below += bits_bytes_below(bits_load64(numbers), 8, (uint8_t)value);
-    return count == 0
-               ? below
-               : below + bits_bytes_below(bits_load64(numbers), (unsigned)count, (uint8_t)value);
-  }
-  for (uint64_t i = 0; i < count; i++)
-    below += bits_load(numbers + i * size, size) < value;
-  return below;
+  if (size != 1 || value > UINT8_MAX)
+    return bits_large_numbers_below(numbers, count, size, value);
+  for (; count > 16; count -= 16, numbers += 16)
+    below += bits_bytes_below(numbers, 16, (uint8_t)value);
+  return below + bits_bytes_below(numbers, (unsigned)count, (uint8_t)value);
 }
 
 /* For qsort: the order of two 64-bit words. */

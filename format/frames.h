@@ -57,6 +57,7 @@ struct frames_part {
   uint32_t shapes_size, function_count, record_count, other_count, exception_count;
   struct frame_machine machine;
   uint8_t tag_width, other_width, shape_width, extra_width;
+  uint8_t start_width, exception_width; /* follow */
 };
 
 /* Opens bytes[0..size), behind which 8 more are readable, for so many functions and records. False:

@@ -51,7 +51,8 @@ bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
     return false;
   const uint64_t samples = part->other_width == 0 ? 0 : function_count / TAGS_PER_SAMPLE + 1;
   const uint64_t starts = part->exception_count == 0 ? 0 : record_count / RECORDS_PER_START + 2;
-  const uint64_t exception = RECORD_WIDTH + part->shape_width + part->extra_width;
+  part->start_width = (uint8_t)bits_for_count((uint64_t)part->exception_count + 1);
+  part->exception_width = RECORD_WIDTH + part->shape_width + part->extra_width;
   uint64_t place = FRAMES_HEAD_SIZE;
   return take(bytes, size, &place, (uint64_t)part->shapes_size * 8, &part->shapes) &&
          take(bytes, size, &place, (uint64_t)function_count * part->tag_width, &part->tags) &&
@@ -59,9 +60,9 @@ bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
               &part->samples) &&
          take(bytes, size, &place, (uint64_t)part->other_count * part->other_width,
               &part->others) &&
-         take(bytes, size, &place, starts * bits_for_count((uint64_t)part->exception_count + 1),
-              &part->starts) &&
-         take(bytes, size, &place, (uint64_t)part->exception_count * exception, &part->exceptions);
+         take(bytes, size, &place, starts * part->start_width, &part->starts) &&
+         take(bytes, size, &place, (uint64_t)part->exception_count * part->exception_width,
+              &part->exceptions);
 }
 
 /* ---- Shapes ---- */
@@ -123,14 +124,14 @@ static struct frame_view shape_view(const struct frames_part *part, uint64_t num
 static uint64_t exception_of(const struct frames_part *part, uint32_t record) {
   if (part->exception_count == 0)
     return UINT64_MAX;
-  const unsigned start_width = bits_for_count((uint64_t)part->exception_count + 1);
+  const unsigned width = part->exception_width, start_width = part->start_width;
   const uint64_t start = (uint64_t)(record / RECORDS_PER_START) * start_width;
-  const uint64_t width = RECORD_WIDTH + part->shape_width + part->extra_width;
-  const uint64_t end = bits_at(part->starts, start + start_width, start_width);
-  for (uint64_t i = bits_at(part->starts, start, start_width); i < end && i < part->exception_count;
-       i++)
-    if (bits_at(part->exceptions, i * width, RECORD_WIDTH) == record % RECORDS_PER_START)
-      return i * width + RECORD_WIDTH;
+  const uint64_t from = bits_at(part->starts, start, start_width);
+  const uint64_t to = bits_at(part->starts, start + start_width, start_width);
+  const uint64_t end = (to < part->exception_count ? to : part->exception_count) * width;
+  for (uint64_t at = from * width; at < end; at += width)
+    if ((uint8_t)bits_from(part->exceptions, at) == (uint8_t)record)
+      return at + RECORD_WIDTH;
   return UINT64_MAX;
 }
 

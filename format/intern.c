@@ -1,10 +1,9 @@
 /* intern.c - an open-addressing hash table over sequences that lie one after another. */
 #include "format/intern.h"
+#include "format/checksum.h"
 
-#define XXH_INLINE_ALL
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 void intern_free(struct intern *set) {
   free(set->words);
@@ -14,7 +13,7 @@ void intern_free(struct intern *set) {
 }
 
 static uint32_t intern_hash(const uint64_t *words, uint64_t count) {
-  return (uint32_t)XXH3_64bits(words, count * sizeof *words);
+  return (uint32_t)checksum64(words, count * sizeof *words);
 }
 
 static bool intern_equal(struct intern_sequence sequence, const uint64_t *words, uint64_t count) {

@@ -101,8 +101,12 @@ struct packed_table {
   uint32_t frame_size_count, class_count, list_count, exception_count;
   uint8_t leaf_shift, bucket_shift, record_shift, start_shift;
   uint8_t low_bytes, start_bytes, reference_bytes, reference_shift; /* the first two follow */
-  uint8_t entry_bytes, full_bytes, index_bytes, stretch_bytes;
-  uint8_t frame_width, first_width, slots_width, sets_width;
+  uint8_t entry_bytes, stretch_at, full_at; /* of an entry of the directory */
+  uint32_t index_mask, stretch_mask, full_mask, reference_mask;
+  uint64_t leaf_mask, bucket_mask, record_mask, start_mask; /* what is below their shifts */
+  uint64_t low_value_mask, start_value_mask, frame_size_mask;
+  uint8_t first_at, slots_at, sets_at, flags_at, flags_width; /* of a layout's head, in bits */
+  uint32_t frame_mask, first_mask, slots_mask, sets_mask, flags_mask;
   uint8_t frame_bytes, frame_shift, list_width;
   uint16_t machine;
   bool has_frames;
@@ -194,7 +198,6 @@ enum { PACKED_CHUNK = 56 }; /* slots of which one load has the bits */
 struct packed_layout {
   uint64_t frame;
   uint32_t first, slots, sets; /* first: the lowest location's number */
-  bool has_bases, is_scattered, has_lists;
   uint8_t number_width, base_width, list_width, position_width;
   uint64_t numbers_at, derived_at, counts_at, bases_at, rows_at, positions_at;
   uint64_t row_width, list_at; /* list_at: in a row */
@@ -211,16 +214,26 @@ uint64_t packed_frame_size(const struct packed_table *table, uint32_t layout);
 uint32_t packed_set_number(const struct packed_table *table, const struct packed_layout *layout,
                            uint32_t position);
 
-/* Goes through the pairs of a live set. */
+/* How many bases slots have, one slot after the other: a count is a number from 1 on in unary, that many
+ * less one 1s, and a 0. The bits to come are at hand, the other way round, with a 1 behind the last. */
+struct counts {
+  const uint8_t *bytes;
+  uint64_t at; /* of the next one */
+  uint64_t bits;
+};
+
+/* Goes through the pairs of a live set. Places are bits of the part. */
 struct packed_pairs {
   const struct packed_table *table;
   uint64_t plain;        /* of the slots at hand, those to come that hold an ordinary reference, */
   uint64_t derived, low; /* those that may hold a derived one; and the low bits of their states */
-  uint64_t row_at, derived_at;           /* of all slots, in bits of the layouts */
-  uint64_t counts_at, bases_at, high_at; /* of the next slot that may hold a derived one */
-  uint64_t numbers_at, counts_end;       /* counts_end: where the counts end */
-  uint32_t chunk, slots, first;          /* chunk: the first of the slots at hand */
+  struct counts counts;  /* of those to come that may hold a derived one; */
+  uint64_t bases_at, high_at, high; /* where the next one's bases and high bits are; and these */
+  uint64_t row_at, derived_at;      /* of all slots */
+  uint64_t numbers_at, counts_end;  /* counts_end: where the counts end */
+  uint32_t chunk, slots, first;     /* chunk: the first of the slots at hand */
   uint8_t number_width, base_width;
+  bool at_hand; /* these are all slots and all high bits */
   bool bad;
 };
 
@@ -233,24 +246,8 @@ void packed_pairs_of(struct packed_pairs *pairs, const struct packed_table *tabl
 struct packed_pair {
   uint32_t base, derived; /* locations' numbers */
 };
-/* Goes on where no more of the slots at hand hold an ordinary reference. */
-bool packed_pairs_more(struct packed_pairs *pairs, struct packed_pair *pair);
-static inline uint32_t packed_pairs_location(const struct packed_pairs *pairs, uint64_t slot) {
-  if (pairs->number_width == 0)
-    return pairs->first + (uint32_t)slot;
-  return pairs->first + (uint32_t)bits_at(pairs->table->layouts,
-                                          pairs->numbers_at + slot * pairs->number_width,
-                                          pairs->number_width);
-}
 /* False: there are no more, or pairs->bad. */
-static inline bool packed_pairs_next(struct packed_pairs *pairs, struct packed_pair *pair) {
-  if (pairs->plain == 0)
-    return packed_pairs_more(pairs, pair);
-  const uint32_t slot = pairs->chunk + (uint32_t)__builtin_ctzll(pairs->plain);
-  pairs->plain &= pairs->plain - 1;
-  pair->derived = pair->base = packed_pairs_location(pairs, slot);
-  return true;
-}
+bool packed_pairs_next(struct packed_pairs *pairs, struct packed_pair *pair);
 
 /* Location `number`; all zeros if there is none of this number. */
 struct location packed_other_location(const struct packed_table *table, uint32_t number);

@@ -24,16 +24,15 @@
 /* What stands in entry `number` <= leaf_count of the directory: how many there are in the leaves
  * before. */
 struct entry {
-  uint64_t full, index, stretch;
+  uint32_t full, index, stretch;
 };
 
 static inline struct entry entry_at(const struct packed_table *table, uint64_t number) {
   const uint8_t *entry = table->directory + number * table->entry_bytes;
-  const uint8_t *stretch = entry + table->index_bytes, *full = stretch + table->stretch_bytes;
   return (struct entry){
-      .index = bits_load(entry, table->index_bytes),
-      .stretch = bits_load(stretch, table->stretch_bytes),
-      .full = table->full_bytes == 0 ? 0 : bits_load(full, table->full_bytes),
+      .index = bits_load32(entry) & table->index_mask,
+      .stretch = bits_load32(entry + table->stretch_at) & table->stretch_mask,
+      .full = bits_load32(entry + table->full_at) & table->full_mask,
   };
 }
 
@@ -42,32 +41,39 @@ static inline uint64_t full_nibbles(uint64_t counts) {
   return counts & counts >> 1 & counts >> 2 & counts >> 3 & 0x1111111111111111u;
 }
 
-bool packed_leaf(const struct packed_table *table, uint32_t number, struct packed_leaf *leaf) {
-  const struct entry entry = entry_at(table, number), next = entry_at(table, (uint64_t)number + 1);
-  const uint64_t stretch_bytes = (uint64_t)table->start_bytes + table->reference_bytes;
-  if (next.index < entry.index || next.index > table->record_count ||
-      next.stretch < entry.stretch || next.stretch > table->stretch_count ||
-      entry.full > next.full || next.full > table->record_count)
-    return false;
+/* Takes a leaf apart. (A number that is less in the next entry makes a count of some 2^32, which is
+ * too much.) */
+static inline bool open_leaf(const struct packed_table *table, uint32_t number, struct entry entry,
+                             struct entry next, struct packed_leaf *leaf) {
+  const uint64_t start_bytes = table->start_bytes, reference_bytes = table->reference_bytes;
   leaf->table = table;
   leaf->start = (uint64_t)number << table->leaf_shift;
-  leaf->index = (uint32_t)entry.index;
-  leaf->count = (uint32_t)(next.index - entry.index);
-  leaf->stretch = (uint32_t)entry.stretch;
-  leaf->stretch_count = (uint32_t)(next.stretch - entry.stretch);
+  leaf->index = entry.index;
+  leaf->count = next.index - entry.index;
+  leaf->stretch = entry.stretch;
+  leaf->stretch_count = next.stretch - entry.stretch;
   const uint64_t counts = number * sizeof leaf->counts + entry.full * sizeof(uint16_t) +
-                          entry.index * table->low_bytes + entry.stretch * stretch_bytes;
+                          (uint64_t)entry.index * table->low_bytes +
+                          entry.stretch * (start_bytes + reference_bytes);
   const uint64_t more = counts + sizeof leaf->counts;
   const uint64_t lows = more + (next.full - entry.full) * sizeof(uint16_t);
   const uint64_t starts = lows + (uint64_t)leaf->count * table->low_bytes;
-  if (starts + leaf->stretch_count * stretch_bytes > table->leaves_size)
+  const uint64_t references = starts + leaf->stretch_count * start_bytes;
+  if ((uint64_t)entry.index + leaf->count > table->record_count ||
+      (uint64_t)entry.stretch + leaf->stretch_count > table->stretch_count ||
+      references + leaf->stretch_count * reference_bytes > table->leaves_size)
     return false;
   leaf->counts = bits_load64(table->leaves + counts);
   leaf->more = table->leaves + more;
   leaf->lows = table->leaves + lows;
   leaf->starts = table->leaves + starts;
-  leaf->references = leaf->starts + (uint64_t)leaf->stretch_count * table->start_bytes;
+  leaf->references = table->leaves + references;
   return true;
+}
+
+bool packed_leaf(const struct packed_table *table, uint32_t number, struct packed_leaf *leaf) {
+  return open_leaf(table, number, entry_at(table, number), entry_at(table, (uint64_t)number + 1),
+                   leaf);
 }
 
 /* The records of a bucket: the leaf's records [from, to). */
@@ -75,20 +81,19 @@ struct bucket {
   uint64_t from, to;
 };
 
-/* How many records are told behind the counts, of the buckets up to `bucket`, which adds to them what
- * is its own. */
-static void add_more(const struct packed_leaf *leaf, unsigned number, struct bucket *bucket) {
-  const uint8_t *more = leaf->more;
-  for (uint64_t full = full_nibbles(leaf->counts); full != 0 && more < leaf->lows;
-       full &= full - 1) {
+/* Adds to a bucket what is told behind the counts. */
+static struct bucket add_more(uint64_t counts, const uint8_t *more, const uint8_t *lows,
+                              unsigned number, struct bucket bucket) {
+  for (uint64_t full = full_nibbles(counts); full != 0 && more < lows; full &= full - 1) {
     const unsigned n = (unsigned)__builtin_ctzll(full) / 4;
     if (n > number)
-      return;
+      break;
     if (n < number)
-      bucket->from += bits_load16(more);
-    bucket->to += bits_load16(more);
+      bucket.from += bits_load16(more);
+    bucket.to += bits_load16(more);
     more += sizeof(uint16_t);
   }
+  return bucket;
 }
 
 /* Bucket `number` < PACKED_BUCKETS of a leaf. */
@@ -99,21 +104,21 @@ static inline struct bucket leaf_bucket(const struct packed_leaf *leaf, unsigned
   struct bucket bucket = {.from = pairs * ones >> 56};
   bucket.to = bucket.from + (leaf->counts >> number * 4 & 15);
   if (leaf->lows != leaf->more)
-    add_more(leaf, number, &bucket);
+    bucket = add_more(leaf->counts, leaf->more, leaf->lows, number, bucket);
   if (bucket.to <= leaf->count)
     return bucket;
   return (struct bucket){leaf->count, leaf->count}; /* the counts are broken */
 }
 
 /* How many of the leaf's records are before a place, from the leaf's start on. */
-static inline uint64_t leaf_below(const struct packed_leaf *leaf, uint64_t place) {
+static inline __attribute__((always_inline)) uint64_t leaf_below(const struct packed_leaf *leaf,
+                                                                 uint64_t place) {
   const struct packed_table *table = leaf->table;
   const uint64_t number = place >> table->bucket_shift;
   if (number >= PACKED_BUCKETS)
     return leaf->count;
   const struct bucket bucket = leaf_bucket(leaf, (unsigned)number);
-  const uint64_t in_bucket = place & bits_low_mask(table->bucket_shift);
-  const uint64_t low = (in_bucket + bits_low_mask(table->record_shift)) >> table->record_shift;
+  const uint64_t low = ((place & table->bucket_mask) + table->record_mask) >> table->record_shift;
   return bucket.from + bits_numbers_below(leaf->lows + bucket.from * table->low_bytes,
                                           bucket.to - bucket.from, table->low_bytes, low);
 }
@@ -131,28 +136,40 @@ static uint64_t leaf_offset(const struct packed_leaf *leaf, uint64_t n) {
 /* Where stretch `n` of the leaf starts, from the leaf's start on. */
 static inline uint64_t leaf_start(const struct packed_leaf *leaf, uint64_t n) {
   const struct packed_table *table = leaf->table;
-  return bits_load(leaf->starts + n * table->start_bytes, table->start_bytes) << table->start_shift;
+  return (bits_load64(leaf->starts + n * table->start_bytes) & table->start_value_mask)
+         << table->start_shift;
 }
 
 /* How many of the leaf's stretches start before a place, from the leaf's start on. */
 static inline uint64_t leaf_starts_before(const struct packed_leaf *leaf, uint64_t place) {
   const struct packed_table *table = leaf->table;
-  const uint64_t start = (place + bits_low_mask(table->start_shift)) >> table->start_shift;
+  const uint64_t start = (place + table->start_mask) >> table->start_shift;
   return bits_numbers_below(leaf->starts, leaf->stretch_count, table->start_bytes, start);
 }
 
+static inline uint32_t entry_number(const struct packed_table *table, bool by_index,
+                                    uint32_t leaf) {
+  const struct entry entry = entry_at(table, leaf);
+  return by_index ? entry.index : entry.stretch;
+}
+
 /* The last leaf up to leaf `last` whose entry's number (by index, or by stretch) is not above `number`;
- * so it is the one that has this number, unless the table is broken. */
-static uint32_t leaf_with(const struct packed_table *table, bool by_index, uint64_t number,
+ * so it is the one that has this number, unless the table is broken. It is mostly `last`, or not far
+ * before it. */
+static uint32_t leaf_with(const struct packed_table *table, bool by_index, uint32_t number,
                           uint32_t last) {
-  uint32_t from = 0, to = last, middle = last; /* it is mostly the last one */
+  uint32_t from = last, to = last, step = 1;
+  while (from > 0 && entry_number(table, by_index, from) > number) {
+    to = from - 1;
+    from = from > step ? from - step : 0;
+    step *= 2;
+  }
   while (from < to) {
-    const struct entry entry = entry_at(table, middle);
-    if ((by_index ? entry.index : entry.stretch) <= number)
+    const uint32_t middle = to - (to - from) / 2;
+    if (entry_number(table, by_index, middle) <= number)
       from = middle;
     else
       to = middle - 1;
-    middle = to - (to - from) / 2;
   }
   return from;
 }
@@ -177,10 +194,10 @@ static bool leaf_before(const struct packed_leaf *leaf, struct packed_leaf *befo
 /* The place of a layout. False: it is a gap's. */
 static inline bool leaf_layout(const struct packed_leaf *leaf, uint64_t n, uint32_t *layout) {
   const struct packed_table *table = leaf->table;
-  const uint64_t reference =
-      bits_load(leaf->references + n * table->reference_bytes, table->reference_bytes);
-  *layout = (uint32_t)(reference << table->reference_shift);
-  return reference != bits_low_mask(table->reference_bytes * 8);
+  const uint32_t reference =
+      bits_load32(leaf->references + n * table->reference_bytes) & table->reference_mask;
+  *layout = reference << table->reference_shift;
+  return reference != table->reference_mask;
 }
 
 /* Where a stretch starts; that of all is where the text ends. */
@@ -235,11 +252,27 @@ static enum packed_answer fill_exception(const struct packed_table *table, const
   return PACKED_FOUND;
 }
 
-/* Fills in record `n` of a leaf, which stands at `place` in it. */
-static inline enum packed_answer fill(const struct packed_leaf *leaf, uint64_t n, uint64_t place,
-                                      struct packed_record *record) {
-  const struct packed_table *table = leaf->table;
+/* Fills in the position of a record, which belongs to stretch `n` of a leaf, and its layout. */
+static inline __attribute__((always_inline)) enum packed_answer
+fill_stretch(const struct packed_leaf *leaf, uint64_t n, struct packed_record *record) {
+  const uint64_t first = leaf->index + leaf_below(leaf, leaf_start(leaf, n) + 1);
+  record->stretch = leaf->stretch + (uint32_t)n;
+  record->position = record->index - (uint32_t)first;
+  return first <= record->index && leaf_layout(leaf, n, &record->layout) ? PACKED_FOUND
+                                                                         : PACKED_CORRUPT;
+}
+
+/* The same of a record that belongs to the last stretch before those of a leaf. */
+static enum packed_answer fill_before(struct packed_leaf leaf, struct packed_record *record) {
   struct packed_leaf before;
+  return leaf_before(&leaf, &before) ? fill_stretch(&before, before.stretch_count - 1, record)
+                                     : PACKED_CORRUPT;
+}
+
+/* Fills in record `n` of a leaf, which stands at `place` in it. */
+static inline __attribute__((always_inline)) enum packed_answer
+fill(const struct packed_leaf *leaf, uint64_t n, uint64_t place, struct packed_record *record) {
+  const struct packed_table *table = leaf->table;
   record->table = table;
   record->index = leaf->index + (uint32_t)n;
   record->address = table->text_start + leaf->start + place;
@@ -248,55 +281,46 @@ static inline enum packed_answer fill(const struct packed_leaf *leaf, uint64_t n
     if (bits_load32(exception) == record->index)
       return fill_exception(table, exception, record);
   }
-  uint64_t starts = leaf_starts_before(leaf, place);
-  record->stretch = leaf->stretch + (uint32_t)starts - 1;
-  if (starts == 0) {
-    if (!leaf_before(leaf, &before))
-      return PACKED_CORRUPT;
-    starts = before.stretch_count;
-    leaf = &before;
-  }
-  const uint64_t first = leaf->index + leaf_below(leaf, leaf_start(leaf, starts - 1) + 1);
-  record->position = record->index - (uint32_t)first;
-  return first <= record->index && leaf_layout(leaf, starts - 1, &record->layout) ? PACKED_FOUND
-                                                                                  : PACKED_CORRUPT;
+  const uint64_t starts = leaf_starts_before(leaf, place);
+  return starts > 0 ? fill_stretch(leaf, starts - 1, record) : fill_before(*leaf, record);
 }
 
 /* Which of the two other answers holds for a place in a leaf that has no record. */
-static enum packed_answer missing(const struct packed_leaf *leaf, uint64_t place) {
-  const struct packed_table *table = leaf->table;
-  uint64_t starts = leaf_starts_before(leaf, place + 1);
+static enum packed_answer missing(struct packed_leaf leaf, uint64_t place) {
+  const struct packed_table *table = leaf.table;
+  uint64_t starts = leaf_starts_before(&leaf, place + 1);
   struct packed_leaf before;
   uint32_t ignored;
-  if (leaf->start + place >= table->text_size || leaf->stretch + starts == 0)
+  if (leaf.start + place >= table->text_size || leaf.stretch + starts == 0)
     return PACKED_NOT_MANAGED;
   if (starts == 0) {
-    if (!leaf_before(leaf, &before))
+    if (!leaf_before(&leaf, &before))
       return PACKED_CORRUPT;
     starts = before.stretch_count;
-    leaf = &before;
+    leaf = before;
   }
-  return leaf_layout(leaf, starts - 1, &ignored) ? PACKED_NOT_SAFEPOINT : PACKED_NOT_MANAGED;
+  return leaf_layout(&leaf, starts - 1, &ignored) ? PACKED_NOT_SAFEPOINT : PACKED_NOT_MANAGED;
 }
 
 enum packed_answer packed_find(const struct packed_table *table, uint64_t address,
                                struct packed_record *record) {
-  const uint64_t offset = address - table->text_start;
+  const uint64_t offset = address - table->text_start, number = offset >> table->leaf_shift;
   struct packed_leaf leaf;
   if (offset > table->text_size || table->leaf_count == 0)
     return PACKED_NOT_MANAGED;
-  if (!packed_leaf(table, (uint32_t)(offset >> table->leaf_shift), &leaf))
+  if (!open_leaf(table, (uint32_t)number, entry_at(table, number), entry_at(table, number + 1),
+                 &leaf))
     return PACKED_CORRUPT;
-  const uint64_t place = offset & bits_low_mask(table->leaf_shift);
-  if ((place & bits_low_mask(table->record_shift)) != 0)
-    return missing(&leaf, place);
+  const uint64_t place = offset & table->leaf_mask;
+  if ((place & table->record_mask) != 0)
+    return missing(leaf, place);
   const struct bucket bucket = leaf_bucket(&leaf, (unsigned)(place >> table->bucket_shift));
   const uint8_t *lows = leaf.lows + bucket.from * table->low_bytes;
   const uint64_t count = bucket.to - bucket.from;
-  const uint64_t low = (place & bits_low_mask(table->bucket_shift)) >> table->record_shift;
+  const uint64_t low = (place & table->bucket_mask) >> table->record_shift;
   const uint64_t n = bits_numbers_below(lows, count, table->low_bytes, low);
-  if (n == count || bits_load(lows + n * table->low_bytes, table->low_bytes) != low)
-    return missing(&leaf, place);
+  if (n == count || (bits_load64(lows + n * table->low_bytes) & table->low_value_mask) != low)
+    return missing(leaf, place);
   return fill(&leaf, bucket.from + n, place, record);
 }
 

@@ -4,22 +4,15 @@
  * nothing, and one that this reader doesn't know can be passed over. What a look-up needs follows from
  * a few numbers, and is computed once.
  */
+#include "format/checksum.h"
 #include "format/packed.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 _Static_assert(sizeof(struct packed_header) == PACKED_HEADER_SIZE, "the header has no gaps");
 
 uint32_t packed_header_checksum(const uint8_t *bytes, size_t size) {
-  static const uint8_t zeros[4];
   const size_t at = offsetof(struct packed_header, header_checksum);
-  XXH32_state_t state;
-  XXH32_reset(&state, 0);
-  XXH32_update(&state, bytes, at);
-  XXH32_update(&state, zeros, sizeof zeros);
-  XXH32_update(&state, bytes + at + sizeof zeros, size - at - sizeof zeros);
-  return XXH32_digest(&state);
+  const size_t behind = at + sizeof((struct packed_header){0}).header_checksum;
+  return checksum32_around_zeros(bytes, at, bytes + behind, size - behind);
 }
 
 /* Reads the fixed fields from bytes that may be anything. */
@@ -41,16 +34,16 @@ static enum packed_error read_header(const uint8_t *bytes, size_t size,
              : PACKED_BAD_HEADER;
 }
 
-static bool is_size(uint8_t bytes) { return bytes >= 1 && bytes <= 8; }
+static bool is_size(uint8_t bytes, uint8_t most) { return bytes >= 1 && bytes <= most; }
 
 /* Whether the widths are such that what is computed from them can't overflow. A layout's head without
  * its flags fits into one load. */
 static bool widths_agree(const struct packed_header *header) {
   return header->bucket_shift < 60 && header->record_shift <= header->bucket_shift &&
-         header->start_shift <= header->bucket_shift && header->full_bytes <= 8 &&
-         is_size(header->index_bytes) && is_size(header->stretch_bytes) &&
-         is_size(header->reference_bytes) && header->reference_shift < 8 &&
-         is_size(header->frame_bytes) && header->frame_shift < 32 && header->frame_width >= 1 &&
+         header->start_shift <= header->bucket_shift && header->full_bytes <= 4 &&
+         is_size(header->index_bytes, 4) && is_size(header->stretch_bytes, 4) &&
+         is_size(header->reference_bytes, 4) && header->reference_shift < 8 &&
+         is_size(header->frame_bytes, 8) && header->frame_shift < 32 && header->frame_width >= 1 &&
          header->frame_width <= 31 && header->first_width < 32 && header->slots_width < 32 &&
          header->sets_width < 32 &&
          header->frame_width + header->first_width + header->slots_width + header->sets_width <= 54;
@@ -104,15 +97,29 @@ static bool open_widths(struct packed_table *table, const struct packed_header *
   table->start_bytes = bytes_for_bits(table->leaf_shift - table->start_shift);
   table->reference_bytes = header->reference_bytes;
   table->reference_shift = header->reference_shift;
-  table->full_bytes = header->full_bytes;
-  table->index_bytes = header->index_bytes;
-  table->stretch_bytes = header->stretch_bytes;
-  table->entry_bytes = header->full_bytes + header->index_bytes + header->stretch_bytes;
-  table->frame_width = header->frame_width;
-  table->first_width = header->first_width;
-  table->slots_width = header->slots_width;
-  table->sets_width = header->sets_width;
+  table->leaf_mask = bits_low_mask(table->leaf_shift);
+  table->bucket_mask = bits_low_mask(table->bucket_shift);
+  table->record_mask = bits_low_mask(table->record_shift);
+  table->start_mask = bits_low_mask(table->start_shift);
+  table->low_value_mask = bits_low_mask(table->low_bytes * 8u);
+  table->start_value_mask = bits_low_mask(table->start_bytes * 8u);
+  table->reference_mask = (uint32_t)bits_low_mask(table->reference_bytes * 8u);
+  table->stretch_at = header->index_bytes;
+  table->full_at = header->index_bytes + header->stretch_bytes;
+  table->entry_bytes = table->full_at + header->full_bytes;
+  table->index_mask = (uint32_t)bits_low_mask(header->index_bytes * 8u);
+  table->stretch_mask = (uint32_t)bits_low_mask(header->stretch_bytes * 8u);
+  table->full_mask = (uint32_t)bits_low_mask(header->full_bytes * 8u);
+  table->first_at = header->frame_width;
+  table->slots_at = table->first_at + header->first_width;
+  table->sets_at = table->slots_at + header->slots_width;
+  table->flags_at = table->sets_at + header->sets_width;
+  table->frame_mask = (uint32_t)bits_low_mask(header->frame_width);
+  table->first_mask = (uint32_t)bits_low_mask(header->first_width);
+  table->slots_mask = (uint32_t)bits_low_mask(header->slots_width);
+  table->sets_mask = (uint32_t)bits_low_mask(header->sets_width);
   table->frame_bytes = header->frame_bytes;
+  table->frame_size_mask = bits_low_mask(header->frame_bytes * 8u);
   table->frame_shift = header->frame_shift;
   return true;
 }
@@ -131,6 +138,8 @@ static bool open_counts(struct packed_table *table, const struct packed_header *
       !count_items(sizes[PACKED_EXCEPTIONS], PACKED_EXCEPTION_SIZE, &table->exception_count))
     return false;
   table->list_width = (uint8_t)bits_for_count((uint64_t)table->list_count + 1);
+  table->flags_width = table->list_count > 0 ? 3 : 2;
+  table->flags_mask = (uint32_t)bits_low_mask(table->flags_width);
   table->leaf_count = entries == 0 ? 0 : entries - 1;
   if (header->stretches == 0)
     return header->records == 0 && header->functions == 0 && entries == 0;
@@ -219,6 +228,6 @@ uint64_t packed_identity(const struct packed_table *table) {
 
 bool packed_check(const struct packed_table *table) {
   const size_t start = bits_load16(table->bytes + offsetof(struct packed_header, header_size));
-  return XXH3_64bits(table->bytes + start, packed_size(table) - start) ==
+  return checksum64(table->bytes + start, packed_size(table) - start) ==
          bits_load64(table->bytes + offsetof(struct packed_header, checksum));
 }

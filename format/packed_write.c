@@ -5,10 +5,9 @@
  * together: the live set of each of its records in order. Equal layouts are written once.
  */
 #include "format/packed_write.h"
+#include "format/checksum.h"
 
-#define XXH_INLINE_ALL
 #include <stdlib.h>
-#include <xxhash.h>
 
 struct function_plan {
   uint32_t first;    /* its first record by rule */
@@ -414,7 +413,7 @@ static bool join_parts(struct encoder *encoder, struct bit_writer *out) {
     return no_memory(encoder);
   header->size = out->size / 8;
   header->checksum =
-      XXH3_64bits(out->bytes + header->header_size, header->size - header->header_size);
+      checksum64(out->bytes + header->header_size, header->size - header->header_size);
   memcpy(out->bytes, header, sizeof *header);
   header->header_checksum = packed_header_checksum(out->bytes, header->header_size);
   memcpy(out->bytes, header, sizeof *header);

@@ -13,14 +13,13 @@
  * part's error comes first, and the second part's reader goes through the same bytes as the first
  * one, so an error on its way will be met by the first one, too.
  */
+#include "format/checksum.h"
 #include "format/safepoints.h"
 
 #include "format/stackmap_v3.h"
 
-#define XXH_INLINE_ALL
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 enum {
   LOCATIONS_MAX = UINT16_MAX,    /* of a record: v3 counts them in 16 bits */
@@ -144,8 +143,8 @@ static struct contents *known_find(struct reader *reader, const struct stackmap_
   struct known_contents *known = &reader->known;
   if ((known->slots == NULL || known->count > known->mask / 2) && !known_grow(known))
     return NULL;
-  const uint32_t hash = (uint32_t)XXH3_64bits(reader->raw.bytes + raw->locations_position,
-                                              (size_t)raw->locations * STACKMAP_V3_LOCATION_SIZE);
+  const uint32_t hash = (uint32_t)checksum64(reader->raw.bytes + raw->locations_position,
+                                             (size_t)raw->locations * STACKMAP_V3_LOCATION_SIZE);
   uint32_t slot = hash & known->mask;
   for (; known->slots[slot] != 0; slot = (slot + 1) & known->mask) {
     struct contents *contents = &known->items[known->slots[slot] - 1];

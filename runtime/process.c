@@ -21,6 +21,7 @@
  */
 #include "elf/elf_file.h"
 #include "elf/note.h"
+#include "format/checksum.h"
 #include "runtime/internal.h"
 
 #include <errno.h>
@@ -28,9 +29,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 static struct process_overlay *process_of(struct stackpack_process *process) {
   return (struct process_overlay *)process;
@@ -182,7 +180,7 @@ static void module_range(const struct dl_phdr_info *info, struct found *found) {
 }
 
 static uint64_t identity_of(uint64_t maps_start, uint64_t maps_size) {
-  return XXH3_64bits(bytes_at(maps_start), maps_size);
+  return checksum64(bytes_at(maps_start), maps_size);
 }
 
 /* The slot of a module with these addresses; NULL if it isn't known. */

@@ -1,4 +1,5 @@
 /* table.c - the public look-ups over one table: stackpack.h onto packed.h. */
+#include "format/packed_live.h"
 #include "runtime/internal.h"
 
 #include <string.h>
@@ -162,18 +163,18 @@ bool stackpack_record_next(struct stackpack_record *record) {
 
 /* ---- Locations ---- */
 
-static struct stackpack_location public_location(struct location location) {
-  return (struct stackpack_location){location.kind, location.size, location.reg, location.value};
+/* Both have the same members at the same places. */
+static inline struct stackpack_location public_location(struct location location) {
+  struct stackpack_location result;
+  memcpy(&result, &location, sizeof result);
+  return result;
 }
 
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
-  union {
-    struct stackpack_pairs pairs;
-    struct pairs_overlay own;
-  } result;
-  result.own.is_cached = false;
-  result.pairs.is_corrupt = !packed_pairs(&result.own.packed, record_of(record));
-  return result.pairs;
+  struct stackpack_pairs pairs;
+  pairs_of(&pairs)->is_cached = false;
+  pairs.is_corrupt = !packed_pairs(&pairs_of(&pairs)->packed, record_of(record));
+  return pairs;
 }
 
 /* The same of pairs that a cache has remembered. */
@@ -204,28 +205,35 @@ bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_locati
   return true;
 }
 
-/* Visits the pairs of a packed table. */
-static enum stackpack_answer visit_packed(struct packed_pairs *pairs, stackpack_visitor *visit,
-                                          void *context) {
+/* Visits the pairs of a packed table that are left: those of a copy, as a visitor may change anything for
+ * all that the compiler knows. */
+static inline enum stackpack_answer visit_packed(struct stackpack_pairs *pairs,
+                                                 stackpack_visitor *visit, void *context) {
+  struct packed_pairs left = pairs_of(pairs)->packed;
   struct packed_pair pair;
-  while (packed_pairs_next(pairs, &pair)) {
-    const struct stackpack_location derived =
-        public_location(packed_location(pairs->table, pair.derived));
-    visit(context,
-          pair.base == pair.derived ? derived
-                                    : public_location(packed_location(pairs->table, pair.base)),
-          derived);
-  }
-  return pairs->bad ? STACKPACK_CORRUPT : STACKPACK_FOUND;
+  do {
+    while (left.plain != 0) {
+      take_plain(&left, &pair);
+      const struct stackpack_location location =
+          public_location(packed_location(left.table, pair.derived));
+      visit(context, location, location);
+    }
+    while (has_derived(&left))
+      if (take_derived(&left, &pair))
+        visit(context, public_location(packed_location(left.table, pair.base)),
+              public_location(packed_location(left.table, pair.derived)));
+  } while (next_chunk(&left));
+  pairs_of(pairs)->packed = left;
+  pairs->is_corrupt = left.bad;
+  return left.bad ? STACKPACK_CORRUPT : STACKPACK_FOUND;
 }
 
 enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs, stackpack_visitor *visit,
                                             void *context) {
-  struct pairs_overlay *own = pairs_of(pairs);
   struct stackpack_location base, derived;
-  if (!own->is_cached)
-    return visit_packed(&own->packed, visit, context);
-  while (cached_pairs_next(own, &base, &derived))
+  if (!pairs_of(pairs)->is_cached)
+    return visit_packed(pairs, visit, context);
+  while (cached_pairs_next(pairs_of(pairs), &base, &derived))
     visit(context, base, derived);
   return STACKPACK_FOUND;
 }

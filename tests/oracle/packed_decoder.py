@@ -209,6 +209,7 @@ HEADER = struct.Struct("<IHHIHHQQqQIII14B6x")
 PART_NAMES = ("directory leaves layouts frame_sizes classes list_starts lists exceptions conventions details "
               "global_roots").split()
 OPTIONAL = 32  # from this number on, a part that isn't known is passed over
+PADDING = 16
 STATEPOINT_ID = 0xABCDEF00  # that LLVM gives to a statepoint without one
 
 
@@ -275,20 +276,21 @@ def read_header(data):
         if number <= len(PART_NAMES):
             parts[PART_NAMES[number - 1]] = data[place : place + size]
         place, last = place + size, number
-    require(place + 8 == header.size, "parts that don't fill the table")
+    require(place + PADDING == header.size, "parts that don't fill the table")
     check_widths(header)
     check_sizes(header, {name: len(part) for name, part in parts.items()})
     require(header.size <= len(data), "a table that is cut off")
-    require(data[place : place + 8] == bytes(8), "padding that isn't zero")
+    require(data[place : place + PADDING] == bytes(PADDING), "padding that isn't zero")
     return header, parts
 
 
 def check_widths(header):
     widths = header.frame_width, header.first_width, header.slots_width, header.sets_width
-    sizes = header.index_bytes, header.stretch_bytes, header.reference_bytes, header.frame_bytes
+    sizes = header.index_bytes, header.stretch_bytes, header.reference_bytes
     require(header.bucket_shift < 60, "buckets that are too large")
     require(max(header.record_shift, header.start_shift) <= header.bucket_shift, "shifts that are too large")
-    require(all(1 <= size <= 8 for size in sizes) and header.full_bytes <= 8, "sizes of numbers")
+    require(all(1 <= size <= 4 for size in sizes) and header.full_bytes <= 4, "sizes of numbers")
+    require(1 <= header.frame_bytes <= 8, "sizes of frame sizes")
     require(header.reference_shift < 8 and header.frame_shift < 32, "shifts that are too large")
     require(1 <= widths[0] <= 31 and max(widths) < 32 and sum(widths) <= 54, "widths of heads")
 

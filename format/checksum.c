@@ -1,0 +1,18 @@
+/* checksum.c - hash functions: see checksum.h. */
+#include "format/checksum.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+uint64_t checksum64(const void *bytes, size_t size) { return XXH3_64bits(bytes, size); }
+
+uint32_t checksum32_around_zeros(const void *bytes, size_t size, const void *others,
+                                 size_t other_size) {
+  static const uint8_t zeros[4];
+  XXH32_state_t state;
+  XXH32_reset(&state, 0);
+  XXH32_update(&state, bytes, size);
+  XXH32_update(&state, zeros, sizeof zeros);
+  XXH32_update(&state, others, other_size);
+  return XXH32_digest(&state);
+}
