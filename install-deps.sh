@@ -19,7 +19,7 @@ packages=(
   g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user
   bash-completion zsh fish mandoc               # the completions and manual pages are tried in what reads them
   debhelper lintian                             # `make deb`
-  rustc bindgen                                 # the bindings for Rust
+  rustc bindgen rustfmt                         # the bindings for Rust
 )
 oldest_llvm=18
 

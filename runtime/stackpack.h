@@ -516,7 +516,7 @@ struct stackpack_walk {
   struct stackpack_context context; /* of the frame at hand */
   struct stackpack_record record;   /* of a managed frame; of several at one address, the first */
   uint64_t managed_frames;          /* how many there were since the start */
-  struct {
+  struct stackpack_walk_private {
     const struct stackpack_walker *walker;
     struct stackpack_stack stack;
     uint64_t segment_frames, frame;

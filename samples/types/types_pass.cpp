@@ -31,10 +31,11 @@ using namespace llvm;
 
 namespace {
 
+/* 32 bits, as LLVM 18 keeps no more of an ID. Two types of one number are taken for one. */
 std::string numberOf(const FunctionType *type) {
   std::string text;
   raw_string_ostream(text) << *type;
-  return std::to_string(xxh3_64bits(text));
+  return std::to_string(xxh3_64bits(text) & UINT32_MAX);
 }
 
 struct NumberCalls : PassInfoMixin<NumberCalls> {

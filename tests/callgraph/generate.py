@@ -82,9 +82,10 @@ ASM_KINDS = ("fall-through", "jump", "conditional", "push", "exchange", "slot", 
              "data", "short", "odd-short", "odd-relative", "high-tag", "note", "prefix", "sum", "frame", "sse", "pushed")  # fmt: skip
 # Of a whole unit: how its C code is compiled.
 UNIT_FLAGS = {
-    "gcc": ([], ["-fcf-protection"], ["-fno-plt"], ["-mindirect-branch=thunk"], ["-mindirect-branch=thunk-inline"],
+    "gcc": ([], ["-fcf-protection"], ["-fno-plt"], ["-fcf-protection=none", "-mindirect-branch=thunk"],
+            ["-fcf-protection=none", "-mindirect-branch=thunk-inline"],
             ["-mcmodel=large", "-fno-pic"], ["-ffunction-sections"], ["-fno-asynchronous-unwind-tables"],
-            ["-mfunction-return=thunk"], ["-fpatchable-function-entry=4,2"], ["-pg"]),
+            ["-fcf-protection=none", "-mfunction-return=thunk"], ["-fpatchable-function-entry=4,2"], ["-pg"]),
     "clang": ([], ["-fcf-protection"], ["-fno-plt"], ["-mretpoline"], ["-ffunction-sections"], ["-fno-jump-tables"],
               ["-fexperimental-call-graph-section"], ["-mcmodel=large", "-fno-pic"], ["-fbasic-block-sections=all"],
               ["-fxray-instrument", "-fxray-instruction-threshold=1"]),

@@ -141,8 +141,6 @@ extern "C" {
         context: *mut ::core::ffi::c_void,
     ) -> stackpack_answer;
 }
-pub const STACKPACK_CACHE_RECORD: _bindgen_ty_1 = 128;
-pub type _bindgen_ty_1 = ::std::os::raw::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct stackpack_cache {
@@ -273,17 +271,6 @@ extern "C" {
 extern "C" {
     pub fn stackpack_leave(process: *mut stackpack_process, ticket: ::std::os::raw::c_uint);
 }
-pub const STACKPACK_RBX: _bindgen_ty_2 = 3;
-pub const STACKPACK_RBP: _bindgen_ty_2 = 6;
-pub const STACKPACK_RSP: _bindgen_ty_2 = 7;
-pub const STACKPACK_R12: _bindgen_ty_2 = 12;
-pub const STACKPACK_R13: _bindgen_ty_2 = 13;
-pub const STACKPACK_R14: _bindgen_ty_2 = 14;
-pub const STACKPACK_R15: _bindgen_ty_2 = 15;
-pub const STACKPACK_FRAME_POINTER: _bindgen_ty_2 = 6;
-pub const STACKPACK_STACK_POINTER: _bindgen_ty_2 = 7;
-pub const STACKPACK_REGISTERS: _bindgen_ty_2 = 16;
-pub type _bindgen_ty_2 = ::std::os::raw::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct stackpack_registers {
@@ -371,11 +358,11 @@ pub struct stackpack_walk {
     pub context: stackpack_context,
     pub record: stackpack_record,
     pub managed_frames: u64,
-    pub private_: stackpack_walk__bindgen_ty_1,
+    pub private_: stackpack_walk_stackpack_walk_private,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct stackpack_walk__bindgen_ty_1 {
+pub struct stackpack_walk_stackpack_walk_private {
     pub walker: *const stackpack_walker,
     pub stack: stackpack_stack,
     pub segment_frames: u64,
