@@ -34,6 +34,11 @@ static inline unsigned bits_for_count(uint64_t count) {
   return count <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(count - 1);
 }
 
+/* The same for all numbers up to `number`, which is below 2^63. */
+static inline unsigned bits_for_number(uint64_t number) {
+  return 63 ^ (unsigned)__builtin_clzll(number << 1 | 1);
+}
+
 /* The bytes that `bits` bits take. */
 static inline uint64_t bits_to_bytes(uint64_t bits) { return bits / 8 + (bits % 8 != 0); }
 

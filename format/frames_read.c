@@ -121,7 +121,7 @@ static struct frame_view shape_view(const struct frames_part *part, uint64_t num
 /* ---- Exceptions ---- */
 
 /* Where the exception of a record is, in bits, behind its number; UINT64_MAX if it has none. */
-static uint64_t exception_of(const struct frames_part *part, uint32_t record) {
+static inline uint64_t exception_of(const struct frames_part *part, uint32_t record) {
   if (part->exception_count == 0)
     return UINT64_MAX;
   const unsigned width = part->exception_width, start_width = part->start_width;

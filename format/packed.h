@@ -237,8 +237,9 @@ struct packed_pairs {
   bool bad;
 };
 
-/* Of a record. False: the table is broken, and there are none. */
-bool packed_pairs(struct packed_pairs *pairs, const struct packed_record *record);
+/* At a position of a layout. False: the table is broken, and there are none. */
+bool packed_pairs(struct packed_pairs *pairs, const struct packed_table *table, uint32_t layout,
+                  uint32_t position);
 /* Of a set of a layout. */
 void packed_pairs_of(struct packed_pairs *pairs, const struct packed_table *table,
                      const struct packed_layout *layout, uint32_t set);

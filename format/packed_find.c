@@ -181,12 +181,12 @@ static bool leaf_with_stretch(const struct packed_table *table, uint32_t number,
          number >= leaf->stretch && number - leaf->stretch < leaf->stretch_count;
 }
 
-/* Opens the leaf that has the last stretch before those of a leaf: the last one that starts there. */
-static bool leaf_before(const struct packed_leaf *leaf, struct packed_leaf *before) {
-  const uint32_t number = (uint32_t)(leaf->start >> leaf->table->leaf_shift);
-  return number > 0 && leaf->stretch > 0 &&
-         leaf_with_stretch(leaf->table, leaf->stretch - 1, number - 1, before) &&
-         before->stretch + before->stretch_count == leaf->stretch;
+/* Opens the leaf before leaf `number` that has the last stretch before `stretch`: the last one that
+ * starts there. */
+static bool leaf_before(const struct packed_table *table, uint32_t number, uint32_t stretch,
+                        struct packed_leaf *before) {
+  return number > 0 && stretch > 0 && leaf_with_stretch(table, stretch - 1, number - 1, before) &&
+         before->stretch + before->stretch_count == stretch;
 }
 
 /* ---- Stretches ---- */
@@ -262,11 +262,13 @@ fill_stretch(const struct packed_leaf *leaf, uint64_t n, struct packed_record *r
                                                                          : PACKED_CORRUPT;
 }
 
-/* The same of a record that belongs to the last stretch before those of a leaf. */
-static enum packed_answer fill_before(struct packed_leaf leaf, struct packed_record *record) {
-  struct packed_leaf before;
-  return leaf_before(&leaf, &before) ? fill_stretch(&before, before.stretch_count - 1, record)
-                                     : PACKED_CORRUPT;
+/* The same of a record in leaf `number`, before whose first stretch, `stretch`, it is. */
+static enum packed_answer fill_before(const struct packed_table *table, uint32_t number,
+                                      uint32_t stretch, struct packed_record *record) {
+  struct packed_leaf leaf;
+  return leaf_before(table, number, stretch, &leaf)
+             ? fill_stretch(&leaf, leaf.stretch_count - 1, record)
+             : PACKED_CORRUPT;
 }
 
 /* Fills in record `n` of a leaf, which stands at `place` in it. */
@@ -282,22 +284,25 @@ fill(const struct packed_leaf *leaf, uint64_t n, uint64_t place, struct packed_r
       return fill_exception(table, exception, record);
   }
   const uint64_t starts = leaf_starts_before(leaf, place);
-  return starts > 0 ? fill_stretch(leaf, starts - 1, record) : fill_before(*leaf, record);
+  return starts > 0 ? fill_stretch(leaf, starts - 1, record)
+                    : fill_before(table, (uint32_t)(leaf->start >> table->leaf_shift),
+                                  leaf->stretch, record);
 }
 
-/* Which of the two other answers holds for a place in a leaf that has no record. */
-static enum packed_answer missing(struct packed_leaf leaf, uint64_t place) {
-  const struct packed_table *table = leaf.table;
-  uint64_t starts = leaf_starts_before(&leaf, place + 1);
-  struct packed_leaf before;
+/* Which of the two other answers holds for an offset that has no record. */
+static enum packed_answer missing(const struct packed_table *table, uint64_t offset) {
+  const uint32_t number = (uint32_t)(offset >> table->leaf_shift);
+  struct packed_leaf leaf;
   uint32_t ignored;
-  if (leaf.start + place >= table->text_size || leaf.stretch + starts == 0)
+  if (!packed_leaf(table, number, &leaf))
+    return PACKED_CORRUPT;
+  uint64_t starts = leaf_starts_before(&leaf, (offset & table->leaf_mask) + 1);
+  if (offset >= table->text_size || leaf.stretch + starts == 0)
     return PACKED_NOT_MANAGED;
   if (starts == 0) {
-    if (!leaf_before(&leaf, &before))
+    if (!leaf_before(table, number, leaf.stretch, &leaf))
       return PACKED_CORRUPT;
-    starts = before.stretch_count;
-    leaf = before;
+    starts = leaf.stretch_count;
   }
   return leaf_layout(&leaf, starts - 1, &ignored) ? PACKED_NOT_SAFEPOINT : PACKED_NOT_MANAGED;
 }
@@ -313,14 +318,14 @@ enum packed_answer packed_find(const struct packed_table *table, uint64_t addres
     return PACKED_CORRUPT;
   const uint64_t place = offset & table->leaf_mask;
   if ((place & table->record_mask) != 0)
-    return missing(leaf, place);
+    return missing(table, offset);
   const struct bucket bucket = leaf_bucket(&leaf, (unsigned)(place >> table->bucket_shift));
   const uint8_t *lows = leaf.lows + bucket.from * table->low_bytes;
   const uint64_t count = bucket.to - bucket.from;
   const uint64_t low = (place & table->bucket_mask) >> table->record_shift;
   const uint64_t n = bits_numbers_below(lows, count, table->low_bytes, low);
   if (n == count || (bits_load64(lows + n * table->low_bytes) & table->low_value_mask) != low)
-    return missing(leaf, place);
+    return missing(table, offset);
   return fill(&leaf, bucket.from + n, place, record);
 }
 

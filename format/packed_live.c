@@ -85,8 +85,9 @@ void packed_pairs_of(struct packed_pairs *pairs, const struct packed_table *tabl
   start_pairs(pairs, table, layout, set);
 }
 
-bool packed_pairs(struct packed_pairs *pairs, const struct packed_record *record) {
-  return record_pairs(pairs, record);
+bool packed_pairs(struct packed_pairs *pairs, const struct packed_table *table, uint32_t layout,
+                  uint32_t position) {
+  return layout_pairs(pairs, table, layout, position);
 }
 
 bool packed_pairs_next(struct packed_pairs *pairs, struct packed_pair *pair) {

@@ -99,8 +99,7 @@ read_layout(const struct packed_table *table, uint32_t place, struct packed_layo
     return false;
   const uint64_t flags = bits_from(table->layouts, at) & table->flags_mask;
   at += table->flags_width;
-  layout->sets++;
-  layout->position_width = (uint8_t)bits_for_count(layout->sets);
+  layout->position_width = (uint8_t)bits_for_number(layout->sets++);
   layout->row_width = layout->slots;
   layout->number_width = layout->base_width = 0;
   layout->numbers_at = layout->derived_at = layout->counts_at = layout->bases_at = 0;
@@ -123,7 +122,7 @@ read_layout(const struct packed_table *table, uint32_t place, struct packed_layo
  * more bits than that takes. layout.sets: the table is broken. */
 static inline uint32_t read_set_number(const struct packed_table *table,
                                        const struct packed_layout *layout, uint32_t position) {
-  const unsigned up_to = bits_for_count((uint64_t)position + 1);
+  const unsigned up_to = bits_for_number(position);
   const unsigned width = up_to < layout->position_width ? up_to : layout->position_width;
   const uint64_t at =
       layout->positions_at + (uint64_t)position * width - (((uint64_t)1 << width) - 1);
@@ -178,12 +177,12 @@ static inline void start_pairs(struct packed_pairs *pairs, const struct packed_t
   }
 }
 
-/* The pairs of a record. False: the table is broken, and there are none. */
-static inline bool record_pairs(struct packed_pairs *pairs, const struct packed_record *record) {
-  const struct packed_table *table = record->table;
+/* The pairs at a position of a layout. False: the table is broken, and there are none. */
+static inline bool layout_pairs(struct packed_pairs *pairs, const struct packed_table *table,
+                                uint32_t place, uint32_t position) {
   struct packed_layout layout;
-  if (read_layout(table, record->layout, &layout)) {
-    const uint32_t set = read_set_number(table, &layout, record->position);
+  if (read_layout(table, place, &layout)) {
+    const uint32_t set = read_set_number(table, &layout, position);
     if (set < layout.sets) {
       start_pairs(pairs, table, &layout, set);
       return true;

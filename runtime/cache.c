@@ -50,7 +50,7 @@ static void recall(const struct cache_entry *entry, struct stackpack_record *rec
 static void recall_pairs(const struct cache_entry *entry, struct stackpack_pairs *pairs) {
   struct pairs_overlay *own = pairs_of(pairs);
   pairs->is_corrupt = false;
-  own->is_cached = true;
+  own->state = PAIRS_CACHED;
   own->first =
       (struct stackpack_location){entry->location_kind, entry->size, entry->reg, entry->value};
   own->step = entry->step;
@@ -108,7 +108,7 @@ static bool fill(struct cache_entry *entry, const struct stackpack_record *recor
   const struct packed_record *packed = record_of(record);
   struct packed_pairs pairs;
   struct numbered numbered;
-  packed_pairs(&pairs, packed);
+  packed_pairs(&pairs, packed->table, packed->layout, packed->position);
   if (record->address == 0 ||
       (record->frame_size >= UINT32_MAX && record->frame_size != UINT64_MAX) ||
       !take_pairs(pairs, &numbered))

@@ -67,9 +67,16 @@ struct cached_frame {
   uint8_t place_count; /* 0: nothing is remembered */
 };
 
+/* A record's live set is looked up with its first pair, so that a visit of all has it at hand. */
+enum pairs_state { PAIRS_OF_RECORD, PAIRS_PACKED, PAIRS_CACHED };
 struct pairs_overlay {
-  bool is_cached;
+  enum pairs_state state;
   union {
+    struct {
+      const struct packed_table *table;
+      uint64_t layout, position; /* of other widths than a record's, which a compiler would copy at
+                                    once: what was just stored in two can't be loaded as one soon */
+    };
     struct packed_pairs packed;
     struct {
       struct stackpack_location first;

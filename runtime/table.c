@@ -164,16 +164,31 @@ bool stackpack_record_next(struct stackpack_record *record) {
 /* ---- Locations ---- */
 
 /* Both have the same members at the same places. */
-static inline struct stackpack_location public_location(struct location location) {
-  struct stackpack_location result;
-  memcpy(&result, &location, sizeof result);
-  return result;
+static struct stackpack_location public_location(struct location location) {
+  return (struct stackpack_location){location.kind, location.size, location.reg, location.value};
+}
+
+/* The same for a number, mostly of the first class: then all but the value is one word. */
+static inline struct stackpack_location numbered_location(const struct packed_table *table,
+                                                          uint32_t number) {
+  union {
+    struct stackpack_location location;
+    uint64_t words[2];
+  } result;
+  if (number >= table->first_class_count)
+    return public_location(packed_other_location(table, number));
+  memcpy(&result.words[0], &table->first_class, sizeof result.words[0]);
+  result.words[1] = (uint64_t)table->first_class.value + (uint64_t)number * table->first_class_step;
+  return result.location;
 }
 
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
   struct stackpack_pairs pairs;
-  pairs_of(&pairs)->is_cached = false;
-  pairs.is_corrupt = !packed_pairs(&pairs_of(&pairs)->packed, record_of(record));
+  pairs_of(&pairs)->state = PAIRS_OF_RECORD;
+  pairs_of(&pairs)->table = record_of(record)->table;
+  pairs_of(&pairs)->layout = record_of(record)->layout;
+  pairs_of(&pairs)->position = record_of(record)->position;
+  pairs.is_corrupt = false;
   return pairs;
 }
 
@@ -193,8 +208,12 @@ bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_locati
                           struct stackpack_location *derived) {
   struct pairs_overlay *own = pairs_of(pairs);
   struct packed_pair pair;
-  if (own->is_cached)
+  if (own->state == PAIRS_CACHED)
     return cached_pairs_next(own, base, derived);
+  if (own->state == PAIRS_OF_RECORD) {
+    packed_pairs(&own->packed, own->table, (uint32_t)own->layout, (uint32_t)own->position);
+    own->state = PAIRS_PACKED;
+  }
   if (!packed_pairs_next(&own->packed, &pair)) {
     pairs->is_corrupt = own->packed.bad;
     return false;
@@ -205,25 +224,30 @@ bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_locati
   return true;
 }
 
-/* Visits the pairs of a packed table that are left: those of a copy, as a visitor may change anything for
- * all that the compiler knows. */
+/* Visits the pairs of a packed table that are left, and leaves none. They are gone through in a copy, as a
+ * visitor may change anything else, for all that the compiler knows. */
 static inline enum stackpack_answer visit_packed(struct stackpack_pairs *pairs,
                                                  stackpack_visitor *visit, void *context) {
-  struct packed_pairs left = pairs_of(pairs)->packed;
+  struct pairs_overlay *own = pairs_of(pairs);
+  struct packed_pairs left;
   struct packed_pair pair;
+  if (own->state == PAIRS_PACKED)
+    left = own->packed;
+  else
+    layout_pairs(&left, own->table, (uint32_t)own->layout, (uint32_t)own->position);
   do {
     while (left.plain != 0) {
       take_plain(&left, &pair);
-      const struct stackpack_location location =
-          public_location(packed_location(left.table, pair.derived));
+      const struct stackpack_location location = numbered_location(left.table, pair.derived);
       visit(context, location, location);
     }
     while (has_derived(&left))
       if (take_derived(&left, &pair))
-        visit(context, public_location(packed_location(left.table, pair.base)),
-              public_location(packed_location(left.table, pair.derived)));
+        visit(context, numbered_location(left.table, pair.base),
+              numbered_location(left.table, pair.derived));
   } while (next_chunk(&left));
-  pairs_of(pairs)->packed = left;
+  own->state = PAIRS_CACHED;
+  own->next = own->count = 0;
   pairs->is_corrupt = left.bad;
   return left.bad ? STACKPACK_CORRUPT : STACKPACK_FOUND;
 }
@@ -231,7 +255,7 @@ static inline enum stackpack_answer visit_packed(struct stackpack_pairs *pairs,
 enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs, stackpack_visitor *visit,
                                             void *context) {
   struct stackpack_location base, derived;
-  if (!pairs_of(pairs)->is_cached)
+  if (pairs_of(pairs)->state != PAIRS_CACHED)
     return visit_packed(pairs, visit, context);
   while (cached_pairs_next(pairs_of(pairs), &base, &derived))
     visit(context, base, derived);

@@ -72,7 +72,7 @@ static struct set_sum found_sum(const struct answers *answers, const struct pack
   struct packed_pairs pairs;
   struct packed_pair pair;
   struct set_sum sum = {0};
-  packed_pairs(&pairs, record);
+  packed_pairs(&pairs, record->table, record->layout, record->position);
   while (packed_pairs_next(&pairs, &pair))
     sum_add(&sum, found_hash(answers, pair.base), found_hash(answers, pair.derived));
   return sum;
