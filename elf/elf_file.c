@@ -87,6 +87,11 @@ int elf_file_fetch_symbols(struct elf_file *file) {
     const Elf64_Shdr section = elf_image_section(&file->image, i);
     if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM)
       error = elf_file_fetch(file, section.sh_offset, section.sh_size);
+    if (error == 0 && section.sh_type == SHT_SYMTAB &&
+        section.sh_link < file->image.header.e_shnum) {
+      const Elf64_Shdr names = elf_image_section(&file->image, section.sh_link);
+      error = elf_file_fetch(file, names.sh_offset, names.sh_size);
+    }
   }
   return error;
 }

@@ -211,6 +211,28 @@ bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section
 
 /* ---- Symbols ---- */
 
+bool elf_image_has_symbol(const struct elf_image *image, const char *name) {
+  const size_t length = strlen(name) + 1;
+  for (unsigned i = 1; i < image->header.e_shnum; i++) {
+    const Elf64_Shdr section = elf_image_section(image, i);
+    if (section.sh_type != SHT_SYMTAB || section.sh_link >= image->header.e_shnum ||
+        !inside(image, section.sh_offset, section.sh_size))
+      continue;
+    const Elf64_Shdr names = elf_image_section(image, section.sh_link);
+    if (!inside(image, names.sh_offset, names.sh_size))
+      continue;
+    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      memcpy(&symbol, image->bytes + section.sh_offset + at, sizeof symbol);
+      if (symbol.st_name < names.sh_size && length <= names.sh_size - symbol.st_name &&
+          memcmp(image->bytes + names.sh_offset + symbol.st_name, name, length) == 0)
+        return true;
+    }
+    return false; /* a file has one such table: gABI, "Section Types" */
+  }
+  return false;
+}
+
 bool elf_image_add_symbols(const struct elf_image *image, struct code_ranges *ranges) {
   bool seen[2] = {false, false}; /* a file has one table of each type: gABI, "Section Types" */
   for (unsigned i = 1; i < image->header.e_shnum; i++) {

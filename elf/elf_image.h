@@ -55,6 +55,9 @@ bool elf_image_find_section(const struct elf_image *image, const char *name, Elf
 bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section, uint8_t *bytes,
                         uint32_t *unknown);
 
+/* Whether .symtab has a symbol of that name. */
+bool elf_image_has_symbol(const struct elf_image *image, const char *name);
+
 /* Adds the functions of the symbol tables. False without memory. */
 bool elf_image_add_symbols(const struct elf_image *image, struct code_ranges *ranges);
 

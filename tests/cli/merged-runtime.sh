@@ -1,5 +1,5 @@
 #!/bin/bash
-# The runtime reads all sections of raw stack maps that a file has, as the command does.
+# The runtime reads all raw stack maps that a file has, as the command does: of several sections, and among other data.
 . "$TOP/tests/cli/common.sh"
 
 cat >reader.c <<'C'
@@ -24,3 +24,17 @@ objcopy --rename-section .one=.llvm_stackmaps --rename-section .two=.llvm_stackm
 expect_status 0 ./reader two
 expect_output "^$(dump_json two | wc -l) records$"
 (($(dump_json two | wc -l) > 200)) || fail "few records"
+
+# In a running program they are found, too, where they are in a section with other data: by their symbols, and packed.
+"$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -O1 -I"$TOP/runtime" -c "$TOP/tests/cli/found.c" -o found.o
+echo "SECTIONS { .rodata : { *(.rodata .rodata.*) KEEP(*(.llvm_stackmaps)) } } INSERT BEFORE .eh_frame;" >merge.lds
+for linker in lld bfd; do
+  link_with $linker merged found.o list.o many.o -Wl,-T,merge.lds "$BUILD/libstackpack.a" $(library_flags) 2>link.log || { cat link.log; fail "can't link"; }
+  ! has_section merged .llvm_stackmaps || fail "the sample has a section .llvm_stackmaps"
+  expect_status 0 "$stackpack" pack -o packed merged
+  expect_status 0 ./packed ./packed
+  cp out expected
+  (($(wc -l <expected) > 200)) || fail "few records"
+  expect_status 0 ./merged ./packed
+  expect_same expected out
+done
