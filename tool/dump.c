@@ -1,6 +1,7 @@
 /* dump.c - stackpack dump: prints records, for people or as JSON. */
 #include "tool/commands.h"
 
+#include "tool/image/clean.h"
 #include "tool/image/names.h"
 #include "tool/print/frame_table.h"
 #include "tool/print/json.h"
@@ -227,8 +228,8 @@ static bool dump_text(struct dump *dump, struct problem *problem) {
 /* The addresses of variables, behind all records. */
 static void dump_global_roots(const struct safepoints *table, bool json) {
   if (!json && table->global_root_count > 0)
-    printf("%s%" PRIu32 " global roots\n", table->record_count > 0 ? "\n" : "",
-           table->global_root_count);
+    printf("%s%" PRIu32 " global root%s\n", table->record_count > 0 ? "\n" : "",
+           table->global_root_count, plural(table->global_root_count));
   for (uint32_t i = 0; i < table->global_root_count && !ferror(stdout); i++)
     printf(json ? "{\"global_root\":%" PRIu64 "}\n" : "  0x%" PRIx64 "\n", table->global_roots[i]);
 }

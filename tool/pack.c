@@ -8,6 +8,7 @@
 #include "tool/check/conflicts.h"
 #include "tool/check/raw_readers.h"
 #include "tool/image/choice.h"
+#include "tool/image/clean.h"
 #include "tool/image/compress.h"
 #include "tool/image/output.h"
 #include "tool/progress.h"
@@ -119,27 +120,40 @@ static void print_summary(FILE *out, const struct packing *packing, size_t packe
                           size_t file_size) {
   const struct safepoints *table = &packing->loaded.table;
   const char *path = packing->path;
+  clean_print_path(out, path);
   fprintf(out,
-          "%s: %" PRIu32 " records of %" PRIu32 " functions: %" PRIu64
+          "%" PRIu32 " record%s of %" PRIu32 " function%s: %" PRIu64
           " -> %zu bytes (%.2f each); file %zu -> %zu bytes%s\n",
-          path, table->record_count, table->function_count, packing->loaded.raw->header.sh_size,
-          packed_size, table->record_count == 0 ? 0 : (double)packed_size / table->record_count,
+          table->record_count, plural(table->record_count), table->function_count,
+          plural(table->function_count), packing->loaded.raw->header.sh_size, packed_size,
+          table->record_count == 0 ? 0 : (double)packed_size / table->record_count,
           packing->image->size, file_size, packing->options->dry_run ? "; nothing is written" : "");
-  if (table->global_root_count > 0)
-    fprintf(out, "%s: %" PRIu32 " global roots\n", path, table->global_root_count);
-  if (table->functions_discarded > 0)
+  if (table->global_root_count > 0) {
+    clean_print_path(out, path);
+    fprintf(out, "%" PRIu32 " global root%s\n", table->global_root_count,
+            plural(table->global_root_count));
+  }
+  if (table->functions_discarded > 0) {
+    clean_print_path(out, path);
     fprintf(out,
-            "%s: left out %" PRIu32 " functions with %" PRIu32
-            " records that the linker had discarded\n",
-            path, table->functions_discarded, table->records_discarded);
-  if (table->records_repeated > 0)
-    fprintf(out, "%s: left out %" PRIu32 " records that repeated others\n", path,
-            table->records_repeated);
+            "left out %" PRIu32 " function%s with %" PRIu32
+            " record%s, which the linker had discarded\n",
+            table->functions_discarded, plural(table->functions_discarded),
+            table->records_discarded, plural(table->records_discarded));
+  }
+  if (table->records_repeated > 0) {
+    clean_print_path(out, path);
+    fprintf(out, "left out %" PRIu32 " record%s, as another says the same\n",
+            table->records_repeated, plural(table->records_repeated));
+  }
   const uint32_t others = count_others(table);
-  if (others > 0)
+  if (others > 0) {
+    clean_print_path(out, path);
     fprintf(out,
-            "%s: %" PRIu32 " records are statepoints', %" PRIu32 " stack maps' or patch points'\n",
-            path, table->record_count - others, others);
+            "of the records, %" PRIu32 " are statepoints', %" PRIu32
+            " stack maps' or patch points'\n",
+            table->record_count - others, others);
+  }
   conflicts_print(out, path, packing->image, &packing->loaded.entries, packing->options->report);
 }
 
@@ -149,11 +163,14 @@ static void print_unchecked(FILE *out, const struct packing *packing) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < table->record_count; i++)
     count += table->records[i].frame == 0;
-  if (count > 0)
-    fprintf(out,
-            "%s: %" PRIu32 " records are of frames that no unwind table tells of: as large as LLVM "
-            "says, which isn't checked (compile with the attribute uwtable)\n",
-            packing->path, count);
+  if (count == 0)
+    return;
+  clean_print_path(out, packing->path);
+  fprintf(out,
+          "%" PRIu32
+          " record%s of frames that no unwind table tells of: as large as LLVM says, which isn't "
+          "checked (compile with the attribute uwtable)\n",
+          count, plural(count));
 }
 
 /* Writes the new file, and the raw stack maps, if they are to be kept: both or none of them. */

@@ -13,7 +13,7 @@ DIST_TIME ?= $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/nu
 .PHONY: dist deb
 dist:
 	@mkdir -p $(BUILD)
-	{ git ls-files 2>/dev/null || find . -type f ! -path './$(BUILD)/*' -printf '%P\n'; } | LC_ALL=C sort >$(BUILD)/dist-files
+	{ git ls-files 2>/dev/null || find . \( -path ./.git -o -path ./build -o -path './$(BUILD)' \) -prune -o -type f -printf '%P\n'; } | LC_ALL=C sort >$(BUILD)/dist-files
 	tar --create --mtime=@$(DIST_TIME) --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --format=ustar \
 	  --transform='flags=r;s|^|$(DIST)/|' --files-from=$(BUILD)/dist-files | xz -9 --threads=1 >$(BUILD)/$(DIST).tar.xz
 

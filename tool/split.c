@@ -1,6 +1,7 @@
 /* split.c - stackpack split: one section of stack maps for each section of code, before linking. */
 #include "tool/commands.h"
 
+#include "tool/image/clean.h"
 #include "tool/image/output.h"
 #include "tool/split/at_once.h"
 
@@ -76,11 +77,13 @@ static const char *find_collision(const struct destination *destinations, size_t
 }
 
 static void print_result(const struct split_job *job) {
+  clean_print_path(stdout, job->path);
   if (job->split.bytes == NULL)
-    printf("%s: nothing to split\n", job->path);
+    puts("nothing to split");
   else
-    printf("%s: the stack maps of %zu functions split into %zu sections: file %zu -> %zu bytes\n",
-           job->path, job->split.functions, job->split.sections, job->size, job->split.size);
+    printf("the stack maps of %zu function%s split into %zu section%s: file %zu -> %zu bytes\n",
+           job->split.functions, plural(job->split.functions), job->split.sections,
+           plural(job->split.sections), job->size, job->split.size);
 }
 
 static int split_all(const struct split_options *options, struct split_job *jobs,

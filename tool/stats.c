@@ -188,26 +188,28 @@ static void print_share(const struct survey *survey, const char *name, const str
 static void print_survey(const struct survey *survey, uint32_t top, bool nested) {
   const uint32_t units = survey->unit_count;
   const bool has_units = units > 1 || (units == 1 && survey->units[0].name != NULL);
-  printf("%s: %" PRIu64 " bytes", survey->path, survey->file_size);
+  clean_print_path(stdout, survey->path);
+  printf("%" PRIu64 " bytes", survey->file_size);
   if (survey->packed_file_size > 0)
     printf(", %" PRIu64 " when it's packed", survey->packed_file_size);
   putchar('\n');
   if (survey->has_raw)
     print_share(survey, "raw", &survey->raw);
   print_share(survey, "packed", &survey->packed);
-  printf("  %" PRIu32 " records of %" PRIu32 " functions; %" PRIu64 " statepoints, %" PRIu64
-         " pairs, %" PRIu64 " of them derived",
-         survey->records, survey->function_count + survey->left_out.functions, survey->statepoints,
-         survey->pairs, survey->derived);
+  const uint64_t functions = survey->function_count + survey->left_out.functions;
+  printf("  %" PRIu32 " record%s of %" PRIu64 " function%s; %" PRIu64 " statepoint%s, %" PRIu64
+         " pair%s, %" PRIu64 " of them derived",
+         survey->records, plural(survey->records), functions, plural(functions),
+         survey->statepoints, plural(survey->statepoints), survey->pairs, plural(survey->pairs),
+         survey->derived);
   if (survey->live_outs > 0)
-    printf("; %" PRIu64 " live-outs", survey->live_outs);
+    printf("; %" PRIu64 " live-out%s", survey->live_outs, plural(survey->live_outs));
   printf("\n  packed format %u, build ID %s\n", survey->version,
          *survey->build_id == 0 ? "none" : survey->build_id);
   print_drop(survey);
   if (survey->has_raw) {
     char title[40];
-    snprintf(title, sizeof title, "raw, in %" PRIu32 " map%s", survey->maps,
-             survey->maps == 1 ? "" : "s");
+    snprintf(title, sizeof title, "raw, in %" PRIu32 " map%s", survey->maps, plural(survey->maps));
     print_sizes(title, &survey->raw,
                 survey->drop.records > 0 ? survey->drop.records : survey->records);
   }
@@ -320,7 +322,10 @@ static void print_growth_rows(const struct growth_rows *rows, const char *what, 
 
 static void print_growth(const struct survey *before, const struct survey *after,
                          const struct growth *growth, uint32_t top) {
-  printf("%s -> %s\n", before->path, after->path);
+  clean_print(stdout, before->path);
+  fputs(" -> ", stdout);
+  clean_print(stdout, after->path);
+  putchar('\n');
   printf("  file     %10" PRIu64 " -> %10" PRIu64 " bytes\n", before->file_size, after->file_size);
   printf("  records  %10" PRIu32 " -> %10" PRIu32 "\n", before->records, after->records);
   printf("  packed   %10" PRIu64 " -> %10" PRIu64 " bytes (%+.2f %%)\n", before->packed.bits / 8,

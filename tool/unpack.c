@@ -1,6 +1,7 @@
 /* unpack.c - stackpack unpack: gives back the program that was packed with --keep-raw. */
 #include "tool/commands.h"
 
+#include "tool/image/clean.h"
 #include "tool/image/output.h"
 #include "tool/rewrite/kept.h"
 
@@ -38,9 +39,10 @@ static bool unpack_image(const struct unpack_options *options, const char *path,
                                 .size = original.size};
   struct message message = {0};
   bool ok = options->quiet || message_open(&message, problem);
-  if (ok && !options->quiet)
-    fprintf(message.stream, "%s: unpacked: file %zu -> %zu bytes\n", path, packed->size,
-            original.size);
+  if (ok && !options->quiet) {
+    clean_print_path(message.stream, path);
+    fprintf(message.stream, "unpacked: file %zu -> %zu bytes\n", packed->size, original.size);
+  }
   ok = ok && output_replace(&file, 1, &message, problem);
   message_close(&message);
   free((void *)original.bytes);

@@ -5,7 +5,7 @@
 #include "tool/check/answers.h"
 #include "tool/check/compare.h"
 #include "tool/check/frames.h"
-
+#include "tool/image/clean.h"
 #include "tool/print/json.h"
 
 #include <getopt.h>
@@ -47,6 +47,12 @@ static void side_close(struct side *side) {
 }
 
 /* One object on a line. */
+static void print_both(const char *raw, const char *packed) {
+  clean_print(stdout, raw);
+  fputs(" and ", stdout);
+  clean_print(stdout, packed);
+}
+
 static void print_json(const struct side *raw, const struct side *packed, const struct drop *drop,
                        const struct differences *differences) {
   printf("{\"json_version\":1,\"raw\":");
@@ -80,16 +86,22 @@ static int compare(const struct side *raw, const struct side *packed, const stru
     return differences.count == 0 ? EXIT_DONE : EXIT_DIFFERENCE;
   }
   if (differences.count > 0) {
-    printf("%s and %s differ: %" PRIu64 " difference%s, first: %s\n", raw->path, packed->path,
-           differences.count, differences.count == 1 ? "" : "s", differences.first);
+    print_both(raw->path, packed->path);
+    printf(" differ: %" PRIu64 " difference%s, first: %s\n", differences.count,
+           plural(differences.count), differences.first);
     return EXIT_DIFFERENCE;
   }
-  if (!quiet)
-    printf("%s and %s agree: %" PRIu32 " records of %" PRIu32 " functions\n", raw->path,
-           packed->path, raw->loaded.table.record_count, raw->loaded.table.function_count);
-  if (!quiet && drop->dropped > 0)
-    printf("%s: %" PRIu32 " records more, which are no safepoints in %s\n", raw->path,
-           drop->dropped, packed->path);
+  if (quiet)
+    return EXIT_DONE;
+  const struct safepoints *table = &raw->loaded.table;
+  print_both(raw->path, packed->path);
+  printf(" agree: %" PRIu32 " record%s of %" PRIu32 " function%s\n", table->record_count,
+         plural(table->record_count), table->function_count, plural(table->function_count));
+  if (drop->dropped > 0) {
+    clean_print_path(stdout, raw->path);
+    printf("%" PRIu32 " record%s more, which packing dropped\n", drop->dropped,
+           plural(drop->dropped));
+  }
   return EXIT_DONE;
 }
 

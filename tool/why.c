@@ -228,8 +228,8 @@ static void print_reached(const struct why *why, const struct reached *reached) 
     functions += graph_is_function(graph, reached->found[i]);
     leaves += why->analysis->is_leaf[reached->found[i]];
   }
-  printf("  it can reach %" PRIu32 " functions of this file, none of them a GC entry%s\n",
-         functions,
+  printf("  it can reach %" PRIu32 " function%s of this file, none of them a GC entry%s\n",
+         functions, plural(functions),
          reached->is_reached[graph_anything(graph)] ? "; so can no function whose address is taken"
                                                     : "");
   if (leaves > 0)

@@ -98,7 +98,7 @@ for linker in lld bfd gold mold; do
         $link -o split.app collector.o split/$first split/$second "$BUILD/libstackpack.a" 2>log || { cat log; fail "can't link"; }
       }
       expect_status 0 "$stackpack" pack --always --report -o packed app
-      expect_output '^app: left out 3 maps of functions, with [0-9]+ records: they describe other code than is there$'
+      expect_output '^app: left out 3 functions, with [0-9]+ records of other code than is there$'
       [[ $(grep -cE '^  left out at 0x[0-9a-f]+ (cons|numbers|total): ' out) == 3 ]] || { cat out; fail "$linker $order: others are left out"; }
       expect_status 0 "$stackpack" verify app packed
       dump_json packed >packed.json

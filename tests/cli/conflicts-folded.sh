@@ -76,11 +76,11 @@ for linker in lld gold mold; do
   link $linker app twins.o
   [[ $(nm app | awk '$3 == "one" || $3 == "two" { print $1 }' | sort -u | wc -l) == 1 ]] || fail "$linker: not folded"
   cp app before
-  expect_refusal "app: conflicting stack maps at 1 addresses, as at 0x[0-9a-f]+ of (one|two|one, two|two, one): the copies' records differ; .*stackpack split.*--conflicts=omit" \
+  expect_refusal "app: conflicting stack maps at 1 address, as at 0x[0-9a-f]+ of (one|two|one, two|two, one): the copies' records differ; .*stackpack split.*--conflicts=omit" \
     "$stackpack" pack --always app
   expect_same app before
   expect_status 0 "$stackpack" pack --always --conflicts=omit --report -o packed app
-  expect_output '^app: 1 addresses with conflicting records are no safepoints$'
+  expect_output '^app: 1 address with conflicting records is no safepoint$'
   expect_output '^  conflict at 0x[0-9a-f]+ (one|two): 0x[0-9a-f]+: '
   expect_status 0 "$stackpack" verify app packed
   dump_json packed >packed.json

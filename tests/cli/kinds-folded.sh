@@ -31,7 +31,7 @@ compile_main main.o
 compile ./twins.ll twins.o -function-sections
 link_with lld app main.o twins.o -Wl,--icf=all
 [[ $(nm app | awk '$3 == "one" || $3 == "two" { print $1 }' | sort -u | wc -l) == 1 ]] || fail "the twins weren't folded"
-expect_refusal 'app: conflicting stack maps at 1 addresses' "$stackpack" pack app
+expect_refusal 'app: conflicting stack maps at 1 address' "$stackpack" pack app
 expect_status 0 "$stackpack" pack --always --conflicts=omit -o packed app
 expect_same_run app packed
 expect_status 0 "$stackpack" verify app packed

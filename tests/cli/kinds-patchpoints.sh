@@ -7,7 +7,7 @@ for linker in lld bfd; do
   make_program $linker app patchpoints
   pack_and_compare app packed
   expect_status 0 "$stackpack" pack --always --dry-run app
-  expect_output "^app: 3 records are statepoints', 7 stack maps' or patch points'\$"
+  expect_output "^app: of the records, 3 are statepoints', 7 stack maps' or patch points'\$"
   expect_records packed.json <<'PYTHON'
 assert len(records) == 10
 assert with_id(4001)["locations"] == [] and with_id(4001)["kind"] == "stackmap"

@@ -104,7 +104,7 @@ done
 # Without unwind tables, that isn't known, and said.
 objcopy --rename-section .eh_frame=.other pushing unknown
 expect_status 0 "$stackpack" pack --always -o packed unknown
-expect_output '^unknown: 14 records are of frames that no unwind table tells of: '
+expect_output '^unknown: 14 records of frames that no unwind table tells of: '
 (($(frame_size packed) == 8)) || fail "a size from nowhere"
 expect_status 0 "$stackpack" pack --always --quiet -o packed unknown
 [[ ! -s out && ! -s err ]] || fail "--quiet isn't quiet"

@@ -27,7 +27,7 @@ struct.pack_into("<Q", data, at + 64 * last + 8, 2 | 1 << 21)  # SHF_ALLOC | SHF
 open("again.o", "wb").write(data)
 PYTHON
 expect_status 0 "$stackpack" split again.o
-expect_output ' 1 functions split into 1 sections'
+expect_output ' 1 function split into 1 section'
 
 cat >start.s <<'END'
 .globl _start, collect

@@ -192,8 +192,10 @@ static void print_verdict(FILE *report, const struct drop *drop, enum verdict ve
 }
 
 static void print_report(FILE *report, const struct drop *drop, const char *path) {
-  fprintf(report, "%s: dropped %" PRIu32 " of %" PRIu32 " records (%.1f %%)\n", path, drop->dropped,
-          drop->records, drop->records == 0 ? 0 : 100.0 * drop->dropped / drop->records);
+  clean_print_path(report, path);
+  fprintf(report, "dropped %" PRIu32 " of %" PRIu32 " record%s (%.1f %%)\n", drop->dropped,
+          drop->records, plural(drop->records),
+          drop->records == 0 ? 0 : 100.0 * drop->dropped / drop->records);
   print_verdict(report, drop, DROP_UNREACHED, "");
   print_verdict(report, drop, DROP_UNREACHABLE, "");
   print_verdict(report, drop, KEEP_BY_CALLS, "");

@@ -46,10 +46,11 @@ bool conflicts_refuse(const struct image *image, const struct entries *entries,
   struct names_at names;
   find_names(image, first->function, &names);
   return problem_set(problem,
-                     "conflicting stack maps at %zu addresses, as at 0x%" PRIx64
+                     "conflicting stack maps at %zu address%s, as at 0x%" PRIx64
                      " of %s: %s; compile the copies alike, or `stackpack split` the objects, or "
                      "leave these out (--conflicts=omit)",
-                     entries->conflict_count, first->address, names.text, first->reason);
+                     entries->conflict_count, entries->conflict_count == 1 ? "" : "es",
+                     first->address, names.text, first->reason);
 }
 
 static void print_function(FILE *out, const struct names *names, uint64_t address) {
@@ -86,14 +87,17 @@ void conflicts_print(FILE *out, const char *path, const struct image *image,
   uint64_t records = 0;
   for (size_t i = 0; i < entries->left_out_count; i++)
     records += entries->left_out[i].records;
-  if (entries->left_out_count > 0)
-    fprintf(out,
-            "%s: left out %zu maps of functions, with %" PRIu64
-            " records: they describe other code than is there\n",
-            path, entries->left_out_count, records);
-  if (entries->conflict_count > 0)
-    fprintf(out, "%s: %zu addresses with conflicting records are no safepoints\n", path,
-            entries->conflict_count);
+  if (entries->left_out_count > 0) {
+    clean_print_path(out, path);
+    fprintf(out, "left out %zu function%s, with %" PRIu64 " record%s of other code than is there\n",
+            entries->left_out_count, plural(entries->left_out_count), records, plural(records));
+  }
+  if (entries->conflict_count > 0) {
+    clean_print_path(out, path);
+    fprintf(out, "%zu address%s with conflicting records %s\n", entries->conflict_count,
+            entries->conflict_count == 1 ? "" : "es",
+            entries->conflict_count == 1 ? "is no safepoint" : "are no safepoints");
+  }
   if (list && entries->left_out_count + entries->conflict_count > 0)
     list_all(out, image, entries);
 }

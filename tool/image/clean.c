@@ -51,3 +51,8 @@ void clean_print(FILE *stream, const char *text) {
   fputs(clean != NULL ? clean : "?", stream);
   free(clean);
 }
+
+void clean_print_path(FILE *stream, const char *path) {
+  clean_print(stream, path);
+  fputs(": ", stream);
+}

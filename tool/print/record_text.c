@@ -85,7 +85,7 @@ void record_text_frame_size(uint64_t frame_size) {
   if (frame_size == SAFEPOINT_FRAME_SIZE_UNKNOWN)
     printf(", a frame of unknown size");
   else
-    printf(", a frame of %" PRIu64 " bytes", frame_size);
+    printf(", a frame of %" PRIu64 " byte%s", frame_size, plural(frame_size));
 }
 
 /* What LLVM gives the statepoints of code that doesn't say: Statepoint.h, DefaultStatepointID. */
