@@ -37,12 +37,12 @@ struct page {
  * elements"). In JSON, "<" stands only in strings. */
 static bool write_object(FILE *out, const json_t *object) {
   char *text = object == NULL ? NULL : json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
-  for (const char *c = text; c != NULL && *c != 0; c++)
+  bool ok = text != NULL; /* a stream to memory that is full only says so in what is returned */
+  for (const char *c = text; ok && *c != 0; c++)
     if (*c == '<' || *c == '>' || *c == '&')
-      fprintf(out, "\\u%04x", *c);
+      ok = fprintf(out, "\\u%04x", *c) > 0;
     else
-      putc(*c, out);
-  const bool ok = text != NULL;
+      ok = putc(*c, out) != EOF;
   free(text);
   return ok;
 }
@@ -71,8 +71,8 @@ static bool write_page(const struct page *page, const json_t *data, const char *
   bool ok = out != NULL;
   for (const char *open; ok && (open = strstr(text, "{{")) != NULL;) {
     const char *close = strstr(open, "}}");
-    fwrite(text, 1, (size_t)(open - text), out);
-    ok = fill(out, open + 2, (size_t)(close - open - 2), data);
+    ok = fwrite(text, 1, (size_t)(open - text), out) == (size_t)(open - text) &&
+         fill(out, open + 2, (size_t)(close - open - 2), data);
     text = close + 2;
   }
   ok = ok && fputs(text, out) >= 0 && !ferror(out);
