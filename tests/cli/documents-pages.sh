@@ -17,6 +17,9 @@ mkdir folder folder/release folder/lib folder/bin
     s/@f7\(/@_ZN4heap6insertEl(/'
 } >folder/app.ll
 cp "$TOP/samples/builds/collector.c" folder/
+mkdir -p folder/tests folder/samples/builds
+cp "$TOP/tests/find-llvm.sh" folder/tests/
+cp "$TOP"/samples/builds/{managed.ll,collector.c} folder/samples/builds/
 echo 'gc-entry heap_allocate' >folder/gc.policy
 compile folder/app.ll folder/app.o -function-sections
 link_with lld folder/app folder/app.o folder/collector.c -lstackpack
