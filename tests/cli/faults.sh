@@ -71,7 +71,6 @@ changed app out "$stackpack" pack --always --policy=policy -o out app
 changed packed out "$stackpack" unpack --raw=kept -o out packed
 changed kept out "$stackpack" unpack --raw=kept -o out packed
 changed policy "" "$stackpack" why --policy=policy app "$address"
-changed deopt.o out "$stackpack" split -o out deopt.o
 changed app "" ./opener app
 changed packed "" ./opener packed
 ((bad == 0)) || fail "something goes wrong when a call fails"
