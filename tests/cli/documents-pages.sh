@@ -7,7 +7,7 @@ install_tree
 mapfile -t flags < <(library_flags)
 ((${#flags[@]} == 0)) || skip "the installed library has sanitizers, and the documents' programs haven't"
 INSTALLED=$PWD/installed/opt/stackpack
-export PATH=$LLVM/bin:$PATH CPATH=$INSTALLED/include LIBRARY_PATH=$INSTALLED/lib INSTALLED
+export PATH=$LLVM/bin:$PATH CPATH=$INSTALLED/include LIBRARY_PATH=$INSTALLED/lib INSTALLED PKG_CONFIG_PATH=$INSTALLED/lib/pkgconfig
 
 # What the documents call app.ll: a program large enough to shrink, whose collector is that of samples/builds.
 mkdir folder folder/release folder/lib folder/bin
