@@ -84,7 +84,9 @@ struct packed_header {
   uint8_t reference_bytes, reference_shift;                  /* a layout is at reference << shift */
   uint8_t frame_width, first_width, slots_width, sets_width; /* of a layout's head, in bits */
   uint8_t frame_bytes, frame_shift; /* frame sizes have so many bytes, and are in 1 << shift */
-  uint8_t unused[6];
+  uint8_t counts_width, high_width; /* of the head of a layout with bases, too */
+  uint8_t long_width;               /* of each field of a long head */
+  uint8_t unused[3];
 };
 
 uint32_t packed_header_checksum(const uint8_t *header, size_t size);
@@ -105,8 +107,10 @@ struct packed_table {
   uint32_t index_mask, stretch_mask, full_mask, reference_mask;
   uint64_t leaf_mask, bucket_mask, record_mask, start_mask; /* what is below their shifts */
   uint64_t low_value_mask, start_value_mask, frame_size_mask;
-  uint8_t first_at, slots_at, sets_at, flags_at, flags_width; /* of a layout's head, in bits */
-  uint32_t frame_mask, first_mask, slots_mask, sets_mask, flags_mask;
+  /* Of a layout's head, in bits; *_end: where it ends without bases, and with them. */
+  uint8_t frame_at, first_at, slots_at, sets_at, counts_at, high_at, head_end, bases_head_end;
+  uint32_t flags_mask, frame_mask, first_mask, slots_mask, sets_mask, counts_mask, high_mask;
+  uint8_t long_width;
   uint8_t frame_bytes, frame_shift, list_width;
   uint16_t machine;
   bool has_frames;
@@ -230,8 +234,9 @@ struct packed_pairs {
   struct counts counts;  /* of those to come that may hold a derived one; */
   uint64_t bases_at, high_at, high; /* where the next one's bases and high bits are; and these */
   uint64_t row_at, derived_at;      /* of all slots */
-  uint64_t numbers_at, counts_end;  /* counts_end: where the counts end */
-  uint32_t chunk, slots, first;     /* chunk: the first of the slots at hand */
+  uint64_t numbers_at;
+  uint64_t counts_end, high_end; /* where all of them end */
+  uint32_t chunk, slots, first;  /* chunk: the first of the slots at hand */
   uint8_t number_width, base_width;
   bool at_hand; /* these are all slots and all high bits */
   bool bad;

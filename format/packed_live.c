@@ -4,7 +4,8 @@
  * are the locations that are live anywhere in it, and has a *row* for each distinct live set: for each
  * slot its state. A record's position gives the number of its row.
  *
- *   head        frame size's number, the first slot's location, how many slots and sets; flags
+ *   head        flags; frame size's number, the first slot's location, how many slots and sets; with derived
+ *               references how many bits the counts and the high bits of a row take
  *   numbers     if the slots' locations aren't consecutive: of each, how far it is behind the first
  *   derived     if any reference is derived: a bit for each slot that ever holds one;
  *   counts      of each of these, how many bases it has, in unary; and
@@ -18,7 +19,7 @@
  * holds an ordinary reference, it is its own base. So the low bits of a row are most of it, and the
  * set of live slots.
  *
- * How wide each field is follows from the head and the counts, so that each place is computed, and
+ * How wide each field is follows from the head, so that each place is computed, and
  * nothing is searched. One comparison with the part's end covers all of a layout.
  */
 #include "format/packed_live.h"
@@ -28,8 +29,9 @@
 uint64_t packed_frame_number(const struct packed_table *table, uint32_t layout) {
   if (layout >= table->layouts_size)
     return UINT64_MAX;
-  const uint64_t head = bits_load64(table->layouts + layout), mask = table->frame_mask;
-  return (head & mask) == mask ? head >> table->first_at & UINT32_MAX : head & mask;
+  const uint8_t *head = table->layouts + layout;
+  const uint64_t number = bits_load64(head) >> table->frame_at & table->frame_mask;
+  return number == table->frame_mask ? bits_at(head, table->first_at, table->long_width) : number;
 }
 
 uint64_t packed_frame_size(const struct packed_table *table, uint32_t layout) {
@@ -41,18 +43,21 @@ uint64_t packed_frame_size(const struct packed_table *table, uint32_t layout) {
   return size == mask ? UINT64_MAX : size << table->frame_shift;
 }
 
-uint64_t packed_long_head(const struct packed_table *table, uint64_t at,
-                          struct packed_layout *layout) {
-  enum { WIDTH = 32 };
+struct packed_head packed_long_head(const struct packed_table *table, uint64_t at, bool has_bases) {
   const uint8_t *bytes = table->layouts;
-  *layout = (struct packed_layout){0};
-  if (at + 4 * WIDTH > layouts_end(table))
-    return UINT64_MAX;
-  layout->frame = bits_at(bytes, at, WIDTH);
-  layout->first = (uint32_t)bits_at(bytes, at + WIDTH, WIDTH);
-  layout->slots = (uint32_t)bits_at(bytes, at + 2 * WIDTH, WIDTH);
-  layout->sets = (uint32_t)bits_at(bytes, at + 3 * WIDTH, WIDTH);
-  return at + 4 * WIDTH;
+  const unsigned width = table->long_width;
+  struct packed_head head = {.end = at + (uint64_t)width * (has_bases ? 6 : 4)};
+  if (head.end > layouts_end(table))
+    return head;
+  head.frame = (uint32_t)bits_at(bytes, at, width);
+  head.first = (uint32_t)bits_at(bytes, at + width, width);
+  head.slots = (uint32_t)bits_at(bytes, at + 2 * width, width);
+  head.sets = (uint32_t)bits_at(bytes, at + 3 * width, width);
+  if (has_bases) {
+    head.counts = (uint32_t)bits_at(bytes, at + 4 * width, width);
+    head.high = (uint32_t)bits_at(bytes, at + 5 * width, width);
+  }
+  return head;
 }
 
 struct counts packed_large_count(struct counts counts, uint64_t end, uint64_t *count) {

@@ -15,25 +15,34 @@ static inline uint64_t layouts_end(const struct packed_table *table) {
   return table->layouts_size * 8;
 }
 
-/* Reads the numbers of a long head; where they end. UINT64_MAX: beyond the part. */
-uint64_t packed_long_head(const struct packed_table *table, uint64_t at,
-                          struct packed_layout *layout);
+/* What a layout starts with, and where that ends. */
+struct packed_head {
+  uint64_t end;
+  uint32_t frame, first, slots, sets; /* sets: less 1 */
+  uint32_t counts, high;              /* of bits; 0 without bases */
+};
 
-/* Reads the four numbers of a head, whose layout starts at byte `place`; where they end. */
-static inline uint64_t read_head(const struct packed_table *table, uint32_t place,
-                                 struct packed_layout *layout) {
-  const uint64_t head = bits_load64(table->layouts + place), at = (uint64_t)place * 8;
-  if ((head & table->frame_mask) == table->frame_mask) {
-    struct packed_layout copy;
-    const uint64_t end = packed_long_head(table, at + table->first_at, &copy);
-    *layout = copy;
-    return end;
+/* The numbers of a long head, from bit `at` on. */
+struct packed_head packed_long_head(const struct packed_table *table, uint64_t at, bool has_bases);
+
+static inline void read_head(const struct packed_table *table, uint32_t place, bool has_bases,
+                             struct packed_head *head) {
+  const uint64_t bits = bits_load64(table->layouts + place), at = (uint64_t)place * 8;
+  head->frame = (uint32_t)(bits >> table->frame_at) & table->frame_mask;
+  head->counts = head->high = 0;
+  if (__builtin_expect(head->frame == table->frame_mask, 0)) {
+    *head = packed_long_head(table, at + table->first_at, has_bases);
+    return;
   }
-  layout->frame = (uint32_t)head & table->frame_mask;
-  layout->first = (uint32_t)(head >> table->first_at) & table->first_mask;
-  layout->slots = (uint32_t)(head >> table->slots_at) & table->slots_mask;
-  layout->sets = (uint32_t)(head >> table->sets_at) & table->sets_mask;
-  return at + table->flags_at;
+  head->first = (uint32_t)(bits >> table->first_at) & table->first_mask;
+  head->slots = (uint32_t)(bits >> table->slots_at) & table->slots_mask;
+  head->sets = (uint32_t)(bits >> table->sets_at) & table->sets_mask;
+  head->end = at + table->head_end;
+  if (has_bases) {
+    head->counts = (uint32_t)(bits >> table->counts_at) & table->counts_mask;
+    head->high = (uint32_t)(bits >> table->high_at) & table->high_mask;
+    head->end = at + table->bases_head_end;
+  }
 }
 
 static inline void load_counts(struct counts *counts) {
@@ -64,29 +73,6 @@ static inline uint64_t take_count(struct counts *counts, uint64_t end) {
 /* The bits of a state, of `count` above 0, that are above the lowest one. */
 static inline unsigned high_width(uint64_t count) { return 63 ^ (unsigned)__builtin_clzll(count); }
 
-/* Finds what belongs to slots that may be derived: their counts, from `at` on, and bases; where these
- * end. Adds the higher bits of their states to a row's width. */
-static inline uint64_t read_derived(const struct packed_table *table, uint64_t at,
-                                    struct packed_layout *layout) {
-  const uint64_t end = layouts_end(table);
-  struct counts counts = {table->layouts, at + layout->slots, 0};
-  layout->derived_at = at;
-  layout->counts_at = counts.at;
-  layout->base_width = (uint8_t)bits_for_count(layout->slots);
-  if (counts.at > end)
-    return counts.at;
-  load_counts(&counts);
-  for (uint32_t chunk = 0; chunk < layout->slots; chunk += PACKED_CHUNK) {
-    const uint32_t left = layout->slots - chunk;
-    uint64_t derived = bits_from(table->layouts, at + chunk) &
-                       bits_low_mask(left < PACKED_CHUNK ? left : PACKED_CHUNK);
-    for (; derived != 0 && counts.at < end; derived &= derived - 1)
-      layout->row_width += high_width(take_count(&counts, end));
-  }
-  layout->bases_at = counts.at; /* a count takes as many bits as it has bases */
-  return counts.at + (counts.at - layout->counts_at) * layout->base_width;
-}
-
 /* False: the table is broken. */
 static inline __attribute__((always_inline)) bool
 read_layout(const struct packed_table *table, uint32_t place, struct packed_layout *layout) {
@@ -94,26 +80,33 @@ read_layout(const struct packed_table *table, uint32_t place, struct packed_layo
   const uint64_t end = layouts_end(table);
   if (place >= table->layouts_size)
     return false;
-  uint64_t at = read_head(table, place, layout);
-  if (at > end || layout->slots > PACKED_SLOTS_MAX || layout->sets >= PACKED_SETS_MAX)
+  const unsigned flags = table->layouts[place] & table->flags_mask;
+  struct packed_head head;
+  read_head(table, place, (flags & HAS_BASES) != 0, &head);
+  if (head.end > end || head.slots > PACKED_SLOTS_MAX || head.sets >= PACKED_SETS_MAX)
     return false;
-  const uint64_t flags = bits_from(table->layouts, at) & table->flags_mask;
-  at += table->flags_width;
-  layout->position_width = (uint8_t)bits_for_number(layout->sets++);
-  layout->row_width = layout->slots;
-  layout->number_width = layout->base_width = 0;
-  layout->numbers_at = layout->derived_at = layout->counts_at = layout->bases_at = 0;
+  uint64_t at = head.end;
+  *layout = (struct packed_layout){.frame = head.frame,
+                                   .first = head.first,
+                                   .slots = head.slots,
+                                   .sets = head.sets + 1,
+                                   .position_width = (uint8_t)bits_for_number(head.sets)};
   if ((flags & IS_SCATTERED) != 0) {
     layout->number_width = (uint8_t)bits_at(table->layouts, at, NUMBER_WIDTH);
     layout->numbers_at = at + NUMBER_WIDTH;
-    at = layout->numbers_at + (uint64_t)layout->slots * layout->number_width;
+    at = layout->numbers_at + (uint64_t)head.slots * layout->number_width;
   }
-  if ((flags & HAS_BASES) != 0)
-    at = read_derived(table, at, layout);
+  if ((flags & HAS_BASES) != 0) {
+    layout->base_width = (uint8_t)bits_for_count(head.slots);
+    layout->derived_at = at;
+    layout->counts_at = at + head.slots;
+    layout->bases_at = layout->counts_at + head.counts;
+    at = layout->bases_at + (uint64_t)head.counts * layout->base_width;
+  }
   layout->rows_at = at;
-  layout->list_at = layout->row_width;
+  layout->list_at = (uint64_t)head.slots + head.high;
   layout->list_width = (flags & HAS_LISTS) != 0 ? table->list_width : 0;
-  layout->row_width += layout->list_width;
+  layout->row_width = layout->list_at + layout->list_width;
   layout->positions_at = at + layout->sets * layout->row_width;
   return layout->positions_at <= end;
 }
@@ -152,20 +145,23 @@ static inline void take_chunk(struct packed_pairs *pairs, uint32_t chunk) {
 static inline void start_pairs(struct packed_pairs *pairs, const struct packed_table *table,
                                const struct packed_layout *layout, uint32_t set) {
   const uint64_t row_at = layout->rows_at + set * layout->row_width;
-  *pairs = (struct packed_pairs){
-      .table = table,
-      .counts = {table->layouts, layout->counts_at, 0},
-      .bases_at = layout->bases_at,
-      .high_at = row_at + layout->slots,
-      .row_at = row_at,
-      .derived_at = layout->derived_at,
-      .numbers_at = layout->numbers_at,
-      .counts_end = layout->bases_at,
-      .slots = layout->slots,
-      .first = layout->first,
-      .number_width = layout->number_width,
-      .base_width = layout->base_width,
-  };
+  pairs->table = table;
+  pairs->counts.bytes = table->layouts;
+  pairs->counts.at = layout->counts_at;
+  pairs->counts.bits = 0;
+  pairs->bases_at = layout->bases_at;
+  pairs->high_at = row_at + layout->slots;
+  pairs->high = 0;
+  pairs->row_at = row_at;
+  pairs->derived_at = layout->derived_at;
+  pairs->numbers_at = layout->numbers_at;
+  pairs->counts_end = layout->bases_at;
+  pairs->high_end = row_at + layout->list_at;
+  pairs->slots = layout->slots;
+  pairs->first = layout->first;
+  pairs->number_width = layout->number_width;
+  pairs->base_width = layout->base_width;
+  pairs->at_hand = pairs->bad = false;
   take_chunk(pairs, 0);
   if (pairs->base_width > 0) {
     const uint64_t high = layout->list_at - layout->slots;

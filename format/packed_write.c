@@ -434,6 +434,7 @@ static bool encode(struct encoder *encoder, struct bit_writer *out, packed_compr
       .reference_bytes = 1,
       .frame_width = 1,
       .frame_bytes = 1,
+      .long_width = 1,
   };
   if (!plan_functions(encoder))
     return false;

@@ -33,11 +33,21 @@ struct base {
   uint64_t slot, base, state;
 };
 
-/* A head: the fields in their order, and the three flags. */
-enum head_field { HEAD_FRAME, HEAD_FIRST, HEAD_SLOTS, HEAD_SETS, HEAD_FIELDS };
+/* A head: the three flags, and the fields in their order, of which the last two are there only with
+ * bases. */
+enum head_field {
+  HEAD_FRAME,
+  HEAD_FIRST,
+  HEAD_SLOTS,
+  HEAD_SETS,
+  HEAD_COUNTS,
+  HEAD_HIGH,
+  HEAD_FIELDS
+};
+enum { HEAD_HAS_BASES = 1, HEAD_IS_SCATTERED = 2, HEAD_HAS_LISTS = 4 };
 struct head {
   uint64_t fields[HEAD_FIELDS];
-  unsigned flags; /* derived, scattered, lists; the last only in a table with lists */
+  unsigned flags; /* the last only in a table with lists */
   uint64_t end;   /* of what follows the head, in writer.bodies */
 };
 
@@ -212,6 +222,16 @@ static void put_numbers(struct bit_writer *bits, const struct words *keys) {
     bit_writer_put(bits, (items[i] >> 16) - first, width);
 }
 
+/* The bits of all states above their lowest ones. */
+static uint64_t high_width(const struct layouts_writer *writer) {
+  const uint64_t *counts = writer->counts.items;
+  uint64_t width = 0;
+  for (size_t i = 0; i < writer->keys.count; i++)
+    if (counts[i] > 0)
+      width += bits_for_count(counts[i] + 1) - 1;
+  return width;
+}
+
 static void put_bases(struct layouts_writer *writer) {
   const uint64_t *counts = writer->counts.items;
   const struct base *bases = writer->bases.items;
@@ -293,8 +313,9 @@ static bool write_body(struct layouts_writer *writer, uint64_t number, struct he
   const bool scattered = is_scattered(&writer->keys);
   *head = (struct head){
       .fields = {layout.words[0], writer->keys.count == 0 ? 0 : keys[0] >> 16, writer->keys.count,
-                 writer->rows.count - 1},
-      .flags = has_bases | (unsigned)scattered << 1 | (unsigned)has_lists << 2,
+                 writer->rows.count - 1, writer->bases.count, high_width(writer)},
+      .flags = (has_bases ? HEAD_HAS_BASES : 0) | (scattered ? HEAD_IS_SCATTERED : 0) |
+               (has_lists ? HEAD_HAS_LISTS : 0),
   };
   if (scattered)
     put_numbers(&writer->bodies, &writer->keys);
@@ -307,39 +328,49 @@ static bool write_body(struct layouts_writer *writer, uint64_t number, struct he
   put_positions(writer, layout.words + 1, layout.count - 1);
   head->end = writer->bodies.size;
   return !writer->bodies.failed && head->fields[HEAD_SLOTS] <= PACKED_SLOTS_MAX &&
-         head->fields[HEAD_SETS] < PACKED_SETS_MAX;
+         head->fields[HEAD_SETS] < PACKED_SETS_MAX && head->fields[HEAD_COUNTS] <= UINT32_MAX &&
+         head->fields[HEAD_HIGH] <= UINT32_MAX;
 }
 
 /* ---- Heads ---- */
 
-enum { LONG_FIELD = 32 };
+static unsigned field_count(const struct head *head) {
+  return (head->flags & HEAD_HAS_BASES) != 0 ? HEAD_FIELDS : HEAD_COUNTS;
+}
 
 /* A frame's field of all ones says that the head is long. */
 static bool fits(const struct head *head, const unsigned *widths) {
-  for (unsigned i = 0; i < HEAD_FIELDS; i++)
+  for (unsigned i = 0; i < field_count(head); i++)
     if (head->fields[i] >= ((uint64_t)1 << widths[i]) - (i == HEAD_FRAME))
       return false;
   return true;
 }
 
-static uint64_t heads_size(const struct head *heads, uint32_t count, const unsigned *widths) {
-  const unsigned usual = widths[HEAD_FIRST] + widths[HEAD_SLOTS] + widths[HEAD_SETS];
+static uint64_t heads_size(const struct head *heads, uint32_t count, const unsigned *widths,
+                           unsigned long_width) {
   uint64_t size = 0;
-  for (uint32_t i = 0; i < count; i++)
-    size += widths[HEAD_FRAME] + (fits(&heads[i], widths) ? usual : LONG_FIELD * HEAD_FIELDS);
+  for (uint32_t i = 0; i < count; i++) {
+    const unsigned fields = field_count(&heads[i]);
+    if (!fits(&heads[i], widths))
+      size += widths[HEAD_FRAME] + fields * long_width;
+    else
+      for (unsigned field = 0; field < fields; field++)
+        size += widths[field];
+  }
   return size;
 }
 
-/* Starts with widths that are enough for all, and takes the best one for each field in turn. */
+/* Starts with widths that nearly all heads fit into, and takes the best one for each field in turn. Long
+ * heads count for more than they take: they are read more slowly, and are those of large functions. */
 static void choose_widths(const struct head *heads, uint32_t count, unsigned *widths) {
-  enum { WIDTH_MAX = 13, ROUNDS = 3 }; /* 4 * 13 + 3 bits: with 7 of a byte, one load has them */
+  enum { WIDTH_MAX = 10, ROUNDS = 3, LONG_WIDTH = 24 }; /* 6 * 10 + 3 bits: one load has them */
   for (unsigned i = 0; i < HEAD_FIELDS; i++)
     widths[i] = WIDTH_MAX;
   for (unsigned round = 0; round < ROUNDS * HEAD_FIELDS; round++) {
     unsigned *width = &widths[round % HEAD_FIELDS], best = *width;
-    uint64_t least = heads_size(heads, count, widths);
+    uint64_t least = heads_size(heads, count, widths, LONG_WIDTH);
     for (*width = round % HEAD_FIELDS == HEAD_FRAME; *width <= WIDTH_MAX; ++*width) {
-      const uint64_t size = heads_size(heads, count, widths);
+      const uint64_t size = heads_size(heads, count, widths, LONG_WIDTH);
       if (size < least || (size == least && *width < best)) {
         least = size;
         best = *width;
@@ -349,14 +380,23 @@ static void choose_widths(const struct head *heads, uint32_t count, unsigned *wi
   }
 }
 
+/* The width that holds each field of each head. */
+static unsigned choose_long_width(const struct head *heads, uint32_t count) {
+  uint64_t most = 1;
+  for (uint32_t i = 0; i < count; i++)
+    for (unsigned field = 0; field < field_count(&heads[i]); field++)
+      most = heads[i].fields[field] > most ? heads[i].fields[field] : most;
+  return bits_for_number(most);
+}
+
 static void put_head(struct bit_writer *bits, const struct head *head, const unsigned *widths,
-                     unsigned flags) {
+                     unsigned long_width, unsigned flags) {
   const bool is_long = !fits(head, widths);
+  bit_writer_put(bits, head->flags, flags);
   if (is_long)
     bit_writer_put(bits, UINT64_MAX, widths[HEAD_FRAME]);
-  for (unsigned i = 0; i < HEAD_FIELDS; i++)
-    bit_writer_put(bits, head->fields[i], is_long ? LONG_FIELD : widths[i]);
-  bit_writer_put(bits, head->flags, flags);
+  for (unsigned i = 0; i < field_count(head); i++)
+    bit_writer_put(bits, head->fields[i], is_long ? long_width : widths[i]);
 }
 
 /* Appends bits [from, to) of another string. */
@@ -373,8 +413,9 @@ static void copy_bits(struct bit_writer *out, const struct bit_writer *bits, uin
 
 static void join_layouts(const struct layouts_writer *writer, const struct head *heads,
                          const struct packed_header *header, struct packed_layouts *layouts) {
-  const unsigned widths[HEAD_FIELDS] = {header->frame_width, header->first_width,
-                                        header->slots_width, header->sets_width};
+  const unsigned widths[HEAD_FIELDS] = {header->frame_width,  header->first_width,
+                                        header->slots_width,  header->sets_width,
+                                        header->counts_width, header->high_width};
   const uint64_t unit = (uint64_t)8 << header->reference_shift;
   uint64_t from = 0;
   layouts->bits.size = 0;
@@ -384,7 +425,8 @@ static void join_layouts(const struct layouts_writer *writer, const struct head 
     while (layouts->bits.size % unit != 0 && !layouts->bits.failed)
       bit_writer_put(&layouts->bits, 0, 8);
     layouts->places[i] = layouts->bits.size / 8;
-    put_head(&layouts->bits, &heads[i], widths, 2 + (writer->numbers->list_count > 0));
+    put_head(&layouts->bits, &heads[i], widths, header->long_width,
+             2 + (writer->numbers->list_count > 0));
     copy_bits(&layouts->bits, &writer->bodies, from, heads[i].end);
     bit_writer_align(&layouts->bits);
     from = heads[i].end;
@@ -430,11 +472,14 @@ static bool write_all(struct layouts_writer *writer, struct packed_header *heade
   for (uint32_t i = 0; i < count && ok; i++)
     ok = write_body(writer, i, &heads[i], intern_get(&layouts->layouts, i));
   if (ok) {
+    header->long_width = (uint8_t)choose_long_width(heads, count);
     choose_widths(heads, count, widths);
     header->frame_width = (uint8_t)widths[HEAD_FRAME];
     header->first_width = (uint8_t)widths[HEAD_FIRST];
     header->slots_width = (uint8_t)widths[HEAD_SLOTS];
     header->sets_width = (uint8_t)widths[HEAD_SETS];
+    header->counts_width = (uint8_t)widths[HEAD_COUNTS];
+    header->high_width = (uint8_t)widths[HEAD_HIGH];
     place_layouts(writer, heads, header, layouts);
   }
   free(heads);

@@ -205,7 +205,7 @@ def find_table(data):
 
 # ---- Header and parts (section 5) ----------------------------------------------------------------------
 
-HEADER = struct.Struct("<IHHIHHQQqQIII14B6x")
+HEADER = struct.Struct("<IHHIHHQQqQIII17B3x")
 PART_NAMES = ("directory leaves layouts frame_sizes classes list_starts lists exceptions conventions details "
               "global_roots").split()
 OPTIONAL = 32  # from this number on, a part that isn't known is passed over
@@ -241,6 +241,9 @@ class Header(NamedTuple):
     sets_width: int
     frame_bytes: int
     frame_shift: int
+    counts_width: int
+    high_width: int
+    long_width: int
 
     @property
     def leaf_shift(self):
@@ -253,6 +256,10 @@ class Header(NamedTuple):
     @property
     def start_bytes(self):
         return (self.leaf_shift - self.start_shift + 7) // 8
+
+    def head_widths(self, has_bases):
+        widths = self.frame_width, self.first_width, self.slots_width, self.sets_width
+        return widths + (self.counts_width, self.high_width) if has_bases else widths
 
     @property
     def leaf_count(self):
@@ -285,14 +292,15 @@ def read_header(data):
 
 
 def check_widths(header):
-    widths = header.frame_width, header.first_width, header.slots_width, header.sets_width
+    widths = header.head_widths(has_bases=True)
     sizes = header.index_bytes, header.stretch_bytes, header.reference_bytes
     require(header.bucket_shift < 60, "buckets that are too large")
     require(max(header.record_shift, header.start_shift) <= header.bucket_shift, "shifts that are too large")
     require(all(1 <= size <= 4 for size in sizes) and header.full_bytes <= 4, "sizes of numbers")
     require(1 <= header.frame_bytes <= 8, "sizes of frame sizes")
     require(header.reference_shift < 8 and header.frame_shift < 32, "shifts that are too large")
-    require(1 <= widths[0] <= 31 and max(widths) < 32 and sum(widths) <= 54, "widths of heads")
+    require(1 <= widths[0] <= 31 and max(widths) < 32 and sum(widths) <= 61, "widths of heads")
+    require(1 <= header.long_width <= 32, "width of long heads")
 
 
 def check_sizes(header, sizes):
@@ -514,24 +522,26 @@ class Layout:
         self.table, header = table, table.header
         require(start < len(table.layouts), "a layout beyond the end")
         self.bits = bits = Bits(table.layouts, 8 * start)
-        widths = header.frame_width, header.first_width, header.slots_width, header.sets_width
+        has_bases, self.is_scattered = bits.take(1), bits.take(1)
+        self.has_lists = bits.take(1) if table.list_starts else 0
+        widths = header.head_widths(has_bases)
         first = bits.take(widths[0])
         self.is_long = first == (1 << widths[0]) - 1
         if self.is_long:
-            numbers = [bits.take(32) for _ in range(4)]
+            numbers = [bits.take(header.long_width) for _ in widths]
         else:
             numbers = [first] + [bits.take(width) for width in widths[1:]]
-        self.frame, self.first, self.slots, self.sets = numbers
+        self.frame, self.first, self.slots, self.sets, *ends = numbers
         self.sets += 1
         require(self.slots <= 2**26 and self.sets <= 2**28, "a layout that is too large")
-        has_bases, self.is_scattered = bits.take(1), bits.take(1)
-        self.has_lists = bits.take(1) if table.list_starts else 0
         self.numbers = None
         if self.is_scattered:
             width = bits.take(5)
             self.numbers = [bits.take(width) for _ in range(self.slots)]
         self.bases = self.read_bases() if has_bases else {}
         self.high_widths = {slot: len(own).bit_length() - 1 for slot, own in self.bases.items()}
+        own_ends = [sum(map(len, self.bases.values())), sum(self.high_widths.values())]
+        require(not has_bases or ends == own_ends, "counts that end elsewhere")
         self.list_width = bits_for(len(table.list_starts) + 1) if self.has_lists else 0
         self.row_width = self.slots + sum(self.high_widths.values()) + self.list_width
         self.rows_at = bits.position
