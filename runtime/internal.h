@@ -53,18 +53,20 @@ struct process_overlay {
 
 /* Pairs that a cache has remembered, or else those of a packed table. A location is so many steps
  * behind the first one. */
-enum { CACHED_PAIRS = 36 };
+enum { CACHED_PAIRS = 32 };
 struct cached_pair {
   uint8_t base, derived;
 };
 
-/* A frame_view that a cache has remembered, in a word. Frames that don't fit, as some register is lost in
- * them or they are large, are zeros. */
-struct cached_frame {
-  uint32_t places;    /* where they are in the table's shapes */
-  uint16_t cfa_words; /* the CFA's offset */
+/* What a frame_view comes to: how a walk gets from a frame to its caller. */
+struct frame_step {
+  uint32_t places; /* where they are in the table's shapes */
+  uint32_t saved;  /* bit n: register n is in one of them */
+  int32_t cfa_offset;
   uint8_t cfa_register;
-  uint8_t place_count; /* 0: nothing is remembered */
+  uint8_t place_count; /* 0, in a cache: the frame can't be told in this way */
+  uint8_t
+      return_word; /* of the words below the CFA the one with the return address, from 1 on; 0: none */
 };
 
 /* A record's live set is looked up with its first pair, so that a visit of all has it at hand. */
@@ -88,7 +90,7 @@ struct pairs_overlay {
 
 struct cache_overlay {
   struct cache_entry *entries;
-  uint64_t count;
+  uint64_t shift;      /* 0: there is no room for two sets */
   uint64_t generation; /* of the process */
   uint64_t replaced;   /* how many records went for others */
 };
@@ -101,8 +103,6 @@ _Static_assert(sizeof(struct packed_record) <= offsetof(struct stackpack_record,
                        offsetof(struct stackpack_record, index),
                "a record lies over the start of the public one");
 _Static_assert(sizeof(struct pairs_overlay) <= sizeof(struct stackpack_pairs), "room for pairs");
-_Static_assert(sizeof(struct cached_frame) == sizeof((struct stackpack_walk){0}.private_.frame),
-               "room for a frame");
 _Static_assert(sizeof(struct cache_overlay) <= sizeof(struct stackpack_cache), "room for a cache");
 _Static_assert(sizeof(struct packed_list) <= sizeof(struct stackpack_locations), "room for a list");
 _Static_assert(sizeof(struct module_overlay) <= sizeof((struct stackpack_module){0}.private_),
@@ -133,29 +133,16 @@ static inline uint64_t process_generation(const struct stackpack_process *proces
                               memory_order_acquire);
 }
 
-/* cache.c: looks up in a cache alone, which forgets all if it is for another generation of the process (0:
- * it is for a table). NULL: the record isn't there. The entry counts until something else is remembered. */
-const struct cache_entry *cache_find(struct stackpack_cache *cache, uint64_t generation,
-                                     uint64_t address, struct stackpack_record *record,
-                                     struct cached_frame *frame);
-
-/* remembers a record that was looked up elsewhere; NULL: there is no room in an entry for it; */
-const struct cache_entry *cache_remember(struct stackpack_cache *cache,
-                                         const struct stackpack_record *record);
-
-/* and gives the pairs of a record: from its entry, if *entry is one and this record's, or from the one that
- * the cache still has; else from the table. */
-void cache_entry_pairs(const struct cache_entry *entry, const struct stackpack_record *record,
-                       struct stackpack_pairs *pairs);
-void cache_pairs(struct stackpack_cache *cache, const struct stackpack_record *record,
-                 struct stackpack_pairs *pairs);
-
 /* search.c. Goes to an image's next section of stack maps: by the section headers, or, where no file has
  * them, by form. *number and *section are zeros at first. */
 bool raw_next(const struct elf_image *image, unsigned *number, Elf64_Shdr *section);
 
-/* table.c: what is known of a record's frame, and the register whose place is the return address's. */
-struct frame_view record_view(const struct stackpack_record *record, unsigned *return_register);
+/* table.c: what is known of a record's frame. */
+struct frame_view record_view(const struct stackpack_record *record);
+
+/* table.c. False: the frame is larger than a stack can be. */
+bool frame_step_of(struct frame_step *step, const struct frames_part *part,
+                   const struct frame_view *view);
 
 /* table.c: up to where, from the start of the record's function on, addresses are managed. */
 uint64_t record_function_end(const struct stackpack_record *record);

@@ -22,7 +22,7 @@
 #include "elf/elf_file.h"
 #include "elf/note.h"
 #include "format/checksum.h"
-#include "runtime/internal.h"
+#include "runtime/cache.h"
 
 #include <errno.h>
 #include <link.h>
@@ -408,9 +408,8 @@ enum stackpack_answer stackpack_find_cached(const struct stackpack_process *proc
                                             struct stackpack_cache *cache, uintptr_t return_address,
                                             struct stackpack_record *record,
                                             struct stackpack_pairs *pairs) {
-  struct cached_frame frame;
   const struct cache_entry *entry =
-      cache_find(cache, process_generation(process), return_address, record, &frame);
+      cache_find(cache, process_generation(process), return_address, record);
   if (entry == NULL) {
     const enum stackpack_answer answer = stackpack_find(process, return_address, record);
     if (answer != STACKPACK_FOUND)

@@ -185,14 +185,14 @@ enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs, stack
 /* A cache of look-ups, for a collector that meets the same return addresses again and again: the
  * stacks of threads that run the same loop, and the same stack at the next collection. It is a hash
  * table of records with their pairs, in memory that the caller gives: STACKPACK_CACHE_RECORD bytes
- * for each record. Not remembered are records of more than 36 pairs, or whose locations aren't all of one kind,
+ * for each record. Not remembered are records of more than 32 pairs, or whose locations aren't all of one kind,
  * size and register and near each other. A cache is for one thread at a time. */
 enum { STACKPACK_CACHE_RECORD = 128 };
 struct stackpack_cache {
   uint64_t private_[4];
 };
 
-/* Makes memory[0..size) a cache. It must be 8-aligned (best at a multiple of 64), and all zeros, as
+/* Makes memory[0..size) a cache; of the size, the largest power of 2 is used, from 1024 on. It must be 8-aligned (best at a multiple of 64), and all zeros, as
  * static memory is, or that from calloc or mmap: none of it is touched yet. */
 void stackpack_cache_open(struct stackpack_cache *cache, void *memory, size_t size);
 
@@ -519,7 +519,8 @@ struct stackpack_walk {
   struct stackpack_walk_private {
     const struct stackpack_walker *walker;
     struct stackpack_stack stack;
-    uint64_t segment_frames, frame;
+    uint64_t segment_frames;
+    const void *entry;
     enum stackpack_walk_answer answer;
     uint32_t state, word, words;
     struct stackpack_location base, derived;

@@ -69,25 +69,40 @@ static void fill(struct stackpack_record *record) {
   record->kind = is_stackmap ? STACKPACK_STACKMAP : STACKPACK_STATEPOINT;
 }
 
-struct frame_view record_view(const struct stackpack_record *record, unsigned *return_register) {
+struct frame_view record_view(const struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
   const struct packed_table *table = packed->table;
-  *return_register = table->frames.machine.return_register;
   return table->has_frames
              ? frames_find(&table->frames, packed->stretch, packed->index, record->frame_size)
              : (struct frame_view){0};
 }
 
+bool frame_step_of(struct frame_step *step, const struct frames_part *part,
+                   const struct frame_view *view) {
+  *step = (struct frame_step){.places = (uint32_t)(view->places - part->shapes),
+                              .cfa_offset = (int32_t)view->cfa_offset,
+                              .cfa_register = view->cfa_register,
+                              .place_count = view->place_count};
+  for (uint8_t i = 0; i < view->place_count; i++) {
+    const unsigned reg = view->places[i];
+    if (reg == part->machine.return_register)
+      step->return_word = (uint8_t)(i + 1);
+    if (reg < STACKPACK_REGISTERS)
+      step->saved |= 1u << reg;
+  }
+  return step->cfa_offset == view->cfa_offset;
+}
+
 struct stackpack_frame_facts stackpack_record_frame(const struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
-  unsigned return_register;
-  const struct frame_view view = record_view(record, &return_register);
-  const struct frame_facts facts = frames_facts(&packed->table->frames, &view);
+  const struct frames_part *part = &packed->table->frames;
+  const struct frame_view view = record_view(record);
+  const struct frame_facts facts = frames_facts(part, &view);
   struct stackpack_frame_facts frame = {
       .is_known = view.is_known,
       .is_signed = facts.is_signed,
       .cfa_register = facts.cfa_register,
-      .return_register = (uint8_t)return_register,
+      .return_register = part->machine.return_register,
       .cfa_offset = view.cfa_offset,
       .saved = facts.saved,
       .lost = facts.lost,

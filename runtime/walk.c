@@ -21,6 +21,10 @@
  */
 #include "runtime/walk.h"
 
+#include "runtime/cache.h"
+
+enum { WORD = sizeof(uintptr_t) };
+
 /* ---- Where a walk starts ---- */
 
 struct stackpack_context stackpack_context_at_call(uintptr_t return_address,
@@ -36,22 +40,27 @@ struct stackpack_context stackpack_context_at_call(uintptr_t return_address,
 
 /* ---- What a walk meets ---- */
 
-static enum stackpack_answer find(struct stackpack_walk *walk, uintptr_t address) {
+static enum stackpack_answer find_in_table(struct stackpack_walk *walk, uintptr_t address) {
   const struct stackpack_walker *walker = walk->private_.walker;
-  const struct stackpack_process *process = walker->process;
-  struct stackpack_record *record = &walk->record;
-  struct cached_frame *frame = (struct cached_frame *)&walk->private_.frame;
-  if (walker->cache != NULL &&
-      cache_find(walker->cache, process != NULL ? process_generation(process) : 0, address, record,
-                 frame) != NULL)
-    return STACKPACK_FOUND;
-  walk->private_.frame = 0;
-  const enum stackpack_answer answer = process != NULL
-                                           ? stackpack_find(process, address, record)
-                                           : stackpack_table_find(walker->table, address, record);
+  const enum stackpack_answer answer =
+      walker->process != NULL ? stackpack_find(walker->process, address, &walk->record)
+                              : stackpack_table_find(walker->table, address, &walk->record);
+  walk->private_.entry = NULL;
   if (walker->cache != NULL && answer == STACKPACK_FOUND)
-    cache_remember(walker->cache, record);
+    cache_remember(walker->cache, &walk->record);
   return answer;
+}
+
+static inline enum stackpack_answer find(struct stackpack_walk *walk, uintptr_t address) {
+  const struct stackpack_walker *walker = walk->private_.walker;
+  if (walker->cache == NULL)
+    return find_in_table(walk, address);
+  const uint64_t generation = walker->process != NULL ? process_generation(walker->process) : 0;
+  const struct cache_entry *entry = cache_find(walker->cache, generation, address, &walk->record);
+  if (entry == NULL)
+    return find_in_table(walk, address);
+  walk->private_.entry = entry;
+  return STACKPACK_FOUND;
 }
 
 /* Whether the record found is of the frame at hand. A return address may be the end of its
@@ -80,11 +89,11 @@ static void prefer_by_context(struct stackpack_walk *walk) {
     if (!stackpack_record_next(&next))
       return;
   walk->record = next;
-  walk->private_.frame = 0;
+  walk->private_.entry = NULL;
 }
 
-static enum stackpack_walk_answer look_up(struct stackpack_walk *walk) {
-  const enum stackpack_answer answer = find(walk, walk->context.pc);
+static enum stackpack_walk_answer look_up(struct stackpack_walk *walk, uintptr_t pc) {
+  const enum stackpack_answer answer = find(walk, pc);
   switch (answer) {
   case STACKPACK_FOUND:
     if ((walk->record.kind == STACKPACK_STATEPOINT) == (walk->context.is_exact != 0))
@@ -100,18 +109,117 @@ static enum stackpack_walk_answer look_up(struct stackpack_walk *walk) {
 }
 
 /* Looks at the frame that the walk has come to. */
-static enum stackpack_walk_answer arrive(struct stackpack_walk *walk) {
-  const uintptr_t stack_pointer = walk->context.stack_pointer;
-  const struct stackpack_stack *stack = &walk->private_.stack;
-  if (stack_pointer % sizeof(uintptr_t) != 0)
-    return STACKPACK_WALK_MISALIGNED;
-  if (stack_pointer < stack->low || stack_pointer > stack->end)
-    return STACKPACK_WALK_OUT_OF_STACK;
-  if (stack_pointer == stack->end)
+static inline enum stackpack_walk_answer arrive(struct stackpack_walk *walk, uintptr_t pc) {
+  if (walk->context.stack_pointer == walk->private_.stack.end)
     return STACKPACK_WALK_END;
-  const enum stackpack_walk_answer answer = look_up(walk);
+  const enum stackpack_walk_answer answer = look_up(walk, pc);
   const bool ends = walk->private_.walker->native == STACKPACK_BY_TABLE;
   return answer == STACKPACK_WALK_NATIVE && ends ? STACKPACK_WALK_AT_NATIVE : answer;
+}
+
+/* ---- From a managed frame to its caller ---- */
+
+/* What the frame's end is told from. */
+static inline enum stackpack_walk_answer find_end(const struct stackpack_context *context,
+                                                  unsigned reg, uintptr_t *cfa) {
+  if (reg != STACKPACK_STACK_POINTER && (reg >= STACKPACK_REGISTERS || !walk_knows(context, reg)))
+    return STACKPACK_WALK_REGISTER_UNKNOWN;
+  *cfa = reg == STACKPACK_STACK_POINTER ? context->stack_pointer : walk_register(context, reg);
+  return STACKPACK_WALK_NATIVE;
+}
+
+/* The registers of the frame that called: those that are saved in this one, and those that this one has left
+ * as they were. */
+static inline void take_saved(struct stackpack_context *context, struct frame_step step,
+                              uint32_t lost, const uint8_t *places, uintptr_t cfa) {
+  for (const uint8_t *end = places + step.place_count; places < end; places++) {
+    cfa -= WORD;
+    if (*places < STACKPACK_REGISTERS)
+      context->registers[*places] = cfa;
+  }
+  context->known = (context->known & STACKPACK_PRESERVED_REGISTERS & ~lost) | step.saved;
+  context->in_memory |= step.saved;
+  context->doubled &= ~step.saved;
+}
+
+/* Where the function has left its return address in a register. */
+static enum stackpack_walk_answer find_return(const struct stackpack_context *context, unsigned reg,
+                                              uintptr_t *pc) {
+  if (reg >= STACKPACK_REGISTERS || !walk_knows(context, reg))
+    return STACKPACK_WALK_SIZE_UNKNOWN;
+  *pc = walk_register(context, reg);
+  return STACKPACK_WALK_NATIVE;
+}
+
+/* Inlined where it is used: for frames that the cache has, most of what a walk takes is here. */
+__attribute__((always_inline)) static inline enum stackpack_walk_answer
+by_facts(struct stackpack_walk *walk, struct frame_step step, uint32_t lost, uintptr_t *next_pc) {
+  const struct frames_part *part = &record_of(&walk->record)->table->frames;
+  struct stackpack_context *context = &walk->context;
+  uintptr_t cfa, pc;
+  enum stackpack_walk_answer answer = find_end(context, step.cfa_register, &cfa);
+  if (answer != STACKPACK_WALK_NATIVE)
+    return answer;
+  cfa += (uintptr_t)(intptr_t)step.cfa_offset;
+  if (cfa % WORD != 0)
+    return STACKPACK_WALK_MISALIGNED;
+  if (cfa <= context->stack_pointer)
+    return STACKPACK_WALK_NO_PROGRESS;
+  if (cfa > walk->private_.stack.end ||
+      cfa - context->stack_pointer < step.place_count * (uintptr_t)WORD)
+    return STACKPACK_WALK_OUT_OF_STACK;
+  if (step.return_word != 0)
+    pc = *(const uintptr_t *)(cfa - step.return_word * WORD);
+  else if ((answer = find_return(context, part->machine.return_register, &pc)) !=
+           STACKPACK_WALK_NATIVE)
+    return answer;
+  take_saved(context, step, lost, part->shapes + step.places, cfa);
+  context->pc = *next_pc = walk_strip_signature(pc);
+  context->stack_pointer = cfa;
+  context->is_exact = 0;
+  return STACKPACK_WALK_NATIVE;
+}
+
+/* A managed frame of which the cache knows nothing. */
+static enum stackpack_walk_answer by_table(struct stackpack_walk *walk) {
+  struct frame_step step;
+  uintptr_t pc;
+  const struct frame_view view = record_view(&walk->record);
+  if (!view.is_known)
+    return walk_step_without_facts(walk);
+  return frame_step_of(&step, &record_of(&walk->record)->table->frames, &view)
+             ? by_facts(walk, step, view.lost, &pc)
+             : STACKPACK_WALK_OUT_OF_STACK;
+}
+
+static enum stackpack_walk_answer check_arrival(const struct stackpack_walk *walk) {
+  const uintptr_t stack_pointer = walk->context.stack_pointer;
+  const struct stackpack_stack *stack = &walk->private_.stack;
+  if (stack_pointer % WORD != 0)
+    return STACKPACK_WALK_MISALIGNED;
+  return stack_pointer < stack->low || stack_pointer > stack->end ? STACKPACK_WALK_OUT_OF_STACK
+                                                                  : STACKPACK_WALK_NATIVE;
+}
+
+/* Whether the cache has the record at hand, still, and knows how to get to the caller. */
+static inline bool has_step(const struct stackpack_walk *walk) {
+  const struct cache_entry *entry = walk->private_.entry;
+  return entry != NULL && entry->record.address == walk->record.address &&
+         entry->step.place_count > 0 && walk->private_.walker->managed != STACKPACK_BY_UNWINDING;
+}
+
+/* From a frame of which the cache knows nothing, or to the first one. */
+static enum stackpack_walk_answer go_otherwise(struct stackpack_walk *walk) {
+  enum stackpack_walk_answer answer = STACKPACK_WALK_NATIVE;
+  if (walk->private_.state != WALK_AT_START) {
+    if (walk->private_.answer != STACKPACK_WALK_MANAGED)
+      answer = walk_step_native(walk);
+    else if (walk->private_.walker->managed == STACKPACK_BY_UNWINDING)
+      answer = walk_step_by_unwinding(walk);
+    else
+      answer = by_table(walk);
+  }
+  return answer == STACKPACK_WALK_NATIVE ? check_arrival(walk) : answer;
 }
 
 /* ---- The walk ---- */
@@ -121,7 +229,8 @@ void stackpack_walk_start(struct stackpack_walk *walk, const struct stackpack_wa
   walk->managed_frames = 0;
   walk->private_.walker = walker;
   walk->private_.stack = stack;
-  walk->private_.segment_frames = walk->private_.frame = 0;
+  walk->private_.segment_frames = 0;
+  walk->private_.entry = NULL;
   walk->private_.state = WALK_AT_START;
   walk->context = *context;
 }
@@ -141,11 +250,16 @@ void stackpack_walk_resume(struct stackpack_walk *walk, struct stackpack_stack s
 enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
   if (walk->private_.state == WALK_DONE)
     return walk->private_.answer;
-  enum stackpack_walk_answer answer = STACKPACK_WALK_NATIVE;
-  if (walk->private_.state != WALK_AT_START)
-    answer = walk_step(walk);
-  if (stackpack_walk_is_frame(answer))
-    answer = arrive(walk);
+  enum stackpack_walk_answer answer;
+  uintptr_t pc = 0; /* context.pc, which the next step waits for */
+  if (has_step(walk)) {
+    answer = by_facts(walk, ((const struct cache_entry *)walk->private_.entry)->step, 0, &pc);
+  } else {
+    answer = go_otherwise(walk);
+    pc = walk->context.pc;
+  }
+  if (answer == STACKPACK_WALK_NATIVE)
+    answer = arrive(walk, pc);
   walk->private_.state = WALK_AT_FRAME;
   walk->private_.answer = answer;
   if (answer == STACKPACK_WALK_MANAGED) {

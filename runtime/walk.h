@@ -38,6 +38,18 @@ static inline uintptr_t walk_register(const struct stackpack_context *context, u
   return (context->in_memory >> reg & 1) != 0 ? *(const uintptr_t *)value : value;
 }
 
+/* A return address as it is looked up. Functions may sign theirs before they save it, in bits that no
+ * address has (Arm Architecture Reference Manual, "Pointer authentication"; HINT 7 is XPACLRI). */
+static inline uintptr_t walk_strip_signature(uintptr_t address) {
+#ifdef __aarch64__
+  register uintptr_t link __asm__("x30") = address;
+  __asm__("hint 7" : "+r"(link));
+  return link;
+#else
+  return address;
+#endif
+}
+
 /* Whether the word at an aligned address is within the stack. */
 static inline bool walk_has_word(const struct stackpack_stack *stack, uintptr_t address) {
   return address >= stack->low && address < stack->end && stack->end - address >= sizeof(uintptr_t);
@@ -50,9 +62,12 @@ static inline enum stackpack_walk_answer walk_end(struct stackpack_walk *walk,
   return walk->private_.answer = answer;
 }
 
-/* walk_step.c: moves walk->context to the frame that called the one at hand. STACKPACK_WALK_NATIVE,
- * as nothing is known of it yet; or an end or a stop. */
-enum stackpack_walk_answer walk_step(struct stackpack_walk *walk);
+/* walk_step.c: each moves walk->context to the frame that called the one at hand: a native one, one of which
+ * the table has only LLVM's size, and any, by unwinding. STACKPACK_WALK_NATIVE, as nothing is known of it
+ * yet; or an end or a stop. */
+enum stackpack_walk_answer walk_step_native(struct stackpack_walk *walk);
+enum stackpack_walk_answer walk_step_without_facts(struct stackpack_walk *walk);
+enum stackpack_walk_answer walk_step_by_unwinding(struct stackpack_walk *walk);
 
 /* walk_root.c: gets ready to go through the roots of the frame at hand, from the first one on. A
  * stop where they can't be known. */

@@ -1,4 +1,5 @@
 /* walk_root.c - from the locations of a record to addresses, in the frame that a walk is at. */
+#include "runtime/cache.h"
 #include "runtime/walk.h"
 
 enum { WORD = sizeof(uintptr_t) };

@@ -27,85 +27,9 @@ static enum stackpack_walk_answer check_progress(const struct stackpack_context 
                                                 : STACKPACK_WALK_NO_PROGRESS;
 }
 
-/* ---- By the table ---- */
-
-/* A return address as it is looked up. Functions may sign theirs before they save it, in bits that no
- * address has (Arm Architecture Reference Manual, "Pointer authentication"; HINT 7 is XPACLRI). */
-static uintptr_t strip_signature(uintptr_t address) {
-#ifdef __aarch64__
-  register uintptr_t link __asm__("x30") = address;
-  __asm__("hint 7" : "+r"(link));
-  return link;
-#else
-  return address;
-#endif
-}
-
-/* The registers of the frame that called: those that are saved in this one, and those that this one has left
- * as they were. Returns where the return address is saved; 0: nowhere. */
-static uintptr_t take_saved(struct stackpack_context *context, const struct frame_view *view,
-                            unsigned return_register, uintptr_t cfa) {
-  uintptr_t return_place = 0, place = cfa;
-  uint32_t saved = 0;
-  for (unsigned i = 0; i < view->place_count; i++) {
-    const unsigned reg = view->places[i];
-    place -= WORD;
-    if (reg == return_register)
-      return_place = place;
-    if (reg >= STACKPACK_REGISTERS)
-      continue;
-    context->registers[reg] = place;
-    saved |= 1u << reg;
-  }
-  context->known = (context->known & STACKPACK_PRESERVED_REGISTERS & ~view->lost) | saved;
-  context->in_memory |= saved;
-  context->doubled &= ~saved;
-  return return_place;
-}
-
-/* Where the frame ends. */
-static enum stackpack_walk_answer find_end(const struct stackpack_context *context,
-                                           const struct frame_view *view, uintptr_t *cfa) {
-  const unsigned reg = view->cfa_register;
-  if (reg != STACKPACK_STACK_POINTER && (reg >= STACKPACK_REGISTERS || !walk_knows(context, reg)))
-    return STACKPACK_WALK_REGISTER_UNKNOWN;
-  *cfa = reg == STACKPACK_STACK_POINTER ? context->stack_pointer : walk_register(context, reg);
-  *cfa += (uintptr_t)view->cfa_offset;
-  return STACKPACK_WALK_NATIVE;
-}
-
-static enum stackpack_walk_answer by_facts(const struct stackpack_stack *stack,
-                                           struct stackpack_context *context,
-                                           const struct frame_view *view,
-                                           unsigned return_register) {
-  uintptr_t cfa;
-  const enum stackpack_walk_answer answer = find_end(context, view, &cfa);
-  if (answer != STACKPACK_WALK_NATIVE)
-    return answer;
-  if (cfa % WORD != 0)
-    return STACKPACK_WALK_MISALIGNED;
-  if (cfa <= context->stack_pointer)
-    return STACKPACK_WALK_NO_PROGRESS;
-  if (cfa > stack->end || cfa - context->stack_pointer < view->place_count * (uintptr_t)WORD)
-    return STACKPACK_WALK_OUT_OF_STACK;
-  const uint32_t known = context->known;
-  const uintptr_t return_place = take_saved(context, view, return_register, cfa);
-  uintptr_t pc;
-  if (return_place != 0)
-    pc = *(const uintptr_t *)return_place;
-  else if (return_register < STACKPACK_REGISTERS && (known >> return_register & 1) != 0)
-    pc = walk_register(context, return_register);
-  else
-    return STACKPACK_WALK_SIZE_UNKNOWN;
-  context->pc = strip_signature(pc);
-  context->stack_pointer = cfa;
-  context->is_exact = 0;
-  return STACKPACK_WALK_NATIVE;
-}
-
 /* ---- By unwinding ---- */
 
-static enum stackpack_walk_answer by_unwinding(struct stackpack_walk *walk) {
+enum stackpack_walk_answer walk_step_by_unwinding(struct stackpack_walk *walk) {
   const struct stackpack_walker *walker = walk->private_.walker;
   const uintptr_t stack_pointer = walk->context.stack_pointer;
   if (walker->unwind == NULL)
@@ -131,7 +55,7 @@ static enum stackpack_walk_answer go_behind(struct stackpack_walk *walk, uintptr
     return STACKPACK_WALK_MISALIGNED;
   if (!walk_has_word(&walk->private_.stack, return_place))
     return STACKPACK_WALK_OUT_OF_STACK;
-  walk->context.pc = strip_signature(*(const uintptr_t *)return_place);
+  walk->context.pc = walk_strip_signature(*(const uintptr_t *)return_place);
   walk->context.stack_pointer = stack_pointer;
   walk->context.is_exact = 0;
   walk->context.known = 0;
@@ -160,7 +84,7 @@ static enum stackpack_walk_answer go_behind_pointer(struct stackpack_walk *walk,
 static enum stackpack_walk_answer by_frame_pointer(struct stackpack_walk *walk,
                                                    enum stackpack_walk_answer answer) {
   if (!WALK_BEHIND_IS_KNOWN || !walk_knows(&walk->context, STACKPACK_FRAME_POINTER))
-    return walk->private_.walker->unwind == NULL ? answer : by_unwinding(walk);
+    return walk->private_.walker->unwind == NULL ? answer : walk_step_by_unwinding(walk);
   const uintptr_t pointer = walk_register(&walk->context, STACKPACK_FRAME_POINTER);
   return go_behind_pointer(walk, pointer, pointer + (uintptr_t)WALK_BEHIND);
 }
@@ -168,12 +92,12 @@ static enum stackpack_walk_answer by_frame_pointer(struct stackpack_walk *walk,
 /* A managed frame of which the table knows no more than LLVM did. An unwinder may. On x86-64 a call has left
  * the return address above the frame; on the other machines the function saves it, and only beside the
  * frame pointer is it known where. */
-static enum stackpack_walk_answer without_facts(struct stackpack_walk *walk) {
+enum stackpack_walk_answer walk_step_without_facts(struct stackpack_walk *walk) {
   const struct stackpack_context *context = &walk->context;
   const uint64_t size = walk->record.frame_size;
   const uintptr_t left = walk->private_.stack.end - context->stack_pointer;
   if (walk->private_.walker->unwind != NULL) {
-    const enum stackpack_walk_answer answer = by_unwinding(walk);
+    const enum stackpack_walk_answer answer = walk_step_by_unwinding(walk);
     if (answer != STACKPACK_WALK_NOT_UNWOUND)
       return answer;
   }
@@ -191,43 +115,16 @@ static enum stackpack_walk_answer without_facts(struct stackpack_walk *walk) {
 
 /* ---- Steps ---- */
 
-/* What the table knows of the frame at hand: as the cache has it, or from the table. */
-static struct frame_view find_view(const struct stackpack_walk *walk, unsigned *return_register) {
-  const struct frames_part *part = &record_of(&walk->record)->table->frames;
-  const struct cached_frame *frame = (const struct cached_frame *)&walk->private_.frame;
-  if (frame->place_count == 0)
-    return record_view(&walk->record, return_register);
-  *return_register = part->machine.return_register;
-  return (struct frame_view){.is_known = true,
-                             .cfa_register = frame->cfa_register,
-                             .place_count = frame->place_count,
-                             .cfa_offset = frame->cfa_words * (int64_t)WORD,
-                             .places = part->shapes + frame->places};
-}
-
-static enum stackpack_walk_answer step_managed(struct stackpack_walk *walk) {
-  if (walk->private_.walker->managed == STACKPACK_BY_UNWINDING)
-    return by_unwinding(walk);
-  unsigned return_register;
-  const struct frame_view view = find_view(walk, &return_register);
-  return view.is_known ? by_facts(&walk->private_.stack, &walk->context, &view, return_register)
-                       : without_facts(walk);
-}
-
 /* A native function that was interrupted may not have set up its frame pointer yet. */
-static enum stackpack_walk_answer step_native(struct stackpack_walk *walk) {
+enum stackpack_walk_answer walk_step_native(struct stackpack_walk *walk) {
   const struct stackpack_context *context = &walk->context;
   if (walk->private_.walker->native == STACKPACK_BY_UNWINDING)
-    return by_unwinding(walk);
+    return walk_step_by_unwinding(walk);
   if (context->is_exact)
     return walk->private_.walker->unwind == NULL ? STACKPACK_WALK_NO_FRAME_POINTER
-                                                 : by_unwinding(walk);
+                                                 : walk_step_by_unwinding(walk);
   if (walk_knows(context, STACKPACK_FRAME_POINTER) &&
       walk_register(context, STACKPACK_FRAME_POINTER) == 0)
     return STACKPACK_WALK_END; /* psABI, 3.4.1: a process starts so; threads do, too */
   return by_frame_pointer(walk, STACKPACK_WALK_NO_FRAME_POINTER);
-}
-
-enum stackpack_walk_answer walk_step(struct stackpack_walk *walk) {
-  return walk->private_.answer == STACKPACK_WALK_MANAGED ? step_managed(walk) : step_native(walk);
 }
