@@ -88,6 +88,7 @@ static bool fill(struct cache_entry *entry, const struct stackpack_record *recor
       .distance = (uint8_t)step,
       .kind = (uint8_t)record->kind,
       .count = (uint8_t)numbered.count,
+      .span = (uint8_t)(numbered.high - numbered.low),
       .step = take_step(record),
   };
   for (unsigned i = 0; i < numbered.count; i++)
@@ -124,15 +125,10 @@ const struct cache_entry *cache_remember(struct stackpack_cache *memory,
 
 void cache_entry_pairs(const struct cache_entry *entry, const struct stackpack_record *record,
                        struct stackpack_pairs *pairs) {
-  if (entry != NULL && entry->record.index == record->index)
+  if (entry != NULL)
     recall_pairs(entry, pairs);
   else
     *pairs = stackpack_pairs(record);
-}
-
-void cache_pairs(struct stackpack_cache *cache, const struct stackpack_record *record,
-                 struct stackpack_pairs *pairs) {
-  cache_entry_pairs(cache_entry_of(cache_overlay_of(cache), record->address), record, pairs);
 }
 
 enum stackpack_answer stackpack_table_find_cached(const struct stackpack_table *table,

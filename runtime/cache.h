@@ -17,6 +17,7 @@ struct cache_entry {
   int32_t value;               /* of the first location */
   uint8_t location_kind, reg, size, distance;
   uint8_t kind, count; /* kind: of the record; count: of pairs */
+  uint8_t span;        /* how many times `distance` the last location is behind the first */
   struct frame_step step;
   struct cached_pair pairs[CACHED_PAIRS];
 };
@@ -67,15 +68,18 @@ static inline const struct cache_entry *cache_find(struct stackpack_cache *memor
   return entry;
 }
 
+/* The entry of the record that a walk is at, as long as the cache has it; or NULL. */
+static inline const struct cache_entry *walk_entry(const struct stackpack_walk *walk) {
+  const struct cache_entry *entry = walk->private_.entry;
+  return entry != NULL && entry->record.address == walk->record.address ? entry : NULL;
+}
+
 /* Remembers a record that was looked up elsewhere; NULL: there is no room in an entry for it. */
 const struct cache_entry *cache_remember(struct stackpack_cache *cache,
                                          const struct stackpack_record *record);
 
-/* The pairs of a record: from its entry, if *entry is one and this record's, or from the one that the cache
- * still has; else from the table. */
+/* The pairs of a record: from its entry, or, if that is NULL, from the table. */
 void cache_entry_pairs(const struct cache_entry *entry, const struct stackpack_record *record,
                        struct stackpack_pairs *pairs);
-void cache_pairs(struct stackpack_cache *cache, const struct stackpack_record *record,
-                 struct stackpack_pairs *pairs);
 
 #endif

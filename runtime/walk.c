@@ -45,9 +45,9 @@ static enum stackpack_answer find_in_table(struct stackpack_walk *walk, uintptr_
   const enum stackpack_answer answer =
       walker->process != NULL ? stackpack_find(walker->process, address, &walk->record)
                               : stackpack_table_find(walker->table, address, &walk->record);
-  walk->private_.entry = NULL;
-  if (walker->cache != NULL && answer == STACKPACK_FOUND)
-    cache_remember(walker->cache, &walk->record);
+  walk->private_.entry = walker->cache != NULL && answer == STACKPACK_FOUND
+                             ? cache_remember(walker->cache, &walk->record)
+                             : NULL;
   return answer;
 }
 
@@ -201,11 +201,11 @@ static enum stackpack_walk_answer check_arrival(const struct stackpack_walk *wal
                                                                   : STACKPACK_WALK_NATIVE;
 }
 
-/* Whether the cache has the record at hand, still, and knows how to get to the caller. */
+/* Whether the cache has the record at hand, and knows how to get to the caller. */
 static inline bool has_step(const struct stackpack_walk *walk) {
-  const struct cache_entry *entry = walk->private_.entry;
-  return entry != NULL && entry->record.address == walk->record.address &&
-         entry->step.place_count > 0 && walk->private_.walker->managed != STACKPACK_BY_UNWINDING;
+  const struct cache_entry *entry = walk_entry(walk);
+  return entry != NULL && entry->step.place_count > 0 &&
+         walk->private_.walker->managed != STACKPACK_BY_UNWINDING;
 }
 
 /* From a frame of which the cache knows nothing, or to the first one. */

@@ -69,6 +69,9 @@ enum stackpack_walk_answer walk_step_native(struct stackpack_walk *walk);
 enum stackpack_walk_answer walk_step_without_facts(struct stackpack_walk *walk);
 enum stackpack_walk_answer walk_step_by_unwinding(struct stackpack_walk *walk);
 
+/* walk_root.c: STACKPACK_WALK_MANAGED, if the frame at hand has roots that can be known. */
+enum stackpack_walk_answer walk_check_roots(const struct stackpack_walk *walk);
+
 /* walk_root.c: gets ready to go through the roots of the frame at hand, from the first one on. A
  * stop where they can't be known. */
 enum stackpack_walk_answer walk_begin_roots(struct stackpack_walk *walk);

@@ -96,16 +96,18 @@ static uint32_t words_of_pair(const struct stackpack_location *base,
   return of_derived == of_base || of_derived == ANY ? of_base : 0;
 }
 
-enum stackpack_walk_answer walk_begin_roots(struct stackpack_walk *walk) {
+enum stackpack_walk_answer walk_check_roots(const struct stackpack_walk *walk) {
   if (walk->private_.state == WALK_DONE || walk->private_.answer != STACKPACK_WALK_MANAGED)
     return walk->private_.answer;
-  if (walk->record.kind != STACKPACK_STATEPOINT)
-    return STACKPACK_WALK_NOT_STATEPOINT;
-  struct stackpack_cache *cache = walk->private_.walker->cache;
-  if (cache != NULL)
-    cache_pairs(cache, &walk->record, &walk->private_.pairs);
-  else
-    walk->private_.pairs = stackpack_pairs(&walk->record);
+  return walk->record.kind == STACKPACK_STATEPOINT ? STACKPACK_WALK_MANAGED
+                                                   : STACKPACK_WALK_NOT_STATEPOINT;
+}
+
+enum stackpack_walk_answer walk_begin_roots(struct stackpack_walk *walk) {
+  const enum stackpack_walk_answer answer = walk_check_roots(walk);
+  if (answer != STACKPACK_WALK_MANAGED)
+    return answer;
+  cache_entry_pairs(walk_entry(walk), &walk->record, &walk->private_.pairs);
   walk->private_.state = WALK_AT_ROOTS;
   walk->private_.word = walk->private_.words = 0;
   return STACKPACK_WALK_MANAGED;

@@ -25,6 +25,7 @@
  * stack are on hand, the window, and a frame that is larger is gone through window by window. Registers
  * have bits of their own, as their places may be anywhere.
  */
+#include "runtime/cache.h"
 #include "runtime/walk.h"
 
 #include <string.h>
@@ -36,10 +37,9 @@ enum { WORD = sizeof(uintptr_t), ROW_SLOTS = 256, WINDOW_WORDS = 4096 };
 /* A frame's slots are words from a first one on; bit n of a set is for one of them. */
 struct row {
   uintptr_t *base;
-  struct {
-    uint8_t base, derived;
-  } pairs[ROW_SLOTS];
+  const struct cached_pair *pairs; /* the cache's, or own */
   size_t pair_count;
+  struct cached_pair own[ROW_SLOTS];
   uint64_t bases[ROW_SLOTS / 64], done[ROW_SLOTS / 64];
 };
 
@@ -101,10 +101,31 @@ static bool open_row(struct row *row, struct stackpack_walk *walk, struct stackp
     const uint64_t to_derived = (uint64_t)derived.value - (uint64_t)range.low.value;
     if (to_base % WORD != 0 || to_derived % WORD != 0)
       return false;
-    row->pairs[row->pair_count].base = (uint8_t)(to_base / WORD);
-    row->pairs[row->pair_count++].derived = (uint8_t)(to_derived / WORD);
+    row->own[row->pair_count++] =
+        (struct cached_pair){(uint8_t)(to_base / WORD), (uint8_t)(to_derived / WORD)};
     add(row->bases, to_base / WORD);
   }
+  row->pairs = row->own;
+  return true;
+}
+
+/* The same of an entry of the cache, where pairs stand as a row has them. */
+static bool open_cached_row(struct row *row, struct stackpack_walk *walk,
+                            const struct cache_entry *entry) {
+  struct stackpack_location location = {entry->location_kind, entry->size, entry->reg,
+                                        entry->value};
+  uintptr_t *end, value;
+  if (!is_slot(&location, entry->reg) || (entry->distance != WORD && entry->span > 0) ||
+      walk_place(walk, &location, 0, &row->base, &value) != STACKPACK_WALK_MANAGED)
+    return false;
+  location.value += entry->span * WORD;
+  if (walk_place(walk, &location, 0, &end, &value) != STACKPACK_WALK_MANAGED)
+    return false;
+  row->pairs = entry->pairs;
+  row->pair_count = entry->count;
+  memset(row->bases, 0, sizeof row->bases);
+  for (size_t i = 0; i < row->pair_count; i++)
+    add(row->bases, row->pairs[i].base);
   return true;
 }
 
@@ -275,9 +296,12 @@ static void update_seconds(const struct stackpack_context *context) {
 enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,
                                                  stackpack_forward *forward, void *closure) {
   struct row row;
-  enum stackpack_walk_answer answer = walk_begin_roots(walk);
+  const struct cache_entry *entry = walk_entry(walk);
+  enum stackpack_walk_answer answer = walk_check_roots(walk);
   if (answer == STACKPACK_WALK_MANAGED) {
-    if (open_row(&row, walk, walk->private_.pairs))
+    if (entry != NULL && open_cached_row(&row, walk, entry))
+      update_row(&row, forward, closure);
+    else if (walk_begin_roots(walk), open_row(&row, walk, walk->private_.pairs))
       update_row(&row, forward, closure);
     else
       answer = update_all(walk, forward, closure);
