@@ -366,7 +366,7 @@ pub struct stackpack_walk_stackpack_walk_private {
     pub walker: *const stackpack_walker,
     pub stack: stackpack_stack,
     pub segment_frames: u64,
-    pub frame: u64,
+    pub entry: *const ::core::ffi::c_void,
     pub answer: stackpack_walk_answer,
     pub state: u32,
     pub word: u32,
