@@ -53,14 +53,14 @@ struct frame_machine {
 
 /* A part that is open. */
 struct frames_part {
-  const uint8_t *shapes, *tags, *samples, *others, *starts, *exceptions;
+  const uint8_t *shapes, *tags, *samples, *others, *starts, *numbers, *exceptions;
   uint32_t shapes_size, function_count, record_count, other_count, exception_count;
   struct frame_machine machine;
   uint8_t tag_width, other_width, shape_width, extra_width;
   uint8_t start_width, exception_width; /* follow */
 };
 
-/* Opens bytes[0..size), behind which 8 more are readable, for so many functions and records. False:
+/* Opens bytes[0..size), behind which 16 more are readable, for so many functions and records. False:
  * they are broken. Reads the first bytes only. */
 bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
                  uint32_t function_count, uint32_t record_count);

@@ -10,10 +10,9 @@ enum {
   FRAMES_TAG_OTHER = 3,
   TAGS_PER_SAMPLE = 128,
   TAGS_PER_WORD = 32,
-  RECORD_WIDTH = 8, /* bits of a record's number in an exception */
-  RECORDS_PER_START = 1 << RECORD_WIDTH,
-  FRAMES_NUMBER_MAX = 16, /* bits of a shape's number */
-  FRAMES_EXTRA_MAX = 25,  /* bits of an extra */
+  RECORDS_PER_START = 256, /* so that a byte tells a record among them */
+  FRAMES_NUMBER_MAX = 16,  /* bits of a shape's number */
+  FRAMES_EXTRA_MAX = 25,   /* bits of an extra */
 
   /* A shape's first byte. */
   FRAMES_REGISTER_MASK = 31, /* of the CFA */

@@ -11,7 +11,9 @@
  *   samples      how many functions have one of the others, before each TAGS_PER_SAMPLE functions
  *   others       for each of these functions which one it is
  *   starts       how many exceptions are before each RECORDS_PER_START records
- *   exceptions   the few records whose size or shape is another one than their function's, in order
+ *   numbers      of the few records whose size or shape is another one than their function's, in order: the
+ *                lowest byte of each record's number
+ *   exceptions   of each of these its shape, and by how much it is larger
  */
 #include "format/frames.h"
 #include "format/frames_bytes.h"
@@ -52,7 +54,7 @@ bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
   const uint64_t samples = part->other_width == 0 ? 0 : function_count / TAGS_PER_SAMPLE + 1;
   const uint64_t starts = part->exception_count == 0 ? 0 : record_count / RECORDS_PER_START + 2;
   part->start_width = (uint8_t)bits_for_count((uint64_t)part->exception_count + 1);
-  part->exception_width = RECORD_WIDTH + part->shape_width + part->extra_width;
+  part->exception_width = part->shape_width + part->extra_width;
   uint64_t place = FRAMES_HEAD_SIZE;
   return take(bytes, size, &place, (uint64_t)part->shapes_size * 8, &part->shapes) &&
          take(bytes, size, &place, (uint64_t)function_count * part->tag_width, &part->tags) &&
@@ -61,6 +63,7 @@ bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
          take(bytes, size, &place, (uint64_t)part->other_count * part->other_width,
               &part->others) &&
          take(bytes, size, &place, starts * part->start_width, &part->starts) &&
+         take(bytes, size, &place, (uint64_t)part->exception_count * 8, &part->numbers) &&
          take(bytes, size, &place, (uint64_t)part->exception_count * part->exception_width,
               &part->exceptions);
 }
@@ -120,19 +123,21 @@ static struct frame_view shape_view(const struct frames_part *part, uint64_t num
 
 /* ---- Exceptions ---- */
 
-/* Where the exception of a record is, in bits, behind its number; UINT64_MAX if it has none. */
+/* Where the exception of a record is, in bits; UINT64_MAX if it has none. Hardly any record has one, but
+ * one of the records near it may well have: so all their numbers are compared, and nothing is guessed. */
 static inline uint64_t exception_of(const struct frames_part *part, uint32_t record) {
   if (part->exception_count == 0)
     return UINT64_MAX;
-  const unsigned width = part->exception_width, start_width = part->start_width;
-  const uint64_t start = (uint64_t)(record / RECORDS_PER_START) * start_width;
-  const uint64_t from = bits_at(part->starts, start, start_width);
-  const uint64_t to = bits_at(part->starts, start + start_width, start_width);
-  const uint64_t end = (to < part->exception_count ? to : part->exception_count) * width;
-  for (uint64_t at = from * width; at < end; at += width)
-    if ((uint8_t)bits_from(part->exceptions, at) == (uint8_t)record)
-      return at + RECORD_WIDTH;
-  return UINT64_MAX;
+  const unsigned width = part->start_width;
+  const uint64_t start = (uint64_t)(record / RECORDS_PER_START) * width;
+  const uint64_t from_told = bits_at(part->starts, start, width);
+  const uint64_t to_told = bits_at(part->starts, start + width, width);
+  const uint64_t to = to_told < part->exception_count ? to_told : part->exception_count;
+  const uint64_t from = from_told < to ? from_told : to;
+  const uint8_t *numbers = part->numbers + from;
+  const uint64_t nth = bits_numbers_below(numbers, to - from, 1, record % RECORDS_PER_START);
+  const bool is_one = (nth < to - from) & (numbers[nth] == record % RECORDS_PER_START);
+  return is_one ? (from + nth) * part->exception_width : UINT64_MAX;
 }
 
 static uint64_t extra_at(const struct frames_part *part, uint64_t exception) {

@@ -194,7 +194,7 @@ static void write_numbers(const struct frames_writer *writer, unsigned tag_width
 
 static void write_exceptions(const struct frames_writer *writer, unsigned shape_width,
                              unsigned extra_width, struct bit_writer *starts,
-                             struct bit_writer *exceptions) {
+                             struct bit_writer *numbers, struct bit_writer *exceptions) {
   const unsigned start_width = bits_for_count((uint64_t)writer->exception_count + 1);
   const uint32_t count = writer->input->record_count;
   uint32_t before = 0;
@@ -203,7 +203,7 @@ static void write_exceptions(const struct frames_writer *writer, unsigned shape_
       bit_writer_put(starts, before, start_width);
     if (!is_exception(writer, i))
       continue;
-    bit_writer_put(exceptions, i % RECORDS_PER_START, RECORD_WIDTH);
+    bit_writer_put(numbers, i % RECORDS_PER_START, 8);
     bit_writer_put(exceptions, writer->numbers[writer->record_shapes[i]], shape_width);
     bit_writer_put(exceptions, writer->extras[i], extra_width);
     before++;
@@ -241,7 +241,7 @@ static void write_all(const struct frames_writer *writer, struct bit_writer *out
   const struct frame_machine machine = writer->input->machine;
   const uint32_t used = writer->used_count;
   struct bit_writer shapes = {0}, tags = {0}, samples = {0}, others = {0};
-  struct bit_writer starts = {0}, exceptions = {0};
+  struct bit_writer starts = {0}, numbers = {0}, exceptions = {0};
   const unsigned tag_width = used <= FRAMES_TAG_OTHER + 1 ? bits_for_count(used) : FRAMES_TAG_MAX;
   const unsigned other_width =
       used <= FRAMES_TAG_OTHER + 1 ? 0 : bits_for_count(used - FRAMES_TAG_OTHER);
@@ -252,7 +252,7 @@ static void write_all(const struct frames_writer *writer, struct bit_writer *out
     write_shape(writer, &writer->used[i], &shapes);
   write_numbers(writer, tag_width, other_width, bits_for_count((uint64_t)other_count + 1), &tags,
                 &samples, &others);
-  write_exceptions(writer, shape_width, extra_width, &starts, &exceptions);
+  write_exceptions(writer, shape_width, extra_width, &starts, &numbers, &exceptions);
   const uint8_t head[] = {
       machine.stack_pointer, machine.return_register, machine.pushed_by_call, (uint8_t)tag_width,
       (uint8_t)other_width,  (uint8_t)shape_width,    (uint8_t)extra_width,   0};
@@ -266,6 +266,7 @@ static void write_all(const struct frames_writer *writer, struct bit_writer *out
   append(out, &samples);
   append(out, &others);
   append(out, &starts);
+  append(out, &numbers);
   append(out, &exceptions);
 }
 

@@ -106,20 +106,45 @@ struct packed_table {
   uint8_t entry_bytes, stretch_at, full_at; /* of an entry of the directory */
   uint32_t index_mask, stretch_mask, full_mask, reference_mask;
   uint64_t leaf_mask, bucket_mask, record_mask, start_mask; /* what is below their shifts */
-  uint64_t low_value_mask, start_value_mask, frame_size_mask;
+  uint64_t frame_size_mask;
   /* Of a layout's head, in bits; *_end: where it ends without bases, and with them. */
   uint8_t frame_at, first_at, slots_at, sets_at, counts_at, high_at, head_end, bases_head_end;
   uint32_t flags_mask, frame_mask, first_mask, slots_mask, sets_mask, counts_mask, high_mask;
   uint8_t long_width;
   uint8_t frame_bytes, frame_shift, list_width;
   uint16_t machine;
-  bool has_frames;
+  bool has_frames, has_usual_leaves;
   struct frames_part frames; /* functions are stretches there */
   uint64_t frames_size;      /* in bytes */
   /* The class of most locations. */
   struct location first_class;
   uint32_t first_class_count, first_class_step;
 };
+
+/* How leaves are written: as the header has it. Most programs have them in one form, for which look-ups
+ * are compiled with constants. */
+struct packed_leaf_form {
+  uint8_t bucket_shift, record_shift, start_shift, reference_bytes, reference_shift;
+};
+static const struct packed_leaf_form packed_usual_leaves = {8, 0, 4, 2, 0};
+
+/* Fills in what follows from it. */
+static inline void packed_set_leaf_form(struct packed_table *table, struct packed_leaf_form form) {
+  const unsigned low_bits = form.bucket_shift - form.record_shift;
+  table->bucket_shift = form.bucket_shift;
+  table->leaf_shift = form.bucket_shift + 4;
+  table->record_shift = form.record_shift;
+  table->start_shift = form.start_shift;
+  table->low_bytes = low_bits == 0 ? 1 : (uint8_t)bits_to_bytes(low_bits);
+  table->start_bytes = (uint8_t)bits_to_bytes(table->leaf_shift - form.start_shift);
+  table->reference_bytes = form.reference_bytes;
+  table->reference_shift = form.reference_shift;
+  table->leaf_mask = bits_low_mask(table->leaf_shift);
+  table->bucket_mask = bits_low_mask(table->bucket_shift);
+  table->record_mask = bits_low_mask(table->record_shift);
+  table->start_mask = bits_low_mask(table->start_shift);
+  table->reference_mask = (uint32_t)bits_low_mask(table->reference_bytes * 8u);
+}
 
 enum packed_error {
   PACKED_OK,

@@ -136,8 +136,7 @@ static uint64_t leaf_offset(const struct packed_leaf *leaf, uint64_t n) {
 /* Where stretch `n` of the leaf starts, from the leaf's start on. */
 static inline uint64_t leaf_start(const struct packed_leaf *leaf, uint64_t n) {
   const struct packed_table *table = leaf->table;
-  return (bits_load64(leaf->starts + n * table->start_bytes) & table->start_value_mask)
-         << table->start_shift;
+  return bits_load(leaf->starts + n * table->start_bytes, table->start_bytes) << table->start_shift;
 }
 
 /* How many of the leaf's stretches start before a place, from the leaf's start on. */
@@ -271,10 +270,11 @@ static enum packed_answer fill_before(const struct packed_table *table, uint32_t
              : PACKED_CORRUPT;
 }
 
-/* Fills in record `n` of a leaf, which stands at `place` in it. */
+/* Fills in record `n` of a leaf, which stands at `place` in it. (The leaf's table may be a copy of
+ * `table`.) */
 static inline __attribute__((always_inline)) enum packed_answer
-fill(const struct packed_leaf *leaf, uint64_t n, uint64_t place, struct packed_record *record) {
-  const struct packed_table *table = leaf->table;
+fill(const struct packed_table *table, const struct packed_leaf *leaf, uint64_t n, uint64_t place,
+     struct packed_record *record) {
   record->table = table;
   record->index = leaf->index + (uint32_t)n;
   record->address = table->text_start + leaf->start + place;
@@ -285,7 +285,7 @@ fill(const struct packed_leaf *leaf, uint64_t n, uint64_t place, struct packed_r
   }
   const uint64_t starts = leaf_starts_before(leaf, place);
   return starts > 0 ? fill_stretch(leaf, starts - 1, record)
-                    : fill_before(table, (uint32_t)(leaf->start >> table->leaf_shift),
+                    : fill_before(table, (uint32_t)(leaf->start >> leaf->table->leaf_shift),
                                   leaf->stretch, record);
 }
 
@@ -307,26 +307,36 @@ static enum packed_answer missing(const struct packed_table *table, uint64_t off
   return leaf_layout(&leaf, starts - 1, &ignored) ? PACKED_NOT_SAFEPOINT : PACKED_NOT_MANAGED;
 }
 
+/* Looks up in leaves whose form is that of `form`, which is the table or a copy of it. */
+static inline __attribute__((always_inline)) enum packed_answer
+find(const struct packed_table *table, const struct packed_table *form, uint64_t address,
+     struct packed_record *record) {
+  const uint64_t offset = address - form->text_start, number = offset >> form->leaf_shift;
+  struct packed_leaf leaf;
+  if (offset > form->text_size || form->leaf_count == 0)
+    return PACKED_NOT_MANAGED;
+  if (!open_leaf(form, (uint32_t)number, entry_at(form, number), entry_at(form, number + 1), &leaf))
+    return PACKED_CORRUPT;
+  const uint64_t place = offset & form->leaf_mask;
+  if ((place & form->record_mask) != 0)
+    return missing(table, offset);
+  const struct bucket bucket = leaf_bucket(&leaf, (unsigned)(place >> form->bucket_shift));
+  const uint8_t *lows = leaf.lows + bucket.from * form->low_bytes;
+  const uint64_t count = bucket.to - bucket.from;
+  const uint64_t low = (place & form->bucket_mask) >> form->record_shift;
+  const uint64_t n = bits_numbers_below(lows, count, form->low_bytes, low);
+  if (n == count || bits_load(lows + n * form->low_bytes, form->low_bytes) != low)
+    return missing(table, offset);
+  return fill(table, &leaf, bucket.from + n, place, record);
+}
+
 enum packed_answer packed_find(const struct packed_table *table, uint64_t address,
                                struct packed_record *record) {
-  const uint64_t offset = address - table->text_start, number = offset >> table->leaf_shift;
-  struct packed_leaf leaf;
-  if (offset > table->text_size || table->leaf_count == 0)
-    return PACKED_NOT_MANAGED;
-  if (!open_leaf(table, (uint32_t)number, entry_at(table, number), entry_at(table, number + 1),
-                 &leaf))
-    return PACKED_CORRUPT;
-  const uint64_t place = offset & table->leaf_mask;
-  if ((place & table->record_mask) != 0)
-    return missing(table, offset);
-  const struct bucket bucket = leaf_bucket(&leaf, (unsigned)(place >> table->bucket_shift));
-  const uint8_t *lows = leaf.lows + bucket.from * table->low_bytes;
-  const uint64_t count = bucket.to - bucket.from;
-  const uint64_t low = (place & table->bucket_mask) >> table->record_shift;
-  const uint64_t n = bits_numbers_below(lows, count, table->low_bytes, low);
-  if (n == count || (bits_load64(lows + n * table->low_bytes) & table->low_value_mask) != low)
-    return missing(table, offset);
-  return fill(&leaf, bucket.from + n, place, record);
+  if (!table->has_usual_leaves)
+    return find(table, table, address, record);
+  struct packed_table usual = *table; /* of which a compiler takes what is used */
+  packed_set_leaf_form(&usual, packed_usual_leaves);
+  return find(table, &usual, address, record);
 }
 
 enum packed_answer packed_record_at(const struct packed_table *table, uint32_t index,
@@ -337,7 +347,7 @@ enum packed_answer packed_record_at(const struct packed_table *table, uint32_t i
       index < leaf.index || index - leaf.index >= leaf.count)
     return PACKED_CORRUPT;
   const uint64_t n = index - leaf.index;
-  return fill(&leaf, n, leaf_offset(&leaf, n) - leaf.start, record);
+  return fill(table, &leaf, n, leaf_offset(&leaf, n) - leaf.start, record);
 }
 
 struct frame_view packed_frame(const struct packed_record *record) {

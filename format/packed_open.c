@@ -85,28 +85,14 @@ static bool count_items(uint64_t size, uint64_t item, uint32_t *count) {
   return size % item == 0;
 }
 
-static uint8_t bytes_for_bits(int bits) {
-  return bits <= 0 ? 1 : (uint8_t)bits_to_bytes((unsigned)bits);
-}
-
 static bool open_widths(struct packed_table *table, const struct packed_header *header) {
   if (!widths_agree(header))
     return false;
-  table->bucket_shift = header->bucket_shift;
-  table->leaf_shift = header->bucket_shift + 4;
-  table->record_shift = header->record_shift;
-  table->start_shift = header->start_shift;
-  table->low_bytes = bytes_for_bits(table->bucket_shift - table->record_shift);
-  table->start_bytes = bytes_for_bits(table->leaf_shift - table->start_shift);
-  table->reference_bytes = header->reference_bytes;
-  table->reference_shift = header->reference_shift;
-  table->leaf_mask = bits_low_mask(table->leaf_shift);
-  table->bucket_mask = bits_low_mask(table->bucket_shift);
-  table->record_mask = bits_low_mask(table->record_shift);
-  table->start_mask = bits_low_mask(table->start_shift);
-  table->low_value_mask = bits_low_mask(table->low_bytes * 8u);
-  table->start_value_mask = bits_low_mask(table->start_bytes * 8u);
-  table->reference_mask = (uint32_t)bits_low_mask(table->reference_bytes * 8u);
+  const struct packed_leaf_form form = {header->bucket_shift, header->record_shift,
+                                        header->start_shift, header->reference_bytes,
+                                        header->reference_shift};
+  packed_set_leaf_form(table, form);
+  table->has_usual_leaves = memcmp(&form, &packed_usual_leaves, sizeof form) == 0;
   table->stretch_at = header->index_bytes;
   table->full_at = header->index_bytes + header->stretch_bytes;
   table->entry_bytes = table->full_at + header->full_bytes;
