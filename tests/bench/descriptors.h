@@ -1,5 +1,5 @@
 /* descriptors.h - frame descriptors, as a user would keep them on the heap: built at start-up from
- * the raw section, found by a hash table or a sorted array.
+ * the raw section, and found in a sorted array.
  */
 #ifndef STACKPACK_BENCH_DESCRIPTORS_H
 #define STACKPACK_BENCH_DESCRIPTORS_H
