@@ -33,6 +33,7 @@ struct dump {
   unsigned width;    /* of the terminal; 0: any */
   struct record_view view;
   struct frame_table table_of_frame;
+  struct frame_facts frame; /* of the first record of the group at hand */
 };
 
 static const char *name_of(const struct dump *dump, uint64_t function) {
@@ -129,11 +130,21 @@ static void print_pairs(const struct dump *dump) {
   putchar('\n');
 }
 
+/* Whether the record at hand has the frame of another one, as its function's records mostly have. */
+static bool has_frame_of(const struct dump *dump, const struct frame_facts *frame) {
+  const struct frame_facts *own = &dump->view.frame;
+  return own->cfa_register == frame->cfa_register && own->cfa_offset == frame->cfa_offset &&
+         own->saved == frame->saved &&
+         memcmp(own->offsets, frame->offsets, sizeof own->offsets) == 0;
+}
+
 /* What is printed below a record's row. */
 static bool print_below(struct dump *dump, uint32_t record, struct problem *problem) {
   struct source_frames frames;
   const bool ok = find_frames(dump, record, &frames, problem);
   print_pairs(dump);
+  if (!has_frame_of(dump, &dump->frame))
+    record_text_frame(&dump->text, &dump->view, 6);
   record_text_lists(&dump->text, &dump->view, 6);
   record_text_frames(&dump->text, &frames, 6);
   return ok;
@@ -183,6 +194,14 @@ static bool lay_out(struct dump *dump, const struct group *group, struct problem
   return true;
 }
 
+/* Takes the first selected record of a group. */
+static bool take_first(struct dump *dump, const struct group *group, struct problem *problem) {
+  uint32_t first = group->first;
+  while (!dump->is_selected[first])
+    first++;
+  return take_record(dump, first, problem);
+}
+
 static bool print_group(struct dump *dump, const struct group *group, struct problem *problem) {
   const struct safepoint_function *function =
       &dump->table->functions[dump->table->records[group->first].function];
@@ -193,7 +212,11 @@ static bool print_group(struct dump *dump, const struct group *group, struct pro
   printf("0x%" PRIx64 " ", function->address);
   record_text_function(&dump->text, name_of(dump, function->address));
   record_text_frame_size(function->frame_size);
-  printf(", %" PRIu32 " record%s\n", group->count, group->count == 1 ? "" : "s");
+  printf(", %" PRIu32 " record%s\n", group->count, plural(group->count));
+  if (!take_first(dump, group, problem))
+    return false;
+  record_text_frame(&dump->text, &dump->view, 4);
+  dump->frame = dump->view.frame;
   bool ok = true;
   for (size_t first = 0, end; first == 0 || first < dump->table_of_frame.count; first = end) {
     end = frame_table_fit(&dump->table_of_frame, first, width);

@@ -64,7 +64,7 @@ static void text_record(const struct lookup *lookup, const struct source_frames 
   record_text_frame_size(view->frame_size);
   record_text_words(view, ", ");
   putchar('\n');
-  record_text_frame(&lookup->text, view);
+  record_text_frame(&lookup->text, view, 4);
   for (size_t i = 0; i < view->pair_count; i++)
     print_pair(lookup, &view->pairs[i]);
   record_text_lists(&lookup->text, view, 4);

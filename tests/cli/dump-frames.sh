@@ -5,13 +5,15 @@
 
 make_program lld pairs pairs
 expect_status 0 "$stackpack" dump pairs
-sed -E 's/0x[0-9a-f]{4,}/ADDRESS/g; s/ +\+0x[0-9a-f]+ / OFFSET /' out | head -n 7 >drawn
+sed -E 's/0x[0-9a-f]{4,}/ADDRESS/g; s/ +\+0x[0-9a-f]+ / OFFSET /' out | head -n 9 >drawn
 cat >expected <<'END'
 ADDRESS with_base, a frame of 24 bytes, 1 record
+    ends at rsp+32; from there: rip-8
                      [rsp+8] +16
   ADDRESS OFFSET       * <+8  ID 2001
 
 ADDRESS without_base, a frame of 24 bytes, 1 record
+    ends at rsp+32; from there: rip-8
                      [rsp+8] +16
   ADDRESS OFFSET    <+16   b  ID 2002
 END

@@ -64,13 +64,14 @@ static void print_place(const struct machine *machine, unsigned reg, int64_t off
   printf("%+" PRId64, offset);
 }
 
-void record_text_frame(const struct record_text *text, const struct record_view *view) {
+void record_text_frame(const struct record_text *text, const struct record_view *view, int indent) {
   const struct frame_facts *frame = &view->frame;
+  printf("%*s", indent, "");
   if (!view->knows_frame) {
-    printf("    no unwind table tells of the frame: its size is LLVM's\n");
+    puts("no unwind table tells of the frame: its size is LLVM's");
     return;
   }
-  printf("    ends at ");
+  printf("ends at ");
   print_place(text->machine, frame->cfa_register, frame->cfa_offset);
   printf("; from there%s:", frame->is_signed ? ", the return address signed" : "");
   for (uint32_t bits = frame->saved; bits != 0; bits &= bits - 1) {

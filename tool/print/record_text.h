@@ -27,7 +27,7 @@ struct record_text {
 /* Prints a function's name in its language's form, or what stands for it. */
 void record_text_function(const struct record_text *text, const char *name);
 /* Prints a line: where the frame ends, and where the registers of the caller are saved. */
-void record_text_frame(const struct record_text *text, const struct record_view *view);
+void record_text_frame(const struct record_text *text, const struct record_view *view, int indent);
 
 /* Prints the size of a frame, with a comma before it. */
 void record_text_frame_size(uint64_t frame_size);
