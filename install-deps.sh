@@ -5,14 +5,14 @@ set -eu
 export LC_ALL=C
 
 packages=(
-  gcc g++ make pkg-config libc6-dev             # the build
+  build-essential pkg-config                    # the build, by gcc and make
   libelf-dev libdw-dev libdwarf-dev libiberty-dev libzstd-dev libxxhash-dev libzydis-dev libjansson-dev
   clang                                         # a second compiler: the distribution's default
   clang-format cppcheck                         # `make lint`
   check                                         # the unit tests
   musl-tools binutils mold elfutils patchelf gdb valgrind  # the tests compare what these say of a file before and after
   python3 zstd                                  # the tests' independent reader, and the corpus
-  dpkg-dev tcl xz-utils                         # `make corpus`, and what `make bench` compares with
+  tcl xz-utils                                  # `make corpus`, and what `make bench` compares with
   libunwind-dev                                 # libstackpack-unwind, which walks stacks by unwind tables
   cmake meson ninja-build                       # the example builds
   g++-aarch64-linux-gnu libc6-dev-arm64-cross   # programs for other machines are linked, and run by an emulator

@@ -11,6 +11,8 @@
 #include "tool/image/clean.h"
 #include "tool/image/compress.h"
 #include "tool/image/output.h"
+#include "tool/print/json.h"
+#include "tool/print/summary.h"
 #include "tool/progress.h"
 #include "tool/rewrite/kept.h"
 #include "tool/rewrite/rewrite.h"
@@ -31,6 +33,7 @@ static const char help[] =
     "      --conflicts=refuse|omit  stack maps that contradict each other\n"
     "      --always              pack also where the file grows by it\n"
     "      --dry-run             say what would be done; write nothing\n"
+    "      --format=text|json    json: an object per file; default: text\n"
     "      --report              say what was dropped and kept, and why\n"
     "  -q, --quiet               don't say what was done\n" COMMON_HELP
     "Records that no collection can need are dropped, if these say so:\n" POLICY_HELP;
@@ -40,7 +43,7 @@ struct pack_options {
   struct policy policy;
   const char *output;
   const char *keep_raw; /* NULL: the raw stack maps aren't kept */
-  bool if_present, force, always, dry_run, quiet, report, omit_conflicts;
+  bool if_present, force, always, dry_run, quiet, json, report, omit_conflicts;
 };
 
 /* One file on its way. */
@@ -108,71 +111,6 @@ static bool check_result(const struct loaded *before, const struct drop *drop,
   return ok;
 }
 
-/* Records that are no statepoints. */
-static uint32_t count_others(const struct safepoints *table) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < table->record_count; i++)
-    count += safepoints_kind(table, &table->records[i]) != SAFEPOINT_STATEPOINT;
-  return count;
-}
-
-static void print_summary(FILE *out, const struct packing *packing, size_t packed_size,
-                          size_t file_size) {
-  const struct safepoints *table = &packing->loaded.table;
-  const char *path = packing->path;
-  clean_print_path(out, path);
-  fprintf(out,
-          "%" PRIu32 " record%s of %" PRIu32 " function%s: %" PRIu64
-          " -> %zu bytes (%.2f each); file %zu -> %zu bytes%s\n",
-          table->record_count, plural(table->record_count), table->function_count,
-          plural(table->function_count), packing->loaded.raw->header.sh_size, packed_size,
-          table->record_count == 0 ? 0 : (double)packed_size / table->record_count,
-          packing->image->size, file_size, packing->options->dry_run ? "; nothing is written" : "");
-  if (table->global_root_count > 0) {
-    clean_print_path(out, path);
-    fprintf(out, "%" PRIu32 " global root%s\n", table->global_root_count,
-            plural(table->global_root_count));
-  }
-  if (table->functions_discarded > 0) {
-    clean_print_path(out, path);
-    fprintf(out,
-            "left out %" PRIu32 " function%s with %" PRIu32
-            " record%s, which the linker had discarded\n",
-            table->functions_discarded, plural(table->functions_discarded),
-            table->records_discarded, plural(table->records_discarded));
-  }
-  if (table->records_repeated > 0) {
-    clean_print_path(out, path);
-    fprintf(out, "left out %" PRIu32 " record%s, as another says the same\n",
-            table->records_repeated, plural(table->records_repeated));
-  }
-  const uint32_t others = count_others(table);
-  if (others > 0) {
-    clean_print_path(out, path);
-    fprintf(out,
-            "of the records, %" PRIu32 " are statepoints', %" PRIu32
-            " stack maps' or patch points'\n",
-            table->record_count - others, others);
-  }
-  conflicts_print(out, path, packing->image, &packing->loaded.entries, packing->options->report);
-}
-
-/* Says how many frames are taken to be as LLVM says, as no unwind table tells of them. */
-static void print_unchecked(FILE *out, const struct packing *packing) {
-  const struct safepoints *table = &packing->loaded.table;
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < table->record_count; i++)
-    count += table->records[i].frame == 0;
-  if (count == 0)
-    return;
-  clean_print_path(out, packing->path);
-  fprintf(out,
-          "%" PRIu32
-          " record%s of frames that no unwind table tells of: as large as LLVM says, which isn't "
-          "checked (compile with the attribute uwtable)\n",
-          count, plural(count));
-}
-
 /* Writes the new file, and the raw stack maps, if they are to be kept: both or none of them. */
 static bool write_files(struct packing *packing, const struct rewritten *result,
                         struct problem *problem) {
@@ -197,6 +135,20 @@ static bool write_files(struct packing *packing, const struct rewritten *result,
   return ok;
 }
 
+/* Says in a message what was done. */
+static bool say(struct packing *packing, const struct summary *summary, struct problem *problem) {
+  FILE *out = packing->message.stream;
+  if (packing->options->quiet)
+    return true;
+  if (packing->options->json)
+    return summary_print_json(out, summary, problem);
+  summary_print(out, summary);
+  if (summary->table != NULL)
+    conflicts_print(out, packing->path, packing->image, &packing->loaded.entries,
+                    packing->options->report);
+  return true;
+}
+
 /* With -o, a file that there's nothing to do for is copied. */
 static bool leave_alone(struct packing *packing, struct problem *problem, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -205,12 +157,12 @@ static bool leave_alone(struct packing *packing, struct problem *problem, const 
                                 packing->image->bytes, packing->image->size};
   va_list arguments;
   va_start(arguments, format);
-  if (!packing->options->quiet) {
-    fprintf(packing->message.stream, "%s: ", packing->path);
-    vfprintf(packing->message.stream, format, arguments);
-    fputc('\n', packing->message.stream);
-  }
+  char why[SUMMARY_WHY_SIZE];
+  vsnprintf(why, sizeof why, format, arguments);
   va_end(arguments);
+  const struct summary summary = {.path = packing->path, .why = why};
+  if (!say(packing, &summary, problem))
+    return false;
   return packing->options->output == NULL || packing->options->dry_run
              ? message_say(&packing->message, false, problem)
              : output_replace(&copy, 1, &packing->message, problem);
@@ -225,14 +177,6 @@ static bool check_references(const struct packing *packing, struct reference *re
                      "reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; "
                      "--force packs it all the same",
                      reference->where);
-}
-
-static void print_reference(FILE *out, const char *path, const struct reference *reference) {
-  if (reference->where[0] != 0)
-    fprintf(out,
-            "%s: warning: reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; "
-            "it now finds packed ones there\n",
-            path, reference->where);
 }
 
 /* Checks the new file, and puts it in the old one's place. */
@@ -269,13 +213,20 @@ static bool pack_loaded(struct packing *packing, const struct drop *drop, struct
                      "all the same",
                      image->size, result.size);
   } else {
-    if (!options->quiet) {
-      FILE *out = packing->message.stream;
-      print_summary(out, packing, table_size, result.size);
-      print_unchecked(out, packing);
-      print_reference(out, packing->path, &reference);
-    }
-    ok = replace(packing, drop, &result, problem);
+    const struct summary summary = {
+        .path = packing->path,
+        .table = &loaded->table,
+        .raw_size = loaded->raw->header.sh_size,
+        .packed_size = table_size,
+        .file_before = image->size,
+        .file_after = result.size,
+        .dropped = drop->dropped,
+        .left_out = loaded->entries.left_out_count,
+        .conflicts = loaded->entries.conflict_count,
+        .is_dry_run = options->dry_run,
+        .reference = reference.where[0] != 0 ? reference.where : NULL,
+    };
+    ok = say(packing, &summary, problem) && replace(packing, drop, &result, problem);
   }
   free(result.bytes);
   return ok;
@@ -360,6 +311,8 @@ static int pack_files(const struct pack_options *options, int count, char **file
     return usage_error("pack", "-o goes with one file");
   if (options->keep_raw != NULL && count > 1)
     return usage_error("pack", "--keep-raw goes with one file");
+  if (options->report && options->json)
+    return usage_error("pack", "--report is text; it doesn't go with --format=json");
   int status = EXIT_DONE;
   for (int i = 0; i < count; i++)
     if (!pack_file(options, files[i]))
@@ -384,6 +337,7 @@ static int parse_and_pack(struct pack_options *options, int argc, char **argv) {
     OPTION_CONFLICTS,
     OPTION_ALWAYS,
     OPTION_DRY_RUN,
+    OPTION_FORMAT,
     OPTION_REPORT
   };
   static const struct option long_options[] = {
@@ -394,6 +348,7 @@ static int parse_and_pack(struct pack_options *options, int argc, char **argv) {
       {"conflicts", required_argument, NULL, OPTION_CONFLICTS},
       {"always", no_argument, NULL, OPTION_ALWAYS},
       {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
+      {"format", required_argument, NULL, OPTION_FORMAT},
       {"report", no_argument, NULL, OPTION_REPORT},
       {"quiet", no_argument, NULL, 'q'},
       POLICY_LONG_OPTIONS,
@@ -401,6 +356,7 @@ static int parse_and_pack(struct pack_options *options, int argc, char **argv) {
       {0},
   };
   int status = EXIT_DONE;
+  struct problem problem = {0};
   opterr = 0;
   for (int option; (option = getopt_long(argc, argv, ":ho:q", long_options, NULL)) != -1;) {
     switch (option) {
@@ -425,6 +381,10 @@ static int parse_and_pack(struct pack_options *options, int argc, char **argv) {
       break;
     case OPTION_DRY_RUN:
       options->dry_run = true;
+      break;
+    case OPTION_FORMAT:
+      if (!json_take_format(optarg, &options->json, &problem))
+        return usage_error("pack", "%s", problem.text);
       break;
     case OPTION_REPORT:
       options->report = true;

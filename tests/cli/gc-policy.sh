@@ -16,10 +16,10 @@ expect_status 0 "$stackpack" verify --gc-entry=collect app packed
 expect_output 'records more, which packing dropped$'
 expect_status 1 "$stackpack" verify --gc-entry=collect --gc-entry=no_call app packed
 
-printf '# the collector\n\n  collect  # here\n' >entries
-printf 'by_chain\nno_such\n' >never
+printf '# the collector\n\n  gc-entry collect  # here\n' >entries
+printf 'no-gc by_chain\nno-gc no_such\n' >never
 printf '# both\ngc-entry coll?ct\nno-gc\tby_chain\n' >policy
-pack 0 --gc-entry-file=entries
+pack 0 --policy=entries
 expect_same packed by-option
 pack 0 --gc-entry='c[o]ll*'
 expect_same packed by-option
@@ -31,10 +31,10 @@ expect_verdict dropped app managed_by_chain --gc-entry=collect --no-gc=by_chain
 expect_verdict dropped app managed_by_chain --gc-entry=collect --no-gc='by_ch*'
 expect_verdict kept app managed_by_call --policy=policy
 expect_verdict dropped app managed_by_callback --gc-entry=collect --no-gc=qsort
-pack 0 --gc-entry=collect --no-gc-file=never
+pack 0 --gc-entry=collect --policy=never
 grep -q "warning: no function is called 'no_such'" err || fail "a --no-gc that matches nothing should be said"
 expect_refusal "app: no function is called 'no_such', which is never to collect" \
-  "$stackpack" pack --always --strict --gc-entry=collect --no-gc-file=never -o other app
+  "$stackpack" pack --always --strict --gc-entry=collect --policy=never -o other app
 
 # Of both, a GC entry is the stronger.
 expect_verdict kept app managed_collect --gc-entry=collect --no-gc='*'
@@ -58,9 +58,9 @@ printf 'gc-entry\n' >broken
 expect_refusal 'broken: line 1: no pattern' "$stackpack" pack --always --policy=broken app
 printf 'gc-entry collect\n\0no-gc by_chain\n' >broken
 expect_refusal 'broken: line 2: a zero byte' "$stackpack" pack --always --policy=broken app
-printf 'collect it\n' >broken
-expect_refusal 'broken: line 1: more than one pattern' "$stackpack" pack --always --gc-entry-file=broken app
-expect_refusal 'missing: .*No such file' "$stackpack" pack --always --no-gc-file=missing app
+printf 'gc-entry collect it\n' >broken
+expect_refusal 'broken: line 1: more than one pattern' "$stackpack" pack --always --policy=broken app
+expect_refusal 'missing: .*No such file' "$stackpack" pack --always --policy=missing app
 expect_refusal '\.: .*directory' "$stackpack" verify --policy=. app app
 expect_same app before
 

@@ -51,7 +51,7 @@ expect_help split --help
 for option in -o --output-directory --quiet; do expect_output "$option"; done
 expect_help unpack --help
 for option in --raw -o --quiet; do expect_output "$option"; done
-policy_options=(--gc-entry --gc-entry-file --no-gc --no-gc-file --policy --drop-unreachable --strict)
+policy_options=(--gc-entry --no-gc --policy --drop-unreachable --strict)
 for command in pack verify why stats report; do
   expect_help $command --help
   for option in "${policy_options[@]}"; do expect_output "$option"; done

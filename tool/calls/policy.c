@@ -31,8 +31,6 @@ static bool add_pattern(struct policy *policy, enum policy_kind kind, const char
 
 /* ---- Files ---- */
 
-enum file_kind { FILE_OF_ENTRIES, FILE_OF_NO_GC, FILE_OF_BOTH };
-
 static const char blanks[] = " \t\r\n";
 
 /* Takes the next word of a line; NULL at its end, or where a comment starts. */
@@ -46,27 +44,22 @@ static char *next_word(char **line) {
   return word;
 }
 
-static bool take_line(struct policy *policy, enum file_kind file, char *line, unsigned number,
-                      struct problem *problem) {
-  char *word = next_word(&line);
-  enum policy_kind kind = file == FILE_OF_NO_GC ? POLICY_NO_GC : POLICY_GC_ENTRY;
+static bool take_line(struct policy *policy, char *line, unsigned number, struct problem *problem) {
+  const char *word = next_word(&line);
   if (word == NULL)
     return true;
-  if (file == FILE_OF_BOTH) {
-    if (strcmp(word, "gc-entry") != 0 && strcmp(word, "no-gc") != 0)
-      return problem_set(problem, "line %u: neither gc-entry nor no-gc, but '%s'", number, word);
-    kind = strcmp(word, "no-gc") == 0 ? POLICY_NO_GC : POLICY_GC_ENTRY;
-    word = next_word(&line);
-    if (word == NULL)
-      return problem_set(problem, "line %u: no pattern", number);
-  }
-  if (!add_pattern(policy, kind, word, problem))
+  if (strcmp(word, "gc-entry") != 0 && strcmp(word, "no-gc") != 0)
+    return problem_set(problem, "line %u: neither gc-entry nor no-gc, but '%s'", number, word);
+  const enum policy_kind kind = strcmp(word, "no-gc") == 0 ? POLICY_NO_GC : POLICY_GC_ENTRY;
+  const char *pattern = next_word(&line);
+  if (pattern == NULL)
+    return problem_set(problem, "line %u: no pattern", number);
+  if (!add_pattern(policy, kind, pattern, problem))
     return false;
   return next_word(&line) == NULL || problem_set(problem, "line %u: more than one pattern", number);
 }
 
-static bool take_file(struct policy *policy, enum file_kind kind, const char *path,
-                      struct problem *problem) {
+static bool take_file(struct policy *policy, const char *path, struct problem *problem) {
   problem->file = path;
   struct stat status;
   if (stat(path, &status) == 0 && S_ISFIFO(status.st_mode))
@@ -80,7 +73,7 @@ static bool take_file(struct policy *policy, enum file_kind kind, const char *pa
   ssize_t size;
   for (unsigned number = 1; ok && (size = getline(&line, &capacity, file)) >= 0; number++)
     ok = strlen(line) == (size_t)size
-             ? take_line(policy, kind, line, number, problem)
+             ? take_line(policy, line, number, problem)
              : problem_set(problem, "line %u: a zero byte, which text doesn't have", number);
   if (ok && !feof(file)) /* or there was no memory for a line */
     ok = problem_set_errno(problem, "can't be read");
@@ -104,12 +97,8 @@ bool policy_take_option(struct policy *policy, int option, const char *value,
     return add_pattern(policy, POLICY_GC_ENTRY, value, problem);
   case POLICY_OPTION_NO_GC:
     return add_pattern(policy, POLICY_NO_GC, value, problem);
-  case POLICY_OPTION_GC_ENTRY_FILE:
-    return take_file(policy, FILE_OF_ENTRIES, value, problem);
-  case POLICY_OPTION_NO_GC_FILE:
-    return take_file(policy, FILE_OF_NO_GC, value, problem);
   case POLICY_OPTION_POLICY:
-    return take_file(policy, FILE_OF_BOTH, value, problem);
+    return take_file(policy, value, problem);
   case POLICY_OPTION_DROP_UNREACHABLE:
     policy->drop_unreachable = true;
     return true;

@@ -37,27 +37,21 @@ void policy_close(struct policy *policy);
 /* The options that make up a policy, for getopt_long, and for the help. */
 enum policy_option {
   POLICY_OPTION_GC_ENTRY = 512,
-  POLICY_OPTION_GC_ENTRY_FILE,
   POLICY_OPTION_NO_GC,
-  POLICY_OPTION_NO_GC_FILE,
   POLICY_OPTION_POLICY,
   POLICY_OPTION_DROP_UNREACHABLE,
   POLICY_OPTION_STRICT,
 };
 #define POLICY_LONG_OPTIONS                                                                        \
   {"gc-entry", required_argument, NULL, POLICY_OPTION_GC_ENTRY},                                   \
-      {"gc-entry-file", required_argument, NULL, POLICY_OPTION_GC_ENTRY_FILE},                     \
       {"no-gc", required_argument, NULL, POLICY_OPTION_NO_GC},                                     \
-      {"no-gc-file", required_argument, NULL, POLICY_OPTION_NO_GC_FILE},                           \
       {"policy", required_argument, NULL, POLICY_OPTION_POLICY},                                   \
       {"drop-unreachable", no_argument, NULL, POLICY_OPTION_DROP_UNREACHABLE}, {                   \
     "strict", no_argument, NULL, POLICY_OPTION_STRICT                                              \
   }
 #define POLICY_HELP                                                                                \
   "      --gc-entry=PATTERN    functions in which a thread may be at a collection\n"               \
-  "      --gc-entry-file=FILE  the same, a pattern a line\n"                                       \
   "      --no-gc=PATTERN       functions known to call nothing that collects\n"                    \
-  "      --no-gc-file=FILE     the same, a pattern a line\n"                                       \
   "      --policy=FILE         lines `gc-entry PATTERN` and `no-gc PATTERN`\n"                     \
   "      --drop-unreachable    drop records of functions that nothing can reach\n"                 \
   "      --strict              undecodable code and unused patterns are errors\n"

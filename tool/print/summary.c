@@ -1,0 +1,118 @@
+/* summary.c - see summary.h. */
+#include "tool/print/summary.h"
+
+#include "tool/image/clean.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+/* Records that are no statepoints. */
+static uint32_t count_others(const struct safepoints *table) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < table->record_count; i++)
+    count += safepoints_kind(table, &table->records[i]) != SAFEPOINT_STATEPOINT;
+  return count;
+}
+
+/* Records of frames that are taken to be as LLVM says, as no unwind table tells of them. */
+static uint32_t count_unchecked(const struct safepoints *table) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < table->record_count; i++)
+    count += table->records[i].frame == 0;
+  return count;
+}
+
+static void print_sizes(FILE *out, const struct summary *summary) {
+  const struct safepoints *table = summary->table;
+  const double each =
+      table->record_count == 0 ? 0 : (double)summary->packed_size / table->record_count;
+  fprintf(out,
+          "%" PRIu32 " record%s of %" PRIu32 " function%s: %" PRIu64 " -> %" PRIu64
+          " bytes (%.2f each); file %" PRIu64 " -> %" PRIu64 " bytes%s\n",
+          table->record_count, plural(table->record_count), table->function_count,
+          plural(table->function_count), summary->raw_size, summary->packed_size, each,
+          summary->file_before, summary->file_after,
+          summary->is_dry_run ? "; nothing is written" : "");
+}
+
+void summary_print(FILE *out, const struct summary *summary) {
+  const struct safepoints *table = summary->table;
+  clean_print_path(out, summary->path);
+  if (summary->why != NULL) {
+    fprintf(out, "%s\n", summary->why);
+    return;
+  }
+  print_sizes(out, summary);
+  if (table->global_root_count > 0) {
+    clean_print_path(out, summary->path);
+    fprintf(out, "%" PRIu32 " global root%s\n", table->global_root_count,
+            plural(table->global_root_count));
+  }
+  if (table->functions_discarded > 0) {
+    clean_print_path(out, summary->path);
+    fprintf(out,
+            "left out %" PRIu32 " function%s with %" PRIu32
+            " record%s, which the linker had discarded\n",
+            table->functions_discarded, plural(table->functions_discarded),
+            table->records_discarded, plural(table->records_discarded));
+  }
+  if (table->records_repeated > 0) {
+    clean_print_path(out, summary->path);
+    fprintf(out, "left out %" PRIu32 " record%s, as another says the same\n",
+            table->records_repeated, plural(table->records_repeated));
+  }
+  const uint32_t others = count_others(table), unchecked = count_unchecked(table);
+  if (others > 0) {
+    clean_print_path(out, summary->path);
+    fprintf(out,
+            "of the records, %" PRIu32 " are statepoints', %" PRIu32
+            " stack maps' or patch points'\n",
+            table->record_count - others, others);
+  }
+  if (unchecked > 0) {
+    clean_print_path(out, summary->path);
+    fprintf(out,
+            "%" PRIu32 " record%s of frames that no unwind table tells of: as large as LLVM says, "
+            "which isn't checked (compile with the attribute uwtable)\n",
+            unchecked, plural(unchecked));
+  }
+  if (summary->reference != NULL) {
+    clean_print_path(out, summary->path);
+    fprintf(out,
+            "warning: reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; it now "
+            "finds packed ones there\n",
+            summary->reference);
+  }
+}
+
+static json_t *object_of(const struct summary *summary, const char *path) {
+  const struct safepoints *table = summary->table;
+  if (summary->why != NULL)
+    return json_pack("{si ss sb ss}", "json_version", 1, "file", path, "packed", 0, "why",
+                     summary->why);
+  const json_int_t sizes[] = {(json_int_t)summary->raw_size, (json_int_t)summary->packed_size,
+                              (json_int_t)summary->file_before, (json_int_t)summary->file_after};
+  return json_pack("{si ss sb sb sI sI sI sI sI sI sI sI sI sI sI sI sI sI ss?}", "json_version", 1,
+                   "file", path, "packed", 1, "written", !summary->is_dry_run, "records",
+                   (json_int_t)table->record_count, "functions", (json_int_t)table->function_count,
+                   "raw_bytes", sizes[0], "packed_bytes", sizes[1], "file_before", sizes[2],
+                   "file_after", sizes[3], "dropped", (json_int_t)summary->dropped, "global_roots",
+                   (json_int_t)table->global_root_count, "discarded_functions",
+                   (json_int_t)table->functions_discarded, "repeated_records",
+                   (json_int_t)table->records_repeated, "other_records",
+                   (json_int_t)count_others(table), "unchecked_frames",
+                   (json_int_t)count_unchecked(table), "other_code", (json_int_t)summary->left_out,
+                   "conflicts", (json_int_t)summary->conflicts, "reads_raw", summary->reference);
+}
+
+bool summary_print_json(FILE *out, const struct summary *summary, struct problem *problem) {
+  char *path = clean_text(summary->path);
+  json_t *object = path == NULL ? NULL : object_of(summary, path);
+  const bool ok = object != NULL &&
+                  json_dumpf(object, out, JSON_COMPACT | JSON_ENSURE_ASCII) == 0 &&
+                  fputc('\n', out) != EOF;
+  json_decref(object);
+  free(path);
+  return ok || problem_set(problem, "not enough memory");
+}
