@@ -4,8 +4,8 @@
  * are the locations that are live anywhere in it, and has a *row* for each distinct live set: for each
  * slot its state. A record's position gives the number of its row.
  *
- *   head        flags; frame size's number, the first slot's location, how many slots and sets; with derived
- *               references how many bits the counts and the high bits of a row take
+ *   head        flags; frame size's number, the first slot's location, how many slots and sets; if any
+ *               reference is derived, how many bits the counts and the high bits of a row take
  *   numbers     if the slots' locations aren't consecutive: of each, how far it is behind the first
  *   derived     if any reference is derived: a bit for each slot that ever holds one;
  *   counts      of each of these, how many bases it has, in unary; and
@@ -19,8 +19,9 @@
  * holds an ordinary reference, it is its own base. So the low bits of a row are most of it, and the
  * set of live slots.
  *
- * How wide each field is follows from the head, so that each place is computed, and
- * nothing is searched. One comparison with the part's end covers all of a layout.
+ * How wide each field is follows from the head, so that each place is computed, and nothing is
+ * searched. One comparison with the part's end covers all of a layout. What a visit of all pairs goes
+ * through is in packed_live.h, in line.
  */
 #include "format/packed_live.h"
 
