@@ -1,4 +1,8 @@
-/* pack.c - stackpack pack: ELF image -> raw maps -> table of safepoints -> packed -> new file. */
+/* pack.c - stackpack pack: ELF image -> raw maps -> table of safepoints -> packed -> new file.
+ *
+ * A file goes through the passes of pack_image, in that order. Each takes what the ones before have left in
+ * struct packing, and adds to it; the files are opened before, and nothing is written but by the last.
+ */
 #include "tool/commands.h"
 
 #include "format/packed_write.h"
@@ -51,89 +55,17 @@ struct packing {
   const struct pack_options *options;
   const char *path;
   const struct image *image;
-  struct loaded loaded;
+  struct loaded loaded; /* from read_stack_maps on */
+  bool is_loaded;
+  struct drop drop;           /* from drop_by_reach on */
+  struct reference reference; /* from find_references on */
+  uint8_t *table;             /* from encode_table on; owned */
+  size_t table_size;
+  struct rewritten result; /* from rewrite_file on */
+  bool is_done;            /* nothing is left to do */
   struct progress progress;
   struct message message;
 };
-
-/* Encodes the table for the place where it will stand. That place depends on the table's size, but
- * only for tiny programs isn't that of the smallest one: then it is encoded again. */
-static bool encode(const struct image *image, const struct loaded *loaded, uint8_t **bytes,
-                   size_t *size, struct problem *problem) {
-  const struct rewrite_sections sections = {loaded->raw, loaded->global_roots};
-  uint64_t address;
-  if (!rewrite_table_address(image, &sections, 0, &address, problem))
-    return false;
-  for (;;) {
-    const uint64_t encoded_for = address;
-    const char *error = packed_write(&loaded->table, address, compress_block, bytes, size);
-    if (error != NULL)
-      return problem_set(problem, "%s", error);
-    if (!rewrite_table_address(image, &sections, *size, &address, problem)) {
-      free(*bytes);
-      return false;
-    }
-    if (address == encoded_for)
-      return true;
-    free(*bytes);
-  }
-}
-
-/* Reads the new file as if it came from disk, and compares it with what went in: all that is read
- * back, and all answers to look-ups; what was dropped must be no safepoint now. */
-static bool check_image(const struct loaded *before, const struct drop *drop,
-                        const struct image *image, struct problem *problem) {
-  const struct load_options options = {0};
-  struct differences differences = {0};
-  struct loaded after;
-  if (!load(image, &options, &after, problem))
-    return false;
-  if (after.kind != LOAD_PACKED) {
-    loaded_free(&after);
-    return problem_set(problem, "the packed table can't be found again");
-  }
-  compare_tables(&before->table, &after.table, &differences);
-  answers_all(&before->table, &after.packed, &differences);
-  answers_dropped(&before->table, &after.packed, drop->addresses, drop->dropped, &differences);
-  loaded_free(&after);
-  return differences.count == 0 ||
-         problem_set(problem, "not packed, as checking found a fault of stackpack's: %s",
-                     differences.first);
-}
-
-static bool check_result(const struct loaded *before, const struct drop *drop,
-                         const struct rewritten *result, struct problem *problem) {
-  struct image image;
-  if (!image_open_memory(&image, result->bytes, result->size, problem))
-    return false;
-  const bool ok = check_image(before, drop, &image, problem);
-  image_close(&image);
-  return ok;
-}
-
-/* Writes the new file, and the raw stack maps, if they are to be kept: both or none of them. */
-static bool write_files(struct packing *packing, const struct rewritten *result,
-                        struct problem *problem) {
-  const struct pack_options *options = packing->options;
-  const struct image *image = packing->image;
-  const char *output = options->output != NULL ? options->output : packing->path;
-  struct kept_bytes kept = {0};
-  if (options->dry_run)
-    return message_say(&packing->message, false, problem);
-  if (options->keep_raw != NULL &&
-      !kept_write((struct kept_bytes){image->bytes, image->size},
-                  (struct kept_bytes){result->bytes, result->size}, &kept, problem))
-    return false;
-  const struct new_file files[] = {
-      {options->keep_raw, packing->path, true, kept.bytes, kept.size},
-      {output, packing->path, false, result->bytes, result->size},
-  };
-  const bool ok = options->keep_raw != NULL
-                      ? output_replace(files, 2, &packing->message, problem)
-                      : output_replace(files + 1, 1, &packing->message, problem);
-  free((void *)kept.bytes);
-  return ok;
-}
 
 /* Says in a message what was done. */
 static bool say(struct packing *packing, const struct summary *summary, struct problem *problem) {
@@ -161,6 +93,7 @@ static bool leave_alone(struct packing *packing, struct problem *problem, const 
   vsnprintf(why, sizeof why, format, arguments);
   va_end(arguments);
   const struct summary summary = {.path = packing->path, .why = why};
+  packing->is_done = true;
   if (!say(packing, &summary, problem))
     return false;
   return packing->options->output == NULL || packing->options->dry_run
@@ -168,111 +101,190 @@ static bool leave_alone(struct packing *packing, struct problem *problem, const 
              : output_replace(&copy, 1, &packing->message, problem);
 }
 
-/* Whether the program reads its raw stack maps itself: then it would find the packed ones. */
-static bool check_references(const struct packing *packing, struct reference *reference,
-                             struct problem *problem) {
-  return !references_find(packing->image, packing->loaded.raw, reference) ||
-         packing->options->force ||
-         problem_set(problem,
-                     "reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; "
-                     "--force packs it all the same",
-                     reference->where);
-}
+/* ---- The passes ---- */
 
-/* Checks the new file, and puts it in the old one's place. */
-static bool replace(struct packing *packing, const struct drop *drop,
-                    const struct rewritten *result, struct problem *problem) {
-  progress_step(&packing->progress, "checking");
-  if (!check_result(&packing->loaded, drop, result, problem))
-    return false;
-  progress_step(&packing->progress, "writing");
-  return write_files(packing, result, problem);
-}
-
-static bool pack_loaded(struct packing *packing, const struct drop *drop, struct problem *problem) {
+/* Finds the stack maps in the file. */
+static bool find_stack_maps(struct packing *packing, struct problem *problem) {
   const struct pack_options *options = packing->options;
-  const struct image *image = packing->image;
   const struct loaded *loaded = &packing->loaded;
-  struct rewritten result;
-  uint8_t *table;
-  size_t table_size;
-  struct reference reference = {0};
-  if (!check_references(packing, &reference, problem))
-    return false;
-  progress_step(&packing->progress, "packing");
-  if (!encode(image, loaded, &table, &table_size, problem))
-    return false;
-  const struct rewrite_sections sections = {loaded->raw, loaded->global_roots};
-  bool ok = rewrite(image, &sections, table, table_size, &result, problem);
-  free(table);
-  if (!ok)
-    return false;
-  if (result.size > image->size && !options->always) {
-    ok = leave_alone(packing, problem,
-                     "not packed, as the file would grow from %zu to %zu bytes; --always packs it "
-                     "all the same",
-                     image->size, result.size);
-  } else {
-    const struct summary summary = {
-        .path = packing->path,
-        .table = &loaded->table,
-        .raw_size = loaded->raw->header.sh_size,
-        .packed_size = table_size,
-        .file_before = image->size,
-        .file_after = result.size,
-        .dropped = drop->dropped,
-        .left_out = loaded->entries.left_out_count,
-        .conflicts = loaded->entries.conflict_count,
-        .is_dry_run = options->dry_run,
-        .reference = reference.where[0] != 0 ? reference.where : NULL,
-    };
-    ok = say(packing, &summary, problem) && replace(packing, drop, &result, problem);
-  }
-  free(result.bytes);
-  return ok;
-}
-
-static bool drop_and_pack(struct packing *packing, struct problem *problem) {
-  const struct pack_options *options = packing->options;
-  FILE *report = options->report ? packing->message.stream : NULL;
-  struct drop drop;
-  if (!policy_is_empty(&options->policy))
-    progress_step(&packing->progress, "going through the code");
-  if (!drop_by_policy(packing->path, packing->image, &packing->loaded, &options->policy, report,
-                      &drop, problem))
-    return false;
-  const bool ok = pack_loaded(packing, &drop, problem);
-  drop_close(&drop);
-  return ok;
-}
-
-static bool pack_image(struct packing *packing, struct problem *problem) {
-  const struct pack_options *options = packing->options;
-  struct loaded *loaded = &packing->loaded;
-  switch (load_find(packing->image, &options->load, loaded, problem)) {
+  switch (load_find(packing->image, &options->load, &packing->loaded, problem)) {
   case LOAD_BROKEN:
     return false;
   case LOAD_PACKED:
     return drop_check(loaded, &options->policy, problem) &&
            leave_alone(packing, problem, "is packed already");
   case LOAD_NONE:
-    if (options->if_present)
-      return leave_alone(packing, problem, "has no stack maps");
-    break;
+    return !options->if_present || leave_alone(packing, problem, "has no stack maps");
   case LOAD_RAW:
-    if (loaded->raw_count > 1)
-      return problem_set(problem, "the stack maps are in %zu places, with other data between",
-                         loaded->raw_count);
-    if (!rewrite_check(packing->image, loaded->raw, problem))
-      return false;
     break;
   }
-  if (!load(packing->image, &options->load, loaded, problem))
+  if (loaded->raw_count > 1)
+    return problem_set(problem, "the stack maps are in %zu places, with other data between",
+                       loaded->raw_count);
+  return rewrite_check(packing->image, loaded->raw, problem);
+}
+
+/* Reads them into one table of safepoints, and refuses those that contradict each other. */
+static bool read_stack_maps(struct packing *packing, struct problem *problem) {
+  struct loaded *loaded = &packing->loaded;
+  packing->is_loaded = load(packing->image, &packing->options->load, loaded, problem);
+  if (!packing->is_loaded)
     return false;
-  const bool ok = loaded->entries.conflict_count > 0 && !options->omit_conflicts
-                      ? conflicts_refuse(packing->image, &loaded->entries, problem)
-                      : drop_and_pack(packing, problem);
-  loaded_free(loaded);
+  return loaded->entries.conflict_count == 0 || packing->options->omit_conflicts ||
+         conflicts_refuse(packing->image, &loaded->entries, problem);
+}
+
+/* Takes out of the table what no collection can reach. */
+static bool drop_by_reach(struct packing *packing, struct problem *problem) {
+  const struct pack_options *options = packing->options;
+  FILE *report = options->report ? packing->message.stream : NULL;
+  if (!policy_is_empty(&options->policy))
+    progress_step(&packing->progress, "going through the code");
+  return drop_by_policy(packing->path, packing->image, &packing->loaded, &options->policy, report,
+                        &packing->drop, problem);
+}
+
+/* Refuses a program that reads its raw stack maps itself: it would find the packed ones. */
+static bool find_references(struct packing *packing, struct problem *problem) {
+  return !references_find(packing->image, packing->loaded.raw, &packing->reference) ||
+         packing->options->force ||
+         problem_set(problem,
+                     "reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; "
+                     "--force packs it all the same",
+                     packing->reference.where);
+}
+
+/* Encodes the table for the place where it will stand. That place depends on the table's size, but
+ * only for tiny programs isn't that of the smallest one: then it is encoded again. */
+static bool encode_table(struct packing *packing, struct problem *problem) {
+  const struct loaded *loaded = &packing->loaded;
+  const struct rewrite_sections sections = {loaded->raw, loaded->global_roots};
+  uint64_t address;
+  progress_step(&packing->progress, "packing");
+  if (!rewrite_table_address(packing->image, &sections, 0, &address, problem))
+    return false;
+  for (;;) {
+    const uint64_t encoded_for = address;
+    const char *error = packed_write(&loaded->table, address, compress_block, &packing->table,
+                                     &packing->table_size);
+    if (error != NULL) {
+      packing->table = NULL;
+      return problem_set(problem, "%s", error);
+    }
+    if (!rewrite_table_address(packing->image, &sections, packing->table_size, &address, problem))
+      return false;
+    if (address == encoded_for)
+      return true;
+    free(packing->table);
+    packing->table = NULL;
+  }
+}
+
+/* Makes the new file, in memory. */
+static bool rewrite_file(struct packing *packing, struct problem *problem) {
+  const struct rewrite_sections sections = {packing->loaded.raw, packing->loaded.global_roots};
+  return rewrite(packing->image, &sections, packing->table, packing->table_size, &packing->result,
+                 problem);
+}
+
+/* Leaves a file alone that would grow, or says what is done to it. */
+static bool sum_up(struct packing *packing, struct problem *problem) {
+  const struct loaded *loaded = &packing->loaded;
+  const size_t before = packing->image->size, after = packing->result.size;
+  if (after > before && !packing->options->always)
+    return leave_alone(packing, problem,
+                       "not packed, as the file would grow from %zu to %zu bytes; --always packs "
+                       "it all the same",
+                       before, after);
+  const struct summary summary = {
+      .path = packing->path,
+      .table = &loaded->table,
+      .raw_size = loaded->raw->header.sh_size,
+      .packed_size = packing->table_size,
+      .file_before = before,
+      .file_after = after,
+      .dropped = packing->drop.dropped,
+      .left_out = loaded->entries.left_out_count,
+      .conflicts = loaded->entries.conflict_count,
+      .is_dry_run = packing->options->dry_run,
+      .reference = packing->reference.where[0] != 0 ? packing->reference.where : NULL,
+  };
+  return say(packing, &summary, problem);
+}
+
+/* Compares the new file with what went in: all that is read back, and all answers to look-ups; what was
+ * dropped must be no safepoint now. */
+static bool compare_image(const struct packing *packing, const struct image *image,
+                          struct problem *problem) {
+  const struct load_options options = {0};
+  const struct safepoints *before = &packing->loaded.table;
+  const struct drop *drop = &packing->drop;
+  struct differences differences = {0};
+  struct loaded after;
+  if (!load(image, &options, &after, problem))
+    return false;
+  if (after.kind != LOAD_PACKED) {
+    loaded_free(&after);
+    return problem_set(problem, "the packed table can't be found again");
+  }
+  compare_tables(before, &after.table, &differences);
+  answers_all(before, &after.packed, &differences);
+  answers_dropped(before, &after.packed, drop->addresses, drop->dropped, &differences);
+  loaded_free(&after);
+  return differences.count == 0 ||
+         problem_set(problem, "not packed, as checking found a fault of stackpack's: %s",
+                     differences.first);
+}
+
+/* Reads the new file as if it came from disk. */
+static bool check_file(struct packing *packing, struct problem *problem) {
+  struct image image;
+  progress_step(&packing->progress, "checking");
+  if (!image_open_memory(&image, packing->result.bytes, packing->result.size, problem))
+    return false;
+  const bool ok = compare_image(packing, &image, problem);
+  image_close(&image);
+  return ok;
+}
+
+/* Writes the new file, and the raw stack maps, if they are to be kept: both or none of them. */
+static bool write_files(struct packing *packing, struct problem *problem) {
+  const struct pack_options *options = packing->options;
+  const struct image *image = packing->image;
+  const struct rewritten *result = &packing->result;
+  const char *output = options->output != NULL ? options->output : packing->path;
+  struct kept_bytes kept = {0};
+  progress_step(&packing->progress, "writing");
+  if (options->dry_run)
+    return message_say(&packing->message, false, problem);
+  if (options->keep_raw != NULL &&
+      !kept_write((struct kept_bytes){image->bytes, image->size},
+                  (struct kept_bytes){result->bytes, result->size}, &kept, problem))
+    return false;
+  const struct new_file files[] = {
+      {options->keep_raw, packing->path, true, kept.bytes, kept.size},
+      {output, packing->path, false, result->bytes, result->size},
+  };
+  const bool ok = options->keep_raw != NULL
+                      ? output_replace(files, 2, &packing->message, problem)
+                      : output_replace(files + 1, 1, &packing->message, problem);
+  free((void *)kept.bytes);
+  return ok;
+}
+
+static bool pack_image(struct packing *packing, struct problem *problem) {
+  static bool (*const passes[])(struct packing *, struct problem *) = {
+      find_stack_maps, read_stack_maps, drop_by_reach, find_references, encode_table,
+      rewrite_file,    sum_up,          check_file,    write_files,
+  };
+  bool ok = true;
+  for (size_t i = 0; i < sizeof passes / sizeof *passes && ok && !packing->is_done; i++)
+    ok = passes[i](packing, problem);
+  free(packing->result.bytes);
+  free(packing->table);
+  drop_close(&packing->drop);
+  if (packing->is_loaded)
+    loaded_free(&packing->loaded);
   return ok;
 }
 
