@@ -47,16 +47,18 @@ const uint8_t *elf_image_at(const struct elf_image *image, uint64_t address, uin
     const uint64_t into = address - segment.p_vaddr;
     if (segment.p_type != PT_LOAD || into >= segment.p_filesz)
       continue;
-    *size = segment.p_filesz - into;
+    const uint64_t left = segment.p_filesz - into;
     if (image->loaded != NULL) {
+      *size = left;
       if ((segment.p_flags & PF_R) != 0)
         return (const uint8_t *)(uintptr_t)(image->bias + address);
     } else if (inside(image, segment.p_offset, into + 1)) {
       const uint64_t in_file = image->size - segment.p_offset - into;
-      *size = *size < in_file ? *size : in_file;
+      *size = left < in_file ? left : in_file;
       return image->bytes + segment.p_offset + into;
     }
   }
+  *size = 0;
   return NULL;
 }
 
