@@ -7,12 +7,12 @@ generate=$BUILD/tests/bench/generate
 sample=$BUILD/samples/semispace-raw
 for records in 1 1000 30000; do
   expect_status 0 "$generate" "$sample" $records program
-  expect_output "program: $records records "
+  expect_output "program: $records records? "
   expect_status 0 "$generate" "$sample" $records again
   expect_same program again
   expect_status 0 "$stackpack" pack --always -o packed program
   expect_packed packed
-  expect_output "program: $records records "
+  expect_output "program: $records records? "
   dump_json program >raw.json
   dump_json packed >packed.json
   expect_same raw.json packed.json
