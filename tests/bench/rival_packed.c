@@ -55,10 +55,10 @@ static void start_with_cache(struct contender *contender, size_t size) {
 
 static void start_cached(struct contender *contender) { start_with_cache(contender, 128 * 1024); }
 
-/* Room for twice as many records as there are. */
+/* Room for twice as many records as there are, or more: as a cache uses it, a power of 2. */
 static void start_large_cache(struct contender *contender) {
-  start_with_cache(contender,
-                   (contender->subject->record_count * 2 + 8) * (size_t)STACKPACK_CACHE_RECORD);
+  const uint64_t records = mask_for(contender->subject->record_count, 2) + 1;
+  start_with_cache(contender, (size_t)records * STACKPACK_CACHE_RECORD);
 }
 
 static uint64_t look_up_cached(const struct contender *contender, uint64_t address) {
