@@ -25,11 +25,13 @@ expect_status 0 ./reader two
 expect_output "^$(dump_json two | wc -l) records$"
 (($(dump_json two | wc -l) > 200)) || fail "few records"
 
+[[ -z $(library_flags) ]] || exit 0 # a search by form reads between a program's variables, where a sanitizer forbids it
+
 # In a running program they are found, too, where they are in a section with other data: by their symbols, and packed.
 "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -O1 -I"$TOP/runtime" -c "$TOP/tests/cli/found.c" -o found.o
 echo "SECTIONS { .rodata : { *(.rodata .rodata.*) KEEP(*(.llvm_stackmaps)) } } INSERT BEFORE .eh_frame;" >merge.lds
 for linker in lld bfd; do
-  link_with $linker merged found.o list.o many.o -Wl,-T,merge.lds "$BUILD/libstackpack.a" $(library_flags) 2>link.log || { cat link.log; fail "can't link"; }
+  link_with $linker merged found.o list.o many.o -Wl,-T,merge.lds "$BUILD/libstackpack.a" 2>link.log || { cat link.log; fail "can't link"; }
   ! has_section merged .llvm_stackmaps || fail "the sample has a section .llvm_stackmaps"
   expect_status 0 "$stackpack" pack -o packed merged
   expect_status 0 ./packed ./packed

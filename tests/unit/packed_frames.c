@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RSP = 7, RBP = 6, RBX = 3, RETURN = 16, WORD = 8, PADDING = 8 };
+enum { RSP = 7, RBP = 6, RBX = 3, RETURN = 16, WORD = 8, PADDING = BITS_PADDING };
 
 static const struct frame_machine x86_64 = {RSP, RETURN, 8};
 
