@@ -95,6 +95,26 @@ for own in "" -DOWN; do
   expect_verdict dropped app managed_no_outside --gc-entry=collect
 done
 
+# And by another file's malloc, which stands before its own: if that is a GC entry, what the C library allocates leads there, though
+# it has another name, and though what it is given to call is known.
+cat >more.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+static int compare(const void *a, const void *b) { return *(const char *)a - *(const char *)b; }
+void *grab(size_t size) { return malloc(size); }
+long no_call(long x) { return strdup("text")[x % 4]; }
+long no_chain(long x) { char text[] = "text"; qsort(text, 4, 1, compare); return text[x % 4]; }
+long no_outside(long x) { return (long)strlen((char *)x); }
+C
+"$LLVM/bin/clang" -O1 -fno-builtin -c more.c
+"$LLVM/bin/clang" -O1 -Dno_outside=without_too -Dno_chain=without_chain -Dno_call=without -I"$gc" -c "$gc/native.c" -o native.o
+link_with lld app managed.o native.o main.o more.o
+for function in no_call no_chain; do
+  expect_verdict kept app managed_$function --gc-entry=malloc
+  expect_verdict dropped app managed_$function --gc-entry=collect
+done
+expect_verdict dropped app managed_no_outside --gc-entry=malloc
+
 # A GC entry that was inlined everywhere is said, and with --strict an error.
 cat >inlined.c <<'C'
 static volatile long state;

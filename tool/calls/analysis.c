@@ -8,7 +8,8 @@
  * A GC entry of which there is no function may be misspelt, or have lost its name: it could be any
  * function here or elsewhere. Then nothing is dropped for not reaching a GC entry.
  *
- * A function of the C library that allocates does so by this file's malloc, if it defines one.
+ * A function of the C library that allocates does so by this file's malloc, if it defines one; or by
+ * another file's, if that is a GC entry.
  *
  * A function is reachable if it is the start, or a pointer may lead to it, or a reachable one calls
  * it. That doesn't depend on the policy.
@@ -107,14 +108,16 @@ static bool uses_any(const struct call_graph *graph, const char *words) {
   return false;
 }
 
-/* The functions of this file that the C library finds in place of its own. */
+/* Functions that the C library finds in place of its own: of this file; or another file's, where that is a GC entry. */
 static bool find_replaced(struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
   analysis->replaced = calloc((size_t)graph->linkage.symbol_count + 1, sizeof(uint32_t));
   for (uint32_t i = 1; analysis->replaced != NULL && i < graph->linkage.symbol_count; i++) {
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
-    if (symbol->is_defined && leaf_is_allocator(symbol->name) &&
-        call_graph_function(graph, symbol->address) != GRAPH_NO_NODE)
+    const bool is_own = symbol->is_defined &&
+                        call_graph_function(graph, symbol->address) != (uint32_t)GRAPH_NO_NODE;
+    const bool is_entry = !symbol->is_defined && analysis->is_entry[graph_symbol(graph, i)];
+    if (leaf_is_allocator(symbol->name) && (is_own || is_entry))
       analysis->replaced[analysis->replaced_count++] = i;
   }
   return analysis->replaced != NULL;
@@ -144,6 +147,12 @@ static bool find_leaves(struct analysis *analysis) {
 
 /* ---- The graph under the policy ---- */
 
+/* Whether what a function elsewhere is given is all that it calls: one that allocates may call a malloc that isn't
+ * the C library's. */
+static bool is_settled(const struct analysis *analysis, const struct call *call) {
+  return call->is_settled && analysis->replaced_count == 0;
+}
+
 /* Whether a call that another function makes of what it is given (CALL_PASSED) is made by one of which the
  * policy says that it never collects: that of the call beside it, at the same place. */
 static bool is_passed_to_leaf(const struct analysis *analysis, const struct graph_function *caller,
@@ -160,7 +169,7 @@ static void visit_function(const struct analysis *analysis, uint32_t number,
   const struct call_graph *graph = analysis->graph;
   const struct graph_function *function = &graph->functions[number];
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    if (!graph->calls[i].is_settled &&
+    if (!is_settled(analysis, &graph->calls[i]) &&
         !(graph->calls[i].kind == CALL_PASSED &&
           is_passed_to_leaf(analysis, function, &graph->calls[i])) &&
         (graph->calls[i].target < graph_anything(graph) || certainty >= BY_POINTERS))
@@ -169,13 +178,15 @@ static void visit_function(const struct analysis *analysis, uint32_t number,
     visit(context, graph_everything(graph));
 }
 
-/* What the C library calls when it allocates: this file's own functions, if it has such. */
+/* What the C library calls when it allocates, if it isn't its own. */
 static void visit_replaced(const struct analysis *analysis, analysis_visitor *visit,
                            void *context) {
-  const struct linkage *linkage = &analysis->graph->linkage;
-  for (uint32_t i = 0; i < analysis->replaced_count; i++)
-    visit(context,
-          call_graph_function(analysis->graph, linkage->symbols[analysis->replaced[i]].address));
+  const struct call_graph *graph = analysis->graph;
+  for (uint32_t i = 0; i < analysis->replaced_count; i++) {
+    const struct linkage_symbol *symbol = &graph->linkage.symbols[analysis->replaced[i]];
+    visit(context, symbol->is_defined ? call_graph_function(graph, symbol->address)
+                                      : graph_symbol(graph, analysis->replaced[i]));
+  }
 }
 
 static void visit_symbol(const struct analysis *analysis, uint32_t node, enum certainty certainty,
@@ -399,7 +410,7 @@ bool analysis_has_handlers(const struct analysis *analysis) {
 
 enum verdict analysis_of_call(const struct analysis *analysis, const struct call *call) {
   const bool is_indirect = call->target >= graph_anything(analysis->graph);
-  if (call->is_settled)
+  if (is_settled(analysis, call))
     return DROP_UNREACHED;
   for (int certainty = is_indirect ? BY_POINTERS : BY_CALLS; certainty < CERTAINTIES; certainty++)
     if (analysis->next[certainty][call->target] != (uint32_t)REACH_NOTHING)
