@@ -115,6 +115,22 @@ for function in no_call no_chain; do
 done
 expect_verdict dropped app managed_no_outside --gc-entry=malloc
 
+# A library with a malloc, from which a GC entry is imported as well.
+cat >heap.c <<'C'
+#include <stddef.h>
+static char heap[1 << 20];
+static size_t used;
+void heap_collect(void) { used = 0; }
+void *malloc(size_t size) { heap_collect(); return heap + (used += (size + 15) & ~(size_t)15); }
+void free(void *p) { (void)p; }
+C
+"$LLVM/bin/clang" -O1 -fPIC -fno-builtin -shared -o libheap.so heap.c
+printf 'void heap_collect(void);\nvoid release(void) { heap_collect(); }\n' >release.c
+"$LLVM/bin/clang" -O1 -c release.c
+link_with lld app managed.o native.o main.o more.o release.o ./libheap.so
+for function in no_call no_chain; do expect_verdict kept app managed_$function --gc-entry=heap_collect; done
+expect_verdict dropped app managed_no_outside --gc-entry=heap_collect
+
 # A GC entry that was inlined everywhere is said, and with --strict an error.
 cat >inlined.c <<'C'
 static volatile long state;

@@ -9,7 +9,7 @@
  * function here or elsewhere. Then nothing is dropped for not reaching a GC entry.
  *
  * A function of the C library that allocates does so by this file's malloc, if it defines one; or by
- * another file's, if that is a GC entry.
+ * another library's that it is linked with; or by a GC entry, wherever that is.
  *
  * A function is reachable if it is the start, or a pointer may lead to it, or a reachable one calls
  * it. That doesn't depend on the policy.
@@ -108,7 +108,7 @@ static bool uses_any(const struct call_graph *graph, const char *words) {
   return false;
 }
 
-/* Functions that the C library finds in place of its own: of this file; or another file's, where that is a GC entry. */
+/* Functions that the C library finds in place of its own: of this file, or of another one, or wherever a GC entry is. */
 static bool find_replaced(struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
   analysis->replaced = calloc((size_t)graph->linkage.symbol_count + 1, sizeof(uint32_t));
@@ -116,8 +116,9 @@ static bool find_replaced(struct analysis *analysis) {
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
     const bool is_own = symbol->is_defined &&
                         call_graph_function(graph, symbol->address) != (uint32_t)GRAPH_NO_NODE;
-    const bool is_entry = !symbol->is_defined && analysis->is_entry[graph_symbol(graph, i)];
-    if (leaf_is_allocator(symbol->name) && (is_own || is_entry))
+    const bool is_others = !symbol->is_defined &&
+                           (!symbol->is_c_library || analysis->is_entry[graph_symbol(graph, i)]);
+    if (leaf_is_allocator(symbol->name) && (is_own || is_others))
       analysis->replaced[analysis->replaced_count++] = i;
   }
   return analysis->replaced != NULL;
