@@ -21,7 +21,7 @@ make_alone "stackpack-$version" deb BUILD=build
 for package in stackpack libstackpack0 libstackpack-unwind0 libstackpack-dev; do
   [[ -s $(echo "stackpack-$version/build/deb/${package}_${version}_"*.deb) ]] || fail "no package $package"
 done
-lintian --allow-root --fail-on=error,warning "stackpack-$version"/build/deb/*.changes >lintian.log 2>&1 ||
+lintian --allow-root --profile=debian --fail-on=error,warning "stackpack-$version"/build/deb/*.changes >lintian.log 2>&1 ||
   { cat lintian.log >&2; fail "lintian finds something"; }
 dpkg-deb --fsys-tarfile "stackpack-$version"/build/deb/libstackpack-dev_*.deb | tar -x --wildcards '*.a'
 for archive in usr/lib/*/*.a; do

@@ -59,7 +59,7 @@ long managed_realigned(long n) {
   INSIDE inside = &b->values[n % 5];
   native_touch(room, aligned);
   long got = managed_dynamic(n + 1);
-  return got + sum(a, b, inside) + room[0] + ((unsigned long)aligned % 64 == 0 ? aligned[63] : -1);
+  return got + sum(a, b, inside) + room[0] + ((unsigned long)aligned % 64 == 0 ? aligned[0] : -1);
 }
 
 long managed_fiber(long n) {
