@@ -55,18 +55,25 @@ static void print_answer(uintptr_t base, uintptr_t address) {
   putchar('\n');
 }
 
-/* The code of a function's module. */
+/* The code of a module, if a function is in it. */
+static int print_module(struct dl_phdr_info *info, size_t size, void *function) {
+  (void)size;
+  bool is_there = false;
+  for (unsigned i = 0; i < info->dlpi_phnum; i++)
+    is_there |= info->dlpi_phdr[i].p_type == PT_LOAD &&
+                (uintptr_t)function - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr <
+                    info->dlpi_phdr[i].p_memsz;
+  for (unsigned i = 0; i < info->dlpi_phnum && is_there; i++) {
+    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+    if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0)
+      for (uintptr_t into = 0; into <= segment->p_memsz; into++)
+        print_answer(info->dlpi_addr, info->dlpi_addr + segment->p_vaddr + into);
+  }
+  return is_there;
+}
+
 static void print_answers(void *function) {
-  const ElfW(Phdr) * segments;
-  struct dl_find_object object;
-  check(_dl_find_object(function, &object) == 0, "find");
-  const uintptr_t base = object.dlfo_link_map->l_addr;
-  const ElfW(Ehdr) *header = object.dlfo_map_start;
-  segments = (const ElfW(Phdr) *)((const char *)header + header->e_phoff);
-  for (unsigned i = 0; i < header->e_phnum; i++)
-    if (segments[i].p_type == PT_LOAD && (segments[i].p_flags & PF_X) != 0)
-      for (uintptr_t into = 0; into <= segments[i].p_memsz; into++)
-        print_answer(base, base + segments[i].p_vaddr + into);
+  check(dl_iterate_phdr(print_module, function) != 0, "the function's module");
 }
 
 static void no_more_files(void) {
