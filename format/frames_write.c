@@ -47,10 +47,10 @@ static bool split(const struct frame_machine *machine, uint64_t size, struct fra
   if (facts->cfa_register != machine->stack_pointer)
     return facts->cfa_offset >= 0 && facts->cfa_offset % FRAMES_WORD == 0 &&
            facts->cfa_offset <= FRAMES_WORD * UINT8_MAX;
-  const int64_t base = machine->pushed_by_call + (int64_t)(size == UINT64_MAX ? 0 : size);
-  const int64_t difference = facts->cfa_offset - base;
   if (size != UINT64_MAX && size > INT32_MAX)
     return false;
+  const int64_t base = machine->pushed_by_call + (int64_t)(size == UINT64_MAX ? 0 : size);
+  const int64_t difference = facts->cfa_offset - base;
   *extra = (uint32_t)(difference / FRAMES_WORD);
   facts->cfa_offset = 0;
   return difference >= 0 && difference % FRAMES_WORD == 0 &&
