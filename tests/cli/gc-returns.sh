@@ -55,6 +55,9 @@ check kept "to another stack, in a block of its own" 'test %rsi, %rsi; je 1f; mo
 check kept "to another stack, and back to a return" 'test %rsi, %rsi; jne 2f; 1: ret; 2: mov %rdi, %rsp; jmp 1b'
 check kept "by a frame pointer that is popped" 'push %rbp; mov %rsp, %rbp; push %rdi; pop %rbp; leave; ret'
 check kept "by a frame pointer that is added to" 'push %rbp; mov %rsp, %rbp; sub $32, %rsp; mov %rdi, -8(%rbp); sub $16, %rbp; leave; ret'
+check kept "pushed on one of two ways" 'test %rsi, %rsi; je 1f; push %rdi; 1: ret'
+check kept "pushed on one of two ways, and a branch elsewhere" 'test %rsi, %rsi; je 1f; push %rdi; jo helper; 1: ret'
+check kept "pushed on one of two ways, and a call" 'test %rsi, %rsi; je 1f; push %rdi; call helper; 1: ret'
 
 check dropped "saved registers" 'push %rbp; push %rbx; sub $40, %rsp; mov %rdi, 8(%rsp); movups %xmm0, 16(%rsp); call helper
   mov 8(%rsp), %rbx; lea 32(%rsp), %rax; mov %rbx, (%rax); add $40, %rsp; pop %rbx; pop %rbp; ret'
@@ -65,3 +68,4 @@ check dropped "blocks" 'push %rbx; test %rdi, %rdi; je 1f; call helper; pop %rbx
 check dropped "arguments on the stack" 'sub $8, %rsp; push $1; push $2; call helper; add $16, %rsp; mov 16(%rsp), %rax; add $8, %rsp; ret'
 check dropped "a loop that is entered at its end" 'push %rbx; xor %ebx, %ebx; jmp 2f; 1: call helper; inc %rbx; 2: cmp %rdi, %rbx; jl 1b; pop %rbx; ret'
 check dropped "a barrier" 'lock orl $0, (%rsp); ret'
+check dropped "a call that doesn't return" 'test %rsi, %rsi; je 1f; push %rbx; call abort; 1: ret'

@@ -44,8 +44,10 @@ static struct stack_depth join(const struct stack_depth *known, const struct sta
   return depth;
 }
 
-void stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on) {
+bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on) {
   const struct stack_depth *noted = &notes->depths[address - notes->start];
+  const bool is_same = !goes_on || !noted->is_noted || noted->certainty != STACK_EXACT ||
+                       stack->depth.certainty != STACK_EXACT || noted->bytes == stack->depth.bytes;
   if (noted->is_noted) {
     stack->depth = goes_on ? join(noted, &stack->depth) : *noted;
   } else if (!goes_on) {
@@ -56,6 +58,7 @@ void stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t addre
   }
   stack->depth.is_decoded = true;
   note(notes, address, stack->depth);
+  return is_same;
 }
 
 void stack_jump(struct stack_notes *notes, const struct stack *stack, uint64_t target,

@@ -61,8 +61,9 @@ struct stack_notes {
 /* Prepares for a function. A part of a function has another depth at its start, which isn't known. */
 void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, bool is_part);
 
-/* Control comes to an address by going on, or from nowhere that is known. */
-void stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on);
+/* Control comes to an address by going on, or from nowhere that is known. False if it goes on there with
+ * another depth than a jump has: one of the two is wrong. */
+bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on);
 /* What an instruction does. */
 void stack_follow(struct stack_notes *notes, struct stack *stack,
                   const struct code_instruction *instruction);

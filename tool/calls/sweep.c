@@ -28,6 +28,11 @@
 
 enum run { ENDS, RUNS_ON, RUNS_ODDLY };
 
+/* A call behind which the stack has another depth than a jump to there has: it mustn't return. */
+struct doubt {
+  uint32_t function, call;
+};
+
 struct sweep {
   struct graph_builder *builder;
   uint32_t function;
@@ -41,8 +46,18 @@ struct sweep {
   uint8_t *runs_on; /* by function: enum run: its last instruction doesn't end it */
   bool *is_part; /* by function: it is no whole one, as the stack has another depth at its start */
   struct stack_notes stack;
+  struct doubt *doubts;
+  size_t doubt_count, doubt_capacity;
   bool no_memory;
 };
+
+static void add_doubt(struct sweep *sweep, uint32_t call) {
+  if (array_make_room((void **)&sweep->doubts, &sweep->doubt_capacity, sweep->doubt_count + 1,
+                      sizeof *sweep->doubts))
+    sweep->doubts[sweep->doubt_count++] = (struct doubt){sweep->function, call};
+  else
+    sweep->no_memory = true;
+}
 
 static void add_target(struct sweep *sweep, uint64_t address) {
   if (array_make_room((void **)&sweep->targets, &sweep->target_capacity, sweep->target_count + 1,
@@ -283,7 +298,12 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
     const bool may_fill = instruction.kind == CODE_INVALID || ends(flow->last);
     if (may_fill && all_zero(bytes, sweep->end - at))
       return;
-    stack_arrive(&sweep->stack, &flow->stack, at, !ends(flow->last));
+    if (!stack_arrive(&sweep->stack, &flow->stack, at, !ends(flow->last))) {
+      if (flow->last == CODE_CALL && flow->last_call != 0)
+        add_doubt(sweep, flow->last_call - 1);
+      else
+        sweep->stack.is_written = true;
+    }
     if (instruction.kind == CODE_INVALID)
       builder->graph->functions[sweep->function].is_undecodable = true;
     else
@@ -369,6 +389,21 @@ static void find_returns(struct sweep *sweep) {
       if (!sweep->returns[i] && (round == ROUNDS || returns_by_others(sweep, i)))
         sweep->returns[i] = found = true;
   }
+}
+
+static bool add_doubtful(struct sweep *sweep) {
+  const struct call_graph *graph = sweep->builder->graph;
+  for (size_t i = 0; i < sweep->doubt_count; i++) {
+    const struct graph_function *function = &graph->functions[sweep->doubts[i].function];
+    if (sweep->returns[graph->calls[sweep->doubts[i].call].target] &&
+        !graph_add_later(sweep->builder, (struct call){.at = function->address + function->size - 1,
+                                                       .target = graph_everything(graph),
+                                                       .length = 1,
+                                                       .kind = CALL_INDIRECT,
+                                                       .is_jump = true}))
+      return false;
+  }
+  return true;
 }
 
 /* Adds a call for each function that runs on into the next. */
@@ -464,9 +499,10 @@ bool sweep(struct graph_builder *builder, const struct image *image, struct prob
     graph->functions[graph->function_count].first_call = graph->call_count;
     check_landings(builder);
     find_returns(&sweep);
-    ok = add_runs(&sweep);
+    ok = add_doubtful(&sweep) && add_runs(&sweep);
   }
   free(sweep.targets);
+  free(sweep.doubts);
   free(sweep.runs);
   free(sweep.runs_on);
   free(sweep.is_part);
