@@ -54,6 +54,7 @@ static bool read_sections(struct object *object, const uint8_t *bytes, size_t si
     used += h->sh_size;
     section->bytes = bytes + h->sh_offset;
   }
+  object->file_count = object->count;
   object->names = header->e_shstrndx == SHN_XINDEX ? first.sh_link : header->e_shstrndx;
   return true;
 }
@@ -194,7 +195,7 @@ uint32_t object_symbol_section(const struct object *object, uint32_t number) {
            sizeof section);
   else if (section >= SHN_LORESERVE)
     return 0;
-  return section < object->count ? section : 0;
+  return section < object->file_count ? section : 0;
 }
 
 /* ---- Changing ---- */
