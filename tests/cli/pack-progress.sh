@@ -5,7 +5,7 @@
 
 command -v script >/dev/null || skip "no script (util-linux)"
 sample=$BUILD/samples/semispace-raw
-"$BUILD/tests/bench/generate" "$sample" 150000 program >/dev/null
+"$BUILD/tests/bench/generate" "$sample" 1000000 program >/dev/null
 # Packs at a terminal, and takes longer than a second on any machine: it is stopped for two when it has just started.
 cat >slowly <<'SCRIPT'
 "$@" &
