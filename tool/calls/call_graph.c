@@ -48,6 +48,12 @@ void call_graph_print_node(const struct call_graph *graph, uint32_t node) {
 
 /* ---- For the steps ---- */
 
+struct parts graph_parts(const struct graph_builder *builder) {
+  return (struct parts){.global = builder->global,
+                        .global_register = builder->architecture->global_register,
+                        .is_fixed = builder->graph->linkage.is_fixed};
+}
+
 bool graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint64_t at) {
   enum { TAG_SIZE = 16 };
   struct area *area = areas_find(&graph->areas, address);
@@ -185,7 +191,7 @@ static bool check(const struct image *image, struct problem *problem) {
   if (image->section_count == 0)
     return problem_set(problem, "no section headers (stripped off?), which tell code from data");
   if (code_architecture(image->header.e_machine) == NULL)
-    return problem_set(problem, "code for %s, which can't be analysed: only x86-64's can",
+    return problem_set(problem, "code for %s, which can't be analysed",
                        image->machine != NULL ? image->machine->name : "an unknown machine");
   return true;
 }
@@ -209,6 +215,7 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
   free(builder.landings);
   free(builder.returns);
   code_ranges_free(&builder.tables);
+  code_ranges_free(&builder.open);
   if (!ok)
     call_graph_close(graph);
   return ok;

@@ -43,6 +43,7 @@
 #include "format/safepoints.h"
 #include "tool/calls/areas.h"
 #include "tool/calls/linkage.h"
+#include "tool/calls/parts.h"
 #include "tool/image/image.h"
 #include "tool/image/names.h"
 
@@ -172,7 +173,12 @@ struct graph_builder {
   size_t landing_count, landing_capacity;
   bool *returns;             /* by node: whether it may return, as far as the sweep can tell */
   struct code_ranges tables; /* jump tables: words that are known to be no function's address */
+  struct code_ranges open;   /* any address in these may be made (parts.h) */
+  uint64_t global;           /* what the global pointer holds; 0: it isn't known */
 };
+
+/* To follow the parts of addresses through a function. */
+struct parts graph_parts(const struct graph_builder *builder);
 
 /* Divides the code into functions. */
 bool functions_find(struct graph_builder *builder, const struct image *image,

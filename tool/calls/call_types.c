@@ -21,6 +21,8 @@
 #include "format/array.h"
 #include "tool/calls/call_graph.h"
 
+#include "tool/image/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,15 +104,28 @@ static void start_type(struct types *types, uint64_t id) {
     graph->types[graph->type_count++] = (struct graph_type){id, types->member_count};
 }
 
+/* Whether some instruction may use the memory at an address: see parts.h. */
+static bool is_open(const struct graph_builder *builder, uint64_t address) {
+  const struct code_ranges *open = &builder->open;
+  for (size_t i = SEARCH_UP_TO(open->items, open->count, start, address); i-- > 0;) {
+    if (address < open->items[i].end)
+      return true;
+    if (address - open->items[i].start > UINT16_MAX)
+      break;
+  }
+  return false;
+}
+
 /* Whether some code or data has the address of a function that is elsewhere; a word that is only
  * called by doesn't count. */
-static bool is_word_taken(const struct call_graph *graph, const struct linkage_word *word) {
+static bool is_word_taken(const struct graph_builder *builder, const struct linkage_word *word) {
+  const struct call_graph *graph = builder->graph;
   const struct linkage_symbol *symbol = &graph->linkage.symbols[word->symbol];
   if (word->kind != LINKAGE_SYMBOL || symbol->is_defined || !symbol->is_code)
     return false;
   const struct area *area = areas_find(&graph->areas, word->address);
   return !word->is_constant || area == NULL || area_is_marked(area, MARK_USED, word->address) ||
-         area_is_marked(area, MARK_BASE, word->address);
+         area_is_marked(area, MARK_BASE, word->address) || is_open(builder, word->address);
 }
 
 static bool has_foreign_pointers(const struct call_graph *graph) {
@@ -133,7 +148,7 @@ static void add_untyped(struct types *types) {
         !graph->functions[i].is_typed)
       add_member(types, i);
   for (size_t i = 0; i < graph->linkage.word_count; i++)
-    if (is_word_taken(graph, &graph->linkage.words[i]))
+    if (is_word_taken(types->builder, &graph->linkage.words[i]))
       add_member(types, graph_symbol(graph, graph->linkage.words[i].symbol));
   if (has_foreign_pointers(graph))
     add_member(types, graph_anything(graph));

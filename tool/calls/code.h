@@ -37,6 +37,15 @@ enum code_target {
 enum code_stack_base { CODE_NO_BASE, CODE_STACK_POINTER, CODE_FRAME_POINTER };
 enum { CODE_STACK_LOST = INT32_MAX };
 
+/* What it does with the register that calls leave the return address in, where they leave it in one. */
+enum code_link {
+  CODE_LINK_KEPT,
+  CODE_LINK_CALLED,  /* it becomes this call's return address */
+  CODE_LINK_SAVED,   /* it is stored at `link_offset` from the base */
+  CODE_LINK_LOADED,  /* it is loaded from there */
+  CODE_LINK_CHANGED, /* it becomes something else */
+};
+
 struct code_stack {
   int32_t growth; /* of the stack, in bytes; CODE_STACK_LOST: it is somewhere else */
   int32_t offset; /* of the memory that is used, from a register after the instruction */
@@ -46,6 +55,35 @@ struct code_stack {
   bool is_read;   /* the memory is read, and nothing else */
   bool loses_frame;    /* the frame pointer becomes something else */
   int32_t copy_offset; /* from that register before the instruction */
+  uint8_t link;        /* enum code_link */
+  bool reads_link;     /* something else than a return, or a store that saves it, reads it */
+  int32_t link_offset;
+};
+
+/* Where instructions are too short for an address, two of them make it: one has its upper part, for a
+ * register, and another adds the rest. What an instruction does with such parts: */
+enum part_use {
+  CODE_NO_PART,
+  CODE_UPPER,    /* register `to` becomes `distance`; the rest is added later */
+  CODE_BITS,     /* 16 bits of `to` become others: those of `distance`, at `shift` */
+  CODE_LOWER,    /* `to` becomes `from` plus `distance` */
+  CODE_LOAD,     /* `to` becomes the word in memory at `from` plus `distance` */
+  CODE_ACCESS,   /* other memory there is used */
+  CODE_THROUGH,  /* control goes there */
+  CODE_SUBTRACT, /* the stack pointer becomes itself less `from`, */
+  CODE_ADD,      /* or plus `from` */
+};
+
+enum { CODE_NO_REGISTER = 255 };
+
+struct code_parts {
+  uint64_t distance;
+  uint32_t reads, writes; /* registers, by number: a bit each */
+  uint32_t may_write;     /* it isn't known whether it writes to these */
+  uint8_t part;           /* enum part_use */
+  uint8_t to, from;       /* CODE_NO_REGISTER as `from`: 0 */
+  uint8_t shift;
+  bool is_constant; /* what it makes is an address only in a file that doesn't move */
 };
 
 enum { CODE_CONSTANTS = 3 };
@@ -63,38 +101,59 @@ struct code_instruction {
   bool is_wide;   /* the last constant has 64 bits */
   bool is_sum;    /* it adds registers; or it goes where a register points to */
   struct code_stack stack;
+  struct code_parts parts;
 };
 
 /* What a register may be known to hold. */
 enum code_value_kind {
   CODE_UNKNOWN,
-  CODE_ADDRESS,       /* the constant `table` */
-  CODE_PLACE,         /* the address of some word behind `table` */
-  CODE_SHORT_ENTRY,   /* one of the 4-byte words behind `table` */
-  CODE_SHORT_TARGET,  /* `table` plus one of them */
-  CODE_POINTER_ENTRY, /* one of the 8-byte words behind `table` */
-  CODE_SUM,           /* `table` plus something else: it may be any address */
+  CODE_ADDRESS, /* the constant `table` */
+  CODE_PLACE,   /* the address of some entry behind `table` */
+  CODE_ENTRY,   /* one of the entries behind `table`, which have `size` bytes */
+  CODE_TARGET,  /* `base` plus one of them, shifted */
+  CODE_SUM,     /* `table` plus something else: it may be any address */
 };
 
 struct code_value {
   enum code_value_kind kind;
-  uint64_t table;
+  uint8_t size, shift;
+  bool is_unsigned; /* entries are */
+  uint64_t table, base;
 };
 
-enum { CODE_REGISTERS = 16, CODE_ARGUMENTS = 6 };
+enum { CODE_REGISTERS = 32, CODE_ARGUMENTS = 6 };
 
 struct code_state {
   struct code_value registers[CODE_REGISTERS];
   uint64_t summed; /* the address to which something was added last; 0: none */
 };
 
+/* What a relocation makes of a word. */
+enum code_relocation {
+  CODE_RELOCATION_NONE,     /* no function's address */
+  CODE_RELOCATION_ADDRESS,  /* the addend is an address in the file */
+  CODE_RELOCATION_RESOLVER, /* what the function at that address returns */
+  CODE_RELOCATION_CALL,     /* a symbol's address; code uses it for calls and jumps alone */
+  CODE_RELOCATION_SLOT,     /* a symbol's address, in the global offset table */
+  CODE_RELOCATION_SYMBOL,   /* a symbol's address plus the addend, or the distance to that */
+};
+
 struct code_decoder; /* the architecture's own */
 
 struct code_architecture {
   uint16_t machine; /* EM_* */
+  uint8_t register_count;
+  bool has_link; /* calls leave the return address in a register */
+  /* Addresses have two parts: what the rest, which is added to the upper one, may be. Both 0: they are
+   * whole. */
+  int16_t lowest, highest;
+  uint8_t global_register; /* to which distances of data are added; 0: none */
+  /* Whether the instructions at bytes[0..size) give it its value. NULL if there is none. */
+  bool (*sets_global)(const uint8_t *bytes, size_t size, uint64_t address, uint64_t *value);
   /* The canonical frame address at a function's start: this register (DWARF's number), plus this. */
   uint8_t stack_register;
   uint8_t entry_offset;
+  enum code_relocation (*meaning)(uint64_t type);
   const uint8_t *arguments; /* the registers of a call's first CODE_ARGUMENTS arguments */
   struct code_decoder *(*open)(void);
   void (*close)(struct code_decoder *decoder);
@@ -111,6 +170,6 @@ struct code_architecture {
 /* The architecture of an ELF machine; NULL if it isn't known. */
 const struct code_architecture *code_architecture(uint16_t machine);
 
-extern const struct code_architecture code_x86_64;
+extern const struct code_architecture code_x86_64, code_aarch64, code_riscv64;
 
 #endif

@@ -155,7 +155,7 @@ static void set_references(const ZydisDecodedInstruction *raw, uint64_t next,
 
 /* ---- The stack ---- */
 
-enum { RSP = 4, RBP = 5 };
+enum { RSP = 4, RBP = 5, REGISTERS = 16 };
 
 static enum code_stack_base base_of(unsigned number) {
   return number == RSP ? CODE_STACK_POINTER : number == RBP ? CODE_FRAME_POINTER : CODE_NO_BASE;
@@ -359,7 +359,15 @@ static void decode(const struct code_decoder *decoder, const uint8_t *bytes, siz
 
 /* ---- Following values ---- */
 
-static const struct code_value unknown = {CODE_UNKNOWN, 0};
+static const struct code_value unknown = {.kind = CODE_UNKNOWN};
+
+static struct code_value value(enum code_value_kind kind, uint64_t table) {
+  return (struct code_value){.kind = kind, .table = table};
+}
+
+static struct code_value entry(uint64_t table, uint8_t size) {
+  return (struct code_value){.kind = CODE_ENTRY, .table = table, .size = size};
+}
 
 /* The number of a 64-bit register, or of the one that a 32-bit register is the low half of; -1 for
  * any other register. */
@@ -392,21 +400,23 @@ static struct code_value loaded_value(const struct code_state *state,
     table += index.table; /* GCC without optimisation has the two the other way round */
   else if (memory->mem.base != ZYDIS_REGISTER_NONE)
     return unknown;
-  if (memory->size == 32)
-    return (struct code_value){CODE_SHORT_ENTRY, table};
-  if (memory->size == 64)
-    return (struct code_value){CODE_POINTER_ENTRY, table};
-  return unknown;
+  return memory->size == 32 || memory->size == 64 ? entry(table, (uint8_t)(memory->size / 8))
+                                                  : unknown;
+}
+
+static bool is_short_entry(struct code_value value) {
+  return value.kind == CODE_ENTRY && value.size == 4;
 }
 
 /* The sum of two values: table and entry make a target. */
 static struct code_value sum_of(struct code_value a, struct code_value b) {
-  const struct code_value other = {CODE_SUM, a.kind == CODE_ADDRESS ? a.table : b.table};
-  if (((a.kind == CODE_ADDRESS && b.kind == CODE_SHORT_ENTRY) ||
-       (a.kind == CODE_SHORT_ENTRY && b.kind == CODE_ADDRESS)) &&
+  if (((a.kind == CODE_ADDRESS && is_short_entry(b)) ||
+       (is_short_entry(a) && b.kind == CODE_ADDRESS)) &&
       a.table == b.table)
-    return (struct code_value){CODE_SHORT_TARGET, a.table};
-  return a.kind == CODE_ADDRESS || b.kind == CODE_ADDRESS ? other : unknown;
+    return (struct code_value){.kind = CODE_TARGET, .table = a.table, .base = a.table, .size = 4};
+  if (a.kind != CODE_ADDRESS && b.kind != CODE_ADDRESS)
+    return unknown;
+  return value(CODE_SUM, a.kind == CODE_ADDRESS ? a.table : b.table);
 }
 
 /* The address that `lea` computes. */
@@ -414,9 +424,9 @@ static struct code_value address_of(const struct code_state *state, uint64_t nex
                                     const ZydisDecodedOperand *memory) {
   const uint64_t displacement = (uint64_t)memory->mem.disp.value;
   if (memory->mem.index == ZYDIS_REGISTER_NONE && memory->mem.base == ZYDIS_REGISTER_RIP)
-    return (struct code_value){CODE_ADDRESS, next + displacement};
+    return value(CODE_ADDRESS, next + displacement);
   if (memory->mem.index == ZYDIS_REGISTER_NONE && memory->mem.base == ZYDIS_REGISTER_NONE)
-    return (struct code_value){CODE_ADDRESS, displacement};
+    return value(CODE_ADDRESS, displacement);
   if (memory->mem.scale == 1 && displacement == 0)
     return sum_of(value_of_register(state, memory->mem.base),
                   value_of_register(state, memory->mem.index));
@@ -433,24 +443,24 @@ static struct code_value result_of(const ZydisDecodedInstruction *raw, uint64_t 
     return to->size == 64 ? address_of(state, next, from) : unknown;
   case ZYDIS_MNEMONIC_MOV:
     if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && to->size >= 32)
-      return (struct code_value){CODE_ADDRESS,
-                                 to->size == 32 ? (uint32_t)from->imm.value.u : from->imm.value.u};
+      return value(CODE_ADDRESS,
+                   to->size == 32 ? (uint32_t)from->imm.value.u : from->imm.value.u);
     if (from->type == ZYDIS_OPERAND_TYPE_MEMORY)
       return loaded_value(state, from);
     if (from->type == ZYDIS_OPERAND_TYPE_REGISTER) {
-      const struct code_value value = value_of_register(state, from->reg.value);
+      const struct code_value moved = value_of_register(state, from->reg.value);
       /* The low half of an address is another one, unless it is low itself; of an entry, it is all.
        */
-      return to->size == 64 || value.kind == CODE_SHORT_ENTRY ||
-                     (value.kind == CODE_ADDRESS && value.table <= UINT32_MAX)
-                 ? value
+      return to->size == 64 || is_short_entry(moved) ||
+                     (moved.kind == CODE_ADDRESS && moved.table <= UINT32_MAX)
+                 ? moved
                  : unknown;
     }
     return unknown;
   case ZYDIS_MNEMONIC_MOVSXD:
     if (from->type == ZYDIS_OPERAND_TYPE_MEMORY)
       return from->size == 32 ? loaded_value(state, from) : unknown;
-    if (value_of_register(state, from->reg.value).kind == CODE_SHORT_ENTRY)
+    if (is_short_entry(value_of_register(state, from->reg.value)))
       return value_of_register(state, from->reg.value);
     return unknown;
   case ZYDIS_MNEMONIC_ADD:
@@ -460,7 +470,7 @@ static struct code_value result_of(const ZydisDecodedInstruction *raw, uint64_t 
     /* GCC without optimisation adds a table's address to an index that is scaled already. */
     if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && to->size == 64 &&
         value_of_register(state, to->reg.value).kind == CODE_UNKNOWN)
-      return (struct code_value){CODE_PLACE, from->imm.value.u};
+      return value(CODE_PLACE, from->imm.value.u);
     return unknown;
   default:
     return unknown;
@@ -484,7 +494,7 @@ static void forget_written(const ZydisDecodedInstruction *raw, const ZydisDecode
 
 /* A call leaves only rbx, rbp and r12 to r15 as they were (AMD64 psABI, 3.2.1). */
 static void forget_at_call(struct code_state *state) {
-  for (int number = 0; number < CODE_REGISTERS; number++)
+  for (int number = 0; number < REGISTERS; number++)
     if (number != 3 && number != 5 && number < 12)
       state->registers[number] = unknown;
 }
@@ -508,7 +518,7 @@ static void follow(const struct code_decoder *decoder, const uint8_t *bytes, siz
     return;
   }
   if (raw.mnemonic == ZYDIS_MNEMONIC_CDQE) { /* sign-extends eax */
-    if (state->registers[0].kind != CODE_SHORT_ENTRY)
+    if (!is_short_entry(state->registers[0]))
       state->registers[0] = unknown;
     return;
   }
@@ -531,17 +541,39 @@ static void follow(const struct code_decoder *decoder, const uint8_t *bytes, siz
 /* rdi, rsi, rdx, rcx, r8, r9 (AMD64 psABI, 3.2.3) */
 static const uint8_t arguments[CODE_ARGUMENTS] = {7, 6, 2, 1, 8, 9};
 
+/* Of the types that a linked file may have (AMD64 psABI, 4.4). */
+static enum code_relocation meaning_of(uint64_t type) {
+  switch (type) {
+  case R_X86_64_RELATIVE:
+  case R_X86_64_RELATIVE64:
+    return CODE_RELOCATION_ADDRESS;
+  case R_X86_64_IRELATIVE:
+    return CODE_RELOCATION_RESOLVER;
+  case R_X86_64_JUMP_SLOT:
+    return CODE_RELOCATION_CALL;
+  case R_X86_64_GLOB_DAT:
+    return CODE_RELOCATION_SLOT;
+  case R_X86_64_64:
+  case R_X86_64_32:
+  case R_X86_64_32S:
+  case R_X86_64_PC32:
+  case R_X86_64_PC64:
+  case R_X86_64_PLT32:
+    return CODE_RELOCATION_SYMBOL;
+  default:
+    return CODE_RELOCATION_NONE;
+  }
+}
+
 const struct code_architecture code_x86_64 = {
     .machine = EM_X86_64,
+    .register_count = REGISTERS,
     .stack_register = 7,
     .entry_offset = 8,
+    .meaning = meaning_of,
     .arguments = arguments,
     .open = open_decoder,
     .close = close_decoder,
     .decode = decode,
     .follow = follow,
 };
-
-const struct code_architecture *code_architecture(uint16_t machine) {
-  return machine == EM_X86_64 ? &code_x86_64 : NULL;
-}

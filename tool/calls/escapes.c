@@ -16,6 +16,7 @@
  * address counts more.
  */
 #include "tool/calls/call_graph.h"
+#include "tool/image/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +176,58 @@ static void take_distances(struct graph_builder *builder, const struct area *are
   }
 }
 
+/* The functions that start in a range. */
+static void take_range(struct call_graph *graph, uint64_t start, uint64_t end, uint64_t at) {
+  for (size_t i = SEARCH_BELOW(graph->functions, graph->function_count, address, start);
+       i < graph->function_count && graph->functions[i].address < end; i++)
+    graph_take(graph, graph->functions[i].address, TAKEN_BY_DATA, at);
+}
+
+/* Words as distances from any place in a range to which something may refer. */
+static void take_open_distances(struct graph_builder *builder, struct code_range open,
+                                struct span code) {
+  struct call_graph *graph = builder->graph;
+  struct table_cursor tables = {.tables = &builder->tables};
+  const struct area *area = NULL;
+  for (size_t i = 0; area == NULL && i < graph->areas.count; i++) {
+    const struct area *candidate = &graph->areas.items[i];
+    if (!candidate->is_code && candidate->address < open.end &&
+        open.start < candidate->address + candidate->size)
+      area = candidate;
+  }
+  if (area == NULL)
+    return;
+  const uint64_t from = open.start > area->address ? open.start - area->address : 0;
+  for (uint64_t at = from - (area->address + from) % 4 + 4; at + 4 <= area->size; at += 4) {
+    int32_t distance;
+    memcpy(&distance, area->bytes + at, sizeof distance);
+    const uint64_t start = open.start + (uint64_t)(int64_t)distance;
+    const uint64_t size = open.end - open.start;
+    if (start - code.start + size < code.size + size && distance != 0 &&
+        !in_table(&tables, area->address + at))
+      take_range(graph, start, start + size, area->address + at);
+  }
+}
+
+static int compare_ranges(const void *a, const void *b) {
+  const struct code_range *x = a, *y = b;
+  return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Each range once. */
+static void take_open(struct graph_builder *builder, struct span code) {
+  struct code_ranges *open = &builder->open;
+  size_t kept = 0;
+  if (open->count > 0)
+    qsort(open->items, open->count, sizeof *open->items, compare_ranges);
+  for (size_t i = 0; i < open->count; i++)
+    if (kept == 0 || open->items[kept - 1].start != open->items[i].start)
+      open->items[kept++] = open->items[i];
+  open->count = kept;
+  for (size_t i = 0; i < kept; i++)
+    take_open_distances(builder, open->items[i], code);
+}
+
 static void take_entered(struct call_graph *graph) {
   for (uint32_t i = 0; i < graph->function_count; i++) {
     struct graph_function *function = &graph->functions[i];
@@ -212,6 +265,7 @@ bool escapes_find(struct graph_builder *builder, const struct image *image,
   for (size_t i = 0; i < graph->areas.count; i++)
     if (!graph->areas.items[i].is_code)
       take_distances(builder, &graph->areas.items[i], code);
+  take_open(builder, code);
   if (!take_personalities(graph, image))
     return problem_set(problem, "not enough memory");
   take_words(builder, true);

@@ -31,10 +31,17 @@ static void add_start(struct starts *starts, uint64_t address) {
     starts->failed = true;
 }
 
+/* Symbols that tell code from data ("$x", "$d": ELF for the Arm 64-bit Architecture, 5.5.4; RISC-V ELF psABI,
+ * "Mapping Symbol"), and labels of the assembler's own. */
+static bool is_mapping(const char *name) {
+  return (name[0] == '$' && (name[1] == 'x' || name[1] == 'd')) || strncmp(name, ".L", 2) == 0;
+}
+
 /* A label in code may be the start of a function in assembly, which needn't say what it is. */
 static void add_symbol(void *context, const char *name, const GElf_Sym *symbol) {
   const unsigned type = GELF_ST_TYPE(symbol->st_info);
-  if (type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && *name != 0))
+  const bool is_label = type == STT_NOTYPE && *name != 0 && !is_mapping(name);
+  if (type == STT_FUNC || type == STT_GNU_IFUNC || is_label)
     add_start(context, symbol->st_value);
 }
 

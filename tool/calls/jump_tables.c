@@ -35,7 +35,8 @@ enum {
 struct step {
   uint32_t offset; /* in the function */
   uint32_t block;
-  bool is_end; /* control doesn't go on to the next step */
+  bool is_end;    /* control doesn't go on to the next step */
+  bool is_target; /* a table that was found while following leads here */
   struct code_instruction instruction;
 };
 
@@ -50,7 +51,9 @@ struct resolver {
   struct graph_builder *builder;
   const struct area *area;
   uint32_t function;
-  bool sums_code; /* it adds something to an address of code */
+  bool sums_code;   /* it adds something to an address of code */
+  bool names_label; /* it makes the address of a place of its own */
+  bool has_targets; /* a table that was found leads into a block: the blocks are to be made again */
   uint64_t start, size;
   struct step *steps;
   uint32_t *step_at; /* by offset: the step there, plus 1 */
@@ -63,23 +66,29 @@ struct resolver {
 
 /* ---- Tables ---- */
 
+/* A number of a table's; where it lies must be known to have it. */
+static uint64_t number_at(const uint8_t *bytes, struct code_value table) {
+  const unsigned width = 8u * table.size;
+  uint64_t number = 0;
+  memcpy(&number, bytes, table.size);
+  if (table.is_unsigned || width == 64)
+    return number << table.shift;
+  const uint64_t sign = (uint64_t)1 << (width - 1);
+  return ((number ^ sign) - sign) << table.shift;
+}
+
 /* Entry n of a table: where it leads to. False at the table's end. */
 static bool entry_at(const struct call_graph *graph, const struct area *area,
                      struct code_value table, uint64_t n, uint64_t *target) {
-  const unsigned size = table.kind == CODE_SHORT_TARGET ? 4 : 8;
-  const uint64_t into = table.table - area->address + n * size;
+  const uint64_t into = table.table - area->address + n * table.size;
   const uint64_t address = area->address + into;
-  if (into >= area->size || area->size - into < size)
+  if (into >= area->size || area->size - into < table.size)
     return false;
   if (n > 0 &&
       (area_is_marked(area, MARK_USED, address) || area_is_marked(area, MARK_BASE, address)))
     return false;
-  if (size == 4) {
-    int32_t distance;
-    memcpy(&distance, area->bytes + into, sizeof distance);
-    *target = table.table + (uint64_t)(int64_t)distance;
-  } else if (graph->linkage.is_fixed) {
-    memcpy(target, area->bytes + into, sizeof *target);
+  if (table.kind == CODE_TARGET || graph->linkage.is_fixed) {
+    *target = table.base + number_at(area->bytes + into, table);
   } else {
     const struct linkage_word *word = linkage_find(&graph->linkage, address);
     if (word == NULL || word->kind != LINKAGE_ADDRESS)
@@ -89,11 +98,17 @@ static bool entry_at(const struct call_graph *graph, const struct area *area,
   return call_graph_function(graph, *target) != GRAPH_NO_NODE;
 }
 
+/* Whether a value is of a table that jumps go through: of distances, or of addresses. */
+static bool is_table(const struct resolver *resolver, struct code_value value) {
+  const bool is_fixed = resolver->builder->graph->linkage.is_fixed;
+  return value.kind == CODE_TARGET ||
+         (value.kind == CODE_ENTRY && (value.size == 8 || (value.size == 4 && is_fixed)));
+}
+
 /* The constant data that a table lies in; NULL if it is none. */
 static const struct area *table_area(const struct resolver *resolver, struct code_value table) {
   const struct area *area = areas_find(&resolver->builder->graph->areas, table.table);
-  if ((table.kind != CODE_SHORT_TARGET && table.kind != CODE_POINTER_ENTRY) || area == NULL ||
-      area->is_code || !area->is_constant)
+  if (!is_table(resolver, table) || area == NULL || area->is_code || !area->is_constant)
     return NULL;
   return area;
 }
@@ -137,6 +152,12 @@ static bool is_end(const struct resolver *resolver, uint32_t *next_call, const s
   }
 }
 
+/* The sweep has told of these. */
+static void ignore_upper(void *context, uint64_t upper) {
+  (void)context;
+  (void)upper;
+}
+
 static bool decode_function(struct resolver *resolver) {
   const struct graph_builder *builder = resolver->builder;
   if (!array_make_room((void **)&resolver->steps, &resolver->steps_capacity, resolver->size,
@@ -147,6 +168,7 @@ static bool decode_function(struct resolver *resolver) {
   memset(resolver->step_at, 0, resolver->size * sizeof *resolver->step_at);
   resolver->step_count = 0;
   uint32_t next_call = builder->graph->functions[resolver->function].first_call;
+  struct parts parts = graph_parts(builder);
   for (uint64_t at = 0; at < resolver->size;) {
     struct step *step = &resolver->steps[resolver->step_count++];
     const uint64_t address = resolver->start + at;
@@ -154,6 +176,8 @@ static bool decode_function(struct resolver *resolver) {
     builder->architecture->decode(builder->decoder,
                                   resolver->area->bytes + (address - resolver->area->address),
                                   resolver->size - at, address, &step->instruction);
+    if (builder->architecture->highest != 0)
+      parts_follow(&parts, &step->instruction, ignore_upper, NULL);
     step->is_end = is_end(resolver, &next_call, step);
     resolver->step_at[at] = resolver->step_count;
     at += step->instruction.length;
@@ -179,18 +203,27 @@ static void start_block(const struct resolver *resolver, uint64_t address) {
 static void start_blocks_of_table(const struct resolver *resolver, uint64_t address) {
   const struct call_graph *graph = resolver->builder->graph;
   start_block(resolver, address);
-  for (int kind = CODE_SHORT_TARGET; kind <= CODE_POINTER_ENTRY; kind++) {
-    const struct code_value table = {(enum code_value_kind)kind, address};
+  const struct code_value tables[] = {
+      {.kind = CODE_TARGET, .table = address, .base = address, .size = 4},
+      {.kind = CODE_ENTRY, .table = address, .size = 8},
+  };
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
     uint64_t target;
-    if (!is_own_table(resolver, table))
+    if (!is_own_table(resolver, tables[i]))
       continue;
-    for (uint64_t n = 0; entry_at(graph, table_area(resolver, table), table, n, &target); n++)
+    for (uint64_t n = 0; entry_at(graph, table_area(resolver, tables[i]), tables[i], n, &target);
+         n++)
       start_block(resolver, target);
   }
 }
 
-static void start_blocks(const struct resolver *resolver) {
-  resolver->steps[0].block = 0;
+static void start_blocks(struct resolver *resolver) {
+  for (uint32_t i = 0; i < resolver->step_count; i++) {
+    const struct code_instruction *instruction = &resolver->steps[i].instruction;
+    resolver->steps[i].block = i == 0 || resolver->steps[i].is_target ? 0 : NO_BLOCK;
+    resolver->names_label |= instruction->has_reference && !instruction->is_access &&
+                             instruction->reference - resolver->start < resolver->size;
+  }
   for (uint32_t i = 0; i < resolver->step_count; i++) {
     const struct code_instruction *instruction = &resolver->steps[i].instruction;
     const bool goes = instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH;
@@ -235,6 +268,11 @@ static void wait_for(struct resolver *resolver, uint32_t number) {
   resolver->waiting[resolver->waiting_count++] = number;
 }
 
+static bool is_same(const struct code_value *a, const struct code_value *b) {
+  return a->kind == b->kind && a->table == b->table && a->base == b->base && a->size == b->size &&
+         a->shift == b->shift && a->is_unsigned == b->is_unsigned;
+}
+
 /* Control may come to a block with a state: what it knows at its start is what all agree on. */
 static void enter_block(struct resolver *resolver, uint32_t number,
                         const struct code_state *state) {
@@ -242,12 +280,12 @@ static void enter_block(struct resolver *resolver, uint32_t number,
   bool changed = !block->is_reached;
   if (!block->is_reached)
     block->state = *state;
-  for (unsigned i = 0; i < CODE_REGISTERS; i++) {
+  for (unsigned i = 0; i < resolver->builder->architecture->register_count; i++) {
     struct code_value *known = &block->state.registers[i];
     const struct code_value *value = &state->registers[i];
-    if (known->kind == CODE_UNKNOWN || (known->kind == value->kind && known->table == value->table))
+    if (known->kind == CODE_UNKNOWN || is_same(known, value))
       continue;
-    *known = (struct code_value){CODE_UNKNOWN, 0};
+    *known = (struct code_value){.kind = CODE_UNKNOWN};
     changed = true;
   }
   block->is_reached = true;
@@ -257,9 +295,12 @@ static void enter_block(struct resolver *resolver, uint32_t number,
 
 static void enter_address(struct resolver *resolver, uint64_t address,
                           const struct code_state *state) {
-  const struct step *step = find_step(resolver, address);
-  if (step != NULL)
-    enter_block(resolver, step->block, state);
+  struct step *step = find_step(resolver, address);
+  if (step == NULL)
+    return;
+  if (&resolver->steps[resolver->blocks[step->block].first] != step)
+    step->is_target = resolver->has_targets = true;
+  enter_block(resolver, step->block, state);
 }
 
 static void enter_table(struct resolver *resolver, struct code_value table,
@@ -288,7 +329,7 @@ static struct code_value follow_step(const struct resolver *resolver, const stru
 static void follow_block(struct resolver *resolver, uint32_t number) {
   const struct block *block = &resolver->blocks[number];
   struct code_state state = block->state;
-  struct code_value jump = {CODE_UNKNOWN, 0};
+  struct code_value jump = {.kind = CODE_UNKNOWN};
   for (uint32_t i = block->first; i < block->end; i++)
     jump = follow_step(resolver, &resolver->steps[i], &state);
   resolver->sums_code |=
@@ -336,6 +377,20 @@ static bool follow_blocks(struct resolver *resolver) {
   }
 }
 
+/* Follows the function until no table leads into the middle of a block; false if that takes too long. */
+static bool follow_function(struct resolver *resolver, bool *no_memory) {
+  enum { ROUNDS = 8 };
+  for (int round = 0; round < ROUNDS; round++) {
+    resolver->has_targets = resolver->sums_code = false;
+    *no_memory = !make_blocks(resolver);
+    if (*no_memory || !follow_blocks(resolver))
+      return false;
+    if (!resolver->has_targets)
+      return true;
+  }
+  return false;
+}
+
 /* ---- Resolving ---- */
 
 /* Replaces an indirect jump by what its table says. What is behind the entries for this function may
@@ -363,7 +418,7 @@ static bool resolve_jump(struct resolver *resolver, struct call *call, struct co
                                                 .is_jump = true});
   }
   call->kind = CALL_NONE;
-  const uint64_t end = table.table + own * (table.kind == CODE_SHORT_TARGET ? 4 : 8);
+  const uint64_t end = table.table + own * table.size;
   return ok && code_ranges_add(&builder->tables, table.table, end);
 }
 
@@ -398,27 +453,73 @@ static bool settle_call(const struct resolver *resolver, struct call *call,
   return graph_add_later(resolver->builder, passed);
 }
 
+/* What a call's pointer may be, by what is known where its block starts. */
+static struct code_value pointer_of(const struct resolver *resolver, const struct step *step,
+                                    struct code_state *state) {
+  const struct block *block = &resolver->blocks[step->block];
+  *state = block->state;
+  for (const struct step *at = &resolver->steps[block->first]; at < step; at++)
+    follow_step(resolver, at, state);
+  struct code_state after = *state;
+  return follow_step(resolver, step, &after);
+}
+
+/* The step of a call by a pointer; NULL if it is none. */
+static const struct step *pointer_step(const struct resolver *resolver, const struct call *call) {
+  const struct step *step = find_step(resolver, call->at);
+  return call->kind == CALL_INDIRECT && step != NULL && step->instruction.kind != CODE_RETURN ? step
+                                                                                             : NULL;
+}
+
+/* Where tables have bases of their own, one that isn't found may lead into any block: then what is known
+ * there may be wrong. */
+static bool may_miss_table(const struct resolver *resolver) {
+  const struct call_graph *graph = resolver->builder->graph;
+  const struct graph_function *function = &graph->functions[resolver->function];
+  if (resolver->builder->architecture->highest == 0 || !resolver->names_label)
+    return false;
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
+    const struct call *call = &graph->calls[i];
+    const struct step *step = call->is_jump ? pointer_step(resolver, call) : NULL;
+    struct code_state state;
+    if (step == NULL)
+      continue;
+    const struct code_value pointer = pointer_of(resolver, step, &state);
+    if (!is_own_table(resolver, pointer) && !is_own_address(resolver, pointer))
+      return true;
+  }
+  return false;
+}
+
+/* What isn't followed may be a sum. */
+static void lose_calls(const struct resolver *resolver) {
+  const struct call_graph *graph = resolver->builder->graph;
+  const struct graph_function *function = &graph->functions[resolver->function];
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
+    if (pointer_step(resolver, &graph->calls[i]) != NULL)
+      graph->calls[i].target = graph_everything(graph);
+}
+
 static bool resolve_calls(struct resolver *resolver) {
   struct call_graph *graph = resolver->builder->graph;
   const struct graph_function *function = &graph->functions[resolver->function];
   bool ok = true;
+  if (may_miss_table(resolver)) {
+    lose_calls(resolver);
+    return true;
+  }
   for (uint32_t i = function[0].first_call; ok && i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
     const struct step *step = find_step(resolver, call->at);
     const bool is_passing = called_argument(resolver, call) >= 0;
-    if ((call->kind != CALL_INDIRECT && !is_passing) || step == NULL ||
-        step->instruction.kind == CODE_RETURN)
+    struct code_state state;
+    if ((pointer_step(resolver, call) == NULL && !is_passing) || step == NULL)
       continue;
-    const struct block *block = &resolver->blocks[step->block];
-    struct code_state state = block->state;
-    struct code_value jump = {CODE_UNKNOWN, 0};
-    for (const struct step *at = &resolver->steps[block->first]; at < step; at++)
-      follow_step(resolver, at, &state);
+    const struct code_value jump = pointer_of(resolver, step, &state);
     if (is_passing) {
       ok = settle_call(resolver, call, &state);
       continue;
     }
-    jump = follow_step(resolver, step, &state);
     if (jump.kind == CODE_SUM || resolver->sums_code)
       call->target = graph_everything(graph);
     if (!call->is_jump)
@@ -448,12 +549,17 @@ static bool resolve_function(struct resolver *resolver, uint32_t number) {
       !has_open_jump(resolver, function))
     return true;
   resolver->function = number;
-  resolver->sums_code = false;
+  resolver->names_label = false;
   resolver->start = function->address;
   resolver->size = function->size;
   resolver->area = areas_find(&graph->areas, function->address);
-  return decode_function(resolver) && make_blocks(resolver) &&
-         (!follow_blocks(resolver) || resolve_calls(resolver));
+  bool no_memory = !decode_function(resolver);
+  if (no_memory)
+    return false;
+  if (follow_function(resolver, &no_memory))
+    return resolve_calls(resolver);
+  lose_calls(resolver);
+  return !no_memory;
 }
 
 /* Where the program has a malloc of its own, the C library's functions call more than they are given. */

@@ -2,6 +2,7 @@
 #include "tool/calls/linkage.h"
 
 #include "format/array.h"
+#include "tool/calls/code.h"
 #include "tool/image/relocations.h"
 #include "tool/image/search.h"
 
@@ -18,7 +19,7 @@ struct dynamic {
 /* The C library's own files: no function pointers of other programs come from there. */
 static bool is_c_library(const char *name) {
   static const char *const names[] = {"libc.so.",     "libm.so.",  "libpthread.so.",
-                                      "libdl.so.",    "librt.so.", "ld-linux-x86-64.so.",
+                                      "libdl.so.",    "librt.so.", "ld-linux-",
                                       "libgcc_s.so.", "libc.musl-"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strncmp(name, names[i], strlen(names[i])) == 0)
@@ -194,35 +195,30 @@ static bool add_word(struct linkage *linkage, struct linkage_word word) {
   return true;
 }
 
-static bool add_relocation(struct linkage *linkage, const Elf64_Rela *relocation,
+static bool add_relocation(struct linkage *linkage, const struct code_architecture *architecture,
+                           const Elf64_Rela *relocation,
                            struct problem *problem) {
   struct linkage_word word = {.address = relocation->r_offset,
                               .value = (uint64_t)relocation->r_addend,
                               .symbol = ELF64_R_SYM(relocation->r_info)};
-  switch (ELF64_R_TYPE(relocation->r_info)) {
-  case R_X86_64_RELATIVE:
-  case R_X86_64_RELATIVE64:
+  switch (architecture->meaning(ELF64_R_TYPE(relocation->r_info))) {
+  case CODE_RELOCATION_ADDRESS:
     word.kind = LINKAGE_ADDRESS;
     break;
-  case R_X86_64_IRELATIVE:
+  case CODE_RELOCATION_RESOLVER:
     word.kind = LINKAGE_RESOLVER;
     word.is_constant = true;
     break;
-  case R_X86_64_JUMP_SLOT:
+  case CODE_RELOCATION_CALL:
     word.kind = LINKAGE_CALL;
     word.is_constant = true;
     break;
-  case R_X86_64_GLOB_DAT:
+  case CODE_RELOCATION_SLOT:
     word.kind = LINKAGE_SYMBOL;
     word.is_constant = true;
     word.value = 0;
     break;
-  case R_X86_64_64:
-  case R_X86_64_32:
-  case R_X86_64_32S:
-  case R_X86_64_PC32:
-  case R_X86_64_PC64:
-  case R_X86_64_PLT32:
+  case CODE_RELOCATION_SYMBOL:
     word.kind = LINKAGE_SYMBOL;
     break;
   default: /* of thread-local storage, copied variables and sizes: no functions */
@@ -239,10 +235,11 @@ static bool add_relocation(struct linkage *linkage, const Elf64_Rela *relocation
 
 static bool read_rela(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table,
                       struct problem *problem) {
+  const struct code_architecture *architecture = code_architecture(image->header.e_machine);
   for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->sh_size; at += sizeof(Elf64_Rela)) {
     Elf64_Rela relocation;
     memcpy(&relocation, image->bytes + table->sh_offset + at, sizeof relocation);
-    if (!add_relocation(linkage, &relocation, problem))
+    if (!add_relocation(linkage, architecture, &relocation, problem))
       return false;
   }
   return true;

@@ -49,6 +49,7 @@ struct linkage {
   bool needs_more; /* it needs libraries other than the C library's */
 };
 
+/* The image is of a machine that has a struct code_architecture. */
 bool linkage_open(struct linkage *linkage, const struct image *image, struct problem *problem);
 void linkage_close(struct linkage *linkage);
 

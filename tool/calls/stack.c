@@ -18,7 +18,8 @@ static void note(struct stack_notes *notes, uint64_t address, struct stack_depth
 
 void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, bool is_part) {
   *stack = (struct stack){.depth.certainty = is_part ? STACK_LOST : STACK_EXACT,
-                          .depth.frame_certainty = is_part ? STACK_LOST : STACK_OTHER};
+                          .depth.frame_certainty = is_part ? STACK_LOST : STACK_OTHER,
+                          .depth.link = is_part && notes->has_link ? LINK_SAVED : LINK_OWN};
   while (notes->noted_count > 0)
     notes->depths[notes->noted[--notes->noted_count]].is_noted = false;
   notes->start = start;
@@ -26,6 +27,17 @@ void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, 
   notes->has_right = notes->has_wrong = notes->has_return = notes->has_odd_return = false;
   notes->has_other_back = notes->has_plain_return = false;
   notes->has_frame_back = notes->has_frame_return = false;
+  notes->has_link_back = notes->has_kept_return = false;
+  notes->is_part = is_part;
+  notes->has_place = !notes->has_link;
+  notes->place = 0;
+  notes->is_saved = notes->is_loaded = false;
+  notes->early_count = 0;
+}
+
+static uint8_t joined_link(const struct stack_depth *a, const struct stack_depth *b) {
+  const uint8_t least = a->link < b->link ? a->link : b->link;
+  return a->link != b->link && least == LINK_OWN ? LINK_SAVED : least;
 }
 
 static uint8_t joined_frame(const struct stack_depth *a, const struct stack_depth *b) {
@@ -41,15 +53,24 @@ static struct stack_depth join(const struct stack_depth *known, const struct sta
     depth.certainty = STACK_OTHER;
   depth.frame_certainty = joined_frame(known, other);
   depth.by_frame &= other->by_frame;
+  depth.link = joined_link(known, other);
+  depth.is_loaded &= other->is_loaded;
   return depth;
 }
 
 bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on) {
   const struct stack_depth *noted = &notes->depths[address - notes->start];
-  const bool is_same = !goes_on || !noted->is_noted || noted->certainty != STACK_EXACT ||
-                       stack->depth.certainty != STACK_EXACT || noted->bytes == stack->depth.bytes;
-  if (noted->is_noted) {
-    stack->depth = goes_on ? join(noted, &stack->depth) : *noted;
+  const bool goes_on_here = goes_on && noted->is_noted;
+  const bool is_same_depth = noted->certainty != STACK_EXACT ||
+                             stack->depth.certainty != STACK_EXACT ||
+                             noted->bytes == stack->depth.bytes;
+  const bool is_same_link = noted->link != LINK_OWN || stack->depth.link == LINK_OWN;
+  if (goes_on_here) {
+    const struct stack_depth joined = join(noted, &stack->depth);
+    stack->depth = joined;
+    stack->depth.link = is_same_link ? joined.link : LINK_OWN;
+  } else if (noted->is_noted) {
+    stack->depth = *noted;
   } else if (!goes_on) {
     stack->depth = stack->jumped;
     stack->depth.enough = stack->depth.bytes;
@@ -58,7 +79,7 @@ bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t addre
   }
   stack->depth.is_decoded = true;
   note(notes, address, stack->depth);
-  return is_same;
+  return !goes_on_here || (is_same_depth && is_same_link);
 }
 
 void stack_jump(struct stack_notes *notes, const struct stack *stack, uint64_t target,
@@ -84,6 +105,8 @@ void stack_jump(struct stack_notes *notes, const struct stack *stack, uint64_t t
   }
   notes->has_frame_back |= noted->is_decoded && noted->frame_certainty != STACK_OTHER &&
                            joined_frame(noted, &depth) == STACK_OTHER;
+  notes->has_link_back |=
+      noted->is_decoded && noted->link == LINK_OWN && depth.link != LINK_OWN;
   const bool is_better = noted->certainty != STACK_OTHER && depth.certainty > noted->certainty;
   struct stack_depth joined = is_better ? join(&depth, noted) : join(noted, &depth);
   joined.is_decoded = noted->is_decoded;
@@ -94,6 +117,9 @@ bool stack_is_odd(struct stack_notes *notes, const struct stack *stack) {
   const struct stack_depth *depth = &stack->depth;
   notes->has_plain_return |= !depth->by_frame;
   notes->has_frame_return |= depth->by_frame;
+  notes->has_kept_return |= notes->has_link && depth->link == LINK_OWN && !depth->is_loaded;
+  if (depth->link != LINK_OWN)
+    return true;
   if (depth->certainty == STACK_OTHER)
     return true;
   if (depth->certainty == STACK_EXACT)
@@ -108,16 +134,107 @@ bool stack_is_odd(struct stack_notes *notes, const struct stack *stack) {
 bool stack_was_odd(const struct stack_notes *notes) {
   return notes->is_written || (notes->has_other_back && notes->has_plain_return) ||
          (notes->has_frame_back && notes->has_frame_return) ||
+         (notes->has_link_back && notes->has_kept_return) ||
+         (notes->is_loaded && !notes->is_saved && !notes->is_part) ||
          (notes->has_right && notes->has_odd_return) || (notes->has_wrong && notes->has_return);
 }
 
-/* Whether the memory that an instruction uses has some of the return address. */
-static bool uses_return_address(const struct stack_depth *depth, const struct code_stack *use) {
+/* ---- Memory ---- */
+
+/* Where an instruction uses memory, from where the stack pointer was at the start; false if that isn't
+ * known. In a part of a function, from where it is at the part's start. */
+static bool find_place(const struct stack_notes *notes, const struct stack_depth *depth,
+                       const struct code_stack *use, int32_t offset, int64_t *at) {
   const bool by_frame = use->base == CODE_FRAME_POINTER;
-  const int64_t place = by_frame ? depth->frame : depth->bytes;
-  return (by_frame ? depth->frame_certainty : depth->certainty) > STACK_LOST &&
-         use->offset < place + WORD && place < (int64_t)use->offset + use->size;
+  const uint8_t certainty = by_frame ? depth->frame_certainty : depth->certainty;
+  *at = (int64_t)offset - (by_frame ? depth->frame : depth->bytes);
+  return certainty > STACK_LOST || (certainty == STACK_LOST && notes->has_link && !by_frame);
 }
+
+static bool has_return_address(const struct stack_notes *notes, int64_t at, int32_t size) {
+  return at < (int64_t)notes->place + WORD && notes->place < at + size;
+}
+
+static void use_memory(struct stack_notes *notes, const struct stack_depth *depth,
+                       const struct code_stack *use) {
+  int64_t at;
+  if (use->base == CODE_NO_BASE || !find_place(notes, depth, use, use->offset, &at))
+    return;
+  if (!notes->has_place && !use->is_read) {
+    if (notes->early_count < STACK_EARLY)
+      notes->early[notes->early_count] = (struct stack_store){at, use->size};
+    notes->early_count++;
+  } else if (notes->has_place && has_return_address(notes, at, use->size)) {
+    notes->is_read |= use->is_read;
+    notes->is_written |= !use->is_read;
+  }
+}
+
+/* ---- The register for return addresses ---- */
+
+/* The return address's place is known now. */
+static void set_place(struct stack_notes *notes, int64_t at) {
+  notes->has_place = true;
+  notes->place = (int32_t)at;
+  notes->is_written |= notes->early_count > STACK_EARLY;
+  for (uint32_t i = 0; i < notes->early_count && i < STACK_EARLY; i++)
+    notes->is_written |= has_return_address(notes, notes->early[i].at, notes->early[i].size);
+}
+
+static void save_link(struct stack_notes *notes, struct stack_depth *depth,
+                      const struct code_stack *use) {
+  int64_t at;
+  if (depth->link == LINK_OTHER) {
+    use_memory(notes, depth, use);
+  } else if (depth->link == LINK_CALL || !find_place(notes, depth, use, use->link_offset, &at)) {
+    notes->is_read = true;
+  } else {
+    if (!notes->has_place)
+      set_place(notes, at);
+    notes->is_written |= at != notes->place;
+    notes->is_saved = true;
+    depth->link = LINK_SAVED;
+  }
+}
+
+static void load_link(struct stack_notes *notes, struct stack_depth *depth,
+                      const struct code_stack *use) {
+  int64_t at;
+  depth->link = LINK_OTHER;
+  if (!find_place(notes, depth, use, use->link_offset, &at))
+    return;
+  if (!notes->has_place)
+    set_place(notes, at);
+  if (at != notes->place)
+    return;
+  notes->is_loaded = true;
+  depth->link = LINK_OWN;
+  depth->is_loaded = true;
+}
+
+static void follow_link(struct stack_notes *notes, struct stack_depth *depth,
+                        const struct code_stack *use) {
+  notes->is_read |= use->reads_link && depth->link != LINK_OTHER;
+  switch (use->link) {
+  case CODE_LINK_SAVED:
+    save_link(notes, depth, use);
+    return;
+  case CODE_LINK_LOADED:
+    load_link(notes, depth, use);
+    return;
+  case CODE_LINK_CALLED:
+    depth->link = LINK_CALL;
+    break;
+  case CODE_LINK_CHANGED:
+    depth->link = LINK_OTHER;
+    break;
+  default:
+    break;
+  }
+  use_memory(notes, depth, use);
+}
+
+/* ---- Instructions ---- */
 
 static void move(struct stack_depth *depth, const struct code_stack *use) {
   const int64_t bytes = (int64_t)depth->bytes + use->growth;
@@ -145,10 +262,7 @@ void stack_follow(struct stack_notes *notes, struct stack *stack,
     move(&stack->depth, use);
   if (use->loses_frame)
     stack->depth.frame_certainty = STACK_OTHER;
-  if (use->base != CODE_NO_BASE && uses_return_address(&stack->depth, use)) {
-    notes->is_read |= use->is_read;
-    notes->is_written |= !use->is_read;
-  }
+  follow_link(notes, &stack->depth, use);
   if (instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH ||
       instruction->kind == CODE_CALL)
     stack->jumped = stack->depth;

@@ -13,6 +13,11 @@
  * known (the body of a loop that is entered at its end, a landing pad, a case of a switch), the depth
  * is taken to be that at the last jump; then only what is pushed from there on counts, unless a jump
  * back shows the depth.
+ *
+ * On machines whose calls leave the return address in a register, a return takes it from there. It's
+ * the caller's as long as nothing was called and nothing else put into the register; or if it was stored
+ * to a place on the stack before, to which nothing else is stored, and is loaded from there. A function
+ * has one such place.
  */
 #ifndef STACKPACK_STACK_H
 #define STACKPACK_STACK_H
@@ -23,7 +28,9 @@
 struct stack_depth {
   int32_t bytes;
   int32_t enough; /* a return at no more than that is right, if the depth isn't exact */
-  int32_t frame;  /* the return address's distance from the frame pointer */
+  int32_t frame;  /* the distance from the frame pointer to where the stack pointer was at the start */
+  uint8_t link;   /* enum stack_link */
+  bool is_loaded; /* it is the function's own since it was loaded */
   uint8_t certainty, frame_certainty; /* enum stack_certainty */
   bool by_frame;                      /* the stack pointer was made of the frame pointer */
   bool is_noted, is_decoded;
@@ -36,9 +43,24 @@ enum stack_certainty {
   STACK_EXACT
 };
 
+/* What the register for return addresses holds. */
+enum stack_link {
+  LINK_OWN,   /* the function's own; also where there is no such register */
+  LINK_SAVED, /* the same; but it is to be loaded before the function returns */
+  LINK_CALL,  /* that of a call */
+  LINK_OTHER
+};
+
 struct stack {
   struct stack_depth depth, jumped; /* here, and where control last went elsewhere */
 };
+
+/* Bytes on the stack that are stored to: see `place`. */
+struct stack_store {
+  int64_t at;
+  int32_t size;
+};
+enum { STACK_EARLY = 64 };
 
 /* A function. */
 struct stack_notes {
@@ -47,7 +69,15 @@ struct stack_notes {
   uint32_t *noted; /* offsets of those that are noted */
   size_t noted_count, noted_capacity;
   uint64_t start;
+  bool has_link; /* the machine has a register for return addresses */
   bool no_memory;
+  bool is_part;
+  /* Where the return address is on the stack: how far above where the stack pointer is at the start. */
+  bool has_place;
+  int32_t place;
+  bool is_saved, is_loaded;                       /* it is stored there, and loaded */
+  struct stack_store early[STACK_EARLY];          /* before the place was known */
+  uint32_t early_count;                           /* may be more than there is room for */
   bool is_read;    /* its return address is */
   bool is_written; /* or may be: its returns lead anywhere */
   /* Of guesses: some were right, or wrong, as a jump back showed; there are returns that depend on them,
@@ -56,13 +86,15 @@ struct stack_notes {
   /* A jump back to what was decoded already took another stack there, or another frame pointer; and
    * there are returns without the frame pointer, or with it. */
   bool has_other_back, has_plain_return, has_frame_back, has_frame_return;
+  /* Or the register with another return address; and there are returns by it as it was at the start. */
+  bool has_link_back, has_kept_return;
 };
 
 /* Prepares for a function. A part of a function has another depth at its start, which isn't known. */
 void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, bool is_part);
 
 /* Control comes to an address by going on, or from nowhere that is known. False if it goes on there with
- * another depth than a jump has: one of the two is wrong. */
+ * another depth than a jump has, or with another return address: one of the two is wrong. */
 bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on);
 /* What an instruction does. */
 void stack_follow(struct stack_notes *notes, struct stack *stack,

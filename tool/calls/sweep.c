@@ -21,7 +21,9 @@
 #include "tool/calls/call_graph.h"
 #include "tool/calls/code.h"
 #include "tool/calls/leaf_functions.h"
+#include "tool/calls/parts.h"
 #include "tool/calls/stack.h"
+#include "tool/image/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +48,7 @@ struct sweep {
   uint8_t *runs_on; /* by function: enum run: its last instruction doesn't end it */
   bool *is_part; /* by function: it is no whole one, as the stack has another depth at its start */
   struct stack_notes stack;
+  struct parts parts;
   struct doubt *doubts;
   size_t doubt_count, doubt_capacity;
   bool no_memory;
@@ -209,6 +212,24 @@ static void add_references(struct sweep *sweep, uint64_t at,
                  TAKEN_BY_CODE, at);
 }
 
+/* An address's upper part that may be used anywhere: it may be that of any function there. */
+static void open_upper(void *context, uint64_t upper) {
+  struct sweep *sweep = context;
+  struct graph_builder *builder = sweep->builder;
+  struct call_graph *graph = builder->graph;
+  const uint64_t start = upper + (uint64_t)(int64_t)builder->architecture->lowest;
+  const uint64_t end = upper + (uint64_t)(int64_t)builder->architecture->highest + 1;
+  for (size_t i = SEARCH_BELOW(graph->functions, graph->function_count, address, start);
+       i < graph->function_count && graph->functions[i].address < end; i++) {
+    graph_take(graph, graph->functions[i].address, TAKEN_BY_CODE, sweep->start);
+    graph->functions[sweep->function].names_address = true;
+    graph->functions[sweep->function].names_code |=
+        is_other_function(sweep, graph->functions[i].address);
+  }
+  if (!code_ranges_add(&builder->open, start, end))
+    sweep->no_memory = true;
+}
+
 /* ---- Functions ---- */
 
 /* What was seen last, besides padding. */
@@ -283,6 +304,8 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
 static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
   const struct graph_builder *builder = sweep->builder;
   struct area *area = areas_find(&builder->graph->areas, at);
+  const bool has_parts = builder->architecture->highest != 0;
+  parts_reset(&sweep->parts);
   while (at < sweep->end && !area_is_marked(area, MARK_INSTRUCTION, at)) {
     struct code_instruction instruction;
     const uint8_t *bytes = area->bytes + (at - area->address);
@@ -298,6 +321,8 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
     const bool may_fill = instruction.kind == CODE_INVALID || ends(flow->last);
     if (may_fill && all_zero(bytes, sweep->end - at))
       return;
+    if (has_parts && !parts_follow(&sweep->parts, &instruction, open_upper, sweep))
+      builder->graph->functions[sweep->function].is_undecodable = true;
     if (!stack_arrive(&sweep->stack, &flow->stack, at, !ends(flow->last))) {
       if (flow->last == CODE_CALL && flow->last_call != 0)
         add_doubt(sweep, flow->last_call - 1);
@@ -311,6 +336,7 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
     add_instruction(sweep, at, &instruction, flow);
     at += instruction.length;
   }
+  parts_leave(&sweep->parts, open_upper, sweep);
 }
 
 /* What is known only when all is decoded: a call or jump by a pointer may lead near the return address
@@ -474,8 +500,27 @@ static bool find_parts(struct sweep *sweep, const struct image *image) {
   return ok;
 }
 
+/* The value that the code gives to the global pointer; none, if it gives it several. */
+static void find_global(struct graph_builder *builder) {
+  const struct code_architecture *architecture = builder->architecture;
+  const struct areas *areas = &builder->graph->areas;
+  bool is_one = true;
+  for (size_t i = 0; architecture->sets_global != NULL && i < areas->count; i++) {
+    const struct area *area = &areas->items[i];
+    for (uint64_t at = 0, value; area->is_code && at < area->size; at += 2)
+      if (architecture->sets_global(area->bytes + at, area->size - at, area->address + at,
+                                    &value)) {
+        is_one &= builder->global == 0 || builder->global == value;
+        builder->global = value;
+      }
+  }
+  if (!is_one)
+    builder->global = 0;
+}
+
 bool sweep(struct graph_builder *builder, const struct image *image, struct problem *problem) {
   struct call_graph *graph = builder->graph;
+  find_global(builder);
   builder->returns = calloc((size_t)graph_nodes(graph) + 1, sizeof *builder->returns);
   struct sweep sweep = {
       .builder = builder,
@@ -483,6 +528,8 @@ bool sweep(struct graph_builder *builder, const struct image *image, struct prob
       .runs = calloc((size_t)graph->function_count + 1, sizeof *sweep.runs),
       .runs_on = calloc((size_t)graph->function_count + 1, sizeof *sweep.runs_on),
       .is_part = calloc((size_t)graph->function_count + 1, sizeof *sweep.is_part),
+      .stack.has_link = builder->architecture->has_link,
+      .parts = graph_parts(builder),
   };
   uint64_t largest = 0;
   for (uint32_t i = 0; i < graph->function_count; i++)

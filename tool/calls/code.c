@@ -1,0 +1,11 @@
+/* code.c - finds an architecture: see code.h. */
+#include "tool/calls/code.h"
+
+const struct code_architecture *code_architecture(uint16_t machine) {
+  static const struct code_architecture *const architectures[] = {&code_x86_64, &code_aarch64,
+                                                                  &code_riscv64};
+  for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
+    if (architectures[i]->machine == machine)
+      return architectures[i];
+  return NULL;
+}

@@ -1,0 +1,664 @@
+/* code_aarch64.c - AArch64 for the call graph. (Arm Architecture Reference Manual, C4.1, "A64
+ * instruction set encoding": the names of the groups below are those of its tables.)
+ *
+ * Each instruction has 4 bytes, and its fields lie where its group has them. So a decoder of all that
+ * the call graph asks is as short as one by a library would be: which instructions go elsewhere, what
+ * becomes of the stack pointer, the frame pointer (x29) and the link register (x30), and which general
+ * registers are read and written. Vector instructions matter only where they write to a general register.
+ * What no group has is no instruction.
+ *
+ * An address has an upper part (ADRP: a page of 4 KiB) and the rest in another instruction, an addition,
+ * a load or a store; or it is near (ADR, LDR of a literal), or made of 16 bits at a time (MOVZ, MOVK).
+ *
+ * A `switch` becomes one of these (entries have 1, 2 or 4 bytes):
+ *
+ *     adrp  table, page; add table, table, rest        adr   base, label
+ *     ldrsw entry, [table, index, lsl 2]               ldrb  entry, [table, index]
+ *     add   target, table, entry                       add   target, base, entry, lsl 2
+ *     br    target                                     br    target
+ */
+#include "tool/calls/code.h"
+
+#include "format/bits.h"
+
+#include <elf.h>
+#include <stdlib.h>
+
+enum { FRAME = 29, LINK = 30, SP = 31, ZERO = 31, PAGE = 4096 };
+
+/* Nothing to remember. */
+static struct code_decoder *open_decoder(void) { return malloc(1); }
+static void close_decoder(struct code_decoder *decoder) { free(decoder); }
+
+static uint32_t field(uint32_t word, unsigned low, unsigned width) {
+  return word >> low & (((uint32_t)1 << width) - 1);
+}
+
+static int64_t signed_field(uint32_t word, unsigned low, unsigned width) {
+  const int64_t sign = (int64_t)1 << (width - 1);
+  return ((int64_t)field(word, low, width) ^ sign) - sign;
+}
+
+static unsigned to_of(uint32_t word) { return word & 31; }
+static unsigned from_of(uint32_t word) { return word >> 5 & 31; }
+static unsigned other_of(uint32_t word) { return word >> 16 & 31; }
+
+/* Of a register's number, where 31 is none or the stack pointer. */
+static uint32_t bit(unsigned number) { return number < 31 ? (uint32_t)1 << number : 0; }
+
+static void set_part(struct code_instruction *instruction, enum part_use part, unsigned to,
+                     unsigned from, int64_t distance) {
+  struct code_parts *parts = &instruction->parts;
+  parts->part = (uint8_t)part;
+  parts->to = (uint8_t)to;
+  parts->from = (uint8_t)from;
+  parts->distance = (uint64_t)distance;
+}
+
+/* ---- Branches, exceptions and system instructions ---- */
+
+static void set_direct(struct code_instruction *instruction, enum code_kind kind, uint64_t target) {
+  instruction->kind = (uint8_t)kind;
+  instruction->target_kind = CODE_DIRECT;
+  instruction->target = target;
+}
+
+/* BR, BLR, RET and their forms that check a signature. */
+static void decode_branch_register(uint32_t word, struct code_instruction *instruction) {
+  enum { BR, BLR, RET };
+  const unsigned operation = field(word, 21, 4) & 7, register_number = from_of(word);
+  const bool is_signed = field(word, 11, 5) == 1;
+  const bool is_known = field(word, 10, 6) == 0 || is_signed;
+  if (!is_known || field(word, 16, 5) != 31 || operation > RET || field(word, 25, 7) != 0x6b)
+    return;
+  if (operation == RET && (register_number == LINK || is_signed)) {
+    instruction->kind = CODE_RETURN;
+    return;
+  }
+  instruction->kind = operation == BLR ? CODE_CALL : CODE_JUMP;
+  instruction->target_kind = CODE_COMPUTED;
+  instruction->is_sum = true; /* it may be one */
+  set_part(instruction, CODE_THROUGH, ZERO, register_number, 0);
+  instruction->parts.reads =
+      bit(register_number) | (is_signed && field(word, 24, 1) != 0 ? bit(to_of(word)) : 0);
+}
+
+/* Hints do nothing, or sign x30 or x17; of the others, those that read a system register write one. */
+static void decode_system(uint32_t word, struct code_instruction *instruction) {
+  enum { NOP = 0xd503201f, HINT_MASK = 0xfffff01f, X17 = 17 };
+  instruction->kind = CODE_OTHER;
+  if (word == NOP)
+    instruction->kind = CODE_PADDING;
+  else if ((word & HINT_MASK) == NOP)
+    instruction->parts.may_write = bit(X17);
+  else if (field(word, 21, 1) != 0)
+    instruction->parts.writes = bit(to_of(word));
+  else
+    instruction->parts.reads = bit(to_of(word));
+}
+
+static void decode_exception(uint32_t word, struct code_instruction *instruction) {
+  enum { BRK = 1, HLT = 2 };
+  const unsigned operation = field(word, 21, 3);
+  instruction->kind = operation == BRK || operation == HLT ? CODE_STOP : CODE_OTHER;
+  instruction->parts.may_write = bit(0); /* a system call's result */
+}
+
+static void decode_branch(uint32_t word, uint64_t address, struct code_instruction *instruction) {
+  if (field(word, 26, 5) == 5) /* B, BL */
+    set_direct(instruction, word >> 31 != 0 ? CODE_CALL : CODE_JUMP,
+               address + (uint64_t)signed_field(word, 0, 26) * 4);
+  else if (field(word, 24, 8) == 0x54) /* B.cond, BC.cond */
+    set_direct(instruction, CODE_BRANCH, address + (uint64_t)signed_field(word, 5, 19) * 4);
+  else if (field(word, 25, 6) == 0x1a) /* CBZ, CBNZ */
+    set_direct(instruction, CODE_BRANCH, address + (uint64_t)signed_field(word, 5, 19) * 4);
+  else if (field(word, 25, 6) == 0x1b) /* TBZ, TBNZ */
+    set_direct(instruction, CODE_BRANCH, address + (uint64_t)signed_field(word, 5, 14) * 4);
+  else if (field(word, 25, 6) == 0x3a) /* CBcc: compare and branch */
+    set_direct(instruction, CODE_BRANCH, address + (uint64_t)signed_field(word, 5, 9) * 4);
+  else if (field(word, 24, 8) == 0xd4)
+    decode_exception(word, instruction);
+  else if (field(word, 22, 10) == 0x354)
+    decode_system(word, instruction);
+  else
+    decode_branch_register(word, instruction);
+  if (instruction->kind == CODE_BRANCH && field(word, 24, 8) != 0x54)
+    instruction->parts.reads = bit(to_of(word)) | bit(other_of(word));
+  if (instruction->kind == CODE_CALL)
+    instruction->stack.link = CODE_LINK_CALLED;
+}
+
+/* ---- Data processing ---- */
+
+/* The constant of a logical instruction: a run of ones, rotated, in each element (Arm ARM, J1.1,
+ * DecodeBitMasks). */
+static uint64_t logical_constant(uint32_t word) {
+  const uint32_t n = field(word, 22, 1), ones = field(word, 10, 6), rotation = field(word, 16, 6);
+  const uint32_t key = n << 6 | (~ones & 63);
+  if (key < 2)
+    return 0;
+  const uint32_t size = (uint32_t)1 << (31 - __builtin_clz(key));
+  const uint32_t count = (ones & (size - 1)) + 1, turn = rotation & (size - 1);
+  const uint64_t element = size == 64 ? UINT64_MAX : ((uint64_t)1 << size) - 1;
+  const uint64_t run = count >= 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1;
+  uint64_t value = turn == 0 ? run : (run >> turn | run << (size - turn)) & element;
+  for (uint32_t bits = size; bits < 64; bits *= 2)
+    value |= value << bits;
+  return word >> 31 != 0 ? value : (uint32_t)value;
+}
+
+static enum code_stack_base base_of(unsigned number) {
+  return number == SP      ? CODE_STACK_POINTER
+         : number == FRAME ? CODE_FRAME_POINTER
+                           : CODE_NO_BASE;
+}
+
+/* An addition to the stack pointer or the frame pointer; `to` may be one of them. */
+static void set_stack_sum(struct code_stack *stack, unsigned to, unsigned from, int32_t distance) {
+  if (to == SP && from == SP) {
+    stack->growth = -distance;
+  } else if (to == SP && from != FRAME) {
+    stack->growth = CODE_STACK_LOST;
+  } else if ((to == SP || to == FRAME) && to != from && base_of(from) != CODE_NO_BASE) {
+    stack->copy = (uint8_t)base_of(from);
+    stack->copy_offset = distance;
+  } else if (to != FRAME && base_of(from) != CODE_NO_BASE) { /* others may write there */
+    stack->base = (uint8_t)base_of(from);
+    stack->offset = distance;
+    stack->size = 1;
+  }
+}
+
+static void decode_add_constant(uint32_t word, struct code_instruction *instruction) {
+  const bool is_subtraction = field(word, 30, 1) != 0, sets_flags = field(word, 29, 1) != 0;
+  const int32_t constant = (int32_t)(field(word, 10, 12) << (field(word, 22, 1) * 12));
+  const int32_t distance = is_subtraction ? -constant : constant;
+  const unsigned to = to_of(word), from = from_of(word);
+  instruction->parts.reads = bit(from);
+  instruction->parts.writes = bit(to);
+  if (sets_flags)
+    return;
+  set_stack_sum(&instruction->stack, to, from, distance);
+  if (from != SP && to != SP && word >> 31 != 0)
+    set_part(instruction, CODE_LOWER, to, from, distance);
+}
+
+static void decode_move_wide(uint32_t word, struct code_instruction *instruction) {
+  enum { MOVN = 0, MOVZ = 2, MOVK = 3 };
+  const unsigned operation = field(word, 29, 2), shift = field(word, 21, 2) * 16;
+  const uint64_t bits = (uint64_t)field(word, 5, 16) << shift;
+  const uint64_t mask = word >> 31 != 0 ? UINT64_MAX : UINT32_MAX;
+  if (operation == MOVK) {
+    set_part(instruction, CODE_BITS, to_of(word), to_of(word), (int64_t)bits);
+    instruction->parts.shift = (uint8_t)shift;
+  } else {
+    const uint64_t value = (operation == MOVN ? ~bits : bits) & mask;
+    set_part(instruction, CODE_LOWER, to_of(word), CODE_NO_REGISTER, (int64_t)value);
+  }
+  instruction->parts.is_constant = true;
+  instruction->parts.writes = bit(to_of(word));
+}
+
+static void decode_constant(uint32_t word, uint64_t address,
+                            struct code_instruction *instruction) {
+  enum { ORR = 1, ANDS = 3 };
+  const uint64_t near = (uint64_t)signed_field(word, 5, 19) * 4 + field(word, 29, 2);
+  const unsigned to = to_of(word);
+  switch (field(word, 23, 3)) {
+  case 0:
+  case 1:
+    instruction->parts.writes = bit(to);
+    if (word >> 31 != 0)
+      set_part(instruction, CODE_UPPER, to, CODE_NO_REGISTER,
+               (int64_t)((address & -(uint64_t)PAGE) + near * PAGE));
+    else
+      set_part(instruction, CODE_LOWER, to, CODE_NO_REGISTER, (int64_t)(address + near));
+    return;
+  case 2:
+    decode_add_constant(word, instruction);
+    return;
+  case 4:
+    instruction->parts.reads = bit(from_of(word));
+    instruction->parts.writes = bit(to);
+    if (to == SP && field(word, 29, 2) != ANDS)
+      instruction->stack.growth = CODE_STACK_LOST;
+    else if (field(word, 29, 2) == ORR && from_of(word) == ZERO)
+      set_part(instruction, CODE_LOWER, to, CODE_NO_REGISTER, (int64_t)logical_constant(word));
+    instruction->parts.is_constant = true;
+    return;
+  case 5:
+    decode_move_wide(word, instruction);
+    return;
+  case 3: /* additions with tags, minima and maxima */
+    if (to == SP && field(word, 22, 1) == 0)
+      instruction->stack.growth = CODE_STACK_LOST;
+    break;
+  default: /* bit fields */
+    break;
+  }
+  instruction->parts.reads = bit(from_of(word)) | (field(word, 23, 3) == 7 ? bit(other_of(word)) : 0);
+  if (field(word, 23, 3) == 6 && field(word, 29, 2) == 1) /* BFM: a part of it stays */
+    instruction->parts.reads |= bit(to);
+  instruction->parts.writes = bit(to);
+}
+
+static void decode_registers(uint32_t word, struct code_instruction *instruction) {
+  struct code_parts *parts = &instruction->parts;
+  const bool is_sum = (word & 0x1f000000) == 0x0b000000, is_extended = field(word, 21, 1) != 0;
+  const bool is_compare = (word & 0x1fe00000) == 0x1a400000;
+  const bool sets_flags_only = (word & 0x1fe00000) == 0x1a000000 && field(word, 10, 6) != 0;
+  parts->reads = bit(from_of(word)) | (is_compare && field(word, 11, 1) != 0 ? 0 : bit(other_of(word)));
+  if (field(word, 24, 5) == 0x1b) /* three sources */
+    parts->reads |= bit(field(word, 10, 5));
+  if (is_compare || sets_flags_only)
+    return;
+  parts->writes = bit(to_of(word));
+  const bool is_plain_sum = is_sum && field(word, 29, 2) == 0;
+  instruction->is_sum = is_plain_sum && word >> 31 != 0;
+  if (is_sum && is_extended && field(word, 29, 1) == 0 && to_of(word) == SP)
+    instruction->stack.growth = CODE_STACK_LOST;
+}
+
+/* ---- Loads and stores ---- */
+
+/* Memory at a constant distance from a register; with `moves`, that register becomes it plus that. */
+static void set_memory(struct code_stack *stack, unsigned from, int32_t offset, int32_t size,
+                       int32_t moves, bool is_read) {
+  if (from == SP)
+    stack->growth = -moves;
+  if (base_of(from) == CODE_NO_BASE || (from == FRAME && moves != 0))
+    return;
+  stack->base = (uint8_t)base_of(from);
+  stack->offset = offset - moves;
+  stack->size = size;
+  stack->is_read = is_read;
+}
+
+/* The link register at a place in memory. */
+static void set_link(struct code_instruction *instruction, unsigned number, int32_t offset,
+                     bool is_load) {
+  struct code_stack *stack = &instruction->stack;
+  if (number != LINK)
+    return;
+  if (!is_load && stack->base == CODE_NO_BASE) {
+    stack->reads_link = true;
+    return;
+  }
+  stack->link = stack->base == CODE_NO_BASE ? CODE_LINK_CHANGED
+                : is_load                   ? CODE_LINK_LOADED
+                                            : CODE_LINK_SAVED;
+  stack->link_offset = stack->offset + offset;
+}
+
+static void decode_pair(uint32_t word, struct code_instruction *instruction) {
+  enum { POST = 1, PRE = 3 };
+  struct code_parts *parts = &instruction->parts;
+  const bool is_load = field(word, 22, 1) != 0, is_vector = field(word, 26, 1) != 0;
+  const unsigned mode = field(word, 23, 2), size = field(word, 30, 2);
+  const unsigned scale = is_vector ? 2 + size : size == 2 ? 3 : 2;
+  const unsigned first = to_of(word), second = field(word, 10, 5), from = from_of(word);
+  const int32_t bytes = 1 << scale;
+  const int32_t distance = (int32_t)signed_field(word, 15, 7) * bytes;
+  const bool moves = mode == POST || mode == PRE;
+  set_memory(&instruction->stack, from, mode == POST ? 0 : distance, 2 * bytes,
+             moves ? distance : 0, is_load);
+  parts->reads = bit(from) | (is_load || is_vector ? 0 : bit(first) | bit(second));
+  parts->writes =
+      (moves ? bit(from) : 0) | (is_load && !is_vector ? bit(first) | bit(second) : 0);
+  if (is_vector || size != 2) {
+    if (!is_vector && !is_load && (first == LINK || second == LINK))
+      instruction->stack.reads_link = true;
+    return;
+  }
+  set_link(instruction, first, 0, is_load);
+  set_link(instruction, second, bytes, is_load);
+  if (!is_load)
+    parts->reads &= ~bit(LINK);
+}
+
+/* Loads and stores of one register with a constant distance. */
+static void decode_single(uint32_t word, struct code_instruction *instruction) {
+  enum { UNSCALED, POST, UNPRIVILEGED, PRE, PREFETCH_SIZE = 3 };
+  struct code_parts *parts = &instruction->parts;
+  const bool is_vector = field(word, 26, 1) != 0, is_scaled = field(word, 24, 1) != 0;
+  const unsigned operation = field(word, 22, 2), size = field(word, 30, 2);
+  const unsigned scale = is_vector ? (operation >> 1) * 4 + size : size;
+  const bool is_prefetch = !is_vector && size == PREFETCH_SIZE && operation == 2;
+  const bool is_load = is_vector ? (operation & 1) != 0 : operation != 0;
+  const unsigned mode = is_scaled ? UNSCALED : field(word, 10, 2);
+  const bool moves = mode == POST || mode == PRE;
+  const unsigned to = to_of(word), from = from_of(word);
+  const int32_t distance = is_scaled ? (int32_t)(field(word, 10, 12) << scale)
+                                     : (int32_t)signed_field(word, 12, 9);
+  if (!is_prefetch)
+    set_memory(&instruction->stack, from, mode == POST ? 0 : distance, 1 << scale,
+               moves ? distance : 0, is_load);
+  parts->reads = bit(from) | (is_load || is_vector ? 0 : bit(to));
+  parts->writes = (moves ? bit(from) : 0) | (is_load && !is_vector && !is_prefetch ? bit(to) : 0);
+  if (!is_vector && !is_prefetch && size == 3) {
+    set_link(instruction, to, 0, is_load);
+    if (!is_load)
+      parts->reads &= ~bit(LINK);
+  }
+  if (from != SP && !moves && (is_load || is_vector || to != from))
+    set_part(instruction, is_load && !is_vector && size == 3 && !is_prefetch ? CODE_LOAD : CODE_ACCESS,
+             is_vector ? ZERO : to, from, distance);
+}
+
+/* With a register as distance; atomic ones; and loads by signed pointers. */
+static void decode_other_single(uint32_t word, struct code_instruction *instruction) {
+  enum { ATOMIC = 0, REGISTER = 2 };
+  struct code_parts *parts = &instruction->parts;
+  const bool is_vector = field(word, 26, 1) != 0;
+  const unsigned kind = field(word, 10, 2), operation = field(word, 22, 2);
+  parts->reads = bit(from_of(word)) | bit(other_of(word));
+  if (kind == REGISTER) {
+    const bool is_prefetch = field(word, 30, 2) == 3 && operation == 2;
+    if (is_vector || is_prefetch)
+      return;
+    *(operation == 0 ? &parts->reads : &parts->writes) |= bit(to_of(word));
+    return;
+  }
+  if (kind == ATOMIC) {
+    set_memory(&instruction->stack, from_of(word), 0, 8, 0, false);
+    parts->may_write = bit(to_of(word));
+    return;
+  }
+  parts->reads = bit(from_of(word)); /* LDRAA, LDRAB: with an index, they move it */
+  parts->writes = bit(to_of(word));
+  parts->may_write = bit(from_of(word));
+  if (from_of(word) == SP && kind == 3)
+    instruction->stack.growth = CODE_STACK_LOST;
+}
+
+/* A load of what is near the code. */
+static void decode_literal(uint32_t word, uint64_t address, struct code_instruction *instruction) {
+  enum { WORD64 = 1, PREFETCH = 3 };
+  const bool is_vector = field(word, 26, 1) != 0;
+  const unsigned size = field(word, 30, 2);
+  const bool loads = !is_vector && size != PREFETCH;
+  instruction->parts.writes = loads ? bit(to_of(word)) : 0;
+  set_part(instruction, loads && size == WORD64 ? CODE_LOAD : CODE_ACCESS, loads ? to_of(word) : ZERO,
+           CODE_NO_REGISTER, (int64_t)address + signed_field(word, 5, 19) * 4);
+}
+
+/* All others have their registers in the same places; which are written to, is left open. */
+static void decode_rare(uint32_t word, struct code_instruction *instruction) {
+  struct code_parts *parts = &instruction->parts;
+  const unsigned from = from_of(word);
+  const uint32_t all = bit(to_of(word)) | bit(other_of(word)) | bit(field(word, 10, 5));
+  const bool is_vector = field(word, 26, 1) != 0;
+  if (is_vector) { /* of several registers or elements; they may move the address by what they load */
+    const bool moves = field(word, 23, 1) != 0;
+    parts->reads = bit(from) | (moves ? bit(other_of(word)) : 0);
+    parts->writes = moves ? bit(from) : 0;
+    set_memory(&instruction->stack, from, 0, 64, 0, field(word, 22, 1) != 0);
+    if (moves && from == SP)
+      instruction->stack.growth = CODE_STACK_LOST;
+    return;
+  }
+  parts->reads = all | bit(from);
+  parts->may_write = all | bit(from);
+  set_memory(&instruction->stack, from, 0, 16, 0, false);
+  if (from == SP && field(word, 24, 6) == 0x19 && field(word, 30, 2) == 3 && field(word, 10, 2) % 2 != 0)
+    instruction->stack.growth = CODE_STACK_LOST; /* of tags, with an index */
+}
+
+static void decode_memory(uint32_t word, uint64_t address, struct code_instruction *instruction) {
+  const unsigned group = field(word, 28, 2);
+  const bool is_second = field(word, 24, 1) != 0;
+  if (group == 1 && !is_second)
+    decode_literal(word, address, instruction);
+  else if (group == 2)
+    decode_pair(word, instruction);
+  else if (group == 3 && !is_second && field(word, 21, 1) != 0)
+    decode_other_single(word, instruction);
+  else if (group == 3)
+    decode_single(word, instruction);
+  else
+    decode_rare(word, instruction);
+}
+
+/* ---- Vectors ---- */
+
+/* Which of a vector instruction's registers are general ones: of conversions, moves, and copies of
+ * elements. */
+static void decode_vector(uint32_t word, struct code_instruction *instruction) {
+  enum { FROM_GENERAL = 1 << 2 | 1 << 3 | 1 << 7 };
+  struct code_parts *parts = &instruction->parts;
+  const bool converts = (word & 0x5f20fc00) == 0x1e200000 || (word & 0x5f200000) == 0x1e000000;
+  if (converts && (FROM_GENERAL >> field(word, 16, 3) & 1) != 0)
+    parts->reads = bit(from_of(word));
+  else if (converts || (word & 0xbfe0ec00) == 0x0e002c00) /* SMOV, UMOV */
+    parts->writes = bit(to_of(word));
+  else if ((word & 0xbfe0ec00) == 0x0e000c00 || (word & 0xffe0fc00) == 0x4e001c00) /* DUP, INS */
+    parts->reads = bit(from_of(word));
+}
+
+/* Of SVE and SME, whose instructions are many: any may write to a general register. */
+static void decode_scalable(uint32_t word, struct code_instruction *instruction) {
+  enum { ADDS_LENGTH_MASK = 0xff20f000, ADDS_LENGTH = 0x04205000 };
+  instruction->parts.reads = bit(from_of(word)) | bit(other_of(word));
+  instruction->parts.may_write = bit(to_of(word));
+  if ((word & ADDS_LENGTH_MASK) == ADDS_LENGTH && to_of(word) == SP)
+    instruction->stack.growth = CODE_STACK_LOST;
+}
+
+/* ---- All ---- */
+
+/* What the registers say of the frame pointer and the link register. */
+static void set_frame_and_link(struct code_instruction *instruction) {
+  const struct code_parts *parts = &instruction->parts;
+  struct code_stack *stack = &instruction->stack;
+  const uint32_t written = parts->writes | parts->may_write;
+  stack->loses_frame = (written & bit(FRAME)) != 0 && stack->copy != CODE_STACK_POINTER;
+  stack->reads_link |= (parts->reads & bit(LINK)) != 0;
+  if ((written & bit(LINK)) != 0 && stack->link == CODE_LINK_KEPT)
+    stack->link = CODE_LINK_CHANGED;
+}
+
+static void decode(const struct code_decoder *decoder, const uint8_t *bytes, size_t size,
+                   uint64_t address, struct code_instruction *instruction) {
+  (void)decoder;
+  *instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
+  if (size < 4)
+    return;
+  const uint32_t word = bits_load32(bytes);
+  instruction->length = 4;
+  instruction->kind = CODE_OTHER;
+  switch (field(word, 25, 4)) {
+  case 0: /* UDF: nothing that runs; above it, SME */
+    if (word >> 31 != 0)
+      decode_scalable(word, instruction);
+    else
+      instruction->kind = word >> 16 == 0 ? CODE_STOP : CODE_INVALID;
+    break;
+  case 2:
+    decode_scalable(word, instruction);
+    break;
+  case 8:
+  case 9:
+    decode_constant(word, address, instruction);
+    break;
+  case 10:
+  case 11:
+    instruction->kind = CODE_INVALID; /* unless it is one */
+    decode_branch(word, address, instruction);
+    break;
+  case 4:
+  case 6:
+  case 12:
+  case 14:
+    decode_memory(word, address, instruction);
+    break;
+  case 5:
+  case 13:
+    decode_registers(word, instruction);
+    break;
+  case 7:
+  case 15:
+    decode_vector(word, instruction);
+    break;
+  default:
+    instruction->kind = CODE_INVALID;
+  }
+  if (instruction->kind == CODE_INVALID) {
+    *instruction = (struct code_instruction){.length = 4, .kind = CODE_INVALID};
+    return;
+  }
+  set_frame_and_link(instruction);
+}
+
+/* ---- Following values ---- */
+
+static const struct code_value unknown = {.kind = CODE_UNKNOWN};
+
+static struct code_value address_value(uint64_t address) {
+  return (struct code_value){.kind = CODE_ADDRESS, .table = address};
+}
+
+static struct code_value value_of(const struct code_state *state, unsigned number) {
+  return number < 31 ? state->registers[number] : unknown;
+}
+
+/* How an added register is extended and shifted; false if it isn't known to be a whole one. */
+static bool extension_of(uint32_t word, bool *is_unsigned, uint8_t *shift) {
+  if (field(word, 21, 1) != 0) { /* UXTB, UXTH, UXTW, UXTX, SXTB ... */
+    *is_unsigned = field(word, 13, 3) < 4;
+    *shift = (uint8_t)field(word, 10, 3);
+    return true;
+  }
+  *shift = (uint8_t)field(word, 10, 6);
+  return field(word, 22, 2) == 0;
+}
+
+static struct code_value sum_of(uint32_t word, const struct code_state *state) {
+  const struct code_value a = value_of(state, from_of(word)), b = value_of(state, other_of(word));
+  bool is_unsigned = b.is_unsigned;
+  uint8_t shift = 0;
+  if (!extension_of(word, &is_unsigned, &shift))
+    return a.kind == CODE_ADDRESS ? (struct code_value){.kind = CODE_SUM, .table = a.table} : unknown;
+  if (a.kind == CODE_ADDRESS && b.kind == CODE_ENTRY && b.size < 8)
+    return (struct code_value){.kind = CODE_TARGET,
+                               .table = b.table,
+                               .base = a.table,
+                               .size = b.size,
+                               .shift = shift,
+                               .is_unsigned = is_unsigned};
+  if (b.kind == CODE_ADDRESS && a.kind == CODE_ENTRY && a.size < 8 && shift == 0)
+    return (struct code_value){.kind = CODE_TARGET,
+                               .table = a.table,
+                               .base = b.table,
+                               .size = a.size,
+                               .is_unsigned = a.is_unsigned};
+  if (a.kind == CODE_ADDRESS || b.kind == CODE_ADDRESS)
+    return (struct code_value){.kind = CODE_SUM, .table = a.kind == CODE_ADDRESS ? a.table : b.table};
+  return unknown;
+}
+
+/* An entry of a table: where a table's address and a register are added, in the load or before it. */
+static struct code_value loaded_value(uint32_t word, const struct code_state *state) {
+  const unsigned size = 1u << field(word, 30, 2), operation = field(word, 22, 2);
+  const bool has_register = field(word, 24, 1) == 0 && field(word, 21, 1) != 0 && field(word, 10, 2) == 2;
+  const struct code_value from = value_of(state, from_of(word));
+  const bool is_load = field(word, 26, 1) == 0 && field(word, 28, 2) == 3 && operation != 0 &&
+                       !(size == 8 && operation == 2);
+  const bool is_entry = has_register ? from.kind == CODE_ADDRESS
+                                     : from.kind == CODE_SUM && field(word, 24, 1) != 0 &&
+                                           field(word, 10, 12) == 0;
+  if (!is_load || !is_entry)
+    return unknown;
+  return (struct code_value){.kind = CODE_ENTRY,
+                             .table = from.table,
+                             .size = (uint8_t)size,
+                             .is_unsigned = operation == 1};
+}
+
+/* What an instruction puts into its register. */
+static struct code_value result_of(uint32_t word, const struct code_instruction *instruction,
+                                   const struct code_state *state) {
+  const struct code_parts *parts = &instruction->parts;
+  const unsigned group = field(word, 25, 4);
+  if (parts->part == CODE_UPPER)
+    return address_value(parts->distance);
+  if (parts->part == CODE_LOWER && parts->from == CODE_NO_REGISTER)
+    return address_value(parts->distance);
+  if (parts->part == CODE_LOWER)
+    return value_of(state, parts->from).kind == CODE_ADDRESS
+               ? address_value(value_of(state, parts->from).table + parts->distance)
+               : unknown;
+  if (parts->part == CODE_BITS && value_of(state, parts->to).kind == CODE_ADDRESS)
+    return address_value((value_of(state, parts->to).table & ~((uint64_t)0xffff << parts->shift)) |
+                         parts->distance);
+  if (instruction->is_sum)
+    return sum_of(word, state);
+  if ((word & 0xffe0ffe0) == 0xaa0003e0) /* MOV */
+    return value_of(state, other_of(word));
+  return (group & 5) == 4 ? loaded_value(word, state) : unknown;
+}
+
+/* x19 to x29 are as before (Procedure Call Standard for the Arm 64-bit Architecture, 6.1.1). */
+enum { CALL_CLOBBERS = 0x4007ffff };
+
+static void follow(const struct code_decoder *decoder, const uint8_t *bytes, size_t size,
+                   uint64_t address, struct code_state *state, struct code_value *jump) {
+  struct code_instruction instruction;
+  *jump = unknown;
+  decode(decoder, bytes, size, address, &instruction);
+  if (instruction.kind == CODE_INVALID) {
+    *state = (struct code_state){0};
+    return;
+  }
+  const uint32_t word = bits_load32(bytes);
+  if (instruction.parts.part == CODE_THROUGH)
+    *jump = value_of(state, instruction.parts.from);
+  const struct code_value result = result_of(word, &instruction, state);
+  uint32_t lost = instruction.parts.writes | instruction.parts.may_write;
+  if (instruction.kind == CODE_CALL)
+    lost |= CALL_CLOBBERS;
+  for (; lost != 0; lost &= lost - 1)
+    state->registers[__builtin_ctz(lost)] = unknown;
+  if (result.kind == CODE_SUM)
+    state->summed = result.table;
+  if (result.kind != CODE_UNKNOWN && to_of(word) < 31)
+    state->registers[to_of(word)] = result;
+}
+
+static const uint8_t arguments[CODE_ARGUMENTS] = {0, 1, 2, 3, 4, 5};
+
+/* Of the types that a linked file may have (ELF for the Arm 64-bit Architecture, 5.7). */
+static enum code_relocation meaning_of(uint64_t type) {
+  switch (type) {
+  case R_AARCH64_RELATIVE:
+    return CODE_RELOCATION_ADDRESS;
+  case R_AARCH64_IRELATIVE:
+    return CODE_RELOCATION_RESOLVER;
+  case R_AARCH64_JUMP_SLOT:
+    return CODE_RELOCATION_CALL;
+  case R_AARCH64_GLOB_DAT:
+    return CODE_RELOCATION_SLOT;
+  case R_AARCH64_ABS64:
+  case R_AARCH64_ABS32:
+  case R_AARCH64_PREL64:
+  case R_AARCH64_PREL32:
+    return CODE_RELOCATION_SYMBOL;
+  default:
+    return CODE_RELOCATION_NONE;
+  }
+}
+
+const struct code_architecture code_aarch64 = {
+    .machine = EM_AARCH64,
+    .register_count = 31,
+    .has_link = true,
+    .lowest = 0,
+    .highest = PAGE - 1,
+    .stack_register = 31,
+    .entry_offset = 0,
+    .meaning = meaning_of,
+    .arguments = arguments,
+    .open = open_decoder,
+    .close = close_decoder,
+    .decode = decode,
+    .follow = follow,
+};

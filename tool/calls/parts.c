@@ -1,0 +1,156 @@
+/* parts.c - see parts.h. */
+#include "tool/calls/parts.h"
+
+#include <string.h>
+
+void parts_reset(struct parts *parts) {
+  memset(parts->registers, 0, sizeof parts->registers);
+}
+
+static void open_upper(const struct parts *parts, struct part_value *value, parts_visitor *open,
+                       void *context) {
+  if (value->kind == PART_UPPER && !value->is_open && (!value->is_constant || parts->is_fixed))
+    open(context, value->value);
+  value->is_open = true;
+}
+
+void parts_leave(struct parts *parts, parts_visitor *open, void *context) {
+  for (unsigned i = 0; i < CODE_REGISTERS; i++)
+    open_upper(parts, &parts->registers[i], open, context);
+}
+
+static void open_registers(struct parts *parts, uint32_t bits, parts_visitor *open, void *context) {
+  for (; bits != 0; bits &= bits - 1)
+    open_upper(parts, &parts->registers[__builtin_ctz(bits)], open, context);
+}
+
+static void add_constant(struct code_instruction *instruction, uint64_t value) {
+  instruction->constants[instruction->constant_count++] = value;
+}
+
+static void refer(const struct parts *parts, struct code_instruction *instruction,
+                  struct part_value whole, bool is_access) {
+  if (whole.is_constant && !parts->is_fixed)
+    return;
+  if (whole.is_constant && !is_access) {
+    add_constant(instruction, whole.value);
+    return;
+  }
+  instruction->has_reference = true;
+  instruction->is_access = is_access;
+  instruction->reference = whole.value;
+}
+
+/* Whether a part's register is known to hold the rest of an address; then *whole is that. */
+static bool make_whole(const struct code_parts *use, struct part_value from,
+                       struct part_value *whole) {
+  if (use->from != CODE_NO_REGISTER && from.kind != PART_UPPER)
+    return false;
+  *whole = (struct part_value){.value = from.value + use->distance,
+                               .kind = PART_WHOLE,
+                               .is_constant = from.is_constant || use->is_constant};
+  return true;
+}
+
+static void go_through(struct code_instruction *instruction, struct part_value from) {
+  const uint64_t distance = instruction->parts.distance;
+  const bool is_address = from.kind == PART_UPPER || from.kind == PART_WHOLE;
+  if (is_address && !from.is_constant) {
+    instruction->target_kind = CODE_DIRECT;
+    instruction->target = from.value + distance;
+  } else if (from.kind == PART_SLOT && !from.is_constant && distance == 0) {
+    instruction->target_kind = CODE_SLOT;
+    instruction->target = from.value;
+  } else {
+    return;
+  }
+  instruction->is_sum = false;
+}
+
+static void move_stack(struct code_stack *stack, struct part_value from, bool is_subtraction) {
+  const int64_t distance = (int64_t)from.value;
+  if ((from.kind != PART_UPPER && from.kind != PART_WHOLE) || !from.is_constant ||
+      distance > INT32_MAX || distance < -INT32_MAX)
+    return;
+  stack->growth = (int32_t)(is_subtraction ? distance : -distance);
+}
+
+/* What becomes of the register that a part is for. */
+static struct part_value use_part(const struct parts *parts, struct code_instruction *instruction,
+                                  struct part_value from, bool *is_understood) {
+  const struct code_parts *use = &instruction->parts;
+  struct part_value whole = {0};
+  switch (use->part) {
+  case CODE_UPPER:
+    return (struct part_value){
+        .value = use->distance, .kind = PART_UPPER, .is_constant = use->is_constant};
+  case CODE_BITS:
+    if (from.kind != PART_WHOLE) {
+      *is_understood = !parts->is_fixed;
+      return whole;
+    }
+    whole = from;
+    whole.value = (from.value & ~((uint64_t)UINT16_MAX << use->shift)) | use->distance;
+    refer(parts, instruction, whole, false);
+    return whole;
+  case CODE_LOWER:
+    if (make_whole(use, from, &whole))
+      refer(parts, instruction, whole, false);
+    return whole;
+  case CODE_LOAD:
+  case CODE_ACCESS:
+    if (make_whole(use, from, &whole))
+      refer(parts, instruction, whole, true);
+    if (whole.kind == PART_WHOLE)
+      whole.kind = PART_SLOT;
+    return use->part == CODE_LOAD ? whole : (struct part_value){0};
+  case CODE_THROUGH:
+    go_through(instruction, from);
+    return whole;
+  case CODE_SUBTRACT:
+  case CODE_ADD:
+    move_stack(&instruction->stack, from, use->part == CODE_SUBTRACT);
+    return whole;
+  default:
+    return whole;
+  }
+}
+
+/* What the register holds that a part is added to. */
+static struct part_value from_of(const struct parts *parts, const struct code_parts *use) {
+  if (use->part == CODE_NO_PART || use->from >= CODE_REGISTERS)
+    return (struct part_value){.kind = PART_UNKNOWN};
+  if (use->from == parts->global_register && parts->global != 0)
+    return (struct part_value){.kind = PART_UPPER, .value = parts->global, .is_open = true};
+  return parts->registers[use->from];
+}
+
+/* Whether something is made of a global pointer that isn't known. */
+static bool uses_unknown(const struct parts *parts, const struct code_parts *use) {
+  return use->part != CODE_NO_PART && parts->global_register != 0 && parts->global == 0 &&
+         use->from == parts->global_register && use->to != parts->global_register;
+}
+
+static bool goes(uint8_t kind) { return kind >= CODE_CALL && kind <= CODE_STOP; }
+
+bool parts_follow(struct parts *parts, struct code_instruction *instruction, parts_visitor *open,
+                  void *context) {
+  const struct code_parts *use = &instruction->parts;
+  const struct part_value from = from_of(parts, use);
+  /* Nothing added may be a copy, to which the rest is added later. */
+  const bool is_used = use->part != CODE_NO_PART && use->from < CODE_REGISTERS &&
+                       !(use->part == CODE_LOWER && use->distance == 0);
+  const uint32_t others = use->reads & ~(is_used ? (uint32_t)1 << use->from : 0);
+  bool is_understood = !uses_unknown(parts, use);
+  const struct part_value value = use_part(parts, instruction, from, &is_understood);
+  open_registers(parts, others | use->may_write, open, context);
+  for (uint32_t bits = use->writes | use->may_write; bits != 0; bits &= bits - 1)
+    parts->registers[__builtin_ctz(bits)] = (struct part_value){0};
+  if (value.kind != PART_UNKNOWN && (use->writes >> use->to & 1) != 0)
+    parts->registers[use->to] = value;
+  if (goes(instruction->kind))
+    parts_leave(parts, open, context);
+  if (goes(instruction->kind) && instruction->kind != CODE_BRANCH)
+    parts_reset(parts);
+  return is_understood;
+}
