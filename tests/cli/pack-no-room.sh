@@ -12,6 +12,11 @@ void *allocate(long size) { return &heap[used += size / 8]; }
 void collect(void) {}
 void _start(void) {
   long status = run(5) == 0;
+#ifdef NOTED
+  extern volatile const int noted[];
+  __asm__(".pushsection .note.odd, \"a\", @note; .balign 4; .hidden noted; noted: .long 4, 4, 1; .asciz \"odd\"; .long 42; .popsection");
+  status = status || noted[4] != 42;
+#endif
   __asm__ volatile("syscall" : : "a"(60), "D"(status));
   __builtin_unreachable();
 }
@@ -49,4 +54,18 @@ for linker in lld bfd gold mold; do
   [[ $linker == gold ]] || check $linker -static-pie -nostdlib start.o many.o -Wl,--build-id=none # gold makes no such file
   check $linker -shared -nostdlib many.o -Wl,--hash-style=gnu,--build-id=none
   check $linker -pie main.o many.o
+done
+
+# A note that the program itself reads stays where it is.
+"$LLVM/bin/clang" -O1 -fPIC -mno-sse -DNOTED -c start.c -o noted.o
+for linker in lld bfd mold; do # gold makes no such file
+  "$LLVM/bin/clang" -fuse-ld=$linker -static-pie -nostdlib -Wl,--build-id=none,-z,notext -o app noted.o many.o
+  ./app
+  status=0
+  "$stackpack" pack --always -o packed app 2>err || status=$?
+  if ((status == 0)); then
+    ./packed || fail "$linker: the note has moved"
+  else
+    grep -q "no room for more program headers: .note.odd can't be moved" err || fail "$linker: $(<err)"
+  fi
 done

@@ -116,10 +116,22 @@ static bool plan_lead(struct plan *plan) {
 
 /* ---- Moving what is in the way ---- */
 
+/* Notes that only headers lead to: a program may have notes of its own, and use them by their addresses. */
+static bool is_common_note(const struct image_section *section) {
+  static const char *const names[] = {".note.gnu.", ".note.ABI-tag", ".note.package",
+                                      ".note.stackpack"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strncmp(section->name, names[i], strlen(names[i])) == 0)
+      return (section->header.sh_flags & SHF_WRITE) == 0;
+  return false;
+}
+
 /* Whether only headers and the dynamic section know where a section is. */
-static bool is_movable(const struct image *image, const Elf64_Shdr *section) {
+static bool is_movable(const struct image *image, const struct image_section *named) {
+  const Elf64_Shdr *section = &named->header;
   switch (section->sh_type) {
   case SHT_NOTE:
+    return is_common_note(named);
   case SHT_DYNSYM:
   case SHT_HASH:
   case SHT_GNU_HASH:
@@ -181,7 +193,7 @@ static bool check_movable(const struct image *image, const struct plan_move *mov
     if (section->sh_type == SHT_NOBITS ||
         !overlap(section->sh_offset, section->sh_size, move->old_offset, move->size))
       continue;
-    if ((section->sh_flags & SHF_ALLOC) == 0 || !is_movable(image, section))
+    if ((section->sh_flags & SHF_ALLOC) == 0 || !is_movable(image, &image->sections[i]))
       return problem_set(problem, "no room for more program headers: %s can't be moved",
                          image->sections[i].name);
   }
