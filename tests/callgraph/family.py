@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Packs random programs with GC entries, and compares what was dropped with what generate.py knows of their calls.
 
-    family.py direct|mixed [--rounds N] [--first SEED] [--focus KIND]
+    family.py direct|mixed [--rounds N] [--first SEED] [--focus KIND] [--machine aarch64|riscv64]
 
 In a folder of its own, for each program:
 * In both families, no statepoint may be dropped that the drawn graph needs; in the family `direct` each other one must be.
@@ -23,6 +23,7 @@ import subprocess
 import sys
 
 import generate
+import machines
 
 STACKPACK = os.environ["STACKPACK"]
 LLVM = os.environ["LLVM"]
@@ -30,14 +31,15 @@ RECORDER = os.environ["RECORDER"]
 ANSWERS = os.environ["ANSWERS"]
 
 # What the programs of the family `mixed` are about, in turn.
-FOCUSES = (
-    *(kind for kind in generate.C_KINDS if kind not in generate.DIRECT_KINDS),
-    *(kind for kind in generate.MANAGED_KINDS if kind not in generate.DIRECT_KINDS and kind != "table"),
-    *generate.CXX_KINDS,
-    *generate.ASM_KINDS,
-    "library", "interposed",
-    *(f"{compiler} {' '.join(flags)}" for compiler, choices in generate.UNIT_FLAGS.items() for flags in choices if flags),
-)  # fmt: skip
+def focuses():
+    return (
+        *(kind for kind in generate.C_KINDS if kind not in generate.DIRECT_KINDS),
+        *(kind for kind in generate.MANAGED_KINDS if kind not in generate.DIRECT_KINDS and kind != "table"),
+        *generate.CXX_KINDS,
+        *generate.asm_kinds(),
+        "library", "interposed",
+        *(f"{compiler} {' '.join(flags)}" for compiler, choices in generate.unit_flags().items() for flags in choices if flags),
+    )  # fmt: skip
 
 
 class Failure(Exception):
@@ -49,7 +51,7 @@ class Counts:
     records: int = 0
     kept: int = 0
     seen: int = 0  # return addresses
-    refused: int = 0  # modules: none of their functions has the name of a GC entry of another module
+    refused: int = 0  # modules: none of their functions has the name of a GC entry of another module, or a note stands in the way
     not_recorded: int = 0  # programs with code that the unwind tables don't describe
 
     def __str__(self):
@@ -57,6 +59,19 @@ class Counts:
             f"kept {self.kept} of {self.records} records; {self.seen} return addresses were seen; {self.refused} modules refused;"
             f" {self.not_recorded} programs not recorded"
         )
+
+
+def compiler(name):
+    """The command of a compiler, with its options for the machine."""
+    machine = generate.MACHINE
+    prefix = machine.gcc if machine else ""
+    options = machine.clang_options if machine else []
+    return {"gcc": [f"{prefix}gcc"], "g++": [f"{prefix}g++"], "clang": [f"{LLVM}/bin/clang", *options],
+            "clang++": [f"{LLVM}/bin/clang++", *options]}[name]  # fmt: skip
+
+
+def run_program(path, **options):
+    return run(*(generate.MACHINE.emulator if generate.MACHINE else []), path, **options)
 
 
 def run(*command, **options):
@@ -72,12 +87,13 @@ def run(*command, **options):
 
 def can_build(focus):
     """Whether the compiler knows the flags that a program would be about."""
-    compiler, _, flags = focus.partition(" ")
-    command = {"gcc": "gcc", "clang": f"{LLVM}/bin/clang"}.get(compiler)
-    if not flags or not command:
+    name, _, flags = focus.partition(" ")
+    if focus == "ifunc" and generate.MACHINE:
+        flags = "-Werror=attributes"
+    elif not flags:
         return True
     try:
-        run(command, *flags.split(), "-x", "c", "-c", "/dev/null", "-o", "/dev/null")
+        run(*compiler(name if name in ("gcc", "clang") else "gcc"), *flags.split(), "-x", "c", "-c", "/dev/null", "-o", "/dev/null")
     except Failure:
         print(f"left out, as the compiler doesn't know it: {focus}")
         return False
@@ -85,7 +101,10 @@ def can_build(focus):
 
 
 def use_linker_that_exists(program):
-    if program.linker != "lld" and not shutil.which(f"ld.{program.linker}") and not shutil.which(program.linker):
+    prefix = generate.MACHINE.gcc if generate.MACHINE else ""
+    exists = shutil.which(f"{prefix}ld.{program.linker}") or (not prefix or program.linker == "mold") and shutil.which(program.linker)
+    exists = exists and (program.linker, program.focus) not in generate.cannot_link()
+    if program.linker != "lld" and not exists:
         program.linker, program.link_flags = "lld", [flag for flag in program.link_flags if flag == "-rdynamic"]
 
 
@@ -96,15 +115,16 @@ def compile_managed(unit, folder, pic):
     source = folder / f"{unit.name}.ll"
     passes = "rewrite-statepoints-for-gc" if unit.flags == ["-O0"] else "default<O2>,rewrite-statepoints-for-gc"
     run(f"{LLVM}/bin/opt", f"-passes={passes}", source, "-o", source.with_suffix(".bc"))
-    run(f"{LLVM}/bin/llc", *unit.flags, "-filetype=obj", f"-relocation-model={'pic' if pic else 'static'}", "-function-sections",
+    run(f"{LLVM}/bin/llc", *(generate.MACHINE.llc_options if generate.MACHINE else []), *unit.flags, "-filetype=obj", f"-relocation-model={'pic' if pic else 'static'}", "-function-sections",
         source.with_suffix(".bc"), "-o", source.with_suffix(".o"))  # fmt: skip
 
 
 def compile_other(unit, folder, pic):
     suffix = {"c": "c", "c++": "cc", "asm": "s"}[unit.language]
-    compilers = {("gcc", "c++"): "g++", ("clang", "c++"): f"{LLVM}/bin/clang++", ("clang", "c"): f"{LLVM}/bin/clang"}
+    name = {("gcc", "c++"): "g++", ("clang", "c++"): "clang++", ("clang", "c"): "clang"}.get((unit.compiler, unit.language), "gcc")
     model = "-fPIC" if unit.module == "lib" else "-fPIE" if pic else "-fno-pie"
-    run(compilers.get((unit.compiler, unit.language), "gcc"), "-w", model, *unit.flags, "-c", folder / f"{unit.name}.{suffix}",
+    tables = ["-fasynchronous-unwind-tables"] if generate.MACHINE else []  # by default, not all machines have them
+    run(*compiler(name), "-w", model, *tables, *unit.flags, "-c", folder / f"{unit.name}.{suffix}",
         "-o", folder / f"{unit.name}.o")  # fmt: skip
 
 
@@ -115,8 +135,11 @@ def build(program, folder):
     for unit in program.units:
         pic = program.is_pie or unit.module == "lib"
         (compile_managed if unit.language == "managed" else compile_other)(unit, folder, pic)
-    run("gcc", "-O1", "-fPIE", "-c", folder / "main.c", "-o", folder / "main.o")
-    link = [f"{LLVM}/bin/clang", f"-fuse-ld={program.linker}", "-Wno-unused-command-line-argument"]
+    run(*compiler("gcc"), "-O1", "-fPIE", "-fasynchronous-unwind-tables", "-c", folder / "main.c", "-o", folder / "main.o")
+    noted = [folder / "note.o"] if generate.MACHINE else []
+    for file in noted:
+        run(*compiler("gcc"), "-O1", "-fPIE", "-fasynchronous-unwind-tables", "-c", pathlib.Path(__file__).with_name("note.c"), "-o", file)
+    link = [*compiler("clang"), f"-fuse-ld={program.linker}", "-Wno-unused-command-line-argument"]
     modules = ["app"]
     (folder / "raw").mkdir()
     libraries = ["-ldl", "-lpthread", "-lstdc++" if any(unit.language == "c++" for unit in program.units) else "-lm"]
@@ -127,7 +150,7 @@ def build(program, folder):
         libraries = [folder / "raw/libcalled.so", "-Wl,-rpath,$ORIGIN", *libraries]
     objects = [folder / f"{unit.name}.o" for unit in program.units if unit.module == "app"]
     run(*link, *(["-pie", "-Wl,-z,notext"] if program.is_pie else ["-no-pie"]), *program.link_flags, "-o", folder / "raw/app",
-        folder / "main.o", *objects, *libraries)  # fmt: skip
+        folder / "main.o", *noted, *objects, *libraries)  # fmt: skip
     return modules
 
 
@@ -142,7 +165,7 @@ def records(file):
 
 def symbols(file):
     """{name: address}"""
-    lines = (line.split() for line in run("nm", "--defined-only", file).splitlines())
+    lines = (line.split() for line in run(f"{LLVM}/bin/llvm-nm", "--defined-only", file).splitlines())
     return {fields[2]: int(fields[0], 16) for fields in lines if len(fields) == 3}
 
 
@@ -154,10 +177,12 @@ def recorded(program, folder, modules, counts):
         for function in program.functions:
             if function.is_entry and (function.unit.module == "app") == (module == "app"):
                 places.append(f"{module}:{addresses[function.name]:x}")
-    environment = {"RECORD_AT": ",".join(places), "RECORD_OUT": str(folder / "seen"), "LD_PRELOAD": RECORDER}
+    environment = {"RECORD_OUT": str(folder / "seen")}
+    if not generate.MACHINE:
+        environment |= {"RECORD_AT": ",".join(places), "LD_PRELOAD": RECORDER}
     seen = {module: set() for module in modules}
     try:
-        run(folder / "raw/app", env={**os.environ, **environment})
+        run_program(folder / "raw/app", env={**os.environ, **environment})
     except Failure:
         # Inline thunks change the stack pointer behind the unwind tables' back, or there are no tables that reach.
         if not any(flag in program.focus for flag in ("thunk-inline", "unwind-tables", "mcmodel=large")):
@@ -180,12 +205,12 @@ def describe(program, ids):
 
 
 def pack(folder, module, options):
-    """Whether the module could be packed; it may be refused, as a whole, for a GC entry that it doesn't know."""
+    """Whether the module could be packed; it may be refused, as a whole, for a GC entry that it doesn't know, or a note of its own."""
     raw, packed = folder / "raw" / module, folder / "packed" / module
     try:
         run(STACKPACK, "pack", "--always", *options, "-o", packed, raw)
     except Failure as failure:
-        if "which is to be a GC entry" not in str(failure):
+        if "which is to be a GC entry" not in str(failure) and "can't be moved" not in str(failure):
             raise
         shutil.copy(raw, packed)
         return False
@@ -248,7 +273,7 @@ def check(program, folder, family, counts):
     seen = recorded(program, folder, modules, counts)
     for module in modules:
         check_module(program, folder, module, family, seen[module], counts)
-    if run(folder / "packed/app") != run(folder / "raw/app"):
+    if run_program(folder / "packed/app") != run_program(folder / "raw/app"):
         raise Failure("another output when packed")
 
 
@@ -258,13 +283,15 @@ def main():
     parser.add_argument("--rounds", type=int, help="how many programs (default: one for each focus)")
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--focus", help="only programs about this")
+    parser.add_argument("--machine", choices=machines.MACHINES)
     arguments = parser.parse_args()
-    focuses = (arguments.focus,) if arguments.focus else ("",) if arguments.family == "direct" else FOCUSES
-    focuses = tuple(filter(can_build, focuses))
-    rounds = arguments.rounds or len(focuses)
+    generate.MACHINE = machines.MACHINES.get(arguments.machine)
+    chosen = (arguments.focus,) if arguments.focus else ("",) if arguments.family == "direct" else focuses()
+    chosen = tuple(filter(can_build, chosen))
+    rounds = arguments.rounds or len(chosen)
     failures, counts = 0, Counts()
     for seed in range(arguments.first, arguments.first + rounds):
-        focus = focuses[seed % len(focuses)]
+        focus = chosen[seed % len(chosen)]
         program = generate.draw(seed, arguments.family, focus)
         use_linker_that_exists(program)
         folder = pathlib.Path(f"program-{seed}").resolve()

@@ -16,6 +16,7 @@ import random
 from typing import List, Optional
 
 MAX_DEPTH = 9
+MACHINE = None  # of machines.MACHINES; None: the build's own, which is x86-64
 
 
 @dataclasses.dataclass
@@ -100,6 +101,24 @@ LINK_FLAGS = {
     "mold": (["-Wl,--icf=all"], ["-Wl,-z,separate-code"]),
 }
 
+
+def asm_kinds():
+    return ASM_KINDS if MACHINE is None else tuple(MACHINE.asm_forms)
+
+
+def unit_flags():
+    return UNIT_FLAGS if MACHINE is None else MACHINE.unit_flags
+
+
+def cannot_link():
+    """(linker, kind): mold knows no addresses of 32 bits on other machines."""
+    return [("mold", kind) for kind in MACHINE.asm_fixed] if MACHINE else []
+
+
+def link_flags():
+    return LINK_FLAGS if MACHINE is None else MACHINE.link_flags
+
+
 # ---- Truth ---------------------------------------------------------------------------------------------
 
 
@@ -175,7 +194,7 @@ def draw_units(choice, family, focus):
             unit.flags += flags.split()
         if focus in CXX_KINDS:
             units.append(Unit("cxx", "app", "c++", choice.choice(("gcc", "clang")), level()))
-        if focus in ASM_KINDS:
+        if focus in asm_kinds() and focus not in C_KINDS:
             units.append(Unit("assembly", "app", "asm", "gcc", []))
         if focus in ("library", "interposed") or choice.random() < 0.25:
             units.append(Unit("lib_managed", "lib", "managed", "llc", level()))
@@ -185,7 +204,7 @@ def draw_units(choice, family, focus):
 
 def kinds_for(unit, family, focus):
     """The kinds that calls of a unit's functions may have, apart from direct ones."""
-    language_kinds = {"managed": MANAGED_KINDS, "c": C_KINDS, "c++": CXX_KINDS, "asm": ASM_KINDS}[unit.language]
+    language_kinds = {"managed": MANAGED_KINDS, "c": C_KINDS, "c++": CXX_KINDS, "asm": asm_kinds()}[unit.language]
     if family == "direct":
         # Unoptimised code of clang's keeps the address of a computed goto in the stack, where it can't be followed.
         left_out = "goto" if (unit.compiler, unit.flags) == ("clang", ["-O0"]) else None
@@ -207,6 +226,8 @@ def draw_targets(choice, program, function, kind):
         if kind == "cold" and target is function:
             return False
         if kind in ("dlsym", "got") and target.is_static:
+            return False
+        if function.unit.language == "asm" and MACHINE is not None and target.unit.module != "app":
             return False
         if kind in ("conditional", "relative", "data", "exchange", "slot", "between", "push", "loop", "short", "odd-short", "odd-relative",
                     "sum", "frame", "sse", "pushed") and target.unit.module != "app":
@@ -236,10 +257,10 @@ def draw(seed, family, focus=""):
         linker=choice.choice(("lld", "lld", "bfd", "gold", "mold")),
         link_flags=[],
     )
-    program.link_flags = list(choice.choice((*LINK_FLAGS["every"], *LINK_FLAGS[program.linker])))
+    program.link_flags = list(choice.choice((*link_flags()["every"], *link_flags()[program.linker])))
     if family == "direct" and program.link_flags in (["-rdynamic"], ["-Wl,-z,retpolineplt"]):
         program.link_flags = []  # what is exported is reachable; and stubs that can't be decoded reach everything
-    if "-mcmodel=large" in focus or focus in ("short", "odd-short"):
+    if "-mcmodel=large" in focus or focus in (MACHINE.asm_fixed if MACHINE else ("short", "odd-short")):
         program.is_pie = False
     if focus == "dlsym":
         program.link_flags = ["-rdynamic"]
@@ -434,7 +455,7 @@ def write_ir(unit, seed):
     if typed:  # each typed call has a type of its own: its statepoint's ID
         globals_ += ['module asm ".section .stackpack.types, \\22\\22, @progbits"', *(f'module asm ".quad {name}, {id}"' for name, id in typed),
                      'module asm ".text"']
-    return "\n".join(['target triple = "x86_64-unknown-linux-gnu"', *globals_, *declarations, *bodies, ""])
+    return "\n".join([f'target triple = "{MACHINE.triple if MACHINE else "x86_64-unknown-linux-gnu"}"', *globals_, *declarations, *bodies, ""])
 
 
 # ---- Writing C and C++ ---------------------------------------------------------------------------------
@@ -619,6 +640,7 @@ def c_function(function):
     return (
         "".join(befores)
         + f"KEEP {linkage}long {function.name}(void *object, long depth) {{\n"
+        + ("  note();\n" if function.is_entry and MACHINE else "")
         + f"  long r = depth ^ {function.number + 1};\n  *(volatile long *)object += {function.number};\n{body}\n"
         + f"  return r + {function.number};\n}}\n"
     )
@@ -630,6 +652,8 @@ def write_c(unit, seed):
     lines = [C_PRELUDE % (seed * 31 + len(unit.functions), MAX_DEPTH)]
     if unit.language == "c++":
         lines.append('extern "C" {')
+    if MACHINE:
+        lines.append("void note(void);")
     for name, function in sorted(names.items()):
         static = "static " if function.is_static else ""
         lines.append(f"{static}long {name}(void *object, long depth);")
@@ -675,6 +699,8 @@ ASM_FORMS = {
 
 
 def write_asm(unit, seed):
+    if MACHINE:
+        return write_asm_for(MACHINE, unit)
     lines = ["  .text", "  .type only_returns, @function\nonly_returns:\n  ret\n  .size only_returns, . - only_returns"]
     for function in unit.functions:
         lines += [
@@ -685,6 +711,20 @@ def write_asm(unit, seed):
         call = function.calls[0] if function.calls else None
         lines.append(ASM_FORMS[call.kind].format(g=call.targets[0].name) if call else "  mov %rsi, %rax\n  ret")
         lines.append(f"  .cfi_endproc\n  .size {function.name}, . - {function.name}")
+    lines.append('  .section .note.GNU-stack,"",@progbits')
+    return "\n".join(lines) + "\n"
+
+
+def write_asm_for(machine, unit):
+    lines = ["  .text"]
+    for function in unit.functions:
+        call = function.calls[0] if function.calls else None
+        lines += [
+            f"  .balign 16\n  .globl {function.name}\n  .type {function.name}, @function\n{function.name}:\n  .cfi_startproc",
+            machine.asm_start.format(f=function.name, depth=MAX_DEPTH),
+            machine.asm_forms[call.kind].format(g=call.targets[0].name) if call else machine.asm_return,
+            f"  .cfi_endproc\n  .size {function.name}, . - {function.name}",
+        ]
     lines.append('  .section .note.GNU-stack,"",@progbits')
     return "\n".join(lines) + "\n"
 
