@@ -280,13 +280,9 @@ static void set_link(struct code_instruction *instruction, unsigned number, int3
   struct code_stack *stack = &instruction->stack;
   if (number != LINK)
     return;
-  if (!is_load && stack->base == CODE_NO_BASE) {
-    stack->reads_link = true;
+  if (stack->base == CODE_NO_BASE)
     return;
-  }
-  stack->link = stack->base == CODE_NO_BASE ? CODE_LINK_CHANGED
-                : is_load                   ? CODE_LINK_LOADED
-                                            : CODE_LINK_SAVED;
+  stack->link = is_load ? CODE_LINK_LOADED : CODE_LINK_SAVED;
   stack->link_offset = stack->offset + offset;
 }
 
@@ -305,15 +301,10 @@ static void decode_pair(uint32_t word, struct code_instruction *instruction) {
   parts->reads = bit(from) | (is_load || is_vector ? 0 : bit(first) | bit(second));
   parts->writes =
       (moves ? bit(from) : 0) | (is_load && !is_vector ? bit(first) | bit(second) : 0);
-  if (is_vector || size != 2) {
-    if (!is_vector && !is_load && (first == LINK || second == LINK))
-      instruction->stack.reads_link = true;
+  if (is_vector || size != 2)
     return;
-  }
   set_link(instruction, first, 0, is_load);
   set_link(instruction, second, bytes, is_load);
-  if (!is_load)
-    parts->reads &= ~bit(LINK);
 }
 
 /* Loads and stores of one register with a constant distance. */
@@ -335,11 +326,8 @@ static void decode_single(uint32_t word, struct code_instruction *instruction) {
                moves ? distance : 0, is_load);
   parts->reads = bit(from) | (is_load || is_vector ? 0 : bit(to));
   parts->writes = (moves ? bit(from) : 0) | (is_load && !is_vector && !is_prefetch ? bit(to) : 0);
-  if (!is_vector && !is_prefetch && size == 3) {
+  if (!is_vector && !is_prefetch && size == 3)
     set_link(instruction, to, 0, is_load);
-    if (!is_load)
-      parts->reads &= ~bit(LINK);
-  }
   if (from != SP && !moves && (is_load || is_vector || to != from))
     set_part(instruction, is_load && !is_vector && size == 3 && !is_prefetch ? CODE_LOAD : CODE_ACCESS,
              is_vector ? ZERO : to, from, distance);
@@ -452,7 +440,7 @@ static void set_frame_and_link(struct code_instruction *instruction) {
   struct code_stack *stack = &instruction->stack;
   const uint32_t written = parts->writes | parts->may_write;
   stack->loses_frame = (written & bit(FRAME)) != 0 && stack->copy != CODE_STACK_POINTER;
-  stack->reads_link |= (parts->reads & bit(LINK)) != 0;
+  stack->reads_link |= (parts->reads & bit(LINK)) != 0 && stack->link != CODE_LINK_SAVED;
   if ((written & bit(LINK)) != 0 && stack->link == CODE_LINK_KEPT)
     stack->link = CODE_LINK_CHANGED;
 }

@@ -364,15 +364,9 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
   }
   if (fields->first != SP && (is_load || value != fields->first))
     set_part(instruction, is_load && is_whole ? CODE_LOAD : CODE_ACCESS, fields, fields->constant);
-  if (value != RA || !is_whole)
+  if (value != RA || !is_whole || stack->base == CODE_NO_BASE)
     return;
-  parts->reads &= is_load ? UINT32_MAX : ~bit(RA);
-  if (!is_load && stack->base == CODE_NO_BASE)
-    stack->reads_link = true;
-  else
-    stack->link = stack->base == CODE_NO_BASE ? CODE_LINK_CHANGED
-                  : is_load                   ? CODE_LINK_LOADED
-                                              : CODE_LINK_SAVED;
+  stack->link = is_load ? CODE_LINK_LOADED : CODE_LINK_SAVED;
   stack->link_offset = stack->offset;
 }
 
@@ -506,7 +500,7 @@ static void set_frame_and_link(struct code_instruction *instruction) {
   if ((written & bit(SP)) != 0 && stack->growth == 0 && stack->copy == CODE_NO_BASE &&
       parts->part != CODE_ADD && parts->part != CODE_SUBTRACT)
     stack->growth = CODE_STACK_LOST;
-  stack->reads_link |= (parts->reads & bit(RA)) != 0;
+  stack->reads_link |= (parts->reads & bit(RA)) != 0 && stack->link != CODE_LINK_SAVED;
   if (instruction->kind == CODE_CALL && (written & bit(RA)) != 0)
     stack->link = CODE_LINK_CALLED;
   else if ((written & bit(RA)) != 0 && stack->link == CODE_LINK_KEPT)

@@ -1,0 +1,104 @@
+#!/bin/bash
+# As gc-returns.sh, where calls leave the return address in a register: a return, or another function's after a jump, by anything else
+# than the function's own. Functions that save and load it as compilers do drop their records.
+. "$TOP/tests/matrix/cells.sh"
+
+check() { # kept|dropped NAME CODE: no_call's
+  cat >odd.S <<S
+  .text; .globl no_call; .p2align 4; .type no_call, @function
+no_call: $3
+  .size no_call, . - no_call
+  .p2align 4; .type helper, @function
+helper: ret
+  .size helper, . - helper
+  .p2align 4; .type hidden, @function
+hidden: $tail
+  .size hidden, . - hidden
+  .section .note.GNU-stack, "", @progbits
+S
+  "$LLVM/bin/clang" "${clang_options[@]}" -c odd.S
+  "$LLVM/bin/clang" "${clang_options[@]}" -fuse-ld=lld -no-pie -Wno-unused-command-line-argument -o app managed.o native.o main.o odd.o
+  echo "$machine: $2"
+  expect_verdict "$1" app managed_no_call --gc-entry=collect
+}
+
+check_aarch64() {
+  local save='stp x29, x30, [sp, #-16]!' load='ldp x29, x30, [sp], #16'
+  check kept "another one" 'mov x30, x0; ret'
+  check kept "a sum" 'add x30, x30, #64; ret'
+  check kept "by a register" 'mov x9, x30; add x9, x9, #64; br x9'
+  check kept "read and called" "$save; add x9, x30, #64; blr x9; $load; ret"
+  check kept "stored over" "$save; str x0, [sp, #8]; $load; ret"
+  check kept "stored over by the frame pointer" "$save; mov x29, sp; str x0, [x29, #8]; $load; ret"
+  check kept "stored over by a vector" "$save; str q0, [sp]; $load; ret"
+  check kept "stored over in pieces" "$save; str w0, [sp, #12]; $load; ret"
+  check kept "stored over, before it is saved by address" "b 2f; 1: str x0, [sp, #8]; $load; ret; 2: $save; b 1b"
+  check kept "stored over by its address" "$save; add x9, sp, #8; str x0, [x9]; $load; ret"
+  check kept "loaded, but never saved" 'sub sp, sp, #16; ldr x30, [sp, #8]; add sp, sp, #16; ret'
+  check kept "loaded from another place" 'stp x29, x30, [sp, #-32]!; str x0, [sp, #24]; ldr x30, [sp, #24]; add sp, sp, #32; ret'
+  check kept "loaded by a register" "$save; ldr x30, [x0]; add sp, sp, #16; ret"
+  check kept "saved elsewhere and read" "str x30, [x0]; ldr x9, [x0]; add x9, x9, #64; br x9"
+  check kept "not loaded" "$save; mov x30, x0; add sp, sp, #16; ret"
+  check kept "to another stack" 'mov sp, x0; ldp x29, x30, [sp], #16; ret'
+  check kept "to another stack, saved before" "$save; mov x9, sp; str x9, [x0]; ldr x9, [x1]; mov sp, x9; $load; ret"
+  check kept "on one of two ways" 'cbz x1, 1f; mov x30, x0; 1: ret'
+  check kept "behind a jump back" 'b 2f; 1: ret; 2: mov x30, x0; b 1b'
+  check kept "made, then a jump" 'adr x30, 1f; add x30, x30, #16; b helper; 1: ret'
+  check kept "less deep" 'add sp, sp, #16; ret'
+  check kept "by another frame pointer" "$save; mov x29, x0; mov sp, x29; $load; ret"
+  check dropped "a leaf" 'add x0, x0, #1; ret'
+  check dropped "a tail call" 'b helper'
+  check dropped "saved registers" "stp x29, x30, [sp, #-32]!; mov x29, sp; str x19, [sp, #16]; mov x19, x0; bl helper; mov x0, x19
+    ldr x19, [sp, #16]; ldp x29, x30, [sp], #32; ret"
+  check dropped "a stack that grows" "$save; mov x29, sp; sub sp, sp, x0; bl helper; mov sp, x29; $load; ret"
+  check dropped "a large frame" "$save; sub sp, sp, #1, lsl #12; str x0, [sp, #8]; bl helper; add sp, sp, #1, lsl #12; $load; ret"
+  check dropped "saved on one of two ways" "cbz x0, 1f; $save; bl helper; $load; 1: ret"
+  check dropped "two returns" "$save; cbz x0, 1f; bl helper; $load; ret; 1: mov x0, #1; $load; ret"
+  check dropped "a loop" "$save; 1: bl helper; sub x0, x0, #1; cbnz x0, 1b; $load; b helper"
+  check dropped "signed" "hint #25; $save; bl helper; $load; hint #29; ret"
+  check dropped "signed, and checked by the return" "hint #25; $save; bl helper; $load; .inst 0xd65f0bff"
+  check dropped "a call that doesn't return" "cbz x1, 1f; $save; bl abort; 1: ret"
+  check dropped "the register for something else" "$save; ldr x30, [x0]; str x30, [x1]; bl helper; $load; ret"
+}
+
+check_riscv64() {
+  local save='addi sp, sp, -16; sd ra, 8(sp)' load='ld ra, 8(sp); addi sp, sp, 16'
+  check kept "another one" 'mv ra, a0; ret'
+  check kept "a sum" 'addi ra, ra, 64; ret'
+  check kept "by a register" 'addi t0, ra, 64; jr t0'
+  check kept "a return with a distance" 'jr 64(ra)'
+  check kept "read and called" "$save; addi t1, ra, 64; jalr t1; $load; ret"
+  check kept "stored over" "$save; sd a0, 8(sp); $load; ret"
+  check kept "stored over by the frame pointer" "$save; sd s0, 0(sp); addi s0, sp, 16; sd a0, -8(s0); ld s0, 0(sp); $load; ret"
+  check kept "stored over in pieces" "$save; sw a0, 12(sp); $load; ret"
+  check kept "stored over by its address" "$save; addi t1, sp, 8; sd a0, 0(t1); $load; ret"
+  check kept "loaded, but never saved" "addi sp, sp, -16; $load; ret"
+  check kept "loaded from another place" "$save; sd a0, 0(sp); ld ra, 0(sp); addi sp, sp, 16; ret"
+  check kept "loaded by a register" "$save; ld ra, 0(a0); addi sp, sp, 16; ret"
+  check kept "not loaded" "$save; mv ra, a0; addi sp, sp, 16; ret"
+  check kept "to another stack" "mv sp, a0; $load; ret"
+  check kept "on one of two ways" 'beqz a1, 1f; mv ra, a0; 1: ret'
+  check kept "behind a jump back" 'j 2f; 1: ret; 2: mv ra, a0; j 1b'
+  check kept "made, then a jump" 'lla ra, 1f; addi ra, ra, 16; tail helper; 1: ret'
+  check kept "less deep" 'addi sp, sp, 16; ret'
+  check dropped "a leaf" 'addi a0, a0, 1; ret'
+  check dropped "a tail call" 'tail helper'
+  check dropped "saved registers" "addi sp, sp, -32; sd ra, 24(sp); sd s0, 16(sp); sd s1, 8(sp); addi s0, sp, 32; mv s1, a0; call helper; mv a0, s1
+    ld ra, 24(sp); ld s0, 16(sp); ld s1, 8(sp); addi sp, sp, 32; ret"
+  check dropped "a stack that grows" "$save; sd s0, 0(sp); addi s0, sp, 16; sub sp, sp, a0; call helper; addi sp, s0, -16; ld s0, 0(sp); $load; ret"
+  check dropped "a large frame" "$save; lui a1, 1; addiw a1, a1, -512; sub sp, sp, a1; sd a0, 8(sp); call helper; lui a1, 1; addiw a1, a1, -512; add sp, sp, a1; $load; ret"
+  check dropped "saved on one of two ways" "beqz a0, 1f; $save; call helper; $load; 1: ret"
+  check dropped "two returns" "$save; beqz a0, 1f; call helper; $load; ret; 1: li a0, 1; $load; ret"
+  check dropped "a loop" "$save; 1: call helper; addi a0, a0, -1; bnez a0, 1b; $load; tail helper"
+  check dropped "a call that doesn't return" "beqz a1, 1f; $save; call abort; 1: ret"
+}
+
+for machine in "${other_machines[@]}"; do
+  can_run "$machine" || skip "no cross compiler or emulator for $machine"
+  choose_machine "$machine"
+  compile_managed "$gc/managed.c" managed.o "${clang_options[@]}"
+  "$LLVM/bin/clang" "${clang_options[@]}" -O1 -c "$gc/main.c" -o main.o
+  "$LLVM/bin/clang" "${clang_options[@]}" -O1 -Dno_call=without -I"$gc" -c "$gc/native.c" -o native.o
+  case $machine in aarch64) tail='b collect' ;; riscv64) tail='tail collect' ;; esac
+  "check_$machine"
+done
