@@ -11,6 +11,7 @@ Most seeds are parts of random programs (tests/oracle), which are small here. Th
 get that can be packed: one segment holds everything, and only two are long enough for pages to be cut out.
 """
 
+import itertools
 import pathlib
 import random
 import shutil
@@ -486,8 +487,10 @@ def graph_files(programs):
             "pie": ("pic", ["-pie", "--defsym=qsort=f0", "--defsym=personality=f0", "-z", "pack-relative-relocs"]),
             "library": ("pic", ["-shared", "--build-id"]),
         }
-        for name, (model, options) in kinds.items():
-            run("llc", "-filetype=obj", "-mtriple=x86_64-linux-gnu", "-O2", f"-relocation-model={model}", "bc", "-o", "object")
+        machines = {"x86_64": [], "aarch64": [], "riscv64": ["-mattr=+m,+a,+f,+d,+c", "-target-abi=lp64d"]}
+        for (machine, more), (kind, (model, options)) in itertools.product(machines.items(), kinds.items()):
+            name = kind if machine == "x86_64" else f"{machine}_{kind}"
+            run("llc", "-filetype=obj", f"-mtriple={machine}-linux-gnu", *more, "-O2", f"-relocation-model={model}", "bc", "-o", "object")
             run("ld.lld", "-z", "notext", "-z", "noseparate-code", "-z", "norelro", "-z", "max-page-size=4096", *options, "object", "-o", name)
             yield name, (path / name).read_bytes()
             run("llvm-strip", name, "-o", "stripped")

@@ -156,7 +156,7 @@ static void find_code(const struct image *image, struct code *code) {
   code->machine = image->machine;
   for (size_t i = 0; i < image->segment_count; i++) {
     const Elf64_Phdr *segment = &image->segments[i];
-    if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0)
+    if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 && segment->p_filesz > 0)
       code_add(code, segment->p_vaddr, image->bytes + segment->p_offset, segment->p_filesz);
   }
 }

@@ -64,7 +64,8 @@ static bool is_strings(const struct object *object, uint32_t number) {
     return false;
   const struct object_section *section = &object->sections[number];
   const uint64_t size = section->header.sh_size;
-  return section->header.sh_type == SHT_STRTAB && size > 0 && section->bytes[size - 1] == 0;
+  return section->header.sh_type == SHT_STRTAB && section->bytes != NULL && size > 0 &&
+         section->bytes[size - 1] == 0;
 }
 
 static bool check_names(const struct object *object, struct problem *problem) {
