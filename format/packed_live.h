@@ -211,7 +211,8 @@ static inline __attribute__((always_inline)) bool take_derived(struct packed_pai
   pairs->bases_at += count * pairs->base_width;
   pairs->high_at += width;
   /* Behind the ends of both are other bits of the table's, or none. */
-  pairs->bad = (int64_t)((pairs->counts_end - pairs->counts.at) | (pairs->high_end - pairs->high_at)) < 0;
+  pairs->bad =
+      (int64_t)((pairs->counts_end - pairs->counts.at) | (pairs->high_end - pairs->high_at)) < 0;
   if (pairs->bad)
     return false;
   pairs->high = pairs->at_hand ? pairs->high >> width : bits_from(bytes, pairs->high_at);

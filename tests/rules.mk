@@ -30,4 +30,5 @@ check check-inputs check-code: all samples $(UNIT_TESTS) $(BENCH_PROGRAMS) $(SAM
 # All kinds of files, and all samples, for the other machines: it takes some minutes, and `check` has some of them.
 .PHONY: check-machines
 check-machines: all samples
-	CHECK_MACHINES=all TEST_TIMEOUT=3600 BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run tests/cli/matrix-machines.sh tests/samples/machines.sh
+	CHECK_MACHINES=all TEST_TIMEOUT=3600 BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" \
+	  tests/run tests/cli/matrix-machines.sh tests/cli/machines-decoders.sh tests/samples/machines.sh

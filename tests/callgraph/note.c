@@ -32,7 +32,9 @@ void note(void) { _Unwind_Backtrace(visit, NULL); }
 static int report_module(struct dl_phdr_info *module, size_t size, void *data) {
   (void)size;
   const char *slash = strrchr(module->dlpi_name, '/');
-  const char *name = *module->dlpi_name == 0 ? "app" : slash != NULL ? slash + 1 : module->dlpi_name;
+  const char *name = *module->dlpi_name == 0 ? "app"
+                     : slash != NULL         ? slash + 1
+                                             : module->dlpi_name;
   for (size_t i = 0; i < SLOTS; i++)
     for (size_t p = 0; seen[i] != 0 && p < module->dlpi_phnum; p++) {
       const ElfW(Phdr) *segment = &module->dlpi_phdr[p];

@@ -148,9 +148,7 @@ static uint64_t logical_constant(uint32_t word) {
 }
 
 static enum code_stack_base base_of(unsigned number) {
-  return number == SP      ? CODE_STACK_POINTER
-         : number == FRAME ? CODE_FRAME_POINTER
-                           : CODE_NO_BASE;
+  return number == SP ? CODE_STACK_POINTER : number == FRAME ? CODE_FRAME_POINTER : CODE_NO_BASE;
 }
 
 /* An addition to the stack pointer or the frame pointer; `to` may be one of them. */
@@ -199,8 +197,7 @@ static void decode_move_wide(uint32_t word, struct code_instruction *instruction
   instruction->parts.writes = bit(to_of(word));
 }
 
-static void decode_constant(uint32_t word, uint64_t address,
-                            struct code_instruction *instruction) {
+static void decode_constant(uint32_t word, uint64_t address, struct code_instruction *instruction) {
   enum { ORR = 1, ANDS = 3 };
   const uint64_t near = (uint64_t)signed_field(word, 5, 19) * 4 + field(word, 29, 2);
   const unsigned to = to_of(word);
@@ -236,7 +233,8 @@ static void decode_constant(uint32_t word, uint64_t address,
   default: /* bit fields */
     break;
   }
-  instruction->parts.reads = bit(from_of(word)) | (field(word, 23, 3) == 7 ? bit(other_of(word)) : 0);
+  instruction->parts.reads =
+      bit(from_of(word)) | (field(word, 23, 3) == 7 ? bit(other_of(word)) : 0);
   if (field(word, 23, 3) == 6 && field(word, 29, 2) == 1) /* BFM: a part of it stays */
     instruction->parts.reads |= bit(to);
   instruction->parts.writes = bit(to);
@@ -247,7 +245,8 @@ static void decode_registers(uint32_t word, struct code_instruction *instruction
   const bool is_sum = (word & 0x1f000000) == 0x0b000000, is_extended = field(word, 21, 1) != 0;
   const bool is_compare = (word & 0x1fe00000) == 0x1a400000;
   const bool sets_flags_only = (word & 0x1fe00000) == 0x1a000000 && field(word, 10, 6) != 0;
-  parts->reads = bit(from_of(word)) | (is_compare && field(word, 11, 1) != 0 ? 0 : bit(other_of(word)));
+  parts->reads =
+      bit(from_of(word)) | (is_compare && field(word, 11, 1) != 0 ? 0 : bit(other_of(word)));
   if (field(word, 24, 5) == 0x1b) /* three sources */
     parts->reads |= bit(field(word, 10, 5));
   if (is_compare || sets_flags_only)
@@ -299,8 +298,7 @@ static void decode_pair(uint32_t word, struct code_instruction *instruction) {
   set_memory(&instruction->stack, from, mode == POST ? 0 : distance, 2 * bytes,
              moves ? distance : 0, is_load);
   parts->reads = bit(from) | (is_load || is_vector ? 0 : bit(first) | bit(second));
-  parts->writes =
-      (moves ? bit(from) : 0) | (is_load && !is_vector ? bit(first) | bit(second) : 0);
+  parts->writes = (moves ? bit(from) : 0) | (is_load && !is_vector ? bit(first) | bit(second) : 0);
   if (is_vector || size != 2)
     return;
   set_link(instruction, first, 0, is_load);
@@ -319,8 +317,8 @@ static void decode_single(uint32_t word, struct code_instruction *instruction) {
   const unsigned mode = is_scaled ? UNSCALED : field(word, 10, 2);
   const bool moves = mode == POST || mode == PRE;
   const unsigned to = to_of(word), from = from_of(word);
-  const int32_t distance = is_scaled ? (int32_t)(field(word, 10, 12) << scale)
-                                     : (int32_t)signed_field(word, 12, 9);
+  const int32_t distance =
+      is_scaled ? (int32_t)(field(word, 10, 12) << scale) : (int32_t)signed_field(word, 12, 9);
   if (!is_prefetch)
     set_memory(&instruction->stack, from, mode == POST ? 0 : distance, 1 << scale,
                moves ? distance : 0, is_load);
@@ -329,7 +327,8 @@ static void decode_single(uint32_t word, struct code_instruction *instruction) {
   if (!is_vector && !is_prefetch && size == 3)
     set_link(instruction, to, 0, is_load);
   if (from != SP && !moves && (is_load || is_vector || to != from))
-    set_part(instruction, is_load && !is_vector && size == 3 && !is_prefetch ? CODE_LOAD : CODE_ACCESS,
+    set_part(instruction,
+             is_load && !is_vector && size == 3 && !is_prefetch ? CODE_LOAD : CODE_ACCESS,
              is_vector ? ZERO : to, from, distance);
 }
 
@@ -366,8 +365,9 @@ static void decode_literal(uint32_t word, uint64_t address, struct code_instruct
   const unsigned size = field(word, 30, 2);
   const bool loads = !is_vector && size != PREFETCH;
   instruction->parts.writes = loads ? bit(to_of(word)) : 0;
-  set_part(instruction, loads && size == WORD64 ? CODE_LOAD : CODE_ACCESS, loads ? to_of(word) : ZERO,
-           CODE_NO_REGISTER, (int64_t)address + signed_field(word, 5, 19) * 4);
+  set_part(instruction, loads && size == WORD64 ? CODE_LOAD : CODE_ACCESS,
+           loads ? to_of(word) : ZERO, CODE_NO_REGISTER,
+           (int64_t)address + signed_field(word, 5, 19) * 4);
 }
 
 /* All others have their registers in the same places; which are written to, is left open. */
@@ -388,7 +388,8 @@ static void decode_rare(uint32_t word, struct code_instruction *instruction) {
   parts->reads = all | bit(from);
   parts->may_write = all | bit(from);
   set_memory(&instruction->stack, from, 0, 16, 0, false);
-  if (from == SP && field(word, 24, 6) == 0x19 && field(word, 30, 2) == 3 && field(word, 10, 2) % 2 != 0)
+  if (from == SP && field(word, 24, 6) == 0x19 && field(word, 30, 2) == 3 &&
+      field(word, 10, 2) % 2 != 0)
     instruction->stack.growth = CODE_STACK_LOST; /* of tags, with an index */
 }
 
@@ -525,7 +526,8 @@ static struct code_value sum_of(uint32_t word, const struct code_state *state) {
   bool is_unsigned = b.is_unsigned;
   uint8_t shift = 0;
   if (!extension_of(word, &is_unsigned, &shift))
-    return a.kind == CODE_ADDRESS ? (struct code_value){.kind = CODE_SUM, .table = a.table} : unknown;
+    return a.kind == CODE_ADDRESS ? (struct code_value){.kind = CODE_SUM, .table = a.table}
+                                  : unknown;
   if (a.kind == CODE_ADDRESS && b.kind == CODE_ENTRY && b.size < 8)
     return (struct code_value){.kind = CODE_TARGET,
                                .table = b.table,
@@ -540,20 +542,22 @@ static struct code_value sum_of(uint32_t word, const struct code_state *state) {
                                .size = a.size,
                                .is_unsigned = a.is_unsigned};
   if (a.kind == CODE_ADDRESS || b.kind == CODE_ADDRESS)
-    return (struct code_value){.kind = CODE_SUM, .table = a.kind == CODE_ADDRESS ? a.table : b.table};
+    return (struct code_value){.kind = CODE_SUM,
+                               .table = a.kind == CODE_ADDRESS ? a.table : b.table};
   return unknown;
 }
 
 /* An entry of a table: where a table's address and a register are added, in the load or before it. */
 static struct code_value loaded_value(uint32_t word, const struct code_state *state) {
   const unsigned size = 1u << field(word, 30, 2), operation = field(word, 22, 2);
-  const bool has_register = field(word, 24, 1) == 0 && field(word, 21, 1) != 0 && field(word, 10, 2) == 2;
+  const bool has_register =
+      field(word, 24, 1) == 0 && field(word, 21, 1) != 0 && field(word, 10, 2) == 2;
   const struct code_value from = value_of(state, from_of(word));
   const bool is_load = field(word, 26, 1) == 0 && field(word, 28, 2) == 3 && operation != 0 &&
                        !(size == 8 && operation == 2);
-  const bool is_entry = has_register ? from.kind == CODE_ADDRESS
-                                     : from.kind == CODE_SUM && field(word, 24, 1) != 0 &&
-                                           field(word, 10, 12) == 0;
+  const bool is_entry =
+      has_register ? from.kind == CODE_ADDRESS
+                   : from.kind == CODE_SUM && field(word, 24, 1) != 0 && field(word, 10, 12) == 0;
   if (!is_load || !is_entry)
     return unknown;
   return (struct code_value){.kind = CODE_ENTRY,

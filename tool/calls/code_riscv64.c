@@ -201,12 +201,11 @@ static struct fields read_short_1(uint32_t half) {
                                 9);
   switch (field(half, 13, 3)) {
   case 0:
-    return (struct fields){.operation = to == 0 ? NOTHING : ADD_CONSTANT,
-                           .to = to,
-                           .first = to,
-                           .constant = constant};
+    return (struct fields){
+        .operation = to == 0 ? NOTHING : ADD_CONSTANT, .to = to, .first = to, .constant = constant};
   case 1:
-    return (struct fields){.operation = ADD_CONSTANT_WORD, .to = to, .first = to, .constant = constant};
+    return (struct fields){
+        .operation = ADD_CONSTANT_WORD, .to = to, .first = to, .constant = constant};
   case 2:
     return (struct fields){.operation = ADD_CONSTANT, .to = to, .constant = constant};
   case 3:
@@ -218,18 +217,17 @@ static struct fields read_short_1(uint32_t half) {
                                                       bits(half, 5, 1, 6) | bits(half, 3, 2, 7) |
                                                       bits(half, 2, 1, 5),
                                                   10)};
-    return (struct fields){.operation = constant == 0 ? NOTHING : LUI,
-                           .to = to,
-                           .constant = constant * 4096};
+    return (struct fields){
+        .operation = constant == 0 ? NOTHING : LUI, .to = to, .constant = constant * 4096};
   case 4:
     return read_short_arithmetic(half);
   case 5:
     return (struct fields){.operation = JUMP,
-                           .constant = extended(
-                               bits(half, 12, 1, 11) | bits(half, 11, 1, 4) | bits(half, 9, 2, 8) |
-                                   bits(half, 8, 1, 10) | bits(half, 7, 1, 6) | bits(half, 6, 1, 7) |
-                                   bits(half, 3, 3, 1) | bits(half, 2, 1, 5),
-                               12)};
+                           .constant = extended(bits(half, 12, 1, 11) | bits(half, 11, 1, 4) |
+                                                    bits(half, 9, 2, 8) | bits(half, 8, 1, 10) |
+                                                    bits(half, 7, 1, 6) | bits(half, 6, 1, 7) |
+                                                    bits(half, 3, 3, 1) | bits(half, 2, 1, 5),
+                                                12)};
   default:
     return (struct fields){.operation = BRANCH, .first = short_register(half, 7), .constant = near};
   }
@@ -258,10 +256,10 @@ static struct fields read_short_2(uint32_t half) {
                              .first = field(half, 12, 1) != 0 ? to : ZERO,
                              .second = second};
     if (to == 0) /* EBREAK; no instruction */
-      return (struct fields){.operation = field(half, 12, 1) != 0 ? SYSTEM : INVALID, .constant = 1};
-    return (struct fields){.operation = JUMP_REGISTER,
-                           .to = field(half, 12, 1) != 0 ? RA : ZERO,
-                           .first = to};
+      return (struct fields){.operation = field(half, 12, 1) != 0 ? SYSTEM : INVALID,
+                             .constant = 1};
+    return (struct fields){
+        .operation = JUMP_REGISTER, .to = field(half, 12, 1) != 0 ? RA : ZERO, .first = to};
   case 5:
     return memory(STORE_FP, DOUBLE, second, SP, store_twice);
   case 6:
@@ -282,7 +280,9 @@ static unsigned read_fields(const uint8_t *bytes, size_t size, struct fields *fi
     *fields = read_long(bits_load32(bytes));
     return 4;
   }
-  *fields = (half & 3) == 0 ? read_short_0(half) : (half & 3) == 1 ? read_short_1(half) : read_short_2(half);
+  *fields = (half & 3) == 0   ? read_short_0(half)
+            : (half & 3) == 1 ? read_short_1(half)
+                              : read_short_2(half);
   return 2;
 }
 
@@ -301,9 +301,7 @@ static void set_part(struct code_instruction *instruction, enum part_use part,
 }
 
 static enum code_stack_base base_of(unsigned number) {
-  return number == SP      ? CODE_STACK_POINTER
-         : number == FRAME ? CODE_FRAME_POINTER
-                           : CODE_NO_BASE;
+  return number == SP ? CODE_STACK_POINTER : number == FRAME ? CODE_FRAME_POINTER : CODE_NO_BASE;
 }
 
 /* A register plus a constant, or the same as another one. */
@@ -373,7 +371,8 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
 static bool is_link(unsigned number) { return number == RA || number == T0; }
 
 /* A call leaves its return address in ra or t0; stubs of the linkage table have another register. */
-static void decode_jump_register(struct code_instruction *instruction, const struct fields *fields) {
+static void decode_jump_register(struct code_instruction *instruction,
+                                 const struct fields *fields) {
   struct code_parts *parts = &instruction->parts;
   if (fields->to == ZERO && fields->first == RA && fields->constant == 0) {
     instruction->kind = CODE_RETURN;
@@ -576,7 +575,8 @@ static struct code_value result_of(const struct fields *fields, uint64_t address
     if (fields->function == 0 && fields->constant == 0 && first.kind == CODE_ENTRY)
       return first;
     return fields->function == 0 && first.kind == CODE_ADDRESS
-               ? address_value((uint64_t)(int64_t)(int32_t)(first.table + (uint64_t)fields->constant))
+               ? address_value(
+                     (uint64_t)(int64_t)(int32_t)(first.table + (uint64_t)fields->constant))
                : unknown;
   case ADD_CONSTANT:
     if (fields->function == 0 && first.kind == CODE_ADDRESS)

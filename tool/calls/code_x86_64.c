@@ -443,8 +443,7 @@ static struct code_value result_of(const ZydisDecodedInstruction *raw, uint64_t 
     return to->size == 64 ? address_of(state, next, from) : unknown;
   case ZYDIS_MNEMONIC_MOV:
     if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && to->size >= 32)
-      return value(CODE_ADDRESS,
-                   to->size == 32 ? (uint32_t)from->imm.value.u : from->imm.value.u);
+      return value(CODE_ADDRESS, to->size == 32 ? (uint32_t)from->imm.value.u : from->imm.value.u);
     if (from->type == ZYDIS_OPERAND_TYPE_MEMORY)
       return loaded_value(state, from);
     if (from->type == ZYDIS_OPERAND_TYPE_REGISTER) {

@@ -467,8 +467,9 @@ static struct code_value pointer_of(const struct resolver *resolver, const struc
 /* The step of a call by a pointer; NULL if it is none. */
 static const struct step *pointer_step(const struct resolver *resolver, const struct call *call) {
   const struct step *step = find_step(resolver, call->at);
-  return call->kind == CALL_INDIRECT && step != NULL && step->instruction.kind != CODE_RETURN ? step
-                                                                                             : NULL;
+  return call->kind == CALL_INDIRECT && step != NULL && step->instruction.kind != CODE_RETURN
+             ? step
+             : NULL;
 }
 
 /* Where tables have bases of their own, one that isn't found may lead into any block: then what is known

@@ -18,9 +18,8 @@ struct dynamic {
 
 /* The C library's own files: no function pointers of other programs come from there. */
 static bool is_c_library(const char *name) {
-  static const char *const names[] = {"libc.so.",     "libm.so.",  "libpthread.so.",
-                                      "libdl.so.",    "librt.so.", "ld-linux-",
-                                      "libgcc_s.so.", "libc.musl-"};
+  static const char *const names[] = {"libc.so.",  "libm.so.",  "libpthread.so.", "libdl.so.",
+                                      "librt.so.", "ld-linux-", "libgcc_s.so.",   "libc.musl-"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strncmp(name, names[i], strlen(names[i])) == 0)
       return true;
@@ -196,8 +195,7 @@ static bool add_word(struct linkage *linkage, struct linkage_word word) {
 }
 
 static bool add_relocation(struct linkage *linkage, const struct code_architecture *architecture,
-                           const Elf64_Rela *relocation,
-                           struct problem *problem) {
+                           const Elf64_Rela *relocation, struct problem *problem) {
   struct linkage_word word = {.address = relocation->r_offset,
                               .value = (uint64_t)relocation->r_addend,
                               .symbol = ELF64_R_SYM(relocation->r_info)};

@@ -3,9 +3,7 @@
 
 #include <string.h>
 
-void parts_reset(struct parts *parts) {
-  memset(parts->registers, 0, sizeof parts->registers);
-}
+void parts_reset(struct parts *parts) { memset(parts->registers, 0, sizeof parts->registers); }
 
 static void open_upper(const struct parts *parts, struct part_value *value, parts_visitor *open,
                        void *context) {

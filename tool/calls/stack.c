@@ -105,8 +105,7 @@ void stack_jump(struct stack_notes *notes, const struct stack *stack, uint64_t t
   }
   notes->has_frame_back |= noted->is_decoded && noted->frame_certainty != STACK_OTHER &&
                            joined_frame(noted, &depth) == STACK_OTHER;
-  notes->has_link_back |=
-      noted->is_decoded && noted->link == LINK_OWN && depth.link != LINK_OWN;
+  notes->has_link_back |= noted->is_decoded && noted->link == LINK_OWN && depth.link != LINK_OWN;
   const bool is_better = noted->certainty != STACK_OTHER && depth.certainty > noted->certainty;
   struct stack_depth joined = is_better ? join(&depth, noted) : join(noted, &depth);
   joined.is_decoded = noted->is_decoded;

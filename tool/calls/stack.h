@@ -28,9 +28,10 @@
 struct stack_depth {
   int32_t bytes;
   int32_t enough; /* a return at no more than that is right, if the depth isn't exact */
-  int32_t frame;  /* the distance from the frame pointer to where the stack pointer was at the start */
-  uint8_t link;   /* enum stack_link */
-  bool is_loaded; /* it is the function's own since it was loaded */
+  int32_t
+      frame; /* the distance from the frame pointer to where the stack pointer was at the start */
+  uint8_t link;                       /* enum stack_link */
+  bool is_loaded;                     /* it is the function's own since it was loaded */
   uint8_t certainty, frame_certainty; /* enum stack_certainty */
   bool by_frame;                      /* the stack pointer was made of the frame pointer */
   bool is_noted, is_decoded;
@@ -75,11 +76,11 @@ struct stack_notes {
   /* Where the return address is on the stack: how far above where the stack pointer is at the start. */
   bool has_place;
   int32_t place;
-  bool is_saved, is_loaded;                       /* it is stored there, and loaded */
-  struct stack_store early[STACK_EARLY];          /* before the place was known */
-  uint32_t early_count;                           /* may be more than there is room for */
-  bool is_read;    /* its return address is */
-  bool is_written; /* or may be: its returns lead anywhere */
+  bool is_saved, is_loaded;              /* it is stored there, and loaded */
+  struct stack_store early[STACK_EARLY]; /* before the place was known */
+  uint32_t early_count;                  /* may be more than there is room for */
+  bool is_read;                          /* its return address is */
+  bool is_written;                       /* or may be: its returns lead anywhere */
   /* Of guesses: some were right, or wrong, as a jump back showed; there are returns that depend on them,
    * and some that would be odd if they were right. */
   bool has_right, has_wrong, has_return, has_odd_return;

@@ -46,7 +46,7 @@ struct object {
   const struct machine *machine;
   struct object_section *sections; /* owned */
   size_t count, capacity;
-  size_t file_count; /* those that the file has: its symbols are of these */
+  size_t file_count;                 /* those that the file has: its symbols are of these */
   uint32_t names;                    /* the section of sections' names */
   uint32_t symbols, symbol_sections; /* SHT_SYMTAB, SHT_SYMTAB_SHNDX (0: none) */
   uint32_t first_global, symbol_count;
