@@ -43,9 +43,18 @@ for variant in "0" "2" "2 $in_registers" "2 $in_registers --frame-pointer=all"; 
   esac
 done
 
+# The frames that managed.c speaks of are there: with pushed arguments, only behind a branch, and with one end for two ways.
+compile_references managed.o 2
+code_of() { "$LLVM/bin/llvm-objdump" -d --no-show-raw-insn --disassemble-symbols="$1" managed.o | awk '$1 ~ /^[0-9a-f]+:$/ { print $2, $3 }'; }
+code_of managed_pushed >code
+(($(grep -c '^pushq %r' code) >= 7)) || { cat code >&2; fail "no arguments are pushed"; }
+code_of managed_shrunk >code
+grep -n -m 1 '^push' code | grep -qv '^1:' || { cat code >&2; fail "the frame is there from the start"; }
+code_of managed_merged >code
+[[ $(grep -c '^ret' code) == 1 && $(grep -c '^jmp' code) -ge 1 ]] || { cat code >&2; fail "the two ways have ends of their own"; }
+
 # Between segments there may be pages of nobody; then the C library tells for an address its segment only, and the unwind
 # tables are in another one.
-compile_references managed.o 2
 link_references gaps -Wl,-z,max-page-size=0x200000
 for walker in unwinding mixed; do
   expect_status 0 ./gaps $walker

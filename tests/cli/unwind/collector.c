@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 reference allocate(long value) {
-  static struct object objects[5000];
+  static struct object objects[50000];
   static unsigned used;
   if (used == sizeof objects / sizeof *objects)
     abort();
@@ -37,7 +37,7 @@ void collector_report(void) {}
 #include <string.h>
 #include <sys/mman.h>
 
-enum { SPACE = 1 << 18, OBJECTS = SPACE / sizeof(struct object) };
+enum { SPACE = 1 << 20, OBJECTS = SPACE / sizeof(struct object) };
 
 static struct stackpack_module modules[2];
 static struct stackpack_process process;

@@ -2,6 +2,11 @@
 #include "program.h"
 
 #define INSIDE long REFERENCE *
+#ifdef __clang__
+#define SMALL __attribute__((noinline, minsize))
+#else
+#define SMALL __attribute__((noinline))
+#endif
 
 static long sum(reference a, reference b, INSIDE inside) {
   return a->values[0] + 3 * b->values[0] + 5 * a->next->values[0] + 7 * *inside;
@@ -38,6 +43,42 @@ __attribute__((noinline)) static long managed_leaf(long n) {
   return a->values[0] + b->values[1];
 }
 
+__attribute__((noinline)) long ten(reference a, reference b, long c, long d, long e, long f,
+                                   long g, long h, long i, long j) {
+  reference more = allocate(c + d);
+  return a->values[0] + b->values[1] + more->values[2] + c + d + e + f + g + h + i + j;
+}
+
+/* Arguments are pushed for the call, so the frame is larger there. */
+SMALL static long managed_pushed(long n) {
+  reference a = allocate(n), b = allocate(n + 3);
+  INSIDE inside = &b->values[n % 5];
+  a->next = b;
+  long got = ten(a, b, n, n + 4, n + 5, n + 6, n + 7, n + 8, n + 9, n + 10);
+  return got + sum(a, b, inside);
+}
+
+/* There is no frame until the first branch is taken. */
+__attribute__((noinline)) static long managed_shrunk(long n) {
+  if (n < 5)
+    return n + 1;
+  reference a = allocate(n), b = allocate(n + 4);
+  a->next = b;
+  return managed_leaf(n) + a->next->values[1];
+}
+
+/* Two ways out, whose ends are the same instructions. */
+__attribute__((noinline)) static long managed_merged(long n) {
+  reference a = allocate(n);
+  if (n % 2 == 0) {
+    reference b = allocate(n + 6);
+    a->next = b;
+    return managed_leaf(n) + a->next->values[2] + b->values[3];
+  }
+  long got = managed_shrunk(n);
+  return got + managed_leaf(n + 1) + a->values[3];
+}
+
 /* The size of the frame isn't known to LLVM. */
 long managed_dynamic(long n) {
   char room[n % 64 + 1];
@@ -47,6 +88,7 @@ long managed_dynamic(long n) {
   INSIDE inside = &b->values[n % 5];
   native_touch(room, &more);
   long got = n % 3 == 2 ? native_through(n / 2) : managed_leaf(n);
+  got += managed_pushed(n) + managed_shrunk(n + 1) + managed_merged(n) + managed_merged(n + 1);
   return got + sum(a, b, inside) + room[0] + more;
 }
 
