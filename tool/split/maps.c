@@ -18,6 +18,9 @@ static bool find_sections(struct maps *maps, const struct object *object, struct
   for (uint32_t i = 1; i < object->count; i++) {
     if (strcmp(object_name(object, i), RAW_SECTION) != 0 || object->sections[i].bytes == NULL)
       continue;
+    if (object->sections[i].header.sh_type != SHT_PROGBITS)
+      return problem_set(problem, "section %u of stack maps is of type 0x%x, not PROGBITS", i,
+                         object->sections[i].header.sh_type);
     if (!array_make_room((void **)&maps->sections, &maps->section_capacity, maps->section_count + 1,
                          sizeof *maps->sections))
       return no_memory(problem);
