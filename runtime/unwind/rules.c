@@ -28,11 +28,10 @@ static struct rules *entry_of(const struct unwinder_overlay *unwinder, uintptr_t
 
 /* What is asked of libunwind, which hands out the rules of all of a function's addresses. */
 struct request {
-  uintptr_t pc;         /* the rules that hold here, */
-  void *rules;          /* are to be put here, */
-  size_t room;          /* if they fit */
-  size_t size;          /* of these rules: 0 as long as none were found */
-  uintptr_t start, end; /* the addresses at which they hold */
+  uintptr_t pc; /* the rules that hold here, */
+  void *rules;  /* are to be put here, */
+  size_t room;  /* if they fit */
+  size_t size;  /* of these rules: 0 as long as none were found */
 };
 
 static int take_rules(void *token, void *rules, size_t size, unw_word_t start, unw_word_t end) {
@@ -42,8 +41,6 @@ static int take_rules(void *token, void *rules, size_t size, unw_word_t start, u
   if (size <= request->room)
     memcpy(request->rules, rules, size);
   request->size = size;
-  request->start = start;
-  request->end = end;
   return 0;
 }
 
@@ -61,8 +58,8 @@ static bool ask(const struct unwinder_overlay *unwinder, struct target *target,
 }
 
 enum stackpack_error rules_open(struct unwinder_overlay *unwinder) {
-  /* How large the rules are, libunwind tells with any: those of this function here. */
-  struct stackpack_context here = {.pc = (uintptr_t)rules_open, .is_exact = 1};
+  /* How large the rules are, libunwind tells with any: those of a function here. */
+  struct stackpack_context here = {.pc = (uintptr_t)stackpack_unwinder_call, .is_exact = 1};
   struct target target = target_of((struct stackpack_stack){0, 0}, &here);
   struct request request = {.pc = target.pc};
   if (!ask(unwinder, &target, &request) || request.size % WORD != 0)
@@ -102,8 +99,7 @@ struct rules *rules_find(const struct unwinder_overlay *unwinder, struct target 
     target->reason = STACKPACK_UNWINDER_BAD_TABLE;
     return NULL;
   }
-  rules->returns_from_signal =
-      signal_returns_at(target->context->pc, request.start, request.end) ? 1 : 0;
+  rules->returns_from_signal = signal_returns_at(target->context->pc) ? 1 : 0;
   rules->tables_start = target->tables_start;
   rules->tables_end = target->tables_end;
   rules->module = target->module;

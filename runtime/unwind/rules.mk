@@ -1,16 +1,18 @@
 # runtime/unwind/rules.mk - builds the unwinding walker, build/libstackpack-unwind.{a,so}; included by the top Makefile.
 #
-# It is there on x86-64 where libunwind is (or with UNWIND=yes; UNWIND=no leaves it out). Only -lunwind-generic is linked:
-# -lunwind has a _Unwind_RaiseException of its own, which would take the place of the C++ compiler's.
+# It is there where libunwind is (or with UNWIND=yes; UNWIND=no leaves it out). Only -lunwind-generic is linked: -lunwind
+# has a _Unwind_RaiseException of its own, which would take the place of the C++ compiler's. The unwinder can be a frame
+# itself, so it has unwind tables, which GCC leaves out on RISC-V.
 
 ifndef UNWIND
-UNWIND := $(shell $(CC) -dumpmachine | grep -q ^x86_64 && pkg-config --exists 'libunwind-generic >= 1.6' 2>/dev/null && echo yes)
+UNWIND := $(shell $(CC) -dumpmachine | grep -qE '^(x86_64|aarch64|riscv64)' && pkg-config --exists 'libunwind-generic >= 1.6' 2>/dev/null && echo yes)
 endif
 UNWIND_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard runtime/unwind/*.c))
 UNWIND_LIBS := -lunwind-generic
 SOURCES += $(wildcard runtime/unwind/*.[ch])
 
 $(UNWIND_OBJECTS): CPPFLAGS += -Iruntime $(shell pkg-config --cflags libunwind-generic 2>/dev/null)
+$(UNWIND_OBJECTS): FLAGS += -fasynchronous-unwind-tables
 
 $(BUILD)/libstackpack-unwind.a: $(UNWIND_OBJECTS)
 	rm -f $@

@@ -8,23 +8,20 @@
  *     which still has its value. Compilers let the rules lag behind until that changes.
  *   - in an epilogue, behind a pop or load: the register has its value again, yet the rules name the
  *     stack, even below the stack pointer.
- *   - behind `pop %rbp`, in a function that realigns its stack: GCC's rules go by %rbp to its very end.
+ *   - on x86-64 behind `pop %rbp`, in a function that realigns its stack: GCC's rules go by %rbp to its
+ *     very end.
  *
  * So the rules of all of the function's instructions are looked at, for where it saves each register
- * at all: at a distance from its CFA, or from %rbp. If that word is within the frame and has the value
+ * at all: at a distance from its CFA, or from its frame pointer. If that word is within the frame and has the value
  * that the register has, then both may be loaded, and both are to be updated. To write to the one
- * that isn't loaded any more does no harm: it is either the function's own word for this purpose or
- * a register that the function must not use, as it holds nothing of its own.
+ * that isn't loaded any more does no harm: the two have the same value, which is the caller's.
  *
  * Rules are opaque here. What they say is found by trial: they are applied to two frames that don't
  * exist, which are at different addresses.
  */
 #include "runtime/unwind/unwinder.h"
 
-enum { TRIALS = 2, RED_ZONE = 128 };
-
-const uint8_t saves_registers[SAVES] = {STACKPACK_RBX, STACKPACK_RBP, STACKPACK_R12,
-                                        STACKPACK_R13, STACKPACK_R14, STACKPACK_R15};
+enum { TRIALS = 2 };
 
 /* ---- What the function's rules say ---- */
 
@@ -39,10 +36,10 @@ static struct trial try_rules(const struct unwinder_overlay *unwinder, const str
                               void *rules, unsigned number) {
   struct trial trial = {.frame_pointer = 0x20000000 + number * 0x300000};
   struct stackpack_context context = {
-      .pc = target->pc, .stack_pointer = 0x10000000 + number * 0x100000, .known = 0xffff};
+      .pc = target->pc, .stack_pointer = 0x10000000 + number * 0x100000, .known = ~0u};
   for (unsigned reg = 0; reg < STACKPACK_REGISTERS; reg++)
     context.registers[reg] = 0x30000000 + (reg << 20) + number * 0x700000;
-  context.registers[STACKPACK_RBP] = trial.frame_pointer;
+  context.registers[STACKPACK_FRAME_POINTER] = trial.frame_pointer;
   struct target nowhere = *target;
   nowhere.context = &context;
   nowhere.is_trial = true;
@@ -55,7 +52,8 @@ static struct trial try_rules(const struct unwinder_overlay *unwinder, const str
   trial.cfa = cfa;
   for (unsigned i = 0; i < SAVES; i++) {
     unw_save_loc_t saved;
-    if (unw_get_save_loc(&cursor, saves_registers[i], &saved) >= 0 && saved.type == UNW_SLT_MEMORY)
+    if (unw_get_save_loc(&cursor, unwinder_machine.preserved[i], &saved) >= 0 &&
+        saved.type == UNW_SLT_MEMORY)
       trial.places[i] = saved.u.addr;
   }
   return trial;
@@ -122,7 +120,7 @@ static void take_both(struct stackpack_context *caller, const struct stackpack_c
 }
 
 bool saves_are_possible(const struct stackpack_context *context, uintptr_t cfa, uintptr_t place) {
-  return place < cfa && place + RED_ZONE >= context->stack_pointer;
+  return place < cfa && place + unwinder_machine.red_zone >= context->stack_pointer;
 }
 
 /* Where the function saves a register, if it has done so yet; 0 if that isn't within the frame. */
@@ -131,7 +129,7 @@ static uintptr_t place_of(const struct save *save, const struct target *target, 
   uintptr_t place = 0;
   if (save->from == FROM_CFA)
     place = cfa + (uintptr_t)save->offset;
-  else if (save->from == FROM_FRAME_POINTER && value_of(context, STACKPACK_RBP, &place))
+  else if (save->from == FROM_FRAME_POINTER && value_of(context, STACKPACK_FRAME_POINTER, &place))
     place += (uintptr_t)save->offset;
   return place >= context->stack_pointer && place < cfa && target_has_word(target, place) ? place
                                                                                           : 0;
@@ -141,7 +139,7 @@ void saves_complete(const struct target *target, const struct save saves[SAVES],
                     struct stackpack_context *caller) {
   const struct stackpack_context *context = target->context;
   for (unsigned i = 0; i < SAVES; i++) {
-    const unsigned reg = saves_registers[i];
+    const unsigned reg = unwinder_machine.preserved[i];
     uintptr_t value, *place = (uintptr_t *)caller->registers[reg];
     if (!value_of(context, reg, &value) || (caller->known >> reg & 1) == 0)
       continue;

@@ -35,9 +35,7 @@ struct eh_frame_hdr {
 };
 enum { UDATA4 = 0x03, DATAREL_SDATA4 = 0x3b };
 
-enum { PC = UNW_X86_64_RIP };
-_Static_assert((int)UNW_X86_64_RBX == STACKPACK_RBX && (int)UNW_X86_64_RBP == STACKPACK_RBP &&
-                   (int)UNW_X86_64_RSP == STACKPACK_RSP && (int)UNW_X86_64_R15 == STACKPACK_R15,
+_Static_assert((int)UNW_REG_SP == STACKPACK_STACK_POINTER,
                "libunwind numbers registers as DWARF does");
 
 struct target target_of(struct stackpack_stack stack, const struct stackpack_context *context) {
@@ -96,11 +94,11 @@ static int access_register(unw_addr_space_t space, unw_regnum_t reg, unw_word_t 
   const struct stackpack_context *context = target->context;
   if (write != 0)
     return -UNW_EREADONLYREG;
-  if (reg == PC) {
+  if (reg == unwinder_machine.pc) {
     *value = target->pc;
     return 0;
   }
-  if (reg == STACKPACK_RSP) {
+  if (reg == STACKPACK_STACK_POINTER) {
     *value = context->stack_pointer;
     return 0;
   }

@@ -16,6 +16,8 @@
  */
 #include "runtime/unwind/unwinder.h"
 
+#include "runtime/walk.h"
+
 #include <stdlib.h>
 
 static struct unwinder_overlay *overlay_of(struct stackpack_unwinder *unwinder) {
@@ -132,26 +134,38 @@ static enum stackpack_unwound apply(struct unwinder_overlay *unwinder, struct ta
     return target_has_word(target, stack_pointer - WORD)
                ? STACKPACK_OUTERMOST
                : not_unwound(unwinder, STACKPACK_UNWINDER_OUT_OF_STACK);
-  *caller = (struct stackpack_context){.pc = pc, .stack_pointer = stack_pointer};
+  *caller =
+      (struct stackpack_context){.pc = walk_strip_signature(pc), .stack_pointer = stack_pointer};
   for (unsigned i = 0; i < SAVES; i++)
-    if (!find_register(&cursor, target, saves_registers[i], stack_pointer, caller))
+    if (!find_register(&cursor, target, unwinder_machine.preserved[i], stack_pointer, caller))
       return not_unwound(unwinder, STACKPACK_UNWINDER_OUT_OF_STACK);
   if (target->context->is_exact != 0)
     saves_complete(target, rules->saves, stack_pointer, caller);
   return STACKPACK_UNWOUND;
 }
 
-/* A frame without an unwind table. */
+static enum stackpack_unwound step_below_signal(struct unwinder_overlay *unwinder,
+                                                const struct target *target,
+                                                struct stackpack_context *caller) {
+  return signal_interrupted(target, caller)
+             ? STACKPACK_UNWOUND
+             : not_unwound(unwinder, STACKPACK_UNWINDER_OUT_OF_STACK);
+}
+
 static enum stackpack_unwound step_without_rules(struct unwinder_overlay *unwinder,
                                                  const struct target *target,
                                                  struct stackpack_context *caller) {
-  uintptr_t place;
-  if (target->reason != STACKPACK_UNWINDER_NO_TABLE || !plt_return_address(target, &place))
+  uintptr_t pc, stack_pointer;
+  if (target->reason != STACKPACK_UNWINDER_NO_TABLE)
     return not_unwound(unwinder, target->reason);
-  *caller =
-      (struct stackpack_context){.pc = *(const uintptr_t *)place, .stack_pointer = place + WORD};
+  if (signal_returns_at(target->context->pc))
+    return step_below_signal(unwinder, target, caller);
+  if (!stub_caller(target, &pc, &stack_pointer))
+    return not_unwound(unwinder, target->reason);
+  *caller = (struct stackpack_context){.pc = pc, .stack_pointer = stack_pointer};
   for (unsigned i = 0; i < SAVES; i++)
-    keep_register(caller, saves_registers[i], target->context, saves_registers[i]);
+    keep_register(caller, unwinder_machine.preserved[i], target->context,
+                  unwinder_machine.preserved[i]);
   return STACKPACK_UNWOUND;
 }
 
@@ -160,11 +174,8 @@ static enum stackpack_unwound step(struct unwinder_overlay *unwinder, struct tar
   struct rules *rules = rules_find(unwinder, target);
   if (rules == NULL)
     return step_without_rules(unwinder, target, caller);
-  if (rules->returns_from_signal == 0)
-    return apply(unwinder, target, rules, caller);
-  return signal_interrupted(target, caller)
-             ? STACKPACK_UNWOUND
-             : not_unwound(unwinder, STACKPACK_UNWINDER_OUT_OF_STACK);
+  return rules->returns_from_signal != 0 ? step_below_signal(unwinder, target, caller)
+                                         : apply(unwinder, target, rules, caller);
 }
 
 enum stackpack_unwound stackpack_unwinder_step(void *unwinder, struct stackpack_stack stack,

@@ -2,6 +2,7 @@
 #ifndef STACKPACK_UNWINDER_H
 #define STACKPACK_UNWINDER_H
 
+#include "runtime/unwind/machine.h"
 #include "runtime/unwind/stackpack_unwind.h"
 
 #include <libunwind.h>
@@ -35,18 +36,16 @@ extern const unw_accessors_t target_accessors;
 struct target target_of(struct stackpack_stack stack, const struct stackpack_context *context);
 bool target_has_word(const struct target *target, uintptr_t address);
 
-/* signal.c: whether the code at pc, which is within the readable bytes [start, end), is the return
- * from a signal handler; and what lies beneath such a frame. False if that is out of the stack. */
-bool signal_returns_at(uintptr_t pc, uintptr_t start, uintptr_t end);
+/* signal.c: whether the code at pc is the return from a signal handler; and what lies beneath such a
+ * frame. False if that is out of the stack. */
+bool signal_returns_at(uintptr_t pc);
 bool signal_interrupted(const struct target *target, struct stackpack_context *interrupted);
 
-/* plt.c: where the return address of a frame without an unwind table is, if it is in a stub through
- * which a library is called. */
-bool plt_return_address(const struct target *target, uintptr_t *place);
+/* stub.c: the caller of a frame without an unwind table that is in a stub. */
+bool stub_caller(const struct target *target, uintptr_t *pc, uintptr_t *stack_pointer);
 
-/* saves.c: the registers that a call preserves, and where a function saves each. */
-enum { SAVES = 6 };
-extern const uint8_t saves_registers[SAVES];
+/* saves.c: where a function saves each of unwinder_machine.preserved. */
+enum { SAVES = MACHINE_PRESERVED };
 struct save {
   enum { NOT_SAVED, FROM_CFA, FROM_FRAME_POINTER } from;
   int64_t offset;

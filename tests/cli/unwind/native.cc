@@ -29,7 +29,7 @@ constexpr long fiber_size = 256 * 1024;
 char *fiber_stack;
 long fiber_result;
 void run_fiber() {
-  collect_on(fiber_stack, static_cast<char *>(__builtin_frame_address(0)) + 16);
+  collect_on(fiber_stack, static_cast<char *>(__builtin_dwarf_cfa()));
   fiber_result = managed_fiber(4);
 }
 

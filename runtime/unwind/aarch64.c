@@ -1,0 +1,129 @@
+/* aarch64.c - what the unwinder knows of AArch64. */
+#ifdef __aarch64__
+#include "runtime/unwind/machine.h"
+#include "runtime/unwind/stackpack_unwind.h"
+
+#include <libunwind.h>
+#include <signal.h>
+#include <stddef.h>
+#include <ucontext.h>
+
+/* ---- Stubs ---- */
+
+/* Instructions, with the words that have been pushed before them. x16 and x17 are for stubs (AAPCS64,
+ * 6.1.1); the others' bits of addresses are left out. */
+#define BTI(pushed)                                                                                \
+  { 0xd503245f, 0xffffffff, 4, pushed } /* bti c */
+#define AUTIA1716(pushed)                                                                          \
+  { 0xd503219f, 0xffffffff, 4, pushed } /* checks x17's signature */
+#define PUSH_X16_X30(pushed)                                                                       \
+  { 0xa9bf7bf0, 0xffffffff, 4, pushed } /* stp x16, x30, [sp, #-16]! */
+#define PAGE_X16(pushed)                                                                           \
+  { 0x90000010, 0x9f00001f, 4, pushed } /* adrp x16, page */
+#define HERE_X17(pushed)                                                                           \
+  { 0x10000011, 0xffffffff, 4, pushed } /* adr x17, . */
+#define LOAD_X17(pushed)                                                                           \
+  { 0xf9400211, 0xffc003ff, 4, pushed } /* ldr x17, [x16, offset] */
+#define ADD_X16(pushed)                                                                            \
+  { 0x91000210, 0xff8003ff, 4, pushed } /* add x16, x16, offset */
+#define ADD_X16_X17(pushed)                                                                        \
+  { 0x8b110210, 0xffffffff, 4, pushed } /* add x16, x16, x17 */
+#define LITERAL_X16(pushed)                                                                        \
+  { 0x58000010, 0xff00001f, 4, pushed } /* ldr x16, address */
+#define JUMP_X16(pushed)                                                                           \
+  { 0xd61f0200, 0xffffffff, 4, pushed } /* br x16 */
+#define JUMP_X17(pushed)                                                                           \
+  { 0xd61f0220, 0xffffffff, 4, pushed } /* br x17 */
+#define JUMP(pushed)                                                                               \
+  { 0x14000000, 0xfc000000, 4, pushed } /* b address */
+
+static const struct machine_code stubs[] = {
+    {{PAGE_X16(0), LOAD_X17(0), ADD_X16(0), JUMP_X17(0)}},
+    {{PAGE_X16(0), LOAD_X17(0), ADD_X16(0), AUTIA1716(0), JUMP_X17(0)}},
+    {{BTI(0), PAGE_X16(0), LOAD_X17(0), ADD_X16(0), JUMP_X17(0)}},
+    {{BTI(0), PAGE_X16(0), LOAD_X17(0), ADD_X16(0), AUTIA1716(0), JUMP_X17(0)}},
+    /* their headers */
+    {{PUSH_X16_X30(0), PAGE_X16(2), LOAD_X17(2), ADD_X16(2), JUMP_X17(2)}},
+    {{BTI(0), PUSH_X16_X30(0), PAGE_X16(2), LOAD_X17(2), ADD_X16(2), JUMP_X17(2)}},
+    /* to functions that a branch doesn't reach, or that have no landing pad for an indirect one */
+    {{PAGE_X16(0), ADD_X16(0), JUMP_X16(0)}},
+    {{LITERAL_X16(0), JUMP_X16(0)}},
+    {{LITERAL_X16(0), HERE_X17(0), ADD_X16_X17(0), JUMP_X16(0)}},
+    {{BTI(0), JUMP(0)}},
+};
+
+/* ---- The machine ---- */
+
+/* While the kernel's __kernel_rt_sigreturn runs, the stack pointer is the address of a siginfo, which is
+ * followed by the ucontext: Linux, arch/arm64/kernel/signal.c, struct rt_sigframe. */
+const struct unwinder_machine unwinder_machine = {
+    .pc = UNW_AARCH64_PC,
+    .link = 30,
+    .preserved = {19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29},
+    .red_zone = 0,
+    .signal_return = {{{0xd2801168, 0xffffffff, 4, 0},   /* mov x8, #139 */
+                       {0xd4000001, 0xffffffff, 4, 0}}}, /* svc #0 */
+    .ucontext = sizeof(siginfo_t),
+    .registers = offsetof(ucontext_t, uc_mcontext.regs),
+    .registers_end = offsetof(ucontext_t, uc_mcontext.pstate),
+    .stubs = stubs,
+    .stub_count = sizeof stubs / sizeof *stubs,
+};
+
+/* ---- stackpack_unwinder_call: see machine.h ---- */
+
+_Static_assert(STACKPACK_PRESERVED_REGISTERS == 0x3ff8 << 16, "the registers that are stored");
+_Static_assert(sizeof(struct stackpack_context) == 544, "struct stackpack_context");
+
+__asm__(".text\n"
+        ".globl stackpack_unwinder_call\n"
+        ".type stackpack_unwinder_call, %function\n"
+        ".p2align 4\n"
+        "stackpack_unwinder_call:\n"
+        ".cfi_startproc\n"
+        "hint #34\n" /* bti c */
+        "stp x29, x30, [sp, #-96]!\n"
+        ".cfi_def_cfa_offset 96\n"
+        ".cfi_offset 29, -96\n"
+        ".cfi_offset 30, -88\n"
+        "mov x29, sp\n"
+        ".cfi_def_cfa_register 29\n"
+        "stp x19, x20, [x29, #16]\n"
+        "stp x21, x22, [x29, #32]\n"
+        "stp x23, x24, [x29, #48]\n"
+        "stp x25, x26, [x29, #64]\n"
+        "stp x27, x28, [x29, #80]\n"
+        ".irp register, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28\n"
+        ".cfi_offset \\register, 8 * (\\register - 19) - 80\n"
+        ".endr\n"
+        "sub sp, sp, #544\n" /* the context */
+        "add x9, x29, #96\n"
+        "stp x30, x9, [sp]\n" /* pc: where this call returns to; and the stack pointer */
+        "mov w9, #0x3ff80000\n"
+        "stp wzr, w9, [sp, #16]\n"
+        "stp w9, wzr, [sp, #24]\n"
+        ".irp register, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28\n"
+        "add x9, x29, #(16 + 8 * (\\register - 19))\n"
+        "str x9, [sp, #(32 + 8 * \\register)]\n"
+        ".endr\n"
+        "str x29, [sp, #(32 + 8 * 29)]\n"
+        "mov x9, x0\n"
+        "mov x0, sp\n"
+        "blr x9\n"
+        "mov sp, x29\n"
+        "ldp x19, x20, [sp, #16]\n"
+        "ldp x21, x22, [sp, #32]\n"
+        "ldp x23, x24, [sp, #48]\n"
+        "ldp x25, x26, [sp, #64]\n"
+        "ldp x27, x28, [sp, #80]\n"
+        "ldp x29, x30, [sp], #96\n"
+        ".cfi_def_cfa 31, 0\n"
+        ".cfi_restore 29\n"
+        ".cfi_restore 30\n"
+        ".irp register, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28\n"
+        ".cfi_restore \\register\n"
+        ".endr\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size stackpack_unwinder_call, . - stackpack_unwinder_call\n");
+#endif

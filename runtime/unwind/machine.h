@@ -1,0 +1,59 @@
+/* machine.h - what the unwinder knows of a machine: x86_64.c, aarch64.c and riscv64.c. */
+#ifndef STACKPACK_UNWINDER_MACHINE_H
+#define STACKPACK_UNWINDER_MACHINE_H
+
+#include "runtime/stackpack.h"
+
+#include <stddef.h>
+
+enum {
+  MACHINE_PRESERVED = __builtin_popcount(STACKPACK_PRESERVED_REGISTERS),
+  MACHINE_CODE_MAX = 8,
+};
+
+/* Instructions that are the same in every program, but for addresses and numbers. */
+struct machine_code {
+  struct machine_instruction {
+    uint64_t bits,
+        mask;      /* the instruction's bytes, the first one lowest, where the mask has ones */
+    uint8_t size;  /* in bytes; 0 behind the last instruction */
+    uint8_t words; /* when it comes next, so many words have been pushed since the call */
+  } instructions[MACHINE_CODE_MAX];
+};
+
+enum { MACHINE_CALL_PUSHES = -1 };
+
+struct unwinder_machine {
+  int pc;   /* libunwind's number of the program counter */
+  int link; /* the register that a call puts the return address into; or: */
+  uint8_t preserved[MACHINE_PRESERVED]; /* the registers that a call preserves */
+  uint8_t red_zone; /* the bytes below its stack pointer that a function may use */
+
+  /* What a signal handler returns to. While it runs, the ucontext is at this distance from the stack
+   * pointer; the bytes [registers, registers_end) of that are the registers. */
+  struct machine_code signal_return;
+  uint16_t ucontext, registers, registers_end;
+
+  const struct machine_code *stubs; /* see stub.c */
+  unsigned stub_count;
+};
+extern const struct unwinder_machine unwinder_machine;
+
+/* code.c: whether pc is the address of the instruction number *at of such code. */
+bool machine_is_at(const struct machine_code *code, uintptr_t pc, unsigned *at);
+
+/* The machines' assembly of stackpack_unwinder_call puts a context on the stack, and beside it the
+ * registers that a call preserves, one word each. The context has their addresses. They are loaded from
+ * there again as any function's saved registers are; what a collection writes into these words in
+ * between is what the caller goes on with. The frame keeps a frame pointer, and its unwind rules are
+ * those of any such function, so that all kinds of walkers, debuggers and exceptions can pass it.
+ * The assembly counts on these: */
+_Static_assert(offsetof(struct stackpack_context, pc) == 0, "pc");
+_Static_assert(offsetof(struct stackpack_context, stack_pointer) == 8, "stack_pointer");
+_Static_assert(offsetof(struct stackpack_context, is_exact) == 16, "is_exact");
+_Static_assert(offsetof(struct stackpack_context, known) == 20, "known");
+_Static_assert(offsetof(struct stackpack_context, in_memory) == 24, "in_memory");
+_Static_assert(offsetof(struct stackpack_context, doubled) == 28, "doubled");
+_Static_assert(offsetof(struct stackpack_context, registers) == 32, "registers");
+
+#endif
