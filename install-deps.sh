@@ -54,6 +54,39 @@ newest_llvm() {
   done
 }
 
+# Where a machine's libunwind is: beside the distribution's cross libraries, but not among them, as it is no package of
+# this machine's.
+libunwind_of() { # MACHINE
+  echo "/usr/local/$1-linux-gnu"
+}
+
+# Fetches another machine's packages, with lists of their own, and unpacks them: dpkg's architectures stay as they are.
+fetch() { # ARCHITECTURE FOLDER PACKAGE...
+  local lists=$2/lists apt
+  apt=(apt-get -qq -o APT::Architecture="$1" -o APT::Architectures="$1" -o Dir::State::lists="$lists" -o Dir::Cache="$2"
+    -o Dir::State::status=/dev/null -o Acquire::Retries=3)
+  mkdir -p "$lists/partial" "$2/archives/partial" "$2/root"
+  chmod -R a+rx "$2"
+  "${apt[@]}" update && (cd "$2" && "${apt[@]}" download "${@:3}" && for package in *.deb; do dpkg -x "$package" root; done)
+}
+
+# Puts libunwind for another machine where libunwind_of says, if the distribution has it.
+install_libunwind() { # MACHINE ARCHITECTURE
+  local folder triplet=$1-linux-gnu target
+  target=$(libunwind_of "$1")
+  [[ ! -e $target/include/libunwind.h ]] || return 0
+  [[ -z ${root[*]} ]] || command -v sudo >/dev/null || return 0
+  folder=$(mktemp -d)
+  if fetch "$2" "$folder" libunwind8 libunwind-dev liblzma5 >"$folder/log" 2>&1; then
+    "${root[@]}" mkdir -p "$target/include" "$target/lib"
+    find "$folder/root" -path "*/$triplet/*.so*" -exec "${root[@]}" cp -P -t "$target/lib" {} +
+    "${root[@]}" cp -r "$folder/root/usr/include/$triplet/." "$target/include"
+  else
+    echo "install-deps.sh: this distribution has no libunwind for $1: its walks are not tested" >&2
+  fi
+  rm -rf "$folder"
+}
+
 [[ -r /etc/os-release ]] || fail "unknown distribution: no /etc/os-release (known: Debian 12 and 13, Ubuntu 24.04)"
 # shellcheck disable=SC1091 # the system's file
 distribution=$(. /etc/os-release && echo "$ID ${VERSION_ID-}")
@@ -64,14 +97,14 @@ case $distribution in
 *) fail "unknown distribution '$distribution' (known: Debian 12 and 13, Ubuntu 24.04)" ;;
 esac
 
+root=()
+if [[ $(id -u) != 0 ]]; then
+  root=(sudo)
+fi
 llvm=$(newest_llvm)
 # shellcheck disable=SC2046
 if [[ -z $llvm ]] || ! installed "${packages[@]}" $(llvm_packages "$llvm"); then
-  root=()
-  if [[ $(id -u) != 0 ]]; then
-    command -v sudo >/dev/null || fail "needs root: run it as root, or install sudo"
-    root=(sudo)
-  fi
+  ((${#root[@]} == 0)) || command -v sudo >/dev/null || fail "needs root: run it as root, or install sudo"
   "${root[@]}" apt-get update -qq
   llvm=$(newest_llvm)
   [[ -n $llvm ]] || fail "this distribution's packages have no LLVM $oldest_llvm or newer"
@@ -81,4 +114,6 @@ if [[ -z $llvm ]] || ! installed "${packages[@]}" $(llvm_packages "$llvm"); then
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y "${quiet[@]}" -o DPkg::Lock::Timeout=300 --no-install-recommends "${packages[@]}" $(llvm_packages "$llvm")
 fi
+install_libunwind aarch64 arm64
+install_libunwind riscv64 riscv64
 echo "LLVM $llvm: /usr/lib/llvm-$llvm"

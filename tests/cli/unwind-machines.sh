@@ -1,0 +1,103 @@
+#!/bin/bash
+# As unwind-mixed.sh, on AArch64 and RISC-V, by qemu: libstackpack-unwind is built for them and walks stacks of managed
+# frames, C++, the C library and signals. And signals at any instruction: see unwind/interrupted.c.
+. "$TOP/tests/cli/common.sh"
+
+here=$TOP/tests/cli/unwind
+
+# Of this machine: the folder of its libunwind, tools, and options.
+choose_machine() { # MACHINE
+  machine=$1 triplet=$1-linux-gnu
+  libunwind=/usr/local/$triplet
+  emulator=("qemu-$machine" -L "/usr/$triplet" -E "LD_LIBRARY_PATH=$libunwind/lib")
+  clang=("$LLVM/bin/clang" "--target=$triplet" -std=c17)
+  llc=("$LLVM/bin/llc" -relocation-model=static -filetype=obj)
+  flags=(-O2 -g -D_GNU_SOURCE -fno-pie -fomit-frame-pointer -fasynchronous-unwind-tables -I"$here" -I"$TOP/runtime" -I"$TOP/runtime/unwind")
+  linkers=(lld bfd)
+  [[ $machine == riscv64 ]] || return 0
+  clang+=(-march=rv64gc)
+  llc+=(-mattr=+m,+a,+f,+d,+c -target-abi=lp64d)
+  linkers=(lld) # GNU ld 2.40 crashes on LLVM's debug information
+}
+
+build_library() {
+  unset MAKEFLAGS MFLAGS MAKELEVEL # a test's jobs and options are not those of the make that runs it
+  PKG_CONFIG_LIBDIR=/nonexistent make -s -C "$TOP" BUILD="$PWD/$machine" CC="$triplet-gcc" LD="$triplet-ld" OBJCOPY="$triplet-objcopy" \
+    AR="$triplet-ar" UNWIND=yes CFLAGS="-O2 -g -I$libunwind/include" "$PWD/$machine/libstackpack.a" \
+    "$PWD/$machine/libstackpack-unwind.a" >log 2>&1 || { cat log; fail "the libraries can't be built for $machine"; }
+}
+
+link() { # lld|bfd OUTPUT OBJECT-OR-OPTION...
+  local linker=$1 output=$2 options=()
+  shift 2
+  [[ $linker != lld ]] || options=(-B"$LLVM/bin/" -fuse-ld=lld)
+  "$triplet-g++" "${options[@]}" -no-pie "$@" "$machine/libstackpack-unwind.a" "$machine/libstackpack.a" -L"$libunwind/lib" \
+    -Wl,--allow-shlib-undefined -Wl,-rpath-link,"$libunwind/lib" -lunwind-generic -o "$output"
+}
+
+compile_managed_code() { # LEVEL PASSES [LLC OPTION...]
+  "${clang[@]}" -O"$1" -Xclang -disable-llvm-passes -Xclang -disable-O0-optnone -DMANAGED -S -emit-llvm -o - "$here/managed.c" |
+    awk -v leaves=native_touch -f "$TOP/samples/common/statepoints.awk" >managed.ll
+  "$LLVM/bin/opt" -spp-rematerialization-threshold=0 -passes="$2" managed.ll -o managed.bc
+  "${llc[@]}" -O"$1" "${@:3}" managed.bc -o managed.o
+}
+
+# Both walkers, before and after packing, print what the plain program does, and count the same frames.
+check_walks() { # NAME LEVEL PASSES [LLC OPTION...]
+  local program walker
+  compile_managed_code "${@:2}"
+  link lld raw native.o managed.o collector.o
+  expect_status 0 "$stackpack" pack --always -o packed raw
+  for program in raw packed; do
+    for walker in unwinding mixed; do
+      expect_status 0 "${emulator[@]}" ./$program $walker
+      diff expected out || fail "$machine, $1: $program $walker doesn't print what the plain program does"
+      mv err $program.$walker
+      expect_same raw.unwinding $program.$walker
+    done
+  done
+  echo "$machine, $1: $(tr '\n' ' ' <raw.unwinding)"
+  (($(statistic collections) > 500 && $(statistic most) >= 6)) || fail "too few collections or managed frames"
+  (($(statistic native) > 5 * $(statistic collections) && $(statistic unknown) > 0)) || fail "too few frames of other kinds"
+}
+statistic() { # NAME
+  sed -n "s/^$1 //p" raw.unwinding
+}
+
+# Signals wherever they come: each is unwound.
+check_signals() { # lld|bfd
+  local address size
+  link "$1" interrupted interrupted.o -Wl,-z,"$2"
+  read -r address size < <(readelf --section-headers --wide interrupted | sed -nE 's/.* \.plt +PROGBITS +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+) .*/\1 \2/p')
+  expect_status 0 env QEMU_SINGLESTEP=1 QEMU_ONE_INSN_PER_TB=1 "${emulator[@]}" ./interrupted 300 "$address" "$size"
+  echo "$machine, signals, $1: $(tr '\n' ' ' <out)"
+  expect_output '^in_stubs [1-9]'
+  expect_output '^wrong 0$'
+}
+
+checked=
+for one in "${other_machines[@]}"; do
+  can_run "$one" || continue
+  choose_machine "$one"
+  [[ -e $libunwind/include/libunwind.h ]] || { echo "no libunwind for $machine"; continue; }
+  checked+=" $machine"
+  build_library
+  "${clang[@]}" "${flags[@]}" -c "$here/collector.c" -o collector.o
+  "${clang[@]}" "${flags[@]}" -DPLAIN -c "$here/collector.c" -o plain-collector.o
+  "${clang[@]}" "${flags[@]}" -c "$here/managed.c" -o plain-managed.o
+  "$triplet-g++" "${flags[@]}" -c "$here/native.cc" -o native.o
+  link lld plain native.o plain-managed.o plain-collector.o
+  run plain >expected
+  check_walks "-O0" 0 'function(sroa),rewrite-statepoints-for-gc'
+  check_walks "-O2, roots in registers" 2 'default<O2>,rewrite-statepoints-for-gc,function(dce)' -fixup-allow-gcptr-in-csr \
+    -max-registers-for-gc-values=16
+  (($(statistic registers) > 100)) || fail "no references in registers"
+  # While a function of RISC-V is looked up, glibc runs code that has no unwind tables.
+  now=lazy
+  [[ $machine != riscv64 ]] || now=now
+  "$triplet-gcc" -std=c17 "${flags[@]}" -fno-builtin -c "$here/interrupted.c" -o interrupted.o
+  for linker in "${linkers[@]}"; do
+    check_signals "$linker" "$now"
+  done
+done
+[[ -n $checked ]] || skip "no libunwind for another machine in this distribution"
