@@ -314,7 +314,7 @@ bool stackpack_process_forget(struct stackpack_process *process, uintptr_t addre
 unsigned stackpack_enter(struct stackpack_process *process);
 void stackpack_leave(struct stackpack_process *process, unsigned ticket);
 
-/* ---- Walking a stack (x86-64) ---- */
+/* ---- Walking a stack ---- */
 
 /* A walk goes from frame to frame of one stack, from the youngest to the oldest, and tells where
  * the references of each are, so that they can be read and updated:
