@@ -38,18 +38,30 @@
   { 0x14000000, 0xfc000000, 4, pushed } /* b address */
 
 static const struct machine_code stubs[] = {
+    /* headers, which come first as they end in what is a stub otherwise */
+    {{BTI(0), PUSH_X16_X30(0), PAGE_X16(2), LOAD_X17(2), ADD_X16(2), JUMP_X17(2)}},
+    {{PUSH_X16_X30(0), PAGE_X16(2), LOAD_X17(2), ADD_X16(2), JUMP_X17(2)}},
     {{PAGE_X16(0), LOAD_X17(0), ADD_X16(0), JUMP_X17(0)}},
     {{PAGE_X16(0), LOAD_X17(0), ADD_X16(0), AUTIA1716(0), JUMP_X17(0)}},
     {{BTI(0), PAGE_X16(0), LOAD_X17(0), ADD_X16(0), JUMP_X17(0)}},
     {{BTI(0), PAGE_X16(0), LOAD_X17(0), ADD_X16(0), AUTIA1716(0), JUMP_X17(0)}},
-    /* their headers */
-    {{PUSH_X16_X30(0), PAGE_X16(2), LOAD_X17(2), ADD_X16(2), JUMP_X17(2)}},
-    {{BTI(0), PUSH_X16_X30(0), PAGE_X16(2), LOAD_X17(2), ADD_X16(2), JUMP_X17(2)}},
     /* to functions that a branch doesn't reach, or that have no landing pad for an indirect one */
     {{PAGE_X16(0), ADD_X16(0), JUMP_X16(0)}},
     {{LITERAL_X16(0), JUMP_X16(0)}},
     {{LITERAL_X16(0), HERE_X17(0), ADD_X16_X17(0), JUMP_X16(0)}},
     {{BTI(0), JUMP(0)}},
+};
+
+/* glibc's _dl_runtime_resolve, to which headers jump: its rules tell of what these have pushed from its
+ * second instruction on. (sysdeps/aarch64/dl-trampoline.S) */
+#define NOP(pushed)                                                                                \
+  { 0xd503201f, 0xffffffff, 4, pushed }
+#define PUSH_X8_X9(pushed)                                                                         \
+  { 0xa98027e8, 0xffe07fff, 4, pushed } /* stp x8, x9, [sp, #-size]! */
+
+static const struct machine_code resolver[] = {
+    {{NOP(2), PUSH_X8_X9(2)}},
+    {{BTI(2), PUSH_X8_X9(2)}},
 };
 
 /* ---- The machine ---- */
@@ -66,8 +78,8 @@ const struct unwinder_machine unwinder_machine = {
     .ucontext = sizeof(siginfo_t),
     .registers = offsetof(ucontext_t, uc_mcontext.regs),
     .registers_end = offsetof(ucontext_t, uc_mcontext.pstate),
-    .stubs = stubs,
-    .stub_count = sizeof stubs / sizeof *stubs,
+    .stubs = {stubs, sizeof stubs / sizeof *stubs},
+    .linker = {resolver, sizeof resolver / sizeof *resolver},
 };
 
 /* ---- stackpack_unwinder_call: see machine.h ---- */

@@ -34,8 +34,12 @@ struct unwinder_machine {
   struct machine_code signal_return;
   uint16_t ucontext, registers, registers_end;
 
-  const struct machine_code *stubs; /* see stub.c */
-  unsigned stub_count;
+  /* See stub.c: the first one that matches counts. Of `linker`, the rules don't tell what has been
+   * pushed before. */
+  struct machine_stubs {
+    const struct machine_code *stubs;
+    unsigned count;
+  } stubs, linker;
 };
 extern const struct unwinder_machine unwinder_machine;
 

@@ -47,8 +47,7 @@ const struct unwinder_machine unwinder_machine = {
     .registers = offsetof(ucontext_t, uc_mcontext.__gregs),
     .registers_end =
         offsetof(ucontext_t, uc_mcontext.__gregs) + sizeof((ucontext_t){0}.uc_mcontext.__gregs),
-    .stubs = stubs,
-    .stub_count = sizeof stubs / sizeof *stubs,
+    .stubs = {stubs, sizeof stubs / sizeof *stubs},
 };
 
 /* ---- stackpack_unwinder_call: see machine.h ---- */

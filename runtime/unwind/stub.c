@@ -10,31 +10,49 @@
 
 #include "runtime/walk.h"
 
-/* What the stack pointer was when the stub was called; 0 if no stub is being executed. */
-static uintptr_t stack_pointer_at_call(const struct stackpack_context *context) {
-  for (unsigned i = 0; i < unwinder_machine.stub_count; i++) {
-    const struct machine_code *stub = &unwinder_machine.stubs[i];
+/* The instruction of a stub that comes next; NULL if no stub is being executed. */
+static const struct machine_instruction *find_instruction(const struct machine_stubs *stubs,
+                                                          uintptr_t pc) {
+  for (unsigned i = 0; i < stubs->count; i++) {
     unsigned at;
-    if (machine_is_at(stub, context->pc, &at))
-      return context->stack_pointer + (uintptr_t)WORD * stub->instructions[at].words;
+    if (machine_is_at(&stubs->stubs[i], pc, &at))
+      return &stubs->stubs[i].instructions[at];
   }
-  return 0;
+  return NULL;
 }
 
-bool stub_caller(const struct target *target, uintptr_t *pc, uintptr_t *stack_pointer) {
+/* Where a call pushes the return address, it is above what the stub has pushed. Elsewhere it is in a
+ * register, and is the uppermost word that the stub has pushed. */
+static bool find_return_address(const struct target *target, uintptr_t pushed,
+                                struct stackpack_context *caller) {
   const struct stackpack_context *context = target->context;
-  const uintptr_t at_call = context->is_exact != 0 ? stack_pointer_at_call(context) : 0;
+  const uintptr_t end = context->stack_pointer + pushed;
   const unsigned link = (unsigned)unwinder_machine.link;
   if (unwinder_machine.link == MACHINE_CALL_PUSHES) {
-    if (!target_has_word(target, at_call))
+    if (!target_has_word(target, end))
       return false;
-    *pc = *(const uintptr_t *)at_call;
-    *stack_pointer = at_call + WORD;
+    *caller =
+        (struct stackpack_context){.pc = *(const uintptr_t *)end, .stack_pointer = end + WORD};
     return true;
   }
-  if (at_call == 0 || !walk_knows(context, link))
+  if (!walk_knows(context, link))
     return false;
-  *pc = walk_strip_signature(walk_register(context, link));
-  *stack_pointer = at_call;
+  const uintptr_t address = walk_register(context, link);
+  if (pushed != 0 &&
+      (!target_has_word(target, end - WORD) || *(const uintptr_t *)(end - WORD) != address))
+    return false;
+  *caller = (struct stackpack_context){.pc = walk_strip_signature(address), .stack_pointer = end};
+  return true;
+}
+
+bool stub_caller(const struct machine_stubs *stubs, const struct target *target,
+                 struct stackpack_context *caller) {
+  const struct stackpack_context *context = target->context;
+  const struct machine_instruction *next =
+      context->is_exact != 0 ? find_instruction(stubs, context->pc) : NULL;
+  if (next == NULL || !find_return_address(target, (uintptr_t)WORD * next->words, caller))
+    return false;
+  for (unsigned i = 0; i < SAVES; i++)
+    keep_register(caller, unwinder_machine.preserved[i], context, unwinder_machine.preserved[i]);
   return true;
 }

@@ -81,9 +81,8 @@ static enum stackpack_unwound not_unwound(struct unwinder_overlay *unwinder,
 
 /* ---- A step ---- */
 
-/* Copies what *from knows of register `other` to register `reg` of *to. */
-static void keep_register(struct stackpack_context *to, unsigned reg,
-                          const struct stackpack_context *from, unsigned other) {
+void keep_register(struct stackpack_context *to, unsigned reg, const struct stackpack_context *from,
+                   unsigned other) {
   to->known |= (from->known >> other & 1) << reg;
   to->in_memory |= (from->in_memory >> other & 1) << reg;
   to->doubled |= (from->doubled >> other & 1) << reg;
@@ -119,6 +118,24 @@ static bool find_register(unw_cursor_t *cursor, const struct target *target, uns
   return true;
 }
 
+/* Where a call leaves the return address in a register, the rules are to be read with care at two
+ * places of glibc's _dl_runtime_resolve: they leave out what the stub before it has pushed, the return
+ * address uppermost, so that this is above the CFA; and at its end they still name that place, below
+ * the stack pointer then, when the register has the return address again. */
+static void mend_return(unw_cursor_t *cursor, const struct stackpack_context *context,
+                        unw_word_t *pc, unw_word_t *stack_pointer) {
+  const int link = unwinder_machine.link;
+  unw_save_loc_t saved;
+  if (link == MACHINE_CALL_PUSHES || unw_get_save_loc(cursor, link, &saved) < 0 ||
+      saved.type != UNW_SLT_MEMORY)
+    return;
+  if (saved.u.addr >= *stack_pointer)
+    *stack_pointer = saved.u.addr + WORD;
+  if (context->is_exact != 0 && saved.u.addr < context->stack_pointer &&
+      walk_knows(context, (unsigned)link))
+    *pc = walk_register(context, (unsigned)link);
+}
+
 static enum stackpack_unwound apply(struct unwinder_overlay *unwinder, struct target *target,
                                     struct rules *rules, struct stackpack_context *caller) {
   unw_cursor_t cursor;
@@ -129,6 +146,7 @@ static enum stackpack_unwound apply(struct unwinder_overlay *unwinder, struct ta
     return not_unwound(unwinder, target->reason != STACKPACK_UNWINDER_NO_REASON
                                      ? target->reason
                                      : STACKPACK_UNWINDER_BAD_TABLE);
+  mend_return(&cursor, target->context, &pc, &stack_pointer);
   /* libunwind takes a return address at address 0 for one that the rules leave undefined. */
   if (pc == 0)
     return target_has_word(target, stack_pointer - WORD)
@@ -155,22 +173,19 @@ static enum stackpack_unwound step_below_signal(struct unwinder_overlay *unwinde
 static enum stackpack_unwound step_without_rules(struct unwinder_overlay *unwinder,
                                                  const struct target *target,
                                                  struct stackpack_context *caller) {
-  uintptr_t pc, stack_pointer;
   if (target->reason != STACKPACK_UNWINDER_NO_TABLE)
     return not_unwound(unwinder, target->reason);
   if (signal_returns_at(target->context->pc))
     return step_below_signal(unwinder, target, caller);
-  if (!stub_caller(target, &pc, &stack_pointer))
-    return not_unwound(unwinder, target->reason);
-  *caller = (struct stackpack_context){.pc = pc, .stack_pointer = stack_pointer};
-  for (unsigned i = 0; i < SAVES; i++)
-    keep_register(caller, unwinder_machine.preserved[i], target->context,
-                  unwinder_machine.preserved[i]);
-  return STACKPACK_UNWOUND;
+  return stub_caller(&unwinder_machine.stubs, target, caller)
+             ? STACKPACK_UNWOUND
+             : not_unwound(unwinder, target->reason);
 }
 
 static enum stackpack_unwound step(struct unwinder_overlay *unwinder, struct target *target,
                                    struct stackpack_context *caller) {
+  if (stub_caller(&unwinder_machine.linker, target, caller))
+    return STACKPACK_UNWOUND;
   struct rules *rules = rules_find(unwinder, target);
   if (rules == NULL)
     return step_without_rules(unwinder, target, caller);

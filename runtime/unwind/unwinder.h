@@ -41,8 +41,14 @@ bool target_has_word(const struct target *target, uintptr_t address);
 bool signal_returns_at(uintptr_t pc);
 bool signal_interrupted(const struct target *target, struct stackpack_context *interrupted);
 
-/* stub.c: the caller of a frame without an unwind table that is in a stub. */
-bool stub_caller(const struct target *target, uintptr_t *pc, uintptr_t *stack_pointer);
+/* stub.c: the caller of a frame that is in one of the stubs: of a linker's, which have no unwind table,
+ * or of the dynamic linker's, which have a wrong one. */
+bool stub_caller(const struct machine_stubs *stubs, const struct target *target,
+                 struct stackpack_context *caller);
+
+/* Copies what *from knows of register `other` to register `reg` of *to. */
+void keep_register(struct stackpack_context *to, unsigned reg, const struct stackpack_context *from,
+                   unsigned other);
 
 /* saves.c: where a function saves each of unwinder_machine.preserved. */
 enum { SAVES = MACHINE_PRESERVED };

@@ -57,8 +57,7 @@ const struct unwinder_machine unwinder_machine = {
     .registers = offsetof(ucontext_t, uc_mcontext.gregs),
     .registers_end =
         offsetof(ucontext_t, uc_mcontext.gregs) + sizeof((ucontext_t){0}.uc_mcontext.gregs),
-    .stubs = stubs,
-    .stub_count = sizeof stubs / sizeof *stubs,
+    .stubs = {stubs, sizeof stubs / sizeof *stubs},
 };
 
 /* ---- A call that puts the registers where a walk can update them: see machine.h ---- */

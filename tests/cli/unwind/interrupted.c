@@ -137,25 +137,32 @@ static const char *check_registers(const struct stackpack_context *context) {
   return NULL;
 }
 
-static const char *unwind(struct stackpack_context *context) {
-  do {
-    if (context->stack_pointer == anchor_stack_pointer && context->pc == (uintptr_t)anchor)
-      return check_registers(context);
+/* NULL, or what is wrong. With `tell`, the frames are printed. */
+static const char *unwind(struct stackpack_context context, bool tell) {
+  enum stackpack_unwound result = STACKPACK_UNWOUND;
+  while (result == STACKPACK_UNWOUND && context.stack_pointer <= anchor_stack_pointer) {
+    if (tell)
+      fprintf(stderr, "  at %#lx, stack pointer %#lx\n", (long)context.pc,
+              (long)context.stack_pointer);
+    else if (context.stack_pointer == anchor_stack_pointer && context.pc == (uintptr_t)anchor)
+      return check_registers(&context);
     frames++;
-  } while (context->stack_pointer <= anchor_stack_pointer &&
-           stackpack_unwinder_step(&unwinder, stack, context) == STACKPACK_UNWOUND);
-  return stackpack_unwinder_text(stackpack_unwinder_reason(&unwinder));
+    result = stackpack_unwinder_step(&unwinder, stack, &context);
+  }
+  return result == STACKPACK_UNWOUND ? "it missed the anchor"
+         : result == STACKPACK_OUTERMOST
+             ? "the outermost frame"
+             : stackpack_unwinder_text(stackpack_unwinder_reason(&unwinder));
 }
 
 static void unwind_from(struct stackpack_context *context, void *closure) {
   const uintptr_t pc = *(const uintptr_t *)closure;
-  struct stackpack_context walked = *context;
-  const char *what = unwind(&walked);
+  const char *what = unwind(*context, false);
   if (what == NULL)
     return;
   wrong++;
-  fprintf(stderr, "from %#lx: %s, at %#lx, %ld bytes below the anchor\n", (long)pc, what, (long)walked.pc,
-          (long)(anchor_stack_pointer - walked.stack_pointer));
+  fprintf(stderr, "from %#lx: %s\n", (long)pc, what);
+  unwind(*context, true);
 }
 
 /* Once: the next time is when the handler is done, so that the work goes on in between. */
