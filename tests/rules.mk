@@ -12,7 +12,7 @@ include tests/samples/rules.mk
 # long to build. A second compiler or a sanitizer finds nothing new in them.
 AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh completions.sh corpus-%.sh documents-%.sh faults.sh library-situations.sh \
   format-document.sh help.sh install%.sh library-size.sh machines-calls.sh machines-readers.sh managed-compiler.sh \
-  matrix-machines.sh packages.sh report-browser.sh tools-%.sh) tests/callgraph/edges.sh tests/callgraph/lua.sh \
+  matrix-machines.sh packages.sh report-browser.sh tools-%.sh unwind-machines.sh) tests/callgraph/edges.sh tests/callgraph/lua.sh \
   tests/samples/machines.sh
 
 # What `check` runs, what `check-inputs` does (for sanitizers), and `check-code` (for another compiler).
@@ -26,6 +26,15 @@ check-inputs: TESTS := $(INPUT_TESTS)
 check-code: TESTS := $(CODE_TESTS)
 check check-inputs check-code: all samples $(UNIT_TESTS) $(BENCH_PROGRAMS) $(SAMPLE_MUTANTS)
 	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run $(TESTS)
+
+# Random programs with known call graphs: ROUNDS of each family, others in every run (FIRST= repeats one: it is printed).
+.PHONY: campaign
+campaign: ROUNDS ?= 300
+campaign: FIRST ?= $(shell date +%s)
+campaign: all
+	@echo "FIRST=$(FIRST) ROUNDS=$(ROUNDS)"
+	FIRST="$(FIRST)" ROUNDS="$(ROUNDS)" TEST_TIMEOUT=14400 BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" \
+	  tests/run $(filter %/family-mixed.sh %/family-direct.sh %/family-machines.sh,$(CALLGRAPH_TESTS))
 
 # All kinds of files, and all samples, for the other machines: it takes some minutes, and `check` has some of them.
 .PHONY: check-machines
