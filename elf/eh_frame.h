@@ -53,6 +53,10 @@ bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addre
                     const uint8_t *bytes, size_t size, uint64_t address);
 
 /* The same for all records of a table, of a machine that may be NULL: then none is known. */
+static inline struct frame_machine eh_frame_machine(const struct machine *machine) {
+  return (struct frame_machine){(uint8_t)machine->stack_pointer, (uint8_t)machine->return_address,
+                                (uint8_t)machine->pushed_by_call};
+}
 bool eh_frame_tell_frames(struct safepoints *table, const struct machine *machine,
                           const uint8_t *bytes, size_t size, uint64_t address);
 

@@ -47,9 +47,7 @@ bool eh_frame_tell_frames(struct safepoints *table, const struct machine *machin
                           const uint8_t *bytes, size_t size, uint64_t address) {
   if (machine == NULL)
     return true;
-  table->frame_machine =
-      (struct frame_machine){(uint8_t)machine->stack_pointer, (uint8_t)machine->return_address,
-                             (uint8_t)machine->pushed_by_call};
+  table->frame_machine = eh_frame_machine(machine);
   const size_t count = table->record_count;
   struct question *questions = calloc(count + 1, sizeof *questions);
   uint64_t *addresses = calloc(count + 1, sizeof *addresses);

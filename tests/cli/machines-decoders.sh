@@ -3,7 +3,7 @@
 # registers it reads and writes, and how it moves the stack pointer. With CHECK_MACHINES=all, also of the C++ library and others.
 . "$TOP/tests/matrix/cells.sh"
 
-gcc -std=c17 -O1 -I"$TOP" -o decoded "$TOP/tests/cli/machines/decoded.c" "$TOP"/tool/calls/code*.c -lZydis
+gcc -std=c17 -O1 -I"$TOP" -o decoded "$TOP/tests/cli/machines/decoded.c" "$TOP"/tool/code/code*.c -lZydis
 for machine in "${other_machines[@]}"; do
   can_run "$machine" || skip "no cross compiler or emulator for $machine"
   files=("/usr/$machine-linux-gnu/lib/libc.so.6")

@@ -2,7 +2,7 @@
  * those that assemblers give for the text beside them.
  */
 #include "suite.h"
-#include "tool/calls/code.h"
+#include "tool/code/code.h"
 
 #include <elf.h>
 #include <string.h>

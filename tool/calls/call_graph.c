@@ -2,7 +2,7 @@
 #include "tool/calls/call_graph.h"
 
 #include "format/array.h"
-#include "tool/calls/code.h"
+#include "tool/code/code.h"
 #include "tool/image/clean.h"
 #include "tool/image/search.h"
 

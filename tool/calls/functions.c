@@ -12,7 +12,7 @@
 #include "format/array.h"
 #include "format/bits.h"
 #include "tool/calls/call_graph.h"
-#include "tool/calls/code.h"
+#include "tool/code/code.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -21,8 +21,8 @@
  */
 #include "format/array.h"
 #include "tool/calls/call_graph.h"
-#include "tool/calls/code.h"
 #include "tool/calls/leaf_functions.h"
+#include "tool/code/code.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "tool/calls/linkage.h"
 
 #include "format/array.h"
-#include "tool/calls/code.h"
+#include "tool/code/code.h"
 #include "tool/image/relocations.h"
 #include "tool/image/search.h"
 

@@ -18,7 +18,7 @@
 #ifndef STACKPACK_PARTS_H
 #define STACKPACK_PARTS_H
 
-#include "tool/calls/code.h"
+#include "tool/code/code.h"
 
 struct part_value {
   uint64_t value;

@@ -22,7 +22,7 @@
 #ifndef STACKPACK_STACK_H
 #define STACKPACK_STACK_H
 
-#include "tool/calls/code.h"
+#include "tool/code/code.h"
 
 /* How deep the stack is: by how many bytes more than at the function's start. */
 struct stack_depth {

@@ -19,10 +19,10 @@
  */
 #include "format/array.h"
 #include "tool/calls/call_graph.h"
-#include "tool/calls/code.h"
 #include "tool/calls/leaf_functions.h"
 #include "tool/calls/parts.h"
 #include "tool/calls/stack.h"
+#include "tool/code/code.h"
 #include "tool/image/search.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* load.c - see load.h. */
 #include "tool/image/load.h"
+#include "tool/code/depths.h"
 
 #include "elf/elf_image.h"
 #include "format/packed_write.h"
@@ -181,13 +182,14 @@ static bool load_raw(const struct image *image, const struct load_options *optio
     return problem_set(problem, "an object file: link it first");
   loaded->table.machine = image->header.e_machine;
   find_code(image, &code);
-  const bool ok = image_code(image, &code.unwound, &code.named, problem) &&
-                  read_records(image, options, &code, loaded, problem) &&
-                  image_frames(image, &loaded->table, problem) &&
-                  finish_records(loaded, &code, problem) &&
-                  (options->global_roots == NULL ||
-                   global_roots_read(image, options->global_roots, &loaded->table,
-                                     &loaded->global_roots, problem));
+  const bool ok =
+      image_code(image, &code.unwound, &code.named, problem) &&
+      read_records(image, options, &code, loaded, problem) &&
+      image_frames(image, &loaded->table, problem) && finish_records(loaded, &code, problem) &&
+      (depths_tell_frames(&loaded->table, &code) || problem_set(problem, "not enough memory")) &&
+      (options->global_roots == NULL ||
+       global_roots_read(image, options->global_roots, &loaded->table, &loaded->global_roots,
+                         problem));
   code_free(&code);
   return ok;
 }

@@ -4,7 +4,7 @@
  *
  * in the same order. The first argument is the machine's number in ELF.
  */
-#include "tool/calls/code.h"
+#include "tool/code/code.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@
  *     add   target, table, entry                       add   target, base, entry, lsl 2
  *     br    target                                     br    target
  */
-#include "tool/calls/code.h"
+#include "tool/code/code.h"
 
 #include "format/bits.h"
 

@@ -17,7 +17,7 @@
  *     slli  index, index, 2; add entry, table, index; lw entry, 0(entry); add target, entry, table
  *     jr    target
  */
-#include "tool/calls/code.h"
+#include "tool/code/code.h"
 
 #include "format/bits.h"
 

@@ -1,5 +1,5 @@
 /* code.c - finds an architecture: see code.h. */
-#include "tool/calls/code.h"
+#include "tool/code/code.h"
 
 const struct code_architecture *code_architecture(uint16_t machine) {
   static const struct code_architecture *const architectures[] = {&code_x86_64, &code_aarch64,

@@ -22,7 +22,7 @@
  * with other instructions between them, and GCC without optimisation with a few more moves. So four
  * kinds of values are followed through registers: table, entry, entry plus table, and pointer.
  */
-#include "tool/calls/code.h"
+#include "tool/code/code.h"
 
 #include <Zydis/Zydis.h>
 #include <elf.h>
@@ -567,6 +567,7 @@ static enum code_relocation meaning_of(uint64_t type) {
 const struct code_architecture code_x86_64 = {
     .machine = EM_X86_64,
     .register_count = REGISTERS,
+    .preserved = 0xf048, /* rbx, rbp, r12 to r15 */
     .stack_register = 7,
     .entry_offset = 8,
     .meaning = meaning_of,
