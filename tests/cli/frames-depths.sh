@@ -1,0 +1,159 @@
+#!/bin/bash
+# Functions without unwind tables: how large their frames are follows from their code, pushed arguments included, or isn't
+# told. The same functions with unwind tables say what is right.
+. "$TOP/tests/cli/common.sh"
+
+cat >functions.ll <<'IR'
+declare void @collect()
+declare void @many(ptr addrspace(1), ptr addrspace(1), i64, i64, i64, i64, i64, i64, i64, i64)
+declare tailcc void @pops(ptr addrspace(1), ptr addrspace(1), i64, i64, i64, i64, i64, i64, i64, i64)
+declare void @fatal(ptr addrspace(1), ptr addrspace(1), i64, i64, i64, i64, i64, i64, i64, i64) noreturn
+
+define i64 @told_pushed(ptr addrspace(1) %a, ptr addrspace(1) %b) #0 gc "statepoint-example" {
+  call void @collect()
+  call void @many(ptr addrspace(1) %a, ptr addrspace(1) %b, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7, i64 8)
+  %v = load i64, ptr addrspace(1) %a
+  ret i64 %v
+}
+define i64 @told_pointer(ptr addrspace(1) %a, ptr addrspace(1) %b) #1 gc "statepoint-example" {
+  call void @collect()
+  call void @many(ptr addrspace(1) %a, ptr addrspace(1) %b, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7, i64 8)
+  %v = load i64, ptr addrspace(1) %a
+  ret i64 %v
+}
+define i64 @told_loop(ptr addrspace(1) %a, i64 %n) #0 gc "statepoint-example" {
+entry:
+  %early = icmp eq i64 %n, 7
+  br i1 %early, label %out, label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %j, %back ]
+  %j = add i64 %i, 1
+  call void @many(ptr addrspace(1) %a, ptr addrspace(1) %a, i64 %i, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7, i64 8)
+  %odd = trunc i64 %i to i1
+  br i1 %odd, label %more, label %back
+more:
+  call void @collect()
+  br label %back
+back:
+  %done = icmp eq i64 %j, %n
+  br i1 %done, label %out, label %loop
+out:
+  %v = load i64, ptr addrspace(1) %a
+  ret i64 %v
+}
+define i64 @some_fatal(ptr addrspace(1) %a, i64 %n) #0 gc "statepoint-example" {
+  call void @collect()
+  %bad = icmp eq i64 %n, 0
+  br i1 %bad, label %die, label %out
+die:
+  call void @fatal(ptr addrspace(1) %a, ptr addrspace(1) %a, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7, i64 8)
+  unreachable
+out:
+  %v = load i64, ptr addrspace(1) %a
+  ret i64 %v
+}
+define i64 @not_popped(ptr addrspace(1) %a, ptr addrspace(1) %b) #0 gc "statepoint-example" {
+  call tailcc void @pops(ptr addrspace(1) %a, ptr addrspace(1) %b, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7, i64 8)
+  %v = load i64, ptr addrspace(1) %a
+  ret i64 %v
+}
+define i64 @not_switched(ptr addrspace(1) %a, i64 %n) #0 gc "statepoint-example" {
+entry:
+  switch i64 %n, label %out [ i64 0, label %zero
+                              i64 1, label %one
+                              i64 2, label %two
+                              i64 3, label %three
+                              i64 4, label %four ]
+zero:
+  call void @fatal(ptr addrspace(1) %a, ptr addrspace(1) %a, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7, i64 8)
+  unreachable
+one:
+  call void @many(ptr addrspace(1) %a, ptr addrspace(1) %a, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7, i64 8)
+  br label %out
+two:
+  call void @collect()
+  br label %out
+three:
+  call void @many(ptr addrspace(1) %a, ptr addrspace(1) %a, i64 3, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7, i64 8)
+  br label %out
+four:
+  call void @collect()
+  br label %out
+out:
+  %v = load i64, ptr addrspace(1) %a
+  ret i64 %v
+}
+define i64 @not_fixed(ptr addrspace(1) %a, i64 %n) #0 gc "statepoint-example" {
+  %room = alloca i8, i64 %n
+  store volatile i8 1, ptr %room
+  call void @collect()
+  %v = load i64, ptr addrspace(1) %a
+  ret i64 %v
+}
+define i64 @not_balanced(ptr addrspace(1) %a) #0 gc "statepoint-example" {
+  call void asm sideeffect "pushq $$1; pushq $$2", "~{memory}"() "gc-leaf-function"
+  call void @collect()
+  %v = load i64, ptr addrspace(1) %a
+  ret i64 %v
+}
+define i64 @not_returning(ptr addrspace(1) %a) #0 gc "statepoint-example" {
+entry:
+  br label %loop
+loop:
+  call void @collect()
+  %v = load volatile i64, ptr addrspace(1) %a
+  br label %loop
+}
+attributes #0 = { nounwind minsize optsize "frame-pointer"="none" }
+attributes #1 = { nounwind minsize optsize "frame-pointer"="all" }
+IR
+sed 's/nounwind minsize/nounwind uwtable minsize/' functions.ll >tables.ll
+cat >natives.c <<'C'
+void collect(void) {}
+void many(void) {}
+void pops(void) {}
+void fatal(void) {}
+int main(void) { return 0; }
+C
+"$LLVM/bin/clang" -O1 -c natives.c
+for linker in lld bfd; do
+  for ir in functions tables; do
+    compile ./$ir.ll $ir.o -O2
+    link_with $linker $ir natives.o $ir.o
+    dump_json $ir >$ir.json
+  done
+  python3 - <<'PYTHON' || fail "$linker: other frames"
+import json
+
+def load(path):
+    return [json.loads(line) for line in open(path)]
+
+told, pushed = {}, 0
+for ours, right in zip(load("functions.json"), load("tables.json"), strict=True):
+    name = ours["function"]
+    assert (name, ours["offset"]) == (right["function"], right["offset"])
+    told.setdefault(name, []).append(bool(ours["frame"]))
+    if ours["frame"]:
+        assert ours["frame"]["cfa_register"] == 7, ours
+        if right["frame"]["cfa_register"] == 7:
+            assert ours["frame"]["cfa_offset"] == right["frame"]["cfa_offset"], (ours, right)
+            pushed += ours["frame"]["cfa_offset"] != ours["frame_size"] + 8
+        assert {"register": 16, "offset": -8} in ours["frame"]["saved"], ours
+print(told)
+for name, frames in told.items():
+    if name.startswith("told"):
+        assert all(frames), name
+    elif name.startswith("not"):
+        assert not any(frames), name
+assert told["some_fatal"] == [True, False], "behind a call that doesn't return"
+assert pushed >= 2, pushed
+# With a frame pointer, the depth at a call with pushed arguments is larger than at another one.
+depths = [ours["frame"]["cfa_offset"] for ours in load("functions.json") if ours["function"] == "told_pointer"]
+assert len(depths) == 2 and depths[1] == depths[0] + 32, depths
+PYTHON
+  expect_status 0 "$stackpack" pack --always -o packed functions
+  expect_output 'records? of frames that no unwind table tells of'
+  expect_status 0 "$stackpack" verify functions packed
+  dump_json packed >packed.json
+  expect_same functions.json packed.json
+done
