@@ -432,9 +432,9 @@ enum stackpack_way {
    * pointers. Where a frame ends may depend on a register, mostly the frame pointer: so the context at
    * which the walk starts must have the registers that a call preserves.
    *
-   * A program without unwind tables has only LLVM's frame sizes in its table, which leave out arguments
-   * that are pushed for a call, and where registers are saved: compile it with them ("uwtable"), or give
-   * llc -no-x86-call-frame-opt. */
+   * Without unwind tables only LLVM's frame sizes are known, which leave out arguments that are pushed
+   * for a call; `pack` finds true ones in the code of x86-64, but not all. Nor is known where registers
+   * are saved. So compile with unwind tables ("uwtable"), or at least with llc -no-x86-call-frame-opt. */
   STACKPACK_BY_TABLE,
   /* By the chain of frame pointers: every function that is passed this way must be compiled with
    * one (-fno-omit-frame-pointer, "frame-pointer"="all"). A function that isn't, and leaves the register

@@ -152,7 +152,7 @@ depths = [ours["frame"]["cfa_offset"] for ours in load("functions.json") if ours
 assert len(depths) == 2 and depths[1] == depths[0] + 32, depths
 PYTHON
   expect_status 0 "$stackpack" pack --always -o packed functions
-  expect_output 'records? of frames that no unwind table tells of'
+  expect_output 'records? of frames that neither unwind tables nor the code tell of'
   expect_status 0 "$stackpack" verify functions packed
   dump_json packed >packed.json
   expect_same functions.json packed.json

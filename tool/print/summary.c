@@ -15,7 +15,8 @@ static uint32_t count_others(const struct safepoints *table) {
   return count;
 }
 
-/* Records of frames that are taken to be as LLVM says, as no unwind table tells of them. */
+/* Records of frames that are taken to be as LLVM says, as neither an unwind table nor the code tells of
+ * them. */
 static uint32_t count_unchecked(const struct safepoints *table) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < table->record_count; i++)
@@ -73,7 +74,8 @@ void summary_print(FILE *out, const struct summary *summary) {
   if (unchecked > 0) {
     clean_print_path(out, summary->path);
     fprintf(out,
-            "%" PRIu32 " record%s of frames that no unwind table tells of: as large as LLVM says, "
+            "%" PRIu32 " record%s of frames that neither unwind tables nor the code tell of: as "
+                       "large as LLVM says, "
             "which isn't checked (compile with the attribute uwtable)\n",
             unchecked, plural(unchecked));
   }
