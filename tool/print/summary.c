@@ -75,7 +75,7 @@ void summary_print(FILE *out, const struct summary *summary) {
     clean_print_path(out, summary->path);
     fprintf(out,
             "%" PRIu32 " record%s of frames that neither unwind tables nor the code tell of: as "
-                       "large as LLVM says, "
+            "large as LLVM says, "
             "which isn't checked (compile with the attribute uwtable)\n",
             unchecked, plural(unchecked));
   }
