@@ -1,24 +1,21 @@
 /* code.c - see machine.h: knows code by its instructions. */
 #include "runtime/unwind/machine.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Whether the 8 bytes at an address can be read, of whatever they may be: the kernel reads a mask of
- * signals there, before it finds that there is no such operation on it. */
+/* Whether the 8 bytes at an address can be read: the kernel reads a mask of signals there, before it
+ * finds that there is no such operation on it. (The dynamic linker knows what a module extends to, but
+ * there may be holes in that; and it doesn't know the code of an emulator.) */
 static bool kernel_can_read(uintptr_t address) {
   enum { NO_OPERATION = -1, MASK = 8 };
   return syscall(SYS_rt_sigprocmask, NO_OPERATION, address, NULL, MASK) == 0 || errno == EINVAL;
 }
 
-/* Whether a few bytes of code can be read. The dynamic linker doesn't know the code of an emulator. */
+/* Whether a few bytes of code can be read. */
 static bool can_read(uintptr_t start, size_t size) {
-  struct dl_find_object found;
-  if (_dl_find_object((void *)start, &found) == 0)
-    return size <= (uintptr_t)found.dlfo_map_end - start;
   const int saved = errno;
   const bool can = kernel_can_read(start) && kernel_can_read(start + size - sizeof(uint64_t));
   errno = saved;

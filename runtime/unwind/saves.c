@@ -14,7 +14,8 @@
  * So the rules of all of the function's instructions are looked at, for where it saves each register
  * at all: at a distance from its CFA, or from its frame pointer. If that word is within the frame and has the value
  * that the register has, then both may be loaded, and both are to be updated. To write to the one
- * that isn't loaded any more does no harm: the two have the same value, which is the caller's.
+ * that isn't loaded any more does no harm: it has the value that is the caller's, so it is a copy of the
+ * caller's reference, which is to be updated, too.
  *
  * Rules are opaque here. What they say is found by trial: they are applied to two frames that don't
  * exist, which are at different addresses.
