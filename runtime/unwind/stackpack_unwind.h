@@ -27,7 +27,8 @@
  *   _dl_find_object (glibc 2.35), which needs no lock; so a thread may have been stopped within
  *   dlopen or a throw. libunwind's own lock is held for some instructions when a call site is met
  *   for the first time, with all signals blocked: no thread can be stopped there by a signal.
- * - It reads the stack within the bounds of the walk only, and the program's own unwind tables.
+ * - It reads the stack within the bounds of the walk only, and the program's own unwind tables; of
+ *   code, what the kernel says can be read.
  * - It is safe in a signal handler that doesn't interrupt another step of the same unwinder.
  * - It never guesses: a frame without an unwind table gives STACKPACK_NOT_UNWOUND.
  *
