@@ -90,6 +90,14 @@ define i64 @not_fixed(ptr addrspace(1) %a, i64 %n) #0 gc "statepoint-example" {
   %v = load i64, ptr addrspace(1) %a
   ret i64 %v
 }
+define i64 @not_reset(ptr addrspace(1) %a, i64 %n) #1 gc "statepoint-example" {
+  call tailcc void @pops(ptr addrspace(1) %a, ptr addrspace(1) %a, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7, i64 8)
+  call void @collect()
+  %room = alloca i8, i64 %n
+  store volatile i8 1, ptr %room
+  %v = load i64, ptr addrspace(1) %a
+  ret i64 %v
+}
 define i64 @not_balanced(ptr addrspace(1) %a) #0 gc "statepoint-example" {
   call void asm sideeffect "pushq $$1; pushq $$2", "~{memory}"() "gc-leaf-function"
   call void @collect()

@@ -17,9 +17,9 @@
  * counts only if
  *
  *   - every way from the function's start to every place of it brings the same depth there;
- *   - a return, or a jump to another function, can be reached from there, and all that can be reached
- *     in the function happen at depth 0. So no callee has taken its arguments off the stack, as those
- *     of some calling conventions do;
+ *   - a return, or a jump to another function, can be reached from there, without a stack pointer that
+ *     is made anew of the frame pointer; and all that can be reached in the function happen at depth 0.
+ *     So no callee has taken its arguments off the stack, as those of some calling conventions do;
  *   - no jump's target is computed. Otherwise a block might be entered by such a jump alone, and seem
  *     to follow on a call that doesn't return;
  *   - the function has no unwind table, and so no landing pads, which no jump leads to.
@@ -145,7 +145,8 @@ static void follow(struct function *function, uint32_t offset) {
   const bool ends = next >= function->size;
   if (ends && (instruction.kind == CODE_CALL || instruction.kind == CODE_PADDING))
     return; /* the call doesn't return */
-  place->next = next + 1;
+  if (instruction.stack.copy != CODE_FRAME_POINTER)
+    place->next = next + 1;
   reach(function, next, depth);
 }
 
