@@ -57,7 +57,7 @@ static const struct machine_code stubs[] = {
 #define NOP(pushed)                                                                                \
   { 0xd503201f, 0xffffffff, 4, pushed }
 #define PUSH_X8_X9(pushed)                                                                         \
-  { 0xa98027e8, 0xffe07fff, 4, pushed } /* stp x8, x9, [sp, #-size]! */
+  { 0xa98027e8, 0xffc07fff, 4, pushed } /* stp x8, x9, [sp, #-size]! */
 
 static const struct machine_code resolver[] = {
     {{NOP(2), PUSH_X8_X9(2)}},

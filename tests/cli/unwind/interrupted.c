@@ -10,6 +10,7 @@
 #include "stackpack_unwind.h"
 
 #include <ctype.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -185,6 +186,36 @@ static void at_signal(int number, siginfo_t *info, void *ucontext) {
   set_timer();
 }
 
+/* ---- The dynamic linker ---- */
+
+#ifdef __aarch64__
+/* What a stub's header jumps to, where functions are looked up lazily: the third word of the table that the
+ * dynamic section names. 0 where there is none. */
+static uintptr_t find_resolver(void) {
+  for (const ElfW(Dyn) *entry = _DYNAMIC; entry->d_tag != DT_NULL; entry++)
+    if (entry->d_tag == DT_PLTGOT)
+      return ((const uintptr_t *)entry->d_un.d_ptr)[2];
+  return 0;
+}
+
+/* At its first instruction, the header has pushed a word and the return address: signals seldom come there. */
+static bool resolver_is_passed(void) {
+  const uintptr_t resolver = find_resolver();
+  uintptr_t pushed[] = {0, (uintptr_t)anchor}, values[PRESERVED] = {0};
+  struct stackpack_context context = {
+      .pc = resolver, .stack_pointer = (uintptr_t)pushed, .is_exact = 1};
+  for (unsigned i = 0; i < PRESERVED; i++)
+    stackpack_context_save(&context, preserved[i], &values[i]);
+  stackpack_context_set(&context, 30, (uintptr_t)anchor);
+  return resolver == 0 ||
+         (stackpack_unwinder_step(&unwinder, stack, &context) == STACKPACK_UNWOUND &&
+          context.pc == (uintptr_t)anchor && context.stack_pointer == (uintptr_t)(pushed + 2) &&
+          context.registers[19] == (uintptr_t)&values[0]);
+}
+#else
+static bool resolver_is_passed(void) { return true; }
+#endif
+
 /* ---- Work ---- */
 
 static long numbers[64];
@@ -237,6 +268,11 @@ int main(int argc, char **argv) {
   plt = strtoul(argv[2], NULL, 16);
   plt_size = strtoul(argv[3], NULL, 16);
   find_stack();
+  if (!resolver_is_passed()) {
+    fprintf(stderr, "at the dynamic linker's first instruction: %s\n",
+            stackpack_unwinder_text(stackpack_unwinder_reason(&unwinder)));
+    return 1;
+  }
   for (unsigned i = 0; i < PRESERVED; i++)
     expected[i] = 0x5a5a5a5a00001000 + i; /* what nothing else is: the same word counts as a copy */
   const struct sigaction action = {.sa_sigaction = at_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
