@@ -54,12 +54,6 @@ newest_llvm() {
   done
 }
 
-# Where a machine's libunwind is: beside the distribution's cross libraries, but not among them, as it is no package of
-# this machine's.
-libunwind_of() { # MACHINE
-  echo "/usr/local/$1-linux-gnu"
-}
-
 # Fetches another machine's packages, with lists of their own, and unpacks them: dpkg's architectures stay as they are.
 fetch() { # ARCHITECTURE FOLDER PACKAGE...
   local lists=$2/lists apt
@@ -70,10 +64,10 @@ fetch() { # ARCHITECTURE FOLDER PACKAGE...
   "${apt[@]}" update && (cd "$2" && "${apt[@]}" download "${@:3}" && for package in *.deb; do dpkg -x "$package" root; done)
 }
 
-# Puts libunwind for another machine where libunwind_of says, if the distribution has it.
+# Puts libunwind for another machine beside the distribution's cross libraries, if the distribution has it; not among them, as it
+# is no package of this machine's.
 install_libunwind() { # MACHINE ARCHITECTURE
-  local folder triplet=$1-linux-gnu target
-  target=$(libunwind_of "$1")
+  local folder triplet=$1-linux-gnu target=/usr/local/$1-linux-gnu
   [[ ! -e $target/include/libunwind.h ]] || return 0
   [[ -z ${root[*]} ]] || command -v sudo >/dev/null || return 0
   folder=$(mktemp -d)
@@ -98,9 +92,7 @@ case $distribution in
 esac
 
 root=()
-if [[ $(id -u) != 0 ]]; then
-  root=(sudo)
-fi
+[[ $(id -u) == 0 ]] || root=(sudo)
 llvm=$(newest_llvm)
 # shellcheck disable=SC2046
 if [[ -z $llvm ]] || ! installed "${packages[@]}" $(llvm_packages "$llvm"); then

@@ -44,6 +44,12 @@ typedef void landing_visitor(void *context, struct code_range function, struct c
 void eh_frame_landings(const struct section_bytes *frames, const struct section_bytes *tables,
                        landing_visitor *visit, void *context);
 
+/* What frames.h wants to know of a machine. */
+static inline struct frame_machine eh_frame_machine(const struct machine *machine) {
+  return (struct frame_machine){(uint8_t)machine->stack_pointer, (uint8_t)machine->return_address,
+                                (uint8_t)machine->pushed_by_call};
+}
+
 /* Finds what is known of the frame at each of addresses[0..count), which are sorted, in an .eh_frame
  * section as above: numbers[n], which is 0 before, becomes 1 + the number in *set of the facts'
  * sequence (frame_words), if they are known. The first FDE with an address counts, up to what it has
@@ -53,10 +59,6 @@ bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addre
                     const uint8_t *bytes, size_t size, uint64_t address);
 
 /* The same for all records of a table, of a machine that may be NULL: then none is known. */
-static inline struct frame_machine eh_frame_machine(const struct machine *machine) {
-  return (struct frame_machine){(uint8_t)machine->stack_pointer, (uint8_t)machine->return_address,
-                                (uint8_t)machine->pushed_by_call};
-}
 bool eh_frame_tell_frames(struct safepoints *table, const struct machine *machine,
                           const uint8_t *bytes, size_t size, uint64_t address);
 

@@ -38,7 +38,7 @@
   { 0x14000000, 0xfc000000, 4, pushed } /* b address */
 
 static const struct machine_code stubs[] = {
-    /* headers, which come first as they end in what is a stub otherwise */
+    /* headers stand first: the end of each is a stub, too */
     {{BTI(0), PUSH_X16_X30(0), PAGE_X16(2), LOAD_X17(2), ADD_X16(2), JUMP_X17(2)}},
     {{PUSH_X16_X30(0), PAGE_X16(2), LOAD_X17(2), ADD_X16(2), JUMP_X17(2)}},
     {{PAGE_X16(0), LOAD_X17(0), ADD_X16(0), JUMP_X17(0)}},

@@ -4,6 +4,7 @@
 . "$TOP/tests/cli/common.sh"
 
 here=$TOP/tests/cli/unwind
+. "$here/references.sh"
 
 # Of this machine: the folder of its libunwind, tools, and options.
 choose_machine() { # MACHINE
@@ -35,17 +36,10 @@ link() { # lld|bfd OUTPUT OBJECT-OR-OPTION...
     -Wl,--allow-shlib-undefined -Wl,-rpath-link,"$libunwind/lib" -lunwind-generic -o "$output"
 }
 
-compile_managed_code() { # LEVEL PASSES [LLC OPTION...]
-  "${clang[@]}" -O"$1" -Xclang -disable-llvm-passes -Xclang -disable-O0-optnone -DMANAGED -S -emit-llvm -o - "$here/managed.c" |
-    awk -v leaves=native_touch -f "$TOP/samples/common/statepoints.awk" >managed.ll
-  "$LLVM/bin/opt" -spp-rematerialization-threshold=0 -passes="$2" managed.ll -o managed.bc
-  "${llc[@]}" -O"$1" "${@:3}" managed.bc -o managed.o
-}
-
 # Both walkers, before and after packing, print what the plain program does, and count the same frames.
-check_walks() { # NAME LEVEL PASSES [LLC OPTION...]
+check_walks() { # NAME LEVEL [LLC OPTION...]
   local program walker
-  compile_managed_code "${@:2}"
+  compile_references managed.o "${@:2}"
   link lld raw native.o managed.o collector.o
   expect_status 0 "$stackpack" pack --always -o packed raw
   for program in raw packed; do
@@ -91,9 +85,8 @@ for one in "${other_machines[@]}"; do
   "$triplet-g++" "${flags[@]}" -c "$here/native.cc" -o native.o
   link lld plain native.o plain-managed.o plain-collector.o
   run plain >expected
-  check_walks "-O0" 0 'function(sroa),rewrite-statepoints-for-gc'
-  check_walks "-O2, roots in registers" 2 'default<O2>,rewrite-statepoints-for-gc,function(dce)' -fixup-allow-gcptr-in-csr \
-    -max-registers-for-gc-values=16
+  check_walks "-O0" 0
+  check_walks "-O2, roots in registers" 2 -fixup-allow-gcptr-in-csr -max-registers-for-gc-values=16
   (($(statistic registers) > 100)) || fail "no references in registers"
   # While a function of RISC-V is looked up, glibc runs code that has no unwind tables.
   now=lazy

@@ -1,7 +1,6 @@
 #!/bin/bash
-# A walk by unwind tables allocates nothing, and makes no system call but one (which blocks signals, or tells
-# what can be read): not even when all call sites
-# are new. Nor does another thread that is within the dynamic linker's lock hold it up. And linking the library leaves the
+# A walk by unwind tables allocates nothing, and makes no system call but one (which blocks signals, or tells what can be
+# read): not even when all call sites are new. Nor does another thread that is within the dynamic linker's lock hold it up. And linking the library leaves the
 # C++ compiler's unwinder in its place.
 . "$TOP/tests/cli/common.sh"
 

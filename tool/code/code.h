@@ -152,9 +152,9 @@ struct code_architecture {
   bool (*sets_global)(const uint8_t *bytes, size_t size, uint64_t address, uint64_t *value);
   /* The canonical frame address at a function's start: this register (DWARF's number), plus this. */
   uint8_t stack_register;
-  uint32_t
-      preserved; /* bit n: a call preserves DWARF's register n. Where calls push the return address */
   uint8_t entry_offset;
+  /* The registers that a call preserves: DWARF's number n is bit n. Where calls push the return address. */
+  uint32_t preserved;
   enum code_relocation (*meaning)(uint64_t type);
   const uint8_t *arguments; /* the registers of a call's first CODE_ARGUMENTS arguments */
   struct code_decoder *(*open)(void);
