@@ -8,6 +8,7 @@
 
 #include "format/array.h"
 #include "format/frames.h"
+#include "format/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,17 +79,10 @@ struct checker {
 /* The end of the function that starts at an address, 0 if it isn't known: of two that are, the
  * further one. */
 static uint64_t end_of(const struct code_ranges *ranges, uint64_t start) {
-  size_t low = 0, high = ranges->count;
   uint64_t end = 0;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (ranges->items[middle].start < start)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  for (; low < ranges->count && ranges->items[low].start == start; low++)
-    end = ranges->items[low].end > end ? ranges->items[low].end : end;
+  for (size_t i = SEARCH_BELOW(ranges->items, ranges->count, start, start);
+       i < ranges->count && ranges->items[i].start == start; i++)
+    end = ranges->items[i].end > end ? ranges->items[i].end : end;
   return end;
 }
 

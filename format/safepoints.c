@@ -2,6 +2,7 @@
 #include "format/safepoints.h"
 
 #include "format/bits.h"
+#include "format/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,15 +82,7 @@ uint32_t safepoints_add_location(struct safepoints *table, struct location locat
 }
 
 uint32_t safepoints_first_record(const struct safepoints *table, uint64_t address) {
-  uint32_t from = 0, to = table->record_count;
-  while (from < to) {
-    const uint32_t middle = from + (to - from) / 2;
-    if (table->records[middle].address < address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from;
+  return (uint32_t)SEARCH_BELOW(table->records, table->record_count, address, address);
 }
 
 bool safepoints_has_record(const struct safepoints *table, uint64_t address) {
@@ -416,30 +409,16 @@ static uint64_t function_alignment(const struct safepoints *table) {
 }
 
 uint32_t safepoints_find_function(const struct safepoints *table, uint64_t address) {
-  uint32_t from = 0, to = table->function_count;
-  while (from < to) {
-    const uint32_t middle = from + (to - from) / 2;
-    if (table->functions[middle].address < address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
+  const size_t from = SEARCH_BELOW(table->functions, table->function_count, address, address);
   return from < table->function_count && table->functions[from].address == address
-             ? from
+             ? (uint32_t)from
              : table->function_count;
 }
 
 /* Whether a range starts in [from, to). */
 static bool any_starts(const struct code_ranges *ranges, uint64_t from, uint64_t to) {
-  size_t low = 0, high = ranges->count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (ranges->items[middle].start < from)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < ranges->count && ranges->items[low].start < to;
+  const size_t first = SEARCH_BELOW(ranges->items, ranges->count, start, from);
+  return first < ranges->count && ranges->items[first].start < to;
 }
 
 void safepoints_close_gaps(struct safepoints *table, const struct code_ranges *unwound,

@@ -1,7 +1,7 @@
 /* areas.c - see areas.h. */
 #include "tool/calls/areas.h"
 
-#include "tool/image/search.h"
+#include "format/search.h"
 #include <stdlib.h>
 #include <string.h>
 

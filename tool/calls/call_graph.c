@@ -2,9 +2,9 @@
 #include "tool/calls/call_graph.h"
 
 #include "format/array.h"
+#include "format/search.h"
 #include "tool/code/code.h"
 #include "tool/image/clean.h"
-#include "tool/image/search.h"
 
 #include <inttypes.h>
 #include <stdio.h>

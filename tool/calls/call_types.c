@@ -21,7 +21,7 @@
 #include "format/array.h"
 #include "tool/calls/call_graph.h"
 
-#include "tool/image/search.h"
+#include "format/search.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,8 +15,8 @@
  * Functions that only run when the file is loaded or unloaded come last: what else takes their
  * address counts more.
  */
+#include "format/search.h"
 #include "tool/calls/call_graph.h"
-#include "tool/image/search.h"
 
 #include <stdlib.h>
 #include <string.h>

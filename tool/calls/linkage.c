@@ -2,9 +2,9 @@
 #include "tool/calls/linkage.h"
 
 #include "format/array.h"
+#include "format/search.h"
 #include "tool/code/code.h"
 #include "tool/image/relocations.h"
-#include "tool/image/search.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

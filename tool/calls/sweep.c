@@ -18,12 +18,12 @@
  * runs on into a function that returns. That is settled in the end, when all calls are known.
  */
 #include "format/array.h"
+#include "format/search.h"
 #include "tool/calls/call_graph.h"
 #include "tool/calls/leaf_functions.h"
 #include "tool/calls/parts.h"
 #include "tool/calls/stack.h"
 #include "tool/code/code.h"
-#include "tool/image/search.h"
 
 #include <stdlib.h>
 #include <string.h>

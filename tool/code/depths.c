@@ -32,6 +32,7 @@
  */
 #include "tool/code/depths.h"
 
+#include "format/search.h"
 #include "tool/code/code.h"
 
 #include <stdlib.h>
@@ -223,17 +224,8 @@ static bool is_untold(const struct safepoints *table, const struct safepoint_fun
 }
 
 static bool is_unwound(const struct code_ranges *unwound, uint64_t start, uint64_t end) {
-  for (size_t low = 0, high = unwound->count; low < high;) {
-    const size_t middle = low + (high - low) / 2;
-    const struct code_range *range = &unwound->items[middle];
-    if (range->start < end && range->end > start)
-      return true;
-    if (range->start < end)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return false;
+  const size_t before = SEARCH_BELOW(unwound->items, unwound->count, start, end);
+  return before > 0 && unwound->items[before - 1].end > start;
 }
 
 /* The function's code; no bytes if it isn't in one piece. */

@@ -2,7 +2,7 @@
 #include "tool/image/names.h"
 
 #include "format/array.h"
-#include "tool/image/search.h"
+#include "format/search.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "tool/sizes/units.h"
 
 #include "format/array.h"
-#include "tool/image/search.h"
+#include "format/search.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "tool/source/debug_unit.h"
 
 #include "format/array.h"
-#include "tool/image/search.h"
+#include "format/search.h"
 
 #include <dwarf.h>
 #include <stdlib.h>

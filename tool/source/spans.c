@@ -2,7 +2,7 @@
 #include "tool/source/spans.h"
 
 #include "format/array.h"
-#include "tool/image/search.h"
+#include "format/search.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
 #include "tool/split/maps.h"
 
 #include "format/array.h"
+#include "format/search.h"
 #include "tool/image/load.h"
-#include "tool/image/search.h"
 
 #include <string.h>
 

@@ -1,0 +1,32 @@
+/* search.h - finds a place in an array that is sorted by a number. */
+#ifndef STACKPACK_SEARCH_H
+#define STACKPACK_SEARCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* How many of count items, which are of `size` bytes and sorted by the uint64_t at `offset` of each, have
+ * there at most `key`. */
+static inline size_t search_up_to(const void *items, size_t count, size_t size, size_t offset,
+                                  uint64_t key) {
+  size_t from = 0, to = count;
+  while (from < to) {
+    const size_t middle = from + (to - from) / 2;
+    uint64_t value;
+    memcpy(&value, (const char *)items + middle * size + offset, sizeof value);
+    if (value <= key)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
+/* The same by a member's name; and how many items have less than `key` there. */
+#define SEARCH_UP_TO(items, count, member, key)                                                    \
+  search_up_to(items, count, sizeof *(items), offsetof(__typeof__(*(items)), member), key)
+#define SEARCH_BELOW(items, count, member, key)                                                    \
+  ((key) == 0 ? 0 : SEARCH_UP_TO(items, count, member, (key)-1))
+
+#endif
