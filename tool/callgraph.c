@@ -1,7 +1,6 @@
 /* callgraph.c - stackpack callgraph: prints who calls whom, for people, programs and Graphviz. */
 #include "tool/calls/call_graph.h"
 #include "tool/commands.h"
-#include "tool/image/choice.h"
 #include "tool/image/clean.h"
 #include "tool/print/json.h"
 
@@ -135,8 +134,6 @@ static void print_dot(const struct call_graph *graph) {
 
 /* ---- The command ---- */
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_DOT };
-
 /* Which functions other files can find by name: an array, to be freed. */
 static bool *find_exported(const struct call_graph *graph) {
   bool *exported = calloc((size_t)graph->function_count + 1, sizeof *exported);
@@ -150,7 +147,7 @@ static bool *find_exported(const struct call_graph *graph) {
   return exported;
 }
 
-static bool print_graph(const struct call_graph *graph, enum format format,
+static bool print_graph(const struct call_graph *graph, enum output_format format,
                         struct problem *problem) {
   bool *exported = find_exported(graph);
   if (exported == NULL)
@@ -172,7 +169,8 @@ static bool load_if_present(const struct image *image, const struct load_options
   return kind == LOAD_NONE || (kind != LOAD_BROKEN && load(image, options, loaded, problem));
 }
 
-static bool print_file(const char *path, const struct load_options *options, enum format format) {
+static bool print_file(const char *path, const struct load_options *options,
+                       enum output_format format) {
   struct problem problem = {0};
   struct image image;
   struct loaded loaded;
@@ -195,39 +193,19 @@ static bool print_file(const char *path, const struct load_options *options, enu
   return ok;
 }
 
-static bool parse_format(const char *text, enum format *format) {
-  static const char *const names[] = {"text", "json", "dot"};
-  unsigned choice;
-  if (!choice_find(text, names, sizeof names / sizeof *names, &choice))
-    return false;
-  *format = (enum format)choice;
-  return true;
-}
-
 int command_callgraph(int argc, char **argv) {
   static const struct command command = {"callgraph", help};
-  enum { OPTION_FORMAT = OPTION_OWN };
-  static const struct option long_options[] = {
-      {"format", required_argument, NULL, OPTION_FORMAT},
-      COMMON_OPTIONS,
+  struct load_options load = {0};
+  enum output_format format = FORMAT_TEXT;
+  const struct command_option options[] = {
+      {"format", .words = "text|json|dot", .word = &format},
+      LOAD_OPTIONS(&load),
       {0},
   };
-  struct load_options options = {0};
-  enum format format = FORMAT_TEXT;
-  int status = EXIT_DONE;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
-    switch (option) {
-    case OPTION_FORMAT:
-      if (!parse_format(optarg, &format))
-        return usage_error("callgraph", "--format is text, json or dot, not '%s'", optarg);
-      break;
-    default:
-      if (!common_option(&command, option, argv[optind - 1], &options, &status))
-        return status;
-    }
-  }
+  int status;
+  if (!command_options(&command, options, argc, argv, &status))
+    return status;
   if (argc - optind != 1)
     return usage_error("callgraph", "there must be one file");
-  return print_file(argv[optind], &options, format) ? EXIT_DONE : EXIT_UNUSABLE;
+  return print_file(argv[optind], &load, format) ? EXIT_DONE : EXIT_UNUSABLE;
 }

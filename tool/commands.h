@@ -25,40 +25,6 @@ int command_split(int argc, char **argv);
 /* Prints a usage error, and how to get help; returns EXIT_UNUSABLE. */
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A command's help fits a screen of 24 lines by 80 columns, and shells complete by it
- * (tool/completions): each option begins a line, the values it takes are written between bars where
- * they are few, and two blanks go before what it means.
- *
- * The options of every command that reads stack maps: in its table of options, its help, and its
- * switch. */
-enum {
-  OPTION_HELP = 'h',
-  OPTION_SECTION = 256,
-  OPTION_STATEPOINTS,
-  OPTION_GLOBAL_ROOTS,
-  OPTION_OWN /* a command's first */
-};
-/* clang-format off */ /* it would take the last braces for a block */
-#define COMMON_OPTIONS                                                                             \
-  {"section", required_argument, NULL, OPTION_SECTION},                                            \
-  {"statepoints", required_argument, NULL, OPTION_STATEPOINTS},                                    \
-  {"global-roots", required_argument, NULL, OPTION_GLOBAL_ROOTS},                                  \
-  {"help", no_argument, NULL, OPTION_HELP}
-/* clang-format on */
-#define COMMON_HELP                                                                                \
-  "      --section=NAME        the raw stack maps are in NAME, not " RAW_SECTION "\n"              \
-  "      --statepoints=auto|all|none  which raw records are; auto: by form\n"                      \
-  "      --global-roots=NAME   the section that lists variables with references\n"                 \
-  "  -h, --help\n"
-
-struct command {
-  const char *name, *help;
-};
-
-/* Of an option that a command doesn't know, as getopt_long returns it with ':' first in its list: prints
- * the help, or what is wrong with `word`. Returns the command's exit status. */
-int usage_other(const struct command *command, int option, const char *word);
-
 /* The word that is nearest to one that isn't known. */
 struct nearest {
   const char *wanted;
@@ -68,13 +34,46 @@ struct nearest {
 };
 void nearest_try(struct nearest *nearest, const char *word, size_t length);
 
-/* Takes an option that isn't the command's own: one of these, or one that isn't known. False if
- * there's nothing more to do: *status is the command's exit status. */
-bool common_option(const struct command *command, int option, const char *word,
-                   struct load_options *options, int *status);
+/* ---- Options ---- */
 
-/* The same for a command that has the options of a policy, too. */
-bool policy_or_common_option(const struct command *command, int option, const char *word,
-                             struct policy *policy, struct load_options *options, int *status);
+/* An option of a command, and what its value is for: one of these, the others are NULL. */
+struct command_option {
+  const char *name; /* without "--"; NULL ends a table */
+  char letter;      /* 0: it has none */
+  bool *flag;       /* to be set: the option takes no value */
+  const char **text;
+  const char *words; /* the value is one of these: "text|json", */
+  unsigned *word;    /* and this gets its number */
+  bool (*take)(void *context, const char *value, struct problem *problem);
+  void *context;
+};
+
+/* A command's help fits a screen of 24 lines by 80 columns, and shells complete by it
+ * (tool/completions): each option begins a line, the values it takes are written between bars where
+ * they are few, and two blanks go before what it means. */
+struct command {
+  const char *name, *help;
+};
+
+/* Takes the options out of a command line; `optind` is the first of the arguments then. False where
+ * there is nothing more to do: the help was printed, or what is wrong, and *status is the command's
+ * exit status. */
+bool command_options(const struct command *command, const struct command_option *options, int argc,
+                     char **argv, int *status);
+
+/* What --format says, by the number of its word; no command has the last two. */
+enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_DOT = FORMAT_CSV };
+
+/* The options of every command that reads stack maps. */
+#define LOAD_OPTIONS(load)                                                                         \
+  {"section", .text = &(load)->section},                                                           \
+      {"statepoints", .words = "auto|all|none", .word = &(load)->statepoints}, {                   \
+    "global-roots", .text = &(load)->global_roots                                                  \
+  }
+#define COMMON_HELP                                                                                \
+  "      --section=NAME        the raw stack maps are in NAME, not " RAW_SECTION "\n"              \
+  "      --statepoints=auto|all|none  which raw records are; auto: by form\n"                      \
+  "      --global-roots=NAME   the section that lists variables with references\n"                 \
+  "  -h, --help\n"
 
 #endif

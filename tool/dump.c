@@ -264,17 +264,18 @@ struct dump_options {
   struct selection selection;
   struct source_options source;
   enum style_use style;
-  bool json;
+  enum output_format format;
 };
 
 /* All records are printed, even if the debug information turns out to be broken. */
 static bool print_records(struct dump *dump, const struct dump_options *options,
                           const struct image *image, const char *path, struct problem *problem) {
   bool ok = source_open_wanted(&options->source, image, path, &dump->source, problem);
-  if (!(options->json ? dump_json(dump, problem) : dump_text(dump, problem)))
+  const bool json = options->format == FORMAT_JSON;
+  if (!(json ? dump_json(dump, problem) : dump_text(dump, problem)))
     ok = false;
   if (options->selection.count == 0)
-    dump_global_roots(dump->table, options->json);
+    dump_global_roots(dump->table, json);
   source_close(dump->source);
   record_view_close(&dump->view);
   frame_table_close(&dump->table_of_frame);
@@ -327,47 +328,21 @@ static bool dump_file(const char *path, const struct dump_options *options,
   return ok;
 }
 
-enum dump_option { OPTION_FORMAT = OPTION_OWN, OPTION_FUNCTION, OPTION_ADDRESS, OPTION_COLOR };
-
-/* Takes one of the command's own options. */
-static bool take_option(struct dump_options *options, int option, struct problem *problem) {
-  switch (option) {
-  case OPTION_FORMAT:
-    return json_take_format(optarg, &options->json, problem);
-  case OPTION_FUNCTION:
-    return selection_add_function(&options->selection, optarg, problem);
-  case OPTION_ADDRESS:
-    return selection_add_address(&options->selection, optarg, problem);
-  case OPTION_COLOR:
-    return style_take(optarg, &options->style, problem);
-  default:
-    return source_take_option(&options->source, option, optarg) ||
-           problem_set(problem, "not enough memory");
-  }
-}
-
 static int parse_and_dump(struct dump_options *options, int argc, char **argv) {
   static const struct command command = {"dump", help};
-  static const struct option long_options[] = {
-      {"format", required_argument, NULL, OPTION_FORMAT},
-      {"function", required_argument, NULL, OPTION_FUNCTION},
-      {"address", required_argument, NULL, OPTION_ADDRESS},
-      {"color", required_argument, NULL, OPTION_COLOR},
-      SOURCE_LONG_OPTIONS,
-      COMMON_OPTIONS,
+  const struct command_option own[] = {
+      {"format", .words = "text|json", .word = &options->format},
+      {"function", .take = selection_add_function, .context = &options->selection},
+      {"address", .take = selection_add_address, .context = &options->selection},
+      {"color", .words = STYLE_WORDS, .word = &options->style},
+      SOURCE_OPTIONS(&options->source),
+      LOAD_OPTIONS(&options->load),
       {0},
   };
   struct problem problem = {0};
-  int status = EXIT_DONE;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
-    if (option < OPTION_OWN) {
-      if (!common_option(&command, option, argv[optind - 1], &options->load, &status))
-        return status;
-    } else if (!take_option(options, option, &problem)) {
-      return usage_error("dump", "%s", problem.text);
-    }
-  }
+  int status;
+  if (!command_options(&command, own, argc, argv, &status))
+    return status;
   if (argc - optind != 1)
     return usage_error("dump", "there must be one file");
   if (dump_file(argv[optind], options, &problem))

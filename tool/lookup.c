@@ -216,7 +216,7 @@ struct lookup_options {
   struct load_options load;
   struct source_options source;
   enum style_use style;
-  bool json;
+  enum output_format format;
 };
 
 /* Opens the table as the runtime library has it. *own is to be freed. */
@@ -262,7 +262,8 @@ static bool run_loaded(const struct image *image, const struct loaded *loaded,
   struct names names = {0};
   if (!names_open(&names, image, problem))
     return false;
-  struct lookup lookup = {.safepoints = &loaded->table, .names = &names, .json = options->json};
+  struct lookup lookup = {.safepoints = &loaded->table, .names = &names};
+  lookup.json = options->format == FORMAT_JSON;
   lookup.with_source = options->source.is_wanted;
   lookup.text = (struct record_text){image->machine, style_wanted(options->style)};
   const bool ok = run(&lookup, image, loaded, options, arguments, count, problem);
@@ -293,40 +294,18 @@ static int lookup_file(const struct lookup_options *options, char **arguments, i
   return some_missing ? EXIT_DIFFERENCE : EXIT_DONE;
 }
 
-enum lookup_option { OPTION_FORMAT = OPTION_OWN, OPTION_COLOR };
-
-static bool take_option(struct lookup_options *options, int option, struct problem *problem) {
-  switch (option) {
-  case OPTION_FORMAT:
-    return json_take_format(optarg, &options->json, problem);
-  case OPTION_COLOR:
-    return style_take(optarg, &options->style, problem);
-  default:
-    return source_take_option(&options->source, option, optarg) ||
-           problem_set(problem, "not enough memory");
-  }
-}
-
 static int parse_and_look_up(struct lookup_options *options, int argc, char **argv) {
   static const struct command command = {"lookup", help};
-  static const struct option long_options[] = {
-      {"format", required_argument, NULL, OPTION_FORMAT},
-      {"color", required_argument, NULL, OPTION_COLOR},
-      SOURCE_LONG_OPTIONS,
-      COMMON_OPTIONS,
+  const struct command_option own[] = {
+      {"format", .words = "text|json", .word = &options->format},
+      {"color", .words = STYLE_WORDS, .word = &options->style},
+      SOURCE_OPTIONS(&options->source),
+      LOAD_OPTIONS(&options->load),
       {0},
   };
-  struct problem problem = {0};
-  int status = EXIT_DONE;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
-    if (option < OPTION_OWN) {
-      if (!common_option(&command, option, argv[optind - 1], &options->load, &status))
-        return status;
-    } else if (!take_option(options, option, &problem)) {
-      return usage_error("lookup", "%s", problem.text);
-    }
-  }
+  int status;
+  if (!command_options(&command, own, argc, argv, &status))
+    return status;
   if (argc == optind)
     return usage_error("lookup", "there must be a file");
   return lookup_file(options, argv + optind, argc - optind);

@@ -11,11 +11,9 @@
 #include "tool/check/compare.h"
 #include "tool/check/conflicts.h"
 #include "tool/check/raw_readers.h"
-#include "tool/image/choice.h"
 #include "tool/image/clean.h"
 #include "tool/image/compress.h"
 #include "tool/image/output.h"
-#include "tool/print/json.h"
 #include "tool/print/summary.h"
 #include "tool/progress.h"
 #include "tool/rewrite/kept.h"
@@ -47,7 +45,9 @@ struct pack_options {
   struct policy policy;
   const char *output;
   const char *keep_raw; /* NULL: the raw stack maps aren't kept */
-  bool if_present, force, always, dry_run, quiet, json, report, omit_conflicts;
+  bool if_present, force, always, dry_run, quiet, report;
+  enum output_format format;
+  enum { CONFLICTS_REFUSE, CONFLICTS_OMIT } conflicts;
 };
 
 /* One file on its way. */
@@ -72,7 +72,7 @@ static bool say(struct packing *packing, const struct summary *summary, struct p
   FILE *out = packing->message.stream;
   if (packing->options->quiet)
     return true;
-  if (packing->options->json)
+  if (packing->options->format == FORMAT_JSON)
     return summary_print_json(out, summary, problem);
   summary_print(out, summary);
   if (summary->table != NULL)
@@ -130,7 +130,7 @@ static bool read_stack_maps(struct packing *packing, struct problem *problem) {
   packing->is_loaded = load(packing->image, &packing->options->load, loaded, problem);
   if (!packing->is_loaded)
     return false;
-  return loaded->entries.conflict_count == 0 || packing->options->omit_conflicts ||
+  return loaded->entries.conflict_count == 0 || packing->options->conflicts == CONFLICTS_OMIT ||
          conflicts_refuse(packing->image, &loaded->entries, problem);
 }
 
@@ -323,7 +323,7 @@ static int pack_files(const struct pack_options *options, int count, char **file
     return usage_error("pack", "-o goes with one file");
   if (options->keep_raw != NULL && count > 1)
     return usage_error("pack", "--keep-raw goes with one file");
-  if (options->report && options->json)
+  if (options->report && options->format == FORMAT_JSON)
     return usage_error("pack", "--report is text; it doesn't go with --format=json");
   int status = EXIT_DONE;
   for (int i = 0; i < count; i++)
@@ -332,84 +332,26 @@ static int pack_files(const struct pack_options *options, int count, char **file
   return status;
 }
 
-static bool parse_conflicts(const char *text, bool *omit) {
-  static const char *const names[] = {"refuse", "omit"};
-  unsigned choice = 0;
-  const bool ok = choice_find(text, names, sizeof names / sizeof *names, &choice);
-  *omit = choice == 1;
-  return ok;
-}
-
 static int parse_and_pack(struct pack_options *options, int argc, char **argv) {
   static const struct command command = {"pack", help};
-  enum {
-    OPTION_IF_PRESENT = OPTION_OWN,
-    OPTION_KEEP_RAW,
-    OPTION_FORCE,
-    OPTION_CONFLICTS,
-    OPTION_ALWAYS,
-    OPTION_DRY_RUN,
-    OPTION_FORMAT,
-    OPTION_REPORT
-  };
-  static const struct option long_options[] = {
-      {"output", required_argument, NULL, 'o'},
-      {"if-present", no_argument, NULL, OPTION_IF_PRESENT},
-      {"keep-raw", required_argument, NULL, OPTION_KEEP_RAW},
-      {"force", no_argument, NULL, OPTION_FORCE},
-      {"conflicts", required_argument, NULL, OPTION_CONFLICTS},
-      {"always", no_argument, NULL, OPTION_ALWAYS},
-      {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
-      {"format", required_argument, NULL, OPTION_FORMAT},
-      {"report", no_argument, NULL, OPTION_REPORT},
-      {"quiet", no_argument, NULL, 'q'},
-      POLICY_LONG_OPTIONS,
-      COMMON_OPTIONS,
+  const struct command_option own[] = {
+      {"output", 'o', .text = &options->output},
+      {"if-present", .flag = &options->if_present},
+      {"keep-raw", .text = &options->keep_raw},
+      {"force", .flag = &options->force},
+      {"conflicts", .words = "refuse|omit", .word = &options->conflicts},
+      {"always", .flag = &options->always},
+      {"dry-run", .flag = &options->dry_run},
+      {"format", .words = "text|json", .word = &options->format},
+      {"report", .flag = &options->report},
+      {"quiet", 'q', .flag = &options->quiet},
+      POLICY_OPTIONS(&options->policy),
+      LOAD_OPTIONS(&options->load),
       {0},
   };
-  int status = EXIT_DONE;
-  struct problem problem = {0};
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, ":ho:q", long_options, NULL)) != -1;) {
-    switch (option) {
-    case 'o':
-      options->output = optarg;
-      break;
-    case OPTION_IF_PRESENT:
-      options->if_present = true;
-      break;
-    case OPTION_KEEP_RAW:
-      options->keep_raw = optarg;
-      break;
-    case OPTION_FORCE:
-      options->force = true;
-      break;
-    case OPTION_CONFLICTS:
-      if (!parse_conflicts(optarg, &options->omit_conflicts))
-        return usage_error("pack", "--conflicts is refuse or omit, not '%s'", optarg);
-      break;
-    case OPTION_ALWAYS:
-      options->always = true;
-      break;
-    case OPTION_DRY_RUN:
-      options->dry_run = true;
-      break;
-    case OPTION_FORMAT:
-      if (!json_take_format(optarg, &options->json, &problem))
-        return usage_error("pack", "%s", problem.text);
-      break;
-    case OPTION_REPORT:
-      options->report = true;
-      break;
-    case 'q':
-      options->quiet = true;
-      break;
-    default:
-      if (!policy_or_common_option(&command, option, argv[optind - 1], &options->policy,
-                                   &options->load, &status))
-        return status;
-    }
-  }
+  int status;
+  if (!command_options(&command, own, argc, argv, &status))
+    return status;
   return pack_files(options, argc - optind, argv + optind);
 }
 

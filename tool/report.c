@@ -128,25 +128,16 @@ static int report(const struct page *page, const char *path) {
 
 static int parse_and_report(struct page *page, int argc, char **argv) {
   static const struct command command = {"report", help};
-  enum { OPTION_BEFORE = OPTION_OWN };
-  static const struct option long_options[] = {
-      {"output", required_argument, NULL, 'o'},
-      {"before", required_argument, NULL, OPTION_BEFORE},
-      POLICY_LONG_OPTIONS,
-      COMMON_OPTIONS,
+  const struct command_option own[] = {
+      {"output", 'o', .text = &page->output},
+      {"before", .text = &page->before},
+      POLICY_OPTIONS(&page->survey.policy),
+      LOAD_OPTIONS(&page->survey.load),
       {0},
   };
-  int status = EXIT_DONE;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, ":ho:", long_options, NULL)) != -1;) {
-    if (option == 'o')
-      page->output = optarg;
-    else if (option == OPTION_BEFORE)
-      page->before = optarg;
-    else if (!policy_or_common_option(&command, option, argv[optind - 1], &page->survey.policy,
-                                      &page->survey.load, &status))
-      return status;
-  }
+  int status;
+  if (!command_options(&command, own, argc, argv, &status))
+    return status;
   if (page->output == NULL)
     return usage_error("report", "no page given: -o PAGE.html");
   if (argc - optind != 1)

@@ -109,31 +109,17 @@ static int split_all(const struct split_options *options, struct split_job *jobs
 }
 
 int command_split(int argc, char **argv) {
-  enum { OPTION_DIRECTORY = OPTION_OWN };
-  static const struct option long_options[] = {
-      {"output", required_argument, NULL, 'o'},
-      {"output-directory", required_argument, NULL, OPTION_DIRECTORY},
-      {"quiet", no_argument, NULL, 'q'},
-      {"help", no_argument, NULL, OPTION_HELP},
+  static const struct command command = {"split", help};
+  struct split_options options = {0};
+  const struct command_option own[] = {
+      {"output", 'o', .text = &options.output},
+      {"output-directory", .text = &options.directory},
+      {"quiet", 'q', .flag = &options.quiet},
       {0},
   };
-  struct split_options options = {0};
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, ":ho:q", long_options, NULL)) != -1;) {
-    switch (option) {
-    case 'o':
-      options.output = optarg;
-      break;
-    case OPTION_DIRECTORY:
-      options.directory = optarg;
-      break;
-    case 'q':
-      options.quiet = true;
-      break;
-    default:
-      return usage_other(&(const struct command){"split", help}, option, argv[optind - 1]);
-    }
-  }
+  int status;
+  if (!command_options(&command, own, argc, argv, &status))
+    return status;
   const size_t count = (size_t)(argc - optind);
   if (count == 0)
     return usage_error("split", "no file given");
@@ -141,7 +127,7 @@ int command_split(int argc, char **argv) {
     return usage_error("split", "--output is for one file");
   struct split_job *jobs = calloc(count, sizeof *jobs);
   struct destination *destinations = calloc(count, sizeof *destinations);
-  int status = EXIT_UNUSABLE;
+  status = EXIT_UNUSABLE;
   if (jobs != NULL && destinations != NULL) {
     for (size_t i = 0; i < count; i++)
       jobs[i].path = argv[optind + (int)i];

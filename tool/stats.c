@@ -3,7 +3,6 @@
  */
 #include "tool/commands.h"
 
-#include "tool/image/choice.h"
 #include "tool/image/clean.h"
 #include "tool/sizes/stats_json.h"
 
@@ -352,11 +351,9 @@ static void csv_growth(const struct growth *growth, uint32_t top) {
 
 /* ---- The command ---- */
 
-enum stats_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
-
 struct stats_options {
   struct survey_options survey;
-  enum stats_format format;
+  enum output_format format;
   const char *before; /* NULL: nothing to compare with */
   double max_growth;  /* in percent; below 0: any */
   uint32_t top;       /* UINT32_MAX: all */
@@ -455,91 +452,43 @@ static int tell_two(const struct stats_options *options, const char *after_path)
   return status;
 }
 
-static bool parse_percent(const char *text, double *number) {
+static bool take_percent(void *percent, const char *text, struct problem *problem) {
+  double *number = percent;
   char *end;
   *number = strtod(text, &end);
   if (end != text && *end == '%')
     end++;
-  return *text >= '0' && *text <= '9' && *end == 0 && isfinite(*number);
+  return (*text >= '0' && *text <= '9' && *end == 0 && isfinite(*number)) ||
+         problem_set(problem, "--max-growth takes a percentage, not '%s'", text);
 }
 
-static bool parse_count(const char *text, uint32_t *number) {
+static bool take_top(void *context, const char *text, struct problem *problem) {
+  struct stats_options *options = context;
   char *end;
   const unsigned long long value = strtoull(text, &end, 10);
-  *number = (uint32_t)value;
-  return *text >= '0' && *text <= '9' && *end == 0 && value <= UINT32_MAX;
-}
-
-enum stats_option {
-  OPTION_BEFORE = OPTION_OWN,
-  OPTION_MAX_GROWTH,
-  OPTION_TOP,
-  OPTION_FILTER,
-  OPTION_SORT,
-  OPTION_NESTED,
-  OPTION_FORMAT
-};
-
-/* Takes one of the command's own options. */
-static bool take_option(struct stats_options *options, int option, struct problem *problem) {
-  static const char *const orders[] = {"packed", "raw", "records", "name"};
-  static const char *const formats[] = {"text", "json", "csv"};
-  unsigned choice;
-  switch (option) {
-  case OPTION_BEFORE:
-    options->before = optarg;
-    return true;
-  case OPTION_MAX_GROWTH:
-    return parse_percent(optarg, &options->max_growth) ||
-           problem_set(problem, "--max-growth takes a percentage, not '%s'", optarg);
-  case OPTION_TOP:
-    options->has_top = true;
-    return parse_count(optarg, &options->top) ||
-           problem_set(problem, "--top takes a number, not '%s'", optarg);
-  case OPTION_FILTER:
-    options->survey.filter = optarg;
-    return true;
-  case OPTION_SORT:
-    if (!choice_find(optarg, orders, 4, &choice))
-      return problem_set(problem, "--sort is packed, raw, records or name, not '%s'", optarg);
-    options->survey.order = (enum survey_order)choice;
-    return true;
-  case OPTION_NESTED:
-    options->nested = true;
-    return true;
-  default:
-    if (!choice_find(optarg, formats, 3, &choice))
-      return problem_set(problem, "--format is text, json or csv, not '%s'", optarg);
-    options->format = (enum stats_format)choice;
-    return true;
-  }
+  options->top = (uint32_t)value;
+  options->has_top = true;
+  return (*text >= '0' && *text <= '9' && *end == 0 && value <= UINT32_MAX) ||
+         problem_set(problem, "--top takes a number, not '%s'", text);
 }
 
 static int parse_and_tell(struct stats_options *options, int argc, char **argv) {
   static const struct command command = {"stats", help};
-  static const struct option long_options[] = {
-      {"before", required_argument, NULL, OPTION_BEFORE},
-      {"max-growth", required_argument, NULL, OPTION_MAX_GROWTH},
-      {"top", required_argument, NULL, OPTION_TOP},
-      {"filter", required_argument, NULL, OPTION_FILTER},
-      {"sort", required_argument, NULL, OPTION_SORT},
-      {"nested", no_argument, NULL, OPTION_NESTED},
-      {"format", required_argument, NULL, OPTION_FORMAT},
-      POLICY_LONG_OPTIONS,
-      COMMON_OPTIONS,
+  const struct command_option own[] = {
+      {"before", .text = &options->before},
+      {"max-growth", .take = take_percent, .context = &options->max_growth},
+      {"top", .take = take_top, .context = options},
+      {"filter", .text = &options->survey.filter},
+      {"sort", .words = "packed|raw|records|name", .word = &options->survey.order},
+      {"nested", .flag = &options->nested},
+      {"format", .words = "text|json|csv", .word = &options->format},
+      POLICY_OPTIONS(&options->survey.policy),
+      LOAD_OPTIONS(&options->survey.load),
       {0},
   };
-  struct problem problem = {0};
-  int status = EXIT_DONE;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;)
-    if (option >= (int)OPTION_BEFORE && option <= (int)OPTION_FORMAT) {
-      if (!take_option(options, option, &problem))
-        return usage_error("stats", "%s", problem.text);
-    } else if (!policy_or_common_option(&command, option, argv[optind - 1], &options->survey.policy,
-                                        &options->survey.load, &status)) {
-      return status;
-    }
+  int status;
+  if (!command_options(&command, own, argc, argv, &status))
+    return status;
   if (argc == optind)
     return usage_error("stats", "there must be a file");
   if (options->before != NULL && argc - optind != 1)

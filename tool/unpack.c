@@ -73,32 +73,18 @@ static bool unpack_file(const struct unpack_options *options, const char *path,
 }
 
 int command_unpack(int argc, char **argv) {
-  enum { OPTION_RAW = OPTION_OWN };
-  static const struct option long_options[] = {
-      {"raw", required_argument, NULL, OPTION_RAW},
-      {"output", required_argument, NULL, 'o'},
-      {"quiet", no_argument, NULL, 'q'},
-      {"help", no_argument, NULL, OPTION_HELP},
+  static const struct command command = {"unpack", help};
+  struct unpack_options options = {0};
+  const struct command_option own[] = {
+      {"raw", .text = &options.raw},
+      {"output", 'o', .text = &options.output},
+      {"quiet", 'q', .flag = &options.quiet},
       {0},
   };
-  struct unpack_options options = {0};
   struct problem problem = {0};
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, ":ho:q", long_options, NULL)) != -1;) {
-    switch (option) {
-    case OPTION_RAW:
-      options.raw = optarg;
-      break;
-    case 'o':
-      options.output = optarg;
-      break;
-    case 'q':
-      options.quiet = true;
-      break;
-    default:
-      return usage_other(&(const struct command){"unpack", help}, option, argv[optind - 1]);
-    }
-  }
+  int status;
+  if (!command_options(&command, own, argc, argv, &status))
+    return status;
   if (argc - optind != 1)
     return usage_error("unpack", "there must be one file");
   if (options.raw == NULL)

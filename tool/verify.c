@@ -108,7 +108,8 @@ static int compare(const struct side *raw, const struct side *packed, const stru
 struct verify_options {
   struct load_options load;
   struct policy policy;
-  bool quiet, json;
+  bool quiet;
+  enum output_format format;
 };
 
 /* Takes the records out of the original that the policy lets go, and compares what is left. */
@@ -121,7 +122,7 @@ static int drop_and_compare(struct side *raw, const struct side *packed,
     problem_print(&problem, raw->path);
     return EXIT_UNUSABLE;
   }
-  const int status = compare(raw, packed, &drop, options->quiet, options->json);
+  const int status = compare(raw, packed, &drop, options->quiet, options->format == FORMAT_JSON);
   drop_close(&drop);
   return status;
 }
@@ -143,28 +144,16 @@ static int verify_files(const struct verify_options *options, const char *raw_pa
 
 static int parse_and_verify(struct verify_options *options, int argc, char **argv) {
   static const struct command command = {"verify", help};
-  enum { OPTION_FORMAT = OPTION_OWN };
-  static const struct option long_options[] = {
-      {"quiet", no_argument, NULL, 'q'},
-      {"format", required_argument, NULL, OPTION_FORMAT},
-      POLICY_LONG_OPTIONS,
-      COMMON_OPTIONS,
+  const struct command_option own[] = {
+      {"quiet", 'q', .flag = &options->quiet},
+      {"format", .words = "text|json", .word = &options->format},
+      POLICY_OPTIONS(&options->policy),
+      LOAD_OPTIONS(&options->load),
       {0},
   };
-  struct problem problem = {0};
-  int status = EXIT_DONE;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, ":hq", long_options, NULL)) != -1;) {
-    if (option == OPTION_FORMAT) {
-      if (!json_take_format(optarg, &options->json, &problem))
-        return usage_error("verify", "%s", problem.text);
-    } else if (option == 'q') {
-      options->quiet = true;
-    } else if (!policy_or_common_option(&command, option, argv[optind - 1], &options->policy,
-                                        &options->load, &status)) {
-      return status;
-    }
-  }
+  int status;
+  if (!command_options(&command, own, argc, argv, &status))
+    return status;
   if (argc - optind != 2)
     return usage_error("verify", "there must be two files, the original and the packed one");
   return verify_files(options, argv[optind], argv[optind + 1]);

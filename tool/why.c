@@ -385,7 +385,7 @@ static bool parse_address(const char *text, uint64_t *address) {
 struct why_options {
   struct load_options load;
   struct policy policy;
-  bool json;
+  enum output_format format;
 };
 
 static bool explain(const struct why_options *options, const struct image *image,
@@ -397,8 +397,8 @@ static bool explain(const struct why_options *options, const struct image *image
     return false;
   bool ok = analysis_open(&analysis, &graph, image, &loaded->table, &options->policy, problem);
   if (ok) {
-    const struct why why = {&graph,         &analysis,     &options->policy,
-                            &loaded->table, options->json, kept};
+    const bool json = options->format == FORMAT_JSON;
+    const struct why why = {&graph, &analysis, &options->policy, &loaded->table, json, kept};
     uint64_t address;
     ok = parse_address(what, &address) ? explain_address(&why, address, problem)
                                        : explain_function(&why, image, what, problem);
@@ -429,24 +429,15 @@ static int explain_file(const struct why_options *options, const char *path, con
 
 static int parse_and_explain(struct why_options *options, int argc, char **argv) {
   static const struct command command = {"why", help};
-  enum { OPTION_FORMAT = OPTION_OWN };
-  static const struct option long_options[] = {
-      {"format", required_argument, NULL, OPTION_FORMAT},
-      POLICY_LONG_OPTIONS,
-      COMMON_OPTIONS,
+  const struct command_option own[] = {
+      {"format", .words = "text|json", .word = &options->format},
+      POLICY_OPTIONS(&options->policy),
+      LOAD_OPTIONS(&options->load),
       {0},
   };
-  struct problem problem = {0};
-  int status = EXIT_DONE;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;)
-    if (option == OPTION_FORMAT) {
-      if (!json_take_format(optarg, &options->json, &problem))
-        return usage_error("why", "%s", problem.text);
-    } else if (!policy_or_common_option(&command, option, argv[optind - 1], &options->policy,
-                                        &options->load, &status)) {
-      return status;
-    }
+  int status;
+  if (!command_options(&command, own, argc, argv, &status))
+    return status;
   if (argc - optind != 2)
     return usage_error("why", "there must be a file, and an address or a function");
   return explain_file(options, argv[optind], argv[optind + 1]);

@@ -28,7 +28,7 @@ static void check_pattern(const struct policy_pattern *pattern) {
 static void take_file(const char *path, size_t size) {
   struct problem problem = {0};
   struct policy policy = {0};
-  if (!policy_take_option(&policy, POLICY_OPTION_POLICY, path, &problem) && problem.text[0] == 0)
+  if (!policy_read_file(&policy, path, &problem) && problem.text[0] == 0)
     finding("a failure says what is wrong", NULL);
   if (policy.count > size)
     finding("each pattern has a line", NULL);

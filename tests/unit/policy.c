@@ -9,7 +9,7 @@
 static bool match(const char *text, const char *name) {
   struct policy policy = {0};
   struct problem problem = {0};
-  ck_assert(policy_take_option(&policy, POLICY_OPTION_GC_ENTRY, text, &problem));
+  ck_assert(policy_add_entry(&policy, text, &problem));
   const bool result = policy_matches(&policy.patterns[0], name);
   policy_close(&policy);
   return result;
@@ -49,14 +49,12 @@ START_TEST(options_say_what_is_asked_for) {
   struct policy policy = {0};
   struct problem problem = {0};
   ck_assert(policy_is_empty(&policy));
-  ck_assert(policy_take_option(&policy, POLICY_OPTION_NO_GC, "log_*", &problem));
+  ck_assert(policy_add_leaf(&policy, "log_*", &problem));
   ck_assert(policy_is_empty(&policy));
   ck_assert(!policy_has_entries(&policy));
-  ck_assert(policy_take_option(&policy, POLICY_OPTION_DROP_UNREACHABLE, NULL, &problem));
+  policy.drop_unreachable = true;
   ck_assert(!policy_is_empty(&policy));
-  ck_assert(policy_take_option(&policy, POLICY_OPTION_STRICT, NULL, &problem));
-  ck_assert(policy.strict && policy.drop_unreachable);
-  ck_assert(policy_take_option(&policy, POLICY_OPTION_GC_ENTRY, "collect", &problem));
+  ck_assert(policy_add_entry(&policy, "collect", &problem));
   ck_assert(policy_has_entries(&policy));
   policy_close(&policy);
 }

@@ -29,6 +29,14 @@ static bool add_pattern(struct policy *policy, enum policy_kind kind, const char
   return true;
 }
 
+bool policy_add_entry(void *policy, const char *pattern, struct problem *problem) {
+  return add_pattern(policy, POLICY_GC_ENTRY, pattern, problem);
+}
+
+bool policy_add_leaf(void *policy, const char *pattern, struct problem *problem) {
+  return add_pattern(policy, POLICY_NO_GC, pattern, problem);
+}
+
 /* ---- Files ---- */
 
 static const char blanks[] = " \t\r\n";
@@ -59,7 +67,7 @@ static bool take_line(struct policy *policy, char *line, unsigned number, struct
   return next_word(&line) == NULL || problem_set(problem, "line %u: more than one pattern", number);
 }
 
-static bool take_file(struct policy *policy, const char *path, struct problem *problem) {
+bool policy_read_file(void *policy, const char *path, struct problem *problem) {
   problem->file = path;
   struct stat status;
   if (stat(path, &status) == 0 && S_ISFIFO(status.st_mode))
@@ -82,30 +90,6 @@ static bool take_file(struct policy *policy, const char *path, struct problem *p
   if (ok)
     problem->file = NULL;
   return ok;
-}
-
-/* ---- Options ---- */
-
-bool policy_is_option(int option) {
-  return option >= POLICY_OPTION_GC_ENTRY && option <= POLICY_OPTION_STRICT;
-}
-
-bool policy_take_option(struct policy *policy, int option, const char *value,
-                        struct problem *problem) {
-  switch (option) {
-  case POLICY_OPTION_GC_ENTRY:
-    return add_pattern(policy, POLICY_GC_ENTRY, value, problem);
-  case POLICY_OPTION_NO_GC:
-    return add_pattern(policy, POLICY_NO_GC, value, problem);
-  case POLICY_OPTION_POLICY:
-    return take_file(policy, value, problem);
-  case POLICY_OPTION_DROP_UNREACHABLE:
-    policy->drop_unreachable = true;
-    return true;
-  default:
-    policy->strict = true;
-    return true;
-  }
 }
 
 /* ---- Asking ---- */

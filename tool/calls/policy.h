@@ -34,20 +34,13 @@ struct policy {
 
 void policy_close(struct policy *policy);
 
-/* The options that make up a policy, for getopt_long, and for the help. */
-enum policy_option {
-  POLICY_OPTION_GC_ENTRY = 512,
-  POLICY_OPTION_NO_GC,
-  POLICY_OPTION_POLICY,
-  POLICY_OPTION_DROP_UNREACHABLE,
-  POLICY_OPTION_STRICT,
-};
-#define POLICY_LONG_OPTIONS                                                                        \
-  {"gc-entry", required_argument, NULL, POLICY_OPTION_GC_ENTRY},                                   \
-      {"no-gc", required_argument, NULL, POLICY_OPTION_NO_GC},                                     \
-      {"policy", required_argument, NULL, POLICY_OPTION_POLICY},                                   \
-      {"drop-unreachable", no_argument, NULL, POLICY_OPTION_DROP_UNREACHABLE}, {                   \
-    "strict", no_argument, NULL, POLICY_OPTION_STRICT                                              \
+/* The options that make up a policy: rows of a command's table (tool/commands.h), and of its help. */
+#define POLICY_OPTIONS(policy)                                                                     \
+  {"gc-entry", .take = policy_add_entry, .context = (policy)},                                     \
+      {"no-gc", .take = policy_add_leaf, .context = (policy)},                                     \
+      {"policy", .take = policy_read_file, .context = (policy)},                                   \
+      {"drop-unreachable", .flag = &(policy)->drop_unreachable}, {                                 \
+    "strict", .flag = &(policy)->strict                                                            \
   }
 #define POLICY_HELP                                                                                \
   "      --gc-entry=PATTERN    functions in which a thread may be at a collection\n"               \
@@ -56,11 +49,12 @@ enum policy_option {
   "      --drop-unreachable    drop records of functions that nothing can reach\n"                 \
   "      --strict              undecodable code and unused patterns are errors\n"
 
-/* Whether an option is one of these. */
-bool policy_is_option(int option);
-/* Takes one in. A file that can't be read, or isn't a policy, is the problem. */
-bool policy_take_option(struct policy *policy, int option, const char *value,
-                        struct problem *problem);
+/* Take the value of an option into a struct policy: a pattern for GC entries, one for functions that call
+ * nothing that collects, or the path of a file with such lines. A file that can't be read, or isn't a policy,
+ * is the problem. */
+bool policy_add_entry(void *policy, const char *pattern, struct problem *problem);
+bool policy_add_leaf(void *policy, const char *pattern, struct problem *problem);
+bool policy_read_file(void *policy, const char *path, struct problem *problem);
 
 /* Whether there is anything to be dropped by. */
 bool policy_is_empty(const struct policy *policy);

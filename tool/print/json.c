@@ -1,22 +1,12 @@
 /* json.c - see json.h. */
 #include "tool/print/json.h"
 
-#include "tool/image/choice.h"
 #include "tool/image/clean.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-bool json_take_format(const char *word, bool *json, struct problem *problem) {
-  static const char *const names[] = {"text", "json"};
-  unsigned choice;
-  if (!choice_find(word, names, sizeof names / sizeof *names, &choice))
-    return problem_set(problem, "--format is text or json, not '%s'", word);
-  *json = choice == 1;
-  return true;
-}
 
 void json_print_text(const char *text) {
   json_t *string = text == NULL ? NULL : json_string(text);

@@ -2,13 +2,8 @@
 #ifndef STACKPACK_JSON_H
 #define STACKPACK_JSON_H
 
-#include "tool/image/problem.h"
-
 #include <stdbool.h>
 #include <stdint.h>
-
-/* Takes what --format says: text or json. False, and a problem, if it's another word. */
-bool json_take_format(const char *word, bool *json, struct problem *problem);
 
 /* A text, or null; one that isn't UTF-8 can't be said in JSON as it is: see clean_text. */
 void json_print_text(const char *text);

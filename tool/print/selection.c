@@ -36,12 +36,11 @@ static bool add(struct selection *selection, struct selection_item item, struct 
   return true;
 }
 
-bool selection_add_function(struct selection *selection, const char *word,
-                            struct problem *problem) {
+bool selection_add_function(void *selection, const char *word, struct problem *problem) {
   return add(selection, (struct selection_item){.word = word, .is_name = true}, problem);
 }
 
-bool selection_add_address(struct selection *selection, const char *word, struct problem *problem) {
+bool selection_add_address(void *selection, const char *word, struct problem *problem) {
   struct selection_item item = {.word = word};
   const char *end;
   bool ok = parse_start(word, &item.first, &end);

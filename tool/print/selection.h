@@ -18,10 +18,10 @@ struct selection {
   size_t count, capacity;
 };
 
-/* Add what an option says: the name of functions, or a pattern for them; an address, or two with a
+/* Add what an option says to a struct selection: the name of functions, or a pattern for them; an address, or two with a
  * `-` between. False, and a problem, if it can't be understood. */
-bool selection_add_function(struct selection *selection, const char *word, struct problem *problem);
-bool selection_add_address(struct selection *selection, const char *word, struct problem *problem);
+bool selection_add_function(void *selection, const char *word, struct problem *problem);
+bool selection_add_address(void *selection, const char *word, struct problem *problem);
 void selection_close(struct selection *selection);
 
 /* Marks the records that are asked for, in an array of table->record_count. False, and a problem, if

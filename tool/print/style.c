@@ -1,23 +1,11 @@
 /* style.c - see style.h. The sequences are those of ECMA-48, 8.3.117. */
 #include "tool/print/style.h"
 
-#include "tool/image/choice.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-bool style_take(const char *word, enum style_use *use, struct problem *problem) {
-  static const char *const names[] = {
-      [STYLE_AUTO] = "auto", [STYLE_ALWAYS] = "always", [STYLE_NEVER] = "never"};
-  unsigned choice;
-  if (!choice_find(word, names, sizeof names / sizeof *names, &choice))
-    return problem_set(problem, "--color is auto, always or never, not '%s'", word);
-  *use = (enum style_use)choice;
-  return true;
-}
 
 bool style_wanted(enum style_use use) {
   const char *none = getenv("NO_COLOR"), *terminal = getenv("TERM");

@@ -2,14 +2,11 @@
 #ifndef STACKPACK_STYLE_H
 #define STACKPACK_STYLE_H
 
-#include "tool/image/problem.h"
-
 #include <stdbool.h>
 
+/* What --color says, by the number of its word. */
+#define STYLE_WORDS "auto|always|never"
 enum style_use { STYLE_AUTO, STYLE_ALWAYS, STYLE_NEVER };
-
-/* Takes what --color says: auto, always or never. False, and a problem, if it's another word. */
-bool style_take(const char *word, enum style_use *use, struct problem *problem);
 
 /* Whether standard output is to be coloured. */
 bool style_wanted(enum style_use use);

@@ -262,14 +262,9 @@ void source_close(struct source *source) {
 }
 /* ---- For commands ---- */
 
-bool source_is_option(int option) {
-  return option == SOURCE_OPTION_SOURCE || option == SOURCE_OPTION_DEBUG_DIR;
-}
-
-bool source_take_option(struct source_options *options, int option, const char *value) {
-  if (option == SOURCE_OPTION_SOURCE)
-    options->is_wanted = true;
-  return option != SOURCE_OPTION_DEBUG_DIR || debug_folders_add(&options->folders, value);
+bool source_add_folder(void *options, const char *path, struct problem *problem) {
+  struct source_options *source = options;
+  return debug_folders_add(&source->folders, path) || problem_set(problem, "not enough memory");
 }
 
 void source_options_close(struct source_options *options) {

@@ -34,18 +34,17 @@ struct source_options {
   bool is_wanted;
 };
 
-enum source_option { SOURCE_OPTION_SOURCE = 640, SOURCE_OPTION_DEBUG_DIR };
-#define SOURCE_LONG_OPTIONS                                                                        \
-  {"source", no_argument, NULL, SOURCE_OPTION_SOURCE}, {                                           \
-    "debug-dir", required_argument, NULL, SOURCE_OPTION_DEBUG_DIR                                  \
+/* Rows of a command's table of options (tool/commands.h), and of its help. */
+#define SOURCE_OPTIONS(source)                                                                     \
+  {"source", .flag = &(source)->is_wanted}, {                                                      \
+    "debug-dir", .take = source_add_folder, .context = (source)                                    \
   }
 #define SOURCE_HELP                                                                                \
   "      --source              also source lines and inlined functions\n"                          \
   "      --debug-dir=DIR       look for debug files in DIR before " DEBUG_FOLDER "\n"
 
-bool source_is_option(int option);
-/* Takes one in; false without memory. */
-bool source_take_option(struct source_options *options, int option, const char *value);
+/* Takes in the value of --debug-dir. False, and a problem, without memory. */
+bool source_add_folder(void *options, const char *path, struct problem *problem);
 void source_options_close(struct source_options *options);
 
 /* Opens a program's source, if it is wanted: *source is NULL where it isn't, and where there is no

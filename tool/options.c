@@ -1,0 +1,176 @@
+/* options.c - takes the options out of a command line, and says what can't be understood of it.
+ *
+ * A command's table tells where each option's value goes; getopt_long reads the words.
+ *
+ * A word that isn't known is answered with the nearest one that is: the one that takes the fewest
+ * letters to be added, taken away or replaced. Options are found in the command's own help.
+ */
+#include "tool/commands.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int usage_error(const char *command, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fprintf(stderr, "stackpack: ");
+  vfprintf(stderr, format, arguments);
+  fprintf(stderr, "; see 'stackpack %s%s--help'\n", command, *command == 0 ? "" : " ");
+  va_end(arguments);
+  return EXIT_UNUSABLE;
+}
+
+/* ---- The nearest word ---- */
+
+enum { LETTERS_MOST = 32 };
+
+/* How many letters must change to make one word of the other (Levenshtein's distance). */
+static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length) {
+  unsigned row[LETTERS_MOST + 1];
+  for (size_t k = 0; k <= b_length; k++)
+    row[k] = (unsigned)k;
+  for (size_t i = 0; i < a_length; i++) {
+    unsigned corner = row[0]++;
+    for (size_t k = 0; k < b_length; k++) {
+      const unsigned replaced = corner + (a[i] != b[k]);
+      const unsigned changed = (row[k] < row[k + 1] ? row[k] : row[k + 1]) + 1;
+      corner = row[k + 1];
+      row[k + 1] = replaced < changed ? replaced : changed;
+    }
+  }
+  return row[b_length];
+}
+
+void nearest_try(struct nearest *nearest, const char *word, size_t length) {
+  const size_t wanted = strcspn(nearest->wanted, "=");
+  if (wanted > LETTERS_MOST || length > LETTERS_MOST)
+    return;
+  const unsigned far = distance(nearest->wanted, wanted, word, length);
+  if (far > 1 + length / 4 || (nearest->word != NULL && far >= nearest->distance))
+    return;
+  *nearest = (struct nearest){nearest->wanted, word, length, far};
+}
+
+/* The long option in a command's help that is nearest to a word. */
+static struct nearest nearest_option(const char *help, const char *word) {
+  struct nearest nearest = {.wanted = word};
+  for (const char *at = help; (at = strstr(at, "--")) != NULL;) {
+    const size_t length = 2 + strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");
+    nearest_try(&nearest, at, length);
+    at += length;
+  }
+  return nearest;
+}
+
+/* `option` is what getopt_long returns: ':' for a missing value, '?' for all else. */
+static void usage_unknown(const struct command *command, int option, const char *word) {
+  const struct nearest nearest = nearest_option(command->help, word);
+  if (option == ':')
+    usage_error(command->name, "%s needs a value", word);
+  else if (strncmp(word, "--", 2) != 0)
+    usage_error(command->name, "unknown option: -%c", optopt);
+  else if (nearest.word == NULL)
+    usage_error(command->name, "unknown option: %s", word);
+  else if (nearest.distance == 0 && strchr(word, '=') != NULL)
+    usage_error(command->name, "%.*s takes no value", (int)nearest.length, nearest.word);
+  else
+    usage_error(command->name, "unknown option: %s; did you mean %.*s?", word, (int)nearest.length,
+                nearest.word);
+}
+
+/* ---- Options ---- */
+
+enum { OPTIONS_MOST = 31 };
+
+/* Finds a value among the words between bars. */
+static bool take_word(const struct command_option *option, const char *value,
+                      struct problem *problem) {
+  char listed[80] = "";
+  const char *word = option->words;
+  for (unsigned number = 0;; number++) {
+    const size_t length = strcspn(word, "|");
+    if (strlen(value) == length && memcmp(value, word, length) == 0) {
+      *option->word = number;
+      return true;
+    }
+    strncat(listed, word, length);
+    if (word[length] == 0)
+      return problem_set(problem, "--%s is %s, not '%s'", option->name, listed, value);
+    word += length + 1;
+    strcat(listed, strchr(word, '|') != NULL ? ", " : " or ");
+  }
+}
+
+static bool take(const struct command_option *option, const char *value, struct problem *problem) {
+  if (option->words != NULL)
+    return take_word(option, value, problem);
+  if (option->take != NULL)
+    return option->take(option->context, value, problem);
+  if (option->flag != NULL)
+    *option->flag = true;
+  else
+    *option->text = value;
+  return true;
+}
+
+/* The tables that getopt_long wants. It returns an option's letter, or a number beyond all letters. */
+struct getopt_tables {
+  struct option options[OPTIONS_MOST + 2];
+  char letters[2 * OPTIONS_MOST + 3];
+};
+enum { FIRST_NUMBER = 256 };
+
+static struct getopt_tables tables_of(const struct command_option *options) {
+  struct getopt_tables tables = {.letters = ":h"};
+  char *letter = tables.letters + 2;
+  size_t count = 0;
+  for (; options[count].name != NULL && count < OPTIONS_MOST; count++) {
+    const struct command_option *option = &options[count];
+    const int value = option->flag == NULL ? required_argument : no_argument;
+    tables.options[count] = (struct option){option->name, value, NULL, FIRST_NUMBER + (int)count};
+    if (option->letter == 0)
+      continue;
+    *letter++ = option->letter;
+    if (value == required_argument)
+      *letter++ = ':';
+  }
+  tables.options[count] = (struct option){"help", no_argument, NULL, 'h'};
+  return tables;
+}
+
+/* The option that getopt_long has found; NULL if it is none of these. */
+static const struct command_option *option_of(const struct command_option *options, int found) {
+  if (found >= FIRST_NUMBER)
+    return &options[found - FIRST_NUMBER];
+  for (; options->name != NULL; options++)
+    if (options->letter != 0 && options->letter == found)
+      return options;
+  return NULL;
+}
+
+bool command_options(const struct command *command, const struct command_option *options, int argc,
+                     char **argv, int *status) {
+  const struct getopt_tables tables = tables_of(options);
+  struct problem problem = {0};
+  opterr = 0;
+  *status = EXIT_UNUSABLE;
+  for (int found; (found = getopt_long(argc, argv, tables.letters, tables.options, NULL)) != -1;) {
+    const struct command_option *option = option_of(options, found);
+    if (option != NULL && take(option, optarg, &problem))
+      continue;
+    if (found == 'h') {
+      fputs(command->help, stdout);
+      *status = EXIT_DONE;
+    } else if (option == NULL) {
+      usage_unknown(command, found, argv[optind - 1]);
+    } else if (problem.file != NULL) {
+      problem_print(&problem, problem.file);
+    } else {
+      usage_error(command->name, "%s", problem.text);
+    }
+    return false;
+  }
+  return true;
+}
