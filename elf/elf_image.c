@@ -2,6 +2,7 @@
 #include "elf/elf_image.h"
 
 #include "elf/machine.h"
+#include "elf/note.h"
 
 #include <string.h>
 
@@ -60,6 +61,21 @@ const uint8_t *elf_image_at(const struct elf_image *image, uint64_t address, uin
   }
   *size = 0;
   return NULL;
+}
+
+bool elf_image_find_packed(const struct elf_image *image, struct section_bytes *packed) {
+  for (unsigned i = 0; i < image->header.e_phnum; i++) {
+    const Elf64_Phdr segment = elf_image_segment(image, i);
+    uint64_t size;
+    const uint8_t *note =
+        segment.p_type == PT_NOTE ? elf_image_at(image, segment.p_vaddr, &size) : NULL;
+    if (note == NULL || size < segment.p_memsz || !packed_note_is(note, segment.p_memsz))
+      continue;
+    *packed = (struct section_bytes){note + PACKED_NOTE_SIZE, size - PACKED_NOTE_SIZE,
+                                     segment.p_vaddr + PACKED_NOTE_SIZE};
+    return true;
+  }
+  return false;
 }
 
 static bool has_name(const struct elf_image *image, Elf64_Shdr names, Elf64_Shdr section,

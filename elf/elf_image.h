@@ -37,6 +37,9 @@ Elf64_Shdr elf_image_section(const struct elf_image *image, unsigned n);
  * read. */
 const uint8_t *elf_image_at(const struct elf_image *image, uint64_t address, uint64_t *size);
 
+/* Finds a packed table: what follows its note (note.h), to the segment's end. False if there is none. */
+bool elf_image_find_packed(const struct elf_image *image, struct section_bytes *packed);
+
 /* The next section of that name behind number *number, which moves on; false if there is none. */
 bool elf_image_next_section(const struct elf_image *image, const char *name, unsigned *number,
                             Elf64_Shdr *section);

@@ -20,34 +20,24 @@ static enum stackpack_error error_of(int number) {
                              : STACKPACK_SYSTEM_ERROR;
 }
 
-/* Reads the file from an address on, up to *size bytes; NULL if there are fewer than `least`. */
-static const uint8_t *fetch_at(struct elf_file *file, uint64_t address, uint64_t least,
-                               uint64_t *size, int *error) {
-  uint64_t there;
-  const uint8_t *bytes = elf_image_at(&file->image, address, &there);
-  if (bytes == NULL || there < least)
-    return NULL;
-  *size = *size < there ? *size : there;
-  *error = elf_file_fetch(file, (uint64_t)(bytes - file->image.bytes), *size);
-  return *error == 0 ? bytes : NULL;
-}
-
 static enum stackpack_error open_packed(struct elf_file *file, struct stackpack_table *table) {
+  struct section_bytes packed;
+  uint64_t size;
   int error = 0;
   for (unsigned i = 0; i < file->image.header.e_phnum && error == 0; i++) {
     const Elf64_Phdr segment = elf_image_segment(&file->image, i);
-    const uint64_t address = segment.p_vaddr + PACKED_NOTE_SIZE;
-    uint64_t note_size = PACKED_NOTE_SIZE, size = UINT64_MAX;
-    if (segment.p_type != PT_NOTE || segment.p_memsz != PACKED_NOTE_SIZE)
-      continue;
-    const uint8_t *note = fetch_at(file, segment.p_vaddr, note_size, &note_size, &error);
-    if (note == NULL || !packed_note_is(note, PACKED_NOTE_SIZE))
-      continue;
-    const uint8_t *bytes = fetch_at(file, address, 1, &size, &error);
-    if (error == 0)
-      return stackpack_table_open(table, bytes, bytes == NULL ? 0 : size, address);
+    const uint8_t *note = segment.p_type == PT_NOTE && segment.p_memsz == PACKED_NOTE_SIZE
+                              ? elf_image_at(&file->image, segment.p_vaddr, &size)
+                              : NULL;
+    if (note != NULL)
+      error = elf_file_fetch(file, (uint64_t)(note - file->image.bytes), PACKED_NOTE_SIZE);
   }
-  return error != 0 ? error_of(error) : STACKPACK_NO_STACK_MAPS;
+  if (error == 0 && !elf_image_find_packed(&file->image, &packed))
+    return STACKPACK_NO_STACK_MAPS;
+  if (error == 0)
+    error = elf_file_fetch(file, (uint64_t)(packed.bytes - file->image.bytes), packed.size);
+  return error != 0 ? error_of(error)
+                    : stackpack_table_open(table, packed.bytes, packed.size, packed.address);
 }
 
 static enum stackpack_error open_raw(struct elf_file *file, struct stackpack_table *table,

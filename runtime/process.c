@@ -78,20 +78,12 @@ static struct elf_image image_of(const struct dl_phdr_info *info) {
 
 /* Opens the table behind our note, if the module has it; else STACKPACK_NO_STACK_MAPS. */
 static enum stackpack_error open_packed(const struct elf_image *image, struct found *found) {
-  for (unsigned i = 0; i < image->header.e_phnum; i++) {
-    const Elf64_Phdr *segment = &image->loaded[i];
-    uint64_t size;
-    const uint8_t *note =
-        segment->p_type == PT_NOTE ? elf_image_at(image, segment->p_vaddr, &size) : NULL;
-    if (note == NULL || size < segment->p_memsz || !packed_note_is(note, segment->p_memsz))
-      continue;
-    found->maps_start = (uintptr_t)note + PACKED_NOTE_SIZE;
-    size -= PACKED_NOTE_SIZE;
-    found->maps_size = size < PACKED_HEADER_SIZE ? size : PACKED_HEADER_SIZE;
-    return stackpack_table_open(&found->table, bytes_at(found->maps_start), size,
-                                found->maps_start);
-  }
-  return STACKPACK_NO_STACK_MAPS;
+  struct section_bytes packed;
+  if (!elf_image_find_packed(image, &packed))
+    return STACKPACK_NO_STACK_MAPS;
+  found->maps_start = (uintptr_t)packed.bytes;
+  found->maps_size = packed.size < PACKED_HEADER_SIZE ? packed.size : PACKED_HEADER_SIZE;
+  return stackpack_table_open(&found->table, packed.bytes, packed.size, found->maps_start);
 }
 
 /* ---- Raw modules ---- */

@@ -13,9 +13,7 @@
  * This file leads to the encoder, and so to half of the library. A linker takes it from the archive for one name only,
  * stackpack_raw_open: a program that defines that itself does without.
  */
-#include "elf/elf_image.h"
-#include "elf/entries.h"
-#include "format/bits.h"
+#include "elf/evidence.h"
 #include "format/packed_write.h"
 #include "format/stackmap_v3.h"
 #include "runtime/internal.h"
@@ -39,79 +37,6 @@ static enum stackpack_error encode(const struct safepoints *safepoints, uint64_t
   }
   *memory = bytes;
   return STACKPACK_OK;
-}
-
-/* The unwind table's bytes and link-time address: that of the section, or else the one that the
- * program header of its index leads to, whose end isn't known. (LSB, ".eh_frame_hdr") */
-static const uint8_t *find_unwind(const struct elf_image *image, uint64_t *address,
-                                  uint64_t *size) {
-  static const uint8_t version_and_encoding[] = {1, 0x1b}; /* relative to its place, 32 bits */
-  Elf64_Shdr section;
-  if (image->bytes != NULL && elf_image_find_section(image, ".eh_frame", &section)) {
-    *address = section.sh_addr;
-    *size = section.sh_size;
-    return elf_image_contents(image, &section);
-  }
-  for (unsigned i = 0; i < image->header.e_phnum; i++) {
-    const Elf64_Phdr segment = elf_image_segment(image, i);
-    const uint8_t *index =
-        segment.p_type == PT_GNU_EH_FRAME ? elf_image_at(image, segment.p_vaddr, size) : NULL;
-    if (index == NULL || *size < 8 ||
-        memcmp(index, version_and_encoding, sizeof version_and_encoding) != 0)
-      continue;
-    *address = segment.p_vaddr + 4 + (uint64_t)(int64_t)(int32_t)bits_load32(index + 4);
-    return elf_image_at(image, *address, size);
-  }
-  return NULL;
-}
-
-/* What a module's code tells of its stack maps. */
-struct evidence {
-  struct code code;
-  const uint8_t *unwind; /* NULL: there is no unwind table */
-  uint64_t unwind_address, unwind_size;
-};
-
-/* Finds the code, and where functions end. False without memory. */
-static bool find_code(const struct elf_image *image, struct evidence *evidence) {
-  struct code *code = &evidence->code;
-  *evidence = (struct evidence){.code.machine = machine_find(image->header.e_machine)};
-  for (unsigned i = 0; i < image->header.e_phnum; i++) {
-    const Elf64_Phdr segment = elf_image_segment(image, i);
-    uint64_t size;
-    const uint8_t *bytes = segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0
-                               ? elf_image_at(image, segment.p_vaddr, &size)
-                               : NULL;
-    if (bytes != NULL)
-      code_add(code, segment.p_vaddr, bytes, size < segment.p_filesz ? size : segment.p_filesz);
-  }
-  bool ok = elf_image_add_symbols(image, &code->named);
-  evidence->unwind = find_unwind(image, &evidence->unwind_address, &evidence->unwind_size);
-  if (ok && evidence->unwind != NULL)
-    ok = eh_frame_add(&code->unwound, evidence->unwind, evidence->unwind_size,
-                      evidence->unwind_address);
-  code_ranges_sort(&code->unwound);
-  code_ranges_sort(&code->named);
-  return ok;
-}
-
-/* Leaves out what describes other code, or may do so; puts the rest in order, and tells the functions'
- * ends, first by the unwind table, then by the symbols. False without memory. */
-static bool finish(struct safepoints *safepoints, const struct evidence *evidence) {
-  const struct code *code = &evidence->code;
-  struct entries entries = {0};
-  const bool ok = (evidence->unwind == NULL ||
-                   eh_frame_tell_frames(safepoints, code->machine, evidence->unwind,
-                                        evidence->unwind_size, evidence->unwind_address)) &&
-                  entries_check(safepoints, code, &entries) && safepoints_finish(safepoints);
-  if (ok) {
-    safepoints_set_ends(safepoints, code->unwound.items, code->unwound.count);
-    safepoints_set_ends(safepoints, code->named.items, code->named.count);
-    safepoints_close_gaps(safepoints, &code->unwound, &code->named);
-    entries_extend(safepoints, &entries);
-  }
-  entries_free(&entries);
-  return ok;
 }
 
 /* Takes the bias out of the functions' addresses. (What can't be read will be noticed later.) */
@@ -173,15 +98,17 @@ static enum stackpack_error read_sections(const struct elf_image *image, const s
 
 static enum stackpack_error read(const struct elf_image *image, struct safepoints *safepoints) {
   struct evidence evidence;
+  struct entries entries = {0};
   enum stackpack_error error = STACKPACK_NO_MEMORY;
-  if (find_code(image, &evidence))
+  if (evidence_find(&evidence, image))
     error = read_sections(image, &evidence.code, safepoints);
-  if (error == STACKPACK_OK && !finish(safepoints, &evidence))
+  if (error == STACKPACK_OK && !evidence_finish(&evidence, safepoints, &entries))
     error = STACKPACK_NO_MEMORY;
   /* Symbols that only the file has might tell an end. */
   if (error == STACKPACK_OK && image->bytes == NULL && !has_all_ends(safepoints))
     error = STACKPACK_SYSTEM_ERROR;
-  code_free(&evidence.code);
+  entries_free(&entries);
+  evidence_free(&evidence);
   return error;
 }
 

@@ -220,11 +220,11 @@ struct lookup_options {
 };
 
 /* Opens the table as the runtime library has it. *own is to be freed. */
-static bool open_table(struct lookup *lookup, const struct image *image,
-                       const struct loaded *loaded, uint8_t **own, struct problem *problem) {
-  struct packed_place place;
+static bool open_table(struct lookup *lookup, const struct loaded *loaded, uint8_t **own,
+                       struct problem *problem) {
+  struct section_bytes place = loaded->place;
   *own = NULL;
-  if (loaded->kind != LOAD_PACKED || !image_find_packed(image, &place)) {
+  if (loaded->kind != LOAD_PACKED) {
     const char *error = packed_write(&loaded->table, 0, NULL, own, &place.size);
     if (error != NULL)
       return problem_set(problem, "%s", error);
@@ -243,7 +243,7 @@ static bool run(struct lookup *lookup, const struct image *image, const struct l
                 const struct lookup_options *options, char **arguments, int count,
                 struct problem *problem) {
   uint8_t *own;
-  bool ok = open_table(lookup, image, loaded, &own, problem);
+  bool ok = open_table(lookup, loaded, &own, problem);
   if (ok) {
     const bool opened =
         source_open_wanted(&options->source, image, arguments[0], &lookup->source, problem);

@@ -149,8 +149,9 @@ bool subject_open(struct subject *subject, const char *raw_path, const char *pac
     image_close(&subject->raw_image);
     return false;
   }
+  const struct elf_image packed_elf = image_elf(&subject->packed_image);
   const bool ok = read_raw(subject, problem) &&
-                  (image_find_packed(&subject->packed_image, &subject->packed) ||
+                  (elf_image_find_packed(&packed_elf, &subject->packed) ||
                    problem_set(problem, "no packed table")) &&
                   read_sites(subject, problem);
   if (!ok)

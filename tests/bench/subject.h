@@ -27,7 +27,7 @@ struct site {
 
 struct subject {
   struct image raw_image, packed_image;
-  struct packed_place packed;
+  struct section_bytes packed;
   uint8_t *raw; /* the raw section, its addresses those of the linked file */
   size_t raw_size;
   struct site *sites; /* by address; those whose address only one record has */

@@ -2,6 +2,8 @@
  * C library: that both readers agree, and that a fact that is wrong is noticed.
  */
 #include "tool/check/frames.h"
+
+#include "elf/evidence.h"
 #include "suite.h"
 
 #include <dlfcn.h>
@@ -32,18 +34,19 @@ struct subject {
 };
 
 static void open_subject(struct subject *subject, const char *path) {
-  struct code_ranges unwound = {0}, named = {0};
+  struct evidence evidence;
   struct problem problem = {0};
   *subject = (struct subject){0};
-  if (!image_open(&subject->image, path, &problem) ||
-      !image_code(&subject->image, &unwound, &named, &problem))
+  if (!image_open(&subject->image, path, &problem))
     ck_abort_msg("%s", problem.text);
-  for (size_t i = 0; i < unwound.count; i++)
-    ck_assert(add_records(&subject->table, unwound.items[i]));
+  const struct elf_image elf = image_elf(&subject->image);
+  ck_assert(evidence_find(&evidence, &elf));
+  for (size_t i = 0; i < evidence.code.unwound.count; i++)
+    ck_assert(add_records(&subject->table, evidence.code.unwound.items[i]));
   ck_assert(safepoints_finish(&subject->table));
-  ck_assert(image_frames(&subject->image, &subject->table, &problem));
-  code_ranges_free(&unwound);
-  code_ranges_free(&named);
+  ck_assert(eh_frame_tell_frames(&subject->table, subject->image.machine, evidence.unwind.bytes,
+                                 evidence.unwind.size, evidence.unwind.address));
+  evidence_free(&evidence);
 }
 
 static void close_subject(struct subject *subject) {

@@ -9,6 +9,7 @@
  * A procedure linkage table has a stub for each symbol, and mostly no symbols of its own: its jumps
  * tell.
  */
+#include "elf/evidence.h"
 #include "format/array.h"
 #include "format/bits.h"
 #include "tool/calls/call_graph.h"
@@ -182,26 +183,24 @@ static bool make_functions(struct call_graph *graph, const struct starts *starts
 
 bool functions_find(struct graph_builder *builder, const struct image *image,
                     const struct safepoints *table, struct problem *problem) {
-  struct code_ranges unwound = {0}, ranges = {0};
+  const struct elf_image elf = image_elf(image);
+  struct evidence evidence;
   struct starts starts = {0};
-  if (!image_code(image, &unwound, &ranges, problem)) {
-    code_ranges_free(&unwound);
-    code_ranges_free(&ranges);
-    return false;
-  }
-  bool ok = true;
-  add_all(builder, &starts, image, table, &unwound);
-  for (size_t i = 0; ok && i < unwound.count; i++)
-    ok = code_ranges_add(&ranges, unwound.items[i].start, unwound.items[i].end);
-  code_ranges_sort(&ranges);
+  bool ok = evidence_find(&evidence, &elf);
+  const struct code_ranges *unwound = &evidence.code.unwound;
+  struct code_ranges *ranges = &evidence.code.named; /* and then of both */
+  if (ok)
+    add_all(builder, &starts, image, table, unwound);
+  for (size_t i = 0; ok && i < unwound->count; i++)
+    ok = code_ranges_add(ranges, unwound->items[i].start, unwound->items[i].end);
+  code_ranges_sort(ranges);
   if (ok && !starts.failed) {
     sort_starts(&starts, &builder->graph->areas);
-    add_gaps(builder, &starts, &ranges);
+    add_gaps(builder, &starts, ranges);
     sort_starts(&starts, &builder->graph->areas);
   }
-  ok = ok && !starts.failed && make_functions(builder->graph, &starts, &ranges);
+  ok = ok && !starts.failed && make_functions(builder->graph, &starts, ranges);
   free(starts.items);
-  code_ranges_free(&unwound);
-  code_ranges_free(&ranges);
+  evidence_free(&evidence);
   return ok || problem_set(problem, "not enough memory");
 }

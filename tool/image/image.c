@@ -1,9 +1,8 @@
 /* image.c - opens an ELF file through libelf, and checks what the other steps rely on. */
 #include "tool/image/image.h"
 
-#include "elf/note.h"
-
 #include <stdlib.h>
+#include <string.h>
 
 static bool inside(const struct image *image, uint64_t offset, uint64_t size) {
   return offset <= image->size && size <= image->size - offset;
@@ -221,22 +220,8 @@ const Elf64_Phdr *image_segment_of(const struct image *image, const Elf64_Shdr *
   return NULL;
 }
 
-bool image_find_packed(const struct image *image, struct packed_place *place) {
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *note = &image->segments[i];
-    if (note->p_type != PT_NOTE)
-      continue;
-    const Elf64_Shdr as_section = {
-        .sh_addr = note->p_vaddr, .sh_size = note->p_filesz, .sh_offset = note->p_offset};
-    const Elf64_Phdr *segment = image_segment_of(image, &as_section);
-    if (segment == NULL || !packed_note_is(image->bytes + note->p_offset, note->p_filesz))
-      continue;
-    place->bytes = image->bytes + note->p_offset + PACKED_NOTE_SIZE;
-    place->address = note->p_vaddr + PACKED_NOTE_SIZE;
-    place->size = segment->p_filesz - (place->address - segment->p_vaddr);
-    return true;
-  }
-  return false;
+struct elf_image image_elf(const struct image *image) {
+  return (struct elf_image){.bytes = image->bytes, .size = image->size, .header = image->header};
 }
 
 void image_symbols(const struct image *image, image_symbol_visitor *visit, void *context) {
@@ -255,46 +240,4 @@ void image_symbols(const struct image *image, image_symbol_visitor *visit, void 
         visit(context, name, &symbol);
     }
   }
-}
-
-struct symbol_ranges {
-  struct code_ranges *ranges;
-  bool failed;
-};
-
-static void add_symbol_range(void *context, const char *name, const GElf_Sym *symbol) {
-  (void)name;
-  struct symbol_ranges *ranges = context;
-  const unsigned type = GELF_ST_TYPE(symbol->st_info);
-  if (type == STT_FUNC || type == STT_GNU_IFUNC)
-    ranges->failed |=
-        !code_ranges_add(ranges->ranges, symbol->st_value, symbol->st_value + symbol->st_size);
-}
-
-/* The unwind tables, or NULL. */
-static const struct image_section *unwind_section(const struct image *image) {
-  const struct image_section *section = image_section(image, ".eh_frame");
-  return section != NULL && section->header.sh_type != SHT_NOBITS ? section : NULL;
-}
-
-bool image_code(const struct image *image, struct code_ranges *unwound, struct code_ranges *named,
-                struct problem *problem) {
-  struct symbol_ranges symbols = {named, false};
-  const struct image_section *section = unwind_section(image);
-  bool ok = true;
-  if (section != NULL)
-    ok = eh_frame_add(unwound, image->bytes + section->header.sh_offset, section->header.sh_size,
-                      section->header.sh_addr);
-  image_symbols(image, add_symbol_range, &symbols);
-  code_ranges_sort(unwound);
-  code_ranges_sort(named);
-  return (ok && !symbols.failed) || problem_set(problem, "not enough memory");
-}
-
-bool image_frames(const struct image *image, struct safepoints *table, struct problem *problem) {
-  const struct image_section *section = unwind_section(image);
-  return section == NULL ||
-         eh_frame_tell_frames(table, image->machine, image->bytes + section->header.sh_offset,
-                              section->header.sh_size, section->header.sh_addr) ||
-         problem_set(problem, "not enough memory");
 }

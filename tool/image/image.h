@@ -6,7 +6,7 @@
 #ifndef STACKPACK_IMAGE_H
 #define STACKPACK_IMAGE_H
 
-#include "elf/eh_frame.h"
+#include "elf/elf_image.h"
 #include "elf/machine.h"
 #include "tool/image/input.h"
 
@@ -59,26 +59,11 @@ size_t image_symbol_section(const struct image *image, const GElf_Sym *symbol);
 /* The PT_LOAD segment whose bytes in the file include all of a section; NULL if there is none. */
 const Elf64_Phdr *image_segment_of(const struct image *image, const Elf64_Shdr *section);
 
-/* The section that starts with a packed table's note, found by its program header. Fills in where
- * the table (behind the note) lies in the file, its address, and how many bytes may belong to it.
- */
-struct packed_place {
-  const uint8_t *bytes;
-  size_t size;
-  uint64_t address;
-};
-bool image_find_packed(const struct image *image, struct packed_place *place);
+/* As the runtime's reader knows it. */
+struct elf_image image_elf(const struct image *image);
 
 /* Calls `visit` for every symbol that is defined in a symbol table. */
 typedef void image_symbol_visitor(void *context, const char *name, const GElf_Sym *symbol);
 void image_symbols(const struct image *image, image_symbol_visitor *visit, void *context);
-
-/* Where functions start and end: by the unwind tables, and by the symbols. Both sorted; to be
- * freed. */
-bool image_code(const struct image *image, struct code_ranges *unwound, struct code_ranges *named,
-                struct problem *problem);
-
-/* Tells a finished table's records what unwind tables know of their frames. */
-bool image_frames(const struct image *image, struct safepoints *table, struct problem *problem);
 
 #endif

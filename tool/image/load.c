@@ -2,7 +2,7 @@
 #include "tool/image/load.h"
 #include "tool/code/depths.h"
 
-#include "elf/elf_image.h"
+#include "elf/evidence.h"
 #include "format/packed_write.h"
 #include "tool/image/global_roots.h"
 #include "tool/image/merged.h"
@@ -56,9 +56,10 @@ static const char *raw_name(const struct image *image, const struct load_options
 
 enum load_kind load_find(const struct image *image, const struct load_options *options,
                          struct loaded *loaded, struct problem *problem) {
-  struct packed_place place;
+  const struct elf_image elf = image_elf(image);
   *loaded = (struct loaded){0};
-  if (image_find_packed(image, &place)) {
+  if (elf_image_find_packed(&elf, &loaded->place)) {
+    const struct section_bytes place = loaded->place;
     const enum packed_error error =
         packed_open(&loaded->packed, place.bytes, place.size, place.address);
     if (error == PACKED_NEWER_VERSION)
@@ -93,49 +94,29 @@ static bool table_problem(const struct safepoints *table, const char *where,
 bool load_section(const struct image *image, const struct image_section *section, uint8_t **bytes,
                   struct problem *problem) {
   const Elf64_Shdr *header = &section->header;
-  struct elf_image elf;
+  const struct elf_image elf = image_elf(image);
   uint32_t unknown;
   *bytes = malloc(header->sh_size + 1);
   if (*bytes == NULL)
     return problem_set(problem, "not enough memory");
   memcpy(*bytes, image->bytes + header->sh_offset, header->sh_size);
-  if (!elf_image_open(&elf, image->bytes, image->size))
-    problem_set(problem, "not a usable ELF file");
-  else if (!elf_image_relocate(&elf, header, *bytes, &unknown))
-    problem_set(problem, "a relocation of type %" PRIu32 " in section %s", unknown, section->name);
-  else
+  if (elf_image_relocate(&elf, header, *bytes, &unknown))
     return true;
+  problem_set(problem, "a relocation of type %" PRIu32 " in section %s", unknown, section->name);
   free(*bytes);
   *bytes = NULL;
-  return false;
-}
-
-/* Whether a relocation applies to a section: if none does, it can be read where it lies. */
-static bool is_relocated(const struct image *image, const struct image_section *section) {
-  for (size_t i = 1; i < image->section_count; i++) {
-    const Elf64_Shdr *table = &image->sections[i].header;
-    if (table->sh_type != SHT_RELA || (table->sh_flags & SHF_ALLOC) == 0)
-      continue;
-    for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->sh_size; at += sizeof(Elf64_Rela)) {
-      Elf64_Rela relocation;
-      memcpy(&relocation, image->bytes + table->sh_offset + at, sizeof relocation);
-      if (relocation.r_offset - section->header.sh_addr < section->header.sh_size)
-        return true;
-    }
-  }
   return false;
 }
 
 static bool read_section(const struct image *image, const struct image_section *section,
                          const struct statepoint_signs *signs, struct safepoints *table,
                          struct problem *problem) {
-  uint8_t *copy = NULL;
-  if (is_relocated(image, section) && !load_section(image, section, &copy, problem))
+  uint8_t *bytes;
+  if (!load_section(image, section, &bytes, problem))
     return false;
-  const uint8_t *bytes = copy != NULL ? copy : image->bytes + section->header.sh_offset;
   const bool ok = safepoints_add_v3(table, bytes, section->header.sh_size, signs) ||
                   table_problem(table, section->name, problem);
-  free(copy);
+  free(bytes);
   return ok;
 }
 
@@ -153,44 +134,22 @@ static bool read_records(const struct image *image, const struct load_options *o
   return true;
 }
 
-static void find_code(const struct image *image, struct code *code) {
-  code->machine = image->machine;
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *segment = &image->segments[i];
-    if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 && segment->p_filesz > 0)
-      code_add(code, segment->p_vaddr, image->bytes + segment->p_offset, segment->p_filesz);
-  }
-}
-
-/* Leaves out what describes other code, and puts the rest in order. */
-static bool finish_records(struct loaded *loaded, const struct code *code,
-                           struct problem *problem) {
-  struct safepoints *table = &loaded->table;
-  if (!entries_check(table, code, &loaded->entries) || !safepoints_finish(table))
-    return table_problem(table, loaded->raw->name, problem);
-  safepoints_set_ends(table, code->unwound.items, code->unwound.count);
-  safepoints_set_ends(table, code->named.items, code->named.count);
-  safepoints_close_gaps(table, &code->unwound, &code->named);
-  entries_extend(table, &loaded->entries);
-  return true;
-}
-
 static bool load_raw(const struct image *image, const struct load_options *options,
                      struct loaded *loaded, struct problem *problem) {
-  struct code code = {0};
+  const struct elf_image elf = image_elf(image);
+  struct safepoints *table = &loaded->table;
+  struct evidence evidence;
   if (image->header.e_type == ET_REL)
     return problem_set(problem, "an object file: link it first");
-  loaded->table.machine = image->header.e_machine;
-  find_code(image, &code);
-  const bool ok =
-      image_code(image, &code.unwound, &code.named, problem) &&
-      read_records(image, options, &code, loaded, problem) &&
-      image_frames(image, &loaded->table, problem) && finish_records(loaded, &code, problem) &&
-      (depths_tell_frames(&loaded->table, &code) || problem_set(problem, "not enough memory")) &&
-      (options->global_roots == NULL ||
-       global_roots_read(image, options->global_roots, &loaded->table, &loaded->global_roots,
-                         problem));
-  code_free(&code);
+  table->machine = image->header.e_machine;
+  bool ok = evidence_find(&evidence, &elf) || problem_set(problem, "not enough memory");
+  ok = ok && read_records(image, options, &evidence.code, loaded, problem) &&
+       ((evidence_finish(&evidence, table, &loaded->entries) &&
+         depths_tell_frames(table, &evidence.code)) ||
+        problem_set(problem, "not enough memory")) &&
+       (options->global_roots == NULL ||
+        global_roots_read(image, options->global_roots, table, &loaded->global_roots, problem));
+  evidence_free(&evidence);
   return ok;
 }
 

@@ -31,6 +31,7 @@ struct loaded {
   const struct image_section *global_roots; /* LOAD_RAW: the section, or NULL */
   struct entries entries;     /* LOAD_RAW: what the code contradicted, and conflicts */
   struct packed_table packed; /* LOAD_PACKED */
+  struct section_bytes place; /* and its bytes: more may follow */
 };
 
 /* Finds which of the two an image has, without reading it. LOAD_BROKEN, and a problem, if the

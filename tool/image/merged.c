@@ -192,8 +192,9 @@ static bool cut_out(struct image *image, const struct ranges *ranges, struct pro
 
 bool merged_separate(struct image *image, const char *section, struct problem *problem) {
   struct ranges ranges = {.image = image, .section = section};
-  struct packed_place place;
-  if (image->header.e_type == ET_REL || image_find_packed(image, &place))
+  const struct elf_image elf = image_elf(image);
+  struct section_bytes packed;
+  if (image->header.e_type == ET_REL || elf_image_find_packed(&elf, &packed))
     return true;
   const bool ok = collect_symbols(&ranges, problem) && measure_all(&ranges, problem) &&
                   cut_out(image, &ranges, problem);

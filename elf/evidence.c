@@ -1,0 +1,68 @@
+/* evidence.c - see evidence.h. */
+#include "elf/evidence.h"
+
+#include "format/bits.h"
+
+#include <string.h>
+
+/* Finds the unwind table: the section, or else what the program header of its index leads to, whose end isn't
+ * known. (LSB, ".eh_frame_hdr") */
+static struct section_bytes find_unwind(const struct elf_image *image) {
+  static const uint8_t version_and_encoding[] = {1, 0x1b}; /* relative to its place, 32 bits */
+  struct section_bytes found = {0};
+  Elf64_Shdr section;
+  uint64_t size;
+  if (image->bytes != NULL && elf_image_find_section(image, ".eh_frame", &section))
+    return (struct section_bytes){elf_image_contents(image, &section), section.sh_size,
+                                  section.sh_addr};
+  for (unsigned i = 0; i < image->header.e_phnum && found.bytes == NULL; i++) {
+    const Elf64_Phdr segment = elf_image_segment(image, i);
+    const uint8_t *index =
+        segment.p_type == PT_GNU_EH_FRAME ? elf_image_at(image, segment.p_vaddr, &size) : NULL;
+    if (index == NULL || size < 8 ||
+        memcmp(index, version_and_encoding, sizeof version_and_encoding) != 0)
+      continue;
+    found.address = segment.p_vaddr + 4 + (uint64_t)(int64_t)(int32_t)bits_load32(index + 4);
+    found.bytes = elf_image_at(image, found.address, &found.size);
+  }
+  return found;
+}
+
+bool evidence_find(struct evidence *evidence, const struct elf_image *image) {
+  struct code *code = &evidence->code;
+  *evidence = (struct evidence){.code.machine = machine_find(image->header.e_machine),
+                                .unwind = find_unwind(image)};
+  const struct section_bytes *unwind = &evidence->unwind;
+  for (unsigned i = 0; i < image->header.e_phnum; i++) {
+    const Elf64_Phdr segment = elf_image_segment(image, i);
+    uint64_t size;
+    const uint8_t *bytes = segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0
+                               ? elf_image_at(image, segment.p_vaddr, &size)
+                               : NULL;
+    if (bytes != NULL)
+      code_add(code, segment.p_vaddr, bytes, size < segment.p_filesz ? size : segment.p_filesz);
+  }
+  const bool ok = elf_image_add_symbols(image, &code->named) &&
+                  (unwind->bytes == NULL ||
+                   eh_frame_add(&code->unwound, unwind->bytes, unwind->size, unwind->address));
+  code_ranges_sort(&code->unwound);
+  code_ranges_sort(&code->named);
+  return ok;
+}
+
+void evidence_free(struct evidence *evidence) { code_free(&evidence->code); }
+
+bool evidence_finish(const struct evidence *evidence, struct safepoints *table,
+                     struct entries *entries) {
+  const struct code *code = &evidence->code;
+  const struct section_bytes *unwind = &evidence->unwind;
+  if ((unwind->bytes != NULL &&
+       !eh_frame_tell_frames(table, code->machine, unwind->bytes, unwind->size, unwind->address)) ||
+      !entries_check(table, code, entries) || !safepoints_finish(table))
+    return false;
+  safepoints_set_ends(table, code->unwound.items, code->unwound.count);
+  safepoints_set_ends(table, code->named.items, code->named.count);
+  safepoints_close_gaps(table, &code->unwound, &code->named);
+  entries_extend(table, entries);
+  return true;
+}

@@ -1,0 +1,27 @@
+/* evidence.h - what a file's or a loaded module's code tells of its raw stack maps.
+ *
+ * The runtime, which has libc only, and the command read raw stack maps alike: first they find the code,
+ * and where its functions are; then they read the maps (format/safepoints.h), which takes the code to tell
+ * statepoints from other records; then what the code contradicts is left out (entries.h), and the rest is
+ * told its frames and put in order.
+ */
+#ifndef STACKPACK_EVIDENCE_H
+#define STACKPACK_EVIDENCE_H
+
+#include "elf/elf_image.h"
+#include "elf/entries.h"
+
+struct evidence {
+  struct code code;
+  struct section_bytes unwind; /* .eh_frame; no bytes where there is none */
+};
+
+/* Finds an image's code. False without memory; evidence_free in any case. */
+bool evidence_find(struct evidence *evidence, const struct elf_image *image);
+void evidence_free(struct evidence *evidence);
+
+/* Finishes a table into which all of the image's stack maps were read. False without memory. */
+bool evidence_finish(const struct evidence *evidence, struct safepoints *table,
+                     struct entries *entries);
+
+#endif
