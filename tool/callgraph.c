@@ -172,22 +172,17 @@ static bool load_if_present(const struct image *image, const struct load_options
 static bool print_file(const char *path, const struct load_options *options,
                        enum output_format format) {
   struct problem problem = {0};
-  struct image image;
-  struct loaded loaded;
+  struct program program = {.path = path};
   struct call_graph graph;
-  bool ok = load_open(&image, path, options, &problem);
+  bool ok =
+      load_open(&program.image, path, options, &problem) &&
+      load_if_present(&program.image, options, &program.loaded, &problem) &&
+      call_graph_open(&graph, &program.image, program.loaded.raw, &program.loaded.table, &problem);
   if (ok) {
-    ok = load_if_present(&image, options, &loaded, &problem);
-    if (ok) {
-      ok = call_graph_open(&graph, &image, loaded.raw, &loaded.table, &problem);
-      if (ok) {
-        ok = print_graph(&graph, format, &problem);
-        call_graph_close(&graph);
-      }
-      loaded_free(&loaded);
-    }
-    image_close(&image);
+    ok = print_graph(&graph, format, &problem);
+    call_graph_close(&graph);
   }
+  program_close(&program);
   if (!ok)
     problem_print(&problem, path);
   return ok;

@@ -24,9 +24,9 @@ static const char help[] =
 
 struct dump {
   const struct safepoints *table;
-  const struct names *names;
-  const bool *is_selected; /* by record */
-  struct source *source;   /* NULL: not asked for, or there is none */
+  struct names names;
+  bool *is_selected;     /* by record; owned */
+  struct source *source; /* NULL: not asked for, or there is none */
   bool with_source;
   struct record_text text;
   int address_width; /* of records' addresses */
@@ -37,7 +37,7 @@ struct dump {
 };
 
 static const char *name_of(const struct dump *dump, uint64_t function) {
-  return names_find(dump->names, function);
+  return names_find(&dump->names, function);
 }
 
 static uint64_t instruction_of(const struct dump *dump, const struct safepoint *record) {
@@ -269,16 +269,14 @@ struct dump_options {
 
 /* All records are printed, even if the debug information turns out to be broken. */
 static bool print_records(struct dump *dump, const struct dump_options *options,
-                          const struct image *image, const char *path, struct problem *problem) {
-  bool ok = source_open_wanted(&options->source, image, path, &dump->source, problem);
+                          const struct program *program, struct problem *problem) {
   const bool json = options->format == FORMAT_JSON;
+  bool ok =
+      source_open_wanted(&options->source, &program->image, program->path, &dump->source, problem);
   if (!(json ? dump_json(dump, problem) : dump_text(dump, problem)))
     ok = false;
   if (options->selection.count == 0)
     dump_global_roots(dump->table, json);
-  source_close(dump->source);
-  record_view_close(&dump->view);
-  frame_table_close(&dump->table_of_frame);
   return ok;
 }
 
@@ -289,42 +287,34 @@ static int address_width(const struct safepoints *table) {
   return snprintf(NULL, 0, "0x%" PRIx64, table->records[table->record_count - 1].address);
 }
 
-static bool dump_selected(const char *path, const struct dump_options *options,
-                          const struct image *image, const struct safepoints *table,
-                          const struct names *names, struct problem *problem) {
-  bool *is_selected = calloc((size_t)table->record_count + 1, sizeof *is_selected);
-  bool ok = is_selected != NULL || problem_set(problem, "not enough memory");
-  if (ok && selection_apply(&options->selection, table, names, is_selected, problem)) {
-    struct dump dump = {.table = table, .names = names, .is_selected = is_selected};
-    dump.with_source = options->source.is_wanted;
-    dump.text = (struct record_text){image->machine, style_wanted(options->style)};
-    dump.width = style_columns();
-    dump.address_width = address_width(table);
-    ok = print_records(&dump, options, image, path, problem);
-  } else {
-    ok = false;
-  }
-  free(is_selected);
-  return ok;
+static bool dump_program(struct dump *dump, const struct dump_options *options,
+                         const struct program *program, struct problem *problem) {
+  const struct safepoints *table = &program->loaded.table;
+  dump->table = table;
+  dump->with_source = options->source.is_wanted;
+  dump->text = (struct record_text){program->image.machine, style_wanted(options->style)};
+  dump->width = style_columns();
+  dump->address_width = address_width(table);
+  dump->is_selected = calloc((size_t)table->record_count + 1, sizeof *dump->is_selected);
+  if (dump->is_selected == NULL)
+    return problem_set(problem, "not enough memory");
+  return names_open(&dump->names, &program->image, problem) &&
+         selection_apply(&options->selection, table, &dump->names, dump->is_selected, problem) &&
+         print_records(dump, options, program, problem);
 }
 
 static bool dump_file(const char *path, const struct dump_options *options,
                       struct problem *problem) {
-  struct image image;
-  struct loaded loaded;
-  struct names names = {0};
-  if (!load_open(&image, path, &options->load, problem))
-    return false;
-  bool ok = load(&image, &options->load, &loaded, problem);
-  if (ok) {
-    ok = names_open(&names, &image, problem);
-    if (ok) {
-      ok = dump_selected(path, options, &image, &loaded.table, &names, problem);
-      names_close(&names);
-    }
-    loaded_free(&loaded);
-  }
-  image_close(&image);
+  struct program program;
+  struct dump dump = {0};
+  const bool ok = program_open(&program, path, &options->load, problem) &&
+                  dump_program(&dump, options, &program, problem);
+  source_close(dump.source);
+  record_view_close(&dump.view);
+  frame_table_close(&dump.table_of_frame);
+  free(dump.is_selected);
+  names_close(&dump.names);
+  program_close(&program);
   return ok;
 }
 

@@ -28,11 +28,12 @@ static const char help[] =
 struct lookup {
   struct stackpack_table table;
   const struct safepoints *safepoints; /* tell functions' extents */
-  const struct names *names;
+  struct names names;
   struct source *source; /* NULL: not asked for, or there is none */
   bool with_source, json;
   struct record_text text;
-  void *space; /* for details; owned */
+  uint8_t *own; /* the table, if the file has none; owned */
+  void *space;  /* for details; owned */
   struct record_view view;
   bool some_missing;
 };
@@ -53,7 +54,7 @@ static void print_pair(const struct lookup *lookup, const struct record_pair *pa
 }
 
 static void print_name(const struct lookup *lookup, uint64_t function, uint64_t address) {
-  record_text_function(&lookup->text, names_find(lookup->names, function));
+  record_text_function(&lookup->text, names_find(&lookup->names, function));
   printf("+0x%" PRIx64, address - function);
 }
 
@@ -99,7 +100,7 @@ static void json_missing(const struct lookup *lookup, uint64_t address, bool is_
   const struct safepoint_function *function = is_managed ? function_of(lookup, address) : NULL;
   printf("{\"address\":%" PRIu64 ",\"answer\":\"%s\",\"function\":", address,
          is_managed ? "not a safepoint" : "not managed");
-  json_print_text(function == NULL ? NULL : names_find(lookup->names, function->address));
+  json_print_text(function == NULL ? NULL : names_find(&lookup->names, function->address));
   printf(",\"function_address\":");
   json_print_number(function == NULL ? 0 : function->address, function != NULL);
 }
@@ -137,7 +138,7 @@ static bool print_record(struct lookup *lookup, const struct stackpack_record *r
                   safepoint_instruction(lookup->view.address, lookup->view.is_statepoint), &frames,
                   problem);
   if (lookup->json)
-    record_json_print(&lookup->view, names_find(lookup->names, lookup->view.function),
+    record_json_print(&lookup->view, names_find(&lookup->names, lookup->view.function),
                       lookup->with_source ? &frames : NULL);
   else
     text_record(lookup, &frames);
@@ -219,16 +220,15 @@ struct lookup_options {
   enum output_format format;
 };
 
-/* Opens the table as the runtime library has it. *own is to be freed. */
-static bool open_table(struct lookup *lookup, const struct loaded *loaded, uint8_t **own,
+/* Opens the table as the runtime library has it. */
+static bool open_table(struct lookup *lookup, const struct loaded *loaded,
                        struct problem *problem) {
   struct section_bytes place = loaded->place;
-  *own = NULL;
   if (loaded->kind != LOAD_PACKED) {
-    const char *error = packed_write(&loaded->table, 0, NULL, own, &place.size);
+    const char *error = packed_write(&loaded->table, 0, NULL, &lookup->own, &place.size);
     if (error != NULL)
       return problem_set(problem, "%s", error);
-    place.bytes = *own;
+    place.bytes = lookup->own;
     place.address = 0;
   }
   const enum stackpack_error error =
@@ -239,59 +239,38 @@ static bool open_table(struct lookup *lookup, const struct loaded *loaded, uint8
   return lookup->space != NULL || problem_set(problem, "not enough memory");
 }
 
-static bool run(struct lookup *lookup, const struct image *image, const struct loaded *loaded,
-                const struct lookup_options *options, char **arguments, int count,
-                struct problem *problem) {
-  uint8_t *own;
-  bool ok = open_table(lookup, loaded, &own, problem);
-  if (ok) {
-    const bool opened =
-        source_open_wanted(&options->source, image, arguments[0], &lookup->source, problem);
-    ok = look_up_all(lookup, arguments + 1, count - 1, problem) && opened;
-    source_close(lookup->source);
-  }
-  record_view_close(&lookup->view);
-  free(lookup->space);
-  free(own);
-  return ok;
-}
-
-static bool run_loaded(const struct image *image, const struct loaded *loaded,
-                       const struct lookup_options *options, char **arguments, int count,
-                       bool *some_missing, struct problem *problem) {
-  struct names names = {0};
-  if (!names_open(&names, image, problem))
+/* All addresses are answered, even if the debug information can't be used. */
+static bool look_up_in(struct lookup *lookup, const struct program *program,
+                       const struct lookup_options *options, char **addresses, int count,
+                       struct problem *problem) {
+  lookup->safepoints = &program->loaded.table;
+  lookup->json = options->format == FORMAT_JSON;
+  lookup->with_source = options->source.is_wanted;
+  lookup->text = (struct record_text){program->image.machine, style_wanted(options->style)};
+  if (!names_open(&lookup->names, &program->image, problem) ||
+      !open_table(lookup, &program->loaded, problem))
     return false;
-  struct lookup lookup = {.safepoints = &loaded->table, .names = &names};
-  lookup.json = options->format == FORMAT_JSON;
-  lookup.with_source = options->source.is_wanted;
-  lookup.text = (struct record_text){image->machine, style_wanted(options->style)};
-  const bool ok = run(&lookup, image, loaded, options, arguments, count, problem);
-  *some_missing = lookup.some_missing;
-  names_close(&names);
-  return ok;
+  const bool ok = source_open_wanted(&options->source, &program->image, program->path,
+                                     &lookup->source, problem);
+  return look_up_all(lookup, addresses, count, problem) && ok;
 }
 
 /* arguments[0] is the file, the others are addresses. */
 static int lookup_file(const struct lookup_options *options, char **arguments, int count) {
   struct problem problem = {0};
-  struct image image;
-  struct loaded loaded;
-  bool some_missing = false;
-  bool ok = load_open(&image, arguments[0], &options->load, &problem);
-  if (ok) {
-    ok = load(&image, &options->load, &loaded, &problem);
-    if (ok) {
-      ok = run_loaded(&image, &loaded, options, arguments, count, &some_missing, &problem);
-      loaded_free(&loaded);
-    }
-    image_close(&image);
-  }
-  if (!ok) {
+  struct program program;
+  struct lookup lookup = {0};
+  const bool ok = program_open(&program, arguments[0], &options->load, &problem) &&
+                  look_up_in(&lookup, &program, options, arguments + 1, count - 1, &problem);
+  source_close(lookup.source);
+  record_view_close(&lookup.view);
+  free(lookup.space);
+  free(lookup.own);
+  names_close(&lookup.names);
+  program_close(&program);
+  if (!ok)
     problem_print(&problem, arguments[0]);
-    return EXIT_UNUSABLE;
-  }
-  return some_missing ? EXIT_DIFFERENCE : EXIT_DONE;
+  return !ok ? EXIT_UNUSABLE : lookup.some_missing ? EXIT_DIFFERENCE : EXIT_DONE;
 }
 
 static int parse_and_look_up(struct lookup_options *options, int argc, char **argv) {

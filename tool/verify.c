@@ -21,31 +21,6 @@ static const char help[] =
     "\n"
     "Exit status: 0 if they agree, 1 if they differ.\n";
 
-struct side {
-  const char *path;
-  struct image image;
-  struct loaded loaded;
-};
-
-static bool side_open(struct side *side, const char *path, const struct load_options *options) {
-  struct problem problem = {0};
-  side->path = path;
-  if (!load_open(&side->image, path, options, &problem)) {
-    problem_print(&problem, path);
-    return false;
-  }
-  if (load(&side->image, options, &side->loaded, &problem))
-    return true;
-  problem_print(&problem, path);
-  image_close(&side->image);
-  return false;
-}
-
-static void side_close(struct side *side) {
-  loaded_free(&side->loaded);
-  image_close(&side->image);
-}
-
 /* One object on a line. */
 static void print_both(const char *raw, const char *packed) {
   clean_print(stdout, raw);
@@ -53,8 +28,8 @@ static void print_both(const char *raw, const char *packed) {
   clean_print(stdout, packed);
 }
 
-static void print_json(const struct side *raw, const struct side *packed, const struct drop *drop,
-                       const struct differences *differences) {
+static void print_json(const struct program *raw, const struct program *packed,
+                       const struct drop *drop, const struct differences *differences) {
   printf("{\"json_version\":1,\"raw\":");
   json_print_text(raw->path);
   printf(",\"packed\":");
@@ -67,7 +42,7 @@ static void print_json(const struct side *raw, const struct side *packed, const 
   puts("}");
 }
 
-static int compare(const struct side *raw, const struct side *packed, const struct drop *drop,
+static int compare(const struct program *raw, const struct program *packed, const struct drop *drop,
                    bool quiet, bool json) {
   struct differences differences = {0};
   compare_tables(&raw->loaded.table, &packed->loaded.table, &differences);
@@ -113,7 +88,7 @@ struct verify_options {
 };
 
 /* Takes the records out of the original that the policy lets go, and compares what is left. */
-static int drop_and_compare(struct side *raw, const struct side *packed,
+static int drop_and_compare(struct program *raw, const struct program *packed,
                             const struct verify_options *options) {
   struct problem problem = {0};
   struct drop drop;
@@ -129,16 +104,17 @@ static int drop_and_compare(struct side *raw, const struct side *packed,
 
 static int verify_files(const struct verify_options *options, const char *raw_path,
                         const char *packed_path) {
-  struct side raw, packed;
-  if (!side_open(&raw, raw_path, &options->load))
-    return EXIT_UNUSABLE;
-  if (!side_open(&packed, packed_path, &options->load)) {
-    side_close(&raw);
-    return EXIT_UNUSABLE;
-  }
-  const int status = drop_and_compare(&raw, &packed, options);
-  side_close(&packed);
-  side_close(&raw);
+  struct problem problem = {0};
+  struct program raw, packed = {0};
+  int status = EXIT_UNUSABLE;
+  if (!program_open(&raw, raw_path, &options->load, &problem))
+    problem_print(&problem, raw_path);
+  else if (!program_open(&packed, packed_path, &options->load, &problem))
+    problem_print(&problem, packed_path);
+  else
+    status = drop_and_compare(&raw, &packed, options);
+  program_close(&packed);
+  program_close(&raw);
   return status;
 }
 

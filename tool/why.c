@@ -388,17 +388,18 @@ struct why_options {
   enum output_format format;
 };
 
-static bool explain(const struct why_options *options, const struct image *image,
-                    const struct loaded *loaded, const char *what, uint32_t *kept,
-                    struct problem *problem) {
+static bool explain(const struct why_options *options, const struct program *program,
+                    const char *what, uint32_t *kept, struct problem *problem) {
+  const struct image *image = &program->image;
+  const struct safepoints *table = &program->loaded.table;
   struct call_graph graph;
   struct analysis analysis;
-  if (!call_graph_open(&graph, image, loaded->raw, &loaded->table, problem))
+  if (!call_graph_open(&graph, image, program->loaded.raw, table, problem))
     return false;
-  bool ok = analysis_open(&analysis, &graph, image, &loaded->table, &options->policy, problem);
+  bool ok = analysis_open(&analysis, &graph, image, table, &options->policy, problem);
   if (ok) {
     const bool json = options->format == FORMAT_JSON;
-    const struct why why = {&graph, &analysis, &options->policy, &loaded->table, json, kept};
+    const struct why why = {&graph, &analysis, &options->policy, table, json, kept};
     uint64_t address;
     ok = parse_address(what, &address) ? explain_address(&why, address, problem)
                                        : explain_function(&why, image, what, problem);
@@ -410,18 +411,11 @@ static bool explain(const struct why_options *options, const struct image *image
 
 static int explain_file(const struct why_options *options, const char *path, const char *what) {
   struct problem problem = {0};
-  struct image image;
-  struct loaded loaded;
+  struct program program;
   uint32_t kept = 0;
-  bool ok = load_open(&image, path, &options->load, &problem);
-  if (ok) {
-    ok = load(&image, &options->load, &loaded, &problem);
-    if (ok) {
-      ok = explain(options, &image, &loaded, what, &kept, &problem);
-      loaded_free(&loaded);
-    }
-    image_close(&image);
-  }
+  const bool ok = program_open(&program, path, &options->load, &problem) &&
+                  explain(options, &program, what, &kept, &problem);
+  program_close(&program);
   if (!ok)
     problem_print(&problem, path);
   return !ok ? EXIT_UNUSABLE : kept > 0 ? EXIT_DONE : EXIT_DIFFERENCE;

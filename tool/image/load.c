@@ -187,4 +187,17 @@ bool load(const struct image *image, const struct load_options *options, struct 
 void loaded_free(struct loaded *loaded) {
   safepoints_free(&loaded->table);
   entries_free(&loaded->entries);
+  *loaded = (struct loaded){0};
+}
+
+bool program_open(struct program *program, const char *path, const struct load_options *options,
+                  struct problem *problem) {
+  *program = (struct program){.path = path};
+  return load_open(&program->image, path, options, problem) &&
+         load(&program->image, options, &program->loaded, problem);
+}
+
+void program_close(struct program *program) {
+  loaded_free(&program->loaded);
+  image_close(&program->image);
 }

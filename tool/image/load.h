@@ -44,6 +44,18 @@ bool load(const struct image *image, const struct load_options *options, struct 
           struct problem *problem);
 void loaded_free(struct loaded *loaded);
 
+/* A program's file, and all of its records. */
+struct program {
+  const char *path;
+  struct image image;
+  struct loaded loaded;
+};
+
+/* Opens a file and reads its records: to be closed, even if that fails. */
+bool program_open(struct program *program, const char *path, const struct load_options *options,
+                  struct problem *problem);
+void program_close(struct program *program);
+
 /* A copy of a section with raw stack maps, to which the relocations have been applied: to be freed;
  * NULL where it fails. */
 bool load_section(const struct image *image, const struct image_section *section, uint8_t **bytes,

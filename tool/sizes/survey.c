@@ -17,7 +17,7 @@ static bool no_memory(struct problem *problem) { return problem_set(problem, "no
 /* ---- What the records have ---- */
 
 static void count_record(struct survey *survey, const struct safepoint *record) {
-  const struct safepoints *table = &survey->loaded.table;
+  const struct safepoints *table = &survey->program.loaded.table;
   const struct intern_sequence live = intern_get(&table->live, record->live);
   survey->deopt += intern_get(&table->lists, record->deopt).count;
   survey->live_outs += intern_get(&table->lists, record->live_outs).count;
@@ -42,14 +42,14 @@ static void mark(bool *marks, uint32_t number, uint32_t *count) {
 }
 
 static void mark_list(struct survey *survey, uint32_t list, bool *locations) {
-  const struct intern_sequence items = intern_get(&survey->loaded.table.lists, list);
+  const struct intern_sequence items = intern_get(&survey->program.loaded.table.lists, list);
   for (uint64_t i = 0; i < items.count; i++)
     mark(locations, (uint32_t)items.words[i], &survey->locations);
 }
 
 static void mark_record(struct survey *survey, const struct safepoint *record, bool *live_sets,
                         bool *locations) {
-  const struct intern_sequence live = intern_get(&survey->loaded.table.live, record->live);
+  const struct intern_sequence live = intern_get(&survey->program.loaded.table.live, record->live);
   mark_list(survey, record->deopt, locations);
   if (live_sets[record->live])
     return;
@@ -65,7 +65,7 @@ static void mark_record(struct survey *survey, const struct safepoint *record, b
 }
 
 static bool count_records(struct survey *survey, struct problem *problem) {
-  const struct safepoints *table = &survey->loaded.table;
+  const struct safepoints *table = &survey->program.loaded.table;
   bool *live_sets = calloc((size_t)table->live.count + 1, sizeof *live_sets);
   bool *locations = calloc((size_t)table->locations.count + 1, sizeof *locations);
   const bool ok = live_sets != NULL && locations != NULL;
@@ -183,7 +183,7 @@ static bool measure(struct survey *survey, struct problem *problem) {
       [SURVEY_RECORDS] = {"records", "function"},
       [SURVEY_LIVE_SETS] = {"live sets", "function"},
   };
-  const struct safepoints *table = &survey->loaded.table;
+  const struct safepoints *table = &survey->program.loaded.table;
   struct values measures[SURVEY_MEASURES] = {0}, space = {0};
   for (uint32_t i = 0; i < table->record_count; i++)
     if (safepoints_kind(table, &table->records[i]) == SAFEPOINT_STATEPOINT)
@@ -283,7 +283,7 @@ static void shorten_units(struct survey *survey) {
 }
 
 static bool list_functions(struct survey *survey, struct problem *problem) {
-  const struct safepoints *table = &survey->loaded.table;
+  const struct safepoints *table = &survey->program.loaded.table;
   survey->functions = calloc((size_t)table->function_count + 1, sizeof *survey->functions);
   if (survey->functions == NULL)
     return no_memory(problem);
@@ -373,21 +373,21 @@ uint64_t survey_rest(const struct sizes *sizes) {
 
 /* How large the packed file would be. */
 static void find_file_size(struct survey *survey, size_t table_size) {
-  const struct loaded *loaded = &survey->loaded;
+  const struct loaded *loaded = &survey->program.loaded;
   const struct rewrite_sections sections = {loaded->raw, loaded->global_roots};
   struct problem ignored = {0};
-  if (loaded->raw_count > 1 || !rewrite_check(&survey->image, loaded->raw, &ignored) ||
-      !rewrite_file_size(&survey->image, &sections, table_size, &survey->packed_file_size,
+  if (loaded->raw_count > 1 || !rewrite_check(&survey->program.image, loaded->raw, &ignored) ||
+      !rewrite_file_size(&survey->program.image, &sections, table_size, &survey->packed_file_size,
                          &ignored))
     survey->packed_file_size = 0;
 }
 
 /* Packs the table in memory; its size doesn't depend on where it will stand. */
 static bool pack_in_memory(struct survey *survey, struct problem *problem) {
-  const uint64_t address = survey->loaded.raw->header.sh_addr & ~(uint64_t)7;
+  const uint64_t address = survey->program.loaded.raw->header.sh_addr & ~(uint64_t)7;
   size_t size;
-  const char *error =
-      packed_write(&survey->loaded.table, address, compress_block, &survey->table_bytes, &size);
+  const char *error = packed_write(&survey->program.loaded.table, address, compress_block,
+                                   &survey->table_bytes, &size);
   if (error != NULL) {
     survey->table_bytes = NULL;
     return problem_set(problem, "%s", error);
@@ -399,12 +399,12 @@ static bool pack_in_memory(struct survey *survey, struct problem *problem) {
 
 static bool measure_tables(struct survey *survey, const struct survey_options *options,
                            struct problem *problem) {
-  struct loaded *loaded = &survey->loaded;
+  struct loaded *loaded = &survey->program.loaded;
   survey->has_raw = loaded->kind == LOAD_RAW;
-  if (survey->has_raw && !sizes_of_raw(&survey->raw, &survey->image, loaded, problem))
+  if (survey->has_raw && !sizes_of_raw(&survey->raw, &survey->program.image, loaded, problem))
     return false;
-  if (!drop_by_policy(survey->path, &survey->image, loaded, &options->policy, NULL, &survey->drop,
-                      problem))
+  if (!drop_by_policy(survey->path, &survey->program.image, loaded, &options->policy, NULL,
+                      &survey->drop, problem))
     return false;
   if (survey->has_raw && !pack_in_memory(survey, problem))
     return false;
@@ -414,11 +414,11 @@ static bool measure_tables(struct survey *survey, const struct survey_options *o
 }
 
 static void note_counts(struct survey *survey) {
-  const struct safepoints *table = &survey->loaded.table;
-  const struct image_section *text = image_section(&survey->image, ".text");
-  survey->file_size = survey->image.size;
+  const struct safepoints *table = &survey->program.loaded.table;
+  const struct image_section *text = image_section(&survey->program.image, ".text");
+  survey->file_size = survey->program.image.size;
   survey->text_size = text == NULL ? 0 : text->header.sh_size;
-  debug_names_build_id(survey->image.elf, survey->build_id);
+  debug_names_build_id(survey->program.image.elf, survey->build_id);
   survey->records = table->record_count;
   survey->maps = table->maps;
   survey->functions_discarded = table->functions_discarded;
@@ -433,8 +433,8 @@ static bool survey_loaded(struct survey *survey, const struct survey_options *op
     return false;
   note_counts(survey);
   if (!count_records(survey, problem) || !measure(survey, problem) ||
-      !names_open(&survey->names, &survey->image, problem) ||
-      !units_open(&survey->unit_names, survey->path, &survey->image, problem) ||
+      !names_open(&survey->names, &survey->program.image, problem) ||
+      !units_open(&survey->unit_names, survey->path, &survey->program.image, problem) ||
       !list_functions(survey, problem) || !filter_functions(survey, problem) ||
       !list_units(survey, problem))
     return false;
@@ -445,13 +445,8 @@ static bool survey_loaded(struct survey *survey, const struct survey_options *op
 bool survey_open(struct survey *survey, const char *path, const struct survey_options *options,
                  struct problem *problem) {
   *survey = (struct survey){.path = path, .options = options};
-  if (!load_open(&survey->image, path, &options->load, problem))
-    return false;
-  if (!load(&survey->image, &options->load, &survey->loaded, problem)) {
-    image_close(&survey->image);
-    return false;
-  }
-  if (survey_loaded(survey, options, problem))
+  if (program_open(&survey->program, path, &options->load, problem) &&
+      survey_loaded(survey, options, problem))
     return true;
   survey_close(survey);
   return false;
@@ -468,8 +463,7 @@ void survey_close(struct survey *survey) {
   names_close(&survey->names);
   drop_close(&survey->drop);
   free(survey->table_bytes);
-  loaded_free(&survey->loaded);
-  image_close(&survey->image);
+  program_close(&survey->program);
 }
 
 bool survey_open_or_tell(struct survey *survey, const char *path,

@@ -76,8 +76,7 @@ struct survey {
   struct survey_row left_out; /* the sum of the functions that aren't listed */
   struct survey_distribution distributions[SURVEY_MEASURES];
 
-  struct image image;
-  struct loaded loaded;
+  struct program program;
   struct names names;
   struct units unit_names;
   struct packed_table table;
@@ -103,7 +102,7 @@ void survey_add(struct survey_row *sum, const struct survey_row *row);
 enum { SURVEY_NAME_SIZE = 24 };
 const char *survey_name(const struct survey_row *row, char text[SURVEY_NAME_SIZE]);
 
-/* Opens all files of a command line; prints what is wrong with one. */
+/* The same; prints what is wrong. */
 bool survey_open_or_tell(struct survey *survey, const char *path,
                          const struct survey_options *options);
 
