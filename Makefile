@@ -42,7 +42,7 @@ RUNTIME := $(patsubst %.c,$(BUILD)/%.o,$(wildcard runtime/*.c))
 TOOL := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/*.c))
 ROOMS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tool/ld/%,$(wildcard tool/*/*.c))) $(BUILD)/tool/sizes/report_page.o
 LINKER := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/ld/*.c tool/split/*.c elf/machine*.c) \
-  format/stackmap_v3.c tool/image/problem.c tool/image/clean.c tool/image/input.c)
+  tool/memory.c format/checksum.c format/intern.c format/stackmap_v3.c tool/image/problem.c tool/image/clean.c tool/image/input.c)
 SOURCES = $(wildcard format/*.[ch] elf/*.[ch] runtime/*.[ch] tool/*.[ch] tool/*/*.[ch] samples/*/*.[ch] tests/*/*.[ch]) \
   $(wildcard tests/corpus/*.cpp samples/*/*.cpp)
 
@@ -86,11 +86,12 @@ $(BUILD)/tool.a: $(ROOMS)
 	$(AR) rcs $@ $^
 
 # See tool/memory.c.
+MEMORY_ENDS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=strndup
 $(BUILD)/stackpack: $(TOOL) $(BUILD)/tool.a $(RUNTIME) $(FORMAT)
-	$(LINK) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=strndup -o $@ $^ $(TOOL_LIBS)
+	$(LINK) $(MEMORY_ENDS) -o $@ $^ $(TOOL_LIBS)
 
 $(BUILD)/stackpack-ld: $(LINKER)
-	$(LINK) -o $@ $^
+	$(LINK) $(MEMORY_ENDS) -o $@ $^ -liberty
 
 include runtime/unwind/rules.mk
 include samples/rules.mk

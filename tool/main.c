@@ -2,10 +2,11 @@
 #include "tool/commands.h"
 
 #include "runtime/stackpack.h"
-#include "tool/memory.h"
 
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -58,7 +59,7 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  memory_begin();
+  json_set_alloc_funcs(malloc, free); /* see memory.c */
   /* A file that grows too large for `ulimit -f` is a failed write, as a full disk is. */
   signal(SIGXFSZ, SIG_IGN);
   if (argc < 2)

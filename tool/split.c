@@ -2,8 +2,9 @@
 #include "tool/commands.h"
 
 #include "tool/image/clean.h"
+#include "tool/image/input.h"
 #include "tool/image/output.h"
-#include "tool/split/at_once.h"
+#include "tool/split/split.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -25,85 +26,81 @@ struct split_options {
   bool quiet;
 };
 
-/* The file that a job writes. */
-struct destination {
-  char *path;    /* owned */
-  bool is_other; /* not the one that was read: it is written even if nothing is split */
-};
-
-static bool write_output(struct split_job *job) {
-  const struct destination *to = job->context;
-  const bool changed = job->split.bytes != NULL;
-  const struct new_file file = {.path = to->path,
-                                .like = job->path,
-                                .bytes = changed ? job->split.bytes : job->bytes,
-                                .size = changed ? job->split.size : job->size};
-  return (!changed && !to->is_other) || output_replace(&file, 1, NULL, &job->problem);
-}
-
 static const char *base_name(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash == NULL ? path : slash + 1;
 }
 
-static bool set_destination(const struct split_options *options, const char *path,
-                            struct destination *to) {
-  to->is_other = options->output != NULL || options->directory != NULL;
-  if (options->directory == NULL) {
-    to->path = strdup(options->output != NULL ? options->output : path);
-    return to->path != NULL;
-  }
-  return asprintf(&to->path, "%s/%s", options->directory, base_name(path)) >= 0;
+/* The path of the file that is written for another. To be freed. */
+static char *output_path(const struct split_options *options, const char *path) {
+  if (options->directory == NULL)
+    return strdup(options->output != NULL ? options->output : path);
+  const size_t size = strlen(options->directory) + strlen(base_name(path)) + 2;
+  char *output = malloc(size);
+  snprintf(output, size, "%s/%s", options->directory, base_name(path));
+  return output;
 }
 
-static int compare_destinations(const void *a, const void *b) {
-  return strcmp((*(const struct destination *const *)a)->path,
-                (*(const struct destination *const *)b)->path);
+static int compare_paths(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Whether two files would be written to the same place: then the name of one; else NULL. */
-static const char *find_collision(const struct destination *destinations, size_t count) {
-  const struct destination **order = malloc(count * sizeof *order);
-  const char *found = order == NULL ? "(not enough memory)" : NULL;
-  for (size_t i = 0; order != NULL && i < count; i++)
-    order[i] = &destinations[i];
-  if (order != NULL)
-    qsort(order, count, sizeof *order, compare_destinations);
+/* Whether two files would be written to the same place: then its path; else NULL. */
+static const char *find_collision(char *const *outputs, size_t count) {
+  char **order = malloc(count * sizeof *order);
+  const char *found = NULL;
+  memcpy(order, outputs, count * sizeof *order);
+  qsort(order, count, sizeof *order, compare_paths);
   for (size_t i = 1; found == NULL && i < count; i++)
-    if (strcmp(order[i - 1]->path, order[i]->path) == 0)
-      found = order[i]->path;
+    if (strcmp(order[i - 1], order[i]) == 0)
+      found = order[i];
   free(order);
   return found;
 }
 
-static void print_result(const struct split_job *job) {
-  clean_print_path(stdout, job->path);
-  if (job->split.bytes == NULL)
+static void print_result(const char *path, size_t size, const struct split *split) {
+  clean_print_path(stdout, path);
+  if (split->bytes == NULL)
     puts("nothing to split");
   else
     printf("the stack maps of %zu function%s split into %zu section%s: file %zu -> %zu bytes\n",
-           job->split.functions, plural(job->split.functions), job->split.sections,
-           plural(job->split.sections), job->size, job->split.size);
+           split->functions, plural(split->functions), split->sections, plural(split->sections),
+           size, split->size);
 }
 
-static int split_all(const struct split_options *options, struct split_job *jobs,
-                     struct destination *destinations, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    if (!set_destination(options, jobs[i].path, &destinations[i]))
-      return usage_error("split", "not enough memory");
-    jobs[i].context = &destinations[i];
-  }
-  const char *collision = find_collision(destinations, count);
+/* Splits the file `path`, and writes `output`: the same path only if something changes. */
+static bool split_path(const struct split_options *options, const char *path, const char *output,
+                       struct problem *problem) {
+  struct input input;
+  struct split split;
+  if (!input_open(&input, path, problem))
+    return false;
+  bool ok = split_file(&split, path, input.bytes, input.size, problem);
+  const struct new_file file = {.path = output,
+                                .like = path,
+                                .bytes = split.bytes != NULL ? split.bytes : input.bytes,
+                                .size = split.bytes != NULL ? split.size : input.size};
+  if (ok && (split.bytes != NULL || options->output != NULL || options->directory != NULL))
+    ok = output_replace(&file, 1, NULL, problem);
+  if (ok && !options->quiet)
+    print_result(path, input.size, &split);
+  free(split.bytes);
+  input_close(&input);
+  return ok;
+}
+
+static int split_all(const struct split_options *options, char *const *paths, char *const *outputs,
+                     size_t count) {
+  const char *collision = find_collision(outputs, count);
+  int status = EXIT_DONE;
   if (collision != NULL)
     return usage_error("split", "two files for %s", collision);
-  split_at_once(jobs, count, write_output);
-  int status = EXIT_DONE;
   for (size_t i = 0; i < count; i++) {
-    if (!jobs[i].ok) {
-      problem_print(&jobs[i].problem, jobs[i].path);
+    struct problem problem = {0};
+    if (!split_path(options, paths[i], outputs[i], &problem)) {
+      problem_print(&problem, paths[i]);
       status = EXIT_UNUSABLE;
-    } else if (!options->quiet)
-      print_result(&jobs[i]);
+    }
   }
   return status;
 }
@@ -125,17 +122,12 @@ int command_split(int argc, char **argv) {
     return usage_error("split", "no file given");
   if (options.output != NULL && (count > 1 || options.directory != NULL))
     return usage_error("split", "--output is for one file");
-  struct split_job *jobs = calloc(count, sizeof *jobs);
-  struct destination *destinations = calloc(count, sizeof *destinations);
-  status = EXIT_UNUSABLE;
-  if (jobs != NULL && destinations != NULL) {
-    for (size_t i = 0; i < count; i++)
-      jobs[i].path = argv[optind + (int)i];
-    status = split_all(&options, jobs, destinations, count);
-  }
-  for (size_t i = 0; destinations != NULL && i < count; i++)
-    free(destinations[i].path);
-  free(jobs);
-  free(destinations);
+  char **outputs = calloc(count, sizeof *outputs);
+  for (size_t i = 0; i < count; i++)
+    outputs[i] = output_path(&options, argv[optind + (int)i]);
+  status = split_all(&options, argv + optind, outputs, count);
+  for (size_t i = 0; i < count; i++)
+    free(outputs[i]);
+  free(outputs);
   return status;
 }

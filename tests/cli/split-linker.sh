@@ -71,6 +71,10 @@ expect_told "bit.o shared/libmanaged.so" bit.o shared/libmanaged.so
 expect_told "already.o" already.o
 echo "main.o 'list.o' -lm" >words.rsp
 expect_told "-v @words.rsp" -v main.o "$split/1/list.o" -lm
+printf ' \n' >blanks.rsp
+expect_told "-v @blanks.rsp @/dev/null" -v
+echo "-o '' it\\'s\" a file\"" >quoted.rsp
+expect_told "@quoted.rsp" -o '""' "it\\'s\\ a\\ file"
 
 # ---- What goes wrong ----
 head -c 3000 list.o >cut.o

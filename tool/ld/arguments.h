@@ -6,10 +6,11 @@
 #include "tool/ld/words.h"
 
 struct arguments {
-  struct words linker;  /* what the linker is told: all but stackpack-ld's own options */
-  struct words options; /* of `stackpack pack` */
-  char *output;         /* the file that the linker writes */
-  char *linker_name;    /* NULL: not said */
+  struct words all;        /* those of response files in the place of the files' names */
+  struct words linker;     /* what the linker is told: all but stackpack-ld's own options */
+  struct words options;    /* of `stackpack pack` */
+  const char *output;      /* the file that the linker writes */
+  const char *linker_name; /* NULL: not said */
   bool help;
   bool had_response; /* some stood in response files: execve may not take that many */
 };

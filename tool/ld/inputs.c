@@ -10,8 +10,9 @@
  */
 #include "tool/ld/inputs.h"
 
+#include "tool/image/input.h"
 #include "tool/ld/arguments.h"
-#include "tool/split/at_once.h"
+#include "tool/split/split.h"
 
 #include <ar.h>
 #include <elf.h>
@@ -30,13 +31,6 @@ struct place {
   bool is_value;  /* it belongs to the option before it */
   bool saved[64]; /* is_static, by --push-state */
   unsigned depth;
-};
-
-struct scan {
-  const struct words *words;
-  struct split_job *jobs; /* owned; those of one word are at most one */
-  size_t *of_job;         /* owned: the number of its word */
-  size_t count;
 };
 
 static bool is_any(const char *word, const char *const *list) {
@@ -79,18 +73,14 @@ static const char *search_folder(const struct words *words, size_t i) {
 static char *file_in(const struct words *words, const char *folder, const char *form,
                      const char *name) {
   const char *root = "", *in_root = arguments_behind(folder, "=");
-  char file[PATH_MAX], *path = NULL;
+  char file[PATH_MAX], path[2 * PATH_MAX];
   for (size_t i = 0; in_root != NULL && i < words->count; i++) {
     const char *value = arguments_behind(words->items[i], "--sysroot=");
     root = value != NULL ? value : root;
   }
   snprintf(file, sizeof file, form, name);
-  if (asprintf(&path, "%s%s/%s", root, in_root != NULL ? in_root : folder, file) < 0)
-    return NULL;
-  if (access(path, F_OK) == 0)
-    return path;
-  free(path);
-  return NULL;
+  snprintf(path, sizeof path, "%s%s/%s", root, in_root != NULL ? in_root : folder, file);
+  return access(path, F_OK) == 0 ? strdup(path) : NULL;
 }
 
 /* The archive that -lNAME finds; NULL: none, or a shared library comes first. To be freed. */
@@ -148,38 +138,6 @@ static char *input_of(const struct words *words, size_t i, const struct place *p
   return library != NULL ? find_archive(words, library, place->is_static) : strdup(word);
 }
 
-/* Collects the inputs. False without memory. */
-static bool scan_words(struct scan *scan) {
-  struct place place = {0};
-  scan->jobs = calloc(scan->words->count + 1, sizeof *scan->jobs);
-  scan->of_job = calloc(scan->words->count + 1, sizeof *scan->of_job);
-  for (size_t i = 0; scan->jobs != NULL && scan->of_job != NULL && i < scan->words->count; i++) {
-    char *path = input_of(scan->words, i, &place);
-    if (path != NULL && is_input(path)) {
-      scan->of_job[scan->count] = i;
-      scan->jobs[scan->count++].path = path;
-    } else
-      free(path);
-    const char *next = i + 1 < scan->words->count ? scan->words->items[i + 1] : "";
-    step(&place, scan->words->items[i], next);
-  }
-  return scan->jobs != NULL && scan->of_job != NULL;
-}
-
-/* Writes what was split; job->context is the new file's path, in a folder of its own. */
-static bool write_input(struct split_job *job) {
-  if (job->split.bytes == NULL)
-    return true;
-  char *path = job->context, *slash = strrchr(path, '/');
-  *slash = 0;
-  const bool made = mkdir(path, 0700) == 0;
-  *slash = '/';
-  FILE *file = made ? fopen(path, "wxe") : NULL;
-  bool ok = file != NULL && fwrite(job->split.bytes, 1, job->split.size, file) == job->split.size;
-  ok = (file == NULL || fclose(file) == 0) && ok;
-  return ok || problem_set_errno(&job->problem, "its split copy can't be written");
-}
-
 /* Whether the linker leaves out what nothing refers to; the last word about it counts. */
 static bool collects_garbage(const struct words *words) {
   bool collects = false;
@@ -189,60 +147,68 @@ static bool collects_garbage(const struct words *words) {
   return collects;
 }
 
-static bool split_inputs(const struct inputs *inputs, struct scan *scan, struct words *words,
-                         struct problem *problem) {
-  for (size_t i = 0; i < scan->count; i++) {
-    const char *slash = strrchr(scan->jobs[i].path, '/');
-    char *path = NULL;
-    if (asprintf(&path, "%s/%zu/%s", inputs->folder, i,
-                 slash == NULL ? scan->jobs[i].path : slash + 1) < 0)
-      return problem_set(problem, "not enough memory");
-    scan->jobs[i].context = path;
-  }
-  split_at_once(scan->jobs, scan->count, write_input);
-  for (size_t i = 0; i < scan->count; i++) {
-    const struct split_job *job = &scan->jobs[i];
-    if (!job->ok)
-      return problem_set(problem, "%s: %s", job->path, job->problem.text);
-    if (job->split.is_uncompiled && collects_garbage(words))
-      return problem_set(problem,
-                         "%s: bitcode, whose stack maps --gc-sections would leave out; "
-                         "see LINK-TIME OPTIMISATION in stackpack-ld(1)",
-                         job->path);
-    if (job->split.functions > 0 && !words_replace(words, scan->of_job[i], job->context))
-      return problem_set(problem, "not enough memory");
-  }
-  return true;
+/* Writes the split copy of a word's file, the `number`th of them, and puts its path into the word. */
+static bool write_input(const struct inputs *inputs, unsigned number, const char *path,
+                        const struct split *split, struct words *words, size_t i,
+                        struct problem *problem) {
+  const char *slash = strrchr(path, '/');
+  char copy[2 * PATH_MAX];
+  const int folder = snprintf(copy, sizeof copy, "%s/%u", inputs->folder, number);
+  bool ok = mkdir(copy, 0700) == 0;
+  snprintf(copy + folder, sizeof copy - (size_t)folder, "/%s", slash == NULL ? path : slash + 1);
+  FILE *file = ok ? fopen(copy, "wxe") : NULL;
+  ok = file != NULL && fwrite(split->bytes, 1, split->size, file) == split->size;
+  ok = (file == NULL || fclose(file) == 0) && ok;
+  words_replace(words, i, copy);
+  return ok || problem_set_errno(problem, "its split copy can't be written");
 }
 
-static void close_scan(struct scan *scan) {
-  for (size_t i = 0; i < scan->count; i++) {
-    free((char *)scan->jobs[i].path);
-    free(scan->jobs[i].context);
+static bool split_input(struct inputs *inputs, unsigned number, const char *path,
+                        struct words *words, size_t i, struct problem *problem) {
+  struct problem why = {0};
+  struct input input;
+  struct split split = {0};
+  bool ok = input_open(&input, path, &why);
+  if (ok) {
+    ok = split_file(&split, path, input.bytes, input.size, &why);
+    if (ok && split.is_uncompiled && collects_garbage(words))
+      ok = problem_set(&why, "bitcode, whose stack maps --gc-sections would leave out; "
+                             "see LINK-TIME OPTIMISATION in stackpack-ld(1)");
+    if (ok && split.bytes != NULL)
+      ok = write_input(inputs, number, path, &split, words, i, &why);
+    input_close(&input);
   }
-  free(scan->jobs);
-  free(scan->of_job);
+  free(split.bytes);
+  return ok || problem_set(problem, "%s: %s", path, why.text);
+}
+
+static bool make_folder(struct inputs *inputs, struct problem *problem) {
+  const char *parent = getenv("TMPDIR");
+  snprintf(inputs->folder, sizeof inputs->folder, "%s/stackpack-ld-XXXXXX",
+           parent == NULL || *parent == 0 ? "/tmp" : parent);
+  const bool ok = mkdtemp(inputs->folder) != NULL || problem_set_errno(problem, inputs->folder);
+  if (!ok)
+    inputs->folder[0] = 0;
+  return ok;
 }
 
 bool inputs_split(struct inputs *inputs, struct words *words, struct problem *problem) {
   static const char *const objects[] = {"-r", "--relocatable", "-i", "-Ur", NULL};
-  struct scan scan = {.words = words};
-  const char *parent = getenv("TMPDIR");
+  struct place place = {0};
+  unsigned number = 0;
+  bool ok = true;
   inputs->folder[0] = 0;
   for (size_t i = 0; i < words->count; i++)
     if (is_any(words->items[i], objects))
       return true;
-  bool ok = scan_words(&scan) || problem_set(problem, "not enough memory");
-  if (ok && scan.count > 0) {
-    snprintf(inputs->folder, sizeof inputs->folder, "%s/stackpack-ld-XXXXXX",
-             parent == NULL || *parent == 0 ? "/tmp" : parent);
-    if (mkdtemp(inputs->folder) == NULL) {
-      ok = problem_set_errno(problem, inputs->folder);
-      inputs->folder[0] = 0;
-    }
-    ok = ok && split_inputs(inputs, &scan, words, problem);
+  for (size_t i = 0; ok && i < words->count; i++) {
+    char *path = input_of(words, i, &place);
+    step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
+    if (path != NULL && is_input(path))
+      ok = (number > 0 || make_folder(inputs, problem)) &&
+           split_input(inputs, number++, path, words, i, problem);
+    free(path);
   }
-  close_scan(&scan);
   return ok;
 }
 

@@ -57,13 +57,15 @@ static int fail(const struct problem *problem) {
   return EXIT_UNUSABLE;
 }
 
+static bool is_same_time(const struct timespec *a, const struct timespec *b) {
+  return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
 /* Whether a file is the same, and unchanged. */
 static bool is_unchanged(const struct stat *before, const struct stat *after) {
   return before->st_dev == after->st_dev && before->st_ino == after->st_ino &&
-         before->st_size == after->st_size && before->st_mtim.tv_sec == after->st_mtim.tv_sec &&
-         before->st_mtim.tv_nsec == after->st_mtim.tv_nsec &&
-         before->st_ctim.tv_sec == after->st_ctim.tv_sec &&
-         before->st_ctim.tv_nsec == after->st_ctim.tv_nsec;
+         before->st_size == after->st_size && is_same_time(&before->st_mtim, &after->st_mtim) &&
+         is_same_time(&before->st_ctim, &after->st_ctim);
 }
 
 /* Whether a file is an executable or a shared library of a kind that can have packed stack maps: if
@@ -88,76 +90,69 @@ static bool wants_packing(const char *output, const struct stat *before) {
          is_linked_elf(output);
 }
 
-/* Words that are too many, or might be, go in a response file: its descriptor, which the linker
- * inherits, and -1 where there is none. */
-static bool shorten(struct words *words, bool had_response, int *response,
-                    struct problem *problem) {
+/* Adds the linker's words. Those that are too many for execve, or might be, go in a response file: its
+ * descriptor, which the linker inherits, and -1 where there is none. */
+static bool add_for_linker(struct words *words, const struct arguments *arguments, int *response,
+                           struct problem *problem) {
   enum { PLAIN_MAX = 65536 };
   char name[64];
   size_t size = 0;
-  for (size_t i = 0; i < words->count; i++)
-    size += strlen(words->items[i]) + 1;
-  *response = -1;
-  if (!had_response && size < PLAIN_MAX)
+  for (size_t i = 0; i < arguments->linker.count; i++)
+    size += strlen(arguments->linker.items[i]) + 1;
+  if (!arguments->had_response && size < PLAIN_MAX) {
+    words_add_all(words, &arguments->linker);
     return true;
-  *response = response_write(words, problem);
-  if (*response < 0)
-    return false;
-  words_close(words);
+  }
+  *response = response_write(&arguments->linker, problem);
   snprintf(name, sizeof name, "@/proc/self/fd/%d", *response);
-  return words_add_text(words, name) || problem_set(problem, "out of memory");
+  words_add(words, name);
+  return *response >= 0;
 }
 
-static bool run_linker(const struct arguments *arguments, const char *path,
-                       const struct words *linker, const sigset_t *signals, int *status,
-                       struct problem *problem) {
-  struct words words = {0}, all = {0};
+static bool run_linker(const struct arguments *arguments, const char *path, const sigset_t *signals,
+                       int *status, struct problem *problem) {
+  struct words words = {0};
   int response = -1;
-  bool ok = words_add_all(&words, linker) || problem_set(problem, "out of memory");
-  ok = ok && shorten(&words, arguments->had_response, &response, problem);
-  if (ok && (!words_add_text(&all, path) || !words_add_all(&all, &words) ||
-             setenv(running, path, 1) != 0))
-    ok = problem_set(problem, "out of memory");
-  ok = ok && run(path, all.items, signals, status, problem);
+  words_add(&words, path);
+  bool ok = add_for_linker(&words, arguments, &response, problem);
+  setenv(running, path, 1);
+  ok = ok && run(path, words.items, signals, status, problem);
   unsetenv(running);
   if (response >= 0)
     close(response);
   words_close(&words);
-  words_close(&all);
   return ok;
 }
 
 /* Links with stack maps that follow their functions. */
-static bool link_output(const struct arguments *arguments, const char *path,
-                        const sigset_t *signals, int *status, struct problem *problem) {
-  struct words words = {0};
+static bool link_output(struct arguments *arguments, const char *path, const sigset_t *signals,
+                        int *status, struct problem *problem) {
   struct inputs inputs = {0};
   if (getenv(running) != NULL)
     return problem_set(problem, "the linker that it runs, %s, runs stackpack-ld", getenv(running));
-  bool ok = words_add_all(&words, &arguments->linker) || problem_set(problem, "out of memory");
-  ok = ok && inputs_split(&inputs, &words, problem) &&
-       run_linker(arguments, path, &words, signals, status, problem);
+  const bool ok = inputs_split(&inputs, &arguments->linker, problem) &&
+                  run_linker(arguments, path, signals, status, problem);
   inputs_remove(&inputs);
-  words_close(&words);
   return ok;
 }
 
 static bool pack_output(const struct arguments *arguments, const char *path,
                         const sigset_t *signals, int *status, struct problem *problem) {
+  const char *const before[] = {path, "pack", "--quiet", "--if-present"};
   struct words words = {0};
-  bool ok = words_add_text(&words, path) && words_add_text(&words, "pack") &&
-            words_add_text(&words, "--quiet") && words_add_text(&words, "--if-present") &&
-            words_add_all(&words, &arguments->options) && words_add_text(&words, "--") &&
-            words_add_text(&words, arguments->output);
-  ok =
-      ok ? run(path, words.items, signals, status, problem) : problem_set(problem, "out of memory");
+  for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+    words_add(&words, before[i]);
+  words_add_all(&words, &arguments->options);
+  words_add(&words, "--");
+  words_add(&words, arguments->output);
+  const bool ok = run(path, words.items, signals, status, problem);
   words_close(&words);
   return ok;
 }
 
 /* Does all. False: something is wrong here; else *status is that of the linker or of `pack`. */
-static bool link_and_pack(const struct arguments *arguments, const char *called,
-                          const sigset_t *signals, int *status, struct problem *problem) {
+static bool link_and_pack(struct arguments *arguments, const char *called, const sigset_t *signals,
+                          int *status, struct problem *problem) {
   char linker[PATH_MAX], stackpack[PATH_MAX];
   struct stat before;
   if (!programs_find_linker(called, arguments->linker_name, linker, problem) ||

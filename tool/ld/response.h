@@ -1,10 +1,9 @@
 /* response.h - response files: a command line that is too long for execve, in a file of words.
  *
- * A linker reads an argument @FILE as the words in FILE, which can be such arguments themselves.
- * Where words end is a convention of GCC and binutils ("Options Controlling the Kind of Output" in
- * GCC's manual, libiberty's buildargv) that LLVM and mold follow: at white space, unless it's in
- * single or double quotes, and a backslash takes the next character as it is, in quotes, too. An
- * argument is left as it is where there's no such file.
+ * A linker reads an argument @FILE as the words in FILE, which can be such arguments themselves; an
+ * argument is left as it is where there's no such file. Where words end is a convention of GCC and
+ * binutils ("Options Controlling the Kind of Output" in GCC's manual) that LLVM and mold follow, and
+ * libiberty reads and writes.
  */
 #ifndef STACKPACK_LD_RESPONSE_H
 #define STACKPACK_LD_RESPONSE_H

@@ -5,36 +5,20 @@
 
 #include <string.h>
 
-bool words_add(struct words *words, const char *text, size_t length) {
-  char *copy = strndup(text, length);
-  if (copy == NULL || !array_make_room((void **)&words->items, &words->capacity, words->count + 2,
-                                       sizeof *words->items)) {
-    free(copy);
-    return false;
-  }
-  words->items[words->count++] = copy;
+void words_add(struct words *words, const char *text) {
+  array_make_room((void **)&words->items, &words->capacity, words->count + 2, sizeof *words->items);
+  words->items[words->count++] = strdup(text);
   words->items[words->count] = NULL;
-  return true;
 }
 
-bool words_add_text(struct words *words, const char *text) {
-  return words_add(words, text, strlen(text));
-}
-
-bool words_add_all(struct words *words, const struct words *others) {
+void words_add_all(struct words *words, const struct words *others) {
   for (size_t i = 0; i < others->count; i++)
-    if (!words_add_text(words, others->items[i]))
-      return false;
-  return true;
+    words_add(words, others->items[i]);
 }
 
-bool words_replace(struct words *words, size_t i, const char *text) {
-  char *copy = strdup(text);
-  if (copy == NULL)
-    return false;
+void words_replace(struct words *words, size_t i, const char *text) {
   free(words->items[i]);
-  words->items[i] = copy;
-  return true;
+  words->items[i] = strdup(text);
 }
 
 void words_close(struct words *words) {

@@ -2,7 +2,6 @@
 #ifndef STACKPACK_LD_WORDS_H
 #define STACKPACK_LD_WORDS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct words {
@@ -10,14 +9,11 @@ struct words {
   size_t count, capacity;
 };
 
-/* Adds a copy of text[0..length). False without memory. */
-bool words_add(struct words *words, const char *text, size_t length);
-/* The same of a whole text. */
-bool words_add_text(struct words *words, const char *text);
-/* Adds copies of all words of another list. */
-bool words_add_all(struct words *words, const struct words *others);
-/* Makes word i another one. */
-bool words_replace(struct words *words, size_t i, const char *text);
+/* Adds a copy of a word; of all words of another list. */
+void words_add(struct words *words, const char *text);
+void words_add_all(struct words *words, const struct words *others);
+/* Makes word i a copy of another one. */
+void words_replace(struct words *words, size_t i, const char *text);
 void words_close(struct words *words);
 
 #endif

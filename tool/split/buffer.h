@@ -1,7 +1,4 @@
-/* buffer.h - bytes that are put together one after another.
- *
- * A failed allocation is remembered: whoever fills a buffer asks once, at the end.
- */
+/* buffer.h - bytes that are put together one after another. */
 #ifndef STACKPACK_SPLIT_BUFFER_H
 #define STACKPACK_SPLIT_BUFFER_H
 
@@ -13,15 +10,12 @@
 struct buffer {
   uint8_t *bytes; /* owned: free */
   size_t size, capacity;
-  bool failed;
 };
 
 static inline void buffer_add(struct buffer *buffer, const void *bytes, size_t size) {
-  buffer->failed = buffer->failed || !array_make_room((void **)&buffer->bytes, &buffer->capacity,
-                                                      buffer->size + size, 1);
-  if (buffer->failed || size == 0)
-    return;
-  memcpy(buffer->bytes + buffer->size, bytes, size);
+  array_make_room((void **)&buffer->bytes, &buffer->capacity, buffer->size + size, 1);
+  if (size > 0)
+    memcpy(buffer->bytes + buffer->size, bytes, size);
   buffer->size += size;
 }
 

@@ -7,69 +7,48 @@
 
 #include <string.h>
 
-static bool no_memory(struct problem *problem) { return problem_set(problem, "not enough memory"); }
-
 /* ---- The sections, and who refers to them ---- */
 
 static bool find_sections(struct maps *maps, const struct object *object, struct problem *problem) {
   maps->of_section = calloc(object->count, sizeof *maps->of_section);
-  if (maps->of_section == NULL)
-    return no_memory(problem);
   for (uint32_t i = 1; i < object->count; i++) {
     if (strcmp(object_name(object, i), RAW_SECTION) != 0 || object->sections[i].bytes == NULL)
       continue;
     if (object->sections[i].header.sh_type != SHT_PROGBITS)
       return problem_set(problem, "section %u of stack maps is of type 0x%x, not PROGBITS", i,
                          object->sections[i].header.sh_type);
-    if (!array_make_room((void **)&maps->sections, &maps->section_capacity, maps->section_count + 1,
-                         sizeof *maps->sections))
-      return no_memory(problem);
+    array_make_room((void **)&maps->sections, &maps->section_capacity, maps->section_count + 1,
+                    sizeof *maps->sections);
     maps->sections[maps->section_count++] = (struct map_section){.number = i};
     maps->of_section[i] = (uint32_t)maps->section_count;
   }
   return true;
 }
 
-/* Orders by offset, and what is at one offset by its place in the file. */
 static int compare_places(const void *a, const void *b) {
-  const Elf64_Rela *one = *(const Elf64_Rela *const *)a;
-  const Elf64_Rela *other = *(const Elf64_Rela *const *)b;
-  if (one->r_offset != other->r_offset)
-    return one->r_offset < other->r_offset ? -1 : 1;
-  return one < other ? -1 : one > other;
-}
-
-static bool sort_places(struct map_section *section, const Elf64_Rela *places) {
-  const size_t count = section->place_count;
-  const Elf64_Rela **order = malloc((count + 1) * sizeof *order);
-  section->places = malloc((count + 1) * sizeof *section->places);
-  if (order != NULL && section->places != NULL) {
-    for (size_t i = 0; i < count; i++)
-      order[i] = &places[i];
-    qsort(order, count, sizeof *order, compare_places);
-    for (size_t i = 0; i < count; i++)
-      section->places[i] = *order[i];
-  }
-  const bool ok = order != NULL && section->places != NULL;
-  free(order);
-  return ok;
+  const struct map_place *one = a, *other = b;
+  if (one->relocation.r_offset != other->relocation.r_offset)
+    return one->relocation.r_offset < other->relocation.r_offset ? -1 : 1;
+  return one->number < other->number ? -1 : one->number > other->number;
 }
 
 /* Takes the relocations of a section of stack maps. */
 static bool take_places(struct map_section *section, const struct object *object, uint32_t number,
                         struct problem *problem) {
   const struct object_section *table = &object->sections[number];
+  const size_t count = (size_t)(table->header.sh_size / sizeof(Elf64_Rela));
   if (table->header.sh_type != SHT_RELA || section->relocations != 0)
     return problem_set(problem, "section %u has relocations of an unknown kind", section->number);
   section->relocations = number;
-  section->place_count = (size_t)(table->header.sh_size / sizeof *section->places);
-  Elf64_Rela *copy = malloc((size_t)table->header.sh_size + 1);
-  if (copy == NULL)
-    return no_memory(problem);
-  memcpy(copy, table->bytes, (size_t)table->header.sh_size);
-  const bool ok = sort_places(section, copy);
-  free(copy);
-  return ok || no_memory(problem);
+  section->place_count = count;
+  section->places = malloc((count + 1) * sizeof *section->places);
+  for (size_t i = 0; i < count; i++) {
+    memcpy(&section->places[i].relocation, table->bytes + i * sizeof(Elf64_Rela),
+           sizeof(Elf64_Rela));
+    section->places[i].number = i;
+  }
+  qsort(section->places, count, sizeof *section->places, compare_places);
+  return true;
 }
 
 /* The section of stack maps in which a symbol is defined; NULL if it is in another one. */
@@ -104,7 +83,7 @@ static void note_global_symbols(struct maps *maps, const struct object *object) 
 }
 
 size_t maps_find_place(const struct map_section *section, uint64_t offset) {
-  return SEARCH_BELOW(section->places, section->place_count, r_offset, offset);
+  return SEARCH_BELOW(section->places, section->place_count, relocation.r_offset, offset);
 }
 
 /* ---- The functions ---- */
@@ -122,10 +101,10 @@ static bool find_text(const struct maps *maps, struct map_section *section,
   const size_t n = maps_find_place(section, function->position);
   const size_t next = maps_find_place(section, (uint64_t)function->position + 1);
   if (next != n + 1 ||
-      ELF64_R_TYPE(section->places[n].r_info) != object->machine->relocations.absolute)
+      ELF64_R_TYPE(section->places[n].relocation.r_info) != object->machine->relocations.absolute)
     return problem_set(problem, "a stack map at %zu without a relocation of its function's address",
                        function->position);
-  const uint32_t symbol = ELF64_R_SYM(section->places[n].r_info);
+  const uint32_t symbol = ELF64_R_SYM(section->places[n].relocation.r_info);
   function->text = object_symbol_section(object, symbol);
   if (!is_code(object, maps, function->text))
     return problem_set(problem, "a stack map at %zu of a function that isn't in this object",
@@ -153,7 +132,8 @@ static bool read_records(struct map_section *section, const struct object *objec
   const size_t first = maps_find_place(section, function->begin);
   const size_t end = maps_find_place(section, function->end);
   for (size_t i = first; i < end; i++)
-    if (object_symbol_section(object, ELF64_R_SYM(section->places[i].r_info)) != function->text)
+    if (object_symbol_section(object, ELF64_R_SYM(section->places[i].relocation.r_info)) !=
+        function->text)
       return problem_set(problem, "a relocation of a record at %zu that isn't about its function",
                          function->begin);
   *used += 1 + end - first;
@@ -174,9 +154,8 @@ static bool read_section(struct maps *maps, struct map_section *section,
       if (!find_text(maps, section, object, &function, problem) ||
           !read_records(section, object, &reader, &function, &used, problem))
         return false;
-      if (!array_make_room((void **)&maps->functions, &maps->function_capacity,
-                           maps->function_count + 1, sizeof *maps->functions))
-        return no_memory(problem);
+      array_make_room((void **)&maps->functions, &maps->function_capacity, maps->function_count + 1,
+                      sizeof *maps->functions);
       maps->functions[maps->function_count++] = function;
       section->text =
           section->text == 0 || section->text == function.text ? function.text : MAPS_SEVERAL;
@@ -184,7 +163,8 @@ static bool read_section(struct maps *maps, struct map_section *section,
   if (reader.error != NULL)
     return problem_set(problem, "%s, at %zu", reader.error, reader.error_position);
   for (size_t i = 0; i < section->place_count; i++)
-    section->uses_global |= ELF64_R_SYM(section->places[i].r_info) >= object->first_global;
+    section->uses_global |=
+        ELF64_R_SYM(section->places[i].relocation.r_info) >= object->first_global;
   return used == section->place_count ||
          problem_set(problem, "section %u has relocations at places that aren't known",
                      section->number);
@@ -194,11 +174,8 @@ static bool read_section(struct maps *maps, struct map_section *section,
 
 /* A section of stack maps is as it should be if it is the only one of the only section whose
  * functions it describes, is in that one's group, and is kept by it and by nothing else. */
-static bool judge_sections(struct maps *maps, const struct object *object,
-                           struct problem *problem) {
+static void judge_sections(struct maps *maps, const struct object *object) {
   uint32_t *describing = calloc(object->count, sizeof *describing); /* how many, by text */
-  if (describing == NULL)
-    return no_memory(problem);
   for (size_t i = 0; i < maps->function_count; i++) {
     const struct map_function *function = &maps->functions[i];
     if (i == 0 || function->section != function[-1].section || function->text != function[-1].text)
@@ -214,7 +191,6 @@ static bool judge_sections(struct maps *maps, const struct object *object,
          own->group == object->sections[section->text].group);
   }
   free(describing);
-  return true;
 }
 
 bool maps_read(struct maps *maps, const struct object *object, struct problem *problem) {
@@ -235,7 +211,8 @@ bool maps_read(struct maps *maps, const struct object *object, struct problem *p
     if (object_is_relocations(&object->sections[i]))
       note_references(maps, object, i);
   note_global_symbols(maps, object);
-  return judge_sections(maps, object, problem);
+  judge_sections(maps, object);
+  return true;
 }
 
 void maps_close(struct maps *maps) {

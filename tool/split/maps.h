@@ -11,11 +11,17 @@
 #include "format/stackmap_v3.h"
 #include "tool/split/object.h"
 
+/* A relocation of a section of stack maps: they are sorted by offset, those of one offset by number. */
+struct map_place {
+  Elf64_Rela relocation;
+  size_t number;
+};
+
 /* A section of stack maps. */
 struct map_section {
   uint32_t number;
-  uint32_t relocations; /* the section of its relocations; 0: none */
-  Elf64_Rela *places;   /* owned: the relocations, by offset; those of one offset in their order */
+  uint32_t relocations;     /* the section of its relocations; 0: none */
+  struct map_place *places; /* owned: the relocations, sorted */
   size_t place_count;
   uint32_t text;    /* the section of its functions; 0: it has none; MAPS_SEVERAL */
   bool uses_global; /* a relocation names a symbol that another object may define, too */

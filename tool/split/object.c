@@ -38,9 +38,8 @@ static bool read_sections(struct object *object, const uint8_t *bytes, size_t si
   const uint64_t count = header->e_shnum != 0 ? header->e_shnum : first.sh_size;
   if (count == 0 || count > (size - header->e_shoff) / sizeof first || count >= OBJECT_NEW_SYMBOL)
     return problem_set(problem, "the section header table is beyond the end of the file");
-  if (!array_make_room((void **)&object->sections, &object->capacity, (size_t)count,
-                       sizeof *object->sections))
-    return problem_set(problem, "not enough memory");
+  array_make_room((void **)&object->sections, &object->capacity, (size_t)count,
+                  sizeof *object->sections);
   for (size_t i = 0; i < count; i++) {
     struct object_section *section = &object->sections[object->count++];
     *section = (struct object_section){0};
@@ -209,54 +208,49 @@ void object_replace(struct object *object, uint32_t section, uint8_t *bytes, siz
   changed->header.sh_size = size;
 }
 
-bool object_add_section(struct object *object, const Elf64_Shdr *header, uint8_t *bytes,
-                        size_t size, uint32_t *number) {
-  if (!array_make_room((void **)&object->sections, &object->capacity, object->count + 1,
-                       sizeof *object->sections)) {
-    free(bytes);
-    return false;
-  }
-  *number = (uint32_t)object->count++;
-  object->sections[*number] = (struct object_section){.header = *header};
-  object_replace(object, *number, bytes, size);
-  return true;
+uint32_t object_add_section(struct object *object, const Elf64_Shdr *header, uint8_t *bytes,
+                            size_t size) {
+  const uint32_t number = (uint32_t)object->count++;
+  array_make_room((void **)&object->sections, &object->capacity, object->count,
+                  sizeof *object->sections);
+  object->sections[number] = (struct object_section){.header = *header};
+  object_replace(object, number, bytes, size);
+  return number;
 }
 
-bool object_add_symbol(struct object *object, uint32_t section, uint64_t value, uint32_t name,
-                       unsigned char type, uint32_t *number) {
-  if (!array_make_room((void **)&object->added, &object->added_capacity, object->added_count + 1,
-                       sizeof *object->added))
-    return false;
-  *number = OBJECT_NEW_SYMBOL | (uint32_t)object->added_count;
-  object->added[object->added_count++] = (struct object_symbol){
+uint32_t object_add_symbol(struct object *object, uint32_t section, uint64_t value, uint32_t name,
+                           unsigned char type) {
+  const size_t number = object->added_count++;
+  array_make_room((void **)&object->added, &object->added_capacity, object->added_count,
+                  sizeof *object->added);
+  object->added[number] = (struct object_symbol){
       section, {.st_name = name, .st_info = ELF64_ST_INFO(STB_LOCAL, type), .st_value = value}};
-  return true;
+  return OBJECT_NEW_SYMBOL | (uint32_t)number;
 }
 
 /* Puts `size` more bytes behind a section's. */
-static bool append(struct object *object, uint32_t number, const void *bytes, size_t size) {
+static void append(struct object *object, uint32_t number, const void *bytes, size_t size) {
   struct object_section *section = &object->sections[number];
   const size_t old = (size_t)section->header.sh_size;
   const bool is_first = section->owned == NULL;
-  if (!array_make_room((void **)&section->owned, &section->capacity, old + size, 1))
-    return false;
+  array_make_room((void **)&section->owned, &section->capacity, old + size, 1);
   if (is_first)
     memcpy(section->owned, section->bytes, old);
   memcpy(section->owned + old, bytes, size);
   section->bytes = section->owned;
   section->header.sh_size = old + size;
-  return true;
 }
 
-bool object_add_to_group(struct object *object, uint32_t group, uint32_t section) {
+void object_add_to_group(struct object *object, uint32_t group, uint32_t section) {
   object->sections[section].header.sh_flags |= SHF_GROUP;
   object->sections[section].group = group;
-  return append(object, group, &section, sizeof section);
+  append(object, group, &section, sizeof section);
 }
 
-bool object_add_name(struct object *object, uint32_t strings, const char *first, const char *second,
-                     uint32_t *name) {
-  *name = (uint32_t)object->sections[strings].header.sh_size;
-  return append(object, strings, first, strlen(first)) &&
-         append(object, strings, second, strlen(second) + 1);
+uint32_t object_add_name(struct object *object, uint32_t strings, const char *first,
+                         const char *second) {
+  const uint32_t name = (uint32_t)object->sections[strings].header.sh_size;
+  append(object, strings, first, strlen(first));
+  append(object, strings, second, strlen(second) + 1);
+  return name;
 }

@@ -69,15 +69,15 @@ static inline bool object_is_relocations(const struct object_section *section) {
   return section->header.sh_type == SHT_RELA || section->header.sh_type == SHT_REL;
 }
 
-/* Each adds one thing; false without memory. The number of the new one is *number.
- * A section takes over `bytes`, which is malloc'd, and its size from them, not from the header. */
-bool object_add_section(struct object *object, const Elf64_Shdr *header, uint8_t *bytes,
-                        size_t size, uint32_t *number);
-bool object_add_symbol(struct object *object, uint32_t section, uint64_t value, uint32_t name,
-                       unsigned char type, uint32_t *number);
-bool object_add_to_group(struct object *object, uint32_t group, uint32_t section);
-bool object_add_name(struct object *object, uint32_t strings, const char *first, const char *second,
-                     uint32_t *name);
+/* Each adds one thing, and returns its number or, of a name, its place among the strings. A section takes
+ * over `bytes`, which is malloc'd, and its size from them, not from the header. */
+uint32_t object_add_section(struct object *object, const Elf64_Shdr *header, uint8_t *bytes,
+                            size_t size);
+uint32_t object_add_symbol(struct object *object, uint32_t section, uint64_t value, uint32_t name,
+                           unsigned char type);
+void object_add_to_group(struct object *object, uint32_t group, uint32_t section);
+uint32_t object_add_name(struct object *object, uint32_t strings, const char *first,
+                         const char *second);
 
 /* Replaces a section's bytes, and takes them over. */
 void object_replace(struct object *object, uint32_t section, uint8_t *bytes, size_t size);

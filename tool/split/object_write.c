@@ -10,14 +10,12 @@ static uint32_t new_number(const struct object *object, uint32_t old) {
   return old < object->first_global ? old : old + (uint32_t)object->added_count;
 }
 
-/* The bytes of a section, to be changed. NULL without memory. */
+/* The bytes of a section, to be changed; NULL if it has none. */
 static uint8_t *own_bytes(struct object *object, uint32_t number) {
   struct object_section *section = &object->sections[number];
   const size_t size = (size_t)section->header.sh_size;
   if (section->owned == NULL && size > 0) {
     uint8_t *copy = malloc(size);
-    if (copy == NULL)
-      return NULL;
     memcpy(copy, section->bytes, size);
     object_replace(object, number, copy, size);
   }
@@ -25,17 +23,16 @@ static uint8_t *own_bytes(struct object *object, uint32_t number) {
 }
 
 /* Entries of relocation tables begin with an Elf64_Rel. */
-static bool renumber_relocations(struct object *object, uint32_t number) {
+static void renumber_relocations(struct object *object, uint32_t number) {
   const Elf64_Shdr *header = &object->sections[number].header;
   uint8_t *bytes = own_bytes(object, number);
-  for (size_t at = 0; bytes != NULL && at < header->sh_size; at += header->sh_entsize) {
+  for (size_t at = 0; at < header->sh_size; at += header->sh_entsize) {
     Elf64_Rel relocation;
     memcpy(&relocation, bytes + at, sizeof relocation);
     relocation.r_info = ELF64_R_INFO((uint64_t)new_number(object, ELF64_R_SYM(relocation.r_info)),
                                      ELF64_R_TYPE(relocation.r_info));
     memcpy(bytes + at, &relocation, sizeof relocation);
   }
-  return bytes != NULL || header->sh_size == 0;
 }
 
 /* Takes a ULEB128 number of a symbol. False if it is cut off, or no symbol's. */
@@ -70,7 +67,7 @@ static bool renumber_significant(struct object *object, uint32_t number, struct 
     buffer_add(&buffer, &(uint8_t){(uint8_t)left}, 1);
   }
   object_replace(object, number, buffer.bytes, buffer.size);
-  return !buffer.failed || problem_set(problem, "not enough memory");
+  return true;
 }
 
 static bool renumber(struct object *object, struct problem *problem) {
@@ -78,7 +75,7 @@ static bool renumber(struct object *object, struct problem *problem) {
   for (uint32_t i = 1; ok && i < object->count; i++) {
     Elf64_Shdr *header = &object->sections[i].header;
     if (object_is_relocations(&object->sections[i]))
-      ok = renumber_relocations(object, i) || problem_set(problem, "not enough memory");
+      renumber_relocations(object, i);
     else if (header->sh_type == SHT_GROUP)
       header->sh_info = new_number(object, header->sh_info);
     else if (header->sh_type == SHT_LLVM_ADDRSIG && header->sh_link == object->symbols)
@@ -89,54 +86,50 @@ static bool renumber(struct object *object, struct problem *problem) {
 
 /* A table of the symbols' sections, for those whose number a symbol has no room for: (gABI, "Symbol
  * Table", SHN_XINDEX). Adds it if one is needed now. */
-static bool need_symbol_sections(struct object *object) {
+static void need_symbol_sections(struct object *object) {
   bool needed = false;
   for (size_t i = 0; i < object->added_count; i++)
     needed |= object->added[i].section >= SHN_LORESERVE;
   if (!needed || object->symbol_sections != 0)
-    return true;
-  Elf64_Shdr header = {.sh_type = SHT_SYMTAB_SHNDX,
-                       .sh_link = object->symbols,
-                       .sh_addralign = sizeof(uint32_t),
-                       .sh_entsize = sizeof(uint32_t)};
-  uint32_t *none = calloc(object->symbol_count, sizeof *none);
-  if (none == NULL ||
-      !object_add_name(object, object->names, ".symtab_shndx", "", &header.sh_name)) {
-    free(none);
-    return false;
-  }
-  return object_add_section(object, &header, (uint8_t *)none, object->symbol_count * sizeof *none,
-                            &object->symbol_sections);
+    return;
+  const Elf64_Shdr header = {.sh_name = object_add_name(object, object->names, ".symtab_shndx", ""),
+                             .sh_type = SHT_SYMTAB_SHNDX,
+                             .sh_link = object->symbols,
+                             .sh_addralign = sizeof(uint32_t),
+                             .sh_entsize = sizeof(uint32_t)};
+  uint8_t *none = calloc(object->symbol_count, sizeof(uint32_t));
+  object->symbol_sections =
+      object_add_section(object, &header, none, object->symbol_count * sizeof(uint32_t));
 }
 
-/* Puts the new symbols between the old local and the global ones. */
-static bool insert_symbols(struct object *object) {
-  struct object_section *table = &object->sections[object->symbols];
-  struct object_section *numbers = &object->sections[object->symbol_sections];
-  const size_t locals = object->first_global, globals = object->symbol_count - locals;
+/* Puts bytes between the entries of the old local symbols and those of the global ones, in a table of
+ * symbols or of their sections. */
+static void insert(struct object *object, uint32_t number, size_t entry_size,
+                   const struct buffer *added) {
+  const uint8_t *old = object->sections[number].bytes;
+  const size_t locals = object->first_global * entry_size;
+  struct buffer all = {0};
+  buffer_add(&all, old, locals);
+  buffer_add(&all, added->bytes, added->size);
+  buffer_add(&all, old + locals, object->symbol_count * entry_size - locals);
+  object_replace(object, number, all.bytes, all.size);
+}
+
+static void insert_symbols(struct object *object) {
   struct buffer symbols = {0}, sections = {0};
-  buffer_add(&symbols, table->bytes, locals * sizeof(Elf64_Sym));
   for (size_t i = 0; i < object->added_count; i++) {
     struct object_symbol *added = &object->added[i];
     const bool fits = added->section < SHN_LORESERVE;
     added->symbol.st_shndx = fits ? (uint16_t)added->section : SHN_XINDEX;
     buffer_add(&symbols, &added->symbol, sizeof added->symbol);
-    const uint32_t wide = fits ? 0 : added->section;
-    buffer_add(&sections, &wide, sizeof wide);
+    buffer_add(&sections, &(uint32_t){fits ? 0 : added->section}, sizeof(uint32_t));
   }
-  buffer_add(&symbols, table->bytes + locals * sizeof(Elf64_Sym), globals * sizeof(Elf64_Sym));
-  if (object->symbol_sections != 0) {
-    struct buffer all = {0};
-    buffer_add(&all, numbers->bytes, locals * sizeof(uint32_t));
-    buffer_add(&all, sections.bytes, sections.size);
-    buffer_add(&all, numbers->bytes + locals * sizeof(uint32_t), globals * sizeof(uint32_t));
-    object_replace(object, object->symbol_sections, all.bytes, all.size);
-    sections.failed |= all.failed;
-  }
+  insert(object, object->symbols, sizeof(Elf64_Sym), &symbols);
+  if (object->symbol_sections != 0)
+    insert(object, object->symbol_sections, sizeof(uint32_t), &sections);
+  object->sections[object->symbols].header.sh_info += (uint32_t)object->added_count;
+  free(symbols.bytes);
   free(sections.bytes);
-  object_replace(object, object->symbols, symbols.bytes, symbols.size);
-  table->header.sh_info = (uint32_t)(locals + object->added_count);
-  return !symbols.failed && !sections.failed;
 }
 
 static void put_sections(struct object *object, struct buffer *file) {
@@ -167,17 +160,11 @@ bool object_write(struct object *object, uint8_t **bytes, size_t *size, struct p
   struct buffer file = {0};
   if (!renumber(object, problem))
     return false;
-  bool ok = need_symbol_sections(object) && insert_symbols(object);
-  if (ok) {
-    buffer_add(&file, &object->header, sizeof object->header);
-    put_sections(object, &file);
-    put_headers(object, &file);
-    ok = !file.failed;
-  }
-  if (!ok) {
-    free(file.bytes);
-    return problem_set(problem, "not enough memory");
-  }
+  need_symbol_sections(object);
+  insert_symbols(object);
+  buffer_add(&file, &object->header, sizeof object->header);
+  put_sections(object, &file);
+  put_headers(object, &file);
   memcpy(file.bytes, &object->header, sizeof object->header);
   *bytes = file.bytes;
   *size = file.size;

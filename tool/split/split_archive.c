@@ -18,6 +18,7 @@
 #include "tool/split/buffer.h"
 #include "tool/split/split.h"
 
+#include "format/search.h"
 #include "tool/image/input.h"
 
 #include <ar.h>
@@ -28,8 +29,8 @@
 static const char thin_magic[] = "!<thin>\n";
 
 struct member {
-  const struct ar_hdr *header; /* in the archive's bytes */
-  size_t old_place, new_place; /* of the header */
+  const struct ar_hdr *header;   /* in the archive's bytes */
+  uint64_t old_place, new_place; /* of the header */
   const uint8_t *bytes;
   size_t size;
   uint8_t *owned;    /* the same bytes, if they are new */
@@ -108,13 +109,10 @@ static bool open_member(const struct archive *archive, struct member *member,
   return true;
 }
 
-static bool add_member(struct archive *archive, const struct member *member,
-                       struct problem *problem) {
-  if (!array_make_room((void **)&archive->members, &archive->capacity, archive->count + 1,
-                       sizeof *archive->members))
-    return problem_set(problem, "not enough memory");
+static void add_member(struct archive *archive, const struct member *member) {
+  array_make_room((void **)&archive->members, &archive->capacity, archive->count + 1,
+                  sizeof *archive->members);
   archive->members[archive->count++] = *member;
-  return true;
 }
 
 static bool read_member(struct archive *archive, size_t *place, struct member *names,
@@ -128,8 +126,12 @@ static bool read_member(struct archive *archive, size_t *place, struct member *n
   if (memcmp(member.header->ar_fmag, ARFMAG, sizeof member.header->ar_fmag) != 0 ||
       !parse_number(member.header->ar_size, sizeof member.header->ar_size, ' ', &size))
     return problem_set(problem, "no header of an archive's member at %zu", member.old_place);
-  if (archive->is_thin && !is_special(member.header))
-    return open_member(archive, &member, problem) && add_member(archive, &member, problem);
+  if (archive->is_thin && !is_special(member.header)) {
+    const bool ok = open_member(archive, &member, problem);
+    if (ok)
+      add_member(archive, &member);
+    return ok;
+  }
   if (size > archive->size - *place)
     return problem_set(problem, "the archive's member at %zu is cut off", member.old_place);
   member.bytes = archive->bytes + *place;
@@ -143,7 +145,8 @@ static bool read_member(struct archive *archive, size_t *place, struct member *n
   if (memcmp(member.header->ar_name, "#1/", 3) == 0 ||
       memcmp(member.header->ar_name, "__.SYMDEF", 9) == 0)
     return problem_set(problem, "an archive of BSD's form, not GNU's");
-  return add_member(archive, &member, problem);
+  add_member(archive, &member);
+  return true;
 }
 
 /* ---- Splitting ---- */
@@ -203,16 +206,9 @@ static uint64_t load_big(const uint8_t *bytes, unsigned width) {
 }
 
 static const struct member *member_at(const struct archive *archive, uint64_t place) {
-  size_t low = 0, high = archive->count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (archive->members[middle].old_place < place)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < archive->count && archive->members[low].old_place == place ? &archive->members[low]
-                                                                          : NULL;
+  const size_t up_to = SEARCH_UP_TO(archive->members, archive->count, old_place, place);
+  const struct member *last = up_to == 0 ? NULL : &archive->members[up_to - 1];
+  return last != NULL && last->old_place == place ? last : NULL;
 }
 
 /* Corrects the places in an index that stands at `index` in the new archive. */
@@ -250,8 +246,6 @@ static bool write_archive(struct archive *archive, struct split *split, struct p
     if (file.size % 2 != 0)
       buffer_add(&file, "\n", 1);
   }
-  if (file.failed)
-    ok = problem_set(problem, "not enough memory");
   for (size_t i = 0; ok && i < archive->count; i++) {
     const struct member *member = &archive->members[i];
     if (is_index(member->header))

@@ -24,6 +24,7 @@
 #include "tool/split/split.h"
 
 #include "format/bits.h"
+#include "format/intern.h"
 
 #include <stdlib.h>
 
@@ -42,14 +43,9 @@ struct splitter {
   uint32_t *section_symbols; /* by section: its STT_SECTION symbol; 0: none yet */
   uint32_t *aliases;         /* by global symbol: a local one at its place; 0: none yet */
   uint32_t *holds;           /* by section of code: the symbol of the maps that it is yet to hold */
-  uint32_t *constants;       /* by map section and place in it: 1 + a constant's new number, ... */
-  uint32_t *constant_parts;  /* ... in the part of this number */
-  size_t *constant_base;     /* by map section: where its own are */
   bool *reused;              /* by map section: it is a part's */
   uint32_t alias_name;       /* 0: not there yet */
 };
-
-static bool no_memory(struct problem *problem) { return problem_set(problem, "not enough memory"); }
 
 /* ---- Which functions go together ---- */
 
@@ -65,8 +61,6 @@ static int compare_functions(const void *a, const void *b) {
 static bool choose_functions(struct splitter *splitter, struct problem *problem) {
   const struct maps *maps = &splitter->maps;
   splitter->functions = malloc((maps->function_count + 1) * sizeof *splitter->functions);
-  if (splitter->functions == NULL)
-    return no_memory(problem);
   for (size_t i = 0; i < maps->function_count; i++) {
     const struct map_section *section = &maps->sections[maps->functions[i].section];
     if (section->is_split)
@@ -83,53 +77,24 @@ static bool choose_functions(struct splitter *splitter, struct problem *problem)
   return true;
 }
 
-static bool make_tables(struct splitter *splitter, struct problem *problem) {
+static void make_tables(struct splitter *splitter) {
   const struct object *object = &splitter->object;
-  const struct maps *maps = &splitter->maps;
-  size_t places = 0;
   splitter->section_symbols = calloc(object->count, sizeof *splitter->section_symbols);
   splitter->holds = calloc(object->count, sizeof *splitter->holds);
   splitter->aliases =
       calloc(object->symbol_count - object->first_global + 1, sizeof *splitter->aliases);
-  splitter->constant_base = calloc(maps->section_count + 1, sizeof *splitter->constant_base);
-  splitter->reused = calloc(maps->section_count + 1, sizeof *splitter->reused);
-  for (size_t i = 0; splitter->constant_base != NULL && i < maps->section_count; i++) {
-    splitter->constant_base[i] = places;
-    places += (size_t)object->sections[maps->sections[i].number].header.sh_size / 8 + 1;
-  }
-  splitter->constants = calloc(places + 1, sizeof *splitter->constants);
-  splitter->constant_parts = calloc(places + 1, sizeof *splitter->constant_parts);
-  if (splitter->section_symbols == NULL || splitter->holds == NULL || splitter->aliases == NULL ||
-      splitter->constant_base == NULL || splitter->reused == NULL || splitter->constants == NULL ||
-      splitter->constant_parts == NULL)
-    return no_memory(problem);
+  splitter->reused = calloc(splitter->maps.section_count + 1, sizeof *splitter->reused);
   for (uint32_t i = 1; i < object->first_global; i++) {
     const Elf64_Sym symbol = object_symbol(object, i);
     if (ELF64_ST_TYPE(symbol.st_info) == STT_SECTION && symbol.st_value == 0)
       splitter->section_symbols[object_symbol_section(object, i)] = i;
   }
-  return true;
 }
 
 /* ---- The contents of a part ---- */
 
-/* The number that a constant has in a part, to which it is added if it is new. */
-static uint32_t constant_number(struct splitter *splitter, uint32_t part, uint32_t section,
-                                const struct stackmap_v3_reader *reader, uint32_t old,
-                                struct buffer *constants) {
-  const size_t position = reader->constants_position + (size_t)old * 8;
-  const size_t place = splitter->constant_base[section] + position / 8;
-  if (splitter->constant_parts[place] != part + 1) {
-    splitter->constant_parts[place] = part + 1;
-    splitter->constants[place] = (uint32_t)(constants->size / 8);
-    buffer_add(constants, reader->bytes + position, 8);
-  }
-  return splitter->constants[place];
-}
-
 /* Copies the records of a function, with the new numbers of their constants. */
-static void copy_records(struct splitter *splitter, uint32_t part,
-                         const struct map_function *function, struct buffer *constants,
+static void copy_records(const struct map_function *function, struct intern *constants,
                          struct buffer *records) {
   struct stackmap_v3_reader reader = function->records;
   struct stackmap_v3_record record;
@@ -138,89 +103,83 @@ static void copy_records(struct splitter *splitter, uint32_t part,
   for (uint64_t i = 0; i < function->count && stackmap_v3_next_record(&reader, &record); i++)
     for (unsigned n = 0; n < record.locations; n++) {
       const size_t at = record.locations_position + (size_t)n * STACKMAP_V3_LOCATION_SIZE;
-      if (reader.bytes[at] != LOCATION_LARGE_CONSTANT || records->failed)
+      if (reader.bytes[at] != LOCATION_LARGE_CONSTANT)
         continue;
-      const uint32_t old = bits_load32(reader.bytes + at + 8);
-      const uint32_t number =
-          constant_number(splitter, part, function->section, &reader, old, constants);
+      const size_t old = bits_load32(reader.bytes + at + 8);
+      const uint64_t value = bits_load64(reader.bytes + reader.constants_position + old * 8);
+      const uint32_t number = intern_add(constants, &value, 1);
       memcpy(records->bytes + start + (at - function->begin) + 8, &number, sizeof number);
     }
 }
 
 /* Makes a relocation be about this object's own code, whatever its symbol may be elsewhere. */
-static bool make_local(struct splitter *splitter, uint32_t text, Elf64_Rela *relocation) {
+static void make_local(struct splitter *splitter, uint32_t text, Elf64_Rela *relocation) {
   struct object *object = &splitter->object;
   uint32_t symbol = ELF64_R_SYM(relocation->r_info);
   if (symbol < object->first_global)
-    return true;
+    return;
   const uint64_t value = object_symbol(object, symbol).st_value;
   if (object->machine->linker_moves_code && value != 0) {
-    const uint32_t strings = object->sections[object->symbols].header.sh_link;
     uint32_t *alias = &splitter->aliases[symbol - object->first_global];
-    if ((splitter->alias_name == 0 &&
-         !object_add_name(object, strings, ".Lstack_map", "", &splitter->alias_name)) ||
-        (*alias == 0 &&
-         !object_add_symbol(object, text, value, splitter->alias_name, STT_NOTYPE, alias)))
-      return false;
+    if (splitter->alias_name == 0)
+      splitter->alias_name = object_add_name(
+          object, object->sections[object->symbols].header.sh_link, ".Lstack_map", "");
+    if (*alias == 0)
+      *alias = object_add_symbol(object, text, value, splitter->alias_name, STT_NOTYPE);
     symbol = *alias;
   } else {
     uint32_t *own = &splitter->section_symbols[text];
-    if (*own == 0 && !object_add_symbol(object, text, 0, 0, STT_SECTION, own))
-      return false;
+    if (*own == 0)
+      *own = object_add_symbol(object, text, 0, 0, STT_SECTION);
     symbol = *own;
     relocation->r_addend = (int64_t)((uint64_t)relocation->r_addend + value);
   }
   relocation->r_info = ELF64_R_INFO((uint64_t)symbol, ELF64_R_TYPE(relocation->r_info));
-  return true;
 }
 
 /* Copies the relocations of a function's bytes [begin, end), which are at `place` now. */
-static bool copy_places(struct splitter *splitter, const struct map_function *function,
+static void copy_places(struct splitter *splitter, const struct map_function *function,
                         size_t begin, size_t end, size_t place, struct buffer *relocations) {
   const struct map_section *section = &splitter->maps.sections[function->section];
   const size_t last = maps_find_place(section, end);
   for (size_t i = maps_find_place(section, begin); i < last; i++) {
-    Elf64_Rela relocation = section->places[i];
+    Elf64_Rela relocation = section->places[i].relocation;
     relocation.r_offset = relocation.r_offset - begin + place;
-    if (!make_local(splitter, function->text, &relocation))
-      return false;
+    make_local(splitter, function->text, &relocation);
     buffer_add(relocations, &relocation, sizeof relocation);
   }
-  return true;
 }
 
 /* Writes a part's map and its relocations. */
-static bool write_map(struct splitter *splitter, uint32_t number, const struct part *part,
-                      struct buffer *map, struct buffer *relocations) {
-  struct buffer constants = {0}, records = {0};
+static void write_map(struct splitter *splitter, const struct part *part, struct buffer *map,
+                      struct buffer *relocations) {
+  struct intern constants = {0};
+  struct buffer records = {0};
   const size_t entry_size = 24;
   uint64_t record_count = 0;
   for (size_t i = 0; i < part->count; i++) {
-    copy_records(splitter, number, &part->functions[i], &constants, &records);
+    copy_records(&part->functions[i], &constants, &records);
     record_count += part->functions[i].count;
   }
-  const uint32_t header[] = {3, (uint32_t)part->count, (uint32_t)(constants.size / 8),
-                             (uint32_t)record_count};
+  const uint32_t header[] = {3, (uint32_t)part->count, constants.count, (uint32_t)record_count};
+  const size_t constants_size = constants.count * sizeof *constants.words;
   buffer_add(map, header, sizeof header);
-  size_t place = sizeof header + part->count * entry_size + constants.size;
-  bool ok = true;
-  for (size_t i = 0; ok && i < part->count; i++) {
+  size_t place = sizeof header + part->count * entry_size + constants_size;
+  for (size_t i = 0; i < part->count; i++) {
     const struct map_function *function = &part->functions[i];
-    ok = copy_places(splitter, function, function->position, function->position + 1, map->size,
-                     relocations);
+    copy_places(splitter, function, function->position, function->position + 1, map->size,
+                relocations);
     buffer_add(map, function->records.bytes + function->position, entry_size);
   }
-  for (size_t i = 0; ok && i < part->count; i++) {
+  for (size_t i = 0; i < part->count; i++) {
     const struct map_function *function = &part->functions[i];
-    ok = copy_places(splitter, function, function->begin, function->end, place, relocations);
+    copy_places(splitter, function, function->begin, function->end, place, relocations);
     place += function->end - function->begin;
   }
-  buffer_add(map, constants.bytes, constants.size);
+  buffer_add(map, constants.words, constants_size);
   buffer_add(map, records.bytes, records.size);
-  ok = ok && !constants.failed && !records.failed && !map->failed && !relocations->failed;
-  free(constants.bytes);
+  intern_free(&constants);
   free(records.bytes);
-  return ok;
 }
 
 /* ---- The sections of a part ---- */
@@ -232,45 +191,37 @@ static bool can_reuse(const struct splitter *splitter, uint32_t index, uint32_t 
   return !splitter->reused[index] && splitter->object.sections[number].group == group;
 }
 
-/* Puts contents into a section, a new one like `like` unless that one can be reused. */
-static bool place_section(struct splitter *splitter, bool reuse, uint32_t like, uint32_t info,
-                          uint32_t group, struct buffer *contents, uint32_t *number) {
+/* Puts contents into a section, a new one like `like` unless that one can be reused. Its number. */
+static uint32_t place_section(struct splitter *splitter, bool reuse, uint32_t like, uint32_t info,
+                              uint32_t group, const struct buffer *contents) {
   struct object *object = &splitter->object;
   Elf64_Shdr header = object->sections[like].header;
+  uint32_t number = like;
   header.sh_info = info;
   if (reuse) {
-    *number = like;
     object->sections[like].header = header;
     object_replace(object, like, contents->bytes, contents->size);
   } else {
     header.sh_flags &= ~(Elf64_Xword)SHF_GROUP;
-    if (!object_add_section(object, &header, contents->bytes, contents->size, number))
-      return false;
+    number = object_add_section(object, &header, contents->bytes, contents->size);
   }
-  return group == 0 || object->sections[*number].group == group ||
-         object_add_to_group(object, group, *number);
+  if (group != 0 && object->sections[number].group != group)
+    object_add_to_group(object, group, number);
+  return number;
 }
 
-static bool split_part(struct splitter *splitter, uint32_t number, const struct part *part) {
+static void split_part(struct splitter *splitter, const struct part *part) {
   struct object *object = &splitter->object;
   struct buffer map = {0}, relocations = {0};
   const uint32_t index = part->functions[0].section;
   const struct map_section *old = &splitter->maps.sections[index];
   const uint32_t group = object->sections[part->text].group;
   const bool reuse = can_reuse(splitter, index, group);
-  uint32_t section, table;
-  if (!write_map(splitter, number, part, &map, &relocations)) {
-    free(map.bytes);
-    free(relocations.bytes);
-    return false;
-  }
+  write_map(splitter, part, &map, &relocations);
   splitter->reused[index] |= reuse;
-  if (!place_section(splitter, reuse, old->number, 0, group, &map, &section)) {
-    free(relocations.bytes);
-    return false;
-  }
-  return place_section(splitter, reuse, old->relocations, section, group, &relocations, &table) &&
-         object_add_symbol(object, section, 0, 0, STT_SECTION, &splitter->holds[part->text]);
+  const uint32_t section = place_section(splitter, reuse, old->number, 0, group, &map);
+  place_section(splitter, reuse, old->relocations, section, group, &relocations);
+  splitter->holds[part->text] = object_add_symbol(object, section, 0, 0, STT_SECTION);
 }
 
 /* Before the parts: no section of stack maps has anything that keeps it or orders it; after them:
@@ -317,7 +268,7 @@ static Elf64_Rela holding(const struct splitter *splitter, uint32_t symbol) {
 
 /* Puts the holding relocation first in a section's: at offset 0, it keeps their order, and comes
  * between no two that belong together. */
-static bool hold_by(struct splitter *splitter, uint32_t table) {
+static void hold_by(struct splitter *splitter, uint32_t table) {
   struct object *object = &splitter->object;
   const struct object_section *old = &object->sections[table];
   uint32_t *hold = &splitter->holds[old->header.sh_info];
@@ -334,69 +285,59 @@ static bool hold_by(struct splitter *splitter, uint32_t table) {
     else
       buffer_add(&all, &relocation, sizeof relocation);
   }
-  if (changed && !all.failed)
+  if (changed)
     object_replace(object, table, all.bytes, all.size);
   else
     free(all.bytes);
-  return !all.failed;
 }
 
 /* The same for a section that has no relocations. */
-static bool hold_by_new(struct splitter *splitter, uint32_t text) {
+static void hold_by_new(struct splitter *splitter, uint32_t text) {
   struct object *object = &splitter->object;
-  Elf64_Shdr header = {.sh_type = SHT_RELA,
-                       .sh_flags = SHF_INFO_LINK,
-                       .sh_link = object->symbols,
-                       .sh_info = text,
-                       .sh_addralign = 8,
-                       .sh_entsize = sizeof(Elf64_Rela)};
+  char *name = strdup(object_name(object, text)); /* adding a name moves the names */
+  const Elf64_Shdr header = {.sh_name = object_add_name(object, object->names, ".rela", name),
+                             .sh_type = SHT_RELA,
+                             .sh_flags = SHF_INFO_LINK,
+                             .sh_link = object->symbols,
+                             .sh_info = text,
+                             .sh_addralign = 8,
+                             .sh_entsize = sizeof(Elf64_Rela)};
   const uint32_t group = object->sections[text].group;
-  Elf64_Rela *relocation = malloc(sizeof *relocation);
-  uint32_t number;
-  if (relocation == NULL)
-    return false;
-  *relocation = holding(splitter, splitter->holds[text]);
-  /* The name is copied first: adding one moves the names. */
-  char *name = strdup(object_name(object, text));
-  const bool named =
-      name != NULL && object_add_name(object, object->names, ".rela", name, &header.sh_name);
+  struct buffer contents = {0};
   free(name);
-  if (!named) {
-    free(relocation);
-    return false;
-  }
-  return object_add_section(object, &header, (uint8_t *)relocation, sizeof *relocation, &number) &&
-         (group == 0 || object_add_to_group(object, group, number));
+  buffer_add(&contents, &(Elf64_Rela[]){holding(splitter, splitter->holds[text])},
+             sizeof(Elf64_Rela));
+  const uint32_t number = object_add_section(object, &header, contents.bytes, contents.size);
+  if (group != 0)
+    object_add_to_group(object, group, number);
 }
 
-static bool hold_parts(struct splitter *splitter, uint32_t old_count) {
-  bool ok = true;
-  for (uint32_t i = 1; ok && i < old_count; i++)
+static void hold_parts(struct splitter *splitter, uint32_t old_count) {
+  for (uint32_t i = 1; i < old_count; i++)
     if (splitter->object.sections[i].header.sh_type == SHT_RELA)
-      ok = hold_by(splitter, i);
-  for (uint32_t i = 1; ok && i < old_count; i++)
+      hold_by(splitter, i);
+  for (uint32_t i = 1; i < old_count; i++)
     if (splitter->holds[i] != 0)
-      ok = hold_by_new(splitter, i);
-  return ok;
+      hold_by_new(splitter, i);
 }
 
 /* ---- All of it ---- */
 
-static bool split_parts(struct splitter *splitter, size_t *sections) {
+/* The number of parts. */
+static size_t split_parts(struct splitter *splitter) {
   const uint32_t old_count = (uint32_t)splitter->object.count;
-  uint32_t number = 0;
+  size_t parts = 0;
   free_old_sections(splitter);
-  for (size_t i = 0, next; i < splitter->function_count; i = next) {
+  for (size_t i = 0, next; i < splitter->function_count; i = next, parts++) {
     const struct map_function *first = &splitter->functions[i];
     for (next = i + 1;
          next < splitter->function_count && splitter->functions[next].text == first->text;)
       next++;
-    if (!split_part(splitter, number++, &(struct part){first->text, first, next - i}))
-      return false;
+    split_part(splitter, &(struct part){first->text, first, next - i});
   }
-  *sections = number;
   empty_old_sections(splitter);
-  return hold_parts(splitter, old_count);
+  hold_parts(splitter, old_count);
+  return parts;
 }
 
 static bool split_opened(struct splitter *splitter, struct split *split, struct problem *problem) {
@@ -406,10 +347,9 @@ static bool split_opened(struct splitter *splitter, struct split *split, struct 
   split->functions = splitter->function_count;
   if (splitter->function_count == 0)
     return true;
-  if (!make_tables(splitter, problem))
-    return false;
-  return (split_parts(splitter, &split->sections) || no_memory(problem)) &&
-         object_write(&splitter->object, &split->bytes, &split->size, problem);
+  make_tables(splitter);
+  split->sections = split_parts(splitter);
+  return object_write(&splitter->object, &split->bytes, &split->size, problem);
 }
 
 bool split_object(struct split *split, const uint8_t *bytes, size_t size, struct problem *problem) {
@@ -424,9 +364,6 @@ bool split_object(struct split *split, const uint8_t *bytes, size_t size, struct
   free(splitter.section_symbols);
   free(splitter.aliases);
   free(splitter.holds);
-  free(splitter.constants);
-  free(splitter.constant_parts);
-  free(splitter.constant_base);
   free(splitter.reused);
   return ok;
 }
