@@ -298,8 +298,8 @@ static bool dump_program(struct dump *dump, const struct dump_options *options,
   dump->is_selected = calloc((size_t)table->record_count + 1, sizeof *dump->is_selected);
   if (dump->is_selected == NULL)
     return problem_set(problem, "not enough memory");
-  return names_open(&dump->names, &program->image, problem) &&
-         selection_apply(&options->selection, table, &dump->names, dump->is_selected, problem) &&
+  names_open(&dump->names, &program->image);
+  return selection_apply(&options->selection, table, &dump->names, dump->is_selected, problem) &&
          print_records(dump, options, program, problem);
 }
 

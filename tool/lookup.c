@@ -247,8 +247,8 @@ static bool look_up_in(struct lookup *lookup, const struct program *program,
   lookup->json = options->format == FORMAT_JSON;
   lookup->with_source = options->source.is_wanted;
   lookup->text = (struct record_text){program->image.machine, style_wanted(options->style)};
-  if (!names_open(&lookup->names, &program->image, problem) ||
-      !open_table(lookup, &program->loaded, problem))
+  names_open(&lookup->names, &program->image);
+  if (!open_table(lookup, &program->loaded, problem))
     return false;
   const bool ok = source_open_wanted(&options->source, &program->image, program->path,
                                      &lookup->source, problem);

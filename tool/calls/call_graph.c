@@ -206,9 +206,9 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
                                   .architecture = code_architecture(image->header.e_machine)};
   builder.decoder = builder.architecture->open();
   bool ok = builder.decoder != NULL || problem_set(problem, "not enough memory");
+  names_open(&graph->names, image);
   ok = ok && linkage_open(&graph->linkage, image, problem) &&
-       areas_open(&graph->areas, image, raw, problem) &&
-       names_open(&graph->names, image, problem) && build(&builder, image, table, problem);
+       areas_open(&graph->areas, image, raw, problem) && build(&builder, image, table, problem);
   if (builder.decoder != NULL)
     builder.architecture->close(builder.decoder);
   free(builder.later);

@@ -163,27 +163,17 @@ static void compare_global_roots(const struct comparison *comparison,
       differences_add(differences, "the global root at 0x%" PRIx64 " differs", a->global_roots[i]);
 }
 
-static bool comparison_open(struct comparison *comparison, const struct safepoints *a,
-                            const struct safepoints *b) {
-  *comparison = (struct comparison){
+void compare_tables(const struct safepoints *a, const struct safepoints *b,
+                    struct differences *differences) {
+  const struct comparison comparison = {
       .a = a,
       .b = b,
       .live = calloc((size_t)a->live.count + 1, sizeof(uint32_t)),
       .lists = calloc((size_t)a->lists.count + 1, sizeof(uint32_t)),
   };
-  return comparison->live != NULL && comparison->lists != NULL;
-}
-
-void compare_tables(const struct safepoints *a, const struct safepoints *b,
-                    struct differences *differences) {
-  struct comparison comparison;
-  if (comparison_open(&comparison, a, b)) {
-    compare_functions(&comparison, differences);
-    compare_records(&comparison, differences);
-    compare_global_roots(&comparison, differences);
-  } else {
-    differences_add(differences, "not enough memory to compare");
-  }
+  compare_functions(&comparison, differences);
+  compare_records(&comparison, differences);
+  compare_global_roots(&comparison, differences);
   free(comparison.live);
   free(comparison.lists);
 }

@@ -28,8 +28,7 @@ static void add_name(void *context, const char *name, const GElf_Sym *symbol) {
     return;
   char *clean = clean_text(name);
   const size_t used = strlen(at->text);
-  snprintf(at->text + used, sizeof at->text - used, "%s%.40s", at->count++ == 0 ? "" : ", ",
-           clean == NULL ? "?" : clean);
+  snprintf(at->text + used, sizeof at->text - used, "%s%.40s", at->count++ == 0 ? "" : ", ", clean);
   free(clean);
 }
 
@@ -63,9 +62,7 @@ static void print_function(FILE *out, const struct names *names, uint64_t addres
 
 static void list_all(FILE *out, const struct image *image, const struct entries *entries) {
   struct names names;
-  struct problem ignored = {0};
-  if (!names_open(&names, image, &ignored))
-    names = (struct names){0};
+  names_open(&names, image);
   for (size_t i = 0; i < entries->left_out_count; i++) {
     const struct entries_left_out *entry = &entries->left_out[i];
     fputs("  left out at ", out);

@@ -30,8 +30,6 @@ static unsigned character_length(const unsigned char *text) {
 
 char *clean_text(const char *text) {
   char *clean = malloc(strlen(text) * 4 + 1), *out = clean;
-  if (clean == NULL)
-    return NULL;
   while (*text != 0) {
     const unsigned length = character_length((const unsigned char *)text);
     if (length == 0) {
@@ -48,7 +46,7 @@ char *clean_text(const char *text) {
 
 void clean_print(FILE *stream, const char *text) {
   char *clean = clean_text(text);
-  fputs(clean != NULL ? clean : "?", stream);
+  fputs(clean, stream);
   free(clean);
 }
 

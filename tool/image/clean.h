@@ -9,8 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A text as UTF-8: control characters, and bytes that aren't UTF-8, are \x and two digits. To be freed;
- * NULL without memory. */
+/* A text as UTF-8: control characters, and bytes that aren't UTF-8, are \x and two digits. To be freed. */
 char *clean_text(const char *text);
 
 void clean_print(FILE *stream, const char *text);

@@ -126,8 +126,6 @@ bool global_roots_read(const struct image *image, const char *name, struct safep
   const Elf64_Shdr *header = &(*section)->header;
   size_t count = header->sh_size / ROOT_SIZE;
   uint64_t *roots = malloc(header->sh_size + 1);
-  if (roots == NULL)
-    return problem_set(problem, "not enough memory");
   memcpy(roots, image->bytes + header->sh_offset, header->sh_size);
   bool ok = relocate_all(image, *section, roots, problem) &&
             check_roots(image, name, roots, &count, problem);

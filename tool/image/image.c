@@ -1,4 +1,4 @@
-/* image.c - opens an ELF file through libelf, and checks what the other steps rely on. */
+/* image.c - opens an ELF file, and checks what the other steps rely on. */
 #include "tool/image/image.h"
 
 #include <stdlib.h>
@@ -43,16 +43,13 @@ static bool check_header(struct image *image, struct problem *problem) {
 }
 
 static bool read_segments(struct image *image, struct problem *problem) {
+  const struct elf_image elf = image_elf(image);
   image->segment_count = image->header.e_phnum;
   image->segments = calloc(image->segment_count + 1, sizeof *image->segments);
-  if (image->segments == NULL)
-    return problem_set(problem, "not enough memory");
   for (size_t i = 0; i < image->segment_count; i++) {
-    GElf_Phdr segment;
-    if (gelf_getphdr(image->elf, (int)i, &segment) == NULL)
-      return problem_set(problem, "program header %zu: %s", i, elf_errmsg(-1));
+    Elf64_Phdr segment = elf_image_segment(&elf, (unsigned)i);
     if (segment.p_type == PT_NULL)
-      segment = (GElf_Phdr){.p_type = PT_NULL};
+      segment = (Elf64_Phdr){.p_type = PT_NULL};
     if (segment.p_filesz > 0 && !inside(image, segment.p_offset, segment.p_filesz))
       return problem_set(problem, "segment %zu is beyond the end of the file", i);
     if (segment.p_type == PT_LOAD &&
@@ -73,20 +70,16 @@ static const char *section_name(const struct image *image, const Elf64_Shdr *nam
 }
 
 static bool read_sections(struct image *image, struct problem *problem) {
+  const struct elf_image elf = image_elf(image);
   if (image->header.e_shnum == 0)
     return true;
   image->section_count = image->header.e_shnum;
   image->section_names = image->header.e_shstrndx;
   image->sections = calloc(image->section_count, sizeof *image->sections);
-  if (image->sections == NULL)
-    return problem_set(problem, "not enough memory");
   for (size_t i = 0; i < image->section_count; i++) {
-    Elf_Scn *section = elf_getscn(image->elf, i);
-    GElf_Shdr header;
-    if (section == NULL || gelf_getshdr(section, &header) == NULL)
-      return problem_set(problem, "section header %zu: %s", i, elf_errmsg(-1));
+    Elf64_Shdr header = elf_image_section(&elf, (unsigned)i);
     if (header.sh_type == SHT_NULL) /* the other members are undefined: gABI, "Section Types" */
-      header = (GElf_Shdr){.sh_name = header.sh_name};
+      header = (Elf64_Shdr){.sh_name = header.sh_name};
     if (header.sh_type != SHT_NOBITS && !inside(image, header.sh_offset, header.sh_size))
       return problem_set(problem, "section %zu is beyond the end of the file", i);
     image->sections[i].header = header;
@@ -104,22 +97,21 @@ static bool read_sections(struct image *image, struct problem *problem) {
 }
 
 static bool open_bytes(struct image *image, struct problem *problem) {
-  if (!check_header(image, problem))
-    return false;
+  bool ok = check_header(image, problem) && read_segments(image, problem) &&
+            read_sections(image, problem);
   elf_version(EV_CURRENT);
   /* libelf's type says that it may write, but ELF_C_READ's kind of handle doesn't. */
-  image->elf = elf_memory((char *)(uintptr_t)image->bytes, image->size);
-  if (image->elf == NULL || elf_kind(image->elf) != ELF_K_ELF)
-    return problem_set(problem, "not a usable ELF file: %s", elf_errmsg(-1));
-  return read_segments(image, problem) && read_sections(image, problem);
+  image->elf = ok ? elf_memory((char *)(uintptr_t)image->bytes, image->size) : NULL;
+  if (ok && (image->elf == NULL || elf_kind(image->elf) != ELF_K_ELF))
+    ok = problem_set(problem, "not a usable ELF file: %s", elf_errmsg(-1));
+  if (!ok)
+    image_close(image);
+  return ok;
 }
 
 bool image_open_memory(struct image *image, uint8_t *bytes, size_t size, struct problem *problem) {
   *image = (struct image){.bytes = bytes, .size = size};
-  if (open_bytes(image, problem))
-    return true;
-  image_close(image);
-  return false;
+  return open_bytes(image, problem);
 }
 
 bool image_open(struct image *image, const char *path, struct problem *problem) {
@@ -127,15 +119,11 @@ bool image_open(struct image *image, const char *path, struct problem *problem) 
   if (!input_open(&file, path, problem))
     return false;
   *image = (struct image){.bytes = file.bytes, .size = file.size, .file = file};
-  if (open_bytes(image, problem))
-    return true;
-  image_close(image);
-  return false;
+  return open_bytes(image, problem);
 }
 
 void image_close(struct image *image) {
-  if (image->elf != NULL)
-    elf_end(image->elf);
+  elf_end(image->elf);
   free(image->sections);
   free(image->segments);
   if (image->file.bytes != NULL)
@@ -171,8 +159,6 @@ bool image_split(struct image *image, size_t section, uint64_t address, uint64_t
   const uint64_t after = whole.header.sh_size - before - size;
   struct image_section *sections =
       realloc(image->sections, (image->section_count + 2) * sizeof *sections);
-  if (sections == NULL)
-    return problem_set(problem, "not enough memory");
   image->sections = sections;
   const size_t origin = whole.part_of != 0 ? whole.part_of : section;
   if (before == 0 && after == 0) {

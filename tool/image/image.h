@@ -1,7 +1,7 @@
 /* image.h - an ELF file that is being read: checked once here, trusted by the steps behind.
  *
- * libelf reads the headers; what it doesn't promise is checked on opening: that the header tables,
- * the sections and the segments lie inside the file.
+ * What is checked is that the header tables, the sections and the segments lie inside the file.
+ * libelf, and libraries that stand on it, read symbols and what they refer to.
  */
 #ifndef STACKPACK_IMAGE_H
 #define STACKPACK_IMAGE_H

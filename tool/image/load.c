@@ -97,8 +97,6 @@ bool load_section(const struct image *image, const struct image_section *section
   const struct elf_image elf = image_elf(image);
   uint32_t unknown;
   *bytes = malloc(header->sh_size + 1);
-  if (*bytes == NULL)
-    return problem_set(problem, "not enough memory");
   memcpy(*bytes, image->bytes + header->sh_offset, header->sh_size);
   if (elf_image_relocate(&elf, header, *bytes, &unknown))
     return true;

@@ -35,7 +35,6 @@ struct ranges {
   const char *section; /* NULL: any */
   struct range *items; /* while symbols are collected, the ends aren't known */
   size_t count, capacity;
-  bool failed;
 };
 
 /* ---- Symbols ---- */
@@ -53,13 +52,10 @@ static bool is_wanted(const struct ranges *ranges, const GElf_Sym *symbol) {
 
 static void collect(void *context, const char *name, const GElf_Sym *symbol) {
   struct ranges *ranges = context;
-  if (strcmp(name, symbol_name) != 0 || !is_wanted(ranges, symbol) || ranges->failed)
-    return;
-  if (array_make_room((void **)&ranges->items, &ranges->capacity, ranges->count + 1,
+  if (strcmp(name, symbol_name) == 0 && is_wanted(ranges, symbol) &&
+      array_make_room((void **)&ranges->items, &ranges->capacity, ranges->count + 1,
                       sizeof *ranges->items))
     ranges->items[ranges->count++].start = symbol->st_value;
-  else
-    ranges->failed = true;
 }
 
 static int by_start(const void *a, const void *b) {
@@ -68,10 +64,8 @@ static int by_start(const void *a, const void *b) {
 }
 
 /* Sorted, each once: a symbol may be in both symbol tables. */
-static bool collect_symbols(struct ranges *ranges, struct problem *problem) {
+static void collect_symbols(struct ranges *ranges) {
   image_symbols(ranges->image, collect, ranges);
-  if (ranges->failed)
-    return problem_set(problem, "not enough memory");
   if (ranges->count > 1)
     qsort(ranges->items, ranges->count, sizeof *ranges->items, by_start);
   size_t kept = 0;
@@ -79,7 +73,6 @@ static bool collect_symbols(struct ranges *ranges, struct problem *problem) {
     if (kept == 0 || ranges->items[kept - 1].start != ranges->items[i].start)
       ranges->items[kept++] = ranges->items[i];
   ranges->count = kept;
-  return true;
 }
 
 /* ---- Lengths ---- */
@@ -196,8 +189,8 @@ bool merged_separate(struct image *image, const char *section, struct problem *p
   struct section_bytes packed;
   if (image->header.e_type == ET_REL || elf_image_find_packed(&elf, &packed))
     return true;
-  const bool ok = collect_symbols(&ranges, problem) && measure_all(&ranges, problem) &&
-                  cut_out(image, &ranges, problem);
+  collect_symbols(&ranges);
+  const bool ok = measure_all(&ranges, problem) && cut_out(image, &ranges, problem);
   free(ranges.items);
   return ok;
 }

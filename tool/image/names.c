@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct collector {
-  struct names *names;
-  bool failed;
-};
-
 /* Functions before labels, global names before weak and local ones. */
 static int symbol_rank(const GElf_Sym *symbol) {
   const unsigned binding = GELF_ST_BIND(symbol->st_info);
@@ -21,17 +16,13 @@ static int symbol_rank(const GElf_Sym *symbol) {
 }
 
 static void add_name(void *context, const char *text, const GElf_Sym *symbol) {
-  struct collector *collector = context;
-  struct names *names = collector->names;
+  struct names *names = context;
   const unsigned type = GELF_ST_TYPE(symbol->st_info);
-  if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || *text == 0 ||
-      symbol->st_shndx == SHN_ABS)
-    return;
-  if (array_make_room((void **)&names->items, &names->capacity, names->count + 1,
+  if ((type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) && *text != 0 &&
+      symbol->st_shndx != SHN_ABS &&
+      array_make_room((void **)&names->items, &names->capacity, names->count + 1,
                       sizeof *names->items))
     names->items[names->count++] = (struct name){symbol->st_value, text, symbol_rank(symbol)};
-  else
-    collector->failed = true;
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -43,14 +34,9 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(x->text, y->text);
 }
 
-bool names_open(struct names *names, const struct image *image, struct problem *problem) {
+void names_open(struct names *names, const struct image *image) {
   *names = (struct names){0};
-  struct collector collector = {names, false};
-  image_symbols(image, add_name, &collector);
-  if (collector.failed) {
-    names_close(names);
-    return problem_set(problem, "not enough memory");
-  }
+  image_symbols(image, add_name, names);
   if (names->count > 0)
     qsort(names->items, names->count, sizeof *names->items, compare_names);
   size_t kept = 0;
@@ -58,7 +44,6 @@ bool names_open(struct names *names, const struct image *image, struct problem *
     if (kept == 0 || names->items[kept - 1].address != names->items[i].address)
       names->items[kept++] = names->items[i];
   names->count = kept;
-  return true;
 }
 
 void names_close(struct names *names) {

@@ -16,7 +16,7 @@ struct names {
 };
 
 /* Collects the names of all functions. The image must outlive them. */
-bool names_open(struct names *names, const struct image *image, struct problem *problem);
+void names_open(struct names *names, const struct image *image);
 void names_close(struct names *names);
 
 /* The name of the function that starts at an address; NULL if it has none. */

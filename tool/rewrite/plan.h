@@ -110,7 +110,7 @@ const struct plan_cut *plan_next_cut(const struct plan *plan, size_t segment, ui
 
 /* relocations.c: finds what is to be taken out, and writes what is left. */
 bool plan_relocations(struct plan *plan, struct problem *problem);
-bool write_relocations(const struct plan *plan, uint8_t *bytes, struct problem *problem);
+void write_relocations(const struct plan *plan, uint8_t *bytes);
 /* dynamic.c: the value of a dynamic entry; false if there isn't just one. And writes the dynamic
  * section's entries for all that has changed. */
 bool plan_dynamic(const struct image *image, Elf64_Sxword tag, uint64_t *value);

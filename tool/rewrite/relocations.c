@@ -81,15 +81,13 @@ static bool plan_rela(struct plan *plan, const struct image_section *section,
   return true;
 }
 
-/* The addresses of a RELR table; *count of them. NULL without memory. */
+/* The addresses of a RELR table; *count of them. To be freed. */
 static uint64_t *decode_relr(const struct image *image, const Elf64_Shdr *table, size_t *count) {
   struct relr_reader reader = relr_open(image, table);
   uint64_t address;
   for (*count = 0; relr_next(&reader, &address);)
     (*count)++;
   uint64_t *addresses = calloc(*count + 1, sizeof *addresses);
-  if (addresses == NULL)
-    return NULL;
   reader = relr_open(image, table);
   for (size_t i = 0; relr_next(&reader, &addresses[i]);)
     i++;
@@ -134,8 +132,6 @@ static bool plan_relr(struct plan *plan, const struct image_section *section,
   struct plan_relocations *relocations = &plan->relocations;
   size_t count;
   uint64_t *addresses = decode_relr(plan->image, &section->header, &count);
-  if (addresses == NULL)
-    return problem_set(problem, "not enough memory");
   const size_t kept = remove_ours(plan, addresses, count);
   for (size_t i = 0; i < kept; i++)
     relocations->text_remains |= in_text(plan->image, addresses[i]);
@@ -183,21 +179,19 @@ static void write_rela(const struct plan *plan, uint8_t *bytes) {
          plan_left(plan, table->sh_offset, table->sh_size) - kept * sizeof(Elf64_Rela));
 }
 
-static bool write_relr(const struct plan *plan, uint8_t *bytes, struct problem *problem) {
+static void write_relr(const struct plan *plan, uint8_t *bytes) {
   const Elf64_Shdr *table = &plan->relocations.relr->header;
   uint8_t *start = bytes + plan_new_offset(plan, table->sh_offset);
   size_t count;
   uint64_t *addresses = decode_relr(plan->image, table, &count);
-  if (addresses == NULL)
-    return problem_set(problem, "not enough memory");
   memset(start, 0, plan_left(plan, table->sh_offset, table->sh_size));
   encode_relr(addresses, remove_ours(plan, addresses, count), start);
   free(addresses);
-  return true;
 }
 
-bool write_relocations(const struct plan *plan, uint8_t *bytes, struct problem *problem) {
+void write_relocations(const struct plan *plan, uint8_t *bytes) {
   if (plan->relocations.rela != NULL)
     write_rela(plan, bytes);
-  return plan->relocations.relr == NULL || write_relr(plan, bytes, problem);
+  if (plan->relocations.relr != NULL)
+    write_relr(plan, bytes);
 }

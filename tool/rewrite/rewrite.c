@@ -315,14 +315,11 @@ static Elf64_Shdr head_section(const struct plan *plan, uint32_t name) {
   };
 }
 
-static bool make_headers(const struct plan *plan, struct tail *tail) {
+static void make_headers(const struct plan *plan, struct tail *tail) {
   const struct image *image = plan->image;
   tail->headers = calloc(tail->count, sizeof *tail->headers);
-  if (tail->headers == NULL)
-    return false;
-  for (size_t i = 1; i < image->section_count; i++) {
+  for (size_t i = 1; i < image->section_count; i++)
     tail->headers[i] = moved_section(plan, i);
-  }
   Elf64_Shdr *names = &tail->headers[image->section_names];
   Elf64_Shdr *table = &tail->headers[plan->raw_index];
   Elf64_Shdr *note = &tail->headers[image->section_count];
@@ -348,7 +345,6 @@ static bool make_headers(const struct plan *plan, struct tail *tail) {
   table->sh_addralign = 8;
   if (plan->lead > 0)
     tail->headers[image->section_count + 1] = head_section(plan, name + HEAD_NAME_AT);
-  return true;
 }
 
 static void write_tail(const struct plan *plan, const struct tail *tail, uint8_t *bytes) {
@@ -452,11 +448,10 @@ static void write_header(const struct plan *plan, const struct tail *tail, uint8
   memcpy(bytes, &header, sizeof header);
 }
 
-static bool write_all(const struct plan *plan, const struct tail *tail, const uint8_t *table,
-                      size_t table_size, uint8_t *bytes, struct problem *problem) {
+static void write_all(const struct plan *plan, const struct tail *tail, const uint8_t *table,
+                      size_t table_size, uint8_t *bytes) {
   copy_contents(plan, bytes);
-  if (!write_relocations(plan, bytes, problem))
-    return false;
+  write_relocations(plan, bytes);
   write_table(plan, table, table_size, bytes);
   clear_global_roots(plan, bytes);
   write_moves(plan, bytes);
@@ -465,7 +460,6 @@ static bool write_all(const struct plan *plan, const struct tail *tail, const ui
   write_dynamic(plan, bytes);
   move_symbols(plan, tail, bytes);
   write_tail(plan, tail, bytes);
-  return true;
 }
 
 bool rewrite_file_size(const struct image *image, const struct rewrite_sections *sections,
@@ -487,16 +481,9 @@ bool rewrite(const struct image *image, const struct rewrite_sections *sections,
   if (!plan_make(&plan, image, sections, table_size, problem))
     return false;
   plan_tail(&plan, &tail);
-  uint8_t *bytes = calloc(1, tail.size);
-  bool ok = bytes != NULL && make_headers(&plan, &tail);
-  if (!ok)
-    problem_set(problem, "not enough memory");
-  ok = ok && write_all(&plan, &tail, table, table_size, bytes, problem);
+  make_headers(&plan, &tail);
+  *rewritten = (struct rewritten){calloc(1, tail.size), tail.size};
+  write_all(&plan, &tail, table, table_size, rewritten->bytes);
   free(tail.headers);
-  if (!ok) {
-    free(bytes);
-    return false;
-  }
-  *rewritten = (struct rewritten){bytes, tail.size};
   return true;
 }

@@ -432,8 +432,8 @@ static bool survey_loaded(struct survey *survey, const struct survey_options *op
   if (!measure_tables(survey, options, problem))
     return false;
   note_counts(survey);
+  names_open(&survey->names, &survey->program.image);
   if (!count_records(survey, problem) || !measure(survey, problem) ||
-      !names_open(&survey->names, &survey->program.image, problem) ||
       !units_open(&survey->unit_names, survey->path, &survey->program.image, problem) ||
       !list_functions(survey, problem) || !filter_functions(survey, problem) ||
       !list_units(survey, problem))
