@@ -25,15 +25,22 @@
  * data, and of tables (`etext`, `__rela_iplt_end`, `__stop_NAME`). So where such a mark may stand, a
  * reference to just the section's first byte isn't taken for one to the stack maps.
  *
- * Code of AArch64 and RISC-V is gone through for the addresses that it forms (formed.h). Code of
- * x86-64 in which the address's bytes occur is decoded from its section's start to its end. What
+ * AArch64 and RISC-V take the upper part of an address from one instruction, and the rest from another: an
+ * addition, a load or a store. A compiler may put other code between them. So code is gone through from a
+ * section's start to its end, and a register is taken to hold its upper part until something else is put
+ * there:
+ *
+ *     adrp x0, 0x412000                 auipc a0, 0x2
+ *     add  x0, x0, 0x318                addi  a0, a0, 0x318
+ *
+ * Code of x86-64 in which the address's bytes occur is decoded from its section's start to its end. What
  * follows data falls into step after a few instructions; and as only sixteen addresses count, bytes
  * that aren't code will hardly name one.
  */
 #include "tool/check/raw_readers.h"
 
 #include "format/bits.h"
-#include "tool/check/formed.h"
+#include "tool/code/code.h"
 #include "tool/image/relocations.h"
 
 #include <Zydis/Zydis.h>
@@ -51,14 +58,13 @@ enum {
    * the end of a table that is usually empty, and may stand before writable stack maps. */
   CLONES = 2,
   CLONES_SIZE_MAX = 64,
-  GLOBAL_POINTER = 3, /* RISC-V's register gp */
 };
 
 struct search {
   const struct image *image;
   const struct image_section *raw;
   bool may_mark_end; /* the section's address may mean the end of another one */
-  bool is_nameless;  /* no other file can name the stack maps */
+  bool is_fixed; /* words and constants may name them: in an executable, if no other file can't */
   uint64_t clones[CLONES];
   unsigned clones_count;
   uint64_t global_pointer; /* what RISC-V's register gp holds; 0: that isn't known */
@@ -173,7 +179,8 @@ static bool may_mark_end(struct search *search) {
         header->sh_addr + header->sh_size == search->raw->header.sh_addr)
       marks.mark |= ends_with_mark(section);
   }
-  search->is_nameless = marks.own_name && !marks.other_name && leaves_globals(image);
+  const bool is_nameless = marks.own_name && !marks.other_name && leaves_globals(image);
+  search->is_fixed = image->header.e_type == ET_EXEC && !is_nameless;
   return marks.mark && !marks.global_name;
 }
 
@@ -339,7 +346,7 @@ static bool is_in_clones(const struct search *search, uint64_t address) {
 /* Whether an instruction names the address: as distance from the next one, or as a constant. */
 static bool names_maps(const struct search *search, const ZydisDecodedInstruction *instruction,
                        uint64_t next) {
-  const bool is_fixed = search->image->header.e_type == ET_EXEC && !search->is_nameless;
+  const bool is_fixed = search->is_fixed;
   const uint64_t displacement = (uint64_t)instruction->raw.disp.value;
   const bool is_relative = instruction->raw.modrm.mod == 0 && instruction->raw.modrm.rm == 5;
   if (instruction->raw.disp.size == 32 && (is_relative || is_fixed) &&
@@ -403,22 +410,58 @@ static bool search_code(const struct search *search, const ZydisDecoder *decoder
   return false;
 }
 
+/* The upper parts of addresses that registers hold, until something else is put there. */
+struct uppers {
+  uint64_t values[CODE_REGISTERS];
+  uint32_t known, constant; /* bit n: of register n */
+};
+
+/* Whether an instruction adds the rest to an upper part, so that the address is known; and what it leaves in
+ * the registers. */
+static bool forms(const struct search *search, const struct code_architecture *architecture,
+                  const struct code_parts *use, struct uppers *uppers, uint64_t *address) {
+  const bool is_whole = use->from == CODE_NO_REGISTER;
+  const bool is_global = search->global_pointer != 0 && use->from == architecture->global_register;
+  const uint32_t from = use->from < CODE_REGISTERS ? (uint32_t)1 << use->from : 0;
+  const uint64_t base = is_global   ? search->global_pointer
+                        : from != 0 ? uppers->values[use->from]
+                                    : 0;
+  const bool is_constant = use->is_constant || (!is_global && (uppers->constant & from) != 0);
+  const bool is_formed = use->part >= CODE_BITS && use->part <= CODE_ACCESS &&
+                         (is_whole || is_global || (uppers->known & from) != 0);
+  *address = use->part == CODE_BITS ? (base & ~((uint64_t)UINT16_MAX << use->shift)) | use->distance
+                                    : base + use->distance;
+  uppers->known &= ~(use->writes | use->may_write);
+  uppers->constant &= uppers->known;
+  if (use->part == CODE_UPPER ||
+      (is_formed && (use->part == CODE_BITS || (use->part == CODE_LOWER && is_whole)))) {
+    const uint32_t to = use->writes & (uint32_t)1 << use->to;
+    uppers->values[use->to] = *address;
+    uppers->known |= to;
+    uppers->constant |= is_constant ? to : 0;
+  }
+  return is_formed && (!is_constant || search->is_fixed);
+}
+
 /* For machines whose code forms addresses in parts. */
-static bool search_formed(const struct search *search, formed_step *step,
-                          const struct image_section *section) {
+static bool search_parts(const struct search *search, const struct code_architecture *architecture,
+                         const struct image_section *section) {
   const uint8_t *bytes = search->image->bytes + section->header.sh_offset;
   const uint64_t size = section->header.sh_size;
-  struct formed formed = {0};
-  if (search->global_pointer != 0)
-    formed_set(&formed, GLOBAL_POINTER, search->global_pointer);
-  for (uint64_t at = 0; at < size;) {
+  struct code_decoder *decoder = architecture->open();
+  struct uppers uppers = {0};
+  struct code_instruction instruction;
+  bool is_found = false;
+  for (uint64_t at = 0; at < size && !is_found; at += instruction.length) {
     const uint64_t address = section->header.sh_addr + at;
-    at += step(&formed, bytes + at, size - at, address);
-    if (formed.has_address && means_maps(search, formed.address, MAP_HEADER_SIZE) &&
-        !is_in_clones(search, address))
-      return report(search, "an instruction in %s at 0x%" PRIx64, section->name, address);
+    uint64_t formed;
+    architecture->decode(decoder, bytes + at, size - at, address, &instruction);
+    is_found = forms(search, architecture, &instruction.parts, &uppers, &formed) &&
+               means_maps(search, formed, MAP_HEADER_SIZE) && !is_in_clones(search, address) &&
+               report(search, "an instruction in %s at 0x%" PRIx64, section->name, address);
   }
-  return false;
+  architecture->close(decoder);
+  return is_found;
 }
 
 static bool search_decoded(const struct search *search, const struct image_section *section) {
@@ -431,15 +474,13 @@ static bool search_decoded(const struct search *search, const struct image_secti
 }
 
 static bool search_all_code(const struct search *search) {
-  const unsigned machine = search->image->header.e_machine;
-  formed_step *step = machine == EM_AARCH64 ? formed_aarch64
-                      : machine == EM_RISCV ? formed_riscv64
-                                            : NULL;
-  for (size_t i = 1; i < search->image->section_count; i++) {
+  const struct code_architecture *architecture = code_architecture(search->image->header.e_machine);
+  for (size_t i = 1; i < search->image->section_count && architecture != NULL; i++) {
     const struct image_section *section = &search->image->sections[i];
     const Elf64_Shdr *header = &section->header;
     if ((header->sh_flags & SHF_EXECINSTR) != 0 && header->sh_type != SHT_NOBITS &&
-        (step != NULL ? search_formed(search, step, section) : search_decoded(search, section)))
+        (architecture->highest != 0 ? search_parts(search, architecture, section)
+                                    : search_decoded(search, section)))
       return true;
   }
   return false;
@@ -450,6 +491,5 @@ bool references_find(const struct image *image, const struct image_section *raw,
   struct search search = {.image = image, .raw = raw, .found = found};
   search.may_mark_end = may_mark_end(&search);
   return search_symbols(&search) || search_relocations(&search) ||
-         (image->header.e_type == ET_EXEC && !search.is_nameless && search_words(&search)) ||
-         search_all_code(&search);
+         (search.is_fixed && search_words(&search)) || search_all_code(&search);
 }
