@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Finds the unwind table: the section, or else what the program header of its index leads to, whose end isn't
- * known. (LSB, ".eh_frame_hdr") */
+/* Finds the unwind table: the section; or else, where no section headers count, what the program header of its
+ * index leads to, whose end isn't known. (LSB, ".eh_frame_hdr") */
 static struct section_bytes find_unwind(const struct elf_image *image) {
   static const uint8_t version_and_encoding[] = {1, 0x1b}; /* relative to its place, 32 bits */
   struct section_bytes found = {0};
@@ -15,6 +15,8 @@ static struct section_bytes find_unwind(const struct elf_image *image) {
   if (image->bytes != NULL && elf_image_find_section(image, ".eh_frame", &section))
     return (struct section_bytes){elf_image_contents(image, &section), section.sh_size,
                                   section.sh_addr};
+  if (image->loaded == NULL && image->header.e_shnum > 0)
+    return found;
   for (unsigned i = 0; i < image->header.e_phnum && found.bytes == NULL; i++) {
     const Elf64_Phdr segment = elf_image_segment(image, i);
     const uint8_t *index =
