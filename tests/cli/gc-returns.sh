@@ -58,6 +58,17 @@ check kept "by a frame pointer that is added to" 'push %rbp; mov %rsp, %rbp; sub
 check kept "pushed on one of two ways" 'test %rsi, %rsi; je 1f; push %rdi; 1: ret'
 check kept "pushed on one of two ways, and a branch elsewhere" 'test %rsi, %rsi; je 1f; push %rdi; jo helper; 1: ret'
 check kept "pushed on one of two ways, and a call" 'test %rsi, %rsi; je 1f; push %rdi; call helper; 1: ret'
+check kept "with more that it takes off" 'lea hidden(%rip), %rax; push %rax; call 1f; pop %rax; ret
+  .globl another; .type another, @function
+  1: another: call pops; ret
+  pops: ret $8'
+check kept "its caller's" 'call writes; ret; .type writes, @function
+  writes: lea hidden(%rip), %rax; mov %rax, 8(%rsp); ret'
+check kept "by the frame's address" 'push %rbp; mov %rsp, %rbp; mov %rbp, %rdi; call writes; pop %rbp; ret; .type writes, @function
+  writes: lea hidden(%rip), %rax; mov %rax, 8(%rdi); ret'
+check kept "its caller's, by the frame pointer" 'push %rbp; mov %rsp, %rbp; call writes; pop %rbp; ret; .type writes, @function
+  writes: push %rbp; mov %rsp, %rbp; lea hidden(%rip), %rax; mov (%rbp), %rcx; mov %rax, 8(%rcx); pop %rbp; ret'
+check kept "by 32 bytes at a distance that is given in units" 'sub $56, %rsp; vmovups %ymm16, 32(%rsp); add $56, %rsp; ret'
 
 check dropped "saved registers" 'push %rbp; push %rbx; sub $40, %rsp; mov %rdi, 8(%rsp); movups %xmm0, 16(%rsp); call helper
   mov 8(%rsp), %rbx; lea 32(%rsp), %rax; mov %rbx, (%rax); add $40, %rsp; pop %rbx; pop %rbp; ret'
@@ -67,5 +78,6 @@ check dropped "blocks" 'push %rbx; test %rdi, %rdi; je 1f; call helper; pop %rbx
   2: sub $16, %rsp; call helper; add $16, %rsp; 3: pop %rbx; jmp helper'
 check dropped "arguments on the stack" 'sub $8, %rsp; push $1; push $2; call helper; add $16, %rsp; mov 16(%rsp), %rax; add $8, %rsp; ret'
 check dropped "a loop that is entered at its end" 'push %rbx; xor %ebx, %ebx; jmp 2f; 1: call helper; inc %rbx; 2: cmp %rdi, %rbx; jl 1b; pop %rbx; ret'
+check dropped "its arguments' addresses" 'push %rbp; mov %rsp, %rbp; lea 16(%rbp), %rdi; mov 24(%rbp), %rsi; call helper; pop %rbp; ret'
 check dropped "a barrier" 'lock orl $0, (%rsp); ret'
 check dropped "a call that doesn't return" 'test %rsi, %rsi; je 1f; push %rbx; call abort; 1: ret'

@@ -154,6 +154,11 @@ static bool has_return_address(const struct stack_notes *notes, int64_t at, int3
   return at < (int64_t)notes->place + WORD && notes->place < at + size;
 }
 
+/* Above the function's own part of the stack are its arguments, and its callers' return addresses. */
+static bool is_callers(const struct stack_notes *notes, int64_t at, int32_t size) {
+  return !notes->is_part && at + size > (notes->has_link ? 0 : WORD);
+}
+
 static void use_memory(struct stack_notes *notes, const struct stack_depth *depth,
                        const struct code_stack *use) {
   int64_t at;
@@ -167,6 +172,7 @@ static void use_memory(struct stack_notes *notes, const struct stack_depth *dept
     notes->is_read |= use->is_read;
     notes->is_written |= !use->is_read;
   }
+  notes->is_written |= !use->is_read && !use->is_address && is_callers(notes, at, use->size);
 }
 
 /* ---- The register for return addresses ---- */

@@ -6,6 +6,9 @@
  *
  *     push %rax; ret          add $5, (%rsp); ret          mov %rax, 8(%rbp)
  *
+ * A function may break its callers' returns as well: by a store to what lies above its own return address, or by
+ * the address of a frame, beside which one lies.
+ *
  * So a function's instructions are followed, in the order of their addresses: how deep the stack is,
  * and where the frame pointer points. A stack pointer that is made of anything else may point
  * anywhere, up to where it is made of the frame pointer again. Depths are exact as long as the stack changes by constants, and

@@ -53,6 +53,7 @@ struct code_stack {
   uint8_t base;   /* enum code_stack_base: that register; CODE_NO_BASE if there is no such memory */
   uint8_t copy;   /* enum code_stack_base: what the other register of the two is made of */
   bool is_read;   /* the memory is read, and nothing else */
+  bool is_address;     /* its address is computed, for others that may use it */
   bool loses_frame;    /* the frame pointer becomes something else */
   int32_t copy_offset; /* from that register before the instruction */
   uint8_t link;        /* enum code_link */

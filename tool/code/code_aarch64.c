@@ -151,6 +151,17 @@ static enum code_stack_base base_of(unsigned number) {
   return number == SP ? CODE_STACK_POINTER : number == FRAME ? CODE_FRAME_POINTER : CODE_NO_BASE;
 }
 
+/* Others may write to a place. Right above where the frame pointer points to is the return address; and the
+ * caller's frame pointer is there, which the same holds for. */
+static void set_address(struct code_stack *stack, unsigned from, int32_t offset) {
+  const bool is_frame = from == FRAME && offset == 0;
+  stack->base = (uint8_t)base_of(from);
+  stack->offset = offset;
+  stack->size = is_frame ? 16 : 1;
+  stack->is_read = false;
+  stack->is_address = true;
+}
+
 /* An addition to the stack pointer or the frame pointer; `to` may be one of them. */
 static void set_stack_sum(struct code_stack *stack, unsigned to, unsigned from, int32_t distance) {
   if (to == SP && from == SP) {
@@ -160,10 +171,8 @@ static void set_stack_sum(struct code_stack *stack, unsigned to, unsigned from, 
   } else if ((to == SP || to == FRAME) && to != from && base_of(from) != CODE_NO_BASE) {
     stack->copy = (uint8_t)base_of(from);
     stack->copy_offset = distance;
-  } else if (to != FRAME && base_of(from) != CODE_NO_BASE) { /* others may write there */
-    stack->base = (uint8_t)base_of(from);
-    stack->offset = distance;
-    stack->size = 1;
+  } else if (to != FRAME && base_of(from) != CODE_NO_BASE) {
+    set_address(stack, from, distance);
   }
 }
 
@@ -240,6 +249,8 @@ static void decode_constant(uint32_t word, uint64_t address, struct code_instruc
   instruction->parts.writes = bit(to);
 }
 
+static const uint32_t move = 0xaa0003e0, move_mask = 0xffe0ffe0; /* from a register to another */
+
 static void decode_registers(uint32_t word, struct code_instruction *instruction) {
   struct code_parts *parts = &instruction->parts;
   const bool is_sum = (word & 0x1f000000) == 0x0b000000, is_extended = field(word, 21, 1) != 0;
@@ -256,6 +267,8 @@ static void decode_registers(uint32_t word, struct code_instruction *instruction
   instruction->is_sum = is_plain_sum && word >> 31 != 0;
   if (is_sum && is_extended && field(word, 29, 1) == 0 && to_of(word) == SP)
     instruction->stack.growth = CODE_STACK_LOST;
+  if ((word & move_mask) == move && other_of(word) == FRAME && to_of(word) != FRAME)
+    set_address(&instruction->stack, FRAME, 0);
 }
 
 /* ---- Loads and stores ---- */
@@ -319,7 +332,9 @@ static void decode_single(uint32_t word, struct code_instruction *instruction) {
   const unsigned to = to_of(word), from = from_of(word);
   const int32_t distance =
       is_scaled ? (int32_t)(field(word, 10, 12) << scale) : (int32_t)signed_field(word, 12, 9);
-  if (!is_prefetch)
+  if (is_load && !is_prefetch && from == FRAME && distance == 0 && to != FRAME)
+    set_address(&instruction->stack, from, 0);
+  else if (!is_prefetch)
     set_memory(&instruction->stack, from, mode == POST ? 0 : distance, 1 << scale,
                moves ? distance : 0, is_load);
   parts->reads = bit(from) | (is_load || is_vector ? 0 : bit(to));
@@ -584,7 +599,7 @@ static struct code_value result_of(uint32_t word, const struct code_instruction 
                          parts->distance);
   if (instruction->is_sum)
     return sum_of(word, state);
-  if ((word & 0xffe0ffe0) == 0xaa0003e0) /* MOV */
+  if ((word & move_mask) == move)
     return value_of(state, other_of(word));
   return (group & 5) == 4 ? loaded_value(word, state) : unknown;
 }

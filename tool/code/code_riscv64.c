@@ -304,6 +304,18 @@ static enum code_stack_base base_of(unsigned number) {
   return number == SP ? CODE_STACK_POINTER : number == FRAME ? CODE_FRAME_POINTER : CODE_NO_BASE;
 }
 
+/* Others may write to a place. The frame pointer points right above the return address, and the caller's frame
+ * pointer below that, which the same holds for. */
+enum { CALLERS_FRAME = -16, FRAME_SIZE = 16 };
+static void set_address(struct code_stack *stack, unsigned from, int32_t offset) {
+  const bool is_frame = from == FRAME && (offset == 0 || offset == CALLERS_FRAME);
+  stack->base = (uint8_t)base_of(from);
+  stack->offset = is_frame ? CALLERS_FRAME : offset;
+  stack->size = is_frame ? FRAME_SIZE : 1;
+  stack->is_read = false;
+  stack->is_address = true;
+}
+
 /* A register plus a constant, or the same as another one. */
 static void set_addition(struct code_instruction *instruction, const struct fields *fields) {
   struct code_stack *stack = &instruction->stack;
@@ -315,10 +327,8 @@ static void set_addition(struct code_instruction *instruction, const struct fiel
   } else if ((to == SP || to == FRAME) && to != from && base_of(from) != CODE_NO_BASE) {
     stack->copy = (uint8_t)base_of(from);
     stack->copy_offset = (int32_t)fields->constant;
-  } else if (to != FRAME && base_of(from) != CODE_NO_BASE) { /* others may write there */
-    stack->base = (uint8_t)base_of(from);
-    stack->offset = (int32_t)fields->constant;
-    stack->size = 1;
+  } else if (to != FRAME && base_of(from) != CODE_NO_BASE) {
+    set_address(stack, from, (int32_t)fields->constant);
   }
 }
 
@@ -354,7 +364,10 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
     parts->reads |= bit(fields->second); /* a distance */
     return;
   }
-  if (base_of(fields->first) != CODE_NO_BASE) {
+  if (is_load && is_whole && fields->first == FRAME && fields->constant == CALLERS_FRAME &&
+      value != FRAME) {
+    set_address(stack, FRAME, CALLERS_FRAME);
+  } else if (base_of(fields->first) != CODE_NO_BASE) {
     stack->base = (uint8_t)base_of(fields->first);
     stack->offset = (int32_t)fields->constant;
     stack->size = 1 << (fields->function & 3);

@@ -202,13 +202,25 @@ static void set_copy(struct code_stack *stack, int to, enum code_stack_base from
   }
 }
 
-/* `lea` of a place on the stack, or a copy of the stack pointer, lets other instructions write there. */
 static void set_memory(struct code_stack *stack, enum code_stack_base base, int32_t offset,
                        int32_t size, bool is_read) {
   stack->base = (uint8_t)base;
   stack->offset = offset;
   stack->size = size;
   stack->is_read = is_read;
+}
+
+/* `lea` of a place on the stack, or a copy of the stack pointer, lets other instructions write there. */
+static void set_address(struct code_stack *stack, enum code_stack_base base, int32_t offset) {
+  set_memory(stack, base, offset, 1, false);
+  stack->is_address = true;
+}
+
+/* The frame pointer, or the caller's, which is saved where it points to, becomes something that the stack isn't
+ * followed by: return addresses lie right above both. */
+static void set_frame_taken(struct code_stack *stack) {
+  set_memory(stack, CODE_FRAME_POINTER, 0, 16, false);
+  stack->is_address = true;
 }
 
 static void set_move(const ZydisDecodedInstruction *raw, struct code_stack *stack) {
@@ -222,13 +234,17 @@ static void set_move(const ZydisDecodedInstruction *raw, struct code_stack *stac
   if (operand < 0) {
     if (is_load)
       set_copy(stack, other, CODE_NO_BASE, 0);
+    if (is_load && base == CODE_FRAME_POINTER && raw->raw.disp.value == 0 && other != RBP)
+      set_frame_taken(stack);
     return;
   }
   const int to = is_load ? other : operand, from = is_load ? operand : other;
   const enum code_stack_base copied = has_constant ? CODE_NO_BASE : base_of((unsigned)from);
   set_copy(stack, to, copied, 0);
   if (copied == CODE_STACK_POINTER && to != RSP && to != RBP)
-    set_memory(stack, copied, 0, 1, false);
+    set_address(stack, copied, 0);
+  if (copied == CODE_FRAME_POINTER && to != RSP && to != RBP)
+    set_frame_taken(stack);
 }
 
 /* Any other instruction: its operands tell. */
@@ -242,7 +258,8 @@ static void set_operands(const struct code_decoder *decoder, const ZydisDecoderC
   for (unsigned i = 0; i < raw->operand_count_visible; i++) {
     const bool is_written = (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
     if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY && base != CODE_NO_BASE)
-      set_memory(stack, base, (int32_t)raw->raw.disp.value, operands[i].size / 8, !is_written);
+      set_memory(stack, base, (int32_t)operands[i].mem.disp.value, operands[i].size / 8,
+                 !is_written);
     else if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER && is_written &&
              operands[i].reg.value == ZYDIS_REGISTER_RSP)
       stack->growth = CODE_STACK_LOST;
@@ -296,7 +313,9 @@ static void set_stack(const struct code_decoder *decoder, const ZydisDecoderCont
     set_copy(stack, other_register(raw), memory_base(raw), (int32_t)raw->raw.disp.value);
     if (memory_base(raw) != CODE_NO_BASE && other_register(raw) != RSP &&
         other_register(raw) != RBP)
-      set_memory(stack, memory_base(raw), (int32_t)raw->raw.disp.value, 1, false);
+      set_address(stack, memory_base(raw), (int32_t)raw->raw.disp.value);
+    if (memory_base(raw) == CODE_FRAME_POINTER && raw->raw.disp.value == 0)
+      set_frame_taken(stack);
     return;
   case ZYDIS_MNEMONIC_MOV:
     if ((raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0)
@@ -332,7 +351,9 @@ static void decode(const struct code_decoder *decoder, const uint8_t *bytes, siz
   instruction->kind = (uint8_t)kind_of(&raw);
   switch (instruction->kind) {
   case CODE_PADDING:
+    return;
   case CODE_RETURN:
+    instruction->stack.growth = -(int32_t)raw.raw.imm[0].value.u; /* besides the return address */
     return;
   case CODE_CALL:
   case CODE_JUMP:
