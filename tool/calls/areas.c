@@ -5,8 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool starts_with(const char *text, const char *start) {
-  return strncmp(text, start, strlen(start)) == 0;
+/* Whether a loaded section is one that only unwinders and stack maps' readers use. A program may give its own
+ * sections names that begin like these. */
+static bool is_table(const char *name) {
+  static const char *const names[] = {".eh_frame", ".eh_frame_hdr", ".gcc_except_table",
+                                      ".stackpack", ".stackpack.head"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(name, names[i]) == 0)
+      return true;
+  return false;
 }
 
 /* Whether a loaded section holds a program's own words. */
@@ -32,8 +39,7 @@ static bool is_area(const struct image *image, const struct image_section *secti
   case SHT_GNU_versym:
     return false;
   default:
-    return !starts_with(section->name, ".eh_frame") && !starts_with(section->name, ".stackpack") &&
-           strcmp(section->name, ".gcc_except_table") != 0;
+    return !is_table(section->name);
   }
 }
 
@@ -50,6 +56,12 @@ static bool is_constant(const struct image *image, const struct image_section *s
       return true;
   }
   return false;
+}
+
+/* Whether a section's segment can be written to: then the program may change its code. */
+static bool is_changeable(const struct image *image, const struct image_section *section) {
+  const Elf64_Phdr *segment = image_segment_of(image, &section->header);
+  return segment != NULL && (segment->p_flags & PF_W) != 0;
 }
 
 static bool is_start_table(const struct image_section *section) {
@@ -73,6 +85,7 @@ static bool add_area(struct areas *areas, const struct image *image,
       .address = header->sh_addr,
       .size = header->sh_size,
       .is_code = (header->sh_flags & SHF_EXECINSTR) != 0,
+      .is_changeable = is_changeable(image, section),
       .is_start_table = is_start_table(section),
       .is_constant = is_constant(image, section),
       .marks = {calloc(header->sh_size / 8 + 1, 1), calloc(header->sh_size / 8 + 1, 1)},

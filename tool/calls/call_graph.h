@@ -22,15 +22,16 @@
  * a call to be missing, all of this must hold:
  *
  *   - The caller's bytes are instructions, from its start to its end, and so is what its jumps lead to
- *     (sweep.c); otherwise it leads to everything. Likewise if a place in it is to be patched when
+ *     (sweep.c), and the program can't write to them (areas.c); otherwise it leads to everything. Likewise if a place in it is to be patched when
  *     the program runs (hidden.c).
  *   - No instruction of the caller names the callee (sweep.c, jump_tables.c), nor does the unwinder
  *     (hidden.c); and it doesn't run on into it.
- *   - Each return of the caller takes its own return address, which nothing in it has touched: its
- *     stack is as deep as at its start, by constants and the frame pointer alone (stack.c).
+ *   - Each return of the caller takes its own return address, which nothing in it has touched, nor those
+ *     above it: its stack is as deep as at its start, by constants and the frame pointer alone (stack.c).
  *   - The caller has no call or jump by a pointer; or the callee's address isn't taken: no code
  *     computes it, and no word of the program's, wherever it stands, is the address, with or without
- *     a tag, or the distance to it from the word itself or from what something refers to (escapes.c);
+ *     a tag, or the distance to it from the word itself, from the word's end (data may be run as code), from the
+ *     global offset table, or from what something refers to (escapes.c);
  *     no other file can find it by name; and the pointer isn't a sum (jump_tables.c), nor made by
  *     a caller that names the address of any function (sweep.c). Or the pointer
  *     has a type that the frontend says the callee doesn't have (call_types.c).

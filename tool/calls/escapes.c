@@ -6,7 +6,8 @@
  * or without a tag in the bits that addresses don't use. In either, an address may also be stored as a
  * distance of 4 bytes: from the word itself, or from the start of a table (C++'s relative virtual
  * tables are such), which some code or word must refer to. So from each place that something refers
- * to, up to the next one, words count as distances from it.
+ * to, up to the next one, words count as distances from it. A table of distances from the global offset table may
+ * stand anywhere.
  *
  * A word that leads into the middle of a function belongs to a table of that function's own, if it
  * has a jump by a table, and is known to be one function; otherwise somebody else must use it, and
@@ -108,6 +109,10 @@ static bool is_for_calls(const struct call_graph *graph, uint64_t address) {
   return word != NULL && word->kind == LINKAGE_CALL;
 }
 
+/* Data may be instructions that the program makes executable: a call's or a jump's operand is the distance from
+ * its own end. */
+enum { OPERAND_SIZE = 4 };
+
 /* A word at a place that may lead to code. */
 static void take_word_at(struct graph_builder *builder, const struct area *area, uint64_t address,
                          uint64_t word) {
@@ -116,6 +121,8 @@ static void take_word_at(struct graph_builder *builder, const struct area *area,
   const uint64_t distant = address + (uint64_t)(int64_t)(int32_t)word;
   if (distant != address && is_function(graph, distant))
     graph_take(graph, distant, how, address);
+  if (!area->is_code && is_function(graph, distant + OPERAND_SIZE))
+    graph_take(graph, distant + OPERAND_SIZE, how, address);
   if (!graph->linkage.is_fixed)
     return;
   if ((address % 8 == 0 && !area->is_code) || is_function(graph, word & ADDRESS_BITS))
@@ -140,7 +147,8 @@ static void take_words_of(struct graph_builder *builder, const struct area *area
       memcpy(&word, area->bytes + at, 8);
     else
       memcpy(&word, area->bytes + at, 4);
-    const bool is_distance = address + (uint64_t)(int64_t)(int32_t)word - code.start < code.size;
+    const uint64_t distant = address + (uint64_t)(int64_t)(int32_t)word;
+    const bool is_distance = distant + OPERAND_SIZE - code.start < code.size + OPERAND_SIZE;
     const bool is_address = is_fixed && ((word & ADDRESS_BITS) - code.start < code.size ||
                                          (uint32_t)word - code.start < code.size);
     if (is_distance || is_address) {
@@ -173,6 +181,20 @@ static void take_distances(struct graph_builder *builder, const struct area *are
       continue;
     if ((address - base) % 4 == 0 || is_function(graph, target))
       graph_take(graph, target, TAKEN_BY_DATA, address);
+  }
+}
+
+/* Words of 8 bytes as distances from the global offset table, if some code computes its address (AMD64 psABI, 4.4:
+ * GOTOFF). */
+static void take_offsets(struct call_graph *graph, const struct area *area, uint64_t offset_table) {
+  const struct area *from = areas_find(&graph->areas, offset_table);
+  if (from == NULL || from->is_code || !area_is_marked(from, MARK_BASE, offset_table))
+    return;
+  for (uint64_t at = 0; at + 8 <= area->size; at++) {
+    uint64_t word;
+    memcpy(&word, area->bytes + at, sizeof word);
+    if (word != 0 && is_function(graph, offset_table + word))
+      graph_take(graph, offset_table + word, TAKEN_BY_DATA, area->address + at);
   }
 }
 
@@ -262,9 +284,13 @@ bool escapes_find(struct graph_builder *builder, const struct image *image,
     for (size_t i = 0; i < graph->areas.count; i++)
       if (graph->areas.items[i].is_start_table == (at_start == 1))
         take_words_of(builder, &graph->areas.items[i], code, all);
-  for (size_t i = 0; i < graph->areas.count; i++)
-    if (!graph->areas.items[i].is_code)
-      take_distances(builder, &graph->areas.items[i], code);
+  for (size_t i = 0; i < graph->areas.count; i++) {
+    if (graph->areas.items[i].is_code)
+      continue;
+    take_distances(builder, &graph->areas.items[i], code);
+    for (unsigned k = 0; k < OFFSET_TABLES; k++)
+      take_offsets(graph, &graph->areas.items[i], graph->linkage.offset_tables[k]);
+  }
   take_open(builder, code);
   if (!take_personalities(graph, image))
     return problem_set(problem, "not enough memory");

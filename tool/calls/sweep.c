@@ -274,7 +274,7 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
     return;
   case CODE_RETURN:
     sweep->returns[sweep->function] = true;
-    if (stack_is_odd(&sweep->stack, &flow->stack))
+    if (stack_is_odd(&sweep->stack, &flow->stack) || instruction->stack.growth != 0)
       add_odd(sweep, at, instruction);
     break;
   case CODE_CALL:
@@ -364,6 +364,7 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   sweep->target_count = 0;
   function->first_call = graph->call_count;
   stack_open(&sweep->stack, &flow.stack, function->address, sweep->is_part[number]);
+  function->is_undecodable |= areas_find(&graph->areas, sweep->start)->is_changeable;
   decode_from(sweep, sweep->start, &flow);
   sweep->runs_on[number] = ends(flow.last) ? ENDS
                            : flow.last != CODE_CALL && stack_is_odd(&sweep->stack, &flow.stack)

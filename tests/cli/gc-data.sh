@@ -1,0 +1,38 @@
+#!/bin/bash
+# Functions that only data lead to, in ways that linkers and loaders know nothing of. The start doesn't reach a collection, so that
+# nothing else keeps the records.
+. "$TOP/tests/cli/common.sh"
+
+make_lonely_program # managed.o main.o collect.o
+
+check() { # kept|dropped NAME CODE DATA: no_call's
+  cat >odd.S <<S
+  .text; .globl no_call; .p2align 4; .type no_call, @function
+no_call: $3
+  .size no_call, . - no_call
+  .p2align 4; .type hidden, @function
+hidden: call collect; ret
+  .size hidden, . - hidden
+  $4
+  .section .note.GNU-stack, "", @progbits
+S
+  "$LLVM/bin/clang" -c odd.S
+  local layout
+  for layout in -no-pie "-pie -Wl,-z,notext"; do
+    # shellcheck disable=SC2086 # a list of words
+    link_with lld app managed.o main.o collect.o odd.o $layout
+    echo "$2 $layout"
+    expect_verdict "$1" app managed_no_call --gc-entry=collect
+  done
+}
+
+check dropped "no way" 'mov 1f(%rip), %rax; jmp *%rax' '.data; .p2align 3; 1: .quad no_call'
+check kept "code that may be written to" 'jmp 1f' '.section .patched, "awx", @progbits; 1: ret'
+check kept "data that may be run" 'lea 1f(%rip), %rax; jmp *%rax' '.data; 1: jmp collect'
+check kept "constants that may be run" 'lea 1f(%rip), %rax; jmp *%rax' '.section .rodata; 1: call collect; ret'
+for section in .stackpack.handlers .eh_frame_handlers .note.handlers; do
+  check kept "a section called $section" 'mov 1f(%rip), %rax; jmp *%rax' ".section $section, \"aw\"; .p2align 3; 1: .quad hidden"
+done
+check kept "a distance from the offset table" 'push %rbx; call make; call *%rax; pop %rbx; ret' '.type make, @function
+make: lea _GLOBAL_OFFSET_TABLE_(%rip), %rax; add 1f(%rip), %rax; ret
+  .section .rodata; .byte 1; 1: .quad hidden@GOTOFF'
