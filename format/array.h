@@ -20,4 +20,9 @@ static inline bool array_make_room(void **items, size_t *capacity, size_t count,
   return true;
 }
 
+/* Adds an item to an array that is owned, by the lvalues that keep it. False without memory. */
+#define ARRAY_ADD(items, count, capacity, ...)                                                     \
+  (array_make_room((void **)&(items), &(capacity), (size_t)(count) + 1, sizeof *(items)) &&        \
+   ((items)[(count)++] = (__VA_ARGS__), true))
+
 #endif

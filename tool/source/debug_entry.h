@@ -2,7 +2,8 @@
  *
  * An entry of split DWARF lies in another file than the addresses of its code: it tells their
  * numbers in a table of the program's, which belongs to the unit there, the skeleton. So the context
- * has the first entry of that unit, and addresses are asked of it.
+ * has the first entry of that unit, and addresses are asked of it. (libdwarf can tie the two files, but its
+ * version of 2021 then takes a split unit's texts from another one's.)
  */
 #ifndef STACKPACK_DEBUG_ENTRY_H
 #define STACKPACK_DEBUG_ENTRY_H

@@ -11,11 +11,7 @@
 #include <unistd.h>
 
 bool debug_folders_add(struct debug_folders *folders, const char *path) {
-  if (!array_make_room((void **)&folders->paths, &folders->capacity, folders->count + 1,
-                       sizeof *folders->paths))
-    return false;
-  folders->paths[folders->count++] = path;
-  return true;
+  return ARRAY_ADD(folders->paths, folders->count, folders->capacity, path);
 }
 
 void debug_folders_close(struct debug_folders *folders) {

@@ -38,12 +38,9 @@ static bool add_unit(struct debug_info *info, Dwarf_Die die, Dwarf_Sig8 id) {
   find_split_id(die, context.version, &unit.split_id);
   if (dwarf_dieoffset(die, &unit.die, NULL) != DW_DLV_OK)
     return true;
-  if (!array_make_room((void **)&info->units, &info->unit_capacity, info->unit_count + 1,
-                       sizeof *info->units))
-    return false;
-  info->units[info->unit_count] = unit;
-  return debug_entry_spans(&context, context.dwarf, die, &info->spans,
-                           (uint32_t)info->unit_count++);
+  const uint32_t number = (uint32_t)info->unit_count;
+  return ARRAY_ADD(info->units, info->unit_count, info->unit_capacity, unit) &&
+         debug_entry_spans(&context, context.dwarf, die, &info->spans, number);
 }
 
 /* Moves to the next unit. The ID is that of a split one, or zeros. */
@@ -66,7 +63,8 @@ static bool add_units(struct debug_info *info) {
     ok = add_unit(info, die, id);
     dwarf_dealloc_die(die);
   }
-  return ok && spans_flatten(&info->spans);
+  spans_sort(&info->spans);
+  return ok;
 }
 
 /* ---- Split units ---- */
@@ -226,12 +224,9 @@ const char *debug_info_missing(struct debug_info *info) {
 
 static bool add_frame(struct debug_info *info, struct source_frame frame,
                       struct source_frames *frames) {
-  if (!array_make_room((void **)&info->frames, &info->frame_capacity, frames->count + 1,
-                       sizeof *info->frames))
-    return false;
-  info->frames[frames->count++] = frame;
+  const bool ok = ARRAY_ADD(info->frames, frames->count, info->frame_capacity, frame);
   frames->items = info->frames;
-  return true;
+  return ok;
 }
 
 bool debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames) {

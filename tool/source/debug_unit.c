@@ -39,25 +39,15 @@ static const char *file_of(const struct debug_files *files, uint64_t number) {
 
 /* ---- Lines ---- */
 
-static bool add_row(struct debug_unit *unit, struct debug_row row) {
-  if (!array_make_room((void **)&unit->rows, &unit->row_capacity, unit->row_count + 1,
-                       sizeof *unit->rows))
-    return false;
-  unit->rows[unit->row_count++] = row;
-  return true;
-}
-
 /* Ends the sequence whose rows were added since the last one. */
 static bool add_sequence(struct debug_unit *unit, size_t first_row, uint64_t end) {
   const size_t rows = unit->row_count - first_row;
   if (rows == 0)
     return true;
-  if (!array_make_room((void **)&unit->sequences, &unit->sequence_capacity,
-                       unit->sequence_count + 1, sizeof *unit->sequences))
-    return false;
-  unit->sequences[unit->sequence_count] = (struct debug_sequence){first_row, rows};
   return spans_add(&unit->sequence_spans, unit->rows[first_row].address, end,
-                   (uint32_t)unit->sequence_count++);
+                   (uint32_t)unit->sequence_count) &&
+         ARRAY_ADD(unit->sequences, unit->sequence_count, unit->sequence_capacity,
+                   (struct debug_sequence){first_row, rows});
 }
 
 static uint32_t within_32_bits(uint64_t number) {
@@ -92,14 +82,11 @@ static bool read_rows(struct debug_unit *unit, Dwarf_Line *lines, Dwarf_Signed c
       return true;
     if (unit->row_count > first_row && row.address < unit->rows[unit->row_count - 1].address)
       return true;
-    if (!ends) {
-      if (!add_row(unit, row))
-        return false;
-    } else {
-      if (!add_sequence(unit, first_row, row.address))
-        return false;
+    if (ends ? !add_sequence(unit, first_row, row.address)
+             : !ARRAY_ADD(unit->rows, unit->row_count, unit->row_capacity, row))
+      return false;
+    if (ends)
       first_row = unit->row_count;
-    }
   }
   return true;
 }
@@ -114,7 +101,8 @@ bool debug_unit_read_lines(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die
   if (dwarf_srclines_b(die, &version, &tables, &context, NULL) != DW_DLV_OK)
     return true;
   if (dwarf_srclines_from_linecontext(context, &lines, &count, NULL) == DW_DLV_OK)
-    ok = read_rows(unit, lines, count) && spans_flatten(&unit->sequence_spans);
+    ok = read_rows(unit, lines, count);
+  spans_sort(&unit->sequence_spans);
   dwarf_srclines_dealloc_b(context);
   return ok && read_files(&unit->files, dwarf, die, version);
 }
@@ -166,16 +154,13 @@ static bool add_scope(const struct scope_reader *reader, Dwarf_Die die, bool is_
                       uint32_t *parent) {
   struct debug_unit *unit = reader->unit;
   struct debug_scope scope = {.parent = is_inlined ? *parent : SPANS_NONE};
-  if (!array_make_room((void **)&unit->scopes, &unit->scope_capacity, unit->scope_count + 1,
-                       sizeof *unit->scopes))
-    return false;
   debug_entry_number(die, DW_AT_call_file, &scope.call_file);
   debug_entry_number(die, DW_AT_call_line, &scope.call_line);
   debug_entry_number(die, DW_AT_call_column, &scope.call_column);
   scope.name = name_of(reader->dwarf, die, 0);
   *parent = (uint32_t)unit->scope_count;
-  unit->scopes[unit->scope_count++] = scope;
-  return debug_entry_spans(reader->context, reader->dwarf, die, &unit->scope_spans, *parent);
+  return ARRAY_ADD(unit->scopes, unit->scope_count, unit->scope_capacity, scope) &&
+         debug_entry_spans(reader->context, reader->dwarf, die, &unit->scope_spans, *parent);
 }
 
 /* Whether an entry has an attribute that tells of code. */
@@ -239,7 +224,9 @@ static bool read_children(const struct scope_reader *reader, Dwarf_Die die, uint
 bool debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context *context,
                             Dwarf_Debug dwarf, Dwarf_Die die) {
   const struct scope_reader reader = {unit, context, dwarf};
-  return read_children(&reader, die, SPANS_NONE, 0) && spans_flatten(&unit->scope_spans);
+  const bool ok = read_children(&reader, die, SPANS_NONE, 0);
+  spans_sort(&unit->scope_spans);
+  return ok;
 }
 
 /* ---- Finding ---- */

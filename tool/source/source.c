@@ -1,17 +1,16 @@
 /* source.c - see source.h.
  *
- * The reader gets questions, and answers each with a message: a struct message, as many frames as it
- * says, and a text. A frame is a struct place and two texts, the function's name and the file's path;
- * each text ends in a zero, and one that isn't told is empty. The text at the end is empty, or says
- * what went wrong: in the first message, which nobody asked for, that the debug information can't be
- * opened; later on, the path of split debug information that is missing.
+ * The reader gets questions, and answers each with a message: its size, and texts that end in a zero.
+ * The first text is empty, or says what went wrong: in the first message, which nobody asked for, that
+ * the debug information can't be opened; later on, the path of split debug information that is missing.
+ * Each frame follows as four texts: function, file, line and column. What isn't told is empty, or 0.
  */
 #include "tool/source/source.h"
 
 #include "format/array.h"
 
-#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,72 +29,30 @@ struct question {
   enum source_question kind;
 };
 
-struct message {
-  uint32_t frames, size; /* size: of all that follows */
-};
-
-struct place {
-  uint64_t line, column;
-};
-
-struct bytes {
-  char *items; /* owned */
-  size_t count, capacity;
-};
-
-static bool send_all(int socket, const void *bytes, size_t size) {
-  for (size_t done = 0; done < size;) {
-    const ssize_t sent = send(socket, (const char *)bytes + done, size - done, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR)
-      continue;
-    if (sent <= 0)
-      return false;
-    done += (size_t)sent;
-  }
-  return true;
-}
-
-static bool receive_all(int socket, void *bytes, size_t size) {
-  for (size_t done = 0; done < size;) {
-    const ssize_t received = recv(socket, (char *)bytes + done, size - done, 0);
-    if (received < 0 && errno == EINTR)
-      continue;
-    if (received <= 0)
-      return false;
-    done += (size_t)received;
-  }
-  return true;
-}
-
 /* ---- The reader ---- */
 
-static bool append(struct bytes *reply, const void *bytes, size_t size) {
-  if (reply->count + size > SIZE_MOST ||
-      !array_make_room((void **)&reply->items, &reply->capacity, reply->count + size, 1))
+/* A stream to memory that is full only says so in what is returned. */
+static bool put_text(FILE *to, const char *text) {
+  return fputs(text == NULL ? "" : text, to) >= 0 && putc(0, to) != EOF;
+}
+
+/* A message is made in memory, as its size goes first. */
+static bool answer(FILE *to, const struct source_frames *frames, const char *text) {
+  char *bytes = NULL;
+  size_t size = 0;
+  FILE *message = open_memstream(&bytes, &size);
+  if (message == NULL)
     return false;
-  memcpy(reply->items + reply->count, bytes, size);
-  reply->count += size;
-  return true;
-}
-
-static bool append_text(struct bytes *reply, const char *text) {
-  return text == NULL ? append(reply, "", 1) : append(reply, text, strlen(text) + 1);
-}
-
-static bool answer(int socket, struct bytes *reply, const struct source_frames *frames,
-                   const char *text) {
-  bool ok = true;
-  reply->count = 0;
+  bool ok = put_text(message, text);
   for (size_t i = 0; i < frames->count && ok; i++) {
     const struct source_frame *frame = &frames->items[i];
-    const struct place place = {frame->line, frame->column};
-    ok = append(reply, &place, sizeof place) && append_text(reply, frame->function) &&
-         append_text(reply, frame->file);
+    ok = put_text(message, frame->function) && put_text(message, frame->file) &&
+         fprintf(message, "%" PRIu64 "%c%" PRIu64 "%c", frame->line, 0, frame->column, 0) > 0;
   }
-  ok = ok && append_text(reply, text);
-  const struct message message = {(uint32_t)frames->count, (uint32_t)reply->count};
-  return ok && send_all(socket, &message, sizeof message) &&
-         send_all(socket, reply->items, reply->count);
+  ok = fclose(message) == 0 && ok && fwrite(&size, sizeof size, 1, to) == 1 &&
+       fwrite(bytes, 1, size, to) == size && fflush(to) == 0;
+  free(bytes);
+  return ok;
 }
 
 /* What a library prints when it breaks down is for nobody, nor is a dump of its memory. Some versions loop
@@ -119,16 +76,16 @@ static void be_bounded(const char *path) {
 
 static _Noreturn void read_for(int socket, const char *debug_path, const char *path) {
   struct problem problem = {0};
-  struct bytes reply = {0};
   struct source_frames frames = {0};
   struct question question;
   be_bounded(debug_path);
+  FILE *to = fdopen(socket, "w");
   struct debug_info *info = debug_info_open(debug_path, path, &problem);
-  bool ok = answer(socket, &reply, &frames, problem.text) && info != NULL;
-  while (ok && receive_all(socket, &question, sizeof question))
+  bool ok = to != NULL && answer(to, &frames, problem.text) && info != NULL;
+  while (ok && recv(socket, &question, sizeof question, MSG_WAITALL) == sizeof question)
     ok = (question.kind == SOURCE_UNIT ? debug_info_find_unit(info, question.address, &frames)
                                        : debug_info_find(info, question.address, &frames)) &&
-         answer(socket, &reply, &frames, debug_info_missing(info));
+         answer(to, &frames, debug_info_missing(info));
   _exit(0);
 }
 
@@ -138,9 +95,11 @@ struct source {
   const char *path; /* the program's */
   pid_t reader;
   int socket;
+  FILE *answers; /* of the socket, which it owns */
   bool is_broken;
   bool missing_told;
-  struct bytes message;        /* the last one */
+  char *message; /* the last one, and a zero; owned */
+  size_t message_capacity;
   struct source_frame *frames; /* owned */
   size_t frame_capacity;
 };
@@ -157,50 +116,51 @@ static bool start_reader(struct source *source, const char *debug_path, struct p
   }
   close(sockets[1]);
   source->socket = sockets[0];
-  return source->reader > 0 || problem_set_errno(problem, "debug information can't be read");
+  source->answers = fdopen(source->socket, "r");
+  return (source->reader > 0 && source->answers != NULL) ||
+         problem_set_errno(problem, "debug information can't be read");
 }
 
 /* Takes the next text of a message; NULL if there's none, or it is empty. */
-static const char *take_text(const struct bytes *message, size_t *place) {
-  const char *text = message->items + *place;
-  const size_t length = strnlen(text, message->count - *place);
-  *place += length < message->count - *place ? length + 1 : length;
-  return length == 0 ? NULL : text;
+static const char *take_text(const char **at, const char *end) {
+  const char *text = *at;
+  if (text >= end)
+    return NULL;
+  *at += strlen(text) + 1;
+  return *text == 0 ? NULL : text;
+}
+
+static uint64_t take_number(const char **at, const char *end) {
+  const char *text = take_text(at, end);
+  return text == NULL ? 0 : strtoull(text, NULL, 10);
 }
 
 /* Receives a message. Nothing in it is relied on: the reader may be broken. *text is as above. */
-static bool receive(struct source *source, struct source_frames *frames, const char **text) {
-  struct message message;
-  struct place where;
-  size_t place = 0;
-  if (!receive_all(source->socket, &message, sizeof message) || message.size > SIZE_MOST ||
-      message.frames > message.size / sizeof where ||
-      !array_make_room((void **)&source->message.items, &source->message.capacity, message.size + 1,
-                       1) ||
-      !array_make_room((void **)&source->frames, &source->frame_capacity, message.frames,
-                       sizeof *source->frames) ||
-      !receive_all(source->socket, source->message.items, message.size))
+static bool receive_answer(struct source *source, struct source_frames *frames, const char **text) {
+  size_t size;
+  frames->count = 0;
+  if (fread(&size, sizeof size, 1, source->answers) != 1 || size > SIZE_MOST ||
+      !array_make_room((void **)&source->message, &source->message_capacity, size + 1, 1) ||
+      fread(source->message, 1, size, source->answers) != size)
     return false;
-  source->message.count = message.size;
-  source->message.items[message.size] = 0;
-  for (uint32_t i = 0; i < message.frames; i++) {
-    if (message.size - place < sizeof where)
+  source->message[size] = 0;
+  const char *at = source->message, *const end = at + size;
+  *text = take_text(&at, end);
+  while (at < end) {
+    struct source_frame frame = {.function = take_text(&at, end), .file = take_text(&at, end)};
+    frame.line = take_number(&at, end);
+    frame.column = take_number(&at, end);
+    if (!ARRAY_ADD(source->frames, frames->count, source->frame_capacity, frame))
       return false;
-    memcpy(&where, source->message.items + place, sizeof where);
-    place += sizeof where;
-    const char *function = take_text(&source->message, &place);
-    const char *file = take_text(&source->message, &place);
-    source->frames[i] = (struct source_frame){function, file, where.line, where.column};
   }
-  *text = take_text(&source->message, &place);
-  *frames = (struct source_frames){source->frames, message.frames};
+  frames->items = source->frames;
   return true;
 }
 
 static bool await_opened(struct source *source, struct problem *problem) {
   struct source_frames none;
   const char *text;
-  if (!receive(source, &none, &text))
+  if (!receive_answer(source, &none, &text))
     return problem_set(problem, "broken debug information");
   return text == NULL || problem_set(problem, "%s", text);
 }
@@ -238,7 +198,8 @@ bool source_find(struct source *source, enum source_question question, uint64_t 
   *frames = (struct source_frames){0};
   if (source->is_broken)
     return true;
-  if (send_all(source->socket, &asked, sizeof asked) && receive(source, frames, &missing)) {
+  if (send(source->socket, &asked, sizeof asked, MSG_NOSIGNAL) == sizeof asked &&
+      receive_answer(source, frames, &missing)) {
     tell_missing(source, missing);
     return true;
   }
@@ -250,16 +211,19 @@ bool source_find(struct source *source, enum source_question question, uint64_t 
 void source_close(struct source *source) {
   if (source == NULL)
     return;
-  if (source->socket >= 0)
+  if (source->answers != NULL)
+    fclose(source->answers);
+  else if (source->socket >= 0)
     close(source->socket);
   if (source->reader > 0) {
     kill(source->reader, SIGKILL);
     waitpid(source->reader, NULL, 0);
   }
-  free(source->message.items);
+  free(source->message);
   free(source->frames);
   free(source);
 }
+
 /* ---- For commands ---- */
 
 bool source_add_folder(void *options, const char *path, struct problem *problem) {
