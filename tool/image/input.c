@@ -7,15 +7,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Reads a file, of that status when it was opened, into memory. */
+/* Finds the next bytes, from..to, that aren't in a hole. Holes read as zeros: linkers leave them between
+ * segments that are far apart. */
+static void find_data(int file, size_t size, size_t *from, size_t *to) {
+  const off_t data = lseek(file, (off_t)*from, SEEK_DATA);
+  *to = size;
+  if (data < 0) { /* none is left; or the file system can't tell, and all is data */
+    *from = errno == ENXIO ? size : *from;
+    return;
+  }
+  const off_t hole = lseek(file, data, SEEK_HOLE);
+  *from = (size_t)data < size ? (size_t)data : size;
+  *to = hole > data && (size_t)hole < size ? (size_t)hole : size;
+}
+
+/* Reads a file, of that status when it was opened, into memory that is all zeros. */
 static bool read_all(int file, const struct stat *before, void *memory, struct problem *problem) {
   const size_t size = (size_t)before->st_size;
   struct stat now;
-  for (size_t done = 0; done < size;) {
-    const ssize_t count = read(file, (char *)memory + done, size - done);
+  for (size_t done = 0, end = 0; done < size;) {
+    if (done == end)
+      find_data(file, size, &done, &end);
+    const ssize_t count = pread(file, (char *)memory + done, end - done, (off_t)done);
     if (count < 0 && errno != EINTR)
       return problem_set_errno(problem, "can't be read");
-    if (count == 0)
+    if (count == 0 && done < end)
       return problem_set(problem, "it was truncated while it was read");
     done += count > 0 ? (size_t)count : 0;
   }

@@ -120,8 +120,34 @@ static bool write_all(int file, const uint8_t *bytes, size_t size, struct proble
     bytes += written;
     size -= (size_t)written;
   }
+  return true;
+}
+
+static bool write_to_disk(int file, struct problem *problem) {
   return fsync(file) == 0 || errno == EINVAL || errno == EROFS ||
          problem_set_errno(problem, "can't be written");
+}
+
+/* Blocks of zeros become holes in a new file, as linkers leave them between segments that are far apart;
+ * but not the last bytes, which make the file as long as it is. */
+enum { BLOCK = 4096 };
+static bool is_hole(const uint8_t *bytes, size_t left) {
+  static const uint8_t zeros[BLOCK];
+  return left > BLOCK && memcmp(bytes, zeros, BLOCK) == 0;
+}
+
+static bool write_new(int file, const uint8_t *bytes, size_t size, struct problem *problem) {
+  for (size_t at = 0, end = 0; at < size; at = end) {
+    while (end < size && !is_hole(bytes + end, size - end))
+      end += size - end > BLOCK ? BLOCK : size - end;
+    if (!write_all(file, bytes + at, end - at, problem))
+      return false;
+    while (end < size && is_hole(bytes + end, size - end))
+      end += BLOCK;
+    if (lseek(file, (off_t)end, SEEK_SET) < 0)
+      return problem_set_errno(problem, "can't be written");
+  }
+  return write_to_disk(file, problem);
 }
 
 /* Gives a file the attributes of another one: those which it doesn't have anyway. A capability can
@@ -178,7 +204,8 @@ static bool write_through(const struct new_file *new_file, struct problem *probl
   const int file = open(new_file->path, O_WRONLY | O_CLOEXEC);
   if (file < 0)
     return problem_set_errno(problem, "can't be written");
-  const bool ok = write_all(file, new_file->bytes, new_file->size, problem);
+  const bool ok =
+      write_all(file, new_file->bytes, new_file->size, problem) && write_to_disk(file, problem);
   return (close(file) == 0 || problem_set_errno(problem, "can't be written")) && ok;
 }
 
@@ -195,7 +222,7 @@ static bool prepare(struct output *output, const struct new_file *new_file, unsi
   if (exists && !S_ISREG(status.st_mode))
     return true;
   return resolve(output, number, problem) && create(output, problem) &&
-         write_all(output->file, new_file->bytes, new_file->size, problem) &&
+         write_new(output->file, new_file->bytes, new_file->size, problem) &&
          copy_status(output->file, new_file, problem);
 }
 
