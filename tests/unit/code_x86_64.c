@@ -18,11 +18,8 @@ static const struct code_architecture *architecture(void) {
 #define BYTES(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
 
 static struct code_instruction decode(const uint8_t *bytes, size_t size) {
-  struct code_decoder *decoder = architecture()->open();
   struct code_instruction instruction;
-  ck_assert_ptr_nonnull(decoder);
-  architecture()->decode(decoder, bytes, size, ADDRESS, &instruction);
-  architecture()->close(decoder);
+  architecture()->decode(bytes, size, ADDRESS, &instruction);
   return instruction;
 }
 
@@ -198,17 +195,15 @@ END_TEST
 
 /* Runs instructions one after another, and gives what the last one, a jump, goes by. */
 static struct code_value follow(const uint8_t *bytes, size_t size) {
-  struct code_decoder *decoder = architecture()->open();
   struct code_state state = {0};
   struct code_value jump = {0};
   for (size_t at = 0; at < size;) {
     struct code_instruction instruction;
-    architecture()->decode(decoder, bytes + at, size - at, ADDRESS + at, &instruction);
+    architecture()->decode(bytes + at, size - at, ADDRESS + at, &instruction);
     ck_assert_uint_ne(instruction.kind, CODE_INVALID);
-    architecture()->follow(decoder, bytes + at, size - at, ADDRESS + at, &state, &jump);
+    architecture()->follow(bytes + at, size - at, ADDRESS + at, &state, &jump);
     at += instruction.length;
   }
-  architecture()->close(decoder);
   return jump;
 }
 

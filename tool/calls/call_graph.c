@@ -204,13 +204,10 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
     return false;
   struct graph_builder builder = {.graph = graph,
                                   .architecture = code_architecture(image->header.e_machine)};
-  builder.decoder = builder.architecture->open();
-  bool ok = builder.decoder != NULL || problem_set(problem, "not enough memory");
   names_open(&graph->names, image);
-  ok = ok && linkage_open(&graph->linkage, image, problem) &&
-       areas_open(&graph->areas, image, raw, problem) && build(&builder, image, table, problem);
-  if (builder.decoder != NULL)
-    builder.architecture->close(builder.decoder);
+  const bool ok = linkage_open(&graph->linkage, image, problem) &&
+                  areas_open(&graph->areas, image, raw, problem) &&
+                  build(&builder, image, table, problem);
   free(builder.later);
   free(builder.landings);
   free(builder.returns);

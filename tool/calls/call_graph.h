@@ -166,7 +166,6 @@ void call_graph_print_node(const struct call_graph *graph, uint32_t node);
 struct graph_builder {
   struct call_graph *graph;
   const struct code_architecture *architecture;
-  struct code_decoder *decoder;
   size_t call_capacity;
   struct call *later; /* calls that were found when their functions' were complete */
   size_t later_count, later_capacity;

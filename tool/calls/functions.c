@@ -71,8 +71,7 @@ static uint64_t behind_padding(const struct graph_builder *builder, const struct
         bytes++;
       return bytes == end ? to : from;
     }
-    builder->architecture->decode(builder->decoder, bytes, area->address + area->size - from, from,
-                                  &instruction);
+    builder->architecture->decode(bytes, area->address + area->size - from, from, &instruction);
     if (instruction.kind != CODE_PADDING && instruction.kind != CODE_STOP)
       return from;
     from += instruction.length;
@@ -93,8 +92,7 @@ static void add_stubs_of(const struct graph_builder *builder, struct starts *sta
   const uint64_t end = area->address + area->size;
   struct code_instruction instruction;
   for (uint64_t at = start; at < end; at += instruction.length) {
-    builder->architecture->decode(builder->decoder, area->bytes + (at - area->address), end - at,
-                                  at, &instruction);
+    builder->architecture->decode(area->bytes + (at - area->address), end - at, at, &instruction);
     if (instruction.kind == CODE_JUMP)
       add_start(starts, behind_padding(builder, area, at + instruction.length, end));
   }

@@ -173,8 +173,7 @@ static bool decode_function(struct resolver *resolver) {
     struct step *step = &resolver->steps[resolver->step_count++];
     const uint64_t address = resolver->start + at;
     *step = (struct step){.offset = (uint32_t)at, .block = NO_BLOCK};
-    builder->architecture->decode(builder->decoder,
-                                  resolver->area->bytes + (address - resolver->area->address),
+    builder->architecture->decode(resolver->area->bytes + (address - resolver->area->address),
                                   resolver->size - at, address, &step->instruction);
     if (builder->architecture->highest != 0)
       parts_follow(&parts, &step->instruction, ignore_upper, NULL);
@@ -320,8 +319,7 @@ static struct code_value follow_step(const struct resolver *resolver, const stru
   const struct graph_builder *builder = resolver->builder;
   const uint64_t address = resolver->start + step->offset;
   struct code_value jump;
-  builder->architecture->follow(builder->decoder,
-                                resolver->area->bytes + (address - resolver->area->address),
+  builder->architecture->follow(resolver->area->bytes + (address - resolver->area->address),
                                 resolver->size - step->offset, address, state, &jump);
   return jump;
 }

@@ -199,7 +199,7 @@ static bool add_relocation(struct linkage *linkage, const struct code_architectu
   struct linkage_word word = {.address = relocation->r_offset,
                               .value = (uint64_t)relocation->r_addend,
                               .symbol = ELF64_R_SYM(relocation->r_info)};
-  switch (architecture->meaning(ELF64_R_TYPE(relocation->r_info))) {
+  switch (code_relocation(architecture, ELF64_R_TYPE(relocation->r_info))) {
   case CODE_RELOCATION_ADDRESS:
     word.kind = LINKAGE_ADDRESS;
     break;

@@ -309,8 +309,7 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
   while (at < sweep->end && !area_is_marked(area, MARK_INSTRUCTION, at)) {
     struct code_instruction instruction;
     const uint8_t *bytes = area->bytes + (at - area->address);
-    builder->architecture->decode(builder->decoder, bytes, area->address + area->size - at, at,
-                                  &instruction);
+    builder->architecture->decode(bytes, area->address + area->size - at, at, &instruction);
     if (instruction.length > sweep->end - at) { /* the next function starts inside */
       if (instruction.kind == CODE_PADDING)
         return;

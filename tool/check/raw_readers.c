@@ -448,19 +448,17 @@ static bool search_parts(const struct search *search, const struct code_architec
                          const struct image_section *section) {
   const uint8_t *bytes = search->image->bytes + section->header.sh_offset;
   const uint64_t size = section->header.sh_size;
-  struct code_decoder *decoder = architecture->open();
   struct uppers uppers = {0};
   struct code_instruction instruction;
   bool is_found = false;
   for (uint64_t at = 0; at < size && !is_found; at += instruction.length) {
     const uint64_t address = section->header.sh_addr + at;
     uint64_t formed;
-    architecture->decode(decoder, bytes + at, size - at, address, &instruction);
+    architecture->decode(bytes + at, size - at, address, &instruction);
     is_found = forms(search, architecture, &instruction.parts, &uppers, &formed) &&
                means_maps(search, formed, MAP_HEADER_SIZE) && !is_in_clones(search, address) &&
                report(search, "an instruction in %s at 0x%" PRIx64, section->name, address);
   }
-  architecture->close(decoder);
   return is_found;
 }
 

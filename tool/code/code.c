@@ -1,4 +1,4 @@
-/* code.c - finds an architecture: see code.h. */
+/* code.c - see code.h. */
 #include "tool/code/code.h"
 
 const struct code_architecture *code_architecture(uint16_t machine) {
@@ -8,4 +8,11 @@ const struct code_architecture *code_architecture(uint16_t machine) {
     if (architectures[i]->machine == machine)
       return architectures[i];
   return NULL;
+}
+
+enum code_relocation code_relocation(const struct code_architecture *architecture, uint64_t type) {
+  const struct code_relocation_type *relocation = architecture->relocations;
+  while (relocation->type != 0 && relocation->type != type)
+    relocation++;
+  return relocation->meaning;
 }

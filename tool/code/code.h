@@ -139,7 +139,10 @@ enum code_relocation {
   CODE_RELOCATION_SYMBOL,   /* a symbol's address plus the addend, or the distance to that */
 };
 
-struct code_decoder; /* the architecture's own */
+struct code_relocation_type {
+  uint32_t type;
+  enum code_relocation meaning;
+};
 
 struct code_architecture {
   uint16_t machine; /* EM_* */
@@ -156,22 +159,22 @@ struct code_architecture {
   uint8_t entry_offset;
   /* The registers that a call preserves: DWARF's number n is bit n. Where calls push the return address. */
   uint32_t preserved;
-  enum code_relocation (*meaning)(uint64_t type);
+  const struct code_relocation_type *relocations; /* the last one is all zero */
   const uint8_t *arguments; /* the registers of a call's first CODE_ARGUMENTS arguments */
-  struct code_decoder *(*open)(void);
-  void (*close)(struct code_decoder *decoder);
   /* The instruction at bytes[0..size), which will run at `address`. A broken one is CODE_INVALID,
    * of length 1. */
-  void (*decode)(const struct code_decoder *decoder, const uint8_t *bytes, size_t size,
-                 uint64_t address, struct code_instruction *instruction);
+  void (*decode)(const uint8_t *bytes, size_t size, uint64_t address,
+                 struct code_instruction *instruction);
   /* Changes the state as the instruction does; of a jump or call whose target is computed, *jump is
    * the target. */
-  void (*follow)(const struct code_decoder *decoder, const uint8_t *bytes, size_t size,
-                 uint64_t address, struct code_state *state, struct code_value *jump);
+  void (*follow)(const uint8_t *bytes, size_t size, uint64_t address, struct code_state *state,
+                 struct code_value *jump);
 };
 
 /* The architecture of an ELF machine; NULL if it isn't known. */
 const struct code_architecture *code_architecture(uint16_t machine);
+
+enum code_relocation code_relocation(const struct code_architecture *architecture, uint64_t type);
 
 extern const struct code_architecture code_x86_64, code_aarch64, code_riscv64;
 

@@ -1,10 +1,11 @@
 /* code_aarch64.c - AArch64 for the call graph. (Arm Architecture Reference Manual, C4.1, "A64
  * instruction set encoding": the names of the groups below are those of its tables.)
  *
- * Each instruction has 4 bytes, and its fields lie where its group has them. So a decoder of all that
- * the call graph asks is as short as one by a library would be: which instructions go elsewhere, what
- * becomes of the stack pointer, the frame pointer (x29) and the link register (x30), and which general
- * registers are read and written. Vector instructions matter only where they write to a general register.
+ * By no library: Capstone 4.0.2, which Debian 12 and Ubuntu 24.04 have, knows neither returns and calls
+ * by signed pointers (RETAA, BLRAA) nor the atomic instructions of Armv8.1. Each instruction has 4
+ * bytes, and its fields lie where its group has them, so a decoder of what the call graph asks is short:
+ * which instructions go elsewhere, what becomes of the stack pointer, the frame pointer (x29) and the
+ * link register (x30), and which general registers are read and written. Vector instructions matter only where they write to a general register.
  * What no group has is no instruction.
  *
  * An address has an upper part (ADRP: a page of 4 KiB) and the rest in another instruction, an addition,
@@ -17,26 +18,19 @@
  *     add   target, table, entry                       add   target, base, entry, lsl 2
  *     br    target                                     br    target
  */
-#include "tool/code/code.h"
+#include "tool/code/code_link.h"
 
 #include "format/bits.h"
 
 #include <elf.h>
-#include <stdlib.h>
 
 enum { FRAME = 29, LINK = 30, SP = 31, ZERO = 31, PAGE = 4096 };
 
-/* Nothing to remember. */
-static struct code_decoder *open_decoder(void) { return malloc(1); }
-static void close_decoder(struct code_decoder *decoder) { free(decoder); }
-
-static uint32_t field(uint32_t word, unsigned low, unsigned width) {
-  return word >> low & (((uint32_t)1 << width) - 1);
-}
+/* x19 to x29 are as before a call (Procedure Call Standard for the Arm 64-bit Architecture, 6.1.1). */
+static const struct link_machine machine = {SP, FRAME, LINK, 0, 0x4007ffff};
 
 static int64_t signed_field(uint32_t word, unsigned low, unsigned width) {
-  const int64_t sign = (int64_t)1 << (width - 1);
-  return ((int64_t)field(word, low, width) ^ sign) - sign;
+  return link_signed(link_field(word, low, width), width);
 }
 
 static unsigned to_of(uint32_t word) { return word & 31; }
@@ -46,30 +40,16 @@ static unsigned other_of(uint32_t word) { return word >> 16 & 31; }
 /* Of a register's number, where 31 is none or the stack pointer. */
 static uint32_t bit(unsigned number) { return number < 31 ? (uint32_t)1 << number : 0; }
 
-static void set_part(struct code_instruction *instruction, enum part_use part, unsigned to,
-                     unsigned from, int64_t distance) {
-  struct code_parts *parts = &instruction->parts;
-  parts->part = (uint8_t)part;
-  parts->to = (uint8_t)to;
-  parts->from = (uint8_t)from;
-  parts->distance = (uint64_t)distance;
-}
-
 /* ---- Branches, exceptions and system instructions ---- */
-
-static void set_direct(struct code_instruction *instruction, enum code_kind kind, uint64_t target) {
-  instruction->kind = (uint8_t)kind;
-  instruction->target_kind = CODE_DIRECT;
-  instruction->target = target;
-}
 
 /* BR, BLR, RET and their forms that check a signature. */
 static void decode_branch_register(uint32_t word, struct code_instruction *instruction) {
   enum { BR, BLR, RET };
-  const unsigned operation = field(word, 21, 4) & 7, register_number = from_of(word);
-  const bool is_signed = field(word, 11, 5) == 1;
-  const bool is_known = field(word, 10, 6) == 0 || is_signed;
-  if (!is_known || field(word, 16, 5) != 31 || operation > RET || field(word, 25, 7) != 0x6b)
+  const unsigned operation = link_field(word, 21, 4) & 7, register_number = from_of(word);
+  const bool is_signed = link_field(word, 11, 5) == 1;
+  const bool is_known = link_field(word, 10, 6) == 0 || is_signed;
+  if (!is_known || link_field(word, 16, 5) != 31 || operation > RET ||
+      link_field(word, 25, 7) != 0x6b)
     return;
   if (operation == RET && (register_number == LINK || is_signed)) {
     instruction->kind = CODE_RETURN;
@@ -78,9 +58,9 @@ static void decode_branch_register(uint32_t word, struct code_instruction *instr
   instruction->kind = operation == BLR ? CODE_CALL : CODE_JUMP;
   instruction->target_kind = CODE_COMPUTED;
   instruction->is_sum = true; /* it may be one */
-  set_part(instruction, CODE_THROUGH, ZERO, register_number, 0);
+  link_set_part(instruction, CODE_THROUGH, ZERO, register_number, 0);
   instruction->parts.reads =
-      bit(register_number) | (is_signed && field(word, 24, 1) != 0 ? bit(to_of(word)) : 0);
+      bit(register_number) | (is_signed && link_field(word, 24, 1) != 0 ? bit(to_of(word)) : 0);
 }
 
 /* Hints do nothing, or sign x30 or x17; of the others, those that read a system register write one. */
@@ -91,7 +71,7 @@ static void decode_system(uint32_t word, struct code_instruction *instruction) {
     instruction->kind = CODE_PADDING;
   else if ((word & HINT_MASK) == NOP)
     instruction->parts.may_write = bit(X17);
-  else if (field(word, 21, 1) != 0)
+  else if (link_field(word, 21, 1) != 0)
     instruction->parts.writes = bit(to_of(word));
   else
     instruction->parts.reads = bit(to_of(word));
@@ -99,30 +79,30 @@ static void decode_system(uint32_t word, struct code_instruction *instruction) {
 
 static void decode_exception(uint32_t word, struct code_instruction *instruction) {
   enum { BRK = 1, HLT = 2 };
-  const unsigned operation = field(word, 21, 3);
+  const unsigned operation = link_field(word, 21, 3);
   instruction->kind = operation == BRK || operation == HLT ? CODE_STOP : CODE_OTHER;
   instruction->parts.may_write = bit(0); /* a system call's result */
 }
 
 static void decode_branch(uint32_t word, uint64_t address, struct code_instruction *instruction) {
-  if (field(word, 26, 5) == 5) /* B, BL */
-    set_direct(instruction, word >> 31 != 0 ? CODE_CALL : CODE_JUMP,
-               address + (uint64_t)signed_field(word, 0, 26) * 4);
-  else if (field(word, 24, 8) == 0x54) /* B.cond, BC.cond */
-    set_direct(instruction, CODE_BRANCH, address + (uint64_t)signed_field(word, 5, 19) * 4);
-  else if (field(word, 25, 6) == 0x1a) /* CBZ, CBNZ */
-    set_direct(instruction, CODE_BRANCH, address + (uint64_t)signed_field(word, 5, 19) * 4);
-  else if (field(word, 25, 6) == 0x1b) /* TBZ, TBNZ */
-    set_direct(instruction, CODE_BRANCH, address + (uint64_t)signed_field(word, 5, 14) * 4);
-  else if (field(word, 25, 6) == 0x3a) /* CBcc: compare and branch */
-    set_direct(instruction, CODE_BRANCH, address + (uint64_t)signed_field(word, 5, 9) * 4);
-  else if (field(word, 24, 8) == 0xd4)
+  if (link_field(word, 26, 5) == 5) /* B, BL */
+    link_set_direct(instruction, word >> 31 != 0 ? CODE_CALL : CODE_JUMP,
+                    address + (uint64_t)signed_field(word, 0, 26) * 4);
+  else if (link_field(word, 24, 8) == 0x54) /* B.cond, BC.cond */
+    link_set_direct(instruction, CODE_BRANCH, address + (uint64_t)signed_field(word, 5, 19) * 4);
+  else if (link_field(word, 25, 6) == 0x1a) /* CBZ, CBNZ */
+    link_set_direct(instruction, CODE_BRANCH, address + (uint64_t)signed_field(word, 5, 19) * 4);
+  else if (link_field(word, 25, 6) == 0x1b) /* TBZ, TBNZ */
+    link_set_direct(instruction, CODE_BRANCH, address + (uint64_t)signed_field(word, 5, 14) * 4);
+  else if (link_field(word, 25, 6) == 0x3a) /* CBcc: compare and branch */
+    link_set_direct(instruction, CODE_BRANCH, address + (uint64_t)signed_field(word, 5, 9) * 4);
+  else if (link_field(word, 24, 8) == 0xd4)
     decode_exception(word, instruction);
-  else if (field(word, 22, 10) == 0x354)
+  else if (link_field(word, 22, 10) == 0x354)
     decode_system(word, instruction);
   else
     decode_branch_register(word, instruction);
-  if (instruction->kind == CODE_BRANCH && field(word, 24, 8) != 0x54)
+  if (instruction->kind == CODE_BRANCH && link_field(word, 24, 8) != 0x54)
     instruction->parts.reads = bit(to_of(word)) | bit(other_of(word));
   if (instruction->kind == CODE_CALL)
     instruction->stack.link = CODE_LINK_CALLED;
@@ -133,7 +113,8 @@ static void decode_branch(uint32_t word, uint64_t address, struct code_instructi
 /* The constant of a logical instruction: a run of ones, rotated, in each element (Arm ARM, J1.1,
  * DecodeBitMasks). */
 static uint64_t logical_constant(uint32_t word) {
-  const uint32_t n = field(word, 22, 1), ones = field(word, 10, 6), rotation = field(word, 16, 6);
+  const uint32_t n = link_field(word, 22, 1), ones = link_field(word, 10, 6),
+                 rotation = link_field(word, 16, 6);
   const uint32_t key = n << 6 | (~ones & 63);
   if (key < 2)
     return 0;
@@ -147,60 +128,32 @@ static uint64_t logical_constant(uint32_t word) {
   return word >> 31 != 0 ? value : (uint32_t)value;
 }
 
-static enum code_stack_base base_of(unsigned number) {
-  return number == SP ? CODE_STACK_POINTER : number == FRAME ? CODE_FRAME_POINTER : CODE_NO_BASE;
-}
-
-/* Others may write to a place. Right above where the frame pointer points to is the return address; and the
- * caller's frame pointer is there, which the same holds for. */
-static void set_address(struct code_stack *stack, unsigned from, int32_t offset) {
-  const bool is_frame = from == FRAME && offset == 0;
-  stack->base = (uint8_t)base_of(from);
-  stack->offset = offset;
-  stack->size = is_frame ? 16 : 1;
-  stack->is_read = false;
-  stack->is_address = true;
-}
-
-/* An addition to the stack pointer or the frame pointer; `to` may be one of them. */
-static void set_stack_sum(struct code_stack *stack, unsigned to, unsigned from, int32_t distance) {
-  if (to == SP && from == SP) {
-    stack->growth = -distance;
-  } else if (to == SP && from != FRAME) {
-    stack->growth = CODE_STACK_LOST;
-  } else if ((to == SP || to == FRAME) && to != from && base_of(from) != CODE_NO_BASE) {
-    stack->copy = (uint8_t)base_of(from);
-    stack->copy_offset = distance;
-  } else if (to != FRAME && base_of(from) != CODE_NO_BASE) {
-    set_address(stack, from, distance);
-  }
-}
-
 static void decode_add_constant(uint32_t word, struct code_instruction *instruction) {
-  const bool is_subtraction = field(word, 30, 1) != 0, sets_flags = field(word, 29, 1) != 0;
-  const int32_t constant = (int32_t)(field(word, 10, 12) << (field(word, 22, 1) * 12));
+  const bool is_subtraction = link_field(word, 30, 1) != 0,
+             sets_flags = link_field(word, 29, 1) != 0;
+  const int32_t constant = (int32_t)(link_field(word, 10, 12) << (link_field(word, 22, 1) * 12));
   const int32_t distance = is_subtraction ? -constant : constant;
   const unsigned to = to_of(word), from = from_of(word);
   instruction->parts.reads = bit(from);
   instruction->parts.writes = bit(to);
   if (sets_flags)
     return;
-  set_stack_sum(&instruction->stack, to, from, distance);
+  link_set_sum(&machine, &instruction->stack, to, from, distance);
   if (from != SP && to != SP && word >> 31 != 0)
-    set_part(instruction, CODE_LOWER, to, from, distance);
+    link_set_part(instruction, CODE_LOWER, to, from, distance);
 }
 
 static void decode_move_wide(uint32_t word, struct code_instruction *instruction) {
   enum { MOVN = 0, MOVZ = 2, MOVK = 3 };
-  const unsigned operation = field(word, 29, 2), shift = field(word, 21, 2) * 16;
-  const uint64_t bits = (uint64_t)field(word, 5, 16) << shift;
+  const unsigned operation = link_field(word, 29, 2), shift = link_field(word, 21, 2) * 16;
+  const uint64_t bits = (uint64_t)link_field(word, 5, 16) << shift;
   const uint64_t mask = word >> 31 != 0 ? UINT64_MAX : UINT32_MAX;
   if (operation == MOVK) {
-    set_part(instruction, CODE_BITS, to_of(word), to_of(word), (int64_t)bits);
+    link_set_part(instruction, CODE_BITS, to_of(word), to_of(word), (int64_t)bits);
     instruction->parts.shift = (uint8_t)shift;
   } else {
     const uint64_t value = (operation == MOVN ? ~bits : bits) & mask;
-    set_part(instruction, CODE_LOWER, to_of(word), CODE_NO_REGISTER, (int64_t)value);
+    link_set_part(instruction, CODE_LOWER, to_of(word), CODE_NO_REGISTER, (int64_t)value);
   }
   instruction->parts.is_constant = true;
   instruction->parts.writes = bit(to_of(word));
@@ -208,17 +161,17 @@ static void decode_move_wide(uint32_t word, struct code_instruction *instruction
 
 static void decode_constant(uint32_t word, uint64_t address, struct code_instruction *instruction) {
   enum { ORR = 1, ANDS = 3 };
-  const uint64_t near = (uint64_t)signed_field(word, 5, 19) * 4 + field(word, 29, 2);
+  const uint64_t near = (uint64_t)signed_field(word, 5, 19) * 4 + link_field(word, 29, 2);
   const unsigned to = to_of(word);
-  switch (field(word, 23, 3)) {
+  switch (link_field(word, 23, 3)) {
   case 0:
   case 1:
     instruction->parts.writes = bit(to);
     if (word >> 31 != 0)
-      set_part(instruction, CODE_UPPER, to, CODE_NO_REGISTER,
-               (int64_t)((address & -(uint64_t)PAGE) + near * PAGE));
+      link_set_part(instruction, CODE_UPPER, to, CODE_NO_REGISTER,
+                    (int64_t)((address & -(uint64_t)PAGE) + near * PAGE));
     else
-      set_part(instruction, CODE_LOWER, to, CODE_NO_REGISTER, (int64_t)(address + near));
+      link_set_part(instruction, CODE_LOWER, to, CODE_NO_REGISTER, (int64_t)(address + near));
     return;
   case 2:
     decode_add_constant(word, instruction);
@@ -226,25 +179,25 @@ static void decode_constant(uint32_t word, uint64_t address, struct code_instruc
   case 4:
     instruction->parts.reads = bit(from_of(word));
     instruction->parts.writes = bit(to);
-    if (to == SP && field(word, 29, 2) != ANDS)
+    if (to == SP && link_field(word, 29, 2) != ANDS)
       instruction->stack.growth = CODE_STACK_LOST;
-    else if (field(word, 29, 2) == ORR && from_of(word) == ZERO)
-      set_part(instruction, CODE_LOWER, to, CODE_NO_REGISTER, (int64_t)logical_constant(word));
+    else if (link_field(word, 29, 2) == ORR && from_of(word) == ZERO)
+      link_set_part(instruction, CODE_LOWER, to, CODE_NO_REGISTER, (int64_t)logical_constant(word));
     instruction->parts.is_constant = true;
     return;
   case 5:
     decode_move_wide(word, instruction);
     return;
   case 3: /* additions with tags, minima and maxima */
-    if (to == SP && field(word, 22, 1) == 0)
+    if (to == SP && link_field(word, 22, 1) == 0)
       instruction->stack.growth = CODE_STACK_LOST;
     break;
   default: /* bit fields */
     break;
   }
   instruction->parts.reads =
-      bit(from_of(word)) | (field(word, 23, 3) == 7 ? bit(other_of(word)) : 0);
-  if (field(word, 23, 3) == 6 && field(word, 29, 2) == 1) /* BFM: a part of it stays */
+      bit(from_of(word)) | (link_field(word, 23, 3) == 7 ? bit(other_of(word)) : 0);
+  if (link_field(word, 23, 3) == 6 && link_field(word, 29, 2) == 1) /* BFM: a part of it stays */
     instruction->parts.reads |= bit(to);
   instruction->parts.writes = bit(to);
 }
@@ -253,22 +206,22 @@ static const uint32_t move = 0xaa0003e0, move_mask = 0xffe0ffe0; /* from a regis
 
 static void decode_registers(uint32_t word, struct code_instruction *instruction) {
   struct code_parts *parts = &instruction->parts;
-  const bool is_sum = (word & 0x1f000000) == 0x0b000000, is_extended = field(word, 21, 1) != 0;
+  const bool is_sum = (word & 0x1f000000) == 0x0b000000, is_extended = link_field(word, 21, 1) != 0;
   const bool is_compare = (word & 0x1fe00000) == 0x1a400000;
-  const bool sets_flags_only = (word & 0x1fe00000) == 0x1a000000 && field(word, 10, 6) != 0;
+  const bool sets_flags_only = (word & 0x1fe00000) == 0x1a000000 && link_field(word, 10, 6) != 0;
   parts->reads =
-      bit(from_of(word)) | (is_compare && field(word, 11, 1) != 0 ? 0 : bit(other_of(word)));
-  if (field(word, 24, 5) == 0x1b) /* three sources */
-    parts->reads |= bit(field(word, 10, 5));
+      bit(from_of(word)) | (is_compare && link_field(word, 11, 1) != 0 ? 0 : bit(other_of(word)));
+  if (link_field(word, 24, 5) == 0x1b) /* three sources */
+    parts->reads |= bit(link_field(word, 10, 5));
   if (is_compare || sets_flags_only)
     return;
   parts->writes = bit(to_of(word));
-  const bool is_plain_sum = is_sum && field(word, 29, 2) == 0;
+  const bool is_plain_sum = is_sum && link_field(word, 29, 2) == 0;
   instruction->is_sum = is_plain_sum && word >> 31 != 0;
-  if (is_sum && is_extended && field(word, 29, 1) == 0 && to_of(word) == SP)
+  if (is_sum && is_extended && link_field(word, 29, 1) == 0 && to_of(word) == SP)
     instruction->stack.growth = CODE_STACK_LOST;
   if ((word & move_mask) == move && other_of(word) == FRAME && to_of(word) != FRAME)
-    set_address(&instruction->stack, FRAME, 0);
+    link_set_address(&machine, &instruction->stack, FRAME, 0);
 }
 
 /* ---- Loads and stores ---- */
@@ -278,33 +231,21 @@ static void set_memory(struct code_stack *stack, unsigned from, int32_t offset, 
                        int32_t moves, bool is_read) {
   if (from == SP)
     stack->growth = -moves;
-  if (base_of(from) == CODE_NO_BASE || (from == FRAME && moves != 0))
+  if (link_base(&machine, from) == CODE_NO_BASE || (from == FRAME && moves != 0))
     return;
-  stack->base = (uint8_t)base_of(from);
+  stack->base = (uint8_t)link_base(&machine, from);
   stack->offset = offset - moves;
   stack->size = size;
   stack->is_read = is_read;
 }
 
-/* The link register at a place in memory. */
-static void set_link(struct code_instruction *instruction, unsigned number, int32_t offset,
-                     bool is_load) {
-  struct code_stack *stack = &instruction->stack;
-  if (number != LINK)
-    return;
-  if (stack->base == CODE_NO_BASE)
-    return;
-  stack->link = is_load ? CODE_LINK_LOADED : CODE_LINK_SAVED;
-  stack->link_offset = stack->offset + offset;
-}
-
 static void decode_pair(uint32_t word, struct code_instruction *instruction) {
   enum { POST = 1, PRE = 3 };
   struct code_parts *parts = &instruction->parts;
-  const bool is_load = field(word, 22, 1) != 0, is_vector = field(word, 26, 1) != 0;
-  const unsigned mode = field(word, 23, 2), size = field(word, 30, 2);
+  const bool is_load = link_field(word, 22, 1) != 0, is_vector = link_field(word, 26, 1) != 0;
+  const unsigned mode = link_field(word, 23, 2), size = link_field(word, 30, 2);
   const unsigned scale = is_vector ? 2 + size : size == 2 ? 3 : 2;
-  const unsigned first = to_of(word), second = field(word, 10, 5), from = from_of(word);
+  const unsigned first = to_of(word), second = link_field(word, 10, 5), from = from_of(word);
   const int32_t bytes = 1 << scale;
   const int32_t distance = (int32_t)signed_field(word, 15, 7) * bytes;
   const bool moves = mode == POST || mode == PRE;
@@ -314,48 +255,48 @@ static void decode_pair(uint32_t word, struct code_instruction *instruction) {
   parts->writes = (moves ? bit(from) : 0) | (is_load && !is_vector ? bit(first) | bit(second) : 0);
   if (is_vector || size != 2)
     return;
-  set_link(instruction, first, 0, is_load);
-  set_link(instruction, second, bytes, is_load);
+  link_set_saved(&machine, &instruction->stack, first, 0, is_load);
+  link_set_saved(&machine, &instruction->stack, second, bytes, is_load);
 }
 
 /* Loads and stores of one register with a constant distance. */
 static void decode_single(uint32_t word, struct code_instruction *instruction) {
   enum { UNSCALED, POST, UNPRIVILEGED, PRE, PREFETCH_SIZE = 3 };
   struct code_parts *parts = &instruction->parts;
-  const bool is_vector = field(word, 26, 1) != 0, is_scaled = field(word, 24, 1) != 0;
-  const unsigned operation = field(word, 22, 2), size = field(word, 30, 2);
+  const bool is_vector = link_field(word, 26, 1) != 0, is_scaled = link_field(word, 24, 1) != 0;
+  const unsigned operation = link_field(word, 22, 2), size = link_field(word, 30, 2);
   const unsigned scale = is_vector ? (operation >> 1) * 4 + size : size;
   const bool is_prefetch = !is_vector && size == PREFETCH_SIZE && operation == 2;
   const bool is_load = is_vector ? (operation & 1) != 0 : operation != 0;
-  const unsigned mode = is_scaled ? UNSCALED : field(word, 10, 2);
+  const unsigned mode = is_scaled ? UNSCALED : link_field(word, 10, 2);
   const bool moves = mode == POST || mode == PRE;
   const unsigned to = to_of(word), from = from_of(word);
   const int32_t distance =
-      is_scaled ? (int32_t)(field(word, 10, 12) << scale) : (int32_t)signed_field(word, 12, 9);
+      is_scaled ? (int32_t)(link_field(word, 10, 12) << scale) : (int32_t)signed_field(word, 12, 9);
   if (is_load && !is_prefetch && from == FRAME && distance == 0 && to != FRAME)
-    set_address(&instruction->stack, from, 0);
+    link_set_address(&machine, &instruction->stack, from, 0);
   else if (!is_prefetch)
     set_memory(&instruction->stack, from, mode == POST ? 0 : distance, 1 << scale,
                moves ? distance : 0, is_load);
   parts->reads = bit(from) | (is_load || is_vector ? 0 : bit(to));
   parts->writes = (moves ? bit(from) : 0) | (is_load && !is_vector && !is_prefetch ? bit(to) : 0);
   if (!is_vector && !is_prefetch && size == 3)
-    set_link(instruction, to, 0, is_load);
+    link_set_saved(&machine, &instruction->stack, to, 0, is_load);
   if (from != SP && !moves && (is_load || is_vector || to != from))
-    set_part(instruction,
-             is_load && !is_vector && size == 3 && !is_prefetch ? CODE_LOAD : CODE_ACCESS,
-             is_vector ? ZERO : to, from, distance);
+    link_set_part(instruction,
+                  is_load && !is_vector && size == 3 && !is_prefetch ? CODE_LOAD : CODE_ACCESS,
+                  is_vector ? ZERO : to, from, distance);
 }
 
 /* With a register as distance; atomic ones; and loads by signed pointers. */
 static void decode_other_single(uint32_t word, struct code_instruction *instruction) {
   enum { ATOMIC = 0, REGISTER = 2 };
   struct code_parts *parts = &instruction->parts;
-  const bool is_vector = field(word, 26, 1) != 0;
-  const unsigned kind = field(word, 10, 2), operation = field(word, 22, 2);
+  const bool is_vector = link_field(word, 26, 1) != 0;
+  const unsigned kind = link_field(word, 10, 2), operation = link_field(word, 22, 2);
   parts->reads = bit(from_of(word)) | bit(other_of(word));
   if (kind == REGISTER) {
-    const bool is_prefetch = field(word, 30, 2) == 3 && operation == 2;
+    const bool is_prefetch = link_field(word, 30, 2) == 3 && operation == 2;
     if (is_vector || is_prefetch)
       return;
     *(operation == 0 ? &parts->reads : &parts->writes) |= bit(to_of(word));
@@ -376,26 +317,26 @@ static void decode_other_single(uint32_t word, struct code_instruction *instruct
 /* A load of what is near the code. */
 static void decode_literal(uint32_t word, uint64_t address, struct code_instruction *instruction) {
   enum { WORD64 = 1, PREFETCH = 3 };
-  const bool is_vector = field(word, 26, 1) != 0;
-  const unsigned size = field(word, 30, 2);
+  const bool is_vector = link_field(word, 26, 1) != 0;
+  const unsigned size = link_field(word, 30, 2);
   const bool loads = !is_vector && size != PREFETCH;
   instruction->parts.writes = loads ? bit(to_of(word)) : 0;
-  set_part(instruction, loads && size == WORD64 ? CODE_LOAD : CODE_ACCESS,
-           loads ? to_of(word) : ZERO, CODE_NO_REGISTER,
-           (int64_t)address + signed_field(word, 5, 19) * 4);
+  link_set_part(instruction, loads && size == WORD64 ? CODE_LOAD : CODE_ACCESS,
+                loads ? to_of(word) : ZERO, CODE_NO_REGISTER,
+                (int64_t)address + signed_field(word, 5, 19) * 4);
 }
 
 /* All others have their registers in the same places; which are written to, is left open. */
 static void decode_rare(uint32_t word, struct code_instruction *instruction) {
   struct code_parts *parts = &instruction->parts;
   const unsigned from = from_of(word);
-  const uint32_t all = bit(to_of(word)) | bit(other_of(word)) | bit(field(word, 10, 5));
-  const bool is_vector = field(word, 26, 1) != 0;
+  const uint32_t all = bit(to_of(word)) | bit(other_of(word)) | bit(link_field(word, 10, 5));
+  const bool is_vector = link_field(word, 26, 1) != 0;
   if (is_vector) { /* of several registers or elements; they may move the address by what they load */
-    const bool moves = field(word, 23, 1) != 0;
+    const bool moves = link_field(word, 23, 1) != 0;
     parts->reads = bit(from) | (moves ? bit(other_of(word)) : 0);
     parts->writes = moves ? bit(from) : 0;
-    set_memory(&instruction->stack, from, 0, 64, 0, field(word, 22, 1) != 0);
+    set_memory(&instruction->stack, from, 0, 64, 0, link_field(word, 22, 1) != 0);
     if (moves && from == SP)
       instruction->stack.growth = CODE_STACK_LOST;
     return;
@@ -403,19 +344,19 @@ static void decode_rare(uint32_t word, struct code_instruction *instruction) {
   parts->reads = all | bit(from);
   parts->may_write = all | bit(from);
   set_memory(&instruction->stack, from, 0, 16, 0, false);
-  if (from == SP && field(word, 24, 6) == 0x19 && field(word, 30, 2) == 3 &&
-      field(word, 10, 2) % 2 != 0)
+  if (from == SP && link_field(word, 24, 6) == 0x19 && link_field(word, 30, 2) == 3 &&
+      link_field(word, 10, 2) % 2 != 0)
     instruction->stack.growth = CODE_STACK_LOST; /* of tags, with an index */
 }
 
 static void decode_memory(uint32_t word, uint64_t address, struct code_instruction *instruction) {
-  const unsigned group = field(word, 28, 2);
-  const bool is_second = field(word, 24, 1) != 0;
+  const unsigned group = link_field(word, 28, 2);
+  const bool is_second = link_field(word, 24, 1) != 0;
   if (group == 1 && !is_second)
     decode_literal(word, address, instruction);
   else if (group == 2)
     decode_pair(word, instruction);
-  else if (group == 3 && !is_second && field(word, 21, 1) != 0)
+  else if (group == 3 && !is_second && link_field(word, 21, 1) != 0)
     decode_other_single(word, instruction);
   else if (group == 3)
     decode_single(word, instruction);
@@ -431,7 +372,7 @@ static void decode_vector(uint32_t word, struct code_instruction *instruction) {
   enum { FROM_GENERAL = 1 << 2 | 1 << 3 | 1 << 7 };
   struct code_parts *parts = &instruction->parts;
   const bool converts = (word & 0x5f20fc00) == 0x1e200000 || (word & 0x5f200000) == 0x1e000000;
-  if (converts && (FROM_GENERAL >> field(word, 16, 3) & 1) != 0)
+  if (converts && (FROM_GENERAL >> link_field(word, 16, 3) & 1) != 0)
     parts->reads = bit(from_of(word));
   else if (converts || (word & 0xbfe0ec00) == 0x0e002c00) /* SMOV, UMOV */
     parts->writes = bit(to_of(word));
@@ -450,27 +391,15 @@ static void decode_scalable(uint32_t word, struct code_instruction *instruction)
 
 /* ---- All ---- */
 
-/* What the registers say of the frame pointer and the link register. */
-static void set_frame_and_link(struct code_instruction *instruction) {
-  const struct code_parts *parts = &instruction->parts;
-  struct code_stack *stack = &instruction->stack;
-  const uint32_t written = parts->writes | parts->may_write;
-  stack->loses_frame = (written & bit(FRAME)) != 0 && stack->copy != CODE_STACK_POINTER;
-  stack->reads_link |= (parts->reads & bit(LINK)) != 0 && stack->link != CODE_LINK_SAVED;
-  if ((written & bit(LINK)) != 0 && stack->link == CODE_LINK_KEPT)
-    stack->link = CODE_LINK_CHANGED;
-}
-
-static void decode(const struct code_decoder *decoder, const uint8_t *bytes, size_t size,
-                   uint64_t address, struct code_instruction *instruction) {
-  (void)decoder;
+static void decode(const uint8_t *bytes, size_t size, uint64_t address,
+                   struct code_instruction *instruction) {
   *instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
   if (size < 4)
     return;
   const uint32_t word = bits_load32(bytes);
   instruction->length = 4;
   instruction->kind = CODE_OTHER;
-  switch (field(word, 25, 4)) {
+  switch (link_field(word, 25, 4)) {
   case 0: /* UDF: nothing that runs; above it, SME */
     if (word >> 31 != 0)
       decode_scalable(word, instruction);
@@ -510,16 +439,12 @@ static void decode(const struct code_decoder *decoder, const uint8_t *bytes, siz
     *instruction = (struct code_instruction){.length = 4, .kind = CODE_INVALID};
     return;
   }
-  set_frame_and_link(instruction);
+  link_finish(&machine, instruction);
 }
 
 /* ---- Following values ---- */
 
 static const struct code_value unknown = {.kind = CODE_UNKNOWN};
-
-static struct code_value address_value(uint64_t address) {
-  return (struct code_value){.kind = CODE_ADDRESS, .table = address};
-}
 
 static struct code_value value_of(const struct code_state *state, unsigned number) {
   return number < 31 ? state->registers[number] : unknown;
@@ -527,13 +452,13 @@ static struct code_value value_of(const struct code_state *state, unsigned numbe
 
 /* How an added register is extended and shifted; false if it isn't known to be a whole one. */
 static bool extension_of(uint32_t word, bool *is_unsigned, uint8_t *shift) {
-  if (field(word, 21, 1) != 0) { /* UXTB, UXTH, UXTW, UXTX, SXTB ... */
-    *is_unsigned = field(word, 13, 3) < 4;
-    *shift = (uint8_t)field(word, 10, 3);
+  if (link_field(word, 21, 1) != 0) { /* UXTB, UXTH, UXTW, UXTX, SXTB ... */
+    *is_unsigned = link_field(word, 13, 3) < 4;
+    *shift = (uint8_t)link_field(word, 10, 3);
     return true;
   }
-  *shift = (uint8_t)field(word, 10, 6);
-  return field(word, 22, 2) == 0;
+  *shift = (uint8_t)link_field(word, 10, 6);
+  return link_field(word, 22, 2) == 0;
 }
 
 static struct code_value sum_of(uint32_t word, const struct code_state *state) {
@@ -543,36 +468,20 @@ static struct code_value sum_of(uint32_t word, const struct code_state *state) {
   if (!extension_of(word, &is_unsigned, &shift))
     return a.kind == CODE_ADDRESS ? (struct code_value){.kind = CODE_SUM, .table = a.table}
                                   : unknown;
-  if (a.kind == CODE_ADDRESS && b.kind == CODE_ENTRY && b.size < 8)
-    return (struct code_value){.kind = CODE_TARGET,
-                               .table = b.table,
-                               .base = a.table,
-                               .size = b.size,
-                               .shift = shift,
-                               .is_unsigned = is_unsigned};
-  if (b.kind == CODE_ADDRESS && a.kind == CODE_ENTRY && a.size < 8 && shift == 0)
-    return (struct code_value){.kind = CODE_TARGET,
-                               .table = a.table,
-                               .base = b.table,
-                               .size = a.size,
-                               .is_unsigned = a.is_unsigned};
-  if (a.kind == CODE_ADDRESS || b.kind == CODE_ADDRESS)
-    return (struct code_value){.kind = CODE_SUM,
-                               .table = a.kind == CODE_ADDRESS ? a.table : b.table};
-  return unknown;
+  return link_sum(a, b, shift, is_unsigned);
 }
 
 /* An entry of a table: where a table's address and a register are added, in the load or before it. */
 static struct code_value loaded_value(uint32_t word, const struct code_state *state) {
-  const unsigned size = 1u << field(word, 30, 2), operation = field(word, 22, 2);
+  const unsigned size = 1u << link_field(word, 30, 2), operation = link_field(word, 22, 2);
   const bool has_register =
-      field(word, 24, 1) == 0 && field(word, 21, 1) != 0 && field(word, 10, 2) == 2;
+      link_field(word, 24, 1) == 0 && link_field(word, 21, 1) != 0 && link_field(word, 10, 2) == 2;
   const struct code_value from = value_of(state, from_of(word));
-  const bool is_load = field(word, 26, 1) == 0 && field(word, 28, 2) == 3 && operation != 0 &&
-                       !(size == 8 && operation == 2);
-  const bool is_entry =
-      has_register ? from.kind == CODE_ADDRESS
-                   : from.kind == CODE_SUM && field(word, 24, 1) != 0 && field(word, 10, 12) == 0;
+  const bool is_load = link_field(word, 26, 1) == 0 && link_field(word, 28, 2) == 3 &&
+                       operation != 0 && !(size == 8 && operation == 2);
+  const bool is_entry = has_register ? from.kind == CODE_ADDRESS
+                                     : from.kind == CODE_SUM && link_field(word, 24, 1) != 0 &&
+                                           link_field(word, 10, 12) == 0;
   if (!is_load || !is_entry)
     return unknown;
   return (struct code_value){.kind = CODE_ENTRY,
@@ -585,18 +494,18 @@ static struct code_value loaded_value(uint32_t word, const struct code_state *st
 static struct code_value result_of(uint32_t word, const struct code_instruction *instruction,
                                    const struct code_state *state) {
   const struct code_parts *parts = &instruction->parts;
-  const unsigned group = field(word, 25, 4);
+  const unsigned group = link_field(word, 25, 4);
   if (parts->part == CODE_UPPER)
-    return address_value(parts->distance);
+    return link_address(parts->distance);
   if (parts->part == CODE_LOWER && parts->from == CODE_NO_REGISTER)
-    return address_value(parts->distance);
+    return link_address(parts->distance);
   if (parts->part == CODE_LOWER)
     return value_of(state, parts->from).kind == CODE_ADDRESS
-               ? address_value(value_of(state, parts->from).table + parts->distance)
+               ? link_address(value_of(state, parts->from).table + parts->distance)
                : unknown;
   if (parts->part == CODE_BITS && value_of(state, parts->to).kind == CODE_ADDRESS)
-    return address_value((value_of(state, parts->to).table & ~((uint64_t)0xffff << parts->shift)) |
-                         parts->distance);
+    return link_address((value_of(state, parts->to).table & ~((uint64_t)0xffff << parts->shift)) |
+                        parts->distance);
   if (instruction->is_sum)
     return sum_of(word, state);
   if ((word & move_mask) == move)
@@ -604,14 +513,11 @@ static struct code_value result_of(uint32_t word, const struct code_instruction 
   return (group & 5) == 4 ? loaded_value(word, state) : unknown;
 }
 
-/* x19 to x29 are as before (Procedure Call Standard for the Arm 64-bit Architecture, 6.1.1). */
-enum { CALL_CLOBBERS = 0x4007ffff };
-
-static void follow(const struct code_decoder *decoder, const uint8_t *bytes, size_t size,
-                   uint64_t address, struct code_state *state, struct code_value *jump) {
+static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct code_state *state,
+                   struct code_value *jump) {
   struct code_instruction instruction;
   *jump = unknown;
-  decode(decoder, bytes, size, address, &instruction);
+  decode(bytes, size, address, &instruction);
   if (instruction.kind == CODE_INVALID) {
     *state = (struct code_state){0};
     return;
@@ -619,40 +525,24 @@ static void follow(const struct code_decoder *decoder, const uint8_t *bytes, siz
   const uint32_t word = bits_load32(bytes);
   if (instruction.parts.part == CODE_THROUGH)
     *jump = value_of(state, instruction.parts.from);
-  const struct code_value result = result_of(word, &instruction, state);
-  uint32_t lost = instruction.parts.writes | instruction.parts.may_write;
-  if (instruction.kind == CODE_CALL)
-    lost |= CALL_CLOBBERS;
-  for (; lost != 0; lost &= lost - 1)
-    state->registers[__builtin_ctz(lost)] = unknown;
-  if (result.kind == CODE_SUM)
-    state->summed = result.table;
-  if (result.kind != CODE_UNKNOWN && to_of(word) < 31)
-    state->registers[to_of(word)] = result;
+  link_assign(&machine, &instruction, state, to_of(word) < 31 ? to_of(word) : CODE_NO_REGISTER,
+              result_of(word, &instruction, state));
 }
 
 static const uint8_t arguments[CODE_ARGUMENTS] = {0, 1, 2, 3, 4, 5};
 
 /* Of the types that a linked file may have (ELF for the Arm 64-bit Architecture, 5.7). */
-static enum code_relocation meaning_of(uint64_t type) {
-  switch (type) {
-  case R_AARCH64_RELATIVE:
-    return CODE_RELOCATION_ADDRESS;
-  case R_AARCH64_IRELATIVE:
-    return CODE_RELOCATION_RESOLVER;
-  case R_AARCH64_JUMP_SLOT:
-    return CODE_RELOCATION_CALL;
-  case R_AARCH64_GLOB_DAT:
-    return CODE_RELOCATION_SLOT;
-  case R_AARCH64_ABS64:
-  case R_AARCH64_ABS32:
-  case R_AARCH64_PREL64:
-  case R_AARCH64_PREL32:
-    return CODE_RELOCATION_SYMBOL;
-  default:
-    return CODE_RELOCATION_NONE;
-  }
-}
+static const struct code_relocation_type relocations[] = {
+    {R_AARCH64_RELATIVE, CODE_RELOCATION_ADDRESS},
+    {R_AARCH64_IRELATIVE, CODE_RELOCATION_RESOLVER},
+    {R_AARCH64_JUMP_SLOT, CODE_RELOCATION_CALL},
+    {R_AARCH64_GLOB_DAT, CODE_RELOCATION_SLOT},
+    {R_AARCH64_ABS64, CODE_RELOCATION_SYMBOL},
+    {R_AARCH64_ABS32, CODE_RELOCATION_SYMBOL},
+    {R_AARCH64_PREL64, CODE_RELOCATION_SYMBOL},
+    {R_AARCH64_PREL32, CODE_RELOCATION_SYMBOL},
+    {0},
+};
 
 const struct code_architecture code_aarch64 = {
     .machine = EM_AARCH64,
@@ -662,10 +552,8 @@ const struct code_architecture code_aarch64 = {
     .highest = PAGE - 1,
     .stack_register = 31,
     .entry_offset = 0,
-    .meaning = meaning_of,
+    .relocations = relocations,
     .arguments = arguments,
-    .open = open_decoder,
-    .close = close_decoder,
     .decode = decode,
     .follow = follow,
 };

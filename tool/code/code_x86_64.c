@@ -26,23 +26,12 @@
 
 #include <Zydis/Zydis.h>
 #include <elf.h>
-#include <stdlib.h>
 
-struct code_decoder {
+static ZydisDecoder open_decoder(void) {
   ZydisDecoder decoder;
-};
-
-static struct code_decoder *open_decoder(void) {
-  struct code_decoder *decoder = malloc(sizeof *decoder);
-  if (decoder != NULL && ZYAN_FAILED(ZydisDecoderInit(&decoder->decoder, ZYDIS_MACHINE_MODE_LONG_64,
-                                                      ZYDIS_STACK_WIDTH_64))) {
-    free(decoder);
-    return NULL;
-  }
+  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
   return decoder;
 }
-
-static void close_decoder(struct code_decoder *decoder) { free(decoder); }
 
 /* The bits that extend the numbers of registers: of a REX prefix, or inverted in the prefixes of vector
  * instructions (Intel SDM 2, 2.3.5 and 2.7.1). */
@@ -248,12 +237,12 @@ static void set_move(const ZydisDecodedInstruction *raw, struct code_stack *stac
 }
 
 /* Any other instruction: its operands tell. */
-static void set_operands(const struct code_decoder *decoder, const ZydisDecoderContext *context,
+static void set_operands(const ZydisDecoder *decoder, const ZydisDecoderContext *context,
                          const ZydisDecodedInstruction *raw, struct code_stack *stack) {
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   const enum code_stack_base base = memory_base(raw);
-  if (ZYAN_FAILED(ZydisDecoderDecodeOperands(&decoder->decoder, context, raw, operands,
-                                             raw->operand_count_visible)))
+  if (ZYAN_FAILED(
+          ZydisDecoderDecodeOperands(decoder, context, raw, operands, raw->operand_count_visible)))
     return;
   for (unsigned i = 0; i < raw->operand_count_visible; i++) {
     const bool is_written = (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
@@ -266,12 +255,11 @@ static void set_operands(const struct code_decoder *decoder, const ZydisDecoderC
   }
 }
 
-static bool loses_frame(const struct code_decoder *decoder, const ZydisDecoderContext *context,
+static bool loses_frame(const ZydisDecoder *decoder, const ZydisDecoderContext *context,
                         const ZydisDecodedInstruction *raw) {
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  if (!may_name(raw, RBP) ||
-      ZYAN_FAILED(ZydisDecoderDecodeOperands(&decoder->decoder, context, raw, operands,
-                                             raw->operand_count_visible)))
+  if (!may_name(raw, RBP) || ZYAN_FAILED(ZydisDecoderDecodeOperands(decoder, context, raw, operands,
+                                                                    raw->operand_count_visible)))
     return false;
   for (unsigned i = 0; i < raw->operand_count_visible; i++)
     if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
@@ -282,7 +270,7 @@ static bool loses_frame(const struct code_decoder *decoder, const ZydisDecoderCo
   return false;
 }
 
-static void set_stack(const struct code_decoder *decoder, const ZydisDecoderContext *context,
+static void set_stack(const ZydisDecoder *decoder, const ZydisDecoderContext *context,
                       const ZydisDecodedInstruction *raw, struct code_stack *stack) {
   const int32_t constant = (int32_t)raw->raw.imm[0].value.s;
   const bool is_own_constant = raw->raw.imm[0].size > 0 && operand_register(raw) == RSP;
@@ -339,12 +327,13 @@ static void set_stack(const struct code_decoder *decoder, const ZydisDecoderCont
     set_operands(decoder, context, raw, stack);
 }
 
-static void decode(const struct code_decoder *decoder, const uint8_t *bytes, size_t size,
-                   uint64_t address, struct code_instruction *instruction) {
+static void decode(const uint8_t *bytes, size_t size, uint64_t address,
+                   struct code_instruction *instruction) {
+  const ZydisDecoder decoder = open_decoder();
   ZydisDecodedInstruction raw;
   ZydisDecoderContext context;
   *instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
-  if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder->decoder, &context, bytes, size, &raw)))
+  if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, &context, bytes, size, &raw)))
     return;
   const uint64_t next = address + raw.length;
   instruction->length = raw.length;
@@ -364,8 +353,8 @@ static void decode(const struct code_decoder *decoder, const uint8_t *bytes, siz
     instruction->is_sum = operand_register(&raw) >= 0;
     break;
   default:
-    instruction->stack.loses_frame = loses_frame(decoder, &context, &raw);
-    set_stack(decoder, &context, &raw, &instruction->stack);
+    instruction->stack.loses_frame = loses_frame(&decoder, &context, &raw);
+    set_stack(&decoder, &context, &raw, &instruction->stack);
     if (instruction->stack.copy == CODE_STACK_POINTER)
       instruction->stack.loses_frame = false;
     instruction->is_sum =
@@ -528,12 +517,13 @@ static struct code_value jump_target(const ZydisDecodedOperand *operand,
   return unknown;
 }
 
-static void follow(const struct code_decoder *decoder, const uint8_t *bytes, size_t size,
-                   uint64_t address, struct code_state *state, struct code_value *jump) {
+static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct code_state *state,
+                   struct code_value *jump) {
+  const ZydisDecoder decoder = open_decoder();
   ZydisDecodedInstruction raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   *jump = unknown;
-  if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder->decoder, bytes, size, &raw, operands))) {
+  if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, size, &raw, operands))) {
     *state = (struct code_state){0};
     return;
   }
@@ -562,28 +552,14 @@ static void follow(const struct code_decoder *decoder, const uint8_t *bytes, siz
 static const uint8_t arguments[CODE_ARGUMENTS] = {7, 6, 2, 1, 8, 9};
 
 /* Of the types that a linked file may have (AMD64 psABI, 4.4). */
-static enum code_relocation meaning_of(uint64_t type) {
-  switch (type) {
-  case R_X86_64_RELATIVE:
-  case R_X86_64_RELATIVE64:
-    return CODE_RELOCATION_ADDRESS;
-  case R_X86_64_IRELATIVE:
-    return CODE_RELOCATION_RESOLVER;
-  case R_X86_64_JUMP_SLOT:
-    return CODE_RELOCATION_CALL;
-  case R_X86_64_GLOB_DAT:
-    return CODE_RELOCATION_SLOT;
-  case R_X86_64_64:
-  case R_X86_64_32:
-  case R_X86_64_32S:
-  case R_X86_64_PC32:
-  case R_X86_64_PC64:
-  case R_X86_64_PLT32:
-    return CODE_RELOCATION_SYMBOL;
-  default:
-    return CODE_RELOCATION_NONE;
-  }
-}
+static const struct code_relocation_type relocations[] = {
+    {R_X86_64_RELATIVE, CODE_RELOCATION_ADDRESS},   {R_X86_64_RELATIVE64, CODE_RELOCATION_ADDRESS},
+    {R_X86_64_IRELATIVE, CODE_RELOCATION_RESOLVER}, {R_X86_64_JUMP_SLOT, CODE_RELOCATION_CALL},
+    {R_X86_64_GLOB_DAT, CODE_RELOCATION_SLOT},      {R_X86_64_64, CODE_RELOCATION_SYMBOL},
+    {R_X86_64_32, CODE_RELOCATION_SYMBOL},          {R_X86_64_32S, CODE_RELOCATION_SYMBOL},
+    {R_X86_64_PC32, CODE_RELOCATION_SYMBOL},        {R_X86_64_PC64, CODE_RELOCATION_SYMBOL},
+    {R_X86_64_PLT32, CODE_RELOCATION_SYMBOL},       {0},
+};
 
 const struct code_architecture code_x86_64 = {
     .machine = EM_X86_64,
@@ -591,10 +567,8 @@ const struct code_architecture code_x86_64 = {
     .preserved = 0xf048, /* rbx, rbp, r12 to r15 */
     .stack_register = 7,
     .entry_offset = 8,
-    .meaning = meaning_of,
+    .relocations = relocations,
     .arguments = arguments,
-    .open = open_decoder,
-    .close = close_decoder,
     .decode = decode,
     .follow = follow,
 };

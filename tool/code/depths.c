@@ -55,7 +55,6 @@ struct place {
 
 struct function {
   const struct code_architecture *architecture;
-  const struct code_decoder *decoder;
   const uint8_t *bytes;
   uint64_t address;
   uint32_t size;
@@ -121,8 +120,8 @@ static void jump(struct function *function, struct place *place,
 static void follow(struct function *function, uint32_t offset) {
   struct place *place = &function->places[offset];
   struct code_instruction instruction;
-  function->architecture->decode(function->decoder, function->bytes + offset,
-                                 function->size - offset, function->address + offset, &instruction);
+  function->architecture->decode(function->bytes + offset, function->size - offset,
+                                 function->address + offset, &instruction);
   const struct depth depth = after(place->depth, &instruction.stack);
   switch (instruction.kind) {
   case CODE_RETURN:
@@ -259,8 +258,7 @@ bool depths_tell_frames(struct safepoints *table, const struct code *code) {
   if (architecture == NULL || architecture->has_link || code->machine == NULL)
     return true;
   table->frame_machine = eh_frame_machine(code->machine);
-  struct code_decoder *decoder = architecture->open();
-  bool ok = decoder != NULL;
+  bool ok = true;
   uint64_t left = 0; /* bytes: functions that overlap are not followed again and again */
   for (unsigned i = 0; i < code->count; i++)
     left += code->parts[i].size;
@@ -272,10 +270,7 @@ bool depths_tell_frames(struct safepoints *table, const struct code *code) {
       continue;
     left -= function.size;
     function.architecture = architecture;
-    function.decoder = decoder;
     ok = tell_one(table, of, &function);
   }
-  if (decoder != NULL)
-    architecture->close(decoder);
   return ok;
 }

@@ -22,16 +22,15 @@ int main(int argc, char **argv) {
                                       "branch", "return",  "stop", "invalid"};
   const struct code_architecture *architecture =
       argc == 2 ? code_architecture((uint16_t)atoi(argv[1])) : NULL;
-  struct code_decoder *decoder = architecture == NULL ? NULL : architecture->open();
   uint64_t address;
   char text[40];
-  if (decoder == NULL)
+  if (architecture == NULL)
     return 1;
   while (scanf("%" SCNx64 " %39s", &address, text) == 2) {
     struct code_instruction instruction;
     uint8_t bytes[16];
     const size_t size = read_bytes(text, bytes);
-    architecture->decode(decoder, bytes, size, address, &instruction);
+    architecture->decode(bytes, size, address, &instruction);
     const struct code_parts *parts = &instruction.parts;
     const uint32_t from =
         parts->part != CODE_NO_PART && parts->from < 32 ? (uint32_t)1 << parts->from : 0;
@@ -40,6 +39,5 @@ int main(int argc, char **argv) {
            parts->may_write, instruction.stack.growth, instruction.stack.copy,
            instruction.stack.link);
   }
-  architecture->close(decoder);
   return 0;
 }

@@ -1,0 +1,104 @@
+/* code_link.c - see code_link.h. */
+#include "tool/code/code_link.h"
+
+enum code_stack_base link_base(const struct link_machine *machine, unsigned number) {
+  return number == machine->stack   ? CODE_STACK_POINTER
+         : number == machine->frame ? CODE_FRAME_POINTER
+                                    : CODE_NO_BASE;
+}
+
+void link_set_direct(struct code_instruction *instruction, enum code_kind kind, uint64_t target) {
+  instruction->kind = (uint8_t)kind;
+  instruction->target_kind = CODE_DIRECT;
+  instruction->target = target;
+}
+
+void link_set_part(struct code_instruction *instruction, enum part_use part, unsigned to,
+                   unsigned from, int64_t distance) {
+  struct code_parts *parts = &instruction->parts;
+  parts->part = (uint8_t)part;
+  parts->to = (uint8_t)to;
+  parts->from = (uint8_t)from;
+  parts->distance = (uint64_t)distance;
+}
+
+void link_set_address(const struct link_machine *machine, struct code_stack *stack, unsigned from,
+                      int32_t offset) {
+  const bool is_frame = from == machine->frame && (offset == 0 || offset == machine->callers_frame);
+  stack->base = (uint8_t)link_base(machine, from);
+  stack->offset = is_frame ? machine->callers_frame : offset;
+  stack->size = is_frame ? 16 : 1;
+  stack->is_read = false;
+  stack->is_address = true;
+}
+
+void link_set_sum(const struct link_machine *machine, struct code_stack *stack, unsigned to,
+                  unsigned from, int32_t distance) {
+  const enum code_stack_base base = link_base(machine, from);
+  if (to == machine->stack && from == to) {
+    stack->growth = -distance;
+  } else if (to == machine->stack && from != machine->frame) {
+    stack->growth = CODE_STACK_LOST;
+  } else if (link_base(machine, to) != CODE_NO_BASE && to != from && base != CODE_NO_BASE) {
+    stack->copy = (uint8_t)base;
+    stack->copy_offset = distance;
+  } else if (to != machine->frame && base != CODE_NO_BASE) {
+    link_set_address(machine, stack, from, distance);
+  }
+}
+
+void link_set_saved(const struct link_machine *machine, struct code_stack *stack, unsigned number,
+                    int32_t offset, bool is_load) {
+  if (number != machine->link || stack->base == CODE_NO_BASE)
+    return;
+  stack->link = is_load ? CODE_LINK_LOADED : CODE_LINK_SAVED;
+  stack->link_offset = stack->offset + offset;
+}
+
+static bool has(uint32_t registers, unsigned number) { return (registers >> number & 1) != 0; }
+
+void link_finish(const struct link_machine *machine, struct code_instruction *instruction) {
+  const struct code_parts *parts = &instruction->parts;
+  struct code_stack *stack = &instruction->stack;
+  const uint32_t written = parts->writes | parts->may_write;
+  stack->loses_frame = has(written, machine->frame) && stack->copy != CODE_STACK_POINTER;
+  if (has(written, machine->stack) && stack->growth == 0 && stack->copy == CODE_NO_BASE &&
+      parts->part != CODE_ADD && parts->part != CODE_SUBTRACT)
+    stack->growth = CODE_STACK_LOST;
+  stack->reads_link |= has(parts->reads, machine->link) && stack->link != CODE_LINK_SAVED;
+  if (has(written, machine->link) && stack->link == CODE_LINK_KEPT)
+    stack->link = instruction->kind == CODE_CALL ? CODE_LINK_CALLED : CODE_LINK_CHANGED;
+}
+
+struct code_value link_address(uint64_t address) {
+  return (struct code_value){.kind = CODE_ADDRESS, .table = address};
+}
+
+struct code_value link_sum(struct code_value a, struct code_value b, uint8_t shift,
+                           bool is_unsigned) {
+  const bool is_first = a.kind == CODE_ADDRESS;
+  const struct code_value address = is_first ? a : b, entry = is_first ? b : a;
+  if (address.kind != CODE_ADDRESS)
+    return (struct code_value){0};
+  if (entry.kind != CODE_ENTRY || entry.size >= 8 || (!is_first && shift != 0))
+    return (struct code_value){.kind = CODE_SUM, .table = address.table};
+  return (struct code_value){.kind = CODE_TARGET,
+                             .table = entry.table,
+                             .base = address.table,
+                             .size = entry.size,
+                             .shift = is_first ? shift : 0,
+                             .is_unsigned = is_first ? is_unsigned : entry.is_unsigned};
+}
+
+void link_assign(const struct link_machine *machine, const struct code_instruction *instruction,
+                 struct code_state *state, unsigned to, struct code_value result) {
+  uint32_t lost = instruction->parts.writes | instruction->parts.may_write;
+  if (instruction->kind == CODE_CALL)
+    lost |= machine->clobbers;
+  for (; lost != 0; lost &= lost - 1)
+    state->registers[__builtin_ctz(lost)] = (struct code_value){0};
+  if (result.kind == CODE_SUM)
+    state->summed = result.table;
+  if (result.kind != CODE_UNKNOWN && to != CODE_NO_REGISTER)
+    state->registers[to] = result;
+}

@@ -1,0 +1,63 @@
+/* code_link.h - what machines have in common whose calls leave the return address in a register.
+ *
+ * Their instructions have 4 bytes, or 2, so an address takes two of them (struct code_parts), and a
+ * decoder is a matter of fields: it reads them, and calls these functions, which know what an addition
+ * to the stack pointer, or a load of the link register, means for the stack.
+ */
+#ifndef STACKPACK_CODE_LINK_H
+#define STACKPACK_CODE_LINK_H
+
+#include "tool/code/code.h"
+
+/* The numbers of registers, and a bit for each that a call may change. */
+struct link_machine {
+  uint8_t stack, frame, link;
+  int8_t callers_frame; /* from `frame`: where the caller's is saved; the return address is above */
+  uint32_t clobbers;
+};
+
+static inline uint32_t link_field(uint32_t word, unsigned low, unsigned width) {
+  return word >> low & (((uint32_t)1 << width) - 1);
+}
+
+/* A number of `width` bits, with its sign. */
+static inline int64_t link_signed(uint32_t value, unsigned width) {
+  const int64_t sign = (int64_t)1 << (width - 1);
+  return ((int64_t)value ^ sign) - sign;
+}
+
+/* What the register is the base of. */
+enum code_stack_base link_base(const struct link_machine *machine, unsigned number);
+
+void link_set_direct(struct code_instruction *instruction, enum code_kind kind, uint64_t target);
+void link_set_part(struct code_instruction *instruction, enum part_use part, unsigned to,
+                   unsigned from, int64_t distance);
+
+/* Others may write to a place. Where the frame pointer leads to are the caller's, which the same holds
+ * for, and the return address. */
+void link_set_address(const struct link_machine *machine, struct code_stack *stack, unsigned from,
+                      int32_t offset);
+
+/* Register `to` becomes `from` plus a constant. */
+void link_set_sum(const struct link_machine *machine, struct code_stack *stack, unsigned to,
+                  unsigned from, int32_t distance);
+
+/* A word at `offset` from the memory that is used is stored from a register, or loaded into it. */
+void link_set_saved(const struct link_machine *machine, struct code_stack *stack, unsigned number,
+                    int32_t offset, bool is_load);
+
+/* Tells of the stack pointer, the frame pointer and the link register what `parts` says of all. */
+void link_finish(const struct link_machine *machine, struct code_instruction *instruction);
+
+/* The value of a constant; and of a sum, where b is shifted and extended first: a table's address and
+ * an entry make a target. */
+struct code_value link_address(uint64_t address);
+struct code_value link_sum(struct code_value a, struct code_value b, uint8_t shift,
+                           bool is_unsigned);
+
+/* Forgets the values that the instruction changes; register `to` (CODE_NO_REGISTER: none) has `result`
+ * then, if that is known. */
+void link_assign(const struct link_machine *machine, const struct code_instruction *instruction,
+                 struct code_state *state, unsigned to, struct code_value result);
+
+#endif
