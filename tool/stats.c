@@ -51,6 +51,7 @@ static void print_sizes(const char *title, const struct sizes *sizes, uint64_t r
 }
 
 static void print_repetition(const struct survey *survey) {
+  const struct survey_distribution *measures = survey->distributions;
   printf("\n  what repeats\n");
   printf("    %10" PRIu32 " live sets, of %" PRIu32 " records; %" PRIu32
          " have that of the one before\n",
@@ -61,8 +62,9 @@ static void print_repetition(const struct survey *survey) {
          survey->packed.layouts.shared, survey->packed.layouts.functions);
   printf("    %10" PRIu32 " locations, in %" PRIu64 " pairs, %" PRIu64 " allocas, %" PRIu64
          " deopt values\n",
-         survey->locations, survey->pairs, survey->allocas, survey->deopt);
-  printf("    %10" PRIu32 " frame sizes\n", survey->frame_sizes);
+         survey->locations, survey_sum(&measures[SURVEY_PAIRS].values), survey->allocas,
+         survey->deopt);
+  printf("    %10zu frame sizes\n", survey_distinct(&measures[SURVEY_FRAME_SIZES].values));
   if (survey->has_raw)
     printf("    %10" PRIu32 " records left out, as they repeat others; %" PRIu32 " of %" PRIu32
            " discarded functions\n",
@@ -74,14 +76,15 @@ static void print_distributions(const struct survey *survey) {
          "99 %", "most");
   for (unsigned i = 0; i < SURVEY_MEASURES; i++) {
     const struct survey_distribution *distribution = &survey->distributions[i];
-    if (distribution->total == 0)
-      continue;
+    const struct survey_values *values = &distribution->values;
     char name[40];
     snprintf(name, sizeof name, "%s of a %s", distribution->name, distribution->of);
+    if (values->count == 0)
+      continue;
     printf("    %-26s %7" PRIu64 " %7" PRIu64 " %7.1f %7" PRIu64 " %7" PRIu64 " %7" PRIu64 "\n",
-           name, survey_quantile(distribution, 0), survey_quantile(distribution, 0.5),
-           survey_mean(distribution), survey_quantile(distribution, 0.9),
-           survey_quantile(distribution, 0.99), survey_quantile(distribution, 1));
+           name, survey_quantile(values, 0), survey_quantile(values, 0.5),
+           (double)survey_sum(values) / (double)values->count, survey_quantile(values, 0.9),
+           survey_quantile(values, 0.99), survey_quantile(values, 1));
   }
 }
 
@@ -110,11 +113,6 @@ static void print_others(const struct survey *survey, const struct survey_row *o
     print_row(survey, others, name, indent);
 }
 
-static bool same_unit(const struct survey_row *function, const struct survey_row *unit) {
-  return function->unit == unit->name ||
-         (function->unit != NULL && unit->name != NULL && strcmp(function->unit, unit->name) == 0);
-}
-
 /* The first functions of a unit, and the sum of its others. */
 static void print_functions_of(const struct survey *survey, const struct survey_row *unit,
                                uint32_t top) {
@@ -123,7 +121,7 @@ static void print_functions_of(const struct survey *survey, const struct survey_
   char text[SURVEY_NAME_SIZE];
   for (uint32_t i = 0; i < survey->function_count; i++) {
     const struct survey_row *function = &survey->functions[i];
-    if (!same_unit(function, unit))
+    if (survey_compare_text(function->unit, unit->name) != 0)
       continue;
     if (printed++ < top)
       print_row(survey, function, survey_name(function, text), "  ");
@@ -195,12 +193,14 @@ static void print_survey(const struct survey *survey, uint32_t top, bool nested)
   if (survey->has_raw)
     print_share(survey, "raw", &survey->raw);
   print_share(survey, "packed", &survey->packed);
+  const struct survey_distribution *measures = survey->distributions;
   const uint64_t functions = survey->function_count + survey->left_out.functions;
+  const uint64_t statepoints = measures[SURVEY_PAIRS].values.count;
+  const uint64_t pairs = survey_sum(&measures[SURVEY_PAIRS].values);
   printf("  %" PRIu32 " record%s of %" PRIu64 " function%s; %" PRIu64 " statepoint%s, %" PRIu64
          " pair%s, %" PRIu64 " of them derived",
-         survey->records, plural(survey->records), functions, plural(functions),
-         survey->statepoints, plural(survey->statepoints), survey->pairs, plural(survey->pairs),
-         survey->derived);
+         survey->records, plural(survey->records), functions, plural(functions), statepoints,
+         plural(statepoints), pairs, plural(pairs), survey_sum(&measures[SURVEY_DERIVED].values));
   if (survey->live_outs > 0)
     printf("; %" PRIu64 " live-out%s", survey->live_outs, plural(survey->live_outs));
   printf("\n  packed format %u, build ID %s\n", survey->version,

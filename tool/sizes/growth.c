@@ -4,19 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_text(const char *a, const char *b) {
-  if (a == NULL || b == NULL)
-    return (a != NULL) - (b != NULL);
-  return strcmp(a, b);
-}
-
 /* Whether two rows, of different builds, may be the same thing. One without a name is known by its
  * address. */
 static int compare_keys(const struct survey_row *x, const struct survey_row *y) {
-  const int names = compare_text(x->name, y->name);
+  const int names = survey_compare_text(x->name, y->name);
   if (names != 0)
     return names;
-  const int units = compare_text(x->unit, y->unit);
+  const int units = survey_compare_text(x->unit, y->unit);
   if (units != 0 || x->name != NULL)
     return units;
   return x->address < y->address ? -1 : x->address > y->address;
@@ -78,9 +72,10 @@ struct sorted_rows {
 static bool is_only(const struct sorted_rows *rows) {
   const struct survey_row *row = rows->items[rows->next];
   return row->name != NULL &&
-         (rows->next == 0 || compare_text(rows->items[rows->next - 1]->name, row->name) != 0) &&
+         (rows->next == 0 ||
+          survey_compare_text(rows->items[rows->next - 1]->name, row->name) != 0) &&
          (rows->next + 1 == rows->count ||
-          compare_text(rows->items[rows->next + 1]->name, row->name) != 0);
+          survey_compare_text(rows->items[rows->next + 1]->name, row->name) != 0);
 }
 
 /* The order of the next rows of both builds; 0 if they are the same thing. */
@@ -90,7 +85,7 @@ static int compare_next(const struct sorted_rows *before, const struct sorted_ro
   if (after->next == after->count)
     return -1;
   const struct survey_row *x = before->items[before->next], *y = after->items[after->next];
-  if (compare_text(x->name, y->name) == 0 && is_only(before) && is_only(after))
+  if (survey_compare_text(x->name, y->name) == 0 && is_only(before) && is_only(after))
     return 0;
   return compare_keys(x, y);
 }

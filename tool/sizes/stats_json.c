@@ -38,30 +38,23 @@ static json_t *sizes(const struct sizes *sizes) {
                    size(sizes->discarded), "rest", size(survey_rest(sizes)));
 }
 
-static json_t *row_members(const struct survey *survey, const struct survey_row *row) {
-  return json_pack("{so so so so}", "functions", number(row->functions), "records",
-                   number(row->records), "raw", survey->has_raw ? size(row->raw) : json_null(),
-                   "packed", size(row->packed));
-}
-
-static json_t *function(const struct survey *survey, const struct survey_row *row) {
-  json_t *object = json_pack(
-      "{so so so so}", "name", text(row->name), "address", number(row->address), "unit",
-      text(row->unit), "frame_size",
-      row->frame_size == SAFEPOINT_FRAME_SIZE_UNKNOWN ? json_null() : number(row->frame_size));
-  json_t *members = row_members(survey, row);
-  json_object_del(members, "functions");
-  json_object_update(object, members);
-  json_decref(members);
+/* What rows of functions and of units have, and sums of them; after the members of their own. */
+static json_t *row(const struct survey *survey, const struct survey_row *row, json_t *object) {
+  json_object_set_new(object, "records", number(row->records));
+  json_object_set_new(object, "raw", survey->has_raw ? size(row->raw) : json_null());
+  json_object_set_new(object, "packed", size(row->packed));
   return object;
 }
 
-static json_t *unit(const struct survey *survey, const struct survey_row *row) {
-  json_t *object = json_pack("{so}", "name", text(row->name));
-  json_t *members = row_members(survey, row);
-  json_object_update(object, members);
-  json_decref(members);
-  return object;
+static json_t *function(const struct survey_row *row) {
+  return json_pack("{so so so so}", "name", text(row->name), "address", number(row->address),
+                   "unit", text(row->unit), "frame_size",
+                   row->frame_size == SAFEPOINT_FRAME_SIZE_UNKNOWN ? json_null()
+                                                                   : number(row->frame_size));
+}
+
+static json_t *unit(const struct survey_row *row) {
+  return json_pack("{so so}", "name", text(row->name), "functions", number(row->functions));
 }
 
 /* Adds the rows, and the sum of all others. */
@@ -70,28 +63,30 @@ static void add_rows(json_t *object, const char *name, const char *others_name,
                      uint32_t top) {
   json_t *list = json_array();
   struct survey_row others = survey->left_out;
-  for (uint32_t i = 0; i < count; i++) {
-    if (i < top) {
-      json_array_append_new(list, rows == survey->units ? unit(survey, &rows[i])
-                                                        : function(survey, &rows[i]));
-      continue;
-    }
-    survey_add(&others, &rows[i]);
-  }
+  for (uint32_t i = 0; i < count; i++)
+    if (i < top)
+      json_array_append_new(
+          list, row(survey, &rows[i], rows == survey->units ? unit(&rows[i]) : function(&rows[i])));
+    else
+      survey_add(&others, &rows[i]);
   json_object_set_new(object, name, list);
-  json_object_set_new(object, others_name, row_members(survey, &others));
+  json_object_set_new(
+      object, others_name,
+      row(survey, &others, json_pack("{so}", "functions", number(others.functions))));
 }
 
 static json_t *distributions(const struct survey *survey) {
   json_t *list = json_array();
   for (unsigned i = 0; i < SURVEY_MEASURES; i++) {
     const struct survey_distribution *distribution = &survey->distributions[i];
+    const struct survey_values *values = &distribution->values;
     json_t *counts = json_array();
-    for (size_t k = 0; k < distribution->count; k++)
-      json_array_append_new(counts, json_pack("[oo]", number(distribution->items[k].value),
-                                              number(distribution->items[k].count)));
+    for (size_t k = 0, end; k < values->count; k = end) {
+      end = survey_run(values, k);
+      json_array_append_new(counts, json_pack("[oo]", number(values->items[k]), number(end - k)));
+    }
     json_array_append_new(list, json_pack("{ss ss so so}", "name", distribution->name, "of",
-                                          distribution->of, "total", number(distribution->total),
+                                          distribution->of, "total", number(values->count),
                                           "counts", counts));
   }
   return list;
@@ -106,7 +101,8 @@ static json_t *repetition(const struct survey *survey) {
   json_object_set_new(object, "functions_with_shared_layouts",
                       number(survey->packed.layouts.functions));
   json_object_set_new(object, "locations", number(survey->locations));
-  json_object_set_new(object, "frame_sizes", number(survey->frame_sizes));
+  json_object_set_new(object, "frame_sizes",
+                      number(survey_distinct(&survey->distributions[SURVEY_FRAME_SIZES].values)));
   json_object_set_new(object, "records_repeated", number(survey->records_repeated));
   json_object_set_new(object, "records_discarded", number(survey->records_discarded));
   json_object_set_new(object, "functions_discarded", number(survey->functions_discarded));
@@ -139,6 +135,7 @@ static json_t *dropped(const struct drop *drop) {
 }
 
 static json_t *counts(const struct survey *survey) {
+  const struct survey_distribution *measures = survey->distributions;
   json_t *object = json_object();
   json_object_set_new(object, "file", text(survey->path));
   json_object_set_new(object, "file_size", number(survey->file_size));
@@ -152,9 +149,9 @@ static json_t *counts(const struct survey *survey) {
   json_object_set_new(object, "functions",
                       number((uint64_t)survey->function_count + survey->left_out.functions));
   json_object_set_new(object, "maps", survey->has_raw ? number(survey->maps) : json_null());
-  json_object_set_new(object, "statepoints", number(survey->statepoints));
-  json_object_set_new(object, "pairs", number(survey->pairs));
-  json_object_set_new(object, "derived", number(survey->derived));
+  json_object_set_new(object, "statepoints", number(measures[SURVEY_PAIRS].values.count));
+  json_object_set_new(object, "pairs", number(survey_sum(&measures[SURVEY_PAIRS].values)));
+  json_object_set_new(object, "derived", number(survey_sum(&measures[SURVEY_DERIVED].values)));
   json_object_set_new(object, "allocas", number(survey->allocas));
   json_object_set_new(object, "deopt_values", number(survey->deopt));
   json_object_set_new(object, "live_outs", number(survey->live_outs));

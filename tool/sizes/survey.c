@@ -16,166 +16,112 @@ static bool no_memory(struct problem *problem) { return problem_set(problem, "no
 
 /* ---- What the records have ---- */
 
-static void count_record(struct survey *survey, const struct safepoint *record) {
+static void add(struct survey_values *values, uint64_t value) {
+  if (!ARRAY_ADD(values->items, values->count, values->capacity, value))
+    values->failed = true;
+}
+
+static void sort(struct survey_values *values) {
+  if (values->count > 0)
+    qsort(values->items, values->count, sizeof *values->items, bits_compare_words);
+}
+
+/* Sorts values, and leaves each once. Returns how many there are. */
+static size_t distinct(struct survey_values *values) {
+  size_t kept = 0;
+  sort(values);
+  for (size_t i = 0; i < values->count; i++)
+    if (kept == 0 || values->items[kept - 1] != values->items[i])
+      values->items[kept++] = values->items[i];
+  return values->count = kept;
+}
+
+static void measure_record(struct survey *survey, const struct safepoint *record,
+                           struct survey_values *space) {
   const struct safepoints *table = &survey->program.loaded.table;
   const struct intern_sequence live = intern_get(&table->live, record->live);
+  struct survey_distribution *measures = survey->distributions;
+  uint64_t pairs = 0, derived = 0;
   survey->deopt += intern_get(&table->lists, record->deopt).count;
   survey->live_outs += intern_get(&table->lists, record->live_outs).count;
   if (safepoints_kind(table, record) != SAFEPOINT_STATEPOINT)
     return;
-  survey->statepoints++;
+  space->count = 0;
   for (uint64_t i = 0; i < live.count; i++) {
     const uint64_t item = live.words[i];
     if (safepoint_item_is_list(item)) {
       survey->allocas += intern_get(&table->lists, safepoint_item_list(item)).count;
-    } else {
-      survey->pairs++;
-      survey->derived += safepoint_item_base(item) != safepoint_item_derived(item);
+      continue;
     }
+    pairs++;
+    derived += safepoint_item_base(item) != safepoint_item_derived(item);
+    add(space, safepoint_item_base(item));
+    add(space, safepoint_item_derived(item));
   }
+  add(&measures[SURVEY_SLOTS].values, distinct(space));
+  add(&measures[SURVEY_PAIRS].values, pairs);
+  add(&measures[SURVEY_DERIVED].values, derived);
 }
 
-/* Marks what a record has of things with numbers, and counts those that weren't marked. */
-static void mark(bool *marks, uint32_t number, uint32_t *count) {
-  *count += !marks[number];
-  marks[number] = true;
-}
-
-static void mark_list(struct survey *survey, uint32_t list, bool *locations) {
-  const struct intern_sequence items = intern_get(&survey->program.loaded.table.lists, list);
-  for (uint64_t i = 0; i < items.count; i++)
-    mark(locations, (uint32_t)items.words[i], &survey->locations);
-}
-
-static void mark_record(struct survey *survey, const struct safepoint *record, bool *live_sets,
-                        bool *locations) {
-  const struct intern_sequence live = intern_get(&survey->program.loaded.table.live, record->live);
-  mark_list(survey, record->deopt, locations);
-  if (live_sets[record->live])
-    return;
-  mark(live_sets, record->live, &survey->live_sets);
-  for (uint64_t i = 0; i < live.count; i++) {
-    if (safepoint_item_is_list(live.words[i])) {
-      mark_list(survey, safepoint_item_list(live.words[i]), locations);
-    } else {
-      mark(locations, safepoint_item_base(live.words[i]), &survey->locations);
-      mark(locations, safepoint_item_derived(live.words[i]), &survey->locations);
-    }
-  }
-}
-
-static bool count_records(struct survey *survey, struct problem *problem) {
+static void measure_functions(struct survey *survey) {
   const struct safepoints *table = &survey->program.loaded.table;
-  bool *live_sets = calloc((size_t)table->live.count + 1, sizeof *live_sets);
-  bool *locations = calloc((size_t)table->locations.count + 1, sizeof *locations);
-  const bool ok = live_sets != NULL && locations != NULL;
-  for (uint32_t i = 0; i < table->record_count && ok; i++) {
-    const struct safepoint *record = &table->records[i];
-    count_record(survey, record);
-    mark_record(survey, record, live_sets, locations);
-    survey->repeats +=
-        i > 0 && record->function == record[-1].function && record->live == record[-1].live;
-  }
-  free(live_sets);
-  free(locations);
-  return ok || no_memory(problem);
-}
-
-/* ---- Distributions ---- */
-
-struct values {
-  uint64_t *items;
-  size_t count, capacity;
-  bool failed;
-};
-
-static void add_value(struct values *values, uint64_t value) {
-  if (array_make_room((void **)&values->items, &values->capacity, values->count + 1,
-                      sizeof *values->items))
-    values->items[values->count++] = value;
-  else
-    values->failed = true;
-}
-
-/* Sorts the values, and leaves each once. */
-static size_t distinct(uint64_t *values, size_t count) {
-  size_t kept = 0;
-  if (count > 0)
-    qsort(values, count, sizeof *values, bits_compare_words);
-  for (size_t i = 0; i < count; i++)
-    if (kept == 0 || values[kept - 1] != values[i])
-      values[kept++] = values[i];
-  return kept;
-}
-
-/* How many places a record's references are in. */
-static uint64_t count_slots(const struct safepoints *table, const struct safepoint *record,
-                            struct values *space) {
-  const struct intern_sequence live = intern_get(&table->live, record->live);
-  space->count = 0;
-  for (uint64_t i = 0; i < live.count && !safepoint_item_is_list(live.words[i]); i++) {
-    add_value(space, safepoint_item_base(live.words[i]));
-    add_value(space, safepoint_item_derived(live.words[i]));
-  }
-  return distinct(space->items, space->count);
-}
-
-static void measure_record(const struct safepoints *table, const struct safepoint *record,
-                           struct values *measures, struct values *space) {
-  const struct intern_sequence live = intern_get(&table->live, record->live);
-  uint64_t pairs = 0, derived = 0;
-  for (; pairs < live.count && !safepoint_item_is_list(live.words[pairs]); pairs++)
-    derived += safepoint_item_base(live.words[pairs]) != safepoint_item_derived(live.words[pairs]);
-  add_value(&measures[SURVEY_SLOTS], count_slots(table, record, space));
-  add_value(&measures[SURVEY_PAIRS], pairs);
-  add_value(&measures[SURVEY_DERIVED], derived);
-}
-
-/* How many different live sets each function's records have: pairs of function and live set are
- * sorted. */
-static void measure_live_sets(const struct safepoints *table, struct values *measure,
-                              struct values *space) {
-  space->count = 0;
-  for (uint32_t i = 0; i < table->record_count; i++)
-    add_value(space, (uint64_t)table->records[i].function << 32 | table->records[i].live);
-  const size_t count = distinct(space->items, space->count);
-  uint64_t run = 0;
-  for (size_t i = 0; i < count; i++) {
-    run++;
-    if (i + 1 == count || space->items[i + 1] >> 32 != space->items[i] >> 32) {
-      add_value(measure, run);
-      run = 0;
-    }
-  }
-}
-
-static void measure_functions(const struct safepoints *table, struct values *measures) {
   for (uint32_t i = 0; i < table->function_count; i++) {
     const struct safepoint_function *function = &table->functions[i];
     if (function->frame_size != SAFEPOINT_FRAME_SIZE_UNKNOWN)
-      add_value(&measures[SURVEY_FRAME_SIZES], function->frame_size);
-    add_value(&measures[SURVEY_RECORDS], function->records);
+      add(&survey->distributions[SURVEY_FRAME_SIZES].values, function->frame_size);
+    add(&survey->distributions[SURVEY_RECORDS].values, function->records);
   }
 }
 
-/* From sorted values to how often each occurs. */
-static bool count_values(struct values *values, struct survey_distribution *distribution) {
-  distribution->items = calloc(values->count + 1, sizeof *distribution->items);
-  if (values->failed || distribution->items == NULL)
-    return false;
-  if (values->count > 0)
-    qsort(values->items, values->count, sizeof *values->items, bits_compare_words);
-  for (size_t i = 0; i < values->count; i++) {
-    if (i == 0 || values->items[i] != values->items[i - 1])
-      distribution->items[distribution->count++].value = values->items[i];
-    distribution->items[distribution->count - 1].count++;
+/* How many different live sets each function's records have, and all of them: pairs of function and live
+ * set are sorted. Leaves the live sets in `space`. */
+static void measure_live_sets(struct survey *survey, struct survey_values *space) {
+  const struct safepoints *table = &survey->program.loaded.table;
+  space->count = 0;
+  for (uint32_t i = 0; i < table->record_count; i++)
+    add(space, (uint64_t)table->records[i].function << 32 | table->records[i].live);
+  uint64_t run = 0;
+  distinct(space);
+  for (size_t i = 0; i < space->count; i++) {
+    run++;
+    if (i + 1 == space->count || space->items[i + 1] >> 32 != space->items[i] >> 32) {
+      add(&survey->distributions[SURVEY_LIVE_SETS].values, run);
+      run = 0;
+    }
   }
-  distribution->total = values->count;
-  return true;
+  for (size_t i = 0; i < space->count; i++)
+    space->items[i] = (uint32_t)space->items[i];
+  survey->live_sets = (uint32_t)distinct(space);
+}
+
+/* How many different locations the live sets and the records' deopt state have. */
+static void count_locations(struct survey *survey, const struct survey_values *live_sets,
+                            struct survey_values *lists, struct survey_values *locations) {
+  const struct safepoints *table = &survey->program.loaded.table;
+  for (uint32_t i = 0; i < table->record_count; i++)
+    add(lists, table->records[i].deopt);
+  for (size_t i = 0; i < live_sets->count; i++) {
+    const struct intern_sequence live = intern_get(&table->live, (uint32_t)live_sets->items[i]);
+    for (uint64_t k = 0; k < live.count; k++) {
+      if (safepoint_item_is_list(live.words[k])) {
+        add(lists, safepoint_item_list(live.words[k]));
+      } else {
+        add(locations, safepoint_item_base(live.words[k]));
+        add(locations, safepoint_item_derived(live.words[k]));
+      }
+    }
+  }
+  distinct(lists);
+  for (size_t i = 0; i < lists->count; i++) {
+    const struct intern_sequence list = intern_get(&table->lists, (uint32_t)lists->items[i]);
+    for (uint64_t k = 0; k < list.count; k++)
+      add(locations, (uint32_t)list.words[k]);
+  }
+  survey->locations = (uint32_t)distinct(locations);
 }
 
 static bool measure(struct survey *survey, struct problem *problem) {
-  static const char *const names[SURVEY_MEASURES][2] = {
+  static const struct survey_distribution empty[SURVEY_MEASURES] = {
       [SURVEY_SLOTS] = {"slots", "record"},
       [SURVEY_PAIRS] = {"pairs", "record"},
       [SURVEY_DERIVED] = {"derived pairs", "record"},
@@ -184,45 +130,60 @@ static bool measure(struct survey *survey, struct problem *problem) {
       [SURVEY_LIVE_SETS] = {"live sets", "function"},
   };
   const struct safepoints *table = &survey->program.loaded.table;
-  struct values measures[SURVEY_MEASURES] = {0}, space = {0};
-  for (uint32_t i = 0; i < table->record_count; i++)
-    if (safepoints_kind(table, &table->records[i]) == SAFEPOINT_STATEPOINT)
-      measure_record(table, &table->records[i], measures, &space);
-  measure_live_sets(table, &measures[SURVEY_LIVE_SETS], &space);
-  measure_functions(table, measures);
-  bool ok = !space.failed;
+  struct survey_values space = {0}, lists = {0}, locations = {0};
+  memcpy(survey->distributions, empty, sizeof empty);
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const struct safepoint *record = &table->records[i];
+    measure_record(survey, record, &space);
+    survey->repeats +=
+        i > 0 && record->function == record[-1].function && record->live == record[-1].live;
+  }
+  measure_functions(survey);
+  measure_live_sets(survey, &space);
+  count_locations(survey, &space, &lists, &locations);
+  bool failed = space.failed || lists.failed || locations.failed;
   for (unsigned i = 0; i < SURVEY_MEASURES; i++) {
-    survey->distributions[i].name = names[i][0];
-    survey->distributions[i].of = names[i][1];
-    ok = count_values(&measures[i], &survey->distributions[i]) && ok;
-    free(measures[i].items);
+    sort(&survey->distributions[i].values);
+    failed |= survey->distributions[i].values.failed;
   }
   free(space.items);
-  survey->frame_sizes = (uint32_t)survey->distributions[SURVEY_FRAME_SIZES].count;
-  return ok || no_memory(problem);
+  free(lists.items);
+  free(locations.items);
+  return !failed || no_memory(problem);
 }
 
-uint64_t survey_quantile(const struct survey_distribution *distribution, double part) {
-  const double wanted = part * (double)distribution->total;
-  uint64_t counted = 0;
-  for (size_t i = 0; i < distribution->count; i++) {
-    counted += distribution->items[i].count;
-    if ((double)counted >= wanted)
-      return distribution->items[i].value;
-  }
-  return 0;
+size_t survey_run(const struct survey_values *values, size_t first) {
+  size_t end = first + 1;
+  while (end < values->count && values->items[end] == values->items[first])
+    end++;
+  return end;
 }
 
-double survey_mean(const struct survey_distribution *distribution) {
-  double sum = 0;
-  for (size_t i = 0; i < distribution->count; i++)
-    sum += (double)distribution->items[i].value * (double)distribution->items[i].count;
-  return distribution->total == 0 ? 0 : sum / (double)distribution->total;
+size_t survey_distinct(const struct survey_values *values) {
+  size_t count = 0;
+  for (size_t i = 0; i < values->count; i = survey_run(values, i))
+    count++;
+  return count;
+}
+
+uint64_t survey_quantile(const struct survey_values *values, double part) {
+  const double wanted = part * (double)values->count;
+  size_t counted = 1;
+  while ((double)counted < wanted)
+    counted++;
+  return values->count == 0 ? 0 : values->items[counted - 1];
+}
+
+uint64_t survey_sum(const struct survey_values *values) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < values->count; i++)
+    sum += values->items[i];
+  return sum;
 }
 
 /* ---- Functions and units ---- */
 
-static int compare_text(const char *a, const char *b) {
+int survey_compare_text(const char *a, const char *b) {
   if (a == NULL || b == NULL)
     return (a != NULL) - (b != NULL);
   return strcmp(a, b);
@@ -236,7 +197,7 @@ static int compare_rows(const void *a, const void *b, void *context) {
       {order == SURVEY_BY_RAW ? x->raw : 0, order == SURVEY_BY_RAW ? y->raw : 0},
       {x->packed, y->packed},
       {x->raw, y->raw}};
-  const int names = compare_text(x->name, y->name);
+  const int names = survey_compare_text(x->name, y->name);
   if (order == SURVEY_BY_NAME && names != 0)
     return names;
   for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -254,7 +215,7 @@ void survey_add(struct survey_row *sum, const struct survey_row *row) {
 
 static int compare_units(const void *a, const void *b) {
   const struct survey_row *x = a, *y = b;
-  return compare_text(x->unit, y->unit);
+  return survey_compare_text(x->unit, y->unit);
 }
 
 /* How much of a path is a folder that all units with a path are in. */
@@ -388,10 +349,8 @@ static bool pack_in_memory(struct survey *survey, struct problem *problem) {
   size_t size;
   const char *error = packed_write(&survey->program.loaded.table, address, compress_block,
                                    &survey->table_bytes, &size);
-  if (error != NULL) {
-    survey->table_bytes = NULL;
+  if (error != NULL)
     return problem_set(problem, "%s", error);
-  }
   find_file_size(survey, size);
   return packed_open(&survey->table, survey->table_bytes, size, address) == PACKED_OK ||
          problem_set(problem, "the packed table can't be read again");
@@ -433,7 +392,7 @@ static bool survey_loaded(struct survey *survey, const struct survey_options *op
     return false;
   note_counts(survey);
   names_open(&survey->names, &survey->program.image);
-  if (!count_records(survey, problem) || !measure(survey, problem) ||
+  if (!measure(survey, problem) ||
       !units_open(&survey->unit_names, survey->path, &survey->program.image, problem) ||
       !list_functions(survey, problem) || !filter_functions(survey, problem) ||
       !list_units(survey, problem))
@@ -454,7 +413,7 @@ bool survey_open(struct survey *survey, const char *path, const struct survey_op
 
 void survey_close(struct survey *survey) {
   for (unsigned i = 0; i < SURVEY_MEASURES; i++)
-    free(survey->distributions[i].items);
+    free(survey->distributions[i].values.items);
   free(survey->functions);
   free(survey->units);
   sizes_free(&survey->raw);

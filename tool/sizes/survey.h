@@ -21,15 +21,15 @@ struct survey_row {
   uint64_t raw, packed;
 };
 
-/* How often a value occurs. */
-struct survey_count {
-  uint64_t value, count;
+/* Sorted values: of each record, or of each function. */
+struct survey_values {
+  uint64_t *items; /* owned */
+  size_t count, capacity;
+  bool failed; /* there was no memory for one */
 };
 struct survey_distribution {
-  const char *name, *of;      /* static storage: "pairs", of a "record" */
-  struct survey_count *items; /* by value; owned */
-  size_t count;
-  uint64_t total; /* of all counts */
+  const char *name, *of; /* static storage: "pairs", of a "record" */
+  struct survey_values values;
 };
 
 enum survey_order { SURVEY_BY_PACKED, SURVEY_BY_RAW, SURVEY_BY_RECORDS, SURVEY_BY_NAME };
@@ -64,11 +64,11 @@ struct survey {
   bool has_raw; /* the file has raw stack maps; else it has packed ones */
   uint32_t maps, functions_discarded, records_discarded, records_repeated;
   uint32_t records; /* that are packed; raw are these, and the dropped ones */
-  uint64_t statepoints, pairs, derived, allocas, deopt, live_outs;
-  uint32_t live_sets, locations, frame_sizes; /* distinct ones that the records have */
-  uint32_t repeats;                           /* records with the live set of the one before */
-  unsigned version;                           /* of the packed table */
-  struct drop drop;                           /* records is 0 where there was no policy */
+  uint64_t allocas, deopt, live_outs;
+  uint32_t live_sets, locations; /* distinct ones that the records have */
+  uint32_t repeats;              /* records with the live set of the one before */
+  unsigned version;              /* of the packed table */
+  struct drop drop;              /* records is 0 where there was no policy */
 
   struct sizes raw, packed;             /* raw: none where there isn't has_raw */
   struct survey_row *functions, *units; /* in their order; owned */
@@ -88,12 +88,19 @@ bool survey_open(struct survey *survey, const char *path, const struct survey_op
                  struct problem *problem);
 void survey_close(struct survey *survey);
 
-/* What a value is at most, of `part` of a whole: of 0.5, the median. 0 if there are none. */
-uint64_t survey_quantile(const struct survey_distribution *distribution, double part);
-double survey_mean(const struct survey_distribution *distribution);
+/* What a value is at most, of `part` of them: of 0.5, the median. 0 if there are none. */
+uint64_t survey_quantile(const struct survey_values *values, double part);
+uint64_t survey_sum(const struct survey_values *values);
+/* How many different ones there are. */
+size_t survey_distinct(const struct survey_values *values);
+/* Where the run of equal values that begins at `first` ends. */
+size_t survey_run(const struct survey_values *values, size_t first);
 
 /* What is neither a function's nor of discarded ones. */
 uint64_t survey_rest(const struct sizes *sizes);
+
+/* Orders names: what has none comes first. */
+int survey_compare_text(const char *a, const char *b);
 
 /* Adds the sizes and counts of a row to a sum. */
 void survey_add(struct survey_row *sum, const struct survey_row *row);
