@@ -4,7 +4,7 @@
  * out:
  *
  *   - What says something of one function, or of one record, is that function's alone.
- *   - What several functions share (a layout, a constant, a class of locations) is divided among
+ *   - What several functions share (a layout, a frame size, a list of locations) is divided among
  *     them in equal parts, and what several records share (of a leaf) among these. Where that
  *     doesn't come out even, the first ones get a bit more.
  *   - What says something of the table as a whole (headers, samples of its parts, padding) is
@@ -65,14 +65,6 @@ static inline void sizes_give(struct sizes *sizes, unsigned part, uint32_t funct
                               uint64_t bits) {
   sizes->parts[part].owned += bits;
   sizes->functions[function] += bits;
-}
-
-/* Something that is shared: first its uses are counted, then each use takes its part. */
-struct sizes_shared {
-  uint64_t bits, uses, taken;
-};
-static inline uint64_t sizes_take(struct sizes_shared *shared) {
-  return shared->bits / shared->uses + (shared->taken++ < shared->bits % shared->uses);
 }
 
 #endif

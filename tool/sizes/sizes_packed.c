@@ -48,6 +48,14 @@ enum part {
 
 _Static_assert((int)PARTS <= (int)SIZES_PARTS_MAX, "there is room for all parts");
 
+/* Something that is shared: first its uses are counted, then each use takes its part. */
+struct sizes_shared {
+  uint64_t bits, uses, taken;
+};
+static uint64_t sizes_take(struct sizes_shared *shared) {
+  return shared->bits / shared->uses + (shared->taken++ < shared->bits % shared->uses);
+}
+
 struct division {
   struct sizes *sizes;
   const struct safepoints *table;

@@ -1,14 +1,11 @@
 /* sizes_raw.c - see sizes.h.
  *
  * In a raw stack map nearly everything is a record's: its header, its locations, its live-outs and
- * its padding. The header of each object file's map and the gaps between maps are nobody's, and a
- * map's constants are shared by those of its functions that refer to them. A constant may stand
- * before the records that do, so each map is read twice: to count, and to divide.
+ * its padding. The header of each object file's map, its constants and the gaps between maps are
+ * nobody's.
  */
 #include "tool/sizes/sizes.h"
 
-#include "format/array.h"
-#include "format/bits.h"
 #include "format/stackmap_v3.h"
 
 #include <stdlib.h>
@@ -36,108 +33,45 @@ enum {
   LIVE_OUT_SIZE = 4
 };
 
-struct division {
-  struct sizes *sizes;
-  const struct safepoints *table;
-  struct sizes_shared *constants; /* of the current map */
-  size_t constant_capacity;
-};
-
 static const uint32_t discarded = UINT32_MAX; /* what sizes_function says of those at address 0 */
 
-static void give(struct division *division, enum part part, uint32_t function, uint64_t bytes) {
+static void give(struct sizes *sizes, enum part part, uint32_t function, uint64_t bytes) {
   if (function != discarded) {
-    sizes_give(division->sizes, part, function, bytes * 8);
+    sizes_give(sizes, part, function, bytes * 8);
   } else {
-    division->sizes->discarded += bytes * 8;
-    division->sizes->parts[part].owned += bytes * 8;
+    sizes->discarded += bytes * 8;
+    sizes->parts[part].owned += bytes * 8;
   }
 }
 
-/* The constant that a location refers to; NULL if it isn't of that kind. */
-static struct sizes_shared *constant_of(const struct division *division,
-                                        const struct stackmap_v3_reader *reader,
-                                        const struct stackmap_v3_record *record, unsigned n) {
-  const uint8_t *bytes = reader->bytes + record->locations_position + (size_t)n * LOCATION_SIZE;
-  const uint32_t index = bits_load32(bytes + 8);
-  return bytes[0] == LOCATION_LARGE_CONSTANT && index < reader->constants
-             ? &division->constants[index]
-             : NULL;
-}
-
-static void divide_record(struct division *division, const struct stackmap_v3_reader *reader,
-                          const struct stackmap_v3_record *record, size_t start,
-                          uint32_t function) {
+static void divide_record(struct sizes *sizes, const struct stackmap_v3_record *record,
+                          uint64_t size, uint32_t function) {
   const uint64_t locations = (uint64_t)record->locations * LOCATION_SIZE;
   const uint64_t live_outs = LIVE_OUTS_SIZE + (uint64_t)record->live_outs * LIVE_OUT_SIZE;
-  give(division, PART_RECORDS, function, RECORD_SIZE);
-  give(division, PART_LOCATIONS, function, locations);
-  give(division, PART_LIVE_OUTS, function, live_outs);
-  give(division, PART_PADDING, function,
-       reader->position - start - RECORD_SIZE - locations - live_outs);
-  for (unsigned n = 0; n < record->locations; n++) {
-    struct sizes_shared *constant = constant_of(division, reader, record, n);
-    if (constant == NULL)
-      continue;
-    const uint64_t bits = sizes_take(constant);
-    division->sizes->parts[PART_CONSTANTS].owned += bits;
-    if (function != discarded)
-      division->sizes->functions[function] += bits;
-    else
-      division->sizes->discarded += bits;
-  }
+  give(sizes, PART_RECORDS, function, RECORD_SIZE);
+  give(sizes, PART_LOCATIONS, function, locations);
+  give(sizes, PART_LIVE_OUTS, function, live_outs);
+  give(sizes, PART_PADDING, function, size - RECORD_SIZE - locations - live_outs);
 }
 
-static void count_record(const struct division *division, const struct stackmap_v3_reader *reader,
-                         const struct stackmap_v3_record *record) {
-  for (unsigned n = 0; n < record->locations; n++) {
-    struct sizes_shared *constant = constant_of(division, reader, record, n);
-    if (constant != NULL)
-      constant->uses++;
-  }
-}
-
-/* Goes through the records of a map, whose header was read last: counts, or divides. */
-static void go_through(struct division *division, struct stackmap_v3_reader *reader, bool divide) {
+static bool divide_section(struct sizes *sizes, const struct safepoints *table,
+                           const uint8_t *bytes, size_t size, struct problem *problem) {
+  struct stackmap_v3_reader reader = stackmap_v3_open(bytes, size);
   struct stackmap_v3_function function;
-  while (stackmap_v3_next_function(reader, &function)) {
-    const uint32_t number = sizes_function(division->table, function.address, function.frame_size);
-    if (divide)
-      give(division, PART_FUNCTIONS, number, FUNCTION_SIZE);
-    for (uint64_t i = 0; i < function.records; i++) {
-      const size_t start = reader->position;
-      struct stackmap_v3_record record;
-      if (!stackmap_v3_next_record(reader, &record))
-        return;
-      if (divide)
-        divide_record(division, reader, &record, start, number);
-      else
-        count_record(division, reader, &record);
+  struct stackmap_v3_record record;
+  while (stackmap_v3_next_map(&reader)) {
+    sizes->parts[PART_HEADERS].bits += MAP_HEADER_SIZE * 8;
+    sizes->parts[PART_CONSTANTS].bits += (uint64_t)reader.constants * CONSTANT_SIZE * 8;
+    while (stackmap_v3_next_function(&reader, &function)) {
+      const uint32_t number = sizes_function(table, function.address, function.frame_size);
+      size_t start = reader.position;
+      give(sizes, PART_FUNCTIONS, number, FUNCTION_SIZE);
+      for (uint64_t i = 0; i < function.records && stackmap_v3_next_record(&reader, &record); i++) {
+        divide_record(sizes, &record, reader.position - start, number);
+        start = reader.position;
+      }
     }
   }
-}
-
-static bool divide_map(struct division *division, struct stackmap_v3_reader *reader) {
-  struct sizes_part *parts = division->sizes->parts;
-  struct stackmap_v3_reader again = *reader;
-  if (!array_make_room((void **)&division->constants, &division->constant_capacity,
-                       reader->constants, sizeof *division->constants))
-    return false;
-  for (uint32_t i = 0; i < reader->constants; i++)
-    division->constants[i] = (struct sizes_shared){.bits = CONSTANT_SIZE * 8};
-  parts[PART_HEADERS].bits += MAP_HEADER_SIZE * 8;
-  parts[PART_CONSTANTS].bits += (uint64_t)reader->constants * CONSTANT_SIZE * 8;
-  go_through(division, &again, false);
-  go_through(division, reader, true);
-  return true;
-}
-
-static bool divide_section(struct division *division, const uint8_t *bytes, size_t size,
-                           struct problem *problem) {
-  struct stackmap_v3_reader reader = stackmap_v3_open(bytes, size);
-  while (stackmap_v3_next_map(&reader))
-    if (!divide_map(division, &reader))
-      return problem_set(problem, "not enough memory");
   return reader.error == NULL || problem_set(problem, "%s", reader.error);
 }
 
@@ -163,7 +97,6 @@ static void sum_up(struct sizes *sizes, uint64_t size) {
 
 bool sizes_of_raw(struct sizes *sizes, const struct image *image, const struct loaded *loaded,
                   struct problem *problem) {
-  struct division division = {.sizes = sizes, .table = &loaded->table};
   bool ok = sizes_open(sizes, loaded->table.function_count, problem);
   for (size_t i = 1; i < image->section_count && ok; i++) {
     const struct image_section *section = &image->sections[i];
@@ -171,10 +104,9 @@ bool sizes_of_raw(struct sizes *sizes, const struct image *image, const struct l
     if (strcmp(section->name, loaded->raw->name) != 0)
       continue;
     ok = load_section(image, section, &bytes, problem) &&
-         divide_section(&division, bytes, section->header.sh_size, problem);
+         divide_section(sizes, &loaded->table, bytes, section->header.sh_size, problem);
     free(bytes);
   }
-  free(division.constants);
   sum_up(sizes, loaded->raw_size);
   if (!ok)
     sizes_free(sizes);
