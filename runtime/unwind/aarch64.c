@@ -10,58 +10,44 @@
 
 /* ---- Stubs ---- */
 
-/* Instructions, with the words that have been pushed before them. x16 and x17 are for stubs (AAPCS64,
+/* Instructions, to be followed by the words that have been pushed before them. x16 and x17 are for stubs (AAPCS64,
  * 6.1.1); the others' bits of addresses are left out. */
-#define BTI(pushed)                                                                                \
-  { 0xd503245f, 0xffffffff, 4, pushed } /* bti c */
-#define AUTIA1716(pushed)                                                                          \
-  { 0xd503219f, 0xffffffff, 4, pushed } /* checks x17's signature */
-#define PUSH_X16_X30(pushed)                                                                       \
-  { 0xa9bf7bf0, 0xffffffff, 4, pushed } /* stp x16, x30, [sp, #-16]! */
-#define PAGE_X16(pushed)                                                                           \
-  { 0x90000010, 0x9f00001f, 4, pushed } /* adrp x16, page */
-#define HERE_X17(pushed)                                                                           \
-  { 0x10000011, 0xffffffff, 4, pushed } /* adr x17, . */
-#define LOAD_X17(pushed)                                                                           \
-  { 0xf9400211, 0xffc003ff, 4, pushed } /* ldr x17, [x16, offset] */
-#define ADD_X16(pushed)                                                                            \
-  { 0x91000210, 0xff8003ff, 4, pushed } /* add x16, x16, offset */
-#define ADD_X16_X17(pushed)                                                                        \
-  { 0x8b110210, 0xffffffff, 4, pushed } /* add x16, x16, x17 */
-#define LITERAL_X16(pushed)                                                                        \
-  { 0x58000010, 0xff00001f, 4, pushed } /* ldr x16, address */
-#define JUMP_X16(pushed)                                                                           \
-  { 0xd61f0200, 0xffffffff, 4, pushed } /* br x16 */
-#define JUMP_X17(pushed)                                                                           \
-  { 0xd61f0220, 0xffffffff, 4, pushed } /* br x17 */
-#define JUMP(pushed)                                                                               \
-  { 0x14000000, 0xfc000000, 4, pushed } /* b address */
+#define BTI 0xd503245f, 0xffffffff, 4          /* bti c */
+#define AUTIA1716 0xd503219f, 0xffffffff, 4    /* checks x17's signature */
+#define PUSH_X16_X30 0xa9bf7bf0, 0xffffffff, 4 /* stp x16, x30, [sp, #-16]! */
+#define PAGE_X16 0x90000010, 0x9f00001f, 4     /* adrp x16, page */
+#define HERE_X17 0x10000011, 0xffffffff, 4     /* adr x17, . */
+#define LOAD_X17 0xf9400211, 0xffc003ff, 4     /* ldr x17, [x16, offset] */
+#define ADD_X16 0x91000210, 0xff8003ff, 4      /* add x16, x16, offset */
+#define ADD_X16_X17 0x8b110210, 0xffffffff, 4  /* add x16, x16, x17 */
+#define LITERAL_X16 0x58000010, 0xff00001f, 4  /* ldr x16, address */
+#define JUMP_X16 0xd61f0200, 0xffffffff, 4     /* br x16 */
+#define JUMP_X17 0xd61f0220, 0xffffffff, 4     /* br x17 */
+#define JUMP 0x14000000, 0xfc000000, 4         /* b address */
 
 static const struct machine_code stubs[] = {
     /* headers stand first: the end of each is a stub, too */
-    {{BTI(0), PUSH_X16_X30(0), PAGE_X16(2), LOAD_X17(2), ADD_X16(2), JUMP_X17(2)}},
-    {{PUSH_X16_X30(0), PAGE_X16(2), LOAD_X17(2), ADD_X16(2), JUMP_X17(2)}},
-    {{PAGE_X16(0), LOAD_X17(0), ADD_X16(0), JUMP_X17(0)}},
-    {{PAGE_X16(0), LOAD_X17(0), ADD_X16(0), AUTIA1716(0), JUMP_X17(0)}},
-    {{BTI(0), PAGE_X16(0), LOAD_X17(0), ADD_X16(0), JUMP_X17(0)}},
-    {{BTI(0), PAGE_X16(0), LOAD_X17(0), ADD_X16(0), AUTIA1716(0), JUMP_X17(0)}},
+    {{{BTI, 0}, {PUSH_X16_X30, 0}, {PAGE_X16, 2}, {LOAD_X17, 2}, {ADD_X16, 2}, {JUMP_X17, 2}}},
+    {{{PUSH_X16_X30, 0}, {PAGE_X16, 2}, {LOAD_X17, 2}, {ADD_X16, 2}, {JUMP_X17, 2}}},
+    {{{PAGE_X16, 0}, {LOAD_X17, 0}, {ADD_X16, 0}, {JUMP_X17, 0}}},
+    {{{PAGE_X16, 0}, {LOAD_X17, 0}, {ADD_X16, 0}, {AUTIA1716, 0}, {JUMP_X17, 0}}},
+    {{{BTI, 0}, {PAGE_X16, 0}, {LOAD_X17, 0}, {ADD_X16, 0}, {JUMP_X17, 0}}},
+    {{{BTI, 0}, {PAGE_X16, 0}, {LOAD_X17, 0}, {ADD_X16, 0}, {AUTIA1716, 0}, {JUMP_X17, 0}}},
     /* to functions that a branch doesn't reach, or that have no landing pad for an indirect one */
-    {{PAGE_X16(0), ADD_X16(0), JUMP_X16(0)}},
-    {{LITERAL_X16(0), JUMP_X16(0)}},
-    {{LITERAL_X16(0), HERE_X17(0), ADD_X16_X17(0), JUMP_X16(0)}},
-    {{BTI(0), JUMP(0)}},
+    {{{PAGE_X16, 0}, {ADD_X16, 0}, {JUMP_X16, 0}}},
+    {{{LITERAL_X16, 0}, {JUMP_X16, 0}}},
+    {{{LITERAL_X16, 0}, {HERE_X17, 0}, {ADD_X16_X17, 0}, {JUMP_X16, 0}}},
+    {{{BTI, 0}, {JUMP, 0}}},
 };
 
 /* glibc's _dl_runtime_resolve, to which headers jump: its rules tell of what these have pushed from its
  * second instruction on. (sysdeps/aarch64/dl-trampoline.S) */
-#define NOP(pushed)                                                                                \
-  { 0xd503201f, 0xffffffff, 4, pushed }
-#define PUSH_X8_X9(pushed)                                                                         \
-  { 0xa98027e8, 0xffc07fff, 4, pushed } /* stp x8, x9, [sp, #-size]! */
+#define NOP 0xd503201f, 0xffffffff, 4
+#define PUSH_X8_X9 0xa98027e8, 0xffc07fff, 4 /* stp x8, x9, [sp, #-size]! */
 
 static const struct machine_code resolver[] = {
-    {{NOP(2), PUSH_X8_X9(2)}},
-    {{BTI(2), PUSH_X8_X9(2)}},
+    {{{NOP, 2}, {PUSH_X8_X9, 2}}},
+    {{{BTI, 2}, {PUSH_X8_X9, 2}}},
 };
 
 /* ---- The machine ---- */

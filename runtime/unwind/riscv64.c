@@ -11,25 +11,22 @@
 /* ---- Stubs (RISC-V psABI, "Program Linkage Table") ---- */
 
 /* Of an instruction with a number of 12 or 20 bits, these bits are left out. */
-#define WHOLE(bits)                                                                                \
-  { bits, 0xffffffff, 4, 0 }
-#define NUMBER12(bits)                                                                             \
-  { bits, 0x000fffff, 4, 0 }
-#define NUMBER20(bits)                                                                             \
-  { bits, 0x00000fff, 4, 0 }
+#define WHOLE 0xffffffff, 4, 0
+#define NUMBER12 0x000fffff, 4, 0
+#define NUMBER20 0x00000fff, 4, 0
 
 static const struct machine_code stubs[] = {
-    {{NUMBER20(0x00000e17), /* auipc t3, high */
-      NUMBER12(0x000e3e03), /* ld t3, low(t3) */
-      WHOLE(0x000e0367)}},  /* jalr t1, t3 */
-    {{NUMBER20(0x00000397), /* the header: auipc t2, high */
-      WHOLE(0x41c30333),    /* sub t1, t1, t3 */
-      NUMBER12(0x0003be03), /* ld t3, low(t2) */
-      NUMBER12(0x00030313), /* addi t1, t1, -(size of the header + 12) */
-      NUMBER12(0x00038293), /* addi t0, t2, low */
-      WHOLE(0x00135313),    /* srli t1, t1, 1 */
-      WHOLE(0x0082b283),    /* ld t0, 8(t0) */
-      WHOLE(0x000e0067)}},  /* jr t3 */
+    {{{0x00000e17, NUMBER20}, /* auipc t3, high */
+      {0x000e3e03, NUMBER12}, /* ld t3, low(t3) */
+      {0x000e0367, WHOLE}}},  /* jalr t1, t3 */
+    {{{0x00000397, NUMBER20}, /* the header: auipc t2, high */
+      {0x41c30333, WHOLE},    /* sub t1, t1, t3 */
+      {0x0003be03, NUMBER12}, /* ld t3, low(t2) */
+      {0x00030313, NUMBER12}, /* addi t1, t1, -(size of the header + 12) */
+      {0x00038293, NUMBER12}, /* addi t0, t2, low */
+      {0x00135313, WHOLE},    /* srli t1, t1, 1 */
+      {0x0082b283, WHOLE},    /* ld t0, 8(t0) */
+      {0x000e0067, WHOLE}}},  /* jr t3 */
 };
 
 /* ---- The machine ---- */
@@ -41,8 +38,8 @@ const struct unwinder_machine unwinder_machine = {
     .link = 1,
     .preserved = {8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27},
     .red_zone = 0,
-    .signal_return = {{WHOLE(0x08b00893),   /* li a7, 139 */
-                       WHOLE(0x00000073)}}, /* ecall */
+    .signal_return = {{{0x08b00893, WHOLE},   /* li a7, 139 */
+                       {0x00000073, WHOLE}}}, /* ecall */
     .ucontext = sizeof(siginfo_t),
     .registers = offsetof(ucontext_t, uc_mcontext.__gregs),
     .registers_end =

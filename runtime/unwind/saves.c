@@ -22,6 +22,8 @@
  */
 #include "runtime/unwind/unwinder.h"
 
+#include "runtime/walk.h"
+
 enum { TRIALS = 2 };
 
 /* ---- What the function's rules say ---- */
@@ -100,13 +102,6 @@ void saves_find(const struct unwinder_overlay *unwinder, const struct target *ta
 
 /* ---- Where the registers are ---- */
 
-static bool value_of(const struct stackpack_context *context, unsigned reg, uintptr_t *value) {
-  *value = context->registers[reg];
-  if ((context->in_memory >> reg & 1) != 0)
-    *value = *(const uintptr_t *)*value;
-  return (context->known >> reg & 1) != 0;
-}
-
 /* Both the word and the register may be what the function loads. */
 static void take_both(struct stackpack_context *caller, const struct stackpack_context *context,
                       unsigned reg, uintptr_t *place) {
@@ -130,8 +125,8 @@ static uintptr_t place_of(const struct save *save, const struct target *target, 
   uintptr_t place = 0;
   if (save->from == FROM_CFA)
     place = cfa + (uintptr_t)save->offset;
-  else if (save->from == FROM_FRAME_POINTER && value_of(context, STACKPACK_FRAME_POINTER, &place))
-    place += (uintptr_t)save->offset;
+  else if (save->from == FROM_FRAME_POINTER && walk_knows(context, STACKPACK_FRAME_POINTER))
+    place = walk_register(context, STACKPACK_FRAME_POINTER) + (uintptr_t)save->offset;
   return place >= context->stack_pointer && place < cfa && target_has_word(target, place) ? place
                                                                                           : 0;
 }
@@ -141,14 +136,14 @@ void saves_complete(const struct target *target, const struct save saves[SAVES],
   const struct stackpack_context *context = target->context;
   for (unsigned i = 0; i < SAVES; i++) {
     const unsigned reg = unwinder_machine.preserved[i];
-    uintptr_t value, *place = (uintptr_t *)caller->registers[reg];
-    if (!value_of(context, reg, &value) || (caller->known >> reg & 1) == 0)
+    uintptr_t *place = (uintptr_t *)caller->registers[reg];
+    if (!walk_knows(context, reg) || !walk_knows(caller, reg))
       continue;
     if (caller->registers[reg] == context->registers[reg]) /* not saved, by the rules */
       place = (uintptr_t *)place_of(&saves[i], target, cfa);
     else if ((caller->in_memory >> reg & 1) == 0)
       continue; /* computed */
-    if (place != NULL && *place == value)
+    if (place != NULL && *place == walk_register(context, reg))
       take_both(caller, context, reg, place);
   }
 }

@@ -17,6 +17,8 @@
  */
 #include "runtime/unwind/unwinder.h"
 
+#include "runtime/walk.h"
+
 #include <dlfcn.h>
 #include <string.h>
 
@@ -46,8 +48,7 @@ struct target target_of(struct stackpack_stack stack, const struct stackpack_con
 }
 
 bool target_has_word(const struct target *target, uintptr_t address) {
-  return address % WORD == 0 && address >= target->stack.low && address < target->stack.end &&
-         target->stack.end - address >= WORD;
+  return address % WORD == 0 && walk_has_word(&target->stack, address);
 }
 
 /* ---- libunwind's questions ---- */
@@ -102,7 +103,7 @@ static int access_register(unw_addr_space_t space, unw_regnum_t reg, unw_word_t 
     *value = context->stack_pointer;
     return 0;
   }
-  if (reg < 0 || reg >= STACKPACK_REGISTERS || (context->known >> reg & 1) == 0) {
+  if (reg < 0 || reg >= STACKPACK_REGISTERS || !walk_knows(context, (unsigned)reg)) {
     target->reason = STACKPACK_UNWINDER_REGISTER;
     return -UNW_EBADREG;
   }

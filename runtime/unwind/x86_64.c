@@ -9,36 +9,28 @@
 
 /* ---- Stubs ---- */
 
-/* Instructions, with what has been pushed before them. `slot`, `number` and `header` are 4 bytes. */
-#define ENDBR64(pushed)                                                                            \
-  { 0xfa1e0ff3, 0xffffffff, 4, pushed }
-#define PUSH_NUMBER(pushed)                                                                        \
-  { 0x68, 0xff, 5, pushed }
-#define PUSH_SLOT(pushed)                                                                          \
-  { 0x35ff, 0xffff, 6, pushed }
-#define PUSH_R11(pushed)                                                                           \
-  { 0x5341, 0xffff, 2, pushed }
-#define MOVE_NUMBER_TO_R11D(pushed)                                                                \
-  { 0xbb41, 0xffff, 6, pushed }
-#define JUMP_TO_HEADER(pushed)                                                                     \
-  { 0xe9, 0xff, 5, pushed }
-#define BND_JUMP_TO_HEADER(pushed)                                                                 \
-  { 0xe9f2, 0xffff, 6, pushed }
-#define JUMP_BY_SLOT(pushed)                                                                       \
-  { 0x25ff, 0xffff, 6, pushed }
-#define BND_JUMP_BY_SLOT(pushed)                                                                   \
-  { 0x25fff2, 0xffffff, 7, pushed }
+/* Instructions, to be followed by what has been pushed before them. `slot`, `number` and `header` are 4
+ * bytes. */
+#define ENDBR64 0xfa1e0ff3, 0xffffffff, 4
+#define PUSH_NUMBER 0x68, 0xff, 5
+#define PUSH_SLOT 0x35ff, 0xffff, 6
+#define PUSH_R11 0x5341, 0xffff, 2
+#define MOVE_NUMBER_TO_R11D 0xbb41, 0xffff, 6
+#define JUMP_TO_HEADER 0xe9, 0xff, 5
+#define BND_JUMP_TO_HEADER 0xe9f2, 0xffff, 6
+#define JUMP_BY_SLOT 0x25ff, 0xffff, 6
+#define BND_JUMP_BY_SLOT 0x25fff2, 0xffffff, 7
 
 static const struct machine_code stubs[] = {
-    {{JUMP_BY_SLOT(0), PUSH_NUMBER(0), JUMP_TO_HEADER(1)}},
-    {{PUSH_SLOT(1), JUMP_BY_SLOT(2)}}, /* the header */
-    {{ENDBR64(0), PUSH_NUMBER(0), JUMP_TO_HEADER(1)}},
-    {{ENDBR64(0), PUSH_NUMBER(0), BND_JUMP_TO_HEADER(1)}},
-    {{PUSH_SLOT(1), BND_JUMP_BY_SLOT(2)}}, /* its header */
-    {{ENDBR64(0), JUMP_BY_SLOT(0)}},
-    {{ENDBR64(0), BND_JUMP_BY_SLOT(0)}},
-    {{ENDBR64(0), MOVE_NUMBER_TO_R11D(0), JUMP_BY_SLOT(0)}},    /* mold's, */
-    {{ENDBR64(0), PUSH_R11(0), PUSH_SLOT(1), JUMP_BY_SLOT(2)}}, /* and its header */
+    {{{JUMP_BY_SLOT, 0}, {PUSH_NUMBER, 0}, {JUMP_TO_HEADER, 1}}},
+    {{{PUSH_SLOT, 1}, {JUMP_BY_SLOT, 2}}}, /* the header */
+    {{{ENDBR64, 0}, {PUSH_NUMBER, 0}, {JUMP_TO_HEADER, 1}}},
+    {{{ENDBR64, 0}, {PUSH_NUMBER, 0}, {BND_JUMP_TO_HEADER, 1}}},
+    {{{PUSH_SLOT, 1}, {BND_JUMP_BY_SLOT, 2}}}, /* its header */
+    {{{ENDBR64, 0}, {JUMP_BY_SLOT, 0}}},
+    {{{ENDBR64, 0}, {BND_JUMP_BY_SLOT, 0}}},
+    {{{ENDBR64, 0}, {MOVE_NUMBER_TO_R11D, 0}, {JUMP_BY_SLOT, 0}}},      /* mold's, */
+    {{{ENDBR64, 0}, {PUSH_R11, 0}, {PUSH_SLOT, 1}, {JUMP_BY_SLOT, 2}}}, /* and its header */
 };
 
 /* ---- The machine ---- */
@@ -78,15 +70,11 @@ __asm__(".text\n"
         "movq %rsp, %rbp\n"
         ".cfi_def_cfa_register %rbp\n"
         "pushq %rbx\n" /* at rbp - 8 */
-        "pushq %r12\n" /* at rbp - 16 */
-        "pushq %r13\n" /* at rbp - 24 */
-        "pushq %r14\n" /* at rbp - 32 */
-        "pushq %r15\n" /* at rbp - 40 */
         ".cfi_offset %rbx, -24\n"
-        ".cfi_offset %r12, -32\n"
-        ".cfi_offset %r13, -40\n"
-        ".cfi_offset %r14, -48\n"
-        ".cfi_offset %r15, -56\n"
+        ".irp register, 12, 13, 14, 15\n" /* from rbp - 16 on */
+        "pushq %r\\register\n"
+        ".cfi_offset %r\\register, -32 - 8 * (\\register - 12)\n"
+        ".endr\n"
         "subq $296, %rsp\n" /* the context, and a word that aligns the stack */
         "movq 8(%rbp), %rax\n"
         "movq %rax, (%rsp)\n" /* pc: where this call returns to */
@@ -99,22 +87,17 @@ __asm__(".text\n"
         "leaq -8(%rbp), %rax\n"
         "movq %rax, 32 + 8 * 3(%rsp)\n"
         "movq %rbp, 32 + 8 * 6(%rsp)\n"
-        "leaq -16(%rbp), %rax\n"
-        "movq %rax, 32 + 8 * 12(%rsp)\n"
-        "leaq -24(%rbp), %rax\n"
-        "movq %rax, 32 + 8 * 13(%rsp)\n"
-        "leaq -32(%rbp), %rax\n"
-        "movq %rax, 32 + 8 * 14(%rsp)\n"
-        "leaq -40(%rbp), %rax\n"
-        "movq %rax, 32 + 8 * 15(%rsp)\n"
+        ".irp register, 12, 13, 14, 15\n"
+        "leaq -16 - 8 * (\\register - 12)(%rbp), %rax\n"
+        "movq %rax, 32 + 8 * \\register(%rsp)\n"
+        ".endr\n"
         "movq %rdi, %rax\n"
         "movq %rsp, %rdi\n"
         "callq *%rax\n"
         "addq $296, %rsp\n"
-        "popq %r15\n"
-        "popq %r14\n"
-        "popq %r13\n"
-        "popq %r12\n"
+        ".irp register, 15, 14, 13, 12\n"
+        "popq %r\\register\n"
+        ".endr\n"
         "popq %rbx\n"
         "popq %rbp\n"
         ".cfi_def_cfa %rsp, 8\n"
