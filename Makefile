@@ -55,15 +55,19 @@ $(BUILD)/%.o: %.c
 
 $(BUILD)/tool/source/%.o: FLAGS += $(DWARF_FLAGS)
 
-# The page of `stackpack report` is HTML, CSS and JavaScript in files of their own. The page itself says which style and
-# script may run, by their hashes.
+# The page of `stackpack report` is HTML, CSS and JavaScript in files of their own, of which one is made here; the command
+# puts the numbers into it. The page itself says which style and script may run: by the SHA-256 of what stands between
+# their tags.
 REPORT := tool/sizes/report_page
 REPORT_HASHES := $(BUILD)/$(REPORT).css.hash $(BUILD)/$(REPORT).js.hash
-$(BUILD)/tool/%.hash: tool/%
+$(BUILD)/tool/%.hash: tool/% Makefile
 	@mkdir -p $(@D)
-	env printf "$$(sha256sum <$< | cut -c 1-64 | sed 's/../\\x&/g')" | base64 | tr -d '\n' >$@
-$(BUILD)/$(REPORT).o: $(REPORT).S $(REPORT).html $(REPORT).css $(REPORT).js $(REPORT_HASHES)
-	$(CC) -c -Wa,-I$(<D) -Wa,-I$(@D) -o $@ $<
+	env printf "$$({ echo; cat $<; } | sha256sum | cut -c 1-64 | sed 's/../\\x&/g')" | base64 | tr -d '\n' >$@
+$(BUILD)/$(REPORT).html: $(REPORT).html $(REPORT).css $(REPORT).js $(REPORT_HASHES)
+	sed -e "s|{{style_hash}}|$$(cat $(@:.html=.css.hash))|; s|{{script_hash}}|$$(cat $(@:.html=.js.hash))|" \
+	  -e '/^{{style}}$$/{r $(REPORT).css' -e 'd}' -e '/^{{script}}$$/{r $(REPORT).js' -e 'd}' $< >$@
+$(BUILD)/$(REPORT).o: $(REPORT).S $(BUILD)/$(REPORT).html
+	$(CC) -c -Wa,-I$(@D) -o $@ $<
 
 # Each file is a member, so that a program takes only the parts that it uses. Names that members share among themselves
 # are hidden, and get a prefix: a user's own names can't collide.

@@ -2,7 +2,7 @@
  *
  * The page is one file, which asks for nothing else: its style, its script and its numbers are in it,
  * and its Content Security Policy lets no other script run. It draws itself from the object that
- * `stats --format=json` prints (report_page.js); here the {{names}} of its template are filled in.
+ * `stats --format=json` prints (report_page.js), which is put here where the page says {{data}}.
  */
 #include "tool/commands.h"
 
@@ -22,9 +22,7 @@ static const char help[] =
     "      --before=FILE         compare with an earlier build\n" COMMON_HELP "\n"
     "Raw stack maps are packed in memory, too; these drop records first:\n" POLICY_HELP;
 
-/* The texts of report_page.S. */
-extern const char report_page_html[], report_page_css[], report_page_js[];
-extern const char report_page_css_hash[], report_page_js_hash[];
+extern const char report_page[]; /* report_page.S */
 
 enum { FUNCTIONS_MOST = 20000 }; /* in a page: each is about 150 bytes */
 
@@ -47,36 +45,17 @@ static bool write_object(FILE *out, const json_t *object) {
   return ok;
 }
 
-static bool fill(FILE *out, const char *name, size_t length, const json_t *data) {
-  const struct {
-    const char *name, *text;
-  } pieces[] = {
-      {"style", report_page_css},
-      {"style_hash", report_page_css_hash},
-      {"script", report_page_js},
-      {"script_hash", report_page_js_hash},
-  };
-  for (unsigned i = 0; i < sizeof pieces / sizeof *pieces; i++)
-    if (strlen(pieces[i].name) == length && memcmp(pieces[i].name, name, length) == 0)
-      return fputs(pieces[i].text, out) >= 0;
-  return write_object(out, data); /* {{data}} */
-}
-
 static bool write_page(const struct page *page, const json_t *data, const char *like,
                        struct problem *problem) {
+  static const char mark[] = "{{data}}";
+  const char *const place = strstr(report_page, mark);
+  const size_t before = (size_t)(place - report_page);
   char *bytes = NULL;
   size_t size = 0;
   FILE *out = open_memstream(&bytes, &size);
-  const char *text = report_page_html;
-  bool ok = out != NULL;
-  for (const char *open; ok && (open = strstr(text, "{{")) != NULL;) {
-    const char *close = strstr(open, "}}");
-    ok = fwrite(text, 1, (size_t)(open - text), out) == (size_t)(open - text) &&
-         fill(out, open + 2, (size_t)(close - open - 2), data);
-    text = close + 2;
-  }
-  ok = ok && fputs(text, out) >= 0 && !ferror(out);
-  ok = out != NULL && fclose(out) == 0 && bytes != NULL && ok;
+  bool ok = out != NULL && fwrite(report_page, 1, before, out) == before &&
+            write_object(out, data) && fputs(place + strlen(mark), out) >= 0;
+  ok = out != NULL && fclose(out) == 0 && ok;
   const struct new_file file = {page->output, like, true, (const uint8_t *)bytes, size};
   ok = ok ? output_replace(&file, 1, NULL, problem) : problem_set(problem, "not enough memory");
   free(bytes);
