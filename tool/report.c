@@ -62,11 +62,11 @@ static bool write_page(const struct page *page, const json_t *data, const char *
   return ok;
 }
 
-/* What grew since `before`; null without an earlier build. */
+/* What grew since the earlier build; null if there is none. */
 static json_t *growth_of(const struct survey *before, const struct survey *survey) {
   struct problem ignored = {0};
   struct growth growth;
-  if (before == NULL)
+  if (before->path == NULL)
     return json_null();
   if (!growth_open(&growth, before, survey, &ignored))
     return NULL;
@@ -75,32 +75,25 @@ static json_t *growth_of(const struct survey *before, const struct survey *surve
   return object;
 }
 
-static int report_file(const struct page *page, const struct survey *before, const char *path) {
-  struct problem problem = {0};
-  struct survey survey;
-  if (!survey_open_or_tell(&survey, path, &page->survey))
-    return EXIT_UNUSABLE;
-  json_t *data = json_pack("{so so}", "stats", stats_json(&survey, FUNCTIONS_MOST), "growth",
-                           growth_of(before, &survey));
-  const bool ok = output_same(page->output, path)
-                      ? problem_set(&problem, "--output names the program itself")
-                      : write_page(page, data, path, &problem);
-  if (!ok)
-    problem_print(&problem, path);
-  json_decref(data);
-  survey_close(&survey);
-  return ok ? EXIT_DONE : EXIT_UNUSABLE;
-}
-
 static int report(const struct page *page, const char *path) {
-  struct survey before;
-  if (page->before == NULL)
-    return report_file(page, NULL, path);
-  if (output_same(page->output, page->before))
+  struct problem problem = {0};
+  struct survey before = {0}, survey = {0};
+  int status = EXIT_UNUSABLE;
+  if (page->before != NULL && output_same(page->output, page->before))
     return usage_error("report", "--output names a program");
-  if (!survey_open_or_tell(&before, page->before, &page->survey))
-    return EXIT_UNUSABLE;
-  const int status = report_file(page, &before, path);
+  if ((page->before == NULL || survey_open_or_tell(&before, page->before, &page->survey)) &&
+      survey_open_or_tell(&survey, path, &page->survey)) {
+    json_t *data = json_pack("{so so}", "stats", stats_json(&survey, FUNCTIONS_MOST), "growth",
+                             growth_of(&before, &survey));
+    if (output_same(page->output, path))
+      problem_set(&problem, "--output names the program itself");
+    else if (write_page(page, data, path, &problem))
+      status = EXIT_DONE;
+    if (status != EXIT_DONE)
+      problem_print(&problem, path);
+    json_decref(data);
+  }
+  survey_close(&survey);
   survey_close(&before);
   return status;
 }

@@ -440,14 +440,12 @@ static int tell_growth(const struct stats_options *options, const struct survey 
 }
 
 static int tell_two(const struct stats_options *options, const char *after_path) {
-  struct survey before, after;
-  if (!survey_open_or_tell(&before, options->before, &options->survey))
-    return EXIT_UNUSABLE;
-  int status = EXIT_UNUSABLE;
-  if (survey_open_or_tell(&after, after_path, &options->survey)) {
-    status = tell_growth(options, &before, &after);
-    survey_close(&after);
-  }
+  struct survey before = {0}, after = {0};
+  const int status = survey_open_or_tell(&before, options->before, &options->survey) &&
+                             survey_open_or_tell(&after, after_path, &options->survey)
+                         ? tell_growth(options, &before, &after)
+                         : EXIT_UNUSABLE;
+  survey_close(&after);
   survey_close(&before);
   return status;
 }

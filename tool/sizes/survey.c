@@ -423,6 +423,7 @@ void survey_close(struct survey *survey) {
   drop_close(&survey->drop);
   free(survey->table_bytes);
   program_close(&survey->program);
+  *survey = (struct survey){0};
 }
 
 bool survey_open_or_tell(struct survey *survey, const char *path,

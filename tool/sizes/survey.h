@@ -83,7 +83,7 @@ struct survey {
   uint8_t *table_bytes; /* NULL: in the image */
 };
 
-/* Reads and measures a file. The options must outlive the survey. */
+/* Reads and measures a file. The options must outlive the survey. Where it fails, it needn't be closed. */
 bool survey_open(struct survey *survey, const char *path, const struct survey_options *options,
                  struct problem *problem);
 void survey_close(struct survey *survey);
