@@ -1,6 +1,7 @@
 /* dump.c - stackpack dump: prints records, for people or as JSON. */
 #include "tool/commands.h"
 
+#include "format/array.h"
 #include "tool/image/clean.h"
 #include "tool/image/names.h"
 #include "tool/print/frame_table.h"
@@ -12,6 +13,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char help[] =
     "Usage: stackpack dump [OPTION]... FILE\n"
@@ -22,6 +24,12 @@ static const char help[] =
     "      --format=text|json    json: an object per record; default: text\n"
     "      --color=auto|always|never  default: auto, at a terminal\n" COMMON_HELP;
 
+/* Records of a function that are printed together. */
+struct group {
+  struct record_view *views; /* owned, all `capacity` of them; `count` are filled */
+  size_t count, capacity;
+};
+
 struct dump {
   const struct safepoints *table;
   struct names names;
@@ -31,32 +39,30 @@ struct dump {
   struct record_text text;
   int address_width; /* of records' addresses */
   unsigned width;    /* of the terminal; 0: any */
-  struct record_view view;
-  struct frame_table table_of_frame;
-  struct frame_facts frame; /* of the first record of the group at hand */
+  struct group group;
+  struct frame_table frame;
 };
 
-static const char *name_of(const struct dump *dump, uint64_t function) {
-  return names_find(&dump->names, function);
-}
-
-static uint64_t instruction_of(const struct dump *dump, const struct safepoint *record) {
-  return safepoint_instruction(record->address,
-                               safepoints_kind(dump->table, record) == SAFEPOINT_STATEPOINT);
-}
-
-/* Without a source, there are no frames. */
-static bool find_frames(struct dump *dump, uint32_t record, struct source_frames *frames,
-                        struct problem *problem) {
-  *frames = (struct source_frames){0};
-  return dump->source == NULL ||
-         source_find(dump->source, SOURCE_FRAMES,
-                     instruction_of(dump, &dump->table->records[record]), frames, problem);
-}
-
+/* Adds a record to the group. */
 static bool take_record(struct dump *dump, uint32_t record, struct problem *problem) {
-  return record_view_take(&dump->view, dump->table, &dump->table->records[record]) ||
-         problem_set(problem, "not enough memory");
+  struct group *group = &dump->group;
+  const size_t before = group->capacity;
+  bool ok = array_make_room((void **)&group->views, &group->capacity, group->count + 1,
+                            sizeof *group->views);
+  if (group->capacity > before)
+    memset(group->views + before, 0, (group->capacity - before) * sizeof *group->views);
+  ok = ok &&
+       record_view_take(&group->views[group->count++], dump->table, &dump->table->records[record]);
+  return ok || problem_set(problem, "not enough memory");
+}
+
+static const char *name_of(const struct dump *dump, const struct record_view *view) {
+  return names_find(&dump->names, view->function);
+}
+
+static bool find_frames(const struct dump *dump, const struct record_view *view,
+                        struct source_frames *frames, struct problem *problem) {
+  return source_find(dump->source, SOURCE_FRAMES, record_view_instruction(view), frames, problem);
 }
 
 /* ---- JSON ---- */
@@ -65,14 +71,15 @@ static bool dump_json(struct dump *dump, struct problem *problem) {
   bool ok = true;
   for (uint32_t i = 0; i < dump->table->record_count && !ferror(stdout); i++) {
     struct source_frames frames;
+    dump->group.count = 0;
     if (!dump->is_selected[i])
       continue;
     if (!take_record(dump, i, problem))
       return false;
-    if (!find_frames(dump, i, &frames, problem))
+    const struct record_view *view = &dump->group.views[0];
+    if (!find_frames(dump, view, &frames, problem))
       ok = false;
-    record_json_print(&dump->view, name_of(dump, dump->view.function),
-                      dump->with_source ? &frames : NULL);
+    record_json_print(view, name_of(dump, view), dump->with_source ? &frames : NULL);
     putchar('\n');
   }
   return ok;
@@ -87,39 +94,23 @@ static int place_width(const struct dump *dump) {
   return 2 + dump->address_width + 1 + OFFSET_WIDTH;
 }
 
-/* The selected records of a function, from one on: they are printed together. */
-struct group {
-  uint32_t first, end;
-  uint32_t count;
-};
-
-static struct group next_group(const struct dump *dump, uint32_t first) {
-  struct group group = {first, first, 0};
-  const struct safepoint *records = dump->table->records;
-  for (; group.end < dump->table->record_count &&
-         records[group.end].function == records[first].function;
-       group.end++)
-    group.count += dump->is_selected[group.end];
-  return group;
-}
-
-static void print_place(const struct dump *dump) {
+static void print_place(const struct dump *dump, const struct record_view *view) {
   char address[32], offset[32];
-  snprintf(address, sizeof address, "0x%" PRIx64, dump->view.address);
-  snprintf(offset, sizeof offset, "+0x%" PRIx64, dump->view.address - dump->view.function);
+  snprintf(address, sizeof address, "0x%" PRIx64, view->address);
+  snprintf(offset, sizeof offset, "+0x%" PRIx64, view->address - view->function);
   style_begin(dump->text.is_coloured, STYLE_PLACE);
   printf("  %*s %*s", dump->address_width, address, OFFSET_WIDTH, offset);
   style_end(dump->text.is_coloured);
 }
 
 /* The pairs of a record as a list, as a table would be too wide. */
-static void print_pairs(const struct dump *dump) {
+static void print_pairs(const struct dump *dump, const struct record_view *view) {
   char text[LOCATION_TEXT_SIZE];
-  if (!dump->table_of_frame.is_too_wide || dump->view.pair_count == 0)
+  if (!dump->frame.is_too_wide || view->pair_count == 0)
     return;
   printf("      references:");
-  for (size_t i = 0; i < dump->view.pair_count; i++) {
-    const struct record_pair *pair = &dump->view.pairs[i];
+  for (size_t i = 0; i < view->pair_count; i++) {
+    const struct record_pair *pair = &view->pairs[i];
     location_text(text, pair->derived, dump->text.machine);
     printf(" %s", text);
     if (safepoint_location_compare(pair->base, pair->derived) != 0) {
@@ -130,97 +121,61 @@ static void print_pairs(const struct dump *dump) {
   putchar('\n');
 }
 
-/* Whether the record at hand has the frame of another one, as its function's records mostly have. */
-static bool has_frame_of(const struct dump *dump, const struct frame_facts *frame) {
-  const struct frame_facts *own = &dump->view.frame;
-  return own->cfa_register == frame->cfa_register && own->cfa_offset == frame->cfa_offset &&
-         own->saved == frame->saved &&
-         memcmp(own->offsets, frame->offsets, sizeof own->offsets) == 0;
+/* Whether a record has the frame of another one, as its function's records mostly have. */
+static bool has_frame_of(const struct record_view *view, const struct record_view *other) {
+  const struct frame_facts *x = &view->frame, *y = &other->frame;
+  return x->cfa_register == y->cfa_register && x->cfa_offset == y->cfa_offset &&
+         x->saved == y->saved && memcmp(x->offsets, y->offsets, sizeof x->offsets) == 0;
 }
 
 /* What is printed below a record's row. */
-static bool print_below(struct dump *dump, uint32_t record, struct problem *problem) {
+static bool print_below(const struct dump *dump, const struct record_view *view,
+                        struct problem *problem) {
   struct source_frames frames;
-  const bool ok = find_frames(dump, record, &frames, problem);
-  print_pairs(dump);
-  if (!has_frame_of(dump, &dump->frame))
-    record_text_frame(&dump->text, &dump->view, 6);
-  record_text_lists(&dump->text, &dump->view, 6);
+  const bool ok = find_frames(dump, view, &frames, problem);
+  print_pairs(dump, view);
+  if (!has_frame_of(view, &dump->group.views[0]))
+    record_text_frame(&dump->text, view, 6);
+  record_text_lists(&dump->text, view, 6);
   record_text_frames(&dump->text, &frames, 6);
   return ok;
 }
 
 /* The columns [first, end) of a group's table; what isn't in columns stands below the first ones. */
-static bool print_part(struct dump *dump, const struct group *group, size_t first, size_t end,
-                       struct problem *problem) {
+static bool print_part(const struct dump *dump, size_t first, size_t end, struct problem *problem) {
   bool ok = true;
   if (end > first) {
     printf("%*s", place_width(dump), "");
-    frame_table_print_titles(&dump->table_of_frame, first, end);
+    frame_table_print_titles(&dump->frame, first, end);
     putchar('\n');
   }
-  for (uint32_t i = group->first; i < group->end && !ferror(stdout); i++) {
-    if (!dump->is_selected[i])
-      continue;
-    if (!take_record(dump, i, problem))
-      return false;
-    print_place(dump);
-    frame_table_print_row(&dump->table_of_frame, &dump->text, &dump->view, first, end);
+  for (size_t i = 0; i < dump->group.count && !ferror(stdout); i++) {
+    const struct record_view *view = &dump->group.views[i];
+    print_place(dump, view);
+    frame_table_print_row(&dump->frame, &dump->text, view, first, end);
     if (first == 0)
-      record_text_words(&dump->view, "  ");
+      record_text_words(view, "  ");
     putchar('\n');
-    if (first == 0 && !print_below(dump, i, problem))
+    if (first == 0 && !print_below(dump, view, problem))
       ok = false;
   }
   return ok;
 }
 
-/* Finds the columns for all records of a group. */
-static bool lay_out(struct dump *dump, const struct group *group, struct problem *problem) {
-  struct frame_table *table = &dump->table_of_frame;
-  frame_table_clear(table);
-  for (uint32_t i = group->first; i < group->end; i++)
-    if (dump->is_selected[i] &&
-        (!take_record(dump, i, problem) || !frame_table_add(table, &dump->view)))
-      return problem_set(problem, "not enough memory");
-  frame_table_lay_out(table, dump->text.machine);
-  for (uint32_t i = group->first; i < group->end; i++) {
-    if (!dump->is_selected[i])
-      continue;
-    if (!take_record(dump, i, problem))
-      return false;
-    frame_table_widen(table, &dump->view, dump->text.machine);
-  }
-  return true;
-}
-
-/* Takes the first selected record of a group. */
-static bool take_first(struct dump *dump, const struct group *group, struct problem *problem) {
-  uint32_t first = group->first;
-  while (!dump->is_selected[first])
-    first++;
-  return take_record(dump, first, problem);
-}
-
-static bool print_group(struct dump *dump, const struct group *group, struct problem *problem) {
-  const struct safepoint_function *function =
-      &dump->table->functions[dump->table->records[group->first].function];
+static bool print_group(struct dump *dump, struct problem *problem) {
+  const struct group *group = &dump->group;
   const unsigned place = (unsigned)place_width(dump);
   const unsigned width = dump->width > place ? dump->width - place : dump->width;
-  if (!lay_out(dump, group, problem))
-    return false;
-  printf("0x%" PRIx64 " ", function->address);
-  record_text_function(&dump->text, name_of(dump, function->address));
-  record_text_frame_size(function->frame_size);
-  printf(", %" PRIu32 " record%s\n", group->count, plural(group->count));
-  if (!take_first(dump, group, problem))
-    return false;
-  record_text_frame(&dump->text, &dump->view, 4);
-  dump->frame = dump->view.frame;
   bool ok = true;
-  for (size_t first = 0, end; first == 0 || first < dump->table_of_frame.count; first = end) {
-    end = frame_table_fit(&dump->table_of_frame, first, width);
-    if (!print_part(dump, group, first, end, problem))
+  frame_table_lay_out(&dump->frame, group->views, group->count, dump->text.machine);
+  printf("0x%" PRIx64 " ", group->views->function);
+  record_text_function(&dump->text, name_of(dump, group->views));
+  record_text_frame_size(group->views->frame_size);
+  printf(", %zu record%s\n", group->count, plural(group->count));
+  record_text_frame(&dump->text, group->views, 4);
+  for (size_t first = 0, end; first == 0 || first < dump->frame.count; first = end) {
+    end = frame_table_fit(&dump->frame, first, width);
+    if (!print_part(dump, first, end, problem))
       ok = false;
     if (end == 0)
       break;
@@ -229,18 +184,22 @@ static bool print_group(struct dump *dump, const struct group *group, struct pro
 }
 
 static bool dump_text(struct dump *dump, struct problem *problem) {
-  struct group group = {0};
+  const struct safepoints *table = dump->table;
   bool ok = true, is_first = true;
   if (dump->width > 0) /* at a terminal */
     puts("  *: a reference; <+8: derived from the one at +8; b: only a base; .: none\n");
-  while (group.end < dump->table->record_count && !ferror(stdout)) {
-    group = next_group(dump, group.end);
-    if (group.count == 0)
+  for (uint32_t i = 0; i < table->record_count && !ferror(stdout);) {
+    const uint32_t function = table->records[i].function;
+    dump->group.count = 0;
+    for (; i < table->record_count && table->records[i].function == function; i++)
+      if (dump->is_selected[i] && !take_record(dump, i, problem))
+        return false;
+    if (dump->group.count == 0)
       continue;
     if (!is_first)
       putchar('\n');
     is_first = false;
-    if (!print_group(dump, &group, problem))
+    if (!print_group(dump, problem))
       ok = false;
   }
   return ok;
@@ -310,8 +269,9 @@ static bool dump_file(const char *path, const struct dump_options *options,
   const bool ok = program_open(&program, path, &options->load, problem) &&
                   dump_program(&dump, options, &program, problem);
   source_close(dump.source);
-  record_view_close(&dump.view);
-  frame_table_close(&dump.table_of_frame);
+  for (size_t i = 0; i < dump.group.capacity; i++)
+    record_view_close(&dump.group.views[i]);
+  free(dump.group.views);
   free(dump.is_selected);
   names_close(&dump.names);
   program_close(&program);

@@ -109,8 +109,8 @@ static bool print_missing(struct lookup *lookup, uint64_t address, bool is_manag
                           struct problem *problem) {
   struct source_frames frames = {0};
   /* As for a record: the address is behind a call. */
-  const bool ok = lookup->source == NULL || address == 0 ||
-                  source_find(lookup->source, SOURCE_FRAMES, address - 1, &frames, problem);
+  const bool ok =
+      address == 0 || source_find(lookup->source, SOURCE_FRAMES, address - 1, &frames, problem);
   lookup->some_missing = true;
   if (!lookup->json) {
     text_missing(lookup, address, is_managed, &frames);
@@ -132,11 +132,8 @@ static bool print_record(struct lookup *lookup, const struct stackpack_record *r
   struct source_frames frames = {0};
   if (!record_view_ask(&lookup->view, record, lookup->space))
     return problem_set(problem, "a broken packed table, or not enough memory");
-  const bool ok =
-      lookup->source == NULL ||
-      source_find(lookup->source, SOURCE_FRAMES,
-                  safepoint_instruction(lookup->view.address, lookup->view.is_statepoint), &frames,
-                  problem);
+  const bool ok = source_find(lookup->source, SOURCE_FRAMES, record_view_instruction(&lookup->view),
+                              &frames, problem);
   if (lookup->json)
     record_json_print(&lookup->view, names_find(&lookup->names, lookup->view.function),
                       lookup->with_source ? &frames : NULL);

@@ -1,8 +1,6 @@
 /* frame_table.c - see frame_table.h. */
 #include "tool/print/frame_table.h"
 
-#include "format/array.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,45 +17,21 @@ static int compare_locations(const void *a, const void *b) {
   return safepoint_location_compare(*x, *y);
 }
 
-/* ---- Making a table ---- */
+/* ---- Columns ---- */
 
-void frame_table_clear(struct frame_table *table) {
-  table->location_count = table->count = 0;
-  table->is_too_wide = false;
+static int compare_columns(const void *a, const void *b) {
+  const struct frame_column *x = a, *y = b;
+  return compare_locations(&x->location, &y->location);
 }
 
-void frame_table_close(struct frame_table *table) {
-  free(table->locations);
-  table->locations = NULL;
-}
-
-static void sort_locations(struct frame_table *table) {
-  size_t kept = 0;
-  if (table->location_count > 0)
-    qsort(table->locations, table->location_count, sizeof *table->locations, compare_locations);
-  for (size_t i = 0; i < table->location_count; i++)
-    if (kept == 0 || compare_locations(&table->locations[kept - 1], &table->locations[i]) != 0)
-      table->locations[kept++] = table->locations[i];
-  table->location_count = kept;
-}
-
-/* Most locations were added before: they are sorted out whenever the array is full. */
-static bool add_location(struct frame_table *table, struct location location) {
-  if (table->location_count == table->location_capacity) {
-    sort_locations(table);
-    if (!array_make_room((void **)&table->locations, &table->location_capacity,
-                         table->location_count * 2 + FRAME_COLUMNS_MOST, sizeof *table->locations))
-      return false;
-  }
-  table->locations[table->location_count++] = location;
-  return true;
-}
-
-bool frame_table_add(struct frame_table *table, const struct record_view *view) {
-  bool ok = true;
-  for (size_t i = 0; i < view->pair_count && ok; i++)
-    ok = add_location(table, view->pairs[i].base) && add_location(table, view->pairs[i].derived);
-  return ok;
+static void add_column(struct frame_table *table, const struct location *location) {
+  for (size_t i = 0; i < table->count; i++)
+    if (compare_locations(&table->columns[i].location, location) == 0)
+      return;
+  if (table->count < FRAME_COLUMNS_MOST)
+    table->columns[table->count++].location = *location;
+  else
+    table->is_too_wide = true;
 }
 
 static bool same_register(struct location a, struct location b) {
@@ -76,15 +50,9 @@ static void short_text(char text[LOCATION_TEXT_SIZE], struct location location,
     snprintf(text + length, LOCATION_TEXT_SIZE - (size_t)length, ":%u", location.size);
 }
 
-void frame_table_lay_out(struct frame_table *table, const struct machine *machine) {
-  sort_locations(table);
-  table->is_too_wide = table->location_count > FRAME_COLUMNS_MOST;
-  if (table->is_too_wide)
-    return;
-  table->count = table->location_count;
+static void set_titles(struct frame_table *table, const struct machine *machine) {
   for (size_t i = 0; i < table->count; i++) {
     struct frame_column *column = &table->columns[i];
-    column->location = table->locations[i];
     short_text(column->title, column->location, i > 0 ? &table->columns[i - 1].location : NULL,
                machine);
     column->width = (int)strlen(column->title);
@@ -129,8 +97,8 @@ static void fill_cell(struct cell *cell, const struct location *column,
   }
 }
 
-void frame_table_widen(struct frame_table *table, const struct record_view *view,
-                       const struct machine *machine) {
+static void widen(struct frame_table *table, const struct record_view *view,
+                  const struct machine *machine) {
   struct cell cell;
   for (size_t i = 0; i < table->count; i++) {
     fill_cell(&cell, &table->columns[i].location, view, machine);
@@ -138,6 +106,23 @@ void frame_table_widen(struct frame_table *table, const struct record_view *view
     if (width > table->columns[i].width)
       table->columns[i].width = width;
   }
+}
+
+void frame_table_lay_out(struct frame_table *table, const struct record_view *views, size_t count,
+                         const struct machine *machine) {
+  table->count = 0;
+  table->is_too_wide = false;
+  for (size_t i = 0; i < count; i++)
+    for (size_t k = 0; k < views[i].pair_count; k++) {
+      add_column(table, &views[i].pairs[k].base);
+      add_column(table, &views[i].pairs[k].derived);
+    }
+  if (table->is_too_wide)
+    table->count = 0;
+  qsort(table->columns, table->count, sizeof *table->columns, compare_columns);
+  set_titles(table, machine);
+  for (size_t i = 0; i < count; i++)
+    widen(table, &views[i], machine);
 }
 
 /* ---- Printing ---- */

@@ -24,21 +24,14 @@ struct frame_column {
 enum { FRAME_COLUMNS_MOST = 64 };
 
 struct frame_table {
-  struct location *locations; /* owned */
-  size_t location_count, location_capacity;
   struct frame_column columns[FRAME_COLUMNS_MOST]; /* by location */
   size_t count;
-  bool is_too_wide; /* there are more */
+  bool is_too_wide; /* there would be more columns: it has none */
 };
 
-/* A table is emptied, gets the locations of all its records, then the columns' titles, and then
- * widths for what is in them. False without memory. */
-void frame_table_clear(struct frame_table *table);
-bool frame_table_add(struct frame_table *table, const struct record_view *view);
-void frame_table_lay_out(struct frame_table *table, const struct machine *machine);
-void frame_table_widen(struct frame_table *table, const struct record_view *view,
-                       const struct machine *machine);
-void frame_table_close(struct frame_table *table);
+/* Finds the columns for some records, and how wide each is. */
+void frame_table_lay_out(struct frame_table *table, const struct record_view *views, size_t count,
+                         const struct machine *machine);
 
 /* The column behind the last one that fits into a width; at least one does. 0: any width. */
 size_t frame_table_fit(const struct frame_table *table, size_t first, unsigned width);

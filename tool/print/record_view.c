@@ -82,8 +82,9 @@ bool record_view_take(struct record_view *view, const struct safepoints *table,
   view->function = function->address;
   view->frame_size = function->frame_size;
   view->knows_frame = record->frame != 0;
-  if (view->knows_frame)
-    view->frame = frame_from_words(intern_get(&table->frames, record->frame - 1));
+  view->frame = view->knows_frame
+                    ? frame_from_words(intern_get(&table->frames, record->frame - 1))
+                    : (struct frame_facts){0};
   view->id = record->id;
   view->calling_convention = record->calling_convention;
   view->flags = record->flags;

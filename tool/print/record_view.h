@@ -37,8 +37,8 @@ void record_view_close(struct record_view *view);
 
 /* An address in the instruction that a record is about. A return address is behind it, as it's that
  * of a call; a stack map's is its own. */
-static inline uint64_t safepoint_instruction(uint64_t address, bool is_statepoint) {
-  return address - is_statepoint;
+static inline uint64_t record_view_instruction(const struct record_view *view) {
+  return view->address - view->is_statepoint;
 }
 
 #endif

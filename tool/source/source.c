@@ -196,7 +196,7 @@ bool source_find(struct source *source, enum source_question question, uint64_t 
   const struct question asked = {address, question};
   const char *missing;
   *frames = (struct source_frames){0};
-  if (source->is_broken)
+  if (source == NULL || source->is_broken)
     return true;
   if (send(source->socket, &asked, sizeof asked, MSG_NOSIGNAL) == sizeof asked &&
       receive_answer(source, frames, &missing)) {

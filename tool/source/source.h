@@ -22,7 +22,7 @@ enum source_question {
   SOURCE_UNIT    /* the unit there: one frame with the path of its source file */
 };
 
-/* False, and a problem, if the debug information turns out to be unusable: then and later on, nothing
+/* Without a source, nothing is found. False, and a problem, if the debug information turns out to be unusable: then and later on, nothing
  * is found. Says once on stderr that split debug information is missing. */
 bool source_find(struct source *source, enum source_question question, uint64_t address,
                  struct source_frames *frames, struct problem *problem);
