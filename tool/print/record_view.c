@@ -8,19 +8,12 @@
 #include <zstd.h>
 
 static bool add_pair(struct record_view *view, struct location base, struct location derived) {
-  if (!array_make_room((void **)&view->pairs, &view->pair_capacity, view->pair_count + 1,
-                       sizeof *view->pairs))
-    return false;
-  view->pairs[view->pair_count++] = (struct record_pair){base, derived};
-  return true;
+  return ARRAY_ADD(view->pairs, view->pair_count, view->pair_capacity,
+                   (struct record_pair){base, derived});
 }
 
 static bool add_location(struct record_list *list, struct location location) {
-  if (!array_make_room((void **)&list->items, &list->capacity, list->count + 1,
-                       sizeof *list->items))
-    return false;
-  list->items[list->count++] = location;
-  return true;
+  return ARRAY_ADD(list->items, list->count, list->capacity, location);
 }
 
 static bool add_live_out(struct record_view *view, uint16_t reg, uint16_t size) {
@@ -82,9 +75,8 @@ bool record_view_take(struct record_view *view, const struct safepoints *table,
   view->function = function->address;
   view->frame_size = function->frame_size;
   view->knows_frame = record->frame != 0;
-  view->frame = view->knows_frame
-                    ? frame_from_words(intern_get(&table->frames, record->frame - 1))
-                    : (struct frame_facts){0};
+  view->frame = view->knows_frame ? frame_from_words(intern_get(&table->frames, record->frame - 1))
+                                  : (struct frame_facts){0};
   view->id = record->id;
   view->calling_convention = record->calling_convention;
   view->flags = record->flags;

@@ -29,11 +29,8 @@ bool address_parse(const char *text, uint64_t *address) {
 }
 
 static bool add(struct selection *selection, struct selection_item item, struct problem *problem) {
-  if (!array_make_room((void **)&selection->items, &selection->capacity, selection->count + 1,
-                       sizeof *selection->items))
-    return problem_set(problem, "not enough memory");
-  selection->items[selection->count++] = item;
-  return true;
+  return ARRAY_ADD(selection->items, selection->count, selection->capacity, item) ||
+         problem_set(problem, "not enough memory");
 }
 
 bool selection_add_function(void *selection, const char *word, struct problem *problem) {

@@ -12,11 +12,11 @@
 static const char *keep_name(struct units *units, const char *name) {
   if (units->count > 0 && strcmp(units->names[units->count - 1], name) == 0)
     return units->names[units->count - 1];
-  if (!array_make_room((void **)&units->names, &units->capacity, units->count + 1,
-                       sizeof *units->names) ||
-      (units->names[units->count] = strdup(name)) == NULL)
-    return NULL;
-  return units->names[units->count++];
+  char *copy = strdup(name);
+  if (copy != NULL && ARRAY_ADD(units->names, units->count, units->capacity, copy))
+    return copy;
+  free(copy);
+  return NULL;
 }
 
 /* ---- Symbols ---- */
@@ -27,24 +27,18 @@ struct symbol_reader {
   bool failed;
 };
 
-static bool add_symbol(struct units *units, uint64_t address, const char *unit) {
-  if (!array_make_room((void **)&units->symbols, &units->symbol_capacity, units->symbol_count + 1,
-                       sizeof *units->symbols))
-    return false;
-  units->symbols[units->symbol_count++] = (struct unit_symbol){address, unit};
-  return true;
-}
-
 static void read_symbol(void *context, const char *name, const GElf_Sym *symbol) {
   struct symbol_reader *reader = context;
+  struct units *units = reader->units;
   const unsigned type = GELF_ST_TYPE(symbol->st_info);
   if (GELF_ST_BIND(symbol->st_info) != STB_LOCAL) {
     reader->file = NULL;
   } else if (type == STT_FILE) {
-    reader->file = *name == 0 ? NULL : keep_name(reader->units, name);
+    reader->file = *name == 0 ? NULL : keep_name(units, name);
     reader->failed |= *name != 0 && reader->file == NULL;
   } else if (type == STT_FUNC && reader->file != NULL) {
-    reader->failed |= !add_symbol(reader->units, symbol->st_value, reader->file);
+    reader->failed |= !ARRAY_ADD(units->symbols, units->symbol_count, units->symbol_capacity,
+                                 (struct unit_symbol){symbol->st_value, reader->file});
   }
 }
 
