@@ -53,5 +53,5 @@ show "$samples/semispace" --stress --size 4 --statistics
 cmp "$samples/demo.plain" "$samples/demo.packed"
 echo "It prints what the same program prints without a collector."
 
-say "Who takes the space, as a page for a browser:"
+say "What takes the space, as a page for a browser:"
 show "$stackpack" report "${entries[@]}" -o "$build/demo.html" "$raw"

@@ -16,7 +16,7 @@ struct machine_code {
   struct machine_instruction {
     uint64_t bits; /* the instruction's bytes, the first one lowest, */
     uint64_t mask; /* where this has ones; `bits` has zeros elsewhere */
-    uint8_t size;  /* in bytes; 0 behind the last instruction */
+    uint8_t size;  /* in bytes; 0 after the last instruction */
     uint8_t words; /* when it comes next, so many words have been pushed since the call */
   } instructions[MACHINE_CODE_MAX];
 };

@@ -4,11 +4,11 @@
  * To update a register is more: all places from which it may be loaded must be known. At a call the
  * rules are enough. But a signal may come at any instruction:
  *
- *   - just behind a push: the function will go on with the pushed word, yet the rules name the register,
+ *   - just after a push: the function will go on with the pushed word, yet the rules name the register,
  *     which still has its value. Compilers let the rules lag behind until that changes.
- *   - in an epilogue, behind a pop or load: the register has its value again, yet the rules name the
+ *   - in an epilogue, after a pop or load: the register has its value again, yet the rules name the
  *     stack, even below the stack pointer.
- *   - on x86-64 behind `pop %rbp`, in a function that realigns its stack: GCC's rules go by %rbp to its
+ *   - on x86-64 after `pop %rbp`, in a function that realigns its stack: GCC's rules go by %rbp to its
  *     very end.
  *
  * So the rules of all of the function's instructions are looked at, for where it saves each register

@@ -7,7 +7,7 @@
  *
  *   - The caller's stack pointer is the frame's CFA, its "canonical frame address", from which the
  *     rules compute all else (DWARF 5, 6.4). It is asked for as such. libgcc's _Unwind_GetGR, asked
- *     for the stack pointer as register 7, reads through a null pointer, as nobody has saved it.
+ *     for the stack pointer as register 7, reads through a null pointer, as no frame has saved it.
  *   - A register that the frame has saved is where the rules say, in the stack.
  *   - One that it hasn't touched is where it was: in a place that an inner frame saved it in, or in
  *     the context that the walk started with. To write there is to change the register.

@@ -1,12 +1,12 @@
 /* copier.c - a moving collector's heap: Cheney's, with two spaces.
  *
- * Objects are allocated one behind the other in a space. When the collector is called, all objects
+ * Objects are allocated one after another in a space. When the collector is called, all objects
  * that can still be reached move to the other space; the first one is empty then, and the two
  * change roles.
  *
  *   1. Each root is forwarded: its object is copied, if it hasn't been, and the new address
  *      replaces the old one. The old object keeps the new address, for those who come later.
- *   2. The copies lie one behind the other. They are scanned in that order, and each reference in
+ *   2. The copies lie one after another. They are scanned in that order, and each reference in
  *      them is forwarded, which may add copies at the end. When the scan catches up with the end,
  *      none is left.
  *

@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-/* Objects lie in it one behind the other, up to `next`. */
+/* Objects lie in it one after another, up to `next`. */
 struct copier_space {
   char *start, *next, *end;
 };

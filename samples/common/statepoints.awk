@@ -2,7 +2,7 @@
 #
 #   awk -v leaves="one_function another" -f statepoints.awk module.ll
 #
-# A compiler of one's own would emit these three things itself; C has no words for them:
+# A compiler for managed code emits these three things itself; C has no words for them:
 #
 # 1. Every function definition gets a GC strategy, `gc "statepoint-example"`. It is one that LLVM
 #    brings along: the pass rewrites the functions that have it, and pointers of address space 1 are

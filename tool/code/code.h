@@ -109,8 +109,8 @@ struct code_instruction {
 enum code_value_kind {
   CODE_UNKNOWN,
   CODE_ADDRESS, /* the constant `table` */
-  CODE_PLACE,   /* the address of some entry behind `table` */
-  CODE_ENTRY,   /* one of the entries behind `table`, which have `size` bytes */
+  CODE_PLACE,   /* the address of some entry of `table` */
+  CODE_ENTRY,   /* one of the entries of `table`, which have `size` bytes */
   CODE_TARGET,  /* `base` plus one of them, shifted */
   CODE_SUM,     /* `table` plus something else: it may be any address */
 };

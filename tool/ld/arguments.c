@@ -12,15 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *arguments_behind(const char *word, const char *prefix) {
+const char *arguments_after(const char *word, const char *prefix) {
   const size_t length = strlen(prefix);
   return strncmp(word, prefix, length) == 0 ? word + length : NULL;
 }
 
 /* Takes one of stackpack-ld's own options. */
 static bool take_own(struct arguments *arguments, const char *word, struct problem *problem) {
-  const char *linker = arguments_behind(word, "--stackpack-ld=");
-  const char *option = arguments_behind(word, "--stackpack-option=");
+  const char *linker = arguments_after(word, "--stackpack-ld=");
+  const char *option = arguments_after(word, "--stackpack-option=");
   if (linker != NULL)
     arguments->linker_name = linker;
   else if (option != NULL)
@@ -39,10 +39,10 @@ static bool output_follows(const char *word) {
 
 /* Takes a word for the linker. *follows: the last one said that this is the output's name. */
 static void take_word(struct arguments *arguments, const char *word, bool *follows) {
-  const char *name = *follows ? word : arguments_behind(word, "--output=");
+  const char *name = *follows ? word : arguments_after(word, "--output=");
   const bool says_next = !*follows && output_follows(word);
   if (name == NULL && !says_next)
-    name = arguments_behind(word, "-o");
+    name = arguments_after(word, "-o");
   if (name != NULL)
     arguments->output = name;
   *follows = says_next;
@@ -81,7 +81,7 @@ bool arguments_read(struct arguments *arguments, int count, char **words, struct
   bool ok = expand(arguments, count, words, problem);
   for (size_t i = 0; ok && i < arguments->all.count; i++) {
     const char *word = arguments->all.items[i];
-    if (arguments_behind(word, "--stackpack-") == NULL)
+    if (arguments_after(word, "--stackpack-") == NULL)
       take_word(arguments, word, &follows);
     else
       ok = take_own(arguments, word, problem);

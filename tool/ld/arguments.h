@@ -15,11 +15,11 @@ struct arguments {
   bool had_response; /* some stood in response files: execve may not take that many */
 };
 
-/* Reads the arguments behind a linker's name, and from the environment what they don't say. */
+/* Reads the arguments after the program's name, and the environment for what they don't say. */
 bool arguments_read(struct arguments *arguments, int count, char **words, struct problem *problem);
 void arguments_close(struct arguments *arguments);
 
-/* The rest of a word behind a prefix; NULL if it doesn't begin with it. */
-const char *arguments_behind(const char *word, const char *prefix);
+/* The rest of a word after a prefix; NULL if it doesn't begin with it. */
+const char *arguments_after(const char *word, const char *prefix);
 
 #endif

@@ -60,9 +60,9 @@ static bool is_input(const char *path) {
 
 /* The folder that a word, or the next one, names for -l; NULL: none. */
 static const char *search_folder(const struct words *words, size_t i) {
-  const char *folder = arguments_behind(words->items[i], "--library-path=");
+  const char *folder = arguments_after(words->items[i], "--library-path=");
   if (folder == NULL)
-    folder = arguments_behind(words->items[i], "-L");
+    folder = arguments_after(words->items[i], "-L");
   const bool follows =
       strcmp(words->items[i], "--library-path") == 0 || (folder != NULL && folder[0] == 0);
   return follows ? words->items[i + 1] : folder;
@@ -72,10 +72,10 @@ static const char *search_folder(const struct words *words, size_t i) {
  * To be freed. */
 static char *file_in(const struct words *words, const char *folder, const char *form,
                      const char *name) {
-  const char *root = "", *in_root = arguments_behind(folder, "=");
+  const char *root = "", *in_root = arguments_after(folder, "=");
   char file[PATH_MAX], path[2 * PATH_MAX];
   for (size_t i = 0; in_root != NULL && i < words->count; i++) {
-    const char *value = arguments_behind(words->items[i], "--sysroot=");
+    const char *value = arguments_after(words->items[i], "--sysroot=");
     root = value != NULL ? value : root;
   }
   snprintf(file, sizeof file, form, name);
@@ -85,7 +85,7 @@ static char *file_in(const struct words *words, const char *folder, const char *
 
 /* The archive that -lNAME finds; NULL: none, or a shared library comes first. To be freed. */
 static char *find_archive(const struct words *words, const char *name, bool is_static) {
-  const char *exact = arguments_behind(name, ":");
+  const char *exact = arguments_after(name, ":");
   for (size_t i = 0; i < words->count; i++) {
     const char *folder = search_folder(words, i);
     if (folder == NULL)
@@ -103,7 +103,7 @@ static char *find_archive(const struct words *words, const char *name, bool is_s
   return NULL;
 }
 
-/* Takes what a word says about those behind it. */
+/* Takes what a word says about those after it. */
 static void step(struct place *place, const char *word, const char *next) {
   static const char *const with_value[] = {"-o", "--output",  "-L", "--library-path",
                                            "-l", "--library", NULL};
@@ -111,7 +111,7 @@ static void step(struct place *place, const char *word, const char *next) {
                                         "-static",  "--static", NULL};
   static const char *const dynamics[] = {"-Bdynamic", "-dy", "-call_shared", NULL};
   static const char *const formats[] = {"-b", "--format", NULL};
-  const char *format = arguments_behind(word, "--format=");
+  const char *format = arguments_after(word, "--format=");
   if (is_any(word, formats))
     format = next;
   if (format != NULL)
@@ -130,9 +130,9 @@ static void step(struct place *place, const char *word, const char *next) {
 /* The file that a word, or -l and the next one, names as an input; NULL: none. To be freed. */
 static char *input_of(const struct words *words, size_t i, const struct place *place) {
   const char *word = words->items[i];
-  const char *library = arguments_behind(word, "--library=");
+  const char *library = arguments_after(word, "--library=");
   if (library == NULL)
-    library = arguments_behind(word, "-l");
+    library = arguments_after(word, "-l");
   if (place->is_value || place->is_binary || (library != NULL && *library == 0))
     return NULL;
   return library != NULL ? find_archive(words, library, place->is_static) : strdup(word);

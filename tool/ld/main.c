@@ -1,11 +1,10 @@
 /* main.c - stackpack-ld: a linker for compilers to run, which splits and packs the stack maps.
  *
- * Many builds have no place for a command behind the link: the compiler runs the linker, and a tool
- * that nobody wants to change runs the compiler. But nearly all can pass a flag to the compiler,
- * and compilers let themselves be told of another linker. So this is one: it runs the real linker
- * with the same arguments, but for inputs with stack maps, which are split before; finds the name of
- * the output among them, and lets `stackpack pack` work on that file. To the compiler it's one
- * program that has linked or has failed.
+ * Many builds have no place for a command after linking: the compiler runs the linker, and a tool
+ * that can't be changed runs the compiler. But nearly all can pass a flag to the compiler, and
+ * compilers have one that names another linker. This is such a linker. It splits the inputs with stack
+ * maps, runs the real linker with the same arguments otherwise, finds the output's name among them, and
+ * runs `stackpack pack` on that file. The compiler sees one program, which has linked or has failed.
  *
  *     compiler -> stackpack-ld                                      1. a.o split, as a copy
  *                              -> ld.lld -o app COPY/a.o ...        2. else the same words
@@ -44,7 +43,7 @@ static const char help[] =
     "  --stackpack-ld=LINKER      a path, or a name in PATH; otherwise that of the\n"
     "                             environment's STACKPACK_LD, or ld.lld, or ld\n"
     "  --stackpack-option=OPTION  an option of `stackpack pack`; may be repeated;\n"
-    "                             behind those of the environment's STACKPACK_OPTIONS\n"
+    "                             after those of the environment's STACKPACK_OPTIONS\n"
     "  --stackpack-help\n\n"
     "All other arguments are the linker's. To let a compiler link by it:\n"
     "  clang --ld-path=/path/to/stackpack-ld ...\n"

@@ -2,8 +2,7 @@
  *
  * A compiler runs what it takes for the linker from a folder that it was told of, and that folder
  * may also be in PATH: then the first `ld` there is stackpack-ld again. Names don't tell, as links
- * may have any. So files are compared, and the search goes on behind one that is the running
- * program.
+ * may have any. So files are compared, and the search passes over the running program.
  */
 #include "tool/ld/programs.h"
 

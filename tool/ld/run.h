@@ -1,4 +1,4 @@
-/* run.h - running another program in one's place. */
+/* run.h - runs another program, as if it ran in place of this one. */
 #ifndef STACKPACK_LD_RUN_H
 #define STACKPACK_LD_RUN_H
 
@@ -9,7 +9,7 @@
 /* Makes signals wait that end a program. *before is what they were before: sigprocmask. */
 void run_hold_signals(sigset_t *before);
 
-/* Runs a program with arguments (argv[0] first, NULL behind the last) and waits for it. Signals are
+/* Runs a program with arguments (argv[0] first, NULL after the last) and waits for it. Signals are
  * held; for the program they are as they were before. One that ends a program, and came since then,
  * is passed on to it. *status is as waitpid has it. */
 bool run(const char *path, char *const *argv, const sigset_t *before, int *status,

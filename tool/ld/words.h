@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 struct words {
-  char **items; /* owned, each and all; a NULL behind the last, if there is any */
+  char **items; /* owned, each and all; a NULL after the last, if there is any */
   size_t count, capacity;
 };
 

@@ -228,7 +228,7 @@ uint32_t object_add_symbol(struct object *object, uint32_t section, uint64_t val
   return OBJECT_NEW_SYMBOL | (uint32_t)number;
 }
 
-/* Puts `size` more bytes behind a section's. */
+/* Adds `size` bytes at a section's end. */
 static void append(struct object *object, uint32_t number, const void *bytes, size_t size) {
   struct object_section *section = &object->sections[number];
   const size_t old = (size_t)section->header.sh_size;

@@ -1,7 +1,7 @@
 /* object.h - a relocatable ELF object that is read, gets more sections and symbols, and is written.
  *
  * Sections keep their numbers, and so do the symbols that other files can't see (local ones, which
- * stand first in a symbol table). New sections are added behind the old ones. New symbols are local,
+ * stand first in a symbol table). New sections come after the old ones. New symbols are local,
  * so they come between the old local ones and the global ones, whose numbers grow by as many:
  *
  *     before   0 .. first_global - 1   first_global .. symbol_count - 1

@@ -7,7 +7,7 @@
  *     //         members' names of more than 15 letters
  *     a.o/       a member; "/18" is one whose name is in the table at 18
  *
- * Members grow when they are split, so all behind them move, and the places in the index with them:
+ * Members grow when they are split, so all after them move, and the places in the index with them:
  * big-endian numbers of 32 bits, or of 64 where the index is called /SYM64/. Which member has a
  * symbol stays, as splitting adds local symbols only. Headers stay, but for the size.
  *
