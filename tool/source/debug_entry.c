@@ -115,23 +115,23 @@ static bool find_split_list(Dwarf_Debug dwarf, Dwarf_Die die, uint64_t number, u
 }
 
 /* An entry of a list of DWARF 5 (7.25). What offsets are relative to may change from here on. */
-static bool add_list_entry(Dwarf_Die unit, unsigned kind, uint64_t a, uint64_t b, uint64_t *base,
+static void add_list_entry(Dwarf_Die unit, unsigned kind, uint64_t a, uint64_t b, uint64_t *base,
                            struct spans *spans, uint32_t item) {
   uint64_t start = a, end = b;
   switch (kind) {
   case DW_RLE_base_addressx:
     address_of(unit, a, base);
-    return true;
+    return;
   case DW_RLE_base_address:
     *base = a;
-    return true;
+    return;
   case DW_RLE_startx_endx:
     if (!address_of(unit, a, &start) || !address_of(unit, b, &end))
-      return true;
+      return;
     break;
   case DW_RLE_startx_length:
     if (!address_of(unit, a, &start))
-      return true;
+      return;
     end = start + b;
     break;
   case DW_RLE_offset_pair:
@@ -144,32 +144,30 @@ static bool add_list_entry(Dwarf_Die unit, unsigned kind, uint64_t a, uint64_t b
   case DW_RLE_start_end:
     break;
   default:
-    return true;
+    return;
   }
-  return spans_add(spans, start, end, item);
+  spans_add(spans, start, end, item);
 }
 
 /* `where`: an offset, or with DW_FORM_rnglistx a number. */
-static bool add_list(const struct debug_context *context, Dwarf_Attribute attribute,
+static void add_list(const struct debug_context *context, Dwarf_Attribute attribute,
                      Dwarf_Half form, uint64_t where, struct spans *spans, uint32_t item) {
   Dwarf_Rnglists_Head head;
   Dwarf_Unsigned count, offset;
   uint64_t base = context->low_address;
-  bool ok = true;
   if (dwarf_rnglists_get_rle_head(attribute, form, where, &head, &count, &offset, NULL) !=
       DW_DLV_OK)
-    return true;
-  for (Dwarf_Unsigned i = 0; i < count && ok; i++) {
+    return;
+  for (Dwarf_Unsigned i = 0; i < count; i++) {
     unsigned length, kind;
     Dwarf_Unsigned a, b, cooked_a, cooked_b;
     Dwarf_Bool unavailable;
     if (dwarf_get_rnglists_entry_fields_a(head, i, &length, &kind, &a, &b, &unavailable, &cooked_a,
                                           &cooked_b, NULL) != DW_DLV_OK)
       break;
-    ok = add_list_entry(context->unit, kind, a, b, &base, spans, item);
+    add_list_entry(context->unit, kind, a, b, &base, spans, item);
   }
   dwarf_dealloc_rnglists_head(head);
-  return ok;
 }
 
 static void free_ranges(Dwarf_Debug dwarf, Dwarf_Ranges *ranges, Dwarf_Signed count) {
@@ -181,44 +179,43 @@ static void free_ranges(Dwarf_Debug dwarf, Dwarf_Ranges *ranges, Dwarf_Signed co
 }
 
 /* A list of .debug_ranges, up to DWARF 4 (there, 2.17.3). It is always the program's. */
-static bool add_old_list(const struct debug_context *context, uint64_t offset, struct spans *spans,
+static void add_old_list(const struct debug_context *context, uint64_t offset, struct spans *spans,
                          uint32_t item) {
   Dwarf_Ranges *ranges;
   Dwarf_Signed count;
   Dwarf_Unsigned size;
   Dwarf_Off actual;
   uint64_t base = context->low_address;
-  bool ok = true;
   if (dwarf_get_ranges_b(context->dwarf, offset, NULL, &actual, &ranges, &count, &size, NULL) !=
       DW_DLV_OK)
-    return true;
-  for (Dwarf_Signed i = 0; i < count && ok; i++)
+    return;
+  for (Dwarf_Signed i = 0; i < count; i++)
     if (ranges[i].dwr_type == DW_RANGES_ADDRESS_SELECTION)
       base = ranges[i].dwr_addr2;
     else if (ranges[i].dwr_type == DW_RANGES_ENTRY)
-      ok = spans_add(spans, base + ranges[i].dwr_addr1, base + ranges[i].dwr_addr2, item);
+      spans_add(spans, base + ranges[i].dwr_addr1, base + ranges[i].dwr_addr2, item);
   free_ranges(context->dwarf, ranges, count);
-  return ok;
 }
 
-static bool add_ranges(const struct debug_context *context, Dwarf_Debug dwarf, Dwarf_Die die,
+static void add_ranges(const struct debug_context *context, Dwarf_Debug dwarf, Dwarf_Die die,
                        Dwarf_Attribute attribute, struct spans *spans, uint32_t item) {
   Dwarf_Half form;
   uint64_t where;
   if (!number_of(attribute, &where) || dwarf_whatform(attribute, &form, NULL) != DW_DLV_OK)
-    return true;
+    return;
   if (dwarf != context->dwarf && form == DW_FORM_rnglistx) {
     if (!find_split_list(dwarf, die, where, &where))
-      return true;
+      return;
     form = DW_FORM_sec_offset;
   }
   if (context->version >= 5)
-    return add_list(context, attribute, form, where, spans, item);
-  return add_old_list(context, where + (dwarf == context->dwarf ? 0 : context->ranges_base), spans,
-                      item);
+    add_list(context, attribute, form, where, spans, item);
+  else
+    add_old_list(context, where + (dwarf == context->dwarf ? 0 : context->ranges_base), spans,
+                 item);
 }
 
-bool debug_entry_spans(const struct debug_context *context, Dwarf_Debug dwarf, Dwarf_Die die,
+void debug_entry_spans(const struct debug_context *context, Dwarf_Debug dwarf, Dwarf_Die die,
                        struct spans *spans, uint32_t item) {
   Dwarf_Attribute ranges;
   uint64_t low;
@@ -226,13 +223,11 @@ bool debug_entry_spans(const struct debug_context *context, Dwarf_Debug dwarf, D
   Dwarf_Half form;
   enum Dwarf_Form_Class class;
   if (dwarf_attr(die, DW_AT_ranges, &ranges, NULL) == DW_DLV_OK) {
-    const bool ok = add_ranges(context, dwarf, die, ranges, spans, item);
+    add_ranges(context, dwarf, die, ranges, spans, item);
     dwarf_dealloc_attribute(ranges);
-    return ok;
+  } else if (low_address(die, context->unit, &low) &&
+             dwarf_highpc_b(die, &high, &form, &class, NULL) == DW_DLV_OK) {
+    /* an address, or how far it is from the low one (2.17.2) */
+    spans_add(spans, low, class == DW_FORM_CLASS_CONSTANT ? low + high : high, item);
   }
-  if (!low_address(die, context->unit, &low) ||
-      dwarf_highpc_b(die, &high, &form, &class, NULL) != DW_DLV_OK)
-    return true;
-  /* an address, or how far it is from the low one (2.17.2) */
-  return spans_add(spans, low, class == DW_FORM_CLASS_CONSTANT ? low + high : high, item);
 }

@@ -11,6 +11,7 @@
 #include "tool/source/spans.h"
 
 #include <libdwarf.h>
+#include <stdbool.h>
 
 /* The unit that entries belong to, in the program's own debug information. */
 struct debug_context {
@@ -29,9 +30,8 @@ const char *debug_entry_text(Dwarf_Die die, Dwarf_Half attribute);
 /* The entry that an attribute refers to, to be freed (dwarf_dealloc_die); NULL if there is none. */
 Dwarf_Die debug_entry_reference(Dwarf_Debug dwarf, Dwarf_Die die, Dwarf_Half attribute);
 
-/* Adds the spans of an entry's code. `dwarf` has the entry: a split one's isn't the unit's. False
- * without memory. */
-bool debug_entry_spans(const struct debug_context *context, Dwarf_Debug dwarf, Dwarf_Die die,
+/* Adds the spans of an entry's code. `dwarf` has the entry: a split one's isn't the unit's. */
+void debug_entry_spans(const struct debug_context *context, Dwarf_Debug dwarf, Dwarf_Die die,
                        struct spans *spans, uint32_t item);
 
 #endif

@@ -1,23 +1,12 @@
 /* debug_file.c - see debug_file.h. */
 #include "tool/source/debug_file.h"
 
-#include "format/array.h"
-
 #include <fcntl.h>
 #include <libdwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-bool debug_folders_add(struct debug_folders *folders, const char *path) {
-  return ARRAY_ADD(folders->paths, folders->count, folders->capacity, path);
-}
-
-void debug_folders_close(struct debug_folders *folders) {
-  free(folders->paths);
-  *folders = (struct debug_folders){0};
-}
 
 /* The folder of a number; NULL behind the last one. */
 static const char *folder_of(const struct debug_folders *folders, size_t number) {

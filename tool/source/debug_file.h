@@ -19,8 +19,6 @@ struct debug_folders {
   const char **paths; /* the array is owned, the texts are the command line's */
   size_t count, capacity;
 };
-bool debug_folders_add(struct debug_folders *folders, const char *path);
-void debug_folders_close(struct debug_folders *folders);
 
 /* The path of a program's debug file, to be freed. NULL if there is none that can be used: then
  * *problem says why. */

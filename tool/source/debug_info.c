@@ -32,15 +32,14 @@ static void find_split_id(Dwarf_Die die, Dwarf_Half version, Dwarf_Sig8 *id) {
     memcpy(id->signature, &number, sizeof number);
 }
 
-static bool add_unit(struct debug_info *info, Dwarf_Die die, Dwarf_Sig8 id) {
+static void add_unit(struct debug_info *info, Dwarf_Die die, Dwarf_Sig8 id) {
   const struct debug_context context = debug_context_of(info->object.dwarf, die);
   struct debug_unit unit = {.split_id = id};
   find_split_id(die, context.version, &unit.split_id);
   if (dwarf_dieoffset(die, &unit.die, NULL) != DW_DLV_OK)
-    return true;
-  const uint32_t number = (uint32_t)info->unit_count;
-  return ARRAY_ADD(info->units, info->unit_count, info->unit_capacity, unit) &&
-         debug_entry_spans(&context, context.dwarf, die, &info->spans, number);
+    return;
+  debug_entry_spans(&context, context.dwarf, die, &info->spans, (uint32_t)info->unit_count);
+  (void)ARRAY_ADD(info->units, info->unit_count, info->unit_capacity, unit);
 }
 
 /* Moves to the next unit. The ID is that of a split one, or zeros. */
@@ -55,16 +54,14 @@ static bool next_unit(Dwarf_Debug dwarf, Dwarf_Die *die, Dwarf_Sig8 *id) {
          dwarf_siblingof_b(dwarf, NULL, 1, die, NULL) == DW_DLV_OK;
 }
 
-static bool add_units(struct debug_info *info) {
+static void add_units(struct debug_info *info) {
   Dwarf_Die die;
   Dwarf_Sig8 id;
-  bool ok = true;
-  while (ok && next_unit(info->object.dwarf, &die, &id)) {
-    ok = add_unit(info, die, id);
+  while (next_unit(info->object.dwarf, &die, &id)) {
+    add_unit(info, die, id);
     dwarf_dealloc_die(die);
   }
   spans_sort(&info->spans);
-  return ok;
 }
 
 /* ---- Split units ---- */
@@ -107,62 +104,58 @@ static char *split_path(Dwarf_Die die) {
   return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
 }
 
-static bool read_split(struct debug_unit *unit, const struct debug_context *context,
+static void read_split(struct debug_unit *unit, const struct debug_context *context,
                        Dwarf_Debug dwarf, Dwarf_Die die) {
-  const bool ok = debug_unit_read_split_files(unit, dwarf, die) &&
-                  debug_unit_read_scopes(unit, context, dwarf, die);
+  debug_unit_read_split_files(unit, dwarf, die);
+  debug_unit_read_scopes(unit, context, dwarf, die);
   dwarf_dealloc_die(die);
-  return ok;
 }
 
-/* *is_found: there is such a file, and it is of the same compilation. */
+/* Returns whether there is such a file, and it is of the same compilation. */
 static bool read_split_file(struct debug_unit *unit, const struct debug_context *context,
-                            const char *path, bool *is_found) {
+                            const char *path) {
   struct problem problem = {0};
   struct debug_object object;
-  bool ok = true;
-  *is_found = false;
   if (!debug_object_open(&object, path, true, &problem))
-    return true;
+    return false;
   Dwarf_Die die = find_split(object.dwarf, &unit->split_id);
-  *is_found = die != NULL;
   if (die != NULL)
-    ok = read_split(unit, context, object.dwarf, die);
+    read_split(unit, context, object.dwarf, die);
   debug_object_close(&object);
-  return ok;
+  return die != NULL;
 }
 
 /* ---- Reading a unit ---- */
 
-static bool read_scopes(struct debug_info *info, struct debug_unit *unit,
+static void read_scopes(struct debug_info *info, struct debug_unit *unit,
                         const struct debug_context *context) {
-  bool is_found = true;
   char *path = split_path(context->unit);
-  if (path == NULL)
-    return debug_unit_read_scopes(unit, context, context->dwarf, context->unit);
-  Dwarf_Die die =
-      info->package.dwarf == NULL ? NULL : find_in_package(info->package.dwarf, unit->split_id);
-  const bool ok = die != NULL ? read_split(unit, context, info->package.dwarf, die)
-                              : read_split_file(unit, context, path, &is_found);
-  if (!is_found && info->missing == NULL)
+  Dwarf_Die die = path == NULL || info->package.dwarf == NULL
+                      ? NULL
+                      : find_in_package(info->package.dwarf, unit->split_id);
+  if (path == NULL) {
+    debug_unit_read_scopes(unit, context, context->dwarf, context->unit);
+  } else if (die != NULL) {
+    read_split(unit, context, info->package.dwarf, die);
+  } else if (!read_split_file(unit, context, path) && info->missing == NULL) {
     info->missing = path;
-  else
-    free(path);
-  return ok;
+    path = NULL;
+  }
+  free(path);
 }
 
-static bool read_unit(struct debug_info *info, struct debug_unit *unit) {
+static void read_unit(struct debug_info *info, struct debug_unit *unit) {
   const Dwarf_Debug dwarf = info->object.dwarf;
   Dwarf_Die die;
   if (unit->is_loaded)
-    return true;
+    return;
   unit->is_loaded = true;
   if (dwarf_offdie_b(dwarf, unit->die, 1, &die, NULL) != DW_DLV_OK)
-    return true;
+    return;
   const struct debug_context context = debug_context_of(dwarf, die);
-  const bool ok = debug_unit_read_lines(unit, dwarf, die) && read_scopes(info, unit, &context);
+  debug_unit_read_lines(unit, dwarf, die);
+  read_scopes(info, unit, &context);
   dwarf_dealloc_die(die);
-  return ok;
 }
 
 /* ---- Opening ---- */
@@ -198,19 +191,13 @@ static void open_package(struct debug_info *info, const char *path) {
 struct debug_info *debug_info_open(const char *debug_path, const char *path,
                                    struct problem *problem) {
   struct debug_info *info = calloc(1, sizeof *info);
-  if (info == NULL) {
-    problem_set(problem, "not enough memory");
-    return NULL;
-  }
   info->object.file = info->package.file = -1;
-  if (debug_object_open(&info->object, debug_path, false, problem)) {
-    open_package(info, path);
-    open_package(info, debug_path);
-    if (add_units(info))
-      return info;
-    problem_set(problem, "not enough memory");
-  }
-  return NULL; /* and the reader ends */
+  if (!debug_object_open(&info->object, debug_path, false, problem))
+    return NULL; /* and the reader ends */
+  open_package(info, path);
+  open_package(info, debug_path);
+  add_units(info);
+  return info;
 }
 
 const char *debug_info_missing(struct debug_info *info) {
@@ -222,26 +209,24 @@ const char *debug_info_missing(struct debug_info *info) {
 
 /* ---- Finding ---- */
 
-static bool add_frame(struct debug_info *info, struct source_frame frame,
+static void add_frame(struct debug_info *info, struct source_frame frame,
                       struct source_frames *frames) {
-  const bool ok = ARRAY_ADD(info->frames, frames->count, info->frame_capacity, frame);
+  (void)ARRAY_ADD(info->frames, frames->count, info->frame_capacity, frame);
   frames->items = info->frames;
-  return ok;
 }
 
-bool debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames) {
+void debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames) {
   *frames = (struct source_frames){0};
   const uint32_t number = spans_find(&info->spans, address);
   if (number == SPANS_NONE)
-    return true;
+    return;
   struct debug_unit *unit = &info->units[number];
-  if (!read_unit(info, unit))
-    return false;
+  read_unit(info, unit);
   const struct debug_row *row = debug_unit_row(unit, address);
   uint32_t scope = debug_unit_scope(unit, address);
   struct source_frame frame = {0};
   if (row == NULL && scope == SPANS_NONE)
-    return true;
+    return;
   if (row != NULL)
     frame =
         (struct source_frame){NULL, debug_unit_row_file(unit, row->file), row->line, row->column};
@@ -251,12 +236,11 @@ bool debug_info_find(struct debug_info *info, uint64_t address, struct source_fr
     scope = inlined->parent;
     if (scope == SPANS_NONE)
       break;
-    if (!add_frame(info, frame, frames))
-      return false;
+    add_frame(info, frame, frames);
     frame = (struct source_frame){NULL, debug_unit_call_file(unit, inlined->call_file),
                                   inlined->call_line, inlined->call_column};
   }
-  return add_frame(info, frame, frames);
+  add_frame(info, frame, frames);
 }
 
 /* ---- Units' names ---- */
@@ -293,8 +277,10 @@ static char *unit_path(struct debug_info *info, struct debug_unit *unit) {
     return NULL;
   const char *folder = debug_entry_text(die, DW_AT_comp_dir);
   const char *name = debug_entry_text(die, DW_AT_name);
-  if (name == NULL && read_unit(info, unit) && unit->files.count > 0)
-    name = unit->files.paths[0];
+  if (name == NULL) {
+    read_unit(info, unit);
+    name = unit->files.count > 0 ? unit->files.paths[0] : NULL;
+  }
   if (name != NULL && asprintf(&path, "%s%s%s", *name == '/' || folder == NULL ? "" : folder,
                                *name == '/' || folder == NULL ? "" : "/", name) < 0)
     path = NULL;
@@ -302,13 +288,13 @@ static char *unit_path(struct debug_info *info, struct debug_unit *unit) {
   return path;
 }
 
-bool debug_info_find_unit(struct debug_info *info, uint64_t address, struct source_frames *frames) {
+void debug_info_find_unit(struct debug_info *info, uint64_t address, struct source_frames *frames) {
   const uint32_t number = spans_find(&info->spans, address);
   *frames = (struct source_frames){0};
   free(info->name);
   info->name = number == SPANS_NONE ? NULL : unit_path(info, &info->units[number]);
   if (info->name == NULL)
-    return true;
+    return;
   normalize(info->name);
-  return add_frame(info, (struct source_frame){.file = info->name}, frames);
+  add_frame(info, (struct source_frame){.file = info->name}, frames);
 }

@@ -37,12 +37,12 @@ struct debug_info;
 struct debug_info *debug_info_open(const char *debug_path, const char *path,
                                    struct problem *problem);
 
-/* Finds the frames of an address. False without memory. */
-bool debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames);
+/* Finds the frames of an address. */
+void debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames);
 
 /* Finds the unit that has an address, as one frame with the path of its source file, without "." and
  * "..". */
-bool debug_info_find_unit(struct debug_info *info, uint64_t address, struct source_frames *frames);
+void debug_info_find_unit(struct debug_info *info, uint64_t address, struct source_frames *frames);
 
 /* The path of split debug information that was looked for and couldn't be read; NULL: none since the
  * last time. */

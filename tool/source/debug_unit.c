@@ -11,24 +11,20 @@
 /* ---- Files ---- */
 
 /* Files count from 1 in a table of version 4 or less, from 0 since then (DWARF 5, 6.2.4). */
-static bool read_files(struct debug_files *files, Dwarf_Debug dwarf, Dwarf_Die die,
+static void read_files(struct debug_files *files, Dwarf_Debug dwarf, Dwarf_Die die,
                        Dwarf_Unsigned version) {
   char **paths;
   Dwarf_Signed count;
-  bool ok = true;
   if (dwarf_srcfiles(die, &paths, &count, NULL) != DW_DLV_OK)
-    return true;
+    return;
   files->base = version < 5;
-  files->paths = calloc((size_t)count + 1, sizeof *files->paths);
-  for (Dwarf_Signed i = 0; i < count; i++) {
-    if (files->paths != NULL && ok) {
-      files->paths[files->count++] = strdup(paths[i]);
-      ok = files->paths[i] != NULL;
-    }
+  files->count = (size_t)count;
+  files->paths = calloc(files->count + 1, sizeof *files->paths);
+  for (size_t i = 0; i < files->count; i++) {
+    files->paths[i] = strdup(paths[i]);
     dwarf_dealloc(dwarf, paths[i], DW_DLA_STRING);
   }
   dwarf_dealloc(dwarf, paths, DW_DLA_LIST);
-  return ok && files->paths != NULL;
 }
 
 static const char *file_of(const struct debug_files *files, uint64_t number) {
@@ -40,14 +36,14 @@ static const char *file_of(const struct debug_files *files, uint64_t number) {
 /* ---- Lines ---- */
 
 /* Ends the sequence whose rows were added since the last one. */
-static bool add_sequence(struct debug_unit *unit, size_t first_row, uint64_t end) {
+static void add_sequence(struct debug_unit *unit, size_t first_row, uint64_t end) {
   const size_t rows = unit->row_count - first_row;
   if (rows == 0)
-    return true;
-  return spans_add(&unit->sequence_spans, unit->rows[first_row].address, end,
-                   (uint32_t)unit->sequence_count) &&
-         ARRAY_ADD(unit->sequences, unit->sequence_count, unit->sequence_capacity,
-                   (struct debug_sequence){first_row, rows});
+    return;
+  spans_add(&unit->sequence_spans, unit->rows[first_row].address, end,
+            (uint32_t)unit->sequence_count);
+  (void)ARRAY_ADD(unit->sequences, unit->sequence_count, unit->sequence_capacity,
+                  (struct debug_sequence){first_row, rows});
 }
 
 static uint32_t within_32_bits(uint64_t number) {
@@ -73,48 +69,46 @@ static bool read_row(Dwarf_Line line, struct debug_row *row, bool *ends) {
 }
 
 /* A table says the rows of each sequence by address; one that doesn't isn't believed. */
-static bool read_rows(struct debug_unit *unit, Dwarf_Line *lines, Dwarf_Signed count) {
+static void read_rows(struct debug_unit *unit, Dwarf_Line *lines, Dwarf_Signed count) {
   size_t first_row = unit->row_count;
   for (Dwarf_Signed i = 0; i < count; i++) {
     struct debug_row row;
     bool ends;
-    if (!read_row(lines[i], &row, &ends))
-      return true;
-    if (unit->row_count > first_row && row.address < unit->rows[unit->row_count - 1].address)
-      return true;
-    if (ends ? !add_sequence(unit, first_row, row.address)
-             : !ARRAY_ADD(unit->rows, unit->row_count, unit->row_capacity, row))
-      return false;
-    if (ends)
+    if (!read_row(lines[i], &row, &ends) ||
+        (unit->row_count > first_row && row.address < unit->rows[unit->row_count - 1].address))
+      return;
+    if (ends) {
+      add_sequence(unit, first_row, row.address);
       first_row = unit->row_count;
+    } else {
+      (void)ARRAY_ADD(unit->rows, unit->row_count, unit->row_capacity, row);
+    }
   }
-  return true;
 }
 
-bool debug_unit_read_lines(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die) {
+void debug_unit_read_lines(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die) {
   Dwarf_Unsigned version;
   Dwarf_Small tables;
   Dwarf_Line_Context context;
   Dwarf_Line *lines;
   Dwarf_Signed count;
-  bool ok = true;
   if (dwarf_srclines_b(die, &version, &tables, &context, NULL) != DW_DLV_OK)
-    return true;
+    return;
   if (dwarf_srclines_from_linecontext(context, &lines, &count, NULL) == DW_DLV_OK)
-    ok = read_rows(unit, lines, count);
+    read_rows(unit, lines, count);
   spans_sort(&unit->sequence_spans);
   dwarf_srclines_dealloc_b(context);
-  return ok && read_files(&unit->files, dwarf, die, version);
+  read_files(&unit->files, dwarf, die, version);
 }
 
-bool debug_unit_read_split_files(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die) {
+void debug_unit_read_split_files(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die) {
   Dwarf_Unsigned version;
   Dwarf_Small tables;
   Dwarf_Line_Context context;
   if (dwarf_srclines_b(die, &version, &tables, &context, NULL) != DW_DLV_OK)
-    return true;
+    return;
   dwarf_srclines_dealloc_b(context);
-  return read_files(&unit->split_files, dwarf, die, version);
+  read_files(&unit->split_files, dwarf, die, version);
 }
 
 /* ---- Functions ---- */
@@ -150,17 +144,17 @@ static char *name_of(Dwarf_Debug dwarf, Dwarf_Die die, unsigned references) {
   return name == NULL ? NULL : strdup(name);
 }
 
-static bool add_scope(const struct scope_reader *reader, Dwarf_Die die, bool is_inlined,
-                      uint32_t *parent) {
+/* Adds a scope inside another one. Returns its number. */
+static uint32_t add_scope(const struct scope_reader *reader, Dwarf_Die die, uint32_t parent) {
   struct debug_unit *unit = reader->unit;
-  struct debug_scope scope = {.parent = is_inlined ? *parent : SPANS_NONE};
+  struct debug_scope scope = {.parent = parent, .name = name_of(reader->dwarf, die, 0)};
+  const uint32_t number = (uint32_t)unit->scope_count;
   debug_entry_number(die, DW_AT_call_file, &scope.call_file);
   debug_entry_number(die, DW_AT_call_line, &scope.call_line);
   debug_entry_number(die, DW_AT_call_column, &scope.call_column);
-  scope.name = name_of(reader->dwarf, die, 0);
-  *parent = (uint32_t)unit->scope_count;
-  return ARRAY_ADD(unit->scopes, unit->scope_count, unit->scope_capacity, scope) &&
-         debug_entry_spans(reader->context, reader->dwarf, die, &unit->scope_spans, *parent);
+  debug_entry_spans(reader->context, reader->dwarf, die, &unit->scope_spans, number);
+  (void)ARRAY_ADD(unit->scopes, unit->scope_count, unit->scope_capacity, scope);
+  return number;
 }
 
 /* Whether an entry has an attribute that tells of code. */
@@ -171,25 +165,23 @@ static bool has_code(Dwarf_Die die) {
   return has_low || has_ranges;
 }
 
-static bool read_children(const struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
+static void read_children(const struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
                           unsigned depth);
 
-static bool read_entry(const struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
+static void read_entry(const struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
                        unsigned depth) {
   Dwarf_Half tag;
   if (dwarf_tag(die, &tag, NULL) != DW_DLV_OK)
-    return true;
-  switch (tag) {
-  case DW_TAG_subprogram:
+    return;
+  if (tag == DW_TAG_subprogram) {
     /* What is only declared, or inlined everywhere, has no code, and nothing in it has. */
     if (!has_code(die))
-      return true;
-    return add_scope(reader, die, false, &scope) && read_children(reader, die, scope, depth);
-  case DW_TAG_inlined_subroutine:
-    return add_scope(reader, die, true, &scope) && read_children(reader, die, scope, depth);
-  default:
-    return read_children(reader, die, scope, depth);
+      return;
+    scope = add_scope(reader, die, SPANS_NONE);
+  } else if (tag == DW_TAG_inlined_subroutine) {
+    scope = add_scope(reader, die, scope);
   }
+  read_children(reader, die, scope, depth);
 }
 
 /* Moves to the next entry beside one, and frees that. NULL behind the last one. */
@@ -208,25 +200,20 @@ static Dwarf_Die next_of(Dwarf_Debug dwarf, Dwarf_Die die) {
   return NULL;
 }
 
-static bool read_children(const struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
+static void read_children(const struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
                           unsigned depth) {
   Dwarf_Die child;
-  bool ok = true;
   if (depth == DEPTH_MOST || dwarf_child(die, &child, NULL) != DW_DLV_OK)
-    return true;
-  for (; child != NULL && ok; child = next_of(reader->dwarf, child))
-    ok = read_entry(reader, child, scope, depth + 1);
-  if (child != NULL)
-    dwarf_dealloc_die(child);
-  return ok;
+    return;
+  for (; child != NULL; child = next_of(reader->dwarf, child))
+    read_entry(reader, child, scope, depth + 1);
 }
 
-bool debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context *context,
+void debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context *context,
                             Dwarf_Debug dwarf, Dwarf_Die die) {
   const struct scope_reader reader = {unit, context, dwarf};
-  const bool ok = read_children(&reader, die, SPANS_NONE, 0);
+  read_children(&reader, die, SPANS_NONE, 0);
   spans_sort(&unit->scope_spans);
-  return ok;
 }
 
 /* ---- Finding ---- */

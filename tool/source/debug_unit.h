@@ -45,15 +45,15 @@ struct debug_unit {
   struct spans scope_spans;
 };
 
-/* Reads the lines of a unit. False without memory. */
-bool debug_unit_read_lines(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die);
+/* Reads the lines of a unit. */
+void debug_unit_read_lines(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die);
 
 /* Reads the functions that are in an entry: the unit's own, or the split one. */
-bool debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context *context,
+void debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context *context,
                             Dwarf_Debug dwarf, Dwarf_Die die);
 
 /* The files that split entries refer to, if they have a table of their own. */
-bool debug_unit_read_split_files(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die);
+void debug_unit_read_split_files(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die);
 
 /* The row of an address; NULL if there is none. */
 const struct debug_row *debug_unit_row(const struct debug_unit *unit, uint64_t address);

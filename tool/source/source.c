@@ -82,10 +82,13 @@ static _Noreturn void read_for(int socket, const char *debug_path, const char *p
   FILE *to = fdopen(socket, "w");
   struct debug_info *info = debug_info_open(debug_path, path, &problem);
   bool ok = to != NULL && answer(to, &frames, problem.text) && info != NULL;
-  while (ok && recv(socket, &question, sizeof question, MSG_WAITALL) == sizeof question)
-    ok = (question.kind == SOURCE_UNIT ? debug_info_find_unit(info, question.address, &frames)
-                                       : debug_info_find(info, question.address, &frames)) &&
-         answer(to, &frames, debug_info_missing(info));
+  while (ok && recv(socket, &question, sizeof question, MSG_WAITALL) == sizeof question) {
+    if (question.kind == SOURCE_UNIT)
+      debug_info_find_unit(info, question.address, &frames);
+    else
+      debug_info_find(info, question.address, &frames);
+    ok = answer(to, &frames, debug_info_missing(info));
+  }
   _exit(0);
 }
 
@@ -150,8 +153,7 @@ static bool receive_answer(struct source *source, struct source_frames *frames, 
     struct source_frame frame = {.function = take_text(&at, end), .file = take_text(&at, end)};
     frame.line = take_number(&at, end);
     frame.column = take_number(&at, end);
-    if (!ARRAY_ADD(source->frames, frames->count, source->frame_capacity, frame))
-      return false;
+    (void)ARRAY_ADD(source->frames, frames->count, source->frame_capacity, frame);
   }
   frames->items = source->frames;
   return true;
@@ -167,10 +169,6 @@ static bool await_opened(struct source *source, struct problem *problem) {
 
 struct source *source_open(const char *debug_path, const char *path, struct problem *problem) {
   struct source *source = calloc(1, sizeof *source);
-  if (source == NULL) {
-    problem_set(problem, "not enough memory");
-    return NULL;
-  }
   source->path = path;
   source->socket = -1;
   if (start_reader(source, debug_path, problem) && await_opened(source, problem))
@@ -228,12 +226,11 @@ void source_close(struct source *source) {
 
 bool source_add_folder(void *options, const char *path, struct problem *problem) {
   struct source_options *source = options;
-  return debug_folders_add(&source->folders, path) || problem_set(problem, "not enough memory");
+  (void)problem;
+  return ARRAY_ADD(source->folders.paths, source->folders.count, source->folders.capacity, path);
 }
 
-void source_options_close(struct source_options *options) {
-  debug_folders_close(&options->folders);
-}
+void source_options_close(struct source_options *options) { free(options->folders.paths); }
 
 bool source_open_wanted(const struct source_options *options, const struct image *image,
                         const char *path, struct source **source, struct problem *problem) {

@@ -43,7 +43,7 @@ struct source_options {
   "      --source              also source lines and inlined functions\n"                          \
   "      --debug-dir=DIR       look for debug files in DIR before " DEBUG_FOLDER "\n"
 
-/* Takes in the value of --debug-dir. False, and a problem, without memory. */
+/* Takes in the value of --debug-dir. */
 bool source_add_folder(void *options, const char *path, struct problem *problem);
 void source_options_close(struct source_options *options);
 

@@ -6,11 +6,10 @@
 
 #include <stdlib.h>
 
-bool spans_add(struct spans *spans, uint64_t start, uint64_t end, uint32_t item) {
-  if (start >= end)
-    return true;
-  return ARRAY_ADD(spans->items, spans->count, spans->capacity,
-                   (struct span){.start = start, .end = end, .item = item});
+void spans_add(struct spans *spans, uint64_t start, uint64_t end, uint32_t item) {
+  if (start < end)
+    (void)ARRAY_ADD(spans->items, spans->count, spans->capacity,
+                    (struct span){.start = start, .end = end, .item = item});
 }
 
 static int compare_spans(const void *a, const void *b) {

@@ -8,7 +8,6 @@
 #ifndef STACKPACK_SPANS_H
 #define STACKPACK_SPANS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,8 +24,8 @@ struct spans {
   size_t count, capacity;
 };
 
-/* Adds [start, end); one that is empty is left out. False without memory. */
-bool spans_add(struct spans *spans, uint64_t start, uint64_t end, uint32_t item);
+/* Adds [start, end); one that is empty is left out. */
+void spans_add(struct spans *spans, uint64_t start, uint64_t end, uint32_t item);
 
 /* To be called once all spans are there, before the first search. */
 void spans_sort(struct spans *spans);
