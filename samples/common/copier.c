@@ -20,7 +20,6 @@
 #include "die.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -55,10 +54,11 @@ static bool is_within(const struct copier_space *space, uintptr_t address) {
   return (uintptr_t)space->start <= address && address < (uintptr_t)space->next;
 }
 
-void copier_open(struct copier *copier, size_t bytes) {
+void copier_open(struct copier *copier, size_t bytes, bool stress) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   bytes = (bytes + page - 1) / page * page;
-  *copier = (struct copier){.active = space_new(bytes), .other = space_new(bytes)};
+  *copier =
+      (struct copier){.active = space_new(bytes), .other = space_new(bytes), .stress = stress};
   space_protect(&copier->active, PROT_READ | PROT_WRITE);
 }
 
@@ -86,6 +86,23 @@ void *copier_take(struct copier *copier, uint64_t data_bytes, uint64_t reference
   memset(object, 0, bytes);
   *object = header;
   return object->words;
+}
+
+void *copier_allocate(struct copier *copier, uint64_t data_bytes, uint64_t references,
+                      void collect(const void *context), const void *context) {
+  void *object = copier->stress ? NULL : copier_take(copier, data_bytes, references);
+  if (!object) {
+    collect(context);
+    object = copier_take(copier, data_bytes, references);
+  }
+  if (!object)
+    die("the heap of %zu bytes is full", space_bytes(&copier->active));
+  return object;
+}
+
+void copier_report(const struct copier *copier, FILE *file) {
+  fprintf(file, "collections: %" PRIu64 "\n", copier->collections);
+  fprintf(file, "objects moved: %" PRIu64 " (%" PRIu64 " bytes)\n", copier->objects, copier->bytes);
 }
 
 /* The object of a base reference into the space that is being left. */

@@ -6,19 +6,16 @@
 #include "collector.h"
 
 #include "copier.h"
-#include "die.h"
 #include "frame.h"
 #include "roots.h"
 
 #include <inttypes.h>
 
 static struct copier copier;
-static bool collect_always;
 static struct roots_counts roots_counts;
 
 void heap_open(size_t bytes, bool stress) {
-  copier_open(&copier, bytes);
-  collect_always = stress;
+  copier_open(&copier, bytes, stress);
   roots_open();
 }
 
@@ -27,14 +24,14 @@ void heap_close(void) {
   copier_close(&copier);
 }
 
-static void collect(const struct stackpack_context *running) {
+static void collect(const void *running) {
   copier_start(&copier);
   roots_update(running, copier_forward, &copier, &roots_counts);
   copier_finish(&copier);
 }
 
 void heap_between_fibers(void) {
-  if (collect_always)
+  if (copier.stress)
     collect(NULL);
 }
 
@@ -44,21 +41,13 @@ void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_
 
 void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_t return_address,
                               uintptr_t stack_pointer, uintptr_t frame_pointer) {
-  void *object = collect_always ? NULL : copier_take(&copier, data_bytes, references);
-  if (!object) {
-    struct stackpack_context running =
-        waiting_context((struct waiting_frame){return_address, stack_pointer, frame_pointer});
-    collect(&running);
-    object = copier_take(&copier, data_bytes, references);
-  }
-  if (!object)
-    die("the heap of %zu bytes is full", (size_t)(copier.active.end - copier.active.start));
-  return object;
+  const struct stackpack_context running =
+      waiting_context((struct waiting_frame){return_address, stack_pointer, frame_pointer});
+  return copier_allocate(&copier, data_bytes, references, collect, &running);
 }
 
 void heap_report(FILE *file) {
-  fprintf(file, "collections: %" PRIu64 "\n", copier.collections);
-  fprintf(file, "objects moved: %" PRIu64 " (%" PRIu64 " bytes)\n", copier.objects, copier.bytes);
+  copier_report(&copier, file);
   fprintf(file, "stacks walked: %" PRIu64 " running, %" PRIu64 " suspended\n", roots_counts.running,
           roots_counts.suspended);
   fprintf(file,

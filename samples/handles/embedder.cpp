@@ -2,7 +2,7 @@
  *
  * It builds a tree, and has managed code go through it. For each node that managed code calls it
  * back with, it gathers the keys below in a list, with another visitor: managed code and C++ call
- * each other by turns, several levels deep, and any of them may allocate.
+ * each other, several levels deep, and any of them may allocate.
  *
  * The tree is one of consecutive numbers, cut in the middle at each level. So what comes out can be
  * computed from ranges of numbers alone, and is: `expected` does the same without heap and
@@ -12,11 +12,10 @@
 #include "handle.h"
 #include "numbers.h"
 #include "objects.h"
+#include "options.h"
 #include "vm.h"
 
 #include <cinttypes>
-#include <cstdlib>
-#include <getopt.h>
 
 /* ---- Managed code calls C++ ---- */
 
@@ -143,75 +142,24 @@ static uint64_t expected(uint64_t first, uint64_t end, uint64_t levels, uint64_t
   return expected(middle + 1, end, levels, checksum);
 }
 
-/* ---- Options ---- */
-
-struct Options {
-  uint64_t size = 100, levels = 2, heap_kilobytes = 64;
-  bool stress = false, statistics = false;
-};
-
-static const char usage[] =
-    "usage: handles [--size N] [--levels N] [--heap KILOBYTES] [--stress] [--statistics]\n"
-    "  --size N           how many nodes the tree has (default 100)\n"
-    "  --levels N         how often visits are nested (default 2)\n"
-    "  --heap KILOBYTES   the size of each of the two spaces (default 64)\n"
-    "  --stress           collect at every allocation\n"
-    "  --statistics       say on stderr what the collections did\n";
-
-[[noreturn]] static void fail_usage() {
-  fputs(usage, stderr);
-  exit(2);
-}
-
-static uint64_t parse_number(const char *text) {
-  char *end;
-  unsigned long number = strtoul(text, &end, 10);
-  if (end == text || *end != '\0' || number == 0 || number > 1000000)
-    fail_usage();
-  return number;
-}
-
-static Options parse_options(int argc, char **argv) {
-  static const option names[] = {
-      {"size", required_argument, nullptr, 's'}, {"levels", required_argument, nullptr, 'l'},
-      {"heap", required_argument, nullptr, 'h'}, {"stress", no_argument, nullptr, 'x'},
-      {"statistics", no_argument, nullptr, 'r'}, {nullptr, 0, nullptr, 0},
-  };
-  Options options;
-  for (int name; (name = getopt_long(argc, argv, "", names, nullptr)) != -1;) {
-    switch (name) {
-    case 's':
-      options.size = parse_number(optarg);
-      break;
-    case 'l':
-      options.levels = parse_number(optarg);
-      break;
-    case 'h':
-      options.heap_kilobytes = parse_number(optarg);
-      break;
-    case 'x':
-      options.stress = true;
-      break;
-    case 'r':
-      options.statistics = true;
-      break;
-    default:
-      fail_usage();
-    }
-  }
-  if (optind != argc)
-    fail_usage();
-  return options;
-}
-
 int main(int argc, char **argv) {
-  Options options = parse_options(argc, argv);
-  vm_open(options.heap_kilobytes * 1024, options.stress);
-  uint64_t result = run(options.size, options.levels);
-  if (options.statistics)
+  uint64_t size = 100, levels = 2, kilobytes = 64;
+  bool stress = false, statistics = false;
+  const option_row rows[] = {
+      {"size", "how many nodes the tree has", nullptr, &size, 1, 1000000},
+      {"levels", "how often visits are nested", nullptr, &levels, 1, 1000000},
+      {"heap", "the size of each of the two spaces, in KiB", nullptr, &kilobytes, 1, 1000000},
+      {"stress", "collect at every allocation", &stress, nullptr, 0, 0},
+      {"statistics", "say on stderr what the collections did", &statistics, nullptr, 0, 0},
+      {},
+  };
+  options_take(argc, argv, rows);
+  vm_open(kilobytes * 1024, stress);
+  uint64_t result = run(size, levels);
+  if (statistics)
     vm_report(stderr);
   vm_close();
-  uint64_t right = expected(1, 1 + options.size, options.levels, 0);
+  uint64_t right = expected(1, 1 + size, levels, 0);
   if (result != right)
     die("the result is %016" PRIx64 ", but should be %016" PRIx64, result, right);
   printf("%016" PRIx64 "\n", result);

@@ -33,7 +33,6 @@ static stackpack_walker walker;
 static stackpack_stack stack;
 
 static struct copier copier;
-static bool collect_always;
 static const Transition *youngest;
 
 static struct { uint64_t frames, rows, most_rows, handles, most_handles; } counts;
@@ -48,8 +47,7 @@ void vm_open(size_t heap_bytes, bool stress) {
     die("cannot open the stack maps: %s", stackpack_error_text(error));
   walker.process = &process;
   stack = bounds_of_thread();
-  copier_open(&copier, heap_bytes);
-  collect_always = stress;
+  copier_open(&copier, heap_bytes, stress);
 }
 
 void vm_close() {
@@ -102,7 +100,7 @@ static void forward_handles() {
     counts.most_handles = handles;
 }
 
-static void collect() {
+static void collect(const void *) {
   copier_start(&copier);
   forward_stack();
   forward_handles();
@@ -110,14 +108,7 @@ static void collect() {
 }
 
 void *vm_allocate(uint64_t data_bytes, uint64_t references) {
-  void *object = collect_always ? nullptr : copier_take(&copier, data_bytes, references);
-  if (!object) {
-    collect();
-    object = copier_take(&copier, data_bytes, references);
-  }
-  if (!object)
-    die("the heap is full");
-  return object;
+  return copier_allocate(&copier, data_bytes, references, collect, nullptr);
 }
 
 /* What heap_allocate of heap.h comes to: heap_allocate.S adds the frame of its caller. */
@@ -129,8 +120,7 @@ extern "C" void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t reference
 }
 
 void vm_report(FILE *file) {
-  fprintf(file, "collections: %" PRIu64 "\n", copier.collections);
-  fprintf(file, "objects moved: %" PRIu64 " (%" PRIu64 " bytes)\n", copier.objects, copier.bytes);
+  copier_report(&copier, file);
   fprintf(file, "frames walked: %" PRIu64 " in %" PRIu64 " rows (at most %" PRIu64 " at once)\n",
           counts.frames, counts.rows, counts.most_rows);
   fprintf(file, "handles updated: %" PRIu64 " (at most %" PRIu64 " at once)\n", counts.handles,

@@ -8,19 +8,16 @@
 #include "collector.h"
 
 #include "copier.h"
-#include "die.h"
 #include "frame.h"
 #include "stack.h"
 
 #include <inttypes.h>
 
 static struct copier copier;
-static bool collect_always;
 static struct stack_counts stack_counts;
 
 void heap_open(size_t bytes, bool stress) {
-  copier_open(&copier, bytes);
-  collect_always = stress;
+  copier_open(&copier, bytes, stress);
   stack_open();
 }
 
@@ -29,9 +26,9 @@ void heap_close(void) {
   copier_close(&copier);
 }
 
-static void collect(struct stackpack_context context) {
+static void collect(const void *context) {
   copier_start(&copier);
-  stack_update(&context, copier_forward, &copier, &stack_counts);
+  stack_update(context, copier_forward, &copier, &stack_counts);
   copier_finish(&copier);
 }
 
@@ -41,19 +38,13 @@ void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_
 
 void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_t return_address,
                               uintptr_t stack_pointer, uintptr_t frame_pointer) {
-  void *object = collect_always ? NULL : copier_take(&copier, data_bytes, references);
-  if (!object) {
-    collect(waiting_context((struct waiting_frame){return_address, stack_pointer, frame_pointer}));
-    object = copier_take(&copier, data_bytes, references);
-  }
-  if (!object)
-    die("the heap of %zu bytes is full", (size_t)(copier.active.end - copier.active.start));
-  return object;
+  const struct stackpack_context context =
+      waiting_context((struct waiting_frame){return_address, stack_pointer, frame_pointer});
+  return copier_allocate(&copier, data_bytes, references, collect, &context);
 }
 
 void heap_report(FILE *file) {
-  fprintf(file, "collections: %" PRIu64 "\n", copier.collections);
-  fprintf(file, "objects moved: %" PRIu64 " (%" PRIu64 " bytes)\n", copier.objects, copier.bytes);
+  copier_report(&copier, file);
   fprintf(file, "frames walked: %" PRIu64 " (at most %" PRIu64 " in one collection)\n",
           stack_counts.frames, stack_counts.deepest);
   fprintf(file, "pairs updated: %" PRIu64 " (%" PRIu64 " of them derived references)\n",

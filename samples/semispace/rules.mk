@@ -25,7 +25,7 @@ $(SEMISPACE)/plain/%.o: samples/semispace/%.c
 -include $(wildcard $(SEMISPACE)/plain/*.d)
 
 # What all builds share, what those with a collector share, and what is of the plain one.
-SEMISPACE_ALL := $(SEMISPACE)/main.o $(addprefix $(SAMPLE_COMMON)/,numbers.o die.o)
+SEMISPACE_ALL := $(SEMISPACE)/main.o $(addprefix $(SAMPLE_COMMON)/,numbers.o options.o die.o)
 SEMISPACE_COLLECTOR := $(addprefix $(SEMISPACE)/,collector.o stack.o) \
   $(addprefix $(SAMPLE_COMMON)/,bounds.o copier.o heap_allocate.o) $(BUILD)/libstackpack.a
 SEMISPACE_PLAIN := $(addprefix $(SEMISPACE)/plain/,$(addsuffix .o,$(SEMISPACE_MODULES) plain))

@@ -7,9 +7,9 @@
 #include "managed.h"
 #include "native.h"
 #include "numbers.h"
+#include "options.h"
 #include "world.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -28,81 +28,6 @@ struct job {
   uint64_t seed, sum;
   bool is_parked;
 };
-
-static const char usage[] =
-    "usage: threads [--threads N] [--lists N] [--length N] [--seed N] [--heap KILOBYTES]\n"
-    "               [--pauses N] [--stress] [--statistics]\n"
-    "  --threads N        how many threads run, beside one in native code (default 4, at most 64)\n"
-    "  --lists N          how many lists each makes (default 200)\n"
-    "  --length N         the lists' length (default 60)\n"
-    "  --seed N           another N, other numbers and other pauses (default 1)\n"
-    "  --heap KILOBYTES   the size of each of the two spaces (default 256)\n"
-    "  --pauses N         a random pause at one in N places where threads meet (default 50; 0: "
-    "none)\n"
-    "  --stress           collect at every allocation and poll\n"
-    "  --statistics       say on stderr what the collections did\n";
-
-static _Noreturn void fail_usage(void) {
-  fputs(usage, stderr);
-  exit(2);
-}
-
-static uint64_t parse_number(const char *text, uint64_t least, uint64_t most) {
-  char *end;
-  unsigned long number = strtoul(text, &end, 10);
-  if (end == text || *end != '\0' || number < least || number > most)
-    fail_usage();
-  return number;
-}
-
-static struct options parse_options(int argc, char **argv) {
-  static const struct option names[] = {
-      {"threads", required_argument, NULL, 't'},
-      {"lists", required_argument, NULL, 'n'},
-      {"length", required_argument, NULL, 'l'},
-      {"seed", required_argument, NULL, 's'},
-      {"heap", required_argument, NULL, 'h'},
-      {"pauses", required_argument, NULL, 'p'},
-      {"stress", no_argument, NULL, 'x'},
-      {"statistics", no_argument, NULL, 'r'},
-      {NULL, 0, NULL, 0},
-  };
-  struct options options = {
-      .threads = 4, .lists = 200, .length = 60, .seed = 1, .heap_kilobytes = 256, .pauses = 50};
-  for (int option; (option = getopt_long(argc, argv, "", names, NULL)) != -1;) {
-    switch (option) {
-    case 't':
-      options.threads = parse_number(optarg, 1, MOST_THREADS);
-      break;
-    case 'n':
-      options.lists = parse_number(optarg, 1, 1000000);
-      break;
-    case 'l':
-      options.length = parse_number(optarg, 1, 1000000);
-      break;
-    case 's':
-      options.seed = parse_number(optarg, 1, UINT32_MAX);
-      break;
-    case 'h':
-      options.heap_kilobytes = parse_number(optarg, 1, 1000000);
-      break;
-    case 'p':
-      options.pauses = parse_number(optarg, 0, 1000000);
-      break;
-    case 'x':
-      options.stress = true;
-      break;
-    case 'r':
-      options.statistics = true;
-      break;
-    default:
-      fail_usage();
-    }
-  }
-  if (optind != argc)
-    fail_usage();
-  return options;
-}
 
 /* ---- With threads and a collector ---- */
 
@@ -178,7 +103,24 @@ static uint64_t expected_sum(const struct job *jobs, uint64_t count) {
 }
 
 int main(int argc, char **argv) {
-  struct options options = parse_options(argc, argv);
+  struct options options = {
+      .threads = 4, .lists = 200, .length = 60, .seed = 1, .heap_kilobytes = 256, .pauses = 50};
+  options_take(
+      argc, argv,
+      (const struct option_row[]){
+          {"threads", "how many threads run, beside one in native code", NULL, &options.threads, 1,
+           MOST_THREADS},
+          {"lists", "how many lists each makes", NULL, &options.lists, 1, 1000000},
+          {"length", "the lists' length", NULL, &options.length, 1, 1000000},
+          {"seed", "another N, other numbers and other pauses", NULL, &options.seed, 1, UINT32_MAX},
+          {"heap", "the size of each of the two spaces, in KiB", NULL, &options.heap_kilobytes, 1,
+           1000000},
+          {"pauses", "a random pause at one in N places where threads meet; 0: none", NULL,
+           &options.pauses, 0, 1000000},
+          {"stress", "collect at every allocation and poll", .flag = &options.stress},
+          {"statistics", "say on stderr what the collections did", .flag = &options.statistics},
+          {0},
+      });
   world_open(options.heap_kilobytes * 1024, options.stress, options.pauses);
   struct job jobs[1 + MOST_THREADS];
   uint64_t count = 1 + options.threads, seed = options.seed;

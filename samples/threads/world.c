@@ -25,7 +25,6 @@ static struct {
   bool collecting;
 
   struct copier copier;
-  bool stress;
   uint64_t pauses;
   uint64_t walks, frames, native_walks; /* of threads that have ended */
 } world = {.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -37,8 +36,7 @@ static _Thread_local struct thread *current;
 static void arm_polls(bool armed) { __atomic_store_n(&safepoint_armed, armed, __ATOMIC_RELAXED); }
 
 void world_open(size_t heap_bytes, bool stress, uint64_t pauses) {
-  copier_open(&world.copier, heap_bytes);
-  world.stress = stress;
+  copier_open(&world.copier, heap_bytes, stress);
   world.pauses = pauses;
   arm_polls(stress);
   roots_open();
@@ -86,7 +84,7 @@ static bool collect(struct waiting_frame frame) {
       pthread_cond_wait(&world.all_wait, &world.lock);
     move_everything();
     world.collecting = false;
-    arm_polls(world.stress);
+    arm_polls(world.copier.stress);
     pthread_cond_broadcast(&world.goes_on);
   }
   start_running();
@@ -123,14 +121,14 @@ void world_detach(struct thread *thread) {
 
 void world_safepoint(struct waiting_frame frame) {
   pthread_mutex_lock(&world.lock);
-  if (world.collecting || world.stress)
+  if (world.collecting || world.copier.stress)
     collect(frame);
   pthread_mutex_unlock(&world.lock);
 }
 
 void *world_allocate(struct waiting_frame frame, uint64_t data_bytes, uint64_t references) {
   pthread_mutex_lock(&world.lock);
-  void *object = world.stress ? NULL : copier_take(&world.copier, data_bytes, references);
+  void *object = world.copier.stress ? NULL : copier_take(&world.copier, data_bytes, references);
   for (bool is_emptied = false; !object && !is_emptied;) {
     is_emptied = collect(frame);
     object = copier_take(&world.copier, data_bytes, references);
@@ -170,9 +168,7 @@ void pause_sometimes(void) {
 }
 
 void world_report(FILE *file) {
-  fprintf(file, "collections: %" PRIu64 "\n", world.copier.collections);
-  fprintf(file, "objects moved: %" PRIu64 " (%" PRIu64 " bytes)\n", world.copier.objects,
-          world.copier.bytes);
+  copier_report(&world.copier, file);
   fprintf(file, "stacks walked: %" PRIu64 " (%" PRIu64 " of threads in native code)\n", world.walks,
           world.native_walks);
   fprintf(file, "frames walked: %" PRIu64 "\n", world.frames);

@@ -43,7 +43,7 @@ EOF2
 # From here on with the thread sanitizer, which has nothing to find: there is one thread only.
 flags=(-O1 -g -fsanitize=thread -I"$TOP/runtime" -I"$common" -I"$sources" -I.)
 mkdir objects
-for file in "$common"/{bounds,copier,numbers,die}.c "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c; do
+for file in "$common"/{bounds,copier,numbers,options,die}.c "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c; do
   "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" "${flags[@]}" -c -o "objects/$(basename "$file" .c).o" "$file"
 done
 link() { # OUTPUT FILE...

@@ -6,23 +6,19 @@
 #include "collector.h"
 
 #include "copier.h"
-#include "die.h"
 #include "roots.h"
 
 #include <inttypes.h>
 
 static struct copier copier;
-static bool collect_always;
 static struct roots_counts roots_counts;
 
-void heap_open(size_t bytes, bool stress) {
-  copier_open(&copier, bytes);
-  collect_always = stress;
-}
+void heap_open(size_t bytes, bool stress) { copier_open(&copier, bytes, stress); }
 
 void heap_close(void) { copier_close(&copier); }
 
-static void collect(void) {
+static void collect(const void *context) {
+  (void)context;
   copier_start(&copier);
   roots_update(copier_forward, &copier, &roots_counts);
   copier_finish(&copier);
@@ -32,19 +28,11 @@ static void collect(void) {
 void *heap_allocate(uint64_t data_bytes, uint64_t references);
 
 void *heap_allocate(uint64_t data_bytes, uint64_t references) {
-  void *object = collect_always ? NULL : copier_take(&copier, data_bytes, references);
-  if (!object) {
-    collect();
-    object = copier_take(&copier, data_bytes, references);
-  }
-  if (!object)
-    die("the heap of %zu bytes is full", (size_t)(copier.active.end - copier.active.start));
-  return object;
+  return copier_allocate(&copier, data_bytes, references, collect, NULL);
 }
 
 void heap_report(FILE *file) {
-  fprintf(file, "collections: %" PRIu64 "\n", copier.collections);
-  fprintf(file, "objects moved: %" PRIu64 " (%" PRIu64 " bytes)\n", copier.objects, copier.bytes);
+  copier_report(&copier, file);
   fprintf(file, "frames walked: %" PRIu64 " (at most %" PRIu64 " in one collection)\n",
           roots_counts.frames, roots_counts.deepest);
   fprintf(file, "roots updated: %" PRIu64 "\n", roots_counts.roots);

@@ -39,7 +39,7 @@ $(eval $(call SAMPLE_NATIVE,$(SHADOW_STACK),tests/bench/shadow-stack))
 $(SHADOW_STACK)/collector.o: CPPFLAGS += -Isamples/semispace
 
 SHADOW_STACK_ALL := $(BUILD)/samples/semispace.d/main.o $(SHADOW_STACK)/collector.o \
-  $(addprefix $(SAMPLE_COMMON)/,copier.o numbers.o die.o)
+  $(addprefix $(SAMPLE_COMMON)/,copier.o numbers.o options.o die.o)
 
 $(BUILD)/samples/shadow-stack: $(SHADOW_STACK_MODULES:%=$(SHADOW_STACK)/%.shadow.ll.o) $(SHADOW_STACK)/roots.o \
 		$(SHADOW_STACK_ALL)
