@@ -79,7 +79,7 @@ static void text_function(const struct call_graph *graph, uint32_t number, bool 
 static void dot_text(const char *text) {
   char *clean = clean_text(text);
   putchar('"');
-  for (const char *c = clean; c != NULL && *c != 0; c++) {
+  for (const char *c = clean; *c != 0; c++) {
     if (*c == '"' || *c == '\\')
       putchar('\\');
     putchar(*c);
@@ -137,7 +137,7 @@ static void print_dot(const struct call_graph *graph) {
 /* Which functions other files can find by name: an array, to be freed. */
 static bool *find_exported(const struct call_graph *graph) {
   bool *exported = calloc((size_t)graph->function_count + 1, sizeof *exported);
-  for (uint32_t i = 1; exported != NULL && i < graph->linkage.symbol_count; i++) {
+  for (uint32_t i = 1; i < graph->linkage.symbol_count; i++) {
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
     const uint32_t function =
         symbol->is_defined ? call_graph_function(graph, symbol->address) : GRAPH_NO_NODE;
@@ -147,11 +147,8 @@ static bool *find_exported(const struct call_graph *graph) {
   return exported;
 }
 
-static bool print_graph(const struct call_graph *graph, enum output_format format,
-                        struct problem *problem) {
+static void print_graph(const struct call_graph *graph, enum output_format format) {
   bool *exported = find_exported(graph);
-  if (exported == NULL)
-    return problem_set(problem, "not enough memory");
   if (format == FORMAT_DOT)
     print_dot(graph);
   for (uint32_t i = 0; i < graph->function_count && format == FORMAT_JSON; i++)
@@ -159,7 +156,6 @@ static bool print_graph(const struct call_graph *graph, enum output_format forma
   for (uint32_t i = 0; i < graph->function_count && format == FORMAT_TEXT; i++)
     text_function(graph, i, exported[i]);
   free(exported);
-  return true;
 }
 
 /* A file without stack maps has a call graph, too. */
@@ -179,7 +175,7 @@ static bool print_file(const char *path, const struct load_options *options,
       load_if_present(&program.image, options, &program.loaded, &problem) &&
       call_graph_open(&graph, &program.image, program.loaded.raw, &program.loaded.table, &problem);
   if (ok) {
-    ok = print_graph(&graph, format, &problem);
+    print_graph(&graph, format);
     call_graph_close(&graph);
   }
   program_close(&program);

@@ -44,16 +44,14 @@ struct dump {
 };
 
 /* Adds a record to the group. */
-static bool take_record(struct dump *dump, uint32_t record, struct problem *problem) {
+static void take_record(struct dump *dump, uint32_t record) {
   struct group *group = &dump->group;
   const size_t before = group->capacity;
-  bool ok = array_make_room((void **)&group->views, &group->capacity, group->count + 1,
-                            sizeof *group->views);
+  (void)array_make_room((void **)&group->views, &group->capacity, group->count + 1,
+                        sizeof *group->views);
   if (group->capacity > before)
     memset(group->views + before, 0, (group->capacity - before) * sizeof *group->views);
-  ok = ok &&
-       record_view_take(&group->views[group->count++], dump->table, &dump->table->records[record]);
-  return ok || problem_set(problem, "not enough memory");
+  record_view_take(&group->views[group->count++], dump->table, &dump->table->records[record]);
 }
 
 static const char *name_of(const struct dump *dump, const struct record_view *view) {
@@ -74,8 +72,7 @@ static bool dump_json(struct dump *dump, struct problem *problem) {
     dump->group.count = 0;
     if (!dump->is_selected[i])
       continue;
-    if (!take_record(dump, i, problem))
-      return false;
+    take_record(dump, i);
     const struct record_view *view = &dump->group.views[0];
     if (!find_frames(dump, view, &frames, problem))
       ok = false;
@@ -192,8 +189,8 @@ static bool dump_text(struct dump *dump, struct problem *problem) {
     const uint32_t function = table->records[i].function;
     dump->group.count = 0;
     for (; i < table->record_count && table->records[i].function == function; i++)
-      if (dump->is_selected[i] && !take_record(dump, i, problem))
-        return false;
+      if (dump->is_selected[i])
+        take_record(dump, i);
     if (dump->group.count == 0)
       continue;
     if (!is_first)
@@ -255,8 +252,6 @@ static bool dump_program(struct dump *dump, const struct dump_options *options,
   dump->width = style_columns();
   dump->address_width = address_width(table);
   dump->is_selected = calloc((size_t)table->record_count + 1, sizeof *dump->is_selected);
-  if (dump->is_selected == NULL)
-    return problem_set(problem, "not enough memory");
   names_open(&dump->names, &program->image);
   return selection_apply(&options->selection, table, &dump->names, dump->is_selected, problem) &&
          print_records(dump, options, program, problem);

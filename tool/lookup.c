@@ -131,7 +131,7 @@ static bool print_record(struct lookup *lookup, const struct stackpack_record *r
                          struct problem *problem) {
   struct source_frames frames = {0};
   if (!record_view_ask(&lookup->view, record, lookup->space))
-    return problem_set(problem, "a broken packed table, or not enough memory");
+    return problem_set(problem, "a broken packed table");
   const bool ok = source_find(lookup->source, SOURCE_FRAMES, record_view_instruction(&lookup->view),
                               &frames, problem);
   if (lookup->json)
@@ -233,7 +233,7 @@ static bool open_table(struct lookup *lookup, const struct loaded *loaded,
   if (error != STACKPACK_OK)
     return problem_set(problem, "%s", stackpack_error_text(error));
   lookup->space = malloc(stackpack_details_space(&lookup->table) + 1);
-  return lookup->space != NULL || problem_set(problem, "not enough memory");
+  return true;
 }
 
 /* All addresses are answered, even if the debug information can't be used. */

@@ -34,8 +34,8 @@ struct page {
 /* What is in a script element ends at "</script" (HTML, "Restrictions for contents of script
  * elements"). In JSON, "<" stands only in strings. */
 static bool write_object(FILE *out, const json_t *object) {
-  char *text = object == NULL ? NULL : json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
-  bool ok = text != NULL; /* a stream to memory that is full only says so in what is returned */
+  char *text = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
+  bool ok = true; /* a stream to memory that is full only says so in what is returned */
   for (const char *c = text; ok && *c != 0; c++)
     if (*c == '<' || *c == '>' || *c == '&')
       ok = fprintf(out, "\\u%04x", *c) > 0;
@@ -64,12 +64,10 @@ static bool write_page(const struct page *page, const json_t *data, const char *
 
 /* What grew since the earlier build; null if there is none. */
 static json_t *growth_of(const struct survey *before, const struct survey *survey) {
-  struct problem ignored = {0};
   struct growth growth;
   if (before->path == NULL)
     return json_null();
-  if (!growth_open(&growth, before, survey, &ignored))
-    return NULL;
+  growth_open(&growth, before, survey);
   json_t *object = stats_json_growth(before, survey, &growth, UINT32_MAX);
   growth_close(&growth);
   return object;

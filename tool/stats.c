@@ -227,7 +227,7 @@ static void print_survey(const struct survey *survey, uint32_t top, bool nested)
 static void csv_text(const char *text) {
   char *clean = clean_text(text == NULL ? "" : text);
   putchar('"');
-  for (const char *c = clean; c != NULL && *c != 0; c++) {
+  for (const char *c = clean; *c != 0; c++) {
     if (*c == '"')
       putchar('"');
     putchar(*c);
@@ -360,25 +360,20 @@ struct stats_options {
   bool has_top, nested;
 };
 
-/* Prints an object, and gives it back. */
-static bool print_json(json_t *object) {
-  const bool ok =
-      object != NULL && json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) == 0;
+/* Prints an object, and gives it back. That standard output is full is told at the end. */
+static void print_json(json_t *object) {
+  json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
   json_decref(object);
   putchar('\n');
-  if (!ok)
-    fprintf(stderr, "stackpack: not enough memory, or standard output is full\n");
-  return ok;
 }
 
-static bool tell_one(const struct stats_options *options, const struct survey *survey) {
+static void tell_one(const struct stats_options *options, const struct survey *survey) {
   if (options->format == FORMAT_JSON)
-    return print_json(stats_json(survey, options->top));
-  if (options->format == FORMAT_CSV)
+    print_json(stats_json(survey, options->top));
+  else if (options->format == FORMAT_CSV)
     csv_survey(survey, options->top);
   else
     print_survey(survey, options->top, options->nested);
-  return true;
 }
 
 /* Several files: in text, a row each and the sum of all; in JSON, an array; in CSV, all rows. */
@@ -406,8 +401,8 @@ static int tell_files(const struct stats_options *options, char **files, int cou
       sums[k] += sizes[k];
     if (as_table)
       print_file(files[i], survey.records, sizes[1], sizes[2], sizes[3], sizes[4]);
-    else if (!tell_one(options, &survey))
-      status = EXIT_UNUSABLE;
+    else
+      tell_one(options, &survey);
     survey_close(&survey);
   }
   if (as_table)
@@ -419,16 +414,11 @@ static int tell_files(const struct stats_options *options, char **files, int cou
 
 static int tell_growth(const struct stats_options *options, const struct survey *before,
                        const struct survey *after) {
-  struct problem problem = {0};
   struct growth growth;
-  if (!growth_open(&growth, before, after, &problem)) {
-    problem_print(&problem, after->path);
-    return EXIT_UNUSABLE;
-  }
+  growth_open(&growth, before, after);
   const bool exceeds = options->max_growth >= 0 && growth.percent > options->max_growth;
-  bool ok = true;
   if (options->format == FORMAT_JSON)
-    ok = print_json(stats_json_growth(before, after, &growth, options->top));
+    print_json(stats_json_growth(before, after, &growth, options->top));
   else if (options->format == FORMAT_CSV)
     csv_growth(&growth, options->top);
   else
@@ -436,7 +426,7 @@ static int tell_growth(const struct stats_options *options, const struct survey 
   if (exceeds && options->format == FORMAT_TEXT)
     printf("\n  grown by %.2f %%, more than %g %%\n", growth.percent, options->max_growth);
   growth_close(&growth);
-  return !ok ? EXIT_UNUSABLE : exceeds ? EXIT_DIFFERENCE : EXIT_DONE;
+  return exceeds ? EXIT_DIFFERENCE : EXIT_DONE;
 }
 
 static int tell_two(const struct stats_options *options, const char *after_path) {

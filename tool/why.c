@@ -11,10 +11,10 @@
 #include "tool/commands.h"
 #include "tool/image/clean.h"
 #include "tool/print/json.h"
+#include "tool/print/selection.h"
 
 #include <getopt.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,8 +132,7 @@ static json_t *name_of(const struct why *why, uint32_t node) {
   const char *name = graph_is_function(why->graph, node) ? call_graph_name(why->graph, node)
                      : symbol != NULL                    ? symbol->name
                                                          : NULL;
-  json_t *text = name == NULL ? NULL : json_string(name);
-  return text != NULL ? text : json_null();
+  return json_text(name);
 }
 
 /* A step: by a call at an address, or by none that the file has. */
@@ -161,18 +160,17 @@ static json_t *chain_of(const struct why *why, const struct call *call, enum cer
   return chain;
 }
 
-static bool json_verdict(const struct why *why, uint64_t address, enum verdict verdict,
-                         const struct call *call, struct problem *problem) {
+static void json_verdict(const struct why *why, uint64_t address, enum verdict verdict,
+                         const struct call *call) {
   const uint32_t function = call_graph_function(why->graph, address - 1);
   json_t *object = json_pack(
       "{si so so sb ss so}", "json_version", 1, "address", json_integer((json_int_t)address),
       "function", function == GRAPH_NO_NODE ? json_null() : name_of(why, function), "kept",
       !verdict_is_drop(verdict), "reason", drop_reason(verdict), "chain",
       verdict <= KEEP_BY_ANYTHING ? chain_of(why, call, (enum certainty)verdict) : json_null());
-  const bool ok = object != NULL && json_dumpf(object, stdout, JSON_COMPACT) == 0;
+  json_dumpf(object, stdout, JSON_COMPACT);
   json_decref(object);
   putchar('\n');
-  return ok || problem_set(problem, "not enough memory, or standard output is full");
 }
 
 /* ---- Text ---- */
@@ -239,22 +237,18 @@ static void print_reached(const struct why *why, const struct reached *reached) 
       print_leaf(why, reached->found[i]);
 }
 
-static bool print_absence(const struct why *why, const struct call *call, struct problem *problem) {
+static void print_absence(const struct why *why, const struct call *call) {
   const size_t nodes = graph_nodes(why->graph);
   struct reached reached = {calloc(nodes + 1, sizeof *reached.is_reached),
                             calloc(nodes + 1, sizeof *reached.found), 0};
-  const bool ok = reached.is_reached != NULL && reached.found != NULL;
-  if (ok) {
-    print_step(why, call_graph_function(why->graph, call->at), call);
-    reach_node(&reached, call->target);
-    for (uint32_t done = 0; done < reached.count; done++)
-      if (!why->analysis->is_leaf[reached.found[done]])
-        analysis_visit(why->analysis, reached.found[done], BY_ANYTHING, reach_node, &reached);
-    print_reached(why, &reached);
-  }
+  print_step(why, call_graph_function(why->graph, call->at), call);
+  reach_node(&reached, call->target);
+  for (uint32_t done = 0; done < reached.count; done++)
+    if (!why->analysis->is_leaf[reached.found[done]])
+      analysis_visit(why->analysis, reached.found[done], BY_ANYTHING, reach_node, &reached);
+  print_reached(why, &reached);
   free(reached.is_reached);
   free(reached.found);
-  return ok || problem_set(problem, "not enough memory");
 }
 
 /* ---- Records ---- */
@@ -287,24 +281,26 @@ static void print_place(const struct why *why, uint64_t address) {
   printf(": ");
 }
 
-static bool print_verdict(const struct why *why, uint64_t address, enum verdict verdict,
-                          const struct call *call, struct problem *problem) {
+static void print_verdict(const struct why *why, uint64_t address, enum verdict verdict,
+                          const struct call *call) {
   *why->kept += !verdict_is_drop(verdict);
-  if (why->json)
-    return json_verdict(why, address, verdict, call, problem);
+  if (why->json) {
+    json_verdict(why, address, verdict, call);
+    return;
+  }
   print_place(why, address);
   puts(text_of(verdict));
   if (verdict <= KEEP_BY_ANYTHING)
     print_chain(why, call, (enum certainty)verdict);
-  return verdict != DROP_UNREACHED || print_absence(why, call, problem);
+  else if (verdict == DROP_UNREACHED)
+    print_absence(why, call);
 }
 
-static bool explain_record(const struct why *why, const struct safepoint *record,
-                           struct problem *problem) {
+static void explain_record(const struct why *why, const struct safepoint *record) {
   const struct call *call;
   const enum verdict verdict =
       analysis_verdict(why->analysis, why->policy, why->table, record, &call);
-  return print_verdict(why, record->address, verdict, call, problem);
+  print_verdict(why, record->address, verdict, call);
 }
 
 /* An address without a record may be one whose record was dropped before. */
@@ -317,7 +313,8 @@ static bool explain_call(const struct why *why, uint64_t address, struct problem
       continue;
     if (!why->json)
       puts("no record is there; had it one:");
-    return print_verdict(why, address, analysis_of_call(why->analysis, call), call, problem);
+    print_verdict(why, address, analysis_of_call(why->analysis, call), call);
+    return true;
   }
   return problem_set(problem, "no record at 0x%" PRIx64 ", and no call that returns there",
                      address);
@@ -329,8 +326,7 @@ static bool explain_address(const struct why *why, uint64_t address, struct prob
   if (i == table->record_count || table->records[i].address != address)
     return explain_call(why, address, problem);
   for (; i < table->record_count && table->records[i].address == address; i++)
-    if (!explain_record(why, &table->records[i], problem))
-      return false;
+    explain_record(why, &table->records[i]);
   return true;
 }
 
@@ -365,19 +361,12 @@ static bool explain_function(const struct why *why, const struct image *image, c
   uint32_t i = safepoints_first_record(table, function->address + 1), records = 0;
   for (; i < table->record_count && table->records[i].address - function->address <= function->size;
        i++, records++)
-    if (!explain_record(why, &table->records[i], problem))
-      return false;
+    explain_record(why, &table->records[i]);
   if (records == 0 && !why->json) {
     clean_print(stdout, name);
     puts(" has no records");
   }
   return true;
-}
-
-static bool parse_address(const char *text, uint64_t *address) {
-  char *end;
-  *address = strtoull(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
-  return *text >= '0' && *text <= '9' && *end == 0;
 }
 
 /* ---- The command ---- */
@@ -401,7 +390,7 @@ static bool explain(const struct why_options *options, const struct program *pro
     const bool json = options->format == FORMAT_JSON;
     const struct why why = {&graph, &analysis, &options->policy, table, json, kept};
     uint64_t address;
-    ok = parse_address(what, &address) ? explain_address(&why, address, problem)
+    ok = address_parse(what, &address) ? explain_address(&why, address, problem)
                                        : explain_function(&why, image, what, problem);
     analysis_close(&analysis);
   }

@@ -42,8 +42,6 @@ static char *demangle(const char *name, int options) {
   if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0)
     return NULL;
   struct plain_name *plain = malloc(sizeof *plain);
-  if (plain == NULL)
-    return NULL;
   plain->length = 0;
   char *text =
       expand(name, DMGL_ANSI | options, plain) ? strndup(plain->text, plain->length) : NULL;

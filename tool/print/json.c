@@ -4,19 +4,24 @@
 #include "tool/image/clean.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-void json_print_text(const char *text) {
-  json_t *string = text == NULL ? NULL : json_string(text);
-  char *clean = text == NULL || string != NULL ? NULL : clean_text(text);
-  if (clean != NULL)
-    string = json_string(clean);
-  char *encoded = string == NULL ? NULL : json_dumps(string, JSON_ENCODE_ANY);
-  fputs(encoded == NULL ? "null" : encoded, stdout);
-  free(encoded);
+json_t *json_text(const char *text) {
+  json_t *string = text == NULL ? json_null() : json_string(text);
+  if (string != NULL)
+    return string;
+  char *clean = clean_text(text);
+  string = json_string(clean);
   free(clean);
+  return string;
+}
+
+void json_print_text(const char *text) {
+  json_t *string = json_text(text);
+  char *encoded = json_dumps(string, JSON_ENCODE_ANY);
+  fputs(encoded, stdout);
+  free(encoded);
   json_decref(string);
 }
 

@@ -7,18 +7,18 @@
 #include <string.h>
 #include <zstd.h>
 
-static bool add_pair(struct record_view *view, struct location base, struct location derived) {
-  return ARRAY_ADD(view->pairs, view->pair_count, view->pair_capacity,
-                   (struct record_pair){base, derived});
+static void add_pair(struct record_view *view, struct location base, struct location derived) {
+  (void)ARRAY_ADD(view->pairs, view->pair_count, view->pair_capacity,
+                  (struct record_pair){base, derived});
 }
 
-static bool add_location(struct record_list *list, struct location location) {
-  return ARRAY_ADD(list->items, list->count, list->capacity, location);
+static void add_location(struct record_list *list, struct location location) {
+  (void)ARRAY_ADD(list->items, list->count, list->capacity, location);
 }
 
-static bool add_live_out(struct record_view *view, uint16_t reg, uint16_t size) {
-  return add_location(&view->live_outs,
-                      (struct location){.kind = LOCATION_REGISTER, .size = size, .reg = reg});
+static void add_live_out(struct record_view *view, uint16_t reg, uint16_t size) {
+  add_location(&view->live_outs,
+               (struct location){.kind = LOCATION_REGISTER, .size = size, .reg = reg});
 }
 
 static void clear(struct record_view *view) {
@@ -49,23 +49,23 @@ static void sort_pairs(struct record_view *view) {
 
 /* ---- From a table of safepoints ---- */
 
-static bool take_list(const struct safepoints *table, struct intern_sequence list,
+static void take_list(const struct safepoints *table, uint32_t list,
                       struct record_list *locations) {
-  bool ok = true;
-  for (uint64_t i = 0; i < list.count && ok; i++)
-    ok = add_location(locations, safepoints_location(table, (uint32_t)list.words[i]));
-  return ok;
+  const struct intern_sequence items = intern_get(&table->lists, list);
+  for (uint64_t i = 0; i < items.count; i++)
+    add_location(locations, safepoints_location(table, (uint32_t)items.words[i]));
 }
 
-static bool take_live(struct record_view *view, const struct safepoints *table, uint64_t item) {
+static void take_live(struct record_view *view, const struct safepoints *table, uint64_t item) {
   if (safepoint_item_is_list(item))
-    return take_list(table, intern_get(&table->lists, safepoint_item_list(item)),
-                     view->is_statepoint ? &view->allocas : &view->locations);
-  return add_pair(view, safepoints_location(table, safepoint_item_base(item)),
-                  safepoints_location(table, safepoint_item_derived(item)));
+    take_list(table, safepoint_item_list(item),
+              view->is_statepoint ? &view->allocas : &view->locations);
+  else
+    add_pair(view, safepoints_location(table, safepoint_item_base(item)),
+             safepoints_location(table, safepoint_item_derived(item)));
 }
 
-bool record_view_take(struct record_view *view, const struct safepoints *table,
+void record_view_take(struct record_view *view, const struct safepoints *table,
                       const struct safepoint *record) {
   const struct safepoint_function *function = &table->functions[record->function];
   const struct intern_sequence live = intern_get(&table->live, record->live);
@@ -81,13 +81,12 @@ bool record_view_take(struct record_view *view, const struct safepoints *table,
   view->calling_convention = record->calling_convention;
   view->flags = record->flags;
   view->is_statepoint = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
-  bool ok = take_list(table, intern_get(&table->lists, record->deopt), &view->deopt);
-  for (uint64_t i = 0; i < live.count && ok; i++)
-    ok = take_live(view, table, live.words[i]);
-  for (uint64_t i = 0; i < live_outs.count && ok; i++)
-    ok = add_live_out(view, (uint16_t)(live_outs.words[i] >> 8), live_outs.words[i] & 0xff);
+  take_list(table, record->deopt, &view->deopt);
+  for (uint64_t i = 0; i < live.count; i++)
+    take_live(view, table, live.words[i]);
+  for (uint64_t i = 0; i < live_outs.count; i++)
+    add_live_out(view, (uint16_t)(live_outs.words[i] >> 8), live_outs.words[i] & 0xff);
   sort_pairs(view);
-  return ok;
 }
 
 /* ---- From the runtime library ---- */
@@ -99,36 +98,32 @@ static struct location location_of(struct stackpack_location location) {
 static bool ask_pairs(struct record_view *view, const struct stackpack_record *record) {
   struct stackpack_pairs pairs = stackpack_pairs(record);
   struct stackpack_location base, derived;
-  bool ok = true;
-  while (ok && stackpack_pairs_next(&pairs, &base, &derived))
-    ok = add_pair(view, location_of(base), location_of(derived));
-  return ok && !pairs.is_corrupt;
+  while (stackpack_pairs_next(&pairs, &base, &derived))
+    add_pair(view, location_of(base), location_of(derived));
+  return !pairs.is_corrupt;
 }
 
-static bool ask_locations(struct record_view *view, const struct stackpack_record *record) {
+static void ask_locations(struct record_view *view, const struct stackpack_record *record) {
   struct record_list *list = view->is_statepoint ? &view->allocas : &view->locations;
   struct stackpack_locations locations = stackpack_locations(record);
   struct stackpack_location location;
-  bool ok = true;
-  while (ok && stackpack_locations_next(&locations, &location))
-    ok = add_location(list, location_of(location));
-  return ok;
+  while (stackpack_locations_next(&locations, &location))
+    add_location(list, location_of(location));
 }
 
 static bool ask_details(struct record_view *view, const struct stackpack_record *record,
                         void *space) {
   struct stackpack_details details;
-  bool ok = stackpack_record_details(record, space, ZSTD_decompress, &details);
-  if (!ok)
+  if (!stackpack_record_details(record, space, ZSTD_decompress, &details))
     return false;
   view->id = details.id;
   view->calling_convention = details.calling_convention;
   view->flags = details.flags;
-  for (size_t i = 0; i < details.deopt_count && ok; i++)
-    ok = add_location(&view->deopt, location_of(details.deopt[i]));
-  for (size_t i = 0; i < details.live_out_count && ok; i++)
-    ok = add_live_out(view, details.live_outs[i].reg, details.live_outs[i].size);
-  return ok;
+  for (size_t i = 0; i < details.deopt_count; i++)
+    add_location(&view->deopt, location_of(details.deopt[i]));
+  for (size_t i = 0; i < details.live_out_count; i++)
+    add_live_out(view, details.live_outs[i].reg, details.live_outs[i].size);
+  return true;
 }
 
 static void ask_frame(struct record_view *view, const struct stackpack_record *record) {
@@ -152,8 +147,8 @@ bool record_view_ask(struct record_view *view, const struct stackpack_record *re
   view->frame_size = record->frame_size;
   ask_frame(view, record);
   view->is_statepoint = record->kind == STACKPACK_STATEPOINT;
-  const bool ok =
-      ask_details(view, record, space) && ask_pairs(view, record) && ask_locations(view, record);
+  ask_locations(view, record);
+  const bool ok = ask_details(view, record, space) && ask_pairs(view, record);
   sort_pairs(view);
   return ok;
 }

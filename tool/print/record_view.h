@@ -28,9 +28,9 @@ struct record_view {
   struct record_list deopt, allocas, locations, live_outs;
 };
 
-/* Fill a view, which may have been filled before; one that is new is all zeros. False without
- * memory, or where the table is damaged. `space` is as for stackpack_record_details. */
-bool record_view_take(struct record_view *view, const struct safepoints *table,
+/* Fill a view, which may have been filled before; one that is new is all zeros. Asking fails where the
+ * table is damaged; `space` is as for stackpack_record_details. */
+void record_view_take(struct record_view *view, const struct safepoints *table,
                       const struct safepoint *record);
 bool record_view_ask(struct record_view *view, const struct stackpack_record *record, void *space);
 void record_view_close(struct record_view *view);

@@ -28,16 +28,15 @@ bool address_parse(const char *text, uint64_t *address) {
   return parse_start(text, address, &end) && *end == 0;
 }
 
-static bool add(struct selection *selection, struct selection_item item, struct problem *problem) {
-  return ARRAY_ADD(selection->items, selection->count, selection->capacity, item) ||
-         problem_set(problem, "not enough memory");
-}
-
 bool selection_add_function(void *selection, const char *word, struct problem *problem) {
-  return add(selection, (struct selection_item){.word = word, .is_name = true}, problem);
+  struct selection *items = selection;
+  (void)problem;
+  return ARRAY_ADD(items->items, items->count, items->capacity,
+                   (struct selection_item){.word = word, .is_name = true});
 }
 
 bool selection_add_address(void *selection, const char *word, struct problem *problem) {
+  struct selection *items = selection;
   struct selection_item item = {.word = word};
   const char *end;
   bool ok = parse_start(word, &item.first, &end);
@@ -49,7 +48,7 @@ bool selection_add_address(void *selection, const char *word, struct problem *pr
   if (!ok || *end != 0)
     return problem_set(problem, "'%s' is no address, and no range START-END (hexadecimal with 0x)",
                        word);
-  return add(selection, item, problem);
+  return ARRAY_ADD(items->items, items->count, items->capacity, item);
 }
 
 void selection_close(struct selection *selection) {
@@ -131,8 +130,6 @@ bool selection_apply(const struct selection *selection, const struct safepoints 
     return true;
   }
   bool *is_wanted = calloc((size_t)table->function_count + 1, sizeof *is_wanted);
-  if (is_wanted == NULL)
-    return problem_set(problem, "not enough memory");
   const bool ok = mark_items(selection, table, names, is_wanted, is_selected, problem);
   free(is_wanted);
   return ok;

@@ -23,13 +23,12 @@ static int compare_rows(const void *a, const void *b) {
   return keys != 0 ? keys : x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* The rows, by name: to be freed; NULL without memory. */
+/* The rows, by name: to be freed. */
 static const struct survey_row **sort(const struct survey_row *rows, uint32_t count) {
   const struct survey_row **sorted = calloc((size_t)count + 1, sizeof *sorted);
-  for (uint32_t i = 0; i < count && sorted != NULL; i++)
+  for (uint32_t i = 0; i < count; i++)
     sorted[i] = &rows[i];
-  if (sorted != NULL && count > 0)
-    qsort(sorted, count, sizeof *sorted, compare_rows);
+  qsort(sorted, count, sizeof *sorted, compare_rows);
   return sorted;
 }
 
@@ -98,36 +97,25 @@ static void pair_up(struct growth_rows *rows, struct sorted_rows before, struct 
   }
 }
 
-static bool compare(struct growth_rows *rows, const struct survey_row *before,
+static void compare(struct growth_rows *rows, const struct survey_row *before,
                     uint32_t before_count, const struct survey_row *after, uint32_t after_count) {
   const struct survey_row **x = sort(before, before_count), **y = sort(after, after_count);
   rows->items = calloc((size_t)before_count + after_count + 1, sizeof *rows->items);
-  const bool ok = x != NULL && y != NULL && rows->items != NULL;
-  if (ok) {
-    pair_up(rows, (struct sorted_rows){x, before_count, 0},
-            (struct sorted_rows){y, after_count, 0});
-    if (rows->count > 0)
-      qsort(rows->items, rows->count, sizeof *rows->items, compare_changes);
-  }
+  pair_up(rows, (struct sorted_rows){x, before_count, 0}, (struct sorted_rows){y, after_count, 0});
+  qsort(rows->items, rows->count, sizeof *rows->items, compare_changes);
   free(x);
   free(y);
-  return ok;
 }
 
-bool growth_open(struct growth *growth, const struct survey *before, const struct survey *after,
-                 struct problem *problem) {
+void growth_open(struct growth *growth, const struct survey *before, const struct survey *after) {
   *growth = (struct growth){0};
   growth->percent = 100.0 * ((double)after->packed.bits - (double)before->packed.bits) /
                     (double)before->packed.bits;
-  if (compare(&growth->functions, before->functions, before->function_count, after->functions,
-              after->function_count) &&
-      compare(&growth->units, before->units, before->unit_count, after->units, after->unit_count)) {
-    for (uint32_t i = 0; i < growth->units.count; i++)
-      growth->units.items[i].is_unit = true;
-    return true;
-  }
-  growth_close(growth);
-  return problem_set(problem, "not enough memory");
+  compare(&growth->functions, before->functions, before->function_count, after->functions,
+          after->function_count);
+  compare(&growth->units, before->units, before->unit_count, after->units, after->unit_count);
+  for (uint32_t i = 0; i < growth->units.count; i++)
+    growth->units.items[i].is_unit = true;
 }
 
 void growth_close(struct growth *growth) {

@@ -31,8 +31,7 @@ struct growth {
 };
 
 /* The surveys must outlive it. */
-bool growth_open(struct growth *growth, const struct survey *before, const struct survey *after,
-                 struct problem *problem);
+void growth_open(struct growth *growth, const struct survey *before, const struct survey *after);
 void growth_close(struct growth *growth);
 
 /* A row's name, maybe in `text`. */

@@ -5,24 +5,11 @@
  */
 #include "tool/sizes/stats_json.h"
 
-#include <jansson.h>
-#include <stdlib.h>
-
 #include "runtime/stackpack.h"
-#include "tool/image/clean.h"
+#include "tool/print/json.h"
 
 static json_t *size(uint64_t bits) {
   return bits % 8 == 0 ? json_integer((json_int_t)(bits / 8)) : json_real((double)bits / 8);
-}
-
-/* A name, or null; one that isn't UTF-8 can't be said as it is. */
-static json_t *text(const char *source) {
-  json_t *string = source == NULL ? NULL : json_string(source);
-  char *clean = source == NULL || string != NULL ? NULL : clean_text(source);
-  if (clean != NULL)
-    string = json_string(clean);
-  free(clean);
-  return string != NULL ? string : json_null();
 }
 
 static json_t *number(uint64_t value) { return json_integer((json_int_t)value); }
@@ -31,7 +18,7 @@ static json_t *sizes(const struct sizes *sizes) {
   json_t *parts = json_array();
   for (unsigned i = 0; i < sizes->part_count; i++) {
     const struct sizes_part *part = &sizes->parts[i];
-    json_array_append_new(parts, json_pack("{so so so}", "name", text(part->name), "size",
+    json_array_append_new(parts, json_pack("{so so so}", "name", json_text(part->name), "size",
                                            size(part->bits), "of_functions", size(part->owned)));
   }
   return json_pack("{so so so so}", "size", size(sizes->bits), "parts", parts, "discarded",
@@ -47,14 +34,14 @@ static json_t *row(const struct survey *survey, const struct survey_row *row, js
 }
 
 static json_t *function(const struct survey_row *row) {
-  return json_pack("{so so so so}", "name", text(row->name), "address", number(row->address),
-                   "unit", text(row->unit), "frame_size",
+  return json_pack("{so so so so}", "name", json_text(row->name), "address", number(row->address),
+                   "unit", json_text(row->unit), "frame_size",
                    row->frame_size == SAFEPOINT_FRAME_SIZE_UNKNOWN ? json_null()
                                                                    : number(row->frame_size));
 }
 
 static json_t *unit(const struct survey_row *row) {
-  return json_pack("{so so}", "name", text(row->name), "functions", number(row->functions));
+  return json_pack("{so so}", "name", json_text(row->name), "functions", number(row->functions));
 }
 
 /* Adds the rows, and the sum of all others. */
@@ -113,7 +100,7 @@ static json_t *blamed(const struct drop_count *items, uint32_t count) {
   json_t *list = json_array();
   for (uint32_t i = 0; i < count; i++)
     json_array_append_new(list,
-                          json_pack("{so so so}", "name", text(items[i].name), "address",
+                          json_pack("{so so so}", "name", json_text(items[i].name), "address",
                                     number(items[i].address), "records", number(items[i].records)));
   return list;
 }
@@ -137,14 +124,15 @@ static json_t *dropped(const struct drop *drop) {
 static json_t *counts(const struct survey *survey) {
   const struct survey_distribution *measures = survey->distributions;
   json_t *object = json_object();
-  json_object_set_new(object, "file", text(survey->path));
+  json_object_set_new(object, "file", json_text(survey->path));
   json_object_set_new(object, "file_size", number(survey->file_size));
   if (survey->packed_file_size > 0)
     json_object_set_new(object, "packed_file_size", number(survey->packed_file_size));
   json_object_set_new(object, "text_size",
                       survey->text_size == 0 ? json_null() : number(survey->text_size));
-  json_object_set_new(object, "build_id", text(*survey->build_id == 0 ? NULL : survey->build_id));
-  json_object_set_new(object, "form", text(survey->has_raw ? "raw" : "packed"));
+  json_object_set_new(object, "build_id",
+                      json_text(*survey->build_id == 0 ? NULL : survey->build_id));
+  json_object_set_new(object, "form", json_text(survey->has_raw ? "raw" : "packed"));
   json_object_set_new(object, "records", number(survey->records));
   json_object_set_new(object, "functions",
                       number((uint64_t)survey->function_count + survey->left_out.functions));
@@ -161,7 +149,7 @@ static json_t *counts(const struct survey *survey) {
 static json_t *options(const struct survey_options *options) {
   json_t *list = json_array();
   for (int i = 0; i < options->argument_count; i++)
-    json_array_append_new(list, text(options->arguments[i]));
+    json_array_append_new(list, json_text(options->arguments[i]));
   return list;
 }
 
@@ -200,10 +188,11 @@ static json_t *growth_rows(const struct growth_rows *rows, uint32_t top) {
   for (uint32_t i = 0; i < rows->count && i < top; i++) {
     const struct growth_row *row = &rows->items[i];
     json_array_append_new(
-        list, json_pack("{so so so ss so so}", "name", text(row->row->name), "address",
-                        number(row->row->address), "unit",
-                        row->is_unit ? text(row->row->name) : text(row->row->unit), "change",
-                        kinds[row->kind], "before", size(row->before), "after", size(row->after)));
+        list,
+        json_pack("{so so so ss so so}", "name", json_text(row->row->name), "address",
+                  number(row->row->address), "unit",
+                  row->is_unit ? json_text(row->row->name) : json_text(row->row->unit), "change",
+                  kinds[row->kind], "before", size(row->before), "after", size(row->after)));
   }
   json_object_set_new(object, "changes", list);
   return object;

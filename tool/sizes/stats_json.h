@@ -12,7 +12,7 @@
 enum { STATS_JSON_VERSION = 1 };
 
 /* New objects, to be given back with json_decref. `top`: so many functions and units are listed, the
- * others summed up. Without memory, members are missing, or the object is NULL. */
+ * others summed up. */
 json_t *stats_json(const struct survey *survey, uint32_t top);
 json_t *stats_json_growth(const struct survey *before, const struct survey *after,
                           const struct growth *growth, uint32_t top);

@@ -12,17 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool no_memory(struct problem *problem) { return problem_set(problem, "not enough memory"); }
-
 /* ---- What the records have ---- */
 
 static void add(struct survey_values *values, uint64_t value) {
-  if (!ARRAY_ADD(values->items, values->count, values->capacity, value))
-    values->failed = true;
+  (void)ARRAY_ADD(values->items, values->count, values->capacity, value);
 }
 
 static void sort(struct survey_values *values) {
-  if (values->count > 0)
+  if (values->count > 0) /* else there is no array */
     qsort(values->items, values->count, sizeof *values->items, bits_compare_words);
 }
 
@@ -120,7 +117,7 @@ static void count_locations(struct survey *survey, const struct survey_values *l
   survey->locations = (uint32_t)distinct(locations);
 }
 
-static bool measure(struct survey *survey, struct problem *problem) {
+static void measure(struct survey *survey) {
   static const struct survey_distribution empty[SURVEY_MEASURES] = {
       [SURVEY_SLOTS] = {"slots", "record"},
       [SURVEY_PAIRS] = {"pairs", "record"},
@@ -141,15 +138,11 @@ static bool measure(struct survey *survey, struct problem *problem) {
   measure_functions(survey);
   measure_live_sets(survey, &space);
   count_locations(survey, &space, &lists, &locations);
-  bool failed = space.failed || lists.failed || locations.failed;
-  for (unsigned i = 0; i < SURVEY_MEASURES; i++) {
+  for (unsigned i = 0; i < SURVEY_MEASURES; i++)
     sort(&survey->distributions[i].values);
-    failed |= survey->distributions[i].values.failed;
-  }
   free(space.items);
   free(lists.items);
   free(locations.items);
-  return !failed || no_memory(problem);
 }
 
 size_t survey_run(const struct survey_values *values, size_t first) {
@@ -243,11 +236,9 @@ static void shorten_units(struct survey *survey) {
       survey->functions[i].unit += common;
 }
 
-static bool list_functions(struct survey *survey, struct problem *problem) {
+static void list_functions(struct survey *survey) {
   const struct safepoints *table = &survey->program.loaded.table;
   survey->functions = calloc((size_t)table->function_count + 1, sizeof *survey->functions);
-  if (survey->functions == NULL)
-    return no_memory(problem);
   survey->function_count = table->function_count;
   for (uint32_t i = 0; i < table->function_count; i++) {
     const struct safepoint_function *function = &table->functions[i];
@@ -263,7 +254,6 @@ static bool list_functions(struct survey *survey, struct problem *problem) {
     };
   }
   shorten_units(survey);
-  return true;
 }
 
 /* Leaves the functions that the filter is for. */
@@ -290,13 +280,10 @@ static bool filter_functions(struct survey *survey, struct problem *problem) {
 }
 
 /* Sums the functions of each unit; NULL is the unit of all that have none. */
-static bool list_units(struct survey *survey, struct problem *problem) {
+static void list_units(struct survey *survey) {
   struct survey_row *units = calloc((size_t)survey->function_count + 1, sizeof *units);
-  if (units == NULL)
-    return no_memory(problem);
   survey->units = units;
-  if (survey->function_count > 0)
-    qsort(survey->functions, survey->function_count, sizeof *survey->functions, compare_units);
+  qsort(survey->functions, survey->function_count, sizeof *survey->functions, compare_units);
   for (uint32_t i = 0; i < survey->function_count; i++) {
     const struct survey_row *function = &survey->functions[i];
     if (i == 0 || compare_units(function - 1, function) != 0)
@@ -304,16 +291,13 @@ static bool list_units(struct survey *survey, struct problem *problem) {
     struct survey_row *unit = &units[survey->unit_count - 1];
     survey_add(unit, function);
   }
-  return true;
 }
 
 static void sort_rows(struct survey *survey) {
-  if (survey->function_count > 0) {
-    enum survey_order order = survey->options->order;
-    qsort_r(survey->functions, survey->function_count, sizeof *survey->functions, compare_rows,
-            &order);
-    qsort_r(survey->units, survey->unit_count, sizeof *survey->units, compare_rows, &order);
-  }
+  enum survey_order order = survey->options->order;
+  qsort_r(survey->functions, survey->function_count, sizeof *survey->functions, compare_rows,
+          &order);
+  qsort_r(survey->units, survey->unit_count, sizeof *survey->units, compare_rows, &order);
 }
 
 const char *survey_name(const struct survey_row *row, char text[SURVEY_NAME_SIZE]) {
@@ -391,12 +375,13 @@ static bool survey_loaded(struct survey *survey, const struct survey_options *op
   if (!measure_tables(survey, options, problem))
     return false;
   note_counts(survey);
+  measure(survey);
   names_open(&survey->names, &survey->program.image);
-  if (!measure(survey, problem) ||
-      !units_open(&survey->unit_names, survey->path, &survey->program.image, problem) ||
-      !list_functions(survey, problem) || !filter_functions(survey, problem) ||
-      !list_units(survey, problem))
+  units_open(&survey->unit_names, survey->path, &survey->program.image);
+  list_functions(survey);
+  if (!filter_functions(survey, problem))
     return false;
+  list_units(survey);
   sort_rows(survey);
   return true;
 }

@@ -25,7 +25,6 @@ struct survey_row {
 struct survey_values {
   uint64_t *items; /* owned */
   size_t count, capacity;
-  bool failed; /* there was no memory for one */
 };
 struct survey_distribution {
   const char *name, *of; /* static storage: "pairs", of a "record" */

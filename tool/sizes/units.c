@@ -7,16 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keeps a name; functions of one unit stand together, so the last one is often it. NULL without
- * memory. */
+/* Keeps a name; functions of one unit stand together, so the last one is often it. */
 static const char *keep_name(struct units *units, const char *name) {
   if (units->count > 0 && strcmp(units->names[units->count - 1], name) == 0)
     return units->names[units->count - 1];
-  char *copy = strdup(name);
-  if (copy != NULL && ARRAY_ADD(units->names, units->count, units->capacity, copy))
-    return copy;
-  free(copy);
-  return NULL;
+  (void)ARRAY_ADD(units->names, units->count, units->capacity, strdup(name));
+  return units->names[units->count - 1];
 }
 
 /* ---- Symbols ---- */
@@ -24,7 +20,6 @@ static const char *keep_name(struct units *units, const char *name) {
 struct symbol_reader {
   struct units *units;
   const char *file; /* that the local symbols are of that come now; NULL: none */
-  bool failed;
 };
 
 static void read_symbol(void *context, const char *name, const GElf_Sym *symbol) {
@@ -35,10 +30,9 @@ static void read_symbol(void *context, const char *name, const GElf_Sym *symbol)
     reader->file = NULL;
   } else if (type == STT_FILE) {
     reader->file = *name == 0 ? NULL : keep_name(units, name);
-    reader->failed |= *name != 0 && reader->file == NULL;
   } else if (type == STT_FUNC && reader->file != NULL) {
-    reader->failed |= !ARRAY_ADD(units->symbols, units->symbol_count, units->symbol_capacity,
-                                 (struct unit_symbol){symbol->st_value, reader->file});
+    (void)ARRAY_ADD(units->symbols, units->symbol_count, units->symbol_capacity,
+                    (struct unit_symbol){symbol->st_value, reader->file});
   }
 }
 
@@ -62,8 +56,7 @@ static const char *find_by_symbols(const struct units *units, uint64_t address) 
 
 /* ---- The whole ---- */
 
-bool units_open(struct units *units, const char *path, const struct image *image,
-                struct problem *problem) {
+void units_open(struct units *units, const char *path, const struct image *image) {
   const struct debug_folders folders = {0};
   struct symbol_reader reader = {.units = units};
   struct problem ignored = {0};
@@ -75,13 +68,8 @@ bool units_open(struct units *units, const char *path, const struct image *image
     free(debug_path);
   }
   image_symbols(image, read_symbol, &reader);
-  if (reader.failed) {
-    units_close(units);
-    return problem_set(problem, "not enough memory");
-  }
   if (units->symbol_count > 0)
     qsort(units->symbols, units->symbol_count, sizeof *units->symbols, compare_symbols);
-  return true;
 }
 
 void units_close(struct units *units) {

@@ -27,8 +27,7 @@ struct units {
 };
 
 /* Opens a file's own debug information, or that of its debug file. The path is the image's. */
-bool units_open(struct units *units, const char *path, const struct image *image,
-                struct problem *problem);
+void units_open(struct units *units, const char *path, const struct image *image);
 void units_close(struct units *units);
 
 /* The unit of the function at an address; NULL if nothing tells. It lives as long as `units`. */
