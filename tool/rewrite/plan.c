@@ -15,7 +15,10 @@
  * What is moved keeps its section's number, so section headers aren't in the order of addresses any
  * more. patchelf, when it needs room for program headers, looks for what is in the way only up to
  * the first section that stands behind it, and so would overwrite what comes later in the table. So
- * there is made room enough for the headers that patchelf may add.
+ * there is made room enough for the headers that patchelf may add. .interp and notes, which linkers put first, move
+ * to the start of this room: patchelf finds them there, as in any file. And a core dump has only the first page of
+ * each module, from which its build ID is read; and in a file of debug information only notes have bytes, which
+ * objcopy expects in front of the sections that have none.
  */
 #include "tool/rewrite/plan.h"
 
@@ -32,7 +35,9 @@ enum {
   LEAD_USUAL = 0x1000,      /* a page in front that is worth it */
   LEAD_MAX = 0x10000,       /* one that is taken where nothing else helps */
   MOVE_ALIGNMENT = 16,
-  GAIN_MIN = 0x1000, /* what is worth one program header more */
+  NEAR_ALIGNMENT = 8, /* the headers' */
+  PADDING_MAX = 64,   /* between sections */
+  GAIN_MIN = 0x1000,  /* what is worth one program header more */
 };
 
 bool plan_fits_in_place(const struct plan *plan) {
@@ -240,13 +245,55 @@ static bool find_moves(struct plan *plan, struct problem *problem) {
   return true;
 }
 
+/* Whether a move is of notes or .interp. */
+static bool stays_near(const struct image *image, const struct plan_move *move) {
+  for (size_t i = 0; i < image->segment_count; i++) {
+    const Elf64_Phdr *segment = &image->segments[i];
+    if ((segment->p_type == PT_NOTE || segment->p_type == PT_INTERP) &&
+        overlap(segment->p_offset, segment->p_filesz, move->old_offset, move->size))
+      return true;
+  }
+  return false;
+}
+
+/* The bytes of the moves that stay near. */
+static uint64_t near_size(const struct plan *plan) {
+  uint64_t size = 0;
+  for (size_t i = 0; i < plan->move_count; i++)
+    if (stays_near(plan->image, &plan->moves[i]))
+      size += round_up(plan->moves[i].size, NEAR_ALIGNMENT);
+  return size;
+}
+
+/* Finds moves so that there is room near the headers for those that stay near. */
+static bool find_moves_near(struct plan *plan, uint64_t spare, struct problem *problem) {
+  const Elf64_Phdr *first = &plan->image->segments[plan->first_segment];
+  plan->has_near = false;
+  for (plan->spare = spare; find_moves(plan, problem); plan->spare = near_size(plan))
+    if (near_size(plan) <= plan->spare)
+      return plan->has_near = plan_new_headers_end(plan) + plan->spare <= first->p_filesz;
+  return false;
+}
+
+/* Finds moves that leave the most room behind the headers. */
+static bool find_most_moves(struct plan *plan, struct problem *problem) {
+  struct problem ignored = {0};
+  if (find_moves_near(plan, spare_size(plan->image), &ignored))
+    return true;
+  plan->spare = spare_size(plan->image);
+  if (find_moves(plan, &ignored) || find_moves_near(plan, 0, &ignored))
+    return true;
+  plan->spare = 0;
+  return find_moves(plan, problem);
+}
+
 uint64_t plan_room_pages(const struct plan_room *room) {
   return room->page == 0 ? 0 : (room->end - room->offset) / room->page;
 }
 
 /* Takes the start of a room for a move; false if it's too large. */
-static bool place(struct plan_room *room, struct plan_move *move) {
-  const uint64_t offset = round_up(room->address, MOVE_ALIGNMENT) - room->address + room->offset;
+static bool place(struct plan_room *room, struct plan_move *move, uint64_t alignment) {
+  const uint64_t offset = round_up(room->address, alignment) - room->address + room->offset;
   if (offset > room->end || move->size > room->end - offset)
     return false;
   move->new_offset = offset;
@@ -284,14 +331,22 @@ static void find_rooms(const struct plan *plan, struct plan_room rooms[ROOM_COUN
         make_room(plan, &relocations->relr->header, relocations->relr_size, can_cut);
 }
 
-/* What the moves leave behind: all from the program headers' end to that of the last move. */
+/* Whether a byte belongs to nothing. */
+static bool is_padding(const struct image *image, uint64_t at) {
+  return !find_range(image, at).is_used && is_filler(image->bytes[at]);
+}
+
+/* What the moves leave behind: all from the program headers' end to what follows the last move. */
 static void find_moved_room(const struct plan *plan, struct plan_room *room) {
   const uint64_t start = plan_new_headers_end(plan) + plan->spare;
   const Elf64_Phdr *first = &plan->image->segments[plan->first_segment];
   if (!plan->cut_moved || plan->move_count == 0)
     return;
   const struct plan_move *last = &plan->moves[plan->move_count - 1];
-  const uint64_t end = last->old_offset + last->size;
+  const uint64_t last_end = last->old_offset + last->size;
+  uint64_t end = last_end;
+  while (end < first->p_filesz && end < last_end + PADDING_MAX && is_padding(plan->image, end))
+    end++;
   if (start < end && plan_can_cut_first(plan, start, end))
     *room =
         (struct plan_room){start, first->p_vaddr + start, end, plan->first_segment, first->p_align};
@@ -304,7 +359,7 @@ static bool place_best(struct plan_room rooms[ROOM_COUNT], struct plan_move *mov
   for (size_t i = 0; i <= ROOM_RAW; i++) {
     struct plan_room room = rooms[i];
     struct plan_move trial = *move;
-    if (!place(&room, &trial))
+    if (!place(&room, &trial, MOVE_ALIGNMENT))
       continue;
     const uint64_t cost = (plan_room_pages(&rooms[i]) - plan_room_pages(&room)) * room.page;
     if (cost < least) {
@@ -312,15 +367,19 @@ static bool place_best(struct plan_room rooms[ROOM_COUNT], struct plan_move *mov
       best = i;
     }
   }
-  return least < UINT64_MAX && place(&rooms[best], move);
+  return least < UINT64_MAX && place(&rooms[best], move, MOVE_ALIGNMENT);
 }
 
-/* Places the moves into freed bytes, else into the extra segment, as offsets from its start for
- * now. */
+/* Places the moves into freed bytes, near the headers or elsewhere, else into the extra segment, as offsets
+ * from its start for now. */
 static void place_moves(struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
+  const uint64_t start = plan_new_headers_end(plan);
+  const uint64_t address = plan->image->segments[plan->first_segment].p_vaddr + start;
+  struct plan_room near = {.offset = start, .address = address, .end = start + plan->spare};
   for (size_t i = 0; i < plan->move_count; i++) {
     struct plan_move *move = &plan->moves[i];
-    if (place_best(rooms, move))
+    const bool is_near = plan->has_near && stays_near(plan->image, move);
+    if ((is_near && place(&near, move, NEAR_ALIGNMENT)) || place_best(rooms, move))
       continue;
     plan->extra_size = round_up(plan->extra_size, MOVE_ALIGNMENT);
     move->new_offset = UINT64_MAX;
@@ -409,13 +468,8 @@ static bool plan_with(struct plan *plan, size_t new_segments, struct problem *pr
   if (!in_place && (!lead || plan_new_headers_end(plan) + plan->packed_size > plan->lead))
     plan->extra_size = plan->packed_size;
   if (!lead && !has_room(plan)) {
-    struct problem ignored = {0};
-    plan->spare = spare_size(plan->image);
-    if (!find_moves(plan, &ignored)) {
-      plan->spare = 0;
-      if (!find_moves(plan, problem))
-        return false;
-    }
+    if (!find_most_moves(plan, problem))
+      return false;
     place_moves(plan, rooms);
     find_moved_room(plan, &rooms[ROOM_MOVED]);
   }

@@ -70,6 +70,7 @@ struct plan {
   uint64_t appended;         /* bytes behind all that: they are the last of both files */
   size_t new_segments;
   uint64_t spare; /* bytes behind the program headers that are made free, too */
+  bool has_near;  /* there stands what stays near the headers */
   struct plan_relocations relocations;
 };
 
