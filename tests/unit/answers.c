@@ -185,6 +185,5 @@ START_TEST(every_fault_is_found) {
   }
   ck_assert_uint_gt(found, ROUNDS / 2);
 }
-END_TEST
 
 SUITE("answers", every_fault_is_found)

@@ -21,7 +21,6 @@ START_TEST(widths) {
   ck_assert_uint_eq(bits_for_count(0), 0);
   ck_assert_uint_eq(bits_for_count(UINT64_MAX), 64);
 }
-END_TEST
 
 /* Fields of all widths behind each other, in a block of just their size and the padding. */
 START_TEST(fields) {
@@ -52,7 +51,6 @@ START_TEST(fields) {
   free(bytes);
   bit_writer_free(&writer);
 }
-END_TEST
 
 START_TEST(a_reader_stops_at_its_end) {
   static const uint8_t bytes[16] = {0xff, 0xff, 0xff};
@@ -62,7 +60,6 @@ START_TEST(a_reader_stops_at_its_end) {
   ck_assert(reader.bad);
   ck_assert_uint_eq(bit_reader_take(&reader, 1), 0);
 }
-END_TEST
 
 START_TEST(rice_codes) {
   static const uint64_t values[] = {0, 1, 2, 15, 16, 17, 100, 4095, 65536, UINT32_MAX};
@@ -81,7 +78,6 @@ START_TEST(rice_codes) {
     bit_writer_free(&writer);
   }
 }
-END_TEST
 
 START_TEST(varints) {
   struct numbers numbers = {2};
@@ -99,7 +95,6 @@ START_TEST(varints) {
     bit_writer_free(&writer);
   }
 }
-END_TEST
 
 /* Sixteen bytes are compared at once: with each value, and any bytes behind those that count. */
 START_TEST(numbers_below_a_value) {
@@ -124,7 +119,6 @@ START_TEST(numbers_below_a_value) {
     ck_assert_uint_eq(bits_numbers_below(bytes, count, size, value), below);
   }
 }
-END_TEST
 
 START_TEST(strings_are_joined) {
   struct bit_writer one = {0}, other = {0};
@@ -138,7 +132,6 @@ START_TEST(strings_are_joined) {
   bit_writer_free(&one);
   bit_writer_free(&other);
 }
-END_TEST
 
 SUITE("bits", widths, fields, a_reader_stops_at_its_end, rice_codes, varints, numbers_below_a_value,
       strings_are_joined)

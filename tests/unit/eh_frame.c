@@ -88,7 +88,6 @@ START_TEST(relative_addresses) {
   code_ranges_free(&ranges);
   bytes_free(&section);
 }
-END_TEST
 
 START_TEST(absolute_and_wide_addresses) {
   static const uint8_t wide = SDATA8_PLACE;
@@ -112,7 +111,6 @@ START_TEST(absolute_and_wide_addresses) {
   code_ranges_free(&ranges);
   bytes_free(&section);
 }
-END_TEST
 
 /* A personality routine and language-specific data stand before the encoding, as C++ has them. */
 START_TEST(augmentations_before_the_encoding) {
@@ -130,7 +128,6 @@ START_TEST(augmentations_before_the_encoding) {
   code_ranges_free(&ranges);
   bytes_free(&section);
 }
-END_TEST
 
 /* A length of all ones says that 64 bits of length follow. */
 START_TEST(long_entries) {
@@ -149,7 +146,6 @@ START_TEST(long_entries) {
   code_ranges_free(&ranges);
   bytes_free(&section);
 }
-END_TEST
 
 /* What can't be read is passed over: the entries around it count. */
 START_TEST(unknown_encodings_are_passed_over) {
@@ -171,7 +167,6 @@ START_TEST(unknown_encodings_are_passed_over) {
   code_ranges_free(&ranges);
   bytes_free(&section);
 }
-END_TEST
 
 /* Reads a section and frees it; it must hold this one range. */
 static void check_one(struct bytes *section, uint64_t from, uint64_t to) {
@@ -218,7 +213,6 @@ START_TEST(every_format_of_addresses) {
     check_one(&section, cases[i].from, cases[i].from + 0x123);
   }
 }
-END_TEST
 
 /* From version 3 on, the return address register is a LEB128 number, here of two bytes. */
 START_TEST(a_cie_of_version_3) {
@@ -231,7 +225,6 @@ START_TEST(a_cie_of_version_3) {
   add_fde(&section, start - 4, 0x20000, 0x10);
   check_one(&section, 0x20000, 0x20010);
 }
-END_TEST
 
 /* FDEs may refer to any CIE before them, good or not. */
 START_TEST(references_to_earlier_cies) {
@@ -257,7 +250,6 @@ START_TEST(references_to_earlier_cies) {
   code_ranges_free(&ranges);
   bytes_free(&section);
 }
-END_TEST
 
 START_TEST(references_that_lead_nowhere) {
   static const uint8_t encoding = SDATA4_PLACE;
@@ -273,7 +265,6 @@ START_TEST(references_that_lead_nowhere) {
     check_one(&section, 0x22000, 0x22010);
   }
 }
-END_TEST
 
 START_TEST(an_entry_longer_than_the_section) {
   static const uint8_t encoding = SDATA4_PLACE;
@@ -288,7 +279,6 @@ START_TEST(an_entry_longer_than_the_section) {
     check_one(&section, 0x20000, 0x20010);
   }
 }
-END_TEST
 
 /* Any byte may be anything: no more ranges than entries, and nothing outside is read. */
 START_TEST(changed_bytes) {
@@ -311,7 +301,6 @@ START_TEST(changed_bytes) {
     }
   bytes_free(&section);
 }
-END_TEST
 
 /* Cut anywhere, a section gives a part of its ranges, and nothing is read behind its end. */
 START_TEST(truncated_sections) {
@@ -328,7 +317,6 @@ START_TEST(truncated_sections) {
   }
   bytes_free(&section);
 }
-END_TEST
 
 START_TEST(empty_ranges_are_left_out) {
   struct code_ranges ranges = {0};
@@ -342,7 +330,6 @@ START_TEST(empty_ranges_are_left_out) {
   ck_assert_uint_eq(ranges.items[0].start, 1);
   code_ranges_free(&ranges);
 }
-END_TEST
 
 /* ---- Facts of frames ---- */
 
@@ -456,7 +443,6 @@ START_TEST(rules_by_place) {
   }
   bytes_free(&section);
 }
-END_TEST
 
 START_TEST(every_way_to_advance) {
   static const uint8_t code[] = {0x43, 0x0e, 16};
@@ -476,7 +462,6 @@ START_TEST(every_way_to_advance) {
   check_rule(rules[1], RSP, 16);
   bytes_free(&section);
 }
-END_TEST
 
 /* DW_CFA_set_loc has an address as the FDE has, here relative to its place. */
 START_TEST(a_location_that_is_set) {
@@ -496,7 +481,6 @@ START_TEST(a_location_that_is_set) {
   check_rule(rules[1], RSP, 32);
   bytes_free(&section);
 }
-END_TEST
 
 START_TEST(every_way_to_define_the_cfa) {
   check_rule(RULE_AT(0, 0x0c, RBP, 0x90, 0x01), RBP, 0x90);
@@ -511,7 +495,6 @@ START_TEST(every_way_to_define_the_cfa) {
   check_rule(RULE_AT(0, 0x0e, 0x80, 0x80, 0x80, 0x80, 0x10), FRAME_NO_REGISTER, 0);
   check_rule(RULE_AT(0, 0x0f, 2, 0x77, 0x08, 0x0c, RBP, 16), RBP, 16);
 }
-END_TEST
 
 START_TEST(remembered_rules) {
   check_rule(RULE_AT(5, 0x41, 0x0e, 16, 0x0a, 0x41, 0x0c, RBP, 24, 0x41, 0x0b), RSP, 16);
@@ -521,7 +504,6 @@ START_TEST(remembered_rules) {
   ck_assert(!RULE_AT(1, 0x41, 0x0b).is_known);
   check_rule(RULE_AT(0, 0x41, 0x0b), RSP, 8);
 }
-END_TEST
 
 /* Operands that look like instructions; and the arguments' size, which isn't asked for. */
 START_TEST(rules_of_other_registers) {
@@ -534,7 +516,6 @@ START_TEST(rules_of_other_registers) {
   check_rule(RULE_AT(0, 0x2f, 0x0e, 0x0e, 0x0e, 16), RSP, 16);
   check_rule(RULE_AT(0, 0x2e, 0xa0, 0x01, 0x0e, 16), RSP, 16);
 }
-END_TEST
 
 START_TEST(every_way_to_save_a_register) {
   check_saved(RULE_AT(0, 0x83, 2), -16);
@@ -547,7 +528,6 @@ START_TEST(every_way_to_save_a_register) {
   ck_assert_uint_eq(RULE_AT(0, 0x83, 2).facts.return_register, RETURN);
   ck_assert_int_eq(RULE_AT(0, 0x83, 2).facts.offsets[RETURN], -8);
 }
-END_TEST
 
 /* As the function found it; as the CIE says; or in no place that can be told. */
 START_TEST(registers_that_arent_saved) {
@@ -568,14 +548,12 @@ START_TEST(registers_that_arent_saved) {
   check_lost(RULE_AT(0, 0x05, 40, 2, 0x07, 41, 0x06, 42, 0x08, 43), back, 0); /* not told of */
   check_lost(RULE_AT(0, 0x0a, 0x83, 2, 0x0b), back, 0);
 }
-END_TEST
 
 START_TEST(signed_return_addresses) {
   ck_assert(RULE_AT(0, 0x2d).facts.is_signed);
   ck_assert(!RULE_AT(0, 0x2d, 0x2d).facts.is_signed);
   ck_assert(RULE_AT(0, 0x2d, 0x0a, 0x2d, 0x0b).facts.is_signed);
 }
-END_TEST
 
 START_TEST(instructions_that_cant_be_read) {
   static const uint8_t unknown[] = {0x17, 0x1c, 0x1d, 0x30, 0x3f};
@@ -591,7 +569,6 @@ START_TEST(instructions_that_cant_be_read) {
   ck_assert(!RULE_AT(0, 0x0e, 0xff, 0xff, 0xff, 0xff).is_known);
   ck_assert(!RULE_AT(0, 0x00, 0x00, 0x04, 0xff, 0xff).is_known);
 }
-END_TEST
 
 /* Deeper than any compiler goes: the FDE isn't read on. */
 START_TEST(too_much_to_remember) {
@@ -600,7 +577,6 @@ START_TEST(too_much_to_remember) {
   ck_assert(!rule_at(code, sizeof code, 0).is_known);
   check_rule(rule_at(code, 10, 0), RSP, 8);
 }
-END_TEST
 
 /* CIEs without a rule for the CFA, and with endless ones. */
 START_TEST(cies_without_rules) {
@@ -616,7 +592,6 @@ START_TEST(cies_without_rules) {
     bytes_free(&section);
   }
 }
-END_TEST
 
 /* The first FDE with an address counts; and all the same if it is there many times, it takes no
  * longer for it. */
@@ -637,7 +612,6 @@ START_TEST(overlapping_functions) {
     check_rule(rules[i], RSP, i < 0x80 ? 8 : 16);
   bytes_free(&section);
 }
-END_TEST
 
 /* Cut anywhere, or with any byte changed, nothing behind the section's end is read. */
 START_TEST(damaged_instructions) {
@@ -665,7 +639,6 @@ START_TEST(damaged_instructions) {
   check_rule(rules[3], RSP, 16);
   bytes_free(&section);
 }
-END_TEST
 
 SUITE("eh_frame", relative_addresses, absolute_and_wide_addresses,
       augmentations_before_the_encoding, long_entries, unknown_encodings_are_passed_over,

@@ -79,7 +79,6 @@ START_TEST(a_packed_file) {
     model_free(&model);
   }
 }
-END_TEST
 
 /* The note is found among others: of another size, and of the same one. */
 START_TEST(other_notes) {
@@ -95,7 +94,6 @@ START_TEST(other_notes) {
   check_file(&elf, &model);
   model_free(&model);
 }
-END_TEST
 
 START_TEST(packed_before_raw) {
   struct model model = {0}, other = {0};
@@ -110,7 +108,6 @@ START_TEST(packed_before_raw) {
   model_free(&model);
   model_free(&other);
 }
-END_TEST
 
 START_TEST(a_broken_packed_file) {
   struct model model = {0};
@@ -126,7 +123,6 @@ START_TEST(a_broken_packed_file) {
   check_elf_error(&elf, STACKPACK_BAD_TABLE);
   model_free(&model);
 }
-END_TEST
 
 /* A note whose address no segment has in the file. */
 START_TEST(a_note_outside_of_all_segments) {
@@ -139,7 +135,6 @@ START_TEST(a_note_outside_of_all_segments) {
     check_elf_error(&elf, STACKPACK_NO_STACK_MAPS);
   }
 }
-END_TEST
 
 /* ---- Raw files ---- */
 
@@ -192,7 +187,6 @@ START_TEST(a_raw_file) {
     model_free(&model);
   }
 }
-END_TEST
 
 START_TEST(a_raw_file_without_ends) {
   struct model model = {0};
@@ -205,7 +199,6 @@ START_TEST(a_raw_file_without_ends) {
   check_file(&elf, &model);
   model_free(&model);
 }
-END_TEST
 
 START_TEST(a_raw_file_with_an_empty_section) {
   struct model model = {0};
@@ -216,7 +209,6 @@ START_TEST(a_raw_file_with_an_empty_section) {
   check_file(&elf, &model);
   model_free(&model);
 }
-END_TEST
 
 START_TEST(a_broken_raw_file) {
   static const uint8_t newer[16] = {4};
@@ -231,7 +223,6 @@ START_TEST(a_broken_raw_file) {
   check_elf_error(&elf, STACKPACK_BAD_STACK_MAP);
   bytes_free(&bytes);
 }
-END_TEST
 
 START_TEST(a_raw_section_that_is_not_in_the_file) {
   struct elf elf;
@@ -251,7 +242,6 @@ START_TEST(a_raw_section_that_is_not_in_the_file) {
     check_elf_error(&elf, STACKPACK_BAD_STACK_MAP);
   }
 }
-END_TEST
 
 /* ---- Relocations ---- */
 
@@ -312,7 +302,6 @@ START_TEST(relocations) {
   relocatable(&elf, SYMBOLIC, 1, 0x20);
   check_relocated(&elf, CODE + 0x20);
 }
-END_TEST
 
 /* A function that another module defines, or nobody: it was not linked into this one. */
 START_TEST(relocations_to_nothing) {
@@ -325,14 +314,12 @@ START_TEST(relocations_to_nothing) {
     model_free(&model);
   }
 }
-END_TEST
 
 START_TEST(unknown_relocations) {
   struct elf elf;
   relocatable(&elf, OTHER, 1, 0);
   check_elf_error(&elf, STACKPACK_BAD_STACK_MAP);
 }
-END_TEST
 
 /* ---- No ELF file ---- */
 
@@ -342,13 +329,11 @@ START_TEST(no_file) {
   ck_assert_int_eq(stackpack_file_open(&file, "/nowhere/at/all"), STACKPACK_SYSTEM_ERROR);
   ck_assert_int_eq(errno, ENOENT);
 }
-END_TEST
 
 START_TEST(a_folder) {
   struct stackpack_file file;
   ck_assert_int_ne(stackpack_file_open(&file, "/"), STACKPACK_OK);
 }
-END_TEST
 
 START_TEST(other_files) {
   struct bytes bytes = {0};
@@ -359,7 +344,6 @@ START_TEST(other_files) {
   check_error(&bytes, STACKPACK_NOT_ELF);
   bytes_free(&bytes);
 }
-END_TEST
 
 START_TEST(other_kinds_of_elf_files) {
   static const struct {
@@ -379,7 +363,6 @@ START_TEST(other_kinds_of_elf_files) {
     elf_free(&elf);
   }
 }
-END_TEST
 
 START_TEST(an_elf_file_without_stack_maps) {
   struct elf elf;
@@ -389,7 +372,6 @@ START_TEST(an_elf_file_without_stack_maps) {
   elf.without_sections = true;
   check_elf_error(&elf, STACKPACK_NO_STACK_MAPS);
 }
-END_TEST
 
 /* ---- A real file ---- */
 
@@ -411,7 +393,6 @@ START_TEST(the_file_of_this_program) {
   ck_assert(stackpack_table_check(&file.table));
   stackpack_file_close(&file);
 }
-END_TEST
 
 /* Every prefix is refused, or has no stack maps: its section headers are at its end. */
 START_TEST(prefixes_of_the_file_of_this_program) {
@@ -428,7 +409,6 @@ START_TEST(prefixes_of_the_file_of_this_program) {
   }
   bytes_free(&bytes);
 }
-END_TEST
 
 /* ---- Broken files ---- */
 
@@ -454,7 +434,6 @@ START_TEST(truncated_anywhere) {
     model_free(&model);
   }
 }
-END_TEST
 
 /* Any byte of the headers may be anything: there is no crash, and what opens can be asked. */
 START_TEST(changed_headers) {
@@ -484,7 +463,6 @@ START_TEST(changed_headers) {
   }
   model_free(&model);
 }
-END_TEST
 
 START_TEST(closing_a_file_that_did_not_open) {
   struct stackpack_file file;
@@ -492,7 +470,6 @@ START_TEST(closing_a_file_that_did_not_open) {
   stackpack_file_close(&file);
   stackpack_file_close(&file);
 }
-END_TEST
 
 SUITE("file", a_packed_file, other_notes, packed_before_raw, a_broken_packed_file,
       a_note_outside_of_all_segments, a_raw_file, a_raw_file_without_ends,

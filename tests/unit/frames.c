@@ -74,14 +74,12 @@ static void check_file(const char *path, uint32_t records_least) {
 }
 
 START_TEST(this_program) { check_file("/proc/self/exe", 300); }
-END_TEST
 
 START_TEST(the_c_library) {
   Dl_info info;
   ck_assert(dladdr((void *)abort, &info) != 0);
   check_file(info.dli_fname, 5000);
 }
-END_TEST
 
 /* Any number of the words that the facts are: but for those that are no more than unused. */
 START_TEST(wrong_facts) {
@@ -113,6 +111,5 @@ START_TEST(wrong_facts) {
   ck_assert_uint_eq(compare(&subject).count, 0);
   close_subject(&subject);
 }
-END_TEST
 
 SUITE("frames", this_program, the_c_library, wrong_facts)

@@ -70,7 +70,6 @@ START_TEST(random_lists) {
     check(addresses, count);
   }
 }
-END_TEST
 
 START_TEST(odd_lists) {
   static const uint64_t ends[] = {8, UINT64_C(0xfffffffffffffff8), 0x200000, 8};
@@ -82,7 +81,6 @@ START_TEST(odd_lists) {
   check(dense, MOST);
   check(dense, 1);
 }
-END_TEST
 
 START_TEST(a_byte_each) {
   uint64_t dense[MOST];
@@ -93,7 +91,6 @@ START_TEST(a_byte_each) {
   free(without.bytes);
   free(with.bytes);
 }
-END_TEST
 
 START_TEST(no_roots) {
   const struct packed_bytes packed = pack(NULL, 0);
@@ -104,7 +101,6 @@ START_TEST(no_roots) {
   ck_assert(!stackpack_global_roots_next(&roots, &address));
   free(packed.bytes);
 }
-END_TEST
 
 /* Without packed roots, those of the array; 0s are passed over, and a rest that is no word. */
 START_TEST(an_array) {
@@ -122,7 +118,6 @@ START_TEST(an_array) {
   ck_assert(!stackpack_global_roots_next(&roots, &address));
   free(packed.bytes);
 }
-END_TEST
 
 /* What is damaged behind the header is refused or gives wrong addresses: never more than there are,
  * and nothing outside the table is read (the block ends with it). */
@@ -148,7 +143,6 @@ START_TEST(damaged_lists) {
   }
   free(packed.bytes);
 }
-END_TEST
 
 /* A part that ends elsewhere gives a list that is shorter, or none: never what is behind it. */
 START_TEST(lists_of_another_size) {
@@ -168,7 +162,6 @@ START_TEST(lists_of_another_size) {
   }
   free(packed.bytes);
 }
-END_TEST
 
 SUITE("global_roots", random_lists, odd_lists, a_byte_each, no_roots, an_array, damaged_lists,
       lists_of_another_size)

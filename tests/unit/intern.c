@@ -18,7 +18,6 @@ START_TEST(numbers_go_up_from_zero) {
   ck_assert_uint_eq(set.count, 3);
   intern_free(&set);
 }
-END_TEST
 
 START_TEST(the_empty_sequence) {
   struct intern set = {0};
@@ -31,7 +30,6 @@ START_TEST(the_empty_sequence) {
   ck_assert_uint_eq(intern_get(&set, 1).words[0], 0);
   intern_free(&set);
 }
-END_TEST
 
 /* A sequence and its beginnings are all different. */
 START_TEST(beginnings_are_sequences_of_their_own) {
@@ -43,7 +41,6 @@ START_TEST(beginnings_are_sequences_of_their_own) {
     ck_assert_uint_eq(intern_get(&set, count).count, count);
   intern_free(&set);
 }
-END_TEST
 
 START_TEST(many_sequences) {
   enum { COUNT = 100000 };
@@ -63,7 +60,6 @@ START_TEST(many_sequences) {
   ck_assert_uint_eq(set.count, COUNT);
   intern_free(&set);
 }
-END_TEST
 
 START_TEST(a_long_sequence) {
   enum { COUNT = 65535 };
@@ -79,7 +75,6 @@ START_TEST(a_long_sequence) {
   ck_assert_uint_eq(intern_add(&set, words, COUNT), 2);
   intern_free(&set);
 }
-END_TEST
 
 START_TEST(freeing_leaves_an_empty_set) {
   struct intern set = {0};
@@ -91,7 +86,6 @@ START_TEST(freeing_leaves_an_empty_set) {
   ck_assert_uint_eq(intern_add(&set, word, 1), 0);
   intern_free(&set);
 }
-END_TEST
 
 SUITE("intern", numbers_go_up_from_zero, the_empty_sequence, beginnings_are_sequences_of_their_own,
       many_sequences, a_long_sequence, freeing_leaves_an_empty_set)

@@ -50,7 +50,6 @@ START_TEST(forms_of_x86_64) {
   ck_assert_uint_ge(calls, 32 * 256 - 256);
   ck_assert_uint_ge(nops, 24 * 256 - 256);
 }
-END_TEST
 
 /* ---- All machines ---- */
 
@@ -111,7 +110,6 @@ START_TEST(calls_and_nops) {
     ck_assert(!machine->ends_call(end, 0) && !machine->ends_nop(end, 0));
   }
 }
-END_TEST
 
 START_TEST(names) {
   ck_assert_str_eq(machine_register_name(machine_find(EM_X86_64), 7), "rsp");
@@ -125,6 +123,5 @@ START_TEST(names) {
   ck_assert_str_eq(machine_register_name(machine_find(EM_RISCV), 127), "v31");
   ck_assert_ptr_null(machine_find(EM_386));
 }
-END_TEST
 
 SUITE("machine", forms_of_x86_64, calls_and_nops, names)

@@ -15,11 +15,9 @@ START_TEST(is_a_well_formed_note) {
   ck_assert_str_eq((const char *)packed_note + sizeof header, "stackpack");
   ck_assert_uint_eq(sizeof header + (header.n_namesz + 3) / 4 * 4, PACKED_NOTE_SIZE);
 }
-END_TEST
 
 /* The table behind it must be 8-aligned if the note is. */
 START_TEST(keeps_the_alignment) { ck_assert_uint_eq(PACKED_NOTE_SIZE % 8, 0); }
-END_TEST
 
 START_TEST(is_itself) {
   ck_assert(packed_note_is(packed_note, PACKED_NOTE_SIZE));
@@ -27,7 +25,6 @@ START_TEST(is_itself) {
   ck_assert(!packed_note_is(packed_note, PACKED_NOTE_SIZE + 1));
   ck_assert(!packed_note_is(packed_note, 0));
 }
-END_TEST
 
 START_TEST(is_nothing_else) {
   for (unsigned bit = 0; bit < 8 * PACKED_NOTE_SIZE; bit++) {
@@ -37,6 +34,5 @@ START_TEST(is_nothing_else) {
     ck_assert(!packed_note_is(other, sizeof other));
   }
 }
-END_TEST
 
 SUITE("note", is_a_well_formed_note, keeps_the_alignment, is_itself, is_nothing_else)

@@ -62,7 +62,6 @@ START_TEST(consecutive_locations) {
   check_slots(slots, 5);
   check_slots(slots, 1);
 }
-END_TEST
 
 START_TEST(scattered_locations) {
   static const uint8_t far[] = {0, 100, 150, 199};
@@ -74,7 +73,6 @@ START_TEST(scattered_locations) {
   for (unsigned count = 2; count <= 4; count++)
     check_slots(far, count);
 }
-END_TEST
 
 START_TEST(no_locations) {
   struct model model = {0};
@@ -83,7 +81,6 @@ START_TEST(no_locations) {
     model_add_record(&model, offset);
   check(&model);
 }
-END_TEST
 
 /* ---- Numbers of locations ------------------------------------------------------------------- */
 
@@ -105,7 +102,6 @@ START_TEST(location_classes) {
   model_add_self(record, 8);
   check(&model);
 }
-END_TEST
 
 START_TEST(large_constants_in_pairs) {
   static const uint64_t values[] = {
@@ -117,7 +113,6 @@ START_TEST(large_constants_in_pairs) {
     model_add_pair(record, model_constant(values[i]), model_slot(8));
   check(&model);
 }
-END_TEST
 
 /* ---- Pairs ---------------------------------------------------------------------------------- */
 
@@ -133,7 +128,6 @@ START_TEST(derived_pairs) {
   model_add_pair(record, model_slot(8), model_slot(16));
   check(&model);
 }
-END_TEST
 
 /* A slot with any number of bases: their count is in unary, and their state in so many bits. */
 START_TEST(many_bases) {
@@ -149,7 +143,6 @@ START_TEST(many_bases) {
     check(&model);
   }
 }
-END_TEST
 
 START_TEST(derived_pairs_only) {
   struct model model = {0};
@@ -159,7 +152,6 @@ START_TEST(derived_pairs_only) {
     model_add_pair(record, model_slot(8 * slot), model_slot(8 * slot + 800));
   check(&model);
 }
-END_TEST
 
 /* Slots of every second one only are bases of themselves: more than 56 marks. */
 START_TEST(some_self_pairs) {
@@ -175,7 +167,6 @@ START_TEST(some_self_pairs) {
   }
   check(&model);
 }
-END_TEST
 
 /* A location from which another one is derived, and which isn't an ordinary reference itself: at the
  * only record, at two of one live set, where it is one at another record, and where it is derived. */
@@ -200,7 +191,6 @@ START_TEST(locations_that_only_are_bases) {
     check(&model);
   }
 }
-END_TEST
 
 /* ---- Lists ---------------------------------------------------------------------------------- */
 
@@ -221,7 +211,6 @@ START_TEST(allocas_keep_their_order) {
   }
   check(&model);
 }
-END_TEST
 
 START_TEST(stack_maps_keep_all_locations) {
   struct model model = {0};
@@ -236,7 +225,6 @@ START_TEST(stack_maps_keep_all_locations) {
   add_alloca(record, 16);
   check(&model);
 }
-END_TEST
 
 /* The same locations as a statepoint's allocas and as a stack map's: different kinds. */
 START_TEST(one_list_in_two_kinds) {
@@ -250,7 +238,6 @@ START_TEST(one_list_in_two_kinds) {
   }
   check(&model);
 }
-END_TEST
 
 START_TEST(the_largest_records) {
   struct model model = {0};
@@ -267,7 +254,6 @@ START_TEST(the_largest_records) {
     model_list_add(&record->locations, model_slot(i % 100));
   check(&model);
 }
-END_TEST
 
 /* ---- Live sets ------------------------------------------------------------------------------ */
 
@@ -305,7 +291,6 @@ START_TEST(one_set_has_all_locations) {
   for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
     check_sets(1, counts[i], is_in_all);
 }
-END_TEST
 
 START_TEST(few_and_many_sets) {
   static const unsigned items[] = {1, 8, 55, 56, 57, 112, 113, 130};
@@ -316,7 +301,6 @@ START_TEST(few_and_many_sets) {
       check_sets(sets, items[i], is_all_but_own);
     }
 }
-END_TEST
 
 /* Slot i is, at record r, derived from one of many bases: the pairs of r and r + 1 differ in many
  * slots, or in few. */
@@ -343,7 +327,6 @@ START_TEST(sets_of_derived_references) {
       check(&model);
     }
 }
-END_TEST
 
 /* What LLVM never says: a slot in two pairs of one record, as the derived one. */
 START_TEST(one_location_derived_twice) {
@@ -359,20 +342,17 @@ START_TEST(one_location_derived_twice) {
   }
   check(&model);
 }
-END_TEST
 
 START_TEST(very_many_sets) {
   check_sets(1300, 1300, is_own_one);
   check_sets(1300, 20, is_mixed);
 }
-END_TEST
 
 START_TEST(sets_of_few_items_in_many) {
   check_sets(3, 3000, is_own_one);
   check_sets(8, 3000, is_in_turn);
   check_sets(70, 70, is_mixed);
 }
-END_TEST
 
 /* Pairs, derived pairs and lists in the sets of one function. */
 START_TEST(mixed_items) {
@@ -390,7 +370,6 @@ START_TEST(mixed_items) {
   }
   check(&model);
 }
-END_TEST
 
 /* ---- Places of functions and records -------------------------------------------------------- */
 
@@ -417,7 +396,6 @@ START_TEST(a_return_address_where_the_next_function_starts) {
   add_marked_function(&model, 0x1040, 0x1060, offsets, 2);
   check(&model);
 }
-END_TEST
 
 START_TEST(a_record_at_a_functions_first_byte) {
   static const uint32_t offsets[] = {0, 5, 0x20};
@@ -427,7 +405,6 @@ START_TEST(a_record_at_a_functions_first_byte) {
   add_marked_function(&model, 0x1050, 0x1070, offsets, 1);
   check(&model);
 }
-END_TEST
 
 /* The end of one function and the first byte of the next: two records, one address. */
 START_TEST(records_of_two_functions_at_one_address) {
@@ -437,7 +414,6 @@ START_TEST(records_of_two_functions_at_one_address) {
     add_marked_function(&model, 0x1000 + 0x20 * i, 0x1020 + 0x20 * i, offsets, 3);
   check(&model);
 }
-END_TEST
 
 START_TEST(different_records_at_one_address) {
   static const uint32_t offsets[] = {5, 5, 5, 6, 6};
@@ -446,7 +422,6 @@ START_TEST(different_records_at_one_address) {
   add_marked_function(&model, 0x1000, 0x1020, offsets, 5);
   check(&model);
 }
-END_TEST
 
 START_TEST(interleaved_functions) {
   static const uint32_t offsets[] = {0, 0x10, 0x20, 0x30, 0x40, 0x50, 0x60};
@@ -457,7 +432,6 @@ START_TEST(interleaved_functions) {
   add_marked_function(&model, 0x1050, 0x10a0, offsets, 7);
   check(&model);
 }
-END_TEST
 
 /* The first function's records are all behind the start of the others. */
 START_TEST(records_far_behind_their_function) {
@@ -467,7 +441,6 @@ START_TEST(records_far_behind_their_function) {
     add_marked_function(&model, 0x1000 + 0x100 * i, 0x1080 + 0x100 * i, offsets, 4);
   check(&model);
 }
-END_TEST
 
 START_TEST(functions_with_one_start) {
   static const uint32_t offsets[] = {0, 8, 0x10};
@@ -480,7 +453,6 @@ START_TEST(functions_with_one_start) {
   model_add_function(&model, 0x1000, STACKPACK_FRAME_SIZE_UNKNOWN, 0);
   check(&model);
 }
-END_TEST
 
 START_TEST(functions_without_records) {
   static const uint32_t offset = 0x10;
@@ -489,7 +461,6 @@ START_TEST(functions_without_records) {
     add_marked_function(&model, 0x1000 + 0x100 * i, 0x1020 + 0x100 * i, &offset, i % 3 == 0);
   check(&model);
 }
-END_TEST
 
 START_TEST(aligned_and_odd_addresses) {
   for (unsigned shift = 0; shift < 20; shift++) {
@@ -503,7 +474,6 @@ START_TEST(aligned_and_odd_addresses) {
     check(&model);
   }
 }
-END_TEST
 
 /* Functions of shared and own layouts. */
 START_TEST(numbers_of_functions) {
@@ -518,7 +488,6 @@ START_TEST(numbers_of_functions) {
     check(&model);
   }
 }
-END_TEST
 
 START_TEST(all_functions_are_alike) {
   struct model model = {0};
@@ -529,7 +498,6 @@ START_TEST(all_functions_are_alike) {
   }
   check(&model);
 }
-END_TEST
 
 /* More records in a bucket of 256 bytes than a nibble tells; up to one at each address. */
 START_TEST(full_buckets) {
@@ -545,7 +513,6 @@ START_TEST(full_buckets) {
     check(&model);
   }
 }
-END_TEST
 
 /* So many layouts that two bytes don't reach all of them. */
 START_TEST(layouts_at_even_places) {
@@ -568,7 +535,6 @@ START_TEST(layouts_at_even_places) {
     model_free(&model);
   }
 }
-END_TEST
 
 /* Few layouts that don't fit the widths that suit the others. */
 START_TEST(long_heads) {
@@ -580,7 +546,6 @@ START_TEST(long_heads) {
   }
   check(&model);
 }
-END_TEST
 
 /* ---- The three answers ---------------------------------------------------------------------- */
 
@@ -592,7 +557,6 @@ START_TEST(ends_that_are_unknown) {
   add_marked_function(&model, 0x1200, 0, offsets, 1);
   check(&model);
 }
-END_TEST
 
 START_TEST(ends_before_the_last_record) {
   static const uint32_t offsets[] = {8, 0x30};
@@ -601,7 +565,6 @@ START_TEST(ends_before_the_last_record) {
   add_marked_function(&model, 0x1100, 0x1130, offsets, 2);
   check(&model);
 }
-END_TEST
 
 /* A function's code may reach over the next ones. */
 START_TEST(code_over_other_functions) {
@@ -613,7 +576,6 @@ START_TEST(code_over_other_functions) {
   add_marked_function(&model, 0x1300, 0x1340, offsets, 2);
   check(&model);
 }
-END_TEST
 
 START_TEST(ends_at_all_distances) {
   static const uint32_t offset = 8;
@@ -626,7 +588,6 @@ START_TEST(ends_at_all_distances) {
   }
   check(&model);
 }
-END_TEST
 
 START_TEST(functions_far_from_each_other) {
   static const uint32_t offset = 8;
@@ -636,7 +597,6 @@ START_TEST(functions_far_from_each_other) {
                         0x100000000 * i + (i % 50 == 49 ? 0x80001008 : 0x1010), &offset, 1);
   check(&model);
 }
-END_TEST
 
 START_TEST(the_ends_of_the_address_space) {
   static const uint32_t offsets[] = {0, 1, 14};
@@ -645,7 +605,6 @@ START_TEST(the_ends_of_the_address_space) {
   add_marked_function(&model, UINT64_MAX - 14, UINT64_MAX, offsets, 3);
   check(&model);
 }
-END_TEST
 
 START_TEST(more_than_four_gigabytes_of_code) {
   static const uint32_t offsets[] = {0x7fffffff, 0x80000000, UINT32_MAX - 1, UINT32_MAX};
@@ -654,7 +613,6 @@ START_TEST(more_than_four_gigabytes_of_code) {
     add_marked_function(&model, 0x1000 + (i << 33), 0x2000 + (i << 33), offsets, 4);
   check(&model);
 }
-END_TEST
 
 /* ---- Frame sizes ---------------------------------------------------------------------------- */
 
@@ -670,7 +628,6 @@ START_TEST(frame_sizes_of_all_widths) {
     check(&model);
   }
 }
-END_TEST
 
 START_TEST(unknown_frame_sizes_only) {
   struct model model = {0};
@@ -680,7 +637,6 @@ START_TEST(unknown_frame_sizes_only) {
   }
   check(&model);
 }
-END_TEST
 
 /* ---- Little and nothing --------------------------------------------------------------------- */
 
@@ -688,7 +644,6 @@ START_TEST(no_functions) {
   struct model model = {0};
   check(&model);
 }
-END_TEST
 
 START_TEST(discarded_functions_only) {
   static const uint32_t offset = 8;
@@ -696,7 +651,6 @@ START_TEST(discarded_functions_only) {
   add_marked_function(&model, 0, 0, &offset, 1);
   check(&model);
 }
-END_TEST
 
 START_TEST(no_records) {
   struct model model = {0};
@@ -704,7 +658,6 @@ START_TEST(no_records) {
   model_add_function(&model, 0x2000, STACKPACK_FRAME_SIZE_UNKNOWN, 0);
   check(&model);
 }
-END_TEST
 
 START_TEST(one_record) {
   for (uint32_t offset = 0; offset < 3; offset++) {
@@ -714,7 +667,6 @@ START_TEST(one_record) {
     check(&model);
   }
 }
-END_TEST
 
 /* ---- The bytes ------------------------------------------------------------------------------ */
 
@@ -763,7 +715,6 @@ START_TEST(equal_contents_give_equal_bytes) {
     model_free(&backwards);
   }
 }
-END_TEST
 
 SUITE("packed", consecutive_locations, scattered_locations, no_locations, location_classes,
       large_constants_in_pairs, derived_pairs, many_bases, derived_pairs_only, some_self_pairs,

@@ -103,7 +103,6 @@ START_TEST(cut_anywhere) {
   ck_assert_int_eq(open_and_read(packed.bytes, packed.size), STACKPACK_OK);
   packed_model_free(&packed);
 }
-END_TEST
 
 /* A section may be longer than its table. */
 START_TEST(bytes_behind_the_table) {
@@ -117,7 +116,6 @@ START_TEST(bytes_behind_the_table) {
   bytes_free(&longer);
   packed_model_free(&packed);
 }
-END_TEST
 
 START_TEST(any_bit_of_the_header) {
   struct packed_model packed = generated(2, 20);
@@ -129,7 +127,6 @@ START_TEST(any_bit_of_the_header) {
   }
   packed_model_free(&packed);
 }
-END_TEST
 
 /* The header says nothing of what follows it, but the table's checksum does. */
 START_TEST(bits_behind_the_header) {
@@ -147,7 +144,6 @@ START_TEST(bits_behind_the_header) {
   ck_assert(stackpack_table_check(&packed.table));
   packed_model_free(&packed);
 }
-END_TEST
 
 START_TEST(many_changed_bytes) {
   struct numbers numbers = {4};
@@ -163,7 +159,6 @@ START_TEST(many_changed_bytes) {
     packed_model_free(&packed);
   }
 }
-END_TEST
 
 START_TEST(a_body_of_equal_bytes) {
   static const uint8_t values[] = {0, 1, 0x55, 0x80, 0xaa, 0xff};
@@ -177,7 +172,6 @@ START_TEST(a_body_of_equal_bytes) {
     packed_model_free(&packed);
   }
 }
-END_TEST
 
 /* ---- Headers with a right checksum ---------------------------------------------------------- */
 
@@ -208,7 +202,6 @@ START_TEST(other_magic_numbers_and_versions) {
   ck_assert_int_eq(open_with(&packed, header, size), STACKPACK_UNSUPPORTED);
   packed_model_free(&packed);
 }
-END_TEST
 
 /* A part that must be known is refused; another one is passed over. */
 START_TEST(unknown_parts) {
@@ -229,7 +222,6 @@ START_TEST(unknown_parts) {
   }
   packed_model_free(&packed);
 }
-END_TEST
 
 /* Any word of the header may hold anything: one at a time, and several. */
 static void change_header(struct numbers *numbers, uint8_t *bytes, size_t header_size) {
@@ -266,7 +258,6 @@ START_TEST(headers_that_lie) {
   }
   ck_assert_uint_gt(opened, 0);
 }
-END_TEST
 
 START_TEST(random_bytes) {
   struct numbers numbers = {7};
@@ -277,7 +268,6 @@ START_TEST(random_bytes) {
     ck_assert_int_eq(open_and_read(bytes, sizeof bytes), STACKPACK_BAD_TABLE);
   }
 }
-END_TEST
 
 SUITE("packed_broken", cut_anywhere, bytes_behind_the_table, any_bit_of_the_header,
       bits_behind_the_header, many_changed_bytes, a_body_of_equal_bytes,

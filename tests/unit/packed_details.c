@@ -117,22 +117,16 @@ static void add_plain(struct model_record *record, uint32_t n) {
 /* ---- Columns -------------------------------------------------------------------------------- */
 
 START_TEST(ids) { check(100, add_id); }
-END_TEST
 
 START_TEST(conventions) { check(100, add_convention); }
-END_TEST
 
 START_TEST(flags) { check(100, add_flags); }
-END_TEST
 
 START_TEST(deopt_states) { check(100, add_deopt); }
-END_TEST
 
 START_TEST(live_outs) { check(100, add_live_outs); }
-END_TEST
 
 START_TEST(all_columns) { check(100, add_all); }
-END_TEST
 
 /* Two conventions in runs: short and long ones, over and at the ends of 1024 records. */
 static void add_runs(struct model_record *record, uint32_t n) {
@@ -151,17 +145,14 @@ START_TEST(runs_of_conventions) {
     check(counts[i], add_one_of_many);
   }
 }
-END_TEST
 
 START_TEST(conventions_of_statepoints_only) { check(100, add_plain); }
-END_TEST
 
 START_TEST(blocks) {
   static const uint32_t counts[] = {1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK + 7};
   for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
     check(counts[i], add_all);
 }
-END_TEST
 
 /* Only one record of many differs. */
 static void add_last_only(struct model_record *record, uint32_t n) {
@@ -170,7 +161,6 @@ static void add_last_only(struct model_record *record, uint32_t n) {
 }
 
 START_TEST(one_record_differs) { check(2 * BLOCK + 10, add_last_only); }
-END_TEST
 
 /* ---- Nothing to keep ------------------------------------------------------------------------ */
 
@@ -207,7 +197,6 @@ START_TEST(what_all_records_share) {
   check_shared(add_same);
   check_shared(add_plain);
 }
-END_TEST
 
 /* ---- Sizes ---------------------------------------------------------------------------------- */
 
@@ -223,7 +212,6 @@ static void add_large(struct model_record *record, uint32_t n) {
 }
 
 START_TEST(the_largest_deopt_state_and_live_outs) { check(6, add_large); }
-END_TEST
 
 /* Values at the same index count up, also behind those that the format remembers. */
 static void add_counting(struct model_record *record, uint32_t n) {
@@ -233,7 +221,6 @@ static void add_counting(struct model_record *record, uint32_t n) {
 }
 
 START_TEST(counting_values) { check(BLOCK + 100, add_counting); }
-END_TEST
 
 /* Deopt states of 2000 locations, in which neighbours are far apart: more than 10 bytes each. */
 static void add_many(struct model_record *record, uint32_t n) {
@@ -252,7 +239,6 @@ START_TEST(large_blocks) {
   check_model(&model, &options);
   model_free(&model);
 }
-END_TEST
 
 START_TEST(constants_of_64_bits) {
   static const uint64_t values[] = {UINT64_MAX, (uint64_t)1 << 63, INT64_MAX, UINT32_MAX,
@@ -269,7 +255,6 @@ START_TEST(constants_of_64_bits) {
   check_model(&model, &compressed);
   model_free(&model);
 }
-END_TEST
 
 /* ---- Compressors ---------------------------------------------------------------------------- */
 
@@ -294,7 +279,6 @@ START_TEST(a_compressor_that_fails) {
   safepoints_free(&table);
   model_free(&model);
 }
-END_TEST
 
 /* A decompressor that says it wrote so many bytes, and writes as many of the right ones as fit. */
 static size_t claimed_size;
@@ -344,7 +328,6 @@ START_TEST(wrong_results_of_a_decompressor) {
   packed_model_free(&packed);
   model_free(&model);
 }
-END_TEST
 
 /* Random bytes instead of a block: nothing that is read may be outside of it. */
 static struct numbers garbage = {77};
@@ -369,7 +352,6 @@ START_TEST(garbage_from_a_decompressor) {
   packed_model_free(&packed);
   model_free(&model);
 }
-END_TEST
 
 /* A stored table needs space for deopt states only, and no decompressor. */
 START_TEST(stored_blocks_need_no_decompressor) {
@@ -380,7 +362,6 @@ START_TEST(stored_blocks_need_no_decompressor) {
   packed_model_free(&packed);
   model_free(&model);
 }
-END_TEST
 
 SUITE("packed_details", ids, conventions, runs_of_conventions, flags, deopt_states, live_outs,
       all_columns, conventions_of_statepoints_only, blocks, one_record_differs,

@@ -116,7 +116,6 @@ START_TEST(one_record) {
     check_code(&code, alignment);
   }
 }
-END_TEST
 
 START_TEST(records_at_every_address) {
   struct code code = usual;
@@ -124,7 +123,6 @@ START_TEST(records_at_every_address) {
   for (uint64_t seed = 1; seed <= 10; seed++)
     check_code(&code, seed);
 }
-END_TEST
 
 START_TEST(functions_of_one_record) {
   struct code code = usual;
@@ -135,7 +133,6 @@ START_TEST(functions_of_one_record) {
     check_code(&code, seed);
   }
 }
-END_TEST
 
 /* Functions of up to 1000 calls between small ones: leaves of very different sizes. */
 START_TEST(clusters) {
@@ -145,7 +142,6 @@ START_TEST(clusters) {
   for (uint64_t seed = 1; seed <= 6; seed++)
     check_code(&code, seed);
 }
-END_TEST
 
 START_TEST(functions_without_records) {
   struct code code = usual;
@@ -155,7 +151,6 @@ START_TEST(functions_without_records) {
     check_code(&code, bare);
   }
 }
-END_TEST
 
 START_TEST(functions_that_overlap) {
   struct code code = usual;
@@ -164,7 +159,6 @@ START_TEST(functions_that_overlap) {
     check_code(&code, seed);
   }
 }
-END_TEST
 
 START_TEST(records_at_one_address) {
   struct code code = usual;
@@ -174,7 +168,6 @@ START_TEST(records_at_one_address) {
     check_code(&code, seed);
   }
 }
-END_TEST
 
 START_TEST(aligned_code) {
   for (unsigned alignment = 1; alignment <= 6; alignment++) {
@@ -185,7 +178,6 @@ START_TEST(aligned_code) {
     check_code(&code, alignment);
   }
 }
-END_TEST
 
 SUITE("packed_find", one_record, records_at_every_address, functions_of_one_record, clusters,
       functions_without_records, functions_that_overlap, records_at_one_address, aligned_code)

@@ -107,7 +107,6 @@ START_TEST(nothing_known_takes_nothing) {
   ck_assert_uint_eq(size, 0);
   program_close(&program);
 }
-END_TEST
 
 START_TEST(one_shape_takes_no_bits) {
   struct program program;
@@ -125,7 +124,6 @@ START_TEST(one_shape_takes_no_bits) {
   }
   ck_assert_uint_eq(size, twice);
 }
-END_TEST
 
 /* Any facts that compilers might make: sizes, shapes, frame pointers, lost registers, pushed arguments,
  * frames of which nothing is known, functions without records. */
@@ -182,7 +180,6 @@ START_TEST(any_program) {
     program_close(&program);
   }
 }
-END_TEST
 
 /* What there is no room for in the form is not known, not wrong. */
 START_TEST(facts_without_room) {
@@ -213,7 +210,6 @@ START_TEST(facts_without_room) {
     program_close(&program);
   }
 }
-END_TEST
 
 /* Whatever is read from broken bytes is inside. */
 static void read_all(const uint8_t *bytes, size_t size, uint32_t functions, uint32_t records) {
@@ -254,7 +250,6 @@ START_TEST(broken_bytes) {
     program_close(&program);
   }
 }
-END_TEST
 
 SUITE("packed_frames", nothing_known_takes_nothing, one_shape_takes_no_bits, any_program,
       facts_without_room, broken_bytes)

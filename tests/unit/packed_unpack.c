@@ -130,19 +130,16 @@ START_TEST(random_tables) {
   for (uint64_t seed = 1; seed <= 200; seed++)
     check(seed, 1 + (uint32_t)seed, seed % 2 == 0 ? test_compress : NULL);
 }
-END_TEST
 
 START_TEST(large_tables) {
   for (uint64_t seed = 1; seed <= 5; seed++)
     check(seed, 5000, test_compress);
 }
-END_TEST
 
 START_TEST(an_empty_table) {
   check(1, 0, NULL);
   check(1, 0, test_compress);
 }
-END_TEST
 
 /* Where each function ends: at the latest where the next one starts. */
 START_TEST(ends_of_functions) {
@@ -171,7 +168,6 @@ START_TEST(ends_of_functions) {
   packed_model_free(&packed);
   model_free(&model);
 }
-END_TEST
 
 START_TEST(details_without_a_decompressor) {
   struct subject subject;
@@ -188,7 +184,6 @@ START_TEST(details_without_a_decompressor) {
   safepoints_free(&unpacked);
   subject_free(&subject);
 }
-END_TEST
 
 /* Damaged bytes give an error that is named, or a table; and what is a table can be packed. */
 START_TEST(damaged_tables) {
@@ -213,7 +208,6 @@ START_TEST(damaged_tables) {
   }
   ck_assert_uint_gt(refused, 0);
 }
-END_TEST
 
 /* A table of `records` that all have the same deopt state of 65535 locations. */
 static struct safepoints same_deopt(uint32_t records) {
@@ -260,7 +254,6 @@ START_TEST(details_that_expand) {
     free(bytes);
   }
 }
-END_TEST
 
 SUITE("packed_unpack", random_tables, large_tables, an_empty_table, ends_of_functions,
       details_without_a_decompressor, damaged_tables, details_that_expand)

@@ -21,7 +21,6 @@ START_TEST(a_plain_name_is_the_whole_name) {
   ck_assert(!match("collect", "xcollect"));
   ck_assert(!match("collect", ""));
 }
-END_TEST
 
 START_TEST(what_compilers_hang_on_is_the_same_function) {
   ck_assert(match("collect", "collect.part.0"));
@@ -33,7 +32,6 @@ START_TEST(what_compilers_hang_on_is_the_same_function) {
   ck_assert(!match("collect", "collector.part.0"));
   ck_assert(!match("collect", ".collect"));
 }
-END_TEST
 
 START_TEST(patterns_are_globs) {
   ck_assert(match("gc_*", "gc_step"));
@@ -43,7 +41,6 @@ START_TEST(patterns_are_globs) {
   ck_assert(match("gc_[ab]", "gc_b"));
   ck_assert(!match("gc_[ab]", "gc_c"));
 }
-END_TEST
 
 START_TEST(options_say_what_is_asked_for) {
   struct policy policy = {0};
@@ -58,7 +55,6 @@ START_TEST(options_say_what_is_asked_for) {
   ck_assert(policy_has_entries(&policy));
   policy_close(&policy);
 }
-END_TEST
 
 SUITE("policy", a_plain_name_is_the_whole_name, what_compilers_hang_on_is_the_same_function,
       patterns_are_globs, options_say_what_is_asked_for)

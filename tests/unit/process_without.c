@@ -26,13 +26,11 @@ START_TEST(no_stack_maps) {
   stackpack_leave(&process, ticket);
   stackpack_process_close(&process);
 }
-END_TEST
 
 START_TEST(no_room_is_needed) {
   ck_assert_int_eq(stackpack_process_open(&process, NULL, 0), STACKPACK_NO_STACK_MAPS);
   find_nothing();
   stackpack_process_close(&process);
 }
-END_TEST
 
 SUITE("process_without", no_stack_maps, no_room_is_needed)

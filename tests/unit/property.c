@@ -48,7 +48,6 @@ START_TEST(small_tables) {
     check_case(first_seed() + i, (uint32_t)numbers_between(&numbers, 1, 60), 16, 1);
   }
 }
-END_TEST
 
 START_TEST(middle_tables) {
   for (uint64_t i = 0; i < cases(MIDDLE_TABLES); i++) {
@@ -56,12 +55,10 @@ START_TEST(middle_tables) {
     check_case(first_seed() + i, (uint32_t)numbers_between(&numbers, 300, 3000), 16, 5);
   }
 }
-END_TEST
 
 START_TEST(large_tables) {
   for (uint64_t i = 0; i < cases(LARGE_TABLES); i++)
     check_case(first_seed() + i, LARGE_RECORDS, 2, 97);
 }
-END_TEST
 
 SUITE("property", small_tables, middle_tables, large_tables)

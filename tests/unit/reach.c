@@ -50,21 +50,18 @@ START_TEST(a_chain_leads_to_its_end) {
   static const uint32_t expected[] = {1, 2, 2, REACH_NOTHING};
   check_next(4, edges, COUNT(edges), 2, expected);
 }
-END_TEST
 
 START_TEST(of_two_ways_the_shorter_is_taken) {
   static const struct edge edges[] = {{0, 1}, {0, 3}, {1, 2}, {2, 4}, {3, 4}};
   static const uint32_t expected[] = {3, 2, 4, 4, 4};
   check_next(5, edges, COUNT(edges), 4, expected);
 }
-END_TEST
 
 START_TEST(a_cycle_leads_out_where_one_of_it_does) {
   static const struct edge edges[] = {{0, 1}, {1, 2}, {2, 0}, {2, 3}, {4, 0}};
   static const uint32_t expected[] = {1, 2, 3, 3, 0};
   check_next(5, edges, COUNT(edges), 3, expected);
 }
-END_TEST
 
 START_TEST(a_cycle_without_way_out_leads_nowhere) {
   static const struct edge edges[] = {{0, 1}, {1, 0}, {1, 1}, {2, 0}, {3, 2}};
@@ -72,14 +69,12 @@ START_TEST(a_cycle_without_way_out_leads_nowhere) {
                                       4};
   check_next(5, edges, COUNT(edges), 4, expected);
 }
-END_TEST
 
 START_TEST(a_goal_is_its_own_next) {
   static const struct edge edges[] = {{0, 0}, {0, 1}, {1, 0}};
   static const uint32_t expected[] = {0, 0};
   check_next(2, edges, COUNT(edges), 0, expected);
 }
-END_TEST
 
 START_TEST(a_graph_may_have_no_edges_and_no_goals) {
   struct reach_graph graph = make_graph(3, NULL, 0);
@@ -91,7 +86,6 @@ START_TEST(a_graph_may_have_no_edges_and_no_goals) {
   free(next);
   reach_graph_close(&graph);
 }
-END_TEST
 
 /* Distances by trying all edges again and again. */
 static void find_distances(uint32_t nodes, const struct edge *edges, size_t count,
@@ -133,7 +127,6 @@ START_TEST(random_graphs_have_shortest_ways) {
     reach_graph_close(&graph);
   }
 }
-END_TEST
 
 SUITE("reach", a_chain_leads_to_its_end, of_two_ways_the_shorter_is_taken,
       a_cycle_leads_out_where_one_of_it_does, a_cycle_without_way_out_leads_nowhere,

@@ -122,7 +122,6 @@ START_TEST(statepoints_by_their_form) {
   check_statepoint("000RR", 0, 1, 0);
   check_statepoint("000CL", 0, 1, 0);
 }
-END_TEST
 
 START_TEST(allocas_are_the_direct_locations_at_the_end) {
   check_statepoint("000D", 0, 0, 1);
@@ -133,7 +132,6 @@ START_TEST(allocas_are_the_direct_locations_at_the_end) {
   check_statepoint("001DD", 1, 0, 1);
   check_statepoint("002DD", 2, 0, 0);
 }
-END_TEST
 
 /* A direct location may be a derived reference: then one less is an alloca. */
 START_TEST(a_direct_location_in_the_last_pair) {
@@ -145,7 +143,6 @@ START_TEST(a_direct_location_in_the_last_pair) {
   check_statepoint("000DI", 0, 1, 0);
   check_statepoint("000DIDD", 0, 1, 2);
 }
-END_TEST
 
 START_TEST(records_that_are_no_statepoints) {
   check_plain("");
@@ -164,7 +161,6 @@ START_TEST(records_that_are_no_statepoints) {
   check_plain("R");
   check_plain("DDD");
 }
-END_TEST
 
 /* Constants that no compiler writes for a statepoint; but the user may know better. */
 START_TEST(senseless_constants) {
@@ -177,13 +173,11 @@ START_TEST(senseless_constants) {
                (struct form){SAFEPOINT_STATEPOINT, 0, (unsigned)strlen(letters[i]) / 2 - 1, 0});
   }
 }
-END_TEST
 
 START_TEST(no_statepoints_at_all) {
   check_form("000", STATEPOINTS_NONE, (struct form){SAFEPOINT_STACKMAP, 0, 0, 3});
   check_form("000II", STATEPOINTS_NONE, (struct form){SAFEPOINT_STACKMAP, 0, 0, 5});
 }
-END_TEST
 
 START_TEST(calling_conventions_and_flags) {
   static const struct {
@@ -214,7 +208,6 @@ START_TEST(calling_conventions_and_flags) {
     safepoints_free(&table);
   }
 }
-END_TEST
 
 /* ---- Locations ------------------------------------------------------------------------------ */
 
@@ -240,7 +233,6 @@ START_TEST(locations_come_back) {
   }
   safepoints_free(&table);
 }
-END_TEST
 
 START_TEST(the_order_of_locations) {
   static const struct location ascending[] = {
@@ -255,7 +247,6 @@ START_TEST(the_order_of_locations) {
       ck_assert_int_eq((order > 0) - (order < 0), (i > k) - (i < k));
     }
 }
-END_TEST
 
 /* Pairs are a set: their order, and how often one is listed, mean nothing. */
 START_TEST(live_sets_are_sets) {
@@ -277,7 +268,6 @@ START_TEST(live_sets_are_sets) {
   ck_assert_uint_ne(safepoints_add_live(&table, items, 1, 0), first);
   safepoints_free(&table);
 }
-END_TEST
 
 START_TEST(large_live_sets_are_sorted_too) {
   enum { PAIRS = 1000 };
@@ -295,7 +285,6 @@ START_TEST(large_live_sets_are_sorted_too) {
     ck_assert_int_eq(safepoints_location(&table, safepoint_item_base(set.words[i])).value, i);
   safepoints_free(&table);
 }
-END_TEST
 
 /* ---- Order and merging ---------------------------------------------------------------------- */
 
@@ -341,7 +330,6 @@ START_TEST(functions_and_records_are_sorted) {
   ck_assert_uint_eq(table.maps, 4);
   safepoints_free(&table);
 }
-END_TEST
 
 START_TEST(equal_functions_and_records_are_merged) {
   struct bytes bytes = {0};
@@ -357,7 +345,6 @@ START_TEST(equal_functions_and_records_are_merged) {
   ck_assert_uint_eq(table.records_repeated, 2);
   safepoints_free(&table);
 }
-END_TEST
 
 /* Records differ if they differ in anything. */
 START_TEST(what_makes_records_different) {
@@ -388,7 +375,6 @@ START_TEST(what_makes_records_different) {
   ck_assert_uint_eq(table.records[7].address, 0x1011);
   safepoints_free(&table);
 }
-END_TEST
 
 /* The order of records at one address is that of their contents, not that of the section. */
 START_TEST(order_does_not_depend_on_the_input) {
@@ -406,7 +392,6 @@ START_TEST(order_does_not_depend_on_the_input) {
     safepoints_free(&table);
   }
 }
-END_TEST
 
 START_TEST(discarded_functions) {
   struct bytes bytes = {0};
@@ -423,7 +408,6 @@ START_TEST(discarded_functions) {
   ck_assert_uint_eq(table.maps, 3);
   safepoints_free(&table);
 }
-END_TEST
 
 START_TEST(functions_without_records) {
   struct bytes bytes = {0};
@@ -437,7 +421,6 @@ START_TEST(functions_without_records) {
   ck_assert_uint_eq(table.functions[0].records, 0);
   safepoints_free(&table);
 }
-END_TEST
 
 START_TEST(nothing) {
   struct bytes bytes = {0};
@@ -449,7 +432,6 @@ START_TEST(nothing) {
   safepoints_set_ends(&table, NULL, 0);
   safepoints_free(&table);
 }
-END_TEST
 
 /* Several sections go into one table. */
 START_TEST(two_sections) {
@@ -466,7 +448,6 @@ START_TEST(two_sections) {
   ck_assert_uint_eq(table.records[1].function, 1);
   safepoints_free(&table);
 }
-END_TEST
 
 /* ---- Errors --------------------------------------------------------------------------------- */
 
@@ -491,7 +472,6 @@ START_TEST(addresses_beyond_64_bits) {
   ck_assert_uint_eq(table.records[0].address, UINT64_MAX);
   safepoints_free(&table);
 }
-END_TEST
 
 START_TEST(errors_of_the_reader) {
   struct bytes bytes = {0};
@@ -503,14 +483,12 @@ START_TEST(errors_of_the_reader) {
   bytes.data[56] = 17;
   check_error(&bytes, STATEPOINTS_AUTO, "kind", 56);
 }
-END_TEST
 
 START_TEST(a_record_that_is_no_statepoint_where_all_are) {
   struct bytes bytes = {0};
   add_function(&bytes, 0x1000, 8, 16, 1);
   check_error(&bytes, STATEPOINTS_ALL, "statepoint", 56);
 }
-END_TEST
 
 /* ---- Ends ----------------------------------------------------------------------------------- */
 
@@ -532,7 +510,6 @@ START_TEST(ends_come_from_ranges) {
     ck_assert_uint_eq(table.functions[i].end, ends[i]);
   safepoints_free(&table);
 }
-END_TEST
 
 START_TEST(known_ends_stay) {
   static const uint64_t addresses[] = {0x1000, 0x2000};
@@ -546,7 +523,6 @@ START_TEST(known_ends_stay) {
   ck_assert_uint_eq(table.functions[1].end, 0x2f00);
   safepoints_free(&table);
 }
-END_TEST
 
 /* Symbols lie inside each other: a label of its own size within a function, for one. */
 START_TEST(ends_from_nested_ranges) {
@@ -558,7 +534,6 @@ START_TEST(ends_from_nested_ranges) {
   ck_assert_uint_eq(table.functions[0].end, 0x1100);
   safepoints_free(&table);
 }
-END_TEST
 
 /* ---- Padding behind functions ---------------------------------------------------------------- */
 
@@ -589,7 +564,6 @@ START_TEST(gaps_that_no_function_fits_in_are_closed) {
   ck_assert_uint_eq(table.functions[3].end, 0);
   safepoints_free(&table);
 }
-END_TEST
 
 /* Two functions 64 bytes apart, which is chance, and two that are not aligned at all. */
 START_TEST(other_gaps_stay) {
@@ -608,7 +582,6 @@ START_TEST(other_gaps_stay) {
     safepoints_free(&table);
   }
 }
-END_TEST
 
 /* A small function without stack maps, not aligned, stands in the gap: only the unwind table knows
  * it, or only the symbols do. A frame of it isn't managed. */
@@ -627,7 +600,6 @@ START_TEST(gaps_with_other_code_stay) {
     safepoints_free(&table);
   }
 }
-END_TEST
 
 /* ---- Taking records out --------------------------------------------------------------------- */
 
@@ -677,7 +649,6 @@ START_TEST(removed_records_are_no_safepoints) {
   ck_assert_int_eq(answer(&table, 0x1100), PACKED_NOT_MANAGED);
   safepoints_free(&table);
 }
-END_TEST
 
 /* A record at a function's end, or of one whose end nobody knows, takes its address with it. */
 START_TEST(removed_records_stay_inside_their_functions) {
@@ -692,7 +663,6 @@ START_TEST(removed_records_stay_inside_their_functions) {
   ck_assert_int_eq(answer(&table, 0x1061), PACKED_NOT_MANAGED);
   safepoints_free(&table);
 }
-END_TEST
 
 SUITE("safepoints", statepoints_by_their_form, allocas_are_the_direct_locations_at_the_end,
       a_direct_location_in_the_last_pair, records_that_are_no_statepoints, senseless_constants,

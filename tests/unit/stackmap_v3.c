@@ -63,6 +63,23 @@ static void check_readable(struct bytes *bytes, bool readable) {
   section_close(&section);
 }
 
+/* The first record of the first function. */
+static struct section section_at_record(struct bytes *bytes, struct stackmap_v3_record *record) {
+  struct section section = section_open(bytes);
+  struct stackmap_v3_function function;
+  ck_assert(stackmap_v3_next_map(&section.reader));
+  ck_assert(stackmap_v3_next_function(&section.reader, &function));
+  ck_assert(stackmap_v3_next_record(&section.reader, record));
+  return section;
+}
+
+/* Nothing follows, and nothing is wrong. */
+static void section_end(struct section *section) {
+  ck_assert(!stackmap_v3_next_map(&section->reader));
+  ck_assert_ptr_null(section->reader.error);
+  section_close(section);
+}
+
 /* A map of one function with one record, whose locations and live-outs follow. */
 static void begin_one(struct bytes *bytes, uint16_t locations) {
   v3_map(bytes, 1, 0, 1);
@@ -85,11 +102,8 @@ static void whole_one(struct bytes *bytes) {
 
 START_TEST(an_empty_section) {
   struct section section = section_open(&(struct bytes){0});
-  ck_assert(!stackmap_v3_next_map(&section.reader));
-  ck_assert_ptr_null(section.reader.error);
-  section_close(&section);
+  section_end(&section);
 }
-END_TEST
 
 START_TEST(a_section_of_zeros) {
   for (size_t size = 1; size < 40; size++) {
@@ -98,7 +112,6 @@ START_TEST(a_section_of_zeros) {
     check_readable(&bytes, true);
   }
 }
-END_TEST
 
 START_TEST(a_map_without_functions) {
   struct bytes bytes = {0};
@@ -110,11 +123,8 @@ START_TEST(a_map_without_functions) {
   ck_assert(stackmap_v3_next_map(&section.reader));
   ck_assert_uint_eq(section.reader.constants, 2);
   ck_assert(!stackmap_v3_next_function(&section.reader, &function));
-  ck_assert(!stackmap_v3_next_map(&section.reader));
-  ck_assert_ptr_null(section.reader.error);
-  section_close(&section);
+  section_end(&section);
 }
-END_TEST
 
 START_TEST(fields_of_functions_and_records) {
   struct bytes bytes = {0};
@@ -140,11 +150,8 @@ START_TEST(fields_of_functions_and_records) {
   ck_assert_uint_eq(record.id, 0xfedcba9876543210);
   ck_assert_uint_eq(record.offset, UINT32_MAX);
   ck_assert(!stackmap_v3_next_function(&section.reader, &function));
-  ck_assert(!stackmap_v3_next_map(&section.reader));
-  ck_assert_ptr_null(section.reader.error);
-  section_close(&section);
+  section_end(&section);
 }
-END_TEST
 
 static void check_location(struct section *section, const struct stackmap_v3_record *record,
                            unsigned n, struct location expected) {
@@ -173,12 +180,8 @@ START_TEST(every_location_kind) {
   v3_location(&bytes, V3_CONSTANT_INDEX, 8, 0, 1);
   v3_location(&bytes, V3_CONSTANT_INDEX, 4, 0, 2);
   end_one(&bytes);
-  struct section section = section_open(&bytes);
-  struct stackmap_v3_function function;
   struct stackmap_v3_record record;
-  ck_assert(stackmap_v3_next_map(&section.reader));
-  ck_assert(stackmap_v3_next_function(&section.reader, &function));
-  ck_assert(stackmap_v3_next_record(&section.reader, &record));
+  struct section section = section_at_record(&bytes, &record);
   ck_assert_uint_eq(record.locations, 8);
   check_location(&section, &record, 0, (struct location){LOCATION_REGISTER, 8, 3, 4});
   check_location(&section, &record, 1,
@@ -193,7 +196,6 @@ START_TEST(every_location_kind) {
   check_location(&section, &record, 7, (struct location){LOCATION_LARGE_CONSTANT, 4, 0, INT64_MIN});
   section_close(&section);
 }
-END_TEST
 
 /* LLVM doesn't pool these, but what another producer pools is the same constant. */
 START_TEST(small_constants_in_the_pool) {
@@ -207,18 +209,13 @@ START_TEST(small_constants_in_the_pool) {
   for (int i = 0; i < 3; i++)
     v3_location(&bytes, V3_CONSTANT_INDEX, 8, 0, i);
   end_one(&bytes);
-  struct section section = section_open(&bytes);
-  struct stackmap_v3_function function;
   struct stackmap_v3_record record;
-  ck_assert(stackmap_v3_next_map(&section.reader));
-  ck_assert(stackmap_v3_next_function(&section.reader, &function));
-  ck_assert(stackmap_v3_next_record(&section.reader, &record));
+  struct section section = section_at_record(&bytes, &record);
   for (unsigned i = 0; i < 3; i++)
     check_location(&section, &record, i,
                    (struct location){LOCATION_CONSTANT, 8, 0, (int64_t)values[i]});
   section_close(&section);
 }
-END_TEST
 
 START_TEST(live_outs) {
   struct bytes bytes = {0};
@@ -229,23 +226,16 @@ START_TEST(live_outs) {
   v3_live_out(&bytes, UINT16_MAX, UINT8_MAX);
   v3_live_out(&bytes, 0, 0);
   v3_end_record(&bytes);
-  struct section section = section_open(&bytes);
-  struct stackmap_v3_function function;
   struct stackmap_v3_record record;
-  ck_assert(stackmap_v3_next_map(&section.reader));
-  ck_assert(stackmap_v3_next_function(&section.reader, &function));
-  ck_assert(stackmap_v3_next_record(&section.reader, &record));
+  struct section section = section_at_record(&bytes, &record);
   ck_assert_uint_eq(record.live_outs, 3);
   ck_assert_uint_eq(stackmap_v3_live_out(&section.reader, &record, 0).reg, 7);
   ck_assert_uint_eq(stackmap_v3_live_out(&section.reader, &record, 0).size, 8);
   ck_assert_uint_eq(stackmap_v3_live_out(&section.reader, &record, 1).reg, UINT16_MAX);
   ck_assert_uint_eq(stackmap_v3_live_out(&section.reader, &record, 1).size, UINT8_MAX);
   ck_assert_uint_eq(stackmap_v3_live_out(&section.reader, &record, 2).reg, 0);
-  ck_assert(!stackmap_v3_next_map(&section.reader));
-  ck_assert_ptr_null(section.reader.error);
-  section_close(&section);
+  section_end(&section);
 }
-END_TEST
 
 /* ---- Padding -------------------------------------------------------------------------------- */
 
@@ -266,20 +256,13 @@ START_TEST(padding_in_records) {
       v3_end_record(&bytes);
       v3_record(&bytes, 0x5eed, 4, 0);
       end_one(&bytes);
-      struct section section = section_open(&bytes);
-      struct stackmap_v3_function function;
       struct stackmap_v3_record record = {0};
-      ck_assert(stackmap_v3_next_map(&section.reader));
-      ck_assert(stackmap_v3_next_function(&section.reader, &function));
-      ck_assert(stackmap_v3_next_record(&section.reader, &record));
+      struct section section = section_at_record(&bytes, &record);
       ck_assert(stackmap_v3_next_record(&section.reader, &record));
       ck_assert_uint_eq(record.id, 0x5eed);
-      ck_assert(!stackmap_v3_next_map(&section.reader));
-      ck_assert_ptr_null(section.reader.error);
-      section_close(&section);
+      section_end(&section);
     }
 }
-END_TEST
 
 START_TEST(many_maps_and_padding_between_them) {
   for (size_t padding = 0; padding <= 64; padding += 8) {
@@ -305,7 +288,6 @@ START_TEST(many_maps_and_padding_between_them) {
     section_close(&section);
   }
 }
-END_TEST
 
 /* A constant index counts in its own map's pool. */
 START_TEST(every_map_has_its_own_constants) {
@@ -330,7 +312,6 @@ START_TEST(every_map_has_its_own_constants) {
   }
   section_close(&section);
 }
-END_TEST
 
 START_TEST(the_most_locations_and_live_outs) {
   struct bytes bytes = {0};
@@ -341,19 +322,14 @@ START_TEST(the_most_locations_and_live_outs) {
   for (unsigned i = 0; i < UINT16_MAX; i++)
     v3_live_out(&bytes, (uint16_t)i, 8);
   v3_end_record(&bytes);
-  struct section section = section_open(&bytes);
-  struct stackmap_v3_function function;
   struct stackmap_v3_record record;
-  ck_assert(stackmap_v3_next_map(&section.reader));
-  ck_assert(stackmap_v3_next_function(&section.reader, &function));
-  ck_assert(stackmap_v3_next_record(&section.reader, &record));
+  struct section section = section_at_record(&bytes, &record);
   check_location(&section, &record, UINT16_MAX - 1,
                  (struct location){LOCATION_REGISTER, 8, UINT16_MAX - 1, 0});
   ck_assert_uint_eq(stackmap_v3_live_out(&section.reader, &record, UINT16_MAX - 1).reg,
                     UINT16_MAX - 1);
   section_close(&section);
 }
-END_TEST
 
 /* ---- Errors --------------------------------------------------------------------------------- */
 
@@ -370,7 +346,6 @@ START_TEST(other_versions) {
       check_error(&bytes, "version", second);
   }
 }
-END_TEST
 
 START_TEST(bytes_between_maps) {
   for (size_t at = 1; at < 8; at++) {
@@ -382,7 +357,6 @@ START_TEST(bytes_between_maps) {
     check_error(&bytes, "between", end + at);
   }
 }
-END_TEST
 
 /* Cut anywhere: an error, unless nothing but zeros is missing. */
 START_TEST(truncated_anywhere) {
@@ -406,7 +380,6 @@ START_TEST(truncated_anywhere) {
   }
   check_readable(&bytes, true);
 }
-END_TEST
 
 START_TEST(a_truncated_header) {
   struct bytes bytes = {0};
@@ -416,7 +389,6 @@ START_TEST(a_truncated_header) {
   bytes_zeros(&bytes, 14);
   check_error(&bytes, "header", second);
 }
-END_TEST
 
 START_TEST(more_functions_than_bytes) {
   static const uint32_t counts[] = {2, 3, 1000, INT32_MAX, UINT32_MAX};
@@ -427,7 +399,6 @@ START_TEST(more_functions_than_bytes) {
     check_error(&bytes, "functions", 16);
   }
 }
-END_TEST
 
 START_TEST(more_constants_than_bytes) {
   static const uint32_t counts[] = {2, 3, 1000, INT32_MAX, UINT32_MAX};
@@ -439,7 +410,6 @@ START_TEST(more_constants_than_bytes) {
     check_error(&bytes, "constants", 40);
   }
 }
-END_TEST
 
 START_TEST(more_locations_than_bytes) {
   struct bytes bytes = {0};
@@ -447,7 +417,6 @@ START_TEST(more_locations_than_bytes) {
   v3_location(&bytes, V3_REGISTER, 8, 1, 0);
   check_error(&bytes, "locations", 56);
 }
-END_TEST
 
 START_TEST(more_live_outs_than_bytes) {
   struct bytes bytes = {0};
@@ -456,14 +425,12 @@ START_TEST(more_live_outs_than_bytes) {
   v3_live_out(&bytes, 1, 8);
   check_error(&bytes, "live-outs", 60);
 }
-END_TEST
 
 START_TEST(no_live_outs) {
   struct bytes bytes = {0};
   begin_one(&bytes, 0);
   check_error(&bytes, "live-outs", 56);
 }
-END_TEST
 
 START_TEST(no_padding_behind_a_record) {
   struct bytes bytes = {0};
@@ -471,7 +438,6 @@ START_TEST(no_padding_behind_a_record) {
   v3_live_outs(&bytes, 0);
   check_error(&bytes, "padding", 60);
 }
-END_TEST
 
 START_TEST(a_function_with_too_many_records) {
   static const uint64_t counts[] = {2, UINT32_MAX, UINT64_MAX};
@@ -487,7 +453,6 @@ START_TEST(a_function_with_too_many_records) {
     check_error(&bytes, "more records", 40);
   }
 }
-END_TEST
 
 START_TEST(a_map_with_too_many_records) {
   struct bytes bytes = {0};
@@ -500,7 +465,6 @@ START_TEST(a_map_with_too_many_records) {
   end_one(&bytes);
   check_error(&bytes, "more records", end);
 }
-END_TEST
 
 /* For a caller that asks for more records than its functions have. */
 START_TEST(a_record_too_many) {
@@ -508,17 +472,12 @@ START_TEST(a_record_too_many) {
   whole_one(&bytes);
   v3_record(&bytes, 7, 0x10, 0);
   end_one(&bytes);
-  struct section section = section_open(&bytes);
-  struct stackmap_v3_function function;
   struct stackmap_v3_record record;
-  ck_assert(stackmap_v3_next_map(&section.reader));
-  ck_assert(stackmap_v3_next_function(&section.reader, &function));
-  ck_assert(stackmap_v3_next_record(&section.reader, &record));
+  struct section section = section_at_record(&bytes, &record);
   ck_assert(!stackmap_v3_next_record(&section.reader, &record));
   ck_assert_ptr_nonnull(strstr(section.reader.error, "more records"));
   section_close(&section);
 }
-END_TEST
 
 START_TEST(unknown_location_kinds) {
   for (unsigned kind = 0; kind < 256; kind++) {
@@ -533,7 +492,6 @@ START_TEST(unknown_location_kinds) {
       check_error(&bytes, kind == V3_CONSTANT_INDEX ? "constant" : "kind", 68);
   }
 }
-END_TEST
 
 START_TEST(constants_that_are_not_there) {
   static const int32_t indices[] = {1, 2, INT32_MAX, INT32_MIN, -1};
@@ -548,7 +506,6 @@ START_TEST(constants_that_are_not_there) {
     check_error(&bytes, "constant", 64);
   }
 }
-END_TEST
 
 SUITE("stackmap_v3", an_empty_section, a_section_of_zeros, a_map_without_functions,
       fields_of_functions_and_records, every_location_kind, small_constants_in_the_pool, live_outs,

@@ -1,7 +1,7 @@
 /* suite.h - what every unit-test program has in common: its main function.
  *
- * A program is one suite. Each test runs in a process of its own unless CK_FORK=no is set, so no
- * test may rely on another one.
+ * A program is one suite. Each test, START_TEST(name) and a block, runs in a process of its own unless
+ * CK_FORK=no is set, so no test may rely on another one. (Check's END_TEST is empty.)
  */
 #ifndef STACKPACK_TEST_SUITE_H
 #define STACKPACK_TEST_SUITE_H

@@ -60,7 +60,6 @@ START_TEST(error_texts) {
       ck_assert_str_ne(text, stackpack_error_text((enum stackpack_error)k));
   }
 }
-END_TEST
 
 START_TEST(counts) {
   struct packed_model packed = example();
@@ -68,7 +67,6 @@ START_TEST(counts) {
   ck_assert(stackpack_table_check(&packed.table));
   packed_model_free(&packed);
 }
-END_TEST
 
 START_TEST(fields_of_a_record) {
   struct packed_model packed = example();
@@ -81,7 +79,6 @@ START_TEST(fields_of_a_record) {
   ck_assert_uint_eq(find(&packed, 0x2030).frame_size, STACKPACK_FRAME_SIZE_UNKNOWN);
   packed_model_free(&packed);
 }
-END_TEST
 
 START_TEST(a_record_is_written_only_if_found) {
   struct packed_model packed = example();
@@ -95,7 +92,6 @@ START_TEST(a_record_is_written_only_if_found) {
   ck_assert_int_eq(memcmp(&record, &before, sizeof record), 0);
   packed_model_free(&packed);
 }
-END_TEST
 
 START_TEST(records_by_number) {
   struct packed_model packed = example();
@@ -108,7 +104,6 @@ START_TEST(records_by_number) {
   }
   packed_model_free(&packed);
 }
-END_TEST
 
 START_TEST(the_next_record_at_an_address) {
   struct packed_model packed = example();
@@ -127,7 +122,6 @@ START_TEST(the_next_record_at_an_address) {
   ck_assert(!stackpack_record_next(&record));
   packed_model_free(&packed);
 }
-END_TEST
 
 static unsigned count_pairs(struct stackpack_pairs pairs) {
   struct stackpack_location base, derived;
@@ -162,7 +156,6 @@ START_TEST(lists_of_each_kind_of_record) {
   }
   packed_model_free(&packed);
 }
-END_TEST
 
 /* Structures may be copied, and a copy goes its own way. */
 START_TEST(copies) {
@@ -181,7 +174,6 @@ START_TEST(copies) {
   ck_assert_uint_eq(count_locations(allocas), 1);
   packed_model_free(&packed);
 }
-END_TEST
 
 START_TEST(details) {
   struct packed_model packed = example();
@@ -206,7 +198,6 @@ START_TEST(details) {
   free(space);
   packed_model_free(&packed);
 }
-END_TEST
 
 START_TEST(errno_is_left_alone) {
   struct packed_model packed = example();
@@ -221,7 +212,6 @@ START_TEST(errno_is_left_alone) {
   ck_assert_int_eq(errno, ENOTTY);
   packed_model_free(&packed);
 }
-END_TEST
 
 /* The same bytes answer for any address at which they stand. */
 START_TEST(opened_at_any_address) {
@@ -240,7 +230,6 @@ START_TEST(opened_at_any_address) {
   }
   packed_model_free(&packed);
 }
-END_TEST
 
 /* A damaged live set ends early, and says so. */
 START_TEST(damage_is_told) {
@@ -272,7 +261,6 @@ START_TEST(damage_is_told) {
   packed_model_free(&packed);
   model_free(&model);
 }
-END_TEST
 
 SUITE("table", error_texts, counts, fields_of_a_record, a_record_is_written_only_if_found,
       records_by_number, the_next_record_at_an_address, lists_of_each_kind_of_record, copies,

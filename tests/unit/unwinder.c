@@ -190,7 +190,6 @@ START_TEST(at_every_instruction) {
   ck_assert_uint_gt(seen.deepest, 4);
   ck_assert_uint_gt(seen.doubled, 100);
 }
-END_TEST
 
 /* ---- Hand-made stacks ---- */
 
@@ -286,7 +285,6 @@ START_TEST(saved_registers) {
   expect_not_unwound(context, STACKPACK_UNWINDER_NO_TABLE);
   end_stack();
 }
-END_TEST
 
 START_TEST(a_frame_found_by_a_register) {
   uintptr_t *words = make_stack(), rbp = (uintptr_t)&words[3];
@@ -300,7 +298,6 @@ START_TEST(a_frame_found_by_a_register) {
   ck_assert_uint_eq(context.registers[STACKPACK_RBP], (uintptr_t)&words[3]);
   end_stack();
 }
-END_TEST
 
 START_TEST(a_register_that_is_computed) {
   uintptr_t *words = make_stack();
@@ -313,7 +310,6 @@ START_TEST(a_register_that_is_computed) {
   ck_assert_uint_eq(context.registers[STACKPACK_RBX], (uintptr_t)&words[3]);
   end_stack();
 }
-END_TEST
 
 START_TEST(outermost) {
   uintptr_t *words = make_stack();
@@ -323,7 +319,6 @@ START_TEST(outermost) {
   ck_assert_mem_eq(&context, &before, sizeof context);
   end_stack();
 }
-END_TEST
 
 /* The frame's words would be beyond the end, partly or all of them; or below the start. */
 START_TEST(out_of_the_stack) {
@@ -349,7 +344,6 @@ START_TEST(out_of_the_stack) {
   expect_not_unwound(context_at(pushes, words), STACKPACK_UNWINDER_OUT_OF_STACK);
   end_stack();
 }
-END_TEST
 
 START_TEST(no_code_there) {
   uintptr_t *words = make_stack();
@@ -363,7 +357,6 @@ START_TEST(no_code_there) {
                          STACKPACK_UNWINDER_NO_TABLE);
   end_stack();
 }
-END_TEST
 
 /* More call sites than are remembered; and forgotten ones. */
 START_TEST(many_call_sites) {
@@ -382,7 +375,6 @@ START_TEST(many_call_sites) {
   }
   end_stack();
 }
-END_TEST
 
 /* ---- A call that lets registers be updated ---- */
 
@@ -447,7 +439,6 @@ static void update_registers(struct stackpack_context *context, void *closure) {
 START_TEST(updated_registers) {
   ck_assert_uint_eq(call_with_registers(update_registers), 0x111213141516);
 }
-END_TEST
 
 SUITE("unwinder", at_every_instruction, saved_registers, a_frame_found_by_a_register,
       a_register_that_is_computed, outermost, out_of_the_stack, no_code_there, many_call_sites,

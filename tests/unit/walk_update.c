@@ -207,7 +207,6 @@ START_TEST(slots_in_a_row) {
   check_many((struct shape){.words = 255, .pairs = 50, .objects = 4}, rounds);
   check_many((struct shape){.words = 300, .pairs = 30, .objects = 4}, rounds);
 }
-END_TEST
 
 START_TEST(places_of_all_kinds) {
   const uint64_t rounds = numbers_setting("ROUNDS", 60);
@@ -217,7 +216,6 @@ START_TEST(places_of_all_kinds) {
   check_many((struct shape){21, 40, 4, .registers = 20, .aliases = 20, .constants = 10}, rounds);
   check_many((struct shape){2, 5, 1, .registers = 70, .aliases = 20, .constants = 10}, rounds);
 }
-END_TEST
 
 /* Frames larger than what the update has on hand at once. */
 START_TEST(many_pairs) {
@@ -227,6 +225,5 @@ START_TEST(many_pairs) {
              rounds);
   check_many((struct shape){50000, 30000, 500, .registers = 1, .aliases = 0, .constants = 1}, 1);
 }
-END_TEST
 
 SUITE("walk_update", slots_in_a_row, places_of_all_kinds, many_pairs)
