@@ -310,7 +310,6 @@ static bool pack_file(const struct pack_options *options, const char *path) {
     image_close(&image);
   }
   message_close(&packing.message);
-  progress_end(&packing.progress);
   if (!ok)
     problem_print(&problem, path);
   return ok;
