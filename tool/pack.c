@@ -73,7 +73,7 @@ static bool say(struct packing *packing, const struct summary *summary, struct p
   if (packing->options->quiet)
     return true;
   if (packing->options->format == FORMAT_JSON)
-    return summary_print_json(out, summary, problem);
+    return summary_print_json(out, summary) || problem_set(problem, "not enough memory");
   summary_print(out, summary);
   if (summary->table != NULL)
     conflicts_print(out, packing->path, packing->image, &packing->loaded.entries,

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 /* Records that are no statepoints. */
@@ -24,68 +25,61 @@ static uint32_t count_unchecked(const struct safepoints *table) {
   return count;
 }
 
-static void print_sizes(FILE *out, const struct summary *summary) {
-  const struct safepoints *table = summary->table;
-  const double each =
-      table->record_count == 0 ? 0 : (double)summary->packed_size / table->record_count;
-  fprintf(out,
-          "%" PRIu32 " record%s of %" PRIu32 " function%s: %" PRIu64 " -> %" PRIu64
-          " bytes (%.2f each); file %" PRIu64 " -> %" PRIu64 " bytes%s\n",
-          table->record_count, plural(table->record_count), table->function_count,
-          plural(table->function_count), summary->raw_size, summary->packed_size, each,
-          summary->file_before, summary->file_after,
-          summary->is_dry_run ? "; nothing is written" : "");
+/* Prints a line about the file. */
+__attribute__((format(printf, 3, 4))) static void say(FILE *out, const struct summary *summary,
+                                                      const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  clean_print_path(out, summary->path);
+  vfprintf(out, format, arguments);
+  putc('\n', out);
+  va_end(arguments);
+}
+
+static void say_sizes(FILE *out, const struct summary *summary) {
+  const uint32_t records = summary->table->record_count;
+  const uint32_t functions = summary->table->function_count;
+  say(out, summary,
+      "%" PRIu32 " record%s of %" PRIu32 " function%s: %" PRIu64 " -> %" PRIu64
+      " bytes (%.2f each); file %" PRIu64 " -> %" PRIu64 " bytes%s",
+      records, plural(records), functions, plural(functions), summary->raw_size,
+      summary->packed_size, records == 0 ? 0 : (double)summary->packed_size / records,
+      summary->file_before, summary->file_after, summary->is_dry_run ? "; nothing is written" : "");
 }
 
 void summary_print(FILE *out, const struct summary *summary) {
   const struct safepoints *table = summary->table;
-  clean_print_path(out, summary->path);
   if (summary->why != NULL) {
-    fprintf(out, "%s\n", summary->why);
+    say(out, summary, "%s", summary->why);
     return;
   }
-  print_sizes(out, summary);
-  if (table->global_root_count > 0) {
-    clean_print_path(out, summary->path);
-    fprintf(out, "%" PRIu32 " global root%s\n", table->global_root_count,
-            plural(table->global_root_count));
-  }
-  if (table->functions_discarded > 0) {
-    clean_print_path(out, summary->path);
-    fprintf(out,
-            "left out %" PRIu32 " function%s with %" PRIu32
-            " record%s, which the linker had discarded\n",
-            table->functions_discarded, plural(table->functions_discarded),
-            table->records_discarded, plural(table->records_discarded));
-  }
-  if (table->records_repeated > 0) {
-    clean_print_path(out, summary->path);
-    fprintf(out, "left out %" PRIu32 " record%s, as another says the same\n",
-            table->records_repeated, plural(table->records_repeated));
-  }
   const uint32_t others = count_others(table), unchecked = count_unchecked(table);
-  if (others > 0) {
-    clean_print_path(out, summary->path);
-    fprintf(out,
-            "of the records, %" PRIu32 " are statepoints', %" PRIu32
-            " stack maps' or patch points'\n",
-            table->record_count - others, others);
-  }
-  if (unchecked > 0) {
-    clean_print_path(out, summary->path);
-    fprintf(out,
-            "%" PRIu32 " record%s of frames that neither unwind tables nor the code tell of: as "
-            "large as LLVM says, "
-            "which isn't checked (compile with the attribute uwtable)\n",
-            unchecked, plural(unchecked));
-  }
-  if (summary->reference != NULL) {
-    clean_print_path(out, summary->path);
-    fprintf(out,
-            "warning: reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; it now "
-            "finds packed ones there\n",
-            summary->reference);
-  }
+  say_sizes(out, summary);
+  if (table->global_root_count > 0)
+    say(out, summary, "%" PRIu32 " global root%s", table->global_root_count,
+        plural(table->global_root_count));
+  if (table->functions_discarded > 0)
+    say(out, summary,
+        "left out %" PRIu32 " function%s with %" PRIu32 " record%s, which the linker had discarded",
+        table->functions_discarded, plural(table->functions_discarded), table->records_discarded,
+        plural(table->records_discarded));
+  if (table->records_repeated > 0)
+    say(out, summary, "left out %" PRIu32 " record%s, as another says the same",
+        table->records_repeated, plural(table->records_repeated));
+  if (others > 0)
+    say(out, summary,
+        "of the records, %" PRIu32 " are statepoints', %" PRIu32 " stack maps' or patch points'",
+        table->record_count - others, others);
+  if (unchecked > 0)
+    say(out, summary,
+        "%" PRIu32 " record%s of frames that neither unwind tables nor the code tell of: as large "
+        "as LLVM says, which isn't checked (compile with the attribute uwtable)",
+        unchecked, plural(unchecked));
+  if (summary->reference != NULL)
+    say(out, summary,
+        "warning: reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; it now finds "
+        "packed ones there",
+        summary->reference);
 }
 
 static json_t *object_of(const struct summary *summary, const char *path) {
@@ -108,13 +102,12 @@ static json_t *object_of(const struct summary *summary, const char *path) {
                    "conflicts", (json_int_t)summary->conflicts, "reads_raw", summary->reference);
 }
 
-bool summary_print_json(FILE *out, const struct summary *summary, struct problem *problem) {
+bool summary_print_json(FILE *out, const struct summary *summary) {
   char *path = clean_text(summary->path);
-  json_t *object = path == NULL ? NULL : object_of(summary, path);
-  const bool ok = object != NULL &&
-                  json_dumpf(object, out, JSON_COMPACT | JSON_ENSURE_ASCII) == 0 &&
-                  fputc('\n', out) != EOF;
+  json_t *object = object_of(summary, path);
+  const bool ok =
+      json_dumpf(object, out, JSON_COMPACT | JSON_ENSURE_ASCII) == 0 && putc('\n', out) != EOF;
   json_decref(object);
   free(path);
-  return ok || problem_set(problem, "not enough memory");
+  return ok;
 }

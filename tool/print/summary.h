@@ -3,7 +3,6 @@
 #define STACKPACK_SUMMARY_H
 
 #include "format/safepoints.h"
-#include "tool/image/problem.h"
 
 #include <stdio.h>
 
@@ -21,7 +20,7 @@ struct summary {
 };
 
 void summary_print(FILE *out, const struct summary *summary);
-/* A line. False without memory. */
-bool summary_print_json(FILE *out, const struct summary *summary, struct problem *problem);
+/* A line. False if the stream has no room for it. */
+bool summary_print_json(FILE *out, const struct summary *summary);
 
 #endif
