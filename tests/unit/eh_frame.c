@@ -46,6 +46,11 @@ static size_t add_cie(struct bytes *section, const char *augmentation, const uin
   return start - 4;
 }
 
+/* The CIE that compilers write: addresses are distances from their own places, in 4 bytes. */
+static size_t add_usual_cie(struct bytes *section) {
+  return add_cie(section, "zR", &(uint8_t){SDATA4_PLACE}, 1);
+}
+
 /* Starts an FDE of a CIE; the addresses follow. */
 static size_t start_fde(struct bytes *section, size_t cie) {
   const size_t start = start_entry(section);
@@ -71,22 +76,30 @@ static struct code_ranges read(const struct bytes *section) {
   return ranges;
 }
 
+/* Reads a section and frees it; it must hold these ranges. */
+static void check_ranges(struct bytes *section, const struct code_range *expected, size_t count) {
+  struct code_ranges ranges = read(section);
+  ck_assert_uint_eq(ranges.count, count);
+  for (size_t i = 0; i < count; i++) {
+    ck_assert_uint_eq(ranges.items[i].start, expected[i].start);
+    ck_assert_uint_eq(ranges.items[i].end, expected[i].end);
+  }
+  code_ranges_free(&ranges);
+  bytes_free(section);
+}
+
+static void check_one(struct bytes *section, uint64_t from, uint64_t to) {
+  check_ranges(section, &(struct code_range){from, to}, 1);
+}
+
 START_TEST(relative_addresses) {
-  static const uint8_t encoding = SDATA4_PLACE;
   struct bytes section = {0};
-  const size_t cie = add_cie(&section, "zR", &encoding, 1);
+  const size_t cie = add_usual_cie(&section);
   add_fde(&section, cie, 0x20000, 0x80);
   add_fde(&section, cie, 0x8000, 0x10); /* before the section: a negative distance */
   bytes_u32(&section, 0);               /* the end */
   add_fde(&section, cie, 0x30000, 0x10);
-  struct code_ranges ranges = read(&section);
-  ck_assert_uint_eq(ranges.count, 2);
-  ck_assert_uint_eq(ranges.items[0].start, 0x8000);
-  ck_assert_uint_eq(ranges.items[0].end, 0x8010);
-  ck_assert_uint_eq(ranges.items[1].start, 0x20000);
-  ck_assert_uint_eq(ranges.items[1].end, 0x20080);
-  code_ranges_free(&ranges);
-  bytes_free(&section);
+  check_ranges(&section, (struct code_range[]){{0x8000, 0x8010}, {0x20000, 0x20080}}, 2);
 }
 
 START_TEST(absolute_and_wide_addresses) {
@@ -102,14 +115,8 @@ START_TEST(absolute_and_wide_addresses) {
   bytes_u64(&section, 0x40000 - (ADDRESS + section.size));
   bytes_u64(&section, 0x40);
   end_entry(&section, start);
-  struct code_ranges ranges = read(&section);
-  ck_assert_uint_eq(ranges.count, 2);
-  ck_assert_uint_eq(ranges.items[0].start, 0x40000);
-  ck_assert_uint_eq(ranges.items[0].end, 0x40040);
-  ck_assert_uint_eq(ranges.items[1].start, 0x700000000000);
-  ck_assert_uint_eq(ranges.items[1].end, 0x700000000123);
-  code_ranges_free(&ranges);
-  bytes_free(&section);
+  check_ranges(&section,
+               (struct code_range[]){{0x40000, 0x40040}, {0x700000000000, 0x700000000123}}, 2);
 }
 
 /* A personality routine and language-specific data stand before the encoding, as C++ has them. */
@@ -121,61 +128,36 @@ START_TEST(augmentations_before_the_encoding) {
   add_fde(&section, cie, 0x20000, 0x10);
   const size_t frame = add_cie(&section, "zRS", signal, sizeof signal);
   add_fde(&section, frame, 0x21000, 0x10);
-  struct code_ranges ranges = read(&section);
-  ck_assert_uint_eq(ranges.count, 2);
-  ck_assert_uint_eq(ranges.items[0].start, 0x20000);
-  ck_assert_uint_eq(ranges.items[1].start, 0x21000);
-  code_ranges_free(&ranges);
-  bytes_free(&section);
+  check_ranges(&section, (struct code_range[]){{0x20000, 0x20010}, {0x21000, 0x21010}}, 2);
 }
 
 /* A length of all ones says that 64 bits of length follow. */
 START_TEST(long_entries) {
-  static const uint8_t encoding = SDATA4_PLACE;
   struct bytes section = {0};
-  const size_t cie = add_cie(&section, "zR", &encoding, 1);
+  const size_t cie = add_usual_cie(&section);
   bytes_u32(&section, UINT32_MAX);
   bytes_u64(&section, 16);
   bytes_u32(&section, (uint32_t)(section.size - cie));
   bytes_u32(&section, (uint32_t)(0x20000 - (ADDRESS + section.size)));
   bytes_u32(&section, 0x10);
   bytes_u32(&section, 0);
-  struct code_ranges ranges = read(&section);
-  ck_assert_uint_eq(ranges.count, 1);
-  ck_assert_uint_eq(ranges.items[0].start, 0x20000);
-  code_ranges_free(&ranges);
-  bytes_free(&section);
+  check_one(&section, 0x20000, 0x20000 + 0x10);
 }
 
 /* What can't be read is passed over: the entries around it count. */
 START_TEST(unknown_encodings_are_passed_over) {
   static const uint8_t encodings[] = {INDIRECT | SDATA4_PLACE, 0x2b /* relative to text */,
                                       0x0f /* no format */};
-  static const uint8_t good = SDATA4_PLACE;
   struct bytes section = {0};
   for (size_t i = 0; i < sizeof encodings; i++) {
     const size_t cie = add_cie(&section, "zR", &encodings[i], 1);
     add_fde(&section, cie, 0x20000, 0x10);
   }
-  const size_t unknown = add_cie(&section, "zQ", &good, 1);
+  const size_t unknown = add_cie(&section, "zQ", &(uint8_t){SDATA4_PLACE}, 1);
   add_fde(&section, unknown, 0x21000, 0x10);
-  const size_t cie = add_cie(&section, "zR", &good, 1);
+  const size_t cie = add_usual_cie(&section);
   add_fde(&section, cie, 0x22000, 0x10);
-  struct code_ranges ranges = read(&section);
-  ck_assert_uint_eq(ranges.count, 1);
-  ck_assert_uint_eq(ranges.items[0].start, 0x22000);
-  code_ranges_free(&ranges);
-  bytes_free(&section);
-}
-
-/* Reads a section and frees it; it must hold this one range. */
-static void check_one(struct bytes *section, uint64_t from, uint64_t to) {
-  struct code_ranges ranges = read(section);
-  ck_assert_uint_eq(ranges.count, 1);
-  ck_assert_uint_eq(ranges.items[0].start, from);
-  ck_assert_uint_eq(ranges.items[0].end, to);
-  code_ranges_free(&ranges);
-  bytes_free(section);
+  check_one(&section, 0x22000, 0x22000 + 0x10);
 }
 
 /* An address as `size` bytes, absolute or as a distance from its place, and a length. */
@@ -228,9 +210,9 @@ START_TEST(a_cie_of_version_3) {
 
 /* FDEs may refer to any CIE before them, good or not. */
 START_TEST(references_to_earlier_cies) {
-  static const uint8_t relative = SDATA4_PLACE, none = 0x0f, wide = SDATA8_PLACE;
+  static const uint8_t none = 0x0f, wide = SDATA8_PLACE;
   struct bytes section = {0};
-  const size_t good = add_cie(&section, "zR", &relative, 1);
+  const size_t good = add_usual_cie(&section);
   const size_t other = add_cie(&section, "zR", &wide, 1);
   const size_t bad = add_cie(&section, "zR", &none, 1);
   for (uint64_t i = 0; i < 10; i++) {
@@ -240,23 +222,19 @@ START_TEST(references_to_earlier_cies) {
     bytes_u64(&section, 0x20);
     end_entry(&section, start);
   }
-  struct code_ranges ranges = read(&section);
-  ck_assert_uint_eq(ranges.count, 15);
+  struct code_range expected[15];
   for (uint64_t i = 0; i < 15; i++) {
     const uint64_t from = i < 5 ? 0x20000 + 0x200 * i : 0x30000 + 0x100 * (i - 5);
-    ck_assert_uint_eq(ranges.items[i].start, from);
-    ck_assert_uint_eq(ranges.items[i].end, from + (i < 5 ? 0x10 : 0x20));
+    expected[i] = (struct code_range){from, from + (i < 5 ? 0x10 : 0x20)};
   }
-  code_ranges_free(&ranges);
-  bytes_free(&section);
+  check_ranges(&section, expected, 15);
 }
 
 START_TEST(references_that_lead_nowhere) {
-  static const uint8_t encoding = SDATA4_PLACE;
   static const uint32_t references[] = {1, 3, 17, 1000, INT32_MAX, UINT32_MAX};
   for (unsigned i = 0; i < sizeof references / sizeof *references; i++) {
     struct bytes section = {0};
-    const size_t cie = add_cie(&section, "zR", &encoding, 1);
+    const size_t cie = add_usual_cie(&section);
     const size_t wrong = section.size;
     add_fde(&section, cie, 0x20000, 0x10);
     bytes_set_u32(&section, wrong + 4, references[i]);
@@ -267,11 +245,10 @@ START_TEST(references_that_lead_nowhere) {
 }
 
 START_TEST(an_entry_longer_than_the_section) {
-  static const uint8_t encoding = SDATA4_PLACE;
   static const uint32_t lengths[] = {0x1000, INT32_MAX, 0xfffffff0, UINT32_MAX};
   for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
     struct bytes section = {0};
-    const size_t cie = add_cie(&section, "zR", &encoding, 1);
+    const size_t cie = add_usual_cie(&section);
     add_fde(&section, cie, 0x20000, 0x10);
     const size_t last = section.size;
     add_fde(&section, cie, 0x21000, 0x10);
@@ -304,9 +281,8 @@ START_TEST(changed_bytes) {
 
 /* Cut anywhere, a section gives a part of its ranges, and nothing is read behind its end. */
 START_TEST(truncated_sections) {
-  static const uint8_t encoding = SDATA4_PLACE;
   struct bytes section = {0};
-  const size_t cie = add_cie(&section, "zR", &encoding, 1);
+  const size_t cie = add_usual_cie(&section);
   add_fde(&section, cie, 0x20000, 0x80);
   add_fde(&section, cie, 0x30000, 0x80);
   for (size_t size = 0; size < section.size; size++) {
@@ -392,11 +368,16 @@ static void read_rules(const struct bytes *section, struct rule *rules, const ui
   free(addresses);
 }
 
-static struct rule rule_at(const uint8_t *code, size_t size, uint64_t offset) {
+/* A section of the usual CIE and one FDE. */
+static struct bytes section_of(const uint8_t *code, size_t size) {
   struct bytes section = {0};
+  add_fde_code(&section, add_cie_code(&section, 1, usual_cie, sizeof usual_cie), CODE, code, size);
+  return section;
+}
+
+static struct rule rule_at(const uint8_t *code, size_t size, uint64_t offset) {
+  struct bytes section = section_of(code, size);
   struct rule rule;
-  const size_t cie = add_cie_code(&section, 1, usual_cie, sizeof usual_cie);
-  add_fde_code(&section, cie, CODE, code, size);
   read_rules(&section, &rule, &offset, 1);
   bytes_free(&section);
   return rule;
@@ -620,9 +601,7 @@ START_TEST(damaged_instructions) {
   static const uint64_t offsets[] = {0, 1, 2, 3, 4, 5, 100};
   enum { COUNT = sizeof offsets / sizeof *offsets };
   struct rule rules[COUNT];
-  struct bytes section = {0};
-  const size_t cie = add_cie_code(&section, 1, usual_cie, sizeof usual_cie);
-  add_fde_code(&section, cie, CODE, code, sizeof code);
+  struct bytes section = section_of(code, sizeof code);
   for (size_t size = 0; size < section.size; size++) {
     const struct bytes cut = {section.data, size, size};
     read_rules(&cut, rules, offsets, COUNT);

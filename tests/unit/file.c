@@ -20,17 +20,25 @@ enum { BASE = 0x400000, CODE = 0x401000 };
 static const struct model_options options = {.around = 20};
 
 /* Three functions: of a known end, of an unknown one, and one whose end only a symbol knows. */
-static void make_model(struct model *model) {
-  model_add_function(model, CODE, 24, CODE + 0x80);
-  struct model_record *record = model_add_record(model, 0x10);
+static struct model make_model(void) {
+  struct model model = {0};
+  model_add_function(&model, CODE, 24, CODE + 0x80);
+  struct model_record *record = model_add_record(&model, 0x10);
   model_add_self(record, 8);
   record->id = 5;
-  model_add_self(model_add_record(model, 0x40), 16);
-  model_add_function(model, CODE + 0x100, 40, 0);
-  model_add_self(model_add_record(model, 0x20), 8);
-  model_add_function(model, CODE + 0x200, 8, CODE + 0x240);
-  model_add_record(model, 0x20);
-  model_finish(model);
+  model_add_self(model_add_record(&model, 0x40), 16);
+  model_add_function(&model, CODE + 0x100, 40, 0);
+  model_add_self(model_add_record(&model, 0x20), 8);
+  model_add_function(&model, CODE + 0x200, 8, CODE + 0x240);
+  model_add_record(&model, 0x20);
+  model_finish(&model);
+  return model;
+}
+
+static struct elf begin(void) {
+  struct elf elf;
+  elf_begin(&elf, BASE);
+  return elf;
 }
 
 /* Writes bytes to a file and opens that. */
@@ -42,8 +50,8 @@ static enum stackpack_error open_bytes(const struct bytes *bytes, struct stackpa
   return error;
 }
 
-/* Finishes and opens a file, which must be right, and compares it with the model. */
-static void check_file(struct elf *elf, const struct model *model) {
+/* Finishes and opens a file, which must be right, and compares it with the model; frees both. */
+static void check_file(struct elf *elf, struct model *model) {
   struct stackpack_file file;
   struct difference difference;
   elf_finish(elf);
@@ -52,6 +60,7 @@ static void check_file(struct elf *elf, const struct model *model) {
     ck_abort_msg("%s", difference.text);
   stackpack_file_close(&file);
   elf_free(elf);
+  model_free(model);
 }
 
 static void check_error(const struct bytes *bytes, enum stackpack_error expected) {
@@ -69,51 +78,41 @@ static void check_elf_error(struct elf *elf, enum stackpack_error expected) {
 
 START_TEST(a_packed_file) {
   for (int with_sections = 0; with_sections < 2; with_sections++) {
-    struct model model = {0};
-    struct elf elf;
-    make_model(&model);
-    elf_begin(&elf, BASE);
+    struct model model = make_model();
+    struct elf elf = begin();
     elf.without_sections = !with_sections;
     elf_add_packed_model(&elf, &model);
     check_file(&elf, &model);
-    model_free(&model);
   }
 }
 
 /* The note is found among others: of another size, and of the same one. */
 START_TEST(other_notes) {
   static const uint8_t other[24] = {4, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 'G', 'N', 'U'};
-  struct model model = {0};
-  struct elf elf;
-  make_model(&model);
-  elf_begin(&elf, BASE);
+  struct model model = make_model();
+  struct elf elf = begin();
   const uint64_t offset = elf_add(&elf, other, sizeof other);
   elf_add_segment(&elf, PT_NOTE, offset, sizeof other);
   elf_add_segment(&elf, PT_NOTE, offset, 16);
   elf_add_packed_model(&elf, &model);
   check_file(&elf, &model);
-  model_free(&model);
 }
 
 START_TEST(packed_before_raw) {
-  struct model model = {0}, other = {0};
-  struct elf elf;
-  make_model(&model);
+  struct model model = make_model(), other = {0};
+  struct elf elf = begin();
   model_add_function(&other, CODE, 8, 0);
   model_finish(&other);
-  elf_begin(&elf, BASE);
   elf_add_raw_model(&elf, &other);
   elf_add_packed_model(&elf, &model);
   check_file(&elf, &model);
-  model_free(&model);
   model_free(&other);
 }
 
 START_TEST(a_broken_packed_file) {
-  struct model model = {0};
+  struct model model = make_model();
   struct elf elf;
   static const uint8_t garbage[200] = {1, 2, 3};
-  make_model(&model);
   elf_begin(&elf, BASE);
   elf_add_packed(&elf, garbage, sizeof garbage);
   check_elf_error(&elf, STACKPACK_BAD_TABLE);
@@ -129,8 +128,7 @@ START_TEST(a_note_outside_of_all_segments) {
   static const uint64_t offsets[] = {1 << 20, (uint64_t)1 << 40, -(uint64_t)BASE,
                                      UINT64_MAX - BASE};
   for (unsigned i = 0; i < 4; i++) {
-    struct elf elf;
-    elf_begin(&elf, BASE);
+    struct elf elf = begin();
     elf_add_segment(&elf, PT_NOTE, offsets[i], 24);
     check_elf_error(&elf, STACKPACK_NO_STACK_MAPS);
   }
@@ -175,16 +173,13 @@ START_TEST(a_raw_file) {
       symbol(STT_FUNC, CODE + 0x100, 0x80, SHN_UNDEF),
   };
   for (unsigned table = 0; table < 2; table++) {
-    struct model model = {0};
-    struct elf elf;
-    make_model(&model);
-    elf_begin(&elf, BASE);
+    struct model model = make_model();
+    struct elf elf = begin();
     elf_add_raw_model(&elf, &model);
     add_unwind_table(&elf, CODE, 0x80);
     elf_add_section(&elf, ".symbols", table == 0 ? SHT_SYMTAB : SHT_DYNSYM, symbols,
                     sizeof symbols);
     check_file(&elf, &model);
-    model_free(&model);
   }
 }
 
@@ -197,7 +192,6 @@ START_TEST(a_raw_file_without_ends) {
   elf_begin(&elf, BASE);
   elf_add_raw_model(&elf, &model);
   check_file(&elf, &model);
-  model_free(&model);
 }
 
 START_TEST(a_raw_file_with_an_empty_section) {
@@ -207,14 +201,12 @@ START_TEST(a_raw_file_with_an_empty_section) {
   elf_begin(&elf, BASE);
   elf_add_section(&elf, ".llvm_stackmaps", SHT_PROGBITS, NULL, 0);
   check_file(&elf, &model);
-  model_free(&model);
 }
 
 START_TEST(a_broken_raw_file) {
   static const uint8_t newer[16] = {4};
   struct bytes bytes = {0};
-  struct elf elf;
-  elf_begin(&elf, BASE);
+  struct elf elf = begin();
   elf_add_section(&elf, ".llvm_stackmaps", SHT_PROGBITS, newer, sizeof newer);
   check_elf_error(&elf, STACKPACK_BAD_STACK_MAP);
   v3_map(&bytes, 5, 0, 0);
@@ -225,8 +217,7 @@ START_TEST(a_broken_raw_file) {
 }
 
 START_TEST(a_raw_section_that_is_not_in_the_file) {
-  struct elf elf;
-  elf_begin(&elf, BASE);
+  struct elf elf = begin();
   unsigned raw = elf_add_section(&elf, ".llvm_stackmaps", SHT_NOBITS, NULL, 0);
   elf.sections[raw].sh_size = 64;
   check_elf_error(&elf, STACKPACK_NO_STACK_MAPS);
@@ -290,7 +281,6 @@ static void check_relocated(struct elf *elf, uint64_t address) {
   model_add_record(&model, 0x10);
   model_finish(&model);
   check_file(elf, &model);
-  model_free(&model);
 }
 
 START_TEST(relocations) {
@@ -311,7 +301,6 @@ START_TEST(relocations_to_nothing) {
     model_finish(&model);
     relocatable(&elf, SYMBOLIC, symbol_number, 0);
     check_file(&elf, &model);
-    model_free(&model);
   }
 }
 
@@ -355,8 +344,7 @@ START_TEST(other_kinds_of_elf_files) {
                  {EI_DATA, ELFDATANONE},
                  {EI_MAG1, 'F'}};
   for (unsigned i = 0; i < sizeof changes / sizeof *changes; i++) {
-    struct elf elf;
-    elf_begin(&elf, BASE);
+    struct elf elf = begin();
     elf_finish(&elf);
     elf.bytes.data[changes[i].place] = changes[i].value;
     check_error(&elf.bytes, STACKPACK_NOT_ELF);
@@ -365,8 +353,7 @@ START_TEST(other_kinds_of_elf_files) {
 }
 
 START_TEST(an_elf_file_without_stack_maps) {
-  struct elf elf;
-  elf_begin(&elf, BASE);
+  struct elf elf = begin();
   check_elf_error(&elf, STACKPACK_NO_STACK_MAPS);
   elf_begin(&elf, BASE);
   elf.without_sections = true;
@@ -415,10 +402,8 @@ START_TEST(prefixes_of_the_file_of_this_program) {
 /* Cut anywhere: an error, unless all that matters is there. */
 START_TEST(truncated_anywhere) {
   for (int packed = 0; packed < 2; packed++) {
-    struct model model = {0};
-    struct elf elf;
-    make_model(&model);
-    elf_begin(&elf, BASE);
+    struct model model = make_model();
+    struct elf elf = begin();
     elf.without_sections = packed != 0;
     if (packed)
       elf_add_packed_model(&elf, &model);
@@ -437,12 +422,10 @@ START_TEST(truncated_anywhere) {
 
 /* Any byte of the headers may be anything: there is no crash, and what opens can be asked. */
 START_TEST(changed_headers) {
-  struct model model = {0};
+  struct model model = make_model();
   struct numbers numbers = {1};
-  make_model(&model);
   for (unsigned round = 0; round < 1500; round++) {
-    struct elf elf;
-    elf_begin(&elf, BASE);
+    struct elf elf = begin();
     if (round % 2 == 0)
       elf_add_packed_model(&elf, &model);
     const uint64_t headers = elf.bytes.size;
