@@ -1,85 +1,114 @@
 /* cache.h - remembers look-ups: a hash table of records by return address, in the caller's memory.
  *
- * An address has four places next to each other, a set, whose number is a hash of it. A record that comes
- * takes a free one, or that of each of the four in turn. An entry is two cache lines: the record,
- * and its pairs as steps from a first location. Mostly the second line isn't touched.
+ *   slots      a power of 2: of an entry the offset in units of 8 bytes, or 0
+ *   entries    one behind the other, as they came: a record, how a walk gets to the caller's frame, and
+ *              the live set as a row
+ *
+ * The slot of an entry is the first free one from where the hash of its address points to. When there is
+ * no room for another entry, all are forgotten.
  *
  * A walk asks it at every frame, so what a hit takes is here, to be compiled into the walk.
  */
 #ifndef STACKPACK_CACHE_H
 #define STACKPACK_CACHE_H
 
-#include "runtime/internal.h"
+#include "runtime/row.h"
 
 struct cache_entry {
-  struct packed_record record; /* address 0: the entry is free */
-  uint32_t frame_size;         /* all ones: unknown */
-  int32_t value;               /* of the first location */
-  uint8_t location_kind, reg, size, distance;
-  uint8_t kind, count; /* kind: of the record; count: of pairs */
-  uint8_t span;        /* how many times `distance` the last location is behind the first */
+  struct packed_record record;
   struct frame_step step;
-  struct cached_pair pairs[CACHED_PAIRS];
+  uint32_t frame_size; /* all ones: unknown */
+  uint8_t kind;        /* of the record */
+  bool has_row;
+  struct row row; /* cut off behind its pairs */
 };
 
-_Static_assert(sizeof(struct cache_entry) == STACKPACK_CACHE_RECORD, "two cache lines");
+enum { CACHE_UNIT = sizeof(uint64_t) };
 
-enum { CACHE_WAYS = 4 };
+struct cache_overlay {
+  uint32_t *slots;     /* where the memory starts, too; NULL: it is too small */
+  uint64_t shift;      /* there are 2 to the power of 64 - shift slots */
+  uint64_t generation; /* of the process */
+  uint64_t next, end;  /* of the memory's units: the first free one, and where they end */
+  uint64_t
+      forgotten; /* how many times everything was: entries that were found before don't count */
+};
+
+_Static_assert(sizeof(struct cache_overlay) <= sizeof(struct stackpack_cache), "room for a cache");
 
 static inline struct cache_overlay *cache_overlay_of(struct stackpack_cache *cache) {
   return (struct cache_overlay *)cache->private_;
 }
 
-/* The set of places that an address may have, of 2 to the power of 64 - shift. */
-static inline struct cache_entry *cache_set(const struct cache_overlay *cache, uint64_t address) {
+/* The entry that a slot leads to. */
+static inline struct cache_entry *cache_entry_at(const struct cache_overlay *cache, uint32_t slot) {
+  return (struct cache_entry *)((uint64_t *)(void *)cache->slots + slot);
+}
+
+/* The slot of an address: the one that leads to its entry, or else the free one that will. (There are
+ * more slots than entries.) */
+static inline uint32_t *cache_slot(const struct cache_overlay *cache, uint64_t address) {
   const uint64_t hash = address * 0x9e3779b97f4a7c15u; /* 2^64 divided by the golden ratio */
-  return &cache->entries[(hash >> cache->shift) * CACHE_WAYS];
+  uint64_t number = hash >> cache->shift;
+  while (cache->slots[number] != 0 &&
+         cache_entry_at(cache, cache->slots[number])->record.address != address)
+    number = (number + 1) & UINT64_MAX >> cache->shift;
+  return &cache->slots[number];
 }
 
-/* The entry of an address; NULL: there is none. */
-static inline const struct cache_entry *cache_entry_of(const struct cache_overlay *cache,
-                                                       uint64_t address) {
-  if (cache->shift == 0 || address == 0)
-    return NULL;
-  const struct cache_entry *places = cache_set(cache, address);
-  for (unsigned i = 0; i < CACHE_WAYS; i++)
-    if (places[i].record.address == address)
-      return &places[i];
-  return NULL;
-}
-
-/* Forgets everything, where modules have come or gone: for another generation of the process. */
+/* Forgets everything, for a generation of the process (0: for a table). */
 void cache_forget(struct cache_overlay *cache, uint64_t generation);
 
-/* Looks up in the cache alone, which is for a generation of the process (0: for a table). NULL: the record
- * isn't there. The entry counts until something else is remembered. */
-static inline const struct cache_entry *cache_find(struct stackpack_cache *memory,
-                                                   uint64_t generation, uint64_t address,
-                                                   struct stackpack_record *record) {
+/* Looks up in the cache alone, which is for a generation of the process: modules may have come or gone. NULL:
+ * the record isn't there. */
+static inline struct cache_entry *cache_find(struct stackpack_cache *memory, uint64_t generation,
+                                             uint64_t address, struct stackpack_record *record) {
   struct cache_overlay *cache = cache_overlay_of(memory);
+  if (cache->slots == NULL)
+    return NULL;
   if (cache->generation != generation)
     cache_forget(cache, generation);
-  const struct cache_entry *entry = cache_entry_of(cache, address);
-  if (entry == NULL)
+  const uint32_t slot = *cache_slot(cache, address);
+  if (slot == 0)
     return NULL;
+  struct cache_entry *entry = cache_entry_at(cache, slot);
   *(struct packed_record *)record = entry->record;
   record->frame_size = entry->frame_size == UINT32_MAX ? UINT64_MAX : entry->frame_size;
   record->kind = (enum stackpack_kind)entry->kind;
   return entry;
 }
 
-/* The entry of the record that a walk is at, as long as the cache has it; or NULL. */
-static inline const struct cache_entry *walk_entry(const struct stackpack_walk *walk) {
-  const struct cache_entry *entry = walk->private_.entry;
-  return entry != NULL && entry->record.address == walk->record.address ? entry : NULL;
+/* Remembers a record that was looked up elsewhere. NULL: there is no room for it. */
+struct cache_entry *cache_remember(struct stackpack_cache *cache,
+                                   const struct stackpack_record *record);
+
+/* Visits the pairs of a record, whose entry is NULL or known. */
+enum stackpack_answer cache_visit(const struct cache_entry *entry,
+                                  const struct stackpack_record *record, stackpack_visitor *visit,
+                                  void *context);
+
+/* ---- For a walk ---- */
+
+/* Notes the entry of the record that a walk is at, or that there is none. */
+static inline void walk_set_entry(struct stackpack_walk *walk, struct cache_entry *entry) {
+  walk->private_.entry = entry;
+  if (entry != NULL)
+    walk->private_.forgotten = cache_overlay_of(walk->private_.walker->cache)->forgotten;
 }
 
-/* Remembers a record that was looked up elsewhere; NULL: there is no room in an entry for it. */
-const struct cache_entry *cache_remember(struct stackpack_cache *cache,
-                                         const struct stackpack_record *record);
+/* The entry, as long as the cache has it; or NULL. */
+static inline struct cache_entry *walk_entry(const struct stackpack_walk *walk) {
+  struct cache_entry *entry = walk->private_.entry;
+  return entry != NULL && cache_overlay_of(walk->private_.walker->cache)->forgotten ==
+                              walk->private_.forgotten
+             ? entry
+             : NULL;
+}
 
-/* The pairs of a record: from its entry, or, if that is NULL, from the table. */
-void cache_entry_pairs(const struct cache_entry *entry, const struct stackpack_record *record,
-                       struct stackpack_pairs *pairs);
+/* Its row, or NULL. */
+static inline const struct row *walk_row(const struct stackpack_walk *walk) {
+  const struct cache_entry *entry = walk_entry(walk);
+  return entry != NULL && entry->has_row ? &entry->row : NULL;
+}
 
 #endif

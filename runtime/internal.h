@@ -51,13 +51,6 @@ struct process_overlay {
   struct stripe stripes[STRIPES];
 };
 
-/* Pairs that a cache has remembered, or else those of a packed table. A location is so many steps
- * behind the first one. */
-enum { CACHED_PAIRS = 32 };
-struct cached_pair {
-  uint8_t base, derived;
-};
-
 /* What a frame_view comes to: how a walk gets from a frame to its caller. */
 struct frame_step {
   uint32_t places; /* where they are in the table's shapes */
@@ -69,32 +62,6 @@ struct frame_step {
       return_word; /* of the words below the CFA the one with the return address, from 1 on; 0: none */
 };
 
-/* A record's live set is looked up with its first pair, so that a visit of all has it at hand. */
-enum pairs_state { PAIRS_OF_RECORD, PAIRS_PACKED, PAIRS_CACHED };
-struct pairs_overlay {
-  enum pairs_state state;
-  union {
-    struct {
-      const struct packed_table *table;
-      uint64_t layout, position; /* of other widths than a record's, which a compiler would copy at
-                                    once: what was just stored in two can't be loaded as one soon */
-    };
-    struct packed_pairs packed;
-    struct {
-      struct stackpack_location first;
-      uint32_t step, next, count;
-      struct cached_pair pairs[CACHED_PAIRS];
-    };
-  };
-};
-
-struct cache_overlay {
-  struct cache_entry *entries;
-  uint64_t shift;      /* 0: there is no room for two sets */
-  uint64_t generation; /* of the process */
-  uint64_t replaced;   /* how many records went for others */
-};
-
 _Static_assert(sizeof(struct packed_table) <= sizeof(struct stackpack_table), "room for a table");
 _Static_assert(sizeof(struct packed_record) <= offsetof(struct stackpack_record, frame_size) &&
                    offsetof(struct packed_record, address) ==
@@ -102,8 +69,8 @@ _Static_assert(sizeof(struct packed_record) <= offsetof(struct stackpack_record,
                    offsetof(struct packed_record, index) ==
                        offsetof(struct stackpack_record, index),
                "a record lies over the start of the public one");
-_Static_assert(sizeof(struct pairs_overlay) <= sizeof(struct stackpack_pairs), "room for pairs");
-_Static_assert(sizeof(struct cache_overlay) <= sizeof(struct stackpack_cache), "room for a cache");
+_Static_assert(sizeof(struct packed_pairs) <= sizeof((struct stackpack_pairs){0}.private_),
+               "room for pairs");
 _Static_assert(sizeof(struct packed_list) <= sizeof(struct stackpack_locations), "room for a list");
 _Static_assert(sizeof(struct module_overlay) <= sizeof((struct stackpack_module){0}.private_),
                "room for what is known of a module");
@@ -123,8 +90,8 @@ static inline const struct packed_record *record_of(const struct stackpack_recor
   return (const struct packed_record *)record;
 }
 
-static inline struct pairs_overlay *pairs_of(struct stackpack_pairs *pairs) {
-  return (struct pairs_overlay *)pairs->private_;
+static inline struct packed_pairs *pairs_of(struct stackpack_pairs *pairs) {
+  return (struct packed_pairs *)pairs->private_;
 }
 
 /* Changes when modules come or go; never 0. */

@@ -396,20 +396,21 @@ enum stackpack_answer stackpack_find(const struct stackpack_process *process,
   return STACKPACK_NOT_MANAGED;
 }
 
-enum stackpack_answer stackpack_find_cached(const struct stackpack_process *process,
-                                            struct stackpack_cache *cache, uintptr_t return_address,
-                                            struct stackpack_record *record,
-                                            struct stackpack_pairs *pairs) {
+enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
+                                      struct stackpack_cache *cache, uintptr_t return_address,
+                                      struct stackpack_record *record, stackpack_visitor *visit,
+                                      void *context) {
+  const uint64_t generation = process_generation(process);
   const struct cache_entry *entry =
-      cache_find(cache, process_generation(process), return_address, record);
+      cache != NULL ? cache_find(cache, generation, return_address, record) : NULL;
   if (entry == NULL) {
     const enum stackpack_answer answer = stackpack_find(process, return_address, record);
     if (answer != STACKPACK_FOUND)
       return answer;
-    entry = cache_remember(cache, record);
+    if (cache != NULL)
+      entry = cache_remember(cache, record);
   }
-  cache_entry_pairs(entry, record, pairs);
-  return STACKPACK_FOUND;
+  return cache_visit(entry, record, visit, context);
 }
 
 /* Threads have stacks of their own, so the address of a variable spreads them over the stripes. */

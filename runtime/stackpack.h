@@ -173,35 +173,36 @@ struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record);
 bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_location *base,
                           struct stackpack_location *derived);
 
-/* Calls a function for each pair that is left. STACKPACK_FOUND, or, perhaps after some pairs,
+/* Calls a function for each pair of a record. STACKPACK_FOUND; or, perhaps after some pairs,
  * STACKPACK_CORRUPT. */
 typedef void stackpack_visitor(void *context, struct stackpack_location base,
                                struct stackpack_location derived);
-enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs, stackpack_visitor *visit,
-                                            void *context);
+enum stackpack_answer stackpack_record_visit(const struct stackpack_record *record,
+                                             stackpack_visitor *visit, void *context);
 
 /* ---- Looking up what was looked up before ---- */
 
 /* A cache of look-ups, for a collector that meets the same return addresses again and again: the
  * stacks of threads that run the same loop, and the same stack at the next collection. It is a hash
  * table of records with their pairs, in memory that the caller gives: STACKPACK_CACHE_RECORD bytes
- * for each record. Not remembered are records of more than 32 pairs, or whose locations aren't all of one kind,
- * size and register and near each other. A cache is for one thread at a time. */
+ * for each record are plenty. A cache that is full forgets all, and fills anew. Pairs in other places
+ * than registers and slots of 8 bytes near each other are read from the table at each visit. A cache
+ * is for one thread at a time; what a visitor or `forward` calls must not use it. */
 enum { STACKPACK_CACHE_RECORD = 128 };
 struct stackpack_cache {
-  uint64_t private_[4];
+  uint64_t private_[6];
 };
 
-/* Makes memory[0..size) a cache; of the size, the largest power of 2 is used, from 1024 on. It must be 8-aligned (best at a multiple of 64), and all zeros, as
- * static memory is, or that from calloc or mmap: none of it is touched yet. */
+/* Makes memory[0..size) a cache. With less than 1,024 bytes it remembers nothing. The memory must be
+ * 8-aligned and all zeros, as static memory is, or that from calloc or mmap: none is touched yet. */
 void stackpack_cache_open(struct stackpack_cache *cache, void *memory, size_t size);
 
-/* stackpack_table_find, and for STACKPACK_FOUND stackpack_pairs, by way of a cache. All calls with a
- * cache are for one table, which stays where it is. */
-enum stackpack_answer stackpack_table_find_cached(const struct stackpack_table *table,
-                                                  struct stackpack_cache *cache, uint64_t address,
-                                                  struct stackpack_record *record,
-                                                  struct stackpack_pairs *pairs);
+/* Looks up an address in one table, and visits the record's pairs: by way of a cache, or, if that is
+ * NULL, without. All calls with a cache are for one table, which stays where it is. */
+enum stackpack_answer stackpack_table_visit(const struct stackpack_table *table,
+                                            struct stackpack_cache *cache, uint64_t address,
+                                            struct stackpack_record *record,
+                                            stackpack_visitor *visit, void *context);
 
 /* A list of locations in the order in which LLVM recorded them. */
 struct stackpack_locations {
@@ -287,12 +288,12 @@ enum stackpack_error stackpack_module_error(const struct stackpack_module *modul
 enum stackpack_answer stackpack_find(const struct stackpack_process *process,
                                      uintptr_t return_address, struct stackpack_record *record);
 
-/* The same, and the record's pairs, by way of a cache. It serves one process: it forgets all when
- * modules come or go. */
-enum stackpack_answer stackpack_find_cached(const struct stackpack_process *process,
-                                            struct stackpack_cache *cache, uintptr_t return_address,
-                                            struct stackpack_record *record,
-                                            struct stackpack_pairs *pairs);
+/* The same, and visits the record's pairs: by way of a cache, or, if that is NULL, without. A cache
+ * serves one process: it forgets all when modules come or go. */
+enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
+                                      struct stackpack_cache *cache, uintptr_t return_address,
+                                      struct stackpack_record *record, stackpack_visitor *visit,
+                                      void *context);
 
 /* Modules that come and go (dlopen, dlclose) while threads look up. Look-ups go on without a lock;
  * the functions here may be called from any thread, but not from a signal handler.
@@ -520,9 +521,10 @@ struct stackpack_walk {
     const struct stackpack_walker *walker;
     struct stackpack_stack stack;
     uint64_t segment_frames;
-    const void *entry;
+    void *entry;
+    uint64_t forgotten;
     enum stackpack_walk_answer answer;
-    uint32_t state, word, words;
+    uint32_t state, pair, word, words;
     struct stackpack_location base, derived;
     struct stackpack_pairs pairs;
   } private_;

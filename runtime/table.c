@@ -198,58 +198,33 @@ static inline struct stackpack_location numbered_location(const struct packed_ta
 }
 
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
+  const struct packed_record *packed = record_of(record);
   struct stackpack_pairs pairs;
-  pairs_of(&pairs)->state = PAIRS_OF_RECORD;
-  pairs_of(&pairs)->table = record_of(record)->table;
-  pairs_of(&pairs)->layout = record_of(record)->layout;
-  pairs_of(&pairs)->position = record_of(record)->position;
+  packed_pairs(pairs_of(&pairs), packed->table, packed->layout, packed->position);
   pairs.is_corrupt = false;
   return pairs;
 }
 
-/* The same of pairs that a cache has remembered. */
-static bool cached_pairs_next(struct pairs_overlay *pairs, struct stackpack_location *base,
-                              struct stackpack_location *derived) {
-  if (pairs->next == pairs->count)
-    return false;
-  const struct cached_pair pair = pairs->pairs[pairs->next++];
-  *base = *derived = pairs->first;
-  base->value = (int64_t)((uint64_t)base->value + (uint64_t)pair.base * pairs->step);
-  derived->value = (int64_t)((uint64_t)derived->value + (uint64_t)pair.derived * pairs->step);
-  return true;
-}
-
 bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_location *base,
                           struct stackpack_location *derived) {
-  struct pairs_overlay *own = pairs_of(pairs);
+  struct packed_pairs *own = pairs_of(pairs);
   struct packed_pair pair;
-  if (own->state == PAIRS_CACHED)
-    return cached_pairs_next(own, base, derived);
-  if (own->state == PAIRS_OF_RECORD) {
-    packed_pairs(&own->packed, own->table, (uint32_t)own->layout, (uint32_t)own->position);
-    own->state = PAIRS_PACKED;
-  }
-  if (!packed_pairs_next(&own->packed, &pair)) {
-    pairs->is_corrupt = own->packed.bad;
+  if (!packed_pairs_next(own, &pair)) {
+    pairs->is_corrupt = own->bad;
     return false;
   }
-  *derived = *base = public_location(packed_location(own->packed.table, pair.derived));
+  *derived = *base = numbered_location(own->table, pair.derived);
   if (pair.base != pair.derived)
-    *base = public_location(packed_location(own->packed.table, pair.base));
+    *base = numbered_location(own->table, pair.base);
   return true;
 }
 
-/* Visits the pairs of a packed table that are left, and leaves none. They are gone through in a copy, as a
- * visitor may change anything else, for all that the compiler knows. */
-static inline enum stackpack_answer visit_packed(struct stackpack_pairs *pairs,
-                                                 stackpack_visitor *visit, void *context) {
-  struct pairs_overlay *own = pairs_of(pairs);
+enum stackpack_answer stackpack_record_visit(const struct stackpack_record *record,
+                                             stackpack_visitor *visit, void *context) {
+  const struct packed_record *packed = record_of(record);
   struct packed_pairs left;
   struct packed_pair pair;
-  if (own->state == PAIRS_PACKED)
-    left = own->packed;
-  else
-    layout_pairs(&left, own->table, (uint32_t)own->layout, (uint32_t)own->position);
+  layout_pairs(&left, packed->table, packed->layout, packed->position);
   do {
     while (left.plain != 0) {
       take_plain(&left, &pair);
@@ -261,20 +236,7 @@ static inline enum stackpack_answer visit_packed(struct stackpack_pairs *pairs,
         visit(context, numbered_location(left.table, pair.base),
               numbered_location(left.table, pair.derived));
   } while (next_chunk(&left));
-  own->state = PAIRS_CACHED;
-  own->next = own->count = 0;
-  pairs->is_corrupt = left.bad;
   return left.bad ? STACKPACK_CORRUPT : STACKPACK_FOUND;
-}
-
-enum stackpack_answer stackpack_pairs_visit(struct stackpack_pairs *pairs, stackpack_visitor *visit,
-                                            void *context) {
-  struct stackpack_location base, derived;
-  if (pairs_of(pairs)->state != PAIRS_CACHED)
-    return visit_packed(pairs, visit, context);
-  while (cached_pairs_next(pairs_of(pairs), &base, &derived))
-    visit(context, base, derived);
-  return STACKPACK_FOUND;
 }
 
 struct stackpack_locations stackpack_locations(const struct stackpack_record *record) {

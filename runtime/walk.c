@@ -45,9 +45,9 @@ static enum stackpack_answer find_in_table(struct stackpack_walk *walk, uintptr_
   const enum stackpack_answer answer =
       walker->process != NULL ? stackpack_find(walker->process, address, &walk->record)
                               : stackpack_table_find(walker->table, address, &walk->record);
-  walk->private_.entry = walker->cache != NULL && answer == STACKPACK_FOUND
-                             ? cache_remember(walker->cache, &walk->record)
-                             : NULL;
+  walk_set_entry(walk, walker->cache != NULL && answer == STACKPACK_FOUND
+                           ? cache_remember(walker->cache, &walk->record)
+                           : NULL);
   return answer;
 }
 
@@ -56,10 +56,10 @@ static inline enum stackpack_answer find(struct stackpack_walk *walk, uintptr_t 
   if (walker->cache == NULL)
     return find_in_table(walk, address);
   const uint64_t generation = walker->process != NULL ? process_generation(walker->process) : 0;
-  const struct cache_entry *entry = cache_find(walker->cache, generation, address, &walk->record);
+  struct cache_entry *entry = cache_find(walker->cache, generation, address, &walk->record);
   if (entry == NULL)
     return find_in_table(walk, address);
-  walk->private_.entry = entry;
+  walk_set_entry(walk, entry);
   return STACKPACK_FOUND;
 }
 
@@ -180,16 +180,19 @@ by_facts(struct stackpack_walk *walk, struct frame_step step, uint32_t lost, uin
   return STACKPACK_WALK_NATIVE;
 }
 
-/* A managed frame of which the cache knows nothing. */
+/* A managed frame whose step the cache doesn't know yet. It has no room for lost registers. */
 static enum stackpack_walk_answer by_table(struct stackpack_walk *walk) {
   struct frame_step step;
   uintptr_t pc;
+  struct cache_entry *entry = walk_entry(walk);
   const struct frame_view view = record_view(&walk->record);
   if (!view.is_known)
     return walk_step_without_facts(walk);
-  return frame_step_of(&step, &record_of(&walk->record)->table->frames, &view)
-             ? by_facts(walk, step, view.lost, &pc)
-             : STACKPACK_WALK_OUT_OF_STACK;
+  if (!frame_step_of(&step, &record_of(&walk->record)->table->frames, &view))
+    return STACKPACK_WALK_OUT_OF_STACK;
+  if (entry != NULL && view.lost == 0)
+    entry->step = step;
+  return by_facts(walk, step, view.lost, &pc);
 }
 
 static enum stackpack_walk_answer check_arrival(const struct stackpack_walk *walk) {

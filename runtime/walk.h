@@ -8,7 +8,8 @@
 enum walk_state {
   WALK_AT_START, /* at a context that is yet to be looked at */
   WALK_AT_FRAME, /* the frame at hand has been answered */
-  WALK_AT_ROOTS, /* and its roots are being gone through */
+  WALK_AT_ROOTS, /* and its roots are being gone through, as a row: see next_pair */
+  WALK_AT_PAIRS, /* or from private_.pairs */
   WALK_DONE,     /* private_.answer says why */
 };
 
@@ -23,6 +24,10 @@ enum { WALK_PUSHED = 0, WALK_SAVED_POINTER = -16, WALK_SAVED_RETURN = -8, WALK_B
 enum { WALK_PUSHED = 0, WALK_SAVED_POINTER = 0, WALK_SAVED_RETURN = 8, WALK_BEHIND = -1 };
 #endif
 enum { WALK_BEHIND_IS_KNOWN = WALK_BEHIND >= 0 };
+
+/* The registers that may hold a root: bit n for register n. */
+#define WALK_REGISTERS                                                                             \
+  ((uint32_t)(((uint64_t)1 << STACKPACK_REGISTERS) - 1) & ~((uint32_t)1 << STACKPACK_STACK_POINTER))
 
 static inline bool walk_is_stop(enum stackpack_walk_answer answer) {
   return answer >= STACKPACK_WALK_NOT_SAFEPOINT;

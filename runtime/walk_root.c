@@ -107,10 +107,31 @@ enum stackpack_walk_answer walk_begin_roots(struct stackpack_walk *walk) {
   const enum stackpack_walk_answer answer = walk_check_roots(walk);
   if (answer != STACKPACK_WALK_MANAGED)
     return answer;
-  cache_entry_pairs(walk_entry(walk), &walk->record, &walk->private_.pairs);
   walk->private_.state = WALK_AT_ROOTS;
-  walk->private_.word = walk->private_.words = 0;
+  walk->private_.pair = walk->private_.word = walk->private_.words = 0;
+  walk->private_.pairs.is_corrupt = false;
   return STACKPACK_WALK_MANAGED;
+}
+
+/* Takes the next pair: from the cache's row, or else from the table. False after the last one. */
+static bool next_pair(struct stackpack_walk *walk) {
+  struct stackpack_location *base = &walk->private_.base, *derived = &walk->private_.derived;
+  const struct row *row = walk_row(walk);
+  const uint32_t nth = walk->private_.pair++;
+  if (row != NULL) {
+    if (nth >= row->count)
+      return false;
+    *base = row_location(row, row->pairs[nth].base);
+    *derived = row_location(row, row->pairs[nth].derived);
+    return true;
+  }
+  if (walk->private_.state == WALK_AT_ROOTS) {
+    walk->private_.state = WALK_AT_PAIRS;
+    walk->private_.pairs = stackpack_pairs(&walk->record);
+    for (uint32_t i = 0; i < nth; i++) /* if the cache has forgotten the row */
+      stackpack_pairs_next(&walk->private_.pairs, base, derived);
+  }
+  return stackpack_pairs_next(&walk->private_.pairs, base, derived);
 }
 
 /* Goes to the next word of the pair at hand, or of the next pair. False after the last one. */
@@ -118,7 +139,7 @@ static bool next_word(struct stackpack_walk *walk) {
   if (++walk->private_.word < walk->private_.words)
     return true;
   walk->private_.word = 0;
-  if (!stackpack_pairs_next(&walk->private_.pairs, &walk->private_.base, &walk->private_.derived))
+  if (!next_pair(walk))
     return false;
   walk->private_.words = words_of_pair(&walk->private_.base, &walk->private_.derived);
   return true;
@@ -144,7 +165,7 @@ static enum stackpack_walk_answer read_root(struct stackpack_walk *walk,
 
 bool stackpack_walk_root(struct stackpack_walk *walk, struct stackpack_root *root) {
   enum stackpack_walk_answer answer = STACKPACK_WALK_MANAGED;
-  if (walk->private_.state != WALK_AT_ROOTS)
+  if (walk->private_.state != WALK_AT_ROOTS && walk->private_.state != WALK_AT_PAIRS)
     answer = walk_begin_roots(walk);
   if (answer == STACKPACK_WALK_MANAGED) {
     if (next_word(walk))

@@ -21,7 +21,7 @@
  *   3. for each derived place as in 1           *derived += *base
  *
  * What has to be remembered is which places are bases and which are done, a bit for each. In nearly
- * all frames the places are slots in a row, and these bits are few. Otherwise the bits of a part of the
+ * all frames the live set is a row (row.h), and these bits are few. Otherwise the bits of a part of the
  * stack are on hand, the window, and a frame that is larger is gone through window by window. Registers
  * have bits of their own, as their places may be anywhere.
  */
@@ -30,17 +30,16 @@
 
 #include <string.h>
 
-enum { WORD = sizeof(uintptr_t), ROW_SLOTS = 256, WINDOW_WORDS = 4096 };
+enum { WORD = sizeof(uintptr_t), WINDOW_WORDS = 4096 };
 
-/* ---- Slots in a row ---- */
+/* ---- Rows ---- */
 
-/* A frame's slots are words from a first one on; bit n of a set is for one of them. */
-struct row {
-  uintptr_t *base;
-  const struct cached_pair *pairs; /* the cache's, or own */
-  size_t pair_count;
-  struct cached_pair own[ROW_SLOTS];
-  uint64_t bases[ROW_SLOTS / 64], done[ROW_SLOTS / 64];
+/* A row whose places are all there. Bit n of a set is for place n. */
+struct open_row {
+  const struct row *row;
+  uintptr_t *slots;
+  uintptr_t *const *registers;
+  uint64_t bases[ROW_PLACES / 64], done[ROW_PLACES / 64];
 };
 
 /* Adds n to a set; false if it is in it already. */
@@ -51,104 +50,55 @@ static bool add(uint64_t *set, size_t n) {
   return is_new;
 }
 
-/* Whether a location is a slot of one word, by the same register as another one. */
-static bool is_slot(const struct stackpack_location *location, unsigned reg) {
-  return location->kind == STACKPACK_INDIRECT && location->size == WORD && location->reg == reg;
+static uintptr_t *place_of(const struct open_row *open, size_t place) {
+  return place < ROW_SLOTS ? open->slots + place : open->registers[place - ROW_SLOTS];
 }
 
-/* The slots of a frame: the lowest one and the highest one. */
-struct range {
-  struct stackpack_location low, high;
-};
-
-static void widen(struct range *range, const struct stackpack_location *location) {
-  if (location->value < range->low.value)
-    range->low = *location;
-  if (location->value > range->high.value)
-    range->high = *location;
+/* Whether the slots are within the stack; and where. */
+static bool find_slots(struct stackpack_walk *walk, const struct row *row, uintptr_t **slots) {
+  const struct stackpack_location first = row_location(row, 0);
+  uintptr_t value;
+  *slots = NULL;
+  return row->slots == 0 || (walk_place(walk, &first, 0, slots, &value) == STACKPACK_WALK_MANAGED &&
+                             (walk->private_.stack.end - value) / WORD >= row->slots);
 }
 
-/* Finds the range of all slots. False if there are others than slots by one register, too many, or too
- * far from each other, or there are none. */
-static bool find_range(struct stackpack_pairs pairs, struct range *range) {
-  struct stackpack_location base, derived;
-  size_t count = 0;
-  for (; stackpack_pairs_next(&pairs, &base, &derived); count++) {
-    if (count == 0)
-      *range = (struct range){base, base};
-    if (count == ROW_SLOTS || !is_slot(&base, range->low.reg) || !is_slot(&derived, range->low.reg))
-      return false;
-    widen(range, &base);
-    widen(range, &derived);
-  }
-  const uint64_t size = (uint64_t)range->high.value - (uint64_t)range->low.value;
-  return count > 0 && !pairs.is_corrupt && size / WORD < ROW_SLOTS;
-}
-
-/* Takes all pairs. False if they are of other kinds, or not all of their slots are within the stack. */
-static bool open_row(struct row *row, struct stackpack_walk *walk, struct stackpack_pairs pairs) {
-  struct stackpack_location base, derived;
-  struct range range = {0};
-  uintptr_t *end, value;
-  if (!find_range(pairs, &range) ||
-      walk_place(walk, &range.low, 0, &row->base, &value) != STACKPACK_WALK_MANAGED ||
-      walk_place(walk, &range.high, 0, &end, &value) != STACKPACK_WALK_MANAGED)
+/* False if it isn't known where all of its places are. */
+static bool open_row(struct open_row *open, struct stackpack_walk *walk, const struct row *row) {
+  const struct stackpack_context *context = &walk->context;
+  const uint32_t in_memory = context->known & context->in_memory & WALK_REGISTERS;
+  if ((row->registers & ~in_memory) != 0 || !find_slots(walk, row, &open->slots))
     return false;
-  row->pair_count = 0;
-  memset(row->bases, 0, sizeof row->bases);
-  while (stackpack_pairs_next(&pairs, &base, &derived)) {
-    const uint64_t to_base = (uint64_t)base.value - (uint64_t)range.low.value;
-    const uint64_t to_derived = (uint64_t)derived.value - (uint64_t)range.low.value;
-    if (to_base % WORD != 0 || to_derived % WORD != 0)
-      return false;
-    row->own[row->pair_count++] =
-        (struct cached_pair){(uint8_t)(to_base / WORD), (uint8_t)(to_derived / WORD)};
-    add(row->bases, to_base / WORD);
-  }
-  row->pairs = row->own;
+  open->row = row;
+  open->registers = (uintptr_t *const *)context->registers;
+  memset(open->bases, 0, sizeof open->bases);
+  for (size_t i = 0; i < row->count; i++)
+    add(open->bases, row->pairs[i].base);
   return true;
 }
 
-/* The same of an entry of the cache, where pairs stand as a row has them. */
-static bool open_cached_row(struct row *row, struct stackpack_walk *walk,
-                            const struct cache_entry *entry) {
-  struct stackpack_location location = {entry->location_kind, entry->size, entry->reg,
-                                        entry->value};
-  uintptr_t *end, value;
-  if (!is_slot(&location, entry->reg) || (entry->distance != WORD && entry->span > 0) ||
-      walk_place(walk, &location, 0, &row->base, &value) != STACKPACK_WALK_MANAGED)
-    return false;
-  location.value += entry->span * WORD;
-  if (walk_place(walk, &location, 0, &end, &value) != STACKPACK_WALK_MANAGED)
-    return false;
-  row->pairs = entry->pairs;
-  row->pair_count = entry->count;
-  memset(row->bases, 0, sizeof row->bases);
-  for (size_t i = 0; i < row->pair_count; i++)
-    add(row->bases, row->pairs[i].base);
-  return true;
-}
-
-/* Adds to each derived slot that is no base `sign` times its base. */
-static void add_bases(struct row *row, uintptr_t sign) {
-  memset(row->done, 0, sizeof row->done);
-  for (size_t i = 0; i < row->pair_count; i++) {
-    const size_t base = row->pairs[i].base, derived = row->pairs[i].derived;
-    if (base != derived && (row->bases[derived / 64] >> derived % 64 & 1) == 0 &&
-        add(row->done, derived))
-      row->base[derived] += sign * row->base[base];
+/* Adds to each derived place that is no base `sign` times its base. */
+static void add_bases(struct open_row *open, uintptr_t sign) {
+  memset(open->done, 0, sizeof open->done);
+  for (size_t i = 0; i < open->row->count; i++) {
+    const size_t base = open->row->pairs[i].base, derived = open->row->pairs[i].derived;
+    if (base != derived && (open->bases[derived / 64] >> derived % 64 & 1) == 0 &&
+        add(open->done, derived))
+      *place_of(open, derived) += sign * *place_of(open, base);
   }
 }
 
-static void update_row(struct row *row, stackpack_forward *forward, void *closure) {
-  add_bases(row, (uintptr_t)-1);
-  for (size_t i = 0; i < ROW_SLOTS / 64; i++)
-    for (uint64_t bits = row->bases[i]; bits != 0; bits &= bits - 1) {
-      uintptr_t *slot = &row->base[i * 64 + (size_t)__builtin_ctzll(bits)];
-      if (*slot != 0)
-        *slot = forward(closure, *slot);
+static void update_row(struct open_row *open, stackpack_forward *forward, void *closure) {
+  if (open->row->has_derived)
+    add_bases(open, (uintptr_t)-1);
+  for (size_t i = 0; i < ROW_PLACES / 64; i++)
+    for (uint64_t bits = open->bases[i]; bits != 0; bits &= bits - 1) {
+      uintptr_t *place = place_of(open, i * 64 + (size_t)__builtin_ctzll(bits));
+      if (*place != 0)
+        *place = forward(closure, *place);
     }
-  add_bases(row, 1);
+  if (open->row->has_derived)
+    add_bases(open, 1);
 }
 
 /* ---- Any places ---- */
@@ -293,17 +243,24 @@ static void update_seconds(const struct stackpack_context *context) {
   }
 }
 
+/* Updates a live set that is a row. False: it isn't one, or a place isn't known. */
+static bool update_as_row(struct stackpack_walk *walk, stackpack_forward *forward, void *closure) {
+  struct open_row open;
+  struct row own;
+  const struct row *row = walk_row(walk);
+  if (row == NULL && row_read(&own, record_of(&walk->record)))
+    row = &own;
+  if (row == NULL || !open_row(&open, walk, row))
+    return false;
+  update_row(&open, forward, closure);
+  return true;
+}
+
 enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,
                                                  stackpack_forward *forward, void *closure) {
-  struct row row;
-  const struct cache_entry *entry = walk_entry(walk);
   enum stackpack_walk_answer answer = walk_check_roots(walk);
   if (answer == STACKPACK_WALK_MANAGED) {
-    if (entry != NULL && open_cached_row(&row, walk, entry))
-      update_row(&row, forward, closure);
-    else if (walk_begin_roots(walk), open_row(&row, walk, walk->private_.pairs))
-      update_row(&row, forward, closure);
-    else
+    if (!update_as_row(walk, forward, closure))
       answer = update_all(walk, forward, closure);
     if (answer == STACKPACK_WALK_MANAGED)
       update_seconds(&walk->context);

@@ -36,8 +36,7 @@ static uint64_t look_up(const struct contender *contender, uint64_t address) {
   if (stackpack_table_find(&contender->table, address, &record) != STACKPACK_FOUND)
     return 0;
   uint64_t sum = 0;
-  struct stackpack_pairs pairs = stackpack_pairs(&record);
-  if (stackpack_pairs_visit(&pairs, visit, &sum) != STACKPACK_FOUND)
+  if (stackpack_record_visit(&record, visit, &sum) != STACKPACK_FOUND)
     return 0;
   return sum + (uint32_t)record.frame_size;
 }
@@ -63,11 +62,9 @@ static void start_large_cache(struct contender *contender) {
 
 static uint64_t look_up_cached(const struct contender *contender, uint64_t address) {
   struct stackpack_record record;
-  struct stackpack_pairs pairs;
   uint64_t sum = 0;
-  if (stackpack_table_find_cached(&contender->table, contender->cache, address, &record, &pairs) !=
-          STACKPACK_FOUND ||
-      stackpack_pairs_visit(&pairs, visit, &sum) != STACKPACK_FOUND)
+  if (stackpack_table_visit(&contender->table, contender->cache, address, &record, visit, &sum) !=
+      STACKPACK_FOUND)
     return 0;
   return sum + (uint32_t)record.frame_size;
 }

@@ -1,5 +1,5 @@
-/* cache.c - tests what stackpack.h promises of caches and of look-ups of many addresses at once: the
- * same answers, records and pairs as without, however small the cache and whatever is asked.
+/* cache.c - tests what stackpack.h promises of caches: the same answers, records and pairs as without,
+ * however small the cache and whatever is asked.
  */
 #include "generator.h"
 #include "model_check.h"
@@ -43,16 +43,6 @@ static bool same_location(struct stackpack_location a, struct stackpack_location
   return a.kind == b.kind && a.size == b.size && a.reg == b.reg && a.value == b.value;
 }
 
-static void check_same_pairs(struct stackpack_pairs a, struct stackpack_pairs b) {
-  struct stackpack_location base_a, derived_a, base_b, derived_b;
-  while (stackpack_pairs_next(&a, &base_a, &derived_a)) {
-    ck_assert(stackpack_pairs_next(&b, &base_b, &derived_b));
-    ck_assert(same_location(base_a, base_b) && same_location(derived_a, derived_b));
-  }
-  ck_assert(!stackpack_pairs_next(&b, &base_b, &derived_b));
-  ck_assert(!a.is_corrupt && !b.is_corrupt);
-}
-
 static void check_same_record(const struct stackpack_record *a, const struct stackpack_record *b) {
   ck_assert_uint_eq(a->address, b->address);
   ck_assert_uint_eq(a->frame_size, b->frame_size);
@@ -61,41 +51,43 @@ static void check_same_record(const struct stackpack_record *a, const struct sta
   ck_assert_uint_eq(stackpack_record_function(a), stackpack_record_function(b));
 }
 
-/* The pairs that a visitor still expects. */
-struct expected {
-  struct stackpack_pairs pairs;
-};
-
+/* A visitor, which expects these pairs. */
 static void expect(void *context, struct stackpack_location base,
                    struct stackpack_location derived) {
-  struct expected *expected = context;
+  struct stackpack_pairs *expected = context;
   struct stackpack_location next_base, next_derived;
-  ck_assert(stackpack_pairs_next(&expected->pairs, &next_base, &next_derived));
+  ck_assert(stackpack_pairs_next(expected, &next_base, &next_derived));
   ck_assert(same_location(base, next_base) && same_location(derived, next_derived));
 }
 
-static void check_visited(const struct stackpack_record *record, struct stackpack_pairs pairs) {
+static void expect_none(struct stackpack_pairs *expected) {
   struct stackpack_location base, derived;
-  struct expected expected = {pairs};
-  ck_assert_int_eq(stackpack_pairs_visit(&pairs, expect, &expected), STACKPACK_FOUND);
-  ck_assert(!stackpack_pairs_next(&expected.pairs, &base, &derived));
-  expected.pairs = stackpack_pairs(record);
-  pairs = expected.pairs;
-  ck_assert_int_eq(stackpack_pairs_visit(&pairs, expect, &expected), STACKPACK_FOUND);
-  ck_assert(!stackpack_pairs_next(&expected.pairs, &base, &derived));
+  ck_assert(!stackpack_pairs_next(expected, &base, &derived));
+  ck_assert(!expected->is_corrupt);
+}
+
+static void check_visits(const struct stackpack_table *table, struct stackpack_cache *cache,
+                         uint64_t address) {
+  struct stackpack_record plain, cached;
+  struct stackpack_pairs expected;
+  const enum stackpack_answer answer = stackpack_table_find(table, address, &plain);
+  if (answer == STACKPACK_FOUND)
+    expected = stackpack_pairs(&plain);
+  ck_assert_int_eq(stackpack_table_visit(table, cache, address, &cached, expect, &expected),
+                   answer);
+  if (answer != STACKPACK_FOUND)
+    return;
+  expect_none(&expected);
+  check_same_record(&plain, &cached);
+  expected = stackpack_pairs(&plain);
+  ck_assert_int_eq(stackpack_record_visit(&cached, expect, &expected), STACKPACK_FOUND);
+  expect_none(&expected);
 }
 
 static void check_cached(const struct stackpack_table *table, struct stackpack_cache *cache,
                          uint64_t address) {
-  struct stackpack_record plain, cached;
-  struct stackpack_pairs pairs;
-  const enum stackpack_answer answer = stackpack_table_find(table, address, &plain);
-  ck_assert_int_eq(stackpack_table_find_cached(table, cache, address, &cached, &pairs), answer);
-  if (answer != STACKPACK_FOUND)
-    return;
-  check_same_record(&plain, &cached);
-  check_same_pairs(stackpack_pairs(&plain), pairs);
-  check_visited(&cached, pairs);
+  check_visits(table, cache, address);
+  check_visits(table, NULL, address);
 }
 
 enum { RECORDS_MAX = 64 };
@@ -123,7 +115,7 @@ START_TEST(the_same_answers_by_way_of_a_cache) {
 }
 END_TEST
 
-/* Address 0 is what a free place has: there, nothing is found; or a record, if the table says so. */
+/* At address 0 nothing is found; or a record, if the table says so. */
 START_TEST(address_0) {
   for (unsigned there = 0; there < 2; there++) {
     static const struct model_options at_0 = {.section_address = 0x200000,
@@ -140,32 +132,45 @@ START_TEST(address_0) {
 }
 END_TEST
 
-/* Records of more pairs than an entry has room for, of locations far from each other, of registers that
- * a byte can't tell, and of no pairs. */
+/* A record of an ordinary slot and one other location, as both places of a pair. */
+static void add_other(struct model *model, uint32_t offset, struct stackpack_location location) {
+  struct model_record *record = model_add_record(model, offset);
+  model_add_self(record, 8);
+  model_add_pair(record, location, location);
+}
+
+/* Records of many pairs, of slots far from each other and between words, of registers and of all that has no place
+ * in a row, and of no pairs. */
 START_TEST(records_of_all_kinds) {
   struct model model = {0};
   uint32_t offset = 1;
   model_add_function(&model, 0x1000, STACKPACK_FRAME_SIZE_UNKNOWN, 0x3000);
-  for (int32_t pairs = 0; pairs < 50; pairs++) {
+  for (int32_t pairs = 0; pairs < 260; pairs += pairs < 50 ? 1 : 5) {
     struct model_record *record = model_add_record(&model, offset++);
     for (int32_t slot = 0; slot < pairs; slot++)
-      model_add_pair(record, model_slot(8 * (slot / 2)), model_slot(8 * slot));
+      model_add_pair(record, model_slot(8 * (slot / 2 % 100)), model_slot(8 * (slot % 200)));
   }
-  for (int32_t distance = 250; distance < 260; distance++) {
-    struct model_record *record = model_add_record(&model, offset++);
-    model_add_self(record, 0);
-    model_add_self(record, 8 * distance);
+  for (int32_t distance = 215; distance < 260; distance++)
+    add_other(&model, offset++, model_slot(8 + 8 * distance));
+  for (uint16_t reg = 0; reg < 300; reg = (uint16_t)(reg < 40 ? reg + 1 : reg + 27)) {
+    add_other(&model, offset++, model_location(STACKPACK_REGISTER, 8, reg, 0));
+    add_other(&model, offset++, model_location(STACKPACK_REGISTER, 4, reg, 0));
+    add_other(&model, offset++, model_location(STACKPACK_INDIRECT, 8, reg, 16));
   }
-  for (uint16_t reg = 254; reg < 258; reg++) {
-    struct model_record *record = model_add_record(&model, offset++);
-    const struct stackpack_location location = model_location(STACKPACK_REGISTER, 8, reg, 0);
-    model_add_pair(record, location, location);
-    model_add_self(record, 8);
-  }
+  add_other(&model, offset++, model_location(STACKPACK_REGISTER, 8, 3, 1));
+  add_other(&model, offset++, model_location(STACKPACK_INDIRECT, 16, 7, 16));
+  add_other(&model, offset++, model_location(STACKPACK_CONSTANT, 8, 0, 0));
+  for (int32_t value = -40; value < 40; value += 4)
+    add_other(&model, offset++, model_slot(value));
+  add_other(&model, offset++, model_slot(INT32_MAX));
+  add_other(&model, offset++, model_slot(INT32_MIN));
   struct packed_model packed = pack_model(&model, &options);
   struct stackpack_cache cache = open_cache(sizeof memory);
   for (unsigned round = 0; round < 3; round++)
     for (uint64_t address = 0x1000; address < 0x1000 + offset + 2; address++)
+      check_cached(&packed.table, &cache, address);
+  for (uint64_t address = 0x1000; address < 0x1000 + offset; address++)
+    for (unsigned round = 0; round < 2; round++)
       check_cached(&packed.table, &cache, address);
   packed_model_free(&packed);
 }
@@ -176,13 +181,15 @@ START_TEST(a_cache_remembers) {
   struct packed_model packed = open_model(3, 30);
   struct stackpack_cache cache = open_cache(sizeof memory);
   struct stackpack_record record, again;
-  struct stackpack_pairs pairs;
   static struct stackpack_table no_table;
   ck_assert_int_eq(stackpack_table_record(&packed.table, 0, &record), STACKPACK_FOUND);
-  for (unsigned i = 0; i < 2; i++)
-    ck_assert_int_eq(stackpack_table_find_cached(i == 0 ? &packed.table : &no_table, &cache,
-                                                 record.address, &again, &pairs),
+  for (unsigned i = 0; i < 2; i++) {
+    struct stackpack_pairs expected = stackpack_pairs(&record);
+    ck_assert_int_eq(stackpack_table_visit(i == 0 ? &packed.table : &no_table, &cache,
+                                           record.address, &again, expect, &expected),
                      STACKPACK_FOUND);
+    expect_none(&expected);
+  }
   check_same_record(&record, &again);
   packed_model_free(&packed);
 }

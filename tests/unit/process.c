@@ -239,30 +239,39 @@ START_TEST(libraries_that_come_and_go) {
 }
 END_TEST
 
+static void count_pair(void *count, struct stackpack_location base,
+                       struct stackpack_location derived) {
+  (void)base;
+  (void)derived;
+  ++*(unsigned *)count;
+}
+
 /* A cache doesn't outlive the modules that its records are of. */
 START_TEST(a_cache_forgets_modules) {
   static uint64_t memory[8 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
   struct stackpack_cache cache;
   struct stackpack_record record;
-  struct stackpack_pairs pairs;
-  struct stackpack_location location;
+  unsigned pairs = 0;
   uintptr_t base;
   void *library = load_library(24, &base);
   const uintptr_t address = base + LIBRARY_CODE + 0x20;
   stackpack_cache_open(&cache, memory, sizeof memory);
   open_process();
   for (unsigned i = 0; i < 3; i++) {
-    ck_assert_int_eq(stackpack_find_cached(&process, &cache, address, &record, &pairs),
+    ck_assert_int_eq(stackpack_visit(&process, &cache, address, &record, count_pair, &pairs),
                      STACKPACK_FOUND);
     ck_assert_uint_eq(record.frame_size, 24);
-    ck_assert(stackpack_pairs_next(&pairs, &location, &location));
+    ck_assert_uint_eq(pairs, i + 1);
   }
   ck_assert(stackpack_process_forget(&process, base + LIBRARY_CODE));
-  ck_assert_int_eq(stackpack_find_cached(&process, &cache, address, &record, &pairs),
+  ck_assert_int_eq(stackpack_visit(&process, &cache, address, &record, count_pair, &pairs),
                    STACKPACK_NOT_MANAGED);
   ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_OK);
-  ck_assert_int_eq(stackpack_find_cached(&process, &cache, address, &record, &pairs),
+  ck_assert_int_eq(stackpack_visit(&process, &cache, address, &record, count_pair, &pairs),
                    STACKPACK_FOUND);
+  ck_assert_int_eq(stackpack_visit(&process, NULL, address, &record, count_pair, &pairs),
+                   STACKPACK_FOUND);
+  ck_assert_uint_eq(pairs, 5);
   stackpack_process_close(&process);
   dlclose(library);
 }

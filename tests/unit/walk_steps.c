@@ -252,6 +252,46 @@ START_TEST(other_callers_than_before) {
 }
 END_TEST
 
+static void ignore(void *context, struct stackpack_location base,
+                   struct stackpack_location derived) {
+  (void)context;
+  (void)base;
+  (void)derived;
+}
+
+/* The walk's frame is forgotten by its cache: in the middle of its roots, before they are updated, and before
+ * the walk goes on. */
+START_TEST(a_cache_that_forgets_under_way) {
+  static uint64_t cache_memory[8 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
+  struct stackpack_cache cache;
+  memset(cache_memory, 0, sizeof cache_memory);
+  stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
+  walker.cache = &cache;
+  for (unsigned when = 0; when <= 10; when++) {
+    struct stackpack_walk walk = start(&walker, PLAIN, 1, NULL);
+    words[10] = SMALL;
+    words[14] = NATIVE;
+    expect(&walk, STACKPACK_WALK_MANAGED, PLAIN, 1);
+    for (unsigned i = 0; i <= 9; i++) {
+      struct stackpack_root root;
+      struct stackpack_record record;
+      for (unsigned other = 0; i == when && other < MANY; other++)
+        stackpack_table_visit(&packed.table, &cache, FIRST_OF_MANY + other * 0x1000, &record,
+                              ignore, NULL);
+      ck_assert_int_eq(stackpack_walk_root(&walk, &root), i < 8);
+      if (i < 8)
+        ck_assert_ptr_eq(root.base, &words[2 + i]);
+    }
+    words[2] = 77;
+    ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
+    ck_assert_uint_eq(words[2], 78);
+    expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 11);
+    expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 15);
+  }
+}
+END_TEST
+
 START_TEST(the_declared_end) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   words[WORDS - 1] = GARBAGE;
@@ -915,12 +955,12 @@ START_TEST(answer_texts) {
 END_TEST
 
 SUITE("walk_steps", frames_by_size, frames_from_a_cache, other_callers_than_before,
-      the_declared_end, no_managed_frame, no_safepoint, a_return_address_at_a_start, out_of_bounds,
-      misaligned, an_unknown_size_needs_more, an_unknown_size_with_a_frame_pointer,
-      a_register_that_is_saved, frames_by_a_register, broken_registers, facts_of_records,
-      frames_by_pointer, native_frames_that_promise_nothing, no_frame_pointer, broken_chains,
-      frames_by_unwinding, unknown_frames_by_unwinding, a_register_by_unwinding,
-      unwinders_that_fail, unwinders_that_go_round, a_register_of_the_stub,
+      a_cache_that_forgets_under_way, the_declared_end, no_managed_frame, no_safepoint,
+      a_return_address_at_a_start, out_of_bounds, misaligned, an_unknown_size_needs_more,
+      an_unknown_size_with_a_frame_pointer, a_register_that_is_saved, frames_by_a_register,
+      broken_registers, facts_of_records, frames_by_pointer, native_frames_that_promise_nothing,
+      no_frame_pointer, broken_chains, frames_by_unwinding, unknown_frames_by_unwinding,
+      a_register_by_unwinding, unwinders_that_fail, unwinders_that_go_round, a_register_of_the_stub,
       a_base_register_of_the_stub, a_register_that_is_lost, a_register_that_is_lost_with_a_cache,
       a_register_that_can_only_be_read, from_a_signal, registers_of_a_signal,
       on_at_the_next_context, on_another_stack, roots_of_a_stack_map, a_vector_of_references,

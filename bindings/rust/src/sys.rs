@@ -135,8 +135,8 @@ pub type stackpack_visitor = ::core::option::Option<
     ),
 >;
 extern "C" {
-    pub fn stackpack_pairs_visit(
-        pairs: *mut stackpack_pairs,
+    pub fn stackpack_record_visit(
+        record: *const stackpack_record,
         visit: stackpack_visitor,
         context: *mut ::core::ffi::c_void,
     ) -> stackpack_answer;
@@ -144,7 +144,7 @@ extern "C" {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct stackpack_cache {
-    pub private_: [u64; 4usize],
+    pub private_: [u64; 6usize],
 }
 extern "C" {
     pub fn stackpack_cache_open(
@@ -154,12 +154,13 @@ extern "C" {
     );
 }
 extern "C" {
-    pub fn stackpack_table_find_cached(
+    pub fn stackpack_table_visit(
         table: *const stackpack_table,
         cache: *mut stackpack_cache,
         address: u64,
         record: *mut stackpack_record,
-        pairs: *mut stackpack_pairs,
+        visit: stackpack_visitor,
+        context: *mut ::core::ffi::c_void,
     ) -> stackpack_answer;
 }
 #[repr(C)]
@@ -251,12 +252,13 @@ extern "C" {
     ) -> stackpack_answer;
 }
 extern "C" {
-    pub fn stackpack_find_cached(
+    pub fn stackpack_visit(
         process: *const stackpack_process,
         cache: *mut stackpack_cache,
         return_address: usize,
         record: *mut stackpack_record,
-        pairs: *mut stackpack_pairs,
+        visit: stackpack_visitor,
+        context: *mut ::core::ffi::c_void,
     ) -> stackpack_answer;
 }
 extern "C" {
@@ -366,9 +368,11 @@ pub struct stackpack_walk_stackpack_walk_private {
     pub walker: *const stackpack_walker,
     pub stack: stackpack_stack,
     pub segment_frames: u64,
-    pub entry: *const ::core::ffi::c_void,
+    pub entry: *mut ::core::ffi::c_void,
+    pub forgotten: u64,
     pub answer: stackpack_walk_answer,
     pub state: u32,
+    pub pair: u32,
     pub word: u32,
     pub words: u32,
     pub base: stackpack_location,

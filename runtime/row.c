@@ -1,0 +1,87 @@
+/* row.c - reads live sets as rows: see row.h. */
+#include "runtime/row.h"
+
+#include "format/packed_live.h"
+
+enum { WORD = sizeof(uint64_t) };
+
+/* On the way through a live set. */
+struct reader {
+  const struct packed_table *table;
+  struct row *row;
+  uint32_t first; /* location of the row's first slot; */
+  uint32_t words; /* from there on, so many locations are words one behind the other */
+};
+
+/* The first location of a function is mostly its lowest slot. */
+static struct reader start(struct row *row, const struct packed_table *table, uint32_t first) {
+  const struct location location = packed_location(table, first);
+  const bool is_slot = location.kind == LOCATION_INDIRECT && location.size == WORD;
+  struct reader reader = {.table = table, .row = row, .first = first};
+  if (is_slot && first < table->first_class_count && table->first_class_step == WORD)
+    reader.words = table->first_class_count - first;
+  row->first = (int32_t)location.value;
+  row->registers = 0;
+  row->reg = (uint8_t)location.reg;
+  row->slots = row->count = 0;
+  row->has_derived = false;
+  return reader;
+}
+
+/* The place of a location; ROW_PLACES: none. */
+static unsigned place_of_other(struct row *row, struct location location) {
+  const uint64_t distance = (uint64_t)location.value - (uint64_t)(int64_t)row->first;
+  if (location.size != WORD)
+    return ROW_PLACES;
+  if (location.kind == LOCATION_INDIRECT && location.reg == row->reg && distance % WORD == 0 &&
+      distance / WORD < ROW_SLOTS)
+    return (unsigned)(distance / WORD);
+  if (location.kind != LOCATION_REGISTER || location.value != 0 ||
+      location.reg >= ROW_PLACES - ROW_SLOTS)
+    return ROW_PLACES;
+  row->registers |= (uint32_t)1 << location.reg;
+  return ROW_SLOTS + location.reg;
+}
+
+static inline bool find_place(const struct reader *reader, uint32_t number, uint8_t *place) {
+  struct row *row = reader->row;
+  unsigned found = number - reader->first;
+  if (found >= reader->words || found >= ROW_SLOTS)
+    found = place_of_other(row, packed_location(reader->table, number));
+  *place = (uint8_t)found;
+  if (found < ROW_SLOTS && found >= row->slots)
+    row->slots = (uint8_t)(found + 1);
+  return found < ROW_PLACES;
+}
+
+/* Adds a pair. False: it doesn't fit in. */
+static inline bool add_pair(const struct reader *reader, struct packed_pair pair) {
+  struct row *row = reader->row;
+  struct row_pair *own = &row->pairs[row->count];
+  if (row->count == ROW_PAIRS || !find_place(reader, pair.derived, &own->derived))
+    return false;
+  own->base = own->derived;
+  row->count++;
+  if (pair.base == pair.derived)
+    return true;
+  row->has_derived = true;
+  return find_place(reader, pair.base, &own->base);
+}
+
+bool row_read(struct row *row, const struct packed_record *record) {
+  struct packed_pairs pairs;
+  struct packed_pair pair;
+  layout_pairs(&pairs, record->table, record->layout, record->position);
+  const struct reader reader = start(row, record->table, pairs.first);
+  do {
+    while (pairs.plain != 0) {
+      take_plain(&pairs, &pair);
+      if (!add_pair(&reader, pair))
+        return false;
+    }
+    while (has_derived(&pairs))
+      if (take_derived(&pairs, &pair) && !add_pair(&reader, pair))
+        return false;
+  } while (next_chunk(&pairs));
+  return !pairs.bad;
+}

@@ -1,0 +1,50 @@
+/* row.h - a live set as caches and walks use it: pairs of places, each of which a byte tells.
+ *
+ * In nearly all frames the references are in words of the stack that are near each other, and a few in
+ * registers. So a place is either a slot, which is so many words behind the first one, or a register.
+ * Live sets with other locations (constants, vectors, slots by several registers), or with slots far
+ * from each other, aren't rows: they are read from the table, one location at a time.
+ */
+#ifndef STACKPACK_ROW_H
+#define STACKPACK_ROW_H
+
+#include "runtime/internal.h"
+
+enum {
+  ROW_PLACES = 256,
+  ROW_SLOTS = 224, /* places from here on are registers, by number */
+  ROW_PAIRS = 255,
+};
+
+struct row_pair {
+  uint8_t base, derived;
+};
+
+struct row {
+  int32_t first; /* of the first slot, from what the register `reg` holds: an offset in bytes */
+  uint32_t registers; /* bit n: register n is a place */
+  uint8_t reg;
+  uint8_t slots; /* one more than the last one's number */
+  uint8_t count; /* of pairs */
+  bool has_derived;
+  struct row_pair pairs[ROW_PAIRS]; /* in the order of the table */
+};
+
+/* Reads a record's live set. False: it isn't a row. */
+bool row_read(struct row *row, const struct packed_record *record);
+
+/* How many bytes it takes, without the pairs that it hasn't. */
+static inline size_t row_size(const struct row *row) {
+  return offsetof(struct row, pairs) + row->count * sizeof row->pairs[0];
+}
+
+/* The location that a place stands for. */
+static inline struct stackpack_location row_location(const struct row *row, unsigned place) {
+  if (place >= ROW_SLOTS)
+    return (struct stackpack_location){STACKPACK_REGISTER, sizeof(uint64_t),
+                                       (uint16_t)(place - ROW_SLOTS), 0};
+  return (struct stackpack_location){STACKPACK_INDIRECT, sizeof(uint64_t), row->reg,
+                                     row->first + (int64_t)(place * sizeof(uint64_t))};
+}
+
+#endif
