@@ -11,7 +11,7 @@
 #include <string.h>
 
 static void prepare(struct contender *contender) {
-  const struct packed_place *packed = &contender->subject->packed;
+  const struct section_bytes *packed = &contender->subject->packed;
   region_reserve(&contender->file, packed->size);
   memcpy(region_take(&contender->file, packed->size, 8), packed->bytes, packed->size);
 }
