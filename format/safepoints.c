@@ -1,6 +1,7 @@
 /* safepoints.c - see safepoints.h for what a table holds. */
 #include "format/safepoints.h"
 
+#include "format/array.h"
 #include "format/bits.h"
 #include "format/search.h"
 
@@ -23,20 +24,12 @@ static bool out_of_memory(struct safepoints *table) {
   return false;
 }
 
-/* Makes room for one more item in an array of 32-bit capacity. */
-static bool grow(struct safepoints *table, void **items, uint32_t count, uint32_t *capacity,
+/* Makes room for one more item; there are fewer than INTERN_FAILED. */
+static bool grow(struct safepoints *table, void **items, uint32_t count, size_t *capacity,
                  size_t item_size) {
-  if (count < *capacity)
-    return true;
-  const uint64_t larger = (uint64_t)*capacity * 2 + 64;
-  if (larger >= INTERN_FAILED)
-    return out_of_memory(table);
-  void *bytes = realloc(*items, larger * item_size);
-  if (bytes == NULL)
-    return out_of_memory(table);
-  *items = bytes;
-  *capacity = (uint32_t)larger;
-  return true;
+  table->no_memory |=
+      count + 1 >= INTERN_FAILED || !array_make_room(items, capacity, (size_t)count + 1, item_size);
+  return !table->no_memory;
 }
 
 bool safepoints_add_function(struct safepoints *table, struct safepoint_function function) {
@@ -243,13 +236,6 @@ static int compare_contents(const void *a, const void *b, void *context) {
   return order != 0 ? order : compare_records(x, y);
 }
 
-static bool functions_are_sorted(const struct safepoints *table) {
-  for (uint32_t i = 1; i < table->function_count; i++)
-    if (compare_functions(&table->functions[i - 1], &table->functions[i]) > 0)
-      return false;
-  return true;
-}
-
 /* Sorts the functions, merges those of equal address and frame size, and renames them in records.
  * While it runs, first_record holds a function's old index. */
 static bool sort_functions(struct safepoints *table) {
@@ -259,8 +245,7 @@ static bool sort_functions(struct safepoints *table) {
     return out_of_memory(table);
   for (uint32_t i = 0; i < count; i++)
     table->functions[i].first_record = i;
-  const bool were_sorted = functions_are_sorted(table);
-  if (!were_sorted)
+  if (count > 0)
     qsort(table->functions, count, sizeof *table->functions, compare_functions);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; i++) {
@@ -271,8 +256,7 @@ static bool sort_functions(struct safepoints *table) {
     new_index[function.first_record] = kept - 1;
   }
   table->function_count = kept;
-  const bool any_renamed = kept < count || !were_sorted;
-  for (uint32_t i = 0; i < table->record_count && any_renamed; i++)
+  for (uint32_t i = 0; i < table->record_count; i++)
     table->records[i].function = new_index[table->records[i].function];
   free(new_index);
   return true;
@@ -286,13 +270,6 @@ static bool records_ascend(const struct safepoints *table) {
         (before->address == record->address && before->function >= record->function))
       return false;
   }
-  return true;
-}
-
-static bool records_are_sorted(const struct safepoints *table) {
-  for (uint32_t i = 1; i < table->record_count; i++)
-    if (compare_records(&table->records[i - 1], &table->records[i]) > 0)
-      return false;
   return true;
 }
 
@@ -310,8 +287,7 @@ static void remove_repeated_records(struct safepoints *table) {
 static void sort_records(struct safepoints *table) {
   if (records_ascend(table))
     return;
-  if (!records_are_sorted(table))
-    qsort(table->records, table->record_count, sizeof *table->records, compare_records);
+  qsort(table->records, table->record_count, sizeof *table->records, compare_records);
   remove_repeated_records(table);
   for (uint32_t from = 0, to; from < table->record_count; from = to) {
     struct safepoint *first = &table->records[from];

@@ -80,7 +80,7 @@ struct safepoints {
   struct safepoint_function *functions; /* by address, then frame size */
   struct safepoint *records;            /* by address, then function, then content */
   uint32_t function_count, record_count;
-  uint32_t function_capacity, record_capacity;
+  size_t function_capacity, record_capacity;
 
   uint16_t machine; /* e_machine of the ELF file that it is of; 0: not known */
 

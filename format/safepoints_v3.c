@@ -2,18 +2,10 @@
  *
  * Most records say what some other one said, byte for byte, but for their ID and place: the same
  * slots are live. So the bytes of a record's locations are looked for among those that were read
- * before; only new ones are taken apart, sorted and interned. Of ten records, four say what the one
- * before them said, so this one is looked at first. (A constant of a map's pool has only its index
- * there, and may be another one in the next map: such records are always read.)
- *
- * What takes the time is the looking, in tables that no cache holds. To go from record to record
- * takes a small part of it. So two threads can share the work: one reads up to some function, the
- * other one goes to that function and reads from there, into a table of its own; the two tables are
- * joined at last. What is wrong with the section is said as if one thread had read it: the first
- * part's error comes first, and the second part's reader goes through the same bytes as the first
- * one, so an error on its way will be met by the first one, too.
+ * before; only new ones are taken apart, sorted and interned. (A constant of a map's pool has only its
+ * index there, and may be another one in the next map: such records are always read.)
  */
-#include "format/checksum.h"
+#include "format/array.h"
 #include "format/safepoints.h"
 
 #include "format/stackmap_v3.h"
@@ -72,20 +64,9 @@ static bool statepoint_form(const struct location *locations, unsigned count,
 
 /* What the bytes of some record's locations say. */
 struct contents {
-  size_t position; /* of these bytes in the section: those of the last record that has them */
-  uint32_t hash;
-  uint16_t locations;
-  uint8_t rule; /* by which they were read: enum statepoint_rule */
   bool is_statepoint;
   int32_t calling_convention, flags;
   uint32_t live, deopt;
-};
-
-/* The contents that were read, in a hash table with open addressing. */
-struct known_contents {
-  struct contents *items;
-  uint32_t *slots; /* 1 + an item's number, or 0 */
-  uint32_t count, mask;
 };
 
 /* What reads a section. */
@@ -94,73 +75,13 @@ struct reader {
   const struct statepoint_signs *signs;
   enum statepoint_rule rule; /* for the record that is being read */
   struct stackmap_v3_reader raw;
-  struct known_contents known;
-  struct contents last; /* of the record before */
-  bool has_last;        /* if they aren't to be read anew anyway */
+  struct intern bytes;    /* those of locations that were read, each behind their rule and count; */
+  struct contents *known; /* and what they say, by number */
+  size_t known_capacity;
   /* One record: as large as it can be. */
   struct location locations[LOCATIONS_MAX];
-  uint64_t words[LOCATIONS_MAX + 1];
+  uint64_t words[LOCATIONS_MAX * 3 / 2 + 2];
 };
-
-/* ---- Contents that are known ---- */
-
-/* Doubles the hash table, and makes room for half as many items. */
-static bool known_grow(struct known_contents *known) {
-  const uint64_t slot_count = known->slots == NULL ? 1024 : ((uint64_t)known->mask + 1) * 2;
-  if (slot_count > (uint64_t)UINT32_MAX + 1)
-    return false;
-  struct contents *items = realloc(known->items, slot_count / 2 * sizeof *items);
-  if (items == NULL)
-    return false;
-  known->items = items;
-  uint32_t *slots = calloc(slot_count, sizeof *slots);
-  if (slots == NULL)
-    return false;
-  free(known->slots);
-  known->slots = slots;
-  known->mask = (uint32_t)(slot_count - 1);
-  for (uint32_t i = 0; i < known->count; i++) {
-    uint32_t slot = items[i].hash & known->mask;
-    while (slots[slot] != 0)
-      slot = (slot + 1) & known->mask;
-    slots[slot] = i + 1;
-  }
-  return true;
-}
-
-static bool same_bytes(const struct reader *reader, const struct contents *contents,
-                       const struct stackmap_v3_record *raw) {
-  const uint8_t *bytes = reader->raw.bytes;
-  return contents->locations == raw->locations && contents->rule == reader->rule &&
-         memcmp(bytes + contents->position, bytes + raw->locations_position,
-                (size_t)raw->locations * STACKMAP_V3_LOCATION_SIZE) == 0;
-}
-
-/* The contents of a record: *found, if they are known, or else new ones, to be filled in. NULL
- * without memory. */
-static struct contents *known_find(struct reader *reader, const struct stackmap_v3_record *raw,
-                                   bool *found) {
-  struct known_contents *known = &reader->known;
-  if ((known->slots == NULL || known->count > known->mask / 2) && !known_grow(known))
-    return NULL;
-  const uint32_t hash = (uint32_t)checksum64(reader->raw.bytes + raw->locations_position,
-                                             (size_t)raw->locations * STACKMAP_V3_LOCATION_SIZE);
-  uint32_t slot = hash & known->mask;
-  for (; known->slots[slot] != 0; slot = (slot + 1) & known->mask) {
-    struct contents *contents = &known->items[known->slots[slot] - 1];
-    *found = contents->hash == hash && same_bytes(reader, contents, raw);
-    if (*found)
-      return contents;
-  }
-  struct contents *contents = &known->items[known->count++];
-  known->slots[slot] = known->count;
-  *contents = (struct contents){.position = raw->locations_position,
-                                .hash = hash,
-                                .locations = raw->locations,
-                                .rule = (uint8_t)reader->rule};
-  *found = false;
-  return contents;
-}
 
 /* ---- A record ---- */
 
@@ -204,8 +125,6 @@ static bool read_contents(struct reader *reader, const struct stackmap_v3_record
     if (!stackmap_v3_location(&reader->raw, raw, i, &locations[i]))
       return false;
   struct statepoint_form form;
-  contents->locations = raw->locations;
-  contents->rule = (uint8_t)reader->rule;
   contents->is_statepoint = reader->rule != STATEPOINTS_NONE &&
                             statepoint_form(locations, raw->locations, reader->rule, &form);
   if (contents->is_statepoint) {
@@ -224,32 +143,27 @@ static bool read_contents(struct reader *reader, const struct stackmap_v3_record
   return (!table->no_memory && contents->live != INTERN_FAILED) || out_of_memory(table);
 }
 
-static bool look_for_contents(struct reader *reader, const struct stackmap_v3_record *raw,
-                              struct contents *contents) {
-  bool found;
-  struct contents *known = known_find(reader, raw, &found);
-  if (known == NULL)
-    return out_of_memory(reader->table);
-  if (!found && !read_contents(reader, raw, known))
-    return false;
-  known->position = raw->locations_position; /* which a cache holds, rather than the one before */
-  *contents = *known;
-  return true;
-}
-
+/* Finds what a record's locations say, among what was read before. */
 static bool find_contents(struct reader *reader, const struct stackmap_v3_record *raw,
                           struct contents *contents) {
-  if (reader->has_last && same_bytes(reader, &reader->last, raw)) {
-    *contents = reader->last;
-  } else if (stackmap_v3_has_pooled(&reader->raw, raw)) {
-    reader->has_last = false;
+  const size_t size = (size_t)raw->locations * STACKMAP_V3_LOCATION_SIZE;
+  const size_t words = 1 + (size + 7) / 8;
+  const uint32_t known = reader->bytes.count;
+  if (stackmap_v3_has_pooled(&reader->raw, raw))
     return read_contents(reader, raw, contents);
-  } else if (!look_for_contents(reader, raw, contents)) {
-    return false;
+  reader->words[words - 1] = 0; /* the last may be half a word */
+  reader->words[0] = (uint64_t)reader->rule << 32 | raw->locations;
+  memcpy(reader->words + 1, reader->raw.bytes + raw->locations_position, size);
+  const uint32_t number = intern_add(&reader->bytes, reader->words, words);
+  if (number == INTERN_FAILED || !array_make_room((void **)&reader->known, &reader->known_capacity,
+                                                  (size_t)known + 1, sizeof *reader->known))
+    return out_of_memory(reader->table);
+  if (number == known) {
+    reader->known[number] = (struct contents){0};
+    if (!read_contents(reader, raw, &reader->known[number]))
+      return false;
   }
-  reader->last = *contents;
-  reader->last.position = raw->locations_position;
-  reader->has_last = true;
+  *contents = reader->known[number];
   return true;
 }
 
@@ -351,7 +265,7 @@ static bool next_function(struct reader *reader, struct stackmap_v3_function *fu
 
 static struct reader *open_reader(struct safepoints *table, const void *bytes, size_t size,
                                   const struct statepoint_signs *signs) {
-  struct reader *reader = malloc(sizeof *reader);
+  struct reader *reader = calloc(1, sizeof *reader);
   if (reader == NULL || intern_add(&table->lists, NULL, 0) == INTERN_FAILED) {
     free(reader);
     out_of_memory(table);
@@ -360,14 +274,12 @@ static struct reader *open_reader(struct safepoints *table, const void *bytes, s
   reader->table = table;
   reader->signs = signs;
   reader->raw = stackmap_v3_open(bytes, size);
-  reader->known = (struct known_contents){0};
-  reader->has_last = false;
   return reader;
 }
 
 static void close_reader(struct reader *reader) {
-  free(reader->known.items);
-  free(reader->known.slots);
+  intern_free(&reader->bytes);
+  free(reader->known);
   free(reader);
 }
 
