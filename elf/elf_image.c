@@ -229,46 +229,60 @@ bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section
 
 /* ---- Symbols ---- */
 
-bool elf_image_has_symbol(const struct elf_image *image, const char *name) {
-  const size_t length = strlen(name) + 1;
-  for (unsigned i = 1; i < image->header.e_shnum; i++) {
-    const Elf64_Shdr section = elf_image_section(image, i);
-    if (section.sh_type != SHT_SYMTAB || section.sh_link >= image->header.e_shnum ||
-        !inside(image, section.sh_offset, section.sh_size))
+/* Goes to the next table. */
+static bool next_table(struct elf_symbols *symbols) {
+  while (++symbols->section < symbols->image->header.e_shnum) {
+    const Elf64_Shdr table = elf_image_section(symbols->image, symbols->section);
+    bool *is_met = table.sh_type == SHT_DYNSYM ? &symbols->has_dynamic : &symbols->has_static;
+    if ((table.sh_type != SHT_SYMTAB && table.sh_type != SHT_DYNSYM) || *is_met)
       continue;
-    const Elf64_Shdr names = elf_image_section(image, section.sh_link);
-    if (!inside(image, names.sh_offset, names.sh_size))
+    *is_met = true;
+    if (!inside(symbols->image, table.sh_offset, table.sh_size))
       continue;
-    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
-      Elf64_Sym symbol;
-      memcpy(&symbol, image->bytes + section.sh_offset + at, sizeof symbol);
-      if (symbol.st_name < names.sh_size && length <= names.sh_size - symbol.st_name &&
-          memcmp(image->bytes + names.sh_offset + symbol.st_name, name, length) == 0)
-        return true;
-    }
-    return false; /* a file has one such table: gABI, "Section Types" */
+    symbols->table = table;
+    symbols->next = symbols->image->bytes + table.sh_offset;
+    symbols->is_dynamic = table.sh_type == SHT_DYNSYM;
+    return true;
   }
   return false;
 }
 
+/* The string at an offset of a section; NULL if it isn't inside. */
+static const char *string_at(const struct elf_image *image, uint32_t section, uint32_t offset) {
+  if (section >= image->header.e_shnum)
+    return NULL;
+  const Elf64_Shdr strings = elf_image_section(image, section);
+  if (strings.sh_type != SHT_STRTAB || !inside(image, strings.sh_offset, strings.sh_size) ||
+      offset >= strings.sh_size)
+    return NULL;
+  const uint8_t *text = image->bytes + strings.sh_offset + offset;
+  return memchr(text, 0, strings.sh_size - offset) == NULL ? NULL : (const char *)text;
+}
+
+bool elf_symbols_next(struct elf_symbols *symbols) {
+  while (symbols->table.sh_size < sizeof symbols->symbol)
+    if (!next_table(symbols))
+      return false;
+  memcpy(&symbols->symbol, symbols->next, sizeof symbols->symbol);
+  symbols->next += sizeof symbols->symbol;
+  symbols->table.sh_size -= sizeof symbols->symbol;
+  symbols->name = string_at(symbols->image, symbols->table.sh_link, symbols->symbol.st_name);
+  return true;
+}
+
+bool elf_image_has_symbol(const struct elf_image *image, const char *name) {
+  for (struct elf_symbols at = elf_symbols(image); elf_symbols_next(&at);)
+    if (!at.is_dynamic && at.name != NULL && strcmp(at.name, name) == 0)
+      return true;
+  return false;
+}
+
 bool elf_image_add_symbols(const struct elf_image *image, struct code_ranges *ranges) {
-  bool seen[2] = {false, false}; /* a file has one table of each type: gABI, "Section Types" */
-  for (unsigned i = 1; i < image->header.e_shnum; i++) {
-    const Elf64_Shdr section = elf_image_section(image, i);
-    bool *is_seen = &seen[section.sh_type == SHT_DYNSYM];
-    if ((section.sh_type != SHT_SYMTAB && section.sh_type != SHT_DYNSYM) || *is_seen ||
-        !inside(image, section.sh_offset, section.sh_size))
-      continue;
-    *is_seen = true;
-    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
-      Elf64_Sym symbol;
-      memcpy(&symbol, image->bytes + section.sh_offset + at, sizeof symbol);
-      const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-      if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF)
-        continue;
-      if (!code_ranges_add(ranges, symbol.st_value, symbol.st_value + symbol.st_size))
-        return false;
-    }
+  for (struct elf_symbols at = elf_symbols(image); elf_symbols_next(&at);) {
+    const unsigned type = ELF64_ST_TYPE(at.symbol.st_info);
+    if ((type == STT_FUNC || type == STT_GNU_IFUNC) && at.symbol.st_shndx != SHN_UNDEF &&
+        !code_ranges_add(ranges, at.symbol.st_value, at.symbol.st_value + at.symbol.st_size))
+      return false;
   }
   return true;
 }

@@ -58,6 +58,24 @@ bool elf_image_find_section(const struct elf_image *image, const char *name, Elf
 bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section, uint8_t *bytes,
                         uint32_t *unknown);
 
+/* Goes through the symbols of a file: those of the first table of each type, as it has no more (gABI, "Section
+ * Types"). */
+struct elf_symbols {
+  const struct elf_image *image;
+  unsigned section; /* of the table that is read */
+  Elf64_Shdr table; /* it, and what of it is yet to come */
+  const uint8_t *next;
+  bool has_static, has_dynamic; /* tables of these types were met */
+  bool is_dynamic;              /* the table's type */
+  Elf64_Sym symbol;
+  const char *name; /* NULL if it can't be read */
+};
+static inline struct elf_symbols elf_symbols(const struct elf_image *image) {
+  return (struct elf_symbols){.image = image};
+}
+/* Goes to the next one, from the first on; false behind the last one. */
+bool elf_symbols_next(struct elf_symbols *symbols);
+
 /* Whether .symtab has a symbol of that name. */
 bool elf_image_has_symbol(const struct elf_image *image, const char *name);
 

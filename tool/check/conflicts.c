@@ -15,16 +15,12 @@ enum { NAMES_SIZE = 128, NAMES_MAX = 3 };
 
 /* The names of the functions at an address, as far as there is room. */
 struct names_at {
-  uint64_t address;
   unsigned count;
   char text[NAMES_SIZE];
 };
 
-static void add_name(void *context, const char *name, const GElf_Sym *symbol) {
-  struct names_at *at = context;
-  const unsigned type = GELF_ST_TYPE(symbol->st_info);
-  if (symbol->st_value != at->address || (type != STT_FUNC && type != STT_GNU_IFUNC) ||
-      at->count == NAMES_MAX || strstr(at->text, name) != NULL)
+static void add_name(struct names_at *at, const char *name) {
+  if (at->count == NAMES_MAX || strstr(at->text, name) != NULL)
     return;
   char *clean = clean_text(name);
   const size_t used = strlen(at->text);
@@ -33,8 +29,14 @@ static void add_name(void *context, const char *name, const GElf_Sym *symbol) {
 }
 
 static void find_names(const struct image *image, uint64_t address, struct names_at *at) {
-  *at = (struct names_at){.address = address};
-  image_symbols(image, add_name, at);
+  const struct elf_image elf = image_elf(image);
+  *at = (struct names_at){.count = 0};
+  for (struct elf_symbols of = elf_symbols(&elf); elf_symbols_next(&of);) {
+    const unsigned type = GELF_ST_TYPE(of.symbol.st_info);
+    if (of.symbol.st_value == address && of.symbol.st_shndx != SHN_UNDEF && of.name != NULL &&
+        (type == STT_FUNC || type == STT_GNU_IFUNC))
+      add_name(at, of.name);
+  }
   if (at->count == 0)
     snprintf(at->text, sizeof at->text, "0x%" PRIx64, address);
 }

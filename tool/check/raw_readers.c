@@ -101,85 +101,65 @@ static bool ends_with_mark(const struct image_section *section) {
          isalpha((unsigned char)section->name[0]);
 }
 
-static bool has_symbol_table(const struct image *image) {
-  for (size_t i = 1; i < image->section_count; i++)
-    if (image->sections[i].header.sh_type == SHT_SYMTAB)
-      return true;
-  return false;
-}
-
-/* How many global symbols the tables of a type define. */
-static size_t count_globals(const struct image *image, uint32_t type) {
-  size_t count = 0;
-  for (size_t i = 1; i < image->section_count; i++) {
-    if (image->sections[i].header.sh_type != type)
-      continue;
-    Elf_Data *data = elf_getdata(elf_getscn(image->elf, i), NULL);
-    GElf_Sym symbol;
-    for (int n = 1; data != NULL && gelf_getsym(data, n, &symbol) != NULL; n++)
-      count += symbol.st_shndx != SHN_UNDEF && GELF_ST_BIND(symbol.st_info) != STB_LOCAL;
-  }
-  return count;
-}
-
-/* Whether the linker has left symbols global that the program doesn't export: mold doesn't. */
-static bool leaves_globals(const struct image *image) {
-  return count_globals(image, SHT_SYMTAB) > count_globals(image, SHT_DYNSYM);
-}
-
-/* What the symbols say of the stack maps' address. */
+/* What the symbols say. */
 struct marks {
-  struct search *search;
-  bool mark, global_name;
+  bool mark, global_name;    /* of the stack maps' address */
   bool own_name, other_name; /* in the stack maps: labels of LLVM's, and others */
+  bool has_table;            /* there is a symbol table, */
+  size_t globals, exports;   /* which defines so many global symbols, and the dynamic one so many */
 };
 
-static void look_for_names(struct marks *marks, const char *name, const GElf_Sym *symbol) {
-  const bool is_own = strcmp(name, symbol_name) == 0 &&
-                      GELF_ST_BIND(symbol->st_info) == STB_LOCAL &&
-                      GELF_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT;
-  const uint64_t into = symbol->st_value - marks->search->raw->header.sh_addr;
-  if (GELF_ST_TYPE(symbol->st_info) == STT_SECTION || into >= marks->search->raw->header.sh_size)
-    return;
-  marks->own_name |= is_own;
-  marks->other_name |= !is_own;
-}
-
-static void look_for_mark(void *context, const char *name, const GElf_Sym *symbol) {
-  struct marks *marks = context;
-  const struct image *image = marks->search->image;
-  const struct image_section *raw = marks->search->raw;
+/* A symbol that is defined. */
+static void look_for_mark(struct search *search, struct marks *marks, const char *name,
+                          const GElf_Sym *symbol) {
+  const struct image *image = search->image;
+  const struct image_section *raw = search->raw;
   const unsigned type = GELF_ST_TYPE(symbol->st_info);
-  if (strstr(name, "register_tm_clones") != NULL && marks->search->clones_count < CLONES)
-    marks->search->clones[marks->search->clones_count++] = symbol->st_value;
+  const bool is_local = GELF_ST_BIND(symbol->st_info) == STB_LOCAL;
+  const bool is_own = strcmp(name, symbol_name) == 0;
+  if (strstr(name, "register_tm_clones") != NULL && search->clones_count < CLONES)
+    search->clones[search->clones_count++] = symbol->st_value;
   if (strcmp(name, "__global_pointer$") == 0)
-    marks->search->global_pointer = symbol->st_value;
+    search->global_pointer = symbol->st_value;
   if (type == STT_TLS || type == STT_FILE)
     return;
-  look_for_names(marks, name, symbol);
+  if (type != STT_SECTION && symbol->st_value - raw->header.sh_addr < raw->header.sh_size) {
+    const bool is_label = is_own && is_local && GELF_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT;
+    marks->own_name |= is_label;
+    marks->other_name |= !is_label;
+  }
   if (symbol->st_value != raw->header.sh_addr)
     return;
   if (image_symbol_section(image, symbol) == (size_t)(raw - image->sections))
-    marks->global_name |=
-        strcmp(name, symbol_name) == 0 && GELF_ST_BIND(symbol->st_info) != STB_LOCAL;
+    marks->global_name |= is_own && !is_local;
   else
     marks->mark |= symbol->st_shndx != SHN_ABS;
 }
 
 /* Looks for marks among the symbols; without these, a section before may have one. But LLVM makes
- * its symbol local: a global one is there to be referred to. */
+ * its symbol local: a global one is there to be referred to. And the linker must have left symbols global that
+ * the program doesn't export for that to say something: mold doesn't. */
 static bool may_mark_end(struct search *search) {
   const struct image *image = search->image;
-  struct marks marks = {.search = search};
-  image_symbols(image, look_for_mark, &marks);
-  for (size_t i = 1; i < image->section_count && !has_symbol_table(image); i++) {
+  const struct elf_image elf = image_elf(image);
+  struct marks marks = {.has_table = false};
+  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next(&at);) {
+    const bool is_global = GELF_ST_BIND(at.symbol.st_info) != STB_LOCAL;
+    marks.has_table |= !at.is_dynamic;
+    if (at.symbol.st_shndx == SHN_UNDEF)
+      continue;
+    *(at.is_dynamic ? &marks.exports : &marks.globals) += is_global;
+    if (at.name != NULL)
+      look_for_mark(search, &marks, at.name, &at.symbol);
+  }
+  for (size_t i = 1; i < image->section_count && !marks.has_table; i++) {
     const struct image_section *section = &image->sections[i];
     const Elf64_Shdr *header = &section->header;
     if ((header->sh_flags & SHF_ALLOC) != 0 && (header->sh_flags & SHF_TLS) == 0 &&
         header->sh_addr + header->sh_size == search->raw->header.sh_addr)
       marks.mark |= ends_with_mark(section);
   }
-  const bool is_nameless = marks.own_name && !marks.other_name && leaves_globals(image);
+  const bool is_nameless = marks.own_name && !marks.other_name && marks.globals > marks.exports;
   search->is_fixed = image->header.e_type == ET_EXEC && !is_nameless;
   return marks.mark && !marks.global_name;
 }
@@ -214,23 +194,13 @@ static const char *section_name(const struct image *image, uint64_t address) {
 /* ---- Symbols ---- */
 
 static bool search_symbols(const struct search *search) {
-  const struct image *image = search->image;
-  for (size_t i = 1; i < image->section_count; i++) {
-    const Elf64_Shdr *header = &image->sections[i].header;
-    const bool is_dynamic = header->sh_type == SHT_DYNSYM;
-    if (header->sh_type != SHT_SYMTAB && !is_dynamic)
-      continue;
-    Elf_Data *data = elf_getdata(elf_getscn(image->elf, i), NULL);
-    GElf_Sym symbol;
-    for (int n = 1; data != NULL && gelf_getsym(data, n, &symbol) != NULL; n++) {
-      const bool is_import = symbol.st_shndx == SHN_UNDEF;
-      if (!is_import && (!is_dynamic || GELF_ST_BIND(symbol.st_info) == STB_LOCAL))
-        continue;
-      const char *name = elf_strptr(image->elf, header->sh_link, symbol.st_name);
-      if (name != NULL && strcmp(name, symbol_name) == 0)
-        return report(search, "%s symbol in %s", is_import ? "an imported" : "an exported",
-                      image->sections[i].name);
-    }
+  const struct elf_image elf = image_elf(search->image);
+  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next(&at);) {
+    const bool is_import = at.symbol.st_shndx == SHN_UNDEF;
+    if ((is_import || (at.is_dynamic && GELF_ST_BIND(at.symbol.st_info) != STB_LOCAL)) &&
+        at.name != NULL && strcmp(at.name, symbol_name) == 0)
+      return report(search, "%s symbol in %s", is_import ? "an imported" : "an exported",
+                    search->image->sections[at.section].name);
   }
   return false;
 }
@@ -239,16 +209,13 @@ static bool search_symbols(const struct search *search) {
 
 static bool search_rela(const struct search *search, const struct image_section *table) {
   const struct image *image = search->image;
-  for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->header.sh_size;
-       at += sizeof(Elf64_Rela)) {
-    Elf64_Rela relocation;
-    memcpy(&relocation, image->bytes + table->header.sh_offset + at, sizeof relocation);
+  Elf64_Rela relocation;
+  for (uint64_t at = 0; rela_next(image, &table->header, &at, &relocation);)
     if (relocation_is_relative(image, &relocation) &&
         !is_raw_address(search, relocation.r_offset) &&
         means_maps(search, (uint64_t)relocation.r_addend, UINT64_MAX))
       return report(search, "a relocation in %s for %s at 0x%" PRIx64, table->name,
                     section_name(image, relocation.r_offset), (uint64_t)relocation.r_offset);
-  }
   return false;
 }
 
@@ -288,11 +255,9 @@ static bool search_left(const struct search *search, const struct image_section 
       header->sh_link >= image->section_count)
     return false;
   Elf_Data *symbols = elf_getdata(elf_getscn(image->elf, header->sh_link), NULL);
-  for (uint64_t at = 0; symbols != NULL && at + sizeof(Elf64_Rela) <= header->sh_size;
-       at += sizeof(Elf64_Rela)) {
-    Elf64_Rela relocation;
+  Elf64_Rela relocation;
+  for (uint64_t at = 0; symbols != NULL && rela_next(image, header, &at, &relocation);) {
     GElf_Sym symbol;
-    memcpy(&relocation, image->bytes + header->sh_offset + at, sizeof relocation);
     if (gelf_getsym(symbols, (int)ELF64_R_SYM(relocation.r_info), &symbol) != NULL &&
         image_symbol_section(image, &symbol) == raw_index)
       return report(search, "a relocation in %s for %s at 0x%" PRIx64, table->name,

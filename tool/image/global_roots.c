@@ -44,15 +44,9 @@ static bool check_section(const struct image *image, const struct image_section 
                        section->name);
   if (header->sh_size % ROOT_SIZE != 0 || header->sh_addr % ROOT_SIZE != 0)
     return problem_set(problem, "section %s is no array of addresses", section->name);
-  for (size_t i = 1; i < image->section_count; i++) {
-    const Elf64_Shdr *other = &image->sections[i].header;
-    if (other != header && other->sh_type != SHT_NOBITS && other->sh_type != SHT_NULL &&
-        other->sh_offset < header->sh_offset + header->sh_size &&
-        header->sh_offset < other->sh_offset + other->sh_size)
-      return problem_set(problem, "sections %s and %s overlap", section->name,
-                         image->sections[i].name);
-  }
-  return true;
+  const struct image_section *other = image_overlapping(image, section);
+  return other == NULL ||
+         problem_set(problem, "sections %s and %s overlap", section->name, other->name);
 }
 
 /* Puts one relocation's address into the array, if it is in the section. */
@@ -78,12 +72,10 @@ static bool relocate_all(const struct image *image, const struct image_section *
     const Elf64_Shdr *table = &image->sections[i].header;
     if (table->sh_type != SHT_RELA || (table->sh_flags & SHF_ALLOC) == 0)
       continue;
-    for (uint64_t at = 0; table->sh_size - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
-      Elf64_Rela relocation;
-      memcpy(&relocation, image->bytes + table->sh_offset + at, sizeof relocation);
+    Elf64_Rela relocation;
+    for (uint64_t at = 0; rela_next(image, table, &at, &relocation);)
       if (!relocate(image, section, &relocation, roots, problem))
         return false;
-    }
   }
   return true;
 }

@@ -194,6 +194,18 @@ const struct image_section *image_section(const struct image *image, const char 
   return NULL;
 }
 
+const struct image_section *image_overlapping(const struct image *image,
+                                              const struct image_section *section) {
+  for (size_t i = 1; i < image->section_count; i++) {
+    const struct image_section *other = &image->sections[i];
+    if (other != section && other->header.sh_type != SHT_NOBITS &&
+        overlap(other->header.sh_offset, other->header.sh_size, section->header.sh_offset,
+                section->header.sh_size))
+      return other;
+  }
+  return NULL;
+}
+
 const Elf64_Phdr *image_segment_of(const struct image *image, const Elf64_Shdr *section) {
   for (size_t i = 0; i < image->segment_count; i++) {
     const Elf64_Phdr *segment = &image->segments[i];
@@ -211,19 +223,8 @@ struct elf_image image_elf(const struct image *image) {
 }
 
 void image_symbols(const struct image *image, image_symbol_visitor *visit, void *context) {
-  bool seen[2] = {false, false}; /* a file has one table of each type: gABI, "Section Types" */
-  for (size_t i = 1; i < image->section_count; i++) {
-    const Elf64_Shdr *header = &image->sections[i].header;
-    bool *is_seen = &seen[header->sh_type == SHT_DYNSYM];
-    if ((header->sh_type != SHT_SYMTAB && header->sh_type != SHT_DYNSYM) || *is_seen)
-      continue;
-    *is_seen = true;
-    Elf_Data *data = elf_getdata(elf_getscn(image->elf, i), NULL);
-    GElf_Sym symbol;
-    for (int n = 1; data != NULL && gelf_getsym(data, n, &symbol) != NULL; n++) {
-      const char *name = elf_strptr(image->elf, header->sh_link, symbol.st_name);
-      if (name != NULL && symbol.st_shndx != SHN_UNDEF)
-        visit(context, name, &symbol);
-    }
-  }
+  const struct elf_image elf = image_elf(image);
+  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next(&at);)
+    if (at.name != NULL && at.symbol.st_shndx != SHN_UNDEF)
+      visit(context, at.name, &at.symbol);
 }

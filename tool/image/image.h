@@ -44,6 +44,21 @@ static inline bool all_zero(const uint8_t *bytes, uint64_t size) {
   return true;
 }
 
+/* An empty range overlaps none. */
+static inline bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
+  return a_size > 0 && b_size > 0 && a < b + b_size && b < a + a_size;
+}
+
+/* Whether a segment has bytes or addresses of a section. */
+static inline bool overlaps_segment(const Elf64_Phdr *segment, const Elf64_Shdr *section) {
+  return overlap(segment->p_offset, segment->p_filesz, section->sh_offset, section->sh_size) ||
+         overlap(segment->p_vaddr, segment->p_memsz, section->sh_addr, section->sh_size);
+}
+
+/* A section whose bytes in the file overlap with another one's; NULL if there is none. */
+const struct image_section *image_overlapping(const struct image *image,
+                                              const struct image_section *section);
+
 /* The first section of that name; NULL if there is none. */
 const struct image_section *image_section(const struct image *image, const char *name);
 

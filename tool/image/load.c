@@ -24,16 +24,9 @@ static bool check_raw(const struct image *image, const struct image_section *raw
                        header->sh_type);
   if ((header->sh_flags & SHF_COMPRESSED) != 0)
     return problem_set(problem, "section %s is compressed", raw->name);
-  for (size_t i = 1; i < image->section_count; i++) {
-    const struct image_section *other = &image->sections[i];
-    if (other == raw || other->header.sh_type == SHT_NOBITS || other->header.sh_size == 0 ||
-        header->sh_size == 0)
-      continue;
-    if (other->header.sh_offset < header->sh_offset + header->sh_size &&
-        header->sh_offset < other->header.sh_offset + other->header.sh_size)
-      return problem_set(problem, "sections %s and %s overlap", raw->name, other->name);
-  }
-  return true;
+  const struct image_section *other = image_overlapping(image, raw);
+  return other == NULL ||
+         problem_set(problem, "sections %s and %s overlap", raw->name, other->name);
 }
 
 bool load_open(struct image *image, const char *path, const struct load_options *options,

@@ -40,7 +40,7 @@ struct ranges {
 /* ---- Symbols ---- */
 
 static bool is_wanted(const struct ranges *ranges, const GElf_Sym *symbol) {
-  if (symbol->st_shndx >= ranges->image->section_count)
+  if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= ranges->image->section_count)
     return false;
   const struct image_section *section = &ranges->image->sections[symbol->st_shndx];
   const Elf64_Shdr *header = &section->header;
@@ -50,14 +50,6 @@ static bool is_wanted(const struct ranges *ranges, const GElf_Sym *symbol) {
          symbol->st_value - header->sh_addr < header->sh_size;
 }
 
-static void collect(void *context, const char *name, const GElf_Sym *symbol) {
-  struct ranges *ranges = context;
-  if (strcmp(name, symbol_name) == 0 && is_wanted(ranges, symbol) &&
-      array_make_room((void **)&ranges->items, &ranges->capacity, ranges->count + 1,
-                      sizeof *ranges->items))
-    ranges->items[ranges->count++].start = symbol->st_value;
-}
-
 static int by_start(const void *a, const void *b) {
   const struct range *first = a, *second = b;
   return first->start < second->start ? -1 : first->start > second->start;
@@ -65,7 +57,12 @@ static int by_start(const void *a, const void *b) {
 
 /* Sorted, each once: a symbol may be in both symbol tables. */
 static void collect_symbols(struct ranges *ranges) {
-  image_symbols(ranges->image, collect, ranges);
+  const struct elf_image elf = image_elf(ranges->image);
+  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next(&at);)
+    if (at.name != NULL && strcmp(at.name, symbol_name) == 0 && is_wanted(ranges, &at.symbol) &&
+        array_make_room((void **)&ranges->items, &ranges->capacity, ranges->count + 1,
+                        sizeof *ranges->items))
+      ranges->items[ranges->count++].start = at.symbol.st_value;
   if (ranges->count > 1)
     qsort(ranges->items, ranges->count, sizeof *ranges->items, by_start);
   size_t kept = 0;

@@ -15,16 +15,6 @@ static int symbol_rank(const GElf_Sym *symbol) {
   return GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE ? visible + 3 : visible;
 }
 
-static void add_name(void *context, const char *text, const GElf_Sym *symbol) {
-  struct names *names = context;
-  const unsigned type = GELF_ST_TYPE(symbol->st_info);
-  if ((type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) && *text != 0 &&
-      symbol->st_shndx != SHN_ABS &&
-      array_make_room((void **)&names->items, &names->capacity, names->count + 1,
-                      sizeof *names->items))
-    names->items[names->count++] = (struct name){symbol->st_value, text, symbol_rank(symbol)};
-}
-
 static int compare_names(const void *a, const void *b) {
   const struct name *x = a, *y = b;
   if (x->address != y->address)
@@ -36,7 +26,16 @@ static int compare_names(const void *a, const void *b) {
 
 void names_open(struct names *names, const struct image *image) {
   *names = (struct names){0};
-  image_symbols(image, add_name, names);
+  const struct elf_image elf = image_elf(image);
+  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next(&at);) {
+    const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
+    if ((type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) && at.name != NULL &&
+        *at.name != 0 && at.symbol.st_shndx != SHN_UNDEF && at.symbol.st_shndx != SHN_ABS &&
+        array_make_room((void **)&names->items, &names->capacity, names->count + 1,
+                        sizeof *names->items))
+      names->items[names->count++] =
+          (struct name){at.symbol.st_value, at.name, symbol_rank(&at.symbol)};
+  }
   if (names->count > 0)
     qsort(names->items, names->count, sizeof *names->items, compare_names);
   size_t kept = 0;

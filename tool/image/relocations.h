@@ -20,6 +20,16 @@ static inline bool relocation_is_relative(const struct image *image, const Elf64
          ELF64_R_TYPE(relocation->r_info) == image->machine->relocations.relative;
 }
 
+/* Reads the next entry of a table; *at is where, in bytes from its start. False behind the last one. */
+static inline bool rela_next(const struct image *image, const Elf64_Shdr *table, uint64_t *at,
+                             Elf64_Rela *relocation) {
+  if (table->sh_size - *at < sizeof *relocation)
+    return false;
+  memcpy(relocation, image->bytes + table->sh_offset + *at, sizeof *relocation);
+  *at += sizeof *relocation;
+  return true;
+}
+
 /* Goes through the addresses of a RELR table. */
 struct relr_reader {
   const uint8_t *bytes;

@@ -61,43 +61,31 @@ static bool is_alone(const struct image *image, const struct image_section *own)
   const Elf64_Phdr *home = image_segment_of(image, header);
   for (size_t i = 1; i < image->section_count; i++) {
     const Elf64_Shdr *other = &image->sections[i].header;
-    const bool has_bytes = other->sh_type != SHT_NOBITS;
-    const bool has_address = (other->sh_flags & SHF_ALLOC) != 0;
-    if (&image->sections[i] != own && ((has_bytes && overlap(other->sh_offset, other->sh_size,
-                                                             header->sh_offset, header->sh_size)) ||
-                                       (has_address && overlap(other->sh_addr, other->sh_size,
-                                                               header->sh_addr, header->sh_size))))
+    if (&image->sections[i] != own && (other->sh_flags & SHF_ALLOC) != 0 &&
+        overlap(other->sh_addr, other->sh_size, header->sh_addr, header->sh_size))
       return false;
   }
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *other = &image->segments[i];
-    if (other != home &&
-        (overlap(other->p_offset, other->p_filesz, header->sh_offset, header->sh_size) ||
-         overlap(other->p_vaddr, other->p_memsz, header->sh_addr, header->sh_size)))
+  for (size_t i = 0; i < image->segment_count; i++)
+    if (&image->segments[i] != home && overlaps_segment(&image->segments[i], header))
       return false;
-  }
-  return home != NULL;
+  return home != NULL && image_overlapping(image, own) == NULL;
 }
 
-/* What the symbols say of a table. */
-struct named_table {
-  const Elf64_Shdr *header;
-  size_t section;
-  bool has_symbol;
-};
-
-/* A symbol for the table's end may have the number of another section, or none. Labels have no
- * type; what does have one, at that address, is the first thing of the next section. */
-static void look_for_symbol(void *context, const char *name, const GElf_Sym *symbol) {
-  (void)name;
-  struct named_table *table = context;
-  const unsigned type = GELF_ST_TYPE(symbol->st_info);
-  const uint64_t into = symbol->st_value - table->header->sh_addr;
-  if (type == STT_SECTION || type == STT_FILE || type == STT_TLS)
-    return;
-  table->has_symbol |= symbol->st_shndx == table->section ||
-                       (into > 0 && into < table->header->sh_size) ||
-                       (into == table->header->sh_size && type == STT_NOTYPE);
+/* Whether a symbol is in a table, or at its end. That one may have the number of another section, or none.
+ * Labels have no type; what does have one, at that address, is the first thing of the next section. */
+static bool has_symbol(const struct image *image, const struct image_section *table) {
+  const struct elf_image elf = image_elf(image);
+  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next(&at);) {
+    const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
+    const uint64_t into = at.symbol.st_value - table->header.sh_addr;
+    if (at.symbol.st_shndx != SHN_UNDEF && type != STT_SECTION && type != STT_FILE &&
+        type != STT_TLS &&
+        (at.symbol.st_shndx == table - image->sections ||
+         (into > 0 && into < table->header.sh_size) ||
+         (into == table->header.sh_size && type == STT_NOTYPE)))
+      return true;
+  }
+  return false;
 }
 
 bool plan_can_cut_raw(const struct plan *plan) {
@@ -113,9 +101,7 @@ bool plan_can_cut_relocations(const struct plan *plan) {
   uint64_t address, size;
   if (table == NULL || (is_rela ? relocations->rela_size : relocations->relr_size) == 0)
     return false;
-  struct named_table named = {&table->header, (size_t)(table - image->sections), false};
-  image_symbols(image, look_for_symbol, &named);
-  return !named.has_symbol && is_alone(image, table) && !is_relro(image, &table->header) &&
+  return !has_symbol(image, table) && is_alone(image, table) && !is_relro(image, &table->header) &&
          plan_dynamic(image, is_rela ? DT_RELA : DT_RELR, &address) &&
          plan_dynamic(image, is_rela ? DT_RELASZ : DT_RELRSZ, &size) &&
          address == table->header.sh_addr &&
@@ -161,7 +147,7 @@ static bool has_more(const struct plan *plan, const Elf64_Phdr *segment, uint64_
 }
 
 void plan_cut(struct plan *plan, const struct plan_room *room) {
-  const uint64_t size = plan_room_pages(room) * room->page;
+  const uint64_t size = plan_room_pages(room);
   if (size == 0)
     return;
   size_t at = plan->cut_count++;

@@ -162,7 +162,7 @@ struct range {
 
 /* Extends a range over what it overlaps. True: it is larger now. */
 static bool extend(struct range *range, uint64_t offset, uint64_t size) {
-  if (size == 0 || !overlap(range->from, range->to - range->from, offset, size))
+  if (!overlap(range->from, range->to - range->from, offset, size))
     return false;
   range->is_used = true;
   if (offset >= range->from && offset + size <= range->to)
@@ -288,7 +288,7 @@ static bool find_most_moves(struct plan *plan, struct problem *problem) {
 }
 
 uint64_t plan_room_pages(const struct plan_room *room) {
-  return room->page == 0 ? 0 : (room->end - room->offset) / room->page;
+  return room->page == 0 ? 0 : (room->end - room->offset) / room->page * room->page;
 }
 
 /* Takes the start of a room for a move; false if it's too large. */
@@ -361,7 +361,7 @@ static bool place_best(struct plan_room rooms[ROOM_COUNT], struct plan_move *mov
     struct plan_move trial = *move;
     if (!place(&room, &trial, MOVE_ALIGNMENT))
       continue;
-    const uint64_t cost = (plan_room_pages(&rooms[i]) - plan_room_pages(&room)) * room.page;
+    const uint64_t cost = plan_room_pages(&rooms[i]) - plan_room_pages(&room);
     if (cost < least) {
       least = cost;
       best = i;
@@ -486,27 +486,20 @@ static bool plan_with(struct plan *plan, size_t new_segments, struct problem *pr
   return true;
 }
 
-/* Makes a plan with as few new segments as will do, of those that cut, or of those that don't. */
-static bool plan_few(struct plan *plan, struct problem *problem) {
-  for (plan->lead_max = LEAD_USUAL; plan->lead_max <= LEAD_MAX; plan->lead_max *= 16) {
-    struct problem obstacle = {0};
+/* Makes a plan with as few new segments as will do. A large page in front is taken only where nothing else
+ * helps, and nothing is cut only where the program headers for that don't fit in any way. */
+static bool plan_least(struct plan *plan, struct problem *problem) {
+  struct problem obstacle = {0};
+  for (unsigned way = 0; way < 4; way++) {
+    plan->lead_max = (way & 1) != 0 ? LEAD_MAX : LEAD_USUAL;
+    plan->keep_pages = (way & 2) != 0;
+    obstacle.text[0] = 0;
     for (size_t n = 1; n <= PLAN_NEW_SEGMENTS_MAX && obstacle.text[0] == 0; n++)
       if (plan_with(plan, n, &obstacle))
         return true;
-    if (plan->lead_max == LEAD_MAX)
-      *problem = obstacle;
   }
+  *problem = obstacle;
   return problem_set(problem, "no room for more program headers");
-}
-
-/* Where the program headers that cuts need don't fit, nothing is cut. */
-static bool plan_least(struct plan *plan, struct problem *problem) {
-  struct problem ignored = {0};
-  plan->keep_pages = false;
-  if (plan_few(plan, &ignored))
-    return true;
-  plan->keep_pages = true;
-  return plan_few(plan, problem);
 }
 
 /* Makes another plan that cuts more, and takes it if that makes the file smaller. */

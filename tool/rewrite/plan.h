@@ -5,10 +5,6 @@
 #include "tool/image/image.h"
 #include "tool/rewrite/rewrite.h"
 
-static inline bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
-  return a < b + b_size && b < a + a_size;
-}
-
 static inline uint64_t round_up(uint64_t n, uint64_t step) { return (n + step - 1) / step * step; }
 
 /* A range of the old file that gets another address: it stands where program headers must go. */
@@ -89,7 +85,7 @@ uint64_t plan_new_headers_end(const struct plan *plan);
 
 bool plan_fits_in_place(const struct plan *plan);
 
-/* How many pages of a room can be cut. */
+/* How many bytes of a room, in whole pages, can be cut. */
 uint64_t plan_room_pages(const struct plan_room *room);
 
 /* cuts.c: whether pages of the raw section, of its relocations, or of the first segment's

@@ -31,12 +31,6 @@ static bool in_text(const struct image *image, uint64_t address) {
   return false;
 }
 
-static Elf64_Rela rela_at(const struct image *image, const Elf64_Shdr *table, uint64_t n) {
-  Elf64_Rela relocation;
-  memcpy(&relocation, image->bytes + table->sh_offset + n * sizeof relocation, sizeof relocation);
-  return relocation;
-}
-
 /* Whether ld.so reads nothing behind a section as part of the same table. GNU ld for RISC-V counts
  * those of the procedure linkage table, which has entries of its own in the dynamic section (gABI,
  * "Dynamic Section", DT_JMPREL), and is read by these, too. */
@@ -59,8 +53,8 @@ static bool plan_rela(struct plan *plan, const struct image_section *section,
   struct plan_relocations *relocations = &plan->relocations;
   const Elf64_Shdr *table = &section->header;
   uint64_t removed = 0;
-  for (uint64_t i = 0; i < table->sh_size / sizeof(Elf64_Rela); i++) {
-    const Elf64_Rela relocation = rela_at(plan->image, table, i);
+  Elf64_Rela relocation;
+  for (uint64_t at = 0; rela_next(plan->image, table, &at, &relocation);) {
     if (!is_freed(plan, relocation.r_offset)) {
       relocations->text_remains |=
           relocation.r_info != 0 && in_text(plan->image, relocation.r_offset);
@@ -167,16 +161,13 @@ bool plan_relocations(struct plan *plan, struct problem *problem) {
 static void write_rela(const struct plan *plan, uint8_t *bytes) {
   const Elf64_Shdr *table = &plan->relocations.rela->header;
   uint8_t *start = bytes + plan_new_offset(plan, table->sh_offset);
+  const uint64_t size = plan_left(plan, table->sh_offset, table->sh_size);
   uint64_t kept = 0;
-  for (uint64_t i = 0; i < table->sh_size / sizeof(Elf64_Rela); i++) {
-    const Elf64_Rela relocation = rela_at(plan->image, table, i);
-    if (is_freed(plan, relocation.r_offset))
-      continue;
-    memcpy(start + kept * sizeof relocation, &relocation, sizeof relocation);
-    kept++;
-  }
-  memset(start + kept * sizeof(Elf64_Rela), 0,
-         plan_left(plan, table->sh_offset, table->sh_size) - kept * sizeof(Elf64_Rela));
+  Elf64_Rela relocation;
+  memset(start, 0, size);
+  for (uint64_t at = 0; rela_next(plan->image, table, &at, &relocation);)
+    if (!is_freed(plan, relocation.r_offset))
+      memcpy(start + kept++ * sizeof relocation, &relocation, sizeof relocation);
 }
 
 static void write_relr(const struct plan *plan, uint8_t *bytes) {

@@ -85,15 +85,8 @@ static bool check_segments(const struct image *image, struct problem *problem) {
 static bool check_alone(const struct image *image, const Elf64_Shdr *raw, struct problem *problem) {
   for (size_t i = 0; i < image->segment_count; i++) {
     const Elf64_Phdr *segment = &image->segments[i];
-    const bool is_empty = segment->p_memsz == 0 && segment->p_filesz == 0;
-    if (is_empty || segment->p_type == PT_LOAD || segment->p_type == PT_GNU_STACK ||
-        segment->p_type == PT_GNU_RELRO)
-      continue;
-    const bool in_memory = segment->p_vaddr < raw->sh_addr + raw->sh_size &&
-                           raw->sh_addr < segment->p_vaddr + segment->p_memsz;
-    const bool in_file = segment->p_offset < raw->sh_offset + raw->sh_size &&
-                         raw->sh_offset < segment->p_offset + segment->p_filesz;
-    if (in_memory || in_file)
+    if (segment->p_type != PT_LOAD && segment->p_type != PT_GNU_STACK && segment->p_type != PT_GNU_RELRO &&
+        overlaps_segment(segment, raw))
       return problem_set(problem, "the stack maps are part of segment %zu (type 0x%x), too", i,
                          segment->p_type);
   }
@@ -228,16 +221,14 @@ static void write_segments(const struct plan *plan, uint8_t *bytes) {
 static bool name_is_free(const struct plan *plan) {
   const struct image *image = plan->image;
   const uint64_t start = plan->raw->header.sh_name;
-  const uint64_t end = start + NOTE_NAME_SIZE;
   if (plan->lead > 0 || plan->raw->part_of != 0 || strlen(plan->raw->name) + 1 != NOTE_NAME_SIZE)
     return false;
   for (size_t i = 0; i < image->section_count; i++) {
     const Elf64_Shdr *header = &image->sections[i].header;
-    if (i != plan->raw_index && header->sh_name < end &&
-        header->sh_name + strlen(image->sections[i].name) + 1 > start)
-      return false;
-    if (header->sh_link == image->section_names &&
-        (header->sh_type == SHT_SYMTAB || header->sh_type == SHT_DYNSYM))
+    if ((i != plan->raw_index &&
+         overlap(header->sh_name, strlen(image->sections[i].name) + 1, start, NOTE_NAME_SIZE)) ||
+        (header->sh_link == image->section_names &&
+         (header->sh_type == SHT_SYMTAB || header->sh_type == SHT_DYNSYM)))
       return false;
   }
   return true;
