@@ -191,8 +191,14 @@ static struct range find_range(const struct image *image, uint64_t at) {
   return range;
 }
 
-static bool check_movable(const struct image *image, const struct plan_move *move,
+static bool check_movable(const struct plan *plan, const struct plan_move *move,
                           struct problem *problem) {
+  const struct image *image = plan->image;
+  for (size_t i = 0; i < image->segment_count; i++)
+    if (i != plan->first_segment && image->segments[i].p_type == PT_LOAD &&
+        overlap(image->segments[i].p_offset, image->segments[i].p_filesz, move->old_offset,
+                move->size))
+      return problem_set(problem, "no room for more program headers");
   for (size_t i = 1; i < image->section_count; i++) {
     const Elf64_Shdr *section = &image->sections[i].header;
     if (section->sh_type == SHT_NOBITS ||
@@ -238,7 +244,7 @@ static bool find_moves(struct plan *plan, struct problem *problem) {
     *move = (struct plan_move){.old_offset = range.from,
                                .old_address = first->p_vaddr + (range.from - first->p_offset),
                                .size = range.to - range.from};
-    if (!check_movable(image, move, problem))
+    if (!check_movable(plan, move, problem))
       return false;
     at = range.to;
   }

@@ -81,11 +81,13 @@ static bool check_segments(const struct image *image, struct problem *problem) {
   return true;
 }
 
-/* Our section's bytes must be nobody else's: of no other segment than its PT_LOAD. */
+/* Our section's bytes must be nobody else's: of no other segment than its PT_LOAD, but for one that asks for
+ * the protection of what others load. */
 static bool check_alone(const struct image *image, const Elf64_Shdr *raw, struct problem *problem) {
+  const Elf64_Phdr *home = image_segment_of(image, raw);
   for (size_t i = 0; i < image->segment_count; i++) {
     const Elf64_Phdr *segment = &image->segments[i];
-    if (segment->p_type != PT_LOAD && segment->p_type != PT_GNU_STACK && segment->p_type != PT_GNU_RELRO &&
+    if (segment != home && segment->p_type != PT_GNU_STACK && segment->p_type != PT_GNU_RELRO &&
         overlaps_segment(segment, raw))
       return problem_set(problem, "the stack maps are part of segment %zu (type 0x%x), too", i,
                          segment->p_type);
