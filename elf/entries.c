@@ -72,7 +72,6 @@ struct checker {
   const struct code *code;
   struct entries *found;
   struct entry *entries;      /* by address */
-  uint32_t *by_address;       /* records */
   bool *no_entry, *no_record; /* what is taken out */
 };
 
@@ -193,27 +192,13 @@ struct member {
   uint32_t entry;
 };
 
-static int compare_contents(const struct safepoint *x, const struct safepoint *y) {
-#define BY(member)                                                                                 \
-  if (x->member != y->member)                                                                      \
-    return x->member < y->member ? -1 : 1;
-  BY(live)
-  BY(id)
-  BY(calling_convention)
-  BY(flags)
-  BY(deopt)
-  BY(live_outs)
-#undef BY
-  return 0;
-}
-
 static int compare_members(const void *a, const void *b) {
   const struct member *x = a, *y = b;
   if (x->record->address != y->record->address)
     return x->record->address < y->record->address ? -1 : 1;
   if (x->entry != y->entry)
     return x->entry < y->entry ? -1 : 1;
-  return compare_contents(x->record, y->record);
+  return safepoint_compare_contents(x->record, y->record);
 }
 
 /* Whether the members, which are all of one address, are those of each entry of a group, and alike. */
@@ -223,8 +208,9 @@ static bool are_alike(const struct member *members, size_t count, size_t entries
   const size_t each = count / entries;
   for (size_t i = 0; i < count; i++)
     if (members[i].entry != members[i - i % each].entry ||
-        (i >= each && (members[i].entry == members[i - each].entry ||
-                       compare_contents(members[i].record, members[i - each].record) != 0)))
+        (i >= each &&
+         (members[i].entry == members[i - each].entry ||
+          safepoint_compare_contents(members[i].record, members[i - each].record) != 0)))
       return false;
   return true;
 }
@@ -327,24 +313,6 @@ static void list_entries(struct checker *checker) {
     qsort(checker->entries, table->function_count, sizeof *checker->entries, compare_entries);
 }
 
-static int compare_addresses(const void *a, const void *b, void *records) {
-  const struct safepoint *all = records;
-  const struct safepoint *x = &all[*(const uint32_t *)a], *y = &all[*(const uint32_t *)b];
-  return x->address < y->address ? -1 : x->address > y->address;
-}
-
-static void sort_records(struct checker *checker) {
-  const struct safepoints *table = checker->table;
-  bool ascend = true;
-  for (uint32_t i = 0; i < table->record_count; i++) {
-    checker->by_address[i] = i;
-    ascend &= i == 0 || table->records[i - 1].address <= table->records[i].address;
-  }
-  if (!ascend)
-    qsort_r(checker->by_address, table->record_count, sizeof *checker->by_address,
-            compare_addresses, table->records);
-}
-
 static bool check_groups(struct checker *checker) {
   const uint32_t count = checker->table->function_count;
   for (uint32_t i = 0; i < count; i++)
@@ -359,20 +327,21 @@ static bool check_groups(struct checker *checker) {
   return true;
 }
 
-/* Where records of different functions are left for one address, none is right for certain. (A stack
- * map may stand at a function's start, and there a call of the function before may return to.) */
+/* In the finished table: where records of different functions are left for one address, none is right for
+ * certain. (A stack map may stand at a function's start, and there a call of the function before may return
+ * to.) */
 static bool check_neighbours(struct checker *checker) {
-  const struct safepoints *table = checker->table;
+  struct safepoints *table = checker->table;
   const struct safepoint *last = NULL;
+  memset(checker->no_record, 0, table->record_count * sizeof *checker->no_record);
   for (uint32_t i = 0; i < table->record_count; i++) {
-    const uint32_t number = checker->by_address[i];
-    const struct safepoint *record = &table->records[number];
+    const struct safepoint *record = &table->records[i];
     const uint64_t function = table->functions[record->function].address;
-    if (checker->no_record[number] || function == record->address)
+    if (function == record->address)
       continue;
     if (last != NULL && last->address == record->address &&
         table->functions[last->function].address != function) {
-      checker->no_record[number] = checker->no_record[last - table->records] = true;
+      checker->no_record[i] = checker->no_record[last - table->records] = true;
       if (!add_conflict(checker, table->functions[last->function].address, record->address,
                         other_functions) ||
           !add_conflict(checker, function, record->address, other_functions))
@@ -380,6 +349,7 @@ static bool check_neighbours(struct checker *checker) {
     }
     last = record;
   }
+  safepoints_remove(table, checker->no_record);
   return true;
 }
 
@@ -403,39 +373,48 @@ static void take_out(struct checker *checker, uint32_t *numbers) {
   table->record_count = records;
 }
 
-bool entries_check(struct safepoints *table, const struct code *code, struct entries *entries) {
-  const size_t functions = (size_t)table->function_count + 1;
-  const size_t records = (size_t)table->record_count + 1;
-  struct checker checker = {.table = table, .code = code, .found = entries};
-  uint32_t *numbers = malloc(functions * sizeof *numbers);
-  checker.entries = malloc(functions * sizeof *checker.entries);
-  checker.by_address = malloc(records * sizeof *checker.by_address);
-  checker.no_entry = calloc(functions, sizeof *checker.no_entry);
-  checker.no_record = calloc(records, sizeof *checker.no_record);
-  bool ok = numbers != NULL && checker.entries != NULL && checker.by_address != NULL &&
-            checker.no_entry != NULL && checker.no_record != NULL;
-  if (ok) {
-    list_entries(&checker);
-    sort_records(&checker);
-    ok = check_groups(&checker) && check_neighbours(&checker);
-  }
-  if (ok)
-    take_out(&checker, numbers);
-  else
-    table->no_memory = true;
-  free(numbers);
-  free(checker.entries);
-  free(checker.by_address);
-  free(checker.no_entry);
-  free(checker.no_record);
-  return ok;
-}
-
-void entries_extend(struct safepoints *table, const struct entries *entries) {
+/* Functions reach behind the addresses that are in conflict: they are no safepoints of theirs. */
+static void extend(struct safepoints *table, const struct entries *entries) {
   for (size_t i = 0; i < entries->conflict_count; i++) {
     const struct entries_conflict *conflict = &entries->conflicts[i];
     const uint32_t number = safepoints_find_function(table, conflict->function);
     if (number < table->function_count && table->functions[number].end <= conflict->address)
       table->functions[number].end = conflict->address + 1;
   }
+}
+
+static bool check(struct checker *checker, uint32_t *numbers) {
+  struct safepoints *table = checker->table;
+  const struct code *code = checker->code;
+  list_entries(checker);
+  if (!check_groups(checker))
+    return false;
+  take_out(checker, numbers);
+  if (!safepoints_finish(table))
+    return false;
+  safepoints_set_ends(table, code->unwound.items, code->unwound.count);
+  safepoints_set_ends(table, code->named.items, code->named.count);
+  safepoints_close_gaps(table, &code->unwound, &code->named);
+  if (!check_neighbours(checker))
+    return false;
+  extend(table, checker->found);
+  return true;
+}
+
+bool entries_finish(struct safepoints *table, const struct code *code, struct entries *entries) {
+  const size_t functions = (size_t)table->function_count + 1;
+  const size_t records = (size_t)table->record_count + 1;
+  struct checker checker = {.table = table, .code = code, .found = entries};
+  uint32_t *numbers = malloc(functions * sizeof *numbers);
+  checker.entries = malloc(functions * sizeof *checker.entries);
+  checker.no_entry = calloc(functions, sizeof *checker.no_entry);
+  checker.no_record = calloc(records, sizeof *checker.no_record);
+  const bool ok = numbers != NULL && checker.entries != NULL && checker.no_entry != NULL &&
+                  checker.no_record != NULL && check(&checker, numbers);
+  table->no_memory |= !ok;
+  free(numbers);
+  free(checker.entries);
+  free(checker.no_entry);
+  free(checker.no_record);
+  return ok;
 }

@@ -68,11 +68,8 @@ struct entries {
 void entries_free(struct entries *entries);
 
 /* Takes all that out of a table that isn't finished yet, but knows its records' frames
- * (eh_frame_tell_frames). False without memory. */
-bool entries_check(struct safepoints *table, const struct code *code, struct entries *entries);
-
-/* In the finished table, lets functions reach behind the addresses that are in conflict: they are no
- * safepoints of theirs. */
-void entries_extend(struct safepoints *table, const struct entries *entries);
+ * (eh_frame_tell_frames); then finishes it, and tells the functions' ends, first by the unwind table, then by
+ * the symbols: they reach behind the addresses in conflict. False without memory. */
+bool entries_finish(struct safepoints *table, const struct code *code, struct entries *entries);
 
 #endif

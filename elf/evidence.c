@@ -56,15 +56,9 @@ void evidence_free(struct evidence *evidence) { code_free(&evidence->code); }
 
 bool evidence_finish(const struct evidence *evidence, struct safepoints *table,
                      struct entries *entries) {
-  const struct code *code = &evidence->code;
   const struct section_bytes *unwind = &evidence->unwind;
-  if ((unwind->bytes != NULL &&
-       !eh_frame_tell_frames(table, code->machine, unwind->bytes, unwind->size, unwind->address)) ||
-      !entries_check(table, code, entries) || !safepoints_finish(table))
-    return false;
-  safepoints_set_ends(table, code->unwound.items, code->unwound.count);
-  safepoints_set_ends(table, code->named.items, code->named.count);
-  safepoints_close_gaps(table, &code->unwound, &code->named);
-  entries_extend(table, entries);
-  return true;
+  return (unwind->bytes == NULL ||
+          eh_frame_tell_frames(table, evidence->code.machine, unwind->bytes, unwind->size,
+                               unwind->address)) &&
+         entries_finish(table, &evidence->code, entries);
 }

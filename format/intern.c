@@ -1,5 +1,7 @@
 /* intern.c - an open-addressing hash table over sequences that lie one after another. */
 #include "format/intern.h"
+
+#include "format/array.h"
 #include "format/checksum.h"
 
 #include <stdlib.h>
@@ -53,37 +55,23 @@ static bool intern_grow_slots(struct intern *set) {
   return true;
 }
 
-static bool intern_grow_starts(struct intern *set) {
-  if (set->count + 2 <= set->starts_capacity)
-    return true;
-  const uint64_t capacity = (uint64_t)set->starts_capacity * 2 + 64;
-  if (capacity >= INTERN_FAILED)
+/* Makes room for a sequence of `count` words. */
+static bool intern_grow(struct intern *set, uint64_t count) {
+  const bool is_first = set->starts == NULL;
+  const uint64_t used = is_first ? 0 : set->starts[set->count];
+  if (set->count + 2 >= INTERN_FAILED ||
+      !array_make_room((void **)&set->starts, &set->starts_capacity, (size_t)set->count + 2,
+                       sizeof *set->starts) ||
+      !array_make_room((void **)&set->words, &set->words_capacity, used + count + 1,
+                       sizeof *set->words))
     return false;
-  uint64_t *starts = realloc(set->starts, capacity * sizeof *starts);
-  if (starts == NULL)
-    return false;
-  if (set->starts == NULL)
-    starts[0] = 0;
-  set->starts = starts;
-  set->starts_capacity = (uint32_t)capacity;
-  return true;
-}
-
-static bool intern_grow_words(struct intern *set, uint64_t count) {
-  const uint64_t used = set->count == 0 ? 0 : set->starts[set->count];
-  if (set->words != NULL && set->words_capacity - used >= count)
-    return true;
-  const uint64_t capacity = set->words_capacity * 2 + count + 64;
-  uint64_t *words = realloc(set->words, capacity * sizeof *words);
-  if (words == NULL)
-    return false;
-  set->words = words;
-  set->words_capacity = capacity;
+  if (is_first)
+    set->starts[0] = 0;
   return true;
 }
 
 uint32_t intern_add(struct intern *set, const uint64_t *words, uint64_t count) {
-  if (!intern_grow_slots(set) || !intern_grow_starts(set))
+  if (!intern_grow_slots(set) || !intern_grow(set, count))
     return INTERN_FAILED;
   const uint32_t hash = intern_hash(words, count);
   uint32_t place = hash & set->slot_mask;
@@ -92,8 +80,6 @@ uint32_t intern_add(struct intern *set, const uint64_t *words, uint64_t count) {
     if (slot_hash(slot) == hash && intern_equal(intern_get(set, slot_number(slot)), words, count))
       return slot_number(slot);
   }
-  if (!intern_grow_words(set, count))
-    return INTERN_FAILED;
   const uint64_t start = set->starts[set->count];
   if (count > 0)
     memcpy(set->words + start, words, count * sizeof *words);

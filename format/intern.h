@@ -16,9 +16,8 @@ struct intern {
   uint64_t *words;  /* all sequences, one after another */
   uint64_t *starts; /* count + 1 of them: where each starts in words */
   uint64_t *slots;  /* hash table: a sequence's hash << 32 | (1 + its number), or 0 */
-  uint64_t words_capacity;
-  uint32_t count, starts_capacity;
-  uint32_t slot_mask;
+  size_t words_capacity, starts_capacity;
+  uint32_t count, slot_mask;
 };
 
 struct intern_sequence {

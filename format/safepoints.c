@@ -175,14 +175,10 @@ static int compare_functions(const void *a, const void *b) {
   return x->first_record < y->first_record ? -1 : x->first_record > y->first_record;
 }
 
-/* By address and function; of these, records that are equal come next to each other. */
-static int compare_records(const void *a, const void *b) {
-  const struct safepoint *x = a, *y = b;
+int safepoint_compare_contents(const struct safepoint *x, const struct safepoint *y) {
 #define BY(member)                                                                                 \
   if (x->member != y->member)                                                                      \
     return x->member < y->member ? -1 : 1;
-  BY(address)
-  BY(function)
   BY(live)
   BY(id)
   BY(calling_convention)
@@ -191,6 +187,16 @@ static int compare_records(const void *a, const void *b) {
   BY(live_outs)
 #undef BY
   return 0;
+}
+
+/* By address and function; of these, records that are equal come next to each other. */
+static int compare_records(const void *a, const void *b) {
+  const struct safepoint *x = a, *y = b;
+  if (x->address != y->address)
+    return x->address < y->address ? -1 : 1;
+  if (x->function != y->function)
+    return x->function < y->function ? -1 : 1;
+  return safepoint_compare_contents(x, y);
 }
 
 static int compare_lists(const struct safepoints *table, uint32_t a, uint32_t b,

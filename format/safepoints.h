@@ -154,6 +154,9 @@ uint32_t safepoints_first_record(const struct safepoints *table, uint64_t addres
 bool safepoints_has_record(const struct safepoints *table, uint64_t address);
 
 struct location safepoints_location(const struct safepoints *table, uint32_t number);
+/* The order of records of one table by all that they say but for their place and frame: 0, if it is the
+ * same. */
+int safepoint_compare_contents(const struct safepoint *x, const struct safepoint *y);
 int safepoint_location_compare(struct location a, struct location b);
 enum safepoint_kind safepoints_kind(const struct safepoints *table, const struct safepoint *record);
 
