@@ -14,6 +14,7 @@
 #include "tool/image/merged.h"
 
 #include "format/array.h"
+#include "format/bits.h"
 #include "format/stackmap_v3.h"
 #include "tool/image/load.h"
 
@@ -25,51 +26,41 @@ static const char symbol_name[] = "__LLVM_StackMaps";
 
 enum { PADDING_MAX = 64 }; /* zeros that a linker may put between two maps */
 
-/* A run of stack maps: addresses. */
-struct range {
-  uint64_t start, end;
-};
+/* ---- Symbols ---- */
 
-struct ranges {
-  const struct image *image;
-  const char *section; /* NULL: any */
-  struct range *items; /* while symbols are collected, the ends aren't known */
+/* Where maps start: addresses, sorted. */
+struct starts {
+  uint64_t *items;
   size_t count, capacity;
 };
 
-/* ---- Symbols ---- */
-
-static bool is_wanted(const struct ranges *ranges, const GElf_Sym *symbol) {
-  if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= ranges->image->section_count)
+static bool is_wanted(const struct image *image, const char *wanted, const GElf_Sym *symbol) {
+  if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= image->section_count)
     return false;
-  const struct image_section *section = &ranges->image->sections[symbol->st_shndx];
+  const struct image_section *section = &image->sections[symbol->st_shndx];
   const Elf64_Shdr *header = &section->header;
-  const bool is_named = ranges->section == NULL || strcmp(section->name, ranges->section) == 0;
+  const bool is_named = wanted == NULL || strcmp(section->name, wanted) == 0;
   return is_named && strcmp(section->name, RAW_SECTION) != 0 && header->sh_type == SHT_PROGBITS &&
          (header->sh_flags & SHF_ALLOC) != 0 &&
          symbol->st_value - header->sh_addr < header->sh_size;
 }
 
-static int by_start(const void *a, const void *b) {
-  const struct range *first = a, *second = b;
-  return first->start < second->start ? -1 : first->start > second->start;
-}
-
-/* Sorted, each once: a symbol may be in both symbol tables. */
-static void collect_symbols(struct ranges *ranges) {
-  const struct elf_image elf = image_elf(ranges->image);
+/* Each once: a symbol may be in both symbol tables. */
+static void collect_symbols(const struct image *image, const char *section, struct starts *starts) {
+  const struct elf_image elf = image_elf(image);
   for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next(&at);)
-    if (at.name != NULL && strcmp(at.name, symbol_name) == 0 && is_wanted(ranges, &at.symbol) &&
-        array_make_room((void **)&ranges->items, &ranges->capacity, ranges->count + 1,
-                        sizeof *ranges->items))
-      ranges->items[ranges->count++].start = at.symbol.st_value;
-  if (ranges->count > 1)
-    qsort(ranges->items, ranges->count, sizeof *ranges->items, by_start);
+    if (at.name != NULL && strcmp(at.name, symbol_name) == 0 &&
+        is_wanted(image, section, &at.symbol) &&
+        array_make_room((void **)&starts->items, &starts->capacity, starts->count + 1,
+                        sizeof *starts->items))
+      starts->items[starts->count++] = at.symbol.st_value;
+  if (starts->count > 1)
+    qsort(starts->items, starts->count, sizeof *starts->items, bits_compare_words);
   size_t kept = 0;
-  for (size_t i = 0; i < ranges->count; i++)
-    if (kept == 0 || ranges->items[kept - 1].start != ranges->items[i].start)
-      ranges->items[kept++] = ranges->items[i];
-  ranges->count = kept;
+  for (size_t i = 0; i < starts->count; i++)
+    if (kept == 0 || starts->items[kept - 1] != starts->items[i])
+      starts->items[kept++] = starts->items[i];
+  starts->count = kept;
 }
 
 /* ---- Lengths ---- */
@@ -118,76 +109,56 @@ static size_t section_of(const struct image *image, uint64_t address) {
   return 0;
 }
 
-static bool measure(const struct image *image, struct range *range, uint64_t next,
-                    struct problem *problem) {
-  const struct image_section *section = &image->sections[section_of(image, range->start)];
-  const Elf64_Shdr *header = &section->header;
-  const uint64_t into = range->start - header->sh_addr;
-  const uint8_t *bytes = image->bytes + header->sh_offset + into;
-  uint64_t room = header->sh_size - into;
-  if (next - range->start < room)
-    room = next - range->start;
-  uint64_t length;
+/* Reads the map at an address, which ends before the next one starts. */
+static bool measure(const struct image_section *section, const uint8_t *contents, uint64_t start,
+                    uint64_t next, uint64_t *end, struct problem *problem) {
+  const uint64_t into = start - section->header.sh_addr;
+  const uint8_t *bytes = contents + into;
+  uint64_t room = section->header.sh_size - into, length;
+  if (next - start < room)
+    room = next - start;
   uint32_t functions;
   const char *error;
   if (!read_map(bytes, room, &length, &functions, &error))
     return problem_set(problem, "%s, at __LLVM_StackMaps in %s at 0x%" PRIx64, error, section->name,
-                       range->start);
-  range->end = range->start + length;
-  if (is_followed(bytes + length, room - length))
-    return problem_set(problem, "a stack map without a symbol, behind the one in %s at 0x%" PRIx64,
-                       section->name, range->start);
-  return true;
+                       start);
+  *end = start + length;
+  return !is_followed(bytes + length, room - length) ||
+         problem_set(problem, "a stack map without a symbol, behind the one in %s at 0x%" PRIx64,
+                     section->name, start);
 }
 
-/* Gives each range its end, and joins those that meet. */
-static bool measure_all(struct ranges *ranges, struct problem *problem) {
-  for (size_t i = 0; i < ranges->count; i++) {
-    const uint64_t next = i + 1 < ranges->count ? ranges->items[i + 1].start : UINT64_MAX;
-    if (!measure(ranges->image, &ranges->items[i], next, problem))
-      return false;
-  }
-  size_t kept = 0;
-  for (size_t i = 0; i < ranges->count; i++) {
-    struct range *last = kept == 0 ? NULL : &ranges->items[kept - 1];
-    if (last != NULL && last->end == ranges->items[i].start &&
-        section_of(ranges->image, last->start) == section_of(ranges->image, ranges->items[i].start))
-      last->end = ranges->items[i].end;
-    else
-      ranges->items[kept++] = ranges->items[i];
-  }
-  ranges->count = kept;
-  return true;
-}
-
-/* ---- Cutting out ---- */
-
-static bool is_whole_section(const struct image *image, const struct range *range) {
-  const Elf64_Shdr *header = &image->sections[section_of(image, range->start)].header;
-  return range->start == header->sh_addr && range->end == header->sh_addr + header->sh_size;
-}
-
-static bool cut_out(struct image *image, const struct ranges *ranges, struct problem *problem) {
-  for (size_t i = 0; i < ranges->count; i++) {
-    const struct range *range = &ranges->items[i];
-    /* A section that was named, and has nothing else, will be found by its name. */
-    if (ranges->section != NULL && ranges->count == 1 && is_whole_section(image, range))
-      continue;
-    if (!image_split(image, section_of(image, range->start), range->start,
-                     range->end - range->start, RAW_SECTION, problem))
+/* Cuts out each run of maps that meet. A section that was named, and has nothing else, will be found by its
+ * name. */
+static bool cut_out(struct image *image, bool is_named, const struct starts *starts,
+                    struct problem *problem) {
+  for (size_t i = 0; i < starts->count;) {
+    const bool is_first = i == 0;
+    const uint64_t start = starts->items[i];
+    const size_t number = section_of(image, start);
+    const struct image_section section = image->sections[number];
+    uint64_t end = start;
+    for (; i < starts->count && starts->items[i] == end && section_of(image, end) == number; i++)
+      if (!measure(&section, image->bytes + section.header.sh_offset, end,
+                   i + 1 < starts->count ? starts->items[i + 1] : UINT64_MAX, &end, problem))
+        return false;
+    const bool is_all = is_first && i == starts->count && start == section.header.sh_addr &&
+                        end - start == section.header.sh_size;
+    if (!(is_named && is_all) &&
+        !image_split(image, number, start, end - start, RAW_SECTION, problem))
       return false;
   }
   return true;
 }
 
 bool merged_separate(struct image *image, const char *section, struct problem *problem) {
-  struct ranges ranges = {.image = image, .section = section};
   const struct elf_image elf = image_elf(image);
   struct section_bytes packed;
+  struct starts starts = {0};
   if (image->header.e_type == ET_REL || elf_image_find_packed(&elf, &packed))
     return true;
-  collect_symbols(&ranges);
-  const bool ok = measure_all(&ranges, problem) && cut_out(image, &ranges, problem);
-  free(ranges.items);
+  collect_symbols(image, section, &starts);
+  const bool ok = cut_out(image, section != NULL, &starts, problem);
+  free(starts.items);
   return ok;
 }
