@@ -24,7 +24,7 @@ static int read_headers(struct elf_file *file) {
   const int error = elf_file_fetch(file, 0, sizeof(Elf64_Ehdr));
   if (error != 0)
     return error;
-  if (!elf_image_open(&file->image, memory, size))
+  if (elf_image_open(&file->image, memory, size) != NULL)
     return ENOEXEC;
   const Elf64_Ehdr *header = &file->image.header;
   return elf_file_fetch(file, header->e_phoff, header->e_phnum * sizeof(Elf64_Phdr));

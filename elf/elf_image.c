@@ -10,22 +10,30 @@ static bool inside(const struct elf_image *image, uint64_t offset, uint64_t size
   return offset <= image->size && size <= image->size - offset;
 }
 
-bool elf_image_open(struct elf_image *image, const void *bytes, size_t size) {
+const char *elf_image_open(struct elf_image *image, const void *bytes, size_t size) {
+  const uint8_t *ident = bytes;
   *image = (struct elf_image){.bytes = bytes, .size = size};
   Elf64_Ehdr *header = &image->header;
+  if (size < EI_NIDENT || memcmp(ident, ELFMAG, SELFMAG) != 0)
+    return "not an ELF file";
+  if (ident[EI_CLASS] != ELFCLASS64)
+    return "not a 64-bit ELF file";
+  if (ident[EI_DATA] != ELFDATA2LSB)
+    return "not a little-endian ELF file";
   if (size < sizeof *header)
-    return false;
+    return "a truncated ELF header";
   memcpy(header, bytes, sizeof *header);
-  if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
-      header->e_ident[EI_DATA] != ELFDATA2LSB)
-    return false;
+  if (header->e_phnum > 0 && header->e_phentsize != sizeof(Elf64_Phdr))
+    return "program headers of another size than 56 bytes";
   if (header->e_phnum > 0 &&
-      (header->e_phentsize != sizeof(Elf64_Phdr) ||
-       !inside(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof(Elf64_Phdr))))
-    return false;
-  return header->e_shnum == 0 ||
-         (header->e_shentsize == sizeof(Elf64_Shdr) &&
-          inside(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr)));
+      !inside(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof(Elf64_Phdr)))
+    return "the program header table is beyond the end of the file";
+  if (header->e_shnum > 0 && header->e_shentsize != sizeof(Elf64_Shdr))
+    return "section headers of another size than 64 bytes";
+  if (header->e_shnum > 0 &&
+      !inside(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr)))
+    return "the section header table is beyond the end of the file";
+  return NULL;
 }
 
 Elf64_Phdr elf_image_segment(const struct elf_image *image, unsigned n) {

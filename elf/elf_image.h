@@ -26,8 +26,9 @@ struct elf_image {
   uint64_t bias;            /* of a loaded module: what is added to link-time addresses */
 };
 
-/* False: not a little-endian ELF64 file, or its header tables are beyond its end. */
-bool elf_image_open(struct elf_image *image, const void *bytes, size_t size);
+/* Returns NULL, or what is wrong (static storage): it must be a little-endian ELF64 file, and its header tables
+ * inside. */
+const char *elf_image_open(struct elf_image *image, const void *bytes, size_t size);
 
 /* Program header n < header.e_phnum, and section header n < header.e_shnum. */
 Elf64_Phdr elf_image_segment(const struct elf_image *image, unsigned n);

@@ -14,7 +14,7 @@ static bool read_raw(struct subject *subject, struct problem *problem) {
   const struct image *image = &subject->raw_image;
   const struct load_options options = {0};
   struct loaded loaded;
-  struct elf_image elf;
+  const struct elf_image elf = image_elf(image);
   uint32_t unknown;
   if (load_find(image, &options, &loaded, problem) != LOAD_RAW)
     return problem_set(problem, "no raw stack maps");
@@ -22,8 +22,7 @@ static bool read_raw(struct subject *subject, struct problem *problem) {
   subject->raw_size = header->sh_size;
   subject->raw = test_allocate(header->sh_size);
   memcpy(subject->raw, image->bytes + header->sh_offset, header->sh_size);
-  return (elf_image_open(&elf, image->bytes, image->size) &&
-          elf_image_relocate(&elf, header, subject->raw, &unknown)) ||
+  return elf_image_relocate(&elf, header, subject->raw, &unknown) ||
          problem_set(problem, "relocations that can't be applied");
 }
 

@@ -11,34 +11,18 @@ static bool inside(const struct image *image, uint64_t offset, uint64_t size) {
 /* ---- Opening ---- */
 
 static bool check_header(struct image *image, struct problem *problem) {
-  Elf64_Ehdr *header = &image->header;
-  if (image->size < EI_NIDENT || memcmp(image->bytes, ELFMAG, SELFMAG) != 0)
-    return problem_set(problem, "not an ELF file");
-  if (image->bytes[EI_CLASS] != ELFCLASS64)
-    return problem_set(problem, "not a 64-bit ELF file");
-  if (image->bytes[EI_DATA] != ELFDATA2LSB)
-    return problem_set(problem, "not a little-endian ELF file");
-  if (image->size < sizeof *header)
-    return problem_set(problem, "a truncated ELF header");
-  memcpy(header, image->bytes, sizeof *header);
+  struct elf_image elf;
+  const char *error = elf_image_open(&elf, image->bytes, image->size);
+  const Elf64_Ehdr *header = &image->header;
+  if (error != NULL)
+    return problem_set(problem, "%s", error);
+  image->header = elf.header;
   image->machine = machine_find(header->e_machine);
   if (header->e_ident[EI_VERSION] != EV_CURRENT || header->e_version != EV_CURRENT)
     return problem_set(problem, "an ELF file of an unknown version");
-  if (header->e_phnum > 0 && header->e_phentsize != sizeof(Elf64_Phdr))
-    return problem_set(problem, "program headers of %u bytes, not %zu", header->e_phentsize,
-                       sizeof(Elf64_Phdr));
-  if (header->e_phnum == PN_XNUM ||
-      !inside(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof(Elf64_Phdr)))
-    return problem_set(problem, "the program header table is beyond the end of the file");
-  if (header->e_shoff == 0 && header->e_shnum == 0)
-    return true;
-  if (header->e_shentsize != sizeof(Elf64_Shdr))
-    return problem_set(problem, "section headers of %u bytes, not %zu", header->e_shentsize,
-                       sizeof(Elf64_Shdr));
-  if (header->e_shnum == 0 || header->e_shnum >= SHN_LORESERVE)
-    return problem_set(problem, "more sections than an ELF header can count");
-  if (!inside(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr)))
-    return problem_set(problem, "the section header table is beyond the end of the file");
+  if (header->e_phnum == PN_XNUM || (header->e_shnum == 0 && header->e_shoff != 0) ||
+      header->e_shnum >= SHN_LORESERVE)
+    return problem_set(problem, "more segments or sections than an ELF header can count");
   return true;
 }
 

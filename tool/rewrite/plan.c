@@ -8,9 +8,8 @@
  * that could be cut out else. (patchelf makes room in the same way.)
  * Where all of that is too small, as in tiny programs, the file gets a segment more at its end.
  *
- * Each cut needs one program header more, and so perhaps more moves, or a page in front. The raw
- * section's is made wherever there is room for that header; of the others, plans are made with them and without, and another plan
- * is taken only if its file is smaller by a page at least.
+ * Each cut needs one program header more, and so perhaps more moves, or a page in front. All pages that are
+ * free are cut, or else those of the raw section only, or none: as there is room for those headers.
  *
  * What is moved keeps its section's number, so section headers aren't in the order of addresses any
  * more. patchelf, when it needs room for program headers, looks for what is in the way only up to
@@ -37,7 +36,6 @@ enum {
   MOVE_ALIGNMENT = 16,
   NEAR_ALIGNMENT = 8, /* the headers' */
   PADDING_MAX = 64,   /* between sections */
-  GAIN_MIN = 0x1000,  /* what is worth one program header more */
 };
 
 bool plan_fits_in_place(const struct plan *plan) {
@@ -325,7 +323,7 @@ static struct plan_room make_room(const struct plan *plan, const Elf64_Shdr *sec
 /* What the relocations that are taken out leave behind, and the rest of the raw section. */
 static void find_rooms(const struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
   const struct plan_relocations *relocations = &plan->relocations;
-  const bool can_cut = plan->cut_relocations;
+  const bool can_cut = plan->cutting == CUT_ALL && plan_can_cut_relocations(plan);
   const uint64_t used = plan_fits_in_place(plan) ? plan->packed_size : 0;
   memset(rooms, 0, ROOM_COUNT * sizeof *rooms);
   rooms[ROOM_RAW] = make_room(plan, &plan->raw->header, used, plan_can_cut_raw(plan));
@@ -346,7 +344,7 @@ static bool is_padding(const struct image *image, uint64_t at) {
 static void find_moved_room(const struct plan *plan, struct plan_room *room) {
   const uint64_t start = plan_new_headers_end(plan) + plan->spare;
   const Elf64_Phdr *first = &plan->image->segments[plan->first_segment];
-  if (!plan->cut_moved || plan->move_count == 0)
+  if (plan->cutting != CUT_ALL || plan->move_count == 0)
     return;
   const struct plan_move *last = &plan->moves[plan->move_count - 1];
   const uint64_t last_end = last->old_offset + last->size;
@@ -479,7 +477,7 @@ static bool plan_with(struct plan *plan, size_t new_segments, struct problem *pr
     place_moves(plan, rooms);
     find_moved_room(plan, &rooms[ROOM_MOVED]);
   }
-  for (size_t i = 0; i < ROOM_COUNT && !plan->keep_pages; i++)
+  for (size_t i = 0; i < ROOM_COUNT && plan->cutting != CUT_NOTHING; i++)
     plan_cut(plan, &rooms[i]);
   plan_split(plan);
   const size_t needed = 1 + (plan->extra_size > 0) + plan_splits(plan);
@@ -492,31 +490,26 @@ static bool plan_with(struct plan *plan, size_t new_segments, struct problem *pr
   return true;
 }
 
-/* Makes a plan with as few new segments as will do. A large page in front is taken only where nothing else
- * helps, and nothing is cut only where the program headers for that don't fit in any way. */
-static bool plan_least(struct plan *plan, struct problem *problem) {
-  struct problem obstacle = {0};
-  for (unsigned way = 0; way < 4; way++) {
-    plan->lead_max = (way & 1) != 0 ? LEAD_MAX : LEAD_USUAL;
-    plan->keep_pages = (way & 2) != 0;
-    obstacle.text[0] = 0;
-    for (size_t n = 1; n <= PLAN_NEW_SEGMENTS_MAX && obstacle.text[0] == 0; n++)
-      if (plan_with(plan, n, &obstacle))
-        return true;
-  }
-  *problem = obstacle;
-  return problem_set(problem, "no room for more program headers");
+/* Makes a plan with as few new segments as will do, for pages in front that aren't larger than `lead_max`. */
+static bool plan_few(struct plan *plan, uint64_t lead_max, struct problem *problem) {
+  plan->lead_max = lead_max;
+  for (size_t n = 1; n <= PLAN_NEW_SEGMENTS_MAX && problem->text[0] == 0; n++)
+    if (plan_with(plan, n, problem))
+      return true;
+  return false;
 }
 
-/* Makes another plan that cuts more, and takes it if that makes the file smaller. */
-static void plan_smaller(struct plan *plan, bool relocations, bool moved) {
-  struct plan other = *plan;
-  struct problem ignored = {0};
-  other.cut_relocations = relocations;
-  other.cut_moved = moved;
-  if ((!relocations || plan_can_cut_relocations(plan)) && plan_least(&other, &ignored) &&
-      other.contents_end + GAIN_MIN <= plan->contents_end)
-    *plan = other;
+/* What can be cut is, unless the program headers for that don't fit in any way. */
+static bool plan_least(struct plan *plan, struct problem *problem) {
+  for (int cutting = CUT_ALL; cutting >= CUT_NOTHING; cutting--) {
+    struct problem usual = {0}, other = {0};
+    plan->cutting = cutting;
+    if (plan_few(plan, LEAD_USUAL, &usual) || plan_few(plan, LEAD_MAX, &other))
+      return true;
+    if (cutting == CUT_NOTHING && other.text[0] != 0)
+      *problem = other;
+  }
+  return problem_set(problem, "no room for more program headers");
 }
 
 bool plan_make(struct plan *plan, const struct image *image,
@@ -530,9 +523,5 @@ bool plan_make(struct plan *plan, const struct image *image,
   find_segments(plan);
   if (image->segments[plan->first_segment].p_offset != 0)
     return problem_set(problem, "the ELF header isn't in the first segment");
-  if (!plan_relocations(plan, problem) || !plan_least(plan, problem))
-    return false;
-  for (unsigned choice = 1; choice < 4; choice++)
-    plan_smaller(plan, (choice & 1) != 0, (choice & 2) != 0);
-  return true;
+  return plan_relocations(plan, problem) && plan_least(plan, problem);
 }

@@ -54,10 +54,8 @@ struct plan {
   uint64_t lead;                            /* bytes put before the old file */
   struct plan_cut cuts[PLAN_CUTS_MAX];      /* in their order */
   size_t cut_count;
-  bool keep_pages;                 /* nothing is cut */
-  bool cut_relocations, cut_moved; /* whether more pages may be cut than the raw section's: those of
-                                      its relocations, and those that moves leave behind */
-  uint64_t note_offset, note_address; /* new; the table is behind the note */
+  enum { CUT_NOTHING, CUT_RAW, CUT_ALL } cutting; /* which pages may be cut: see plan.c */
+  uint64_t note_offset, note_address;             /* new; the table is behind the note */
   struct plan_move moves[PLAN_MOVES_MAX];
   size_t move_count;
   uint64_t extra_offset, extra_address, extra_size; /* a segment of its own at the end; or size 0 */

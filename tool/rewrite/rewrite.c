@@ -171,29 +171,17 @@ static Elf64_Phdr moved_segment(const struct plan *plan, size_t i) {
   return segment;
 }
 
-static Elf64_Phdr note_segment(const struct plan *plan) {
+static Elf64_Phdr added_segment(uint32_t type, uint64_t offset, uint64_t address, uint64_t size,
+                                uint64_t alignment) {
   return (Elf64_Phdr){
-      .p_type = PT_NOTE,
+      .p_type = type,
       .p_flags = PF_R,
-      .p_offset = plan->note_offset,
-      .p_vaddr = plan->note_address,
-      .p_paddr = plan->note_address,
-      .p_filesz = PACKED_NOTE_SIZE,
-      .p_memsz = PACKED_NOTE_SIZE,
-      .p_align = 4,
-  };
-}
-
-static Elf64_Phdr extra_segment(const struct plan *plan) {
-  return (Elf64_Phdr){
-      .p_type = PT_LOAD,
-      .p_flags = PF_R,
-      .p_offset = plan->extra_offset,
-      .p_vaddr = plan->extra_address,
-      .p_paddr = plan->extra_address,
-      .p_filesz = plan->extra_size,
-      .p_memsz = plan->extra_size,
-      .p_align = plan->image->segments[plan->last_segment].p_align,
+      .p_offset = offset,
+      .p_vaddr = address,
+      .p_paddr = address,
+      .p_filesz = size,
+      .p_memsz = size,
+      .p_align = alignment,
   };
 }
 
@@ -212,9 +200,11 @@ static void write_segments(const struct plan *plan, uint8_t *bytes) {
       if (plan->cuts[k].segment == i && plan->cuts[k].splits)
         at = put_segment(at, part_behind(plan, &plan->cuts[k]));
     if (i == plan->last_segment && plan->extra_size > 0)
-      at = put_segment(at, extra_segment(plan));
+      at = put_segment(at, added_segment(PT_LOAD, plan->extra_offset, plan->extra_address,
+                                         plan->extra_size, plan->image->segments[i].p_align));
   }
-  put_segment(at, note_segment(plan));
+  put_segment(at,
+              added_segment(PT_NOTE, plan->note_offset, plan->note_address, PACKED_NOTE_SIZE, 4));
 }
 
 /* ---- Section headers ---- */
