@@ -43,7 +43,6 @@
 #include "tool/code/code.h"
 #include "tool/image/relocations.h"
 
-#include <Zydis/Zydis.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -219,20 +218,13 @@ static bool search_rela(const struct search *search, const struct image_section 
   return false;
 }
 
-/* The word at an address; false if no section has it. */
-static bool word_at(const struct image *image, uint64_t address, uint64_t *word) {
-  const struct image_section *section = section_at(image, address);
-  if (section == NULL || section->header.sh_size - (address - section->header.sh_addr) < 8)
-    return false;
-  memcpy(word, image->bytes + section->header.sh_offset + (address - section->header.sh_addr), 8);
-  return true;
-}
-
 static bool search_relr_place(const struct search *search, const struct image_section *table,
                               uint64_t place) {
-  uint64_t word;
-  return !is_raw_address(search, place) && word_at(search->image, place, &word) &&
-         means_maps(search, word, UINT64_MAX) &&
+  const struct elf_image elf = image_elf(search->image);
+  uint64_t size;
+  const uint8_t *word = elf_image_at(&elf, place, &size);
+  return !is_raw_address(search, place) && word != NULL && size >= sizeof(uint64_t) &&
+         means_maps(search, bits_load64(word), UINT64_MAX) &&
          report(search, "a relocation in %s for %s at 0x%" PRIx64, table->name,
                 section_name(search->image, place), place);
 }
@@ -309,19 +301,12 @@ static bool is_in_clones(const struct search *search, uint64_t address) {
 }
 
 /* Whether an instruction names the address: as distance from the next one, or as a constant. */
-static bool names_maps(const struct search *search, const ZydisDecodedInstruction *instruction,
-                       uint64_t next) {
-  const bool is_fixed = search->is_fixed;
-  const uint64_t displacement = (uint64_t)instruction->raw.disp.value;
-  const bool is_relative = instruction->raw.modrm.mod == 0 && instruction->raw.modrm.rm == 5;
-  if (instruction->raw.disp.size == 32 && (is_relative || is_fixed) &&
-      means_maps(search, is_relative ? next + displacement : displacement, MAP_HEADER_SIZE))
-    return true;
-  for (unsigned i = 0; i < 2 && is_fixed; i++)
-    if (instruction->raw.imm[i].size >= 32 && !instruction->raw.imm[i].is_relative &&
-        means_maps(search, instruction->raw.imm[i].value.u, MAP_HEADER_SIZE))
-      return true;
-  return false;
+static bool names_maps(const struct search *search, const struct code_instruction *instruction) {
+  bool names =
+      instruction->reference != 0 && means_maps(search, instruction->reference, MAP_HEADER_SIZE);
+  for (unsigned i = 0; i < instruction->constant_count && search->is_fixed; i++)
+    names |= means_maps(search, instruction->constants[i], MAP_HEADER_SIZE);
+  return names;
 }
 
 /* Whether four bytes could be an operand that names the address: the low half of it, or its distance
@@ -355,36 +340,16 @@ static bool may_name_maps(const struct search *search, const struct image_sectio
   return may != 0;
 }
 
-static bool search_code(const struct search *search, const ZydisDecoder *decoder,
-                        const struct image_section *section) {
-  const uint8_t *bytes = search->image->bytes + section->header.sh_offset;
-  const uint64_t size = section->header.sh_size;
-  for (uint64_t at = 0; at < size;) {
-    ZydisDecodedInstruction instruction;
-    if (ZYAN_FAILED(
-            ZydisDecoderDecodeInstruction(decoder, NULL, bytes + at, size - at, &instruction))) {
-      at++;
-      continue;
-    }
-    const uint64_t address = section->header.sh_addr + at;
-    at += instruction.length;
-    if (names_maps(search, &instruction, section->header.sh_addr + at) &&
-        !is_in_clones(search, address))
-      return report(search, "an instruction in %s at 0x%" PRIx64, section->name, address);
-  }
-  return false;
-}
-
 /* The upper parts of addresses that registers hold, until something else is put there. */
 struct uppers {
   uint64_t values[CODE_REGISTERS];
   uint32_t known, constant; /* bit n: of register n */
 };
 
-/* Whether an instruction adds the rest to an upper part, so that the address is known; and what it leaves in
+/* Whether an instruction adds the rest to an upper part, and that makes the address; and what it leaves in
  * the registers. */
-static bool forms(const struct search *search, const struct code_architecture *architecture,
-                  const struct code_parts *use, struct uppers *uppers, uint64_t *address) {
+static bool forms_maps(const struct search *search, const struct code_architecture *architecture,
+                       const struct code_parts *use, struct uppers *uppers) {
   const bool is_whole = use->from == CODE_NO_REGISTER;
   const bool is_global = search->global_pointer != 0 && use->from == architecture->global_register;
   const uint32_t from = use->from < CODE_REGISTERS ? (uint32_t)1 << use->from : 0;
@@ -394,46 +359,40 @@ static bool forms(const struct search *search, const struct code_architecture *a
   const bool is_constant = use->is_constant || (!is_global && (uppers->constant & from) != 0);
   const bool is_formed = use->part >= CODE_BITS && use->part <= CODE_ACCESS &&
                          (is_whole || is_global || (uppers->known & from) != 0);
-  *address = use->part == CODE_BITS ? (base & ~((uint64_t)UINT16_MAX << use->shift)) | use->distance
-                                    : base + use->distance;
+  const uint64_t address = use->part == CODE_BITS
+                               ? (base & ~((uint64_t)UINT16_MAX << use->shift)) | use->distance
+                               : base + use->distance;
   uppers->known &= ~(use->writes | use->may_write);
   uppers->constant &= uppers->known;
   if (use->part == CODE_UPPER ||
       (is_formed && (use->part == CODE_BITS || (use->part == CODE_LOWER && is_whole)))) {
     const uint32_t to = use->writes & (uint32_t)1 << use->to;
-    uppers->values[use->to] = *address;
+    uppers->values[use->to] = address;
     uppers->known |= to;
     uppers->constant |= is_constant ? to : 0;
   }
-  return is_formed && (!is_constant || search->is_fixed);
+  return is_formed && (!is_constant || search->is_fixed) &&
+         means_maps(search, address, MAP_HEADER_SIZE);
 }
 
-/* For machines whose code forms addresses in parts. */
-static bool search_parts(const struct search *search, const struct code_architecture *architecture,
-                         const struct image_section *section) {
+static bool search_code(const struct search *search, const struct code_architecture *architecture,
+                        const struct image_section *section) {
   const uint8_t *bytes = search->image->bytes + section->header.sh_offset;
   const uint64_t size = section->header.sh_size;
+  const bool has_parts = architecture->highest != 0;
   struct uppers uppers = {0};
   struct code_instruction instruction;
-  bool is_found = false;
-  for (uint64_t at = 0; at < size && !is_found; at += instruction.length) {
-    const uint64_t address = section->header.sh_addr + at;
-    uint64_t formed;
-    architecture->decode(bytes + at, size - at, address, &instruction);
-    is_found = forms(search, architecture, &instruction.parts, &uppers, &formed) &&
-               means_maps(search, formed, MAP_HEADER_SIZE) && !is_in_clones(search, address) &&
-               report(search, "an instruction in %s at 0x%" PRIx64, section->name, address);
-  }
-  return is_found;
-}
-
-static bool search_decoded(const struct search *search, const struct image_section *section) {
-  ZydisDecoder decoder;
-  if (!may_name_maps(search, section) ||
-      ZYAN_FAILED(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+  if (!has_parts && !may_name_maps(search, section))
     return false;
-  ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
-  return search_code(search, &decoder, section);
+  for (uint64_t at = 0; at < size; at += instruction.length) {
+    const uint64_t address = section->header.sh_addr + at;
+    architecture->decode(bytes + at, size - at, address, &instruction);
+    if ((names_maps(search, &instruction) ||
+         (has_parts && forms_maps(search, architecture, &instruction.parts, &uppers))) &&
+        !is_in_clones(search, address))
+      return report(search, "an instruction in %s at 0x%" PRIx64, section->name, address);
+  }
+  return false;
 }
 
 static bool search_all_code(const struct search *search) {
@@ -442,8 +401,7 @@ static bool search_all_code(const struct search *search) {
     const struct image_section *section = &search->image->sections[i];
     const Elf64_Shdr *header = &section->header;
     if ((header->sh_flags & SHF_EXECINSTR) != 0 && header->sh_type != SHT_NOBITS &&
-        (architecture->highest != 0 ? search_parts(search, architecture, section)
-                                    : search_decoded(search, section)))
+        search_code(search, architecture, section))
       return true;
   }
   return false;
