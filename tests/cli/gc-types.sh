@@ -1,6 +1,7 @@
 #!/bin/bash
 # A frontend that says in .stackpack.types which functions have which type, and gives the statepoint of an indirect call its type as
-# ID, has its calls lead to functions of the type alone, and to those without one. LLVM's own section .llvm.callgraph narrows
+# ID, has its calls lead to functions of the type alone, to those of types that it includes (.stackpack.subtypes), and to those without
+# one. LLVM's own section .llvm.callgraph narrows
 # nothing: it doesn't tell which call has which type.
 . "$TOP/tests/cli/common.sh"
 
@@ -45,12 +46,37 @@ define i64 @managed_direct(i64 %x) gc "statepoint-example" {
   ret i64 %r
 }
 LL
+for type in including_other including_by_another including_same; do
+  cat >>types.ll <<LL
+define i64 @managed_$type(i64 %x) gc "statepoint-example" {
+  %p = load volatile ptr, ptr @collecting
+  %r = call i64 %p(i64 %x) "statepoint-id"="$((2000 + ${#type}))"
+  ret i64 %r
+}
+LL
+done
+# A pointer in a function that names another one's address may be a sum, but for what the frontend says.
+cat >>types.ll <<'LL'
+@any = global ptr null
+define i64 @managed_typed_beside_address(i64 %x) gc "statepoint-example" {
+  store volatile ptr @computes, ptr @any
+  %p = load volatile ptr, ptr @computing
+  %r = call i64 %p(i64 %x) "statepoint-id"="1002"
+  ret i64 %r
+}
+LL
 cat >types.S <<'S'
     .section .stackpack.types, "", @progbits
     .quad collects, 1001
     .quad computes, 1002
     .quad 0, 1003
     .quad main, 1000
+    .section .stackpack.subtypes, "", @progbits
+    .quad 2015, 1001 # including_other
+    .quad 2020, 2015 # including_by_another
+    .quad 2014, 1002 # including_same
+    .quad 2014, 2014
+    .quad 2014, 3000 # of which nothing is said
 S
 compile_managed "$gc/managed.c" managed.o
 "$LLVM/bin/clang" -O1 -I"$gc" -c "$gc/native.c" -o native.o
@@ -65,8 +91,8 @@ for layout in -no-pie "-pie -Wl,-z,notext"; do
   "$LLVM/bin/clang" -O1 -fPIE -c collect.c
   # shellcheck disable=SC2086 # a list of words
   link_with lld app managed.o types.o said.o native.o collect.o main.o $layout
-  for function in of_other_type untyped of_unknown_type direct; do expect_verdict kept app managed_$function --gc-entry=collect; done
-  for function in typed without_functions; do expect_verdict dropped app managed_$function --gc-entry=collect; done
+  for function in of_other_type untyped of_unknown_type direct including_other including_by_another; do expect_verdict kept app managed_$function --gc-entry=collect; done
+  for function in typed without_functions including_same typed_beside_address; do expect_verdict dropped app managed_$function --gc-entry=collect; done
   expect_verdict kept app managed_of_other_type --gc-entry=collect
   expect_output 'calls by a pointer any function of a type'
   expect_status 0 "$stackpack" callgraph --format=dot app
@@ -84,6 +110,44 @@ has_section app .stackpack.types || fail "no .stackpack.types"
 printf '\0' >byte
 "$LLVM/bin/llvm-objcopy" --remove-section=.stackpack.types --add-section=.stackpack.types=byte app broken
 expect_verdict kept broken managed_without_functions --gc-entry=collect
+"$LLVM/bin/llvm-objcopy" --remove-section=.stackpack.subtypes --add-section=.stackpack.subtypes=byte app broken
+expect_verdict kept broken managed_without_functions --gc-entry=collect
+
+# Of the C library's functions, those whose addresses are taken have no type: not so those that are called by their words alone, nor what
+# their stubs do until they are looked up, which leads to the symbol and nowhere else.
+cat >library.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+void collect(void);
+char text[8];
+static int compare(const void *a, const void *b) { collect(); return *(const char *)a - *(const char *)b; }
+int (*volatile comparison)(const void *, const void *) = compare;
+long no_call(long x) { strcpy(text, x > 3 ? "a" : "b"); return x; }
+long sorts(long x) { qsort(text, 4, 1, comparison); return x; }
+C
+cat >>types.S <<'S'
+    .section .stackpack.types, "", @progbits
+    .quad compare, 3001
+S
+sed 's/^static int compare/int compare/' library.c >shared.c
+"$LLVM/bin/clang" -c types.S -o said.o
+"$LLVM/bin/clang" -O1 -fPIE -Dcollect=not_collect -Dno_call=without -I"$gc" -c "$gc/native.c" -o native.o
+program=(managed.o types.o said.o native.o collect.o main.o shared.o)
+for options in "" -fno-plt; do
+  # shellcheck disable=SC2086 # may be empty
+  "$LLVM/bin/clang" -O1 $options -fno-builtin -fPIE -c shared.c
+  link_with bfd app "${program[@]}"
+  expect_verdict dropped app managed_typed --gc-entry=collect
+done
+"$LLVM/bin/clang" -O1 -fno-builtin -fPIE -c shared.c
+for callee in strcpy qsort; do
+  printf '    .data\n    .balign 8\n    .long %s@PLT + 6 - .\n    .section .note.GNU-stack, "", @progbits\n' $callee >half.S
+  "$LLVM/bin/clang" -c half.S
+  link_with bfd app "${program[@]}" half.o
+  verdict=dropped
+  [[ $callee == strcpy ]] || verdict=kept
+  expect_verdict $verdict app managed_typed --gc-entry=collect
+done
 
 # A typed call beside one without prototype, whose type LLVM's section can't know: not narrowed by it.
 cat >unprototyped.c <<'C'

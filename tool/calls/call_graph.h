@@ -33,8 +33,8 @@
  *     a tag, or the distance to it from the word itself, from the word's end (data may be run as code), from the
  *     global offset table, or from what something refers to (escapes.c);
  *     no other file can find it by name; and the pointer isn't a sum (jump_tables.c), nor made by
- *     a caller that names the address of any function (sweep.c). Or the pointer
- *     has a type that the frontend says the callee doesn't have (call_types.c).
+ *     a caller that names the address of any function (sweep.c). Or the pointer has a type
+ *     that the frontend says the callee doesn't have, nor any that it includes (call_types.c).
  *   - The caller calls no function elsewhere, but for those of the C library that are known not to
  *     call back, or only what they are given, where that is a constant (leaf_functions.c), and that don't do so by the program's own malloc (analysis.c).
  */

@@ -9,13 +9,19 @@
  *   u64 address of a function, or 0      u64 type
  *
  * A pair for each type of each function whose address is taken; with address 0, it says only that
- * there is such a type. So a call is tied to its type by its own record: whatever inlines, clones or
+ * there is such a type. A section `.stackpack.subtypes` may say what else a pointer of a type may lead to:
+ *
+ *   u64 type                             u64 another type, all of whose functions it has, too
+ *
+ * So a frontend that sees a module at a time can say that what is stored in one field is copied to another, and the
+ * linker joins what all modules say. So a call is tied to its type by its own record: whatever inlines, clones or
  * moves the call takes the ID along, and no other call can be mistaken for it. (LLVM's own section
  * `.llvm.callgraph` doesn't say which call has which type, and some calls have none in it: nothing
  * shows which. It isn't used.)
  *
- * A call whose ID is a type leads to the functions of that type, if their addresses are taken at all;
- * and to functions without any type. A pointer from another file may lead there, too. None comes to
+ * A call by a pointer whose ID is a type leads to the functions of that type, if their addresses are taken at
+ * all; and to functions without any type. That holds whatever the code around it does: the frontend says that what
+ * the pointer holds is one of these. A pointer from another file may lead there, too. None comes to
  * a program that is linked with the C library alone, and doesn't look functions up by their names.
  */
 #include "format/array.h"
@@ -27,14 +33,15 @@
 #include <string.h>
 
 struct entry {
-  uint64_t type;
+  uint64_t type, subtype;
   uint32_t function; /* GRAPH_NO_NODE: none */
+  bool has_subtype;
 };
 
 struct types {
   struct graph_builder *builder;
   struct entry *entries; /* by type */
-  size_t entry_count, type_capacity, member_capacity;
+  size_t entry_count, entry_capacity, type_capacity, member_capacity;
   uint32_t member_count;
   bool no_memory;
 };
@@ -57,34 +64,55 @@ static int compare_entries(const void *a, const void *b) {
   return x->function < y->function ? -1 : x->function > y->function;
 }
 
-/* An address that isn't a function's start is of one that the linker discarded. */
-static struct entry read_entry(const struct call_graph *graph, const uint8_t *bytes) {
-  uint64_t words[2];
-  memcpy(words, bytes, sizeof words);
-  const uint32_t function = call_graph_function(graph, words[0]);
-  const bool is_start =
-      function != (uint32_t)GRAPH_NO_NODE && graph->functions[function].address == words[0];
-  return (struct entry){words[1], is_start ? function : (uint32_t)GRAPH_NO_NODE};
+static void add_entry(struct types *types, struct entry entry) {
+  if (make_room(types, (void **)&types->entries, types->entry_count, &types->entry_capacity,
+                sizeof entry))
+    types->entries[types->entry_count++] = entry;
 }
 
-/* False if it is none that can be read; then nothing is narrowed. */
-static bool read_section(struct types *types, const struct image *image) {
-  enum { ENTRY_SIZE = 16 };
-  const struct image_section *section = image_section(image, ".stackpack.types");
-  if (section == NULL || section->header.sh_type == SHT_NOBITS ||
-      (section->header.sh_flags & SHF_COMPRESSED) != 0 || section->header.sh_size == 0 ||
-      section->header.sh_size % ENTRY_SIZE != 0)
+/* An address that isn't a function's start is of one that the linker discarded. */
+static void add_function(struct types *types, uint64_t address, uint64_t type) {
+  const struct call_graph *graph = types->builder->graph;
+  const uint32_t function = call_graph_function(graph, address);
+  const bool is_start =
+      function != (uint32_t)GRAPH_NO_NODE && graph->functions[function].address == address;
+  add_entry(types, (struct entry){.type = type,
+                                  .function = is_start ? function : (uint32_t)GRAPH_NO_NODE});
+}
+
+/* Both types are types then, whether or not they have functions. */
+static void add_subtype(struct types *types, uint64_t type, uint64_t subtype) {
+  add_entry(types, (struct entry){.type = subtype, .function = GRAPH_NO_NODE});
+  add_entry(types,
+            (struct entry){
+                .type = type, .subtype = subtype, .function = GRAPH_NO_NODE, .has_subtype = true});
+}
+
+/* Calls `add` with the two words of each pair of a section; false if it is none that can be read. */
+static bool read_pairs(struct types *types, const struct image *image,
+                       const struct image_section *section,
+                       void (*add)(struct types *types, uint64_t first, uint64_t second)) {
+  uint64_t words[2];
+  if (section->header.sh_type == SHT_NOBITS || (section->header.sh_flags & SHF_COMPRESSED) != 0 ||
+      section->header.sh_size % sizeof words != 0)
     return false;
-  const size_t count = section->header.sh_size / ENTRY_SIZE;
-  types->entries = calloc(count, sizeof *types->entries);
-  types->no_memory = types->entries == NULL;
-  for (; !types->no_memory && types->entry_count < count; types->entry_count++)
-    types->entries[types->entry_count] =
-        read_entry(types->builder->graph,
-                   image->bytes + section->header.sh_offset + types->entry_count * ENTRY_SIZE);
-  if (!types->no_memory)
-    qsort(types->entries, count, sizeof *types->entries, compare_entries);
-  return !types->no_memory;
+  for (uint64_t at = 0; at < section->header.sh_size && !types->no_memory; at += sizeof words) {
+    memcpy(words, image->bytes + section->header.sh_offset + at, sizeof words);
+    add(types, words[0], words[1]);
+  }
+  return true;
+}
+
+/* False if there is nothing, or something that can't be read; then nothing is narrowed. */
+static bool read_sections(struct types *types, const struct image *image) {
+  const struct image_section *functions = image_section(image, ".stackpack.types");
+  const struct image_section *subtypes = image_section(image, ".stackpack.subtypes");
+  if (functions == NULL || !read_pairs(types, image, functions, add_function) ||
+      (subtypes != NULL && !read_pairs(types, image, subtypes, add_subtype)))
+    return false;
+  if (types->entry_count > 0)
+    qsort(types->entries, types->entry_count, sizeof *types->entries, compare_entries);
+  return types->entry_count > 0 && !types->no_memory;
 }
 
 /* ---- The types' nodes ---- */
@@ -154,21 +182,6 @@ static void add_untyped(struct types *types) {
     add_member(types, graph_anything(graph));
 }
 
-/* A type for each number. */
-static void add_known(struct types *types) {
-  const struct call_graph *graph = types->builder->graph;
-  for (size_t i = 0; i < types->entry_count && !types->no_memory; i++) {
-    const struct entry *entry = &types->entries[i];
-    if (i == 0 || entry->type != entry[-1].type) {
-      start_type(types, entry->type);
-      add_member(types, graph_type_node(graph, 0));
-    }
-    if (entry->function != (uint32_t)GRAPH_NO_NODE &&
-        graph->functions[entry->function].taken != TAKEN_NOT)
-      add_member(types, entry->function);
-  }
-}
-
 /* The type with a number; 0 if there is none. */
 static uint32_t find_type(const struct call_graph *graph, uint64_t id) {
   uint32_t from = 1, to = graph->type_count;
@@ -180,6 +193,27 @@ static uint32_t find_type(const struct call_graph *graph, uint64_t id) {
       to = middle;
   }
   return from < graph->type_count && graph->types[from].id == id ? from : 0;
+}
+
+/* A type for each number. */
+static void add_known(struct types *types) {
+  const struct call_graph *graph = types->builder->graph;
+  for (size_t i = 0; i < types->entry_count && !types->no_memory; i++)
+    if (i == 0 || types->entries[i].type != types->entries[i - 1].type)
+      start_type(types, types->entries[i].type);
+  uint32_t type = 0;
+  for (size_t i = 0; i < types->entry_count && !types->no_memory; i++) {
+    const struct entry *entry = &types->entries[i];
+    if (i == 0 || entry->type != entry[-1].type) {
+      graph->types[++type].first_member = types->member_count;
+      add_member(types, graph_type_node(graph, 0));
+    }
+    if (entry->has_subtype)
+      add_member(types, graph_type_node(graph, find_type(graph, entry->subtype)));
+    else if (entry->function != (uint32_t)GRAPH_NO_NODE &&
+             graph->functions[entry->function].taken != TAKEN_NOT)
+      add_member(types, entry->function);
+  }
 }
 
 /* ---- Narrowing ---- */
@@ -200,7 +234,7 @@ static uint32_t type_at(const struct call_graph *graph, const struct safepoints 
 
 static bool narrow(struct types *types, const struct image *image, const struct safepoints *table) {
   struct call_graph *graph = types->builder->graph;
-  if (table == NULL || !read_section(types, image))
+  if (table == NULL || !read_sections(types, image))
     return !types->no_memory;
   for (size_t i = 0; i < types->entry_count; i++)
     if (types->entries[i].function != (uint32_t)GRAPH_NO_NODE)
@@ -212,7 +246,7 @@ static bool narrow(struct types *types, const struct image *image, const struct 
   graph->types[graph->type_count] = (struct graph_type){0, types->member_count};
   for (uint32_t i = 0; i < graph->call_count; i++) {
     struct call *call = &graph->calls[i];
-    const bool is_pointer = call->kind == CALL_INDIRECT && call->target == graph_anything(graph);
+    const bool is_pointer = call->kind == CALL_INDIRECT && call->target >= graph_anything(graph);
     const uint32_t node =
         is_pointer && !call->is_jump ? type_at(graph, table, call->at + call->length) : 0;
     if (node != 0)

@@ -243,8 +243,7 @@ static bool read_rela(struct linkage *linkage, const struct image *image, const 
   return true;
 }
 
-/* The word in the file at an address; 0 if the file has none there. */
-static uint64_t word_in_file(const struct image *image, uint64_t address) {
+uint64_t linkage_initial(const struct image *image, uint64_t address) {
   uint64_t word = 0;
   for (size_t i = 0; i < image->segment_count; i++) {
     const Elf64_Phdr *segment = &image->segments[i];
@@ -263,7 +262,7 @@ static bool read_relr(struct linkage *linkage, const struct image *image, const 
   struct relr_reader reader = relr_open(image, table);
   for (uint64_t address; relr_next(&reader, &address);)
     if (!add_word(linkage, (struct linkage_word){.address = address,
-                                                 .value = word_in_file(image, address),
+                                                 .value = linkage_initial(image, address),
                                                  .kind = LINKAGE_ADDRESS}))
       return false;
   return true;

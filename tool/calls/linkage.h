@@ -53,6 +53,9 @@ struct linkage {
 bool linkage_open(struct linkage *linkage, const struct image *image, struct problem *problem);
 void linkage_close(struct linkage *linkage);
 
+/* What the file has in the word at an address; 0 if it has none there. */
+uint64_t linkage_initial(const struct image *image, uint64_t address);
+
 /* The word that starts at an address; NULL if the dynamic linker doesn't touch it. */
 const struct linkage_word *linkage_find(const struct linkage *linkage, uint64_t address);
 

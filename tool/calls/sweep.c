@@ -187,6 +187,28 @@ static bool is_other_function(const struct sweep *sweep, uint64_t address) {
          call_graph_function(sweep->builder->graph, address) != (uint32_t)GRAPH_NO_NODE;
 }
 
+/* Whether it goes to where a word of the offset table leads: that takes no function's address. */
+static bool is_by_offset_table(const struct linkage *linkage,
+                               const struct code_instruction *instruction) {
+  const struct linkage_word *word =
+      instruction->target_kind == CODE_SLOT &&
+              (instruction->kind == CODE_CALL || instruction->kind == CODE_JUMP)
+          ? linkage_find(linkage, instruction->target)
+          : NULL;
+  return word != NULL && word->is_constant;
+}
+
+/* Whether an address would be one of the offset table's words only without its tag: the linker makes those, and it
+ * makes none with tags. */
+static bool is_tagged_word(const struct call_graph *graph, uint64_t address) {
+  const uint64_t in_word = sizeof(uint64_t) - 1;
+  const struct linkage_word *word =
+      linkage_find(&graph->linkage, address & ADDRESS_BITS & ~in_word);
+  if (word == NULL)
+    word = linkage_find(&graph->linkage, (uint32_t)address & ~in_word);
+  return areas_find(&graph->areas, address) == NULL && word != NULL && word->is_constant;
+}
+
 static void add_references(struct sweep *sweep, uint64_t at,
                            const struct code_instruction *instruction) {
   struct call_graph *graph = sweep->builder->graph;
@@ -194,7 +216,7 @@ static void add_references(struct sweep *sweep, uint64_t at,
   bool *code = &graph->functions[sweep->function].names_code;
   if (instruction->has_reference && instruction->is_access) {
     struct area *area = areas_find(&graph->areas, instruction->reference);
-    if (area != NULL && !area->is_code)
+    if (area != NULL && !area->is_code && !is_by_offset_table(&graph->linkage, instruction))
       area_mark(area, MARK_USED, instruction->reference);
   } else if (instruction->has_reference) {
     *names |= graph_take(graph, instruction->reference, TAKEN_BY_CODE, at);
@@ -204,12 +226,12 @@ static void add_references(struct sweep *sweep, uint64_t at,
     *names |= graph_take(graph, instruction->constants[i], TAKEN_BY_CODE, at);
     *code |= is_other_function(sweep, instruction->constants[i]);
   }
-  for (unsigned i = 0; instruction->is_wide && i < OFFSET_TABLES; i++)
-    if (graph->linkage.offset_tables[i] != 0)
-      graph_take(graph,
-                 graph->linkage.offset_tables[i] +
-                     instruction->constants[instruction->constant_count - 1],
-                 TAKEN_BY_CODE, at);
+  for (unsigned i = 0; instruction->is_wide && i < OFFSET_TABLES; i++) {
+    const uint64_t address =
+        graph->linkage.offset_tables[i] + instruction->constants[instruction->constant_count - 1];
+    if (graph->linkage.offset_tables[i] != 0 && !is_tagged_word(graph, address))
+      graph_take(graph, address, TAKEN_BY_CODE, at);
+  }
 }
 
 /* An address's upper part that may be used anywhere: it may be that of any function there. */
