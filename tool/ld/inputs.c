@@ -147,13 +147,12 @@ static bool collects_garbage(const struct words *words) {
   return collects;
 }
 
-/* Writes the split copy of a word's file, the `number`th of them, and puts its path into the word. */
-static bool write_input(const struct inputs *inputs, unsigned number, const char *path,
-                        const struct split *split, struct words *words, size_t i,
-                        struct problem *problem) {
+/* Writes the split copy of a word's file, the last name, and puts its path into the word. */
+static bool write_input(struct inputs *inputs, const char *path, const struct split *split,
+                        struct words *words, size_t i, struct problem *problem) {
   const char *slash = strrchr(path, '/');
   char copy[2 * PATH_MAX];
-  const int folder = snprintf(copy, sizeof copy, "%s/%u", inputs->folder, number);
+  const int folder = snprintf(copy, sizeof copy, "%s/%zu", inputs->folder, inputs->names.count - 1);
   bool ok = mkdir(copy, 0700) == 0;
   snprintf(copy + folder, sizeof copy - (size_t)folder, "/%s", slash == NULL ? path : slash + 1);
   FILE *file = ok ? fopen(copy, "wxe") : NULL;
@@ -163,19 +162,20 @@ static bool write_input(const struct inputs *inputs, unsigned number, const char
   return ok || problem_set_errno(problem, "its split copy can't be written");
 }
 
-static bool split_input(struct inputs *inputs, unsigned number, const char *path,
-                        struct words *words, size_t i, struct problem *problem) {
+static bool split_input(struct inputs *inputs, const char *path, struct words *words, size_t i,
+                        struct problem *problem) {
   struct problem why = {0};
   struct input input;
   struct split split = {0};
   bool ok = input_open(&input, path, &why);
+  words_add(&inputs->names, path);
   if (ok) {
     ok = split_file(&split, path, input.bytes, input.size, &why);
     if (ok && split.is_uncompiled && collects_garbage(words))
       ok = problem_set(&why, "bitcode, whose stack maps --gc-sections would leave out; "
                              "see LINK-TIME OPTIMISATION in stackpack-ld(1)");
     if (ok && split.bytes != NULL)
-      ok = write_input(inputs, number, path, &split, words, i, &why);
+      ok = write_input(inputs, path, &split, words, i, &why);
     input_close(&input);
   }
   free(split.bytes);
@@ -195,9 +195,7 @@ static bool make_folder(struct inputs *inputs, struct problem *problem) {
 bool inputs_split(struct inputs *inputs, struct words *words, struct problem *problem) {
   static const char *const objects[] = {"-r", "--relocatable", "-i", "-Ur", NULL};
   struct place place = {0};
-  unsigned number = 0;
   bool ok = true;
-  inputs->folder[0] = 0;
   for (size_t i = 0; i < words->count; i++)
     if (is_any(words->items[i], objects))
       return true;
@@ -205,8 +203,8 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
     char *path = input_of(words, i, &place);
     step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
     if (path != NULL && is_input(path))
-      ok = (number > 0 || make_folder(inputs, problem)) &&
-           split_input(inputs, number++, path, words, i, problem);
+      ok = (inputs->names.count > 0 || make_folder(inputs, problem)) &&
+           split_input(inputs, path, words, i, problem);
     free(path);
   }
   return ok;
@@ -222,5 +220,6 @@ void inputs_remove(struct inputs *inputs) {
   enum { DESCRIPTORS = 8 };
   if (inputs->folder[0] != 0)
     nftw(inputs->folder, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+  words_close(&inputs->names);
   inputs->folder[0] = 0;
 }

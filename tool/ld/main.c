@@ -16,6 +16,7 @@
  * if the link had failed: else `make` would take the file for done when it's called again.
  */
 #include "tool/ld/arguments.h"
+#include "tool/ld/dependencies.h"
 #include "tool/ld/inputs.h"
 #include "tool/ld/programs.h"
 #include "tool/ld/response.h"
@@ -130,7 +131,8 @@ static bool link_output(struct arguments *arguments, const char *path, const sig
   if (getenv(running) != NULL)
     return problem_set(problem, "the linker that it runs, %s, runs stackpack-ld", getenv(running));
   const bool ok = inputs_split(&inputs, &arguments->linker, problem) &&
-                  run_linker(arguments, path, signals, status, problem);
+                  run_linker(arguments, path, signals, status, problem) &&
+                  dependencies_correct(&arguments->linker, &inputs, problem);
   inputs_remove(&inputs);
   return ok;
 }

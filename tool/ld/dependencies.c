@@ -1,0 +1,79 @@
+/* dependencies.c - see dependencies.h.
+ *
+ * The list is a rule of a makefile: "app: main.o COPIES/0/a.o", where the copies are removed after the
+ * link. What stands behind COPIES/0/ is right already, and quoted as that linker does it; so only this
+ * becomes the folder of the input.
+ */
+#include "tool/ld/dependencies.h"
+
+#include "tool/image/input.h"
+#include "tool/ld/arguments.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The file that the last such option names; NULL: there is none. */
+static const char *find_name(const struct words *words) {
+  static const char *const forms[] = {"--dependency-file", "-dependency-file"};
+  const char *name = NULL;
+  for (size_t i = 0; i < words->count; i++)
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+      const char *rest = arguments_after(words->items[i], forms[k]);
+      if (rest != NULL && *rest == '=')
+        name = rest + 1;
+      else if (rest != NULL && *rest == 0)
+        name = words->items[i + 1];
+    }
+  return name;
+}
+
+/* Prints the folder of a path, up to its last slash, as a makefile has it. */
+static void print_folder(FILE *stream, const char *path) {
+  const char *slash = strrchr(path, '/');
+  for (const char *at = path; slash != NULL && at <= slash; at++) {
+    if (*at == ' ' || *at == '#' || *at == '$')
+      putc(*at == '$' ? '$' : '\\', stream);
+    putc(*at, stream);
+  }
+}
+
+/* Prints a list with the folders of inputs in the place of their copies'. */
+static void print_list(FILE *stream, const char *list, size_t size, const struct inputs *inputs) {
+  const char *const end = list + size;
+  const size_t length = strlen(inputs->folder);
+  for (const char *at = list, *copy; at < end; at = copy) {
+    copy = memmem(at, (size_t)(end - at), inputs->folder, length);
+    fwrite(at, 1, (size_t)((copy != NULL ? copy : end) - at), stream);
+    if (copy == NULL)
+      return;
+    char *behind = NULL;
+    const size_t number = copy[length] == '/' ? strtoul(copy + length + 1, &behind, 10) : 0;
+    if (behind != NULL && number < inputs->names.count && *behind == '/') {
+      print_folder(stream, inputs->names.items[number]);
+      copy = behind + 1;
+    } else {
+      putc(*copy++, stream);
+    }
+  }
+}
+
+bool dependencies_correct(const struct words *words, const struct inputs *inputs,
+                          struct problem *problem) {
+  const char *name = find_name(words);
+  struct problem ignored = {0};
+  struct input list;
+  if (name == NULL || inputs->folder[0] == 0 || !input_open(&list, name, &ignored))
+    return true;
+  char *text = strndup((const char *)list.bytes, list.size);
+  const size_t size = strlen(text);
+  input_close(&list);
+  FILE *file = fopen(name, "we");
+  if (file != NULL)
+    print_list(file, text, size, inputs);
+  const bool ok = file != NULL && ferror(file) == 0;
+  free(text);
+  return (file == NULL || fclose(file) == 0) && ok
+             ? true
+             : problem_set(problem, "%s: the list of inputs can't be written", name);
+}
