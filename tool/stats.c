@@ -134,31 +134,20 @@ static void print_functions_of(const struct survey *survey, const struct survey_
 /* Prints the first rows, and the sum of the others. */
 static void print_rows(const struct survey *survey, const char *title,
                        const struct survey_row *rows, uint32_t count, uint32_t top, bool nested) {
-  struct survey_row others = survey->left_out;
+  const struct survey_row others = survey_others(survey, rows, count, top), rest = rest_of(survey);
   char text[SURVEY_NAME_SIZE];
-  const bool are_units = rows == survey->units;
   printf("\n    %9s", "records");
   if (survey->has_raw)
     printf(" %10s", "raw");
   printf(" %10s %6s  %s\n", "packed", "%", title);
-  for (uint32_t i = 0; i < count; i++) {
-    if (i >= top) {
-      survey_add(&others, &rows[i]);
-      continue;
-    }
-    print_row(survey, &rows[i],
-              are_units ? rows[i].name != NULL ? rows[i].name : "(unknown)"
-                        : survey_name(&rows[i], text),
-              "");
+  for (uint32_t i = 0; i < count && i < top; i++) {
+    print_row(survey, &rows[i], survey_name(&rows[i], text), "");
     if (nested)
       print_functions_of(survey, &rows[i], top);
   }
-  print_others(survey, &others,
-               are_units && survey->left_out.functions == 0 ? count - (top < count ? top : count)
-                                                            : others.functions,
-               "");
-  others = rest_of(survey);
-  print_row(survey, &others, "(the table itself)", "");
+  const bool are_units = rows == survey->units && survey->left_out.functions == 0;
+  print_others(survey, &others, !are_units ? others.functions : top < count ? count - top : 0, "");
+  print_row(survey, &rest, "(the table itself)", "");
 }
 
 static void print_drop(const struct survey *survey) {
@@ -250,18 +239,14 @@ static void csv_row(const struct survey *survey, const char *unit, const char *n
 }
 
 static void csv_survey(const struct survey *survey, uint32_t top) {
-  struct survey_row others = survey->left_out;
+  const struct survey_row *functions = survey->functions, rest = rest_of(survey);
+  const struct survey_row others = survey_others(survey, functions, survey->function_count, top);
   char text[SURVEY_NAME_SIZE];
-  for (uint32_t i = 0; i < survey->function_count; i++)
-    if (i < top)
-      csv_row(survey, survey->functions[i].unit, survey_name(&survey->functions[i], text),
-              &survey->functions[i]);
-    else
-      survey_add(&others, &survey->functions[i]);
+  for (uint32_t i = 0; i < survey->function_count && i < top; i++)
+    csv_row(survey, functions[i].unit, survey_name(&functions[i], text), &functions[i]);
   if (others.functions > 0)
     csv_row(survey, NULL, "(others)", &others);
-  others = rest_of(survey);
-  csv_row(survey, NULL, "(the table itself)", &others);
+  csv_row(survey, NULL, "(the table itself)", &rest);
 }
 
 /* ---- Several files ---- */
@@ -313,7 +298,7 @@ static void print_growth_rows(const struct growth_rows *rows, const char *what, 
     for (uint32_t i = 0; i < rows->count && printed < top; i++)
       if (rows->items[i].kind == (enum growth_kind)kind) {
         print_change(rows->items[i].before, rows->items[i].after,
-                     growth_name(&rows->items[i], text));
+                     survey_name(rows->items[i].row, text));
         printed++;
       }
   }
@@ -344,7 +329,7 @@ static void csv_growth(const struct growth *growth, uint32_t top) {
     const struct growth_row *row = &growth->functions.items[i];
     csv_text(row->row->unit);
     putchar(',');
-    csv_text(growth_name(row, text));
+    csv_text(survey_name(row->row, text));
     printf(",%.3f,%.3f\r\n", (double)row->before / 8, (double)row->after / 8);
   }
 }

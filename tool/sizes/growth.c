@@ -114,16 +114,10 @@ void growth_open(struct growth *growth, const struct survey *before, const struc
   compare(&growth->functions, before->functions, before->function_count, after->functions,
           after->function_count);
   compare(&growth->units, before->units, before->unit_count, after->units, after->unit_count);
-  for (uint32_t i = 0; i < growth->units.count; i++)
-    growth->units.items[i].is_unit = true;
 }
 
 void growth_close(struct growth *growth) {
   free(growth->functions.items);
   free(growth->units.items);
   *growth = (struct growth){0};
-}
-
-const char *growth_name(const struct growth_row *row, char text[SURVEY_NAME_SIZE]) {
-  return row->is_unit && row->row->name == NULL ? "(unknown)" : survey_name(row->row, text);
 }

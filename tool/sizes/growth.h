@@ -13,7 +13,6 @@ enum growth_kind { GROWTH_NEW, GROWTH_GROWN, GROWTH_SHRUNK, GROWTH_GONE, GROWTH_
 struct growth_row {
   const struct survey_row *row; /* of the build that has it, the later one if both do */
   enum growth_kind kind;
-  bool is_unit;
   uint64_t before, after; /* bits, packed */
 };
 
@@ -33,8 +32,5 @@ struct growth {
 /* The surveys must outlive it. */
 void growth_open(struct growth *growth, const struct survey *before, const struct survey *after);
 void growth_close(struct growth *growth);
-
-/* A row's name, maybe in `text`. */
-const char *growth_name(const struct growth_row *row, char text[SURVEY_NAME_SIZE]);
 
 #endif

@@ -49,13 +49,10 @@ static void add_rows(json_t *object, const char *name, const char *others_name,
                      const struct survey *survey, const struct survey_row *rows, uint32_t count,
                      uint32_t top) {
   json_t *list = json_array();
-  struct survey_row others = survey->left_out;
-  for (uint32_t i = 0; i < count; i++)
-    if (i < top)
-      json_array_append_new(
-          list, row(survey, &rows[i], rows == survey->units ? unit(&rows[i]) : function(&rows[i])));
-    else
-      survey_add(&others, &rows[i]);
+  const struct survey_row others = survey_others(survey, rows, count, top);
+  for (uint32_t i = 0; i < count && i < top; i++)
+    json_array_append_new(
+        list, row(survey, &rows[i], rows[i].is_unit ? unit(&rows[i]) : function(&rows[i])));
   json_object_set_new(object, name, list);
   json_object_set_new(
       object, others_name,
@@ -188,11 +185,10 @@ static json_t *growth_rows(const struct growth_rows *rows, uint32_t top) {
   for (uint32_t i = 0; i < rows->count && i < top; i++) {
     const struct growth_row *row = &rows->items[i];
     json_array_append_new(
-        list,
-        json_pack("{so so so ss so so}", "name", json_text(row->row->name), "address",
-                  number(row->row->address), "unit",
-                  row->is_unit ? json_text(row->row->name) : json_text(row->row->unit), "change",
-                  kinds[row->kind], "before", size(row->before), "after", size(row->after)));
+        list, json_pack("{so so so ss so so}", "name", json_text(row->row->name), "address",
+                        number(row->row->address), "unit",
+                        json_text(row->row->is_unit ? row->row->name : row->row->unit), "change",
+                        kinds[row->kind], "before", size(row->before), "after", size(row->after)));
   }
   json_object_set_new(object, "changes", list);
   return object;

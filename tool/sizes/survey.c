@@ -206,6 +206,14 @@ void survey_add(struct survey_row *sum, const struct survey_row *row) {
   sum->packed += row->packed;
 }
 
+struct survey_row survey_others(const struct survey *survey, const struct survey_row *rows,
+                                uint32_t count, uint32_t top) {
+  struct survey_row others = survey->left_out;
+  for (uint32_t i = top; i < count; i++)
+    survey_add(&others, &rows[i]);
+  return others;
+}
+
 static int compare_units(const void *a, const void *b) {
   const struct survey_row *x = a, *y = b;
   return survey_compare_text(x->unit, y->unit);
@@ -287,7 +295,7 @@ static void list_units(struct survey *survey) {
   for (uint32_t i = 0; i < survey->function_count; i++) {
     const struct survey_row *function = &survey->functions[i];
     if (i == 0 || compare_units(function - 1, function) != 0)
-      units[survey->unit_count++].name = function->unit;
+      units[survey->unit_count++] = (struct survey_row){.name = function->unit, .is_unit = true};
     struct survey_row *unit = &units[survey->unit_count - 1];
     survey_add(unit, function);
   }
@@ -301,8 +309,8 @@ static void sort_rows(struct survey *survey) {
 }
 
 const char *survey_name(const struct survey_row *row, char text[SURVEY_NAME_SIZE]) {
-  if (row->name != NULL)
-    return row->name;
+  if (row->name != NULL || row->is_unit)
+    return row->name != NULL ? row->name : "(unknown)";
   snprintf(text, SURVEY_NAME_SIZE, "0x%" PRIx64, row->address);
   return text;
 }

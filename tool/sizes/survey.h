@@ -13,7 +13,8 @@
 
 /* A function, or a compilation unit. Sizes are in bits. */
 struct survey_row {
-  const char *name; /* NULL: a function without one */
+  const char *name; /* NULL: a function without one, or what is of no unit that is known */
+  bool is_unit;
   const char *unit; /* of a function: its unit's name; NULL: unknown */
   uint64_t address; /* of a function */
   uint64_t frame_size;
@@ -103,8 +104,11 @@ int survey_compare_text(const char *a, const char *b);
 
 /* Adds the sizes and counts of a row to a sum. */
 void survey_add(struct survey_row *sum, const struct survey_row *row);
+/* The sum of what isn't listed: the rows [top, count), and what the filter left out. */
+struct survey_row survey_others(const struct survey *survey, const struct survey_row *rows,
+                                uint32_t count, uint32_t top);
 
-/* A function's name, or its address in `text`. */
+/* A row's name; of a function without one, its address in `text`. */
 enum { SURVEY_NAME_SIZE = 24 };
 const char *survey_name(const struct survey_row *row, char text[SURVEY_NAME_SIZE]);
 
