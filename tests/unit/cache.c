@@ -113,7 +113,6 @@ START_TEST(the_same_answers_by_way_of_a_cache) {
     packed_model_free(&packed);
   }
 }
-END_TEST
 
 /* At address 0 nothing is found; or a record, if the table says so. */
 START_TEST(address_0) {
@@ -130,7 +129,6 @@ START_TEST(address_0) {
     packed_model_free(&packed);
   }
 }
-END_TEST
 
 /* A record of an ordinary slot and one other location, as both places of a pair. */
 static void add_other(struct model *model, uint32_t offset, struct stackpack_location location) {
@@ -174,7 +172,6 @@ START_TEST(records_of_all_kinds) {
       check_cached(&packed.table, &cache, address);
   packed_model_free(&packed);
 }
-END_TEST
 
 /* What was asked for is remembered: the table isn't read again. */
 START_TEST(a_cache_remembers) {
@@ -193,7 +190,6 @@ START_TEST(a_cache_remembers) {
   check_same_record(&record, &again);
   packed_model_free(&packed);
 }
-END_TEST
 
 SUITE("cache", the_same_answers_by_way_of_a_cache, address_0, records_of_all_kinds,
       a_cache_remembers)

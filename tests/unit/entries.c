@@ -88,7 +88,6 @@ START_TEST(all_fit) {
   check(&subject, 3, 6, 0, 0);
   release(&subject);
 }
-END_TEST
 
 /* Equal copies are one; in which order they come doesn't matter. */
 START_TEST(equal_copies) {
@@ -102,7 +101,6 @@ START_TEST(equal_copies) {
   check(&subject, 1, 2, 0, 0);
   release(&subject);
 }
-END_TEST
 
 START_TEST(behind_no_call) {
   for (unsigned right = 0; right < 2; right++) {
@@ -119,7 +117,6 @@ START_TEST(behind_no_call) {
     release(&subject);
   }
 }
-END_TEST
 
 /* The map of a copy that was discarded, where the kept one has none: the function stays managed. */
 START_TEST(alone_and_wrong) {
@@ -130,7 +127,6 @@ START_TEST(alone_and_wrong) {
   check(&subject, 1, 0, 1, 0);
   release(&subject);
 }
-END_TEST
 
 START_TEST(outside) {
   struct subject subject;
@@ -154,7 +150,6 @@ START_TEST(outside) {
   check(&subject, 2, 1, 0, 2);
   release(&subject);
 }
-END_TEST
 
 START_TEST(different_copies) {
   struct subject subject;
@@ -181,7 +176,6 @@ START_TEST(different_copies) {
   check(&subject, 2, 0, 0, 1);
   release(&subject);
 }
-END_TEST
 
 /* Two entries with frames of 8 and 16 bytes. */
 START_TEST(frames) {
@@ -220,7 +214,6 @@ START_TEST(frames) {
   check(&subject, 1, 0, 0, 1);
   release(&subject);
 }
-END_TEST
 
 /* A record that looks like a statepoint and is behind no call makes those beside it doubtful. */
 START_TEST(doubtful) {
@@ -232,7 +225,6 @@ START_TEST(doubtful) {
   check(&subject, 1, 0, 0, 1);
   release(&subject);
 }
-END_TEST
 
 /* What isn't known contradicts nothing. */
 START_TEST(unknown_code) {
@@ -250,7 +242,6 @@ START_TEST(unknown_code) {
   check(&subject, 1, 1, 0, 0);
   release(&subject);
 }
-END_TEST
 
 SUITE("entries", all_fit, equal_copies, behind_no_call, alone_and_wrong, outside, different_copies,
       frames, doubtful, unknown_code)

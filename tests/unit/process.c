@@ -54,7 +54,6 @@ START_TEST(the_raw_section_of_this_program) {
   ck_assert(!stackpack_pairs_next(&pairs, &base, &derived));
   stackpack_process_close(&process);
 }
-END_TEST
 
 /* Where the functions end is known from this file's unwind table, and the padding up to the next multiple
  * of 16 is theirs. A return address without a record is
@@ -74,7 +73,6 @@ START_TEST(the_three_answers) {
   ck_assert_int_eq(answer((uintptr_t)getppid), STACKPACK_NOT_MANAGED);
   stackpack_process_close(&process);
 }
-END_TEST
 
 START_TEST(a_closed_process_finds_nothing) {
   open_process();
@@ -84,13 +82,11 @@ START_TEST(a_closed_process_finds_nothing) {
   ck_assert_int_eq(answer(address_of(managed_inner_return)), STACKPACK_FOUND);
   stackpack_process_close(&process);
 }
-END_TEST
 
 START_TEST(too_many_modules) {
   ck_assert_int_eq(stackpack_process_open(&process, NULL, 0), STACKPACK_TOO_MANY_MODULES);
   ck_assert_uint_eq(stackpack_process_modules(&process), 1);
 }
-END_TEST
 
 START_TEST(updates_without_changes) {
   open_process();
@@ -101,7 +97,6 @@ START_TEST(updates_without_changes) {
   }
   stackpack_process_close(&process);
 }
-END_TEST
 
 /* ---- A collection ---- */
 
@@ -132,12 +127,10 @@ START_TEST(a_collection_moves_the_references_of_all_frames) {
   ck_assert_uint_eq(sum, 2 * 1007);
   stackpack_process_close(&process);
 }
-END_TEST
 
 #else
 
 START_TEST(a_collection_moves_the_references_of_all_frames) {}
-END_TEST
 
 #endif
 
@@ -210,7 +203,6 @@ START_TEST(a_packed_library) {
   stackpack_process_close(&process);
   dlclose(library);
 }
-END_TEST
 
 START_TEST(libraries_that_come_and_go) {
   uintptr_t first, second;
@@ -237,7 +229,6 @@ START_TEST(libraries_that_come_and_go) {
   stackpack_process_close(&process);
   dlclose(other);
 }
-END_TEST
 
 static void count_pair(void *count, struct stackpack_location base,
                        struct stackpack_location derived) {
@@ -275,7 +266,6 @@ START_TEST(a_cache_forgets_modules) {
   stackpack_process_close(&process);
   dlclose(library);
 }
-END_TEST
 
 START_TEST(forgetting_what_is_not_there) {
   open_process();
@@ -289,7 +279,6 @@ START_TEST(forgetting_what_is_not_there) {
   ck_assert_int_eq(answer(address_of(managed_inner_return)), STACKPACK_FOUND);
   stackpack_process_close(&process);
 }
-END_TEST
 
 /* A slot that was freed is used again, however often. */
 START_TEST(slots_are_used_again) {
@@ -305,7 +294,6 @@ START_TEST(slots_are_used_again) {
   }
   stackpack_process_close(&process);
 }
-END_TEST
 
 /* An update after an unload without a warning: the module is gone. */
 START_TEST(unloaded_without_forgetting) {
@@ -318,7 +306,6 @@ START_TEST(unloaded_without_forgetting) {
   ck_assert_int_eq(answer(base + LIBRARY_CODE + 0x20), STACKPACK_NOT_MANAGED);
   stackpack_process_close(&process);
 }
-END_TEST
 
 START_TEST(a_library_too_many) {
   uintptr_t base;
@@ -335,7 +322,6 @@ START_TEST(a_library_too_many) {
   stackpack_process_close(&process);
   dlclose(library);
 }
-END_TEST
 
 /* All others are served, and nothing is said to be unmanaged in the one that is broken. */
 START_TEST(a_broken_library) {
@@ -361,7 +347,6 @@ START_TEST(a_broken_library) {
   ck_assert_int_eq(answer(base + 0x40), STACKPACK_NOT_MANAGED);
   stackpack_process_close(&process);
 }
-END_TEST
 
 /* ---- Threads ---- */
 
@@ -414,7 +399,6 @@ START_TEST(modules_come_and_go_while_threads_look_up) {
   ck_assert_uint_gt(atomic_load(&found_records), 0);
   stackpack_process_close(&process);
 }
-END_TEST
 
 SUITE("process", the_raw_section_of_this_program, the_three_answers, a_closed_process_finds_nothing,
       too_many_modules, updates_without_changes, a_collection_moves_the_references_of_all_frames,

@@ -156,6 +156,14 @@ static void expect(struct stackpack_walk *walk, enum stackpack_walk_answer answe
   ck_assert_ptr_eq((uintptr_t *)walk->context.stack_pointer, &words[sp]);
 }
 
+/* A walk that starts at a managed frame. */
+static struct stackpack_walk start_managed(const struct stackpack_walker *walker, uintptr_t pc,
+                                           unsigned sp, struct stackpack_registers *registers) {
+  struct stackpack_walk walk = start(walker, pc, sp, registers);
+  expect(&walk, STACKPACK_WALK_MANAGED, pc, sp);
+  return walk;
+}
+
 /* The walk is at an end, and stays there, whatever it is asked. */
 static void expect_end(struct stackpack_walk *walk, enum stackpack_walk_answer answer) {
   struct stackpack_root root;
@@ -180,8 +188,7 @@ START_TEST(frames_by_size) {
   words[4] = LARGE; /* behind the 24 bytes from word 1 on */
   words[12] = SMALL;
   words[16] = NATIVE;
-  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
   ck_assert_uint_eq(walk.record.frame_size, 24);
   expect(&walk, STACKPACK_WALK_MANAGED, LARGE, 5);
   expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 13);
@@ -189,14 +196,19 @@ START_TEST(frames_by_size) {
   expect_end(&walk, STACKPACK_WALK_AT_NATIVE);
   ck_assert_uint_eq(walk.managed_frames, 3);
 }
-END_TEST
+
+/* An empty cache, in static memory of 16 records at most. */
+static struct stackpack_cache open_cache(size_t records) {
+  static uint64_t memory[16 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
+  struct stackpack_cache cache;
+  memset(memory, 0, sizeof memory);
+  stackpack_cache_open(&cache, memory, records * STACKPACK_CACHE_RECORD);
+  return cache;
+}
 
 /* The same answers by way of a cache, when it is empty and when it isn't. */
 START_TEST(frames_from_a_cache) {
-  static uint64_t cache_memory[16 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
-  struct stackpack_cache cache;
-  memset(cache_memory, 0, sizeof cache_memory);
-  stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
+  struct stackpack_cache cache = open_cache(16);
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   walker.cache = &cache;
   words[4] = SMALL;
@@ -213,7 +225,6 @@ START_TEST(frames_from_a_cache) {
     ck_assert_uint_eq(words[6], 78);
   }
 }
-END_TEST
 
 /* What two walks of the same stack find, frame by frame, to the end. */
 static void expect_same_walk(const struct stackpack_walker *a, const struct stackpack_walker *b,
@@ -234,11 +245,8 @@ static void expect_same_walk(const struct stackpack_walker *a, const struct stac
 /* The same frames with a cache that is too small for all. */
 START_TEST(other_callers_than_before) {
   static const uintptr_t points[] = {SMALL, LARGE, SAVED, PLAIN, NATIVE};
-  static uint64_t cache_memory[8 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
   struct numbers numbers = {1};
-  struct stackpack_cache cache;
-  memset(cache_memory, 0, sizeof cache_memory);
-  stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
+  struct stackpack_cache cache = open_cache(8);
   for (unsigned round = 0; round < 2000; round++) {
     struct stackpack_walker plain = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
     struct stackpack_walker cached = plain;
@@ -250,7 +258,6 @@ START_TEST(other_callers_than_before) {
     expect_same_walk(&plain, &cached, points[numbers_below(&numbers, 4)]);
   }
 }
-END_TEST
 
 static void ignore(void *context, struct stackpack_location base,
                    struct stackpack_location derived) {
@@ -262,10 +269,7 @@ static void ignore(void *context, struct stackpack_location base,
 /* The walk's frame is forgotten by its cache: in the middle of its roots, before they are updated, and before
  * the walk goes on. */
 START_TEST(a_cache_that_forgets_under_way) {
-  static uint64_t cache_memory[8 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
-  struct stackpack_cache cache;
-  memset(cache_memory, 0, sizeof cache_memory);
-  stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
+  struct stackpack_cache cache = open_cache(8);
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   walker.cache = &cache;
   for (unsigned when = 0; when <= 10; when++) {
@@ -290,17 +294,14 @@ START_TEST(a_cache_that_forgets_under_way) {
     expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 15);
   }
 }
-END_TEST
 
 START_TEST(the_declared_end) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   words[WORDS - 1] = GARBAGE;
-  struct stackpack_walk walk = start(&walker, SMALL, WORDS - 4, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, WORDS - 4);
+  struct stackpack_walk walk = start_managed(&walker, SMALL, WORDS - 4, NULL);
   expect(&walk, STACKPACK_WALK_END, GARBAGE, WORDS);
   expect_end(&walk, STACKPACK_WALK_END);
 }
-END_TEST
 
 START_TEST(no_managed_frame) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
@@ -310,25 +311,21 @@ START_TEST(no_managed_frame) {
   expect_end(&walk, STACKPACK_WALK_NO_MANAGED);
   ck_assert_uint_eq(walk.managed_frames, 0);
 }
-END_TEST
 
 START_TEST(no_safepoint) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   words[4] = NO_POINT;
-  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
   expect(&walk, STACKPACK_WALK_NOT_SAFEPOINT, NO_POINT, 5);
   expect_end(&walk, STACKPACK_WALK_NOT_SAFEPOINT);
 }
-END_TEST
 
 /* A native function that ends in a call of one that doesn't return, with a managed one behind it: the
  * return address is that one's start. As an exact address it is no safepoint. */
 START_TEST(a_return_address_at_a_start) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   words[4] = SMALL & ~0xfff;
-  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
   expect(&walk, STACKPACK_WALK_AT_NATIVE, SMALL & ~0xfff, 5);
   struct stackpack_context context =
       stackpack_context_at_call(SMALL & ~0xfff, (uintptr_t)words, NULL);
@@ -336,12 +333,10 @@ START_TEST(a_return_address_at_a_start) {
   stackpack_walk_start(&walk, &walker, all_words(), &context);
   expect_end(&walk, STACKPACK_WALK_NOT_SAFEPOINT);
 }
-END_TEST
 
 START_TEST(out_of_bounds) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
-  struct stackpack_walk walk = start(&walker, LARGE, WORDS - 7, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, LARGE, WORDS - 7);
+  struct stackpack_walk walk = start_managed(&walker, LARGE, WORDS - 7, NULL);
   expect_end(&walk, STACKPACK_WALK_OUT_OF_STACK); /* the return address would be behind the end */
   struct stackpack_context context = stackpack_context_at_call(SMALL, (uintptr_t)words - 8, NULL);
   stackpack_walk_start(&walk, &walker, all_words(), &context);
@@ -350,7 +345,6 @@ START_TEST(out_of_bounds) {
   stackpack_walk_start(&walk, &walker, all_words(), &context);
   expect_end(&walk, STACKPACK_WALK_OUT_OF_STACK);
 }
-END_TEST
 
 START_TEST(misaligned) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
@@ -360,17 +354,14 @@ START_TEST(misaligned) {
   stackpack_walk_start(&walk, &walker, all_words(), &context);
   expect_end(&walk, STACKPACK_WALK_MISALIGNED);
 }
-END_TEST
 
 START_TEST(an_unknown_size_needs_more) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   words[4] = UNSIZED;
-  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
   expect(&walk, STACKPACK_WALK_MANAGED, UNSIZED, 5);
   expect_end(&walk, STACKPACK_WALK_SIZE_UNKNOWN);
 }
-END_TEST
 
 /* The youngest frame's %rbp is known from the stub: such a frame always keeps it. */
 START_TEST(an_unknown_size_with_a_frame_pointer) {
@@ -381,14 +372,12 @@ START_TEST(an_unknown_size_with_a_frame_pointer) {
   words[20] = GARBAGE;
   words[21] = SMALL;
   words[25] = NATIVE;
-  struct stackpack_walk walk = start(&walker, UNSIZED, 3, &registers);
-  expect(&walk, STACKPACK_WALK_MANAGED, UNSIZED, 3);
+  struct stackpack_walk walk = start_managed(&walker, UNSIZED, 3, &registers);
   ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
   ck_assert_uint_eq(words[19], 78);
   expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 22);
   expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 26);
 }
-END_TEST
 
 /* ---- By what unwind tables tell ---- */
 
@@ -402,8 +391,7 @@ START_TEST(a_register_that_is_saved) {
   words[12] = HOLDER;
   words[14] = NATIVE;
   registers.values[STACKPACK_RBX] = 55;
-  struct stackpack_walk walk = start(&walker, SAVER, 1, &registers);
-  expect(&walk, STACKPACK_WALK_MANAGED, SAVER, 1);
+  struct stackpack_walk walk = start_managed(&walker, SAVER, 1, &registers);
   ck_assert_uint_eq(walk.record.frame_size, 24);
   expect(&walk, STACKPACK_WALK_MANAGED, PUSHED, 5);
   ck_assert_uint_eq(walk.record.frame_size, 40);
@@ -415,7 +403,6 @@ START_TEST(a_register_that_is_saved) {
   ck_assert_uint_eq(words[3], 79);
   ck_assert_uint_eq(registers.values[STACKPACK_RBX], 55);
 }
-END_TEST
 
 START_TEST(frames_by_a_register) {
   struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
@@ -425,17 +412,14 @@ START_TEST(frames_by_a_register) {
   words[21] = POINTED;
   words[29] = 77;
   words[31] = NATIVE;
-  struct stackpack_walk walk = start(&walker, POINTED, 1, &registers);
-  expect(&walk, STACKPACK_WALK_MANAGED, POINTED, 1);
+  struct stackpack_walk walk = start_managed(&walker, POINTED, 1, &registers);
   expect(&walk, STACKPACK_WALK_MANAGED, POINTED, 22);
   ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
   ck_assert_uint_eq(words[29], 78);
   expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 32);
-  walk = start(&walker, POINTED, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, POINTED, 1);
+  walk = start_managed(&walker, POINTED, 1, NULL);
   expect_end(&walk, STACKPACK_WALK_REGISTER_UNKNOWN);
 }
-END_TEST
 
 /* Registers that hold no frame's end. */
 START_TEST(broken_registers) {
@@ -455,13 +439,11 @@ START_TEST(broken_registers) {
     struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
     registers.values[STACKPACK_RBP] =
         (uintptr_t)words + (uintptr_t)cases[i].word * sizeof *words + cases[i].beside;
-    struct stackpack_walk walk = start(&walker, POINTED, 0, &registers);
-    expect(&walk, STACKPACK_WALK_MANAGED, POINTED, 0);
+    struct stackpack_walk walk = start_managed(&walker, POINTED, 0, &registers);
     const enum stackpack_walk_answer answer = stackpack_walk_next(&walk);
     ck_assert_msg(answer == cases[i].answer, "case %u: %s", i, stackpack_walk_text(answer));
   }
 }
-END_TEST
 
 START_TEST(facts_of_records) {
   struct stackpack_record record;
@@ -478,7 +460,6 @@ START_TEST(facts_of_records) {
   ck_assert_int_eq(stackpack_table_find(&packed.table, SMALL, &record), STACKPACK_FOUND);
   ck_assert(!stackpack_record_frame(&record).is_known);
 }
-END_TEST
 
 /* ---- By frame pointer ---- */
 
@@ -516,7 +497,6 @@ START_TEST(frames_by_pointer) {
   expect_end(&walk, STACKPACK_WALK_END);
   ck_assert_uint_eq(walk.managed_frames, 3);
 }
-END_TEST
 
 START_TEST(native_frames_that_promise_nothing) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
@@ -525,13 +505,11 @@ START_TEST(native_frames_that_promise_nothing) {
   expect(&walk, STACKPACK_WALK_MANAGED, POINTED, 1);
   expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 5);
 }
-END_TEST
 
 START_TEST(no_frame_pointer) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_FRAME_POINTER);
   words[4] = NATIVE;
-  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
   expect(&walk, STACKPACK_WALK_NATIVE, NATIVE, 5);
   expect_end(&walk, STACKPACK_WALK_NO_FRAME_POINTER);
   /* An interrupted native function may be at its first instruction. */
@@ -543,7 +521,6 @@ START_TEST(no_frame_pointer) {
   expect(&walk, STACKPACK_WALK_NATIVE, NATIVE, 1);
   expect_end(&walk, STACKPACK_WALK_NO_FRAME_POINTER);
 }
-END_TEST
 
 /* A frame pointer that isn't one: a value that a function without frame pointer left there. */
 START_TEST(broken_chains) {
@@ -577,7 +554,6 @@ START_TEST(broken_chains) {
   expect(&walk, STACKPACK_WALK_MANAGED, UNSIZED, 1);
   expect_end(&walk, STACKPACK_WALK_MISALIGNED);
 }
-END_TEST
 
 /* ---- By unwinding ---- */
 
@@ -615,8 +591,7 @@ START_TEST(frames_by_unwinding) {
   walker.unwind = unwind_script;
   walker.unwinder = &script;
   words[18] = 77; /* where a native frame has saved %rbx */
-  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
   expect(&walk, STACKPACK_WALK_NATIVE, NATIVE, 5);
   expect(&walk, STACKPACK_WALK_MANAGED, SAVED, 20);
   ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
@@ -625,7 +600,6 @@ START_TEST(frames_by_unwinding) {
   expect_end(&walk, STACKPACK_WALK_END);
   ck_assert_uint_eq(script.calls, 4);
 }
-END_TEST
 
 /* The unwinder is asked for managed frames of which nothing is known. */
 START_TEST(unknown_frames_by_unwinding) {
@@ -640,8 +614,7 @@ START_TEST(unknown_frames_by_unwinding) {
   words[8] = UNSIZED;
   words[33] = SMALL;
   words[37] = NATIVE;
-  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
   expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 5);
   expect(&walk, STACKPACK_WALK_MANAGED, UNSIZED, 9);
   expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 30);
@@ -649,7 +622,6 @@ START_TEST(unknown_frames_by_unwinding) {
   expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 38);
   ck_assert_uint_eq(script.calls, 5);
 }
-END_TEST
 
 START_TEST(a_register_by_unwinding) {
   const struct stackpack_context contexts[] = {scripted(SAVED, 5, 2, 3), scripted(NATIVE, 7, 6, 3)};
@@ -660,8 +632,7 @@ START_TEST(a_register_by_unwinding) {
   walker.unwinder = &script;
   words[4] = SAVED;
   words[6] = NATIVE;
-  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
   expect(&walk, STACKPACK_WALK_MANAGED, SAVED, 5);
   ck_assert(stackpack_walk_root(&walk, &root));
   ck_assert_ptr_eq(root.base, &words[2]);
@@ -669,21 +640,17 @@ START_TEST(a_register_by_unwinding) {
   expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 7);
   ck_assert_uint_eq(script.calls, 2);
 }
-END_TEST
 
 START_TEST(unwinders_that_fail) {
   struct script none = {NULL, 0, 0};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_UNWINDING, STACKPACK_BY_UNWINDING);
-  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
   expect_end(&walk, STACKPACK_WALK_NOT_UNWOUND); /* there is none at all */
   walker.unwind = unwind_script;
   walker.unwinder = &none;
-  walk = start(&walker, SMALL, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  walk = start_managed(&walker, SMALL, 1, NULL);
   expect_end(&walk, STACKPACK_WALK_NOT_UNWOUND);
 }
-END_TEST
 
 static enum stackpack_unwound unwind_in_place(void *unwinder, struct stackpack_stack stack,
                                               struct stackpack_context *context) {
@@ -697,12 +664,10 @@ START_TEST(unwinders_that_go_round) {
   for (unsigned back = 0; back <= 8; back += 8) {
     walker.unwind = unwind_in_place;
     walker.unwinder = &back;
-    struct stackpack_walk walk = start(&walker, SMALL, 8, NULL);
-    expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 8);
+    struct stackpack_walk walk = start_managed(&walker, SMALL, 8, NULL);
     expect_end(&walk, STACKPACK_WALK_NO_PROGRESS);
   }
 }
-END_TEST
 
 /* ---- Registers ---- */
 
@@ -710,24 +675,20 @@ START_TEST(a_register_of_the_stub) {
   struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   registers.values[STACKPACK_RBX] = 77;
-  struct stackpack_walk walk = start(&walker, SAVED, 1, &registers);
-  expect(&walk, STACKPACK_WALK_MANAGED, SAVED, 1);
+  struct stackpack_walk walk = start_managed(&walker, SAVED, 1, &registers);
   ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
   ck_assert_uint_eq(registers.values[STACKPACK_RBX], 78);
 }
-END_TEST
 
 START_TEST(a_base_register_of_the_stub) {
   struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   registers.values[STACKPACK_RBX] = (uintptr_t)&words[5];
   words[7] = 77;
-  struct stackpack_walk walk = start(&walker, BASED, 1, &registers);
-  expect(&walk, STACKPACK_WALK_MANAGED, BASED, 1);
+  struct stackpack_walk walk = start_managed(&walker, BASED, 1, &registers);
   ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
   ck_assert_uint_eq(words[7], 78);
 }
-END_TEST
 
 /* Nobody knows where the register is, as a frame in between has taken it: no root is passed over. */
 START_TEST(a_register_that_is_lost) {
@@ -737,8 +698,7 @@ START_TEST(a_register_that_is_lost) {
     struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
     struct stackpack_root root;
     words[4] = points[i];
-    struct stackpack_walk walk = start(&walker, SMALL, 1, &registers);
-    expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+    struct stackpack_walk walk = start_managed(&walker, SMALL, 1, &registers);
     expect(&walk, STACKPACK_WALK_MANAGED, points[i], 5);
     struct stackpack_walk again = walk;
     ck_assert(!stackpack_walk_root(&walk, &root));
@@ -747,23 +707,18 @@ START_TEST(a_register_that_is_lost) {
     expect_end(&again, STACKPACK_WALK_REGISTER_UNKNOWN);
   }
 }
-END_TEST
 
 /* The same by way of a cache, which knows all frames beyond: the walk stops at a lost root. */
 START_TEST(a_register_that_is_lost_with_a_cache) {
-  static uint64_t cache_memory[16 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
-  struct stackpack_cache cache;
+  struct stackpack_cache cache = open_cache(16);
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
-  memset(cache_memory, 0, sizeof cache_memory);
-  stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
   walker.cache = &cache;
   words[4] = SAVED;
   words[6] = SMALL;
   words[10] = NATIVE;
   for (unsigned round = 0; round < 4; round++) {
     struct stackpack_root root;
-    struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
-    expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+    struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
     expect(&walk, STACKPACK_WALK_MANAGED, SAVED, 5);
     if (round % 2 != 0) {
       if (round == 1)
@@ -777,7 +732,6 @@ START_TEST(a_register_that_is_lost_with_a_cache) {
     expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 11);
   }
 }
-END_TEST
 
 /* A register whose value is known, but not where it comes from: an address can be computed by it, but
  * a root in it can't be updated. */
@@ -797,7 +751,6 @@ START_TEST(a_register_that_can_only_be_read) {
   ck_assert(!stackpack_walk_root(&walk, &root));
   expect_end(&walk, STACKPACK_WALK_REGISTER_UNKNOWN);
 }
-END_TEST
 
 START_TEST(from_a_signal) {
   static ucontext_t ucontext;
@@ -820,7 +773,6 @@ START_TEST(from_a_signal) {
   ck_assert_int_eq(registers[REG_RBX], 78);
   expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 3);
 }
-END_TEST
 
 /* Each register by its DWARF number, as the compiler's own numbering has it. */
 START_TEST(registers_of_a_signal) {
@@ -837,7 +789,6 @@ START_TEST(registers_of_a_signal) {
     ck_assert_ptr_eq((void *)context.registers[numbers[i][0]],
                      &ucontext.uc_mcontext.gregs[numbers[i][1]]);
 }
-END_TEST
 
 /* ---- Other ways on, other records ---- */
 
@@ -845,8 +796,7 @@ START_TEST(on_at_the_next_context) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   words[4] = NATIVE;
   words[24] = NATIVE;
-  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
   expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 5);
   const struct stackpack_context next =
       stackpack_context_at_call(SMALL, (uintptr_t)&words[21], NULL);
@@ -861,15 +811,13 @@ START_TEST(on_at_the_next_context) {
   stackpack_walk_resume(&walk, all_words(), &next);
   expect_end(&walk, STACKPACK_WALK_NO_PROGRESS); /* back to where it has been */
 }
-END_TEST
 
 START_TEST(on_another_stack) {
   uintptr_t other[8] = {[3] = NATIVE};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   const struct stackpack_stack stack = {(uintptr_t)other, (uintptr_t)(other + 8)};
   words[4] = NATIVE;
-  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
   expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 5);
   const struct stackpack_context next = stackpack_context_at_call(SMALL, (uintptr_t)other, NULL);
   stackpack_walk_resume(&walk, stack, &next);
@@ -877,7 +825,6 @@ START_TEST(on_another_stack) {
   ck_assert_int_eq(stackpack_walk_next(&walk), STACKPACK_WALK_AT_NATIVE);
   ck_assert_uint_eq(walk.managed_frames, 2);
 }
-END_TEST
 
 START_TEST(roots_of_a_stack_map) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
@@ -889,15 +836,13 @@ START_TEST(roots_of_a_stack_map) {
   ck_assert_int_eq(stackpack_walk_update(&again, NULL, NULL), STACKPACK_WALK_NOT_STATEPOINT);
   expect_end(&again, STACKPACK_WALK_NOT_STATEPOINT);
 }
-END_TEST
 
 START_TEST(a_vector_of_references) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   struct stackpack_root root;
   words[2] = 77;
   words[3] = 88;
-  struct stackpack_walk walk = start(&walker, VECTOR, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, VECTOR, 1);
+  struct stackpack_walk walk = start_managed(&walker, VECTOR, 1, NULL);
   for (unsigned i = 2; i <= 3; i++) {
     ck_assert(stackpack_walk_root(&walk, &root));
     ck_assert_ptr_eq(root.base, &words[i]);
@@ -910,23 +855,19 @@ START_TEST(a_vector_of_references) {
   ck_assert_uint_eq(words[3], 89);
   ck_assert_uint_eq(words[4], GARBAGE);
 }
-END_TEST
 
 START_TEST(half_a_reference) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
-  struct stackpack_walk walk = start(&walker, HALF, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, HALF, 1);
+  struct stackpack_walk walk = start_managed(&walker, HALF, 1, NULL);
   ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL),
                    STACKPACK_WALK_BAD_LOCATION);
   expect_end(&walk, STACKPACK_WALK_BAD_LOCATION);
 }
-END_TEST
 
 START_TEST(addresses) {
   struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
-  struct stackpack_walk walk = start(&walker, SMALL, 1, &registers);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
+  struct stackpack_walk walk = start_managed(&walker, SMALL, 1, &registers);
   const struct stackpack_location slot = model_slot(16);
   const struct stackpack_location object = model_location(STACKPACK_DIRECT, 8, STACKPACK_RSP, 8);
   const struct stackpack_location in_rbx = model_location(STACKPACK_REGISTER, 8, STACKPACK_RBX, 0);
@@ -940,7 +881,6 @@ START_TEST(addresses) {
   ck_assert_ptr_null(stackpack_walk_address(&walk, &number));
   ck_assert_ptr_null(stackpack_walk_address(&walk, &outside));
 }
-END_TEST
 
 START_TEST(answer_texts) {
   for (unsigned i = 0; i <= STACKPACK_WALK_BAD_LOCATION + 3; i++) {
@@ -952,7 +892,6 @@ START_TEST(answer_texts) {
       ck_assert_str_ne(text, stackpack_walk_text((enum stackpack_walk_answer)k));
   }
 }
-END_TEST
 
 SUITE("walk_steps", frames_by_size, frames_from_a_cache, other_callers_than_before,
       a_cache_that_forgets_under_way, the_declared_end, no_managed_frame, no_safepoint,
