@@ -59,7 +59,11 @@ enum load_kind load_find(const struct image *image, const struct load_options *o
       problem_set(problem, "packed by another version of stackpack");
     else if (error != PACKED_OK)
       problem_set(problem, "a broken packed table, at address 0x%" PRIx64, place.address);
-    return loaded->kind = error == PACKED_OK ? LOAD_PACKED : LOAD_BROKEN;
+    else if (!packed_check(&loaded->packed))
+      problem_set(problem, "a broken packed table: its checksum differs");
+    else
+      return loaded->kind = LOAD_PACKED;
+    return loaded->kind = LOAD_BROKEN;
   }
   const char *name = raw_name(image, options);
   loaded->kind = LOAD_NONE;
@@ -145,8 +149,6 @@ static bool load_raw(const struct image *image, const struct load_options *optio
 }
 
 static bool load_packed(struct loaded *loaded, struct problem *problem) {
-  if (!packed_check(&loaded->packed))
-    return problem_set(problem, "a broken packed table: its checksum differs");
   return packed_unpack(&loaded->packed, ZSTD_decompress, &loaded->table) ||
          table_problem(&loaded->table, "the packed table", problem);
 }
