@@ -205,19 +205,13 @@ make_gc_program() { # OUTPUT COMPILER OPTIONS-FOR-THE-RUNTIME LINKER [LINK OPTIO
 }
 
 # Objects of a program that only calls no_call, which a test writes: collect is called by nothing here.
-make_lonely_program() {
-  cat >managed.ll <<'LL'
-declare i64 @no_call(i64)
-define i64 @managed_no_call(i64 %x) noinline gc "statepoint-example" {
-  %result = call i64 @no_call(i64 %x)
-  ret i64 %result
-}
-LL
-  compile ./managed.ll managed.o
+make_lonely_program() { # [OPTION of clang...]
+  printf 'long no_call(long x);\n__attribute__((noinline)) long managed_no_call(long x) { return no_call(x) + 1; }\n' >managed.c
+  compile_managed managed.c managed.o "$@"
   printf 'long managed_no_call(long x);\nint main(void) { return (int)managed_no_call(0); }\n' >main.c
   printf 'static volatile long state;\nvoid collect(void) { state++; }\n' >collect.c
-  "$LLVM/bin/clang" -O1 -c main.c
-  "$LLVM/bin/clang" -O1 -c collect.c
+  "$LLVM/bin/clang" "$@" -O1 -c main.c
+  "$LLVM/bin/clang" "$@" -O1 -c collect.c
 }
 
 # The only record of a function is kept or dropped: `why` says so.

@@ -42,6 +42,47 @@ check_code kept "of what was kept" 'mov %rax, 8(%rsp); mov 8(%rsp), %rdx; add %r
 check_code kept "of two ways" 'or %rdi, %rax; call *%rax'
 check_code dropped "not called" 'add %rdi, %rax; call helper'
 
+# Made in one function, and called in another. A sum that is called isn't of an address that is named there, nor need it be known.
+check_made() { # kept|dropped NAME CODE [CALL]: make's, and no_call's
+  cat >odd.S <<S
+  .text; .globl no_call; .p2align 4; .type no_call, @function
+no_call: push %rbx; ${4:-call make; call *%rax}; pop %rbx; ret
+  .size no_call, . - no_call
+  .p2align 4; .type make, @function
+make: $3
+  .size make, . - make
+  .p2align 4; .type helper, @function
+helper: mov \$1, %eax; ret
+  .size helper, . - helper
+  .p2align 4; .type hidden, @function
+hidden: call collect; ret
+  .size hidden, . - hidden
+  .section .note.GNU-stack, "", @progbits
+S
+  "$LLVM/bin/clang" -c odd.S
+  check "$1" "handed over: $2"
+}
+table='.pushsection .rodata; 9: .short hidden - helper; .balign 8; 8: .quad hidden - helper; .popsection'
+check_made kept "a sum" "lea helper(%rip), %rax; add 8f(%rip), %rax; ret; $table"
+check_made kept "plus a constant" 'lea helper(%rip), %rax; add $(hidden - helper), %rax; ret'
+check_made kept "at a distance" 'lea helper(%rip), %rax; lea hidden-helper(%rax), %rax; ret'
+check_made kept "less a constant" 'lea hidden+64(%rip), %rax; sub $64, %rax; ret'
+check_made kept "by 16 bits" "movzwl 9f(%rip), %ecx; lea helper(%rip), %rax; add %rcx, %rax; ret; $table"
+check_made kept "scaled" 'lea helper(%rip), %rax; lea (%rax,%rdi,4), %rax; ret'
+check_made kept "a number" 'mov 1f(,%rdi,8), %rax; add $helper, %rax; ret; .pushsection .rodata; 1: .quad hidden - helper; .popsection'
+check_made kept "kept on the stack" "lea helper(%rip), %rax; mov %rax, -8(%rsp); mov 8f(%rip), %rcx; add -8(%rsp), %rcx; mov %rcx, %rax; ret; $table"
+check_made kept "added on the stack" "lea helper(%rip), %rax; mov %rax, -8(%rsp); mov 8f(%rip), %rcx; add %rcx, -8(%rsp); mov -8(%rsp), %rax; ret; $table"
+check_made kept "of one of two" "lea helper(%rip), %rax; lea no_call(%rip), %rcx; test %rdi, %rdi; cmovne %rcx, %rax; add 8f(%rip), %rax; ret; $table"
+check_made kept "behind a branch" "test %rdi, %rdi; je 1f; lea no_call(%rip), %rax; jmp 2f; 1: lea helper(%rip), %rax; 2: add 8f(%rip), %rax; ret; $table"
+check_made kept "of a place of its own" "lea 1f(%rip), %rax; mov 9f(%rip), %ecx; add %rcx, %rax; ret; 1: nop; $table"
+check_made dropped "an address" 'lea helper(%rip), %rax; ret'
+check_made dropped "an address on the stack" 'lea helper(%rip), %rax; mov %rax, -8(%rsp); mov -16(%rsp), %rcx; add %rdi, %rcx; mov -8(%rsp), %rax; ret'
+check_made dropped "a distance" 'lea helper(%rip), %rcx; mov %rdi, %rax; sub %rcx, %rax; lea helper(%rip), %rax; ret'
+check_made kept "a pointer that is encoded" 'mov 1f(%rip), %rax; ret; .pushsection .data; 1: .quad hidden + 0x1000000; .popsection' \
+  'call make; sub $0x1000000, %rax; call *%rax'
+check_made kept "the return address" 'mov (%rsp), %rax; ret' 'call make; 1: add $(hidden - 1b), %rax; call *%rax'
+check_made dropped "a pointer" 'mov 1f(%rip), %rax; ret; .pushsection .data; 1: .quad helper; .popsection' 'call make; add $1, %rcx; call *%rax'
+
 check_c() { # kept|dropped NAME C
   printf '%s\n' 'void collect(void);' "$3" >odd.c
   "$LLVM/bin/clang" -O1 -w -fno-builtin -c odd.c

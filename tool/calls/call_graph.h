@@ -30,11 +30,12 @@
  *     above it: its stack is as deep as at its start, by constants and the frame pointer alone (stack.c).
  *   - The caller has no call or jump by a pointer; or the callee's address isn't taken: no code
  *     computes it, and no word of the program's, wherever it stands, is the address, with or without
- *     a tag, or the distance to it from the word itself, from the word's end (data may be run as code), from the
- *     global offset table, or from what something refers to (escapes.c);
- *     no other file can find it by name; and the pointer isn't a sum (jump_tables.c), nor made by
- *     a caller that names the address of any function (sweep.c). Or the pointer has a type
- *     that the frontend says the callee doesn't have, nor any that it includes (call_types.c).
+ *     a tag, or the distance to it from the word itself, from the word's end (data may be run as
+ *     code), from the global offset table, or from what something refers to (escapes.c); no other file
+ *     can find it by name; no function adds something to the address of a function (jump_tables.c); and
+ *     the pointer isn't a sum (sweep.c, jump_tables.c), nor made by a caller that names the address of
+ *     any function (sweep.c). Or the pointer has a type that the frontend says the callee doesn't have,
+ *     nor any that it includes (call_types.c).
  *   - The caller calls no function elsewhere, but for those of the C library that are known not to
  *     call back, or only what they are given, where that is a constant (leaf_functions.c), and that don't do so by the program's own malloc (analysis.c).
  */
@@ -89,7 +90,8 @@ struct graph_function {
   bool has_sum;           /* it adds registers, */
   bool calls_register;    /* and goes where one points to: that may be a sum, */
   bool names_address;     /* of an address */
-  bool names_code;        /* it names another function's address, or its own */
+  bool names_code;        /* it names another function's address, or its own, */
+  bool uses_code;         /* and does more with an address of code than to call or pass it */
   bool is_whole;          /* it is known to be one function: a symbol or an unwind table says so */
   uint8_t entered; /* enum taken: how something at taken_at refers to a place in its middle */
   bool is_typed;   /* the frontend tells its type */
@@ -175,6 +177,7 @@ struct graph_builder {
   struct code_ranges tables; /* jump tables: words that are known to be no function's address */
   struct code_ranges open;   /* any address in these may be made (parts.h) */
   uint64_t global;           /* what the global pointer holds; 0: it isn't known */
+  bool hands_over; /* some code makes addresses of code that may be any, for others to call */
 };
 
 /* To follow the parts of addresses through a function. */

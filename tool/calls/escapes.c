@@ -186,14 +186,16 @@ static void take_distances(struct graph_builder *builder, const struct area *are
 
 /* Words of 8 bytes as distances from the global offset table, if some code computes its address (AMD64 psABI, 4.4:
  * GOTOFF). */
-static void take_offsets(struct call_graph *graph, const struct area *area, uint64_t offset_table) {
+static void take_offsets(struct call_graph *graph, const struct area *area, struct span code,
+                         uint64_t offset_table) {
   const struct area *from = areas_find(&graph->areas, offset_table);
   if (from == NULL || from->is_code || !area_is_marked(from, MARK_BASE, offset_table))
     return;
   for (uint64_t at = 0; at + 8 <= area->size; at++) {
     uint64_t word;
     memcpy(&word, area->bytes + at, sizeof word);
-    if (word != 0 && is_function(graph, offset_table + word))
+    if (word != 0 && offset_table + word - code.start < code.size &&
+        is_function(graph, offset_table + word))
       graph_take(graph, offset_table + word, TAKEN_BY_DATA, area->address + at);
   }
 }
@@ -289,9 +291,11 @@ bool escapes_find(struct graph_builder *builder, const struct image *image,
       continue;
     take_distances(builder, &graph->areas.items[i], code);
     for (unsigned k = 0; k < OFFSET_TABLES; k++)
-      take_offsets(graph, &graph->areas.items[i], graph->linkage.offset_tables[k]);
+      take_offsets(graph, &graph->areas.items[i], code, graph->linkage.offset_tables[k]);
   }
   take_open(builder, code);
+  if (builder->hands_over)
+    take_range(graph, 0, UINT64_MAX, 0);
   if (!take_personalities(graph, image))
     return problem_set(problem, "not enough memory");
   take_words(builder, true);

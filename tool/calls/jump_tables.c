@@ -14,7 +14,9 @@
  *
  * A pointer that is the sum of an address and something else may be any address: of functions, too,
  * that nothing else names. So a call by such a sum leads to everything; and so do all calls by
- * pointers in a function that adds something to an address of code.
+ * pointers in a function that adds something to an address of code. That sum may be kept for another
+ * function to call: then the address of every function counts as taken. The sum of an address and a
+ * constant is one address, which counts as taken itself.
  *
  * The same values tell what qsort calls, and other functions of the C library that call one of their
  * arguments: if that is a function's address, the call leads there, and nowhere else.
@@ -51,7 +53,8 @@ struct resolver {
   struct graph_builder *builder;
   const struct area *area;
   uint32_t function;
-  bool sums_code;   /* it adds something to an address of code */
+  bool sums_code;   /* it adds something to an address of code, */
+  bool sums_other;  /* which isn't that of a place of its own */
   bool names_label; /* it makes the address of a place of its own */
   bool has_targets; /* a table that was found leads into a block: the blocks are to be made again */
   uint64_t start, size;
@@ -62,6 +65,7 @@ struct resolver {
   uint32_t step_count, block_count, waiting_count;
   size_t steps_capacity, at_capacity, blocks_capacity, waiting_capacity;
   int8_t *calls_argument; /* by symbol: see leaf_function_calls */
+  struct code_slots slots;
 };
 
 /* ---- Tables ---- */
@@ -269,7 +273,16 @@ static void wait_for(struct resolver *resolver, uint32_t number) {
 
 static bool is_same(const struct code_value *a, const struct code_value *b) {
   return a->kind == b->kind && a->table == b->table && a->base == b->base && a->size == b->size &&
-         a->shift == b->shift && a->is_unsigned == b->is_unsigned;
+         a->shift == b->shift && a->is_unsigned == b->is_unsigned && a->is_upper == b->is_upper;
+}
+
+/* What is known of a register to which control comes with either of two values. An address of code isn't forgotten:
+ * something may be added to it. */
+static struct code_value join(const struct code_state *state, const struct code_value *a,
+                              const struct code_value *b) {
+  const struct code_value *code = code_is_code(state, *a) ? a : code_is_code(state, *b) ? b : NULL;
+  return code == NULL ? (struct code_value){.kind = CODE_UNKNOWN}
+                      : (struct code_value){.kind = CODE_HELD, .table = code->table};
 }
 
 /* Control may come to a block with a state: what it knows at its start is what all agree on. */
@@ -282,10 +295,11 @@ static void enter_block(struct resolver *resolver, uint32_t number,
   for (unsigned i = 0; i < resolver->builder->architecture->register_count; i++) {
     struct code_value *known = &block->state.registers[i];
     const struct code_value *value = &state->registers[i];
-    if (known->kind == CODE_UNKNOWN || is_same(known, value))
+    if (is_same(known, value))
       continue;
-    *known = (struct code_value){.kind = CODE_UNKNOWN};
-    changed = true;
+    const struct code_value joined = join(state, known, value);
+    changed |= !is_same(known, &joined);
+    *known = joined;
   }
   block->is_reached = true;
   if (changed)
@@ -324,15 +338,30 @@ static struct code_value follow_step(const struct resolver *resolver, const stru
   return jump;
 }
 
+/* What an instruction makes of an address of code. */
+static void note_sums(struct resolver *resolver, const struct step *step,
+                      struct code_state *state) {
+  struct call_graph *graph = resolver->builder->graph;
+  const struct code_value summed = state->summed;
+  const bool is_sum = summed.kind != CODE_UNKNOWN &&
+                      call_graph_function(graph, summed.table) != (uint32_t)GRAPH_NO_NODE;
+  resolver->sums_code |= is_sum;
+  resolver->sums_other |=
+      is_sum && !summed.is_upper && summed.table - resolver->start - 1 >= resolver->size - 1;
+  if (state->made != 0)
+    graph_take(graph, state->made, TAKEN_BY_CODE, resolver->start + step->offset);
+  state->summed.kind = CODE_UNKNOWN;
+  state->made = 0;
+}
+
 static void follow_block(struct resolver *resolver, uint32_t number) {
   const struct block *block = &resolver->blocks[number];
   struct code_state state = block->state;
   struct code_value jump = {.kind = CODE_UNKNOWN};
-  for (uint32_t i = block->first; i < block->end; i++)
+  for (uint32_t i = block->first; i < block->end; i++) {
     jump = follow_step(resolver, &resolver->steps[i], &state);
-  resolver->sums_code |=
-      state.summed != 0 &&
-      call_graph_function(resolver->builder->graph, state.summed) != (uint32_t)GRAPH_NO_NODE;
+    note_sums(resolver, &resolver->steps[i], &state);
+  }
   const struct code_instruction *last = &resolver->steps[block->end - 1].instruction;
   const bool goes = last->kind == CODE_JUMP || last->kind == CODE_BRANCH;
   if (goes && last->target_kind == CODE_DIRECT)
@@ -353,7 +382,7 @@ static bool is_padding(const struct resolver *resolver, const struct block *bloc
 
 /* Follows all blocks until nothing changes; false if that takes too long. */
 static bool follow_blocks(struct resolver *resolver) {
-  const struct code_state nothing = {0};
+  const struct code_state nothing = {.slots = &resolver->slots};
   uint64_t left = (uint64_t)resolver->step_count * STEPS_PER_INSTRUCTION;
   enter_block(resolver, 0, &nothing);
   for (uint32_t next = 0;;) {
@@ -379,11 +408,12 @@ static bool follow_blocks(struct resolver *resolver) {
 static bool follow_function(struct resolver *resolver, bool *no_memory) {
   enum { ROUNDS = 8 };
   for (int round = 0; round < ROUNDS; round++) {
-    resolver->has_targets = resolver->sums_code = false;
+    resolver->has_targets = resolver->sums_code = resolver->sums_other = false;
+    resolver->slots.has_grown = false;
     *no_memory = !make_blocks(resolver);
     if (*no_memory || !follow_blocks(resolver))
       return false;
-    if (!resolver->has_targets)
+    if (!resolver->has_targets && !resolver->slots.has_grown)
       return true;
   }
   return false;
@@ -519,7 +549,7 @@ static bool resolve_calls(struct resolver *resolver) {
       ok = settle_call(resolver, call, &state);
       continue;
     }
-    if (jump.kind == CODE_SUM || resolver->sums_code)
+    if (jump.kind == CODE_SUM || jump.kind == CODE_PLACE || resolver->sums_code)
       call->target = graph_everything(graph);
     if (!call->is_jump)
       continue;
@@ -534,6 +564,8 @@ static bool resolve_calls(struct resolver *resolver) {
 static bool has_open_jump(const struct resolver *resolver, const struct graph_function *function) {
   const struct call_graph *graph = resolver->builder->graph;
   const bool may_sum = function->has_sum && function->calls_register && function->names_address;
+  if (function->uses_code)
+    return true;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
     if (graph->calls[i].kind == CALL_INDIRECT ? graph->calls[i].is_jump || may_sum
                                               : called_argument(resolver, &graph->calls[i]) >= 0)
@@ -549,16 +581,22 @@ static bool resolve_function(struct resolver *resolver, uint32_t number) {
     return true;
   resolver->function = number;
   resolver->names_label = false;
+  resolver->slots.count = 0;
   resolver->start = function->address;
   resolver->size = function->size;
   resolver->area = areas_find(&graph->areas, function->address);
   bool no_memory = !decode_function(resolver);
   if (no_memory)
     return false;
-  if (follow_function(resolver, &no_memory))
-    return resolve_calls(resolver);
-  lose_calls(resolver);
-  return !no_memory;
+  if (!follow_function(resolver, &no_memory)) {
+    lose_calls(resolver);
+    resolver->builder->hands_over |= function->uses_code;
+    return !no_memory;
+  }
+  /* What isn't for the function's own jumps may be handed to another one. */
+  resolver->builder->hands_over |=
+      resolver->sums_other || (resolver->sums_code && !function->has_computed_jump);
+  return resolve_calls(resolver);
 }
 
 /* Where the program has a malloc of its own, the C library's functions call more than they are given. */
@@ -578,8 +616,14 @@ static bool find_passing(struct resolver *resolver) {
 }
 
 bool jump_tables_resolve(struct graph_builder *builder, struct problem *problem) {
-  struct resolver resolver = {.builder = builder};
+  const struct call_graph *graph = builder->graph;
+  const struct graph_function *last = &graph->functions[graph->function_count - 1];
+  struct resolver resolver = {.builder = builder, .slots.is_fixed = graph->linkage.is_fixed};
   bool ok = find_passing(&resolver);
+  if (graph->function_count > 0) {
+    resolver.slots.start = graph->functions[0].address;
+    resolver.slots.size = last->address + last->size - resolver.slots.start;
+  }
   for (uint32_t i = 0; ok && i < builder->graph->function_count; i++)
     ok = resolve_function(&resolver, i);
   free(resolver.steps);

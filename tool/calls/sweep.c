@@ -49,6 +49,7 @@ struct sweep {
   bool *is_part; /* by function: it is no whole one, as the stack has another depth at its start */
   struct stack_notes stack;
   struct parts parts;
+  bool names_code; /* this instruction does */
   struct doubt *doubts;
   size_t doubt_count, doubt_capacity;
   bool no_memory;
@@ -181,10 +182,14 @@ static void add_transfer(struct sweep *sweep, uint64_t at,
 
 /* ---- References ---- */
 
-/* The address of code, but for labels of the function's own: what is made of it may be any address. */
-static bool is_other_function(const struct sweep *sweep, uint64_t address) {
-  return address - sweep->start - 1 >= sweep->end - sweep->start - 1 &&
-         call_graph_function(sweep->builder->graph, address) != (uint32_t)GRAPH_NO_NODE;
+/* An address that is named, if it is of code: what is made of it may be any other one. Labels of the function's own
+ * are mostly for its own jumps. */
+static void note_named(struct sweep *sweep, uint64_t address) {
+  struct graph_function *function = &sweep->builder->graph->functions[sweep->function];
+  if (call_graph_function(sweep->builder->graph, address) == (uint32_t)GRAPH_NO_NODE)
+    return;
+  function->names_code |= address - sweep->start - 1 >= sweep->end - sweep->start - 1;
+  sweep->names_code = true;
 }
 
 /* Whether it goes to where a word of the offset table leads: that takes no function's address. */
@@ -212,19 +217,18 @@ static bool is_tagged_word(const struct call_graph *graph, uint64_t address) {
 static void add_references(struct sweep *sweep, uint64_t at,
                            const struct code_instruction *instruction) {
   struct call_graph *graph = sweep->builder->graph;
-  bool *names = &graph->functions[sweep->function].names_address;
-  bool *code = &graph->functions[sweep->function].names_code;
+  struct graph_function *function = &graph->functions[sweep->function];
   if (instruction->has_reference && instruction->is_access) {
     struct area *area = areas_find(&graph->areas, instruction->reference);
     if (area != NULL && !area->is_code && !is_by_offset_table(&graph->linkage, instruction))
       area_mark(area, MARK_USED, instruction->reference);
   } else if (instruction->has_reference) {
-    *names |= graph_take(graph, instruction->reference, TAKEN_BY_CODE, at);
-    *code |= is_other_function(sweep, instruction->reference);
+    function->names_address |= graph_take(graph, instruction->reference, TAKEN_BY_CODE, at);
+    note_named(sweep, instruction->reference);
   }
   for (unsigned i = 0; graph->linkage.is_fixed && i < instruction->constant_count; i++) {
-    *names |= graph_take(graph, instruction->constants[i], TAKEN_BY_CODE, at);
-    *code |= is_other_function(sweep, instruction->constants[i]);
+    function->names_address |= graph_take(graph, instruction->constants[i], TAKEN_BY_CODE, at);
+    note_named(sweep, instruction->constants[i]);
   }
   for (unsigned i = 0; instruction->is_wide && i < OFFSET_TABLES; i++) {
     const uint64_t address =
@@ -244,9 +248,8 @@ static void open_upper(void *context, uint64_t upper) {
   for (size_t i = SEARCH_BELOW(graph->functions, graph->function_count, address, start);
        i < graph->function_count && graph->functions[i].address < end; i++) {
     graph_take(graph, graph->functions[i].address, TAKEN_BY_CODE, sweep->start);
-    graph->functions[sweep->function].names_address = true;
-    graph->functions[sweep->function].names_code |=
-        is_other_function(sweep, graph->functions[i].address);
+    note_named(sweep, graph->functions[i].address);
+    graph->functions[sweep->function].uses_code = true;
   }
   if (!code_ranges_add(&builder->open, start, end))
     sweep->no_memory = true;
@@ -258,6 +261,8 @@ static void open_upper(void *context, uint64_t upper) {
 struct flow {
   enum code_kind last;
   uint32_t last_call; /* index into calls, plus 1: of the last instruction, if that is a call */
+  uint32_t code;      /* registers that may hold an address of code which the function names */
+  uint32_t sums;      /* registers that hold a sum */
   struct stack stack;
 };
 
@@ -288,6 +293,52 @@ static bool ends(enum code_kind kind) {
   return kind == CODE_JUMP || kind == CODE_RETURN || kind == CODE_STOP;
 }
 
+/* Whether an instruction does more with an address of code that the function names than to pass it to a call, to
+ * store it in memory other than the stack's, or to make it another one: jump_tables.c tells what becomes of it then.
+ * Instructions are followed as for parts of addresses (parts.h). */
+static bool follow_registers(const struct sweep *sweep, struct flow *flow,
+                             const struct code_instruction *instruction) {
+  const struct code_parts *parts = &instruction->parts;
+  const bool reads = (flow->code & parts->reads) != 0 || (sweep->names_code && parts->writes == 0);
+  const bool is_store = instruction->stack.base != CODE_NO_BASE && !instruction->stack.is_read;
+  const bool is_other = instruction->kind == CODE_OTHER;
+  const bool makes = instruction->is_sum || (!parts->is_copy && parts->writes != 0);
+  const bool is_inside_jump =
+      instruction->target_kind != CODE_DIRECT || is_inside(sweep, instruction);
+  const bool is_copy_of_sum = parts->is_copy && (flow->sums & parts->reads) != 0;
+  const bool is_copy_of_code = parts->is_copy && (flow->code & parts->reads) != 0;
+  flow->sums &= ~(parts->writes | parts->may_write);
+  flow->sums |= is_other && (instruction->is_sum || is_copy_of_sum) ? parts->writes : 0;
+  flow->code &= ~parts->writes;
+  flow->code |= is_other && (sweep->names_code || is_copy_of_code) ? parts->writes : 0;
+  if (instruction->kind == CODE_CALL)
+    flow->code &= ~sweep->builder->architecture->lost;
+  if (ends(instruction->kind))
+    flow->sums = 0;
+  if (is_other)
+    return (reads && (is_store || makes)) || (sweep->names_code && instruction->is_sum);
+  return (instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH) && is_inside_jump &&
+         flow->code != 0;
+}
+
+/* Sums, and calls by one: a sum may be any address. */
+static void add_sums(const struct sweep *sweep, const struct flow *flow,
+                     const struct code_instruction *instruction, uint32_t call) {
+  struct call_graph *graph = sweep->builder->graph;
+  struct graph_function *function = &graph->functions[sweep->function];
+  const struct code_parts *parts = &instruction->parts;
+  if (!instruction->is_sum)
+    return;
+  if (instruction->kind == CODE_OTHER) {
+    function->has_sum |= (parts->reads & (parts->reads - 1)) != 0; /* two registers */
+    return;
+  }
+  function->calls_register = true;
+  if (parts->from < CODE_REGISTERS && (flow->sums >> parts->from & 1) != 0 &&
+      call < graph->call_count && graph->calls[call].target == graph_anything(graph))
+    graph->calls[call].target = graph_everything(graph);
+}
+
 static void add_instruction(struct sweep *sweep, uint64_t at,
                             const struct code_instruction *instruction, struct flow *flow) {
   const uint32_t calls = sweep->builder->graph->call_count;
@@ -312,11 +363,10 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
     break;
   }
   struct graph_function *function = &sweep->builder->graph->functions[sweep->function];
-  if (instruction->is_sum && instruction->target_kind == CODE_COMPUTED)
-    function->calls_register = true;
-  else
-    function->has_sum |= instruction->is_sum;
+  sweep->names_code = false;
   add_references(sweep, at, instruction);
+  add_sums(sweep, flow, instruction, calls);
+  function->uses_code |= follow_registers(sweep, flow, instruction);
   flow->last = instruction->kind;
   stack_follow(&sweep->stack, &flow->stack, instruction);
   flow->last_call = sweep->builder->graph->call_count > calls ? calls + 1 : 0;
@@ -328,6 +378,7 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
   struct area *area = areas_find(&builder->graph->areas, at);
   const bool has_parts = builder->architecture->highest != 0;
   parts_reset(&sweep->parts);
+  flow->code = flow->sums = 0;
   while (at < sweep->end && !area_is_marked(area, MARK_INSTRUCTION, at)) {
     struct code_instruction instruction;
     const uint8_t *bytes = area->bytes + (at - area->address);

@@ -85,6 +85,7 @@ struct code_parts {
   uint8_t to, from;       /* CODE_NO_REGISTER as `from`: 0 */
   uint8_t shift;
   bool is_constant; /* what it makes is an address only in a file that doesn't move */
+  bool is_copy;     /* one register becomes what another one is */
 };
 
 enum { CODE_CONSTANTS = 3 };
@@ -100,7 +101,7 @@ struct code_instruction {
   bool has_reference;
   bool is_access; /* the reference is to memory that is used; otherwise the address is computed */
   bool is_wide;   /* the last constant has 64 bits */
-  bool is_sum;    /* it adds registers; or it goes where a register points to */
+  bool is_sum; /* it adds something to a register; or it goes where one points to: `parts.from` */
   struct code_stack stack;
   struct code_parts parts;
 };
@@ -113,21 +114,50 @@ enum code_value_kind {
   CODE_ENTRY,   /* one of the entries of `table`, which have `size` bytes */
   CODE_TARGET,  /* `base` plus one of them, shifted */
   CODE_SUM,     /* `table` plus something else: it may be any address */
+  CODE_HELD,    /* the address `table`, or something else */
 };
 
 struct code_value {
   enum code_value_kind kind;
   uint8_t size, shift;
   bool is_unsigned; /* entries are */
+  bool is_upper;    /* `table` is an address's upper part: the rest is added later */
   uint64_t table, base;
 };
 
 enum { CODE_REGISTERS = 32, CODE_ARGUMENTS = 6 };
 
+/* Of a function: where it keeps addresses of code on the stack, whatever it does there before and later. */
+enum { CODE_SLOTS = 16 };
+struct code_slots {
+  uint64_t start, size; /* where the code is */
+  bool is_fixed;        /* the file doesn't move: a number in an instruction may be an address */
+  bool has_grown;       /* there are new ones */
+  uint32_t count;       /* may be more than there is room for: then any place is one */
+  struct code_slot {
+    uint64_t address;
+    int32_t offset; /* from that register */
+    uint8_t base;   /* enum code_stack_base */
+  } items[CODE_SLOTS];
+};
+
 struct code_state {
   struct code_value registers[CODE_REGISTERS];
-  uint64_t summed; /* the address to which something was added last; 0: none */
+  struct code_value
+      summed;    /* what something was added to last: a sum's `table`; CODE_UNKNOWN: none */
+  uint64_t made; /* the address that was made last of another one and a constant; 0: none */
+  struct code_slots *slots;
 };
+
+/* Whether a value is an address of code, to which something may be added. */
+bool code_is_code(const struct code_state *state, struct code_value value);
+/* What an instruction may make of an address of code in one of the registers (a bit each): a sum; or CODE_UNKNOWN. */
+struct code_value code_sum(const struct code_state *state, uint32_t registers);
+/* A register is stored on the stack; and what is loaded from there. */
+void code_store(struct code_state *state, enum code_stack_base base, int32_t offset,
+                struct code_value value);
+struct code_value code_load(const struct code_state *state, enum code_stack_base base,
+                            int32_t offset);
 
 /* What a relocation makes of a word. */
 enum code_relocation {
@@ -159,6 +189,7 @@ struct code_architecture {
   uint8_t entry_offset;
   /* The registers that a call preserves: DWARF's number n is bit n. Where calls push the return address. */
   uint32_t preserved;
+  uint32_t lost; /* registers that a call doesn't preserve: register n is bit n */
   const struct code_relocation_type *relocations; /* the last one is all zero */
   const uint8_t *arguments; /* the registers of a call's first CODE_ARGUMENTS arguments */
   /* The instruction at bytes[0..size), which will run at `address`. A broken one is CODE_INVALID,

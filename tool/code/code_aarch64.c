@@ -27,7 +27,8 @@
 enum { FRAME = 29, LINK = 30, SP = 31, ZERO = 31, PAGE = 4096 };
 
 /* x19 to x29 are as before a call (Procedure Call Standard for the Arm 64-bit Architecture, 6.1.1). */
-static const struct link_machine machine = {SP, FRAME, LINK, 0, 0x4007ffff};
+enum { CALL_CLOBBERS = 0x4007ffff };
+static const struct link_machine machine = {SP, FRAME, LINK, 0, CALL_CLOBBERS};
 
 static int64_t signed_field(uint32_t word, unsigned low, unsigned width) {
   return link_signed(link_field(word, low, width), width);
@@ -466,8 +467,9 @@ static struct code_value sum_of(uint32_t word, const struct code_state *state) {
   bool is_unsigned = b.is_unsigned;
   uint8_t shift = 0;
   if (!extension_of(word, &is_unsigned, &shift))
-    return a.kind == CODE_ADDRESS ? (struct code_value){.kind = CODE_SUM, .table = a.table}
-                                  : unknown;
+    return a.kind == CODE_ADDRESS
+               ? (struct code_value){.kind = CODE_SUM, .table = a.table, .is_upper = a.is_upper}
+               : unknown;
   return link_sum(a, b, shift, is_unsigned);
 }
 
@@ -496,7 +498,7 @@ static struct code_value result_of(uint32_t word, const struct code_instruction 
   const struct code_parts *parts = &instruction->parts;
   const unsigned group = link_field(word, 25, 4);
   if (parts->part == CODE_UPPER)
-    return link_address(parts->distance);
+    return link_upper(state, parts->distance, parts->is_constant);
   if (parts->part == CODE_LOWER && parts->from == CODE_NO_REGISTER)
     return link_address(parts->distance);
   if (parts->part == CODE_LOWER)
@@ -506,11 +508,28 @@ static struct code_value result_of(uint32_t word, const struct code_instruction 
   if (parts->part == CODE_BITS && value_of(state, parts->to).kind == CODE_ADDRESS)
     return link_address((value_of(state, parts->to).table & ~((uint64_t)0xffff << parts->shift)) |
                         parts->distance);
-  if (instruction->is_sum)
+  if (instruction->is_sum && instruction->kind == CODE_OTHER)
     return sum_of(word, state);
   if ((word & move_mask) == move)
     return value_of(state, other_of(word));
-  return (group & 5) == 4 ? loaded_value(word, state) : unknown;
+  if ((group & 5) != 4)
+    return unknown;
+  return instruction->stack.base != CODE_NO_BASE && instruction->stack.is_read
+             ? code_load(state, instruction->stack.base, instruction->stack.offset)
+             : loaded_value(word, state);
+}
+
+/* What a store puts on the stack: a pair of registers, or one. */
+static void store(uint32_t word, const struct code_instruction *instruction,
+                  struct code_state *state) {
+  const struct code_stack *stack = &instruction->stack;
+  const bool is_pair = link_field(word, 27, 3) == 5;
+  if (stack->base == CODE_NO_BASE || stack->is_read || stack->is_address ||
+      (link_field(word, 25, 4) & 5) != 4 || link_field(word, 26, 1) != 0)
+    return;
+  code_store(state, stack->base, stack->offset, value_of(state, to_of(word)));
+  if (is_pair)
+    code_store(state, stack->base, stack->offset + 8, value_of(state, link_field(word, 10, 5)));
 }
 
 static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct code_state *state,
@@ -519,12 +538,13 @@ static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct c
   *jump = unknown;
   decode(bytes, size, address, &instruction);
   if (instruction.kind == CODE_INVALID) {
-    *state = (struct code_state){0};
+    *state = (struct code_state){.slots = state->slots};
     return;
   }
   const uint32_t word = bits_load32(bytes);
   if (instruction.parts.part == CODE_THROUGH)
     *jump = value_of(state, instruction.parts.from);
+  store(word, &instruction, state);
   link_assign(&machine, &instruction, state, to_of(word) < 31 ? to_of(word) : CODE_NO_REGISTER,
               result_of(word, &instruction, state));
 }
@@ -551,6 +571,7 @@ const struct code_architecture code_aarch64 = {
     .lowest = 0,
     .highest = PAGE - 1,
     .stack_register = 31,
+    .lost = CALL_CLOBBERS,
     .entry_offset = 0,
     .relocations = relocations,
     .arguments = arguments,

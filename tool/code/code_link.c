@@ -70,6 +70,16 @@ void link_finish(const struct link_machine *machine, struct code_instruction *in
     stack->link = instruction->kind == CODE_CALL ? CODE_LINK_CALLED : CODE_LINK_CHANGED;
 }
 
+bool link_has_numbers(const struct code_state *state) {
+  return state->slots == NULL || state->slots->is_fixed;
+}
+
+struct code_value link_upper(const struct code_state *state, uint64_t address, bool is_number) {
+  if (is_number && !link_has_numbers(state))
+    return (struct code_value){0};
+  return (struct code_value){.kind = CODE_ADDRESS, .table = address, .is_upper = true};
+}
+
 struct code_value link_address(uint64_t address) {
   return (struct code_value){.kind = CODE_ADDRESS, .table = address};
 }
@@ -81,7 +91,8 @@ struct code_value link_sum(struct code_value a, struct code_value b, uint8_t shi
   if (address.kind != CODE_ADDRESS)
     return (struct code_value){0};
   if (entry.kind != CODE_ENTRY || entry.size >= 8 || (!is_first && shift != 0))
-    return (struct code_value){.kind = CODE_SUM, .table = address.table};
+    return (struct code_value){
+        .kind = CODE_SUM, .table = address.table, .is_upper = address.is_upper};
   return (struct code_value){.kind = CODE_TARGET,
                              .table = entry.table,
                              .base = address.table,
@@ -92,13 +103,20 @@ struct code_value link_sum(struct code_value a, struct code_value b, uint8_t shi
 
 void link_assign(const struct link_machine *machine, const struct code_instruction *instruction,
                  struct code_state *state, unsigned to, struct code_value result) {
-  uint32_t lost = instruction->parts.writes | instruction->parts.may_write;
+  const struct code_parts *parts = &instruction->parts;
+  const bool is_computed = instruction->kind == CODE_OTHER && parts->part != CODE_LOAD &&
+                           parts->part != CODE_ACCESS && instruction->stack.size == 0;
+  uint32_t lost = parts->writes | parts->may_write;
+  if (result.kind == CODE_UNKNOWN && is_computed)
+    result = code_sum(state, parts->reads & ~((uint32_t)1 << machine->stack));
+  if (parts->part == CODE_LOWER && result.kind == CODE_ADDRESS)
+    state->made = result.table;
   if (instruction->kind == CODE_CALL)
     lost |= machine->clobbers;
   for (; lost != 0; lost &= lost - 1)
     state->registers[__builtin_ctz(lost)] = (struct code_value){0};
   if (result.kind == CODE_SUM)
-    state->summed = result.table;
+    state->summed = result;
   if (result.kind != CODE_UNKNOWN && to != CODE_NO_REGISTER)
     state->registers[to] = result;
 }

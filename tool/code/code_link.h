@@ -49,8 +49,12 @@ void link_set_saved(const struct link_machine *machine, struct code_stack *stack
 /* Tells of the stack pointer, the frame pointer and the link register what `parts` says of all. */
 void link_finish(const struct link_machine *machine, struct code_instruction *instruction);
 
-/* The value of a constant; and of a sum, where b is shifted and extended first: a table's address and
+/* Whether numbers in instructions may be addresses. */
+bool link_has_numbers(const struct code_state *state);
+
+/* The value of an address's upper part, which may be a number; of an address; and of a sum, where b is shifted and extended first: a table's address and
  * an entry make a target. */
+struct code_value link_upper(const struct code_state *state, uint64_t address, bool is_number);
 struct code_value link_address(uint64_t address);
 struct code_value link_sum(struct code_value a, struct code_value b, uint8_t shift,
                            bool is_unsigned);

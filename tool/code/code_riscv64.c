@@ -27,7 +27,8 @@
 enum { ZERO = 0, RA = 1, SP = 2, GP = 3, T0 = 5, FRAME = 8, CALLERS_FRAME = -16 };
 
 /* sp, gp, tp and s0 to s11 are as before a call (RISC-V Calling Conventions, "Integer Register Convention"). */
-static const struct link_machine machine = {SP, FRAME, RA, CALLERS_FRAME, 0xf003fce2};
+enum { CALL_CLOBBERS = (int)0xf003fce2 };
+static const struct link_machine machine = {SP, FRAME, RA, CALLERS_FRAME, (uint32_t)CALL_CLOBBERS};
 
 /* Bits 2 to 6 of a long instruction. */
 enum operation {
@@ -476,11 +477,13 @@ static struct code_value result_of(const struct fields *fields, uint64_t address
   const struct code_value second = fields->second == ZERO ? zero : state->registers[fields->second];
   switch (fields->operation) {
   case AUIPC:
-    return link_address(address + (uint64_t)fields->constant);
+    return link_upper(state, address + (uint64_t)fields->constant, false);
   case LUI:
-    return link_address((uint64_t)fields->constant);
+    return link_upper(state, (uint64_t)fields->constant, true);
   case LOAD:
-    return loaded_value(first, fields);
+    return link_base(&machine, fields->first) != CODE_NO_BASE && fields->function == DOUBLE
+               ? code_load(state, link_base(&machine, fields->first), (int32_t)fields->constant)
+               : loaded_value(first, fields);
   case ADD_CONSTANT_WORD: /* extends the sign of a word */
     if (fields->function == 0 && fields->constant == 0 && first.kind == CODE_ENTRY)
       return first;
@@ -489,6 +492,8 @@ static struct code_value result_of(const struct fields *fields, uint64_t address
                      (uint64_t)(int64_t)(int32_t)(first.table + (uint64_t)fields->constant))
                : unknown;
   case ADD_CONSTANT:
+    if (fields->function == 0 && fields->first == ZERO && !link_has_numbers(state))
+      return unknown;
     if (fields->function == 0 && first.kind == CODE_ADDRESS)
       return link_address(first.table + (uint64_t)fields->constant);
     return fields->function == 0 && fields->constant == 0 ? first : unknown;
@@ -510,11 +515,15 @@ static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct c
   *jump = unknown;
   decode(bytes, size, address, &instruction);
   if (instruction.kind == CODE_INVALID || read_fields(bytes, size, &fields) == 0) {
-    *state = (struct code_state){0};
+    *state = (struct code_state){.slots = state->slots};
     return;
   }
   if (instruction.parts.part == CODE_THROUGH && fields.constant == 0 && fields.first != ZERO)
     *jump = state->registers[fields.first];
+  if (fields.operation == STORE && fields.function == DOUBLE &&
+      link_base(&machine, fields.first) != CODE_NO_BASE)
+    code_store(state, link_base(&machine, fields.first), (int32_t)fields.constant,
+               state->registers[fields.second]);
   link_assign(&machine, &instruction, state, fields.to != ZERO ? fields.to : CODE_NO_REGISTER,
               result_of(&fields, address, state));
 }
@@ -548,6 +557,7 @@ const struct code_architecture code_riscv64 = {
     .global_register = GP,
     .sets_global = sets_global,
     .stack_register = SP,
+    .lost = (uint32_t)CALL_CLOBBERS,
     .entry_offset = 0,
     .relocations = relocations,
     .arguments = arguments,

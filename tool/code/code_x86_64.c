@@ -327,6 +327,87 @@ static void set_stack(const ZydisDecoder *decoder, const ZydisDecoderContext *co
     set_operands(decoder, context, raw, stack);
 }
 
+/* ---- Registers ---- */
+
+static uint32_t bit(int number) { return number < 0 ? 0 : (uint32_t)1 << number; }
+
+/* The registers of an operand in memory that `lea` computes the address of, but for rip. */
+static uint32_t address_registers(const ZydisDecodedInstruction *raw) {
+  const struct extension extension = extension_of(raw);
+  if (raw->raw.modrm.rm != 4)
+    return raw->raw.modrm.mod == 0 && raw->raw.modrm.rm == 5
+               ? 0
+               : bit((int)(raw->raw.modrm.rm + 8 * extension.base));
+  const bool has_base = raw->raw.sib.base != 5 || raw->raw.modrm.mod != 0;
+  const bool has_index = raw->raw.sib.index != 4 || extension.index != 0;
+  return (has_base ? bit((int)(raw->raw.sib.base + 8 * extension.base)) : 0) |
+         (has_index ? bit((int)(raw->raw.sib.index + 8 * extension.index)) : 0);
+}
+
+/* Which registers a sum is made of, and where it and copies go: `writes` are those that are known to become something
+ * else; any other that the instruction names may. */
+static void set_registers(const ZydisDecodedInstruction *raw,
+                          struct code_instruction *instruction) {
+  enum { TO_REGISTER = 2 }; /* of an opcode: the other register is the first operand */
+  struct code_parts *parts = &instruction->parts;
+  const bool has_modrm = (raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0;
+  const bool has_constant = raw->raw.imm[0].size > 0;
+  const int operand = operand_register(raw), other = has_modrm ? other_register(raw) : -1;
+  const int named = has_modrm ? -1 : (int)((raw->opcode & 7) + 8 * extension_of(raw).base);
+  const bool to_other = (raw->opcode & TO_REGISTER) != 0 && !has_constant;
+  const bool is_whole = raw->operand_width >= 32;
+  parts->may_write = bit(operand) | bit(other) | bit(named);
+  switch (raw->mnemonic) {
+  case ZYDIS_MNEMONIC_LEA:
+    parts->reads = address_registers(raw);
+    parts->writes = bit(other);
+    instruction->is_sum = parts->reads != 0;
+    break;
+  case ZYDIS_MNEMONIC_MOV:
+    parts->reads = !has_modrm || has_constant ? 0 : to_other ? bit(operand) : bit(other);
+    parts->may_write = has_constant && !has_modrm ? bit(named)
+                       : !has_modrm               ? bit(0)
+                       : to_other                 ? bit(other)
+                                                  : bit(operand);
+    parts->writes = is_whole && (has_modrm || has_constant) ? parts->may_write : 0;
+    parts->is_copy = parts->reads != 0 && parts->writes != 0;
+    break;
+  case ZYDIS_MNEMONIC_MOVZX:
+  case ZYDIS_MNEMONIC_MOVSX:
+  case ZYDIS_MNEMONIC_MOVSXD:
+    parts->writes = bit(other);
+    break;
+  case ZYDIS_MNEMONIC_POP:
+    parts->writes = has_modrm ? bit(operand) : bit(named);
+    break;
+  case ZYDIS_MNEMONIC_PUSH:
+    parts->reads = has_modrm ? bit(operand) : has_constant ? 0 : bit(named);
+    parts->may_write = 0;
+    break;
+  case ZYDIS_MNEMONIC_CMP:
+  case ZYDIS_MNEMONIC_TEST:
+    parts->may_write = 0;
+    break;
+  case ZYDIS_MNEMONIC_ADD:
+  case ZYDIS_MNEMONIC_ADC:
+  case ZYDIS_MNEMONIC_SUB:
+  case ZYDIS_MNEMONIC_XADD:
+  case ZYDIS_MNEMONIC_INC:
+  case ZYDIS_MNEMONIC_DEC:
+    parts->reads = bit(operand) | (has_constant ? 0 : bit(other));
+    parts->writes = !has_modrm ? bit(0) : to_other && !has_constant ? bit(other) : bit(operand);
+    parts->reads |= parts->writes;
+    instruction->is_sum = true;
+    break;
+  default:
+    if (raw->meta.category == ZYDIS_CATEGORY_CMOV || raw->mnemonic == ZYDIS_MNEMONIC_XCHG) {
+      parts->reads = parts->writes = parts->may_write; /* either may become the other one */
+      parts->is_copy = true;
+    }
+    break;
+  }
+}
+
 static void decode(const uint8_t *bytes, size_t size, uint64_t address,
                    struct code_instruction *instruction) {
   const ZydisDecoder decoder = open_decoder();
@@ -351,17 +432,15 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
     if (instruction->target_kind != CODE_COMPUTED)
       return;
     instruction->is_sum = operand_register(&raw) >= 0;
+    instruction->parts.from =
+        instruction->is_sum ? (uint8_t)operand_register(&raw) : CODE_NO_REGISTER;
     break;
   default:
     instruction->stack.loses_frame = loses_frame(&decoder, &context, &raw);
     set_stack(&decoder, &context, &raw, &instruction->stack);
     if (instruction->stack.copy == CODE_STACK_POINTER)
       instruction->stack.loses_frame = false;
-    instruction->is_sum =
-        (raw.mnemonic == ZYDIS_MNEMONIC_ADD && raw.operand_width == 64 &&
-         operand_register(&raw) >= 0 && raw.raw.imm[0].size == 0) ||
-        (raw.mnemonic == ZYDIS_MNEMONIC_LEA && (raw.attributes & ZYDIS_ATTRIB_HAS_SIB) != 0 &&
-         (raw.raw.sib.index != 4 || extension_of(&raw).index != 0));
+    set_registers(&raw, instruction);
     break;
   }
   set_references(&raw, next, instruction);
@@ -387,9 +466,24 @@ static int register_number(ZydisRegister name) {
   return class == ZYDIS_REGCLASS_GPR64 || class == ZYDIS_REGCLASS_GPR32 ? number : -1;
 }
 
+/* Whether numbers in instructions may be addresses. */
+static bool has_numbers(const struct code_state *state) {
+  return state->slots == NULL || state->slots->is_fixed;
+}
+
 static struct code_value value_of_register(const struct code_state *state, ZydisRegister name) {
   const int number = register_number(name);
   return number < 0 ? unknown : state->registers[number];
+}
+
+/* Memory at a constant distance from rsp or rbp; CODE_NO_BASE if it is elsewhere. */
+static enum code_stack_base frame_base(const ZydisDecodedOperand *memory) {
+  const bool is_plain = memory->type == ZYDIS_OPERAND_TYPE_MEMORY && memory->size == 64 &&
+                        memory->mem.index == ZYDIS_REGISTER_NONE;
+  return !is_plain                                ? CODE_NO_BASE
+         : memory->mem.base == ZYDIS_REGISTER_RSP ? CODE_STACK_POINTER
+         : memory->mem.base == ZYDIS_REGISTER_RBP ? CODE_FRAME_POINTER
+                                                  : CODE_NO_BASE;
 }
 
 /* What a word in memory is, by its address: base + index * scale + displacement. An entry of a
@@ -401,6 +495,8 @@ static struct code_value loaded_value(const struct code_state *state,
   uint64_t table = (uint64_t)memory->mem.disp.value;
   if (memory->mem.segment == ZYDIS_REGISTER_FS || memory->mem.segment == ZYDIS_REGISTER_GS)
     return unknown;
+  if (frame_base(memory) != CODE_NO_BASE)
+    return code_load(state, frame_base(memory), (int32_t)memory->mem.disp.value);
   const bool has_index = memory->mem.index != ZYDIS_REGISTER_NONE;
   if (!has_index && (base.kind != CODE_PLACE || memory->mem.disp.value != 0))
     return unknown;
@@ -418,54 +514,109 @@ static bool is_short_entry(struct code_value value) {
   return value.kind == CODE_ENTRY && value.size == 4;
 }
 
+static bool is_address(struct code_value value) {
+  return value.kind == CODE_ADDRESS || value.kind == CODE_HELD || value.kind == CODE_SUM;
+}
+
+/* What becomes of an address when something is added to it. */
+static struct code_value sum_with(struct code_value address) {
+  return is_address(address) ? value(CODE_SUM, address.table) : unknown;
+}
+
+/* A number in an instruction may be an address of code, to which the rest is added. */
+static struct code_value sum_with_number(const struct code_state *state, uint64_t number) {
+  const bool is_code = state->slots != NULL && state->slots->is_fixed &&
+                       number - state->slots->start < state->slots->size;
+  return is_code ? value(CODE_SUM, number) : unknown;
+}
+
 /* The sum of two values: table and entry make a target. */
 static struct code_value sum_of(struct code_value a, struct code_value b) {
   if (((a.kind == CODE_ADDRESS && is_short_entry(b)) ||
        (is_short_entry(a) && b.kind == CODE_ADDRESS)) &&
       a.table == b.table)
     return (struct code_value){.kind = CODE_TARGET, .table = a.table, .base = a.table, .size = 4};
-  if (a.kind != CODE_ADDRESS && b.kind != CODE_ADDRESS)
-    return unknown;
-  return value(CODE_SUM, a.kind == CODE_ADDRESS ? a.table : b.table);
+  return sum_with(is_address(a) ? a : b);
+}
+
+/* A value plus a constant. */
+static struct code_value plus(struct code_state *state, struct code_value from, uint64_t constant) {
+  if (from.kind != CODE_ADDRESS)
+    return is_address(from) ? sum_with(from) : sum_with_number(state, constant);
+  state->made = from.table + constant;
+  return value(CODE_ADDRESS, state->made);
 }
 
 /* The address that `lea` computes. */
-static struct code_value address_of(const struct code_state *state, uint64_t next,
+static struct code_value address_of(struct code_state *state, uint64_t next,
                                     const ZydisDecodedOperand *memory) {
   const uint64_t displacement = (uint64_t)memory->mem.disp.value;
+  const struct code_value base = value_of_register(state, memory->mem.base);
+  const struct code_value index = value_of_register(state, memory->mem.index);
   if (memory->mem.index == ZYDIS_REGISTER_NONE && memory->mem.base == ZYDIS_REGISTER_RIP)
     return value(CODE_ADDRESS, next + displacement);
   if (memory->mem.index == ZYDIS_REGISTER_NONE && memory->mem.base == ZYDIS_REGISTER_NONE)
     return value(CODE_ADDRESS, displacement);
-  if (memory->mem.scale == 1 && displacement == 0)
-    return sum_of(value_of_register(state, memory->mem.base),
-                  value_of_register(state, memory->mem.index));
-  return unknown;
+  if (memory->mem.index == ZYDIS_REGISTER_NONE && base.kind == CODE_ADDRESS)
+    return plus(state, base, displacement);
+  if (memory->mem.scale == 1 && displacement == 0 && memory->mem.base != ZYDIS_REGISTER_NONE)
+    return sum_of(base, index);
+  const struct code_value sum = sum_of(base, memory->mem.scale == 1 ? index : unknown);
+  return sum.kind == CODE_UNKNOWN ? sum_with_number(state, displacement) : sum;
 }
 
-/* What the instruction puts into its first operand, a register. */
+static struct code_value moved_value(const struct code_state *state, const ZydisDecodedOperand *to,
+                                     const ZydisDecodedOperand *from) {
+  if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && to->size >= 32 && has_numbers(state))
+    return value(CODE_ADDRESS, to->size == 32 ? (uint32_t)from->imm.value.u : from->imm.value.u);
+  if (from->type == ZYDIS_OPERAND_TYPE_MEMORY)
+    return loaded_value(state, from);
+  if (from->type != ZYDIS_OPERAND_TYPE_REGISTER)
+    return unknown;
+  const struct code_value moved = value_of_register(state, from->reg.value);
+  /* The low half of an address is another one, unless it is low itself; of an entry, it is all. */
+  return to->size == 64 || is_short_entry(moved) || (is_address(moved) && moved.table <= UINT32_MAX)
+             ? moved
+             : unknown;
+}
+
+/* What an operand is, besides an address of memory. */
+static struct code_value operand_value(const struct code_state *state,
+                                       const ZydisDecodedOperand *operand) {
+  return operand->type == ZYDIS_OPERAND_TYPE_REGISTER ? value_of_register(state, operand->reg.value)
+         : operand->type == ZYDIS_OPERAND_TYPE_MEMORY ? loaded_value(state, operand)
+                                                      : unknown;
+}
+
+/* What an addition, or a subtraction, makes of its first operand. */
+static struct code_value added_value(const ZydisDecodedInstruction *raw,
+                                     const ZydisDecodedOperand *operands,
+                                     struct code_state *state) {
+  const bool is_subtraction = raw->mnemonic == ZYDIS_MNEMONIC_SUB;
+  const struct code_value to = operand_value(state, &operands[0]);
+  if (operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+    const uint64_t constant = operands[1].imm.value.u;
+    /* GCC without optimisation adds a table's address to an index that is scaled already. */
+    if (!is_subtraction && operands[0].size == 64 && to.kind == CODE_UNKNOWN && has_numbers(state))
+      return value(CODE_PLACE, constant);
+    return plus(state, to, is_subtraction ? -constant : constant);
+  }
+  const struct code_value from = operand_value(state, &operands[1]);
+  if (is_subtraction && is_address(from))
+    return unknown; /* a distance */
+  return operands[0].size == 64 && !is_subtraction ? sum_of(to, from)
+                                                   : sum_with(is_address(to) ? to : from);
+}
+
+/* What the instruction puts into its first operand. */
 static struct code_value result_of(const ZydisDecodedInstruction *raw, uint64_t next,
-                                   const ZydisDecodedOperand *operands,
-                                   const struct code_state *state) {
+                                   const ZydisDecodedOperand *operands, struct code_state *state) {
   const ZydisDecodedOperand *to = &operands[0], *from = &operands[1];
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_LEA:
-    return to->size == 64 ? address_of(state, next, from) : unknown;
+    return address_of(state, next, from);
   case ZYDIS_MNEMONIC_MOV:
-    if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && to->size >= 32)
-      return value(CODE_ADDRESS, to->size == 32 ? (uint32_t)from->imm.value.u : from->imm.value.u);
-    if (from->type == ZYDIS_OPERAND_TYPE_MEMORY)
-      return loaded_value(state, from);
-    if (from->type == ZYDIS_OPERAND_TYPE_REGISTER) {
-      const struct code_value moved = value_of_register(state, from->reg.value);
-      /* The low half of an address is another one, unless it is low itself; of an entry, it is all.
-       */
-      return to->size == 64 || is_short_entry(moved) ||
-                     (moved.kind == CODE_ADDRESS && moved.table <= UINT32_MAX)
-                 ? moved
-                 : unknown;
-    }
-    return unknown;
+    return moved_value(state, to, from);
   case ZYDIS_MNEMONIC_MOVSXD:
     if (from->type == ZYDIS_OPERAND_TYPE_MEMORY)
       return from->size == 32 ? loaded_value(state, from) : unknown;
@@ -473,17 +624,22 @@ static struct code_value result_of(const ZydisDecodedInstruction *raw, uint64_t 
       return value_of_register(state, from->reg.value);
     return unknown;
   case ZYDIS_MNEMONIC_ADD:
-    if (from->type == ZYDIS_OPERAND_TYPE_REGISTER && to->size == 64)
-      return sum_of(value_of_register(state, to->reg.value),
-                    value_of_register(state, from->reg.value));
-    /* GCC without optimisation adds a table's address to an index that is scaled already. */
-    if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && to->size == 64 &&
-        value_of_register(state, to->reg.value).kind == CODE_UNKNOWN)
-      return value(CODE_PLACE, from->imm.value.u);
-    return unknown;
+  case ZYDIS_MNEMONIC_SUB:
+  case ZYDIS_MNEMONIC_ADC:
+  case ZYDIS_MNEMONIC_XADD:
+    return added_value(raw, operands, state);
+  case ZYDIS_MNEMONIC_INC:
+    return plus(state, operand_value(state, to), 1);
+  case ZYDIS_MNEMONIC_DEC:
+    return plus(state, operand_value(state, to), UINT64_MAX);
   default:
-    return unknown;
+    break;
   }
+  if (raw->meta.category != ZYDIS_CATEGORY_CMOV)
+    return unknown;
+  const struct code_value a = operand_value(state, to), b = operand_value(state, from);
+  return is_address(a) || is_address(b) ? value(CODE_HELD, is_address(a) ? a.table : b.table)
+                                        : unknown;
 }
 
 static void forget_written(const ZydisDecodedInstruction *raw, const ZydisDecodedOperand *operands,
@@ -508,13 +664,16 @@ static void forget_at_call(struct code_state *state) {
       state->registers[number] = unknown;
 }
 
-static struct code_value jump_target(const ZydisDecodedOperand *operand,
-                                     const struct code_state *state) {
-  if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER)
-    return value_of_register(state, operand->reg.value);
-  if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY)
-    return loaded_value(state, operand);
-  return unknown;
+/* What an instruction's result becomes of. */
+static void keep_result(struct code_state *state, const ZydisDecodedOperand *to,
+                        struct code_value result) {
+  const enum code_stack_base base = frame_base(to);
+  if (result.kind == CODE_SUM || result.kind == CODE_PLACE)
+    state->summed = result;
+  if (to->type == ZYDIS_OPERAND_TYPE_REGISTER && register_number(to->reg.value) >= 0)
+    state->registers[register_number(to->reg.value)] = result;
+  else if (base != CODE_NO_BASE)
+    code_store(state, base, (int32_t)to->mem.disp.value, result);
 }
 
 static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct code_state *state,
@@ -524,7 +683,7 @@ static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct c
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   *jump = unknown;
   if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, size, &raw, operands))) {
-    *state = (struct code_state){0};
+    *state = (struct code_state){.slots = state->slots};
     return;
   }
   if (raw.mnemonic == ZYDIS_MNEMONIC_CDQE) { /* sign-extends eax */
@@ -533,17 +692,14 @@ static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct c
     return;
   }
   if (raw.mnemonic == ZYDIS_MNEMONIC_JMP || raw.mnemonic == ZYDIS_MNEMONIC_CALL)
-    *jump = jump_target(&operands[0], state);
-  const bool has_result = raw.operand_count_visible >= 2 &&
-                          operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-                          register_number(operands[0].reg.value) >= 0;
+    *jump = operand_value(state, &operands[0]);
+  const bool has_result =
+      raw.operand_count_visible > 0 && raw.meta.branch_type == ZYDIS_BRANCH_TYPE_NONE;
   const struct code_value result =
       has_result ? result_of(&raw, address + raw.length, operands, state) : unknown;
   forget_written(&raw, operands, state);
-  if (result.kind == CODE_SUM)
-    state->summed = result.table;
   if (has_result && result.kind != CODE_UNKNOWN)
-    state->registers[register_number(operands[0].reg.value)] = result;
+    keep_result(state, &operands[0], result);
   if (raw.meta.category == ZYDIS_CATEGORY_CALL)
     forget_at_call(state);
 }
@@ -565,6 +721,7 @@ const struct code_architecture code_x86_64 = {
     .machine = EM_X86_64,
     .register_count = REGISTERS,
     .preserved = 0xf048, /* rbx, rbp, r12 to r15 */
+    .lost = 0x0fd7,
     .stack_register = 7,
     .entry_offset = 8,
     .relocations = relocations,
