@@ -29,16 +29,15 @@
 
 #define PACKED_MAGIC 0x4b505453u /* "STPK" */
 enum {
-  PACKED_VERSION = 6,
+  PACKED_VERSION = 7,
   PACKED_HEADER_SIZE = 80, /* of the fixed fields */
   PACKED_ENTRY_SIZE = 8,   /* of an entry for a part, behind them */
   PACKED_BUCKETS = 16,     /* of a leaf */
   PACKED_BUCKET_FULL = 15, /* a count that says: and more, told by a number behind the counts */
   PACKED_CLASS_SIZE = 24,
   PACKED_EXCEPTION_SIZE = 12,
-  PACKED_SLOTS_MAX = 1 << 26, /* of a layout */
-  PACKED_SETS_MAX = 1 << 28,  /* of a layout */
-  PACKED_LIST_MAX = 65535,    /* locations of a list: a v3 record has no more */
+  PACKED_ROW_MAX = 57,     /* bits of a row: one load has them */
+  PACKED_LIST_MAX = 65535, /* locations of a list: a v3 record has no more */
 };
 
 /* The parts, in the order in which they stand. A table has those that aren't empty. A reader must
@@ -80,13 +79,14 @@ struct packed_header {
   uint8_t bucket_shift; /* a bucket has 1 << shift bytes of text, a leaf 16 buckets */
   uint8_t record_shift; /* records stand at multiples of 1 << shift, from text_start on */
   uint8_t start_shift;  /* stretches start at such multiples */
-  uint8_t index_bytes, stretch_bytes, full_bytes;            /* of a directory's entry */
-  uint8_t reference_bytes, reference_shift;                  /* a layout is at reference << shift */
-  uint8_t frame_width, first_width, slots_width, sets_width; /* of a layout's head, in bits */
+  uint8_t index_bytes, stretch_bytes, full_bytes; /* of a directory's entry */
+  uint8_t reference_bytes, reference_shift;       /* a layout is at reference << shift */
   uint8_t frame_bytes, frame_shift; /* frame sizes have so many bytes, and are in 1 << shift */
-  uint8_t counts_width, high_width; /* of the head of a layout with bases, too */
-  uint8_t long_width;               /* of each field of a long head */
-  uint8_t unused[3];
+  uint8_t frame_width;              /* of a layout's frame size, in bits */
+  uint8_t first_width;              /* of a group's first location; */
+  uint8_t long_width;               /* of each field of a long head; */
+  uint8_t next_width;               /* of the distance to the next group */
+  uint8_t unused[6];
 };
 
 uint32_t packed_header_checksum(const uint8_t *header, size_t size);
@@ -107,11 +107,8 @@ struct packed_table {
   uint32_t index_mask, stretch_mask, full_mask, reference_mask;
   uint64_t leaf_mask, bucket_mask, record_mask, start_mask; /* what is below their shifts */
   uint64_t frame_size_mask;
-  /* Of a layout's head, in bits; *_end: where it ends without bases, and with them. */
-  uint8_t frame_at, first_at, slots_at, sets_at, counts_at, high_at, head_end, bases_head_end;
-  uint32_t flags_mask, frame_mask, first_mask, slots_mask, sets_mask, counts_mask, high_mask;
-  uint8_t long_width;
-  uint8_t frame_bytes, frame_shift, list_width;
+  uint8_t frame_width, first_width, long_width, next_width, frame_bytes, frame_shift;
+  uint32_t frame_mask, first_mask, next_mask;
   uint16_t machine;
   bool has_frames, has_usual_leaves;
   struct frames_part frames; /* functions are stretches there */
@@ -119,6 +116,7 @@ struct packed_table {
   /* The class of most locations. */
   struct location first_class;
   uint32_t first_class_count, first_class_step;
+  uint32_t location_count; /* of all classes. From there on numbers stand for lists */
 };
 
 /* How leaves are written: as the header has it. Most programs have them in one form, for which look-ups
@@ -145,6 +143,22 @@ static inline void packed_set_leaf_form(struct packed_table *table, struct packe
   table->start_mask = bits_low_mask(table->start_shift);
   table->reference_mask = (uint32_t)bits_low_mask(table->reference_bytes * 8u);
 }
+
+/* A group's head, as packed_live.c draws it: the widths of its fields, which follow the first location. */
+enum {
+  PACKED_EXTENDED_WIDTH = 1,
+  PACKED_PLAIN_WIDTH = 4,
+  PACKED_ROWS_WIDTH = 5,
+  PACKED_SCATTERED_WIDTH = 1, /* from here on in an extended head */
+  PACKED_NEXT_WIDTH = 1,
+  PACKED_NUMBER_WIDTH = 5,
+  PACKED_DERIVED_WIDTH = 4,
+  PACKED_ASSIGNMENTS_WIDTH = 4,
+  PACKED_HEAD_WIDTH = PACKED_EXTENDED_WIDTH + PACKED_PLAIN_WIDTH + PACKED_ROWS_WIDTH,
+  PACKED_FLAGS_WIDTH = PACKED_SCATTERED_WIDTH + PACKED_NEXT_WIDTH + PACKED_NUMBER_WIDTH,
+  PACKED_EXTENSION_WIDTH = PACKED_FLAGS_WIDTH + PACKED_DERIVED_WIDTH + PACKED_ASSIGNMENTS_WIDTH,
+  PACKED_PLAIN_LONG = (1 << PACKED_PLAIN_WIDTH) - 1, /* so many plain slots say: a long head */
+};
 
 enum packed_error {
   PACKED_OK,
@@ -221,58 +235,39 @@ struct frame_view packed_frame(const struct packed_record *record);
 
 /* ---- Live sets: packed_live.c ---- */
 
-enum { PACKED_CHUNK = 56 }; /* slots of which one load has the bits */
-
-/* What a layout starts with. Places are bits of the part. */
-struct packed_layout {
-  uint64_t frame;
-  uint32_t first, slots, sets; /* first: the lowest location's number */
-  uint8_t number_width, base_width, list_width, position_width;
-  uint64_t numbers_at, derived_at, counts_at, bases_at, rows_at, positions_at;
-  uint64_t row_width, list_at; /* list_at: in a row */
-};
-
-/* False: the table is broken. */
-bool packed_layout(const struct packed_table *table, uint32_t place, struct packed_layout *layout);
-
 /* The number of a layout's frame size, and such a size in bytes. UINT64_MAX: unknown, or broken. */
-uint64_t packed_frame_number(const struct packed_table *table, uint32_t layout);
-uint64_t packed_frame_size(const struct packed_table *table, uint32_t layout);
+static inline uint64_t packed_frame_number(const struct packed_table *table, uint32_t layout) {
+  return layout < table->layouts_size ? bits_load32(table->layouts + layout) & table->frame_mask
+                                      : UINT64_MAX;
+}
 
-/* Which of the layout's sets a position has; packed_layout.sets: the table is broken. */
-uint32_t packed_set_number(const struct packed_table *table, const struct packed_layout *layout,
-                           uint32_t position);
+static inline uint64_t packed_frame_size(const struct packed_table *table, uint32_t layout) {
+  const uint64_t number = packed_frame_number(table, layout);
+  if (number >= table->frame_size_count)
+    return UINT64_MAX;
+  const uint64_t mask = table->frame_size_mask;
+  const uint64_t size = bits_load64(table->frame_sizes + number * table->frame_bytes) & mask;
+  return size == mask ? UINT64_MAX : size << table->frame_shift;
+}
 
-/* How many bases slots have, one slot after the other: a count is a number from 1 on in unary, that many
- * less one 1s, and a 0. The bits to come are at hand, the other way round, with a 1 behind the last. */
-struct counts {
-  const uint8_t *bytes;
-  uint64_t at; /* of the next one */
-  uint64_t bits;
-};
-
-/* Goes through the pairs of a live set. Places are bits of the part. */
+/* Goes through the pairs of a live set: those of the group at hand that are to come. Places are bits of
+ * the part `layouts`. */
 struct packed_pairs {
   const struct packed_table *table;
-  uint64_t plain;        /* of the slots at hand, those to come that hold an ordinary reference, */
-  uint64_t derived, low; /* those that may hold a derived one; and the low bits of their states */
-  struct counts counts;  /* of those to come that may hold a derived one; */
-  uint64_t bases_at, high_at, high; /* where the next one's bases and high bits are; and these */
-  uint64_t row_at, derived_at;      /* of all slots */
-  uint64_t numbers_at;
-  uint64_t counts_end, high_end; /* where all of them end */
-  uint32_t chunk, slots, first;  /* chunk: the first of the slots at hand */
-  uint8_t number_width, base_width;
-  bool at_hand; /* these are all slots and all high bits */
+  uint64_t live; /* of the slots to come, those that are live: plain ones, then derived ones */
+  uint64_t
+      numbers_at; /* where a slot's number is, if `first` doesn't tell it, and where its base's is: */
+  uint64_t bases_at; /* as many fields behind as there are slots before */
+  uint64_t next_at;  /* and how far behind this place the next group is; 0: there is none */
+  uint32_t first, plain, in_order; /* in_order: so many follow `first` */
+  uint32_t position;
+  uint8_t number_width;
   bool bad;
 };
 
 /* At a position of a layout. False: the table is broken, and there are none. */
 bool packed_pairs(struct packed_pairs *pairs, const struct packed_table *table, uint32_t layout,
                   uint32_t position);
-/* Of a set of a layout. */
-void packed_pairs_of(struct packed_pairs *pairs, const struct packed_table *table,
-                     const struct packed_layout *layout, uint32_t set);
 
 struct packed_pair {
   uint32_t base, derived; /* locations' numbers */
@@ -305,9 +300,6 @@ struct packed_list {
 struct packed_list packed_record_list(const struct packed_record *record);
 bool packed_list_next(struct packed_list *list, uint32_t *location);
 
-/* The number of a set's list, less 1; 0: it has none. */
-uint64_t packed_set_list(const struct packed_table *table, const struct packed_layout *layout,
-                         uint32_t set);
 /* List `number` < list_count. */
 struct packed_list packed_list(const struct packed_table *table, uint32_t number);
 

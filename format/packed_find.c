@@ -158,6 +158,8 @@ static inline uint32_t entry_number(const struct packed_table *table, bool by_in
 static uint32_t leaf_with(const struct packed_table *table, bool by_index, uint32_t number,
                           uint32_t last) {
   uint32_t from = last, to = last, step = 1;
+  if (entry_number(table, by_index, last) <= number)
+    return last;
   while (from > 0 && entry_number(table, by_index, from) > number) {
     to = from - 1;
     from = from > step ? from - step : 0;

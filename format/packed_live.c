@@ -1,112 +1,62 @@
 /* packed_live.c - reads layouts: what is live at a function's records.
  *
- * A layout is for a function, or for several that are alike. It lists the function's *slots*, which
- * are the locations that are live anywhere in it, and has a *row* for each distinct live set: for each
- * slot its state. A record's position gives the number of its row.
+ * A layout is for a function, or for several that are alike. It is a chain of *groups*, mostly of one.
+ * Before it stands the number of the frame size. Each group has some of the function's *slots*, which are the locations that are live anywhere in it,
+ * and tells by itself which of these are live at the record of each position.
  *
- *   head        flags; frame size's number, the first slot's location, how many slots and sets; if any
- *               reference is derived, how many bits the counts and the high bits of a row take
- *   numbers     if the slots' locations aren't consecutive: of each, how far it is behind the first
- *   derived     if any reference is derived: a bit for each slot that ever holds one;
- *   counts      of each of these, how many bases it has, in unary; and
- *   bases       the slots that are its bases
- *   rows        of each set: a bit for each slot; the higher bits of the states of derived slots; the
- *               number of a list
- *   sets        of each position: which row
+ *   head         the first location, how many plain slots and rows; if the head is extended: how many slots
+ *                that may be derived, and assignments
+ *   next         if another group follows: how far behind this one
+ *   numbers      of each slot whose location isn't told by the first one: how far behind it
+ *   assignments  each gives every slot that may be derived its base, by such a number
+ *   rows         each has a bit for each slot, which says whether it is live, and an assignment's number
+ *   positions    of each position the number of its row
  *
- * Most slots hold ordinary references: state 1 says that one is live, state 0 that it isn't. A slot
- * that holds a derived reference anywhere has a list of bases, and state n is its n-th one; where it
- * holds an ordinary reference, it is its own base. So the low bits of a row are most of it, and the
- * set of live slots.
+ * Most slots only ever hold ordinary references: these are the plain ones. A slot that holds a derived
+ * reference anywhere has a base in each assignment; where it holds an ordinary reference, it is its own.
+ * A large function's live sets are many, but its slots fall into groups in which few sets occur.
  *
- * How wide each field is follows from the head, so that each place is computed, and nothing is
- * searched. One comparison with the part's end covers all of a layout. What a visit of all pairs goes
- * through is in packed_live.h, in line.
+ * How wide each field is follows from the head, so that each place is computed, and nothing is searched.
+ * One load has a row. One comparison with the part's end covers all of a group. A list of locations is
+ * told as the base of a pair: see location_count. What a visit of all pairs goes through is in
+ * packed_live.h, in line.
  */
 #include "format/packed_live.h"
 
 /* ---- Layouts ---- */
 
-uint64_t packed_frame_number(const struct packed_table *table, uint32_t layout) {
-  if (layout >= table->layouts_size)
-    return UINT64_MAX;
-  const uint8_t *head = table->layouts + layout;
-  const uint64_t number = bits_load64(head) >> table->frame_at & table->frame_mask;
-  return number == table->frame_mask ? bits_at(head, table->first_at, table->long_width) : number;
-}
-
-uint64_t packed_frame_size(const struct packed_table *table, uint32_t layout) {
-  const uint64_t number = packed_frame_number(table, layout);
-  if (number >= table->frame_size_count)
-    return UINT64_MAX;
-  const uint64_t mask = table->frame_size_mask;
-  const uint64_t size = bits_load64(table->frame_sizes + number * table->frame_bytes) & mask;
-  return size == mask ? UINT64_MAX : size << table->frame_shift;
-}
-
-struct packed_head packed_long_head(const struct packed_table *table, uint64_t at, bool has_bases) {
+/* One that would end outside the part ends there as well as its group. */
+struct packed_head packed_long_head(const struct packed_table *table, uint64_t at) {
+  enum { FIELDS = 3, EXTENSION_FIELDS = 2 };
   const uint8_t *bytes = table->layouts;
   const unsigned width = table->long_width;
-  struct packed_head head = {.end = at + (uint64_t)width * (has_bases ? 6 : 4)};
+  const bool is_extended = bits_at(bytes, at + table->first_width, PACKED_EXTENDED_WIDTH) != 0;
+  const uint64_t fields = at + table->first_width + PACKED_EXTENDED_WIDTH + PACKED_PLAIN_WIDTH;
+  const uint64_t flags = fields + FIELDS * width, extension = flags + PACKED_FLAGS_WIDTH;
+  struct packed_head head = {.end = is_extended ? extension + EXTENSION_FIELDS * width : flags};
   if (head.end > layouts_end(table))
     return head;
-  head.frame = (uint32_t)bits_at(bytes, at, width);
-  head.first = (uint32_t)bits_at(bytes, at + width, width);
-  head.slots = (uint32_t)bits_at(bytes, at + 2 * width, width);
-  head.sets = (uint32_t)bits_at(bytes, at + 3 * width, width);
-  if (has_bases) {
-    head.counts = (uint32_t)bits_at(bytes, at + 4 * width, width);
-    head.high = (uint32_t)bits_at(bytes, at + 5 * width, width);
+  head.first = (uint32_t)bits_at(bytes, fields, width);
+  head.plain = (uint32_t)bits_at(bytes, fields + width, width);
+  head.rows = (uint32_t)bits_at(bytes, fields + 2 * width, width);
+  if (is_extended) {
+    head.flags = (uint32_t)bits_at(bytes, flags, PACKED_FLAGS_WIDTH);
+    head.derived = (uint32_t)bits_at(bytes, extension, width);
+    head.assignments = (uint32_t)bits_at(bytes, extension + width, width);
   }
   return head;
 }
 
-struct counts packed_large_count(struct counts counts, uint64_t end, uint64_t *count) {
-  const uint64_t start = counts.at;
-  unsigned ones;
-  do {
-    load_counts(&counts);
-    ones = (unsigned)__builtin_ctzll(counts.bits);
-    counts.at += ones;
-  } while (counts.bits >> ones == 1 && counts.at < end);
-  counts.at++;
-  *count = counts.at - start;
-  load_counts(&counts);
-  return counts;
-}
-
-bool packed_layout(const struct packed_table *table, uint32_t place, struct packed_layout *layout) {
-  return read_layout(table, place, layout);
-}
-
-uint32_t packed_set_number(const struct packed_table *table, const struct packed_layout *layout,
-                           uint32_t position) {
-  return read_set_number(table, layout, position);
-}
-
 /* ---- Pairs ---- */
-
-void packed_pairs_of(struct packed_pairs *pairs, const struct packed_table *table,
-                     const struct packed_layout *layout, uint32_t set) {
-  start_pairs(pairs, table, layout, set);
-}
 
 bool packed_pairs(struct packed_pairs *pairs, const struct packed_table *table, uint32_t layout,
                   uint32_t position) {
-  return layout_pairs(pairs, table, layout, position);
+  *pairs = layout_pairs(table, layout, position);
+  return !pairs->bad;
 }
 
 bool packed_pairs_next(struct packed_pairs *pairs, struct packed_pair *pair) {
-  do {
-    if (pairs->plain != 0) {
-      take_plain(pairs, pair);
-      return true;
-    }
-    while (has_derived(pairs))
-      if (take_derived(pairs, pair))
-        return true;
-  } while (next_chunk(pairs));
-  return false;
+  return next_pair(pairs, pair);
 }
 
 /* ---- Locations ---- */
@@ -172,25 +122,18 @@ bool packed_list_next(struct packed_list *list, uint32_t *location) {
   return true;
 }
 
-uint64_t packed_set_list(const struct packed_table *table, const struct packed_layout *layout,
-                         uint32_t set) {
-  return bits_at(table->layouts, layout->rows_at + set * layout->row_width + layout->list_at,
-                 layout->list_width);
-}
-
 struct packed_list packed_record_list(const struct packed_record *record) {
   const struct packed_table *table = record->table;
-  struct packed_layout layout;
   if (table->list_count == 0)
     return (struct packed_list){0};
-  if (!packed_layout(table, record->layout, &layout))
-    return (struct packed_list){.bad = true};
-  const uint32_t set = packed_set_number(table, &layout, record->position);
-  if (set == layout.sets)
-    return (struct packed_list){.bad = true};
-  const uint64_t number = packed_set_list(table, &layout, set);
-  if (number == 0)
-    return (struct packed_list){0};
-  return number <= table->list_count ? packed_list(table, (uint32_t)number - 1)
-                                     : (struct packed_list){.bad = true};
+  struct packed_pairs pairs = layout_pairs(table, record->layout, record->position);
+  do {
+    pairs.live ^= live_plain(&pairs);
+    while (pairs.live != 0) {
+      const struct packed_pair pair = slot_pair(&pairs, take_slot(&pairs));
+      if (pair.base - table->location_count < table->list_count)
+        return packed_list(table, pair.base - table->location_count);
+    }
+  } while (next_group(&pairs));
+  return (struct packed_list){.bad = pairs.bad};
 }

@@ -34,22 +34,16 @@ static enum packed_error read_header(const uint8_t *bytes, size_t size,
              : PACKED_BAD_HEADER;
 }
 
-static bool is_size(uint8_t bytes, uint8_t most) { return bytes >= 1 && bytes <= most; }
+static bool is_size(uint8_t size, uint8_t most) { return size >= 1 && size <= most; }
 
-/* Whether the widths are such that what is computed from them can't overflow. A layout's head fits into
- * one load. */
+/* Whether the widths are such that what is computed from them can't overflow. One load has a group's head. */
 static bool widths_agree(const struct packed_header *header) {
   return header->bucket_shift < 60 && header->record_shift <= header->bucket_shift &&
          header->start_shift <= header->bucket_shift && header->full_bytes <= 4 &&
          is_size(header->index_bytes, 4) && is_size(header->stretch_bytes, 4) &&
          is_size(header->reference_bytes, 4) && header->reference_shift < 8 &&
-         is_size(header->frame_bytes, 8) && header->frame_shift < 32 && header->frame_width >= 1 &&
-         header->frame_width <= 31 && header->first_width < 32 && header->slots_width < 32 &&
-         header->sets_width < 32 && header->counts_width < 32 && header->high_width < 32 &&
-         header->long_width >= 1 && header->long_width <= 32 &&
-         header->frame_width + header->first_width + header->slots_width + header->sets_width +
-                 header->counts_width + header->high_width <=
-             61;
+         is_size(header->frame_bytes, 8) && header->frame_shift < 32 && header->frame_width <= 25 &&
+         header->first_width <= 25 && is_size(header->long_width, 32) && header->next_width <= 32;
 }
 
 /* Places of the parts, by number, and their sizes; 0: there is none. */
@@ -99,13 +93,13 @@ static bool open_widths(struct packed_table *table, const struct packed_header *
   table->index_mask = (uint32_t)bits_low_mask(header->index_bytes * 8u);
   table->stretch_mask = (uint32_t)bits_low_mask(header->stretch_bytes * 8u);
   table->full_mask = (uint32_t)bits_low_mask(header->full_bytes * 8u);
+  table->frame_width = header->frame_width;
+  table->first_width = header->first_width;
+  table->long_width = header->long_width;
+  table->next_width = header->next_width;
   table->frame_mask = (uint32_t)bits_low_mask(header->frame_width);
   table->first_mask = (uint32_t)bits_low_mask(header->first_width);
-  table->slots_mask = (uint32_t)bits_low_mask(header->slots_width);
-  table->sets_mask = (uint32_t)bits_low_mask(header->sets_width);
-  table->counts_mask = (uint32_t)bits_low_mask(header->counts_width);
-  table->high_mask = (uint32_t)bits_low_mask(header->high_width);
-  table->long_width = header->long_width;
+  table->next_mask = (uint32_t)bits_low_mask(header->next_width);
   table->frame_bytes = header->frame_bytes;
   table->frame_size_mask = bits_low_mask(header->frame_bytes * 8u);
   table->frame_shift = header->frame_shift;
@@ -125,15 +119,6 @@ static bool open_counts(struct packed_table *table, const struct packed_header *
       !count_items(sizes[PACKED_LIST_STARTS], 4, &table->list_count) ||
       !count_items(sizes[PACKED_EXCEPTIONS], PACKED_EXCEPTION_SIZE, &table->exception_count))
     return false;
-  table->list_width = (uint8_t)bits_for_count((uint64_t)table->list_count + 1);
-  table->frame_at = table->list_count > 0 ? 3 : 2; /* behind the flags */
-  table->flags_mask = (uint32_t)bits_low_mask(table->frame_at);
-  table->first_at = table->frame_at + header->frame_width;
-  table->slots_at = table->first_at + header->first_width;
-  table->sets_at = table->slots_at + header->slots_width;
-  table->head_end = table->counts_at = table->sets_at + header->sets_width;
-  table->high_at = table->counts_at + header->counts_width;
-  table->bases_head_end = table->high_at + header->high_width;
   table->leaf_count = entries == 0 ? 0 : entries - 1;
   if (header->stretches == 0)
     return header->records == 0 && header->functions == 0 && entries == 0;
@@ -175,10 +160,12 @@ static bool open_frames(struct packed_table *table, const struct parts *parts) {
 }
 
 /* The first class is that of nearly all locations: it is kept at hand. */
-static void open_first_class(struct packed_table *table) {
+static void open_classes(struct packed_table *table) {
   const uint8_t *class = table->classes;
   if (table->class_count == 0)
     return;
+  const uint8_t *last = class + (size_t)(table->class_count - 1) * PACKED_CLASS_SIZE;
+  table->location_count = bits_load32(last + 8);
   table->first_class = (struct location){class[4], bits_load16(class), bits_load16(class + 2),
                                          (int64_t)bits_load64(class + 16)};
   table->first_class_count = bits_load32(class + 8);
@@ -207,7 +194,7 @@ enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, 
   if (header.size > size)
     return PACKED_TOO_SHORT;
   open_parts(table, &parts);
-  open_first_class(table);
+  open_classes(table);
   return open_frames(table, &parts) ? PACKED_OK : PACKED_BAD_HEADER;
 }
 

@@ -1,8 +1,6 @@
 /* packed_unpack.c - reads a whole packed table back into a table of safepoints, for tools.
  *
- * Several records of a function have the same live set, and several functions the same layout. So a
- * set is read from the layout for the first of the records that have it; for the others it is known
- * by its number in the layout.
+ * Records and functions are gone through in order, and each record's live set is read from its layout.
  */
 #include "format/array.h"
 #include "format/packed_write.h"
@@ -17,14 +15,7 @@ struct unpacker {
   struct packed_block block; /* the one that the next record's details are in */
   uint64_t details_size;     /* of what was read: see charge_details */
   uint32_t *functions;       /* by stretch: the function's number; UINT32_MAX: a gap */
-  struct intern layouts;     /* those that were met: where each starts */
-  uint32_t *first_sets;      /* by number in layouts: where its sets start in `sets` */
-  uint32_t *sets;            /* of all these layouts: 1 + the number of a live set, or 0 */
-  uint32_t set_count;
-  struct packed_layout layout; /* the one of the record before, */
-  uint64_t layout_at;          /* and where it is; UINT64_MAX: there is none yet */
-  uint32_t *layout_sets;       /* in `sets`; NULL if they aren't kept */
-  uint64_t *words;             /* of a live set, or of a list */
+  uint64_t *words;           /* of a live set, or of a list */
   size_t words_capacity;
 };
 
@@ -93,10 +84,12 @@ static bool is_location(struct location location) {
   return location.kind >= LOCATION_REGISTER && location.kind <= LOCATION_LARGE_CONSTANT;
 }
 
-/* Interns a list of the packed table. */
-static bool unpack_list(struct unpacker *unpacker, uint32_t number, uint64_t *item) {
-  struct packed_list list = packed_list(unpacker->packed, number);
+/* Interns the list that a record has, if any. */
+static bool unpack_list(struct unpacker *unpacker, struct packed_list list, uint64_t *item) {
   uint32_t count = 0, location;
+  *item = 0;
+  if (list.table == NULL)
+    return !list.bad || broken(unpacker, "a broken live set");
   if (!make_room(unpacker, (size_t)list.left + 1))
     return false;
   while (packed_list_next(&list, &location)) {
@@ -114,19 +107,17 @@ static bool unpack_list(struct unpacker *unpacker, uint32_t number, uint64_t *it
   return true;
 }
 
-/* Interns a live set of the layout that was taken up. */
-static bool read_live(struct unpacker *unpacker, uint32_t set, struct safepoint *record) {
+/* Interns a record's live set. */
+static bool unpack_live(struct unpacker *unpacker, const struct packed_record *packed_record,
+                        struct safepoint *record) {
   const struct packed_table *packed = unpacker->packed;
   struct packed_pairs pairs;
   struct packed_pair pair;
   unsigned count = 0;
-  uint64_t list_item = 0;
-  const uint64_t list = packed_set_list(packed, &unpacker->layout, set);
-  if (list > packed->list_count)
-    return broken(unpacker, "a live set with an unknown list");
-  if (list > 0 && !unpack_list(unpacker, (uint32_t)list - 1, &list_item))
+  uint64_t list_item;
+  if (!unpack_list(unpacker, packed_record_list(packed_record), &list_item))
     return false;
-  packed_pairs_of(&pairs, packed, &unpacker->layout, set);
+  packed_pairs(&pairs, packed, packed_record->layout, packed_record->position);
   while (packed_pairs_next(&pairs, &pair)) {
     const struct location base = packed_location(packed, pair.base);
     const struct location derived = packed_location(packed, pair.derived);
@@ -147,50 +138,6 @@ static bool read_live(struct unpacker *unpacker, uint32_t set, struct safepoint 
     return false;
   record->live = safepoints_add_live(unpacker->table, unpacker->words, count, list_item);
   return record->live != INTERN_FAILED;
-}
-
-/* Takes up a layout. In a sound table, layouts have no more sets than there are records; of a broken
- * one, what is above that isn't kept. */
-static bool open_layout(struct unpacker *unpacker, uint32_t place) {
-  const uint64_t word = place;
-  unpacker->layout_at = place;
-  unpacker->layout_sets = NULL;
-  if (!packed_layout(unpacker->packed, place, &unpacker->layout))
-    return broken(unpacker, "a broken layout");
-  const uint32_t known = unpacker->layouts.count;
-  const uint32_t number = intern_add(&unpacker->layouts, &word, 1);
-  if (number == INTERN_FAILED)
-    return no_memory(unpacker);
-  if (number == known) {
-    unpacker->first_sets[number] = unpacker->set_count;
-    if (unpacker->layout.sets > unpacker->packed->record_count - unpacker->set_count)
-      unpacker->first_sets[number] = UINT32_MAX;
-    else
-      unpacker->set_count += unpacker->layout.sets;
-  }
-  if (unpacker->first_sets[number] != UINT32_MAX)
-    unpacker->layout_sets = unpacker->sets + unpacker->first_sets[number];
-  return true;
-}
-
-static bool unpack_live(struct unpacker *unpacker, const struct packed_record *packed_record,
-                        struct safepoint *record) {
-  if (unpacker->layout_at != packed_record->layout && !open_layout(unpacker, packed_record->layout))
-    return false;
-  const uint32_t set =
-      packed_set_number(unpacker->packed, &unpacker->layout, packed_record->position);
-  if (set == unpacker->layout.sets)
-    return broken(unpacker, "a record whose live set isn't in its layout");
-  if (unpacker->layout_sets == NULL)
-    return read_live(unpacker, set, record);
-  uint32_t *known = &unpacker->layout_sets[set];
-  if (*known == 0) {
-    if (!read_live(unpacker, set, record))
-      return false;
-    *known = record->live + 1;
-  }
-  record->live = *known - 1;
-  return true;
 }
 
 /* ---- Details ---- */
@@ -306,14 +253,10 @@ static bool unpack_global_roots(struct unpacker *unpacker) {
 }
 
 static bool unpack(struct unpacker *unpacker) {
-  const size_t records = (size_t)unpacker->packed->record_count + 1;
   unpacker->space = malloc(packed_details_space(unpacker->packed) + 1);
   unpacker->functions =
       malloc(((size_t)unpacker->packed->stretch_count + 1) * sizeof *unpacker->functions);
-  unpacker->first_sets = malloc(records * sizeof *unpacker->first_sets);
-  unpacker->sets = calloc(records, sizeof *unpacker->sets);
-  if (unpacker->space == NULL || unpacker->functions == NULL || unpacker->first_sets == NULL ||
-      unpacker->sets == NULL)
+  if (unpacker->space == NULL || unpacker->functions == NULL)
     return no_memory(unpacker);
   return check_leaves(unpacker) && unpack_functions(unpacker) && unpack_records(unpacker) &&
          unpack_global_roots(unpacker);
@@ -331,15 +274,11 @@ bool packed_unpack(const struct packed_table *packed, packed_decompress *decompr
   unpacker->table = table;
   table->frame_machine = packed->frames.machine;
   unpacker->decompress = decompress;
-  unpacker->layout_at = UINT64_MAX;
   table->machine = packed->machine;
   const bool ok = unpack(unpacker);
   free(unpacker->space);
   free(unpacker->functions);
-  free(unpacker->first_sets);
-  free(unpacker->sets);
   free(unpacker->words);
-  intern_free(&unpacker->layouts);
   free(unpacker);
   return ok && safepoints_finish(table);
 }

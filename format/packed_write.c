@@ -206,6 +206,7 @@ static bool write_frame_sizes(struct encoder *encoder) {
       bits |= sizes[i].size;
     }
   header->frame_shift = common_shift(bits);
+  header->frame_width = (uint8_t)bits_for_count(encoder->frame_size_count);
   header->frame_bytes = 1;
   while (header->frame_bytes < 8 &&
          largest >> header->frame_shift >= bits_low_mask(header->frame_bytes * 8u))
@@ -432,7 +433,6 @@ static bool encode(struct encoder *encoder, struct bit_writer *out, packed_compr
       .index_bytes = 1,
       .stretch_bytes = 1,
       .reference_bytes = 1,
-      .frame_width = 1,
       .frame_bytes = 1,
       .long_width = 1,
   };

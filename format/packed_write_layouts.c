@@ -1,54 +1,32 @@
 /* packed_write_layouts.c - writes layouts, as packed_live.c draws them.
  *
- * A function's live sets are known by their numbers; here they become rows. First the slots are
- * collected: each location that is derived or a base in any set. (At one record a location holds one
- * value, so it is derived in one pair at most. Should a stack map say otherwise, the location gets a
- * slot for each pair.) Then the bases of each slot that may be derived are listed, and each set is a
- * row of states.
+ * A function's live sets are known by their numbers. Here they become pairs of a slot and its base at a row,
+ * one row for each distinct set. (At one record a location holds one value, so it is derived in one pair at
+ * most. Should a stack map say otherwise, the location gets a slot for each pair.) What the slots' groups
+ * are is found in packed_write_groups.c.
  *
- * How wide the fields of heads are is chosen when all layouts are known: so that heads are shortest,
- * with some that don't fit written long.
+ * How wide the fields of the first location and of long heads are is chosen when all layouts are known.
  */
 #include "format/array.h"
 #include "format/packed_write.h"
+#include "format/packed_write_groups.h"
 
 #include <stdlib.h>
 
-/* A slot's key: the location's number, and which of its slots it is. */
-static uint64_t slot_key(uint64_t location, uint64_t copy) { return location << 16 | copy; }
+enum {
+  SLOTS_AT_ONCE = 256
+}; /* that are cut into groups: what a layout's writer has in memory is bounded */
 
-/* A live set as it will stand. */
-struct row {
-  uint64_t from, pairs; /* its pairs in writer.pairs */
-  uint64_t list;        /* 1 + the number of its list, or 0 */
+/* A live slot: its location's number, which of the location's slots it is, and what is its base. */
+struct live_slot {
+  uint32_t location, copy, row, base;
 };
 
-struct row_pair {
-  uint64_t slot, base; /* keys, and then the slots' numbers */
-  uint64_t state;
-};
-
-/* A base of a slot: sorted by slot, then as they first come. */
-struct base {
-  uint64_t slot, base, state;
-};
-
-/* A head: the three flags, and the fields in their order, of which the last two are there only with
- * bases. */
-enum head_field {
-  HEAD_FRAME,
-  HEAD_FIRST,
-  HEAD_SLOTS,
-  HEAD_SETS,
-  HEAD_COUNTS,
-  HEAD_HIGH,
-  HEAD_FIELDS
-};
-enum { HEAD_HAS_BASES = 1, HEAD_IS_SCATTERED = 2, HEAD_HAS_LISTS = 4 };
+/* A group's head, while heads' widths aren't known. */
 struct head {
-  uint64_t fields[HEAD_FIELDS];
-  unsigned flags; /* the last only in a table with lists */
-  uint64_t end;   /* of what follows the head, in writer.bodies */
+  struct written_group group;
+  bool is_first, has_next; /* of a layout; */
+  uint64_t frame;          /* and then, if it is the first one */
 };
 
 /* Memory of one kind that grows. */
@@ -60,13 +38,15 @@ struct words {
 struct layouts_writer {
   const struct safepoints *table;
   const struct packed_numbers *numbers;
+  struct groups_writer *groups;
   struct bit_writer bodies;
+  struct words heads; /* of all layouts' groups */
   /* Of the layout at hand. */
-  uint64_t *seen;    /* by number of a live set: 1 + the last layout that has it, */
-  uint32_t *set_of;  /* and its number there */
-  struct words keys; /* of slots: sorted, none twice */
-  struct words rows, pairs, bases;
-  struct words counts; /* by slot: how many bases it has; 0: it is never derived */
+  uint64_t *seen;   /* by number of a live set: 1 + the last layout that has it, */
+  uint32_t *set_of; /* and its number there */
+  uint32_t rows;
+  struct words live; /* slots, in the order of locations */
+  struct words row_of, locations, bases;
 };
 
 static void *words_add(struct words *words, size_t count, size_t size) {
@@ -77,326 +57,239 @@ static void *words_add(struct words *words, size_t count, size_t size) {
   return added;
 }
 
-/* ---- Slots ---- */
+/* ---- Live slots ---- */
 
-static int compare_pairs(const void *a, const void *b) {
-  const struct row_pair *x = a, *y = b;
-  if (x->slot != y->slot)
-    return x->slot < y->slot ? -1 : 1;
-  return x->base < y->base ? -1 : x->base > y->base;
+static int compare_numbers(uint32_t a, uint32_t b) { return a < b ? -1 : a > b; }
+
+static int compare_live(const void *a, const void *b) {
+  const struct live_slot *x = a, *y = b;
+  int order = compare_numbers(x->location, y->location);
+  order = order != 0 ? order : compare_numbers(x->copy, y->copy);
+  order = order != 0 ? order : compare_numbers(x->row, y->row);
+  return order != 0 ? order : compare_numbers(x->base, y->base);
 }
 
-/* Adds the row of a live set, whose pairs are by location yet. */
+/* A list is a pair: of the location behind the last one, and as base a number for the list. */
+static struct live_slot slot_of_item(const struct layouts_writer *writer, uint64_t item) {
+  const struct packed_numbers *numbers = writer->numbers;
+  if (safepoint_item_is_list(item))
+    return (struct live_slot){
+        .location = numbers->location_count,
+        .base = numbers->location_count + numbers->lists[packed_list_key(item)],
+    };
+  return (struct live_slot){
+      .location = numbers->locations[safepoint_item_derived(item)],
+      .base = numbers->locations[safepoint_item_base(item)],
+  };
+}
+
 static bool add_row(struct layouts_writer *writer, uint32_t live) {
   const struct intern_sequence items = intern_get(&writer->table->live, live);
-  struct row *row = words_add(&writer->rows, 1, sizeof *row);
-  const uint64_t from = writer->pairs.count;
-  struct row_pair *pairs = words_add(&writer->pairs, items.count, sizeof *pairs);
-  uint64_t *keys = words_add(&writer->keys, items.count * 2, sizeof *keys);
-  if (row == NULL || pairs == NULL || keys == NULL)
+  struct live_slot *slots = words_add(&writer->live, items.count, sizeof *slots);
+  if (slots == NULL)
     return false;
-  *row = (struct row){.from = from};
   for (uint64_t i = 0; i < items.count; i++) {
-    const uint64_t item = items.words[i];
-    if (safepoint_item_is_list(item)) {
-      row->list = (uint64_t)writer->numbers->lists[packed_list_key(item)] + 1;
-      continue;
+    slots[i] = slot_of_item(writer, items.words[i]);
+    slots[i].row = writer->rows;
+  }
+  writer->rows++;
+  return true;
+}
+
+/* Sorts the slots of all rows. A location that comes twice in a row is two slots. */
+static void sort_live(struct layouts_writer *writer) {
+  struct live_slot *live = writer->live.items;
+  bool has_copies = false;
+  if (writer->live.count > 0)
+    qsort(live, writer->live.count, sizeof *live, compare_live);
+  for (size_t i = 1; i < writer->live.count; i++)
+    if (live[i].location == live[i - 1].location && live[i].row == live[i - 1].row) {
+      live[i].copy = live[i - 1].copy + 1;
+      has_copies = true;
     }
-    pairs[row->pairs++] = (struct row_pair){
-        slot_key(writer->numbers->locations[safepoint_item_derived(item)], 0),
-        slot_key(writer->numbers->locations[safepoint_item_base(item)], 0),
-        1,
-    };
-  }
-  if (row->pairs > 0)
-    qsort(pairs, row->pairs, sizeof *pairs, compare_pairs);
-  for (uint64_t i = 0; i < row->pairs; i++) {
-    if (i > 0 && pairs[i].slot >> 16 == pairs[i - 1].slot >> 16)
-      pairs[i].slot = pairs[i - 1].slot + 1;
-    keys[i * 2] = pairs[i].slot;
-    keys[i * 2 + 1] = pairs[i].base;
-  }
-  writer->pairs.count = from + row->pairs;
-  writer->keys.count -= (items.count - row->pairs) * 2;
-  return true;
-}
-
-static void sort_keys(struct words *keys) {
-  uint64_t *items = keys->items;
-  size_t kept = 0;
-  if (keys->count > 0)
-    qsort(items, keys->count, sizeof *items, bits_compare_words);
-  for (size_t i = 0; i < keys->count; i++)
-    if (kept == 0 || items[kept - 1] != items[i])
-      items[kept++] = items[i];
-  keys->count = kept;
-}
-
-static uint64_t slot_of(const struct words *keys, uint64_t key) {
-  const uint64_t *items = keys->items;
-  return (uint64_t)((const uint64_t *)bsearch(&key, items, keys->count, sizeof *items,
-                                              bits_compare_words) -
-                    items);
-}
-
-/* Turns keys into numbers of slots, and marks those that are derived ones anywhere. False without
- * memory. */
-static bool number_slots(struct layouts_writer *writer, bool *any_derived) {
-  struct row_pair *pairs = writer->pairs.items;
-  const size_t slots = writer->keys.count;
-  writer->counts.count = 0;
-  uint64_t *counts = words_add(&writer->counts, slots, sizeof *counts);
-  if (counts == NULL)
-    return false;
-  memset(counts, 0, slots * sizeof *counts);
-  *any_derived = false;
-  for (size_t i = 0; i < writer->pairs.count; i++) {
-    pairs[i].slot = slot_of(&writer->keys, pairs[i].slot);
-    pairs[i].base = slot_of(&writer->keys, pairs[i].base);
-    if (pairs[i].slot == pairs[i].base)
-      continue;
-    counts[pairs[i].slot] = 1;
-    *any_derived = true;
-  }
-  return true;
-}
-
-/* ---- Bases ---- */
-
-static int compare_bases(const void *a, const void *b) {
-  const struct base *x = a, *y = b;
-  if (x->slot != y->slot)
-    return x->slot < y->slot ? -1 : 1;
-  return x->base < y->base ? -1 : x->base > y->base;
-}
-
-/* Lists the bases of each slot that may be derived, and finds the states of pairs. */
-static bool list_bases(struct layouts_writer *writer) {
-  struct row_pair *pairs = writer->pairs.items;
-  uint64_t *counts = writer->counts.items;
-  size_t kept = 0;
-  writer->bases.count = 0;
-  struct base *bases = words_add(&writer->bases, writer->pairs.count, sizeof *bases);
-  if (bases == NULL)
-    return false;
-  for (size_t i = 0; i < writer->pairs.count; i++)
-    if (counts[pairs[i].slot] > 0)
-      bases[kept++] = (struct base){pairs[i].slot, pairs[i].base, 0};
-  qsort(bases, kept, sizeof *bases, compare_bases);
-  writer->bases.count = 0;
-  for (size_t i = 0; i < kept; i++) {
-    const struct base *last = writer->bases.count == 0 ? NULL : &bases[writer->bases.count - 1];
-    if (last != NULL && compare_bases(last, &bases[i]) == 0)
-      continue;
-    const uint64_t state = last != NULL && last->slot == bases[i].slot ? last->state + 1 : 1;
-    counts[bases[i].slot] = state;
-    bases[writer->bases.count++] = (struct base){bases[i].slot, bases[i].base, state};
-  }
-  for (size_t i = 0; i < writer->pairs.count; i++) {
-    const struct base key = {pairs[i].slot, pairs[i].base, 0};
-    if (counts[key.slot] > 0)
-      pairs[i].state = ((const struct base *)bsearch(&key, bases, writer->bases.count, sizeof key,
-                                                     compare_bases))
-                           ->state;
-  }
-  return true;
-}
-
-/* ---- One layout ---- */
-
-/* Whether the slots' locations are one after another. */
-static bool is_scattered(const struct words *keys) {
-  const uint64_t *items = keys->items;
-  for (size_t i = 0; i < keys->count; i++)
-    if (items[i] != slot_key((items[0] >> 16) + i, 0))
-      return true;
-  return false;
-}
-
-static void put_numbers(struct bit_writer *bits, const struct words *keys) {
-  const uint64_t *items = keys->items, first = items[0] >> 16;
-  unsigned width = bits_for_count((items[keys->count - 1] >> 16) - first + 1);
-  width = width == 0 ? 1 : width; /* two slots of one location */
-  bit_writer_put(bits, width, 5);
-  for (size_t i = 0; i < keys->count; i++)
-    bit_writer_put(bits, (items[i] >> 16) - first, width);
-}
-
-/* The bits of all states above their lowest ones. */
-static uint64_t high_width(const struct layouts_writer *writer) {
-  const uint64_t *counts = writer->counts.items;
-  uint64_t width = 0;
-  for (size_t i = 0; i < writer->keys.count; i++)
-    if (counts[i] > 0)
-      width += bits_for_count(counts[i] + 1) - 1;
-  return width;
-}
-
-static void put_bases(struct layouts_writer *writer) {
-  const uint64_t *counts = writer->counts.items;
-  const struct base *bases = writer->bases.items;
-  const size_t slots = writer->keys.count;
-  for (size_t i = 0; i < slots; i++)
-    bit_writer_put(&writer->bodies, counts[i] > 0, 1);
-  for (size_t i = 0; i < slots; i++) {
-    for (uint64_t k = 1; k < counts[i]; k++)
-      bit_writer_put(&writer->bodies, 1, 1);
-    if (counts[i] > 0)
-      bit_writer_put(&writer->bodies, 0, 1);
-  }
-  for (size_t i = 0; i < writer->bases.count; i++)
-    bit_writer_put(&writer->bodies, bases[i].base, bits_for_count(slots));
-}
-
-/* The low bits of all states, then the higher ones of slots that may be derived. */
-static void put_row(struct layouts_writer *writer, const struct row *row, unsigned list_width) {
-  const uint64_t *counts = writer->counts.items;
-  const struct row_pair *pairs = (const struct row_pair *)writer->pairs.items + row->from;
-  for (unsigned high = 0; high < 2; high++) {
-    const struct row_pair *pair = pairs, *end = pairs + row->pairs;
-    for (size_t slot = 0; slot < writer->keys.count; slot++) {
-      const bool is_live = pair < end && pair->slot == slot;
-      const uint64_t state = is_live ? pair->state : 0;
-      pair += is_live;
-      if (high == 0)
-        bit_writer_put(&writer->bodies, state, 1);
-      else if (counts[slot] > 0)
-        bit_writer_put(&writer->bodies, state >> 1, bits_for_count(counts[slot] + 1) - 1);
-    }
-  }
-  bit_writer_put(&writer->bodies, row->list, list_width);
-}
-
-static void put_positions(struct layouts_writer *writer, const uint64_t *live, uint64_t count) {
-  const unsigned most = bits_for_count(writer->rows.count);
-  for (uint64_t i = 0; i < count && most > 0; i++) {
-    const unsigned width = bits_for_count(i + 1);
-    bit_writer_put(&writer->bodies, writer->set_of[live[i]], width < most ? width : most);
-  }
+  if (has_copies)
+    qsort(live, writer->live.count, sizeof *live, compare_live);
 }
 
 /* Collects the rows of a layout's distinct sets, in the order in which they first come. */
 static bool collect_rows(struct layouts_writer *writer, uint64_t layout, const uint64_t *live,
                          uint64_t count) {
-  writer->rows.count = writer->pairs.count = writer->keys.count = 0;
-  for (uint64_t i = 0; i < count; i++) {
-    if (writer->seen[live[i]] == layout + 1)
-      continue;
-    writer->seen[live[i]] = layout + 1;
-    writer->set_of[live[i]] = (uint32_t)writer->rows.count;
-    if (!add_row(writer, (uint32_t)live[i]))
-      return false;
-  }
-  if (count > 0)
-    return true;
-  struct row *row = words_add(&writer->rows, 1, sizeof *row); /* of no record: an empty set */
-  if (row == NULL || words_add(&writer->keys, 0, sizeof(uint64_t)) == NULL ||
-      words_add(&writer->pairs, 0, sizeof(struct row_pair)) == NULL)
+  writer->live.count = writer->row_of.count = writer->rows = 0;
+  uint32_t *row_of = words_add(&writer->row_of, count, sizeof *row_of);
+  if (row_of == NULL)
     return false;
-  *row = (struct row){0};
+  for (uint64_t i = 0; i < count; i++) {
+    if (writer->seen[live[i]] != layout + 1) {
+      writer->seen[live[i]] = layout + 1;
+      writer->set_of[live[i]] = writer->rows;
+      if (!add_row(writer, (uint32_t)live[i]))
+        return false;
+    }
+    row_of[i] = writer->set_of[live[i]];
+  }
+  writer->rows += count == 0; /* of no record: an empty set */
+  sort_live(writer);
   return true;
 }
 
-/* Writes the layout but for its head, which is filled in. */
-static bool write_body(struct layouts_writer *writer, uint64_t number, struct head *head,
-                       struct intern_sequence layout) {
-  bool has_bases, has_lists = false;
-  if (!collect_rows(writer, number, layout.words + 1, layout.count - 1))
+/* ---- Groups ---- */
+
+static bool same_slot(const struct live_slot *a, const struct live_slot *b) {
+  return a->location == b->location && a->copy == b->copy;
+}
+
+/* Where the next slots end, of which there are SLOTS_AT_ONCE or what is left. */
+static size_t slots_end(const struct layouts_writer *writer, size_t from) {
+  const struct live_slot *live = writer->live.items;
+  uint32_t slots = 0;
+  size_t to = from;
+  for (; to < writer->live.count; to++) {
+    slots += to == from || !same_slot(&live[to], &live[to - 1]);
+    if (slots > SLOTS_AT_ONCE)
+      break;
+  }
+  return to;
+}
+
+/* Puts the slots live[from..to) of all rows into a matrix. */
+static bool collect_sets(struct layouts_writer *writer, size_t from, size_t to,
+                         struct live_sets *sets) {
+  const struct live_slot *live = writer->live.items;
+  writer->bases.count = writer->locations.count = 0;
+  uint32_t *row = words_add(&writer->bases, 0, sizeof *row);
+  if (row == NULL || words_add(&writer->locations, 0, sizeof(uint32_t)) == NULL)
     return false;
-  sort_keys(&writer->keys);
-  if (!number_slots(writer, &has_bases) || !list_bases(writer))
-    return false;
-  const struct row *rows = writer->rows.items;
-  const uint64_t *keys = writer->keys.items;
-  for (size_t i = 0; i < writer->rows.count; i++)
-    has_lists |= rows[i].list > 0;
-  const bool scattered = is_scattered(&writer->keys);
-  *head = (struct head){
-      .fields = {layout.words[0], writer->keys.count == 0 ? 0 : keys[0] >> 16, writer->keys.count,
-                 writer->rows.count - 1, writer->bases.count, high_width(writer)},
-      .flags = (has_bases ? HEAD_HAS_BASES : 0) | (scattered ? HEAD_IS_SCATTERED : 0) |
-               (has_lists ? HEAD_HAS_LISTS : 0),
+  for (size_t i = from; i < to; i++) {
+    if (i == from || !same_slot(&live[i], &live[i - 1])) {
+      uint32_t *location = words_add(&writer->locations, 1, sizeof *location);
+      row = words_add(&writer->bases, writer->rows, sizeof *row);
+      if (location == NULL || row == NULL)
+        return false;
+      *location = live[i].location;
+      memset(row, 0xff, writer->rows * sizeof *row); /* NO_BASE */
+    }
+    row[live[i].row] = live[i].base;
+  }
+  *sets = (struct live_sets){
+      .slots = (uint32_t)writer->locations.count,
+      .rows = writer->rows,
+      .positions = (uint32_t)writer->row_of.count,
+      .location_count = writer->numbers->location_count,
+      .locations = writer->locations.items,
+      .bases = writer->bases.items,
+      .row_of = writer->row_of.items,
   };
-  if (scattered)
-    put_numbers(&writer->bodies, &writer->keys);
-  if (has_bases)
-    put_bases(writer);
-  const unsigned list_width =
-      has_lists ? bits_for_count((uint64_t)writer->numbers->list_count + 1) : 0;
-  for (size_t i = 0; i < writer->rows.count; i++)
-    put_row(writer, &rows[i], list_width);
-  put_positions(writer, layout.words + 1, layout.count - 1);
-  head->end = writer->bodies.size;
-  return !writer->bodies.failed && head->fields[HEAD_SLOTS] <= PACKED_SLOTS_MAX &&
-         head->fields[HEAD_SETS] < PACKED_SETS_MAX && head->fields[HEAD_COUNTS] <= UINT32_MAX &&
-         head->fields[HEAD_HIGH] <= UINT32_MAX;
+  return true;
+}
+
+/* Writes a layout but for its heads, which are added to `heads`. */
+static bool write_bodies(struct layouts_writer *writer, uint64_t number,
+                         struct intern_sequence layout) {
+  struct live_sets sets;
+  size_t from = 0;
+  bool is_first = true;
+  if (layout.count - 1 > UINT32_MAX ||
+      !collect_rows(writer, number, layout.words + 1, layout.count - 1))
+    return false;
+  do {
+    const size_t to = slots_end(writer, from);
+    const struct written_group *groups;
+    if (!collect_sets(writer, from, to, &sets))
+      return false;
+    const size_t count = groups_write(writer->groups, &sets, &writer->bodies, &groups);
+    struct head *heads = words_add(&writer->heads, count, sizeof *heads);
+    if (count == 0 || heads == NULL)
+      return false;
+    for (size_t i = 0; i < count; i++) {
+      heads[i] = (struct head){groups[i], is_first, to < writer->live.count || i + 1 < count,
+                               layout.words[0]};
+      heads[i].group.is_extended |= heads[i].has_next;
+      is_first = false;
+    }
+    from = to;
+  } while (from < writer->live.count);
+  return true;
 }
 
 /* ---- Heads ---- */
 
+static const uint8_t short_widths[HEAD_FIELDS] = {
+    [HEAD_PLAIN] = PACKED_PLAIN_WIDTH,
+    [HEAD_ROWS] = PACKED_ROWS_WIDTH,
+    [HEAD_DERIVED] = PACKED_DERIVED_WIDTH,
+
+    [HEAD_ASSIGNMENTS] = PACKED_ASSIGNMENTS_WIDTH,
+};
+
 static unsigned field_count(const struct head *head) {
-  return (head->flags & HEAD_HAS_BASES) != 0 ? HEAD_FIELDS : HEAD_COUNTS;
+  return head->group.is_extended ? HEAD_FIELDS : HEAD_DERIVED;
 }
 
-/* A frame's field of all ones says that the head is long. */
-static bool fits(const struct head *head, const unsigned *widths) {
-  for (unsigned i = 0; i < field_count(head); i++)
-    if (head->fields[i] >= ((uint64_t)1 << widths[i]) - (i == HEAD_FRAME))
-      return false;
-  return true;
+static bool is_long(const struct head *head, unsigned first_width) {
+  const uint64_t *fields = head->group.fields;
+  if (fields[HEAD_FIRST] > bits_low_mask(first_width) || fields[HEAD_PLAIN] >= PACKED_PLAIN_LONG)
+    return true;
+  for (unsigned i = HEAD_ROWS; i < field_count(head); i++)
+    if (fields[i] > bits_low_mask(short_widths[i]))
+      return true;
+  return false;
 }
 
-static uint64_t heads_size(const struct head *heads, uint32_t count, const unsigned *widths,
-                           unsigned long_width) {
-  uint64_t size = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    const unsigned fields = field_count(&heads[i]);
-    if (!fits(&heads[i], widths))
-      size += widths[HEAD_FRAME] + fields * long_width;
-    else
-      for (unsigned field = 0; field < fields; field++)
-        size += widths[field];
-  }
-  return size;
+/* The bits that a head takes. */
+static uint64_t head_width(const struct head *head, unsigned first_width, unsigned long_width) {
+  const bool is_extended = head->group.is_extended;
+  if (is_long(head, first_width))
+    return first_width + PACKED_EXTENDED_WIDTH + PACKED_PLAIN_WIDTH +
+           (is_extended ? PACKED_FLAGS_WIDTH : 0) + (uint64_t)field_count(head) * long_width;
+  return first_width + PACKED_HEAD_WIDTH + (is_extended ? PACKED_EXTENSION_WIDTH : 0);
 }
 
-/* Starts with widths that nearly all heads fit into, and takes the best one for each field in turn. Long
- * heads count for more than they take: they are read more slowly, and are those of large functions. */
-static void choose_widths(const struct head *heads, uint32_t count, unsigned *widths) {
-  enum { WIDTH_MAX = 10, ROUNDS = 3, LONG_WIDTH = 24 }; /* 6 * 10 + 3 bits: one load has them */
-  for (unsigned i = 0; i < HEAD_FIELDS; i++)
-    widths[i] = WIDTH_MAX;
-  for (unsigned round = 0; round < ROUNDS * HEAD_FIELDS; round++) {
-    unsigned *width = &widths[round % HEAD_FIELDS], best = *width;
-    uint64_t least = heads_size(heads, count, widths, LONG_WIDTH);
-    for (*width = round % HEAD_FIELDS == HEAD_FRAME; *width <= WIDTH_MAX; ++*width) {
-      const uint64_t size = heads_size(heads, count, widths, LONG_WIDTH);
-      if (size < least || (size == least && *width < best)) {
-        least = size;
-        best = *width;
-      }
+/* The width of the first location's field with which all heads are shortest. */
+static uint8_t choose_first_width(const struct words *heads, unsigned long_width) {
+  enum { WIDTH_MAX = 12 };
+  const struct head *items = heads->items;
+  uint64_t least = UINT64_MAX;
+  uint8_t best = 0;
+  for (uint8_t width = 0; width <= WIDTH_MAX; width++) {
+    uint64_t size = 0;
+    for (size_t i = 0; i < heads->count; i++)
+      size += head_width(&items[i], width, long_width);
+    if (size < least) {
+      least = size;
+      best = width;
     }
-    *width = best;
   }
+  return best;
 }
 
 /* The width that holds each field of each head. */
-static unsigned choose_long_width(const struct head *heads, uint32_t count) {
+static uint8_t choose_long_width(const struct words *heads) {
+  const struct head *items = heads->items;
   uint64_t most = 1;
-  for (uint32_t i = 0; i < count; i++)
-    for (unsigned field = 0; field < field_count(&heads[i]); field++)
-      most = heads[i].fields[field] > most ? heads[i].fields[field] : most;
-  return bits_for_number(most);
+  for (size_t i = 0; i < heads->count; i++)
+    for (unsigned field = 0; field < field_count(&items[i]); field++)
+      most = items[i].group.fields[field] > most ? items[i].group.fields[field] : most;
+  return (uint8_t)bits_for_number(most);
 }
 
-static void put_head(struct bit_writer *bits, const struct head *head, const unsigned *widths,
-                     unsigned long_width, unsigned flags) {
-  const bool is_long = !fits(head, widths);
-  bit_writer_put(bits, head->flags, flags);
-  if (is_long)
-    bit_writer_put(bits, UINT64_MAX, widths[HEAD_FRAME]);
-  for (unsigned i = 0; i < field_count(head); i++)
-    bit_writer_put(bits, head->fields[i], is_long ? long_width : widths[i]);
+static void put_head(struct bit_writer *bits, const struct head *head,
+                     const struct packed_header *header) {
+  const struct written_group *group = &head->group;
+  const bool in_long = is_long(head, header->first_width);
+  bit_writer_put(bits, in_long ? 0 : group->fields[HEAD_FIRST], header->first_width);
+  bit_writer_put(bits, group->is_extended, PACKED_EXTENDED_WIDTH);
+  if (in_long) {
+    bit_writer_put(bits, PACKED_PLAIN_LONG, PACKED_PLAIN_WIDTH);
+    bit_writer_put(bits, group->fields[HEAD_FIRST], header->long_width);
+  }
+  for (unsigned i = HEAD_PLAIN; i < field_count(head); i++) {
+    if (i == HEAD_DERIVED) {
+      bit_writer_put(bits, group->is_scattered, PACKED_SCATTERED_WIDTH);
+      bit_writer_put(bits, head->has_next, PACKED_NEXT_WIDTH);
+      bit_writer_put(bits, group->number_width, PACKED_NUMBER_WIDTH);
+    }
+    bit_writer_put(bits, group->fields[i], in_long ? header->long_width : short_widths[i]);
+  }
 }
 
 /* Appends bits [from, to) of another string. */
@@ -411,26 +304,42 @@ static void copy_bits(struct bit_writer *out, const struct bit_writer *bits, uin
 
 /* ---- All ---- */
 
-static void join_layouts(const struct layouts_writer *writer, const struct head *heads,
-                         const struct packed_header *header, struct packed_layouts *layouts) {
-  const unsigned widths[HEAD_FIELDS] = {header->frame_width,  header->first_width,
-                                        header->slots_width,  header->sets_width,
-                                        header->counts_width, header->high_width};
+/* The width of the distance from its own field to the next group, of which the longest one is told. */
+static uint8_t choose_next_width(const struct words *heads) {
+  enum { WIDTH_MAX = 32 };
+  const struct head *items = heads->items;
+  uint64_t most = 0, from = 0;
+  for (size_t i = 0; i < heads->count; from = items[i++].group.end)
+    if (items[i].has_next && items[i].group.end - from + WIDTH_MAX > most)
+      most = items[i].group.end - from + WIDTH_MAX;
+  return (uint8_t)bits_for_number(most);
+}
+
+static void join_layouts(const struct layouts_writer *writer, const struct packed_header *header,
+                         struct packed_layouts *layouts) {
+  const struct head *heads = writer->heads.items;
   const uint64_t unit = (uint64_t)8 << header->reference_shift;
+  struct bit_writer *bits = &layouts->bits;
   uint64_t from = 0;
-  layouts->bits.size = 0;
-  if (layouts->bits.bytes != NULL)
-    memset(layouts->bits.bytes, 0, layouts->bits.capacity);
-  for (uint32_t i = 0; i < layouts->layouts.count; i++) {
-    while (layouts->bits.size % unit != 0 && !layouts->bits.failed)
-      bit_writer_put(&layouts->bits, 0, 8);
-    layouts->places[i] = layouts->bits.size / 8;
-    put_head(&layouts->bits, &heads[i], widths, header->long_width,
-             2 + (writer->numbers->list_count > 0));
-    copy_bits(&layouts->bits, &writer->bodies, from, heads[i].end);
-    bit_writer_align(&layouts->bits);
-    from = heads[i].end;
+  uint32_t layout = 0;
+  bits->size = 0;
+  if (bits->bytes != NULL)
+    memset(bits->bytes, 0, bits->capacity);
+  for (size_t i = 0; i < writer->heads.count; i++) {
+    const struct head *head = &heads[i];
+    if (head->is_first) {
+      while (bits->size % unit != 0 && !bits->failed)
+        bit_writer_put(bits, 0, 1);
+      layouts->places[layout++] = bits->size / 8;
+      bit_writer_put(bits, head->frame, header->frame_width);
+    }
+    put_head(bits, head, header);
+    if (head->has_next)
+      bit_writer_put(bits, header->next_width + head->group.end - from, header->next_width);
+    copy_bits(bits, &writer->bodies, from, head->group.end);
+    from = head->group.end;
   }
+  bit_writer_align(bits);
 }
 
 /* The bytes of a reference to any place in the layouts; all ones are a gap's. */
@@ -443,13 +352,13 @@ static uint8_t bytes_of_references(const struct packed_layouts *layouts, unsigne
 
 /* Layouts at even places, or at multiples of 4, are larger; but there may be a byte less to tell each
  * stretch's place. */
-static void place_layouts(const struct layouts_writer *writer, const struct head *heads,
-                          struct packed_header *header, struct packed_layouts *layouts) {
+static void place_layouts(const struct layouts_writer *writer, struct packed_header *header,
+                          struct packed_layouts *layouts) {
   enum { SHIFTS = 3 };
   uint64_t least = UINT64_MAX;
   uint8_t best = 0;
   for (header->reference_shift = 0; header->reference_shift < SHIFTS; header->reference_shift++) {
-    join_layouts(writer, heads, header, layouts);
+    join_layouts(writer, header, layouts);
     const uint64_t size =
         layouts->bits.size / 8 +
         (uint64_t)header->stretches * bytes_of_references(layouts, header->reference_shift);
@@ -459,31 +368,23 @@ static void place_layouts(const struct layouts_writer *writer, const struct head
     }
   }
   header->reference_shift = best;
-  join_layouts(writer, heads, header, layouts);
+  join_layouts(writer, header, layouts);
   header->reference_bytes = bytes_of_references(layouts, best);
 }
 
 static bool write_all(struct layouts_writer *writer, struct packed_header *header,
                       struct packed_layouts *layouts) {
-  const uint32_t count = layouts->layouts.count;
-  struct head *heads = calloc((size_t)count + 1, sizeof *heads);
-  unsigned widths[HEAD_FIELDS];
-  bool ok = heads != NULL;
-  for (uint32_t i = 0; i < count && ok; i++)
-    ok = write_body(writer, i, &heads[i], intern_get(&layouts->layouts, i));
-  if (ok) {
-    header->long_width = (uint8_t)choose_long_width(heads, count);
-    choose_widths(heads, count, widths);
-    header->frame_width = (uint8_t)widths[HEAD_FRAME];
-    header->first_width = (uint8_t)widths[HEAD_FIRST];
-    header->slots_width = (uint8_t)widths[HEAD_SLOTS];
-    header->sets_width = (uint8_t)widths[HEAD_SETS];
-    header->counts_width = (uint8_t)widths[HEAD_COUNTS];
-    header->high_width = (uint8_t)widths[HEAD_HIGH];
-    place_layouts(writer, heads, header, layouts);
-  }
-  free(heads);
-  return ok && !layouts->bits.failed;
+  for (uint32_t i = 0; i < layouts->layouts.count; i++)
+    if (!write_bodies(writer, i, intern_get(&layouts->layouts, i)))
+      return false;
+  const struct words *heads = &writer->heads;
+  header->long_width = choose_long_width(heads);
+  header->first_width = choose_first_width(heads, header->long_width);
+  header->next_width = choose_next_width(heads);
+  if (header->next_width > 32)
+    return false;
+  place_layouts(writer, header, layouts);
+  return !layouts->bits.failed;
 }
 
 bool packed_write_layouts(const struct safepoints *table, const struct packed_numbers *numbers,
@@ -491,19 +392,21 @@ bool packed_write_layouts(const struct safepoints *table, const struct packed_nu
   struct layouts_writer writer = {
       .table = table,
       .numbers = numbers,
+      .groups = groups_writer_open(),
       .seen = calloc((size_t)table->live.count + 1, sizeof *writer.seen),
       .set_of = calloc((size_t)table->live.count + 1, sizeof *writer.set_of),
   };
   layouts->places = calloc((size_t)layouts->layouts.count + 1, sizeof *layouts->places);
-  const bool ok = writer.seen != NULL && writer.set_of != NULL && layouts->places != NULL &&
-                  write_all(&writer, header, layouts);
+  const bool ok = writer.groups != NULL && writer.seen != NULL && writer.set_of != NULL &&
+                  layouts->places != NULL && write_all(&writer, header, layouts);
+  groups_writer_close(writer.groups);
   free(writer.seen);
   free(writer.set_of);
-  free(writer.keys.items);
-  free(writer.rows.items);
-  free(writer.pairs.items);
+  free(writer.live.items);
+  free(writer.row_of.items);
+  free(writer.locations.items);
   free(writer.bases.items);
-  free(writer.counts.items);
+  free(writer.heads.items);
   bit_writer_free(&writer.bodies);
   return ok;
 }

@@ -13,7 +13,6 @@ struct reader {
   uint32_t words; /* from there on, so many locations are words one behind the other */
 };
 
-/* The first location of a function is mostly its lowest slot. */
 static struct reader start(struct row *row, const struct packed_table *table, uint32_t first) {
   const struct location location = packed_location(table, first);
   const bool is_slot = location.kind == LOCATION_INDIRECT && location.size == WORD;
@@ -68,20 +67,20 @@ static inline bool add_pair(const struct reader *reader, struct packed_pair pair
   return find_place(reader, pair.base, &own->base);
 }
 
+/* The lowest of the groups' first locations. */
+static uint32_t first_location(struct packed_pairs group) {
+  uint32_t first = group.first;
+  while (next_group(&group))
+    first = group.first < first ? group.first : first;
+  return first;
+}
+
 bool row_read(struct row *row, const struct packed_record *record) {
-  struct packed_pairs pairs;
+  struct packed_pairs pairs = layout_pairs(record->table, record->layout, record->position);
   struct packed_pair pair;
-  layout_pairs(&pairs, record->table, record->layout, record->position);
-  const struct reader reader = start(row, record->table, pairs.first);
-  do {
-    while (pairs.plain != 0) {
-      take_plain(&pairs, &pair);
-      if (!add_pair(&reader, pair))
-        return false;
-    }
-    while (has_derived(&pairs))
-      if (take_derived(&pairs, &pair) && !add_pair(&reader, pair))
-        return false;
-  } while (next_chunk(&pairs));
+  const struct reader reader = start(row, record->table, first_location(pairs));
+  while (next_pair(&pairs, &pair))
+    if (!add_pair(&reader, pair))
+      return false;
   return !pairs.bad;
 }

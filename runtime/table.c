@@ -222,20 +222,21 @@ bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_locati
 enum stackpack_answer stackpack_record_visit(const struct stackpack_record *record,
                                              stackpack_visitor *visit, void *context) {
   const struct packed_record *packed = record_of(record);
-  struct packed_pairs left;
-  struct packed_pair pair;
-  layout_pairs(&left, packed->table, packed->layout, packed->position);
+  struct packed_pairs left = layout_pairs(packed->table, packed->layout, packed->position);
   do {
-    while (left.plain != 0) {
-      take_plain(&left, &pair);
-      const struct stackpack_location location = numbered_location(left.table, pair.derived);
+    const uint64_t plain = live_plain(&left);
+    for (uint64_t live = plain; live != 0; live &= live - 1) {
+      const uint32_t number = plain_location(&left, (unsigned)__builtin_ctzll(live));
+      const struct stackpack_location location = numbered_location(left.table, number);
       visit(context, location, location);
     }
-    while (has_derived(&left))
-      if (take_derived(&left, &pair))
+    for (uint64_t live = left.live ^ plain; live != 0; live &= live - 1) {
+      const struct packed_pair pair = slot_pair(&left, (unsigned)__builtin_ctzll(live));
+      if (is_references(&left, pair))
         visit(context, numbered_location(left.table, pair.base),
               numbered_location(left.table, pair.derived));
-  } while (next_chunk(&left));
+    }
+  } while (next_group(&left));
   return left.bad ? STACKPACK_CORRUPT : STACKPACK_FOUND;
 }
 

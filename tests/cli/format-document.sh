@@ -74,8 +74,8 @@ expect_decoded many
 
 # All of that had what is rare: leaves without records, with full buckets, in which no function starts; numbers of
 # several bytes where one is enough elsewhere; gaps, functions of no length, exceptions; layouts that serve several
-# functions, with long heads, of scattered locations, with one and with many bases of a slot, with lists; several blocks
-# of calling conventions and of details.
+# functions, of one, some and many groups, with long heads, of scattered locations, with one and with several assignments of
+# bases; lists; several blocks of calling conventions and of details.
 PYTHONPATH=$TOP/tests/oracle python3 - packed.* <<'END'
 import collections, sys
 import packed_decoder
@@ -99,14 +99,15 @@ for path in sys.argv[1:]:
     uses = collections.Counter(decoded.layout_places)
     for start, layout in decoded.layouts.items():
         seen["shared" if uses[start] > 1 else "own"] += 1
-        seen["long heads"] += layout.is_long
-        seen["scattered"] += layout.is_scattered
-        seen["lists"] += layout.has_lists
-        seen["many slots"] += layout.slots > 56
-        for bases in layout.bases.values():
-            seen["one base" if len(bases) == 1 else "many bases" if len(bases) > 3 else "some bases"] += 1
+        seen["one group" if len(layout.groups) == 1 else "some groups" if len(layout.groups) < 9 else "many groups"] += 1
+        for group in layout.groups:
+            seen["long heads"] += group.is_long
+            seen["scattered"] += group.is_scattered
+            seen["plain slots only"] += group.derived == 0
+            seen["one assignment" if group.assignment_count == 1 else "some assignments"] += group.derived > 0
+    seen["lists"] += len(table.list_starts)
 print(dict(seen))
-assert len(+seen) == 21, "not everything that is rare"
+assert len(+seen) == 23, "not everything that is rare"
 END
 
 # ---- The decoder sees differences, and refuses what isn't sound ----------------------------------------
@@ -121,7 +122,7 @@ expect_output '^1 differences$'
 offset=$(section_offset packed .stackpack)
 header_size=$(od -An -tu1 -j $((offset + 6)) -N 1 packed)
 # magic number, versions, sizes of the header, checksum, records, directory
-for change in "0 0" "4 5" "4 7" "6 40" "6 $((header_size + 8))" "6 255" "8 1" "48 255" "$header_size 255"; do
+for change in "0 0" "4 6" "4 8" "6 40" "6 $((header_size + 8))" "6 255" "8 1" "48 255" "$header_size 255"; do
   read -r byte value <<<"$change"
   cp packed damaged
   set_byte damaged $((offset + byte)) "$value"

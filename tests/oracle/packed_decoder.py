@@ -205,7 +205,7 @@ def find_table(data):
 
 # ---- Header and parts (section 5) ----------------------------------------------------------------------
 
-HEADER = struct.Struct("<IHHIHHQQqQIII17B3x")
+HEADER = struct.Struct("<IHHIHHQQqQIII14B6x")
 PART_NAMES = ("directory leaves layouts frame_sizes classes list_starts lists exceptions conventions details "
               "global_roots").split()
 OPTIONAL = 32  # from this number on, a part that isn't known is passed over
@@ -235,15 +235,12 @@ class Header(NamedTuple):
     full_bytes: int
     reference_bytes: int
     reference_shift: int
-    frame_width: int
-    first_width: int
-    slots_width: int
-    sets_width: int
     frame_bytes: int
     frame_shift: int
-    counts_width: int
-    high_width: int
+    frame_width: int
+    first_width: int
     long_width: int
+    next_width: int
 
     @property
     def leaf_shift(self):
@@ -257,10 +254,6 @@ class Header(NamedTuple):
     def start_bytes(self):
         return (self.leaf_shift - self.start_shift + 7) // 8
 
-    def head_widths(self, has_bases):
-        widths = self.frame_width, self.first_width, self.slots_width, self.sets_width
-        return widths + (self.counts_width, self.high_width) if has_bases else widths
-
     @property
     def leaf_count(self):
         return (self.text_size >> self.leaf_shift) + 1 if self.stretches > 0 else 0
@@ -271,7 +264,7 @@ def read_header(data):
     require(len(data) >= HEADER.size, "no room for a header")
     header = Header(*HEADER.unpack_from(data))
     require(header.magic == 0x4B505453, "not a packed table")
-    require(header.version == 6, f"a table of version {header.version}")
+    require(header.version == 7, f"a table of version {header.version}")
     require(header.header_size == 80 + 8 * header.part_count, "a header of another size")
     require(len(data) >= header.header_size, "a header that is cut off")
     own = data[: header.header_size]
@@ -292,15 +285,14 @@ def read_header(data):
 
 
 def check_widths(header):
-    widths = header.head_widths(has_bases=True)
     sizes = header.index_bytes, header.stretch_bytes, header.reference_bytes
     require(header.bucket_shift < 60, "buckets that are too large")
     require(max(header.record_shift, header.start_shift) <= header.bucket_shift, "shifts that are too large")
     require(all(1 <= size <= 4 for size in sizes) and header.full_bytes <= 4, "sizes of numbers")
     require(1 <= header.frame_bytes <= 8, "sizes of frame sizes")
     require(header.reference_shift < 8 and header.frame_shift < 32, "shifts that are too large")
-    require(1 <= widths[0] <= 31 and max(widths) < 32 and sum(widths) <= 61, "widths of heads")
-    require(1 <= header.long_width <= 32, "width of long heads")
+    require(max(header.frame_width, header.first_width) <= 25, "widths in layouts")
+    require(1 <= header.long_width <= 32 and header.next_width <= 32, "widths in layouts")
 
 
 def check_sizes(header, sizes):
@@ -517,82 +509,96 @@ class Items(NamedTuple):
     locations: Optional[Tuple]  # of a stack map
 
 
-class Layout:
+SHORT_WIDTHS = {"plain": 4, "rows": 5, "derived": 4, "assignments": 4}
+PLAIN_LONG = 15  # so many plain slots say that the head is long
+ROW_MAX = 57
+
+
+class Group:
+    """Some of a layout's slots."""
+
     def __init__(self, table, start):
         self.table, header = table, table.header
-        require(start < len(table.layouts), "a layout beyond the end")
-        self.bits = bits = Bits(table.layouts, 8 * start)
-        has_bases, self.is_scattered = bits.take(1), bits.take(1)
-        self.has_lists = bits.take(1) if table.list_starts else 0
-        widths = header.head_widths(has_bases)
-        first = bits.take(widths[0])
-        self.is_long = first == (1 << widths[0]) - 1
+        bits = Bits(table.layouts, start)
+        self.first, is_extended, self.plain = bits.take(header.first_width), bits.take(1), bits.take(4)
+        self.is_long = self.plain == PLAIN_LONG
+        widths = dict.fromkeys(SHORT_WIDTHS, header.long_width) if self.is_long else SHORT_WIDTHS
         if self.is_long:
-            numbers = [bits.take(header.long_width) for _ in widths]
-        else:
-            numbers = [first] + [bits.take(width) for width in widths[1:]]
-        self.frame, self.first, self.slots, self.sets, *ends = numbers
-        self.sets += 1
-        require(self.slots <= 2**26 and self.sets <= 2**28, "a layout that is too large")
-        self.numbers = None
-        if self.is_scattered:
-            width = bits.take(5)
-            self.numbers = [bits.take(width) for _ in range(self.slots)]
-        self.bases = self.read_bases() if has_bases else {}
-        self.high_widths = {slot: len(own).bit_length() - 1 for slot, own in self.bases.items()}
-        own_ends = [sum(map(len, self.bases.values())), sum(self.high_widths.values())]
-        require(not has_bases or ends == own_ends, "counts that end elsewhere")
-        self.list_width = bits_for(len(table.list_starts) + 1) if self.has_lists else 0
-        self.row_width = self.slots + sum(self.high_widths.values()) + self.list_width
-        self.rows_at = bits.position
-        self.positions_at = self.rows_at + self.sets * self.row_width
+            self.first, self.plain = bits.take(header.long_width), bits.take(header.long_width)
+        self.rows = bits.take(widths["rows"]) + 1
+        self.is_scattered = has_next = self.width = self.derived = 0
+        self.assignment_count, self.next = 1, None
+        if is_extended:
+            self.is_scattered, has_next, self.width = bits.take(1), bits.take(1), bits.take(5)
+            self.derived, self.assignment_count = bits.take(widths["derived"]), bits.take(widths["assignments"]) + 1
+        if has_next:
+            self.next = bits.position + bits.take(header.next_width)
+            require(self.next > bits.position - header.next_width, "a group that is its own next one")
+        self.slots = self.plain + self.derived
+        self.row_width = self.slots + bits_for(self.assignment_count)
+        require(self.row_width <= ROW_MAX, "rows that are too wide")
+        numbered = self.slots if self.is_scattered else self.derived
+        self.numbers = list(range(self.slots - numbered)) + [bits.take(self.width) for _ in range(numbered)]
+        self.bases_at = bits.position
+        self.rows_at = self.bases_at + self.assignment_count * self.derived * self.width
+        self.positions_at = self.rows_at + self.rows * self.row_width
         require(self.positions_at <= 8 * len(table.layouts), "rows beyond the end of layouts")
 
-    def read_bases(self):
-        bits = self.bits
-        derived = [slot for slot in range(self.slots) if bits.take(1)]
-        counts = [bits.ones(8 * len(bits.data)) + 1 for _ in derived]
-        width = bits_for(self.slots)
-        return {slot: [bits.take(width) for _ in range(count)] for slot, count in zip(derived, counts)}
+    def row_of(self, position):
+        """The number of a position's row, and the bit behind its field."""
+        width = min(bits_for(position + 1), bits_for(self.rows))
+        bits = Bits(self.table.layouts, self.positions_at + position * width - ((1 << width) - 1))
+        row = bits.take(width)
+        require(row < self.rows, "a row that isn't there")
+        return row, bits.position
+
+    def pairs(self, position):
+        """The numbers of bases and derived locations, or of lists."""
+        bits = Bits(self.table.layouts, self.rows_at + self.row_of(position)[0] * self.row_width)
+        live = [slot for slot in range(self.slots) if bits.take(1)]
+        assignment = bits.take(bits_for(self.assignment_count))
+        require(assignment < self.assignment_count, "an assignment that isn't there")
+        bases = Bits(self.table.layouts, self.bases_at + assignment * self.derived * self.width)
+        chosen = [bases.take(self.width) for _ in range(self.derived)]
+        for slot in live:
+            base = self.numbers[slot] if slot < self.plain else chosen[slot - self.plain]
+            yield self.first + base, self.first + self.numbers[slot]
+
+    def end(self, positions):
+        return self.row_of(positions - 1)[1] if positions > 0 and self.rows > 1 else self.positions_at
+
+
+class Layout:
+    def __init__(self, table, start):
+        require(start < len(table.layouts), "a layout beyond the end")
+        self.table, bits = table, Bits(table.layouts, 8 * start)
+        self.frame = bits.take(table.header.frame_width)
+        self.groups = [Group(table, bits.position)]
+        while self.groups[-1].next is not None:
+            self.groups.append(Group(table, self.groups[-1].next))
 
     @property
     def frame_size(self):
         return self.table.frame_size(self.frame)
 
-    def location(self, slot):
-        require(slot < self.slots, "a slot that isn't there")
-        return self.table.location(self.first + (slot if self.numbers is None else self.numbers[slot]))
-
-    def row(self, number):
+    def items(self, position):
         """A live set."""
-        bits = Bits(self.table.layouts, self.rows_at + number * self.row_width)
-        states = [bits.take(1) for _ in range(self.slots)]
-        for slot, width in self.high_widths.items():
-            states[slot] |= bits.take(width) << 1
-        pairs = []
-        for slot, state in enumerate(states):
-            if state == 0:
-                continue
-            own = self.location(slot)
-            bases = self.bases.get(slot, [slot])
-            require(state <= len(bases), "a state that isn't there")
-            pairs.append((self.location(bases[state - 1]), own))
-        chosen = bits.take(self.list_width)
-        is_stack_map, locations = self.table.read_list(chosen - 1) if chosen > 0 else (False, ())
+        pairs, found, table = [], None, self.table
+        locations = table.class_ends[-1] if table.classes else 0
+        for base, derived in (pair for group in self.groups for pair in group.pairs(position)):
+            if base >= locations:
+                found = table.read_list(base - locations)
+            else:
+                pairs.append((table.location(base), table.location(derived)))
+        is_stack_map, items = found or (False, ())
         require(not is_stack_map or not pairs, "a stack map with pairs")
-        return Items(tuple(pairs), () if is_stack_map else locations, locations if is_stack_map else None)
-
-    def set_of(self, position):
-        """The number of a position's row, and the bit behind its field."""
-        width = min(bits_for(position + 1), bits_for(self.sets))
-        at = self.positions_at + position * width - ((1 << width) - 1)
-        number = Bits(self.table.layouts, at).take(width) if width > 0 else 0
-        require(number < self.sets, "a set that isn't there")
-        return number, at + width
+        return Items(tuple(pairs), () if is_stack_map else items, items if is_stack_map else None)
 
     def check_end(self, positions):
-        """Where the layout ends, in bytes; the bits up to there must be 0."""
-        _, end = self.set_of(positions - 1) if positions > 0 and self.sets > 1 else (0, self.positions_at)
+        """Where the layout ends, in bytes; each group is where the one before ends, and unused bits are 0."""
+        for group in self.groups:
+            end = group.end(positions)
+            require(group.next in (None, end), "something between groups")
         bits = Bits(self.table.layouts, end)
         bits.align()
         return bits.position // 8
@@ -808,7 +814,7 @@ class Decoded:
             stretch,
             self.table.text_address(self.starts[stretch]),
             layout.frame_size,
-            layout.row(layout.set_of(position)[0]),
+            layout.items(position),
             self.details[index],
         )
 
@@ -902,7 +908,7 @@ class LookUp:
             stretch,
             self.table.text_address(leaf.start(number)),
             layout.frame_size,
-            layout.row(layout.set_of(position)[0]),
+            layout.items(position),
             self.details(index),
         )
 
