@@ -83,45 +83,31 @@ static const struct safepoint_function *function_of(const struct lookup *lookup,
   return NULL;
 }
 
-static void text_missing(const struct lookup *lookup, uint64_t address, bool is_managed,
-                         const struct source_frames *frames) {
-  const struct safepoint_function *function = function_of(lookup, address);
-  printf("0x%" PRIx64 ": ", address);
-  printf(is_managed ? "not a safepoint" : "not managed");
-  if (is_managed && function != NULL) {
-    printf(", in ");
-    print_name(lookup, function->address, address);
-  }
-  putchar('\n');
-  record_text_frames(&lookup->text, frames, 4);
-}
-
-static void json_missing(const struct lookup *lookup, uint64_t address, bool is_managed) {
-  const struct safepoint_function *function = is_managed ? function_of(lookup, address) : NULL;
-  printf("{\"address\":%" PRIu64 ",\"answer\":\"%s\",\"function\":", address,
-         is_managed ? "not a safepoint" : "not managed");
-  json_print_text(function == NULL ? NULL : names_find(&lookup->names, function->address));
-  printf(",\"function_address\":");
-  json_print_number(function == NULL ? 0 : function->address, function != NULL);
-}
-
 static bool print_missing(struct lookup *lookup, uint64_t address, bool is_managed,
                           struct problem *problem) {
   struct source_frames frames = {0};
   /* As for a record: the address is behind a call. */
   const bool ok =
       address == 0 || source_find(lookup->source, SOURCE_FRAMES, address - 1, &frames, problem);
+  const struct safepoint_function *function = is_managed ? function_of(lookup, address) : NULL;
+  const char *answer = is_managed ? "not a safepoint" : "not managed";
   lookup->some_missing = true;
-  if (!lookup->json) {
-    text_missing(lookup, address, is_managed, &frames);
-    return ok;
+  if (lookup->json) {
+    printf("{\"address\":%" PRIu64 ",\"answer\":\"%s\",\"function\":", address, answer);
+    json_print_text(function == NULL ? NULL : names_find(&lookup->names, function->address));
+    printf(",\"function_address\":");
+    json_print_number(function == NULL ? 0 : function->address, function != NULL);
+    record_json_source(lookup->with_source ? &frames : NULL);
+    puts("}");
+  } else {
+    printf("0x%" PRIx64 ": %s", address, answer);
+    if (function != NULL) {
+      printf(", in ");
+      print_name(lookup, function->address, address);
+    }
+    putchar('\n');
+    record_text_frames(&lookup->text, &frames, 4);
   }
-  json_missing(lookup, address, is_managed);
-  if (lookup->with_source) {
-    printf(",\"source\":");
-    record_json_frames(&frames);
-  }
-  puts("}");
   return ok;
 }
 

@@ -92,17 +92,62 @@ static const char *verb_of(const struct call *call) {
   }
 }
 
-static void print_step(const struct why *why, uint32_t from, const struct call *call) {
-  printf("  0x%" PRIx64 "  ", call->at);
-  print_node(why->graph, from);
-  printf(" %s ", verb_of(call));
-  print_node(why->graph, call->target);
-  if (why->analysis->is_entry[call->target])
-    printf(", a GC entry");
+/* A step of a chain: from one node of the graph to the next, by a call or by none that the file has. */
+typedef void take_step(const struct why *why, uint32_t from, const struct call *call, uint32_t to,
+                       json_t *chain);
+
+/* Goes from a call to the GC entry that keeps its record. */
+static void walk_chain(const struct why *why, const struct call *call, enum certainty certainty,
+                       take_step *take, json_t *chain) {
+  const struct call_graph *graph = why->graph;
+  const uint32_t *next = why->analysis->next[certainty];
+  uint32_t node = call->target;
+  take(why, call_graph_function(graph, call->at), call, node, chain);
+  for (; !why->analysis->is_entry[node]; node = next[node])
+    take(why, node, graph_is_function(graph, node) ? call_to(graph, node, next[node]) : NULL,
+         next[node], chain);
+}
+
+/* ---- JSON ---- */
+
+static json_t *name_of(const struct why *why, uint32_t node) {
+  const struct linkage_symbol *symbol = graph_symbol_of(why->graph, node);
+  const char *name = graph_is_function(why->graph, node) ? call_graph_name(why->graph, node)
+                     : symbol != NULL                    ? symbol->name
+                                                         : NULL;
+  return json_text(name);
+}
+
+static void add_step(const struct why *why, uint32_t from, const struct call *call, uint32_t to,
+                     json_t *chain) {
+  json_array_append_new(chain,
+                        json_pack("{so so so ss}", "at",
+                                  call == NULL ? json_null() : json_integer((json_int_t)call->at),
+                                  "from", name_of(why, from), "to", name_of(why, to), "kind",
+                                  call == NULL                  ? "unknown"
+                                  : call->kind == CALL_INDIRECT ? "indirect"
+                                  : call->is_jump               ? "jump"
+                                                                : "call"));
+}
+
+static void json_verdict(const struct why *why, uint64_t address, enum verdict verdict,
+                         const struct call *call) {
+  const uint32_t function = call_graph_function(why->graph, address - 1);
+  const bool has_chain = verdict <= KEEP_BY_ANYTHING;
+  json_t *chain = has_chain ? json_array() : json_null();
+  if (has_chain)
+    walk_chain(why, call, (enum certainty)verdict, add_step, chain);
+  json_t *object = json_pack(
+      "{si so so sb ss so}", "json_version", 1, "address", json_integer((json_int_t)address),
+      "function", function == GRAPH_NO_NODE ? json_null() : name_of(why, function), "kept",
+      !verdict_is_drop(verdict), "reason", drop_reason(verdict), "chain", chain);
+  json_dumpf(object, stdout, JSON_COMPACT);
+  json_decref(object);
   putchar('\n');
 }
 
-/* A step that no instruction makes: from one node of the graph to the next. */
+/* ---- Text ---- */
+
 static void print_leap(const struct why *why, uint32_t from, uint32_t to) {
   const struct call_graph *graph = why->graph;
   printf("    ");
@@ -125,70 +170,18 @@ static void print_leap(const struct why *why, uint32_t from, uint32_t to) {
   puts(why->analysis->is_entry[to] ? ", a GC entry" : "");
 }
 
-/* ---- JSON ---- */
-
-static json_t *name_of(const struct why *why, uint32_t node) {
-  const struct linkage_symbol *symbol = graph_symbol_of(why->graph, node);
-  const char *name = graph_is_function(why->graph, node) ? call_graph_name(why->graph, node)
-                     : symbol != NULL                    ? symbol->name
-                                                         : NULL;
-  return json_text(name);
-}
-
-/* A step: by a call at an address, or by none that the file has. */
-static json_t *step_of(const struct why *why, uint32_t from, const struct call *call, uint32_t to) {
-  return json_pack("{so so so ss}", "at",
-                   call == NULL ? json_null() : json_integer((json_int_t)call->at), "from",
-                   name_of(why, from), "to", name_of(why, to), "kind",
-                   call == NULL                  ? "unknown"
-                   : call->kind == CALL_INDIRECT ? "indirect"
-                   : call->is_jump               ? "jump"
-                                                 : "call");
-}
-
-static json_t *chain_of(const struct why *why, const struct call *call, enum certainty certainty) {
-  const struct call_graph *graph = why->graph;
-  const uint32_t *next = why->analysis->next[certainty];
-  uint32_t node = call->target;
-  json_t *chain = json_array();
-  json_array_append_new(chain, step_of(why, call_graph_function(graph, call->at), call, node));
-  for (; !why->analysis->is_entry[node]; node = next[node]) {
-    const struct call *step =
-        graph_is_function(graph, node) ? call_to(graph, node, next[node]) : NULL;
-    json_array_append_new(chain, step_of(why, node, step, next[node]));
+static void print_step(const struct why *why, uint32_t from, const struct call *call, uint32_t to,
+                       json_t *chain) {
+  (void)chain;
+  if (call == NULL) {
+    print_leap(why, from, to);
+    return;
   }
-  return chain;
-}
-
-static void json_verdict(const struct why *why, uint64_t address, enum verdict verdict,
-                         const struct call *call) {
-  const uint32_t function = call_graph_function(why->graph, address - 1);
-  json_t *object = json_pack(
-      "{si so so sb ss so}", "json_version", 1, "address", json_integer((json_int_t)address),
-      "function", function == GRAPH_NO_NODE ? json_null() : name_of(why, function), "kept",
-      !verdict_is_drop(verdict), "reason", drop_reason(verdict), "chain",
-      verdict <= KEEP_BY_ANYTHING ? chain_of(why, call, (enum certainty)verdict) : json_null());
-  json_dumpf(object, stdout, JSON_COMPACT);
-  json_decref(object);
-  putchar('\n');
-}
-
-/* ---- Text ---- */
-
-static void print_chain(const struct why *why, const struct call *call, enum certainty certainty) {
-  const struct call_graph *graph = why->graph;
-  const uint32_t *next = why->analysis->next[certainty];
-  uint32_t node = call->target;
-  print_step(why, call_graph_function(graph, call->at), call);
-  while (!why->analysis->is_entry[node]) {
-    const struct call *step =
-        graph_is_function(graph, node) ? call_to(graph, node, next[node]) : NULL;
-    if (step != NULL)
-      print_step(why, node, step);
-    else
-      print_leap(why, node, next[node]);
-    node = next[node];
-  }
+  printf("  0x%" PRIx64 "  ", call->at);
+  print_node(why->graph, from);
+  printf(" %s ", verb_of(call));
+  print_node(why->graph, to);
+  puts(why->analysis->is_entry[to] ? ", a GC entry" : "");
 }
 
 /* ---- Dropped ---- */
@@ -241,7 +234,7 @@ static void print_absence(const struct why *why, const struct call *call) {
   const size_t nodes = graph_nodes(why->graph);
   struct reached reached = {calloc(nodes + 1, sizeof *reached.is_reached),
                             calloc(nodes + 1, sizeof *reached.found), 0};
-  print_step(why, call_graph_function(why->graph, call->at), call);
+  print_step(why, call_graph_function(why->graph, call->at), call, call->target, NULL);
   reach_node(&reached, call->target);
   for (uint32_t done = 0; done < reached.count; done++)
     if (!why->analysis->is_leaf[reached.found[done]])
@@ -291,7 +284,7 @@ static void print_verdict(const struct why *why, uint64_t address, enum verdict 
   print_place(why, address);
   puts(text_of(verdict));
   if (verdict <= KEEP_BY_ANYTHING)
-    print_chain(why, call, (enum certainty)verdict);
+    walk_chain(why, call, (enum certainty)verdict, print_step, NULL);
   else if (verdict == DROP_UNREACHED)
     print_absence(why, call);
 }

@@ -59,8 +59,10 @@ static void print_live_outs(const struct record_list *live_outs) {
   putchar(']');
 }
 
-void record_json_frames(const struct source_frames *frames) {
-  putchar('[');
+void record_json_source(const struct source_frames *frames) {
+  if (frames == NULL)
+    return;
+  printf(",\"source\":[");
   for (size_t i = 0; i < frames->count; i++) {
     const struct source_frame *frame = &frames->items[i];
     printf("%s{\"function\":", i > 0 ? "," : "");
@@ -109,9 +111,6 @@ void record_json_print(const struct record_view *view, const char *name,
   else
     print_list("locations", &view->locations);
   print_live_outs(&view->live_outs);
-  if (frames != NULL) {
-    printf(",\"source\":");
-    record_json_frames(frames);
-  }
+  record_json_source(frames);
   putchar('}');
 }

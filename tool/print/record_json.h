@@ -9,7 +9,7 @@
  * weren't asked for. */
 void record_json_print(const struct record_view *view, const char *name,
                        const struct source_frames *frames);
-/* Prints an array of frames. */
-void record_json_frames(const struct source_frames *frames);
+/* Prints the frames as a further member of an object; nothing for NULL. */
+void record_json_source(const struct source_frames *frames);
 
 #endif

@@ -182,21 +182,21 @@ int survey_compare_text(const char *a, const char *b) {
   return strcmp(a, b);
 }
 
+/* Larger ones come first. */
+static int compare_sizes(uint64_t x, uint64_t y) { return (x < y) - (x > y); }
+
 static int compare_rows(const void *a, const void *b, void *context) {
   const struct survey_row *x = a, *y = b;
   const enum survey_order order = *(const enum survey_order *)context;
-  const uint64_t sizes[][2] = {
-      {order == SURVEY_BY_RECORDS ? x->records : 0, order == SURVEY_BY_RECORDS ? y->records : 0},
-      {order == SURVEY_BY_RAW ? x->raw : 0, order == SURVEY_BY_RAW ? y->raw : 0},
-      {x->packed, y->packed},
-      {x->raw, y->raw}};
   const int names = survey_compare_text(x->name, y->name);
-  if (order == SURVEY_BY_NAME && names != 0)
-    return names;
-  for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
-    if (sizes[i][0] != sizes[i][1])
-      return sizes[i][0] > sizes[i][1] ? -1 : 1;
-  return names != 0 ? names : x->address < y->address ? -1 : x->address > y->address;
+  int result = order == SURVEY_BY_NAME      ? names
+               : order == SURVEY_BY_RECORDS ? compare_sizes(x->records, y->records)
+               : order == SURVEY_BY_RAW     ? compare_sizes(x->raw, y->raw)
+                                            : 0;
+  result = result != 0 ? result : compare_sizes(x->packed, y->packed);
+  result = result != 0 ? result : compare_sizes(x->raw, y->raw);
+  result = result != 0 ? result : names;
+  return result != 0 ? result : compare_sizes(y->address, x->address);
 }
 
 void survey_add(struct survey_row *sum, const struct survey_row *row) {
