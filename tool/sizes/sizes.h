@@ -54,7 +54,7 @@ void sizes_free(struct sizes *sizes);
 
 /* ---- For the two of them ---- */
 
-bool sizes_open(struct sizes *sizes, uint32_t functions, struct problem *problem);
+void sizes_open(struct sizes *sizes, uint32_t functions);
 
 /* The number of the function with an address, and with this frame size if there are several;
  * UINT32_MAX if there is none. */

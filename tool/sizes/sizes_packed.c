@@ -19,6 +19,7 @@
  * global roots, entries of leaves without records, and the starts and references of gaps are
  * nobody's.
  */
+#include "format/array.h"
 #include "format/packed_details.h"
 #include "tool/sizes/sizes.h"
 
@@ -48,14 +49,6 @@ enum part {
 
 _Static_assert((int)PARTS <= (int)SIZES_PARTS_MAX, "there is room for all parts");
 
-/* Something that is shared: first its uses are counted, then each use takes its part. */
-struct sizes_shared {
-  uint64_t bits, uses, taken;
-};
-static uint64_t sizes_take(struct sizes_shared *shared) {
-  return shared->bits / shared->uses + (shared->taken++ < shared->bits % shared->uses);
-}
-
 struct division {
   struct sizes *sizes;
   const struct safepoints *table;
@@ -63,9 +56,6 @@ struct division {
   uint32_t *functions; /* by stretch: the function in the table of safepoints; UINT32_MAX: a gap */
   uint32_t *owners;    /* by record: its function */
   uint32_t *layouts;   /* by stretch: where the layout is */
-  uint64_t *starts;    /* where layouts start, sorted; and where the last one ends */
-  size_t start_count;
-  struct sizes_shared *shared; /* what is being divided */
 };
 
 /* Gives bits of a part to a function. */
@@ -109,12 +99,11 @@ static bool find_owners(struct division *division, struct problem *problem) {
   return true;
 }
 
-/* Divides bits of a part among some records. */
-static void divide_among(struct division *division, enum part part, uint32_t first, uint32_t count,
-                         uint64_t bits) {
-  struct sizes_shared shared = {.bits = bits, .uses = count};
-  for (uint32_t i = 0; i < count; i++)
-    give(division, part, division->owners[first + i], sizes_take(&shared));
+/* Divides bits of a part among some functions, each of which may be there more than once. */
+static void divide_among(struct division *division, enum part part, const uint32_t *functions,
+                         size_t count, uint64_t bits) {
+  for (size_t i = 0; i < count; i++)
+    give(division, part, functions[i], bits / count + (i < bits % count));
 }
 
 static bool divide_leaves(struct division *division, struct problem *problem) {
@@ -124,13 +113,14 @@ static bool divide_leaves(struct division *division, struct problem *problem) {
     struct packed_leaf leaf;
     if (!packed_leaf(packed, i, &leaf))
       return broken(problem, "a leaf that can't be read");
+    const uint32_t *const owners = division->owners + leaf.index;
     const uint64_t counts = (sizeof leaf.counts + (size_t)(leaf.lows - leaf.more)) * 8;
     const uint64_t addresses = counts + (uint64_t)leaf.count * packed->low_bytes * 8;
     parts[PART_ADDRESSES].bits += addresses;
     parts[PART_STARTS].bits += (uint64_t)leaf.stretch_count * packed->start_bytes * 8;
     parts[PART_REFERENCES].bits += (uint64_t)leaf.stretch_count * packed->reference_bytes * 8;
-    divide_among(division, PART_DIRECTORY, leaf.index, leaf.count, packed->entry_bytes * 8u);
-    divide_among(division, PART_ADDRESSES, leaf.index, leaf.count, leaf.count == 0 ? 0 : addresses);
+    divide_among(division, PART_DIRECTORY, owners, leaf.count, packed->entry_bytes * 8u);
+    divide_among(division, PART_ADDRESSES, owners, leaf.count, addresses);
     for (uint32_t k = 0; k < leaf.stretch_count; k++) {
       const uint32_t function = division->functions[leaf.stretch + k];
       if (function == UINT32_MAX)
@@ -142,101 +132,108 @@ static bool divide_leaves(struct division *division, struct problem *problem) {
   return true;
 }
 
-/* ---- Layouts ---- */
+/* ---- What is shared ---- */
 
-/* Makes a shared thing of what is between two starts of layouts. */
-static void share_layouts(struct division *division) {
-  uint64_t *starts = division->starts;
-  size_t count = 0, kept = 0;
-  for (uint32_t i = 0; i < division->packed->stretch_count; i++)
-    if (division->functions[i] != UINT32_MAX)
-      starts[count++] = division->layouts[i];
-  qsort(starts, count, sizeof *starts, bits_compare_words);
+/* What functions use of a part: a thing's number or place above a function's number. */
+struct uses {
+  uint64_t *items; /* owned */
+  size_t count, capacity;
+};
+
+static void add_use(struct uses *uses, uint32_t thing, uint32_t function) {
+  (void)ARRAY_ADD(uses->items, uses->count, uses->capacity, (uint64_t)thing << 32 | function);
+}
+
+static void sort_uses(struct uses *uses) {
+  if (uses->count > 0)
+    qsort(uses->items, uses->count, sizeof *uses->items, bits_compare_words);
+}
+
+/* How many of the uses from `first` on are of one thing. */
+static size_t count_run(const struct uses *uses, size_t first) {
+  size_t end = first + 1;
+  while (end < uses->count && uses->items[end] >> 32 == uses->items[first] >> 32)
+    end++;
+  return end - first;
+}
+
+/* Divides bits among them. */
+static void divide_run(struct division *division, enum part part, const uint64_t *uses,
+                       size_t count, uint64_t bits) {
   for (size_t i = 0; i < count; i++)
-    if (kept == 0 || starts[kept - 1] != starts[i])
-      starts[kept++] = starts[i];
-  division->start_count = kept;
-  starts[kept] = division->packed->layouts_size;
-  for (size_t i = 0; i < kept; i++)
-    division->shared[i] = (struct sizes_shared){.bits = (starts[i + 1] - starts[i]) * 8};
+    give(division, part, (uint32_t)uses[i], bits / count + (i < bits % count));
 }
 
-static struct sizes_shared *layout_of(const struct division *division, uint32_t stretch) {
-  const uint64_t place = division->layouts[stretch];
-  const uint64_t *start = bsearch(&place, division->starts, division->start_count,
-                                  sizeof *division->starts, bits_compare_words);
-  return &division->shared[start - division->starts];
-}
-
+/* A layout's bytes end where the next one starts. */
 static void divide_layouts(struct division *division) {
+  const struct packed_table *packed = division->packed;
   struct sizes_layouts *layouts = &division->sizes->layouts;
-  struct sizes_part *parts = division->sizes->parts;
-  share_layouts(division);
-  for (uint32_t i = 0; i < division->packed->stretch_count; i++)
+  struct uses uses = {0};
+  for (uint32_t i = 0; i < packed->stretch_count; i++)
     if (division->functions[i] != UINT32_MAX)
-      layout_of(division, i)->uses++;
-  for (size_t i = 0; i < division->start_count; i++) {
-    const struct sizes_shared *layout = &division->shared[i];
-    const bool is_shared = layout->uses > 1;
+      add_use(&uses, division->layouts[i], division->functions[i]);
+  sort_uses(&uses);
+  for (size_t i = 0, run; i < uses.count; i += run) {
+    run = count_run(&uses, i);
+    const uint64_t end = i + run < uses.count ? uses.items[i + run] >> 32 : packed->layouts_size;
+    const uint64_t bits = (end - (uses.items[i] >> 32)) * 8;
+    const enum part part = run > 1 ? PART_SHARED_LAYOUTS : PART_OWN_LAYOUTS;
     layouts->count++;
-    layouts->shared += is_shared;
-    layouts->functions += is_shared ? (uint32_t)layout->uses : 0;
-    parts[is_shared ? PART_SHARED_LAYOUTS : PART_OWN_LAYOUTS].bits += layout->bits;
+    layouts->shared += run > 1;
+    layouts->functions += run > 1 ? (uint32_t)run : 0;
+    division->sizes->parts[part].bits += bits;
+    divide_run(division, part, &uses.items[i], run, bits);
   }
-  for (uint32_t i = 0; i < division->packed->stretch_count; i++) {
-    if (division->functions[i] == UINT32_MAX)
-      continue;
-    struct sizes_shared *layout = layout_of(division, i);
-    give(division, layout->uses > 1 ? PART_SHARED_LAYOUTS : PART_OWN_LAYOUTS,
-         division->functions[i], sizes_take(layout));
-  }
+  free(uses.items);
 }
 
-/* Frame sizes: first their uses are counted, then each is divided. */
 static void divide_frame_sizes(struct division *division) {
   const struct packed_table *packed = division->packed;
-  for (uint32_t i = 0; i < packed->frame_size_count; i++)
-    division->shared[i] = (struct sizes_shared){.bits = packed->frame_bytes * 8u};
-  for (int divide = 0; divide < 2; divide++)
-    for (uint32_t i = 0; i < packed->stretch_count; i++) {
-      if (division->functions[i] == UINT32_MAX)
-        continue;
-      const uint64_t number = packed_frame_number(packed, division->layouts[i]);
-      if (number >= packed->frame_size_count)
-        continue;
-      if (divide)
-        give(division, PART_FRAME_SIZES, division->functions[i],
-             sizes_take(&division->shared[number]));
-      else
-        division->shared[number].uses++;
-    }
+  struct uses uses = {0};
+  for (uint32_t i = 0; i < packed->stretch_count; i++) {
+    if (division->functions[i] == UINT32_MAX)
+      continue;
+    const uint64_t number = packed_frame_number(packed, division->layouts[i]);
+    if (number < packed->frame_size_count)
+      add_use(&uses, (uint32_t)number, division->functions[i]);
+  }
+  sort_uses(&uses);
+  for (size_t i = 0, run; i < uses.count; i += run) {
+    run = count_run(&uses, i);
+    divide_run(division, PART_FRAME_SIZES, &uses.items[i], run, packed->frame_bytes * 8u);
+  }
+  free(uses.items);
 }
 
 /* ---- Parts of records ---- */
 
-/* The same of lists. What is between two lists' starts is the first one's. */
+/* What is between two lists' starts is the first one's. */
+static uint64_t list_bytes(const struct packed_table *packed, uint64_t number) {
+  const uint32_t start = bits_load32(packed->list_starts + number * 4);
+  const uint64_t end = number + 1 == packed->list_count
+                           ? packed->lists_size
+                           : bits_load32(packed->list_starts + (number + 1) * 4);
+  return end < start ? 0 : 4 + end - start;
+}
+
 static void divide_lists(struct division *division) {
   const struct packed_table *packed = division->packed;
-  for (uint32_t i = 0; i < packed->list_count; i++) {
-    const uint32_t start = bits_load32(packed->list_starts + (size_t)i * 4);
-    const uint64_t end = i + 1 == packed->list_count
-                             ? packed->lists_size
-                             : bits_load32(packed->list_starts + ((size_t)i + 1) * 4);
-    division->shared[i] = (struct sizes_shared){.bits = end < start ? 0 : (4 + end - start) * 8};
+  struct uses uses = {0};
+  for (uint32_t i = 0; i < packed->record_count && packed->list_count > 0; i++) {
+    struct packed_record record;
+    if (packed_record_at(packed, i, &record) != PACKED_FOUND)
+      continue;
+    const struct packed_list list = packed_record_list(&record);
+    if (list.table != NULL)
+      add_use(&uses, list.number, division->owners[i]);
   }
-  for (int divide = 0; divide < 2 && packed->list_count > 0; divide++)
-    for (uint32_t i = 0; i < packed->record_count; i++) {
-      struct packed_record record;
-      if (packed_record_at(packed, i, &record) != PACKED_FOUND)
-        continue;
-      const struct packed_list list = packed_record_list(&record);
-      if (list.table == NULL)
-        continue;
-      if (divide)
-        give(division, PART_LISTS, division->owners[i], sizes_take(&division->shared[list.number]));
-      else
-        division->shared[list.number].uses++;
-    }
+  sort_uses(&uses);
+  for (size_t i = 0, run; i < uses.count; i += run) {
+    run = count_run(&uses, i);
+    divide_run(division, PART_LISTS, &uses.items[i], run,
+               list_bytes(packed, uses.items[i] >> 32) * 8);
+  }
+  free(uses.items);
 }
 
 static void divide_exceptions(struct division *division) {
@@ -283,12 +280,10 @@ static void divide_block(struct division *division, struct packed_block *block, 
   }
 }
 
-static bool divide_details(struct division *division, struct problem *problem) {
+static void divide_details(struct division *division) {
   const struct packed_table *packed = division->packed;
   struct packed_details_header header;
   uint64_t *space = malloc(packed_details_space(packed) + sizeof *space);
-  if (space == NULL)
-    return problem_set(problem, "not enough memory");
   if (!packed_details_header(packed, &header))
     header.block_count = 0;
   for (uint32_t i = 0; i < header.block_count; i++) {
@@ -303,7 +298,6 @@ static bool divide_details(struct division *division, struct problem *problem) {
                  (uint64_t)(bytes.end - bytes.next) * 8);
   }
   free(space);
-  return true;
 }
 
 /* ---- The whole ---- */
@@ -361,44 +355,29 @@ static bool divide(struct division *division, struct problem *problem) {
   divide_frame_sizes(division);
   divide_lists(division);
   divide_exceptions(division);
-  if (packed->record_count > 0)
-    divide_among(division, PART_CONVENTIONS, 0, packed->record_count, packed->conventions_size * 8);
-  return divide_details(division, problem);
-}
-
-static bool division_open(struct division *division, struct problem *problem) {
-  const struct packed_table *packed = division->packed;
-  const size_t stretches = (size_t)packed->stretch_count + 1;
-  size_t shared = stretches;
-  shared = packed->frame_size_count > shared ? packed->frame_size_count : shared;
-  shared = packed->list_count > shared ? packed->list_count : shared;
-  division->functions = calloc(stretches, sizeof *division->functions);
-  division->owners = calloc((size_t)packed->record_count + 1, sizeof *division->owners);
-  division->layouts = calloc(stretches, sizeof *division->layouts);
-  division->starts = calloc(stretches, sizeof *division->starts);
-  division->shared = calloc(shared, sizeof *division->shared);
-  return (division->functions != NULL && division->owners != NULL && division->layouts != NULL &&
-          division->starts != NULL && division->shared != NULL) ||
-         problem_set(problem, "not enough memory");
-}
-
-static void division_close(struct division *division) {
-  free(division->functions);
-  free(division->owners);
-  free(division->layouts);
-  free(division->starts);
-  free(division->shared);
+  divide_among(division, PART_CONVENTIONS, division->owners, packed->record_count,
+               packed->conventions_size * 8);
+  divide_details(division);
+  return true;
 }
 
 bool sizes_of_packed(struct sizes *sizes, const struct safepoints *table,
                      const struct packed_table *packed, struct problem *problem) {
-  struct division division = {.sizes = sizes, .table = table, .packed = packed};
-  if (!sizes_open(sizes, table->function_count, problem))
-    return false;
+  const size_t stretches = (size_t)packed->stretch_count + 1;
+  struct division division = {
+      .sizes = sizes,
+      .table = table,
+      .packed = packed,
+      .functions = calloc(stretches, sizeof *division.functions),
+      .owners = calloc((size_t)packed->record_count + 1, sizeof *division.owners),
+      .layouts = calloc(stretches, sizeof *division.layouts),
+  };
+  sizes_open(sizes, table->function_count);
   set_parts(sizes, packed);
-  const bool ok = division_open(&division, problem) && divide(&division, problem) &&
-                  check_parts(sizes, problem);
-  division_close(&division);
+  const bool ok = divide(&division, problem) && check_parts(sizes, problem);
+  free(division.functions);
+  free(division.owners);
+  free(division.layouts);
   if (!ok)
     sizes_free(sizes);
   return ok;

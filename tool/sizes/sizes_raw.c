@@ -97,7 +97,8 @@ static void sum_up(struct sizes *sizes, uint64_t size) {
 
 bool sizes_of_raw(struct sizes *sizes, const struct image *image, const struct loaded *loaded,
                   struct problem *problem) {
-  bool ok = sizes_open(sizes, loaded->table.function_count, problem);
+  bool ok = true;
+  sizes_open(sizes, loaded->table.function_count);
   for (size_t i = 1; i < image->section_count && ok; i++) {
     const struct image_section *section = &image->sections[i];
     uint8_t *bytes;
@@ -115,9 +116,8 @@ bool sizes_of_raw(struct sizes *sizes, const struct image *image, const struct l
 
 /* ---- For both ---- */
 
-bool sizes_open(struct sizes *sizes, uint32_t functions, struct problem *problem) {
+void sizes_open(struct sizes *sizes, uint32_t functions) {
   *sizes = (struct sizes){.functions = calloc((size_t)functions + 1, sizeof *sizes->functions)};
-  return sizes->functions != NULL || problem_set(problem, "not enough memory");
 }
 
 uint32_t sizes_function(const struct safepoints *table, uint64_t address, uint64_t frame_size) {
