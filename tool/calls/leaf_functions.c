@@ -9,7 +9,8 @@
  * To be on the list, a function must neither call a function that it was given, now or earlier, nor
  * one that the program may define for it to find. Whether it takes time or blocks doesn't matter:
  * the frames that wait for it matter only if the thread can be in a collection meanwhile. That
- * excludes signal handlers, too, but for the functions that are there to run one at once. That a
+ * excludes signal handlers, too, but for the functions that are there to run one at once, or that
+ * unblock signals. That a
  * program may define malloc is seen to elsewhere: see enum leaf_memory.
  *
  * Left out on purpose: exit, quick_exit, pthread_exit, dlclose (they run destructors); dlopen,
@@ -115,7 +116,7 @@ const struct leaf_group leaf_groups[] = {
      "pwrite64 readv writev preadv pwritev lseek lseek64 fsync fdatasync sync ftruncate "
      "ftruncate64 "
      "truncate truncate64 posix_fallocate posix_fadvise fallocate dup dup2 dup3 pipe pipe2 fcntl "
-     "fcntl64 ioctl select pselect poll ppoll epoll_create epoll_create1 epoll_ctl epoll_wait "
+     "fcntl64 ioctl select poll epoll_create epoll_create1 epoll_ctl epoll_wait "
      "eventfd timerfd_create timerfd_settime inotify_init inotify_add_watch sendfile sendfile64 "
      "copy_file_range splice tee __read_chk __pread_chk __open_2 __open64_2 __openat_2 "
      "__openat64_2 __poll_chk __fdelt_chk "
@@ -135,7 +136,7 @@ const struct leaf_group leaf_groups[] = {
      "setrlimit64 prlimit prlimit64 getrusage times uname gethostname sethostname getdomainname "
      "sysinfo sysconf __sysconf pathconf fpathconf confstr getpagesize get_nprocs get_nprocs_conf "
      "getloadavg "
-     "wait waitpid waitid wait3 wait4 execve execv execvp execl execlp execle fexecve system "
+     "wait waitpid waitid wait3 wait4 execve execv execvp execl execlp execle fexecve "
      "getentropy "
      "getrandom prctl isatty ttyname ttyname_r tcgetattr tcsetattr tcgetpgrp tcsetpgrp cfgetospeed "
      "sched_yield sched_getaffinity sched_setaffinity sched_getparam sched_setparam "
@@ -180,9 +181,19 @@ const struct leaf_group leaf_groups[] = {
      "pthread_setspecific pthread_key_delete pthread_detach pthread_setname_np pthread_getname_np "
      "pthread_getcpuclockid pthread_get_stacksize_np pthread_getaffinity_np "
      "pthread_setaffinity_np"},
-    {LEAF_PURE, "it goes back to a frame that is waiting, and leaves out those above it",
-     "_pthread_cleanup_push _pthread_cleanup_push_defer",
-     "setjmp _setjmp __sigsetjmp sigsetjmp longjmp _longjmp siglongjmp __longjmp_chk"},
+    {LEAF_PURE, "it notes where the frame is to which a jump goes back", "",
+     "setjmp _setjmp __sigsetjmp sigsetjmp"},
+    {LEAF_PURE,
+     "it goes back to a frame that is waiting, and leaves out those above it, if there is one "
+     "stack",
+     "_pthread_cleanup_push _pthread_cleanup_push_defer " LEAF_STACK_MAKERS, "longjmp _longjmp"},
+    {LEAF_ALLOCATES,
+     "it unblocks signals, whose handlers then run at once; apart from that, it asks the kernel "
+     "for "
+     "something, or goes back to a frame",
+     "pthread_cancel _pthread_cleanup_push _pthread_cleanup_push_defer " LEAF_STACK_MAKERS
+     " " LEAF_HANDLER_SETTERS,
+     "pselect ppoll system siglongjmp __longjmp_chk"},
     {LEAF_PURE, "it ends the process, without running anything of the program's first", "",
      "_exit _Exit"},
     {LEAF_ALLOCATES, "it ends the process by SIGABRT, which the program doesn't handle",

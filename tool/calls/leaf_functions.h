@@ -24,6 +24,9 @@ struct leaf_group {
 #define LEAF_HANDLER_SETTERS                                                                       \
   "signal sigaction __sigaction sigset sigvec ssignal sysv_signal __sysv_signal bsd_signal"
 
+/* And what a program may make another stack by: then a jump back may leave this one waiting. */
+#define LEAF_STACK_MAKERS "makecontext setcontext swapcontext sigaltstack clone"
+
 extern const struct leaf_group leaf_groups[];
 extern const size_t leaf_group_count;
 
