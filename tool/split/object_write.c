@@ -122,7 +122,8 @@ static void insert_symbols(struct object *object) {
     const bool fits = added->section < SHN_LORESERVE;
     added->symbol.st_shndx = fits ? (uint16_t)added->section : SHN_XINDEX;
     buffer_add(&symbols, &added->symbol, sizeof added->symbol);
-    buffer_add(&sections, &(uint32_t){fits ? 0 : added->section}, sizeof(uint32_t));
+    const uint32_t wide = fits ? 0 : added->section;
+    buffer_add(&sections, &wide, sizeof wide);
   }
   insert(object, object->symbols, sizeof(Elf64_Sym), &symbols);
   if (object->symbol_sections != 0)
