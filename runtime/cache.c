@@ -35,17 +35,14 @@ void cache_forget(struct cache_overlay *cache, uint64_t generation) {
 struct cache_entry *cache_remember(struct stackpack_cache *memory,
                                    const struct stackpack_record *record) {
   struct cache_overlay *cache = cache_overlay_of(memory);
-  if (cache->slots == NULL ||
-      (record->frame_size >= UINT32_MAX && record->frame_size != UINT64_MAX))
+  if (cache->slots == NULL)
     return NULL;
   if ((cache->end - cache->next) * CACHE_UNIT < sizeof(struct cache_entry))
     cache_forget(cache, cache->generation);
   struct cache_entry *entry = cache_entry_at(cache, (uint32_t)cache->next);
-  entry->record = *record_of(record);
+  entry->record = *record;
   entry->step.place_count = 0;
-  entry->frame_size = (uint32_t)record->frame_size;
-  entry->kind = (uint8_t)record->kind;
-  entry->has_row = row_read(&entry->row, &entry->record);
+  entry->has_row = row_read(&entry->row, record_of(record));
   *cache_slot(cache, record->address) = (uint32_t)cache->next;
   cache->next +=
       (offsetof(struct cache_entry, row) + row_size(&entry->row) + CACHE_UNIT - 1) / CACHE_UNIT;
@@ -83,7 +80,11 @@ enum stackpack_answer stackpack_table_visit(const struct stackpack_table *table,
                                             struct stackpack_cache *cache, uint64_t address,
                                             struct stackpack_record *record,
                                             stackpack_visitor *visit, void *context) {
-  const struct cache_entry *entry = cache != NULL ? cache_find(cache, 0, address, record) : NULL;
+  const struct cache_entry *entry = NULL;
+  if (cache != NULL) {
+    cache_begin(cache, 0);
+    entry = cache_find(cache, address, record);
+  }
   if (entry == NULL) {
     const enum stackpack_answer answer = stackpack_table_find(table, address, record);
     if (answer != STACKPACK_FOUND)

@@ -15,10 +15,8 @@
 #include "runtime/row.h"
 
 struct cache_entry {
-  struct packed_record record;
-  struct frame_step step;
-  uint32_t frame_size; /* all ones: unknown */
-  uint8_t kind;        /* of the record */
+  struct stackpack_record record;
+  struct frame_step step; /* place_count 0: not known yet, or it can't be told so */
   bool has_row;
   struct row row; /* cut off behind its pairs */
 };
@@ -59,22 +57,24 @@ static inline uint32_t *cache_slot(const struct cache_overlay *cache, uint64_t a
 /* Forgets everything, for a generation of the process (0: for a table). */
 void cache_forget(struct cache_overlay *cache, uint64_t generation);
 
-/* Looks up in the cache alone, which is for a generation of the process: modules may have come or gone. NULL:
- * the record isn't there. */
-static inline struct cache_entry *cache_find(struct stackpack_cache *memory, uint64_t generation,
-                                             uint64_t address, struct stackpack_record *record) {
+/* What a look-up, or a walk, begins with: modules may have come or gone. */
+static inline void cache_begin(struct stackpack_cache *memory, uint64_t generation) {
+  struct cache_overlay *cache = cache_overlay_of(memory);
+  if (cache->generation != generation && cache->slots != NULL)
+    cache_forget(cache, generation);
+}
+
+/* Looks up in the cache alone. NULL: the record isn't there. */
+static inline struct cache_entry *cache_find(struct stackpack_cache *memory, uint64_t address,
+                                             struct stackpack_record *record) {
   struct cache_overlay *cache = cache_overlay_of(memory);
   if (cache->slots == NULL)
     return NULL;
-  if (cache->generation != generation)
-    cache_forget(cache, generation);
   const uint32_t slot = *cache_slot(cache, address);
   if (slot == 0)
     return NULL;
   struct cache_entry *entry = cache_entry_at(cache, slot);
-  *(struct packed_record *)record = entry->record;
-  record->frame_size = entry->frame_size == UINT32_MAX ? UINT64_MAX : entry->frame_size;
-  record->kind = (enum stackpack_kind)entry->kind;
+  *record = entry->record;
   return entry;
 }
 

@@ -400,9 +400,11 @@ enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
                                       struct stackpack_cache *cache, uintptr_t return_address,
                                       struct stackpack_record *record, stackpack_visitor *visit,
                                       void *context) {
-  const uint64_t generation = process_generation(process);
-  const struct cache_entry *entry =
-      cache != NULL ? cache_find(cache, generation, return_address, record) : NULL;
+  const struct cache_entry *entry = NULL;
+  if (cache != NULL) {
+    cache_begin(cache, process_generation(process));
+    entry = cache_find(cache, return_address, record);
+  }
   if (entry == NULL) {
     const enum stackpack_answer answer = stackpack_find(process, return_address, record);
     if (answer != STACKPACK_FOUND)

@@ -52,11 +52,8 @@ static enum stackpack_answer find_in_table(struct stackpack_walk *walk, uintptr_
 }
 
 static inline enum stackpack_answer find(struct stackpack_walk *walk, uintptr_t address) {
-  const struct stackpack_walker *walker = walk->private_.walker;
-  if (walker->cache == NULL)
-    return find_in_table(walk, address);
-  const uint64_t generation = walker->process != NULL ? process_generation(walker->process) : 0;
-  struct cache_entry *entry = cache_find(walker->cache, generation, address, &walk->record);
+  struct stackpack_cache *cache = walk->private_.walker->cache;
+  struct cache_entry *entry = cache != NULL ? cache_find(cache, address, &walk->record) : NULL;
   if (entry == NULL)
     return find_in_table(walk, address);
   walk_set_entry(walk, entry);
@@ -89,15 +86,16 @@ static void prefer_by_context(struct stackpack_walk *walk) {
     if (!stackpack_record_next(&next))
       return;
   walk->record = next;
-  walk->private_.entry = NULL;
+  walk_set_entry(walk, NULL);
 }
 
 static enum stackpack_walk_answer look_up(struct stackpack_walk *walk, uintptr_t pc) {
   const enum stackpack_answer answer = find(walk, pc);
   switch (answer) {
   case STACKPACK_FOUND:
-    if ((walk->record.kind == STACKPACK_STATEPOINT) == (walk->context.is_exact != 0))
-      prefer_by_context(walk);
+    if (walk->record.kind == STACKPACK_STATEPOINT && !walk->context.is_exact)
+      return STACKPACK_WALK_MANAGED;
+    prefer_by_context(walk);
     return is_of_frame(walk) ? STACKPACK_WALK_MANAGED : STACKPACK_WALK_NOT_SAFEPOINT;
   case STACKPACK_NOT_MANAGED:
   case STACKPACK_NOT_SAFEPOINT:
@@ -204,13 +202,6 @@ static enum stackpack_walk_answer check_arrival(const struct stackpack_walk *wal
                                                                   : STACKPACK_WALK_NATIVE;
 }
 
-/* Whether the cache has the record at hand, and knows how to get to the caller. */
-static inline bool has_step(const struct stackpack_walk *walk) {
-  const struct cache_entry *entry = walk_entry(walk);
-  return entry != NULL && entry->step.place_count > 0 &&
-         walk->private_.walker->managed != STACKPACK_BY_UNWINDING;
-}
-
 /* From a frame of which the cache knows nothing, or to the first one. */
 static enum stackpack_walk_answer go_otherwise(struct stackpack_walk *walk) {
   enum stackpack_walk_answer answer = STACKPACK_WALK_NATIVE;
@@ -233,9 +224,11 @@ void stackpack_walk_start(struct stackpack_walk *walk, const struct stackpack_wa
   walk->private_.walker = walker;
   walk->private_.stack = stack;
   walk->private_.segment_frames = 0;
-  walk->private_.entry = NULL;
+  walk_set_entry(walk, NULL);
   walk->private_.state = WALK_AT_START;
   walk->context = *context;
+  if (walker->cache != NULL)
+    cache_begin(walker->cache, walker->process != NULL ? process_generation(walker->process) : 0);
 }
 
 void stackpack_walk_resume(struct stackpack_walk *walk, struct stackpack_stack stack,
@@ -255,8 +248,10 @@ enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
     return walk->private_.answer;
   enum stackpack_walk_answer answer;
   uintptr_t pc = 0; /* context.pc, which the next step waits for */
-  if (has_step(walk)) {
-    answer = by_facts(walk, ((const struct cache_entry *)walk->private_.entry)->step, 0, &pc);
+  const struct cache_entry *entry = walk_entry(walk);
+  if (entry != NULL && entry->step.place_count > 0 &&
+      walk->private_.walker->managed != STACKPACK_BY_UNWINDING) {
+    answer = by_facts(walk, entry->step, 0, &pc);
   } else {
     answer = go_otherwise(walk);
     pc = walk->context.pc;
