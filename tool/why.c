@@ -246,23 +246,6 @@ static void print_absence(const struct why *why, const struct call *call) {
 
 /* ---- Records ---- */
 
-static const char *text_of(enum verdict verdict) {
-  static const char *const texts[VERDICTS] = {
-      [KEEP_BY_CALLS] = "kept: calls lead to a GC entry",
-      [KEEP_BY_POINTERS] = "kept: an indirect call may lead to a GC entry",
-      [KEEP_BY_OUTSIDE] = "kept: a function elsewhere may call back, and lead to a GC entry",
-      [KEEP_BY_ANYTHING] = "kept: code that can't be decoded may lead to a GC entry",
-      [KEEP_NO_CALL] = "kept: no call instruction ends here",
-      [KEEP_STACKMAP] = "kept: it is no statepoint",
-      [KEEP_DEOPT] = "kept: it has deopt state, which isn't for collections alone",
-      [KEEP_NO_ENTRIES] = "kept: no GC entry is named",
-      [KEEP_UNKNOWN] = "kept: the file doesn't have one of the GC entries",
-      [DROP_UNREACHED] = "dropped: the call can't reach a GC entry",
-      [DROP_UNREACHABLE] = "dropped: nothing can reach the function",
-  };
-  return texts[verdict];
-}
-
 static void print_place(const struct why *why, uint64_t address) {
   const struct call_graph *graph = why->graph;
   const uint32_t function = call_graph_function(graph, address - 1);
@@ -282,7 +265,7 @@ static void print_verdict(const struct why *why, uint64_t address, enum verdict 
     return;
   }
   print_place(why, address);
-  puts(text_of(verdict));
+  printf("%s: %s\n", verdict_is_drop(verdict) ? "dropped" : "kept", drop_reason(verdict));
   if (verdict <= KEEP_BY_ANYTHING)
     walk_chain(why, call, (enum certainty)verdict, print_step, NULL);
   else if (verdict == DROP_UNREACHED)

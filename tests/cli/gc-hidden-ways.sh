@@ -28,7 +28,7 @@ compile ./patched.ll patched.o
 link_without app no_call patched.o
 expect_verdict kept app managed_no_call --gc-entry=collect
 expect_verdict kept app patched --gc-entry=collect
-expect_output 'no call instruction ends here'
+expect_output 'no call instruction ends at its address'
 expect_verdict dropped app managed_no_outside --gc-entry=collect
 
 # A patchpoint may be filled in, too.

@@ -156,14 +156,14 @@ void drop_close(struct drop *drop) {
 const char *drop_reason(enum verdict verdict) {
   static const char *const reasons[VERDICTS] = {
       [KEEP_BY_CALLS] = "calls lead to a GC entry",
-      [KEEP_BY_POINTERS] = "an indirect call may lead there",
-      [KEEP_BY_OUTSIDE] = "a function elsewhere may call back",
-      [KEEP_BY_ANYTHING] = "code that can't be decoded may lead there",
-      [KEEP_NO_CALL] = "no call instruction ends there",
-      [KEEP_STACKMAP] = "no statepoint",
-      [KEEP_DEOPT] = "with deopt state, which isn't for collections alone",
+      [KEEP_BY_POINTERS] = "an indirect call may lead to a GC entry",
+      [KEEP_BY_OUTSIDE] = "a function elsewhere may call back, and lead to a GC entry",
+      [KEEP_BY_ANYTHING] = "code that can't be decoded may lead to a GC entry",
+      [KEEP_NO_CALL] = "no call instruction ends at its address",
+      [KEEP_STACKMAP] = "it is no statepoint",
+      [KEEP_DEOPT] = "it has deopt state, which isn't for collections alone",
       [KEEP_NO_ENTRIES] = "no GC entry is named",
-      [KEEP_UNKNOWN] = "a GC entry isn't known",
+      [KEEP_UNKNOWN] = "the file doesn't have one of the GC entries",
       [DROP_UNREACHED] = "the call can't reach a GC entry",
       [DROP_UNREACHABLE] = "nothing can reach the function",
   };
