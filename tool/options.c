@@ -126,7 +126,7 @@ static struct getopt_tables tables_of(const struct command_option *options) {
   struct getopt_tables tables = {.letters = ":h"};
   char *letter = tables.letters + 2;
   size_t count = 0;
-  for (; options[count].name != NULL && count < OPTIONS_MOST; count++) {
+  for (; count < OPTIONS_MOST && options[count].name != NULL; count++) {
     const struct command_option *option = &options[count];
     const int value = option->flag == NULL ? required_argument : no_argument;
     tables.options[count] = (struct option){option->name, value, NULL, FIRST_NUMBER + (int)count};

@@ -281,8 +281,10 @@ static bool is_same(const struct code_value *a, const struct code_value *b) {
 static struct code_value join(const struct code_state *state, const struct code_value *a,
                               const struct code_value *b) {
   const struct code_value *code = code_is_code(state, *a) ? a : code_is_code(state, *b) ? b : NULL;
-  return code == NULL ? (struct code_value){.kind = CODE_UNKNOWN}
-                      : (struct code_value){.kind = CODE_HELD, .table = code->table};
+  struct code_value joined = {.kind = CODE_UNKNOWN};
+  if (code != NULL)
+    joined = (struct code_value){.kind = CODE_HELD, .table = code->table};
+  return joined;
 }
 
 /* Control may come to a block with a state: what it knows at its start is what all agree on. */

@@ -61,6 +61,8 @@ struct code_value code_load(const struct code_state *state, enum code_stack_base
     return (struct code_value){.kind = CODE_UNKNOWN};
   const struct code_slot *slot =
       slots->count > CODE_SLOTS ? &slots->items[0] : find_slot(slots, base, offset);
-  return slot == NULL ? (struct code_value){.kind = CODE_UNKNOWN}
-                      : (struct code_value){.kind = CODE_HELD, .table = slot->address};
+  struct code_value loaded = {.kind = CODE_UNKNOWN};
+  if (slot != NULL)
+    loaded = (struct code_value){.kind = CODE_HELD, .table = slot->address};
+  return loaded;
 }
