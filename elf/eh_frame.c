@@ -144,12 +144,29 @@ static bool cie_facts(struct cursor cie, struct cie_facts *facts) {
   return is_known || !cie.bad;
 }
 
-/* Takes the head of the entry at a position: its bytes behind the length. False at the section's
- * end. */
+/* Takes the length of an entry; 0 of a terminator, and at the section's end. */
+static uint64_t take_length(struct cursor *section) {
+  const uint64_t length = take(section, 4);
+  return length == UINT32_MAX ? take(section, 8) : length;
+}
+
+size_t eh_frame_size(const uint8_t *bytes, size_t size) {
+  struct cursor section = {bytes, 0, size, 0, false};
+  for (;;) {
+    const size_t start = section.position;
+    const uint64_t length = take_length(&section);
+    skip(&section, length);
+    if (length == 0 || section.bad)
+      return start;
+  }
+}
+
+/* Takes the head of the next entry: its bytes behind the length. False at the section's end. */
 static bool take_entry(struct cursor *section, struct cursor *entry) {
-  uint64_t length = take(section, 4);
-  if (length == UINT32_MAX)
-    length = take(section, 8);
+  uint64_t length;
+  do
+    length = take_length(section);
+  while (length == 0 && section->position < section->end);
   if (section->bad || length == 0 || length > section->end - section->position)
     return false;
   *entry = *section;

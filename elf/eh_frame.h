@@ -17,6 +17,10 @@
 #include "elf/machine.h"
 #include "format/safepoints.h"
 
+/* Where a section at bytes[0..size) may end before `size`: how many bytes there are up to the first terminator.
+ * (One may stand in the middle, too, and the functions below read on behind it.) */
+size_t eh_frame_size(const uint8_t *bytes, size_t size);
+
 /* Adds the functions in an .eh_frame section at bytes[0..size), which has `address` in the address
  * space of the functions. What it can't read, it passes over: then a function's end isn't known.
  * False without memory. */

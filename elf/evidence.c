@@ -25,7 +25,9 @@ static struct section_bytes find_unwind(const struct elf_image *image) {
         memcmp(index, version_and_encoding, sizeof version_and_encoding) != 0)
       continue;
     found.address = segment.p_vaddr + 4 + (uint64_t)(int64_t)(int32_t)bits_load32(index + 4);
-    found.bytes = elf_image_at(image, found.address, &found.size);
+    found.bytes = elf_image_at(image, found.address, &size);
+    if (found.bytes != NULL)
+      found.size = eh_frame_size(found.bytes, size);
   }
   return found;
 }

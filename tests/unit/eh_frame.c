@@ -98,8 +98,24 @@ START_TEST(relative_addresses) {
   add_fde(&section, cie, 0x20000, 0x80);
   add_fde(&section, cie, 0x8000, 0x10); /* before the section: a negative distance */
   bytes_u32(&section, 0);               /* the end */
-  add_fde(&section, cie, 0x30000, 0x10);
   check_ranges(&section, (struct code_range[]){{0x8000, 0x8010}, {0x20000, 0x20080}}, 2);
+}
+
+/* Linkers put a terminator at the end, but leave others where they join sections that had one. Where the section's
+ * end isn't known, the first one is it. */
+START_TEST(terminators_in_the_middle) {
+  struct bytes section = {0};
+  const size_t cie = add_usual_cie(&section), first = section.size;
+  add_fde(&section, cie, 0x20000, 0x80);
+  const size_t end = section.size;
+  ck_assert_uint_eq(eh_frame_size(section.data, section.size), end);
+  bytes_u32(&section, 0);
+  bytes_u32(&section, 0);
+  ck_assert_uint_eq(eh_frame_size(section.data, section.size), end);
+  add_fde(&section, cie, 0x30000, 0x10);
+  ck_assert_uint_eq(eh_frame_size(section.data, section.size), end);
+  ck_assert_uint_eq(eh_frame_size(section.data, end - 1), first);
+  check_ranges(&section, (struct code_range[]){{0x20000, 0x20080}, {0x30000, 0x30010}}, 2);
 }
 
 START_TEST(absolute_and_wide_addresses) {
@@ -619,7 +635,7 @@ START_TEST(damaged_instructions) {
   bytes_free(&section);
 }
 
-SUITE("eh_frame", relative_addresses, absolute_and_wide_addresses,
+SUITE("eh_frame", relative_addresses, terminators_in_the_middle, absolute_and_wide_addresses,
       augmentations_before_the_encoding, long_entries, unknown_encodings_are_passed_over,
       every_format_of_addresses, a_cie_of_version_3, references_to_earlier_cies,
       references_that_lead_nowhere, an_entry_longer_than_the_section, changed_bytes,
