@@ -36,3 +36,14 @@ done
 check kept "a distance from the offset table" 'push %rbx; call make; call *%rax; pop %rbx; ret' '.type make, @function
 make: lea _GLOBAL_OFFSET_TABLE_(%rip), %rax; add 1f(%rip), %rax; ret
   .section .rodata; .byte 1; 1: .quad hidden@GOTOFF'
+
+# Instructions between those that are found from the function's start on, to which only a label's address leads: `jmp collect` is in the
+# constant of a movabs.
+hidden='.byte 0x48, 0xb8; 9: jmp collect; ret; nop; nop; nop; nop; nop; nop; mov $1, %eax; ret'
+check kept "an instruction in another, in a table" "lea 1f(%rip), %rax; jmp *(%rax,%rdi,8); 2: mov \$1, %eax; ret; $hidden" '.data; .p2align 3; 1: .quad 2b, 9b'
+check kept "an instruction in another, by a label" "lea 9f(%rip), %rax; jmp *%rax; $hidden"
+check kept "an instruction in another, by a label for another function" "lea 9f(%rip), %rdi; jmp go; $hidden" '.type go, @function; go: jmp *%rdi'
+check kept "an instruction in another one of another function" "lea 9f(%rip), %rax; jmp *%rax" \
+  ".type odd, @function; odd: xor %eax, %eax; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; ret; $hidden; nop; nop; nop; nop; nop"
+check dropped "labels" 'lea 1f(%rip), %rax; jmp *(%rax,%rdi,8); 2: mov $1, %eax; ret; 3: mov $2, %eax; ret' '.data; .p2align 3; 1: .quad 2b, 3b'
+check dropped "an address before a function's" 'lea hidden-1(%rip), %rax; cmp $-3, %rax; ret'

@@ -55,7 +55,6 @@ struct parts graph_parts(const struct graph_builder *builder) {
 }
 
 bool graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint64_t at) {
-  enum { TAG_SIZE = 16 };
   struct area *area = areas_find(&graph->areas, address);
   if (area == NULL && address > UINT32_MAX) { /* with a tag in its high bits? */
     address &=
@@ -76,7 +75,7 @@ bool graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint
   const bool from_elsewhere = how == TAKEN_BY_CODE && at - function->address >= function->size;
   if (function->taken != TAKEN_NOT)
     return true;
-  if (into < TAG_SIZE || from_elsewhere)
+  if (into < GRAPH_TAG_SIZE || from_elsewhere)
     function->taken = (uint8_t)how;
   else if (function->entered == TAKEN_NOT)
     function->entered = (uint8_t)how;

@@ -205,6 +205,10 @@ bool call_types_read(struct graph_builder *builder, const struct image *image,
 
 #define ADDRESS_BITS (((uint64_t)1 << 48) - 1) /* of a pointer; programs use the others for tags */
 
+enum {
+  GRAPH_TAG_SIZE = 16
+}; /* a pointer to the first bytes of a function may be its address with a tag */
+
 /* A stub of the procedure linkage table: the symbol's node that it jumps to; GRAPH_NO_NODE if the
  * function is none, or does anything else. */
 uint32_t graph_stub_target(const struct call_graph *graph, uint32_t function);

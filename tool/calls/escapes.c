@@ -22,6 +22,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where control may go in the middle of a function there is an instruction; if none was found, the bytes aren't
+ * what they seemed to be. In the first bytes, it's an address with a tag. */
+static void enter(struct call_graph *graph, uint64_t address) {
+  const uint32_t function = call_graph_function(graph, address);
+  if (function != (uint32_t)GRAPH_NO_NODE &&
+      address - graph->functions[function].address >= GRAPH_TAG_SIZE &&
+      !area_is_marked(areas_find(&graph->areas, address), MARK_INSTRUCTION, address))
+    graph->functions[function].is_undecodable = true;
+}
+
 /* ---- The dynamic linker's words ---- */
 
 static void take_word(struct graph_builder *builder, const struct linkage_word *word,
@@ -33,6 +43,7 @@ static void take_word(struct graph_builder *builder, const struct linkage_word *
     return;
   if (word->kind == LINKAGE_ADDRESS || word->kind == LINKAGE_RESOLVER) {
     graph_take(graph, word->value, how, word->address);
+    enter(graph, word->value);
     return;
   }
   /* Code that the dynamic linker changes isn't what was decoded. */
@@ -113,6 +124,23 @@ static bool is_for_calls(const struct call_graph *graph, uint64_t address) {
  * its own end. */
 enum { OPERAND_SIZE = 4 };
 
+/* Whether a word is one of several for places in a function: alone, it may be a number. */
+static bool is_label(const struct call_graph *graph, const struct area *area, uint64_t address,
+                     uint64_t word) {
+  const uint32_t function = call_graph_function(graph, word);
+  const uint64_t at = address - area->address;
+  uint64_t others[2] = {0};
+  if (at >= 8)
+    memcpy(&others[0], area->bytes + at - 8, 8);
+  if (area->size - at >= 16)
+    memcpy(&others[1], area->bytes + at + 8, 8);
+  for (unsigned i = 0; i < 2; i++)
+    if (function != (uint32_t)GRAPH_NO_NODE && call_graph_function(graph, others[i]) == function &&
+        area_is_marked(areas_find(&graph->areas, others[i]), MARK_INSTRUCTION, others[i]))
+      return true;
+  return false;
+}
+
 /* A word at a place that may lead to code. */
 static void take_word_at(struct graph_builder *builder, const struct area *area, uint64_t address,
                          uint64_t word) {
@@ -127,6 +155,8 @@ static void take_word_at(struct graph_builder *builder, const struct area *area,
     return;
   if ((address % 8 == 0 && !area->is_code) || is_function(graph, word & ADDRESS_BITS))
     graph_take(graph, word, how, address);
+  if (address % 8 == 0 && !area->is_code && is_label(graph, area, address, word))
+    enter(graph, word);
   if (is_function(graph, (uint32_t)word))
     graph_take(graph, (uint32_t)word, how, address);
 }

@@ -4,9 +4,10 @@
  * compiler made, also those that no jump leads to, such as landing pads of exceptions. It goes wrong
  * where data lies between the code, and where a jump leads into an instruction (past a `lock`
  * prefix, as the C library has it). So each jump's target is compared with the instructions that
- * were found, and what it leads to is decoded as well, until both ways meet. A function with bytes
- * that are no instruction is undecodable, and so is one that another one's jump enters between its
- * instructions.
+ * were found, and what it leads to is decoded as well, until both ways meet; and so is each place whose
+ * address the function computes. A function with bytes that are no instruction is undecodable, and so is
+ * one that another one's jump enters between its instructions, or that has the address of such a place
+ * computed elsewhere, or in data.
  *
  * A return that may take something else than the function's own return address (stack.h) leads to
  * everything; and so does a jump to another function that leaves something on the stack for that one's
@@ -188,7 +189,10 @@ static void note_named(struct sweep *sweep, uint64_t address) {
   struct graph_function *function = &sweep->builder->graph->functions[sweep->function];
   if (call_graph_function(sweep->builder->graph, address) == (uint32_t)GRAPH_NO_NODE)
     return;
-  function->names_code |= address - sweep->start - 1 >= sweep->end - sweep->start - 1;
+  const uint64_t into = address - sweep->start;
+  if (into != 0 && into < sweep->end - sweep->start)
+    add_target(sweep, address);
+  function->names_code |= into - 1 >= sweep->end - sweep->start - 1;
   sweep->names_code = true;
 }
 
@@ -214,6 +218,17 @@ static bool is_tagged_word(const struct call_graph *graph, uint64_t address) {
   return areas_find(&graph->areas, address) == NULL && word != NULL && word->is_constant;
 }
 
+/* A place in another function: control may come there. Near the start of that, or of the next one, it is its
+ * address with a tag, or what compilers compare it by. */
+static void add_label(struct sweep *sweep, uint64_t address) {
+  const struct call_graph *graph = sweep->builder->graph;
+  const uint32_t number = call_graph_function(graph, address);
+  if (number != (uint32_t)GRAPH_NO_NODE && number != sweep->function &&
+      address - graph->functions[number].address >= GRAPH_TAG_SIZE &&
+      call_graph_function(graph, address + GRAPH_TAG_SIZE - 1) == number)
+    add_landing(sweep, address);
+}
+
 static void add_references(struct sweep *sweep, uint64_t at,
                            const struct code_instruction *instruction) {
   struct call_graph *graph = sweep->builder->graph;
@@ -225,6 +240,7 @@ static void add_references(struct sweep *sweep, uint64_t at,
   } else if (instruction->has_reference) {
     function->names_address |= graph_take(graph, instruction->reference, TAKEN_BY_CODE, at);
     note_named(sweep, instruction->reference);
+    add_label(sweep, instruction->reference);
   }
   for (unsigned i = 0; graph->linkage.is_fixed && i < instruction->constant_count; i++) {
     function->names_address |= graph_take(graph, instruction->constants[i], TAKEN_BY_CODE, at);
