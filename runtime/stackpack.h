@@ -265,7 +265,8 @@ struct stackpack_process {
 
 /* Finds the stack maps of every module that is loaded now. modules[0..capacity) becomes the
  * process's. Packed modules cost a few reads each. A raw one's stack maps are read where they lie in
- * memory, and memory is allocated. Not safe in a signal handler.
+ * memory, and memory is allocated. Not safe in a signal handler. The dynamic linker tells of the modules in
+ * the namespace of the caller only: code that dlmopen has loaded into another one isn't managed.
  *
  * The process is open afterwards, but with STACKPACK_TOO_MANY_MODULES, where stackpack_process_modules
  * tells how many are needed. With STACKPACK_NO_STACK_MAPS it finds nothing. Any other error is that of a
