@@ -13,7 +13,7 @@ no_call: $3
   .p2align 4; .type hidden, @function
 hidden: call collect; ret
   .size hidden, . - hidden
-  $4
+  ${4-}
   .section .note.GNU-stack, "", @progbits
 S
   "$LLVM/bin/clang" -c odd.S
