@@ -106,6 +106,10 @@ struct frames_input {
 bool frames_has_room(const struct frame_machine *machine, uint64_t size,
                      const struct frame_facts *facts);
 
+/* Whether frames_extra will be above 0 for such facts. */
+bool frames_is_larger(const struct frame_machine *machine, uint64_t size,
+                      const struct frame_facts *facts);
+
 /* Makes a part; no bytes if nothing is known of any frame. The caller frees *bytes. False without
  * memory. */
 bool frames_write(const struct frames_input *input, uint8_t **bytes, size_t *size);

@@ -64,6 +64,13 @@ bool frames_has_room(const struct frame_machine *machine, uint64_t size,
   return split(machine, size, &copy, &extra);
 }
 
+bool frames_is_larger(const struct frame_machine *machine, uint64_t size,
+                      const struct frame_facts *facts) {
+  struct frame_facts copy = *facts;
+  uint32_t extra;
+  return split(machine, size, &copy, &extra) && extra > 0;
+}
+
 static bool find_shape(struct frames_writer *writer, uint32_t record) {
   const struct frames_input *input = writer->input;
   const uint32_t number = input->numbers[record];

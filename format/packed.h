@@ -82,11 +82,12 @@ struct packed_header {
   uint8_t index_bytes, stretch_bytes, full_bytes; /* of a directory's entry */
   uint8_t reference_bytes, reference_shift;       /* a layout is at reference << shift */
   uint8_t frame_bytes, frame_shift; /* frame sizes have so many bytes, and are in 1 << shift */
-  uint8_t frame_width;              /* of a layout's frame size, in bits */
+  uint8_t frame_width;              /* of the number of a layout's frame size, in bits */
   uint8_t first_width;              /* of a group's first location; */
   uint8_t long_width;               /* of each field of a long head; */
   uint8_t next_width;               /* of the distance to the next group */
-  uint8_t unused[6];
+  uint8_t unused[2];
+  uint32_t varying_from; /* frame sizes with such a number are exceeded at some records */
 };
 
 uint32_t packed_header_checksum(const uint8_t *header, size_t size);
@@ -109,6 +110,7 @@ struct packed_table {
   uint64_t frame_size_mask;
   uint8_t frame_width, first_width, long_width, next_width, frame_bytes, frame_shift;
   uint32_t frame_mask, first_mask, next_mask;
+  uint32_t varying_from; /* UINT32_MAX without facts of frames */
   uint16_t machine;
   bool has_frames, has_usual_leaves;
   struct frames_part frames; /* functions are stretches there */
@@ -235,19 +237,34 @@ struct frame_view packed_frame(const struct packed_record *record);
 
 /* ---- Live sets: packed_live.c ---- */
 
-/* The number of a layout's frame size, and such a size in bytes. UINT64_MAX: unknown, or broken. */
+/* The number of a layout's frame size. UINT64_MAX: the layout is outside the part. */
 static inline uint64_t packed_frame_number(const struct packed_table *table, uint32_t layout) {
   return layout < table->layouts_size ? bits_load32(table->layouts + layout) & table->frame_mask
                                       : UINT64_MAX;
 }
 
-static inline uint64_t packed_frame_size(const struct packed_table *table, uint32_t layout) {
-  const uint64_t number = packed_frame_number(table, layout);
+/* The size in bytes that has a number. UINT64_MAX: unknown, or there is none. */
+static inline uint64_t packed_numbered_size(const struct packed_table *table, uint64_t number) {
   if (number >= table->frame_size_count)
     return UINT64_MAX;
   const uint64_t mask = table->frame_size_mask;
   const uint64_t size = bits_load64(table->frame_sizes + number * table->frame_bytes) & mask;
   return size == mask ? UINT64_MAX : size << table->frame_shift;
+}
+
+/* The size of the frames of a layout's function. */
+static inline uint64_t packed_frame_size(const struct packed_table *table, uint32_t layout) {
+  return packed_numbered_size(table, packed_frame_number(table, layout));
+}
+
+/* The size of a record's frame. */
+static inline uint64_t packed_record_frame_size(const struct packed_record *record) {
+  const struct packed_table *table = record->table;
+  const uint64_t number = packed_frame_number(table, record->layout);
+  const uint64_t size = packed_numbered_size(table, number);
+  return number >= table->varying_from && size != UINT64_MAX
+             ? size + frames_extra(&table->frames, record->index)
+             : size;
 }
 
 /* Goes through the pairs of a live set: those of the group at hand that are to come. Places are bits of

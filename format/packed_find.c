@@ -263,13 +263,36 @@ fill_stretch(const struct packed_leaf *leaf, uint64_t n, struct packed_record *r
                                                                          : PACKED_CORRUPT;
 }
 
-/* The same of a record in leaf `number`, before whose first stretch, `stretch`, it is. */
-static enum packed_answer fill_before(const struct packed_table *table, uint32_t number,
-                                      uint32_t stretch, struct packed_record *record) {
+/* The form of leaves that most tables have, with constants. A compiler takes of the copy what is used. */
+static inline struct packed_table usual_table(const struct packed_table *table) {
+  struct packed_table usual = *table;
+  packed_set_leaf_form(&usual, packed_usual_leaves);
+  return usual;
+}
+
+static inline __attribute__((always_inline)) enum packed_answer
+fill_last(const struct packed_table *form, uint32_t number, uint32_t stretch,
+          struct packed_record *record) {
   struct packed_leaf leaf;
-  return leaf_before(table, number, stretch, &leaf)
-             ? fill_stretch(&leaf, leaf.stretch_count - 1, record)
+  const uint32_t end = stretch - 1;
+  return open_leaf(form, number, entry_at(form, number), entry_at(form, (uint64_t)number + 1),
+                   &leaf) &&
+                 end >= leaf.stretch && end - leaf.stretch + 1 == leaf.stretch_count
+             ? fill_stretch(&leaf, end - leaf.stretch, record)
              : PACKED_CORRUPT;
+}
+
+/* The same of a record in leaf `number`, before whose first stretch, `stretch`, it is. */
+static __attribute__((noinline)) enum packed_answer fill_before(const struct packed_table *table,
+                                                                uint32_t number, uint32_t stretch,
+                                                                struct packed_record *record) {
+  if (number == 0 || stretch == 0)
+    return PACKED_CORRUPT;
+  const uint32_t before = leaf_with(table, false, stretch - 1, number - 1);
+  if (!table->has_usual_leaves)
+    return fill_last(table, before, stretch, record);
+  const struct packed_table usual = usual_table(table);
+  return fill_last(&usual, before, stretch, record);
 }
 
 /* Fills in record `n` of a leaf, which stands at `place` in it. (The leaf's table may be a copy of
@@ -336,8 +359,7 @@ enum packed_answer packed_find(const struct packed_table *table, uint64_t addres
                                struct packed_record *record) {
   if (!table->has_usual_leaves)
     return find(table, table, address, record);
-  struct packed_table usual = *table; /* of which a compiler takes what is used */
-  packed_set_leaf_form(&usual, packed_usual_leaves);
+  const struct packed_table usual = usual_table(table);
   return find(table, &usual, address, record);
 }
 
@@ -354,10 +376,7 @@ enum packed_answer packed_record_at(const struct packed_table *table, uint32_t i
 
 struct frame_view packed_frame(const struct packed_record *record) {
   const struct packed_table *table = record->table;
-  uint64_t size = packed_frame_size(table, record->layout);
-  if (!table->has_frames)
-    return (struct frame_view){0};
-  if (size != UINT64_MAX)
-    size += frames_extra(&table->frames, record->index);
-  return frames_find(&table->frames, record->stretch, record->index, size);
+  return table->has_frames ? frames_find(&table->frames, record->stretch, record->index,
+                                         packed_record_frame_size(record))
+                           : (struct frame_view){0};
 }

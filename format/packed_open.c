@@ -97,6 +97,7 @@ static bool open_widths(struct packed_table *table, const struct packed_header *
   table->first_width = header->first_width;
   table->long_width = header->long_width;
   table->next_width = header->next_width;
+  table->varying_from = header->varying_from;
   table->frame_mask = (uint32_t)bits_low_mask(header->frame_width);
   table->first_mask = (uint32_t)bits_low_mask(header->first_width);
   table->next_mask = (uint32_t)bits_low_mask(header->next_width);
@@ -154,6 +155,8 @@ static void open_parts(struct packed_table *table, const struct parts *parts) {
 static bool open_frames(struct packed_table *table, const struct parts *parts) {
   table->frames_size = parts->sizes[PACKED_FRAMES];
   table->has_frames = table->frames_size > 0;
+  if (!table->has_frames)
+    table->varying_from = UINT32_MAX;
   return !table->has_frames ||
          frames_open(&table->frames, parts->at[PACKED_FRAMES], parts->sizes[PACKED_FRAMES],
                      table->stretch_count, table->record_count);

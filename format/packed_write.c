@@ -26,8 +26,9 @@ struct encoder {
   uint64_t *sequences;
   struct frame_size {
     uint64_t size;
-    uint32_t functions, number; /* how many functions have it; in the table */
-  } * frame_sizes;              /* distinct, sorted */
+    bool varies;   /* some records' frames are larger */
+  } * frame_sizes; /* distinct, in the order of their numbers */
+  bool *varies;    /* by function */
   uint32_t frame_size_count;
   struct packed_layouts layouts;
   struct packed_numbers numbers;
@@ -159,45 +160,54 @@ static bool plan_functions(struct encoder *encoder) {
 
 /* ---- Frame sizes ---- */
 
-static int compare_uses(const void *a, const void *b) {
-  const struct frame_size *x = a, *y = b;
-  if (x->functions != y->functions)
-    return x->functions > y->functions ? -1 : 1;
-  return bits_compare_words(&x->size, &y->size);
-}
-
+/* Those that vary come last. */
 static int compare_sizes(const void *a, const void *b) {
   const struct frame_size *x = a, *y = b;
-  return bits_compare_words(&x->size, &y->size);
+  return x->varies != y->varies ? x->varies - y->varies : bits_compare_words(&x->size, &y->size);
 }
 
-/* Counts how many functions have each size. */
-static bool count_frame_sizes(struct encoder *encoder) {
+/* Finds the functions of which some records' frames are larger than the functions' size says. */
+static bool find_varying(struct encoder *encoder) {
+  const struct safepoints *table = encoder->table;
+  encoder->varies = new_array(encoder, table->function_count, sizeof *encoder->varies);
+  for (uint32_t i = 0; i < table->record_count && encoder->error == NULL; i++) {
+    const struct safepoint *record = &table->records[i];
+    const uint64_t size = table->functions[record->function].frame_size;
+    if (record->frame == 0 || size == SAFEPOINT_FRAME_SIZE_UNKNOWN)
+      continue;
+    const struct frame_facts facts =
+        frame_from_words(intern_get(&table->frames, record->frame - 1));
+    encoder->varies[record->function] |= frames_is_larger(&table->frame_machine, size, &facts);
+  }
+  return encoder->error == NULL;
+}
+
+/* Collects the distinct sizes of functions' frames. */
+static bool collect_frame_sizes(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   struct frame_size *sizes = new_array(encoder, table->function_count, sizeof *sizes);
   struct intern distinct = {0};
   encoder->frame_sizes = sizes;
   for (uint32_t i = 0; i < table->function_count && encoder->error == NULL; i++) {
-    const uint64_t size = table->functions[i].frame_size;
-    const uint32_t number = intern_add(&distinct, &size, 1);
+    const uint64_t words[] = {table->functions[i].frame_size, encoder->varies[i]};
+    const uint32_t number = intern_add(&distinct, words, 2);
     if (number == INTERN_FAILED) {
       no_memory(encoder);
       break;
     }
-    sizes[number].size = size;
-    sizes[number].functions++;
+    sizes[number] = (struct frame_size){words[0], encoder->varies[i]};
   }
   encoder->frame_size_count = distinct.count;
   intern_free(&distinct);
   return encoder->error == NULL;
 }
 
-/* Numbers the distinct frame sizes, the most frequent one first, as small numbers take few bits. All
- * ones stand for the unknown size. */
+/* Numbers the distinct frame sizes: those that some records' frames exceed last. All ones stand for the
+ * unknown size. */
 static bool write_frame_sizes(struct encoder *encoder) {
   struct packed_header *header = &encoder->header;
   uint64_t largest = 0, bits = 0;
-  if (!count_frame_sizes(encoder))
+  if (!find_varying(encoder) || !collect_frame_sizes(encoder))
     return false;
   struct frame_size *sizes = encoder->frame_sizes;
   for (uint32_t i = 0; i < encoder->frame_size_count; i++)
@@ -211,23 +221,23 @@ static bool write_frame_sizes(struct encoder *encoder) {
   while (header->frame_bytes < 8 &&
          largest >> header->frame_shift >= bits_low_mask(header->frame_bytes * 8u))
     header->frame_bytes++;
-  qsort(sizes, encoder->frame_size_count, sizeof *sizes, compare_uses);
+  qsort(sizes, encoder->frame_size_count, sizeof *sizes, compare_sizes);
   for (uint32_t i = 0; i < encoder->frame_size_count; i++) {
     const bool is_known = sizes[i].size != SAFEPOINT_FRAME_SIZE_UNKNOWN;
-    sizes[i].number = i;
+    header->varying_from += !sizes[i].varies;
     bit_writer_put(&encoder->parts[PACKED_FRAME_SIZES],
                    is_known ? sizes[i].size >> header->frame_shift : UINT64_MAX,
                    header->frame_bytes * 8u);
   }
-  qsort(sizes, encoder->frame_size_count, sizeof *sizes, compare_sizes);
   return true;
 }
 
-static uint64_t frame_number(const struct encoder *encoder, uint64_t size) {
-  const struct frame_size key = {.size = size};
+static uint64_t frame_number(const struct encoder *encoder, uint32_t function) {
+  const struct frame_size key = {encoder->table->functions[function].frame_size,
+                                 encoder->varies[function]};
   const struct frame_size *found =
       bsearch(&key, encoder->frame_sizes, encoder->frame_size_count, sizeof key, compare_sizes);
-  return found->number;
+  return (uint64_t)(found - encoder->frame_sizes);
 }
 
 /* ---- Layouts ---- */
@@ -285,7 +295,7 @@ static bool intern_layouts(struct encoder *encoder) {
     const bool has_records = table->functions[i].records > 0;
     const uint64_t length =
         has_records ? telling_sets(live, (uint64_t)plan->by_rule + plan->extra) : 0;
-    words[0] = frame_number(encoder, table->functions[i].frame_size);
+    words[0] = frame_number(encoder, i);
     if (length > 0)
       memcpy(words + 1, live, length * sizeof *words);
     const uint32_t layout = intern_add(&encoder->layouts.layouts, words, length + 1);
@@ -456,6 +466,7 @@ static void encoder_free(struct encoder *encoder) {
   free(encoder->stretches);
   free(encoder->sequences);
   free(encoder->frame_sizes);
+  free(encoder->varies);
   intern_free(&encoder->layouts.layouts);
   free(encoder->layouts.places);
   bit_writer_free(&encoder->layouts.bits);

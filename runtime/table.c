@@ -60,12 +60,10 @@ size_t stackpack_table_records(const struct stackpack_table *table) {
 /* ---- Records ---- */
 
 /* Completes a record of which the packed one is there. */
-static void fill(struct stackpack_record *record) {
+static inline void fill(struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
   const bool is_stackmap = packed->table->list_count > 0 && packed_record_list(packed).is_locations;
-  record->frame_size = packed_frame_size(packed->table, packed->layout);
-  if (packed->table->has_frames && record->frame_size != STACKPACK_FRAME_SIZE_UNKNOWN)
-    record->frame_size += frames_extra(&packed->table->frames, packed->index);
+  record->frame_size = packed_record_frame_size(packed);
   record->kind = is_stackmap ? STACKPACK_STACKMAP : STACKPACK_STATEPOINT;
 }
 

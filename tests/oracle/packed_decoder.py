@@ -205,7 +205,7 @@ def find_table(data):
 
 # ---- Header and parts (section 5) ----------------------------------------------------------------------
 
-HEADER = struct.Struct("<IHHIHHQQqQIII14B6x")
+HEADER = struct.Struct("<IHHIHHQQqQIII14B2xI")
 PART_NAMES = ("directory leaves layouts frame_sizes classes list_starts lists exceptions conventions details "
               "global_roots").split()
 OPTIONAL = 32  # from this number on, a part that isn't known is passed over
@@ -241,6 +241,7 @@ class Header(NamedTuple):
     first_width: int
     long_width: int
     next_width: int
+    varying_from: int
 
     @property
     def leaf_shift(self):
