@@ -132,11 +132,6 @@ struct part {
   uint64_t size;
 };
 
-/* What the dynamic section says (gABI, "Dynamic Section"). */
-struct dynamic {
-  struct part relocations, symbols;
-};
-
 /* The part that an entry of the dynamic section points to. The loader may have added the bias to it. */
 static struct part part_at(const struct elf_image *image, uint64_t address) {
   struct part part = {0};
@@ -146,31 +141,43 @@ static struct part part_at(const struct elf_image *image, uint64_t address) {
   return part;
 }
 
-/* False if there are relocations that can't be read. */
-static bool read_dynamic(const struct elf_image *image, const Elf64_Phdr *segment,
-                         struct dynamic *dynamic) {
-  enum { DT_ANDROID_RELA_ = 0x60000011 }; /* compressed: lld --pack-dyn-relocs=android */
-  uint64_t size, relocations = 0;
-  const uint8_t *bytes = elf_image_at(image, segment->p_vaddr, &size);
-  if (bytes == NULL)
-    return false;
-  for (uint64_t at = 0; at + sizeof(Elf64_Dyn) <= size; at += sizeof(Elf64_Dyn)) {
-    Elf64_Dyn entry;
-    memcpy(&entry, bytes + at, sizeof entry);
-    if (entry.d_tag == DT_NULL)
-      break;
-    if (entry.d_tag == DT_RELA)
-      dynamic->relocations = part_at(image, entry.d_un.d_ptr);
-    else if (entry.d_tag == DT_SYMTAB)
-      dynamic->symbols = part_at(image, entry.d_un.d_ptr);
-    else if (entry.d_tag == DT_RELASZ)
-      relocations = entry.d_un.d_val;
-    else if (entry.d_tag == DT_ANDROID_RELA_)
-      return false;
+unsigned elf_image_dynamic(const struct elf_image *image, Elf64_Sxword tag, uint64_t *value) {
+  unsigned found = 0;
+  *value = 0;
+  for (unsigned i = 0; i < image->header.e_phnum; i++) {
+    const Elf64_Phdr segment = elf_image_segment(image, i);
+    uint64_t size = 0;
+    const uint8_t *bytes =
+        segment.p_type == PT_DYNAMIC ? elf_image_at(image, segment.p_vaddr, &size) : NULL;
+    for (; size >= sizeof(Elf64_Dyn); bytes += sizeof(Elf64_Dyn), size -= sizeof(Elf64_Dyn)) {
+      Elf64_Dyn entry;
+      memcpy(&entry, bytes, sizeof entry);
+      if (entry.d_tag == DT_NULL)
+        break;
+      if (entry.d_tag == tag && found++ == 0)
+        *value = entry.d_un.d_val;
+    }
   }
-  if (relocations > dynamic->relocations.size)
+  return found;
+}
+
+/* Finds the relocations and symbols that the dynamic section names. False if there are some that can't be
+ * read. */
+static bool find_relocations(const struct elf_image *image, struct part *relocations,
+                             struct part *symbols) {
+  enum { DT_ANDROID_RELA_ = 0x60000011 }; /* compressed: lld --pack-dyn-relocs=android */
+  uint64_t rela, size, symbol_table, android;
+  const unsigned tables = elf_image_dynamic(image, DT_RELA, &rela);
+  const unsigned sizes = elf_image_dynamic(image, DT_RELASZ, &size);
+  const unsigned symbol_tables = elf_image_dynamic(image, DT_SYMTAB, &symbol_table);
+  if (tables > 1 || sizes > 1 || symbol_tables > 1 ||
+      elf_image_dynamic(image, DT_ANDROID_RELA_, &android) > 0)
     return false;
-  dynamic->relocations.size = relocations;
+  *symbols = symbol_tables == 0 ? (struct part){0} : part_at(image, symbol_table);
+  *relocations = tables == 0 ? (struct part){0} : part_at(image, rela);
+  if (size > relocations->size)
+    return false;
+  relocations->size = size;
   return true;
 }
 
@@ -201,9 +208,9 @@ static bool relocated_value(const struct elf_image *image, const struct part *sy
   return false;
 }
 
-static bool relocate_by(const struct elf_image *image, const struct dynamic *dynamic,
-                        const Elf64_Shdr *section, uint8_t *bytes, uint32_t *unknown) {
-  const struct part *relocations = &dynamic->relocations;
+static bool relocate_by(const struct elf_image *image, const struct part *relocations,
+                        const struct part *symbols, const Elf64_Shdr *section, uint8_t *bytes,
+                        uint32_t *unknown) {
   for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= relocations->size; at += sizeof(Elf64_Rela)) {
     Elf64_Rela relocation;
     uint64_t value;
@@ -212,7 +219,7 @@ static bool relocate_by(const struct elf_image *image, const struct dynamic *dyn
     if (into >= section->sh_size || relocation.r_info == 0)
       continue;
     if (section->sh_size - into < sizeof value ||
-        !relocated_value(image, &dynamic->symbols, &relocation, &value)) {
+        !relocated_value(image, symbols, &relocation, &value)) {
       *unknown = ELF64_R_TYPE(relocation.r_info);
       return false;
     }
@@ -223,16 +230,16 @@ static bool relocate_by(const struct elf_image *image, const struct dynamic *dyn
 
 bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section, uint8_t *bytes,
                         uint32_t *unknown) {
+  struct part relocations, symbols;
+  uint64_t size;
+  *unknown = 0;
   for (unsigned i = 0; i < image->header.e_phnum; i++) {
     const Elf64_Phdr segment = elf_image_segment(image, i);
-    struct dynamic dynamic = {0};
-    if (segment.p_type != PT_DYNAMIC)
-      continue;
-    *unknown = 0;
-    return read_dynamic(image, &segment, &dynamic) &&
-           relocate_by(image, &dynamic, section, bytes, unknown);
+    if (segment.p_type == PT_DYNAMIC && elf_image_at(image, segment.p_vaddr, &size) == NULL)
+      return false;
   }
-  return true;
+  return find_relocations(image, &relocations, &symbols) &&
+         relocate_by(image, &relocations, &symbols, section, bytes, unknown);
 }
 
 /* ---- Symbols ---- */

@@ -51,6 +51,10 @@ const uint8_t *elf_image_contents(const struct elf_image *image, const Elf64_Shd
 /* The first section of that name, with its bytes; false if there is none. */
 bool elf_image_find_section(const struct elf_image *image, const char *name, Elf64_Shdr *section);
 
+/* How many entries the dynamic section has of a tag (gABI, "Dynamic Section"), and the first one's value; 0
+ * without one. */
+unsigned elf_image_dynamic(const struct elf_image *image, Elf64_Sxword tag, uint64_t *value);
+
 /* Applies to bytes[0..section->sh_size), a copy of a section, the relocations that the dynamic section
  * names, for link-time addresses: as if the file were loaded where it was linked. A symbol means this
  * file's own definition, wherever it may resolve at run time. (Relocations in DT_RELR have their addends

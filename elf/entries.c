@@ -143,22 +143,16 @@ static void judge_entry(const struct checker *checker, struct entry *entry) {
 
 static bool add_left_out(struct checker *checker, const struct entry *entry) {
   struct entries *found = checker->found;
-  if (!array_make_room((void **)&found->left_out, &found->left_out_capacity,
-                       found->left_out_count + 1, sizeof *found->left_out))
-    return false;
-  found->left_out[found->left_out_count++] =
-      (struct entries_left_out){entry->function, entry->records, entry->address, entry->reason};
-  return true;
+  return ARRAY_ADD(
+      found->left_out, found->left_out_count, found->left_out_capacity,
+      (struct entries_left_out){entry->function, entry->records, entry->address, entry->reason});
 }
 
 static bool add_conflict(struct checker *checker, uint64_t function, uint64_t address,
                          const char *reason) {
   struct entries *found = checker->found;
-  if (!array_make_room((void **)&found->conflicts, &found->conflict_capacity,
-                       found->conflict_count + 1, sizeof *found->conflicts))
-    return false;
-  found->conflicts[found->conflict_count++] = (struct entries_conflict){function, address, reason};
-  return true;
+  return ARRAY_ADD(found->conflicts, found->conflict_count, found->conflict_capacity,
+                   (struct entries_conflict){function, address, reason});
 }
 
 static void remove_records(struct checker *checker, const struct entry *entry) {

@@ -2,6 +2,8 @@
 #ifndef STACKPACK_ARRAY_H
 #define STACKPACK_ARRAY_H
 
+#include "format/bits.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -24,5 +26,16 @@ static inline bool array_make_room(void **items, size_t *capacity, size_t count,
 #define ARRAY_ADD(items, count, capacity, ...)                                                     \
   (array_make_room((void **)&(items), &(capacity), (size_t)(count) + 1, sizeof *(items)) &&        \
    ((items)[(count)++] = (__VA_ARGS__), true))
+
+/* Sorts words, and keeps each once. Returns how many these are. */
+static inline size_t array_sort_words(uint64_t *words, size_t count) {
+  size_t kept = 0;
+  if (count > 0)
+    qsort(words, count, sizeof *words, bits_compare_words);
+  for (size_t i = 0; i < count; i++)
+    if (kept == 0 || words[kept - 1] != words[i])
+      words[kept++] = words[i];
+  return kept;
+}
 
 #endif

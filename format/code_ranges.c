@@ -11,13 +11,8 @@ void code_ranges_free(struct code_ranges *ranges) {
 }
 
 bool code_ranges_add(struct code_ranges *ranges, uint64_t start, uint64_t end) {
-  if (end <= start)
-    return true;
-  if (!array_make_room((void **)&ranges->items, &ranges->capacity, ranges->count + 1,
-                       sizeof *ranges->items))
-    return false;
-  ranges->items[ranges->count++] = (struct code_range){start, end};
-  return true;
+  return end <= start ||
+         ARRAY_ADD(ranges->items, ranges->count, ranges->capacity, (struct code_range){start, end});
 }
 
 static int compare_ranges(const void *a, const void *b) {

@@ -357,16 +357,11 @@ bool safepoints_set_global_roots(struct safepoints *table, const uint64_t *addre
   uint64_t *roots = malloc((count + 1) * sizeof *roots);
   if (roots == NULL)
     return out_of_memory(table);
-  uint32_t distinct = 0;
   if (count > 0)
     memcpy(roots, addresses, count * sizeof *roots);
-  qsort(roots, count, sizeof *roots, bits_compare_words);
-  for (size_t i = 0; i < count; i++)
-    if (i == 0 || roots[i] != roots[i - 1])
-      roots[distinct++] = roots[i];
   free(table->global_roots);
   table->global_roots = roots;
-  table->global_root_count = distinct;
+  table->global_root_count = (uint32_t)array_sort_words(roots, count);
   return true;
 }
 

@@ -51,16 +51,9 @@ static void collect_symbols(const struct image *image, const char *section, stru
   for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next(&at);)
     if (at.name != NULL && strcmp(at.name, symbol_name) == 0 &&
         is_wanted(image, section, &at.symbol) &&
-        array_make_room((void **)&starts->items, &starts->capacity, starts->count + 1,
-                        sizeof *starts->items))
-      starts->items[starts->count++] = at.symbol.st_value;
-  if (starts->count > 1)
-    qsort(starts->items, starts->count, sizeof *starts->items, bits_compare_words);
-  size_t kept = 0;
-  for (size_t i = 0; i < starts->count; i++)
-    if (kept == 0 || starts->items[kept - 1] != starts->items[i])
-      starts->items[kept++] = starts->items[i];
-  starts->count = kept;
+        !ARRAY_ADD(starts->items, starts->count, starts->capacity, at.symbol.st_value))
+      return;
+  starts->count = array_sort_words(starts->items, starts->count);
 }
 
 /* ---- Lengths ---- */

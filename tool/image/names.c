@@ -31,10 +31,9 @@ void names_open(struct names *names, const struct image *image) {
     const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
     if ((type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) && at.name != NULL &&
         *at.name != 0 && at.symbol.st_shndx != SHN_UNDEF && at.symbol.st_shndx != SHN_ABS &&
-        array_make_room((void **)&names->items, &names->capacity, names->count + 1,
-                        sizeof *names->items))
-      names->items[names->count++] =
-          (struct name){at.symbol.st_value, at.name, symbol_rank(&at.symbol)};
+        !ARRAY_ADD(names->items, names->count, names->capacity,
+                   (struct name){at.symbol.st_value, at.name, symbol_rank(&at.symbol)}))
+      return;
   }
   if (names->count > 0)
     qsort(names->items, names->count, sizeof *names->items, compare_names);

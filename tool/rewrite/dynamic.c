@@ -8,23 +8,8 @@
 #include <string.h>
 
 bool plan_dynamic(const struct image *image, Elf64_Sxword tag, uint64_t *value) {
-  size_t found = 0;
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *segment = &image->segments[i];
-    if (segment->p_type != PT_DYNAMIC)
-      continue;
-    for (uint64_t k = 0; k < segment->p_filesz / sizeof(Elf64_Dyn); k++) {
-      Elf64_Dyn entry;
-      memcpy(&entry, image->bytes + segment->p_offset + k * sizeof entry, sizeof entry);
-      if (entry.d_tag == DT_NULL)
-        break;
-      if (entry.d_tag == tag) {
-        *value = entry.d_un.d_val;
-        found++;
-      }
-    }
-  }
-  return found == 1;
+  const struct elf_image elf = image_elf(image);
+  return elf_image_dynamic(&elf, tag, value) == 1;
 }
 
 /* Entries that hold the address of a table which plan_make may have moved. */
