@@ -85,8 +85,9 @@ static bool say(struct packing *packing, const struct summary *summary, struct p
 static bool leave_alone(struct packing *packing, struct problem *problem, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static bool leave_alone(struct packing *packing, struct problem *problem, const char *format, ...) {
-  const struct new_file copy = {packing->options->output, packing->path, false,
-                                packing->image->bytes, packing->image->size};
+  const struct new_file copy = {
+      packing->options->output, packing->path,        false,
+      packing->image->bytes,    packing->image->size, &packing->image->file.status};
   va_list arguments;
   va_start(arguments, format);
   char why[SUMMARY_WHY_SIZE];
@@ -262,8 +263,8 @@ static bool write_files(struct packing *packing, struct problem *problem) {
                   (struct kept_bytes){result->bytes, result->size}, &kept, problem))
     return false;
   const struct new_file files[] = {
-      {options->keep_raw, packing->path, true, kept.bytes, kept.size},
-      {output, packing->path, false, result->bytes, result->size},
+      {options->keep_raw, packing->path, true, kept.bytes, kept.size, NULL},
+      {output, packing->path, false, result->bytes, result->size, &image->file.status},
   };
   const bool ok = options->keep_raw != NULL
                       ? output_replace(files, 2, &packing->message, problem)

@@ -56,7 +56,11 @@ static bool write_page(const struct page *page, const json_t *data, const char *
   bool ok = out != NULL && fwrite(report_page, 1, before, out) == before &&
             write_object(out, data) && fputs(place + strlen(mark), out) >= 0;
   ok = out != NULL && fclose(out) == 0 && ok;
-  const struct new_file file = {page->output, like, true, (const uint8_t *)bytes, size};
+  const struct new_file file = {.path = page->output,
+                                .like = like,
+                                .is_data = true,
+                                .bytes = (const uint8_t *)bytes,
+                                .size = size};
   ok = ok ? output_replace(&file, 1, NULL, problem) : problem_set(problem, "not enough memory");
   free(bytes);
   return ok;

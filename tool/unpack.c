@@ -36,7 +36,8 @@ static bool unpack_image(const struct unpack_options *options, const char *path,
   const struct new_file file = {.path = options->output != NULL ? options->output : path,
                                 .like = path,
                                 .bytes = original.bytes,
-                                .size = original.size};
+                                .size = original.size,
+                                .was = &packed->file.status};
   struct message message = {0};
   bool ok = options->quiet || message_open(&message, problem);
   if (ok && !options->quiet) {

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Finds the next bytes, from..to, that aren't in a hole. Holes read as zeros: linkers leave them between
@@ -37,8 +36,7 @@ static bool read_all(int file, const struct stat *before, void *memory, struct p
   }
   if (fstat(file, &now) != 0)
     return problem_set_errno(problem, "can't be read");
-  return (now.st_size == before->st_size && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
-          now.st_mtim.tv_nsec == before->st_mtim.tv_nsec) ||
+  return input_is_unchanged(before, &now) ||
          problem_set(problem, "it was changed while it was read");
 }
 
@@ -53,7 +51,7 @@ bool input_open(struct input *input, const char *path, struct problem *problem) 
   if (ok && status.st_size == 0)
     ok = problem_set(problem, "an empty file");
   if (ok) {
-    *input = (struct input){.size = (size_t)status.st_size};
+    *input = (struct input){.size = (size_t)status.st_size, .status = status};
     input->bytes =
         mmap(NULL, input->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ok = input->bytes != MAP_FAILED || problem_set_errno(problem, "can't be read");

@@ -9,6 +9,8 @@
  */
 #include "tool/image/output.h"
 
+#include "tool/image/input.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -263,10 +265,31 @@ static bool fail(const struct new_file *file, struct problem *problem) {
   return false;
 }
 
+/* What others have written in the meantime isn't lost; unless it is the same. */
+static bool check_unchanged(const struct new_file *file, struct problem *problem) {
+  struct stat status;
+  struct problem ignored = {0};
+  struct input now;
+  if (file->was == NULL ||
+      (stat(file->like, &status) == 0 && input_is_unchanged(file->was, &status)))
+    return true;
+  if (input_open(&now, file->like, &ignored)) {
+    const bool same = now.size == file->size && memcmp(now.bytes, file->bytes, now.size) == 0;
+    input_close(&now);
+    if (same)
+      return true;
+  }
+  problem->file = file->like;
+  return problem_set(problem, "it was changed in the meantime");
+}
+
 static bool put_all(struct output *outputs, size_t count, struct problem *problem) {
   for (size_t i = 0; i < count; i++)
     if (outputs[i].file >= 0 && !give_temporary_name(&outputs[i], problem))
       return fail(outputs[i].new_file, problem);
+  for (size_t i = 0; i < count; i++)
+    if (!check_unchanged(outputs[i].new_file, problem))
+      return false;
   for (size_t i = 0; i < count; i++) {
     if (outputs[i].file < 0 || put(&outputs[i], i == count - 1, problem))
       continue;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 /* What a command says of its work. It is held back until the work is done, and goes to standard
  * output before anything is replaced: where it can't be said, nothing has happened. */
@@ -29,6 +30,8 @@ struct new_file {
   bool is_data;
   const uint8_t *bytes;
   size_t size;
+  const struct stat
+      *was; /* of `like`, when it was read: it must be so still; NULL: that doesn't matter */
 };
 
 enum { OUTPUT_FILES_MAX = 2 };
