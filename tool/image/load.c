@@ -97,6 +97,8 @@ bool load_section(const struct image *image, const struct image_section *section
   memcpy(*bytes, image->bytes + header->sh_offset, header->sh_size);
   if (elf_image_relocate(&elf, header, *bytes, &unknown))
     return true;
+  if (unknown == 0)
+    problem_set(problem, "the dynamic relocations can't be read, in section %s", section->name);
   problem_set(problem, "a relocation of type %" PRIu32 " in section %s", unknown, section->name);
   free(*bytes);
   *bytes = NULL;
