@@ -436,7 +436,9 @@ enum stackpack_way {
    *
    * Without unwind tables only LLVM's frame sizes are known, which leave out arguments that are pushed
    * for a call; `pack` finds true ones in the code of x86-64, but not all. Nor is known where registers
-   * are saved. So compile with unwind tables ("uwtable"), or at least with llc -no-x86-call-frame-opt. */
+   * are saved. There, a walk that has passed a frame by such a size says SIZE_UNKNOWN where it gets to a
+   * native frame: it may have missed others. At the stack's end it has not. So compile with unwind tables
+   * ("uwtable"); or with llc -no-x86-call-frame-opt, and declare the end where the oldest frame ends. */
   STACKPACK_BY_TABLE,
   /* By the chain of frame pointers: every function that is passed this way must be compiled with
    * one (-fno-omit-frame-pointer, "frame-pointer"="all"). A function that isn't, and leaves the register
@@ -491,12 +493,12 @@ enum stackpack_walk_answer {
   STACKPACK_WALK_NO_MANAGED,
 
   /* Stops: frames and roots beyond are not known, and a collection can't go on. */
-  STACKPACK_WALK_NOT_SAFEPOINT, /* walk->context is in managed code, but has no record */
-  STACKPACK_WALK_CORRUPT,       /* the table is damaged */
-  STACKPACK_WALK_OUT_OF_STACK,  /* a frame or a slot would be outside the bounds */
-  STACKPACK_WALK_MISALIGNED,    /* a stack or frame pointer, or a slot, is no multiple of 8 */
-  STACKPACK_WALK_NO_PROGRESS,   /* a frame would be at or below the one it called: a cycle */
-  STACKPACK_WALK_SIZE_UNKNOWN,  /* a frame of unknown size needs a frame pointer or an unwinder */
+  STACKPACK_WALK_NOT_SAFEPOINT,    /* walk->context is in managed code, but has no record */
+  STACKPACK_WALK_CORRUPT,          /* the table is damaged */
+  STACKPACK_WALK_OUT_OF_STACK,     /* a frame or a slot would be outside the bounds */
+  STACKPACK_WALK_MISALIGNED,       /* a stack or frame pointer, or a slot, is no multiple of 8 */
+  STACKPACK_WALK_NO_PROGRESS,      /* a frame would be at or below the one it called: a cycle */
+  STACKPACK_WALK_SIZE_UNKNOWN,     /* a frame's size isn't known, or not for sure: see BY_TABLE */
   STACKPACK_WALK_NO_FRAME_POINTER, /* the function doesn't keep one, or it isn't known */
   STACKPACK_WALK_REGISTER_UNKNOWN, /* a root is in, or by, a register that isn't known */
   STACKPACK_WALK_NOT_UNWOUND,      /* the unwinder can't pass this frame */
@@ -526,6 +528,7 @@ struct stackpack_walk {
     uint64_t forgotten;
     enum stackpack_walk_answer answer;
     uint32_t state, pair, word, words;
+    bool is_unsure; /* since the start, a frame was passed by a size that wasn't checked */
     struct stackpack_location base, derived;
     struct stackpack_pairs pairs;
   } private_;

@@ -111,8 +111,9 @@ static inline enum stackpack_walk_answer arrive(struct stackpack_walk *walk, uin
   if (walk->context.stack_pointer == walk->private_.stack.end)
     return STACKPACK_WALK_END;
   const enum stackpack_walk_answer answer = look_up(walk, pc);
-  const bool ends = walk->private_.walker->native == STACKPACK_BY_TABLE;
-  return answer == STACKPACK_WALK_NATIVE && ends ? STACKPACK_WALK_AT_NATIVE : answer;
+  if (answer != STACKPACK_WALK_NATIVE || walk->private_.walker->native != STACKPACK_BY_TABLE)
+    return answer;
+  return walk->private_.is_unsure ? STACKPACK_WALK_SIZE_UNKNOWN : STACKPACK_WALK_AT_NATIVE;
 }
 
 /* ---- From a managed frame to its caller ---- */
@@ -224,6 +225,7 @@ void stackpack_walk_start(struct stackpack_walk *walk, const struct stackpack_wa
   walk->private_.walker = walker;
   walk->private_.stack = stack;
   walk->private_.segment_frames = 0;
+  walk->private_.is_unsure = false;
   walk_set_entry(walk, NULL);
   walk->private_.state = WALK_AT_START;
   walk->context = *context;
@@ -284,7 +286,7 @@ const char *stackpack_walk_text(enum stackpack_walk_answer answer) {
       [STACKPACK_WALK_MISALIGNED] = "a misaligned frame or slot",
       [STACKPACK_WALK_NO_PROGRESS] = "a frame that isn't above the one it called",
       [STACKPACK_WALK_SIZE_UNKNOWN] =
-          "a frame of unknown size, which needs a frame pointer or unwind tables",
+          "a frame whose size isn't known, or not for sure, which needs unwind tables",
       [STACKPACK_WALK_NO_FRAME_POINTER] = "a function that doesn't keep a frame pointer",
       [STACKPACK_WALK_REGISTER_UNKNOWN] =
           "a register that isn't known, by which a root or a frame's end is told",

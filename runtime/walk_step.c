@@ -6,8 +6,10 @@
  * that the function keeps for it.
  *
  * Where the program has no unwind tables, the table has only LLVM's frame size: the function moves the stack
- * pointer once, in its prologue, and at every call it is that much below the return address. What it has
- * done with the registers that it preserves isn't known then. And where LLVM knows no size, as the function
+ * pointer once, in its prologue, and at every call it is that much below the return address, unless arguments
+ * are pushed for the call. Then what is taken for the return address mostly looks like one of native code. So the walk is
+ * unsure from there on, and a native frame is no end of it. What the function has
+ * done with the registers that it preserves isn't known either. And where LLVM knows no size, as the function
  * allocates on the stack by a variable amount or realigns it, the function keeps a frame pointer
  * (X86FrameLowering::hasFPImpl).
  *
@@ -106,8 +108,10 @@ enum stackpack_walk_answer walk_step_without_facts(struct stackpack_walk *walk) 
   if (size > left || (size == left && WALK_PUSHED > 0))
     return STACKPACK_WALK_OUT_OF_STACK;
   const uintptr_t end = context->stack_pointer + (uintptr_t)size;
-  if (WALK_PUSHED > 0)
+  if (WALK_PUSHED > 0) {
+    walk->private_.is_unsure = true;
     return go_behind(walk, end, end + WALK_PUSHED);
+  }
   if (!walk_knows(context, STACKPACK_FRAME_POINTER))
     return STACKPACK_WALK_NO_FRAME_POINTER;
   return go_behind_pointer(walk, walk_register(context, STACKPACK_FRAME_POINTER), end);

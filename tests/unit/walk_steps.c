@@ -25,6 +25,11 @@ enum {
   NO_POINT = 0x1020, /* managed, but no safepoint */
   PLAIN = 0x9090,    /* of 72 bytes; roots in each slot from stack pointer + 8 to + 64 */
   NATIVE = 0xa000,
+  /* Of these, LLVM's size is all that is known; of those above that have a size, that it is right, but not what they have
+   * done with registers. */
+  UNCHECKED = 0x54010, /* of 24 bytes; a root as in SMALL */
+  UNSURE = 0x55010,    /* of 56 bytes, no roots */
+  KEEPER = 0x56010,    /* of 8 bytes; a root in %rbx */
   /* Of these, unwind tables tell. */
   SAVER = 0x50010,   /* in a frame of 24 bytes, with %rbx in the highest; a root at stack pointer */
   HOLDER = 0x51010,  /* of 8 bytes; a root in %rbx */
@@ -80,12 +85,22 @@ static bool facts_of(uint64_t address, struct frame_facts *facts) {
   }
 }
 
+/* As the code of a function without unwind tables tells. */
+static bool size_tells(const struct safepoints *table, uint32_t record, struct frame_facts *facts) {
+  const uint64_t size = table->functions[table->records[record].function].frame_size;
+  const uint64_t address = table->records[record].address;
+  facts->cfa_offset = (int32_t)size + 8;
+  facts->lost = STACKPACK_PRESERVED_REGISTERS;
+  return size != STACKPACK_FRAME_SIZE_UNKNOWN && address != UNCHECKED && address != UNSURE &&
+         address != KEEPER;
+}
+
 static void tell_frames(struct safepoints *table) {
   table->frame_machine = (struct frame_machine){STACKPACK_RSP, RETURN, 8};
   for (uint32_t i = 0; i < table->record_count; i++) {
     uint64_t words_of_facts[FRAME_WORDS_MAX];
     struct frame_facts facts;
-    if (facts_of(table->records[i].address, &facts))
+    if (facts_of(table->records[i].address, &facts) || size_tells(table, i, &facts))
       table->records[i].frame =
           1 + intern_add(&table->frames, words_of_facts, frame_words(&facts, words_of_facts));
   }
@@ -115,6 +130,9 @@ static void open_table(void) {
   add(&model, HOLDER, 8, model_location(STACKPACK_REGISTER, 8, STACKPACK_RBX, 0));
   add(&model, POINTED, 40, model_location(STACKPACK_INDIRECT, 8, STACKPACK_RBP, -8));
   add(&model, PUSHED, 24, model_slot(8));
+  add(&model, UNCHECKED, 24, model_slot(8));
+  add(&model, UNSURE, 56, none);
+  add(&model, KEEPER, 8, model_location(STACKPACK_REGISTER, 8, STACKPACK_RBX, 0));
   add(&model, MAPPED, 8, none);
   model.records[model.record_count - 1].statepoint = false;
   for (unsigned i = 0; i < MANY; i++)
@@ -205,6 +223,48 @@ static struct stackpack_cache open_cache(size_t records) {
   stackpack_cache_open(&cache, memory, records * STACKPACK_CACHE_RECORD);
   return cache;
 }
+
+/* What the frames' sizes lead to may be wrong: so a native frame may not be one. */
+START_TEST(frames_by_sizes_that_arent_checked) {
+  static uint64_t cache_memory[16 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
+  struct stackpack_cache cache;
+  stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
+  words[4] = UNSURE;
+  words[12] = SMALL;
+  words[16] = NATIVE;
+  for (unsigned i = 0; i < 6; i++) {
+    walker.cache = i < 3 ? NULL : &cache;
+    struct stackpack_walk walk = start(&walker, UNCHECKED, 1, NULL);
+    if (i % 3 == 1)
+      walk.private_.stack.end = (uintptr_t)&words[17];
+    expect(&walk, STACKPACK_WALK_MANAGED, UNCHECKED, 1);
+    ck_assert(!stackpack_record_frame(&walk.record).is_known);
+    ck_assert_uint_eq(walk.record.frame_size, 24);
+    expect(&walk, STACKPACK_WALK_MANAGED, UNSURE, 5);
+    expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 13);
+    expect(&walk, i % 3 == 1 ? STACKPACK_WALK_END : STACKPACK_WALK_SIZE_UNKNOWN, NATIVE, 17);
+    expect_end(&walk, i % 3 == 1 ? STACKPACK_WALK_END : STACKPACK_WALK_SIZE_UNKNOWN);
+    const struct stackpack_context next =
+        stackpack_context_at_call(SMALL, (uintptr_t)&words[21], NULL);
+    words[24] = NATIVE;
+    stackpack_walk_resume(&walk, all_words(), &next);
+    expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 21);
+    expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 25);
+  }
+}
+END_TEST
+
+START_TEST(unchecked_sizes_out_of_bounds) {
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
+  for (unsigned sp = WORDS - 7; sp < WORDS; sp++) {
+    struct stackpack_walk walk = start(&walker, UNSURE, sp, NULL);
+    expect(&walk, STACKPACK_WALK_MANAGED, UNSURE, sp);
+    expect(&walk, STACKPACK_WALK_OUT_OF_STACK, UNSURE, sp);
+    expect_end(&walk, STACKPACK_WALK_OUT_OF_STACK);
+  }
+}
+END_TEST
 
 /* The same answers by way of a cache, when it is empty and when it isn't. */
 START_TEST(frames_from_a_cache) {
@@ -457,7 +517,7 @@ START_TEST(facts_of_records) {
   ck_assert_uint_eq(facts.saved, 1u << STACKPACK_RBX | 1u << RETURN);
   ck_assert_uint_eq(facts.lost, 0);
   ck_assert_int_eq(facts.offsets[STACKPACK_RBX], -16);
-  ck_assert_int_eq(stackpack_table_find(&packed.table, SMALL, &record), STACKPACK_FOUND);
+  ck_assert_int_eq(stackpack_table_find(&packed.table, UNCHECKED, &record), STACKPACK_FOUND);
   ck_assert(!stackpack_record_frame(&record).is_known);
 }
 
@@ -604,36 +664,37 @@ START_TEST(frames_by_unwinding) {
 /* The unwinder is asked for managed frames of which nothing is known. */
 START_TEST(unknown_frames_by_unwinding) {
   const struct stackpack_context contexts[] = {
-      scripted(SMALL, 5, 2, 3), scripted(UNSIZED, 9, 7, 8), scripted(SMALL, 30, 7, 29),
-      scripted(SMALL, 34, 7, 33), scripted(NATIVE, 38, 7, 33)};
+      scripted(UNCHECKED, 5, 2, 3), scripted(UNSIZED, 9, 7, 8), scripted(UNCHECKED, 30, 7, 29),
+      scripted(UNCHECKED, 34, 7, 33), scripted(NATIVE, 38, 7, 33)};
   struct script script = {contexts, 5, 0};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   walker.unwind = unwind_script;
   walker.unwinder = &script;
-  words[4] = SMALL;
+  words[4] = UNCHECKED;
   words[8] = UNSIZED;
-  words[33] = SMALL;
+  words[33] = UNCHECKED;
   words[37] = NATIVE;
-  struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 5);
+  struct stackpack_walk walk = start_managed(&walker, UNCHECKED, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, UNCHECKED, 5);
   expect(&walk, STACKPACK_WALK_MANAGED, UNSIZED, 9);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 30);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 34);
+  expect(&walk, STACKPACK_WALK_MANAGED, UNCHECKED, 30);
+  expect(&walk, STACKPACK_WALK_MANAGED, UNCHECKED, 34);
   expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 38);
   ck_assert_uint_eq(script.calls, 5);
 }
 
 START_TEST(a_register_by_unwinding) {
-  const struct stackpack_context contexts[] = {scripted(SAVED, 5, 2, 3), scripted(NATIVE, 7, 6, 3)};
+  const struct stackpack_context contexts[] = {scripted(KEEPER, 5, 2, 3),
+                                               scripted(NATIVE, 7, 6, 3)};
   struct script script = {contexts, 2, 0};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   struct stackpack_root root;
   walker.unwind = unwind_script;
   walker.unwinder = &script;
-  words[4] = SAVED;
+  words[4] = KEEPER;
   words[6] = NATIVE;
-  struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
-  expect(&walk, STACKPACK_WALK_MANAGED, SAVED, 5);
+  struct stackpack_walk walk = start_managed(&walker, UNCHECKED, 1, NULL);
+  expect(&walk, STACKPACK_WALK_MANAGED, KEEPER, 5);
   ck_assert(stackpack_walk_root(&walk, &root));
   ck_assert_ptr_eq(root.base, &words[2]);
   ck_assert_ptr_eq(root.derived, &words[2]);
@@ -893,7 +954,8 @@ START_TEST(answer_texts) {
   }
 }
 
-SUITE("walk_steps", frames_by_size, frames_from_a_cache, other_callers_than_before,
+SUITE("walk_steps", frames_by_size, frames_by_sizes_that_arent_checked,
+      unchecked_sizes_out_of_bounds, frames_from_a_cache, other_callers_than_before,
       a_cache_that_forgets_under_way, the_declared_end, no_managed_frame, no_safepoint,
       a_return_address_at_a_start, out_of_bounds, misaligned, an_unknown_size_needs_more,
       an_unknown_size_with_a_frame_pointer, a_register_that_is_saved, frames_by_a_register,

@@ -375,6 +375,7 @@ pub struct stackpack_walk_stackpack_walk_private {
     pub pair: u32,
     pub word: u32,
     pub words: u32,
+    pub is_unsure: bool,
     pub base: stackpack_location,
     pub derived: stackpack_location,
     pub pairs: stackpack_pairs,
