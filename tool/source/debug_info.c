@@ -19,8 +19,8 @@ struct debug_info {
   struct spans spans;          /* of units */
   struct source_frame *frames; /* owned */
   size_t frame_capacity;
-  char *name;             /* of the unit that was asked for last; owned */
-  char *missing, *latest; /* see debug_info_missing; owned; latest: told */
+  char *name;    /* of the unit that was asked for last; owned */
+  char *missing; /* see debug_info_missing; owned */
 };
 
 /* ---- Units ---- */
@@ -200,18 +200,14 @@ struct debug_info *debug_info_open(const char *debug_path, const char *path,
   return info;
 }
 
-const char *debug_info_missing(struct debug_info *info) {
-  free(info->latest);
-  info->latest = info->missing;
-  info->missing = NULL;
-  return info->latest;
-}
+const char *debug_info_missing(const struct debug_info *info) { return info->missing; }
 
 /* ---- Finding ---- */
 
-static void add_frame(struct debug_info *info, struct source_frame frame,
-                      struct source_frames *frames) {
-  (void)ARRAY_ADD(info->frames, frames->count, info->frame_capacity, frame);
+static void add_frame(struct debug_info *info, const char *function,
+                      const struct debug_place *place, struct source_frames *frames) {
+  (void)ARRAY_ADD(info->frames, frames->count, info->frame_capacity,
+                  (struct source_frame){function, place->file, place->line, place->column});
   frames->items = info->frames;
 }
 
@@ -223,24 +219,14 @@ void debug_info_find(struct debug_info *info, uint64_t address, struct source_fr
   struct debug_unit *unit = &info->units[number];
   read_unit(info, unit);
   const struct debug_row *row = debug_unit_row(unit, address);
-  uint32_t scope = debug_unit_scope(unit, address);
-  struct source_frame frame = {0};
-  if (row == NULL && scope == SPANS_NONE)
-    return;
-  if (row != NULL)
-    frame =
-        (struct source_frame){NULL, debug_unit_row_file(unit, row->file), row->line, row->column};
-  while (scope != SPANS_NONE) {
-    const struct debug_scope *inlined = &unit->scopes[scope];
-    frame.function = inlined->name;
-    scope = inlined->parent;
-    if (scope == SPANS_NONE)
-      break;
-    add_frame(info, frame, frames);
-    frame = (struct source_frame){NULL, debug_unit_call_file(unit, inlined->call_file),
-                                  inlined->call_line, inlined->call_column};
+  struct debug_place place = row != NULL ? row->place : (struct debug_place){0};
+  uint32_t scope = spans_find(&unit->scope_spans, address);
+  if (row != NULL && scope == SPANS_NONE)
+    add_frame(info, NULL, &place, frames);
+  for (; scope != SPANS_NONE; scope = unit->scopes[scope].parent) {
+    add_frame(info, unit->scopes[scope].name, &place, frames);
+    place = unit->scopes[scope].call;
   }
-  add_frame(info, frame, frames);
 }
 
 /* ---- Units' names ---- */
@@ -296,5 +282,5 @@ void debug_info_find_unit(struct debug_info *info, uint64_t address, struct sour
   if (info->name == NULL)
     return;
   normalize(info->name);
-  add_frame(info, (struct source_frame){.file = info->name}, frames);
+  add_frame(info, NULL, &(const struct debug_place){.file = info->name}, frames);
 }

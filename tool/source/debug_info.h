@@ -44,8 +44,8 @@ void debug_info_find(struct debug_info *info, uint64_t address, struct source_fr
  * "..". */
 void debug_info_find_unit(struct debug_info *info, uint64_t address, struct source_frames *frames);
 
-/* The path of split debug information that was looked for and couldn't be read; NULL: none since the
- * last time. */
-const char *debug_info_missing(struct debug_info *info);
+/* The path of the first split debug information that was looked for and couldn't be read; NULL: none so
+ * far. */
+const char *debug_info_missing(const struct debug_info *info);
 
 #endif

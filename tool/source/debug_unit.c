@@ -46,12 +46,9 @@ static void add_sequence(struct debug_unit *unit, size_t first_row, uint64_t end
                   (struct debug_sequence){first_row, rows});
 }
 
-static uint32_t within_32_bits(uint64_t number) {
-  return number > UINT32_MAX ? 0 : (uint32_t)number;
-}
-
 /* Of a row where an epilogue begins, libdwarf (2021) says that the sequence ends there, too. */
-static bool read_row(Dwarf_Line line, struct debug_row *row, bool *ends) {
+static bool read_row(const struct debug_files *files, Dwarf_Line line, struct debug_row *row,
+                     bool *ends) {
   Dwarf_Addr address;
   Dwarf_Unsigned number, file, column, set, discriminator;
   Dwarf_Bool is_end, prologue_ends, epilogue_begins;
@@ -63,7 +60,7 @@ static bool read_row(Dwarf_Line line, struct debug_row *row, bool *ends) {
       dwarf_prologue_end_etc(line, &prologue_ends, &epilogue_begins, &set, &discriminator, NULL) !=
           DW_DLV_OK)
     return false;
-  *row = (struct debug_row){address, number, within_32_bits(file), within_32_bits(column)};
+  *row = (struct debug_row){address, {file_of(files, file), number, column}};
   *ends = is_end && !epilogue_begins;
   return true;
 }
@@ -74,7 +71,7 @@ static void read_rows(struct debug_unit *unit, Dwarf_Line *lines, Dwarf_Signed c
   for (Dwarf_Signed i = 0; i < count; i++) {
     struct debug_row row;
     bool ends;
-    if (!read_row(lines[i], &row, &ends) ||
+    if (!read_row(&unit->files, lines[i], &row, &ends) ||
         (unit->row_count > first_row && row.address < unit->rows[unit->row_count - 1].address))
       return;
     if (ends) {
@@ -94,11 +91,11 @@ void debug_unit_read_lines(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die
   Dwarf_Signed count;
   if (dwarf_srclines_b(die, &version, &tables, &context, NULL) != DW_DLV_OK)
     return;
+  read_files(&unit->files, dwarf, die, version);
   if (dwarf_srclines_from_linecontext(context, &lines, &count, NULL) == DW_DLV_OK)
     read_rows(unit, lines, count);
   spans_sort(&unit->sequence_spans);
   dwarf_srclines_dealloc_b(context);
-  read_files(&unit->files, dwarf, die, version);
 }
 
 void debug_unit_read_split_files(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die) {
@@ -149,9 +146,12 @@ static uint32_t add_scope(const struct scope_reader *reader, Dwarf_Die die, uint
   struct debug_unit *unit = reader->unit;
   struct debug_scope scope = {.parent = parent, .name = name_of(reader->dwarf, die, 0)};
   const uint32_t number = (uint32_t)unit->scope_count;
-  debug_entry_number(die, DW_AT_call_file, &scope.call_file);
-  debug_entry_number(die, DW_AT_call_line, &scope.call_line);
-  debug_entry_number(die, DW_AT_call_column, &scope.call_column);
+  uint64_t file;
+  if (debug_entry_number(die, DW_AT_call_file, &file))
+    scope.call.file =
+        file_of(unit->split_files.count > 0 ? &unit->split_files : &unit->files, file);
+  debug_entry_number(die, DW_AT_call_line, &scope.call.line);
+  debug_entry_number(die, DW_AT_call_column, &scope.call.column);
   debug_entry_spans(reader->context, reader->dwarf, die, &unit->scope_spans, number);
   (void)ARRAY_ADD(unit->scopes, unit->scope_count, unit->scope_capacity, scope);
   return number;
@@ -226,16 +226,4 @@ const struct debug_row *debug_unit_row(const struct debug_unit *unit, uint64_t a
   const struct debug_row *rows = &unit->rows[sequence->first_row];
   /* the last of several rows for one address counts */
   return &rows[SEARCH_UP_TO(rows, sequence->rows, address, address) - 1];
-}
-
-uint32_t debug_unit_scope(const struct debug_unit *unit, uint64_t address) {
-  return spans_find(&unit->scope_spans, address);
-}
-
-const char *debug_unit_row_file(const struct debug_unit *unit, uint64_t number) {
-  return file_of(&unit->files, number);
-}
-
-const char *debug_unit_call_file(const struct debug_unit *unit, uint64_t number) {
-  return file_of(unit->split_files.count > 0 ? &unit->split_files : &unit->files, number);
 }

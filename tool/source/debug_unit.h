@@ -5,10 +5,16 @@
 
 #include "tool/source/debug_entry.h"
 
+/* A place in a source file: what isn't told is NULL or 0. */
+struct debug_place {
+  const char *file; /* of the unit's */
+  uint64_t line, column;
+};
+
 /* From an address on, up to the next row of the same sequence. */
 struct debug_row {
-  uint64_t address, line;
-  uint32_t file, column;
+  uint64_t address;
+  struct debug_place place;
 };
 
 /* Rows whose code stands together. */
@@ -20,7 +26,7 @@ struct debug_sequence {
 struct debug_scope {
   char *name;      /* as the linker knows it; owned; NULL: not told */
   uint32_t parent; /* the scope that it's inlined into; SPANS_NONE: it's a function itself */
-  uint64_t call_file, call_line, call_column;
+  struct debug_place call;
 };
 
 struct debug_files {
@@ -57,10 +63,5 @@ void debug_unit_read_split_files(struct debug_unit *unit, Dwarf_Debug dwarf, Dwa
 
 /* The row of an address; NULL if there is none. */
 const struct debug_row *debug_unit_row(const struct debug_unit *unit, uint64_t address);
-/* The innermost scope of an address; SPANS_NONE if there is none. */
-uint32_t debug_unit_scope(const struct debug_unit *unit, uint64_t address);
-/* The path of a file, by the number in a row, or in a scope; NULL if it isn't told. */
-const char *debug_unit_row_file(const struct debug_unit *unit, uint64_t number);
-const char *debug_unit_call_file(const struct debug_unit *unit, uint64_t number);
 
 #endif
