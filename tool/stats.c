@@ -68,7 +68,9 @@ static void print_repetition(const struct survey *survey) {
   if (survey->has_raw)
     printf("    %10" PRIu32 " records left out, as they repeat others; %" PRIu32 " of %" PRIu32
            " discarded functions\n",
-           survey->records_repeated, survey->records_discarded, survey->functions_discarded);
+           survey->program.loaded.table.records_repeated,
+           survey->program.loaded.table.records_discarded,
+           survey->program.loaded.table.functions_discarded);
 }
 
 static void print_distributions(const struct survey *survey) {
@@ -165,7 +167,7 @@ static void print_drop(const struct survey *survey) {
 
 static void print_share(const struct survey *survey, const char *name, const struct sizes *sizes) {
   printf("  %s: %" PRIu64 " bytes, %.1f %% of the file", name, sizes->bits / 8,
-         percent(sizes->bits / 8, survey->file_size));
+         percent(sizes->bits / 8, survey->program.image.size));
   if (survey->text_size > 0)
     printf(", %.1f %% of .text", percent(sizes->bits / 8, survey->text_size));
   putchar('\n');
@@ -174,8 +176,8 @@ static void print_share(const struct survey *survey, const char *name, const str
 static void print_survey(const struct survey *survey, uint32_t top, bool nested) {
   const uint32_t units = survey->unit_count;
   const bool has_units = units > 1 || (units == 1 && survey->units[0].name != NULL);
-  clean_print_path(stdout, survey->path);
-  printf("%" PRIu64 " bytes", survey->file_size);
+  clean_print_path(stdout, survey->program.path);
+  printf("%" PRIu64 " bytes", survey->program.image.size);
   if (survey->packed_file_size > 0)
     printf(", %" PRIu64 " when it's packed", survey->packed_file_size);
   putchar('\n');
@@ -192,12 +194,13 @@ static void print_survey(const struct survey *survey, uint32_t top, bool nested)
          plural(statepoints), pairs, plural(pairs), survey_sum(&measures[SURVEY_DERIVED].values));
   if (survey->live_outs > 0)
     printf("; %" PRIu64 " live-out%s", survey->live_outs, plural(survey->live_outs));
-  printf("\n  packed format %u, build ID %s\n", survey->version,
+  printf("\n  packed format %u, build ID %s\n", PACKED_VERSION,
          *survey->build_id == 0 ? "none" : survey->build_id);
   print_drop(survey);
   if (survey->has_raw) {
     char title[40];
-    snprintf(title, sizeof title, "raw, in %" PRIu32 " map%s", survey->maps, plural(survey->maps));
+    snprintf(title, sizeof title, "raw, in %" PRIu32 " map%s", survey->program.loaded.table.maps,
+             plural(survey->program.loaded.table.maps));
     print_sizes(title, &survey->raw,
                 survey->drop.records > 0 ? survey->drop.records : survey->records);
   }
@@ -227,7 +230,7 @@ static void csv_text(const char *text) {
 
 static void csv_row(const struct survey *survey, const char *unit, const char *name,
                     const struct survey_row *row) {
-  csv_text(survey->path);
+  csv_text(survey->program.path);
   putchar(',');
   csv_text(unit);
   putchar(',');
@@ -306,11 +309,12 @@ static void print_growth_rows(const struct growth_rows *rows, const char *what, 
 
 static void print_growth(const struct survey *before, const struct survey *after,
                          const struct growth *growth, uint32_t top) {
-  clean_print(stdout, before->path);
+  clean_print(stdout, before->program.path);
   fputs(" -> ", stdout);
-  clean_print(stdout, after->path);
+  clean_print(stdout, after->program.path);
   putchar('\n');
-  printf("  file     %10" PRIu64 " -> %10" PRIu64 " bytes\n", before->file_size, after->file_size);
+  printf("  file     %10" PRIu64 " -> %10" PRIu64 " bytes\n", before->program.image.size,
+         after->program.image.size);
   printf("  records  %10" PRIu32 " -> %10" PRIu32 "\n", before->records, after->records);
   printf("  packed   %10" PRIu64 " -> %10" PRIu64 " bytes (%+.2f %%)\n", before->packed.bits / 8,
          after->packed.bits / 8, growth->percent);
@@ -379,7 +383,7 @@ static int tell_files(const struct stats_options *options, char **files, int cou
       continue;
     }
     const uint64_t sizes[] = {survey.records, survey.raw.bits / 8, survey.packed.bits / 8,
-                              survey.file_size, survey.text_size};
+                              survey.program.image.size, survey.text_size};
     if (options->format == FORMAT_JSON && told++ > 0)
       puts(",");
     for (unsigned k = 0; k < 5; k++)

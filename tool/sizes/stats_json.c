@@ -87,9 +87,12 @@ static json_t *repetition(const struct survey *survey) {
   json_object_set_new(object, "locations", number(survey->locations));
   json_object_set_new(object, "frame_sizes",
                       number(survey_distinct(&survey->distributions[SURVEY_FRAME_SIZES].values)));
-  json_object_set_new(object, "records_repeated", number(survey->records_repeated));
-  json_object_set_new(object, "records_discarded", number(survey->records_discarded));
-  json_object_set_new(object, "functions_discarded", number(survey->functions_discarded));
+  json_object_set_new(object, "records_repeated",
+                      number(survey->program.loaded.table.records_repeated));
+  json_object_set_new(object, "records_discarded",
+                      number(survey->program.loaded.table.records_discarded));
+  json_object_set_new(object, "functions_discarded",
+                      number(survey->program.loaded.table.functions_discarded));
   return object;
 }
 
@@ -121,8 +124,8 @@ static json_t *dropped(const struct drop *drop) {
 static json_t *counts(const struct survey *survey) {
   const struct survey_distribution *measures = survey->distributions;
   json_t *object = json_object();
-  json_object_set_new(object, "file", json_text(survey->path));
-  json_object_set_new(object, "file_size", number(survey->file_size));
+  json_object_set_new(object, "file", json_text(survey->program.path));
+  json_object_set_new(object, "file_size", number(survey->program.image.size));
   if (survey->packed_file_size > 0)
     json_object_set_new(object, "packed_file_size", number(survey->packed_file_size));
   json_object_set_new(object, "text_size",
@@ -133,7 +136,8 @@ static json_t *counts(const struct survey *survey) {
   json_object_set_new(object, "records", number(survey->records));
   json_object_set_new(object, "functions",
                       number((uint64_t)survey->function_count + survey->left_out.functions));
-  json_object_set_new(object, "maps", survey->has_raw ? number(survey->maps) : json_null());
+  json_object_set_new(object, "maps",
+                      survey->has_raw ? number(survey->program.loaded.table.maps) : json_null());
   json_object_set_new(object, "statepoints", number(measures[SURVEY_PAIRS].values.count));
   json_object_set_new(object, "pairs", number(survey_sum(&measures[SURVEY_PAIRS].values)));
   json_object_set_new(object, "derived", number(survey_sum(&measures[SURVEY_DERIVED].values)));
@@ -154,7 +158,7 @@ static json_t *options(const struct survey_options *options) {
 static json_t *new_object(const struct survey *survey) {
   return json_pack("{si ss so so}", "json_version", STATS_JSON_VERSION, "stackpack",
                    STACKPACK_VERSION, "options", options(survey->options), "packed_version",
-                   number(survey->version));
+                   number(PACKED_VERSION));
 }
 
 json_t *stats_json(const struct survey *survey, uint32_t top) {

@@ -354,7 +354,7 @@ static bool measure_tables(struct survey *survey, const struct survey_options *o
   survey->has_raw = loaded->kind == LOAD_RAW;
   if (survey->has_raw && !sizes_of_raw(&survey->raw, &survey->program.image, loaded, problem))
     return false;
-  if (!drop_by_policy(survey->path, &survey->program.image, loaded, &options->policy, NULL,
+  if (!drop_by_policy(survey->program.path, &survey->program.image, loaded, &options->policy, NULL,
                       &survey->drop, problem))
     return false;
   if (survey->has_raw && !pack_in_memory(survey, problem))
@@ -364,28 +364,17 @@ static bool measure_tables(struct survey *survey, const struct survey_options *o
   return sizes_of_packed(&survey->packed, &loaded->table, &survey->table, problem);
 }
 
-static void note_counts(struct survey *survey) {
-  const struct safepoints *table = &survey->program.loaded.table;
-  const struct image_section *text = image_section(&survey->program.image, ".text");
-  survey->file_size = survey->program.image.size;
-  survey->text_size = text == NULL ? 0 : text->header.sh_size;
-  debug_names_build_id(survey->program.image.elf, survey->build_id);
-  survey->records = table->record_count;
-  survey->maps = table->maps;
-  survey->functions_discarded = table->functions_discarded;
-  survey->records_discarded = table->records_discarded;
-  survey->records_repeated = table->records_repeated;
-  survey->version = PACKED_VERSION;
-}
-
 static bool survey_loaded(struct survey *survey, const struct survey_options *options,
                           struct problem *problem) {
   if (!measure_tables(survey, options, problem))
     return false;
-  note_counts(survey);
+  const struct image_section *text = image_section(&survey->program.image, ".text");
+  survey->text_size = text == NULL ? 0 : text->header.sh_size;
+  survey->records = survey->program.loaded.table.record_count;
+  debug_names_build_id(survey->program.image.elf, survey->build_id);
   measure(survey);
   names_open(&survey->names, &survey->program.image);
-  units_open(&survey->unit_names, survey->path, &survey->program.image);
+  units_open(&survey->unit_names, survey->program.path, &survey->program.image);
   list_functions(survey);
   if (!filter_functions(survey, problem))
     return false;
@@ -396,7 +385,7 @@ static bool survey_loaded(struct survey *survey, const struct survey_options *op
 
 bool survey_open(struct survey *survey, const char *path, const struct survey_options *options,
                  struct problem *problem) {
-  *survey = (struct survey){.path = path, .options = options};
+  *survey = (struct survey){.options = options};
   if (program_open(&survey->program, path, &options->load, problem) &&
       survey_loaded(survey, options, problem))
     return true;

@@ -55,19 +55,15 @@ struct survey_options {
 };
 
 struct survey {
-  const char *path;
   const struct survey_options *options;
-  uint64_t file_size;
   uint64_t packed_file_size; /* as `pack` would leave it; 0 if it's packed, or `pack` refuses it */
   uint64_t text_size;        /* of the section .text; 0: there is none */
   char build_id[BUILD_ID_SIZE];
-  bool has_raw; /* the file has raw stack maps; else it has packed ones */
-  uint32_t maps, functions_discarded, records_discarded, records_repeated;
+  bool has_raw;     /* the file has raw stack maps; else it has packed ones */
   uint32_t records; /* that are packed; raw are these, and the dropped ones */
   uint64_t allocas, deopt, live_outs;
   uint32_t live_sets, locations; /* distinct ones that the records have */
   uint32_t repeats;              /* records with the live set of the one before */
-  unsigned version;              /* of the packed table */
   struct drop drop;              /* records is 0 where there was no policy */
 
   struct sizes raw, packed;             /* raw: none where there isn't has_raw */
