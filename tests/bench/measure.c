@@ -31,6 +31,8 @@
 #include "rival.h"
 #include "touched.h"
 
+#include "format/search.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -429,17 +431,9 @@ static void shuffle(struct bench *bench) {
 }
 
 static const struct site *find_site(const struct subject *subject, uint64_t address) {
-  size_t from = 0, to = subject->site_count;
-  while (from < to) {
-    const size_t middle = from + (to - from) / 2;
-    if (subject->sites[middle].address == address)
-      return &subject->sites[middle];
-    if (subject->sites[middle].address < address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return NULL;
+  const size_t up_to = SEARCH_UP_TO(subject->sites, subject->site_count, address, address);
+  const struct site *last = up_to == 0 ? NULL : &subject->sites[up_to - 1];
+  return last != NULL && last->address == address ? last : NULL;
 }
 
 /* Reads one stack, and keeps those of its addresses that have a record. */

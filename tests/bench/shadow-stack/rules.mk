@@ -4,7 +4,7 @@
 # Its workload is that of samples/semispace, from the same optimised IR:
 #
 #   shadow-stack            with its references in linked frames
-#   shadow-stack-unrooted   with references that nobody is told of: as fast as code for this heap can be, until the
+#   shadow-stack-unrooted   without roots: as fast as code for this heap can be, until the
 #                           heap is full
 #
 #   .frames.ll     by frames.awk: each call that may collect is an ordinary one, with stores before and loads after it
