@@ -156,7 +156,10 @@ static void print_leap(const struct why *why, uint32_t from, uint32_t to) {
     printf(" can't be decoded, and may call ");
   } else if (graph_symbol_of(graph, from) != NULL) {
     print_node(graph, from);
-    printf(graph_is_function(graph, to) ? ", which this file defines, is " : " may call back ");
+    printf(why->analysis->occasions[from - graph->function_count] != 0
+               ? ", at the program's end, calls what is registered: "
+           : graph_is_function(graph, to) ? ", which this file defines, is "
+                                          : " may call back ");
   } else {
     printf("one of them is ");
   }

@@ -1,7 +1,8 @@
 /* analysis.c - see analysis.h.
  *
  * What a policy changes in the call graph: GC entries are the goals; a function that never collects
- * has no successors, and nor has a symbol of the C library that never calls back. All other symbols
+ * has no successors, and nor has a symbol of the C library that never calls back; one that ends the program leads to what
+ * is registered for that, if all of it is known. All other symbols
  * lead to `anything`, as they may call back. If a GC entry is itself a symbol, the collector is
  * elsewhere, and code elsewhere may enter it without coming back here: then `anything` leads there.
  *
@@ -124,17 +125,36 @@ static bool find_replaced(struct analysis *analysis) {
   return analysis->replaced != NULL;
 }
 
+/* Whether other files may have this one's functions, or look them up: what they do with them isn't known. */
+static bool is_alone(const struct call_graph *graph) {
+  return !graph->linkage.is_library && !graph->linkage.needs_more;
+}
+
+/* The occasions on which all functions that run are known. */
+static uint8_t known_occasions(const struct call_graph *graph) {
+  uint8_t known = LEAF_AT_EXIT | LEAF_AT_QUICK_EXIT | LEAF_AT_ABORT;
+  if (!is_alone(graph) || uses_any(graph, LEAF_LOADERS))
+    known &= LEAF_AT_ABORT;
+  if (uses_any(graph, LEAF_STREAM_MAKERS))
+    known = 0;
+  return known & (uint8_t)~graph->unknown_occasions;
+}
+
 static bool find_leaves(struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
+  const uint8_t known = known_occasions(graph);
   bool *holds = calloc(leaf_group_count + 1, sizeof *holds);
   if (holds == NULL)
     return false;
   for (size_t group = 0; group < leaf_group_count; group++)
-    holds[group] = !uses_any(graph, leaf_groups[group].unless);
+    holds[group] = !uses_any(graph, leaf_groups[group].unless) &&
+                   (leaf_groups[group].memory != LEAF_ALONE || is_alone(graph));
   for (uint32_t i = 0; i < graph->linkage.symbol_count; i++) {
     const uint32_t node = graph_symbol(graph, i);
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
     const size_t group = symbol->is_c_library ? leaf_group_of(symbol->name) : leaf_group_count;
+    const uint8_t occasions = symbol->is_c_library ? leaf_occasions(symbol->name) : 0;
+    analysis->occasions[i] = (occasions & ~known) == 0 ? occasions : 0;
     analysis->group[i] = analysis->is_leaf[node] ? GROUP_POLICY : GROUP_NONE;
     if (analysis->is_leaf[node] || group == leaf_group_count || !holds[group])
       continue;
@@ -190,6 +210,14 @@ static void visit_replaced(const struct analysis *analysis, analysis_visitor *vi
   }
 }
 
+static void visit_registered(const struct analysis *analysis, uint8_t occasions,
+                             analysis_visitor *visit, void *context) {
+  const struct call_graph *graph = analysis->graph;
+  for (uint32_t i = 0; i < graph->function_count; i++)
+    if ((graph->functions[i].occasions & occasions) != 0)
+      visit(context, i);
+}
+
 static void visit_symbol(const struct analysis *analysis, uint32_t node, enum certainty certainty,
                          analysis_visitor *visit, void *context) {
   const struct linkage_symbol *symbol = graph_symbol_of(analysis->graph, node);
@@ -198,7 +226,10 @@ static void visit_symbol(const struct analysis *analysis, uint32_t node, enum ce
   const uint8_t group = analysis->group[node - analysis->graph->function_count];
   if (function != GRAPH_NO_NODE)
     visit(context, function);
-  if (group < GROUP_POLICY)
+  const uint8_t occasions = analysis->occasions[node - analysis->graph->function_count];
+  if (occasions != 0 && certainty >= BY_OUTSIDE)
+    visit_registered(analysis, occasions, visit, context);
+  if (group < GROUP_POLICY || occasions != 0)
     visit_replaced(analysis, visit, context);
   else if (certainty >= BY_OUTSIDE)
     visit(context, graph_anything(analysis->graph));
@@ -344,7 +375,9 @@ static bool allocate(struct analysis *analysis) {
   analysis->is_entry = calloc((size_t)nodes + 1, sizeof *analysis->is_entry);
   analysis->is_leaf = calloc((size_t)nodes + 1, sizeof *analysis->is_leaf);
   analysis->group = calloc((size_t)analysis->graph->linkage.symbol_count + 1, 1);
-  return analysis->is_entry != NULL && analysis->is_leaf != NULL && analysis->group != NULL;
+  analysis->occasions = calloc((size_t)analysis->graph->linkage.symbol_count + 1, 1);
+  return analysis->is_entry != NULL && analysis->is_leaf != NULL && analysis->group != NULL &&
+         analysis->occasions != NULL;
 }
 
 static bool check_decoded(struct analysis *analysis, const struct policy *policy,
@@ -395,6 +428,7 @@ void analysis_close(struct analysis *analysis) {
   free(analysis->is_leaf);
   free(analysis->replaced);
   free(analysis->group);
+  free(analysis->occasions);
   free(analysis->is_reachable);
   for (int certainty = 0; certainty < CERTAINTIES; certainty++)
     free(analysis->next[certainty]);

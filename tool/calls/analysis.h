@@ -25,6 +25,7 @@ struct analysis {
   bool *is_entry;     /* by node */
   bool *is_leaf;      /* by node: what it calls doesn't matter */
   uint8_t *group;     /* by symbol: the group of leaf functions it is of; GROUP_POLICY */
+  uint8_t *occasions; /* by symbol: it leads to what is registered for these, and to nothing else */
   uint32_t *replaced; /* symbols: functions of this file that the C library allocates by */
   uint32_t replaced_count;
   uint32_t *next[CERTAINTIES]; /* by node: see reach_goals */

@@ -222,6 +222,7 @@ static bool build(struct graph_builder *builder, const struct image *image,
     return problem_set(problem, "not enough memory");
   find_lazy_stubs(builder->graph, image);
   look_through_stubs(builder->graph);
+  registered_check(builder);
   return call_types_read(builder, image, table, problem);
 }
 
@@ -250,6 +251,7 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
                   build(&builder, image, table, problem);
   free(builder.later);
   free(builder.landings);
+  free(builder.registrations);
   free(builder.returns);
   code_ranges_free(&builder.tables);
   code_ranges_free(&builder.open);

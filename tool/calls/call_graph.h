@@ -37,13 +37,15 @@
  *     any function (sweep.c). Or the pointer has a type that the frontend says the callee doesn't have,
  *     nor any that it includes (call_types.c).
  *   - The caller calls no function elsewhere, but for those of the C library that are known not to
- *     call back, or only what they are given, where that is a constant (leaf_functions.c), and that don't do so by the program's own malloc (analysis.c).
+ *     call back, or only what they are given, where that is a constant (leaf_functions.c), and that don't do so by the program's own malloc (analysis.c);
+ *     or only what was registered, where all of that is known (registered.c).
  */
 #ifndef STACKPACK_CALL_GRAPH_H
 #define STACKPACK_CALL_GRAPH_H
 
 #include "format/safepoints.h"
 #include "tool/calls/areas.h"
+#include "tool/calls/leaf_functions.h"
 #include "tool/calls/linkage.h"
 #include "tool/calls/parts.h"
 #include "tool/image/image.h"
@@ -67,6 +69,7 @@ struct call {
   bool is_jump;    /* no return address is left */
   bool is_inside;  /* it leads to the middle of its target */
   bool is_settled; /* another call at the same place says all that its target leads to */
+  bool is_noted;   /* what it registers, to run later, is known */
 };
 
 /* Why a function's address counts as taken. */
@@ -93,8 +96,9 @@ struct graph_function {
   bool names_code;        /* it names another function's address, or its own, */
   bool uses_code;         /* and does more with an address of code than to call or pass it */
   bool is_whole;          /* it is known to be one function: a symbol or an unwind table says so */
-  uint8_t entered; /* enum taken: how something at taken_at refers to a place in its middle */
-  bool is_typed;   /* the frontend tells its type */
+  uint8_t entered;   /* enum taken: how something at taken_at refers to a place in its middle */
+  bool is_typed;     /* the frontend tells its type */
+  uint8_t occasions; /* enum leaf_occasion, a set: when it runs, having been registered */
 };
 
 /* A type of the frontend's, and the functions that have it. */
@@ -112,7 +116,8 @@ struct call_graph {
   struct graph_type *types; /* by id; one more at the end */
   uint32_t *type_members;
   uint32_t function_count, call_count, type_count;
-  uint64_t code_size; /* bytes that were decoded */
+  uint8_t unknown_occasions; /* enum leaf_occasion: when functions may run that aren't known */
+  uint64_t code_size;        /* bytes that were decoded */
 };
 
 /* `loaded` is the file's stack maps, which tell of functions, or NULL. The image must outlive the
@@ -165,6 +170,13 @@ void call_graph_print_node(const struct call_graph *graph, uint32_t node);
 
 /* ---- Steps of call_graph_open ---- */
 
+/* A function that registers what it is given, by another one. */
+struct registrar {
+  uint32_t function;
+  struct leaf_registration what;
+};
+enum { REGISTRARS = 16 };
+
 struct graph_builder {
   struct call_graph *graph;
   const struct code_architecture *architecture;
@@ -178,6 +190,9 @@ struct graph_builder {
   struct code_ranges open;   /* any address in these may be made (parts.h) */
   uint64_t global;           /* what the global pointer holds; 0: it isn't known */
   bool hands_over; /* some code makes addresses of code that may be any, for others to call */
+  struct leaf_registration *registrations; /* by symbol */
+  struct registrar registrars[REGISTRARS];
+  size_t registrar_count;
 };
 
 /* To follow the parts of addresses through a function. */
@@ -188,6 +203,8 @@ bool functions_find(struct graph_builder *builder, const struct image *image,
                     const struct safepoints *table, struct problem *problem);
 /* Decodes all functions for their calls, and marks what they refer to. */
 bool sweep(struct graph_builder *builder, const struct image *image, struct problem *problem);
+/* Finds the functions elsewhere that register others to run later. */
+bool registered_open(struct graph_builder *builder);
 /* Finds the indirect jumps that go through a table of the compiler's, and what functions of the C
  * library call that call what they are given. */
 bool jump_tables_resolve(struct graph_builder *builder, struct problem *problem);
@@ -199,6 +216,8 @@ bool patches_find(struct graph_builder *builder, const struct safepoints *table,
 /* Finds the functions whose addresses are in data, or known to other files. */
 bool escapes_find(struct graph_builder *builder, const struct image *image,
                   struct problem *problem);
+/* Finds on which occasions functions may run of which it isn't known that they are registered. */
+void registered_check(struct graph_builder *builder);
 /* Narrows indirect calls by their types. */
 bool call_types_read(struct graph_builder *builder, const struct image *image,
                      const struct safepoints *table, struct problem *problem);
@@ -212,6 +231,12 @@ enum {
 /* A stub of the procedure linkage table: the symbol's node that it jumps to; GRAPH_NO_NODE if the
  * function is none, or does anything else. */
 uint32_t graph_stub_target(const struct call_graph *graph, uint32_t function);
+/* What a call to a node registers, if that is the only way in which it is called: by a function of the C
+ * library, or by one of the file's that hands on what it is given. */
+struct leaf_registration graph_registers(const struct graph_builder *builder, uint32_t node);
+/* Whether some code or data has the address of a function that is elsewhere; a word that is only
+ * called by doesn't count. */
+bool graph_word_is_taken(const struct graph_builder *builder, const struct linkage_word *word);
 /* For the steps: something refers to an address; false if it is none of the program's. */
 bool graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint64_t at);
 /* Appends to an array that grows; false without memory. */

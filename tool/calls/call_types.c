@@ -144,9 +144,7 @@ static bool is_open(const struct graph_builder *builder, uint64_t address) {
   return false;
 }
 
-/* Whether some code or data has the address of a function that is elsewhere; a word that is only
- * called by doesn't count. */
-static bool is_word_taken(const struct graph_builder *builder, const struct linkage_word *word) {
+bool graph_word_is_taken(const struct graph_builder *builder, const struct linkage_word *word) {
   const struct call_graph *graph = builder->graph;
   const struct linkage_symbol *symbol = &graph->linkage.symbols[word->symbol];
   if (word->kind != LINKAGE_SYMBOL || symbol->is_defined || !symbol->is_code)
@@ -176,7 +174,7 @@ static void add_untyped(struct types *types) {
         !graph->functions[i].is_typed)
       add_member(types, i);
   for (size_t i = 0; i < graph->linkage.word_count; i++)
-    if (is_word_taken(types->builder, &graph->linkage.words[i]))
+    if (graph_word_is_taken(types->builder, &graph->linkage.words[i]))
       add_member(types, graph_symbol(graph, graph->linkage.words[i].symbol));
   if (has_foreign_pointers(graph))
     add_member(types, graph_anything(graph));

@@ -25,7 +25,8 @@ static uint32_t blamed(const struct analysis *analysis, const struct call *call,
     if (certainty == BY_POINTERS && node >= graph_anything(graph))
       return from;
     if (certainty == BY_OUTSIDE && graph_symbol_of(graph, node) != NULL &&
-        next[node] == graph_anything(graph))
+        (next[node] == graph_anything(graph) ||
+         analysis->occasions[node - graph->function_count] != 0))
       return node;
     from = node;
     node = next[node];

@@ -19,13 +19,15 @@
  * constant is one address, which counts as taken itself.
  *
  * The same values tell what qsort calls, and other functions of the C library that call one of their
- * arguments: if that is a function's address, the call leads there, and nowhere else.
+ * arguments: if that is a function's address, the call leads there, and nowhere else. And they tell what is registered to
+ * run at the program's end, see registered.c.
  */
 #include "format/array.h"
 #include "tool/calls/call_graph.h"
 #include "tool/calls/leaf_functions.h"
 #include "tool/code/code.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,9 +55,10 @@ struct resolver {
   struct graph_builder *builder;
   const struct area *area;
   uint32_t function;
-  bool sums_code;   /* it adds something to an address of code, */
-  bool sums_other;  /* which isn't that of a place of its own */
-  bool names_label; /* it makes the address of a place of its own */
+  bool sums_code;       /* it adds something to an address of code, */
+  bool sums_other;      /* which isn't that of a place of its own */
+  bool names_label;     /* it makes the address of a place of its own */
+  bool knows_arguments; /* at its start, registers hold what it was given */
   bool has_targets; /* a table that was found leads into a block: the blocks are to be made again */
   uint64_t start, size;
   struct step *steps;
@@ -385,8 +388,12 @@ static bool is_padding(const struct resolver *resolver, const struct block *bloc
 /* Follows all blocks until nothing changes; false if that takes too long. */
 static bool follow_blocks(struct resolver *resolver) {
   const struct code_state nothing = {.slots = &resolver->slots};
+  struct code_state start = nothing;
   uint64_t left = (uint64_t)resolver->step_count * STEPS_PER_INSTRUCTION;
-  enter_block(resolver, 0, &nothing);
+  for (uint8_t i = 0; resolver->knows_arguments && i < CODE_ARGUMENTS; i++)
+    start.registers[resolver->builder->architecture->arguments[i]] =
+        (struct code_value){.kind = CODE_ARGUMENT, .table = i};
+  enter_block(resolver, 0, &start);
   for (uint32_t next = 0;;) {
     while (resolver->waiting_count > 0) {
       const uint32_t number = resolver->waiting[--resolver->waiting_count];
@@ -494,6 +501,26 @@ static struct code_value pointer_of(const struct resolver *resolver, const struc
   return follow_step(resolver, step, &after);
 }
 
+/* A pointer that a word of the offset table holds, which nobody but the dynamic linker writes; and 0, where nothing is: a weak
+ * symbol's address. True if that is all that the pointer may be. */
+static bool resolve_word(const struct resolver *resolver, struct call *call,
+                         struct code_value pointer) {
+  const struct call_graph *graph = resolver->builder->graph;
+  const struct linkage_word *word =
+      pointer.kind == CODE_WORD ? linkage_find(&graph->linkage, pointer.table) : NULL;
+  if (pointer.kind == CODE_ADDRESS && pointer.table == 0) {
+    call->kind = CALL_NONE;
+    return true;
+  }
+  if (word == NULL || !word->is_constant || word->symbol == 0 ||
+      (word->kind != LINKAGE_SYMBOL && word->kind != LINKAGE_CALL) || word->value != 0 ||
+      graph->linkage.symbols[word->symbol].is_defined)
+    return false;
+  call->target = graph_symbol(graph, word->symbol);
+  call->kind = CALL_OUTSIDE;
+  return true;
+}
+
 /* The step of a call by a pointer; NULL if it is none. */
 static const struct step *pointer_step(const struct resolver *resolver, const struct call *call) {
   const struct step *step = find_step(resolver, call->at);
@@ -551,6 +578,8 @@ static bool resolve_calls(struct resolver *resolver) {
       ok = settle_call(resolver, call, &state);
       continue;
     }
+    if (resolve_word(resolver, call, jump))
+      continue;
     if (jump.kind == CODE_SUM || jump.kind == CODE_PLACE || resolver->sums_code)
       call->target = graph_everything(graph);
     if (!call->is_jump)
@@ -575,18 +604,24 @@ static bool has_open_jump(const struct resolver *resolver, const struct graph_fu
   return false;
 }
 
-static bool resolve_function(struct resolver *resolver, uint32_t number) {
+static void start_function(struct resolver *resolver, uint32_t number) {
   const struct call_graph *graph = resolver->builder->graph;
   const struct graph_function *function = &graph->functions[number];
-  if (function->size > UINT32_MAX / 2 || function->is_undecodable ||
-      !has_open_jump(resolver, function))
-    return true;
   resolver->function = number;
   resolver->names_label = false;
   resolver->slots.count = 0;
   resolver->start = function->address;
   resolver->size = function->size;
   resolver->area = areas_find(&graph->areas, function->address);
+}
+
+static bool resolve_function(struct resolver *resolver, uint32_t number) {
+  const struct call_graph *graph = resolver->builder->graph;
+  const struct graph_function *function = &graph->functions[number];
+  if (function->size > UINT32_MAX / 2 || function->is_undecodable ||
+      !has_open_jump(resolver, function))
+    return true;
+  start_function(resolver, number);
   bool no_memory = !decode_function(resolver);
   if (no_memory)
     return false;
@@ -617,17 +652,102 @@ static bool find_passing(struct resolver *resolver) {
   return true;
 }
 
+/* ---- What is registered ---- */
+
+/* Notes that a function hands on one of its arguments: for one purpose only, so that a call of it has one meaning. False
+ * if that can't be noted. */
+static bool note_registrar(struct graph_builder *builder, uint32_t function,
+                           struct leaf_registration what) {
+  for (size_t i = 0; i < builder->registrar_count; i++)
+    if (builder->registrars[i].function == function)
+      return builder->registrars[i].what.occasions == what.occasions &&
+             builder->registrars[i].what.argument == what.argument;
+  if (builder->registrar_count == REGISTRARS)
+    return false;
+  builder->registrars[builder->registrar_count++] = (struct registrar){function, what};
+  return true;
+}
+
+/* Notes what a call registers, if that is known. */
+static void note_call(struct resolver *resolver, struct call *call, struct leaf_registration what) {
+  struct graph_builder *builder = resolver->builder;
+  const struct step *step = find_step(resolver, call->at);
+  struct code_state state;
+  if (step == NULL)
+    return;
+  pointer_of(resolver, step, &state);
+  const struct code_value *value =
+      &state.registers[builder->architecture->arguments[what.argument]];
+  const uint32_t function = value->kind == CODE_ADDRESS
+                                ? call_graph_function(builder->graph, value->table)
+                                : (uint32_t)GRAPH_NO_NODE;
+  if (value->kind == CODE_ARGUMENT) {
+    call->is_noted =
+        note_registrar(builder, resolver->function,
+                       (struct leaf_registration){what.occasions, (int8_t)value->table});
+  } else if (what.occasions == LEAF_AT_ABORT) {
+    call->is_noted = value->kind == CODE_ADDRESS && value->table != SIGABRT;
+  } else if (function != (uint32_t)GRAPH_NO_NODE &&
+             builder->graph->functions[function].address == value->table) {
+    builder->graph->functions[function].occasions |= what.occasions;
+    call->is_noted = true;
+  }
+}
+
+static bool is_registering(const struct resolver *resolver, const struct call *call) {
+  return !call->is_noted && !call->is_inside &&
+         graph_registers(resolver->builder, call->target).occasions != 0;
+}
+
+/* Notes what a function registers. */
+static bool note_function(struct resolver *resolver, uint32_t number) {
+  struct call_graph *graph = resolver->builder->graph;
+  const struct graph_function *function = &graph->functions[number];
+  bool no_memory = false, registers = false;
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
+    registers |= is_registering(resolver, &graph->calls[i]);
+  if (!registers || function->is_undecodable || function->size > UINT32_MAX / 2)
+    return true;
+  start_function(resolver, number);
+  if (!decode_function(resolver))
+    return false;
+  const bool is_fixed = resolver->slots.is_fixed;
+  resolver->knows_arguments = resolver->slots.is_fixed = true; /* for numbers of signals */
+  const bool is_followed = follow_function(resolver, &no_memory) && !may_miss_table(resolver);
+  for (uint32_t i = function[0].first_call; is_followed && i < function[1].first_call; i++)
+    if (is_registering(resolver, &graph->calls[i]))
+      note_call(resolver, &graph->calls[i],
+                graph_registers(resolver->builder, graph->calls[i].target));
+  resolver->knows_arguments = false;
+  resolver->slots.is_fixed = is_fixed;
+  return !no_memory;
+}
+
+/* Each round knows more functions that hand on what they are given. */
+static bool note_registered(struct resolver *resolver) {
+  const struct graph_builder *builder = resolver->builder;
+  size_t known;
+  do {
+    known = builder->registrar_count;
+    for (uint32_t i = 0; i < builder->graph->function_count; i++)
+      if (!note_function(resolver, i))
+        return false;
+  } while (builder->registrar_count > known);
+  return true;
+}
+
 bool jump_tables_resolve(struct graph_builder *builder, struct problem *problem) {
   const struct call_graph *graph = builder->graph;
   const struct graph_function *last = &graph->functions[graph->function_count - 1];
   struct resolver resolver = {.builder = builder, .slots.is_fixed = graph->linkage.is_fixed};
-  bool ok = find_passing(&resolver);
+  bool ok = find_passing(&resolver) && registered_open(builder);
   if (graph->function_count > 0) {
     resolver.slots.start = graph->functions[0].address;
     resolver.slots.size = last->address + last->size - resolver.slots.start;
   }
   for (uint32_t i = 0; ok && i < builder->graph->function_count; i++)
     ok = resolve_function(&resolver, i);
+  ok = ok && note_registered(&resolver);
   free(resolver.steps);
   free(resolver.step_at);
   free(resolver.blocks);

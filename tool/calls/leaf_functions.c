@@ -13,12 +13,17 @@
  * unblock signals. That a
  * program may define malloc is seen to elsewhere: see enum leaf_memory.
  *
- * Left out on purpose: exit, quick_exit, pthread_exit, dlclose (they run destructors); dlopen,
- * dlsym (constructors, resolvers); fork, pthread_create, pthread_once, call_once; raise, kill,
- * pthread_kill, sigprocmask, pthread_sigmask, sigsuspend, pause (handlers, at once); qsort,
- * bsearch, lfind, lsearch, tsearch, twalk, tdelete, hcreate's friends, ftw, nftw, scandir, glob,
- * fopencookie, obstacks, argp, dl_iterate_phdr; everything that unwinds; iconv, name services and
- * locales' loading, which load libraries.
+ * Functions that end the program call what was registered for that, see leaf_occasions. For exit, these are the
+ * handlers of atexit, on_exit and __cxa_atexit, destructors of thread-local variables, the files' own tables of
+ * functions, and streams (ISO C, 7.22.4.4; Linux Standard Base, "__cxa_atexit"; System V ABI, "Initialization and
+ * Termination Functions").
+ *
+ * zlib's functions are here, too, but for those that allocate by what the program may store in a stream (zlib.h: zalloc,
+ * zfree). zlib keeps no function of the program's, and runs nothing when it is loaded or unloaded.
+ *
+ * Left out on purpose: dlclose, dlopen, dlsym (constructors, destructors, resolvers); syscall, which can be any of these;
+ * pthread_exit, which unwinds; hcreate's friends, scandir, glob, fopencookie, obstacks, argp; everything that unwinds; iconv, name services and
+ * locales' loading, which load libraries; deflate and inflate.
  */
 #include "tool/calls/leaf_functions.h"
 
@@ -30,7 +35,7 @@ const struct leaf_group leaf_groups[] = {
      "bcmp bcopy swab memccpy ffs ffsl ffsll "
      "strlen strnlen strcpy strncpy stpcpy stpncpy strcat strncat strcmp strncmp strcasecmp "
      "strncasecmp strchr strchrnul strrchr strstr strcasestr strspn strcspn strpbrk strtok "
-     "strtok_r strsep index rindex basename strverscmp "
+     "strtok_r strsep index rindex basename __xpg_basename dirname strverscmp __strtok_r "
      "strcasecmp_l strncasecmp_l strlcpy strlcat "
      "wcslen wcsnlen wcscpy wcsncpy wcscat wcsncat wcscmp wcsncmp wcschr wcsrchr wcsstr wcsspn "
      "wcscspn wcspbrk wcstok wmemcpy wmemmove wmemset wmemcmp wmemchr "
@@ -49,7 +54,9 @@ const struct leaf_group leaf_groups[] = {
      "mblen mbtowc wctomb mbstowcs wcstombs mbrtowc wcrtomb mbrlen mbsrtowcs wcsrtombs mbsnrtowcs "
      "wcsnrtombs mbsinit btowc wctob c32rtomb mbrtoc32 c16rtomb mbrtoc16 "
      "htonl htons ntohl ntohs wcwidth wcswidth regcomp regexec regerror regfree inet_aton "
-     "inet_ntoa inet_pton inet_ntop inet_addr"},
+     "inet_ntoa inet_pton inet_ntop inet_addr __mbstowcs_chk __wcstombs_chk __wcrtomb_chk "
+     "__mbsnrtowcs_chk __mbsrtowcs_chk __wcsnrtombs_chk __wcsrtombs_chk gai_strerror hstrerror "
+     "__libc_current_sigrtmin __libc_current_sigrtmax"},
     {LEAF_PURE, "it computes with numbers", "",
      "abs labs llabs imaxabs div ldiv lldiv imaxdiv rand srand rand_r random srandom drand48 "
      "erand48 lrand48 nrand48 mrand48 jrand48 srand48 seed48 arc4random arc4random_buf "
@@ -137,7 +144,17 @@ const struct leaf_group leaf_groups[] = {
      "sysinfo sysconf __sysconf pathconf fpathconf confstr getpagesize get_nprocs get_nprocs_conf "
      "getloadavg "
      "wait waitpid waitid wait3 wait4 execve execv execvp execl execlp execle fexecve "
-     "getentropy "
+     "getentropy posix_spawn_file_actions_init "
+     "posix_spawn_file_actions_destroy "
+     "posix_spawn_file_actions_addopen posix_spawn_file_actions_addclose "
+     "posix_spawn_file_actions_adddup2 posix_spawnattr_init posix_spawnattr_destroy "
+     "posix_spawnattr_setflags posix_spawnattr_setpgroup posix_spawnattr_setsigmask "
+     "posix_spawnattr_setsigdefault posix_spawnattr_setschedparam posix_spawnattr_setschedpolicy "
+     "posix_fallocate64 posix_fadvise64 fallocate64 preadv2 pwritev2 preadv64 pwritev64 "
+     "readlinkat epoll_pwait signalfd sendmmsg recvmmsg inotify_rm_watch inotify_init1 "
+     "timerfd_gettime mkfifoat mknodat faccessat2 fstatfs64 syncfs "
+     "sethostname getpeereid tcflush tcdrain tcflow tcsendbreak cfmakeraw cfgetispeed cfsetispeed "
+     "cfsetospeed ctermid vsyslog __syslog_chk __vsyslog_chk sched_rr_get_interval "
      "getrandom prctl isatty ttyname ttyname_r tcgetattr tcsetattr tcgetpgrp tcsetpgrp cfgetospeed "
      "sched_yield sched_getaffinity sched_setaffinity sched_getparam sched_setparam "
      "sched_getscheduler sched_setscheduler sched_get_priority_min sched_get_priority_max "
@@ -178,7 +195,12 @@ const struct leaf_group leaf_groups[] = {
      "sem_destroy sem_post sem_trywait sem_getvalue pthread_attr_init pthread_attr_destroy "
      "pthread_attr_setstacksize pthread_attr_getstacksize pthread_attr_setdetachstate "
      "pthread_attr_getstack pthread_attr_setscope pthread_getattr_np pthread_getspecific "
-     "pthread_setspecific pthread_key_delete pthread_detach pthread_setname_np pthread_getname_np "
+     "pthread_setspecific pthread_key_delete pthread_detach pthread_barrier_init "
+     "pthread_barrier_destroy pthread_attr_setguardsize pthread_attr_getguardsize "
+     "pthread_attr_getdetachstate pthread_attr_setstack pthread_mutexattr_gettype "
+     "pthread_mutexattr_setpshared pthread_mutexattr_setprotocol pthread_mutexattr_setrobust "
+     "pthread_condattr_setpshared pthread_rwlockattr_init pthread_rwlockattr_destroy "
+     "pthread_setschedparam pthread_getschedparam pthread_setname_np pthread_getname_np "
      "pthread_getcpuclockid pthread_get_stacksize_np pthread_getaffinity_np "
      "pthread_setaffinity_np"},
     {LEAF_PURE, "it notes where the frame is to which a jump goes back", "",
@@ -193,13 +215,29 @@ const struct leaf_group leaf_groups[] = {
      "something, or goes back to a frame",
      "pthread_cancel _pthread_cleanup_push _pthread_cleanup_push_defer " LEAF_STACK_MAKERS
      " " LEAF_HANDLER_SETTERS,
-     "pselect ppoll system siglongjmp __longjmp_chk"},
+     "pselect ppoll system siglongjmp __longjmp_chk posix_spawn posix_spawnp pthread_create"},
+    {LEAF_ALLOCATES, "it waits for other threads, which have stacks of their own", "pthread_cancel",
+     "pthread_join pthread_timedjoin_np pthread_tryjoin_np pthread_clockjoin_np pthread_cond_wait "
+     "pthread_cond_timedwait pthread_cond_clockwait pthread_barrier_wait"},
+    {LEAF_ALLOCATES, "it frees what the C library has made, or tells of it", "",
+     "freeaddrinfo freeifaddrs if_freenameindex globfree wordfree dlerror dladdr"},
+    {LEAF_ALONE, "nothing is registered to run at a fork, nor for signals that it unblocks",
+     "pthread_atfork __register_atfork " LEAF_HANDLER_SETTERS " " LEAF_LOADERS,
+     "fork _Fork vfork daemon"},
+    {LEAF_ALONE, "it may run a handler of a signal at once, and there are none",
+     LEAF_HANDLER_SETTERS " pthread_cancel " LEAF_LOADERS,
+     "raise kill killpg tgkill pthread_kill sigqueue pthread_sigqueue sigprocmask pthread_sigmask "
+     "sigsuspend pause sigwait sigtimedwait sigwaitinfo"},
+    {LEAF_ALLOCATES, "zlib computes with the memory that it is given, or reads and writes a file",
+     "",
+     "crc32 crc32_z crc32_combine crc32_combine64 crc32_combine_gen crc32_combine_op adler32 "
+     "adler32_z adler32_combine adler32_combine64 zlibVersion zlibCompileFlags zError "
+     "get_crc_table compressBound deflateBound deflatePending compress compress2 uncompress "
+     "uncompress2 gzopen gzopen64 gzdopen gzbuffer gzsetparams gzread gzfread gzwrite gzfwrite "
+     "gzputs gzgets gzputc gzgetc gzgetc_ gzungetc gzflush gzseek gzseek64 gzrewind gztell "
+     "gztell64 gzoffset gzoffset64 gzeof gzdirect gzclose gzclose_r gzclose_w gzerror gzclearerr"},
     {LEAF_PURE, "it ends the process, without running anything of the program's first", "",
      "_exit _Exit"},
-    {LEAF_ALLOCATES, "it ends the process by SIGABRT, which the program doesn't handle",
-     LEAF_HANDLER_SETTERS,
-     "abort __assert_fail __assert_perror_fail __assert __stack_chk_fail __chk_fail "
-     "__fortify_fail"},
 };
 const size_t leaf_group_count = sizeof leaf_groups / sizeof *leaf_groups;
 
@@ -242,6 +280,33 @@ int leaf_function_calls(const char *name) {
     if (leaf_words_have(names[argument], name))
       return argument;
   return -1;
+}
+
+struct leaf_registration leaf_registers(const char *name) {
+  static const struct {
+    const char *names;
+    struct leaf_registration what;
+  } registrations[] = {
+      {"atexit on_exit __cxa_atexit __cxa_thread_atexit_impl", {LEAF_AT_EXIT, 0}},
+      {"at_quick_exit __cxa_at_quick_exit", {LEAF_AT_QUICK_EXIT, 0}},
+      {LEAF_HANDLER_SETTERS, {LEAF_AT_ABORT, 0}},
+  };
+  for (size_t i = 0; i < sizeof registrations / sizeof *registrations; i++)
+    if (leaf_words_have(registrations[i].names, name))
+      return registrations[i].what;
+  return (struct leaf_registration){0, -1};
+}
+
+uint8_t leaf_occasions(const char *name) {
+  if (leaf_words_have("exit __cxa_finalize", name))
+    return LEAF_AT_EXIT;
+  if (leaf_words_have("quick_exit", name))
+    return LEAF_AT_QUICK_EXIT;
+  return leaf_words_have("abort __assert_fail __assert_perror_fail __assert __stack_chk_fail "
+                         "__chk_fail __fortify_fail",
+                         name)
+             ? LEAF_AT_ABORT
+             : 0;
 }
 
 bool leaf_is_allocator(const char *name) {

@@ -4,12 +4,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* What a function has to do with memory: a program may define malloc itself, and its friends, which
  * the C library's functions then use. (GNU C library's manual, "Replacing malloc") */
 enum leaf_memory {
   LEAF_PURE,      /* it never allocates or frees */
   LEAF_ALLOCATES, /* it may, by what is LEAF_ALLOCATOR */
+  LEAF_ALONE, /* the same, in a program that needs no other libraries: they might set what it calls */
   LEAF_ALLOCATOR,
 };
 
@@ -19,6 +21,29 @@ struct leaf_group {
   enum leaf_memory memory;
   const char *reason, *unless, *names;
 };
+
+/* When functions run that the program has registered: a set. */
+enum leaf_occasion {
+  LEAF_AT_EXIT = 1,
+  LEAF_AT_QUICK_EXIT = 2,
+  LEAF_AT_ABORT = 4, /* handlers of SIGABRT */
+};
+
+/* What a function of the C library registers: the function that is its argument of that number; or, at
+ * LEAF_AT_ABORT, one that isn't known, for the signal that is its argument. */
+struct leaf_registration {
+  uint8_t occasions; /* 0: it registers nothing */
+  int8_t argument;
+};
+struct leaf_registration leaf_registers(const char *name);
+
+/* The occasions on which a function of the C library calls what is registered, and nothing else of the program's. */
+uint8_t leaf_occasions(const char *name);
+
+/* What shows that more may run at an end than what the file registers: libraries may be loaded, or functions found by
+ * name; and streams, which are written then, may be the program's own. */
+#define LEAF_LOADERS "dlopen dlmopen dlsym dlvsym"
+#define LEAF_STREAM_MAKERS "fopencookie funopen pthread_cancel"
 
 /* What a program may set a handler of signals by. */
 #define LEAF_HANDLER_SETTERS                                                                       \

@@ -109,12 +109,14 @@ struct code_instruction {
 /* What a register may be known to hold. */
 enum code_value_kind {
   CODE_UNKNOWN,
-  CODE_ADDRESS, /* the constant `table` */
-  CODE_PLACE,   /* the address of some entry of `table` */
-  CODE_ENTRY,   /* one of the entries of `table`, which have `size` bytes */
-  CODE_TARGET,  /* `base` plus one of them, shifted */
-  CODE_SUM,     /* `table` plus something else: it may be any address */
-  CODE_HELD,    /* the address `table`, or something else */
+  CODE_ADDRESS,  /* the constant `table` */
+  CODE_PLACE,    /* the address of some entry of `table` */
+  CODE_ENTRY,    /* one of the entries of `table`, which have `size` bytes */
+  CODE_TARGET,   /* `base` plus one of them, shifted */
+  CODE_ARGUMENT, /* what the function was given as its argument number `table` */
+  CODE_WORD,     /* the word in memory at `table`, as it was */
+  CODE_SUM,      /* `table` plus something else: it may be any address */
+  CODE_HELD,     /* the address `table`, or something else */
 };
 
 struct code_value {

@@ -565,10 +565,14 @@ static struct code_value address_of(struct code_state *state, uint64_t next,
   return sum.kind == CODE_UNKNOWN ? sum_with_number(state, displacement) : sum;
 }
 
-static struct code_value moved_value(const struct code_state *state, const ZydisDecodedOperand *to,
+static struct code_value moved_value(const struct code_state *state, uint64_t next,
+                                     const ZydisDecodedOperand *to,
                                      const ZydisDecodedOperand *from) {
   if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && to->size >= 32 && has_numbers(state))
     return value(CODE_ADDRESS, to->size == 32 ? (uint32_t)from->imm.value.u : from->imm.value.u);
+  if (from->type == ZYDIS_OPERAND_TYPE_MEMORY && from->mem.base == ZYDIS_REGISTER_RIP &&
+      from->mem.segment != ZYDIS_REGISTER_FS && from->mem.segment != ZYDIS_REGISTER_GS)
+    return to->size == 64 ? value(CODE_WORD, next + (uint64_t)from->mem.disp.value) : unknown;
   if (from->type == ZYDIS_OPERAND_TYPE_MEMORY)
     return loaded_value(state, from);
   if (from->type != ZYDIS_OPERAND_TYPE_REGISTER)
@@ -616,7 +620,7 @@ static struct code_value result_of(const ZydisDecodedInstruction *raw, uint64_t 
   case ZYDIS_MNEMONIC_LEA:
     return address_of(state, next, from);
   case ZYDIS_MNEMONIC_MOV:
-    return moved_value(state, to, from);
+    return moved_value(state, next, to, from);
   case ZYDIS_MNEMONIC_MOVSXD:
     if (from->type == ZYDIS_OPERAND_TYPE_MEMORY)
       return from->size == 32 ? loaded_value(state, from) : unknown;

@@ -1,0 +1,114 @@
+/* registered.c - what may run when the program ends, besides what the code shows.
+ *
+ * exit calls the functions that were given to atexit and its like, and those of the file's own table; abort, a handler of
+ * SIGABRT. Where a program registers functions by calls with constant arguments, all of them are known
+ * (jump_tables.c), and exit leads to these and no others. In programs for the GNU C library, atexit is itself a part of the
+ * program, which hands its argument on to __cxa_atexit.
+ *
+ * It must be shown, then, that nothing registers anything by other calls: with an argument that isn't known, by a pointer to
+ * atexit, or from the middle of a function that hands its argument on. What needs other libraries, or looks functions up by
+ * name, is left to the policy's side (analysis.c).
+ */
+#include "tool/calls/call_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool registered_open(struct graph_builder *builder) {
+  const struct linkage *linkage = &builder->graph->linkage;
+  builder->registrations =
+      calloc((size_t)linkage->symbol_count + 1, sizeof *builder->registrations);
+  for (uint32_t i = 0; builder->registrations != NULL && i < linkage->symbol_count; i++)
+    builder->registrations[i] = leaf_registers(linkage->symbols[i].name);
+  return builder->registrations != NULL;
+}
+
+struct leaf_registration graph_registers(const struct graph_builder *builder, uint32_t node) {
+  const struct call_graph *graph = builder->graph;
+  for (size_t i = 0; i < builder->registrar_count; i++)
+    if (builder->registrars[i].function == node)
+      return builder->registrars[i].what;
+  if (graph_is_function(graph, node))
+    node = graph_stub_target(graph, node);
+  return graph_symbol_of(graph, node) == NULL
+             ? (struct leaf_registration){0, -1}
+             : builder->registrations[node - graph->function_count];
+}
+
+/* A stub calls its symbol with whatever it was called with: what calls the stub counts. */
+static bool is_stub(const struct call_graph *graph, uint32_t number) {
+  const struct graph_function *function = &graph->functions[number];
+  return function->taken == TAKEN_NOT && function->entered == TAKEN_NOT &&
+         strncmp(areas_find(&graph->areas, function->address)->name, ".plt", 4) == 0;
+}
+
+static void check_calls(const struct graph_builder *builder) {
+  struct call_graph *graph = builder->graph;
+  for (uint32_t i = 0; i < graph->function_count; i++) {
+    const struct graph_function *function = &graph->functions[i];
+    for (uint32_t k = function[0].first_call; k < function[1].first_call; k++) {
+      const struct call *call = &graph->calls[k];
+      if (!call->is_noted && !is_stub(graph, i))
+        graph->unknown_occasions |= graph_registers(builder, call->target).occasions;
+    }
+  }
+}
+
+/* ---- The file's own ---- */
+
+static bool is_for_loading(const struct area *area) {
+  return strncmp(area->name, ".init_array", 11) == 0 || strcmp(area->name, ".preinit_array") == 0 ||
+         strncmp(area->name, ".ctors", 6) == 0;
+}
+
+/* A word of a table of functions; false if it isn't known what it is. */
+static bool note_end(struct call_graph *graph, const struct area *area, uint64_t into) {
+  const struct linkage_word *word = linkage_find(&graph->linkage, area->address + into);
+  uint64_t value;
+  memcpy(&value, area->bytes + into, sizeof value);
+  if (word != NULL && word->kind == LINKAGE_ADDRESS)
+    value = word->value;
+  else if (word != NULL)
+    return false;
+  const uint32_t function = call_graph_function(graph, value);
+  if (function == (uint32_t)GRAPH_NO_NODE) /* 0 and -1 stand at tables' ends */
+    return value + 1 <= 1;
+  graph->functions[function].occasions |= LEAF_AT_EXIT;
+  return true;
+}
+
+/* Notes the functions that are called when the file is unloaded; false if they aren't all in tables that nobody changes. */
+static bool note_ends(struct call_graph *graph) {
+  const struct area *listed = areas_find(&graph->areas, graph->linkage.fini_array);
+  const uint32_t last = call_graph_function(graph, graph->linkage.fini);
+  bool are_known = graph->linkage.fini_array == 0 ||
+                   (listed != NULL && listed->is_start_table && !is_for_loading(listed));
+  if (last != (uint32_t)GRAPH_NO_NODE)
+    graph->functions[last].occasions |= LEAF_AT_EXIT;
+  for (size_t i = 0; i < graph->areas.count; i++) {
+    const struct area *area = &graph->areas.items[i];
+    if (!area->is_start_table || is_for_loading(area))
+      continue;
+    are_known &= area->is_constant && area->size % sizeof(uint64_t) == 0;
+    for (uint64_t at = 0; at + sizeof(uint64_t) <= area->size; at += sizeof(uint64_t))
+      are_known &= note_end(graph, area, at);
+  }
+  return are_known;
+}
+
+void registered_check(struct graph_builder *builder) {
+  struct call_graph *graph = builder->graph;
+  check_calls(builder);
+  for (size_t i = 0; i < builder->registrar_count; i++) {
+    const struct graph_function *function = &graph->functions[builder->registrars[i].function];
+    if (function->taken != TAKEN_NOT || function->entered != TAKEN_NOT)
+      graph->unknown_occasions |= builder->registrars[i].what.occasions;
+  }
+  for (size_t i = 0; i < graph->linkage.word_count; i++) {
+    const struct linkage_word *word = &graph->linkage.words[i];
+    if (word->symbol != 0 && graph_word_is_taken(builder, word))
+      graph->unknown_occasions |= builder->registrations[word->symbol].occasions;
+  }
+  if (!note_ends(graph))
+    graph->unknown_occasions |= LEAF_AT_EXIT;
+}
