@@ -392,11 +392,14 @@ static void set_registers(const ZydisDecodedInstruction *raw,
   case ZYDIS_MNEMONIC_ADC:
   case ZYDIS_MNEMONIC_SUB:
   case ZYDIS_MNEMONIC_XADD:
-  case ZYDIS_MNEMONIC_INC:
-  case ZYDIS_MNEMONIC_DEC:
     parts->reads = bit(operand) | (has_constant ? 0 : bit(other));
     parts->writes = !has_modrm ? bit(0) : to_other && !has_constant ? bit(other) : bit(operand);
     parts->reads |= parts->writes;
+    instruction->is_sum = true;
+    break;
+  case ZYDIS_MNEMONIC_INC: /* the other register's number is a part of the opcode */
+  case ZYDIS_MNEMONIC_DEC:
+    parts->reads = parts->writes = bit(operand);
     instruction->is_sum = true;
     break;
   default:
