@@ -285,6 +285,13 @@ bool elf_symbols_next(struct elf_symbols *symbols) {
   return true;
 }
 
+bool elf_symbols_next_defined(struct elf_symbols *symbols) {
+  while (elf_symbols_next(symbols))
+    if (symbols->name != NULL && symbols->symbol.st_shndx != SHN_UNDEF)
+      return true;
+  return false;
+}
+
 bool elf_image_has_symbol(const struct elf_image *image, const char *name) {
   for (struct elf_symbols at = elf_symbols(image); elf_symbols_next(&at);)
     if (!at.is_dynamic && at.name != NULL && strcmp(at.name, name) == 0)

@@ -80,6 +80,8 @@ static inline struct elf_symbols elf_symbols(const struct elf_image *image) {
 }
 /* Goes to the next one, from the first on; false behind the last one. */
 bool elf_symbols_next(struct elf_symbols *symbols);
+/* The same, of those that are defined and whose names can be read. */
+bool elf_symbols_next_defined(struct elf_symbols *symbols);
 
 /* Whether .symtab has a symbol of that name. */
 bool elf_image_has_symbol(const struct elf_image *image, const char *name);

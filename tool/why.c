@@ -311,28 +311,21 @@ static bool explain_address(const struct why *why, uint64_t address, struct prob
 
 /* ---- Functions ---- */
 
-struct search {
-  const char *name;
-  uint64_t address;
-  bool found;
-};
-
-static void find_name(void *context, const char *name, const GElf_Sym *symbol) {
-  struct search *search = context;
-  const unsigned type = GELF_ST_TYPE(symbol->st_info);
-  if (search->found || strcmp(name, search->name) != 0 ||
-      (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
-    return;
-  search->address = symbol->st_value;
-  search->found = true;
+/* The address of the function of that name; 0: there is none. */
+static uint64_t find_name(const struct image *image, const char *name) {
+  const struct elf_image elf = image_elf(image);
+  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next_defined(&at);) {
+    const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
+    if (strcmp(at.name, name) == 0 &&
+        (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE))
+      return at.symbol.st_value;
+  }
+  return 0;
 }
 
 static bool explain_function(const struct why *why, const struct image *image, const char *name,
                              struct problem *problem) {
-  struct search search = {.name = name};
-  image_symbols(image, find_name, &search);
-  const uint32_t number =
-      search.found ? call_graph_function(why->graph, search.address) : GRAPH_NO_NODE;
+  const uint32_t number = call_graph_function(why->graph, find_name(image, name));
   if (number == GRAPH_NO_NODE)
     return problem_set(problem, "no function is called '%s'", name);
   const struct graph_function *function = &why->graph->functions[number];

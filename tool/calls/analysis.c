@@ -46,14 +46,16 @@ static void match_node(struct matcher *matcher, uint32_t node, const char *name)
   }
 }
 
-static void match_symbol(void *context, const char *name, const GElf_Sym *symbol) {
-  struct matcher *matcher = context;
-  const unsigned type = GELF_ST_TYPE(symbol->st_info);
-  if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
-    return;
-  const uint32_t function = call_graph_function(matcher->analysis->graph, symbol->st_value);
-  if (function != GRAPH_NO_NODE && *name != 0)
-    match_node(matcher, function, name);
+static void match_symbols(struct matcher *matcher, const struct image *image) {
+  const struct elf_image elf = image_elf(image);
+  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next_defined(&at);) {
+    const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
+    if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+      continue;
+    const uint32_t function = call_graph_function(matcher->analysis->graph, at.symbol.st_value);
+    if (function != GRAPH_NO_NODE && *at.name != 0)
+      match_node(matcher, function, at.name);
+  }
 }
 
 static void match_outside(struct matcher *matcher) {
@@ -71,7 +73,7 @@ static bool match_all(struct matcher *matcher, struct analysis *analysis, const 
   *matcher =
       (struct matcher){analysis, policy, calloc(policy->count + 1, sizeof(uint32_t)), is_reached};
   if (matcher->matches != NULL && policy->count > 0) {
-    image_symbols(image, match_symbol, matcher);
+    match_symbols(matcher, image);
     match_outside(matcher);
   }
   return matcher->matches != NULL;

@@ -39,11 +39,14 @@ static bool is_mapping(const char *name) {
 }
 
 /* A label in code may be the start of a function in assembly, which needn't say what it is. */
-static void add_symbol(void *context, const char *name, const GElf_Sym *symbol) {
-  const unsigned type = GELF_ST_TYPE(symbol->st_info);
-  const bool is_label = type == STT_NOTYPE && *name != 0 && !is_mapping(name);
-  if (type == STT_FUNC || type == STT_GNU_IFUNC || is_label)
-    add_start(context, symbol->st_value);
+static void add_symbols(struct starts *starts, const struct image *image) {
+  const struct elf_image elf = image_elf(image);
+  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next_defined(&at);) {
+    const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
+    const bool is_label = type == STT_NOTYPE && *at.name != 0 && !is_mapping(at.name);
+    if (type == STT_FUNC || type == STT_GNU_IFUNC || is_label)
+      add_start(starts, at.symbol.st_value);
+  }
 }
 
 /* Sorts the starts, and keeps each that is in code once. */
@@ -112,7 +115,7 @@ static void add_all(const struct graph_builder *builder, struct starts *starts,
                     const struct image *image, const struct safepoints *table,
                     const struct code_ranges *unwound) {
   const struct call_graph *graph = builder->graph;
-  image_symbols(image, add_symbol, starts);
+  add_symbols(starts, image);
   for (size_t i = 0; i < unwound->count; i++)
     add_start(starts, unwound->items[i].start);
   for (uint32_t i = 0; table != NULL && i < table->function_count; i++)

@@ -205,10 +205,3 @@ const Elf64_Phdr *image_segment_of(const struct image *image, const Elf64_Shdr *
 struct elf_image image_elf(const struct image *image) {
   return (struct elf_image){.bytes = image->bytes, .size = image->size, .header = image->header};
 }
-
-void image_symbols(const struct image *image, image_symbol_visitor *visit, void *context) {
-  const struct elf_image elf = image_elf(image);
-  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next(&at);)
-    if (at.name != NULL && at.symbol.st_shndx != SHN_UNDEF)
-      visit(context, at.name, &at.symbol);
-}

@@ -77,8 +77,4 @@ const Elf64_Phdr *image_segment_of(const struct image *image, const Elf64_Shdr *
 /* As the runtime's reader knows it. */
 struct elf_image image_elf(const struct image *image);
 
-/* Calls `visit` for every symbol that is defined in a symbol table. */
-typedef void image_symbol_visitor(void *context, const char *name, const GElf_Sym *symbol);
-void image_symbols(const struct image *image, image_symbol_visitor *visit, void *context);
-
 #endif

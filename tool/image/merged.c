@@ -35,7 +35,7 @@ struct starts {
 };
 
 static bool is_wanted(const struct image *image, const char *wanted, const GElf_Sym *symbol) {
-  if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= image->section_count)
+  if (symbol->st_shndx >= image->section_count)
     return false;
   const struct image_section *section = &image->sections[symbol->st_shndx];
   const Elf64_Shdr *header = &section->header;
@@ -48,9 +48,8 @@ static bool is_wanted(const struct image *image, const char *wanted, const GElf_
 /* Each once: a symbol may be in both symbol tables. */
 static void collect_symbols(const struct image *image, const char *section, struct starts *starts) {
   const struct elf_image elf = image_elf(image);
-  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next(&at);)
-    if (at.name != NULL && strcmp(at.name, symbol_name) == 0 &&
-        is_wanted(image, section, &at.symbol) &&
+  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next_defined(&at);)
+    if (strcmp(at.name, symbol_name) == 0 && is_wanted(image, section, &at.symbol) &&
         !ARRAY_ADD(starts->items, starts->count, starts->capacity, at.symbol.st_value))
       return;
   starts->count = array_sort_words(starts->items, starts->count);

@@ -17,22 +17,18 @@ static const char *keep_name(struct units *units, const char *name) {
 
 /* ---- Symbols ---- */
 
-struct symbol_reader {
-  struct units *units;
-  const char *file; /* that the local symbols are of that come now; NULL: none */
-};
-
-static void read_symbol(void *context, const char *name, const GElf_Sym *symbol) {
-  struct symbol_reader *reader = context;
-  struct units *units = reader->units;
-  const unsigned type = GELF_ST_TYPE(symbol->st_info);
-  if (GELF_ST_BIND(symbol->st_info) != STB_LOCAL) {
-    reader->file = NULL;
-  } else if (type == STT_FILE) {
-    reader->file = *name == 0 ? NULL : keep_name(units, name);
-  } else if (type == STT_FUNC && reader->file != NULL) {
-    (void)ARRAY_ADD(units->symbols, units->symbol_count, units->symbol_capacity,
-                    (struct unit_symbol){symbol->st_value, reader->file});
+static void read_symbols(struct units *units, const struct image *image) {
+  const struct elf_image elf = image_elf(image);
+  const char *file = NULL; /* that the local symbols are of that come now; NULL: none */
+  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next_defined(&at);) {
+    const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
+    if (GELF_ST_BIND(at.symbol.st_info) != STB_LOCAL)
+      file = NULL;
+    else if (type == STT_FILE)
+      file = *at.name == 0 ? NULL : keep_name(units, at.name);
+    else if (type == STT_FUNC && file != NULL)
+      (void)ARRAY_ADD(units->symbols, units->symbol_count, units->symbol_capacity,
+                      (struct unit_symbol){at.symbol.st_value, file});
   }
 }
 
@@ -58,7 +54,6 @@ static const char *find_by_symbols(const struct units *units, uint64_t address) 
 
 void units_open(struct units *units, const char *path, const struct image *image) {
   const struct debug_folders folders = {0};
-  struct symbol_reader reader = {.units = units};
   struct problem ignored = {0};
   *units = (struct units){0};
   char *debug_path = debug_file_find(image, path, &folders, &ignored);
@@ -67,7 +62,7 @@ void units_open(struct units *units, const char *path, const struct image *image
     units->is_broken = units->source == NULL;
     free(debug_path);
   }
-  image_symbols(image, read_symbol, &reader);
+  read_symbols(units, image);
   if (units->symbol_count > 0)
     qsort(units->symbols, units->symbol_count, sizeof *units->symbols, compare_symbols);
 }
