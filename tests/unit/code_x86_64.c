@@ -44,7 +44,6 @@ START_TEST(direct_transfers) {
   check_direct(decode(BYTES(0x67, 0xe8, 0xfa, 0x0f, 0, 0)), CODE_CALL, 6,
                0x402000); /* addr32 call */
 }
-END_TEST
 
 START_TEST(transfers_by_a_word_in_memory) {
   const struct code_instruction call = decode(BYTES(0xff, 0x15, 0xfa, 0x0f, 0, 0)); /* *X(%rip) */
@@ -59,7 +58,6 @@ START_TEST(transfers_by_a_word_in_memory) {
   ck_assert_uint_eq(fixed.target_kind, CODE_SLOT);
   ck_assert_uint_eq(fixed.target, 0x402000);
 }
-END_TEST
 
 START_TEST(computed_transfers) {
   const struct code_instruction call = decode(BYTES(0xff, 0xd0)); /* call *%rax */
@@ -78,7 +76,6 @@ START_TEST(computed_transfers) {
   ck_assert_uint_eq(decode(BYTES(0x64, 0xff, 0x14, 0x25, 0x10, 0, 0, 0)).target_kind,
                     CODE_COMPUTED);
 }
-END_TEST
 
 START_TEST(ends_and_padding) {
   ck_assert_uint_eq(decode(BYTES(0xc3)).kind, CODE_RETURN);
@@ -93,14 +90,12 @@ START_TEST(ends_and_padding) {
   ck_assert_uint_eq(decode(BYTES(0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0)).kind, CODE_PADDING);
   ck_assert_uint_eq(decode(BYTES(0x0f, 0x05)).kind, CODE_OTHER); /* syscall */
 }
-END_TEST
 
 START_TEST(no_instructions) {
   ck_assert_uint_eq(decode(BYTES(0x06)).kind, CODE_INVALID);       /* not in 64-bit mode */
   ck_assert_uint_eq(decode(BYTES(0xe8, 0, 0)).kind, CODE_INVALID); /* cut off */
   ck_assert_uint_eq(decode(BYTES(0x06)).length, 1);
 }
-END_TEST
 
 START_TEST(references) {
   const struct code_instruction lea = decode(BYTES(0x48, 0x8d, 0x05, 0xf9, 0x0f, 0, 0));
@@ -118,7 +113,6 @@ START_TEST(references) {
   /* cmpq $0, X(%rip) takes nothing from there */
   ck_assert(!decode(BYTES(0x48, 0x83, 0x3d, 0, 0x10, 0, 0, 0)).has_reference);
 }
-END_TEST
 
 START_TEST(constants) {
   const struct code_instruction move = decode(BYTES(0xbf, 0, 0x20, 0x40, 0)); /* mov $, %edi */
@@ -137,7 +131,6 @@ START_TEST(constants) {
   ck_assert_uint_eq(decode(BYTES(0x48, 0x8d, 0x88, 0, 0x20, 0x40, 0)).constants[0], 0x402000);
   ck_assert_uint_eq(decode(BYTES(0x48, 0x83, 0xc0, 0x10)).constant_count, 0); /* add $16, %rax */
 }
-END_TEST
 
 /* The memory near the stack pointer or frame pointer that an instruction uses, and where they are then. */
 static void check_stack(struct code_instruction instruction, struct code_stack expected) {
@@ -191,7 +184,6 @@ START_TEST(the_stack) {
   check_stack(decode(BYTES(0xf0, 0x83, 0x0c, 0x24, 0)), STACK(.size = 0));
   check_stack(decode(BYTES(0x48, 0x89, 0x44, 0xcc, 0x08)), STACK(.size = 0));
 }
-END_TEST
 
 /* Runs instructions one after another, and gives what the last one, a jump, goes by. */
 static struct code_value follow(const uint8_t *bytes, size_t size) {
@@ -240,7 +232,6 @@ START_TEST(jump_tables) {
       follow(BYTES(0x48, 0x8d, 0x0d, 0xf9, 0x0f, 0, 0, 0x48, 0x83, 0xc1, 0x08, 0xff, 0x24, 0xc1)),
       CODE_ENTRY, 0x402008);
 }
-END_TEST
 
 START_TEST(jumps_by_something_else) {
   /* movslq (%rdi,%rax,4), %rax; add %rdi, %rax; jmp *%rax: any table */
@@ -262,13 +253,11 @@ START_TEST(jumps_by_something_else) {
   /* mov 0x402000(%rip), %rax; jmp *%rax: a pointer in a variable */
   check_value(follow(BYTES(0x48, 0x8b, 0x05, 0xf9, 0x0f, 0, 0, 0xff, 0xe0)), CODE_UNKNOWN, 0);
 }
-END_TEST
 
 START_TEST(other_machines_are_unknown) {
   ck_assert_ptr_null(code_architecture(EM_386));
   ck_assert_ptr_null(code_architecture(EM_NONE));
 }
-END_TEST
 
 SUITE("code_x86_64", direct_transfers, transfers_by_a_word_in_memory, computed_transfers,
       ends_and_padding, no_instructions, references, constants, the_stack, jump_tables,

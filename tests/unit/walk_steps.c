@@ -253,7 +253,6 @@ START_TEST(frames_by_sizes_that_arent_checked) {
     expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 25);
   }
 }
-END_TEST
 
 START_TEST(unchecked_sizes_out_of_bounds) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
@@ -264,7 +263,6 @@ START_TEST(unchecked_sizes_out_of_bounds) {
     expect_end(&walk, STACKPACK_WALK_OUT_OF_STACK);
   }
 }
-END_TEST
 
 /* The same answers by way of a cache, when it is empty and when it isn't. */
 START_TEST(frames_from_a_cache) {
