@@ -14,12 +14,15 @@
 #define TOO_LARGE ((uint64_t)1 << 60) /* to be a group */
 
 enum {
-  SLOTS_MAX = 48,   /* of a group: a row has an assignment, too */
-  HEAD_SIZE = 18,   /* in bits, about; */
-  EXTENSION = 18,   /* of an extended head; */
-  NEXT_SIZE = 20,   /* and what another group costs, the time to read it included */
-  SMALL = 150,      /* a group that isn't cut */
-  FRUITLESS_MAX = 8 /* slots that may be added to a group in vain */
+  SLOTS_MAX = 48,    /* of a group: a row has an assignment, too */
+  HEAD_SIZE = 18,    /* in bits, about; */
+  EXTENSION = 18,    /* of an extended head; */
+  NEXT_SIZE = 20,    /* and what another group costs, the time to read it included */
+  SMALL = 150,       /* a group that isn't cut */
+  FRUITLESS_MAX = 8, /* slots that may be added to a group in vain */
+  /* Of a group of several slots, so that it takes little time to find out what it takes. */
+  ROWS_MAX = 1024,
+  ASSIGNMENTS_MAX = 256
 };
 
 /* A group while it is put together. */
@@ -163,12 +166,16 @@ static bool assign_row(struct groups_writer *writer, const struct live_sets *set
   return true;
 }
 
-/* Finds assignments, starting with the rows that have most derived slots. */
+static bool is_too_large(const struct group *group) {
+  return group->count > 1 && (group->rows > ROWS_MAX || group->assignments > ASSIGNMENTS_MAX);
+}
+
+/* Finds assignments, starting with the rows that have most derived slots. Stops if they are too many. */
 static bool assign_bases(struct groups_writer *writer, const struct live_sets *sets) {
   struct group *group = &writer->group;
   group->assignments = 0;
   for (unsigned most = group->derived + 1; most-- > 0;)
-    for (uint32_t row = 0; row < group->rows; row++) {
+    for (uint32_t row = 0; row < group->rows && !is_too_large(group); row++) {
       unsigned live = 0;
       for (unsigned i = 0; i < group->derived; i++)
         live += base_of(sets, group->derived_slots[i], writer->samples[row]) != NO_BASE;
@@ -234,9 +241,15 @@ static bool plain_differ(const struct group *group, const struct live_sets *sets
 /* Finds how the group is smallest. */
 static bool measure_group(struct groups_writer *writer, const struct live_sets *sets) {
   struct group *group = &writer->group;
+  group->size = TOO_LARGE;
+  group->assignments = 0;
+  if (is_too_large(group))
+    return true;
   divide_slots(writer, sets);
   if (!assign_bases(writer, sets))
     return false;
+  if (is_too_large(group))
+    return true;
   const struct range range = range_of(writer, sets);
   const unsigned width = bits_for_count((uint64_t)range.high - range.low + 1);
   group->first = range.low;
@@ -306,6 +319,8 @@ static bool find_cuts(struct groups_writer *writer, const struct live_sets *sets
       add_slot(writer, sets, writer->order[to]);
       if (!measure_group(writer, sets))
         return false;
+      if (writer->group.size == TOO_LARGE)
+        break;
       const uint64_t size = writer->best[from] + writer->group.size + NEXT_SIZE;
       const bool is_better = size < writer->best[to + 1];
       fruitless = is_better ? 0 : fruitless + 1;

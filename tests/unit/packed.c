@@ -371,6 +371,23 @@ START_TEST(mixed_items) {
   check(&model);
 }
 
+/* Sets that have nothing in common: to find groups of slots must not take long. */
+START_TEST(bases_without_a_pattern) {
+  struct model model = {0};
+  uint64_t seed = 1;
+  model_add_function(&model, 0x1000, 24, 0x9000);
+  for (uint32_t i = 0; i < 3000; i++) {
+    struct model_record *record = model_add_record(&model, 1 + 8 * i);
+    for (uint32_t slot = 0; slot < 40; slot++) {
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+      if ((seed >> 40 & 1) != 0)
+        model_add_pair(record, model_slot((int32_t)(8 * (seed >> 41 & 63))),
+                       model_slot((int32_t)(8 * slot)));
+    }
+  }
+  check(&model);
+}
+
 /* ---- Places of functions and records -------------------------------------------------------- */
 
 /* Adds a statepoint that can be told from others by its slot. */
@@ -721,13 +738,14 @@ SUITE("packed", consecutive_locations, scattered_locations, no_locations, locati
       locations_that_only_are_bases, allocas_keep_their_order, stack_maps_keep_all_locations,
       one_list_in_two_kinds, the_largest_records, one_set_has_all_locations, few_and_many_sets,
       sets_of_derived_references, one_location_derived_twice, very_many_sets,
-      sets_of_few_items_in_many, mixed_items, full_buckets, layouts_at_even_places, long_heads,
-      a_return_address_where_the_next_function_starts, a_record_at_a_functions_first_byte,
-      records_of_two_functions_at_one_address, different_records_at_one_address,
-      interleaved_functions, records_far_behind_their_function, functions_with_one_start,
-      functions_without_records, aligned_and_odd_addresses, numbers_of_functions,
-      all_functions_are_alike, ends_that_are_unknown, ends_before_the_last_record,
-      code_over_other_functions, ends_at_all_distances, functions_far_from_each_other,
-      the_ends_of_the_address_space, more_than_four_gigabytes_of_code, frame_sizes_of_all_widths,
-      unknown_frame_sizes_only, no_functions, discarded_functions_only, no_records, one_record,
+      sets_of_few_items_in_many, mixed_items, bases_without_a_pattern, full_buckets,
+      layouts_at_even_places, long_heads, a_return_address_where_the_next_function_starts,
+      a_record_at_a_functions_first_byte, records_of_two_functions_at_one_address,
+      different_records_at_one_address, interleaved_functions, records_far_behind_their_function,
+      functions_with_one_start, functions_without_records, aligned_and_odd_addresses,
+      numbers_of_functions, all_functions_are_alike, ends_that_are_unknown,
+      ends_before_the_last_record, code_over_other_functions, ends_at_all_distances,
+      functions_far_from_each_other, the_ends_of_the_address_space,
+      more_than_four_gigabytes_of_code, frame_sizes_of_all_widths, unknown_frame_sizes_only,
+      no_functions, discarded_functions_only, no_records, one_record,
       equal_contents_give_equal_bytes)
