@@ -55,8 +55,8 @@ static void visit_slots(const struct row *row, stackpack_visitor *visit, void *c
   const struct stackpack_location first = row_location(row, 0);
   struct stackpack_location base = first, derived = first;
   for (const struct row_pair *pair = row->pairs, *end = pair + row->count; pair < end; pair++) {
-    base.value = first.value + pair->base * CACHE_UNIT;
-    derived.value = first.value + pair->derived * CACHE_UNIT;
+    base.value = first.value + pair->base * ROW_WORD;
+    derived.value = first.value + pair->derived * ROW_WORD;
     visit(context, base, derived);
   }
 }

@@ -28,8 +28,7 @@ struct cache_overlay {
   uint64_t shift;      /* there are 2 to the power of 64 - shift slots */
   uint64_t generation; /* of the process */
   uint64_t next, end;  /* of the memory's units: the first free one, and where they end */
-  uint64_t
-      forgotten; /* how many times everything was: entries that were found before don't count */
+  uint64_t forgotten;  /* how many times all were: entries found before that don't count */
 };
 
 _Static_assert(sizeof(struct cache_overlay) <= sizeof(struct stackpack_cache), "room for a cache");

@@ -3,8 +3,6 @@
 
 #include "format/packed_live.h"
 
-enum { WORD = sizeof(uint64_t) };
-
 /* On the way through a live set. */
 struct reader {
   const struct packed_table *table;
@@ -15,9 +13,9 @@ struct reader {
 
 static struct reader start(struct row *row, const struct packed_table *table, uint32_t first) {
   const struct location location = packed_location(table, first);
-  const bool is_slot = location.kind == LOCATION_INDIRECT && location.size == WORD;
+  const bool is_slot = location.kind == LOCATION_INDIRECT && location.size == ROW_WORD;
   struct reader reader = {.table = table, .row = row, .first = first};
-  if (is_slot && first < table->first_class_count && table->first_class_step == WORD)
+  if (is_slot && first < table->first_class_count && table->first_class_step == ROW_WORD)
     reader.words = table->first_class_count - first;
   row->first = (int32_t)location.value;
   row->registers = 0;
@@ -30,11 +28,11 @@ static struct reader start(struct row *row, const struct packed_table *table, ui
 /* The place of a location; ROW_PLACES: none. */
 static unsigned place_of_other(struct row *row, struct location location) {
   const uint64_t distance = (uint64_t)location.value - (uint64_t)(int64_t)row->first;
-  if (location.size != WORD)
+  if (location.size != ROW_WORD)
     return ROW_PLACES;
-  if (location.kind == LOCATION_INDIRECT && location.reg == row->reg && distance % WORD == 0 &&
-      distance / WORD < ROW_SLOTS)
-    return (unsigned)(distance / WORD);
+  if (location.kind == LOCATION_INDIRECT && location.reg == row->reg && distance % ROW_WORD == 0 &&
+      distance / ROW_WORD < ROW_SLOTS)
+    return (unsigned)(distance / ROW_WORD);
   if (location.kind != LOCATION_REGISTER || location.value != 0 ||
       location.reg >= ROW_PLACES - ROW_SLOTS)
     return ROW_PLACES;

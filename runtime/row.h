@@ -11,6 +11,7 @@
 #include "runtime/internal.h"
 
 enum {
+  ROW_WORD = sizeof(uint64_t), /* bytes of a slot */
   ROW_PLACES = 256,
   ROW_SLOTS = 224, /* places from here on are registers, by number */
   ROW_PAIRS = 255,
@@ -41,10 +42,10 @@ static inline size_t row_size(const struct row *row) {
 /* The location that a place stands for. */
 static inline struct stackpack_location row_location(const struct row *row, unsigned place) {
   if (place >= ROW_SLOTS)
-    return (struct stackpack_location){STACKPACK_REGISTER, sizeof(uint64_t),
-                                       (uint16_t)(place - ROW_SLOTS), 0};
-  return (struct stackpack_location){STACKPACK_INDIRECT, sizeof(uint64_t), row->reg,
-                                     row->first + (int64_t)(place * sizeof(uint64_t))};
+    return (struct stackpack_location){STACKPACK_REGISTER, ROW_WORD, (uint16_t)(place - ROW_SLOTS),
+                                       0};
+  return (struct stackpack_location){STACKPACK_INDIRECT, ROW_WORD, row->reg,
+                                     row->first + (int64_t)place * ROW_WORD};
 }
 
 #endif

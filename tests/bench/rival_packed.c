@@ -54,10 +54,9 @@ static void start_with_cache(struct contender *contender, size_t size) {
 
 static void start_cached(struct contender *contender) { start_with_cache(contender, 128 * 1024); }
 
-/* Room for twice as many records as there are, or more: as a cache uses it, a power of 2. */
+/* Room for all records. */
 static void start_large_cache(struct contender *contender) {
-  const uint64_t records = mask_for(contender->subject->record_count, 2) + 1;
-  start_with_cache(contender, (size_t)records * STACKPACK_CACHE_RECORD);
+  start_with_cache(contender, (size_t)contender->subject->record_count * STACKPACK_CACHE_RECORD);
 }
 
 static uint64_t look_up_cached(const struct contender *contender, uint64_t address) {

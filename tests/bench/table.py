@@ -72,7 +72,7 @@ LEGEND = """
   slot, random addresses.  evicted: the same after the rival's memory left all caches; but its code has just run.  walk: recorded
   return addresses.
   lines, pages: touched by a look-up.  x: times the hash table's.  *: visits slots without telling derived pointers.
-  with cache: 128 KiB.  with large cache: room for two records or more for each one of the program; it fills while
+  with cache: 128 KiB.  with large cache: room for all records of the program; it fills while
   it is used, so that all but start find all in it."""
 
 
