@@ -36,6 +36,7 @@ check_aarch64() {
   local name='adrp x0, helper; add x0, x0, :lo12:helper' offset='adrp x1, offset; ldr x1, [x1, :lo12:offset]'
   check kept "a sum" "$name; $offset; add x0, x0, x1; ret"
   check kept "a difference" "$name; $offset; sub x0, x0, x1; ret"
+  check kept "of a table's entry" "$name; adrp x1, offset; add x1, x1, :lo12:offset; ldrsw x1, [x1, x2, lsl #2]; add x0, x0, x1; ret"
   check kept "plus a constant" "adr x0, helper; add x0, x0, #16; ret"
   check kept "scaled" "$name; add x0, x0, x1, lsl #4; ret"
   check kept "kept on the stack" "$name; sub sp, sp, #16; str x0, [sp, #8]; $offset; ldr x0, [sp, #8]; add x0, x0, x1; add sp, sp, #16; ret"
@@ -49,6 +50,7 @@ check_riscv64() {
   local name='lla a0, helper' offset='lla a1, offset; ld a1, 0(a1)'
   check kept "a sum" "$name; $offset; add a0, a0, a1; ret"
   check kept "a difference" "$name; $offset; sub a0, a0, a1; ret"
+  check kept "of a table's entry" "$name; lla a1, offset; slli a2, a2, 2; add a1, a1, a2; lw a1, 0(a1); add a0, a0, a1; ret"
   check kept "plus a constant" "$name; addi a0, a0, 16; ret"
   check kept "kept on the stack" "$name; addi sp, sp, -16; sd a0, 8(sp); $offset; ld a0, 8(sp); add a0, a0, a1; addi sp, sp, 16; ret"
 }

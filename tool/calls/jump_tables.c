@@ -348,11 +348,13 @@ static void note_sums(struct resolver *resolver, const struct step *step,
                       struct code_state *state) {
   struct call_graph *graph = resolver->builder->graph;
   const struct code_value summed = state->summed;
-  const bool is_sum = summed.kind != CODE_UNKNOWN &&
-                      call_graph_function(graph, summed.table) != (uint32_t)GRAPH_NO_NODE;
+  const bool is_target = summed.kind == CODE_TARGET; /* of a jump, if it's of a place of its own */
+  const uint64_t base = is_target ? summed.base : summed.table;
+  const bool is_own = base - resolver->start - 1 < resolver->size - 1;
+  const bool is_sum = summed.kind != CODE_UNKNOWN && !(is_target && is_own) &&
+                      call_graph_function(graph, base) != (uint32_t)GRAPH_NO_NODE;
   resolver->sums_code |= is_sum;
-  resolver->sums_other |=
-      is_sum && !summed.is_upper && summed.table - resolver->start - 1 >= resolver->size - 1;
+  resolver->sums_other |= is_sum && !summed.is_upper && !is_own;
   if (state->made != 0)
     graph_take(graph, state->made, TAKEN_BY_CODE, resolver->start + step->offset);
   state->summed.kind = CODE_UNKNOWN;

@@ -145,8 +145,7 @@ struct code_slots {
 
 struct code_state {
   struct code_value registers[CODE_REGISTERS];
-  struct code_value
-      summed;    /* what something was added to last: a sum's `table`; CODE_UNKNOWN: none */
+  struct code_value summed; /* the sum or target that was made last; CODE_UNKNOWN: none */
   uint64_t made; /* the address that was made last of another one and a constant; 0: none */
   struct code_slots *slots;
 };

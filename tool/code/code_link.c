@@ -115,7 +115,7 @@ void link_assign(const struct link_machine *machine, const struct code_instructi
     lost |= machine->clobbers;
   for (; lost != 0; lost &= lost - 1)
     state->registers[__builtin_ctz(lost)] = (struct code_value){0};
-  if (result.kind == CODE_SUM)
+  if (result.kind == CODE_SUM || result.kind == CODE_TARGET)
     state->summed = result;
   if (result.kind != CODE_UNKNOWN && to != CODE_NO_REGISTER)
     state->registers[to] = result;
