@@ -194,7 +194,7 @@ static void print_survey(const struct survey *survey, uint32_t top, bool nested)
          plural(statepoints), pairs, plural(pairs), survey_sum(&measures[SURVEY_DERIVED].values));
   if (survey->live_outs > 0)
     printf("; %" PRIu64 " live-out%s", survey->live_outs, plural(survey->live_outs));
-  printf("\n  packed format %u, build ID %s\n", PACKED_VERSION,
+  printf("\n  packed format %d, build ID %s\n", PACKED_VERSION,
          *survey->build_id == 0 ? "none" : survey->build_id);
   print_drop(survey);
   if (survey->has_raw) {
