@@ -57,6 +57,42 @@ P
   done
 done
 
+# A function that ends with a call of one that never returns, by whatever stub, doesn't run on into the next; and a variable of the C
+# library's is no function that a pointer may lead to.
+cat >managed.c <<'C'
+long stops(long), writes(long), by_pointer(long);
+__attribute__((noinline)) long managed_stops(long x) { return stops(x) + 1; }
+__attribute__((noinline)) long managed_writes(long x) { return writes(x) + 1; }
+__attribute__((noinline)) long managed_by_pointer(long x) { return by_pointer(x) + 1; }
+long run(long n) { return managed_stops(n) + managed_writes(n) + managed_by_pointer(n); }
+C
+compile_managed managed.c managed.o
+cat >native.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+extern void *__libc_stack_end;
+volatile int sink;
+static long harmless(long x) { return x; }
+long (*volatile pointer)(long) = harmless;
+__attribute__((noinline)) long stops(long x) { if (x < 9) return x; ENDS; }
+__attribute__((noinline)) void collect(void) { sink++; }
+long writes(long x) { return x + (fputs("x", stderr) > 0) + (__libc_stack_end != NULL); }
+long by_pointer(long x) { return pointer(x) + 1; }
+void late(void) { collect(); }
+C
+for ends in 'abort()' 'exit(1)' '_Exit(1)'; do
+  for options in "-no-pie" "-pie -Wl,-z,notext" "-pie -Wl,-z,notext -Wl,-z,now" "-pie -Wl,-z,notext -fcf-protection -Wl,-z,ibtplt"; do
+    for linker in bfd lld; do
+      [[ $linker$options != lld*ibtplt* ]] || options=${options/-Wl,-z,ibtplt/-Wl,-z,force-ibt}
+      # shellcheck disable=SC2086 # a list of words
+      "$LLVM/bin/clang" -O1 -fno-builtin -fPIE ${options##*notext } -Wno-unused-command-line-argument "-DENDS=$ends" -c native.c
+      # shellcheck disable=SC2086
+      link_with $linker app managed.o native.o main.o $options
+      for function in stops writes by_pointer; do expect_verdict dropped app managed_$function --gc-entry=collect; done
+    done
+  done
+done
+
 "$LLVM/bin/clang" -static -x c -o /dev/null - <<<'int main(void) { return 0; }' 2>err || skip "no static C library"
 link_with lld static managed.o native.o main.o -static
 expect_status 0 "$stackpack" pack --always --strict --gc-entry=collect -o packed static
