@@ -43,3 +43,57 @@ C
 "$LLVM/bin/clang" -O1 -fPIE -fno-builtin -c own.c
 link_with lld app managed.o native.o main.o passes.o own.o
 expect_verdict kept app managed_no_call --gc-entry=collect
+
+# Rare code that is kept apart, as a function of its own, may come back with another argument.
+make_lonely_program
+cat >cold.S <<'S'
+    .text
+    .globl no_call
+    .type no_call, @function
+no_call:
+    .cfi_startproc
+    sub $24, %rsp
+    .cfi_def_cfa_offset 32
+    lea plain(%rip), %rcx
+    test %rdi, %rdi
+    jne cold
+back:
+    mov %rsp, %rdi
+    mov $2, %esi
+    mov $8, %edx
+    call qsort@PLT
+    add $24, %rsp
+    ret
+    .cfi_endproc
+    .size no_call, . - no_call
+    .type plain, @function
+plain:
+    xor %eax, %eax
+    ret
+    .size plain, . - plain
+    .type collecting, @function
+collecting:
+    call collect
+    xor %eax, %eax
+    ret
+    .size collecting, . - collecting
+    .section .text.unlikely, "ax", @progbits
+    .type cold, @function
+cold:
+    .cfi_startproc
+    .cfi_def_cfa_offset 32
+#ifdef COMES_BACK
+    lea collecting(%rip), %rcx
+    jmp back
+#else
+    ud2
+#endif
+    .cfi_endproc
+    .size cold, . - cold
+    .section .note.GNU-stack, "", @progbits
+S
+for option in "" -DCOMES_BACK; do
+  "$LLVM/bin/clang" $option -c cold.S
+  link_with lld app managed.o main.o collect.o cold.o
+  expect_verdict "$([[ -n $option ]] && echo kept || echo dropped)" app managed_no_call --gc-entry=collect
+done

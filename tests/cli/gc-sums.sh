@@ -94,11 +94,11 @@ for set in ssignal sysv_signal; do
     long no_call(long x) { if (x > 100) abort(); return x; }"
 done
 check_c dropped "abort" "void abort(void); long no_call(long x) { if (x > 100) abort(); return x; }"
-for call in "pselect(0, 0, 0, 0, 0, place)" "ppoll(0, 0, 0, place)" 'system(\"true\")' "siglongjmp(place, 1)"; do
-  check_c kept "$call, with a handler" "void *signal(int, void *); int pselect(), ppoll(), system(); void siglongjmp(); long place[50];
+for call in "pselect(0, 0, 0, 0, 0, place)" "ppoll(0, 0, 0, place)" "epoll_pwait(0, 0, 0, 0, place)" 'system(\"true\")' "siglongjmp(place, 1)"; do
+  check_c kept "$call, with a handler" "void *signal(int, void *); int pselect(), ppoll(), epoll_pwait(), system(); void siglongjmp(); long place[50];
     static void handle(int s) { collect(); } __attribute__((constructor)) static void set(void) { signal(10, handle); }
     long no_call(long x) { if (x > 100) ${call//\\/}; return x; }"
-  check_c dropped "$call" "int pselect(), ppoll(), system(); void siglongjmp(); long place[50]; long no_call(long x) { if (x > 100) ${call//\\/}; return x; }"
+  check_c dropped "$call" "int pselect(), ppoll(), epoll_pwait(), system(); void siglongjmp(); long place[50]; long no_call(long x) { if (x > 100) ${call//\\/}; return x; }"
 done
 check_c kept "longjmp, with another stack" "void longjmp(void *, int); void makecontext(void *, void *, int); long place[50], context[200];
     static void run(void) { collect(); } __attribute__((constructor)) static void set(void) { makecontext(context, run, 0); }

@@ -108,6 +108,14 @@ bool graph_add_later(struct graph_builder *builder, struct call call) {
   return true;
 }
 
+bool graph_add_landing(struct graph_builder *builder, uint64_t address) {
+  if (!array_make_room((void **)&builder->landings, &builder->landing_capacity,
+                       builder->landing_count + 1, sizeof *builder->landings))
+    return false;
+  builder->landings[builder->landing_count++] = address;
+  return true;
+}
+
 /* ---- The whole ---- */
 
 static int compare_calls(const void *a, const void *b) {
@@ -211,7 +219,7 @@ static void look_through_stubs(struct call_graph *graph) {
 static bool build(struct graph_builder *builder, const struct image *image,
                   const struct safepoints *table, struct problem *problem) {
   if (!functions_find(builder, image, table, problem) || !sweep(builder, image, problem) ||
-      !jump_tables_resolve(builder, problem) || !landings_find(builder, image, problem) ||
+      !landings_find(builder, image, problem) || !jump_tables_resolve(builder, problem) ||
       !escapes_find(builder, image, problem))
     return false;
   if (!merge_calls(builder))

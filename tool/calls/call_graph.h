@@ -183,7 +183,8 @@ struct graph_builder {
   size_t call_capacity;
   struct call *later; /* calls that were found when their functions' were complete */
   size_t later_count, later_capacity;
-  uint64_t *landings; /* where jumps and calls lead to in the middle of other functions */
+  uint64_t *
+      landings; /* where jumps and calls lead to in the middle of other functions, and exceptions */
   size_t landing_count, landing_capacity;
   bool *returns;             /* by node: whether it may return, as far as the sweep can tell */
   struct code_ranges tables; /* jump tables: words that are known to be no function's address */
@@ -242,5 +243,6 @@ bool graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint
 /* Appends to an array that grows; false without memory. */
 bool graph_add_call(struct graph_builder *builder, struct call call);
 bool graph_add_later(struct graph_builder *builder, struct call call);
+bool graph_add_landing(struct graph_builder *builder, uint64_t address);
 
 #endif

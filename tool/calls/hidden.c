@@ -42,6 +42,7 @@ static void add_landing(void *context, struct code_range function, struct code_r
     target = graph_everything(graph);
   else if (!area_is_marked(areas_find(&graph->areas, landing), MARK_INSTRUCTION, landing))
     graph->functions[target].is_undecodable = true;
+  landings->no_memory |= !graph_add_landing(landings->builder, landing);
   add_way(landings, function.start, target);
   add_way(landings, calls.start, target);
   add_way(landings, calls.end - 1, target);

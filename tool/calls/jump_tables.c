@@ -5,7 +5,8 @@
  * anywhere. To see the difference, the values of registers are followed through the function, as far
  * as they are addresses of tables and what is read from these (see struct code_value). The function
  * is divided into blocks; a block starts with what is known, in the same way, at the ends of all
- * blocks that lead to it. A block that nothing is known to lead to starts with nothing known.
+ * blocks that lead to it. A block that nothing is known to lead to starts with nothing known, and so does one that
+ * another function jumps to, as rare code does that is kept apart, or an exception.
  *
  * A jump to an entry of a constant table is resolved if the table's first entry leads into the
  * function. The table's length isn't known. It ends, at the latest, where an entry leads to no code,
@@ -23,6 +24,7 @@
  * run at the program's end, see registered.c.
  */
 #include "format/array.h"
+#include "format/bits.h"
 #include "tool/calls/call_graph.h"
 #include "tool/calls/leaf_functions.h"
 #include "tool/code/code.h"
@@ -223,6 +225,26 @@ static void start_blocks_of_table(const struct resolver *resolver, uint64_t addr
   }
 }
 
+/* The first place of those at which other functions, or exceptions, enter this one. */
+static size_t first_landing(const struct resolver *resolver) {
+  const struct graph_builder *builder = resolver->builder;
+  size_t from = 0, to = builder->landing_count;
+  while (from < to) {
+    const size_t middle = from + (to - from) / 2;
+    if (builder->landings[middle] < resolver->start)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
+static bool is_landing(const struct resolver *resolver, size_t number) {
+  const struct graph_builder *builder = resolver->builder;
+  return number < builder->landing_count &&
+         builder->landings[number] - resolver->start < resolver->size;
+}
+
 static void start_blocks(struct resolver *resolver) {
   for (uint32_t i = 0; i < resolver->step_count; i++) {
     const struct code_instruction *instruction = &resolver->steps[i].instruction;
@@ -392,6 +414,8 @@ static bool follow_blocks(struct resolver *resolver) {
   const struct code_state nothing = {.slots = &resolver->slots};
   struct code_state start = nothing;
   uint64_t left = (uint64_t)resolver->step_count * STEPS_PER_INSTRUCTION;
+  for (size_t i = first_landing(resolver); is_landing(resolver, i); i++)
+    enter_address(resolver, resolver->builder->landings[i], &nothing);
   for (uint8_t i = 0; resolver->knows_arguments && i < CODE_ARGUMENTS; i++)
     start.registers[resolver->builder->architecture->arguments[i]] =
         (struct code_value){.kind = CODE_ARGUMENT, .table = i};
@@ -743,6 +767,8 @@ bool jump_tables_resolve(struct graph_builder *builder, struct problem *problem)
   const struct graph_function *last = &graph->functions[graph->function_count - 1];
   struct resolver resolver = {.builder = builder, .slots.is_fixed = graph->linkage.is_fixed};
   bool ok = find_passing(&resolver) && registered_open(builder);
+  if (builder->landing_count > 0)
+    qsort(builder->landings, builder->landing_count, sizeof *builder->landings, bits_compare_words);
   if (graph->function_count > 0) {
     resolver.slots.start = graph->functions[0].address;
     resolver.slots.size = last->address + last->size - resolver.slots.start;

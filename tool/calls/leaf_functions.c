@@ -151,7 +151,7 @@ const struct leaf_group leaf_groups[] = {
      "posix_spawnattr_setflags posix_spawnattr_setpgroup posix_spawnattr_setsigmask "
      "posix_spawnattr_setsigdefault posix_spawnattr_setschedparam posix_spawnattr_setschedpolicy "
      "posix_fallocate64 posix_fadvise64 fallocate64 preadv2 pwritev2 preadv64 pwritev64 "
-     "readlinkat epoll_pwait signalfd sendmmsg recvmmsg inotify_rm_watch inotify_init1 "
+     "readlinkat signalfd sendmmsg recvmmsg inotify_rm_watch inotify_init1 "
      "timerfd_gettime mkfifoat mknodat faccessat2 fstatfs64 syncfs "
      "sethostname getpeereid tcflush tcdrain tcflow tcsendbreak cfmakeraw cfgetispeed cfsetispeed "
      "cfsetospeed ctermid vsyslog __syslog_chk __vsyslog_chk sched_rr_get_interval "
@@ -215,7 +215,8 @@ const struct leaf_group leaf_groups[] = {
      "something, or goes back to a frame",
      "pthread_cancel _pthread_cleanup_push _pthread_cleanup_push_defer " LEAF_STACK_MAKERS
      " " LEAF_HANDLER_SETTERS,
-     "pselect ppoll system siglongjmp __longjmp_chk posix_spawn posix_spawnp pthread_create"},
+     "pselect ppoll epoll_pwait epoll_pwait2 system siglongjmp __longjmp_chk posix_spawn "
+     "posix_spawnp pthread_create"},
     {LEAF_ALLOCATES, "it waits for other threads, which have stacks of their own", "pthread_cancel",
      "pthread_join pthread_timedjoin_np pthread_tryjoin_np pthread_clockjoin_np pthread_cond_wait "
      "pthread_cond_timedwait pthread_cond_clockwait pthread_barrier_wait"},

@@ -73,12 +73,7 @@ static void add_target(struct sweep *sweep, uint64_t address) {
 }
 
 static void add_landing(struct sweep *sweep, uint64_t address) {
-  struct graph_builder *builder = sweep->builder;
-  if (array_make_room((void **)&builder->landings, &builder->landing_capacity,
-                      builder->landing_count + 1, sizeof *builder->landings))
-    builder->landings[builder->landing_count++] = address;
-  else
-    sweep->no_memory = true;
+  sweep->no_memory |= !graph_add_landing(sweep->builder, address);
 }
 
 static void add_call(struct sweep *sweep, uint64_t at, const struct code_instruction *instruction,
