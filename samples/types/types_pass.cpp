@@ -17,7 +17,8 @@
  *      static is given, or returns; what is loaded from nowhere that is known) includes all that is elsewhere.
  *   3. Elsewhere includes a place whose value is used in any other way than to be called, compared, or followed as a pointer to data.
  *      If a place's own address is used otherwise than to load and store pointers, each includes the other.
- *   4. A call by what was loaded from places has a type that includes these. Any other call by a pointer leads elsewhere, to functions of
+ *   4. What is loaded or stored by a pointer that was counted from a struct's start (offsetof) may come from any place, or go to any.
+ *   5. A call by what was loaded from places has a type that includes these. Any other call by a pointer leads elsewhere, to functions of
  *      the call's signature.
  *
  * Which functions a type has is written to .stackpack.types, what it includes to .stackpack.subtypes, which aren't loaded: stackpack(1) has the format, under
@@ -33,7 +34,7 @@
  *   - A function is called by a pointer to a compatible type.
  *   - What is stored in a struct is read as the same field of the same struct (effective types, ISO C 6.5). A copy of the whole is
  *     one, too, however it is made. Not so: to read a field by way of another struct with an equal start, of another member of a union of
- *     structs, or by a pointer that was counted from the struct's start.
+ *     structs, or by a counted pointer that was kept in a variable first.
  *   - A struct has the same name in all modules.
  */
 #include "llvm/BinaryFormat/Dwarf.h"
@@ -281,12 +282,18 @@ class Analysis {
     auto *element = dyn_cast<GEPOperator>(pointer);
     return isa<GlobalVariable>(pointer) || (element && variableOf(*element, offset));
   }
+  /* One that was counted from a struct's start may point to any place. */
+  bool isCounted(const Value *pointer) const {
+    auto *element = dyn_cast<GEPOperator>(pointer);
+    return element && element->getSourceElementType()->isIntegerTy();
+  }
+  bool isAnyPlace(const Value *pointer) {
+    return rawPlaceOf(pointer).empty() && (isInVariable(pointer) || isCounted(pointer));
+  }
   Place loadedFrom(const Value *pointer) {
-    return rawPlaceOf(pointer).empty() && isInVariable(pointer) ? EVERYTHING : placeOf(pointer);
+    return isAnyPlace(pointer) ? EVERYTHING : placeOf(pointer);
   }
-  Place storedTo(const Value *pointer) {
-    return isInVariable(pointer) ? orAnywhere(rawPlaceOf(pointer)) : placeOf(pointer);
-  }
+  Place storedTo(const Value *pointer) { return isAnyPlace(pointer) ? ANYWHERE : placeOf(pointer); }
   static Place orAnywhere(const Place &place) {
     return place.empty() ? ANYWHERE : place == IN_UNION ? "" : place;
   }

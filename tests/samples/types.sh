@@ -10,12 +10,13 @@ g++ -O1 -fPIC -shared -std=c++17 -fno-rtti -Wall -Wextra -Werror "${flags[@]}" "
 
 cat >program.h <<'C'
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #define APART __attribute__((noinline))
 typedef long function(long);
 struct operations { char tag; function *computes, *collects; };
-struct other { long before; function *copied, *taken, *read, *exchanged, *filled; void *data; long number; };
+struct other { long before; function *copied, *taken, *read, *exchanged, *filled, *found; void *data; long number; };
 struct closure { function *code; long value; };
 struct table { char tag; union { long number; function *code; } choice; function *after; long more; };
 struct outer { char tag; struct closure inner; function *last; };
@@ -37,7 +38,7 @@ static APART long computes(long x) { return x * 3; }
 COLLECTS(constant) COLLECTS(copied) COLLECTS(taken) COLLECTS(read) COLLECTS(exchanged) COLLECTS(filled) COLLECTS(closed) COLLECTS(returned)
 COLLECTS(chosen) COLLECTS(given) COLLECTS(resulting) COLLECTS(after) COLLECTS(inner) COLLECTS(array) COLLECTS(local) COLLECTS(variable)
 COLLECTS(number) COLLECTS(data) COLLECTS(argument) COLLECTS(variadic) COLLECTS(thread) COLLECTS(member) COLLECTS(anonymous) COLLECTS(last)
-COLLECTS(moved) COLLECTS(remotely)
+COLLECTS(moved) COLLECTS(remotely) COLLECTS(found)
 long aliased_to(long x) { collect(); return x + __LINE__; }
 extern function aliased __attribute__((alias("aliased_to")));
 
@@ -54,6 +55,7 @@ static function *variables, *closed_variable = computes;
 static _Thread_local function *of_thread;
 static struct { char tag; function *code; } nameless[2] = {{1, anonymous}, {2, anonymous}}, *volatile the_nameless = nameless;
 static volatile int one = 1;
+static volatile size_t where_found = offsetof(struct other, found);
 struct aliases { function *alias; } aliases = {aliased}, *volatile the_aliases = &aliases;
 struct moves { function *from, *to; } moves, *volatile the_moves = &moves;
 
@@ -101,6 +103,8 @@ APART long by_thread(long x) { return of_thread(x) + 1; }
 APART long by_nameless(long x) { return the_nameless[one].code(x) + 1; }
 APART long by_alias(long x) { return the_aliases->alias(x) + 1; }
 APART long by_moved(long x) { return the_moves->to(x) + 1; }
+static APART long call_found(long x) { function *f = *(function **)((char *)the_other + where_found); return f(x) + 1; }
+APART long by_found(long x) { return call_found(x) + 1; }
 APART long by_remote_field(long x) { return remote.stored(x) + 1; }
 APART long by_remote_variable(long x) { return remote_variable(x) + 1; }
 
@@ -121,6 +125,7 @@ int main(void) {
   fill();
   the_other->number = (long)number;
   the_other->data = data;
+  the_other->found = found;
   variables = variable;
   of_thread = thread;
   closed_variable = the_operations->computes;
@@ -132,7 +137,7 @@ int main(void) {
   copy = *the_other;
   *the_other = copy;
 #define BY(F) F(constant) F(copied) F(taken) F(read) F(exchanged) F(filled) F(closure) F(member) F(after) F(inner) F(last) F(array) F(local) F(variable) \
-  F(number) F(data) F(chosen) F(given) F(argument) F(result) F(remote_result) F(variadic) F(returned) F(thread) F(nameless) F(alias) F(moved) \
+  F(number) F(data) F(chosen) F(given) F(argument) F(result) F(remote_result) F(variadic) F(returned) F(thread) F(nameless) F(alias) F(moved) F(found) \
   F(remote_field) F(remote_variable)
 #define NO(F) F(field) F(variable) F(parameter) F(result) F(remote_field)
   long sum = all[0].value, before;
@@ -199,3 +204,23 @@ manage unprototyped "(by|no)_[a-z]*"
 link_with lld app unprototyped.o
 for function in by_choice by_unprototyped; do expect_verdict kept app $function --gc-entry=collect; done
 expect_verdict dropped app no_collection --gc-entry=collect
+
+# What is stored by a pointer that was counted from a struct's start may be in any field.
+cat >counted.c <<'C'
+#include <stddef.h>
+#define APART __attribute__((noinline))
+static volatile long state;
+static volatile size_t where;
+APART void collect(void) { state++; }
+static APART long collects(long x) { collect(); return x + 1; }
+static APART long computes(long x) { return x + 2; }
+static struct fields { long (*stored)(long), (*counted)(long); } all = {computes, computes}, *volatile fields = &all;
+APART long by_counted(long x) { return fields->counted(x) + 1; }
+int main(void) { where = offsetof(struct fields, counted); *(long (**)(long))((char *)fields + where) = collects; return by_counted(1) == 0; }
+C
+for level in -O0 -O2; do
+  "$LLVM/bin/clang" -w $level -Xclang -disable-O0-optnone -fpass-plugin="$PWD/types.so" -S -emit-llvm counted.c
+  manage counted "(by)_[a-z]*"
+  link_with lld app counted.o
+  expect_verdict kept app by_counted --gc-entry=collect
+done
