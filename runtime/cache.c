@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A slot for 32 bytes: entries take 72 or more, so that less than half of the slots are taken. */
+/* A slot for 32 bytes at most, and for 64 at least: entries take more, so that some are always free. */
 enum { SLOT_SHARE = 32, SIZE_MIN = 1024 };
 
 static size_t slot_count(const struct cache_overlay *cache) {
@@ -49,8 +49,7 @@ struct cache_entry *cache_remember(struct stackpack_cache *memory,
   return entry;
 }
 
-/* Slots only, as mostly. The row is read before visitors are called, as they may change anything, for all
- * that the compiler knows. */
+/* Visits a row of slots only, as most are: their locations differ in the value only. */
 static void visit_slots(const struct row *row, stackpack_visitor *visit, void *context) {
   const struct stackpack_location first = row_location(row, 0);
   struct stackpack_location base = first, derived = first;

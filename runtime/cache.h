@@ -1,11 +1,11 @@
 /* cache.h - remembers look-ups: a hash table of records by return address, in the caller's memory.
  *
- *   slots      a power of 2: of an entry the offset in units of 8 bytes, or 0
- *   entries    one behind the other, as they came: a record, how a walk gets to the caller's frame, and
- *              the live set as a row
+ *   slots      each has the offset of an entry in units of 8 bytes, or 0; a power of 2 of them
+ *   entries    one after the other, in the order of their look-ups: a record, how a walk gets to the
+ *              caller's frame, and the live set as a row
  *
- * The slot of an entry is the first free one from where the hash of its address points to. When there is
- * no room for another entry, all are forgotten.
+ * The hash of an address leads to a slot; its entry's is the first one from there on that was free. When
+ * there is no room for another entry, all are forgotten.
  *
  * A walk asks it at every frame, so what a hit takes is here, to be compiled into the walk.
  */

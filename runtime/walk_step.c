@@ -5,13 +5,14 @@
  * Nothing is guessed: pushed arguments count, and a frame whose size isn't fixed is told from the register
  * that the function keeps for it.
  *
- * Where the program has no unwind tables, the table has only LLVM's frame size: the function moves the stack
+ * Where the program has no unwind tables, the table has only LLVM's frame size. The function moves the stack
  * pointer once, in its prologue, and at every call it is that much below the return address, unless arguments
- * are pushed for the call. Then what is taken for the return address mostly looks like one of native code. So the walk is
- * unsure from there on, and a native frame is no end of it. What the function has
- * done with the registers that it preserves isn't known either. And where LLVM knows no size, as the function
- * allocates on the stack by a variable amount or realigns it, the function keeps a frame pointer
- * (X86FrameLowering::hasFPImpl).
+ * are pushed for the call. Then some other word is taken for the return address, and mostly looks like one in
+ * native code. So from there on the walk is unsure, and a native frame doesn't end it well. Nor is it known
+ * what the function has done with the registers that it preserves.
+ *
+ * Where LLVM knows no size, as the function allocates on the stack by a variable amount or realigns it, the
+ * function keeps a frame pointer (X86FrameLowering::hasFPImpl).
  *
  * Native frames are passed by frame pointer or by unwinding. A function that keeps a frame pointer begins
  * with `push %rbp; mov %rsp, %rbp`. So %rbp is the address of the caller's %rbp; the return address lies above
@@ -91,7 +92,7 @@ static enum stackpack_walk_answer by_frame_pointer(struct stackpack_walk *walk,
   return go_behind_pointer(walk, pointer, pointer + (uintptr_t)WALK_BEHIND);
 }
 
-/* A managed frame of which the table knows no more than LLVM did. An unwinder may. On x86-64 a call has left
+/* A managed frame of which the table knows no more than LLVM did. An unwinder may know more. On x86-64 a call has left
  * the return address above the frame; on the other machines the function saves it, and only beside the
  * frame pointer is it known where. */
 enum stackpack_walk_answer walk_step_without_facts(struct stackpack_walk *walk) {
