@@ -1,8 +1,8 @@
 /* packed_live.c - reads layouts: what is live at a function's records.
  *
- * A layout is for a function, or for several that are alike. It is a chain of *groups*, mostly of one.
- * Before it stands the number of the frame size. Each group has some of the function's *slots*, which are the locations that are live anywhere in it,
- * and tells by itself which of these are live at the record of each position.
+ * A layout is for a function, or for several that are alike. It has the number of the frame size, and then a
+ * chain of *groups*, mostly of one. Each group has some of the function's *slots*, which are the locations
+ * that are live anywhere in it, and tells by itself which of these are live at the record of each position.
  *
  *   head         the first location, how many plain slots and rows; if the head is extended: how many slots
  *                that may be derived, and assignments
@@ -25,7 +25,7 @@
 
 /* ---- Layouts ---- */
 
-/* One that would end outside the part ends there as well as its group. */
+/* A head that doesn't end inside the part has no fields, and its end tells that the group is broken. */
 struct packed_head packed_long_head(const struct packed_table *table, uint64_t at) {
   enum { FIELDS = 3, EXTENSION_FIELDS = 2 };
   const uint8_t *bytes = table->layouts;

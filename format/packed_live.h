@@ -1,7 +1,7 @@
 /* packed_live.h - reads groups and their rows, as packed_live.c draws them, in line: a visit of all pairs
  * keeps at hand what it reads.
  *
- * Nearly all groups are read without a branch: a field that a group doesn't have has the value 0.
+ * A group is read without a branch, unless its head is long: a field that it doesn't have has the value 0.
  */
 #ifndef STACKPACK_PACKED_LIVE_H
 #define STACKPACK_PACKED_LIVE_H
