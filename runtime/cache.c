@@ -25,7 +25,7 @@ void stackpack_cache_open(struct stackpack_cache *cache, void *memory, size_t si
 
 void cache_forget(struct cache_overlay *cache, uint64_t generation) {
   const uint64_t first = slot_count(cache) * sizeof *cache->slots / CACHE_UNIT;
-  if (cache->next > first)
+  if (cache->next != first)
     memset(cache->slots, 0, slot_count(cache) * sizeof *cache->slots);
   cache->next = first;
   cache->generation = generation;

@@ -193,8 +193,8 @@ struct stackpack_cache {
   uint64_t private_[6];
 };
 
-/* Makes memory[0..size) a cache. With less than 1,024 bytes it remembers nothing. The memory must be
- * 8-aligned and all zeros, as static memory is, or that from calloc or mmap: none is touched yet. */
+/* Makes memory[0..size) a cache: 8-aligned memory, which stays the caller's. With less than 1,024 bytes it
+ * remembers nothing. An eighth of the memory is written to at once, the rest as it is needed. */
 void stackpack_cache_open(struct stackpack_cache *cache, void *memory, size_t size);
 
 /* Looks up an address in one table, and visits the record's pairs: by way of a cache, or, if that is

@@ -183,7 +183,6 @@ static void attack_table(struct attack *attack) {
   struct stackpack_cache cache;
   struct stackpack_context context;
   struct stackpack_walk walk;
-  memset(cache_memory, 0, sizeof cache_memory);
   stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
   attack->registers.known = STACKPACK_PRESERVED_REGISTERS;
   build_frames(attack, &context);

@@ -93,9 +93,10 @@ static void check_cached(const struct stackpack_table *table, struct stackpack_c
 enum { RECORDS_MAX = 64 };
 static uint64_t memory[RECORDS_MAX * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
 
+/* Whatever was in the memory before. */
 static struct stackpack_cache open_cache(size_t size) {
   struct stackpack_cache cache;
-  memset(memory, 0, sizeof memory);
+  memset(memory, 0x11, sizeof memory);
   stackpack_cache_open(&cache, memory, size);
   return cache;
 }

@@ -219,7 +219,6 @@ START_TEST(frames_by_size) {
 static struct stackpack_cache open_cache(size_t records) {
   static uint64_t memory[16 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
   struct stackpack_cache cache;
-  memset(memory, 0, sizeof memory);
   stackpack_cache_open(&cache, memory, records * STACKPACK_CACHE_RECORD);
   return cache;
 }

@@ -179,7 +179,6 @@ static void check(const struct shape *shape, uint64_t seed) {
   if (!packed_model_open(&packed, &model, &options, &difference))
     ck_abort_msg("%s", difference.text);
   struct stackpack_walker walker = {.table = &packed.table};
-  memset(cache_memory, 0, sizeof cache_memory);
   stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
   for (unsigned i = 0; i < 3; i++) { /* without a cache, with an empty one, and from it */
     walker.cache = i == 0 ? NULL : &cache;
