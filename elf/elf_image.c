@@ -173,8 +173,11 @@ static bool find_relocations(const struct elf_image *image, struct part *relocat
   if (tables > 1 || sizes > 1 || symbol_tables > 1 ||
       elf_image_dynamic(image, DT_ANDROID_RELA_, &android) > 0)
     return false;
-  *symbols = symbol_tables == 0 ? (struct part){0} : part_at(image, symbol_table);
-  *relocations = tables == 0 ? (struct part){0} : part_at(image, rela);
+  *symbols = *relocations = (struct part){0};
+  if (symbol_tables > 0)
+    *symbols = part_at(image, symbol_table);
+  if (tables > 0)
+    *relocations = part_at(image, rela);
   if (size > relocations->size)
     return false;
   relocations->size = size;
