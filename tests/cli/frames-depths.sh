@@ -7,6 +7,10 @@ cat >functions.ll <<'IR'
 declare void @collect()
 declare void @many(ptr addrspace(1), ptr addrspace(1), i64, i64, i64, i64, i64, i64, i64, i64)
 declare tailcc void @pops(ptr addrspace(1), ptr addrspace(1), i64, i64, i64, i64, i64, i64, i64, i64)
+declare tailcc void @pops_8(i64)
+declare tailcc ptr addrspace(1) @pops_8_too(i64)
+declare tailcc void @takes_less(i64)
+declare void @use(ptr addrspace(1))
 declare void @fatal(ptr addrspace(1), ptr addrspace(1), i64, i64, i64, i64, i64, i64, i64, i64) noreturn
 
 define i64 @told_pushed(ptr addrspace(1) %a, ptr addrspace(1) %b) #0 gc "statepoint-example" {
@@ -98,6 +102,13 @@ define i64 @not_reset(ptr addrspace(1) %a, i64 %n) #1 gc "statepoint-example" {
   %v = load i64, ptr addrspace(1) %a
   ret i64 %v
 }
+define tailcc void @not_by_a_jump(i64 %a, i64 %b, i64 %c, i64 %d, i64 %e, i64 %f, i64 %g, i64 %h, ptr addrspace(1) %p) #2 gc "statepoint-example" {
+  call tailcc void @pops_8(i64 %a) "gc-leaf-function"
+  %q = call tailcc ptr addrspace(1) @pops_8_too(i64 %a)
+  call void @use(ptr addrspace(1) %p) "gc-leaf-function"
+  tail call tailcc void @takes_less(i64 %a) "gc-leaf-function"
+  ret void
+}
 define i64 @not_balanced(ptr addrspace(1) %a) #0 gc "statepoint-example" {
   call void asm sideeffect "pushq $$1; pushq $$2", "~{memory}"() "gc-leaf-function"
   call void @collect()
@@ -114,12 +125,17 @@ loop:
 }
 attributes #0 = { nounwind minsize optsize "frame-pointer"="none" }
 attributes #1 = { nounwind minsize optsize "frame-pointer"="all" }
+attributes #2 = { nounwind "frame-pointer"="none" }
 IR
-sed 's/nounwind minsize/nounwind uwtable minsize/' functions.ll >tables.ll
+sed 's/{ nounwind/{ nounwind uwtable/' functions.ll >tables.ll
 cat >natives.c <<'C'
 void collect(void) {}
 void many(void) {}
 void pops(void) {}
+void pops_8(void) {}
+void pops_8_too(void) {}
+void takes_less(void) {}
+void use(void) {}
 void fatal(void) {}
 int main(void) { return 0; }
 C

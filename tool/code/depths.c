@@ -17,9 +17,11 @@
  * counts only if
  *
  *   - every way from the function's start to every place of it brings the same depth there;
- *   - a return, or a jump to another function, can be reached from there, without a stack pointer that
- *     is made anew of the frame pointer; and all that can be reached in the function happen at depth 0.
- *     So no callee has taken its arguments off the stack, as those of some calling conventions do;
+ *   - a return can be reached from there, without a stack pointer that is made anew of the frame pointer;
+ *     and all returns, and jumps to other functions, that can be reached in the function happen at depth
+ *     0. So no callee has taken its arguments off the stack, as those of some calling conventions do. A
+ *     jump alone proves nothing: a function of such a convention may leave room for other arguments than
+ *     its own;
  *   - no jump's target is computed. Otherwise a block might be entered by such a jump alone, and seem
  *     to follow on a call that doesn't return;
  *   - the function has no unwind table, and so no landing pads, which no jump leads to.
@@ -99,9 +101,8 @@ static struct depth after(struct depth depth, const struct code_stack *use) {
 }
 
 /* Control leaves the function here. */
-static void leave(struct function *function, struct place *place, struct depth depth) {
+static void leave(struct function *function, struct depth depth) {
   function->is_unclear |= depth.stack != 0;
-  place->is_sound = true;
 }
 
 static void jump(struct function *function, struct place *place,
@@ -113,7 +114,7 @@ static void jump(struct function *function, struct place *place,
     place->target = (uint32_t)target + 1;
     reach(function, target, depth);
   } else {
-    leave(function, place, depth);
+    leave(function, depth);
   }
 }
 
@@ -125,7 +126,8 @@ static void follow(struct function *function, uint32_t offset) {
   const struct depth depth = after(place->depth, &instruction.stack);
   switch (instruction.kind) {
   case CODE_RETURN:
-    leave(function, place, place->depth);
+    leave(function, place->depth);
+    place->is_sound = true;
     return;
   case CODE_STOP:
     return;
