@@ -185,6 +185,26 @@ START_TEST(the_stack) {
   check_stack(decode(BYTES(0x48, 0x89, 0x44, 0xcc, 0x08)), STACK(.size = 0));
 }
 
+START_TEST(parts_of_the_stack_pointer) {
+  const struct code_stack lost = STACK(.growth = CODE_STACK_LOST);
+  check_stack(decode(BYTES(0x83, 0xe4, 0xe0)), lost);                 /* and $-32, %esp */
+  check_stack(decode(BYTES(0x83, 0xec, 0x10)), lost);                 /* sub $16, %esp */
+  check_stack(decode(BYTES(0x66, 0x83, 0xc4, 0x10)), lost);           /* add $16, %sp */
+  check_stack(decode(BYTES(0x40, 0x80, 0xec, 0x10)), lost);           /* sub $16, %spl */
+  check_stack(decode(BYTES(0x89, 0xc4)), lost);                       /* mov %eax, %esp */
+  check_stack(decode(BYTES(0x80, 0xec, 0x10)), STACK(.size = 0));     /* sub $16, %ah */
+  check_stack(decode(BYTES(0x88, 0xe5)), STACK(.size = 0));           /* mov %ah, %ch */
+  check_stack(decode(BYTES(0x89, 0xe5)), STACK(.loses_frame = true)); /* mov %esp, %ebp */
+  /* push %ax; pushw $1; pushfw; popfw; lea 8(%rsp), %esp; leavew */
+  const struct code_stack both = STACK(.growth = CODE_STACK_LOST, .loses_frame = true);
+  check_stack(decode(BYTES(0x66, 0x50)), both);
+  check_stack(decode(BYTES(0x66, 0x6a, 0x01)), both);
+  check_stack(decode(BYTES(0x66, 0x9c)), both);
+  check_stack(decode(BYTES(0x66, 0x9d)), both);
+  check_stack(decode(BYTES(0x8d, 0x64, 0x24, 0x08)), both);
+  check_stack(decode(BYTES(0x66, 0xc9)), both);
+}
+
 /* Runs instructions one after another, and gives what the last one, a jump, goes by. */
 static struct code_value follow(const uint8_t *bytes, size_t size) {
   struct code_state state = {0};
@@ -251,7 +271,7 @@ START_TEST(jumps_by_something_else) {
   check_value(follow(BYTES(0x48, 0x8d, 0x0d, 0xf9, 0x0f, 0, 0, 0x48, 0x01, 0xd1, 0xff, 0x24, 0xc1)),
               CODE_UNKNOWN, 0);
   /* mov 0x402000(%rip), %rax; jmp *%rax: a pointer in a variable */
-  check_value(follow(BYTES(0x48, 0x8b, 0x05, 0xf9, 0x0f, 0, 0, 0xff, 0xe0)), CODE_UNKNOWN, 0);
+  check_value(follow(BYTES(0x48, 0x8b, 0x05, 0xf9, 0x0f, 0, 0, 0xff, 0xe0)), CODE_WORD, 0x402000);
 }
 
 START_TEST(other_machines_are_unknown) {
@@ -260,5 +280,5 @@ START_TEST(other_machines_are_unknown) {
 }
 
 SUITE("code_x86_64", direct_transfers, transfers_by_a_word_in_memory, computed_transfers,
-      ends_and_padding, no_instructions, references, constants, the_stack, jump_tables,
-      jumps_by_something_else, other_machines_are_unknown)
+      ends_and_padding, no_instructions, references, constants, the_stack,
+      parts_of_the_stack_pointer, jump_tables, jumps_by_something_else, other_machines_are_unknown)

@@ -236,6 +236,12 @@ static void set_move(const ZydisDecodedInstruction *raw, struct code_stack *stac
     set_frame_taken(stack);
 }
 
+/* Whether an operand is a register, or a part of it. */
+static bool is_register(const ZydisDecodedOperand *operand, ZydisRegister number) {
+  return operand->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+         ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operand->reg.value) == number;
+}
+
 /* Any other instruction: its operands tell. */
 static void set_operands(const ZydisDecoder *decoder, const ZydisDecoderContext *context,
                          const ZydisDecodedInstruction *raw, struct code_stack *stack) {
@@ -249,8 +255,7 @@ static void set_operands(const ZydisDecoder *decoder, const ZydisDecoderContext 
     if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY && base != CODE_NO_BASE)
       set_memory(stack, base, (int32_t)operands[i].mem.disp.value, operands[i].size / 8,
                  !is_written);
-    else if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER && is_written &&
-             operands[i].reg.value == ZYDIS_REGISTER_RSP)
+    else if (is_register(&operands[i], ZYDIS_REGISTER_RSP) && is_written)
       stack->growth = CODE_STACK_LOST;
   }
 }
@@ -262,18 +267,47 @@ static bool loses_frame(const ZydisDecoder *decoder, const ZydisDecoderContext *
                                                                     raw->operand_count_visible)))
     return false;
   for (unsigned i = 0; i < raw->operand_count_visible; i++)
-    if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-        (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0 &&
-        ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operands[i].reg.value) ==
-            ZYDIS_REGISTER_RBP)
+    if (is_register(&operands[i], ZYDIS_REGISTER_RBP) &&
+        (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0)
       return true;
   return false;
+}
+
+/* Whether an instruction of less than 64 bits moves the stack pointer, or may change a part of it. (What looks like %rsp
+ * in one of 8 bits may be %ah.) */
+static bool is_narrow(const ZydisDecodedInstruction *raw) {
+  return raw->operand_width < 64 && operand_register(raw) >= 0;
+}
+static bool moves_by_less(const ZydisDecodedInstruction *raw) {
+  switch (raw->mnemonic) {
+  case ZYDIS_MNEMONIC_PUSH:
+  case ZYDIS_MNEMONIC_POP:
+  case ZYDIS_MNEMONIC_LEAVE:
+    return raw->operand_width < 64;
+  case ZYDIS_MNEMONIC_LEA:
+    return raw->operand_width < 64 && (other_register(raw) == RSP || other_register(raw) == RBP);
+  case ZYDIS_MNEMONIC_PUSHF:
+  case ZYDIS_MNEMONIC_POPF:
+    return true;
+  default:
+    return false;
+  }
 }
 
 static void set_stack(const ZydisDecoder *decoder, const ZydisDecoderContext *context,
                       const ZydisDecodedInstruction *raw, struct code_stack *stack) {
   const int32_t constant = (int32_t)raw->raw.imm[0].value.s;
   const bool is_own_constant = raw->raw.imm[0].size > 0 && operand_register(raw) == RSP;
+  if (moves_by_less(raw)) {
+    stack->growth = CODE_STACK_LOST;
+    stack->loses_frame = true;
+    return;
+  }
+  if (is_narrow(raw)) {
+    if (may_name(raw, RSP))
+      set_operands(decoder, context, raw, stack);
+    return;
+  }
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_PUSH:
   case ZYDIS_MNEMONIC_PUSHFQ:
