@@ -48,6 +48,9 @@ static void print_taken(const struct graph_function *function) {
   case TAKEN_BY_CODE:
     printf("the code at 0x%" PRIx64 " takes its address", function->taken_at);
     break;
+  case TAKEN_BY_SUM:
+    printf("the function at 0x%" PRIx64 " makes sums of addresses of code", function->taken_at);
+    break;
   case TAKEN_BY_DATA:
     printf("the data at 0x%" PRIx64 " has its address", function->taken_at);
     break;

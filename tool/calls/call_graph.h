@@ -76,6 +76,7 @@ struct call {
 enum taken {
   TAKEN_NOT,
   TAKEN_BY_CODE,       /* the instruction at taken_at computes it */
+  TAKEN_BY_SUM,        /* the function at taken_at makes a sum that may be it */
   TAKEN_BY_DATA,       /* the word at taken_at is, or leads to it */
   TAKEN_BY_RELOCATION, /* the dynamic linker puts it into the word at taken_at */
   TAKEN_BY_EXPORT,     /* other files can find it by name */
@@ -190,7 +191,8 @@ struct graph_builder {
   struct code_ranges tables; /* jump tables: words that are known to be no function's address */
   struct code_ranges open;   /* any address in these may be made (parts.h) */
   uint64_t global;           /* what the global pointer holds; 0: it isn't known */
-  bool hands_over; /* some code makes addresses of code that may be any, for others to call */
+  /* A function that makes addresses of code that may be any, for others to call; 0: there is none. */
+  uint64_t hands_over;
   struct leaf_registration *registrations; /* by symbol */
   struct registrar registrars[REGISTRARS];
   size_t registrar_count;

@@ -231,10 +231,11 @@ static void take_offsets(struct call_graph *graph, const struct area *area, stru
 }
 
 /* The functions that start in a range. */
-static void take_range(struct call_graph *graph, uint64_t start, uint64_t end, uint64_t at) {
+static void take_range(struct call_graph *graph, uint64_t start, uint64_t end, enum taken how,
+                       uint64_t at) {
   for (size_t i = SEARCH_BELOW(graph->functions, graph->function_count, address, start);
        i < graph->function_count && graph->functions[i].address < end; i++)
-    graph_take(graph, graph->functions[i].address, TAKEN_BY_DATA, at);
+    graph_take(graph, graph->functions[i].address, how, at);
 }
 
 /* Words as distances from any place in a range to which something may refer. */
@@ -259,7 +260,7 @@ static void take_open_distances(struct graph_builder *builder, struct code_range
     const uint64_t size = open.end - open.start;
     if (start - code.start + size < code.size + size && distance != 0 &&
         !in_table(&tables, area->address + at))
-      take_range(graph, start, start + size, area->address + at);
+      take_range(graph, start, start + size, TAKEN_BY_DATA, area->address + at);
   }
 }
 
@@ -324,8 +325,8 @@ bool escapes_find(struct graph_builder *builder, const struct image *image,
       take_offsets(graph, &graph->areas.items[i], code, graph->linkage.offset_tables[k]);
   }
   take_open(builder, code);
-  if (builder->hands_over)
-    take_range(graph, 0, UINT64_MAX, 0);
+  if (builder->hands_over != 0)
+    take_range(graph, 0, UINT64_MAX, TAKEN_BY_SUM, builder->hands_over);
   if (!take_personalities(graph, image))
     return problem_set(problem, "not enough memory");
   take_words(builder, true);

@@ -653,12 +653,13 @@ static bool resolve_function(struct resolver *resolver, uint32_t number) {
     return false;
   if (!follow_function(resolver, &no_memory)) {
     lose_calls(resolver);
-    resolver->builder->hands_over |= function->uses_code;
+    if (function->uses_code)
+      resolver->builder->hands_over = function->address;
     return !no_memory;
   }
   /* What isn't for the function's own jumps may be handed to another one. */
-  resolver->builder->hands_over |=
-      resolver->sums_other || (resolver->sums_code && !function->has_computed_jump);
+  if (resolver->sums_other || (resolver->sums_code && !function->has_computed_jump))
+    resolver->builder->hands_over = function->address;
   return resolve_calls(resolver);
 }
 
