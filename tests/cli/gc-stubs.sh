@@ -1,20 +1,25 @@
 #!/bin/bash
 # Calls by words that look constant: stubs of which the section doesn't say how large they are, and a section that is called
-# like a global offset table but that the program changes. And a static program of the C library can be followed whole.
+# like a global offset table but that the program changes. A GC entry that ends like a stub. And a static program of the C
+# library can be followed whole.
 . "$TOP/tests/cli/common.sh"
 
 cat >managed.c <<'C'
-long sorts(long), copies(long), by_slot(long);
+long sorts(long), copies(long), by_slot(long), tells(long);
 __attribute__((noinline)) long managed_sorts(long x) { return sorts(x) + 1; }
 __attribute__((noinline)) long managed_copies(long x) { return copies(x) + 1; }
 __attribute__((noinline)) long managed_by_slot(long x) { return by_slot(x) + 1; }
-long run(long n) { return managed_sorts(n) + managed_copies(n) + managed_by_slot(n); }
+__attribute__((noinline)) long managed_tells(long x) { return tells(x) + 1; }
+long run(long n) { return managed_sorts(n) + managed_copies(n) + managed_by_slot(n) + managed_tells(n); }
 C
 compile_managed managed.c managed.o
 cat >native.c <<'C'
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 volatile int sink;
+__attribute__((noinline)) void collect_and_tell(void) { sink++; write(1, "", 0); }
+long tells(long x) { collect_and_tell(); return x; }
 __attribute__((noinline)) void collect(void) { sink++; }
 static int compare(const void *a, const void *b) { collect(); return *(const char *)a - *(const char *)b; }
 int (*volatile comparison)(const void *, const void *) = compare;
@@ -54,6 +59,8 @@ P
     expect_verdict kept app managed_sorts --gc-entry=collect
     expect_verdict dropped app managed_copies --gc-entry=collect
     expect_verdict kept app managed_by_slot --gc-entry=collect
+    # It ends in the jump to a function elsewhere, as a stub does.
+    expect_verdict kept app managed_tells --gc-entry=collect_and_tell
   done
 done
 

@@ -154,9 +154,15 @@ static bool merge_calls(struct graph_builder *builder) {
   return true;
 }
 
+bool graph_is_linkage(const struct call_graph *graph, uint32_t number) {
+  const struct area *area = areas_find(&graph->areas, graph->functions[number].address);
+  return area != NULL && strncmp(area->name, ".plt", 4) == 0;
+}
+
 uint32_t graph_stub_target(const struct call_graph *graph, uint32_t number) {
   const struct graph_function *function = &graph->functions[number];
-  if (function[1].first_call - function[0].first_call != 1 || function->is_undecodable)
+  if (function[1].first_call - function[0].first_call != 1 || function->is_undecodable ||
+      !graph_is_linkage(graph, number))
     return GRAPH_NO_NODE;
   const struct call *call = &graph->calls[function->first_call];
   return call->kind == CALL_OUTSIDE && call->is_jump ? call->target : GRAPH_NO_NODE;
@@ -189,7 +195,7 @@ static void find_lazy_stubs(struct call_graph *graph, const struct image *image)
         word->kind == LINKAGE_CALL && word->symbol != 0 ? linkage_initial(image, word->address) : 0;
     const uint32_t number = call_graph_function(graph, address);
     if (number == (uint32_t)GRAPH_NO_NODE || graph->functions[number].address != address ||
-        strncmp(areas_find(&graph->areas, address)->name, ".plt", 4) != 0)
+        !graph_is_linkage(graph, number))
       continue;
     const struct graph_function *function = &graph->functions[number];
     if (!is_jump_alone(graph, number) ||

@@ -231,9 +231,14 @@ enum {
   GRAPH_TAG_SIZE = 16
 }; /* a pointer to the first bytes of a function may be its address with a tag */
 
+/* Whether a function is a part of the procedure linkage table, which the linker makes. */
+bool graph_is_linkage(const struct call_graph *graph, uint32_t function);
+
 /* A stub of the procedure linkage table: the symbol's node that it jumps to; GRAPH_NO_NODE if the
- * function is none, or does anything else. */
+ * function is none, or does anything else. (A function of the program's that ends in such a jump is none: it
+ * may be a GC entry.) */
 uint32_t graph_stub_target(const struct call_graph *graph, uint32_t function);
+
 /* What a call to a node registers, if that is the only way in which it is called: by a function of the C
  * library, or by one of the file's that hands on what it is given. */
 struct leaf_registration graph_registers(const struct graph_builder *builder, uint32_t node);

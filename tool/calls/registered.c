@@ -39,7 +39,7 @@ struct leaf_registration graph_registers(const struct graph_builder *builder, ui
 static bool is_stub(const struct call_graph *graph, uint32_t number) {
   const struct graph_function *function = &graph->functions[number];
   return function->taken == TAKEN_NOT && function->entered == TAKEN_NOT &&
-         strncmp(areas_find(&graph->areas, function->address)->name, ".plt", 4) == 0;
+         graph_is_linkage(graph, number);
 }
 
 static void check_calls(const struct graph_builder *builder) {
