@@ -42,7 +42,8 @@ const struct leaf_group leaf_groups[] = {
      "__memcpy_chk __memmove_chk __memset_chk __mempcpy_chk __strcpy_chk __strncpy_chk "
      "__strcat_chk __strncat_chk __stpcpy_chk __stpncpy_chk __strlcpy_chk __strlcat_chk "
      "__explicit_bzero_chk __wcscpy_chk __wcscat_chk __wcsncpy_chk __wmemcpy_chk __wmemset_chk"},
-    {LEAF_ALLOCATES, "it converts between text and numbers, or looks characters up", "",
+    {LEAF_ALLOCATES, "it converts between text and numbers, or looks characters up",
+     LEAF_PRINTF_HOOKS,
      "atoi atol atoll atof strtol strtoul strtoll strtoull strtoimax strtoumax strtod strtof "
      "strtold strtod_l strtof_l strtold_l strtol_l strtoul_l strtoll_l strtoull_l wcstol wcstoul "
      "wcstoll wcstoull wcstod wcstof wcstold "
@@ -57,7 +58,7 @@ const struct leaf_group leaf_groups[] = {
      "inet_ntoa inet_pton inet_ntop inet_addr __mbstowcs_chk __wcstombs_chk __wcrtomb_chk "
      "__mbsnrtowcs_chk __mbsrtowcs_chk __wcsnrtombs_chk __wcsrtombs_chk gai_strerror hstrerror "
      "__libc_current_sigrtmin __libc_current_sigrtmax"},
-    {LEAF_PURE, "it computes with numbers", "",
+    {LEAF_PURE, "it computes with numbers", "matherr",
      "abs labs llabs imaxabs div ldiv lldiv imaxdiv rand srand rand_r random srandom drand48 "
      "erand48 lrand48 nrand48 mrand48 jrand48 srand48 seed48 arc4random arc4random_buf "
      "arc4random_uniform initstate setstate "
@@ -85,7 +86,7 @@ const struct leaf_group leaf_groups[] = {
      "malloc calloc realloc reallocarray free cfree posix_memalign aligned_alloc memalign valloc "
      "pvalloc malloc_usable_size malloc_trim mallopt mallinfo mallinfo2 strdup strndup wcsdup "
      "__strdup __strndup __libc_malloc __libc_free __libc_calloc __libc_realloc "
-     "mmap mmap64 munmap mremap mprotect madvise posix_madvise msync mlock munlock mlockall "
+     "mmap mmap64 munmap mremap mprotect madvise posix_madvise mlock munlock mlockall "
      "munlockall mincore brk sbrk shmat shmdt shmget shmctl shm_open shm_unlink memfd_create"},
     {LEAF_ALLOCATOR,
      "C++ frees and finds memory; without a handler that the program sets, that calls nothing",
@@ -96,8 +97,7 @@ const struct leaf_group leaf_groups[] = {
     {LEAF_ALLOCATES,
      "a stream of the C library calls functions of the program only if the program makes such a "
      "stream, or adds a conversion to printf",
-     "pthread_cancel fopencookie funopen register_printf_function register_printf_specifier "
-     "register_printf_type register_printf_modifier",
+     LEAF_STREAM_MAKERS,
      "fopen fopen64 freopen freopen64 fdopen fclose fflush fflush_unlocked fread fwrite "
      "fread_unlocked fwrite_unlocked fgetc getc getchar getc_unlocked getchar_unlocked "
      "fgetc_unlocked _IO_getc _IO_putc __uflow __overflow __underflow ungetc fgets gets fputs "
@@ -115,9 +115,10 @@ const struct leaf_group leaf_groups[] = {
      "setvbuf setbuf setbuffer setlinebuf tmpfile tmpfile64 tmpnam tempnam mkstemp mkstemp64 "
      "mkdtemp mkostemp mkostemp64 remove rename renameat perror psignal open_memstream fmemopen "
      "popen pclose flockfile funlockfile ftrylockfile fwide fgetwc fputwc getwc putwc putwchar "
-     "fgetws fputws ungetwc wprintf fwprintf swprintf vfwprintf vswprintf __fsetlocking __fpurge"},
+     "fgetws fputws getopt getopt_long getopt_long_only ungetwc wprintf fwprintf swprintf "
+     "vfwprintf vswprintf __fsetlocking __fpurge"},
     {LEAF_ALLOCATES, "it asks the kernel for something, and returns with the answer",
-     "pthread_cancel",
+     "pthread_cancel " LEAF_PRINTF_HOOKS,
      "open open64 openat openat64 creat close close_range closefrom read write pread pwrite "
      "pread64 "
      "pwrite64 readv writev preadv pwritev lseek lseek64 fsync fdatasync sync ftruncate "
@@ -161,21 +162,22 @@ const struct leaf_group leaf_groups[] = {
      "sched_getcpu __sched_cpualloc __sched_cpufree getxattr lgetxattr fgetxattr setxattr "
      "lsetxattr fsetxattr "
      "listxattr llistxattr flistxattr removexattr lremovexattr fremovexattr getauxval personality "
-     "membarrier syslog openlog closelog"},
-    {LEAF_ALLOCATES, "it tells, computes or waits for the time", "pthread_cancel",
+     "membarrier msync syslog openlog closelog"},
+    {LEAF_ALLOCATES, "it tells, computes or waits for the time",
+     "pthread_cancel " LEAF_PRINTF_HOOKS,
      "time gettimeofday settimeofday clock clock_gettime clock_settime clock_getres "
      "clock_nanosleep "
      "sem_wait sem_timedwait sem_clockwait nanosleep sleep usleep difftime mktime timegm gmtime "
      "gmtime_r localtime localtime_r asctime "
      "asctime_r ctime ctime_r strftime strftime_l strptime tzset alarm setitimer getitimer "
      "timer_gettime ftime clock_getcpuclockid"},
-    {LEAF_ALLOCATES, "it reads or changes what the process knows of its surroundings", "",
+    {LEAF_ALLOCATES, "it reads or changes what the process knows of its surroundings",
+     LEAF_PRINTF_HOOKS,
      "strcoll strxfrm strcoll_l strxfrm_l wcscoll wcsxfrm getenv secure_getenv setenv unsetenv "
      "putenv clearenv setlocale localeconv nl_langinfo "
      "nl_langinfo_l newlocale uselocale freelocale duplocale strerror strerror_r __xpg_strerror_r "
-     "strsignal sigabbrev_np strerrorname_np __errno_location __h_errno_location getopt "
-     "getopt_long "
-     "getopt_long_only gettext dgettext dcgettext ngettext textdomain bindtextdomain "
+     "strsignal sigabbrev_np strerrorname_np __errno_location __h_errno_location gettext dgettext "
+     "dcgettext ngettext textdomain bindtextdomain "
      "bind_textdomain_codeset __tls_get_addr gnu_get_libc_version"},
     {LEAF_ALLOCATES,
      "it only notes what the program asks for; what it notes runs later, from elsewhere", "",
@@ -220,17 +222,17 @@ const struct leaf_group leaf_groups[] = {
     {LEAF_ALLOCATES, "it waits for other threads, which have stacks of their own", "pthread_cancel",
      "pthread_join pthread_timedjoin_np pthread_tryjoin_np pthread_clockjoin_np pthread_cond_wait "
      "pthread_cond_timedwait pthread_cond_clockwait pthread_barrier_wait"},
-    {LEAF_ALLOCATES, "it frees what the C library has made, or tells of it", "",
+    {LEAF_ALLOCATES, "it frees what the C library has made, or tells of it", LEAF_PRINTF_HOOKS,
      "freeaddrinfo freeifaddrs if_freenameindex globfree wordfree dlerror dladdr"},
     {LEAF_ALONE, "nothing is registered to run at a fork, nor for signals that it unblocks",
-     "pthread_atfork __register_atfork " LEAF_HANDLER_SETTERS " " LEAF_LOADERS,
+     "pthread_atfork __register_atfork pthread_cancel " LEAF_HANDLER_SETTERS " " LEAF_LOADERS,
      "fork _Fork vfork daemon"},
     {LEAF_ALONE, "it may run a handler of a signal at once, and there are none",
      LEAF_HANDLER_SETTERS " pthread_cancel " LEAF_LOADERS,
      "raise kill killpg tgkill pthread_kill sigqueue pthread_sigqueue sigprocmask pthread_sigmask "
      "sigsuspend pause sigwait sigtimedwait sigwaitinfo"},
-    {LEAF_ALLOCATES, "zlib computes with the memory that it is given, or reads and writes a file",
-     "",
+    {LEAF_OUTSIDE, "zlib computes with the memory that it is given, or reads and writes a file",
+     LEAF_STREAM_MAKERS,
      "crc32 crc32_z crc32_combine crc32_combine64 crc32_combine_gen crc32_combine_op adler32 "
      "adler32_z adler32_combine adler32_combine64 zlibVersion zlibCompileFlags zError "
      "get_crc_table compressBound deflateBound deflatePending compress compress2 uncompress "
@@ -308,6 +310,12 @@ uint8_t leaf_occasions(const char *name) {
                          name)
              ? LEAF_AT_ABORT
              : 0;
+}
+
+bool leaf_is_known(const char *name) {
+  return leaf_group_of(name) < leaf_group_count || leaf_occasions(name) != 0 ||
+         leaf_function_calls(name) >= 0 || strncmp(name, "deflate", 7) == 0 ||
+         strncmp(name, "inflate", 7) == 0;
 }
 
 bool leaf_is_allocator(const char *name) {

@@ -12,6 +12,8 @@ enum leaf_memory {
   LEAF_PURE,      /* it never allocates or frees */
   LEAF_ALLOCATES, /* it may, by what is LEAF_ALLOCATOR */
   LEAF_ALONE, /* the same, in a program that needs no other libraries: they might set what it calls */
+  LEAF_OUTSIDE, /* the same, in a program that defines nothing that this list has: it is another library's, and
+                   finds by name what it calls of the C library's */
   LEAF_ALLOCATOR,
 };
 
@@ -41,9 +43,12 @@ struct leaf_registration leaf_registers(const char *name);
 uint8_t leaf_occasions(const char *name);
 
 /* What shows that more may run at an end than what the file registers: libraries may be loaded, or functions found by
- * name; and streams, which are written then, may be the program's own. */
+ * name; and streams, which are written then, may be the program's own, as may printf's conversions. */
 #define LEAF_LOADERS "dlopen dlmopen dlsym dlvsym"
-#define LEAF_STREAM_MAKERS "fopencookie funopen pthread_cancel"
+#define LEAF_PRINTF_HOOKS                                                                          \
+  "register_printf_function register_printf_specifier register_printf_type "                       \
+  "register_printf_modifier"
+#define LEAF_STREAM_MAKERS "fopencookie funopen pthread_cancel " LEAF_PRINTF_HOOKS
 
 /* What a program may set a handler of signals by. */
 #define LEAF_HANDLER_SETTERS                                                                       \
@@ -64,6 +69,9 @@ size_t leaf_group_of(const char *name);
 /* The number of the only argument by which a function of the C library calls back, now and never later;
  * -1 if it isn't such a function. */
 int leaf_function_calls(const char *name);
+
+/* Whether this list has a name, in whatever way, or it is one of zlib's own. */
+bool leaf_is_known(const char *name);
 
 /* Whether a group of LEAF_ALLOCATOR has a name. */
 bool leaf_is_allocator(const char *name);

@@ -1,0 +1,83 @@
+#!/bin/bash
+# Functions elsewhere that call nothing of the program's, but in a program that changes how they work: by conversions of its own
+# for printf, streams of its own, a handler of mathematical errors, or functions that another library finds in place of the C
+# library's.
+. "$TOP/tests/cli/common.sh"
+
+cat >managed.c <<'C'
+long addresses(long), dates(long), errors(long), logs(long), options(long), maths(long), zips(long);
+#define MANAGED(F) __attribute__((noinline)) long managed_##F(long x) { return F(x) + 1; }
+MANAGED(addresses) MANAGED(dates) MANAGED(errors) MANAGED(logs) MANAGED(options) MANAGED(maths) MANAGED(zips)
+long run(long n) {
+  return managed_addresses(n) + managed_dates(n) + managed_errors(n) + managed_logs(n) + managed_options(n) + managed_maths(n) +
+         managed_zips(n);
+}
+C
+compile_managed managed.c managed.o
+cat >native.c <<'C'
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <getopt.h>
+#include <math.h>
+#include <printf.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+volatile int sink;
+volatile double number = 0.5;
+__attribute__((noinline)) void collect(void) { sink++; }
+static char text[64];
+long addresses(long x) { return x + *inet_ntop(AF_INET, text, text + 8, 32); }
+long dates(long x) { time_t t = x; return x + *ctime(&t); }
+long errors(long x) { return x + *strerror((int)x + 1000); }
+long logs(long x) { syslog(LOG_DEBUG, "%d", (int)x); return x; }
+long options(long x) { char *words[] = {"a", "-b", NULL}; return getopt(2, words, "c") + x; }
+long maths(long x) { return (long)acos(number * (double)x); }
+int gzputs(void *, const char *);
+long zips(long x) { return gzputs(NULL, "a") + x; }
+static int conversion(FILE *f, const struct printf_info *i, const void *const *a) { collect(); return 0; }
+static int arguments(const struct printf_info *i, size_t n, int *t, int *s) { return 0; }
+static ssize_t writes(void *c, const char *b, size_t n) { collect(); return (ssize_t)n; }
+#ifdef MATHERR
+int matherr(void *e) { collect(); return 0; }
+#endif
+#ifdef WRITE
+ssize_t write(int f, const void *b, size_t n) { collect(); return (ssize_t)n; }
+#endif
+long run(long);
+int main(void) {
+#ifdef CONVERSION
+  register_printf_specifier('d', conversion, arguments);
+#endif
+#ifdef STREAM
+  stderr = fopencookie(NULL, "w", (cookie_io_functions_t){.write = writes});
+#endif
+  return run(3) == 0;
+}
+C
+# A library of the name that zlib has, as its headers may not be installed.
+cat >z.c <<'C'
+int gzputs(void *file, const char *text) { return file != 0 && *text; }
+C
+"$LLVM/bin/clang" -fuse-ld=lld -shared -fPIC -Wl,-soname,libz.so.1 -o libz.so z.c
+
+check() { # DEFINITION FUNCTIONS-THAT-MAY-COLLECT OPTIONS...
+  local function
+  echo "${1:-nothing}"
+  "$LLVM/bin/clang" -w -O1 -fno-builtin ${1:+"-D$1"} -c native.c
+  link_with lld app managed.o native.o libz.so -lm "${@:3}"
+  for function in addresses dates errors logs options maths zips; do
+    case " $2 " in
+    *" $function "*) expect_verdict kept app "managed_$function" --gc-entry=collect ;;
+    *) expect_verdict dropped app "managed_$function" --gc-entry=collect ;;
+    esac
+  done
+}
+
+check '' ''
+check CONVERSION 'addresses dates errors logs options zips'
+check STREAM 'options zips'
+check MATHERR maths -Wl,--export-dynamic-symbol=matherr
+check WRITE zips -Wl,--export-dynamic-symbol=write
