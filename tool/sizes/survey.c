@@ -119,12 +119,12 @@ static void count_locations(struct survey *survey, const struct survey_values *l
 
 static void measure(struct survey *survey) {
   static const struct survey_distribution empty[SURVEY_MEASURES] = {
-      [SURVEY_SLOTS] = {"slots", "record"},
-      [SURVEY_PAIRS] = {"pairs", "record"},
-      [SURVEY_DERIVED] = {"derived pairs", "record"},
-      [SURVEY_FRAME_SIZES] = {"frame size", "function"},
-      [SURVEY_RECORDS] = {"records", "function"},
-      [SURVEY_LIVE_SETS] = {"live sets", "function"},
+      [SURVEY_SLOTS] = {.name = "slots", .of = "record"},
+      [SURVEY_PAIRS] = {.name = "pairs", .of = "record"},
+      [SURVEY_DERIVED] = {.name = "derived pairs", .of = "record"},
+      [SURVEY_FRAME_SIZES] = {.name = "frame size", .of = "function"},
+      [SURVEY_RECORDS] = {.name = "records", .of = "function"},
+      [SURVEY_LIVE_SETS] = {.name = "live sets", .of = "function"},
   };
   const struct safepoints *table = &survey->program.loaded.table;
   struct survey_values space = {0}, lists = {0}, locations = {0};
