@@ -3,6 +3,7 @@
  * Records and functions are gone through in order, and each record's live set is read from its layout.
  */
 #include "format/array.h"
+#include "format/packed_live.h"
 #include "format/packed_write.h"
 
 #include <stdlib.h>
@@ -14,6 +15,9 @@ struct unpacker {
   void *space;               /* for details */
   struct packed_block block; /* the one that the next record's details are in */
   uint64_t details_size;     /* of what was read: see charge_details */
+  uint32_t layout;           /* of the record before; */
+  uint64_t layout_groups;    /* its groups, 0 before the first record; */
+  uint64_t groups;           /* and of all records: see charge_groups */
   uint32_t *functions;       /* by stretch: the function's number; UINT32_MAX: a gap */
   uint64_t *words;           /* of a live set, or of a list */
   size_t words_capacity;
@@ -107,6 +111,22 @@ static bool unpack_list(struct unpacker *unpacker, struct packed_list list, uint
   return true;
 }
 
+/* Groups without rows of their own take few bytes, and many records may share a long chain of them. So the
+ * groups of all records are limited by the table's size. (FORMAT.md, "Limits") */
+static bool charge_groups(struct unpacker *unpacker, uint32_t layout) {
+  enum { LEAST = 1 << 24, GROWTH = 256 };
+  if (unpacker->layout_groups == 0 || layout != unpacker->layout) {
+    struct packed_pairs pairs = layout_pairs(unpacker->packed, layout, 0);
+    unpacker->layout = layout;
+    unpacker->layout_groups = 1;
+    while (next_group(&pairs))
+      unpacker->layout_groups++;
+  }
+  unpacker->groups += unpacker->layout_groups;
+  return unpacker->groups <= LEAST + packed_size(unpacker->packed) * GROWTH ||
+         broken(unpacker, "live sets of more parts than any program has");
+}
+
 /* Interns a record's live set. */
 static bool unpack_live(struct unpacker *unpacker, const struct packed_record *packed_record,
                         struct safepoint *record) {
@@ -115,7 +135,8 @@ static bool unpack_live(struct unpacker *unpacker, const struct packed_record *p
   struct packed_pair pair;
   unsigned count = 0;
   uint64_t list_item;
-  if (!unpack_list(unpacker, packed_record_list(packed_record), &list_item))
+  if (!charge_groups(unpacker, packed_record->layout) ||
+      !unpack_list(unpacker, packed_record_list(packed_record), &list_item))
     return false;
   packed_pairs(&pairs, packed, packed_record->layout, packed_record->position);
   while (packed_pairs_next(&pairs, &pair)) {

@@ -141,6 +141,62 @@ START_TEST(an_empty_table) {
   check(1, 0, test_compress);
 }
 
+/* 100,000 records share a chain of 50,000 groups in which nothing is live: 5 * 10^9 steps in half a megabyte. */
+START_TEST(long_chains_of_groups) {
+  enum { RECORDS = 100000, GROUPS = 50000, NEXT_WIDTH = 8, NEXT_FLAG = 2 };
+  struct model model = {0};
+  struct safepoints table = {0}, unpacked = {0};
+  struct difference difference;
+  struct packed_table packed;
+  struct packed_header header;
+  struct bit_writer bits = {0};
+  uint8_t *bytes;
+  size_t size;
+  model_add_function(&model, 0x1000, 24, 0x1000 + 4 * RECORDS);
+  for (uint32_t i = 1; i <= RECORDS; i++)
+    model_add_self(model_add_record(&model, 4 * i - 1), 8);
+  model_finish(&model);
+  ck_assert(model_read(&model, &table, &difference));
+  pack(&table, NULL, &bytes, &size);
+  ck_assert_int_eq(packed_open(&packed, bytes, size, ADDRESS), PACKED_OK);
+  memcpy(&header, bytes, sizeof header);
+  header.next_width = NEXT_WIDTH;
+  bit_writer_put(&bits, 0, header.frame_width);
+  for (uint32_t i = 0; i < GROUPS; i++) {
+    bit_writer_put(&bits, 0, header.first_width);
+    bit_writer_put(&bits, 1, PACKED_HEAD_WIDTH); /* extended; no slots, one row */
+    bit_writer_put(&bits, i + 1 < GROUPS ? NEXT_FLAG : 0, PACKED_EXTENSION_WIDTH);
+    if (i + 1 < GROUPS)
+      bit_writer_put(&bits, NEXT_WIDTH, NEXT_WIDTH); /* the next one is right behind this field */
+  }
+  bit_writer_align(&bits);
+  ck_assert(!bits.failed);
+  const size_t chain = (size_t)bits.size / 8, before = (size_t)(packed.layouts - bytes);
+  uint8_t *changed = calloc(1, size + chain);
+  memcpy(changed, bytes, before);
+  memcpy(changed + before, bits.bytes, chain);
+  memcpy(changed + before + chain, bytes + before + packed.layouts_size,
+         size - before - (size_t)packed.layouts_size);
+  for (unsigned i = 0; i < header.part_count; i++) {
+    uint32_t *entry = (uint32_t *)(void *)(changed + PACKED_HEADER_SIZE + i * PACKED_ENTRY_SIZE);
+    if (entry[0] == PACKED_LAYOUTS)
+      entry[1] = (uint32_t)chain;
+  }
+  header.size = size + chain - packed.layouts_size;
+  memcpy(changed, &header, sizeof header);
+  header.header_checksum = packed_header_checksum(changed, header.header_size);
+  memcpy(changed, &header, sizeof header);
+  ck_assert_int_eq(packed_open(&packed, changed, size + chain, ADDRESS), PACKED_OK);
+  ck_assert(!packed_unpack(&packed, NULL, &unpacked));
+  ck_assert_ptr_nonnull(strstr(unpacked.error, "more parts"));
+  safepoints_free(&unpacked);
+  safepoints_free(&table);
+  bit_writer_free(&bits);
+  free(changed);
+  free(bytes);
+  model_free(&model);
+}
+
 /* Where each function ends: at the latest where the next one starts. */
 START_TEST(ends_of_functions) {
   struct model model = {0};
@@ -255,5 +311,5 @@ START_TEST(details_that_expand) {
   }
 }
 
-SUITE("packed_unpack", random_tables, large_tables, an_empty_table, ends_of_functions,
-      details_without_a_decompressor, damaged_tables, details_that_expand)
+SUITE("packed_unpack", long_chains_of_groups, random_tables, large_tables, an_empty_table,
+      ends_of_functions, details_without_a_decompressor, damaged_tables, details_that_expand)
