@@ -96,6 +96,15 @@ struct cie_facts {
   struct cursor instructions;
 };
 
+/* Whether a CIE is of a version that is known, and for addresses of 8 bytes. (DWARF 2, 3, 4 and 5, "Call Frame
+ * Information": .eh_frame has 1, 3 or 4) */
+static bool is_usable(struct cursor *cie, uint64_t version) {
+  if (version != 4)
+    return version == 1 || version == 3;
+  const uint64_t address_size = take(cie, 1), segment_size = take(cie, 1);
+  return address_size == sizeof(uint64_t) && segment_size == 0;
+}
+
 /* Goes to a CIE's augmentation data: past its version, its augmentation string (which is left in
  * *letters) and alignments. False if there are no data, or can't be read. */
 static bool cie_data(struct cursor *cie, const uint8_t **letters, struct cie_facts *facts) {
@@ -103,6 +112,7 @@ static bool cie_data(struct cursor *cie, const uint8_t **letters, struct cie_fac
   const size_t augmentation = cie->position;
   while (!cie->bad && take(cie, 1) != 0)
     ;
+  cie->bad |= !is_usable(cie, version);
   facts->code_alignment = take_leb128(cie, false);
   facts->data_alignment = take_leb128(cie, true);
   facts->return_register = version == 1 ? take(cie, 1) : take_leb128(cie, false);

@@ -224,6 +224,27 @@ START_TEST(a_cie_of_version_3) {
   check_one(&section, 0x20000, 0x20010);
 }
 
+/* From version 4 on, sizes of an address and of a segment selector stand before the alignments. */
+START_TEST(a_cie_of_version_4) {
+  static const uint8_t heads[][13] = {
+      {4, 'z', 'R', 0, 8, 0, 1, 0xf8, 0x7f, 0x90, 0x00, 1, SDATA4_PLACE},
+      {4, 'z', 'R', 0, 4, 0, 1, 0xf8, 0x7f, 0x90, 0x00, 1, SDATA4_PLACE},
+      {4, 'z', 'R', 0, 8, 2, 1, 0xf8, 0x7f, 0x90, 0x00, 1, SDATA4_PLACE},
+      {2, 'z', 'R', 0, 8, 0, 1, 0xf8, 0x7f, 0x90, 0x00, 1, SDATA4_PLACE}};
+  for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+    struct bytes section = {0};
+    const size_t start = start_entry(&section);
+    bytes_u32(&section, 0);
+    bytes_add(&section, heads[i], sizeof heads[i]);
+    end_entry(&section, start);
+    add_fde(&section, start - 4, 0x20000, 0x10);
+    if (i == 0)
+      check_one(&section, 0x20000, 0x20010);
+    else
+      check_ranges(&section, NULL, 0);
+  }
+}
+
 /* FDEs may refer to any CIE before them, good or not. */
 START_TEST(references_to_earlier_cies) {
   static const uint8_t none = 0x0f, wide = SDATA8_PLACE;
@@ -637,7 +658,7 @@ START_TEST(damaged_instructions) {
 
 SUITE("eh_frame", relative_addresses, terminators_in_the_middle, absolute_and_wide_addresses,
       augmentations_before_the_encoding, long_entries, unknown_encodings_are_passed_over,
-      every_format_of_addresses, a_cie_of_version_3, references_to_earlier_cies,
+      every_format_of_addresses, a_cie_of_version_3, a_cie_of_version_4, references_to_earlier_cies,
       references_that_lead_nowhere, an_entry_longer_than_the_section, changed_bytes,
       truncated_sections, empty_ranges_are_left_out, rules_by_place, every_way_to_advance,
       a_location_that_is_set, every_way_to_define_the_cfa, remembered_rules,
