@@ -2,6 +2,7 @@
 #include "elf/eh_frame.h"
 
 #include "format/bits.h"
+#include "format/search.h"
 
 /* DW_EH_PE_*: how an address is encoded. (LSB, "DWARF Exception Header Encoding") */
 enum {
@@ -612,21 +613,6 @@ static void run_fde(struct interpreter *interpreter, struct cursor fde) {
     go_to(interpreter, interpreter->end);
 }
 
-/* The number of the first address at or behind another. */
-static size_t first_address(const uint64_t *addresses, size_t count, uint64_t address) {
-  size_t first = 0;
-  while (count > 0) {
-    const size_t half = count / 2;
-    if (addresses[first + half] < address) {
-      first += half + 1;
-      count -= half + 1;
-    } else {
-      count = half;
-    }
-  }
-  return first;
-}
-
 bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addresses, size_t count,
                     const uint8_t *bytes, size_t size, uint64_t address) {
   struct cursor section = {bytes, 0, size, address, false};
@@ -635,7 +621,7 @@ bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addre
   struct code_range range;
   bool no_memory = false;
   while (!no_memory && next_fde(&section, &cie, &fde, &range)) {
-    const size_t first = first_address(addresses, count, range.start);
+    const size_t first = search_words_below(addresses, count, range.start);
     if (first == count || addresses[first] >= range.end || numbers[first] != 0 ||
         cie.facts.return_register >= FRAME_REGISTERS)
       continue;

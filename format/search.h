@@ -29,4 +29,9 @@ static inline size_t search_up_to(const void *items, size_t count, size_t size, 
 #define SEARCH_BELOW(items, count, member, key)                                                    \
   ((key) == 0 ? 0 : SEARCH_UP_TO(items, count, member, (key)-1))
 
+/* How many of sorted words are less than `key`. */
+static inline size_t search_words_below(const uint64_t *words, size_t count, uint64_t key) {
+  return key == 0 ? 0 : search_up_to(words, count, sizeof *words, 0, key - 1);
+}
+
 #endif

@@ -2,6 +2,7 @@
 #include "tool/calls/areas.h"
 
 #include "format/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -25,9 +25,8 @@
  * a program that is linked with the C library alone, and doesn't look functions up by their names.
  */
 #include "format/array.h"
-#include "tool/calls/call_graph.h"
-
 #include "format/search.h"
+#include "tool/calls/call_graph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -182,15 +181,10 @@ static void add_untyped(struct types *types) {
 
 /* The type with a number; 0 if there is none. */
 static uint32_t find_type(const struct call_graph *graph, uint64_t id) {
-  uint32_t from = 1, to = graph->type_count;
-  while (from < to) {
-    const uint32_t middle = from + (to - from) / 2;
-    if (graph->types[middle].id < id)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from < graph->type_count && graph->types[from].id == id ? from : 0;
+  if (graph->type_count == 0)
+    return 0;
+  const uint32_t at = 1 + (uint32_t)SEARCH_BELOW(graph->types + 1, graph->type_count - 1, id, id);
+  return at < graph->type_count && graph->types[at].id == id ? at : 0;
 }
 
 /* A type for each number. */

@@ -25,6 +25,7 @@
  */
 #include "format/array.h"
 #include "format/bits.h"
+#include "format/search.h"
 #include "tool/calls/call_graph.h"
 #include "tool/calls/leaf_functions.h"
 #include "tool/code/code.h"
@@ -227,16 +228,8 @@ static void start_blocks_of_table(const struct resolver *resolver, uint64_t addr
 
 /* The first place of those at which other functions, or exceptions, enter this one. */
 static size_t first_landing(const struct resolver *resolver) {
-  const struct graph_builder *builder = resolver->builder;
-  size_t from = 0, to = builder->landing_count;
-  while (from < to) {
-    const size_t middle = from + (to - from) / 2;
-    if (builder->landings[middle] < resolver->start)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from;
+  return search_words_below(resolver->builder->landings, resolver->builder->landing_count,
+                            resolver->start);
 }
 
 static bool is_landing(const struct resolver *resolver, size_t number) {
