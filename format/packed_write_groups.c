@@ -45,12 +45,13 @@ struct row_key {
 
 struct groups_writer {
   struct group group;
-  uint32_t stamp;       /* of what is in `keys` */
-  struct row_key *keys; /* a hash table */
-  uint32_t *rows;       /* by row of all slots: the group's row */
-  uint32_t *samples;    /* of each of the group's rows: a row of all slots that gives it */
-  uint32_t *choices;    /* of each of them its assignment */
-  uint32_t *bases;      /* of each assignment: a location for each derived slot, or NO_BASE */
+  struct row_key *keys; /* a hash table, in which only those with this stamp count */
+  uint32_t stamp;
+  uint64_t keys_mask;
+  uint32_t *rows;    /* by row of all slots: the group's row */
+  uint32_t *samples; /* of each of the group's rows: a row of all slots that gives it */
+  uint32_t *choices; /* of each of them its assignment */
+  uint32_t *bases;   /* of each assignment: a location for each derived slot, or NO_BASE */
   uint32_t *order, *cuts;
   uint64_t *best;
   uint64_t *live; /* of each slot: a bit for each row */
@@ -74,16 +75,11 @@ static void start_group(struct groups_writer *writer, const struct live_sets *se
 }
 
 /* The row in which a group's row and the base of one more slot come together. */
-static uint32_t refine_row(struct groups_writer *writer, const struct live_sets *sets, uint32_t row,
-                           uint32_t base) {
+static uint32_t refine_row(struct groups_writer *writer, uint32_t row, uint32_t base) {
   const uint64_t key = (uint64_t)writer->rows[row] << 32 | base;
-  uint64_t mask = 1;
-  while (mask < 2 * (uint64_t)sets->rows)
-    mask *= 2;
-  mask--;
-  uint64_t at = (key * 0x9e3779b97f4a7c15u >> 32) & mask;
+  uint64_t at = (key * 0x9e3779b97f4a7c15u >> 32) & writer->keys_mask;
   while (writer->keys[at].stamp == writer->stamp && writer->keys[at].key != key)
-    at = (at + 1) & mask;
+    at = (at + 1) & writer->keys_mask;
   if (writer->keys[at].stamp != writer->stamp) {
     writer->samples[writer->group.rows] = row;
     writer->keys[at] = (struct row_key){key, writer->stamp, writer->group.rows++};
@@ -101,7 +97,7 @@ static void add_slot(struct groups_writer *writer, const struct live_sets *sets,
   group->rows = 0;
   writer->stamp++;
   for (uint32_t row = 0; row < sets->rows; row++)
-    writer->rows[row] = refine_row(writer, sets, row, base_of(sets, slot, row));
+    writer->rows[row] = refine_row(writer, row, base_of(sets, slot, row));
 }
 
 /* ---- Bases ---- */
@@ -434,6 +430,7 @@ static bool make_room(struct groups_writer *writer, const struct live_sets *sets
   size_t table = 1;
   while (table < 2 * rows)
     table *= 2;
+  writer->keys_mask = table - 1;
   const bool ok =
       array_make_room((void **)&writer->keys, &writer->keys_capacity, table,
                       sizeof *writer->keys) &&
@@ -476,7 +473,6 @@ size_t groups_write(struct groups_writer *writer, const struct live_sets *sets,
       return 0;
     is_whole = is_whole && size <= writer->best[sets->slots];
   }
-  *groups = writer->written;
   const bool ok =
       is_whole ? put_slots(writer, sets, 0, sets->slots, bodies) : put_cuts(writer, sets, bodies);
   *groups = writer->written;

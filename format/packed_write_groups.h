@@ -8,12 +8,10 @@
 /* What is live at a function's records. Locations are told by their numbers. */
 struct live_sets {
   uint32_t slots, rows, positions;
-  uint32_t
-      location_count; /* from there on numbers stand for lists, which only a derived slot has */
+  uint32_t location_count;   /* from there on numbers stand for lists, which derived slots have */
   const uint32_t *locations; /* of each slot; they ascend */
-  const uint32_t
-      *bases; /* bases[slot * rows + row]: of a slot that is live in this row, or NO_BASE */
-  const uint32_t *row_of; /* of each position; they first come in order */
+  const uint32_t *bases;     /* bases[slot * rows + row], or NO_BASE if it isn't live in this row */
+  const uint32_t *row_of;    /* of each position; they first come in order */
 };
 enum { NO_BASE = UINT32_MAX };
 
