@@ -273,11 +273,14 @@ static bool loses_frame(const ZydisDecoder *decoder, const ZydisDecoderContext *
   return false;
 }
 
-/* Whether an instruction of less than 64 bits moves the stack pointer, or may change a part of it. (What looks like %rsp
- * in one of 8 bits may be %ah.) */
+/* Whether an instruction works on less than all of a register. (What looks like %rsp in one of 8 bits may be
+ * %ah.) */
 static bool is_narrow(const ZydisDecodedInstruction *raw) {
   return raw->operand_width < 64 && operand_register(raw) >= 0;
 }
+
+/* Whether an instruction moves the stack pointer by less than a word, or sets only a part of it or of the
+ * frame pointer. */
 static bool moves_by_less(const ZydisDecodedInstruction *raw) {
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_PUSH:
