@@ -214,6 +214,25 @@ make_lonely_program() { # [OPTION of clang...]
   "$LLVM/bin/clang" "$@" -O1 -c collect.c
 }
 
+# Assembles odd.S: no_call, as a test writes it; more text, perhaps; helper, if it has code; and hidden, which leads to collect.
+make_odd() { # NO_CALL MORE HELPER HIDDEN [OPTION of clang...]
+  cat >odd.S <<S
+  .text; .globl no_call; .p2align 4; .type no_call, @function
+no_call: $1
+  .size no_call, . - no_call
+  $2
+  .text
+${3:+  .p2align 4; .type helper, @function
+helper: $3
+  .size helper, . - helper}
+  .p2align 4; .type hidden, @function
+hidden: $4
+  .size hidden, . - hidden
+  .section .note.GNU-stack, "", @progbits
+S
+  "$LLVM/bin/clang" "${@:5}" -c odd.S
+}
+
 # The only record of a function is kept or dropped: `why` says so.
 expect_verdict() { # kept|dropped PROGRAM FUNCTION [POLICY OPTION...]
   expect_status "$([[ $1 == kept ]] && echo 0 || echo 1)" "$stackpack" why "${@:4}" "$2" "$3"

@@ -6,17 +6,7 @@
 make_lonely_program # managed.o main.o collect.o
 
 check() { # kept|dropped NAME CODE DATA: no_call's
-  cat >odd.S <<S
-  .text; .globl no_call; .p2align 4; .type no_call, @function
-no_call: $3
-  .size no_call, . - no_call
-  .p2align 4; .type hidden, @function
-hidden: call collect; ret
-  .size hidden, . - hidden
-  ${4-}
-  .section .note.GNU-stack, "", @progbits
-S
-  "$LLVM/bin/clang" -c odd.S
+  make_odd "$3" "${4-}" '' 'call collect; ret'
   local layout
   for layout in -no-pie "-pie -Wl,-z,notext"; do
     # shellcheck disable=SC2086 # a list of words

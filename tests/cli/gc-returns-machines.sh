@@ -4,19 +4,7 @@
 . "$TOP/tests/matrix/cells.sh"
 
 check() { # kept|dropped NAME CODE: no_call's
-  cat >odd.S <<S
-  .text; .globl no_call; .p2align 4; .type no_call, @function
-no_call: $3
-  .size no_call, . - no_call
-  .p2align 4; .type helper, @function
-helper: ret
-  .size helper, . - helper
-  .p2align 4; .type hidden, @function
-hidden: $tail
-  .size hidden, . - hidden
-  .section .note.GNU-stack, "", @progbits
-S
-  "$LLVM/bin/clang" "${clang_options[@]}" -c odd.S
+  make_odd "$3" '' ret "$tail" "${clang_options[@]}"
   "$LLVM/bin/clang" "${clang_options[@]}" -fuse-ld=lld -no-pie -Wno-unused-command-line-argument -o app managed.o native.o main.o odd.o
   echo "$machine: $2"
   expect_verdict "$1" app managed_no_call --gc-entry=collect

@@ -8,19 +8,7 @@ compile_managed "$gc/managed.c" managed.o
 "$LLVM/bin/clang" -O1 -Dno_call=without -I"$gc" -c "$gc/native.c" -o native.o
 
 check() { # kept|dropped NAME CODE: no_call's
-  cat >odd.S <<S
-  .text; .globl no_call; .p2align 4; .type no_call, @function
-no_call: $3
-  .size no_call, . - no_call
-  .p2align 4; .type helper, @function
-helper: mov \$1, %eax; ret
-  .size helper, . - helper
-  .p2align 4; .type hidden, @function
-hidden: call collect; ret
-  .size hidden, . - hidden
-  .section .note.GNU-stack, "", @progbits
-S
-  "$LLVM/bin/clang" -c odd.S
+  make_odd "$3" '' 'mov $1, %eax; ret' 'call collect; ret'
   link_with lld app managed.o native.o main.o odd.o
   echo "$2"
   expect_verdict "$1" app managed_no_call --gc-entry=collect

@@ -4,24 +4,7 @@
 . "$TOP/tests/matrix/cells.sh"
 
 check() { # kept|dropped NAME CODE: make's
-  cat >odd.S <<S
-  .text; .globl no_call; .p2align 4; .type no_call, @function
-no_call: $call
-  .size no_call, . - no_call
-  .p2align 4; .type make, @function
-make: $3
-  .size make, . - make
-  .p2align 4; .type helper, @function
-helper: ret
-  .size helper, . - helper
-  .p2align 4; .type hidden, @function
-hidden: $tail
-  .size hidden, . - hidden
-  .section .rodata; .p2align 3
-offset: .quad 16
-  .section .note.GNU-stack, "", @progbits
-S
-  "$LLVM/bin/clang" "${clang_options[@]}" -c odd.S
+  make_odd "$call" ".p2align 4; .type make, @function; make: $3; .size make, . - make; .section .rodata; .p2align 3; offset: .quad 16" ret "$tail" "${clang_options[@]}"
   local layout
   for layout in -no-pie "-pie -Wl,-z,notext"; do
     # shellcheck disable=SC2086 # a list of words

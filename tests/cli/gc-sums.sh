@@ -19,19 +19,7 @@ check() { # kept|dropped NAME
 }
 
 check_code() { # kept|dropped NAME CODE: no_call's
-  cat >odd.S <<S
-  .text; .globl no_call; .p2align 4; .type no_call, @function
-no_call: sub \$24, %rsp; lea helper(%rip), %rax; $3; add \$24, %rsp; ret
-  .size no_call, . - no_call
-  .p2align 4; .type helper, @function
-helper: mov \$1, %eax; ret
-  .size helper, . - helper
-  .p2align 4; .type hidden, @function
-hidden: call collect; ret
-  .size hidden, . - hidden
-  .section .note.GNU-stack, "", @progbits
-S
-  "$LLVM/bin/clang" -c odd.S
+  make_odd "sub \$24, %rsp; lea helper(%rip), %rax; $3; add \$24, %rsp; ret" '' 'mov $1, %eax; ret' 'call collect; ret'
   check "$1" "$2"
 }
 check_code kept "scaled" 'lea 16(%rax,%rdi,8), %rdx; call *%rdx'
@@ -44,22 +32,7 @@ check_code dropped "not called" 'add %rdi, %rax; call helper'
 
 # Made in one function, and called in another. A sum that is called isn't of an address that is named there, nor need it be known.
 check_made() { # kept|dropped NAME CODE [CALL]: make's, and no_call's
-  cat >odd.S <<S
-  .text; .globl no_call; .p2align 4; .type no_call, @function
-no_call: push %rbx; ${4:-call make; call *%rax}; pop %rbx; ret
-  .size no_call, . - no_call
-  .p2align 4; .type make, @function
-make: $3
-  .size make, . - make
-  .p2align 4; .type helper, @function
-helper: mov \$1, %eax; ret
-  .size helper, . - helper
-  .p2align 4; .type hidden, @function
-hidden: call collect; ret
-  .size hidden, . - hidden
-  .section .note.GNU-stack, "", @progbits
-S
-  "$LLVM/bin/clang" -c odd.S
+  make_odd "push %rbx; ${4:-call make; call *%rax}; pop %rbx; ret" ".p2align 4; .type make, @function; make: $3; .size make, . - make" 'mov $1, %eax; ret' 'call collect; ret'
   check "$1" "handed over: $2"
 }
 table='.pushsection .rodata; 9: .short hidden - helper; .balign 8; 8: .quad hidden - helper; .popsection'
