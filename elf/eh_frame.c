@@ -367,6 +367,9 @@ enum {
   NO_RULE = FRAME_NO_REGISTER - 1, /* the CFA has had none yet */
 };
 
+/* The number of facts at an address of which FDEs say different things, or one can't be read. */
+#define IN_CONFLICT UINT32_MAX
+
 /* The interpreter of the instructions, on its way through a function. */
 struct interpreter {
   const struct cie_facts *cie;
@@ -375,33 +378,40 @@ struct interpreter {
   uint64_t place; /* in the code: from here on, `now` holds */
   uint64_t end;   /* of the function */
 
-  /* The addresses without facts, behind `place`. */
+  /* The addresses from `place` on. */
   struct intern *set;
   uint32_t *numbers;
   const uint64_t *addresses;
   size_t next, count;
+  size_t again; /* how often an address was found to have facts of another FDE */
   bool no_memory;
 };
 
-/* Goes on to a place: the addresses up to it have the present facts. Where one has some already, this FDE
- * can't give others. False if the place isn't ahead, or the CFA has had no rule yet. */
+/* The next address has these facts. */
+static void note(struct interpreter *interpreter, uint32_t number) {
+  uint32_t *known = &interpreter->numbers[interpreter->next++];
+  if (*known != 0)
+    interpreter->again++;
+  *known = *known == 0 || *known == number ? number : IN_CONFLICT;
+}
+
+/* Goes on to a place: the addresses up to it have the present facts. False if the place isn't ahead, or the
+ * CFA has had no rule yet. */
 static bool go_to(struct interpreter *interpreter, uint64_t place) {
   uint64_t words[FRAME_WORDS_MAX];
   uint32_t number = 0;
   if (place < interpreter->place || interpreter->now.cfa_register == NO_RULE)
     return false;
   const uint64_t end = place < interpreter->end ? place : interpreter->end;
-  for (;
-       interpreter->next < interpreter->count && interpreter->addresses[interpreter->next] < end &&
-       interpreter->numbers[interpreter->next] == 0;
-       interpreter->next++) {
+  while (interpreter->next < interpreter->count &&
+         interpreter->addresses[interpreter->next] < end) {
     if (number == 0)
       number = 1 + intern_add(interpreter->set, words, frame_words(&interpreter->now, words));
     if (number == 0) {
       interpreter->no_memory = true;
       return false;
     }
-    interpreter->numbers[interpreter->next] = number;
+    note(interpreter, number);
   }
   interpreter->place = place;
   return true;
@@ -600,17 +610,16 @@ static bool run(struct interpreter *interpreter, struct cursor code) {
   return true;
 }
 
-/* A CIE's instructions give the rules that a function starts with. */
-static void run_fde(struct interpreter *interpreter, struct cursor fde) {
+/* A CIE's instructions give the rules that a function starts with. False if something can't be read. */
+static bool run_fde(struct interpreter *interpreter, struct cursor fde) {
   const struct cursor start = interpreter->cie->instructions;
   if (interpreter->cie->has_augmentation)
     skip(&fde, take_leb128(&fde, false));
   if (fde.bad || start.bad || start.end - start.position > CIE_INSTRUCTIONS_MAX ||
-      !run(interpreter, start))
-    return;
+      interpreter->now.return_register >= FRAME_REGISTERS || !run(interpreter, start))
+    return false;
   interpreter->initial = interpreter->now;
-  if (run(interpreter, fde))
-    go_to(interpreter, interpreter->end);
+  return run(interpreter, fde) && go_to(interpreter, interpreter->end);
 }
 
 bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addresses, size_t count,
@@ -619,24 +628,34 @@ bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addre
   struct last_cie cie = {.position = SIZE_MAX};
   struct cursor fde;
   struct code_range range;
+  size_t again = 0;
   bool no_memory = false;
-  while (!no_memory && next_fde(&section, &cie, &fde, &range)) {
+  while (!no_memory && again <= size + count && next_fde(&section, &cie, &fde, &range)) {
     const size_t first = search_words_below(addresses, count, range.start);
-    if (first == count || addresses[first] >= range.end || numbers[first] != 0 ||
-        cie.facts.return_register >= FRAME_REGISTERS)
+    if (first == count || addresses[first] >= range.end)
       continue;
-    struct interpreter interpreter = {
-        .cie = &cie.facts,
-        .now = {.cfa_register = NO_RULE, .return_register = (uint8_t)cie.facts.return_register},
-        .place = range.start,
-        .end = range.end,
-        .set = set,
-        .numbers = numbers,
-        .addresses = addresses,
-        .next = first,
-        .count = count};
-    run_fde(&interpreter, fde);
+    const uint64_t return_register = cie.facts.return_register;
+    struct interpreter interpreter = {.cie = &cie.facts,
+                                      .now = {.cfa_register = NO_RULE,
+                                              .return_register = return_register < FRAME_REGISTERS
+                                                                     ? (uint8_t)return_register
+                                                                     : FRAME_NO_REGISTER},
+                                      .place = range.start,
+                                      .end = range.end,
+                                      .set = set,
+                                      .numbers = numbers,
+                                      .addresses = addresses,
+                                      .next = first,
+                                      .count = count,
+                                      .again = again};
+    const bool has_all = run_fde(&interpreter, fde);
+    while (!has_all && interpreter.next < count && addresses[interpreter.next] < range.end)
+      note(&interpreter, IN_CONFLICT);
     no_memory = interpreter.no_memory;
+    again = interpreter.again;
   }
+  for (size_t i = 0; i < count; i++)
+    if (numbers[i] == IN_CONFLICT || again > size + count)
+      numbers[i] = 0;
   return !no_memory;
 }

@@ -56,9 +56,10 @@ static inline struct frame_machine eh_frame_machine(const struct machine *machin
 
 /* Finds what is known of the frame at each of addresses[0..count), which are sorted, in an .eh_frame
  * section as above: numbers[n], which is 0 before, becomes 1 + the number in *set of the facts'
- * sequence (frame_words), if they are known. The first FDE with an address counts, up to what it has
- * that can't be read. It takes time in proportion to the section's size and to count, whatever the
- * section holds. False without memory. */
+ * sequence (frame_words), if they are known. They aren't where FDEs overlap and say different things, nor from
+ * the place on where an FDE has something that can't be read. It takes time in proportion to the section's
+ * size and to count, whatever the section holds: of one that says most things again and again, nothing is
+ * known. False without memory. */
 bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addresses, size_t count,
                     const uint8_t *bytes, size_t size, uint64_t address);
 

@@ -611,23 +611,80 @@ START_TEST(cies_without_rules) {
   }
 }
 
-/* The first FDE with an address counts; and all the same if it is there many times, it takes no
- * longer for it. */
+/* The CFA's offsets at places in a function, 0 where it isn't known. */
+static void check_offsets(struct bytes *section, const int64_t *expected, size_t count) {
+  static const uint64_t offsets[] = {0, 0x3f, 0x40, 0x7f, 0x80, 0xff};
+  struct rule rules[sizeof offsets / sizeof *offsets];
+  read_rules(section, rules, offsets, count);
+  for (size_t i = 0; i < count; i++) {
+    ck_assert(rules[i].is_known == (expected[i] != 0));
+    ck_assert_int_eq(rules[i].facts.cfa_offset, expected[i]);
+  }
+  bytes_free(section);
+}
+
+/* Where FDEs overlap, nothing is known but what all of them say: which one an unwinder takes depends on its index.
+ * One that can't be read says nothing. */
 START_TEST(overlapping_functions) {
+  static const uint8_t code[] = {0x02, 0x80, 0x0e, 16}, all_24[] = {0x0e, 24};
+  static const uint8_t same[] = {0x02, 0x40, 0x0e, 8, 0x02, 0x40, 0x0e, 16};
+  static const uint8_t first_24[] = {0x0e, 24, 0x02, 0x40, 0x0e, 8, 0x02, 0x40, 0x0e, 16};
+  static const uint8_t broken[] = {0x02, 0x40, 0x3f};
+  static const struct {
+    const uint8_t *code;
+    size_t size;
+    int64_t expected[6];
+  } others[] = {
+      {code, sizeof code, {8, 8, 8, 8, 16, 16}},
+      {same, sizeof same, {8, 8, 8, 8, 16, 16}},
+      {all_24, sizeof all_24, {0, 0, 0, 0, 0, 0}},
+      {first_24, sizeof first_24, {0, 0, 8, 8, 16, 16}},
+      {broken, sizeof broken, {8, 8, 0, 0, 0, 0}},
+  };
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (unsigned is_first = 0; is_first < 2; is_first++) {
+      struct bytes section = {0};
+      const size_t cie = add_cie_code(&section, 1, usual_cie, sizeof usual_cie);
+      if (is_first)
+        add_fde_code(&section, cie, CODE, others[i].code, others[i].size);
+      add_fde_code(&section, cie, CODE, code, sizeof code);
+      if (!is_first)
+        add_fde_code(&section, cie, CODE, others[i].code, others[i].size);
+      check_offsets(&section, others[i].expected, 6);
+    }
+}
+
+/* An FDE may reach into the next function, and a return address's register may be one that isn't told of. */
+START_TEST(functions_that_overlap_in_part) {
+  static const uint8_t other[] = {0x0e, 24};
+  static const uint8_t odd_cie[] = {0,    0,   0, 0, 1, 'z', 'R', 0, 1, 0x78, 40, 1, SDATA4_PLACE,
+                                    0x0c, RSP, 8};
+  struct bytes section = {0};
+  const size_t cie = add_cie_code(&section, 1, usual_cie, sizeof usual_cie);
+  add_fde_code(&section, cie, CODE - CODE_SIZE + 0x40, other, sizeof other);
+  add_fde_code(&section, cie, CODE, NULL, 0);
+  const size_t start = start_entry(&section), odd = start - 4;
+  bytes_add(&section, odd_cie, sizeof odd_cie);
+  end_entry(&section, start);
+  add_fde_code(&section, odd, CODE + 0x80, NULL, 0);
+  check_offsets(&section, (const int64_t[]){0, 0, 8, 8, 0, 0}, 6);
+}
+
+/* The same again and again takes no longer for it: at some point, it counts as broken. */
+START_TEST(functions_that_overlap_many_times) {
   enum { COUNT = CODE_SIZE, REPEATED = 20000 };
-  static const uint8_t code[] = {0x02, 0x80, 0x0e, 16}, other[] = {0x0e, 24};
+  static const uint8_t code[] = {0x02, 0x80, 0x0e, 16};
   static uint64_t offsets[COUNT];
   static struct rule rules[COUNT];
   struct bytes section = {0};
   const size_t cie = add_cie_code(&section, 1, usual_cie, sizeof usual_cie);
-  add_fde_code(&section, cie, CODE, code, sizeof code);
   for (unsigned i = 0; i < REPEATED; i++)
-    add_fde_code(&section, cie, CODE, other, sizeof other);
+    add_fde_code(&section, cie, CODE, code, sizeof code);
   for (unsigned i = 0; i < COUNT; i++)
     offsets[i] = i;
   read_rules(&section, rules, offsets, COUNT);
   for (unsigned i = 0; i < COUNT; i++)
-    check_rule(rules[i], RSP, i < 0x80 ? 8 : 16);
+    ck_assert(!rules[i].is_known);
   bytes_free(&section);
 }
 
@@ -664,4 +721,5 @@ SUITE("eh_frame", relative_addresses, terminators_in_the_middle, absolute_and_wi
       a_location_that_is_set, every_way_to_define_the_cfa, remembered_rules,
       rules_of_other_registers, every_way_to_save_a_register, registers_that_arent_saved,
       signed_return_addresses, instructions_that_cant_be_read, too_much_to_remember,
-      cies_without_rules, overlapping_functions, damaged_instructions)
+      cies_without_rules, overlapping_functions, functions_that_overlap_in_part,
+      functions_that_overlap_many_times, damaged_instructions)

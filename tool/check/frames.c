@@ -7,6 +7,7 @@
  */
 #include "tool/check/frames.h"
 
+#include "elf/evidence.h"
 #include "format/frames.h"
 
 #include <dwarf.h>
@@ -84,11 +85,32 @@ static const char *difference(const struct frame_facts *facts, const struct answ
   return NULL;
 }
 
-void frames_compare(const struct image *image, const struct safepoints *table,
-                    struct differences *differences) {
-  Dwarf_CFI *tables = dwarf_getcfi_elf(image->elf);
+/* Goes through functions and addresses in their order. */
+struct overlaps {
+  const struct code_ranges *functions;
+  size_t next;
+  uint64_t last_end, end_before; /* the two highest ones of the functions that start so far */
+};
+
+/* Whether more than one entry of the unwind table has an address: which one libdw takes says nothing. */
+static bool is_in_several(struct overlaps *overlaps, uint64_t address) {
+  const struct code_ranges *functions = overlaps->functions;
+  for (; overlaps->next < functions->count && functions->items[overlaps->next].start <= address;
+       overlaps->next++) {
+    const uint64_t end = functions->items[overlaps->next].end;
+    const bool is_last = end > overlaps->last_end;
+    const uint64_t other = is_last ? overlaps->last_end : end;
+    overlaps->end_before = other > overlaps->end_before ? other : overlaps->end_before;
+    overlaps->last_end = is_last ? end : overlaps->last_end;
+  }
+  return overlaps->end_before > address;
+}
+
+static void compare_all(const struct safepoints *table, const struct code_ranges *functions,
+                        Dwarf_CFI *tables, struct differences *differences) {
   struct answer answer = {0};
-  for (uint32_t i = 0; tables != NULL && i < table->record_count; i++) {
+  struct overlaps overlaps = {.functions = functions};
+  for (uint32_t i = 0; i < table->record_count; i++) {
     const struct safepoint *record = &table->records[i];
     const bool is_call = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
     const Dwarf_Addr address = record->address - is_call;
@@ -98,14 +120,27 @@ void frames_compare(const struct image *image, const struct safepoints *table,
       ask(tables, address, &answer);
     differences->no_memory |= errno == ENOMEM; /* libdw doesn't tell it from a broken table */
     const uint64_t size = table->functions[record->function].frame_size;
-    if (record->frame == 0 && !frames_has_room(&table->frame_machine, size, &answer.facts))
-      continue; /* known to both, but no table can tell it */
+    if (record->frame == 0 && (!frames_has_room(&table->frame_machine, size, &answer.facts) ||
+                               is_in_several(&overlaps, address)))
+      continue; /* known to both, but no table can tell it; or the unwind table contradicts itself */
     if (record->frame != 0)
       facts = frame_from_words(intern_get(&table->frames, record->frame - 1));
     const char *what = difference(record->frame != 0 ? &facts : NULL, &answer);
     if (what != NULL)
       differences_add(differences, "at 0x%" PRIx64 ", libdw differs in %s", record->address, what);
   }
+}
+
+void frames_compare(const struct image *image, const struct safepoints *table,
+                    struct differences *differences) {
+  const struct elf_image elf = image_elf(image);
+  Dwarf_CFI *tables = dwarf_getcfi_elf(image->elf);
+  struct evidence evidence;
+  if (!evidence_find(&evidence, &elf))
+    differences->no_memory = true;
+  else if (tables != NULL)
+    compare_all(table, &evidence.code.unwound, tables, differences);
+  evidence_free(&evidence);
   if (tables != NULL)
     dwarf_cfi_end(tables);
 }
