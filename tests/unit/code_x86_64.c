@@ -205,6 +205,31 @@ START_TEST(parts_of_the_stack_pointer) {
   check_stack(decode(BYTES(0x66, 0xc9)), both);
 }
 
+/* Some instructions name the register that they write to in their VEX, EVEX or XOP prefix. */
+START_TEST(registers_in_a_prefix) {
+  const struct code_stack lost = STACK(.growth = CODE_STACK_LOST), none = STACK(.size = 0);
+  check_stack(decode(BYTES(0xc4, 0xe2, 0xd8, 0xf3, 0xc8)), lost);    /* blsr %rax, %rsp */
+  check_stack(decode(BYTES(0xc4, 0xe2, 0x58, 0xf3, 0xd8)), lost);    /* blsi %eax, %esp */
+  check_stack(decode(BYTES(0xc4, 0xe2, 0xdb, 0xf6, 0xc8)), lost);    /* mulx %rax, %rsp, %rcx */
+  check_stack(decode(BYTES(0xc4, 0xe2, 0xe0, 0xf2, 0xe0)), lost);    /* andn %rax, %rbx, %rsp */
+  check_stack(decode(BYTES(0xc4, 0xe2, 0xf9, 0xf7, 0xe3)), lost);    /* shlx %rax, %rbx, %rsp */
+  check_stack(decode(BYTES(0xc4, 0xe3, 0xfb, 0xf0, 0xe0, 3)), lost); /* rorx $3, %rax, %rsp */
+  check_stack(decode(BYTES(0x8f, 0xe9, 0xd8, 0x01, 0xc8)), lost);    /* blcfill %rax, %rsp */
+  check_stack(decode(BYTES(0xc4, 0xe2, 0xda, 0xf5, 0xc8)),
+              none);                                        /* pext %rax, %rsp, %rcx: reads it */
+  check_stack(decode(BYTES(0xc5, 0xd8, 0x58, 0xc8)), none); /* vaddps %xmm0, %xmm4, %xmm1 */
+  /* blsmsk 8(%rax), %rbp; blsr %eax, %ebp; mulx %rax, %rcx, %rbp; mulx %rax, %rbp, %rcx; blcfill %rax, %rbp */
+  ck_assert(decode(BYTES(0xc4, 0xe2, 0xd0, 0xf3, 0x50, 0x08)).stack.loses_frame);
+  ck_assert(decode(BYTES(0xc4, 0xe2, 0x50, 0xf3, 0xc8)).stack.loses_frame);
+  ck_assert(decode(BYTES(0xc4, 0xe2, 0xf3, 0xf6, 0xe8)).stack.loses_frame);
+  ck_assert(decode(BYTES(0xc4, 0xe2, 0xd3, 0xf6, 0xc8)).stack.loses_frame);
+  ck_assert(decode(BYTES(0x8f, 0xe9, 0xd0, 0x01, 0xc8)).stack.loses_frame);
+  /* blsr %r12, %r13; vaddpd %zmm0, %zmm5, %zmm1; pext %rax, %rbp, %rcx */
+  ck_assert(!decode(BYTES(0xc4, 0xc2, 0x90, 0xf3, 0xcc)).stack.loses_frame);
+  ck_assert(!decode(BYTES(0x62, 0xf1, 0xd5, 0x48, 0x58, 0xc8)).stack.loses_frame);
+  ck_assert(!decode(BYTES(0xc4, 0xe2, 0xd2, 0xf5, 0xc8)).stack.loses_frame);
+}
+
 /* Runs instructions one after another, and gives what the last one, a jump, goes by. */
 static struct code_value follow(const uint8_t *bytes, size_t size) {
   struct code_state state = {0};
@@ -281,4 +306,5 @@ START_TEST(other_machines_are_unknown) {
 
 SUITE("code_x86_64", direct_transfers, transfers_by_a_word_in_memory, computed_transfers,
       ends_and_padding, no_instructions, references, constants, the_stack,
-      parts_of_the_stack_pointer, jump_tables, jumps_by_something_else, other_machines_are_unknown)
+      parts_of_the_stack_pointer, registers_in_a_prefix, jump_tables, jumps_by_something_else,
+      other_machines_are_unknown)

@@ -171,11 +171,25 @@ static int operand_register(const ZydisDecodedInstruction *raw) {
 static int other_register(const ZydisDecodedInstruction *raw) {
   return (int)(raw->raw.modrm.reg + 8 * extension_of(raw).reg);
 }
+/* The one that the prefix of a vector instruction names, inverted (VEX.vvvv); -1 for none. */
+static int prefix_register(const ZydisDecodedInstruction *raw) {
+  switch (raw->encoding) {
+  case ZYDIS_INSTRUCTION_ENCODING_VEX:
+    return raw->raw.vex.vvvv ^ 15;
+  case ZYDIS_INSTRUCTION_ENCODING_EVEX:
+    return raw->raw.evex.vvvv ^ 15;
+  case ZYDIS_INSTRUCTION_ENCODING_XOP:
+    return raw->raw.xop.vvvv ^ 15;
+  default:
+    return -1;
+  }
+}
 
 /* Whether an instruction may name a register, or a part of it, as an operand: rsp or rbp. */
 static bool may_name(const ZydisDecodedInstruction *raw, int number) {
   if ((raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0)
-    return operand_register(raw) == number || other_register(raw) == number;
+    return operand_register(raw) == number || other_register(raw) == number ||
+           prefix_register(raw) == number;
   return (raw->opcode & 7) == number && extension_of(raw).base == 0;
 }
 
