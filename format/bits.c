@@ -56,9 +56,9 @@ void bit_writer_varint(struct bit_writer *writer, uint64_t number) {
   bit_writer_put(writer, number, 8);
 }
 
-void bit_writer_align(struct bit_writer *writer) {
-  if (writer->size % 8 != 0)
-    bit_writer_put(writer, 0, 8 - writer->size % 8);
+void bit_writer_align(struct bit_writer *writer, unsigned unit) {
+  if (writer->size % unit != 0)
+    bit_writer_put(writer, 0, unit - writer->size % unit);
 }
 
 void bit_writer_append(struct bit_writer *writer, const struct bit_writer *other) {

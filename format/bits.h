@@ -184,8 +184,8 @@ void bit_writer_put(struct bit_writer *writer, uint64_t value, unsigned width);
 void bit_writer_rice(struct bit_writer *writer, uint64_t number, unsigned parameter);
 /* Appends at a whole byte. */
 void bit_writer_varint(struct bit_writer *writer, uint64_t number);
-/* Appends zeros up to a whole byte. */
-void bit_writer_align(struct bit_writer *writer);
+/* Appends zeros up to a multiple of `unit` bits: 8, 16 or 32. */
+void bit_writer_align(struct bit_writer *writer, unsigned unit);
 /* Appends all of another string, at a whole byte, and fails if that one has. */
 void bit_writer_append(struct bit_writer *writer, const struct bit_writer *other);
 

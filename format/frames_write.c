@@ -237,7 +237,7 @@ static uint32_t largest_extra(const struct frames_writer *writer) {
 
 /* Appends whole bytes, and frees them. */
 static void append(struct bit_writer *out, struct bit_writer *part) {
-  bit_writer_align(part);
+  bit_writer_align(part, 8);
   for (uint64_t i = 0; i < part->size / 8; i++)
     bit_writer_put(out, part->bytes[i], 8);
   out->failed |= part->failed;

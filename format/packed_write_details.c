@@ -153,7 +153,7 @@ static void write_conventions(const struct details_writer *writer, struct bit_wr
   for (uint32_t from = 0, length; from < records; from += length) {
     const bool second = is_second(writer, &writer->table->records[from]);
     if (from % BLOCK == 0) {
-      bit_writer_align(&blocks);
+      bit_writer_align(&blocks, 8);
       bit_writer_put(out, blocks.size / 8, 32);
       bit_writer_put(&blocks, second, 1);
     }

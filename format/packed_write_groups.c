@@ -17,10 +17,10 @@ enum {
   SLOTS_MAX = 48,    /* of a group: a row has an assignment, too */
   HEAD_SIZE = 18,    /* in bits, about; */
   EXTENSION = 18,    /* of an extended head; */
-  NEXT_SIZE = 20,    /* and what another group costs, the time to read it included */
+  NEXT_SIZE = 20,    /* and the cost of another group, the time to read it included */
   SMALL = 150,       /* a group that isn't cut */
   FRUITLESS_MAX = 8, /* slots that may be added to a group in vain */
-  /* Of a group of several slots, so that it takes little time to find out what it takes. */
+  /* Of a group of several slots, so that measuring it takes little time. */
   ROWS_MAX = 1024,
   ASSIGNMENTS_MAX = 256
 };
@@ -43,35 +43,39 @@ struct row_key {
   uint32_t stamp, row;
 };
 
+/* One layout on its way. The arrays are in one block of memory, which starts with the first of them: see
+ * open_writer. */
 struct groups_writer {
+  const struct live_sets *sets;
   struct group group;
   struct row_key *keys; /* a hash table, in which only those with this stamp count */
   uint32_t stamp;
   uint64_t keys_mask;
+  uint64_t *live;    /* of each slot: a bit for each row */
+  uint64_t *best;    /* of the first n slots: the size of their best groups, */
+  uint32_t *cuts;    /* and where the last of these groups begins */
+  uint32_t *order;   /* the slots as they are cut */
   uint32_t *rows;    /* by row of all slots: the group's row */
   uint32_t *samples; /* of each of the group's rows: a row of all slots that gives it */
   uint32_t *choices; /* of each of them its assignment */
   uint32_t *bases;   /* of each assignment: a location for each derived slot, or NO_BASE */
-  uint32_t *order, *cuts;
-  uint64_t *best;
-  uint64_t *live; /* of each slot: a bit for each row */
-  struct written_group *written;
-  size_t keys_capacity, rows_capacity, samples_capacity, choices_capacity, bases_capacity,
-      order_capacity, cuts_capacity, best_capacity, live_capacity, written_capacity;
-  size_t written_count;
 };
 
-static uint32_t base_of(const struct live_sets *sets, uint32_t slot, uint32_t row) {
-  return sets->bases[(size_t)slot * sets->rows + row];
+static uint32_t base_of(const struct groups_writer *writer, uint32_t slot, uint32_t row) {
+  return writer->sets->bases[(size_t)slot * writer->sets->rows + row];
+}
+
+static uint32_t location_of(const struct groups_writer *writer, uint32_t slot) {
+  return writer->sets->locations[slot];
 }
 
 /* ---- Rows ---- */
 
-static void start_group(struct groups_writer *writer, const struct live_sets *sets) {
+static void start_group(struct groups_writer *writer) {
   writer->group.count = 0;
   writer->group.rows = 1;
   writer->samples[0] = 0;
-  memset(writer->rows, 0, sets->rows * sizeof *writer->rows);
+  memset(writer->rows, 0, writer->sets->rows * sizeof *writer->rows);
 }
 
 /* The row in which a group's row and the base of one more slot come together. */
@@ -88,7 +92,7 @@ static uint32_t refine_row(struct groups_writer *writer, uint32_t row, uint32_t 
 }
 
 /* Adds a slot, and finds the rows anew. */
-static void add_slot(struct groups_writer *writer, const struct live_sets *sets, uint32_t slot) {
+static void add_slot(struct groups_writer *writer, uint32_t slot) {
   struct group *group = &writer->group;
   unsigned at = group->count++;
   for (; at > 0 && group->slots[at - 1] > slot; at--)
@@ -96,36 +100,42 @@ static void add_slot(struct groups_writer *writer, const struct live_sets *sets,
   group->slots[at] = slot;
   group->rows = 0;
   writer->stamp++;
-  for (uint32_t row = 0; row < sets->rows; row++)
-    writer->rows[row] = refine_row(writer, row, base_of(sets, slot, row));
+  for (uint32_t row = 0; row < writer->sets->rows; row++)
+    writer->rows[row] = refine_row(writer, row, base_of(writer, slot, row));
 }
 
 /* ---- Bases ---- */
 
-static void divide_slots(struct groups_writer *writer, const struct live_sets *sets) {
+static bool is_derived(const struct groups_writer *writer, uint32_t slot) {
+  const uint32_t location = location_of(writer, slot);
+  bool is = location >= writer->sets->location_count;
+  for (uint32_t row = 0; row < writer->group.rows && !is; row++) {
+    const uint32_t base = base_of(writer, slot, writer->samples[row]);
+    is = base != NO_BASE && base != location;
+  }
+  return is;
+}
+
+static void divide_slots(struct groups_writer *writer) {
   struct group *group = &writer->group;
   group->plain = group->derived = 0;
-  for (unsigned i = 0; i < group->count; i++) {
-    const uint32_t slot = group->slots[i];
-    bool is_derived = sets->locations[slot] >= sets->location_count;
-    for (uint32_t row = 0; row < group->rows && !is_derived; row++) {
-      const uint32_t base = base_of(sets, slot, writer->samples[row]);
-      is_derived = base != NO_BASE && base != sets->locations[slot];
-    }
-    if (is_derived)
-      group->derived_slots[group->derived++] = slot;
+  for (unsigned i = 0; i < group->count; i++)
+    if (is_derived(writer, group->slots[i]))
+      group->derived_slots[group->derived++] = group->slots[i];
     else
-      group->plain_slots[group->plain++] = slot;
-  }
+      group->plain_slots[group->plain++] = group->slots[i];
+}
+
+/* The base of a derived slot at one of the group's rows. */
+static uint32_t derived_base(const struct groups_writer *writer, unsigned derived, uint32_t row) {
+  return base_of(writer, writer->group.derived_slots[derived], writer->samples[row]);
 }
 
 /* How many bases a row and an assignment have in common; -1: they differ somewhere. */
-static int common_bases(const struct groups_writer *writer, const struct live_sets *sets,
-                        uint32_t row, const uint32_t *bases) {
-  const struct group *group = &writer->group;
+static int common_bases(const struct groups_writer *writer, uint32_t row, const uint32_t *bases) {
   int common = 0;
-  for (unsigned i = 0; i < group->derived; i++) {
-    const uint32_t base = base_of(sets, group->derived_slots[i], writer->samples[row]);
+  for (unsigned i = 0; i < writer->group.derived; i++) {
+    const uint32_t base = derived_base(writer, i, row);
     if (base == NO_BASE || bases[i] == NO_BASE)
       continue;
     if (base != bases[i])
@@ -136,30 +146,26 @@ static int common_bases(const struct groups_writer *writer, const struct live_se
 }
 
 /* Finds the assignment that has most in common with a row, or a new one, and adds the row's bases. */
-static bool assign_row(struct groups_writer *writer, const struct live_sets *sets, uint32_t row) {
+static void assign_row(struct groups_writer *writer, uint32_t row) {
   struct group *group = &writer->group;
   const unsigned derived = group->derived;
   uint32_t best = group->assignments;
   int most = -1;
   for (uint32_t i = 0; i < group->assignments; i++) {
-    const int common = common_bases(writer, sets, row, writer->bases + (size_t)i * derived);
+    const int common = common_bases(writer, row, writer->bases + (size_t)i * derived);
     if (common > most) {
       most = common;
       best = i;
     }
   }
-  if (!array_make_room((void **)&writer->bases, &writer->bases_capacity,
-                       (size_t)(best + 1) * derived, sizeof *writer->bases))
-    return false;
   uint32_t *bases = writer->bases + (size_t)best * derived;
   for (unsigned i = 0; i < derived; i++) {
-    const uint32_t base = base_of(sets, group->derived_slots[i], writer->samples[row]);
+    const uint32_t base = derived_base(writer, i, row);
     if (base != NO_BASE || best == group->assignments)
       bases[i] = base;
   }
   group->assignments += best == group->assignments;
   writer->choices[row] = best;
-  return true;
 }
 
 static bool is_too_large(const struct group *group) {
@@ -167,41 +173,39 @@ static bool is_too_large(const struct group *group) {
 }
 
 /* Finds assignments, starting with the rows that have most derived slots. Stops if they are too many. */
-static bool assign_bases(struct groups_writer *writer, const struct live_sets *sets) {
+static void assign_bases(struct groups_writer *writer) {
   struct group *group = &writer->group;
   group->assignments = 0;
   for (unsigned most = group->derived + 1; most-- > 0;)
     for (uint32_t row = 0; row < group->rows && !is_too_large(group); row++) {
       unsigned live = 0;
       for (unsigned i = 0; i < group->derived; i++)
-        live += base_of(sets, group->derived_slots[i], writer->samples[row]) != NO_BASE;
-      if (live == most && !assign_row(writer, sets, row))
-        return false;
+        live += derived_base(writer, i, row) != NO_BASE;
+      if (live == most)
+        assign_row(writer, row);
     }
-  return true;
 }
 
-/* ---- Locations ---- */
+/* ---- Sizes ---- */
 
-/* The locations of a group from the lowest to the highest one. */
-struct range {
-  uint32_t low, high;
-};
-
-static struct range range_of(const struct groups_writer *writer, const struct live_sets *sets) {
-  const struct group *group = &writer->group;
-  if (group->count == 0)
-    return (struct range){0, 0};
-  struct range range = {sets->locations[group->slots[0]],
-                        sets->locations[group->slots[group->count - 1]]};
+/* Finds the lowest number of the group's locations and bases, and how many bits all of them take from
+ * there on. */
+static void find_numbers(struct groups_writer *writer) {
+  struct group *group = &writer->group;
+  uint32_t low = 0, high = 0;
+  if (group->count > 0) {
+    low = location_of(writer, group->slots[0]);
+    high = location_of(writer, group->slots[group->count - 1]);
+  }
   for (size_t i = 0; i < (size_t)group->assignments * group->derived; i++) {
     const uint32_t base = writer->bases[i];
     if (base == NO_BASE)
       continue;
-    range.low = base < range.low ? base : range.low;
-    range.high = base > range.high ? base : range.high;
+    low = base < low ? base : low;
+    high = base > high ? base : high;
   }
-  return range;
+  group->first = low;
+  group->number_width = high == low ? 1 : bits_for_count((uint64_t)high - low + 1);
 }
 
 /* The bits of the numbers of `count` positions. */
@@ -213,9 +217,10 @@ static uint64_t positions_size(uint64_t count, uint64_t rows) {
   return (count - 1) * width - bits_low_mask(width) + width;
 }
 
-/* What the group takes with its plain slots in order from `first` on (span > 0), or with a number for
+/* The group's size with its plain slots in order from `first` on (span > 0), or with a number for
  * each. */
-static uint64_t size_with(const struct group *group, const struct live_sets *sets, uint32_t span) {
+static uint64_t size_with(const struct groups_writer *writer, uint32_t span) {
+  const struct group *group = &writer->group;
   const uint64_t plain = span > 0 ? span : group->plain, slots = plain + group->derived;
   const uint64_t numbers = (span > 0 ? 0 : plain) + group->derived;
   if (slots + bits_for_count(group->assignments) > PACKED_ROW_MAX)
@@ -223,46 +228,44 @@ static uint64_t size_with(const struct group *group, const struct live_sets *set
   return HEAD_SIZE + (numbers > 0 ? EXTENSION : 0) +
          (numbers + (uint64_t)group->assignments * group->derived) * group->number_width +
          group->rows * (slots + bits_for_count(group->assignments)) +
-         positions_size(sets->positions, group->rows);
+         positions_size(writer->sets->positions, group->rows);
 }
 
 /* Whether the plain slots' locations differ. */
-static bool plain_differ(const struct group *group, const struct live_sets *sets) {
+static bool plain_differ(const struct groups_writer *writer) {
+  const struct group *group = &writer->group;
   for (unsigned i = 1; i < group->plain; i++)
-    if (sets->locations[group->plain_slots[i]] == sets->locations[group->plain_slots[i - 1]])
+    if (location_of(writer, group->plain_slots[i]) ==
+        location_of(writer, group->plain_slots[i - 1]))
       return false;
   return true;
 }
 
 /* Finds how the group is smallest. */
-static bool measure_group(struct groups_writer *writer, const struct live_sets *sets) {
+static void measure_group(struct groups_writer *writer) {
   struct group *group = &writer->group;
   group->size = TOO_LARGE;
   group->assignments = 0;
   if (is_too_large(group))
-    return true;
-  divide_slots(writer, sets);
-  if (!assign_bases(writer, sets))
-    return false;
+    return;
+  divide_slots(writer);
+  assign_bases(writer);
   if (is_too_large(group))
-    return true;
-  const struct range range = range_of(writer, sets);
-  const unsigned width = bits_for_count((uint64_t)range.high - range.low + 1);
-  group->first = range.low;
-  group->number_width = width == 0 ? 1 : width;
+    return;
+  find_numbers(writer);
   group->span = 0;
-  group->size = size_with(group, sets, 0);
-  if (group->plain == 0 || !plain_differ(group, sets))
-    return true;
-  const uint32_t last = sets->locations[group->plain_slots[group->plain - 1]];
-  if (last - range.low + group->derived >= SLOTS_MAX)
-    return true;
-  const uint64_t size = size_with(group, sets, last - range.low + 1);
+  group->size = size_with(writer, 0);
+  if (group->plain == 0 || !plain_differ(writer))
+    return;
+  const uint32_t span =
+      location_of(writer, group->plain_slots[group->plain - 1]) - group->first + 1;
+  if (span + group->derived > SLOTS_MAX)
+    return;
+  const uint64_t size = size_with(writer, span);
   if (size <= group->size) {
     group->size = size;
-    group->span = last - range.low + 1;
+    group->span = span;
   }
-  return true;
 }
 
 /* ---- Cutting ---- */
@@ -276,21 +279,20 @@ static uint32_t difference(const uint64_t *a, const uint64_t *b, size_t words) {
 }
 
 /* Puts each slot behind the one that is live in nearly the same rows. */
-static void order_slots(struct groups_writer *writer, const struct live_sets *sets) {
-  const size_t words = sets->rows / 64 + 1;
-  uint64_t *live = writer->live;
-  memset(live, 0, words * (sets->slots + 1) * sizeof *live);
-  for (uint32_t slot = 0; slot < sets->slots; slot++) {
+static void order_slots(struct groups_writer *writer) {
+  const uint32_t slots = writer->sets->slots, rows = writer->sets->rows;
+  const size_t words = rows / 64 + 1;
+  for (uint32_t slot = 0; slot < slots; slot++) {
     writer->order[slot] = slot;
-    for (uint32_t row = 0; row < sets->rows; row++)
-      if (base_of(sets, slot, row) != NO_BASE)
-        live[slot * words + row / 64] |= (uint64_t)1 << row % 64;
+    for (uint32_t row = 0; row < rows; row++)
+      if (base_of(writer, slot, row) != NO_BASE)
+        writer->live[slot * words + row / 64] |= (uint64_t)1 << row % 64;
   }
-  const uint64_t *last = live + sets->slots * words; /* nothing is live */
-  for (uint32_t i = 0; i < sets->slots; i++) {
+  const uint64_t *last = writer->live + slots * words; /* nothing is live */
+  for (uint32_t i = 0; i < slots; i++) {
     uint32_t least = UINT32_MAX, best = i;
-    for (uint32_t k = i; k < sets->slots; k++) {
-      const uint32_t bits = difference(last, live + writer->order[k] * words, words);
+    for (uint32_t k = i; k < slots; k++) {
+      const uint32_t bits = difference(last, writer->live + writer->order[k] * words, words);
       if (bits < least) {
         least = bits;
         best = k;
@@ -299,22 +301,30 @@ static void order_slots(struct groups_writer *writer, const struct live_sets *se
     const uint32_t slot = writer->order[best];
     memmove(writer->order + i + 1, writer->order + i, (best - i) * sizeof *writer->order);
     writer->order[i] = slot;
-    last = live + slot * words;
+    last = writer->live + slot * words;
   }
 }
 
-/* Finds what the best cuts up to each slot are. */
-static bool find_cuts(struct groups_writer *writer, const struct live_sets *sets) {
+/* Puts order[from..to) together as a group, and measures it. */
+static void measure_slots(struct groups_writer *writer, uint32_t from, uint32_t to) {
+  start_group(writer);
+  for (uint32_t i = from; i < to; i++)
+    add_slot(writer, writer->order[i]);
+  measure_group(writer);
+}
+
+/* Finds the best cuts up to each slot. */
+static void find_cuts(struct groups_writer *writer) {
+  const uint32_t slots = writer->sets->slots;
   writer->best[0] = 0;
-  for (uint32_t i = 1; i <= sets->slots; i++)
+  for (uint32_t i = 1; i <= slots; i++)
     writer->best[i] = UINT64_MAX;
-  for (uint32_t from = 0; from < sets->slots; from++) {
+  for (uint32_t from = 0; from < slots; from++) {
     unsigned fruitless = 0;
-    start_group(writer, sets);
-    for (uint32_t to = from; to < sets->slots && writer->group.count < SLOTS_MAX; to++) {
-      add_slot(writer, sets, writer->order[to]);
-      if (!measure_group(writer, sets))
-        return false;
+    start_group(writer);
+    for (uint32_t to = from; to < slots && writer->group.count < SLOTS_MAX; to++) {
+      add_slot(writer, writer->order[to]);
+      measure_group(writer);
       if (writer->group.size == TOO_LARGE)
         break;
       const uint64_t size = writer->best[from] + writer->group.size + NEXT_SIZE;
@@ -328,49 +338,58 @@ static bool find_cuts(struct groups_writer *writer, const struct live_sets *sets
       }
     }
   }
-  return true;
+}
+
+/* Leaves the slots in one group, if that is small, or as small as several. */
+static void choose_cuts(struct groups_writer *writer) {
+  const uint32_t slots = writer->sets->slots;
+  if (slots > SLOTS_MAX) {
+    find_cuts(writer);
+    return;
+  }
+  measure_slots(writer, 0, slots);
+  const uint64_t size = writer->group.size;
+  if (size > SMALL)
+    find_cuts(writer);
+  if (size <= SMALL || size <= writer->best[slots])
+    writer->cuts[slots] = 0;
 }
 
 /* ---- Writing ---- */
 
-static void put_numbers(const struct group *group, const struct live_sets *sets,
-                        struct bit_writer *bodies) {
-  for (unsigned i = 0; i < group->plain && group->span == 0; i++)
-    bit_writer_put(bodies, sets->locations[group->plain_slots[i]] - group->first,
-                   group->number_width);
-  for (unsigned i = 0; i < group->derived; i++)
-    bit_writer_put(bodies, sets->locations[group->derived_slots[i]] - group->first,
-                   group->number_width);
+static void put_number(const struct group *group, uint32_t number, struct bit_writer *bodies) {
+  bit_writer_put(bodies, number - group->first, group->number_width);
 }
 
-static void put_assignments(const struct groups_writer *writer, struct bit_writer *bodies) {
+static void put_numbers(const struct groups_writer *writer, struct bit_writer *bodies) {
   const struct group *group = &writer->group;
+  for (unsigned i = 0; i < group->plain && group->span == 0; i++)
+    put_number(group, location_of(writer, group->plain_slots[i]), bodies);
+  for (unsigned i = 0; i < group->derived; i++)
+    put_number(group, location_of(writer, group->derived_slots[i]), bodies);
   for (size_t i = 0; i < (size_t)group->assignments * group->derived; i++)
-    bit_writer_put(bodies, writer->bases[i] == NO_BASE ? 0 : writer->bases[i] - group->first,
-                   group->number_width);
+    put_number(group, writer->bases[i] == NO_BASE ? group->first : writer->bases[i], bodies);
 }
 
-static void put_rows(const struct groups_writer *writer, const struct live_sets *sets,
+static void put_rows(const struct groups_writer *writer, unsigned plain,
                      struct bit_writer *bodies) {
   const struct group *group = &writer->group;
-  const unsigned plain = group->span > 0 ? group->span : group->plain;
   for (uint32_t row = 0; row < group->rows; row++) {
-    const uint32_t sample = writer->samples[row];
     uint64_t bits = 0;
     for (unsigned i = 0; i < group->plain; i++) {
       const uint32_t slot = group->plain_slots[i];
-      const unsigned place = group->span > 0 ? sets->locations[slot] - group->first : i;
-      bits |= (uint64_t)(base_of(sets, slot, sample) != NO_BASE) << place;
+      const unsigned place = group->span > 0 ? location_of(writer, slot) - group->first : i;
+      bits |= (uint64_t)(base_of(writer, slot, writer->samples[row]) != NO_BASE) << place;
     }
     for (unsigned i = 0; i < group->derived; i++)
-      bits |= (uint64_t)(base_of(sets, group->derived_slots[i], sample) != NO_BASE) << (plain + i);
+      bits |= (uint64_t)(derived_base(writer, i, row) != NO_BASE) << (plain + i);
     bit_writer_put(bodies, bits, plain + group->derived);
     bit_writer_put(bodies, writer->choices[row], bits_for_count(group->assignments));
   }
 }
 
-static void put_positions(const struct groups_writer *writer, const struct live_sets *sets,
-                          struct bit_writer *bodies) {
+static void put_positions(const struct groups_writer *writer, struct bit_writer *bodies) {
+  const struct live_sets *sets = writer->sets;
   const unsigned most = bits_for_count(writer->group.rows);
   for (uint32_t i = 0; i < sets->positions && most > 0; i++) {
     const unsigned up_to = bits_for_count((uint64_t)i + 1);
@@ -379,122 +398,73 @@ static void put_positions(const struct groups_writer *writer, const struct live_
 }
 
 /* Writes the group that is put together. */
-static bool put_group(struct groups_writer *writer, const struct live_sets *sets,
-                      struct bit_writer *bodies) {
-  struct group *group = &writer->group;
-  if (!measure_group(writer, sets) ||
-      !array_make_room((void **)&writer->written, &writer->written_capacity,
-                       writer->written_count + 1, sizeof *writer->written))
-    return false;
+static struct group_head put_group(const struct groups_writer *writer, struct bit_writer *bodies) {
+  const struct group *group = &writer->group;
   const unsigned plain = group->span > 0 ? group->span : group->plain;
   const bool is_scattered = group->span == 0 && group->plain > 0;
-  put_numbers(group, sets, bodies);
-  put_assignments(writer, bodies);
-  put_rows(writer, sets, bodies);
-  put_positions(writer, sets, bodies);
-  writer->written[writer->written_count++] = (struct written_group){
+  put_numbers(writer, bodies);
+  put_rows(writer, plain, bodies);
+  put_positions(writer, bodies);
+  return (struct group_head){
       .fields = {group->first, plain, group->rows - 1, group->derived, group->assignments - 1},
       .is_extended = group->derived > 0 || is_scattered,
       .is_scattered = is_scattered,
       .number_width = group->number_width,
       .end = bodies->size,
   };
-  return !bodies->failed;
-}
-
-/* Writes order[from..to) as a group. */
-static bool put_slots(struct groups_writer *writer, const struct live_sets *sets, uint32_t from,
-                      uint32_t to, struct bit_writer *bodies) {
-  start_group(writer, sets);
-  for (uint32_t i = from; i < to; i++)
-    add_slot(writer, sets, writer->order[i]);
-  return put_group(writer, sets, bodies);
 }
 
 /* Writes all slots as they are cut, from the last group on. */
-static bool put_cuts(struct groups_writer *writer, const struct live_sets *sets,
-                     struct bit_writer *bodies) {
-  uint32_t to = sets->slots;
+static bool put_groups(struct groups_writer *writer, struct bit_writer *bodies,
+                       struct group_heads *heads) {
+  uint32_t from, to = writer->sets->slots;
   do {
-    const uint32_t from = to == 0 ? 0 : writer->cuts[to];
-    if (!put_slots(writer, sets, from, to, bodies))
+    from = writer->cuts[to];
+    measure_slots(writer, from, to);
+    struct group_head head = put_group(writer, bodies);
+    head.has_next = from > 0;
+    head.is_extended |= head.has_next;
+    if (!ARRAY_ADD(heads->items, heads->count, heads->capacity, head))
       return false;
     to = from;
   } while (to > 0);
+  return !bodies->failed;
+}
+
+/* Makes the arrays, all zeros, in one block of memory: those of the widest items first. The block starts
+ * with `keys`, and is to be freed. */
+static bool open_writer(struct groups_writer *writer, const struct live_sets *sets) {
+  const size_t slots = (size_t)sets->slots + 1, rows = sets->rows;
+  const size_t live_words = slots * (rows / 64 + 1);
+  /* A group of several slots has at most so many assignments, and one of a slot at most as many as rows. */
+  const size_t bases = (rows < ASSIGNMENTS_MAX ? rows : ASSIGNMENTS_MAX + 1) * SLOTS_MAX + rows;
+  size_t keys = 1;
+  while (keys < 2 * rows)
+    keys *= 2;
+  *writer = (struct groups_writer){.sets = sets, .keys_mask = keys - 1};
+  writer->keys = calloc(1, keys * sizeof *writer->keys + (live_words + slots) * sizeof(uint64_t) +
+                               (2 * slots + 3 * rows + bases) * sizeof(uint32_t));
+  if (writer->keys == NULL)
+    return false;
+  writer->live = (uint64_t *)(writer->keys + keys);
+  writer->best = writer->live + live_words;
+  writer->cuts = (uint32_t *)(writer->best + slots);
+  writer->order = writer->cuts + slots;
+  writer->rows = writer->order + slots;
+  writer->samples = writer->rows + rows;
+  writer->choices = writer->samples + rows;
+  writer->bases = writer->choices + rows;
   return true;
 }
 
-static bool make_room(struct groups_writer *writer, const struct live_sets *sets) {
-  const size_t slots = (size_t)sets->slots + 1, rows = sets->rows;
-  const size_t words = slots * (rows / 64 + 1), keys = writer->keys_capacity;
-  size_t table = 1;
-  while (table < 2 * rows)
-    table *= 2;
-  writer->keys_mask = table - 1;
-  const bool ok =
-      array_make_room((void **)&writer->keys, &writer->keys_capacity, table,
-                      sizeof *writer->keys) &&
-      array_make_room((void **)&writer->rows, &writer->rows_capacity, rows, sizeof *writer->rows) &&
-      array_make_room((void **)&writer->samples, &writer->samples_capacity, rows,
-                      sizeof *writer->samples) &&
-      array_make_room((void **)&writer->choices, &writer->choices_capacity, rows,
-                      sizeof *writer->choices) &&
-      array_make_room((void **)&writer->bases, &writer->bases_capacity, 1, sizeof *writer->bases) &&
-      array_make_room((void **)&writer->order, &writer->order_capacity, slots,
-                      sizeof *writer->order) &&
-      array_make_room((void **)&writer->cuts, &writer->cuts_capacity, slots,
-                      sizeof *writer->cuts) &&
-      array_make_room((void **)&writer->best, &writer->best_capacity, slots,
-                      sizeof *writer->best) &&
-      array_make_room((void **)&writer->live, &writer->live_capacity, words, sizeof *writer->live);
-  if (ok && writer->keys_capacity != keys)
-    memset(writer->keys, 0, writer->keys_capacity * sizeof *writer->keys);
+bool groups_write(const struct live_sets *sets, struct bit_writer *bodies,
+                  struct group_heads *heads) {
+  struct groups_writer writer;
+  if (!open_writer(&writer, sets))
+    return false;
+  order_slots(&writer);
+  choose_cuts(&writer);
+  const bool ok = put_groups(&writer, bodies, heads);
+  free(writer.keys);
   return ok;
-}
-
-size_t groups_write(struct groups_writer *writer, const struct live_sets *sets,
-                    struct bit_writer *bodies, const struct written_group **groups) {
-  writer->written_count = 0;
-  if (!make_room(writer, sets))
-    return 0;
-  order_slots(writer, sets);
-  bool is_whole = sets->slots <= SLOTS_MAX;
-  uint64_t size = UINT64_MAX;
-  if (is_whole) {
-    start_group(writer, sets);
-    for (uint32_t slot = 0; slot < sets->slots; slot++)
-      add_slot(writer, sets, slot);
-    if (!measure_group(writer, sets))
-      return 0;
-    size = writer->group.size;
-  }
-  if (size > SMALL) {
-    if (!find_cuts(writer, sets))
-      return 0;
-    is_whole = is_whole && size <= writer->best[sets->slots];
-  }
-  const bool ok =
-      is_whole ? put_slots(writer, sets, 0, sets->slots, bodies) : put_cuts(writer, sets, bodies);
-  *groups = writer->written;
-  return ok ? writer->written_count : 0;
-}
-
-struct groups_writer *groups_writer_open(void) {
-  return calloc(1, sizeof(struct groups_writer));
-}
-
-void groups_writer_close(struct groups_writer *writer) {
-  if (writer == NULL)
-    return;
-  free(writer->keys);
-  free(writer->rows);
-  free(writer->samples);
-  free(writer->choices);
-  free(writer->bases);
-  free(writer->order);
-  free(writer->cuts);
-  free(writer->best);
-  free(writer->live);
-  free(writer->written);
-  free(writer);
 }

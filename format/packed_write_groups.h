@@ -1,11 +1,11 @@
 /* packed_write_groups.h - a step of packed_write_layouts.c: cuts a layout's slots into groups, and writes
- * each of them. */
+ * each of them but for its head. The heads are written once their widths are known. */
 #ifndef STACKPACK_PACKED_WRITE_GROUPS_H
 #define STACKPACK_PACKED_WRITE_GROUPS_H
 
 #include "format/packed.h"
 
-/* What is live at a function's records. Locations are told by their numbers. */
+/* The live slots of a function's records. Numbers stand for locations. */
 struct live_sets {
   uint32_t slots, rows, positions;
   uint32_t location_count;   /* from there on numbers stand for lists, which derived slots have */
@@ -24,23 +24,23 @@ enum head_field {
   HEAD_FIELDS
 };
 
-/* A group that was written: its head, and what follows that. */
-struct written_group {
+/* The head of a group that was written. */
+struct group_head {
   uint64_t fields[HEAD_FIELDS];
   bool is_extended, is_scattered;
+  bool has_next; /* the layout goes on with another group */
   unsigned number_width;
-  uint64_t end; /* of what follows the head, in `bodies` */
+  uint64_t end; /* of the group's body, in `bodies` */
 };
 
-/* What is needed for layouts one after another. */
-struct groups_writer;
-/* NULL: no memory. */
-struct groups_writer *groups_writer_open(void);
-void groups_writer_close(struct groups_writer *writer);
+struct group_heads {
+  struct group_head *items; /* owned */
+  size_t count, capacity;
+};
 
-/* Writes the slots as groups: what follows their heads to `bodies`. Returns how many there are, which are
- * in *groups until the next call; 0: no memory. */
-size_t groups_write(struct groups_writer *writer, const struct live_sets *sets,
-                    struct bit_writer *bodies, const struct written_group **groups);
+/* Writes the slots as groups: their bodies to `bodies`, their heads to `heads`, the last one without
+ * has_next. False without memory. */
+bool groups_write(const struct live_sets *sets, struct bit_writer *bodies,
+                  struct group_heads *heads);
 
 #endif

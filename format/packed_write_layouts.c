@@ -14,48 +14,33 @@
 #include <stdlib.h>
 
 enum {
-  SLOTS_AT_ONCE = 256
-}; /* that are cut into groups: what a layout's writer has in memory is bounded */
+  SLOTS_AT_ONCE = 256 /* that are cut into groups: a layout's writer has bounded memory */
+};
 
-/* A live slot: its location's number, which of the location's slots it is, and what is its base. */
+/* A live slot: its location's number, which of the location's slots it is, its row, and its base. */
 struct live_slot {
   uint32_t location, copy, row, base;
-};
-
-/* A group's head, while heads' widths aren't known. */
-struct head {
-  struct written_group group;
-  bool is_first, has_next; /* of a layout; */
-  uint64_t frame;          /* and then, if it is the first one */
-};
-
-/* Memory of one kind that grows. */
-struct words {
-  void *items;
-  size_t count, capacity;
 };
 
 struct layouts_writer {
   const struct safepoints *table;
   const struct packed_numbers *numbers;
-  struct groups_writer *groups;
-  struct bit_writer bodies;
-  struct words heads; /* of all layouts' groups */
+  struct bit_writer bodies; /* of all layouts' groups, */
+  struct group_heads heads; /* and their heads */
+  struct {
+    uint64_t layout; /* 1 + the last layout that has a live set, */
+    uint32_t row;    /* and the set's row there */
+  } * seen;          /* by number of a live set; owned */
   /* Of the layout at hand. */
-  uint64_t *seen;   /* by number of a live set: 1 + the last layout that has it, */
-  uint32_t *set_of; /* and its number there */
   uint32_t rows;
-  struct words live; /* slots, in the order of locations */
-  struct words row_of, locations, bases;
+  uint32_t *row_of; /* by position; owned */
+  size_t row_of_capacity;
+  struct live_slot *live; /* in the order of locations; owned */
+  size_t live_count, live_capacity;
+  uint32_t locations[SLOTS_AT_ONCE];
+  uint32_t *bases; /* of each of these slots: a row of the matrix; owned */
+  size_t bases_capacity;
 };
-
-static void *words_add(struct words *words, size_t count, size_t size) {
-  if (!array_make_room(&words->items, &words->capacity, words->count + count + 1, size))
-    return NULL;
-  void *added = (char *)words->items + words->count * size;
-  words->count += count;
-  return added;
-}
 
 /* ---- Live slots ---- */
 
@@ -75,57 +60,56 @@ static struct live_slot slot_of_item(const struct layouts_writer *writer, uint64
   if (safepoint_item_is_list(item))
     return (struct live_slot){
         .location = numbers->location_count,
+        .row = writer->rows,
         .base = numbers->location_count + numbers->lists[packed_list_key(item)],
     };
   return (struct live_slot){
       .location = numbers->locations[safepoint_item_derived(item)],
+      .row = writer->rows,
       .base = numbers->locations[safepoint_item_base(item)],
   };
 }
 
 static bool add_row(struct layouts_writer *writer, uint32_t live) {
   const struct intern_sequence items = intern_get(&writer->table->live, live);
-  struct live_slot *slots = words_add(&writer->live, items.count, sizeof *slots);
-  if (slots == NULL)
-    return false;
-  for (uint64_t i = 0; i < items.count; i++) {
-    slots[i] = slot_of_item(writer, items.words[i]);
-    slots[i].row = writer->rows;
-  }
+  for (uint64_t i = 0; i < items.count; i++)
+    if (!ARRAY_ADD(writer->live, writer->live_count, writer->live_capacity,
+                   slot_of_item(writer, items.words[i])))
+      return false;
   writer->rows++;
   return true;
 }
 
 /* Sorts the slots of all rows. A location that comes twice in a row is two slots. */
 static void sort_live(struct layouts_writer *writer) {
-  struct live_slot *live = writer->live.items;
+  struct live_slot *live = writer->live;
   bool has_copies = false;
-  if (writer->live.count > 0)
-    qsort(live, writer->live.count, sizeof *live, compare_live);
-  for (size_t i = 1; i < writer->live.count; i++)
+  if (writer->live_count > 0)
+    qsort(live, writer->live_count, sizeof *live, compare_live);
+  for (size_t i = 1; i < writer->live_count; i++)
     if (live[i].location == live[i - 1].location && live[i].row == live[i - 1].row) {
       live[i].copy = live[i - 1].copy + 1;
       has_copies = true;
     }
   if (has_copies)
-    qsort(live, writer->live.count, sizeof *live, compare_live);
+    qsort(live, writer->live_count, sizeof *live, compare_live);
 }
 
 /* Collects the rows of a layout's distinct sets, in the order in which they first come. */
 static bool collect_rows(struct layouts_writer *writer, uint64_t layout, const uint64_t *live,
                          uint64_t count) {
-  writer->live.count = writer->row_of.count = writer->rows = 0;
-  uint32_t *row_of = words_add(&writer->row_of, count, sizeof *row_of);
-  if (row_of == NULL)
+  writer->live_count = writer->rows = 0;
+  if (!array_make_room((void **)&writer->row_of, &writer->row_of_capacity, count,
+                       sizeof *writer->row_of))
     return false;
   for (uint64_t i = 0; i < count; i++) {
-    if (writer->seen[live[i]] != layout + 1) {
-      writer->seen[live[i]] = layout + 1;
-      writer->set_of[live[i]] = writer->rows;
+    if (writer->seen[live[i]].layout != layout + 1) {
+      writer->seen[live[i]].layout = layout + 1;
+      writer->seen[live[i]].row = writer->rows;
       if (!add_row(writer, (uint32_t)live[i]))
         return false;
     }
-    row_of[i] = writer->set_of[live[i]];
+    writer->row_of[i] = writer->seen[live[i]].row;
   }
   writer->rows += count == 0; /* of no record: an empty set */
   sort_live(writer);
@@ -134,50 +118,33 @@ static bool collect_rows(struct layouts_writer *writer, uint64_t layout, const u
 
 /* ---- Groups ---- */
 
-static bool same_slot(const struct live_slot *a, const struct live_slot *b) {
-  return a->location == b->location && a->copy == b->copy;
-}
-
-/* Where the next slots end, of which there are SLOTS_AT_ONCE or what is left. */
-static size_t slots_end(const struct layouts_writer *writer, size_t from) {
-  const struct live_slot *live = writer->live.items;
+/* Puts the next SLOTS_AT_ONCE slots, or those that are left, into a matrix. Moves *next on, from the first
+ * slot in `live` to the one behind the last. */
+static bool collect_sets(struct layouts_writer *writer, size_t *next, struct live_sets *sets) {
+  const uint32_t rows = writer->rows;
+  const struct live_slot *last = NULL;
   uint32_t slots = 0;
-  size_t to = from;
-  for (; to < writer->live.count; to++) {
-    slots += to == from || !same_slot(&live[to], &live[to - 1]);
-    if (slots > SLOTS_AT_ONCE)
-      break;
-  }
-  return to;
-}
-
-/* Puts the slots live[from..to) of all rows into a matrix. */
-static bool collect_sets(struct layouts_writer *writer, size_t from, size_t to,
-                         struct live_sets *sets) {
-  const struct live_slot *live = writer->live.items;
-  writer->bases.count = writer->locations.count = 0;
-  uint32_t *row = words_add(&writer->bases, 0, sizeof *row);
-  if (row == NULL || words_add(&writer->locations, 0, sizeof(uint32_t)) == NULL)
-    return false;
-  for (size_t i = from; i < to; i++) {
-    if (i == from || !same_slot(&live[i], &live[i - 1])) {
-      uint32_t *location = words_add(&writer->locations, 1, sizeof *location);
-      row = words_add(&writer->bases, writer->rows, sizeof *row);
-      if (location == NULL || row == NULL)
+  for (; *next < writer->live_count; ++*next) {
+    const struct live_slot *live = &writer->live[*next];
+    if (last == NULL || live->location != last->location || live->copy != last->copy) {
+      if (slots == SLOTS_AT_ONCE)
+        break;
+      if (!array_make_room((void **)&writer->bases, &writer->bases_capacity,
+                           (size_t)rows * (slots + 1), sizeof *writer->bases))
         return false;
-      *location = live[i].location;
-      memset(row, 0xff, writer->rows * sizeof *row); /* NO_BASE */
+      writer->locations[slots] = live->location;
+      memset(writer->bases + (size_t)slots++ * rows, 0xff, rows * sizeof *writer->bases);
     }
-    row[live[i].row] = live[i].base;
+    writer->bases[(size_t)(slots - 1) * rows + live->row] = live->base;
+    last = live;
   }
   *sets = (struct live_sets){
-      .slots = (uint32_t)writer->locations.count,
-      .rows = writer->rows,
-      .positions = (uint32_t)writer->row_of.count,
+      .slots = slots,
+      .rows = rows,
       .location_count = writer->numbers->location_count,
-      .locations = writer->locations.items,
-      .bases = writer->bases.items,
-      .row_of = writer->row_of.items,
+      .locations = writer->locations,
+      .bases = writer->bases,
+      .row_of = writer->row_of,
   };
   return true;
 }
@@ -185,29 +152,21 @@ static bool collect_sets(struct layouts_writer *writer, size_t from, size_t to,
 /* Writes a layout but for its heads, which are added to `heads`. */
 static bool write_bodies(struct layouts_writer *writer, uint64_t number,
                          struct intern_sequence layout) {
-  struct live_sets sets;
-  size_t from = 0;
-  bool is_first = true;
-  if (layout.count - 1 > UINT32_MAX ||
-      !collect_rows(writer, number, layout.words + 1, layout.count - 1))
+  const uint64_t positions = layout.count - 1;
+  size_t next = 0;
+  if (positions > UINT32_MAX || !collect_rows(writer, number, layout.words + 1, positions))
     return false;
   do {
-    const size_t to = slots_end(writer, from);
-    const struct written_group *groups;
-    if (!collect_sets(writer, from, to, &sets))
+    struct live_sets sets;
+    if (!collect_sets(writer, &next, &sets))
       return false;
-    const size_t count = groups_write(writer->groups, &sets, &writer->bodies, &groups);
-    struct head *heads = words_add(&writer->heads, count, sizeof *heads);
-    if (count == 0 || heads == NULL)
+    sets.positions = (uint32_t)positions;
+    if (!groups_write(&sets, &writer->bodies, &writer->heads))
       return false;
-    for (size_t i = 0; i < count; i++) {
-      heads[i] = (struct head){groups[i], is_first, to < writer->live.count || i + 1 < count,
-                               layout.words[0]};
-      heads[i].group.is_extended |= heads[i].has_next;
-      is_first = false;
-    }
-    from = to;
-  } while (from < writer->live.count);
+    struct group_head *last = &writer->heads.items[writer->heads.count - 1];
+    last->has_next = next < writer->live_count;
+    last->is_extended |= last->has_next;
+  } while (next < writer->live_count);
   return true;
 }
 
@@ -221,12 +180,12 @@ static const uint8_t short_widths[HEAD_FIELDS] = {
     [HEAD_ASSIGNMENTS] = PACKED_ASSIGNMENTS_WIDTH,
 };
 
-static unsigned field_count(const struct head *head) {
-  return head->group.is_extended ? HEAD_FIELDS : HEAD_DERIVED;
+static unsigned field_count(const struct group_head *head) {
+  return head->is_extended ? HEAD_FIELDS : HEAD_DERIVED;
 }
 
-static bool is_long(const struct head *head, unsigned first_width) {
-  const uint64_t *fields = head->group.fields;
+static bool is_long(const struct group_head *head, unsigned first_width) {
+  const uint64_t *fields = head->fields;
   if (fields[HEAD_FIRST] > bits_low_mask(first_width) || fields[HEAD_PLAIN] >= PACKED_PLAIN_LONG)
     return true;
   for (unsigned i = HEAD_ROWS; i < field_count(head); i++)
@@ -236,8 +195,9 @@ static bool is_long(const struct head *head, unsigned first_width) {
 }
 
 /* The bits that a head takes. */
-static uint64_t head_width(const struct head *head, unsigned first_width, unsigned long_width) {
-  const bool is_extended = head->group.is_extended;
+static uint64_t head_width(const struct group_head *head, unsigned first_width,
+                           unsigned long_width) {
+  const bool is_extended = head->is_extended;
   if (is_long(head, first_width))
     return first_width + PACKED_EXTENDED_WIDTH + PACKED_PLAIN_WIDTH +
            (is_extended ? PACKED_FLAGS_WIDTH : 0) + (uint64_t)field_count(head) * long_width;
@@ -245,15 +205,14 @@ static uint64_t head_width(const struct head *head, unsigned first_width, unsign
 }
 
 /* The width of the first location's field with which all heads are shortest. */
-static uint8_t choose_first_width(const struct words *heads, unsigned long_width) {
+static uint8_t choose_first_width(const struct group_heads *heads, unsigned long_width) {
   enum { WIDTH_MAX = 12 };
-  const struct head *items = heads->items;
   uint64_t least = UINT64_MAX;
   uint8_t best = 0;
   for (uint8_t width = 0; width <= WIDTH_MAX; width++) {
     uint64_t size = 0;
     for (size_t i = 0; i < heads->count; i++)
-      size += head_width(&items[i], width, long_width);
+      size += head_width(&heads->items[i], width, long_width);
     if (size < least) {
       least = size;
       best = width;
@@ -263,32 +222,30 @@ static uint8_t choose_first_width(const struct words *heads, unsigned long_width
 }
 
 /* The width that holds each field of each head. */
-static uint8_t choose_long_width(const struct words *heads) {
-  const struct head *items = heads->items;
+static uint8_t choose_long_width(const struct group_heads *heads) {
   uint64_t most = 1;
   for (size_t i = 0; i < heads->count; i++)
-    for (unsigned field = 0; field < field_count(&items[i]); field++)
-      most = items[i].group.fields[field] > most ? items[i].group.fields[field] : most;
+    for (unsigned field = 0; field < field_count(&heads->items[i]); field++)
+      most = heads->items[i].fields[field] > most ? heads->items[i].fields[field] : most;
   return (uint8_t)bits_for_number(most);
 }
 
-static void put_head(struct bit_writer *bits, const struct head *head,
+static void put_head(struct bit_writer *bits, const struct group_head *head,
                      const struct packed_header *header) {
-  const struct written_group *group = &head->group;
   const bool in_long = is_long(head, header->first_width);
-  bit_writer_put(bits, in_long ? 0 : group->fields[HEAD_FIRST], header->first_width);
-  bit_writer_put(bits, group->is_extended, PACKED_EXTENDED_WIDTH);
+  bit_writer_put(bits, in_long ? 0 : head->fields[HEAD_FIRST], header->first_width);
+  bit_writer_put(bits, head->is_extended, PACKED_EXTENDED_WIDTH);
   if (in_long) {
     bit_writer_put(bits, PACKED_PLAIN_LONG, PACKED_PLAIN_WIDTH);
-    bit_writer_put(bits, group->fields[HEAD_FIRST], header->long_width);
+    bit_writer_put(bits, head->fields[HEAD_FIRST], header->long_width);
   }
   for (unsigned i = HEAD_PLAIN; i < field_count(head); i++) {
     if (i == HEAD_DERIVED) {
-      bit_writer_put(bits, group->is_scattered, PACKED_SCATTERED_WIDTH);
+      bit_writer_put(bits, head->is_scattered, PACKED_SCATTERED_WIDTH);
       bit_writer_put(bits, head->has_next, PACKED_NEXT_WIDTH);
-      bit_writer_put(bits, group->number_width, PACKED_NUMBER_WIDTH);
+      bit_writer_put(bits, head->number_width, PACKED_NUMBER_WIDTH);
     }
-    bit_writer_put(bits, group->fields[i], in_long ? header->long_width : short_widths[i]);
+    bit_writer_put(bits, head->fields[i], in_long ? header->long_width : short_widths[i]);
   }
 }
 
@@ -305,41 +262,41 @@ static void copy_bits(struct bit_writer *out, const struct bit_writer *bits, uin
 /* ---- All ---- */
 
 /* The width of the distance from its own field to the next group, of which the longest one is told. */
-static uint8_t choose_next_width(const struct words *heads) {
+static uint8_t choose_next_width(const struct group_heads *heads) {
   enum { WIDTH_MAX = 32 };
-  const struct head *items = heads->items;
   uint64_t most = 0, from = 0;
-  for (size_t i = 0; i < heads->count; from = items[i++].group.end)
-    if (items[i].has_next && items[i].group.end - from + WIDTH_MAX > most)
-      most = items[i].group.end - from + WIDTH_MAX;
+  for (size_t i = 0; i < heads->count; from = heads->items[i++].end)
+    if (heads->items[i].has_next && heads->items[i].end - from + WIDTH_MAX > most)
+      most = heads->items[i].end - from + WIDTH_MAX;
   return (uint8_t)bits_for_number(most);
 }
 
 static void join_layouts(const struct layouts_writer *writer, const struct packed_header *header,
                          struct packed_layouts *layouts) {
-  const struct head *heads = writer->heads.items;
-  const uint64_t unit = (uint64_t)8 << header->reference_shift;
+  const struct group_head *heads = writer->heads.items;
+  const unsigned unit = 8u << header->reference_shift;
   struct bit_writer *bits = &layouts->bits;
   uint64_t from = 0;
   uint32_t layout = 0;
+  bool is_first = true; /* of a layout */
   bits->size = 0;
   if (bits->bytes != NULL)
     memset(bits->bytes, 0, bits->capacity);
   for (size_t i = 0; i < writer->heads.count; i++) {
-    const struct head *head = &heads[i];
-    if (head->is_first) {
-      while (bits->size % unit != 0 && !bits->failed)
-        bit_writer_put(bits, 0, 1);
-      layouts->places[layout++] = bits->size / 8;
-      bit_writer_put(bits, head->frame, header->frame_width);
+    const struct group_head *head = &heads[i];
+    if (is_first) {
+      bit_writer_align(bits, unit);
+      layouts->places[layout] = bits->size / 8;
+      bit_writer_put(bits, *intern_get(&layouts->layouts, layout++).words, header->frame_width);
     }
+    is_first = !head->has_next;
     put_head(bits, head, header);
     if (head->has_next)
-      bit_writer_put(bits, header->next_width + head->group.end - from, header->next_width);
-    copy_bits(bits, &writer->bodies, from, head->group.end);
-    from = head->group.end;
+      bit_writer_put(bits, header->next_width + head->end - from, header->next_width);
+    copy_bits(bits, &writer->bodies, from, head->end);
+    from = head->end;
   }
-  bit_writer_align(bits);
+  bit_writer_align(bits, 8);
 }
 
 /* The bytes of a reference to any place in the layouts; all ones are a gap's. */
@@ -377,7 +334,7 @@ static bool write_all(struct layouts_writer *writer, struct packed_header *heade
   for (uint32_t i = 0; i < layouts->layouts.count; i++)
     if (!write_bodies(writer, i, intern_get(&layouts->layouts, i)))
       return false;
-  const struct words *heads = &writer->heads;
+  const struct group_heads *heads = &writer->heads;
   header->long_width = choose_long_width(heads);
   header->first_width = choose_first_width(heads, header->long_width);
   header->next_width = choose_next_width(heads);
@@ -392,20 +349,15 @@ bool packed_write_layouts(const struct safepoints *table, const struct packed_nu
   struct layouts_writer writer = {
       .table = table,
       .numbers = numbers,
-      .groups = groups_writer_open(),
       .seen = calloc((size_t)table->live.count + 1, sizeof *writer.seen),
-      .set_of = calloc((size_t)table->live.count + 1, sizeof *writer.set_of),
   };
   layouts->places = calloc((size_t)layouts->layouts.count + 1, sizeof *layouts->places);
-  const bool ok = writer.groups != NULL && writer.seen != NULL && writer.set_of != NULL &&
-                  layouts->places != NULL && write_all(&writer, header, layouts);
-  groups_writer_close(writer.groups);
+  const bool ok =
+      writer.seen != NULL && layouts->places != NULL && write_all(&writer, header, layouts);
   free(writer.seen);
-  free(writer.set_of);
-  free(writer.live.items);
-  free(writer.row_of.items);
-  free(writer.locations.items);
-  free(writer.bases.items);
+  free(writer.row_of);
+  free(writer.live);
+  free(writer.bases);
   free(writer.heads.items);
   bit_writer_free(&writer.bodies);
   return ok;

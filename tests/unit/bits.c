@@ -36,7 +36,7 @@ START_TEST(fields) {
                    numbers_chance(&numbers, 50) ? values[i] : values[i] | ~bits_low_mask(widths[i]),
                    widths[i]);
   }
-  bit_writer_align(&writer);
+  bit_writer_align(&writer, 8);
   bit_writer_put(&writer, 0, 64);
   uint8_t *bytes = bytes_exact(writer.bytes, writer.size / 8);
   struct bit_reader reader = {bytes, 0, writer.size - 64, false};

@@ -169,7 +169,7 @@ START_TEST(long_chains_of_groups) {
     if (i + 1 < GROUPS)
       bit_writer_put(&bits, NEXT_WIDTH, NEXT_WIDTH); /* the next one is right behind this field */
   }
-  bit_writer_align(&bits);
+  bit_writer_align(&bits, 8);
   ck_assert(!bits.failed);
   const size_t chain = (size_t)bits.size / 8, before = (size_t)(packed.layouts - bytes);
   uint8_t *changed = calloc(1, size + chain);
