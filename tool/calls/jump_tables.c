@@ -8,10 +8,13 @@
  * blocks that lead to it. A block that nothing is known to lead to starts with nothing known, and so does one that
  * another function jumps to, as rare code does that is kept apart, or an exception.
  *
- * A jump to an entry of a constant table is resolved if the table's first entry leads into the
- * function. The table's length isn't known. It ends, at the latest, where an entry leads to no code,
- * or where something else refers to the data. Entries that lead to other functions (the cold part of
- * a function is one) are calls like any jump out of the function.
+ * A jump to an entry of a constant table is resolved if the entry at the place that the code names leads
+ * into the function. The table's length isn't known. What stands between that place and the next one
+ * whose address is taken is the table's, as far as it leads to code: some entries may be holes. Code may
+ * name a place in the middle of a table as well, and count from there in both directions: what stands
+ * beyond is the table's up to the first word that leads neither to the function's own instructions
+ * nor to a function's start. Entries that lead to other functions (the cold part of a function is one) are
+ * calls like any jump out of the function.
  *
  * A pointer that is the sum of an address and something else may be any address: of functions, too,
  * that nothing else names. So a call by such a sum leads to everything; and so do all calls by
@@ -87,15 +90,12 @@ static uint64_t number_at(const uint8_t *bytes, struct code_value table) {
   return ((number ^ sign) - sign) << table.shift;
 }
 
-/* Entry n of a table: where it leads to. False at the table's end. */
+/* Entry n of a table: where it leads to. False if that is no code. */
 static bool entry_at(const struct call_graph *graph, const struct area *area,
-                     struct code_value table, uint64_t n, uint64_t *target) {
-  const uint64_t into = table.table - area->address + n * table.size;
-  const uint64_t address = area->address + into;
+                     struct code_value table, int64_t n, uint64_t *target) {
+  const uint64_t address = table.table + (uint64_t)n * table.size;
+  const uint64_t into = address - area->address;
   if (into >= area->size || area->size - into < table.size)
-    return false;
-  if (n > 0 &&
-      (area_is_marked(area, MARK_USED, address) || area_is_marked(area, MARK_BASE, address)))
     return false;
   if (table.kind == CODE_TARGET || graph->linkage.is_fixed) {
     *target = table.base + number_at(area->bytes + into, table);
@@ -123,7 +123,7 @@ static const struct area *table_area(const struct resolver *resolver, struct cod
   return area;
 }
 
-/* Whether a jump by the table is one within the function: judged by its first entry. */
+/* Whether a jump by the table is one within the function: judged by the entry at the place that the code names. */
 static bool is_own_table(const struct resolver *resolver, struct code_value table) {
   const struct area *area = table_area(resolver, table);
   uint64_t target;
@@ -201,6 +201,92 @@ static struct step *find_step(const struct resolver *resolver, uint64_t address)
   return number == 0 ? NULL : &resolver->steps[number - 1];
 }
 
+/* ---- The extent of tables ---- */
+
+/* Entries, numbered from the place that the code names. */
+struct extent {
+  int64_t first, end;
+};
+
+enum entry_kind { ENTRY_NONE, ENTRY_OWN, ENTRY_START };
+
+/* What a word that may be another table's leads to: an instruction of the function's own, or a function's start. */
+static enum entry_kind kind_of_entry(const struct resolver *resolver, const struct area *area,
+                                     struct code_value table, int64_t n) {
+  const struct areas *areas = &resolver->builder->graph->areas;
+  uint64_t target;
+  if (!entry_at(resolver->builder->graph, area, table, n, &target))
+    return ENTRY_NONE;
+  if (find_step(resolver, target) != NULL)
+    return ENTRY_OWN;
+  return area_is_marked(areas_find(areas, target), MARK_FUNCTION, target) ? ENTRY_START
+                                                                          : ENTRY_NONE;
+}
+
+/* Whether something else takes an entry's address: then another object starts there. */
+static bool is_others(const struct resolver *resolver, const struct area *area,
+                      struct code_value table, int64_t n) {
+  const uint64_t address = table.table + (uint64_t)n * table.size;
+  if (!area_is_marked(area, MARK_BASE, address))
+    return false;
+  for (uint32_t i = 0; i < resolver->step_count; i++) {
+    const struct code_instruction *instruction = &resolver->steps[i].instruction;
+    if (instruction->has_reference && !instruction->is_access && instruction->reference == address)
+      return false;
+    for (unsigned k = 0; k < instruction->constant_count; k++)
+      if (instruction->constants[k] == address)
+        return false;
+  }
+  return true;
+}
+
+/* Extends a table beyond the next place whose address is taken. */
+static void extend_up(const struct resolver *resolver, const struct area *area,
+                      struct code_value table, int64_t from, struct extent *extent) {
+  bool is_own = true;
+  enum entry_kind kind;
+  for (int64_t n = from; (kind = kind_of_entry(resolver, area, table, n)) != ENTRY_NONE; n++) {
+    is_own = is_own && !is_others(resolver, area, table, n);
+    if (kind == ENTRY_START && !is_own)
+      return;
+    extent->end = n + 1;
+  }
+}
+
+/* Extends a table downwards, but not by a table of functions that something else names. */
+static void extend_down(const struct resolver *resolver, const struct area *area,
+                        struct code_value table, struct extent *extent) {
+  for (int64_t n = -1;; n--) {
+    const enum entry_kind kind = kind_of_entry(resolver, area, table, n);
+    const bool is_end = kind == ENTRY_NONE || is_others(resolver, area, table, n);
+    if (kind == ENTRY_OWN || kind == ENTRY_NONE)
+      extent->first = kind == ENTRY_OWN ? n : n + 1;
+    if (is_end)
+      return;
+  }
+}
+
+/* The entries that a jump by the function's own table may go to. Tables of bytes and of short numbers, of which almost
+ * each leads to some code, are in one piece. */
+static struct extent table_extent(const struct resolver *resolver, struct code_value table) {
+  enum { WIDE = 4 };
+  const struct area *area = table_area(resolver, table);
+  const int64_t end = (int64_t)((area->address + area->size - table.table) / table.size);
+  struct extent extent = {0, 1};
+  uint64_t target;
+  int64_t n = 1;
+  for (; n < end && !area_is_marked(area, MARK_BASE, table.table + (uint64_t)n * table.size); n++)
+    if (entry_at(resolver->builder->graph, area, table, n, &target))
+      extent.end = n + 1;
+    else if (table.size < WIDE)
+      return extent;
+  if (table.size >= WIDE) {
+    extend_up(resolver, area, table, n, &extent);
+    extend_down(resolver, area, table, &extent);
+  }
+  return extent;
+}
+
 static void start_block(const struct resolver *resolver, uint64_t address) {
   struct step *step = find_step(resolver, address);
   if (step != NULL)
@@ -220,9 +306,10 @@ static void start_blocks_of_table(const struct resolver *resolver, uint64_t addr
     uint64_t target;
     if (!is_own_table(resolver, tables[i]))
       continue;
-    for (uint64_t n = 0; entry_at(graph, table_area(resolver, tables[i]), tables[i], n, &target);
-         n++)
-      start_block(resolver, target);
+    const struct extent extent = table_extent(resolver, tables[i]);
+    for (int64_t n = extent.first; n < extent.end; n++)
+      if (entry_at(graph, table_area(resolver, tables[i]), tables[i], n, &target))
+        start_block(resolver, target);
   }
 }
 
@@ -344,8 +431,10 @@ static void enter_table(struct resolver *resolver, struct code_value table,
   if (!is_own_table(resolver, table))
     return;
   const struct area *area = table_area(resolver, table);
-  for (uint64_t n = 0; entry_at(resolver->builder->graph, area, table, n, &target); n++)
-    enter_address(resolver, target, state);
+  const struct extent extent = table_extent(resolver, table);
+  for (int64_t n = extent.first; n < extent.end; n++)
+    if (entry_at(resolver->builder->graph, area, table, n, &target))
+      enter_address(resolver, target, state);
 }
 
 static struct code_value follow_step(const struct resolver *resolver, const struct step *step,
@@ -449,18 +538,23 @@ static bool follow_function(struct resolver *resolver, bool *no_memory) {
 
 /* ---- Resolving ---- */
 
-/* Replaces an indirect jump by what its table says. What is behind the entries for this function may
- * be another table. */
+/* Replaces an indirect jump by what its table says. Only entries for this function, one behind the other, are known to
+ * be nothing else: not those from the next place on that something uses. */
 static bool resolve_jump(struct resolver *resolver, struct call *call, struct code_value table) {
   struct graph_builder *builder = resolver->builder;
   const struct call_graph *graph = builder->graph;
   const struct area *area = table_area(resolver, table);
+  const struct extent extent = table_extent(resolver, table);
   uint64_t target, own = 0;
   bool ok = true;
-  for (uint64_t n = 0; ok && entry_at(graph, area, table, n, &target); n++) {
+  for (int64_t n = extent.first; ok && n < extent.end; n++) {
+    if (!entry_at(graph, area, table, n, &target))
+      continue;
     const struct step *step = find_step(resolver, target);
     const uint32_t function = call_graph_function(graph, target);
-    own += own == n && step != NULL;
+    const bool is_used = area_is_marked(area, MARK_USED, table.table + (uint64_t)n * table.size) ||
+                         area_is_marked(area, MARK_BASE, table.table + (uint64_t)n * table.size);
+    own += own == (uint64_t)n && step != NULL && (n == 0 || !is_used);
     if (step != NULL)
       continue;
     if (function == resolver->function) { /* between instructions: an entry of something else */
