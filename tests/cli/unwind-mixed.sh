@@ -16,8 +16,9 @@ statistic() { # NAME
   sed -n "s/^$1 //p" err
 }
 
-in_registers="-fixup-allow-gcptr-in-csr -max-registers-for-gc-values=16"
-for variant in "0" "2" "2 $in_registers" "2 $in_registers --frame-pointer=all"; do
+# How many references LLVM may leave in registers, if it may leave them in those that calls preserve; otherwise it takes all out.
+in_registers="-fixup-allow-gcptr-in-csr -max-registers-for-gc-values"
+for variant in "0" "2" "2 -max-registers-for-gc-values=16" "2 $in_registers="{1,2,4,16} "2 $in_registers=16 --frame-pointer=all"; do
   read -ra options <<<"$variant"
   compile_references managed.o "${options[@]}"
   link_references raw
@@ -52,6 +53,12 @@ code_of managed_shrunk >code
 grep -n -m 1 '^push' code | grep -qv '^1:' || { cat code >&2; fail "the frame is there from the start"; }
 code_of managed_merged >code
 [[ $(grep -c '^ret' code) == 1 && $(grep -c '^jmp' code) -ge 1 ]] || { cat code >&2; fail "the two ways have ends of their own"; }
+
+code_of many >code
+grep -q '^retq \$' code || { cat code >&2; fail "the callee doesn't take its arguments off the stack"; }
+code_of most >code
+grep -q '^pushq %rdi' code || { cat code >&2; fail "the callee doesn't save the registers of arguments"; }
+dump_json raw | grep '"function":"managed_vector".*"size":16' >/dev/null || fail "no vector of references"
 
 # Between segments there may be pages of nobody; then the C library tells for an address its segment only, and the unwind
 # tables are in another one.

@@ -43,8 +43,8 @@ __attribute__((noinline)) static long managed_leaf(long n) {
   return a->values[0] + b->values[1];
 }
 
-__attribute__((noinline)) long ten(reference a, reference b, long c, long d, long e, long f,
-                                   long g, long h, long i, long j) {
+__attribute__((noinline)) long ten(reference a, reference b, long c, long d, long e, long f, long g,
+                                   long h, long i, long j) {
   reference more = allocate(c + d);
   return a->values[0] + b->values[1] + more->values[2] + c + d + e + f + g + h + i + j;
 }
@@ -79,6 +79,26 @@ __attribute__((noinline)) static long managed_merged(long n) {
   return got + managed_leaf(n + 1) + a->values[3];
 }
 
+#ifndef MANAGED /* what conventions.ll does */
+long managed_vector(reference a, reference b, long n) {
+  reference c = allocate(n);
+  return (n % 2 == 0 ? a : b)->values[0] + c->values[0];
+}
+
+static long many(reference a, long n, long j, reference b) {
+  reference c = allocate(n);
+  return a->values[0] + b->values[0] + c->values[0] + j;
+}
+
+long managed_conventions(reference a, long n) {
+  reference b = allocate(n);
+  reference c = allocate(n);
+  long got = b->values[0] - c->values[0];
+  got = many(b, n, many(a, n, got, b), a);
+  return got + a->values[0] + b->values[0];
+}
+#endif
+
 /* The size of the frame isn't known to LLVM. */
 long managed_dynamic(long n) {
   char room[n % 64 + 1];
@@ -89,6 +109,7 @@ long managed_dynamic(long n) {
   native_touch(room, &more);
   long got = n % 3 == 2 ? native_through(n / 2) : managed_leaf(n);
   got += managed_pushed(n) + managed_shrunk(n + 1) + managed_merged(n) + managed_merged(n + 1);
+  got += managed_vector(a, b, n) + managed_conventions(b, n);
   return got + sum(a, b, inside) + room[0] + more;
 }
 

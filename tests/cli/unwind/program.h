@@ -1,6 +1,6 @@
 /* program.h - a program whose stack has every kind of frame, for the tests of the unwinding walker.
  *
- * managed.c is compiled with statepoints. Its functions keep references, and addresses within objects,
+ * managed.c is compiled with statepoints, as is conventions.ll. Its functions keep references, and addresses within objects,
  * across calls of the functions of native.cc: C++ that calls back by way of qsort, by a signal's
  * handler and on another stack. Each allocation collects (collector.c), which moves all objects and
  * makes the old ones inaccessible. With PLAIN defined all is plain C and C++, and prints the same.
@@ -32,6 +32,10 @@ long managed_handler(long n);
 long managed_dynamic(long n);
 long managed_realigned(long n);
 long managed_fiber(long n);
+
+/* conventions.ll */
+long managed_vector(reference a, reference b, long n);
+long managed_conventions(reference a, long n);
 
 /* native.cc */
 long native_sort(long n);      /* qsort, of elements that managed_compare compares */
