@@ -1,9 +1,7 @@
 #!/bin/bash
-# What is known of frames is what readelf makes of the unwind tables, raw and packed, whichever options the code was compiled
-# with; `verify` asks libdw, too.
+# What is known of frames is what LLVM's reader makes of the unwind tables, raw and packed, for each machine, whichever options the
+# code was compiled with; `verify` asks libdw, too.
 . "$TOP/tests/cli/common.sh"
-
-[[ $(uname -m) == x86_64 ]] || skip "frames of x86-64"
 
 # Frames of all kinds: a leaf's, large ones, a call with ten arguments, a dynamic alloca, a stack that is realigned, both, a
 # loop that is shrink-wrapped, and one that doesn't return.
@@ -20,7 +18,7 @@ long aligned(long a) { vector v = {a}; sink(&v); return v[1] + a; }
 long both(long a) { vector v = {a}; char *p = __builtin_alloca(a); return sink(&v) + sink(p) + v[2]; }
 long wrapped(long n) { long s = 0; if (n < 10) return n; for (long i = 0; i < n; i++) s += sink(&s) * sink(&n); return s; }
 long last(long n) { if (n > 5) gone(); return sink(&n); }
-long variadic(int n, ...) { __builtin_va_list l; __builtin_va_start(l, n); long r = sink(l); __builtin_va_end(l); return r + n; }
+long variadic(int n, ...) { __builtin_va_list l; __builtin_va_start(l, n); long r = sink(&l); __builtin_va_end(l); return r + n; }
 C
 cat >rest.c <<'C'
 long sink(void *p) { return (long)p; }
@@ -28,27 +26,50 @@ long many(long a, long b, long c, long d, long e, long f, long g, long h, long i
 void gone(void) { for (;;); }
 int main(void) { return 0; }
 C
-"$LLVM/bin/clang" -O1 -c rest.c -o rest.o
 
-compare_frames() { # VARIANT
-  link_with lld app rest.o frames.o
+# Compiles, links and compares for a machine, with the options.
+compare_frames() { # MACHINE OPTION...
+  local target=("--target=$1-linux-gnu") program
+  [[ $1 != riscv64 ]] || target+=(-march=rv64gc -mabi=lp64d)
+  compile_managed frames.c frames.o "${target[@]}" -fno-pie -fasynchronous-unwind-tables "${@:2}"
+  "$LLVM/bin/clang" "${target[@]}" -O1 -fno-pie -c rest.c -o rest.o
+  link_with lld app "${target[@]}" -nostdlib -Wl,-e,main,--unresolved-symbols=ignore-all rest.o frames.o
   expect_status 0 "$stackpack" pack --always -q -o packed app
   expect_status 0 "$stackpack" verify app packed
   for program in app packed; do
     "$stackpack" dump --format=json $program >dump.json
-    expect_status 0 "$PYTHON" "$TOP/tests/cli/frames_readelf.py" $program dump.json
-    (($(sed -n 's/ compared.*//p' out) >= 10)) || { cat out >&2; fail "$1: too few records"; }
-    grep -q ' 0 different, 0 unknown' out || { cat out >&2; fail "$1: frames that aren't known"; }
+    expect_status 0 "$PYTHON" "$TOP/tests/cli/frames_dwarfdump.py" "$LLVM" $program dump.json
+    (($(sed -n 's/ compared.*//p' out) >= 10)) || { cat out >&2; fail "$*: too few records"; }
+    grep -q ' 0 different, 0 unknown' out || { cat out >&2; fail "$*: frames that aren't known"; }
     cat out >>all
   done
 }
 
+expect_some() { # WHAT
+  grep -qE " [1-9][0-9]* $1" all || fail "none $1"
+  rm all
+}
+
 PYTHON=${PYTHON:-python3}
-for options in -O0 -O2 -Os "-O2 -fno-omit-frame-pointer -momit-leaf-frame-pointer" \
+for options in -O0 -O2 -Oz "-O2 -fno-omit-frame-pointer -momit-leaf-frame-pointer" \
   "-O2 -mstackrealign -fstack-protector-all" "-O2 -fcf-protection=full -fstack-clash-protection"; do
   read -ra words <<<"$options"
-  compile_managed frames.c frames.o "${words[@]}" -fasynchronous-unwind-tables
-  compare_frames "$options"
+  compare_frames x86_64 "${words[@]}"
 done
-grep -qE ' [1-9][0-9]* larger' all || fail "no arguments were pushed"
-grep -qE ' [1-9][0-9]* by a register' all || fail "no frame goes by a register"
+cp all pushed
+expect_some larger # as arguments are pushed
+mv pushed all
+expect_some "by a register"
+
+for options in -O0 -O2 "-O2 -fomit-frame-pointer -mbranch-protection=pac-ret" "-O2 -mbranch-protection=pac-ret+leaf+b-key"; do
+  read -ra words <<<"$options"
+  compare_frames aarch64 "${words[@]}"
+done
+expect_some signed
+
+[[ ${other_machines[*]} == *riscv64* ]] || exit 0
+for options in -O0 -O2 "-O2 -msave-restore" "-O2 -fno-omit-frame-pointer -mno-relax"; do
+  read -ra words <<<"$options"
+  compare_frames riscv64 "${words[@]}"
+done
+expect_some "by a register"

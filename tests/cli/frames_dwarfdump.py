@@ -1,6 +1,6 @@
-"""Compares the frames of a dump with what `readelf --debug-dump=frames-interp` makes of the same unwind tables.
+"""Compares the frames of a dump with what `llvm-dwarfdump --eh-frame` makes of the same unwind tables.
 
-    frames_readelf.py PROGRAM DUMP    prints how many records were compared, and those that differ
+    frames_dwarfdump.py LLVM PROGRAM DUMP    prints how many records were compared, and those that differ
 """
 
 import bisect
@@ -9,35 +9,37 @@ import re
 import subprocess
 import sys
 
-NAMES = "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 ra".split()
+# LLVM's names of the registers of x86-64, by DWARF's numbers. Those of AArch64 (w0, wsp) and of RISC-V (x0) have theirs in them.
+NAMES = "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip".split()
+SIGNED = 34  # of AArch64: whether the return address is signed
 
 
-def place(text):
-    """Of `rsp+16`: the register's number, and the offset. None: no such place."""
-    match = re.fullmatch(r"([a-z]+[0-9]*)([+-][0-9]+)", text)
-    return (NAMES.index(match[1]), int(match[2])) if match else None
+def number_of(name):
+    """A register's number; None of those that aren't told of: they hold numbers with a fraction, and vectors."""
+    name = name.lower()
+    match = re.fullmatch(r"(?:w|x)([0-9]+)", name)
+    return NAMES.index(name) if name in NAMES else 31 if name == "wsp" else int(match[1]) if match else None
 
 
-def read_rows(program):
-    """Rows (address, the function's end, CFA, saved registers), by address."""
-    text = subprocess.run(["readelf", "--wide", "--debug-dump=frames-interp", program], check=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-    rows, end, columns = [], 0, []
+def read_row(text):
+    """Of `CFA=RSP+16: RBX=[CFA-16], RIP=[CFA-8]`: the CFA's register and offset, saved registers' offsets, and the signature."""
+    cfa = re.match(r"CFA=([A-Za-z0-9]+)([+-][0-9]+)?(: |$)", text)
+    saved = {number_of(match[1]): int(match[2] or 0) for match in re.finditer(r"([A-Za-z0-9_]+)=\[CFA([+-][0-9]+)?\]", text)}
+    saved.pop(None, None)
+    return (number_of(cfa[1]), int(cfa[2] or 0)) if cfa else None, saved, f"reg{SIGNED}=1" in text
+
+
+def read_rows(llvm, program):
+    """Rows (address, the function's end, CFA, saved registers, signature), by address."""
+    text = subprocess.run([f"{llvm}/bin/llvm-dwarfdump", "--eh-frame", program], check=True, stdout=subprocess.PIPE, text=True).stdout
+    rows, end = [], 0
     for line in text.splitlines():
-        words = line.split()
-        fde = re.search(r" FDE .* pc=[0-9a-f]+\.\.([0-9a-f]+)$", line)
-        if fde:
-            end = int(fde[1], 16)
-        elif " CIE " in line:
-            end = 0
-        elif words[:2] == ["LOC", "CFA"]:
-            columns = words[2:]
-        elif end and re.fullmatch(r"[0-9a-f]{16}", words[0] if words else ""):
-            saved = {}
-            for name, rule in zip(columns, words[2:]):
-                if rule.startswith("c"):
-                    saved[NAMES.index(name)] = int(rule[1:])
-            rows.append((int(words[0], 16), end, place(words[1]), saved))
+        entry = re.match(r"[0-9a-f]+ [0-9a-f]+ [0-9a-f]+ (?:CIE|FDE cie=.* pc=[0-9a-f]+\.\.\.([0-9a-f]+)$)", line)
+        row = re.match(r"  0x([0-9a-f]+): (CFA=.*)", line)
+        if entry:
+            end = int(entry[1] or "0", 16)
+        elif row and end:
+            rows.append((int(row[1], 16), end, *read_row(row[2])))
     return sorted(rows, key=lambda row: row[0])
 
 
@@ -48,10 +50,12 @@ def row_at(rows, starts, address):
 
 
 def main():
-    program, dump = sys.argv[1:]
-    rows = read_rows(program)
+    llvm, program, dump = sys.argv[1:]
+    rows = read_rows(llvm, program)
     starts = [row[0] for row in rows]
-    compared = different = unknown = larger = by_register = 0
+    stack_pointer = rows[0][2][0]  # functions start with a CFA by that
+    pushed_by_call = 8 if stack_pointer == NAMES.index("rsp") else 0
+    compared = different = unknown = larger = by_register = signed = 0
     for line in open(dump, encoding="utf-8"):
         record = json.loads(line)
         frame = record["frame"]
@@ -65,12 +69,15 @@ def main():
         compared += 1
         cfa = (frame["cfa_register"], frame["cfa_offset"])
         saved = {place["register"]: place["offset"] for place in frame["saved"]}
-        larger += cfa[0] == 7 and record["frame_size"] is not None and cfa[1] - 8 > record["frame_size"]
-        by_register += cfa[0] != 7
-        if row is None or row[2] != cfa or row[3] != saved:
+        is_fixed = cfa[0] == stack_pointer
+        larger += is_fixed and record["frame_size"] is not None and cfa[1] - pushed_by_call > record["frame_size"]
+        by_register += not is_fixed
+        signed += frame["return_address_signed"]
+        if row is None or row[2:] != (cfa, saved, frame["return_address_signed"]):
             different += 1
-            print(f"0x{record['address']:x}: {cfa} {saved}, not {row}")
-    print(f"{compared} compared, {different} different, {unknown} unknown, {larger} larger, {by_register} by a register")
+            print(f"0x{record['address']:x}: {cfa} {saved} {frame['return_address_signed']}, not {row}")
+    print(f"{compared} compared, {different} different, {unknown} unknown, {larger} larger, {by_register} by a register, "
+          f"{signed} signed")
     return different > 0
 
 

@@ -1031,7 +1031,7 @@ def compare_with_dump(decoded, stackpack, path):
     with dump:
         for index, line in enumerate(dump.stdout, 1):
             record = json.loads(line)
-            record.pop("frame")  # the facts of frames have an oracle of their own: tests/cli/frames_readelf.py
+            record.pop("frame")  # the facts of frames have an oracle of their own: tests/cli/frames_dwarfdump.py
             expected = as_line({**record, "function": None})
             if index > len(decoded.offsets):
                 continue
