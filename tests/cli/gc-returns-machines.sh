@@ -11,7 +11,7 @@ check() { # kept|dropped NAME CODE: no_call's
 }
 
 check_aarch64() {
-  local save='stp x29, x30, [sp, #-16]!' load='ldp x29, x30, [sp], #16'
+  local save='stp x29, x30, [sp, #-16]!' load='ldp x29, x30, [sp], #16' way
   check kept "another one" 'mov x30, x0; ret'
   check kept "a sum" 'add x30, x30, #64; ret'
   check kept "by a register" 'mov x9, x30; add x9, x9, #64; br x9'
@@ -22,6 +22,23 @@ check_aarch64() {
   check kept "stored over in pieces" "$save; str w0, [sp, #12]; $load; ret"
   check kept "stored over, before it is saved by address" "b 2f; 1: str x0, [sp, #8]; $load; ret; 2: $save; b 1b"
   check kept "stored over by its address" "$save; add x9, sp, #8; str x0, [x9]; $load; ret"
+  for way in 'st1 {v0.d}[0], [sp]' 'st1 {v0.2d-v3.2d}, [sp]' 'swp x0, x9, [sp]' 'cas x9, x0, [sp]' 'stlr x0, [sp]' 'stlxr w9, x0, [sp]' \
+    'stlur x0, [sp]' 'str z0, [sp]' 'st1d {z0.d}, p0, [sp]' 'stnp x0, x0, [sp]'; do
+    check kept "stored over: $way" ".arch armv8.5-a+sve+memtag; str x30, [sp, #-16]!; $way; ldr x30, [sp], #16; ret"
+  done
+  for way in 'stlur x0, [sp, #16]' 'stgp x0, x0, [sp, #16]' 'sttr x0, [sp, #16]'; do
+    check kept "stored over at a distance: $way" ".arch armv8.5-a+memtag; sub sp, sp, #32; str x30, [sp, #16]; $way; ldr x30, [sp, #16]; add sp, sp, #32; ret"
+  done
+  for way in 'mov x9, sp' 'adds x9, sp, #0' 'subs x9, sp, #0' 'add x9, sp, xzr' 'sub x9, sp, xzr' 'irg x9, sp' 'addg x9, sp, #0, #0' \
+    'addvl x9, sp, #0'; do
+    check kept "stored over by its address: $way" ".arch armv8.5-a+sve+memtag; str x30, [sp, #-16]!; $way; str x0, [x9]; ldr x30, [sp], #16; ret"
+  done
+  for way in 'orr x9, x29, x29' 'add x9, x29, xzr' 'adds x9, x29, #0' 'csel x9, x29, xzr, eq' 'str x29, [sp, #16]; ldr x9, [sp, #16]' \
+    'str x29, [x1]; ldr x9, [x1]'; do
+    check kept "stored over by the frame's address: $way" "stp x29, x30, [sp, #-32]!; mov x29, sp; $way; str x0, [x9, #8]; ldp x29, x30, [sp], #32; ret"
+  done
+  check dropped "stored beside" ".arch armv8.5-a+memtag; stp x29, x30, [sp, #-48]!; stlur x0, [sp, #16]; ldapur x0, [sp, #8]; stgp x0, x0, [sp, #16]
+    subs x9, sp, #16; stg sp, [sp, #16]; ldp x29, x30, [sp], #48; ret"
   check kept "loaded, but never saved" 'sub sp, sp, #16; ldr x30, [sp, #8]; add sp, sp, #16; ret'
   check kept "loaded from another place" 'stp x29, x30, [sp, #-32]!; str x0, [sp, #24]; ldr x30, [sp, #24]; add sp, sp, #32; ret'
   check kept "loaded by a register" "$save; ldr x30, [x0]; add sp, sp, #16; ret"
@@ -54,7 +71,7 @@ check_aarch64() {
 }
 
 check_riscv64() {
-  local save='addi sp, sp, -16; sd ra, 8(sp)' load='ld ra, 8(sp); addi sp, sp, 16'
+  local save='addi sp, sp, -16; sd ra, 8(sp)' load='ld ra, 8(sp); addi sp, sp, 16' way
   check kept "another one" 'mv ra, a0; ret'
   check kept "a sum" 'addi ra, ra, 64; ret'
   check kept "by a register" 'addi t0, ra, 64; jr t0'
@@ -64,6 +81,18 @@ check_riscv64() {
   check kept "stored over by the frame pointer" "$save; sd s0, 0(sp); addi s0, sp, 16; sd a0, -8(s0); ld s0, 0(sp); $load; ret"
   check kept "stored over in pieces" "$save; sw a0, 12(sp); $load; ret"
   check kept "stored over by its address" "$save; addi t1, sp, 8; sd a0, 0(t1); $load; ret"
+  for way in 'amoswap.d t2, a0, (sp)' 'sc.d t2, a0, (sp)' 'vse64.v v0, (sp)' 'vs1r.v v0, (sp)' 'fsd fa0, 0(sp)' 'c.fsdsp fa0, 0(sp)'; do
+    check kept "stored over: $way" ".option arch, +v; addi sp, sp, -16; sd ra, 0(sp); $way; ld ra, 0(sp); addi sp, sp, 16; ret"
+  done
+  for way in 'mv t2, sp' 'add t2, sp, zero' 'sub t2, sp, zero' 'or t2, zero, sp' 'ori t2, sp, 0' 'andi t2, sp, -16' 'slli t2, sp, 0' \
+    'sh1add t2, zero, sp' 'sd sp, 8(sp); ld t2, 8(sp)' 'sd sp, 0(a1); ld t2, 0(a1)' 'fmv.d.x fa0, sp; fmv.x.d t2, fa0'; do
+    check kept "stored over by its address: $way" ".option arch, +zba; addi sp, sp, -16; sd ra, 0(sp); $way; sd a0, 0(t2); ld ra, 0(sp); addi sp, sp, 16; ret"
+  done
+  for way in 'or t2, s0, zero' 'ori t2, s0, 0' 'sd s0, 0(sp); ld t2, 0(sp)' 'sd s0, -32(s0); ld t2, -32(s0)'; do
+    check kept "stored over by the frame's address: $way" "addi sp, sp, -32; sd ra, 24(sp); sd s0, 16(sp); addi s0, sp, 32; $way; sd a0, -8(t2)
+      ld ra, 24(sp); ld s0, 16(sp); addi sp, sp, 32; ret"
+  done
+  check dropped "stored beside" "addi sp, sp, -32; sd ra, 24(sp); amoswap.d t2, a0, (sp); sc.d t2, a0, (sp); ld ra, 24(sp); addi sp, sp, 32; ret"
   check kept "loaded, but never saved" "addi sp, sp, -16; $load; ret"
   check kept "loaded from another place" "$save; sd a0, 0(sp); ld ra, 0(sp); addi sp, sp, 16; ret"
   check kept "loaded by a register" "$save; ld ra, 0(a0); addi sp, sp, 16; ret"

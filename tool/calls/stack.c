@@ -263,6 +263,11 @@ static void move(struct stack_depth *depth, const struct code_stack *use) {
 void stack_follow(struct stack_notes *notes, struct stack *stack,
                   const struct code_instruction *instruction) {
   const struct code_stack *use = &instruction->stack;
+  use_memory(notes, &stack->depth,
+             &(struct code_stack){.base = use->handed,
+                                  .offset = use->handed_offset,
+                                  .size = use->handed_size,
+                                  .is_address = true});
   if (use->growth != 0 || use->copy != CODE_NO_BASE)
     move(&stack->depth, use);
   if (use->loses_frame)

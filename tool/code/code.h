@@ -59,6 +59,9 @@ struct code_stack {
   uint8_t link;        /* enum code_link */
   bool reads_link;     /* something else than a return, or a store that saves it, reads it */
   int32_t link_offset;
+  uint8_t
+      handed; /* enum code_stack_base: something else becomes of this register; others may use, */
+  int32_t handed_offset, handed_size; /* from there, this memory */
 };
 
 /* Where instructions are too short for an address, two of them make it: one has its upper part, for a

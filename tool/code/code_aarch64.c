@@ -24,7 +24,14 @@
 
 #include <elf.h>
 
-enum { FRAME = 29, LINK = 30, SP = 31, ZERO = 31, PAGE = 4096 };
+enum {
+  FRAME = 29,
+  LINK = 30,
+  SP = 31,
+  ZERO = 31,
+  PAGE = 4096,
+  TAGGED = 16 /* bytes with one tag */
+};
 
 /* x19 to x29 are as before a call (Procedure Call Standard for the Arm 64-bit Architecture, 6.1.1). */
 enum { CALL_CLOBBERS = 0x4007ffff };
@@ -137,8 +144,12 @@ static void decode_add_constant(uint32_t word, struct code_instruction *instruct
   const unsigned to = to_of(word), from = from_of(word);
   instruction->parts.reads = bit(from);
   instruction->parts.writes = bit(to);
-  if (sets_flags)
+  if (sets_flags && to == ZERO)
     return;
+  if (to == SP && word >> 31 == 0) {
+    instruction->stack.growth = CODE_STACK_LOST;
+    return;
+  }
   link_set_sum(&machine, &instruction->stack, to, from, distance);
   if (from != SP && to != SP && word >> 31 != 0)
     link_set_part(instruction, CODE_LOWER, to, from, distance);
@@ -164,6 +175,7 @@ static void decode_constant(uint32_t word, uint64_t address, struct code_instruc
   enum { ORR = 1, ANDS = 3 };
   const uint64_t near = (uint64_t)signed_field(word, 5, 19) * 4 + link_field(word, 29, 2);
   const unsigned to = to_of(word);
+  const int32_t tagged = (int32_t)link_field(word, 16, 6) * TAGGED;
   switch (link_field(word, 23, 3)) {
   case 0:
   case 1:
@@ -192,6 +204,9 @@ static void decode_constant(uint32_t word, uint64_t address, struct code_instruc
   case 3: /* additions with tags, minima and maxima */
     if (to == SP && link_field(word, 22, 1) == 0)
       instruction->stack.growth = CODE_STACK_LOST;
+    else if (from_of(word) == SP && link_field(word, 22, 1) == 0)
+      link_set_address(&machine, &instruction->stack, SP,
+                       link_field(word, 30, 1) != 0 ? -tagged : tagged);
     break;
   default: /* bit fields */
     break;
@@ -203,6 +218,7 @@ static void decode_constant(uint32_t word, uint64_t address, struct code_instruc
   instruction->parts.writes = bit(to);
 }
 
+static const uint32_t make_tag = 0x9ac01000; /* IRG: of a pointer, which may be the stack's */
 static const uint32_t move = 0xaa0003e0, move_mask = 0xffe0ffe0; /* from a register to another */
 
 static void decode_registers(uint32_t word, struct code_instruction *instruction) {
@@ -219,8 +235,11 @@ static void decode_registers(uint32_t word, struct code_instruction *instruction
   parts->writes = bit(to_of(word));
   const bool is_plain_sum = is_sum && link_field(word, 29, 2) == 0;
   instruction->is_sum = is_plain_sum && word >> 31 != 0;
-  if (is_sum && is_extended && link_field(word, 29, 1) == 0 && to_of(word) == SP)
+  const bool may_have_stack = (is_sum && is_extended) || (word & 0xffe0fc00) == make_tag;
+  if (may_have_stack && link_field(word, 29, 1) == 0 && to_of(word) == SP)
     instruction->stack.growth = CODE_STACK_LOST;
+  else if (may_have_stack && from_of(word) == SP)
+    link_set_address(&machine, &instruction->stack, SP, 0);
   if ((word & move_mask) == move && other_of(word) == FRAME && to_of(word) != FRAME)
     link_set_address(&machine, &instruction->stack, FRAME, 0);
 }
@@ -247,14 +266,15 @@ static void decode_pair(uint32_t word, struct code_instruction *instruction) {
   const unsigned mode = link_field(word, 23, 2), size = link_field(word, 30, 2);
   const unsigned scale = is_vector ? 2 + size : size == 2 ? 3 : 2;
   const unsigned first = to_of(word), second = link_field(word, 10, 5), from = from_of(word);
-  const int32_t bytes = 1 << scale;
-  const int32_t distance = (int32_t)signed_field(word, 15, 7) * bytes;
+  const bool has_tag = !is_vector && size == 1 && !is_load; /* STGP: of whole registers */
+  const int32_t bytes = has_tag ? 8 : 1 << scale;
+  const int32_t distance = (int32_t)signed_field(word, 15, 7) * (has_tag ? TAGGED : bytes);
   const bool moves = mode == POST || mode == PRE;
   set_memory(&instruction->stack, from, mode == POST ? 0 : distance, 2 * bytes,
              moves ? distance : 0, is_load);
   parts->reads = bit(from) | (is_load || is_vector ? 0 : bit(first) | bit(second));
   parts->writes = (moves ? bit(from) : 0) | (is_load && !is_vector ? bit(first) | bit(second) : 0);
-  if (is_vector || size != 2)
+  if (is_vector || (size != 2 && !has_tag))
     return;
   link_set_saved(&machine, &instruction->stack, first, 0, is_load);
   link_set_saved(&machine, &instruction->stack, second, bytes, is_load);
@@ -291,7 +311,7 @@ static void decode_single(uint32_t word, struct code_instruction *instruction) {
 
 /* With a register as distance; atomic ones; and loads by signed pointers. */
 static void decode_other_single(uint32_t word, struct code_instruction *instruction) {
-  enum { ATOMIC = 0, REGISTER = 2 };
+  enum { ATOMIC = 0, REGISTER = 2, LARGE = 64 /* bytes of ST64B */ };
   struct code_parts *parts = &instruction->parts;
   const bool is_vector = link_field(word, 26, 1) != 0;
   const unsigned kind = link_field(word, 10, 2), operation = link_field(word, 22, 2);
@@ -304,7 +324,9 @@ static void decode_other_single(uint32_t word, struct code_instruction *instruct
     return;
   }
   if (kind == ATOMIC) {
-    set_memory(&instruction->stack, from_of(word), 0, 8, 0, false);
+    const bool is_large =
+        link_field(word, 30, 2) == 3 && link_field(word, 12, 4) > 8 && link_field(word, 12, 4) < 12;
+    set_memory(&instruction->stack, from_of(word), 0, is_large ? LARGE : 8, 0, false);
     parts->may_write = bit(to_of(word));
     return;
   }
@@ -327,12 +349,35 @@ static void decode_literal(uint32_t word, uint64_t address, struct code_instruct
                 (int64_t)address + signed_field(word, 5, 19) * 4);
 }
 
+/* The memory of the others: without a distance; with one, of ordered ones, and of tags, which are each of TAGGED
+ * bytes; of pairs and copies, it may be anywhere. */
+static void set_rare_memory(uint32_t word, struct code_stack *stack) {
+  enum { INDEXED = 2, LARGEST = 32 };
+  const bool is_vector = link_field(word, 26, 1) != 0, is_second = link_field(word, 21, 1) != 0;
+  const unsigned from = from_of(word), mode = link_field(word, 10, 2);
+  const unsigned operation = link_field(word, 22, 2);
+  const int32_t distance = (int32_t)signed_field(word, 12, 9);
+  const bool is_ordered = !is_second && (mode == 0 || (is_vector && mode == INDEXED));
+  const bool has_tags = is_second && !is_vector && link_field(word, 30, 2) == 3;
+  if (link_field(word, 28, 2) != 1) {
+    set_memory(stack, from, 0, 16, 0, false);
+  } else if (is_ordered) {
+    set_memory(stack, from, distance, 16, 0, is_vector ? (operation & 1) != 0 : operation != 0);
+  } else if (has_tags && mode % 2 == 0) {
+    set_memory(stack, from, distance * TAGGED, LARGEST, 0, false);
+  } else {
+    link_set_anywhere(&machine, stack, from, false);
+    if (from == SP)
+      stack->growth = CODE_STACK_LOST;
+  }
+}
+
 /* All others have their registers in the same places; which are written to, is left open. */
 static void decode_rare(uint32_t word, struct code_instruction *instruction) {
   struct code_parts *parts = &instruction->parts;
   const unsigned from = from_of(word);
   const uint32_t all = bit(to_of(word)) | bit(other_of(word)) | bit(link_field(word, 10, 5));
-  const bool is_vector = link_field(word, 26, 1) != 0;
+  const bool is_vector = link_field(word, 26, 1) != 0 && link_field(word, 28, 2) != 1;
   if (is_vector) { /* of several registers or elements; they may move the address by what they load */
     const bool moves = link_field(word, 23, 1) != 0;
     parts->reads = bit(from) | (moves ? bit(other_of(word)) : 0);
@@ -344,10 +389,7 @@ static void decode_rare(uint32_t word, struct code_instruction *instruction) {
   }
   parts->reads = all | bit(from);
   parts->may_write = all | bit(from);
-  set_memory(&instruction->stack, from, 0, 16, 0, false);
-  if (from == SP && link_field(word, 24, 6) == 0x19 && link_field(word, 30, 2) == 3 &&
-      link_field(word, 10, 2) % 2 != 0)
-    instruction->stack.growth = CODE_STACK_LOST; /* of tags, with an index */
+  set_rare_memory(word, &instruction->stack);
 }
 
 static void decode_memory(uint32_t word, uint64_t address, struct code_instruction *instruction) {
@@ -381,13 +423,22 @@ static void decode_vector(uint32_t word, struct code_instruction *instruction) {
     parts->reads = bit(from_of(word));
 }
 
-/* Of SVE and SME, whose instructions are many: any may write to a general register. */
+/* Of SVE and SME, whose instructions are many: any may write to a general register. Stores are of any size. */
 static void decode_scalable(uint32_t word, struct code_instruction *instruction) {
-  enum { ADDS_LENGTH_MASK = 0xff20f000, ADDS_LENGTH = 0x04205000 };
+  enum { ADDS_LENGTH_MASK = 0xff20f000, ADDS_LENGTH = 0x04205000, STORES = 7 };
+  struct code_stack *stack = &instruction->stack;
+  const bool adds_length = (word & ADDS_LENGTH_MASK) == ADDS_LENGTH;
   instruction->parts.reads = bit(from_of(word)) | bit(other_of(word));
   instruction->parts.may_write = bit(to_of(word));
-  if ((word & ADDS_LENGTH_MASK) == ADDS_LENGTH && to_of(word) == SP)
-    instruction->stack.growth = CODE_STACK_LOST;
+  if (adds_length && to_of(word) == SP)
+    stack->growth = CODE_STACK_LOST;
+  else if (adds_length && other_of(word) == SP)
+    link_set_address(&machine, stack, SP, 0);
+  else if (link_field(word, 29, 3) == STORES)
+    link_set_anywhere(&machine, stack, from_of(word), false);
+  else if ((instruction->parts.reads & bit(FRAME)) !=
+           0) /* or a vector's number, or a distance in vectors */
+    set_memory(stack, FRAME, 0, 0, 0, true);
 }
 
 /* ---- All ---- */

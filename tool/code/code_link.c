@@ -32,6 +32,17 @@ void link_set_address(const struct link_machine *machine, struct code_stack *sta
   stack->is_address = true;
 }
 
+void link_set_anywhere(const struct link_machine *machine, struct code_stack *stack, unsigned from,
+                       bool is_read) {
+  enum { FAR = 1 << 16 }; /* more than vectors have bytes */
+  if (link_base(machine, from) == CODE_NO_BASE)
+    return;
+  stack->base = (uint8_t)link_base(machine, from);
+  stack->offset = -FAR;
+  stack->size = 2 * FAR;
+  stack->is_read = is_read;
+}
+
 void link_set_sum(const struct link_machine *machine, struct code_stack *stack, unsigned to,
                   unsigned from, int32_t distance) {
   const enum code_stack_base base = link_base(machine, from);
@@ -47,21 +58,46 @@ void link_set_sum(const struct link_machine *machine, struct code_stack *stack, 
   }
 }
 
+static bool has(uint32_t registers, unsigned number) { return (registers >> number & 1) != 0; }
+
+/* There may be another pointer to the frame then. */
+static void hand(const struct link_machine *machine, struct code_stack *stack, unsigned number) {
+  const bool is_frame = number == machine->frame;
+  if (link_base(machine, number) == CODE_NO_BASE)
+    return;
+  stack->handed = (uint8_t)link_base(machine, number);
+  stack->handed_offset = is_frame ? machine->callers_frame : 0;
+  stack->handed_size = is_frame ? 16 : 1;
+}
+
 void link_set_saved(const struct link_machine *machine, struct code_stack *stack, unsigned number,
                     int32_t offset, bool is_load) {
+  if (!is_load)
+    hand(machine, stack, number);
   if (number != machine->link || stack->base == CODE_NO_BASE)
     return;
   stack->link = is_load ? CODE_LINK_LOADED : CODE_LINK_SAVED;
   stack->link_offset = stack->offset + offset;
 }
 
-static bool has(uint32_t registers, unsigned number) { return (registers >> number & 1) != 0; }
+/* An instruction that reads the stack pointer or the frame pointer for something else than to use memory, or to make one of
+ * the other. */
+static void set_handed(const struct link_machine *machine, struct code_instruction *instruction) {
+  struct code_stack *stack = &instruction->stack;
+  if (instruction->kind != CODE_OTHER || stack->copy != CODE_NO_BASE || stack->growth != 0)
+    return;
+  if (has(instruction->parts.reads, machine->frame) && stack->base != CODE_FRAME_POINTER)
+    hand(machine, stack, machine->frame);
+  else if (has(instruction->parts.reads, machine->stack) && stack->base != CODE_STACK_POINTER)
+    hand(machine, stack, machine->stack);
+}
 
 void link_finish(const struct link_machine *machine, struct code_instruction *instruction) {
   const struct code_parts *parts = &instruction->parts;
   struct code_stack *stack = &instruction->stack;
   const uint32_t written = parts->writes | parts->may_write;
   stack->loses_frame = has(written, machine->frame) && stack->copy != CODE_STACK_POINTER;
+  set_handed(machine, instruction);
   if (has(written, machine->stack) && stack->growth == 0 && stack->copy == CODE_NO_BASE &&
       parts->part != CODE_ADD && parts->part != CODE_SUBTRACT)
     stack->growth = CODE_STACK_LOST;

@@ -38,6 +38,10 @@ void link_set_part(struct code_instruction *instruction, enum part_use part, uns
 void link_set_address(const struct link_machine *machine, struct code_stack *stack, unsigned from,
                       int32_t offset);
 
+/* An instruction uses memory at a distance from a register that isn't known. */
+void link_set_anywhere(const struct link_machine *machine, struct code_stack *stack, unsigned from,
+                       bool is_read);
+
 /* Register `to` becomes `from` plus a constant. */
 void link_set_sum(const struct link_machine *machine, struct code_stack *stack, unsigned to,
                   unsigned from, int32_t distance);

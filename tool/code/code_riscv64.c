@@ -302,6 +302,7 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
   parts->writes = is_general && is_load ? bit(value) : 0;
   if (!is_general && fields->is_vector) {
     parts->reads |= bit(fields->second); /* a distance */
+    link_set_anywhere(&machine, stack, fields->first, is_load);
     return;
   }
   if (is_load && is_whole && fields->first == FRAME && fields->constant == CALLERS_FRAME &&
@@ -317,6 +318,17 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
     set_part(instruction, is_load && is_whole ? CODE_LOAD : CODE_ACCESS, fields, fields->constant);
   if (is_whole)
     link_set_saved(&machine, stack, value, 0, is_load);
+}
+
+/* At an address without a distance. */
+static void decode_atomic(struct code_instruction *instruction, const struct fields *fields) {
+  struct code_stack *stack = &instruction->stack;
+  instruction->parts.reads = bit(fields->first) | bit(fields->second);
+  instruction->parts.writes = bit(fields->to);
+  if (link_base(&machine, fields->first) == CODE_NO_BASE)
+    return;
+  stack->base = (uint8_t)link_base(&machine, fields->first);
+  stack->size = 1 << (fields->function & 7);
 }
 
 static bool is_link(unsigned number) { return number == RA || number == T0; }
@@ -414,8 +426,7 @@ static void decode_fields(struct code_instruction *instruction, const struct fie
     decode_system(instruction, fields);
     break;
   case ATOMIC:
-    parts->reads = bit(fields->first) | bit(fields->second);
-    parts->writes = bit(fields->to);
+    decode_atomic(instruction, fields);
     break;
   case FLOAT: /* comparisons and conversions have a general register */
   case VECTOR:
