@@ -1,6 +1,6 @@
 #!/bin/bash
 # What is known of frames is what LLVM's reader makes of the unwind tables, raw and packed, for each machine, whichever options the
-# code was compiled with; `verify` asks libdw, too.
+# code was compiled with; `verify` asks libdw, too, and the second reader of packed tables finds the same.
 . "$TOP/tests/cli/common.sh"
 
 # Frames of all kinds: a leaf's, large ones, a call with ten arguments, a dynamic alloca, a stack that is realigned, both, a
@@ -36,6 +36,7 @@ compare_frames() { # MACHINE OPTION...
   link_with lld app "${target[@]}" -nostdlib -Wl,-e,main,--unresolved-symbols=ignore-all rest.o frames.o
   expect_status 0 "$stackpack" pack --always -q -o packed app
   expect_status 0 "$stackpack" verify app packed
+  expect_status 0 "$PYTHON" "$TOP/tests/oracle/packed_decoder.py" --compare="$stackpack" packed
   for program in app packed; do
     "$stackpack" dump --format=json $program >dump.json
     expect_status 0 "$PYTHON" "$TOP/tests/cli/frames_dwarfdump.py" "$LLVM" $program dump.json
