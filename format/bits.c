@@ -61,11 +61,14 @@ void bit_writer_align(struct bit_writer *writer, unsigned unit) {
     bit_writer_put(writer, 0, unit - writer->size % unit);
 }
 
-void bit_writer_append(struct bit_writer *writer, const struct bit_writer *other) {
-  const uint64_t bytes = bits_to_bytes(other->size);
-  writer->failed |= other->failed;
-  if (bytes == 0 || !bit_writer_reserve(writer, bytes))
+void bit_writer_bytes(struct bit_writer *writer, const void *bytes, uint64_t size) {
+  if (size == 0 || !bit_writer_reserve(writer, size))
     return;
-  memcpy(writer->bytes + writer->size / 8, other->bytes, bytes);
-  writer->size += bytes * 8;
+  memcpy(writer->bytes + writer->size / 8, bytes, size);
+  writer->size += size * 8;
+}
+
+void bit_writer_append(struct bit_writer *writer, const struct bit_writer *other) {
+  writer->failed |= other->failed;
+  bit_writer_bytes(writer, other->bytes, bits_to_bytes(other->size));
 }

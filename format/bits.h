@@ -39,6 +39,14 @@ static inline unsigned bits_for_number(uint64_t number) {
   return 63 ^ (unsigned)__builtin_clzll(number << 1 | 1);
 }
 
+/* The bytes that hold a number: 1 to 8. */
+static inline uint8_t bits_bytes_for(uint64_t number) {
+  uint8_t bytes = 1;
+  while (number > bits_low_mask(bytes * 8u))
+    bytes++;
+  return bytes;
+}
+
 /* The bytes that `bits` bits take. */
 static inline uint64_t bits_to_bytes(uint64_t bits) { return bits / 8 + (bits % 8 != 0); }
 
@@ -186,7 +194,9 @@ void bit_writer_rice(struct bit_writer *writer, uint64_t number, unsigned parame
 void bit_writer_varint(struct bit_writer *writer, uint64_t number);
 /* Appends zeros up to a multiple of `unit` bits: 8, 16 or 32. */
 void bit_writer_align(struct bit_writer *writer, unsigned unit);
-/* Appends all of another string, at a whole byte, and fails if that one has. */
+/* Appends bytes at a whole byte. */
+void bit_writer_bytes(struct bit_writer *writer, const void *bytes, uint64_t size);
+/* The same for all of another string. Fails if that one has. */
 void bit_writer_append(struct bit_writer *writer, const struct bit_writer *other);
 
 #endif

@@ -1,18 +1,7 @@
 /* packed_details.c - reads the blocks that packed_details.h draws. */
 #include "format/packed_details.h"
 
-enum stream {
-  STREAM_IDS,
-  STREAM_CONVENTIONS,
-  STREAM_FLAGS,
-  STREAM_DEOPT_STATES,
-  STREAM_FIRST_VALUES,
-  STREAM_DEOPT_HEADS,
-  STREAM_LIVE_OUT_COUNTS,
-  STREAM_LIVE_OUTS,
-};
-
-enum { HEAD_SIZE = 5, LENGTHS_SIZE = PACKED_STREAMS * 4 };
+enum { LENGTHS_SIZE = PACKED_STREAMS * 4 };
 
 static uint64_t unzigzag(uint64_t n) { return n >> 1 ^ -(n & 1); }
 
@@ -115,7 +104,7 @@ bool packed_block_open(struct packed_block *block, const struct packed_table *ta
   return open_streams(block, bytes);
 }
 
-static uint64_t take_varint(struct packed_block *block, enum stream stream) {
+static uint64_t take_varint(struct packed_block *block, enum packed_stream_number stream) {
   uint64_t value;
   if (bits_varint(&block->streams[stream].next, block->streams[stream].end, &value))
     return value;
@@ -123,7 +112,8 @@ static uint64_t take_varint(struct packed_block *block, enum stream stream) {
   return 0;
 }
 
-static const uint8_t *take_bytes(struct packed_block *block, enum stream stream, size_t size) {
+static const uint8_t *take_bytes(struct packed_block *block, enum packed_stream_number stream,
+                                 size_t size) {
   struct packed_stream *s = &block->streams[stream];
   if (size > (size_t)(s->end - s->next)) {
     block->bad = true;
@@ -137,8 +127,8 @@ static const uint8_t *take_bytes(struct packed_block *block, enum stream stream,
 static const uint8_t *take_head(struct packed_block *block) {
   const struct packed_stream *heads = &block->streams[STREAM_DEOPT_HEADS];
   const uint64_t number = take_varint(block, STREAM_DEOPT_STATES);
-  if (number < (size_t)(heads->end - heads->next) / HEAD_SIZE)
-    return heads->next + number * HEAD_SIZE;
+  if (number < (size_t)(heads->end - heads->next) / PACKED_HEAD_SIZE)
+    return heads->next + number * PACKED_HEAD_SIZE;
   block->bad = true;
   return NULL;
 }
@@ -181,7 +171,8 @@ static void take_live_outs(struct packed_block *block, struct packed_details *de
   details->live_out_count = (uint32_t)count;
 }
 
-static int32_t take_number(struct packed_block *block, enum stream stream, int32_t from) {
+static int32_t take_number(struct packed_block *block, enum packed_stream_number stream,
+                           int32_t from) {
   return (int32_t)((uint32_t)from + (uint32_t)unzigzag(take_varint(block, stream)));
 }
 

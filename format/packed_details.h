@@ -38,10 +38,23 @@
 #include "format/packed.h"
 
 enum {
-  PACKED_STREAMS = 8,
   PACKED_BLOCK_SIZE_MAX = 1 << 24, /* decoded */
   PACKED_CONVENTIONS_PER_BLOCK = 4096,
   PACKED_LIVE_OUT_SIZE = 3,
+  PACKED_HEAD_SIZE = 5, /* of a deopt state's location */
+};
+
+/* The streams of a block, in their order. */
+enum packed_stream_number {
+  STREAM_IDS,
+  STREAM_CONVENTIONS,
+  STREAM_FLAGS,
+  STREAM_DEOPT_STATES,
+  STREAM_FIRST_VALUES,
+  STREAM_DEOPT_HEADS,
+  STREAM_LIVE_OUT_COUNTS,
+  STREAM_LIVE_OUTS,
+  PACKED_STREAMS
 };
 
 #define PACKED_USUAL_ID 0xabcdef00u /* LLVM's, of statepoints that have none of their own */

@@ -5,7 +5,9 @@
  * together: the live set of each of its records in order. Equal layouts are written once.
  */
 #include "format/packed_write.h"
+#include "format/array.h"
 #include "format/checksum.h"
+#include "format/search.h"
 
 #include <stdlib.h>
 
@@ -24,12 +26,9 @@ struct encoder {
   struct function_plan *plans;
   struct packed_written_stretch *stretches; /* at most two a function */
   uint64_t *sequences;
-  struct frame_size {
-    uint64_t size;
-    bool varies;   /* some records' frames are larger */
-  } * frame_sizes; /* distinct, in the order of their numbers */
-  bool *varies;    /* by function */
-  uint32_t frame_size_count;
+  bool *varies;          /* by function: some records' frames are larger than its frame size */
+  uint64_t *frame_sizes; /* distinct, by number: those of functions that vary are the last ones */
+  size_t frame_size_count;
   struct packed_layouts layouts;
   struct packed_numbers numbers;
   struct bit_writer parts[PACKED_PARTS];
@@ -160,12 +159,6 @@ static bool plan_functions(struct encoder *encoder) {
 
 /* ---- Frame sizes ---- */
 
-/* Those that vary come last. */
-static int compare_sizes(const void *a, const void *b) {
-  const struct frame_size *x = a, *y = b;
-  return x->varies != y->varies ? x->varies - y->varies : bits_compare_words(&x->size, &y->size);
-}
-
 /* Finds the functions of which some records' frames are larger than the functions' size says. */
 static bool find_varying(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
@@ -185,59 +178,50 @@ static bool find_varying(struct encoder *encoder) {
 /* Collects the distinct sizes of functions' frames. */
 static bool collect_frame_sizes(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
-  struct frame_size *sizes = new_array(encoder, table->function_count, sizeof *sizes);
-  struct intern distinct = {0};
+  uint64_t *sizes = new_array(encoder, table->function_count, sizeof *sizes);
+  size_t count = 0;
   encoder->frame_sizes = sizes;
-  for (uint32_t i = 0; i < table->function_count && encoder->error == NULL; i++) {
-    const uint64_t words[] = {table->functions[i].frame_size, encoder->varies[i]};
-    const uint32_t number = intern_add(&distinct, words, 2);
-    if (number == INTERN_FAILED) {
-      no_memory(encoder);
-      break;
-    }
-    sizes[number] = (struct frame_size){words[0], encoder->varies[i]};
+  for (int varies = 0; varies < 2 && encoder->error == NULL; varies++) {
+    const size_t first = count;
+    encoder->header.varying_from = (uint32_t)first;
+    for (uint32_t i = 0; i < table->function_count; i++)
+      if (encoder->varies[i] == varies)
+        sizes[count++] = table->functions[i].frame_size;
+    count = first + array_sort_words(sizes + first, count - first);
   }
-  encoder->frame_size_count = distinct.count;
-  intern_free(&distinct);
+  encoder->frame_size_count = count;
   return encoder->error == NULL;
 }
 
-/* Numbers the distinct frame sizes: those that some records' frames exceed last. All ones stand for the
- * unknown size. */
+/* Numbers and writes the distinct frame sizes. All ones stand for the unknown size. */
 static bool write_frame_sizes(struct encoder *encoder) {
   struct packed_header *header = &encoder->header;
   uint64_t largest = 0, bits = 0;
   if (!find_varying(encoder) || !collect_frame_sizes(encoder))
     return false;
-  struct frame_size *sizes = encoder->frame_sizes;
-  for (uint32_t i = 0; i < encoder->frame_size_count; i++)
-    if (sizes[i].size != SAFEPOINT_FRAME_SIZE_UNKNOWN) {
-      largest = sizes[i].size > largest ? sizes[i].size : largest;
-      bits |= sizes[i].size;
+  const uint64_t *sizes = encoder->frame_sizes;
+  for (size_t i = 0; i < encoder->frame_size_count; i++)
+    if (sizes[i] != SAFEPOINT_FRAME_SIZE_UNKNOWN) {
+      largest = sizes[i] > largest ? sizes[i] : largest;
+      bits |= sizes[i];
     }
   header->frame_shift = common_shift(bits);
   header->frame_width = (uint8_t)bits_for_count(encoder->frame_size_count);
-  header->frame_bytes = 1;
-  while (header->frame_bytes < 8 &&
-         largest >> header->frame_shift >= bits_low_mask(header->frame_bytes * 8u))
-    header->frame_bytes++;
-  qsort(sizes, encoder->frame_size_count, sizeof *sizes, compare_sizes);
-  for (uint32_t i = 0; i < encoder->frame_size_count; i++) {
-    const bool is_known = sizes[i].size != SAFEPOINT_FRAME_SIZE_UNKNOWN;
-    header->varying_from += !sizes[i].varies;
+  header->frame_bytes = bits_bytes_for((largest >> header->frame_shift) + 1);
+  for (size_t i = 0; i < encoder->frame_size_count; i++)
     bit_writer_put(&encoder->parts[PACKED_FRAME_SIZES],
-                   is_known ? sizes[i].size >> header->frame_shift : UINT64_MAX,
+                   sizes[i] == SAFEPOINT_FRAME_SIZE_UNKNOWN ? UINT64_MAX
+                                                            : sizes[i] >> header->frame_shift,
                    header->frame_bytes * 8u);
-  }
   return true;
 }
 
 static uint64_t frame_number(const struct encoder *encoder, uint32_t function) {
-  const struct frame_size key = {encoder->table->functions[function].frame_size,
-                                 encoder->varies[function]};
-  const struct frame_size *found =
-      bsearch(&key, encoder->frame_sizes, encoder->frame_size_count, sizeof key, compare_sizes);
-  return (uint64_t)(found - encoder->frame_sizes);
+  const size_t varying = encoder->header.varying_from;
+  const size_t first = encoder->varies[function] ? varying : 0;
+  const size_t end = encoder->varies[function] ? encoder->frame_size_count : varying;
+  return first + search_words_below(encoder->frame_sizes + first, end - first,
+                                    encoder->table->functions[function].frame_size);
 }
 
 /* ---- Layouts ---- */
@@ -380,20 +364,12 @@ static bool write_frames(struct encoder *encoder) {
     if (!frames_write(&input, &bytes, &size))
       no_memory(encoder);
   }
-  for (size_t i = 0; i < size; i++)
-    bit_writer_put(&encoder->parts[PACKED_FRAMES], bytes[i], 8);
+  bit_writer_bytes(&encoder->parts[PACKED_FRAMES], bytes, size);
   free(bytes);
   free(sizes);
   free(numbers);
   free(stretches);
   return encoder->error == NULL;
-}
-
-static void put_header(struct bit_writer *out, const struct packed_header *header) {
-  uint8_t bytes[sizeof *header];
-  memcpy(bytes, header, sizeof bytes);
-  for (size_t i = 0; i < sizeof bytes; i++)
-    bit_writer_put(out, bytes[i], 8);
 }
 
 /* A part of the table: its number and its bytes. */
@@ -411,7 +387,7 @@ static bool put_entry(struct encoder *encoder, struct bit_writer *out, uint32_t 
 /* Puts header, entries and parts one behind the other; sizes and checksums are set last. */
 static bool join_parts(struct encoder *encoder, struct bit_writer *out) {
   struct packed_header *header = &encoder->header;
-  put_header(out, header);
+  bit_writer_bytes(out, header, sizeof *header);
   for (uint32_t i = 0; i < PACKED_PARTS; i++)
     if (!put_entry(encoder, out, i, bits_to_bytes(encoder->parts[i].size)))
       return false;

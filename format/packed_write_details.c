@@ -4,19 +4,7 @@
 
 #include <stdlib.h>
 
-enum stream {
-  STREAM_IDS,
-  STREAM_CONVENTIONS,
-  STREAM_FLAGS,
-  STREAM_DEOPT_STATES,
-  STREAM_FIRST_VALUES,
-  STREAM_DEOPT_HEADS,
-  STREAM_LIVE_OUT_COUNTS,
-  STREAM_LIVE_OUTS,
-};
-
 enum {
-  HEAD_SIZE = 5,
   RECORDS_PER_BLOCK_SHIFT = 12, /* fewer where records are so large that a block would be */
   BLOCK = PACKED_CONVENTIONS_PER_BLOCK,
 };
@@ -197,9 +185,9 @@ static void choose_columns(struct details_writer *writer) {
 /* The number of a location's head in this block, which is appended if it isn't found. */
 static uint64_t head_number(struct bit_writer *heads, const struct location *location) {
   enum { HEADS_SEARCHED = 256 };
-  const uint64_t count = heads->size / 8 / HEAD_SIZE;
+  const uint64_t count = heads->size / 8 / PACKED_HEAD_SIZE;
   for (uint64_t i = 0; i < count && i < HEADS_SEARCHED; i++) {
-    const uint8_t *head = heads->bytes + i * HEAD_SIZE;
+    const uint8_t *head = heads->bytes + i * PACKED_HEAD_SIZE;
     if (head[0] == location->kind && bits_load16(head + 1) == location->size &&
         bits_load16(head + 3) == location->reg)
       return i;
@@ -354,20 +342,6 @@ static bool write_columns(struct details_writer *writer) {
   return ok;
 }
 
-static void write_header(const struct packed_details_header *header, struct bit_writer *out) {
-  bit_writer_put(out, header->id, 64);
-  bit_writer_put(out, (uint32_t)header->calling_convention, 32);
-  bit_writer_put(out, (uint32_t)header->flags, 32);
-  bit_writer_put(out, header->block_size, 32);
-  bit_writer_put(out, header->deopt_max, 16);
-  bit_writer_put(out, header->live_outs_max, 16);
-  bit_writer_put(out, header->block_count, 32);
-  bit_writer_put(out, header->shift, 8);
-  bit_writer_put(out, header->codec, 8);
-  bit_writer_put(out, header->columns, 8);
-  bit_writer_put(out, 0, 8);
-}
-
 bool packed_write_details(const struct safepoints *table, packed_compress *compress,
                           struct bit_writer *conventions, struct bit_writer *details) {
   struct details_writer writer = {.table = table, .compress = compress};
@@ -380,7 +354,7 @@ bool packed_write_details(const struct safepoints *table, packed_compress *compr
   const bool convention_is_told = header->calling_convention == 0 || conventions->size > 0;
   if (ok && (header->columns != 0 || header->id != PACKED_USUAL_ID || header->flags != 0 ||
              !convention_is_told)) {
-    write_header(header, details);
+    bit_writer_bytes(details, header, sizeof *header);
     bit_writer_append(details, &writer.ends);
     bit_writer_append(details, &writer.blocks);
   }

@@ -301,10 +301,7 @@ static void join_layouts(const struct layouts_writer *writer, const struct packe
 
 /* The bytes of a reference to any place in the layouts; all ones are a gap's. */
 static uint8_t bytes_of_references(const struct packed_layouts *layouts, unsigned shift) {
-  uint8_t bytes = 1;
-  while ((layouts->bits.size / 8) >> shift >= bits_low_mask(bytes * 8u))
-    bytes++;
-  return bytes;
+  return bits_bytes_for((layouts->bits.size / 8 >> shift) + 1);
 }
 
 /* Layouts at even places, or at multiples of 4, are larger; but there may be a byte less to tell each

@@ -20,13 +20,6 @@ struct leaves_writer {
   uint32_t leaf_count;
 };
 
-static uint8_t bytes_for(uint64_t maximum) {
-  uint8_t bytes = 1;
-  while (maximum > bits_low_mask(bytes * 8u))
-    bytes++;
-  return bytes;
-}
-
 static unsigned shift_below(unsigned shift, unsigned limit) {
   return shift < limit ? shift : limit;
 }
@@ -57,7 +50,7 @@ static uint64_t size_with(const struct leaves_writer *writer, unsigned bucket_sh
   const unsigned record_shift = shift_below(header->record_shift, bucket_shift);
   const unsigned start_shift = shift_below(header->start_shift, bucket_shift);
   const uint64_t leaves = leaves_for(header, bucket_shift);
-  const uint64_t entry = bytes_for(header->records) + bytes_for(header->stretches);
+  const uint64_t entry = bits_bytes_for(header->records) + bits_bytes_for(header->stretches);
   if (leaves > ((uint64_t)header->records + header->stretches) * 16)
     return UINT64_MAX;
   return leaves * (8 + entry) +
@@ -161,9 +154,9 @@ static bool put_leaves(struct leaves_writer *writer, struct bit_writer *leaves) 
 static void put_directory(const struct leaves_writer *writer, struct bit_writer *directory) {
   struct packed_header *header = writer->header;
   const struct leaf_place *end = &writer->entries[writer->leaf_count];
-  header->full_bytes = end->full == 0 ? 0 : bytes_for(end->full);
-  header->index_bytes = bytes_for(end->index);
-  header->stretch_bytes = bytes_for(end->stretch);
+  header->full_bytes = end->full == 0 ? 0 : bits_bytes_for(end->full);
+  header->index_bytes = bits_bytes_for(end->index);
+  header->stretch_bytes = bits_bytes_for(end->stretch);
   for (uint32_t i = 0; i <= writer->leaf_count; i++) {
     put_number(directory, writer->entries[i].index, header->index_bytes);
     put_number(directory, writer->entries[i].stretch, header->stretch_bytes);

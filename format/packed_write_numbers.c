@@ -14,28 +14,23 @@
 
 enum { GAP_MAX = 16 }; /* steps between neighbours in a class */
 
-/* A location that is used, with its number in the table of safepoints. */
+/* A location that is used. Those of one kind, register and size are a family, and may be in one class. */
 struct used {
-  struct location location;
-  uint32_t number;
+  uint64_t family; /* as the words of a location begin, and a class does */
+  uint64_t value;
+  uint32_t number; /* in the table of safepoints */
 };
 
 struct class {
-  struct location first;
   uint32_t count, step;
   size_t begin, end; /* in the array of used locations */
 };
 
 static int compare_used(const void *a, const void *b) {
-  const struct location x = ((const struct used *)a)->location;
-  const struct location y = ((const struct used *)b)->location;
-  if (x.kind != y.kind)
-    return x.kind < y.kind ? -1 : 1;
-  if (x.reg != y.reg)
-    return x.reg < y.reg ? -1 : 1;
-  if (x.size != y.size)
-    return x.size < y.size ? -1 : 1;
-  return x.value < y.value ? -1 : x.value > y.value;
+  const struct used *x = a, *y = b;
+  if (x->family != y->family)
+    return x->family < y->family ? -1 : 1;
+  return (int64_t)x->value < (int64_t)y->value ? -1 : x->value != y->value;
 }
 
 static void use_list(const struct safepoints *table, struct packed_numbers *numbers,
@@ -84,26 +79,15 @@ static uint64_t greatest_common_divisor(uint64_t a, uint64_t b) {
   return a;
 }
 
-static bool same_family(const struct used *a, const struct used *b) {
-  return a->location.kind == b->location.kind && a->location.reg == b->location.reg &&
-         a->location.size == b->location.size;
-}
-
-/* How far used[i] is from the one before it, both of one family. */
-static uint64_t distance(const struct used *used, size_t i) {
-  return (uint64_t)used[i].location.value - (uint64_t)used[i - 1].location.value;
-}
-
-/* Finds the class that starts at used[begin]: the longest run without a wide gap. */
+/* Finds the class that starts at used[begin]: the longest run of a family without a wide gap. */
 static struct class class_at(const struct used *used, size_t begin, size_t count) {
-  struct class class = {.first = used[begin].location, .begin = begin, .count = 1};
+  struct class class = {.begin = begin, .count = 1};
   uint64_t step = 0;
   size_t end = begin + 1;
-  for (; end < count && same_family(&used[begin], &used[end]); end++) {
-    const uint64_t gap = distance(used, end);
+  for (; end < count && used[end].family == used[begin].family; end++) {
+    const uint64_t gap = used[end].value - used[end - 1].value;
     const uint64_t next_step = greatest_common_divisor(gap, step);
-    const uint64_t members =
-        ((uint64_t)used[end].location.value - (uint64_t)used[begin].location.value) / next_step + 1;
+    const uint64_t members = (used[end].value - used[begin].value) / next_step + 1;
     if (gap > UINT16_MAX || members > (uint64_t)GAP_MAX * (end - begin + 1))
       break;
     step = next_step;
@@ -122,37 +106,33 @@ static int compare_classes(const void *a, const void *b) {
   return x->begin < y->begin ? -1 : 1;
 }
 
-/* `end` is one more than the number of its last location. */
-static void write_class(struct bit_writer *bits, const struct class *class, uint32_t end) {
-  bit_writer_put(bits, class->first.size, 16);
-  bit_writer_put(bits, class->first.reg, 16);
-  bit_writer_put(bits, class->first.kind, 8);
-  bit_writer_put(bits, 0, 24);
-  bit_writer_put(bits, end, 32);
-  bit_writer_put(bits, class->step, 32);
-  bit_writer_put(bits, (uint64_t) class->first.value, 64);
-}
-
+/* Numbers the locations of the classes, and writes the classes: each with the number behind its last
+ * location. */
 static bool number_classes(struct packed_numbers *numbers, const struct used *used,
                            struct class *classes, size_t count) {
+  struct bit_writer *bits = &numbers->classes;
   if (count > 0)
     qsort(classes, count, sizeof *classes, compare_classes);
   uint64_t number = 0;
   for (size_t i = 0; i < count; i++) {
     const struct class *class = &classes[i];
+    const struct used *first = &used[class->begin];
     if (number + class->count > INT32_MAX)
       return false;
-    write_class(&numbers->classes, class, (uint32_t)(number + class->count));
     for (size_t k = class->begin; k < class->end; k++) {
-      const uint64_t offset = (uint64_t)used[k].location.value - (uint64_t) class->first.value;
+      const uint64_t offset = used[k].value - first->value;
       numbers->locations[used[k].number] =
           (uint32_t)(number + (class->step == 0 ? 0 : offset / class->step));
     }
     number += class->count;
+    bit_writer_put(bits, first->family, 64);
+    bit_writer_put(bits, number, 32);
+    bit_writer_put(bits, class->step, 32);
+    bit_writer_put(bits, first->value, 64);
   }
   numbers->location_count = (uint32_t)number;
   numbers->class_count = (uint32_t)count;
-  return !numbers->classes.failed;
+  return !bits->failed;
 }
 
 static bool number_used(const struct safepoints *table, struct packed_numbers *numbers) {
@@ -163,8 +143,10 @@ static bool number_used(const struct safepoints *table, struct packed_numbers *n
   if (ok) {
     size_t used_count = 0, class_count = 0;
     for (uint32_t i = 0; i < locations; i++)
-      if (numbers->locations[i] != UINT32_MAX)
-        used[used_count++] = (struct used){safepoints_location(table, i), i};
+      if (numbers->locations[i] != UINT32_MAX) {
+        const uint64_t *words = intern_get(&table->locations, i).words;
+        used[used_count++] = (struct used){words[0], words[1], i};
+      }
     if (used_count > 0)
       qsort(used, used_count, sizeof *used, compare_used);
     for (size_t i = 0; i < used_count; i = classes[class_count++].end)
