@@ -30,7 +30,7 @@ many, packed, odd = [json.loads(line) for line in open("out")]
 assert many["packed"] and not many["written"] and many["packed_bytes"] * 10 < many["raw_bytes"], many
 assert many["file_after"] < many["file_before"], many
 assert packed == {"json_version": 1, "file": "packed", "packed": False, "why": "is packed already"}, packed
-assert odd["file"] == "odd\\x09name" and not odd["packed"] and "would grow" in odd["why"], odd
+assert odd["file"] == "odd\tname" and not odd["packed"] and "would grow" in odd["why"], odd
 PYTHON
 expect_status 2 "$stackpack" pack --format=json --report app
 expect_status 2 "$stackpack" pack --format=yaml app

@@ -2,11 +2,10 @@
 #include "tool/print/summary.h"
 
 #include "tool/image/clean.h"
+#include "tool/print/json.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdarg.h>
-#include <stdlib.h>
 
 /* Records that are no statepoints. */
 static uint32_t count_others(const struct safepoints *table) {
@@ -82,32 +81,30 @@ void summary_print(FILE *out, const struct summary *summary) {
         summary->reference);
 }
 
-static json_t *object_of(const struct summary *summary, const char *path) {
+static json_t *object_of(const struct summary *summary) {
   const struct safepoints *table = summary->table;
   if (summary->why != NULL)
-    return json_pack("{si ss sb ss}", "json_version", 1, "file", path, "packed", 0, "why",
-                     summary->why);
+    return json_pack("{si so sb so}", "json_version", 1, "file", json_text(summary->path), "packed",
+                     0, "why", json_text(summary->why));
   const json_int_t sizes[] = {(json_int_t)summary->raw_size, (json_int_t)summary->packed_size,
                               (json_int_t)summary->file_before, (json_int_t)summary->file_after};
-  return json_pack("{si ss sb sb sI sI sI sI sI sI sI sI sI sI sI sI sI sI ss?}", "json_version", 1,
-                   "file", path, "packed", 1, "written", !summary->is_dry_run, "records",
-                   (json_int_t)table->record_count, "functions", (json_int_t)table->function_count,
-                   "raw_bytes", sizes[0], "packed_bytes", sizes[1], "file_before", sizes[2],
-                   "file_after", sizes[3], "dropped", (json_int_t)summary->dropped, "global_roots",
-                   (json_int_t)table->global_root_count, "discarded_functions",
-                   (json_int_t)table->functions_discarded, "repeated_records",
-                   (json_int_t)table->records_repeated, "other_records",
-                   (json_int_t)count_others(table), "unchecked_frames",
-                   (json_int_t)count_unchecked(table), "other_code", (json_int_t)summary->left_out,
-                   "conflicts", (json_int_t)summary->conflicts, "reads_raw", summary->reference);
+  return json_pack(
+      "{si so sb sb sI sI sI sI sI sI sI sI sI sI sI sI sI sI so}", "json_version", 1, "file",
+      json_text(summary->path), "packed", 1, "written", !summary->is_dry_run, "records",
+      (json_int_t)table->record_count, "functions", (json_int_t)table->function_count, "raw_bytes",
+      sizes[0], "packed_bytes", sizes[1], "file_before", sizes[2], "file_after", sizes[3],
+      "dropped", (json_int_t)summary->dropped, "global_roots", (json_int_t)table->global_root_count,
+      "discarded_functions", (json_int_t)table->functions_discarded, "repeated_records",
+      (json_int_t)table->records_repeated, "other_records", (json_int_t)count_others(table),
+      "unchecked_frames", (json_int_t)count_unchecked(table), "other_code",
+      (json_int_t)summary->left_out, "conflicts", (json_int_t)summary->conflicts, "reads_raw",
+      json_text(summary->reference));
 }
 
 bool summary_print_json(FILE *out, const struct summary *summary) {
-  char *path = clean_text(summary->path);
-  json_t *object = object_of(summary, path);
+  json_t *object = object_of(summary);
   const bool ok =
       json_dumpf(object, out, JSON_COMPACT | JSON_ENSURE_ASCII) == 0 && putc('\n', out) != EOF;
   json_decref(object);
-  free(path);
   return ok;
 }
