@@ -185,7 +185,7 @@ static bool print_file(const char *path, const struct load_options *options,
 }
 
 int command_callgraph(int argc, char **argv) {
-  static const struct command command = {"callgraph", help};
+  static const struct command command = {"callgraph", help, 1, 1, "there must be one file"};
   struct load_options load = {0};
   enum output_format format = FORMAT_TEXT;
   const struct command_option options[] = {
@@ -196,7 +196,5 @@ int command_callgraph(int argc, char **argv) {
   int status;
   if (!command_options(&command, options, argc, argv, &status))
     return status;
-  if (argc - optind != 1)
-    return usage_error("callgraph", "there must be one file");
   return print_file(argv[optind], &load, format) ? EXIT_DONE : EXIT_UNUSABLE;
 }

@@ -274,7 +274,7 @@ static bool dump_file(const char *path, const struct dump_options *options,
 }
 
 static int parse_and_dump(struct dump_options *options, int argc, char **argv) {
-  static const struct command command = {"dump", help};
+  static const struct command command = {"dump", help, 1, 1, "there must be one file"};
   const struct command_option own[] = {
       {"format", .words = "text|json", .word = &options->format},
       {"function", .take = selection_add_function, .context = &options->selection},
@@ -288,8 +288,6 @@ static int parse_and_dump(struct dump_options *options, int argc, char **argv) {
   int status;
   if (!command_options(&command, own, argc, argv, &status))
     return status;
-  if (argc - optind != 1)
-    return usage_error("dump", "there must be one file");
   if (dump_file(argv[optind], options, &problem))
     return EXIT_DONE;
   problem_print(&problem, argv[optind]);

@@ -257,7 +257,7 @@ static int lookup_file(const struct lookup_options *options, char **arguments, i
 }
 
 static int parse_and_look_up(struct lookup_options *options, int argc, char **argv) {
-  static const struct command command = {"lookup", help};
+  static const struct command command = {"lookup", help, 1, 0, "there must be a file"};
   const struct command_option own[] = {
       {"format", .words = "text|json", .word = &options->format},
       {"color", .words = STYLE_WORDS, .word = &options->style},
@@ -268,8 +268,6 @@ static int parse_and_look_up(struct lookup_options *options, int argc, char **ar
   int status;
   if (!command_options(&command, own, argc, argv, &status))
     return status;
-  if (argc == optind)
-    return usage_error("lookup", "there must be a file");
   return lookup_file(options, argv + optind, argc - optind);
 }
 

@@ -172,5 +172,9 @@ bool command_options(const struct command *command, const struct command_option 
     }
     return false;
   }
-  return true;
+  const int arguments = argc - optind;
+  if (arguments >= command->least && (command->most == 0 || arguments <= command->most))
+    return true;
+  usage_error(command->name, "%s", command->complaint);
+  return false;
 }

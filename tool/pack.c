@@ -317,8 +317,6 @@ static bool pack_file(const struct pack_options *options, const char *path) {
 }
 
 static int pack_files(const struct pack_options *options, int count, char **files) {
-  if (count == 0)
-    return usage_error("pack", "no file given");
   if (options->output != NULL && count > 1)
     return usage_error("pack", "-o goes with one file");
   if (options->keep_raw != NULL && count > 1)
@@ -333,7 +331,7 @@ static int pack_files(const struct pack_options *options, int count, char **file
 }
 
 static int parse_and_pack(struct pack_options *options, int argc, char **argv) {
-  static const struct command command = {"pack", help};
+  static const struct command command = {"pack", help, 1, 0, "there must be a file"};
   const struct command_option own[] = {
       {"output", 'o', .text = &options->output},
       {"if-present", .flag = &options->if_present},

@@ -101,7 +101,7 @@ static int report(const struct page *page, const char *path) {
 }
 
 static int parse_and_report(struct page *page, int argc, char **argv) {
-  static const struct command command = {"report", help};
+  static const struct command command = {"report", help, 1, 1, "there must be one file"};
   const struct command_option own[] = {
       {"output", 'o', .text = &page->output},
       {"before", .text = &page->before},
@@ -114,8 +114,6 @@ static int parse_and_report(struct page *page, int argc, char **argv) {
     return status;
   if (page->output == NULL)
     return usage_error("report", "no page given: -o PAGE.html");
-  if (argc - optind != 1)
-    return usage_error("report", "there must be one file");
   page->survey.arguments = argv + 1;
   page->survey.argument_count = optind - 1;
   return report(page, argv[optind]);

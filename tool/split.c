@@ -106,7 +106,7 @@ static int split_all(const struct split_options *options, char *const *paths, ch
 }
 
 int command_split(int argc, char **argv) {
-  static const struct command command = {"split", help};
+  static const struct command command = {"split", help, 1, 0, "there must be a file"};
   struct split_options options = {0};
   const struct command_option own[] = {
       {"output", 'o', .text = &options.output},
@@ -118,8 +118,6 @@ int command_split(int argc, char **argv) {
   if (!command_options(&command, own, argc, argv, &status))
     return status;
   const size_t count = (size_t)(argc - optind);
-  if (count == 0)
-    return usage_error("split", "no file given");
   if (options.output != NULL && (count > 1 || options.directory != NULL))
     return usage_error("split", "--output is for one file");
   char **outputs = calloc(count, sizeof *outputs);

@@ -450,7 +450,7 @@ static bool take_top(void *context, const char *text, struct problem *problem) {
 }
 
 static int parse_and_tell(struct stats_options *options, int argc, char **argv) {
-  static const struct command command = {"stats", help};
+  static const struct command command = {"stats", help, 1, 0, "there must be a file"};
   const struct command_option own[] = {
       {"before", .text = &options->before},
       {"max-growth", .take = take_percent, .context = &options->max_growth},
@@ -466,8 +466,6 @@ static int parse_and_tell(struct stats_options *options, int argc, char **argv) 
   int status;
   if (!command_options(&command, own, argc, argv, &status))
     return status;
-  if (argc == optind)
-    return usage_error("stats", "there must be a file");
   if (options->before != NULL && argc - optind != 1)
     return usage_error("stats", "--before goes with one file");
   if (options->max_growth >= 0 && options->before == NULL)

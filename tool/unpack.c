@@ -74,7 +74,7 @@ static bool unpack_file(const struct unpack_options *options, const char *path,
 }
 
 int command_unpack(int argc, char **argv) {
-  static const struct command command = {"unpack", help};
+  static const struct command command = {"unpack", help, 1, 1, "there must be one file"};
   struct unpack_options options = {0};
   const struct command_option own[] = {
       {"raw", .text = &options.raw},
@@ -86,8 +86,6 @@ int command_unpack(int argc, char **argv) {
   int status;
   if (!command_options(&command, own, argc, argv, &status))
     return status;
-  if (argc - optind != 1)
-    return usage_error("unpack", "there must be one file");
   if (options.raw == NULL)
     return usage_error("unpack", "no --raw=RAW given");
   if (unpack_file(&options, argv[optind], &problem))

@@ -119,7 +119,8 @@ static int verify_files(const struct verify_options *options, const char *raw_pa
 }
 
 static int parse_and_verify(struct verify_options *options, int argc, char **argv) {
-  static const struct command command = {"verify", help};
+  static const struct command command = {
+      "verify", help, 2, 2, "there must be two files, the original and the packed one"};
   const struct command_option own[] = {
       {"quiet", 'q', .flag = &options->quiet},
       {"format", .words = "text|json", .word = &options->format},
@@ -130,8 +131,6 @@ static int parse_and_verify(struct verify_options *options, int argc, char **arg
   int status;
   if (!command_options(&command, own, argc, argv, &status))
     return status;
-  if (argc - optind != 2)
-    return usage_error("verify", "there must be two files, the original and the packed one");
   return verify_files(options, argv[optind], argv[optind + 1]);
 }
 

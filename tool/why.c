@@ -386,7 +386,8 @@ static int explain_file(const struct why_options *options, const char *path, con
 }
 
 static int parse_and_explain(struct why_options *options, int argc, char **argv) {
-  static const struct command command = {"why", help};
+  static const struct command command = {"why", help, 2, 2,
+                                         "there must be a file, and an address or a function"};
   const struct command_option own[] = {
       {"format", .words = "text|json", .word = &options->format},
       POLICY_OPTIONS(&options->policy),
@@ -396,8 +397,6 @@ static int parse_and_explain(struct why_options *options, int argc, char **argv)
   int status;
   if (!command_options(&command, own, argc, argv, &status))
     return status;
-  if (argc - optind != 2)
-    return usage_error("why", "there must be a file, and an address or a function");
   return explain_file(options, argv[optind], argv[optind + 1]);
 }
 

@@ -56,12 +56,9 @@ void record_text_function(const struct record_text *text, const char *name) {
 }
 
 static void print_place(const struct machine *machine, unsigned reg, int64_t offset) {
-  const char *name = machine == NULL ? NULL : machine_register_name(machine, reg);
-  if (name != NULL)
-    printf("%s", name);
-  else
-    printf("register %u", reg);
-  printf("%+" PRId64, offset);
+  char name[LOCATION_TEXT_SIZE];
+  register_text(name, reg, machine);
+  printf("%s%+" PRId64, name, offset);
 }
 
 void record_text_frame(const struct record_text *text, const struct record_view *view, int indent) {
@@ -89,13 +86,10 @@ void record_text_frame_size(uint64_t frame_size) {
     printf(", a frame of %" PRIu64 " byte%s", frame_size, plural(frame_size));
 }
 
-/* What LLVM gives the statepoints of code that doesn't say: Statepoint.h, DefaultStatepointID. */
-#define USUAL_ID 0xabcdef00
-
 void record_text_words(const struct record_view *view, const char *separator) {
   if (!view->is_statepoint)
     printf("%sa stack map", separator);
-  if (!view->is_statepoint || view->id != USUAL_ID)
+  if (!view->is_statepoint || view->id != SAFEPOINT_USUAL_ID)
     printf("%sID %" PRIu64, separator, view->id);
   if (view->calling_convention != 0)
     printf("%scalling convention %" PRId32, separator, view->calling_convention);

@@ -54,7 +54,7 @@ struct division {
   const struct safepoints *table;
   const struct packed_table *packed;
   uint32_t *functions; /* by stretch: the function in the table of safepoints; UINT32_MAX: a gap */
-  uint32_t *owners;    /* by record: its function */
+  uint64_t *owners;    /* by record: its function */
   uint32_t *layouts;   /* by stretch: where the layout is */
 };
 
@@ -99,11 +99,12 @@ static bool find_owners(struct division *division, struct problem *problem) {
   return true;
 }
 
-/* Divides bits of a part among some functions, each of which may be there more than once. */
-static void divide_among(struct division *division, enum part part, const uint32_t *functions,
+/* Divides bits of a part among some functions, each of which may be there more than once. A function is
+ * the low half of a word. */
+static void divide_among(struct division *division, enum part part, const uint64_t *functions,
                          size_t count, uint64_t bits) {
   for (size_t i = 0; i < count; i++)
-    give(division, part, functions[i], bits / count + (i < bits % count));
+    give(division, part, (uint32_t)functions[i], bits / count + (i < bits % count));
 }
 
 static bool divide_leaves(struct division *division, struct problem *problem) {
@@ -113,7 +114,7 @@ static bool divide_leaves(struct division *division, struct problem *problem) {
     struct packed_leaf leaf;
     if (!packed_leaf(packed, i, &leaf))
       return broken(problem, "a leaf that can't be read");
-    const uint32_t *const owners = division->owners + leaf.index;
+    const uint64_t *const owners = division->owners + leaf.index;
     const uint64_t counts = (sizeof leaf.counts + (size_t)(leaf.lows - leaf.more)) * 8;
     const uint64_t addresses = counts + (uint64_t)leaf.count * packed->low_bytes * 8;
     parts[PART_ADDRESSES].bits += addresses;
@@ -134,34 +135,42 @@ static bool divide_leaves(struct division *division, struct problem *problem) {
 
 /* ---- What is shared ---- */
 
-/* What functions use of a part: a thing's number or place above a function's number. */
+/* Which functions use the things of a part: a thing's number or place above a function's number. */
 struct uses {
   uint64_t *items; /* owned */
   size_t count, capacity;
 };
 
-static void add_use(struct uses *uses, uint32_t thing, uint32_t function) {
-  (void)ARRAY_ADD(uses->items, uses->count, uses->capacity, (uint64_t)thing << 32 | function);
+static void add_use(struct uses *uses, uint64_t thing, uint64_t function) {
+  (void)ARRAY_ADD(uses->items, uses->count, uses->capacity, thing << 32 | function);
 }
 
-static void sort_uses(struct uses *uses) {
-  if (uses->count > 0)
+/* The uses of one thing; before the first one, all zeros. */
+struct run {
+  const uint64_t *uses;
+  size_t count, next;
+  uint64_t thing, following; /* following: the next thing; UINT64_MAX behind the last */
+};
+
+/* Moves to the next thing. Behind the last one it frees the uses, and returns false. */
+static bool next_run(struct uses *uses, struct run *run) {
+  if (run->next == 0 && uses->count > 0)
     qsort(uses->items, uses->count, sizeof *uses->items, bits_compare_words);
-}
-
-/* How many of the uses from `first` on are of one thing. */
-static size_t count_run(const struct uses *uses, size_t first) {
-  size_t end = first + 1;
-  while (end < uses->count && uses->items[end] >> 32 == uses->items[first] >> 32)
-    end++;
-  return end - first;
-}
-
-/* Divides bits among them. */
-static void divide_run(struct division *division, enum part part, const uint64_t *uses,
-                       size_t count, uint64_t bits) {
-  for (size_t i = 0; i < count; i++)
-    give(division, part, (uint32_t)uses[i], bits / count + (i < bits % count));
+  if (run->next == uses->count) {
+    free(uses->items);
+    return false;
+  }
+  run->uses = &uses->items[run->next];
+  run->thing = *run->uses >> 32;
+  run->following = UINT64_MAX;
+  for (run->count = 0; run->next < uses->count && run->following == UINT64_MAX;)
+    if (uses->items[run->next] >> 32 != run->thing) {
+      run->following = uses->items[run->next] >> 32;
+    } else {
+      run->next++;
+      run->count++;
+    }
+  return true;
 }
 
 /* A layout's bytes end where the next one starts. */
@@ -172,19 +181,16 @@ static void divide_layouts(struct division *division) {
   for (uint32_t i = 0; i < packed->stretch_count; i++)
     if (division->functions[i] != UINT32_MAX)
       add_use(&uses, division->layouts[i], division->functions[i]);
-  sort_uses(&uses);
-  for (size_t i = 0, run; i < uses.count; i += run) {
-    run = count_run(&uses, i);
-    const uint64_t end = i + run < uses.count ? uses.items[i + run] >> 32 : packed->layouts_size;
-    const uint64_t bits = (end - (uses.items[i] >> 32)) * 8;
-    const enum part part = run > 1 ? PART_SHARED_LAYOUTS : PART_OWN_LAYOUTS;
+  for (struct run run = {0}; next_run(&uses, &run);) {
+    const uint64_t end = run.following == UINT64_MAX ? packed->layouts_size : run.following;
+    const uint64_t bits = (end - run.thing) * 8;
+    const enum part part = run.count > 1 ? PART_SHARED_LAYOUTS : PART_OWN_LAYOUTS;
     layouts->count++;
-    layouts->shared += run > 1;
-    layouts->functions += run > 1 ? (uint32_t)run : 0;
+    layouts->shared += run.count > 1;
+    layouts->functions += run.count > 1 ? (uint32_t)run.count : 0;
     division->sizes->parts[part].bits += bits;
-    divide_run(division, part, &uses.items[i], run, bits);
+    divide_among(division, part, run.uses, run.count, bits);
   }
-  free(uses.items);
 }
 
 static void divide_frame_sizes(struct division *division) {
@@ -195,14 +201,10 @@ static void divide_frame_sizes(struct division *division) {
       continue;
     const uint64_t number = packed_frame_number(packed, division->layouts[i]);
     if (number < packed->frame_size_count)
-      add_use(&uses, (uint32_t)number, division->functions[i]);
+      add_use(&uses, number, division->functions[i]);
   }
-  sort_uses(&uses);
-  for (size_t i = 0, run; i < uses.count; i += run) {
-    run = count_run(&uses, i);
-    divide_run(division, PART_FRAME_SIZES, &uses.items[i], run, packed->frame_bytes * 8u);
-  }
-  free(uses.items);
+  for (struct run run = {0}; next_run(&uses, &run);)
+    divide_among(division, PART_FRAME_SIZES, run.uses, run.count, packed->frame_bytes * 8u);
 }
 
 /* ---- Parts of records ---- */
@@ -227,13 +229,8 @@ static void divide_lists(struct division *division) {
     if (list.table != NULL)
       add_use(&uses, list.number, division->owners[i]);
   }
-  sort_uses(&uses);
-  for (size_t i = 0, run; i < uses.count; i += run) {
-    run = count_run(&uses, i);
-    divide_run(division, PART_LISTS, &uses.items[i], run,
-               list_bytes(packed, uses.items[i] >> 32) * 8);
-  }
-  free(uses.items);
+  for (struct run run = {0}; next_run(&uses, &run);)
+    divide_among(division, PART_LISTS, run.uses, run.count, list_bytes(packed, run.thing) * 8);
 }
 
 static void divide_exceptions(struct division *division) {
@@ -241,7 +238,8 @@ static void divide_exceptions(struct division *division) {
   for (uint32_t i = 0; i < packed->exception_count; i++) {
     const uint32_t record = bits_load32(packed->exceptions + (size_t)i * PACKED_EXCEPTION_SIZE);
     if (record < packed->record_count)
-      give(division, PART_EXCEPTIONS, division->owners[record], PACKED_EXCEPTION_SIZE * 8);
+      divide_among(division, PART_EXCEPTIONS, &division->owners[record], 1,
+                   PACKED_EXCEPTION_SIZE * 8);
   }
 }
 
@@ -274,8 +272,8 @@ static void divide_block(struct division *division, struct packed_block *block, 
   for (uint32_t i = 0; i < records && packed_block_next(block, &details); i++) {
     const uint64_t after = all - bytes_left(block);
     const uint64_t rest = bits % total; /* below 2^24, as the number of bytes is */
-    give(division, PART_DETAILS, division->owners[first + i],
-         bits / total * (after - before) + rest * after / total - rest * before / total);
+    divide_among(division, PART_DETAILS, &division->owners[first + i], 1,
+                 bits / total * (after - before) + rest * after / total - rest * before / total);
     before = after;
   }
 }

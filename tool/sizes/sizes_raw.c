@@ -6,6 +6,7 @@
  */
 #include "tool/sizes/sizes.h"
 
+#include "format/search.h"
 #include "format/stackmap_v3.h"
 
 #include <stdlib.h>
@@ -121,18 +122,11 @@ void sizes_open(struct sizes *sizes, uint32_t functions) {
 }
 
 uint32_t sizes_function(const struct safepoints *table, uint64_t address, uint64_t frame_size) {
-  uint32_t from = 0, to = table->function_count;
-  while (from < to) {
-    const uint32_t middle = from + (to - from) / 2;
-    const struct safepoint_function *function = &table->functions[middle];
-    if (function->address < address ||
-        (function->address == address && function->frame_size < frame_size))
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from < table->function_count && table->functions[from].address == address ? from
-                                                                                   : UINT32_MAX;
+  const struct safepoint_function *functions = table->functions;
+  const size_t start = SEARCH_BELOW(functions, table->function_count, address, address);
+  const size_t end = SEARCH_UP_TO(functions, table->function_count, address, address);
+  const size_t i = start + SEARCH_BELOW(functions + start, end - start, frame_size, frame_size);
+  return i < end ? (uint32_t)i : UINT32_MAX;
 }
 
 void sizes_free(struct sizes *sizes) {

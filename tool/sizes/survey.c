@@ -18,19 +18,9 @@ static void add(struct survey_values *values, uint64_t value) {
   (void)ARRAY_ADD(values->items, values->count, values->capacity, value);
 }
 
-static void sort(struct survey_values *values) {
-  if (values->count > 0) /* else there is no array */
-    qsort(values->items, values->count, sizeof *values->items, bits_compare_words);
-}
-
 /* Sorts values, and leaves each once. Returns how many there are. */
 static size_t distinct(struct survey_values *values) {
-  size_t kept = 0;
-  sort(values);
-  for (size_t i = 0; i < values->count; i++)
-    if (kept == 0 || values->items[kept - 1] != values->items[i])
-      values->items[kept++] = values->items[i];
-  return values->count = kept;
+  return values->count = array_sort_words(values->items, values->count);
 }
 
 static void measure_record(struct survey *survey, const struct safepoint *record,
@@ -138,8 +128,11 @@ static void measure(struct survey *survey) {
   measure_functions(survey);
   measure_live_sets(survey, &space);
   count_locations(survey, &space, &lists, &locations);
-  for (unsigned i = 0; i < SURVEY_MEASURES; i++)
-    sort(&survey->distributions[i].values);
+  for (unsigned i = 0; i < SURVEY_MEASURES; i++) {
+    struct survey_values *values = &survey->distributions[i].values;
+    if (values->count > 0) /* else there is no array */
+      qsort(values->items, values->count, sizeof *values->items, bits_compare_words);
+  }
   free(space.items);
   free(lists.items);
   free(locations.items);
