@@ -51,14 +51,15 @@ struct groups_writer {
   struct row_key *keys; /* a hash table, in which only those with this stamp count */
   uint32_t stamp;
   uint64_t keys_mask;
-  uint64_t *live;    /* of each slot: a bit for each row */
-  uint64_t *best;    /* of the first n slots: the size of their best groups, */
-  uint32_t *cuts;    /* and where the last of these groups begins */
-  uint32_t *order;   /* the slots as they are cut */
-  uint32_t *rows;    /* by row of all slots: the group's row */
-  uint32_t *samples; /* of each of the group's rows: a row of all slots that gives it */
-  uint32_t *choices; /* of each of them its assignment */
-  uint32_t *bases;   /* of each assignment: a location for each derived slot, or NO_BASE */
+  uint64_t *live;         /* of each slot: a bit for each row */
+  uint64_t *best;         /* of the first n slots: the size of their best groups, */
+  uint32_t *cuts;         /* and where the last of these groups begins */
+  uint32_t *order;        /* the slots as they are cut */
+  uint32_t *rows;         /* by row of all slots: the group's row */
+  uint32_t *samples;      /* of each of the group's rows: a row of all slots that gives it */
+  uint32_t *choices;      /* of each of them its assignment, */
+  uint32_t *live_derived; /* and how many derived slots are live there */
+  uint32_t *bases;        /* of each assignment: a location for each derived slot, or NO_BASE */
 };
 
 static uint32_t base_of(const struct groups_writer *writer, uint32_t slot, uint32_t row) {
@@ -175,15 +176,16 @@ static bool is_too_large(const struct group *group) {
 /* Finds assignments, starting with the rows that have most derived slots. Stops if they are too many. */
 static void assign_bases(struct groups_writer *writer) {
   struct group *group = &writer->group;
+  for (uint32_t row = 0; row < group->rows; row++) {
+    writer->live_derived[row] = 0;
+    for (unsigned i = 0; i < group->derived; i++)
+      writer->live_derived[row] += derived_base(writer, i, row) != NO_BASE;
+  }
   group->assignments = 0;
   for (unsigned most = group->derived + 1; most-- > 0;)
-    for (uint32_t row = 0; row < group->rows && !is_too_large(group); row++) {
-      unsigned live = 0;
-      for (unsigned i = 0; i < group->derived; i++)
-        live += derived_base(writer, i, row) != NO_BASE;
-      if (live == most)
+    for (uint32_t row = 0; row < group->rows && !is_too_large(group); row++)
+      if (writer->live_derived[row] == most)
         assign_row(writer, row);
-    }
 }
 
 /* ---- Sizes ---- */
@@ -443,7 +445,7 @@ static bool open_writer(struct groups_writer *writer, const struct live_sets *se
     keys *= 2;
   *writer = (struct groups_writer){.sets = sets, .keys_mask = keys - 1};
   writer->keys = calloc(1, keys * sizeof *writer->keys + (live_words + slots) * sizeof(uint64_t) +
-                               (2 * slots + 3 * rows + bases) * sizeof(uint32_t));
+                               (2 * slots + 4 * rows + bases) * sizeof(uint32_t));
   if (writer->keys == NULL)
     return false;
   writer->live = (uint64_t *)(writer->keys + keys);
@@ -453,7 +455,8 @@ static bool open_writer(struct groups_writer *writer, const struct live_sets *se
   writer->rows = writer->order + slots;
   writer->samples = writer->rows + rows;
   writer->choices = writer->samples + rows;
-  writer->bases = writer->choices + rows;
+  writer->live_derived = writer->choices + rows;
+  writer->bases = writer->live_derived + rows;
   return true;
 }
 

@@ -127,20 +127,6 @@ static int compare_pairs_in(const void *a, const void *b, void *table) {
   return compare_pairs(table, *(const uint64_t *)a, *(const uint64_t *)b);
 }
 
-/* Few pairs, as nearly always, are sorted faster by insertion. */
-static void sort_pairs(struct safepoints *table, uint64_t *items, unsigned count) {
-  if (count > 32) {
-    qsort_r(items, count, sizeof *items, compare_pairs_in, table);
-    return;
-  }
-  for (unsigned i = 1; i < count; i++)
-    for (unsigned k = i; k > 0 && compare_pairs(table, items[k - 1], items[k]) > 0; k--) {
-      const uint64_t item = items[k];
-      items[k] = items[k - 1];
-      items[k - 1] = item;
-    }
-}
-
 static unsigned remove_repeated(uint64_t *items, unsigned count) {
   unsigned kept = 0;
   for (unsigned i = 0; i < count; i++)
@@ -153,7 +139,8 @@ uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned
                              uint64_t list_item) {
   if (table->no_memory)
     return INTERN_FAILED;
-  sort_pairs(table, items, pairs);
+  if (pairs > 0)
+    qsort_r(items, pairs, sizeof *items, compare_pairs_in, table);
   unsigned count = remove_repeated(items, pairs);
   if (list_item != 0)
     items[count++] = list_item;
@@ -268,17 +255,6 @@ static bool sort_functions(struct safepoints *table) {
   return true;
 }
 
-/* Whether no two records are of one address and function, and all are in order: as nearly always. */
-static bool records_ascend(const struct safepoints *table) {
-  for (uint32_t i = 1; i < table->record_count; i++) {
-    const struct safepoint *before = &table->records[i - 1], *record = &table->records[i];
-    if (before->address > record->address ||
-        (before->address == record->address && before->function >= record->function))
-      return false;
-  }
-  return true;
-}
-
 static void remove_repeated_records(struct safepoints *table) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < table->record_count; i++) {
@@ -291,9 +267,8 @@ static void remove_repeated_records(struct safepoints *table) {
 }
 
 static void sort_records(struct safepoints *table) {
-  if (records_ascend(table))
-    return;
-  qsort(table->records, table->record_count, sizeof *table->records, compare_records);
+  if (table->record_count > 0)
+    qsort(table->records, table->record_count, sizeof *table->records, compare_records);
   remove_repeated_records(table);
   for (uint32_t from = 0, to; from < table->record_count; from = to) {
     struct safepoint *first = &table->records[from];
