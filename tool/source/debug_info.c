@@ -218,10 +218,10 @@ void debug_info_find(struct debug_info *info, uint64_t address, struct source_fr
     return;
   struct debug_unit *unit = &info->units[number];
   read_unit(info, unit);
-  const struct debug_row *row = debug_unit_row(unit, address);
-  struct debug_place place = row != NULL ? row->place : (struct debug_place){0};
+  const uint32_t row = spans_find(&unit->row_spans, address);
+  struct debug_place place = row != SPANS_NONE ? unit->rows[row] : (struct debug_place){0};
   uint32_t scope = spans_find(&unit->scope_spans, address);
-  if (row != NULL && scope == SPANS_NONE)
+  if (row != SPANS_NONE && scope == SPANS_NONE)
     add_frame(info, NULL, &place, frames);
   for (; scope != SPANS_NONE; scope = unit->scopes[scope].parent) {
     add_frame(info, unit->scopes[scope].name, &place, frames);

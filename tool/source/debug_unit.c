@@ -2,7 +2,6 @@
 #include "tool/source/debug_unit.h"
 
 #include "format/array.h"
-#include "format/search.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -35,24 +34,13 @@ static const char *file_of(const struct debug_files *files, uint64_t number) {
 
 /* ---- Lines ---- */
 
-/* Ends the sequence whose rows were added since the last one. */
-static void add_sequence(struct debug_unit *unit, size_t first_row, uint64_t end) {
-  const size_t rows = unit->row_count - first_row;
-  if (rows == 0)
-    return;
-  spans_add(&unit->sequence_spans, unit->rows[first_row].address, end,
-            (uint32_t)unit->sequence_count);
-  (void)ARRAY_ADD(unit->sequences, unit->sequence_count, unit->sequence_capacity,
-                  (struct debug_sequence){first_row, rows});
-}
-
-/* Of a row where an epilogue begins, libdwarf (2021) says that the sequence ends there, too. */
-static bool read_row(const struct debug_files *files, Dwarf_Line line, struct debug_row *row,
-                     bool *ends) {
-  Dwarf_Addr address;
+/* A row of a table of lines, and whether its sequence ends there. Of a row where an epilogue begins, libdwarf
+ * (2021) says that the sequence ends, too. */
+static bool read_row(const struct debug_files *files, Dwarf_Line line, Dwarf_Addr *address,
+                     struct debug_place *place, bool *ends) {
   Dwarf_Unsigned number, file, column, set, discriminator;
   Dwarf_Bool is_end, prologue_ends, epilogue_begins;
-  if (dwarf_lineaddr(line, &address, NULL) != DW_DLV_OK ||
+  if (dwarf_lineaddr(line, address, NULL) != DW_DLV_OK ||
       dwarf_lineno(line, &number, NULL) != DW_DLV_OK ||
       dwarf_line_srcfileno(line, &file, NULL) != DW_DLV_OK ||
       dwarf_lineoff_b(line, &column, NULL) != DW_DLV_OK ||
@@ -60,26 +48,24 @@ static bool read_row(const struct debug_files *files, Dwarf_Line line, struct de
       dwarf_prologue_end_etc(line, &prologue_ends, &epilogue_begins, &set, &discriminator, NULL) !=
           DW_DLV_OK)
     return false;
-  *row = (struct debug_row){address, {file_of(files, file), number, column}};
+  *place = (struct debug_place){file_of(files, file), number, column};
   *ends = is_end && !epilogue_begins;
   return true;
 }
 
-/* A table says the rows of each sequence by address; one that doesn't isn't believed. */
+/* Each row is about the addresses up to the next one of its sequence. A table tells the rows of a sequence
+ * by address; one that doesn't isn't believed. */
 static void read_rows(struct debug_unit *unit, Dwarf_Line *lines, Dwarf_Signed count) {
-  size_t first_row = unit->row_count;
-  for (Dwarf_Signed i = 0; i < count; i++) {
-    struct debug_row row;
-    bool ends;
-    if (!read_row(&unit->files, lines[i], &row, &ends) ||
-        (unit->row_count > first_row && row.address < unit->rows[unit->row_count - 1].address))
+  struct debug_place place;
+  Dwarf_Addr address, last = 0;
+  bool ends, is_inside = false;
+  for (Dwarf_Signed i = 0; i < count; i++, is_inside = !ends, last = address) {
+    if (!read_row(&unit->files, lines[i], &address, &place, &ends) || (is_inside && address < last))
       return;
-    if (ends) {
-      add_sequence(unit, first_row, row.address);
-      first_row = unit->row_count;
-    } else {
-      (void)ARRAY_ADD(unit->rows, unit->row_count, unit->row_capacity, row);
-    }
+    if (is_inside)
+      spans_add(&unit->row_spans, last, address, (uint32_t)unit->row_count - 1);
+    if (!ends)
+      (void)ARRAY_ADD(unit->rows, unit->row_count, unit->row_capacity, place);
   }
 }
 
@@ -94,7 +80,7 @@ void debug_unit_read_lines(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die
   read_files(&unit->files, dwarf, die, version);
   if (dwarf_srclines_from_linecontext(context, &lines, &count, NULL) == DW_DLV_OK)
     read_rows(unit, lines, count);
-  spans_sort(&unit->sequence_spans);
+  spans_sort(&unit->row_spans);
   dwarf_srclines_dealloc_b(context);
 }
 
@@ -214,16 +200,4 @@ void debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context 
   const struct scope_reader reader = {unit, context, dwarf};
   read_children(&reader, die, SPANS_NONE, 0);
   spans_sort(&unit->scope_spans);
-}
-
-/* ---- Finding ---- */
-
-const struct debug_row *debug_unit_row(const struct debug_unit *unit, uint64_t address) {
-  const uint32_t number = spans_find(&unit->sequence_spans, address);
-  if (number == SPANS_NONE)
-    return NULL;
-  const struct debug_sequence *sequence = &unit->sequences[number];
-  const struct debug_row *rows = &unit->rows[sequence->first_row];
-  /* the last of several rows for one address counts */
-  return &rows[SEARCH_UP_TO(rows, sequence->rows, address, address) - 1];
 }

@@ -11,17 +11,6 @@ struct debug_place {
   uint64_t line, column;
 };
 
-/* From an address on, up to the next row of the same sequence. */
-struct debug_row {
-  uint64_t address;
-  struct debug_place place;
-};
-
-/* Rows whose code stands together. */
-struct debug_sequence {
-  size_t first_row, rows;
-};
-
 /* A function; or one that was inlined, and the place of the call that was replaced by it. */
 struct debug_scope {
   char *name;      /* as the linker knows it; owned; NULL: not told */
@@ -41,11 +30,9 @@ struct debug_unit {
   bool is_loaded;
   struct debug_files files;
   struct debug_files split_files; /* of split entries; empty if they use the unit's */
-  struct debug_row *rows;
+  struct debug_place *rows;       /* of the table of lines */
   size_t row_count, row_capacity;
-  struct debug_sequence *sequences;
-  size_t sequence_count, sequence_capacity;
-  struct spans sequence_spans;
+  struct spans row_spans;
   struct debug_scope *scopes;
   size_t scope_count, scope_capacity;
   struct spans scope_spans;
@@ -60,8 +47,5 @@ void debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context 
 
 /* The files that split entries refer to, if they have a table of their own. */
 void debug_unit_read_split_files(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die);
-
-/* The row of an address; NULL if there is none. */
-const struct debug_row *debug_unit_row(const struct debug_unit *unit, uint64_t address);
 
 #endif
