@@ -16,7 +16,7 @@ struct function_plan {
   uint32_t by_rule;  /* how many records follow that are its own by rule */
   uint32_t extra;    /* exceptions that are its own */
   uint32_t stretch;  /* the number of its stretch */
-  uint64_t sequence; /* where the live sets of its records start in encoder.sequences */
+  uint64_t sequence; /* where its frame size and live sets start in encoder.sequences */
 };
 
 struct encoder {
@@ -226,14 +226,14 @@ static uint64_t frame_number(const struct encoder *encoder, uint32_t function) {
 
 /* ---- Layouts ---- */
 
-/* Puts the live sets of each function's records together: those by rule, then the exceptions. A record
- * among them that is another function's repeats some set, as nobody will ask for it here. */
+/* Puts each function's frame size and the live sets of its records together: of those by rule, then of the
+ * exceptions. A record among them that is another function's repeats some set: a look-up doesn't lead here. */
 static bool collect_sequences(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   uint64_t total = 0;
   for (uint32_t i = 0; i < table->function_count; i++) {
     encoder->plans[i].sequence = total;
-    total += (uint64_t)encoder->plans[i].by_rule + encoder->plans[i].extra;
+    total += 1 + (uint64_t)encoder->plans[i].by_rule + encoder->plans[i].extra;
     encoder->plans[i].extra = 0;
   }
   encoder->sequences = new_array(encoder, total, sizeof *encoder->sequences);
@@ -241,17 +241,19 @@ static bool collect_sequences(struct encoder *encoder) {
     return false;
   for (uint32_t i = 0; i < table->function_count; i++) {
     const struct function_plan *plan = &encoder->plans[i];
+    uint64_t *live = encoder->sequences + plan->sequence;
+    *live++ = frame_number(encoder, i);
     for (uint32_t k = 0; k < plan->by_rule && table->functions[i].records > 0; k++) {
       const struct safepoint *record = &table->records[plan->first + k];
-      encoder->sequences[plan->sequence + k] =
-          record->function == i ? record->live
-                                : table->records[table->functions[i].first_record].live;
+      live[k] = record->function == i ? record->live
+                                      : table->records[table->functions[i].first_record].live;
     }
   }
   for (uint32_t i = 0; i < table->record_count; i++) {
     struct function_plan *plan = &encoder->plans[table->records[i].function];
     if (!is_by_rule(encoder, i))
-      encoder->sequences[plan->sequence + plan->by_rule + plan->extra++] = table->records[i].live;
+      encoder->sequences[plan->sequence + 1 + plan->by_rule + plan->extra++] =
+          table->records[i].live;
   }
   return true;
 }
@@ -267,28 +269,18 @@ static uint64_t telling_sets(const uint64_t *live, uint64_t records) {
 /* Gives equal layouts one number. */
 static bool intern_layouts(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
-  uint64_t longest = 0;
   for (uint32_t i = 0; i < table->function_count; i++) {
-    const uint64_t length = (uint64_t)encoder->plans[i].by_rule + encoder->plans[i].extra;
-    longest = length > longest ? length : longest;
-  }
-  uint64_t *words = new_array(encoder, longest + 1, sizeof *words);
-  for (uint32_t i = 0; i < table->function_count && encoder->error == NULL; i++) {
     const struct function_plan *plan = &encoder->plans[i];
-    const uint64_t *live = encoder->sequences + plan->sequence;
-    const bool has_records = table->functions[i].records > 0;
-    const uint64_t length =
-        has_records ? telling_sets(live, (uint64_t)plan->by_rule + plan->extra) : 0;
-    words[0] = frame_number(encoder, i);
-    if (length > 0)
-      memcpy(words + 1, live, length * sizeof *words);
-    const uint32_t layout = intern_add(&encoder->layouts.layouts, words, length + 1);
+    const uint64_t *words = encoder->sequences + plan->sequence;
+    const uint64_t records =
+        table->functions[i].records > 0 ? (uint64_t)plan->by_rule + plan->extra : 0;
+    const uint32_t layout =
+        intern_add(&encoder->layouts.layouts, words, 1 + telling_sets(words + 1, records));
     if (layout == INTERN_FAILED)
-      no_memory(encoder);
+      return no_memory(encoder);
     encoder->stretches[plan->stretch].layout = layout;
   }
-  free(words);
-  return encoder->error == NULL;
+  return true;
 }
 
 static void write_lists(struct encoder *encoder) {

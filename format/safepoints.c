@@ -19,6 +19,11 @@ void safepoints_free(struct safepoints *table) {
   *table = (struct safepoints){0};
 }
 
+/* Orders *x and *y by a member, if it differs. */
+#define BY(member)                                                                                 \
+  if (x->member != y->member)                                                                      \
+    return x->member < y->member ? -1 : 1;
+
 static bool out_of_memory(struct safepoints *table) {
   table->no_memory = true;
   return false;
@@ -90,13 +95,12 @@ struct location safepoints_location(const struct safepoints *table, uint32_t num
 }
 
 int safepoint_location_compare(struct location a, struct location b) {
-  if (a.kind != b.kind)
-    return a.kind < b.kind ? -1 : 1;
-  if (a.reg != b.reg)
-    return a.reg < b.reg ? -1 : 1;
-  if (a.value != b.value)
-    return a.value < b.value ? -1 : 1;
-  return a.size < b.size ? -1 : a.size > b.size;
+  const struct location *x = &a, *y = &b;
+  BY(kind)
+  BY(reg)
+  BY(value)
+  BY(size)
+  return 0;
 }
 
 enum safepoint_kind safepoints_kind(const struct safepoints *table,
@@ -155,34 +159,27 @@ uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned
 
 static int compare_functions(const void *a, const void *b) {
   const struct safepoint_function *x = a, *y = b;
-  if (x->address != y->address)
-    return x->address < y->address ? -1 : 1;
-  if (x->frame_size != y->frame_size)
-    return x->frame_size < y->frame_size ? -1 : 1;
-  return x->first_record < y->first_record ? -1 : x->first_record > y->first_record;
+  BY(address)
+  BY(frame_size)
+  BY(first_record)
+  return 0;
 }
 
 int safepoint_compare_contents(const struct safepoint *x, const struct safepoint *y) {
-#define BY(member)                                                                                 \
-  if (x->member != y->member)                                                                      \
-    return x->member < y->member ? -1 : 1;
   BY(live)
   BY(id)
   BY(calling_convention)
   BY(flags)
   BY(deopt)
   BY(live_outs)
-#undef BY
   return 0;
 }
 
 /* By address and function; of these, records that are equal come next to each other. */
 static int compare_records(const void *a, const void *b) {
   const struct safepoint *x = a, *y = b;
-  if (x->address != y->address)
-    return x->address < y->address ? -1 : 1;
-  if (x->function != y->function)
-    return x->function < y->function ? -1 : 1;
+  BY(address)
+  BY(function)
   return safepoint_compare_contents(x, y);
 }
 
