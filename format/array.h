@@ -27,6 +27,11 @@ static inline bool array_make_room(void **items, size_t *capacity, size_t count,
   (array_make_room((void **)&(items), &(capacity), (size_t)(count) + 1, sizeof *(items)) &&        \
    ((items)[(count)++] = (__VA_ARGS__), true))
 
+/* In a function for qsort: returns the order of the items *x and *y by a member, if it differs. */
+#define ORDER_BY(member)                                                                           \
+  if (x->member != y->member)                                                                      \
+    return x->member < y->member ? -1 : 1;
+
 /* Sorts words, and keeps each once. Returns how many these are. */
 static inline size_t array_sort_words(uint64_t *words, size_t count) {
   size_t kept = 0;

@@ -44,14 +44,13 @@ struct layouts_writer {
 
 /* ---- Live slots ---- */
 
-static int compare_numbers(uint32_t a, uint32_t b) { return a < b ? -1 : a > b; }
-
 static int compare_live(const void *a, const void *b) {
   const struct live_slot *x = a, *y = b;
-  int order = compare_numbers(x->location, y->location);
-  order = order != 0 ? order : compare_numbers(x->copy, y->copy);
-  order = order != 0 ? order : compare_numbers(x->row, y->row);
-  return order != 0 ? order : compare_numbers(x->base, y->base);
+  ORDER_BY(location)
+  ORDER_BY(copy)
+  ORDER_BY(row)
+  ORDER_BY(base)
+  return 0;
 }
 
 /* A list is a pair: of the location behind the last one, and as base a number for the list. */

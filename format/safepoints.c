@@ -19,11 +19,6 @@ void safepoints_free(struct safepoints *table) {
   *table = (struct safepoints){0};
 }
 
-/* Orders *x and *y by a member, if it differs. */
-#define BY(member)                                                                                 \
-  if (x->member != y->member)                                                                      \
-    return x->member < y->member ? -1 : 1;
-
 static bool out_of_memory(struct safepoints *table) {
   table->no_memory = true;
   return false;
@@ -96,10 +91,10 @@ struct location safepoints_location(const struct safepoints *table, uint32_t num
 
 int safepoint_location_compare(struct location a, struct location b) {
   const struct location *x = &a, *y = &b;
-  BY(kind)
-  BY(reg)
-  BY(value)
-  BY(size)
+  ORDER_BY(kind)
+  ORDER_BY(reg)
+  ORDER_BY(value)
+  ORDER_BY(size)
   return 0;
 }
 
@@ -159,27 +154,27 @@ uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned
 
 static int compare_functions(const void *a, const void *b) {
   const struct safepoint_function *x = a, *y = b;
-  BY(address)
-  BY(frame_size)
-  BY(first_record)
+  ORDER_BY(address)
+  ORDER_BY(frame_size)
+  ORDER_BY(first_record)
   return 0;
 }
 
 int safepoint_compare_contents(const struct safepoint *x, const struct safepoint *y) {
-  BY(live)
-  BY(id)
-  BY(calling_convention)
-  BY(flags)
-  BY(deopt)
-  BY(live_outs)
+  ORDER_BY(live)
+  ORDER_BY(id)
+  ORDER_BY(calling_convention)
+  ORDER_BY(flags)
+  ORDER_BY(deopt)
+  ORDER_BY(live_outs)
   return 0;
 }
 
 /* By address and function; of these, records that are equal come next to each other. */
 static int compare_records(const void *a, const void *b) {
   const struct safepoint *x = a, *y = b;
-  BY(address)
-  BY(function)
+  ORDER_BY(address)
+  ORDER_BY(function)
   return safepoint_compare_contents(x, y);
 }
 

@@ -83,8 +83,8 @@ static int report(const struct page *page, const char *path) {
   int status = EXIT_UNUSABLE;
   if (page->before != NULL && output_same(page->output, page->before))
     return usage_error("report", "--output names a program");
-  if ((page->before == NULL || survey_open_or_tell(&before, page->before, &page->survey)) &&
-      survey_open_or_tell(&survey, path, &page->survey)) {
+  if ((page->before == NULL || survey_open(&before, page->before, &page->survey)) &&
+      survey_open(&survey, path, &page->survey)) {
     json_t *data = json_pack("{so so}", "stats", stats_json(&survey, FUNCTIONS_MOST), "growth",
                              growth_of(&before, &survey));
     if (output_same(page->output, path))

@@ -378,7 +378,7 @@ static int tell_files(const struct stats_options *options, char **files, int cou
     printf("%10s %10s %10s %7s %7s  file\n", "records", "raw", "packed", "% file", "% .text");
   for (int i = 0; i < count; i++) {
     struct survey survey;
-    if (!survey_open_or_tell(&survey, files[i], &options->survey)) {
+    if (!survey_open(&survey, files[i], &options->survey)) {
       status = EXIT_UNUSABLE;
       continue;
     }
@@ -420,8 +420,8 @@ static int tell_growth(const struct stats_options *options, const struct survey 
 
 static int tell_two(const struct stats_options *options, const char *after_path) {
   struct survey before = {0}, after = {0};
-  const int status = survey_open_or_tell(&before, options->before, &options->survey) &&
-                             survey_open_or_tell(&after, after_path, &options->survey)
+  const int status = survey_open(&before, options->before, &options->survey) &&
+                             survey_open(&after, after_path, &options->survey)
                          ? tell_growth(options, &before, &after)
                          : EXIT_UNUSABLE;
   survey_close(&after);

@@ -68,16 +68,6 @@ static bool mark_addresses(const struct safepoints *table, uint64_t first, uint6
   return i > start;
 }
 
-/* Marks the records of functions for which `is_wanted`, by function, holds. */
-static bool mark_functions(const struct safepoints *table, const bool *is_wanted,
-                           bool *is_selected) {
-  bool any = false;
-  for (uint32_t i = 0; i < table->record_count; i++)
-    if (is_wanted[table->records[i].function])
-      any = is_selected[i] = true;
-  return any;
-}
-
 static bool is_named(const struct safepoint_function *function, const struct names *names,
                      const char *word) {
   const char *name = names_find(names, function->address);
@@ -96,24 +86,29 @@ static bool contains(const struct safepoints *table, uint32_t number, uint64_t a
          table->functions[number].address > address;
 }
 
-static bool mark_item(const struct selection_item *item, const struct safepoints *table,
-                      const struct names *names, bool *is_wanted, bool *is_selected) {
-  if (!item->is_name && mark_addresses(table, item->first, item->last, is_selected))
-    return true;
-  if (item->is_range)
-    return false;
-  for (uint32_t i = 0; i < table->function_count; i++)
-    is_wanted[i] = item->is_name ? is_named(&table->functions[i], names, item->word)
-                                 : contains(table, i, item->first);
-  return mark_functions(table, is_wanted, is_selected);
+/* Marks the records of the functions that are asked for. Returns whether there are any. */
+static bool mark_functions(const struct selection_item *item, const struct safepoints *table,
+                           const struct names *names, bool *is_selected) {
+  bool any = false, is_wanted = false;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const uint32_t function = table->records[i].function;
+    if (i == 0 || function != table->records[i - 1].function)
+      is_wanted = item->is_name ? is_named(&table->functions[function], names, item->word)
+                                : contains(table, function, item->first);
+    if (is_wanted)
+      any = is_selected[i] = true;
+  }
+  return any;
 }
 
-static bool mark_items(const struct selection *selection, const struct safepoints *table,
-                       const struct names *names, bool *is_wanted, bool *is_selected,
-                       struct problem *problem) {
+bool selection_apply(const struct selection *selection, const struct safepoints *table,
+                     const struct names *names, bool *is_selected, struct problem *problem) {
+  if (selection->count == 0)
+    memset(is_selected, true, table->record_count);
   for (size_t i = 0; i < selection->count; i++) {
     const struct selection_item *item = &selection->items[i];
-    if (mark_item(item, table, names, is_wanted, is_selected))
+    if ((!item->is_name && mark_addresses(table, item->first, item->last, is_selected)) ||
+        (!item->is_range && mark_functions(item, table, names, is_selected)))
       continue;
     if (item->is_name)
       return problem_set(problem, "no function with records is called '%s'", item->word);
@@ -121,16 +116,4 @@ static bool mark_items(const struct selection *selection, const struct safepoint
                        item->is_range ? "in" : "at", item->word);
   }
   return true;
-}
-
-bool selection_apply(const struct selection *selection, const struct safepoints *table,
-                     const struct names *names, bool *is_selected, struct problem *problem) {
-  if (selection->count == 0) {
-    memset(is_selected, true, table->record_count);
-    return true;
-  }
-  bool *is_wanted = calloc((size_t)table->function_count + 1, sizeof *is_wanted);
-  const bool ok = mark_items(selection, table, names, is_wanted, is_selected, problem);
-  free(is_wanted);
-  return ok;
 }

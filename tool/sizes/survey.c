@@ -376,16 +376,6 @@ static bool survey_loaded(struct survey *survey, const struct survey_options *op
   return true;
 }
 
-bool survey_open(struct survey *survey, const char *path, const struct survey_options *options,
-                 struct problem *problem) {
-  *survey = (struct survey){.options = options};
-  if (program_open(&survey->program, path, &options->load, problem) &&
-      survey_loaded(survey, options, problem))
-    return true;
-  survey_close(survey);
-  return false;
-}
-
 void survey_close(struct survey *survey) {
   for (unsigned i = 0; i < SURVEY_MEASURES; i++)
     free(survey->distributions[i].values.items);
@@ -401,17 +391,19 @@ void survey_close(struct survey *survey) {
   *survey = (struct survey){0};
 }
 
-bool survey_open_or_tell(struct survey *survey, const char *path,
-                         const struct survey_options *options) {
+bool survey_open(struct survey *survey, const char *path, const struct survey_options *options) {
   struct problem problem = {0};
-  if (survey_open(survey, path, options, &problem)) {
-    if (survey->unit_names.is_broken)
-      fprintf(stderr,
-              "stackpack: %s: warning: the debug information is broken; some functions' "
-              "compilation units are missing\n",
-              path);
-    return true;
+  *survey = (struct survey){.options = options};
+  if (!program_open(&survey->program, path, &options->load, &problem) ||
+      !survey_loaded(survey, options, &problem)) {
+    survey_close(survey);
+    problem_print(&problem, path);
+    return false;
   }
-  problem_print(&problem, path);
-  return false;
+  if (survey->unit_names.is_broken)
+    fprintf(stderr,
+            "stackpack: %s: warning: the debug information is broken; some functions' "
+            "compilation units are missing\n",
+            path);
+  return true;
 }

@@ -79,9 +79,9 @@ struct survey {
   uint8_t *table_bytes; /* NULL: in the image */
 };
 
-/* Reads and measures a file. The options must outlive the survey. Where it fails, it needn't be closed. */
-bool survey_open(struct survey *survey, const char *path, const struct survey_options *options,
-                 struct problem *problem);
+/* Reads and measures a file. The options must outlive the survey. Where it fails, it prints why, and the
+ * survey needn't be closed. */
+bool survey_open(struct survey *survey, const char *path, const struct survey_options *options);
 void survey_close(struct survey *survey);
 
 /* What a value is at most, of `part` of them: of 0.5, the median. 0 if there are none. */
@@ -107,9 +107,5 @@ struct survey_row survey_others(const struct survey *survey, const struct survey
 /* A row's name; of a function without one, its address in `text`. */
 enum { SURVEY_NAME_SIZE = 24 };
 const char *survey_name(const struct survey_row *row, char text[SURVEY_NAME_SIZE]);
-
-/* The same; prints what is wrong. */
-bool survey_open_or_tell(struct survey *survey, const char *path,
-                         const struct survey_options *options);
 
 #endif

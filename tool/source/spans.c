@@ -14,11 +14,11 @@ void spans_add(struct spans *spans, uint64_t start, uint64_t end, uint32_t item)
 
 static int compare_spans(const void *a, const void *b) {
   const struct span *x = a, *y = b;
-  if (x->start != y->start)
-    return x->start < y->start ? -1 : 1;
+  ORDER_BY(start)
   if (x->end != y->end)
     return x->end > y->end ? -1 : 1;
-  return x->item < y->item ? -1 : x->item > y->item;
+  ORDER_BY(item)
+  return 0;
 }
 
 void spans_sort(struct spans *spans) {
