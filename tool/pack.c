@@ -15,7 +15,6 @@
 #include "tool/image/compress.h"
 #include "tool/image/output.h"
 #include "tool/print/summary.h"
-#include "tool/progress.h"
 #include "tool/rewrite/kept.h"
 #include "tool/rewrite/rewrite.h"
 
@@ -24,6 +23,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 static const char help[] =
     "Usage: stackpack pack [OPTION]... FILE...\n"
@@ -63,9 +64,22 @@ struct packing {
   size_t table_size;
   struct rewritten result; /* from rewrite_file on */
   bool is_done;            /* nothing is left to do */
-  struct progress progress;
+  struct timespec start;
   struct message message;
 };
+
+/* Tells people at a terminal which step begins, after the first second. */
+static void begin_step(const struct packing *packing, const char *step) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const double seconds = (double)(now.tv_sec - packing->start.tv_sec) +
+                         (double)(now.tv_nsec - packing->start.tv_nsec) / 1e9;
+  if (packing->options->quiet || seconds < 1 || isatty(STDERR_FILENO) != 1)
+    return;
+  fputs("stackpack: ", stderr);
+  clean_print_path(stderr, packing->path);
+  fprintf(stderr, "%s ...\n", step);
+}
 
 /* Says in a message what was done. */
 static bool say(struct packing *packing, const struct summary *summary, struct problem *problem) {
@@ -140,7 +154,7 @@ static bool drop_by_reach(struct packing *packing, struct problem *problem) {
   const struct pack_options *options = packing->options;
   FILE *report = options->report ? packing->message.stream : NULL;
   if (!policy_is_empty(&options->policy))
-    progress_step(&packing->progress, "going through the code");
+    begin_step(packing, "going through the code");
   return drop_by_policy(packing->path, packing->image, &packing->loaded, &options->policy, report,
                         &packing->drop, problem);
 }
@@ -161,7 +175,7 @@ static bool encode_table(struct packing *packing, struct problem *problem) {
   const struct loaded *loaded = &packing->loaded;
   const struct rewrite_sections sections = {loaded->raw, loaded->global_roots};
   uint64_t address;
-  progress_step(&packing->progress, "packing");
+  begin_step(packing, "packing");
   if (!rewrite_table_address(packing->image, &sections, 0, &address, problem))
     return false;
   for (;;) {
@@ -240,7 +254,7 @@ static bool compare_image(const struct packing *packing, const struct image *ima
 /* Reads the new file as if it came from disk. */
 static bool check_file(struct packing *packing, struct problem *problem) {
   struct image image;
-  progress_step(&packing->progress, "checking");
+  begin_step(packing, "checking");
   if (!image_open_memory(&image, packing->result.bytes, packing->result.size, problem))
     return false;
   const bool ok = compare_image(packing, &image, problem);
@@ -255,7 +269,7 @@ static bool write_files(struct packing *packing, struct problem *problem) {
   const struct rewritten *result = &packing->result;
   const char *output = options->output != NULL ? options->output : packing->path;
   struct kept_bytes kept = {0};
-  progress_step(&packing->progress, "writing");
+  begin_step(packing, "writing");
   if (options->dry_run)
     return message_say(&packing->message, false, problem);
   if (options->keep_raw != NULL &&
@@ -303,7 +317,7 @@ static bool pack_file(const struct pack_options *options, const char *path) {
   struct problem problem = {0};
   struct image image;
   struct packing packing = {.options = options, .path = path, .image = &image};
-  progress_start(&packing.progress, path, !options->quiet);
+  clock_gettime(CLOCK_MONOTONIC, &packing.start);
   bool ok = check_keep_raw(options, path, &problem) && message_open(&packing.message, &problem) &&
             load_open(&image, path, &options->load, &problem);
   if (ok) {
