@@ -353,6 +353,7 @@ enum {
   CFA_VAL_OFFSET = 0x14,
   CFA_VAL_OFFSET_SF = 0x15,
   CFA_VAL_EXPRESSION = 0x16,
+  CFA_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
   CFA_AARCH64_NEGATE_RA_STATE = 0x2d,
   CFA_GNU_ARGS_SIZE = 0x2e,
   CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
@@ -578,6 +579,7 @@ static bool run_extended(struct interpreter *interpreter, struct cursor *code,
     (void)take_leb128(code, false);
     return true;
   case CFA_AARCH64_NEGATE_RA_STATE:
+  case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
     interpreter->now.is_signed = !interpreter->now.is_signed;
     return true;
   default:

@@ -569,6 +569,8 @@ START_TEST(registers_that_arent_saved) {
 
 START_TEST(signed_return_addresses) {
   ck_assert(RULE_AT(0, 0x2d).facts.is_signed);
+  ck_assert(RULE_AT(0, 0x2c).facts.is_signed); /* also with the place where it was signed */
+  ck_assert(!RULE_AT(0, 0x2c, 0x2c).facts.is_signed);
   ck_assert(!RULE_AT(0, 0x2d, 0x2d).facts.is_signed);
   ck_assert(RULE_AT(0, 0x2d, 0x0a, 0x2d, 0x0b).facts.is_signed);
 }
