@@ -203,6 +203,11 @@ START_TEST(parts_of_the_stack_pointer) {
   check_stack(decode(BYTES(0x66, 0x9d)), both);
   check_stack(decode(BYTES(0x8d, 0x64, 0x24, 0x08)), both);
   check_stack(decode(BYTES(0x66, 0xc9)), both);
+  /* lea 8(%rsp), %ebp; lea 1(%rbx), %ebp: a number */
+  check_stack(decode(BYTES(0x8d, 0x6c, 0x24, 0x08)), both);
+  const struct code_instruction number = decode(BYTES(0x8d, 0x6b, 0x01));
+  check_stack(number, STACK(.copy_offset = 1));
+  ck_assert(number.stack.loses_frame);
 }
 
 /* Some instructions name the register that they write to in their VEX, EVEX or XOP prefix. */

@@ -301,8 +301,10 @@ static bool moves_by_less(const ZydisDecodedInstruction *raw) {
   case ZYDIS_MNEMONIC_POP:
   case ZYDIS_MNEMONIC_LEAVE:
     return raw->operand_width < 64;
-  case ZYDIS_MNEMONIC_LEA:
-    return raw->operand_width < 64 && (other_register(raw) == RSP || other_register(raw) == RBP);
+  case ZYDIS_MNEMONIC_LEA: /* what is no address on the stack may be a number in the frame pointer's register */
+    return raw->operand_width < 64 &&
+           (other_register(raw) == RSP ||
+            (other_register(raw) == RBP && memory_base(raw) != CODE_NO_BASE));
   case ZYDIS_MNEMONIC_PUSHF:
   case ZYDIS_MNEMONIC_POPF:
     return true;
