@@ -61,7 +61,7 @@ define i64 @not_popped(ptr addrspace(1) %a, ptr addrspace(1) %b) #0 gc "statepoi
   %v = load i64, ptr addrspace(1) %a
   ret i64 %v
 }
-define i64 @not_switched(ptr addrspace(1) %a, i64 %n) #0 gc "statepoint-example" {
+define i64 @some_switched(ptr addrspace(1) %a, i64 %n) #0 gc "statepoint-example" {
 entry:
   switch i64 %n, label %out [ i64 0, label %zero
                               i64 1, label %one
@@ -170,6 +170,7 @@ for name, frames in told.items():
     elif name.startswith("not"):
         assert not any(frames), name
 assert told["some_fatal"] == [True, False], "behind a call that doesn't return"
+assert told["some_switched"] == [True, True, False], "with the last call one that doesn't return"
 assert pushed >= 2, pushed
 # With a frame pointer, the depth at a call with pushed arguments is larger than at another one.
 depths = [ours["frame"]["cfa_offset"] for ours in load("functions.json") if ours["function"] == "told_pointer"]

@@ -22,12 +22,17 @@
  *     0. So no callee has taken its arguments off the stack, as those of some calling conventions do. A
  *     jump alone proves nothing: a function of such a convention may leave room for other arguments than
  *     its own;
- *   - no jump's target is computed. Otherwise a block might be entered by such a jump alone, and seem
- *     to follow on a call that doesn't return;
  *   - the function has no unwind table, and so no landing pads, which no jump leads to.
  *
  * Where a call doesn't return, the code behind it seems to be reached with the call's depth. That does no
  * harm: it is reached by a jump, too, and then the depths agree or nothing is told; or it is dead.
+ *
+ * Jumps with a computed target, as a `switch` has, lead to code that nothing else seems to lead to: all of it
+ * is entered with the depth of these jumps, which must be the same for all. They may also lead to what seems
+ * to follow on a call, if that doesn't return. So what follows on a call must have no smaller depth than they
+ * have. Then each mistake, this one and arguments that a callee has taken, makes a depth too large, none
+ * makes up for another, and a return at depth 0 shows that there is none. Without a return, such a jump may
+ * be one to another function.
  *
  * This is for machines whose calls push the return address. Elsewhere arguments aren't pushed, and a
  * walk needs more than the size: where the return address was saved.
@@ -53,6 +58,9 @@ struct place {
   struct depth depth;
   uint32_t next, target;     /* where control goes from here: offsets plus 1, or 0 */
   bool is_reached, is_sound; /* is_sound: a return can be reached */
+  bool is_behind_call;
+  bool is_computed; /* of a jump: its target is */
+  bool is_entry;    /* nothing seems to lead here but such a jump */
 };
 
 struct function {
@@ -63,10 +71,16 @@ struct function {
   struct place *places; /* by offset */
   uint32_t *work;       /* offsets of what was reached, and is yet to be followed: at most `size` */
   uint32_t work_count;
-  bool is_unclear; /* nothing is to be told */
+  bool is_computed;        /* the target of some jump is */
+  struct depth jump_depth; /* before such jumps */
+  bool is_unclear;         /* nothing is to be told */
 };
 
 /* ---- Following ---- */
+
+static bool is_same(struct depth a, struct depth b) {
+  return a.stack == b.stack && a.frame == b.frame;
+}
 
 static void reach(struct function *function, uint64_t offset, struct depth depth) {
   if (offset >= function->size) {
@@ -75,7 +89,7 @@ static void reach(struct function *function, uint64_t offset, struct depth depth
   }
   struct place *place = &function->places[offset];
   if (place->is_reached) {
-    function->is_unclear |= place->depth.stack != depth.stack || place->depth.frame != depth.frame;
+    function->is_unclear |= !is_same(place->depth, depth);
     return;
   }
   *place = (struct place){.depth = depth, .is_reached = true};
@@ -105,11 +119,17 @@ static void leave(struct function *function, struct depth depth) {
   function->is_unclear |= depth.stack != 0;
 }
 
+static void jump_somewhere(struct function *function, struct place *place, struct depth depth) {
+  function->is_unclear |= function->is_computed && !is_same(function->jump_depth, depth);
+  function->is_computed = place->is_computed = true;
+  function->jump_depth = depth;
+}
+
 static void jump(struct function *function, struct place *place,
                  const struct code_instruction *instruction, struct depth depth) {
   const uint64_t target = instruction->target - function->address;
   if (instruction->target_kind != CODE_DIRECT) {
-    function->is_unclear = true;
+    jump_somewhere(function, place, depth);
   } else if (target < function->size) {
     place->target = (uint32_t)target + 1;
     reach(function, target, depth);
@@ -150,12 +170,40 @@ static void follow(struct function *function, uint32_t offset) {
   if (instruction.stack.copy != CODE_FRAME_POINTER)
     place->next = next + 1;
   reach(function, next, depth);
+  if (next < function->size && instruction.kind == CODE_CALL)
+    function->places[next].is_behind_call = true;
+}
+
+static void follow_work(struct function *function) {
+  while (function->work_count > 0 && !function->is_unclear)
+    follow(function, function->work[--function->work_count]);
+}
+
+/* Follows what nothing leads to but jumps with computed targets. */
+static void enter_jumps(struct function *function) {
+  struct code_instruction instruction;
+  for (uint32_t i = 0; i < function->size && !function->is_unclear; i += instruction.length) {
+    struct place *place = &function->places[i];
+    function->architecture->decode(function->bytes + i, function->size - i, function->address + i,
+                                   &instruction);
+    if (place->is_reached || instruction.kind == CODE_PADDING || instruction.kind == CODE_STOP)
+      continue;
+    reach(function, i, function->jump_depth);
+    place->is_entry = true;
+    follow_work(function);
+  }
+  for (uint32_t i = 0; i < function->size; i++) {
+    const struct place *place = &function->places[i];
+    function->is_unclear |=
+        place->is_behind_call && (place->depth.stack < function->jump_depth.stack ||
+                                  place->depth.frame != function->jump_depth.frame);
+  }
 }
 
 /* Finds the places from which a return can be reached. Most jumps lead forward: so from the last place to
  * the first, a few times. What a further time would find isn't told. */
 static void find_sound(struct function *function) {
-  bool found = true;
+  bool found = true, is_jump_sound = false;
   for (unsigned time = 0; found && time < TIMES; time++) {
     found = false;
     for (uint32_t i = function->size; i-- > 0;) {
@@ -163,7 +211,9 @@ static void find_sound(struct function *function) {
       if (!place->is_reached || place->is_sound)
         continue;
       place->is_sound = (place->next != 0 && function->places[place->next - 1].is_sound) ||
-                        (place->target != 0 && function->places[place->target - 1].is_sound);
+                        (place->target != 0 && function->places[place->target - 1].is_sound) ||
+                        (place->is_computed && is_jump_sound);
+      is_jump_sound |= place->is_entry && place->is_sound;
       found |= place->is_sound;
     }
   }
@@ -172,8 +222,9 @@ static void find_sound(struct function *function) {
 /* False if nothing is to be told of the function's frames. */
 static bool follow_all(struct function *function) {
   reach(function, 0, (struct depth){0, DEPTH_UNKNOWN});
-  while (function->work_count > 0 && !function->is_unclear)
-    follow(function, function->work[--function->work_count]);
+  follow_work(function);
+  if (function->is_computed && !function->is_unclear)
+    enter_jumps(function);
   if (!function->is_unclear)
     find_sound(function);
   return !function->is_unclear;
