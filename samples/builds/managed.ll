@@ -11,7 +11,7 @@
 declare ptr addrspace(1) @heap_allocate() ; a node {forward, next, value}, all zero
 declare i64 @square(i64)                  ; C, in which nothing is allocated; but that can't be known here
 
-define ptr addrspace(1) @cons(i64 %value, ptr addrspace(1) %next) noinline gc "statepoint-example" {
+define ptr addrspace(1) @cons(i64 %value, ptr addrspace(1) %next) noinline uwtable gc "statepoint-example" {
   %call = call token (i64, i32, ptr, i32, i32, ...) @llvm.experimental.gc.statepoint.p0(i64 2882400000, i32 0,
               ptr elementtype(ptr addrspace(1) ()) @heap_allocate, i32 0, i32 0, i32 0, i32 0)
               ["gc-live"(ptr addrspace(1) %next)]
@@ -24,7 +24,7 @@ define ptr addrspace(1) @cons(i64 %value, ptr addrspace(1) %next) noinline gc "s
   ret ptr addrspace(1) %node
 }
 
-define i64 @sum_of_squares(i64 %n) gc "statepoint-example" {
+define i64 @sum_of_squares(i64 %n) uwtable gc "statepoint-example" {
 entry:
   br label %build
 
