@@ -8,7 +8,7 @@ void bit_writer_free(struct bit_writer *writer) {
   *writer = (struct bit_writer){0};
 }
 
-/* Makes room for `bytes` more bytes and a whole word behind them; new bytes are zero. */
+/* Makes room for `bytes` more bytes and the padding after them; new bytes are zero. */
 static bool bit_writer_reserve(struct bit_writer *writer, uint64_t bytes) {
   const uint64_t needed = writer->size / 8 + bytes + 2 * BITS_PADDING;
   if (writer->failed || needed <= writer->capacity)

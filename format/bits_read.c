@@ -1,4 +1,4 @@
-/* bits_read.c - what is rare of the reading side of bits.h. */
+/* bits_read.c - the rare cases of the reading side of bits.h. */
 #include "format/bits.h"
 
 uint64_t bits_large_numbers_below(const uint8_t *numbers, uint64_t count, unsigned size,

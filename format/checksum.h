@@ -1,4 +1,4 @@
-/* checksum.h - hash functions of the xxHash family, in one place: they are large, and in line. */
+/* checksum.h - hash functions of the xxHash family, in one file, as its header makes large inline code. */
 #ifndef STACKPACK_CHECKSUM_H
 #define STACKPACK_CHECKSUM_H
 
@@ -8,7 +8,7 @@
 /* XXH3 (64 bits). */
 uint64_t checksum64(const void *bytes, size_t size);
 
-/* XXH32 of two strings, one behind the other, with four bytes of 0 between them. */
+/* XXH32 of two strings, one after the other, with four bytes of 0 between them. */
 uint32_t checksum32_around_zeros(const void *bytes, size_t size, const void *others,
                                  size_t other_size);
 

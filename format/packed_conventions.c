@@ -1,15 +1,14 @@
 /* packed_conventions.c - which of two calling conventions each record has.
  *
- * Nearly every program has two: that of C, and the one that LLVM gives to functions which nobody
- * else can call. Which one a call has is told by the function that it calls, and so neighbours are
- * often alike: the records are cut into runs of one convention. No collector asks for it, so it may
- * take some time to find one record's: it is in one of the blocks of 4096 records, which are gone
- * through from the start.
+ * Nearly every program has two: that of C, and the one that LLVM gives to functions that other files can't
+ * call. A call has the convention of the function that it calls, and so neighbours are often alike: the
+ * records are cut into runs of one convention. No collector asks for it, so finding one record's may take
+ * some time: a reader goes through its block of 4096 records from the start.
  *
  *   i32, i32   the two conventions
  *   u8, u8     Rice parameters of the lengths of runs of the first one, and of the second one
  *   u16        0
- *   u32        of each block: where it starts, in bytes behind these numbers
+ *   u32        of each block: where it starts, in bytes after these numbers
  *   blocks     1 bit: which convention its first record has. Then the lengths of the runs of
  *              alternating convention, less 1, in Rice's code
  *

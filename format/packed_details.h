@@ -26,10 +26,9 @@
  *     live-out counts  varint
  *     live-outs        3 bytes each: u16 register, u8 size
  *
- * Streams keep like with like, and differences turn numbers that count up into runs of ones: so the
- * compressor finds what there is to find. The first deopt value often is a number of the call site,
- * which counts up, or is the ID; the rest, the state of the interpreter, often is the same at the
- * next record. A varint has 7 bits a byte, the lowest first, the high bit set in all but the last;
+ * Streams keep like with like, and differences turn numbers that count up into runs of ones: both help
+ * the compressor. The first deopt value often is a number of the call site, which counts up, or is the
+ * ID; the rest, the state of the interpreter, often is the same at the next record. A varint has 7 bits a byte, the lowest first, the high bit set in all but the last;
  * zigzag is n << 1 ^ n >> 63.
  */
 #ifndef STACKPACK_PACKED_DETAILS_H
@@ -71,7 +70,7 @@ enum packed_column {
   PACKED_ALL_COLUMNS = 31,
 };
 
-/* What the part starts with. */
+/* The start of the part. */
 struct packed_details_header {
   uint64_t id;                /* this and the next two: of all records, or of most where a column */
   int32_t calling_convention; /* says otherwise. With conventions in a part of their own, those */

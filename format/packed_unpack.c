@@ -14,7 +14,7 @@ struct unpacker {
   packed_decompress *decompress;
   void *space;               /* for details */
   struct packed_block block; /* the one that the next record's details are in */
-  uint64_t details_size;     /* of what was read: see charge_details */
+  uint64_t details_size;     /* of those that were read: see charge_details */
   uint32_t layout;           /* of the record before; */
   uint64_t layout_groups;    /* its groups, 0 before the first record; */
   uint64_t groups;           /* and of all records: see charge_groups */
@@ -170,8 +170,8 @@ static bool starts_block(const struct unpacker *unpacker, uint32_t index) {
 }
 
 /* A Zstandard frame of some bytes may decode to megabytes, and a record with the deopt state of the one
- * before takes one byte. So the decoded blocks, and what LLVM's stack maps would take for the details,
- * are limited by the table's size. (FORMAT.md, "Limits") */
+ * before takes one byte. So the sizes of the decoded blocks, and of the details in LLVM's stack maps, are
+ * limited by the table's size. (FORMAT.md, "Limits") */
 static bool charge_details(struct unpacker *unpacker, uint64_t size) {
   enum { LEAST = 1 << 26, GROWTH = 2048 };
   unpacker->details_size += size;

@@ -87,8 +87,8 @@ static bool is_by_rule(const struct encoder *encoder, uint32_t record) {
   return record >= plan->first && record - plan->first < plan->by_rule;
 }
 
-/* Lists the records that their function has, but not by rule. Behind the positions of those by rule
- * they have the next ones. */
+/* Lists the records that their function has, but not by rule. Their positions follow those of the records
+ * by rule. */
 static void write_exceptions(struct encoder *encoder) {
   struct bit_writer *out = &encoder->parts[PACKED_EXCEPTIONS];
   for (uint32_t i = 0; i < encoder->table->record_count; i++) {
@@ -331,7 +331,7 @@ static void write_global_roots(struct encoder *encoder) {
 
 /* ---- Frames ---- */
 
-/* Tells what is known of frames, by records and stretches. */
+/* Tells the known facts of frames, by records and stretches. */
 static bool write_frames(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   uint32_t *stretches = new_array(encoder, table->record_count, sizeof *stretches);
@@ -376,7 +376,7 @@ static bool put_entry(struct encoder *encoder, struct bit_writer *out, uint32_t 
   return true;
 }
 
-/* Puts header, entries and parts one behind the other; sizes and checksums are set last. */
+/* Puts header, entries and parts one after the other; sizes and checksums are set last. */
 static bool join_parts(struct encoder *encoder, struct bit_writer *out) {
   struct packed_header *header = &encoder->header;
   bit_writer_bytes(out, header, sizeof *header);

@@ -1,4 +1,5 @@
-/* packed_write.h - makes a packed table from a table of safepoints. The other direction, too. */
+/* packed_write.h - makes a packed table from a table of safepoints, and a table of safepoints from a packed
+ * one. */
 #ifndef STACKPACK_PACKED_WRITE_H
 #define STACKPACK_PACKED_WRITE_H
 
@@ -9,13 +10,12 @@
 typedef size_t packed_compress(void *destination, size_t capacity, const void *source, size_t size);
 
 /* Encodes a finished table into bytes of its own, for a section that will stand at `address`.
- * Without `compress`, the details are stored as they are. Returns NULL, or what went wrong (static
- * storage). The caller frees *bytes. Equal tables give equal bytes. */
+ * Without `compress`, the details are stored as they are. Returns NULL, or a text that says what
+ * went wrong (static storage). The caller frees *bytes. Equal tables give equal bytes. */
 const char *packed_write(const struct safepoints *table, uint64_t address,
                          packed_compress *compress, uint8_t **bytes, size_t *size);
 
-/* The other direction: adds all that a packed table says to an empty table of safepoints, and
- * finishes it. False: the packed table is broken (table->error), or there is no memory
+/* Adds all records of a packed table to an empty table of safepoints, and finishes it. False: the packed table is broken (table->error), or there is no memory
  * (table->no_memory). */
 bool packed_unpack(const struct packed_table *packed, packed_decompress *decompress,
                    struct safepoints *table);
@@ -30,7 +30,7 @@ struct packed_numbers {
   uint32_t location_count, list_count, class_count;
   struct bit_writer classes;
 };
-/* A list of locations is another one than the same list of allocas. */
+/* The key of a list. A list of locations and the same list of allocas have two keys. */
 static inline uint32_t packed_list_key(uint64_t item) {
   return safepoint_item_list(item) << 1 | safepoint_item_is_locations(item);
 }

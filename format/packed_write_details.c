@@ -1,4 +1,5 @@
-/* packed_write_details.c - writes what packed_details.h and packed_conventions.c draw. */
+/* packed_write_details.c - writes the details that packed_details.h draws, and the conventions that
+ * packed_conventions.c does. */
 #include "format/packed_details.h"
 #include "format/packed_write.h"
 
@@ -25,7 +26,7 @@ static bool is_statepoint(const struct safepoints *table, const struct safepoint
   return safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
 }
 
-/* ---- What most records have ---- */
+/* ---- Values of most records ---- */
 
 /* The ID and flags that most records have. Ties go to the record that comes first. */
 static void choose_defaults(const struct safepoints *table, struct packed_details_header *header) {
@@ -215,7 +216,7 @@ static bool same_but_first(const struct safepoints *table, struct intern_sequenc
   return same_heads(&first, &other);
 }
 
-/* Puts the state of a record behind that of `before`, which is NULL at a block's start. */
+/* Puts the state of a record after that of `before`, which is NULL at a block's start. */
 static void put_deopt(struct details_writer *writer, const struct safepoint *record,
                       const struct safepoint *before, uint64_t *first_value) {
   const struct safepoints *table = writer->table;
@@ -294,7 +295,7 @@ static bool append_block(struct details_writer *writer, const struct bit_writer 
     bit_writer_append(&writer->blocks, block);
     return !writer->blocks.failed;
   }
-  /* What can't be compressed grows by less than this. */
+  /* A block that can't be compressed grows by less than this. */
   const size_t capacity = size + size / 64 + 1024;
   struct bit_writer compressed = {.bytes = malloc(capacity)};
   if (compressed.bytes == NULL)

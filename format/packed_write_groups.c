@@ -280,7 +280,7 @@ static uint32_t difference(const uint64_t *a, const uint64_t *b, size_t words) {
   return bits;
 }
 
-/* Puts each slot behind the one that is live in nearly the same rows. */
+/* Puts each slot after the one that is live in nearly the same rows. */
 static void order_slots(struct groups_writer *writer) {
   const uint32_t slots = writer->sets->slots, rows = writer->sets->rows;
   const size_t words = rows / 64 + 1;

@@ -2,10 +2,10 @@
  *
  * A function's live sets are known by their numbers. Here they become pairs of a slot and its base at a row,
  * one row for each distinct set. (At one record a location holds one value, so it is derived in one pair at
- * most. Should a stack map say otherwise, the location gets a slot for each pair.) What the slots' groups
- * are is found in packed_write_groups.c.
+ * most. Should a stack map say otherwise, the location gets a slot for each pair.) packed_write_groups.c cuts
+ * the slots into groups.
  *
- * How wide the fields of the first location and of long heads are is chosen when all layouts are known.
+ * The widths of heads' fields are chosen when all groups are known; then the heads are written.
  */
 #include "format/array.h"
 #include "format/packed_write.h"
@@ -53,7 +53,7 @@ static int compare_live(const void *a, const void *b) {
   return 0;
 }
 
-/* A list is a pair: of the location behind the last one, and as base a number for the list. */
+/* A list is a pair: of the number after the last location's, and as base a number for the list. */
 static struct live_slot slot_of_item(const struct layouts_writer *writer, uint64_t item) {
   const struct packed_numbers *numbers = writer->numbers;
   if (safepoint_item_is_list(item))
@@ -118,7 +118,7 @@ static bool collect_rows(struct layouts_writer *writer, uint64_t layout, const u
 /* ---- Groups ---- */
 
 /* Puts the next SLOTS_AT_ONCE slots, or those that are left, into a matrix. Moves *next on, from the first
- * slot in `live` to the one behind the last. */
+ * slot in `live` to the one after the last. */
 static bool collect_sets(struct layouts_writer *writer, size_t *next, struct live_sets *sets) {
   const uint32_t rows = writer->rows;
   const struct live_slot *last = NULL;

@@ -44,7 +44,7 @@ static uint64_t size_of_full(const struct leaves_writer *writer, unsigned bucket
   return full * sizeof(uint16_t);
 }
 
-/* What directory and leaves take with buckets of such a size, nearly. */
+/* The size of directory and leaves with buckets of such a size, nearly. */
 static uint64_t size_with(const struct leaves_writer *writer, unsigned bucket_shift) {
   const struct packed_header *header = writer->header;
   const unsigned record_shift = shift_below(header->record_shift, bucket_shift);

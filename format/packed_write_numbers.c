@@ -45,7 +45,8 @@ static void use_list(const struct safepoints *table, struct packed_numbers *numb
     numbers->locations[locations.words[i]] = 0;
 }
 
-/* Marks what the live sets of the records use; others may be left from records that repeat. */
+/* Marks the locations and lists in the live sets of the records. The table may have others, of records that
+ * were left out. */
 static bool use_live_sets(const struct safepoints *table, struct packed_numbers *numbers) {
   bool *seen = calloc((size_t)table->live.count + 1, sizeof *seen);
   if (seen == NULL)
@@ -106,8 +107,8 @@ static int compare_classes(const void *a, const void *b) {
   return x->begin < y->begin ? -1 : 1;
 }
 
-/* Numbers the locations of the classes, and writes the classes: each with the number behind its last
- * location. */
+/* Numbers the locations of the classes, and writes the classes: each with the number after its last
+ * location's. */
 static bool number_classes(struct packed_numbers *numbers, const struct used *used,
                            struct class *classes, size_t count) {
   struct bit_writer *bits = &numbers->classes;

@@ -1,4 +1,4 @@
-/* safepoints.c - see safepoints.h for what a table holds. */
+/* safepoints.c - see safepoints.h. */
 #include "format/safepoints.h"
 
 #include "format/array.h"
@@ -207,9 +207,8 @@ static int compare_live(const struct safepoints *table, uint32_t a, uint32_t b) 
   return x.count < y.count ? -1 : x.count > y.count;
 }
 
-/* Orders different records of one address and function by what they say, so that the order doesn't
- * depend on the numbers that their contents were given, that is: on where the table was read from.
- */
+/* Orders different records of one address and function by their contents, so that the order doesn't
+ * depend on the contents' numbers, which differ between a raw and a packed program. */
 static int compare_contents(const void *a, const void *b, void *context) {
   const struct safepoints *table = context;
   const struct safepoint *x = a, *y = b;
@@ -292,7 +291,7 @@ bool safepoints_finish(struct safepoints *table) {
 }
 
 /* A record belongs to its function, wherever it is: also at its end, where the next one starts. So
- * without the record, the function must reach behind its address. */
+ * without the record, the function must reach past its address. */
 void safepoints_remove(struct safepoints *table, const bool *is_removed) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < table->record_count; i++) {
@@ -343,8 +342,8 @@ void safepoints_set_ends(struct safepoints *table, const struct code_range *rang
   }
 }
 
-/* To what all functions' addresses are aligned: a power of two, at most 16. Of few functions, more
- * would often be chance. */
+/* The alignment of all functions' addresses: a power of two, at most 16. Of few functions, more would often
+ * be chance. */
 static uint64_t function_alignment(const struct safepoints *table) {
   uint64_t bits = 16;
   for (uint32_t i = 1; i < table->function_count; i++)

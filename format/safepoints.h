@@ -1,4 +1,4 @@
-/* safepoints.h - all records of one program, sorted, each thing said once: what is packed.
+/* safepoints.h - all records of one program, sorted, each thing said once: the encoder's input.
  *
  * LLVM's stack maps and the packed table are two spellings of the same facts. This is the form
  * between them, in memory: functions by address, records by address, and whatever repeats
@@ -6,12 +6,11 @@
  * reader fills it (safepoints_add_v3, packed_unpack in packed_write.h), safepoints_finish puts it in
  * order, the encoder writes it, and tools print and compare it.
  *
- * What is kept of a record: its address, ID, calling convention, flags, deopt state and live-outs
- * in order; of a statepoint, its (base, derived) pairs as a set and its allocas in order; of any
- * other record, its locations in order. Records that agree in all of this and in their function are
- * one record: identical code folding repeats them. Functions at address 0 were discarded by the
- * linker
- * (--gc-sections, COMDAT), and are left out, too. Both are counted.
+ * A record keeps its address, ID, calling convention, flags, deopt state and live-outs in order; a
+ * statepoint its (base, derived) pairs as a set and its allocas in order; any other record its locations
+ * in order. Records that agree in all of this and in their function are one record: identical code
+ * folding repeats them. Functions at address 0 were discarded by the linker (--gc-sections, COMDAT), and
+ * are left out, too. Both are counted.
  */
 #ifndef STACKPACK_SAFEPOINTS_H
 #define STACKPACK_SAFEPOINTS_H
@@ -95,12 +94,12 @@ struct safepoints {
   struct frame_machine frame_machine;
   bool has_stackmaps; /* some live set is of a record that is no statepoint */
 
-  /* What was read and isn't here. */
+  /* Counts of the maps that were read, and of the items that were left out. */
   uint32_t maps;
   uint32_t functions_discarded, records_discarded; /* at address 0 */
   uint32_t records_repeated;
 
-  const char *error; /* NULL, or what is wrong with the section (static storage) */
+  const char *error; /* NULL, or the fault of the section (static storage) */
   uint64_t error_position;
   bool no_memory;
 };
@@ -108,8 +107,7 @@ struct safepoints {
 /* An empty table is all zeros. */
 void safepoints_free(struct safepoints *table);
 
-/* Adds all that a section of LLVM stack maps says; addresses are already those of the linked file.
- */
+/* Adds all records of a section of LLVM stack maps; addresses are already those of the linked file. */
 bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
                        const struct statepoint_signs *signs);
 
@@ -121,8 +119,8 @@ bool safepoints_set_global_roots(struct safepoints *table, const uint64_t *addre
 bool safepoints_add_function(struct safepoints *table, struct safepoint_function function);
 bool safepoints_add_record(struct safepoints *table, struct safepoint record);
 uint32_t safepoints_add_location(struct safepoints *table, struct location location);
-/* Sorts items[0..pairs) and interns them with the list item, if that isn't 0, behind them: there
- * must be room for it. INTERN_FAILED without memory. */
+/* Sorts items[0..pairs) and interns them, followed by the list item, if that isn't 0: the array has room
+ * for it. INTERN_FAILED without memory. */
 uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned pairs,
                              uint64_t list_item);
 
@@ -135,27 +133,27 @@ bool safepoints_finish(struct safepoints *table);
  * start, that contains its start. */
 void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count);
 
-/* Lets code go on to the next multiple of the functions' alignment (at most 16 bytes): what is between
- * is padding, if none of the ranges, which are sorted, starts there. (The return address of a last
+/* Lets code go on to the next multiple of the functions' alignment (at most 16 bytes): the bytes between
+ * are padding, if none of the ranges, which are sorted, starts there. (The return address of a last
  * call that doesn't return is in this padding, too.) */
 void safepoints_close_gaps(struct safepoints *table, const struct code_ranges *unwound,
                            const struct code_ranges *named);
 
 /* Takes records out of a finished table: those for which is_removed, by record, holds. Functions
- * stay, and so does what is known of their extent: their records' addresses remain inside. */
+ * stay, and so do their extents: the addresses of removed records remain inside. */
 void safepoints_remove(struct safepoints *table, const bool *is_removed);
 
 /* The number of a finished table's first function at an address; function_count if there is none. */
 uint32_t safepoints_find_function(const struct safepoints *table, uint64_t address);
 
-/* The number of a finished table's first record at or behind an address; record_count if there is
+/* The number of a finished table's first record at or after an address; record_count if there is
  * none. */
 uint32_t safepoints_first_record(const struct safepoints *table, uint64_t address);
 bool safepoints_has_record(const struct safepoints *table, uint64_t address);
 
 struct location safepoints_location(const struct safepoints *table, uint32_t number);
-/* The order of records of one table by all that they say but for their place and frame: 0, if it is the
- * same. */
+/* The order of records of one table by their contents without address, function and frame: 0, if these are
+ * the same. */
 int safepoint_compare_contents(const struct safepoint *x, const struct safepoint *y);
 int safepoint_location_compare(struct location a, struct location b);
 enum safepoint_kind safepoints_kind(const struct safepoints *table, const struct safepoint *record);

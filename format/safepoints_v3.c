@@ -1,9 +1,9 @@
 /* safepoints_v3.c - fills a table of safepoints from LLVM's stack maps.
  *
- * Most records say what some other one said, byte for byte, but for their ID and place: the same
- * slots are live. So the bytes of a record's locations are looked for among those that were read
- * before; only new ones are taken apart, sorted and interned. (A constant of a map's pool has only its
- * index there, and may be another one in the next map: such records are always read.)
+ * The locations of most records are, byte for byte, those of some other record: the same slots are live.
+ * So a record's bytes are looked for among those that were read before; only new ones are taken apart,
+ * sorted and interned. (A constant of a map's pool has only its index there, and the index may mean another
+ * one in the next map: such records are always taken apart.)
  */
 #include "format/array.h"
 #include "format/safepoints.h"
@@ -62,21 +62,20 @@ static bool statepoint_form(const struct location *locations, unsigned count,
   return true;
 }
 
-/* What the bytes of some record's locations say. */
+/* The meaning of the bytes of some record's locations. */
 struct contents {
   bool is_statepoint;
   int32_t calling_convention, flags;
   uint32_t live, deopt;
 };
 
-/* What reads a section. */
 struct reader {
   struct safepoints *table;
   const struct statepoint_signs *signs;
   enum statepoint_rule rule; /* for the record that is being read */
   struct stackmap_v3_reader raw;
-  struct intern bytes;    /* those of locations that were read, each behind their rule and count; */
-  struct contents *known; /* and what they say, by number */
+  struct intern bytes;    /* those of locations that were read, each after their rule and count; */
+  struct contents *known; /* and their contents, by number */
   size_t known_capacity;
   /* One record: as large as it can be. */
   struct location locations[LOCATIONS_MAX];
@@ -143,7 +142,7 @@ static bool read_contents(struct reader *reader, const struct stackmap_v3_record
   return (!table->no_memory && contents->live != INTERN_FAILED) || out_of_memory(table);
 }
 
-/* Finds what a record's locations say, among what was read before. */
+/* Finds the contents of a record: among those that were read before, if they are there. */
 static bool find_contents(struct reader *reader, const struct stackmap_v3_record *raw,
                           struct contents *contents) {
   const size_t size = (size_t)raw->locations * STACKMAP_V3_LOCATION_SIZE;
@@ -176,7 +175,7 @@ static bool is_unlike(const struct reader *reader, const struct stackmap_v3_reco
          (raw->offset == 0 || !signs->may_return_to(signs->code, address));
 }
 
-/* Finds what a record says; as a statepoint, if it is one. */
+/* Finds the contents of a record; as a statepoint's, if it is one. */
 static bool find_by_signs(struct reader *reader, const struct stackmap_v3_record *raw,
                           uint64_t address, struct contents *contents) {
   const struct statepoint_signs *signs = reader->signs;

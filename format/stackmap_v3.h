@@ -35,7 +35,7 @@ enum { STACKMAP_V3_LOCATION_SIZE = 12 };
 struct stackmap_v3_reader {
   const uint8_t *bytes;
   size_t size;
-  size_t position; /* of what is read next */
+  size_t position; /* of the next item */
 
   /* The current map. */
   size_t functions_position, constants_position;
@@ -43,7 +43,7 @@ struct stackmap_v3_reader {
   uint32_t next_function;
   uint64_t records_left; /* of those that the header counts */
 
-  const char *error; /* NULL, or what is wrong (static storage), near error_position */
+  const char *error; /* NULL, or the fault (static storage), near error_position */
   size_t error_position;
 };
 

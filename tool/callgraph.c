@@ -1,4 +1,4 @@
-/* callgraph.c - stackpack callgraph: prints who calls whom, for people, programs and Graphviz. */
+/* callgraph.c - stackpack callgraph: prints the call graph, for people, programs and Graphviz. */
 #include "tool/calls/call_graph.h"
 #include "tool/commands.h"
 #include "tool/image/clean.h"

@@ -36,7 +36,7 @@ void nearest_try(struct nearest *nearest, const char *word, size_t length);
 
 /* ---- Options ---- */
 
-/* An option of a command, and what its value is for: one of these, the others are NULL. */
+/* An option of a command, and the place of its value: one of these, the others are NULL. */
 struct command_option {
   const char *name; /* without "--"; NULL ends a table */
   char letter;      /* 0: it has none */
@@ -50,7 +50,7 @@ struct command_option {
 
 /* A command's help fits a screen of 24 lines by 80 columns, and shells complete by it
  * (tool/completions): each option begins a line, the values it takes are written between bars where
- * they are few, and two blanks go before what it means. */
+ * they are few, and two blanks go before its meaning. */
 struct command {
   const char *name, *help;
   int least, most;       /* how many arguments it takes: 0 most, any number; */
@@ -63,7 +63,7 @@ struct command {
 bool command_options(const struct command *command, const struct command_option *options, int argc,
                      char **argv, int *status);
 
-/* What --format says, by the number of its word; no command has the last two. */
+/* The values of --format, by the number of their word; no command has both of the last two. */
 enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_DOT = FORMAT_CSV };
 
 /* The options of every command that reads stack maps. */

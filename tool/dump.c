@@ -125,7 +125,7 @@ static bool has_frame_of(const struct record_view *view, const struct record_vie
          x->saved == y->saved && memcmp(x->offsets, y->offsets, sizeof x->offsets) == 0;
 }
 
-/* What is printed below a record's row. */
+/* Prints the lines below a record's row. */
 static bool print_below(const struct dump *dump, const struct record_view *view,
                         struct problem *problem) {
   struct source_frames frames;
@@ -138,7 +138,8 @@ static bool print_below(const struct dump *dump, const struct record_view *view,
   return ok;
 }
 
-/* The columns [first, end) of a group's table; what isn't in columns stands below the first ones. */
+/* Prints the columns [first, end) of a group's table. The records' other lines stand below their first
+ * columns. */
 static bool print_part(const struct dump *dump, size_t first, size_t end, struct problem *problem) {
   bool ok = true;
   if (end > first) {
@@ -204,7 +205,7 @@ static bool dump_text(struct dump *dump, struct problem *problem) {
 
 /* ---- Global roots ---- */
 
-/* The addresses of variables, behind all records. */
+/* Prints the addresses of variables, after all records. */
 static void dump_global_roots(const struct safepoints *table, bool json) {
   if (!json && table->global_root_count > 0)
     printf("%s%" PRIu32 " global root%s\n", table->record_count > 0 ? "\n" : "",

@@ -1,4 +1,4 @@
-/* lookup.c - stackpack lookup: what a collector would be told of an address.
+/* lookup.c - stackpack lookup: the answers that a collector would get for addresses.
  *
  * The answers are the runtime library's own, from the packed table; of a program that isn't packed,
  * from the table that the library makes of its stack maps.
@@ -86,7 +86,7 @@ static const struct safepoint_function *function_of(const struct lookup *lookup,
 static bool print_missing(struct lookup *lookup, uint64_t address, bool is_managed,
                           struct problem *problem) {
   struct source_frames frames = {0};
-  /* As for a record: the address is behind a call. */
+  /* As for a record: the address is after a call. */
   const bool ok =
       address == 0 || source_find(lookup->source, SOURCE_FRAMES, address - 1, &frames, problem);
   const struct safepoint_function *function = is_managed ? function_of(lookup, address) : NULL;

@@ -37,7 +37,7 @@ static void print_help(FILE *out) {
                "Exit status: 0 done, 1 a difference or no record found, 2 usage or bad input.\n");
 }
 
-/* What was printed must have arrived: a full disk is an error, too. */
+/* The output must have arrived: a full disk is an error, too. */
 static int finish(int status) {
   if (fflush(stdout) == 0 && !ferror(stdout))
     return status;

@@ -1,4 +1,4 @@
-/* options.c - takes the options out of a command line, and says what can't be understood of it.
+/* options.c - takes the options out of a command line, and says which word can't be understood.
  *
  * A command's table tells where each option's value goes; getopt_long reads the words.
  *
@@ -64,7 +64,7 @@ static struct nearest nearest_option(const char *help, const char *word) {
   return nearest;
 }
 
-/* `option` is what getopt_long returns: ':' for a missing value, '?' for all else. */
+/* `option` is getopt_long's result: ':' for a missing value, '?' for all else. */
 static void usage_unknown(const struct command *command, int option, const char *word) {
   const struct nearest nearest = nearest_option(command->help, word);
   if (option == ':')

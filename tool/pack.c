@@ -1,7 +1,7 @@
 /* pack.c - stackpack pack: ELF image -> raw maps -> table of safepoints -> packed -> new file.
  *
- * A file goes through the passes of pack_image, in that order. Each takes what the ones before have left in
- * struct packing, and adds to it; the files are opened before, and nothing is written but by the last.
+ * A file goes through the passes of pack_image, in that order. Each takes the results of those before
+ * it from struct packing, and adds its own. The files are opened before the first, and written by the last.
  */
 #include "tool/commands.h"
 
@@ -81,7 +81,7 @@ static void begin_step(const struct packing *packing, const char *step) {
   fprintf(stderr, "%s ...\n", step);
 }
 
-/* Says in a message what was done. */
+/* Puts the result for a file into a message. */
 static bool say(struct packing *packing, const struct summary *summary, struct problem *problem) {
   FILE *out = packing->message.stream;
   if (packing->options->quiet)
@@ -149,7 +149,7 @@ static bool read_stack_maps(struct packing *packing, struct problem *problem) {
          conflicts_refuse(packing->image, &loaded->entries, problem);
 }
 
-/* Takes out of the table what no collection can reach. */
+/* Takes the records that no collection can reach out of the table. */
 static bool drop_by_reach(struct packing *packing, struct problem *problem) {
   const struct pack_options *options = packing->options;
   FILE *report = options->report ? packing->message.stream : NULL;
@@ -202,7 +202,7 @@ static bool rewrite_file(struct packing *packing, struct problem *problem) {
                  problem);
 }
 
-/* Leaves a file alone that would grow, or says what is done to it. */
+/* Leaves a file alone that would grow, or says how large it is now. */
 static bool sum_up(struct packing *packing, struct problem *problem) {
   const struct loaded *loaded = &packing->loaded;
   const size_t before = packing->image->size, after = packing->result.size;
@@ -227,8 +227,8 @@ static bool sum_up(struct packing *packing, struct problem *problem) {
   return say(packing, &summary, problem);
 }
 
-/* Compares the new file with what went in: all that is read back, and all answers to look-ups; what was
- * dropped must be no safepoint now. */
+/* Compares the new file with the old one: all records, and all answers to look-ups; addresses whose records
+ * were dropped must be no safepoints now. */
 static bool compare_image(const struct packing *packing, const struct image *image,
                           struct problem *problem) {
   const struct load_options options = {0};

@@ -31,11 +31,11 @@ struct page {
   const char *output, *before; /* before: NULL without an earlier build */
 };
 
-/* What is in a script element ends at "</script" (HTML, "Restrictions for contents of script
- * elements"). In JSON, "<" stands only in strings. */
+/* A script element ends at "</script" (HTML, "Restrictions for contents of script elements"). In JSON,
+ * "<" stands only in strings. */
 static bool write_object(FILE *out, const json_t *object) {
   char *text = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
-  bool ok = true; /* a stream to memory that is full only says so in what is returned */
+  bool ok = true; /* a stream to memory has no error flag where memory runs out */
   for (const char *c = text; ok && *c != 0; c++)
     if (*c == '<' || *c == '>' || *c == '&')
       ok = fprintf(out, "\\u%04x", *c) > 0;
@@ -66,7 +66,7 @@ static bool write_page(const struct page *page, const json_t *data, const char *
   return ok;
 }
 
-/* What grew since the earlier build; null if there is none. */
+/* The growth since the earlier build; null if there is none. */
 static json_t *growth_of(const struct survey *before, const struct survey *survey) {
   struct growth growth;
   if (before->program.path == NULL)

@@ -29,7 +29,7 @@ static double percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
 }
 
-/* A name goes to a terminal, maybe, which control characters are not for. */
+/* A name may go to a terminal, so it is printed without control characters. */
 static void print_name(const char *name) {
   clean_print(stdout, name);
   putchar('\n');
@@ -100,7 +100,7 @@ static void print_row(const struct survey *survey, const struct survey_row *row,
   print_name(name);
 }
 
-/* What is neither a function's nor a unit's. */
+/* The bytes that belong to no function. */
 static struct survey_row rest_of(const struct survey *survey) {
   return (struct survey_row){
       .packed = survey_rest(&survey->packed),

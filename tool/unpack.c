@@ -57,7 +57,8 @@ static bool unpack_file(const struct unpack_options *options, const char *path,
   struct loaded loaded;
   struct input raw;
   if (options->output != NULL && output_same(options->output, options->raw))
-    return problem_set(problem, "-o names what was kept, which it would overwrite");
+    return problem_set(problem,
+                       "-o names the file of the raw stack maps, which it would overwrite");
   if (!image_open(&image, path, problem))
     return false;
   bool ok = load_find(&image, &load_options, &loaded, problem) == LOAD_PACKED ||

@@ -1,4 +1,4 @@
-/* verify.c - stackpack verify: does a packed program say what the original said? */
+/* verify.c - stackpack verify: compares a packed program with the original. */
 #include "tool/commands.h"
 
 #include "tool/calls/drop.h"
@@ -21,13 +21,13 @@ static const char help[] =
     "\n"
     "Exit status: 0 if they agree, 1 if they differ.\n";
 
-/* One object on a line. */
 static void print_both(const char *raw, const char *packed) {
   clean_print(stdout, raw);
   fputs(" and ", stdout);
   clean_print(stdout, packed);
 }
 
+/* One object on a line. */
 static void print_json(const struct program *raw, const struct program *packed,
                        const struct drop *drop, const struct differences *differences) {
   printf("{\"json_version\":1,\"raw\":");
@@ -87,7 +87,7 @@ struct verify_options {
   enum output_format format;
 };
 
-/* Takes the records out of the original that the policy lets go, and compares what is left. */
+/* Takes the records that the policy drops out of the original, and compares the others. */
 static int drop_and_compare(struct program *raw, const struct program *packed,
                             const struct verify_options *options) {
   struct problem problem = {0};

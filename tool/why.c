@@ -1,4 +1,4 @@
-/* why.c - stackpack why: what keeps a record, or what shows that nobody needs it.
+/* why.c - stackpack why: the calls that keep a record, or the proof that no collection needs it.
  *
  * For a record that is kept, that is a chain of calls, the shortest there is: from the call that
  * returns to the record's address to a GC entry, each with its place in the code, so that it can be

@@ -57,9 +57,9 @@ expect_refusal 'loop: ' "$stackpack" pack -o loop raw
 
 # What was kept isn't overwritten by what it gives back; the packed file may be.
 cp kept before
-expect_refusal 'packed: -o names what was kept' "$stackpack" unpack --raw=kept -o kept packed
+expect_refusal 'packed: -o names the file of the raw stack maps' "$stackpack" unpack --raw=kept -o kept packed
 ln kept hard
-expect_refusal 'packed: -o names what was kept' "$stackpack" unpack --raw=kept -o hard packed
+expect_refusal 'packed: -o names the file of the raw stack maps' "$stackpack" unpack --raw=kept -o hard packed
 expect_same kept before
 cp packed app
 expect_status 0 "$stackpack" unpack --raw=kept -o app app

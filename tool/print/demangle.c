@@ -24,7 +24,7 @@ struct plain_name {
 static void append(const char *text, size_t size, void *opaque) {
   struct plain_name *name = opaque;
   if (size > LENGTH_MAX - name->length)
-    longjmp(name->too_long, 1); /* nothing else ends libiberty; what it needs is on the stack */
+    longjmp(name->too_long, 1); /* nothing else ends libiberty; its memory is on the stack */
   memcpy(name->text + name->length, text, size);
   name->length += size;
 }

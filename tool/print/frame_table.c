@@ -74,7 +74,7 @@ static void append_base(struct cell *cell, const struct location *base,
   snprintf(cell->text + length, sizeof cell->text - length, "%s%s", length == 0 ? "<" : ",", text);
 }
 
-/* What a record has in a column. */
+/* The contents of a column in a record's row. */
 static void fill_cell(struct cell *cell, const struct location *column,
                       const struct record_view *view, const struct machine *machine) {
   bool is_base = false;

@@ -7,7 +7,7 @@
  *
  * In a slot, `*` is a reference, `<+8` one that is derived from the one at +8, and `b` a reference
  * that is needed only as the base of others. A column's register is named where it is another than
- * that of the column before. What doesn't fit the terminal's width is drawn below, in another table.
+ * that of the column before. Columns that don't fit the terminal's width are in another table below.
  */
 #ifndef STACKPACK_FRAME_TABLE_H
 #define STACKPACK_FRAME_TABLE_H
@@ -33,7 +33,7 @@ struct frame_table {
 void frame_table_lay_out(struct frame_table *table, const struct record_view *views, size_t count,
                          const struct machine *machine);
 
-/* The column behind the last one that fits into a width; at least one does. 0: any width. */
+/* The column after the last one that fits into a width; at least one does. 0: any width. */
 size_t frame_table_fit(const struct frame_table *table, size_t first, unsigned width);
 
 /* Print the titles, or a row, of the columns [first, end), without an end of line. */

@@ -10,9 +10,8 @@
 enum { LOCATION_TEXT_SIZE = 48 };
 
 /* Writes a location: a register as `rbx`, a slot of memory as `[rsp+8]`, the address of an object
- * on the stack as `rsp+8`, a constant as a number; with `:4` behind it, if that's its size and it
- * isn't 8. A register whose name isn't known is `register7`, by DWARF's
- * number; `machine` is the file's, or NULL. */
+ * on the stack as `rsp+8`, a constant as a number; with its size, as `:4`, if that isn't 8. A register
+ * whose name isn't known is `register7`, by DWARF's number; `machine` is the file's, or NULL. */
 void location_text(char text[LOCATION_TEXT_SIZE], struct location location,
                    const struct machine *machine);
 /* The same for a register's name. */
@@ -24,7 +23,7 @@ struct record_text {
   bool is_coloured;
 };
 
-/* Prints a function's name in its language's form, or what stands for it. */
+/* Prints a function's name in its language's form, or that it has none. */
 void record_text_function(const struct record_text *text, const char *name);
 /* Prints a line: where the frame ends, and where the registers of the caller are saved. */
 void record_text_frame(const struct record_text *text, const struct record_view *view, int indent);
@@ -32,7 +31,7 @@ void record_text_frame(const struct record_text *text, const struct record_view 
 /* Prints the size of a frame, with a comma before it. */
 void record_text_frame_size(uint64_t frame_size);
 
-/* Prints what a record says but for its locations: nothing, or words with `separator` before each. */
+/* Prints all of a record but its locations: nothing, or words with `separator` before each. */
 void record_text_words(const struct record_view *view, const char *separator);
 /* And its lists, each on a line that begins with `indent` spaces. */
 void record_text_lists(const struct record_text *text, const struct record_view *view, int indent);

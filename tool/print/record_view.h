@@ -1,6 +1,6 @@
-/* record_view.h - one record with all that it says, to be printed.
+/* record_view.h - one record with all of its contents, to be printed.
  *
- * It is taken from a table of safepoints; or it is what the runtime library tells a collector.
+ * It is taken from a table of safepoints, or filled by the runtime library as for a collector.
  */
 #ifndef STACKPACK_RECORD_VIEW_H
 #define STACKPACK_RECORD_VIEW_H
@@ -22,7 +22,7 @@ struct record_view {
   int32_t calling_convention, flags;
   bool is_statepoint;
   bool knows_frame;          /* else `frame` doesn't count */
-  struct frame_facts frame;  /* what unwind tables tell */
+  struct frame_facts frame;  /* as unwind tables tell it */
   struct record_pair *pairs; /* by the place of the reference; owned */
   size_t pair_count, pair_capacity;
   struct record_list deopt, allocas, locations, live_outs;
@@ -35,8 +35,8 @@ void record_view_take(struct record_view *view, const struct safepoints *table,
 bool record_view_ask(struct record_view *view, const struct stackpack_record *record, void *space);
 void record_view_close(struct record_view *view);
 
-/* An address in the instruction that a record is about. A return address is behind it, as it's that
- * of a call; a stack map's is its own. */
+/* An address in the instruction that a record is about. A statepoint's address is the return address,
+ * after the call; a stack map's is the instruction's own. */
 static inline uint64_t record_view_instruction(const struct record_view *view) {
   return view->address - view->is_statepoint;
 }

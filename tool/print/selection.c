@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What is asked for ---- */
+/* ---- Words of the command line ---- */
 
 /* Reads a number up to a character that isn't part of it. */
 static bool parse_start(const char *text, uint64_t *address, const char **end) {
@@ -56,7 +56,7 @@ void selection_close(struct selection *selection) {
   *selection = (struct selection){0};
 }
 
-/* ---- What there is ---- */
+/* ---- Records ---- */
 
 /* Marks the records of [first, last]. Returns whether there are any. */
 static bool mark_addresses(const struct safepoints *table, uint64_t first, uint64_t last,

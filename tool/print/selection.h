@@ -6,7 +6,7 @@
 #include "tool/image/names.h"
 #include "tool/image/problem.h"
 
-/* A word of the command line, and what it means. */
+/* A word of the command line, and its meaning. */
 struct selection_item {
   const char *word;
   uint64_t first, last; /* of addresses; for a function's name, not used */
@@ -18,8 +18,8 @@ struct selection {
   size_t count, capacity;
 };
 
-/* Add what an option says to a struct selection: the name of functions, or a pattern for them; an address, or two with a
- * `-` between. False, and a problem, if it can't be understood. */
+/* Add an option's value to a struct selection: the name of functions, or a pattern for them; an address,
+ * or two with a `-` between. False, and a problem, if it can't be understood. */
 bool selection_add_function(void *selection, const char *word, struct problem *problem);
 bool selection_add_address(void *selection, const char *word, struct problem *problem);
 void selection_close(struct selection *selection);

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* What --color says, by the number of its word. */
+/* The values of --color, by the number of their word. */
 #define STYLE_WORDS "auto|always|never"
 enum style_use { STYLE_AUTO, STYLE_ALWAYS, STYLE_NEVER };
 

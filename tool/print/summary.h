@@ -1,4 +1,4 @@
-/* summary.h - what `pack` says of a file, in lines and as a JSON object. */
+/* summary.h - the result of `pack` for a file, in lines and as a JSON object. */
 #ifndef STACKPACK_SUMMARY_H
 #define STACKPACK_SUMMARY_H
 
@@ -11,7 +11,7 @@ enum { SUMMARY_WHY_SIZE = 200 };
 struct summary {
   const char *path;
   const char *why; /* the file stays as it is, and only `path` counts, too; or NULL */
-  const struct safepoints *table; /* what was packed */
+  const struct safepoints *table; /* the table that was packed */
   uint64_t raw_size, packed_size, file_before, file_after;
   uint32_t dropped;
   size_t left_out, conflicts; /* functions of other code than is there; addresses */

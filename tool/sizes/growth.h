@@ -16,12 +16,12 @@ struct growth_row {
   uint64_t before, after; /* bits, packed */
 };
 
-/* What didn't keep its size; what changed most comes first. */
+/* The rows whose size changed; those that changed most come first. */
 struct growth_rows {
   struct growth_row *items; /* owned */
   uint32_t count;
   uint32_t counts[GROWTH_KINDS];
-  uint32_t same; /* how many did keep it */
+  uint32_t same; /* how many kept it */
 };
 
 struct growth {

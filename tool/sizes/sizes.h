@@ -1,14 +1,14 @@
-/* sizes.h - what each function takes of a table of stack maps, raw or packed: to the bit.
+/* sizes.h - how much of a table of stack maps, raw or packed, belongs to each function: to the bit.
  *
  * A table's bytes are divided among functions so that nothing is counted twice, and nothing is left
  * out:
  *
- *   - What says something of one function, or of one record, is that function's alone.
- *   - What several functions share (a layout, a frame size, a list of locations) is divided among
- *     them in equal parts, and what several records share (of a leaf) among these. Where that
+ *   - Bytes about one function, or about one of its records, belong to that function alone.
+ *   - Bytes that several functions share (a layout, a frame size, a list of locations) are divided among
+ *     them in equal parts, and bytes that several records share (of a leaf) among these. Where that
  *     doesn't come out even, the first ones get a bit more.
- *   - What says something of the table as a whole (headers, samples of its parts, padding) is
- *     nobody's: it is the rest of the part that it stands in.
+ *   - Bytes about the table as a whole (headers, padding) belong to no function: they are the rest of
+ *     their part.
  *
  * So the sizes of all functions, and the rest of all parts, add up to the table's size exactly.
  * Sizes are in bits, as packed numbers don't end at bytes.
@@ -41,12 +41,11 @@ struct sizes {
   struct sizes_layouts layouts; /* packed */
 };
 
-/* Of the raw stack maps that an image has, in all of their sections. `loaded` is what `load` made of
- * them. */
+/* Of the raw stack maps that an image has, in all of their sections, and that `load` has read. */
 bool sizes_of_raw(struct sizes *sizes, const struct image *image, const struct loaded *loaded,
                   struct problem *problem);
 
-/* Of a packed table, which says what the table of safepoints does. */
+/* Of a packed table, which has the records of the table of safepoints. */
 bool sizes_of_packed(struct sizes *sizes, const struct safepoints *table,
                      const struct packed_table *packed, struct problem *problem);
 

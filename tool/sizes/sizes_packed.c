@@ -1,6 +1,6 @@
 /* sizes_packed.c - see sizes.h.
  *
- * What is whose in each part of a packed table (format/packed.h, and FORMAT.md in full):
+ * The owners of each part of a packed table (format/packed.h, and FORMAT.md in full):
  *
  *   directory          an entry: of its leaf's records
  *   record addresses   of a leaf the counts, of its records; and each record's own low byte
@@ -13,11 +13,10 @@
  *   exceptions         of their records
  *   calling conventions
  *                      of all records, in equal parts
- *   details            a compressed block is divided among its records by what they take decoded
+ *   details            a compressed block is divided among its records by their decoded sizes
  *
- * Where something is of a record, it is given to the function that this is of. Location classes,
- * global roots, entries of leaves without records, and the starts and references of gaps are
- * nobody's.
+ * The share of a record is given to its function. Location classes, global roots, entries of leaves
+ * without records, and the starts and references of gaps belong to no function.
  */
 #include "format/array.h"
 #include "format/packed_details.h"
@@ -133,7 +132,7 @@ static bool divide_leaves(struct division *division, struct problem *problem) {
   return true;
 }
 
-/* ---- What is shared ---- */
+/* ---- Shared parts ---- */
 
 /* Which functions use the things of a part: a thing's number or place above a function's number. */
 struct uses {
@@ -149,10 +148,10 @@ static void add_use(struct uses *uses, uint64_t thing, uint64_t function) {
 struct run {
   const uint64_t *uses;
   size_t count, next;
-  uint64_t thing, following; /* following: the next thing; UINT64_MAX behind the last */
+  uint64_t thing, following; /* following: the next thing; UINT64_MAX after the last */
 };
 
-/* Moves to the next thing. Behind the last one it frees the uses, and returns false. */
+/* Moves to the next thing. After the last one it frees the uses, and returns false. */
 static bool next_run(struct uses *uses, struct run *run) {
   if (run->next == 0 && uses->count > 0)
     qsort(uses->items, uses->count, sizeof *uses->items, bits_compare_words);
@@ -209,7 +208,7 @@ static void divide_frame_sizes(struct division *division) {
 
 /* ---- Parts of records ---- */
 
-/* What is between two lists' starts is the first one's. */
+/* A list reaches up to the next one's start. */
 static uint64_t list_bytes(const struct packed_table *packed, uint64_t number) {
   const uint32_t start = bits_load32(packed->list_starts + number * 4);
   const uint64_t end = number + 1 == packed->list_count
@@ -260,8 +259,8 @@ static uint64_t bytes_of_records(struct packed_block block, uint32_t records) {
   return all - bytes_left(&block);
 }
 
-/* Divides `bits` among a block's records by what they take of `total` bytes. A part of it is what is
- * given for all bytes up to its end, less what was given up to its start. */
+/* Divides `bits` among a block's records by their shares of `total` bytes. A record gets the bits of all
+ * bytes up to its end, less those of all bytes up to its start. */
 static void divide_block(struct division *division, struct packed_block *block, uint32_t first,
                          uint32_t records, uint64_t bits) {
   struct packed_details details;

@@ -1,8 +1,8 @@
 /* sizes_raw.c - see sizes.h.
  *
  * In a raw stack map nearly everything is a record's: its header, its locations, its live-outs and
- * its padding. The header of each object file's map, its constants and the gaps between maps are
- * nobody's.
+ * its padding. The header of each object file's map, its constants and the gaps between maps belong to
+ * no function.
  */
 #include "tool/sizes/sizes.h"
 
@@ -34,7 +34,7 @@ enum {
   LIVE_OUT_SIZE = 4
 };
 
-static const uint32_t discarded = UINT32_MAX; /* what sizes_function says of those at address 0 */
+static const uint32_t discarded = UINT32_MAX; /* by sizes_function: a function at address 0 */
 
 static void give(struct sizes *sizes, enum part part, uint32_t function, uint64_t bytes) {
   if (function != discarded) {
@@ -76,8 +76,8 @@ static bool divide_section(struct sizes *sizes, const struct safepoints *table,
   return reader.error == NULL || problem_set(problem, "%s", reader.error);
 }
 
-/* What was owned of a part is all of it, but for the parts that say something of whole maps: and the
- * padding is what is left of the sections' size. */
+/* All bytes of a part have owners, except in the parts about whole maps. The padding is the rest of the
+ * sections' size. */
 static void sum_up(struct sizes *sizes, uint64_t size) {
   static const char *const names[PARTS] = {
       [PART_HEADERS] = "headers", [PART_FUNCTIONS] = "functions", [PART_CONSTANTS] = "constants",

@@ -25,7 +25,7 @@ static json_t *sizes(const struct sizes *sizes) {
                    size(sizes->discarded), "rest", size(survey_rest(sizes)));
 }
 
-/* What rows of functions and of units have, and sums of them; after the members of their own. */
+/* Adds the members that rows of functions, rows of units and their sums have, to a row's own members. */
 static json_t *row(const struct survey *survey, const struct survey_row *row, json_t *object) {
   json_object_set_new(object, "records", number(row->records));
   json_object_set_new(object, "raw", survey->has_raw ? size(row->raw) : json_null());
@@ -154,7 +154,7 @@ static json_t *options(const struct survey_options *options) {
   return list;
 }
 
-/* What every object begins with. */
+/* An object with the members that each one begins with. */
 static json_t *new_object(const struct survey *survey) {
   return json_pack("{si ss so so}", "json_version", STATS_JSON_VERSION, "stackpack",
                    STACKPACK_VERSION, "options", options(survey->options), "packed_version",

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What the records have ---- */
+/* ---- Contents of records ---- */
 
 static void add(struct survey_values *values, uint64_t value) {
   (void)ARRAY_ADD(values->items, values->count, values->capacity, value);

@@ -13,7 +13,7 @@
 
 /* A function, or a compilation unit. Sizes are in bits. */
 struct survey_row {
-  const char *name; /* NULL: a function without one, or what is of no unit that is known */
+  const char *name; /* NULL: a function without one, or the functions without a unit */
   bool is_unit;
   const char *unit; /* of a function: its unit's name; NULL: unknown */
   uint64_t address; /* of a function */
@@ -84,7 +84,7 @@ struct survey {
 bool survey_open(struct survey *survey, const char *path, const struct survey_options *options);
 void survey_close(struct survey *survey);
 
-/* What a value is at most, of `part` of them: of 0.5, the median. 0 if there are none. */
+/* The largest value among the lowest `part` of them: for 0.5, the median. 0 if there are none. */
 uint64_t survey_quantile(const struct survey_values *values, double part);
 uint64_t survey_sum(const struct survey_values *values);
 /* How many different ones there are. */
@@ -92,15 +92,15 @@ size_t survey_distinct(const struct survey_values *values);
 /* Where the run of equal values that begins at `first` ends. */
 size_t survey_run(const struct survey_values *values, size_t first);
 
-/* What is neither a function's nor of discarded ones. */
+/* The bits that belong to no function, and to no discarded one. */
 uint64_t survey_rest(const struct sizes *sizes);
 
-/* Orders names: what has none comes first. */
+/* Orders names: NULL comes first. */
 int survey_compare_text(const char *a, const char *b);
 
 /* Adds the sizes and counts of a row to a sum. */
 void survey_add(struct survey_row *sum, const struct survey_row *row);
-/* The sum of what isn't listed: the rows [top, count), and what the filter left out. */
+/* The sum of the rows that aren't listed: [top, count), and those that the filter left out. */
 struct survey_row survey_others(const struct survey *survey, const struct survey_row *rows,
                                 uint32_t count, uint32_t top);
 

@@ -1,10 +1,10 @@
 /* units.h - which compilation unit a function is of.
  *
- * Debug information tells: each compilation unit has a table of lines, whose sequences say which
- * addresses are the unit's. Without it the symbol table does, for most functions: a linker puts the
- * local symbols of each object file behind a symbol with the source file's name (gABI, "Symbol
- * Table", STT_FILE). A global function isn't there, but linkers leave the code of one object file
- * together: one that lies between local functions of one file is of that file, too.
+ * Debug information tells the addresses of each compilation unit. Without it the symbol table tells the
+ * unit of most functions: a linker writes a symbol with the source file's name, and after it the local
+ * symbols of that object file (gABI, "Symbol Table", STT_FILE). A global function isn't among them; but
+ * linkers leave the code of one object file together, so a global function between local ones of one file
+ * is of that file, too.
  */
 #ifndef STACKPACK_UNITS_H
 #define STACKPACK_UNITS_H
@@ -19,8 +19,8 @@ struct unit_symbol {
 
 struct units {
   struct source *source; /* NULL: there is no debug information */
-  bool is_broken;        /* the debug information: what it told before is there */
-  char **names;          /* paths without "." and ".."; of a symbol, what it says; owned */
+  bool is_broken;        /* the debug information; the names that it told before stay */
+  char **names;          /* paths without "." and "..", or names of symbols; owned */
   size_t count, capacity;
   struct unit_symbol *symbols; /* by address; owned */
   size_t symbol_count, symbol_capacity;

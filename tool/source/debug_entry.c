@@ -91,8 +91,8 @@ struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit) {
 /* ---- Ranges ---- */
 
 /* Lists of split entries are counted from the start of the .dwo file's table (7.3.2.2), which in a
- * package is one of many. libdwarf finds them by an offset only; of the two that it tells, versions differ
- * in what the second one is of. */
+ * package is one of many. libdwarf finds them by an offset only; it tells two, and the second one has another
+ * meaning in each version. */
 static bool find_split_list(Dwarf_Debug dwarf, Dwarf_Die die, uint64_t number, uint64_t *where) {
   Dwarf_Debug_Fission_Per_CU parts = {0};
   Dwarf_Unsigned count, header, array, in_array, entries, first, end, ignored;
@@ -114,7 +114,7 @@ static bool find_split_list(Dwarf_Debug dwarf, Dwarf_Die die, uint64_t number, u
   return false;
 }
 
-/* An entry of a list of DWARF 5 (7.25). What offsets are relative to may change from here on. */
+/* An entry of a list of DWARF 5 (7.25). It may change the base of later offsets. */
 static void add_list_entry(Dwarf_Die unit, unsigned kind, uint64_t a, uint64_t b, uint64_t *base,
                            struct spans *spans, uint32_t item) {
   uint64_t start = a, end = b;

@@ -1,8 +1,8 @@
-/* debug_entry.h - what an entry of debug information (a DIE) says: its attributes, and its code.
+/* debug_entry.h - an entry of debug information (a DIE): its attributes, and the spans of its code.
  *
- * An entry of split DWARF lies in another file than the addresses of its code: it tells their
- * numbers in a table of the program's, which belongs to the unit there, the skeleton. So the context
- * has the first entry of that unit, and addresses are asked of it. (libdwarf can tie the two files, but its
+ * The addresses of an entry of split DWARF are in another file: the entry has numbers, and the program
+ * has a table of addresses for them, which belongs to a unit there, the skeleton. So the context has the
+ * first entry of that unit, and addresses are asked of it. (libdwarf can tie the two files, but its
  * version of 2021 then takes a split unit's texts from another one's.)
  */
 #ifndef STACKPACK_DEBUG_ENTRY_H
@@ -18,7 +18,7 @@ struct debug_context {
   Dwarf_Debug dwarf;
   Dwarf_Die unit;       /* its first entry */
   Dwarf_Half version;   /* of DWARF */
-  uint64_t low_address; /* what offsets are relative to */
+  uint64_t low_address; /* the base of offsets */
   uint64_t ranges_base; /* where ranges of split entries start, DWARF 4; else 0 */
 };
 struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit);

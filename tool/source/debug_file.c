@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The folder of a number; NULL behind the last one. */
+/* The folder of a number; NULL after the last one. */
 static const char *folder_of(const struct debug_folders *folders, size_t number) {
   if (number < folders->count)
     return folders->paths[number];
@@ -65,7 +65,7 @@ static bool has_checksum(const char *path, uint32_t checksum) {
   return actual == checksum;
 }
 
-/* What .gnu_debuglink says: a name without a folder, and a checksum of the file's bytes. */
+/* The contents of .gnu_debuglink: a name without a folder, and a checksum of that file's bytes. */
 struct link {
   const char *name;
   uint32_t checksum;

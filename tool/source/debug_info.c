@@ -234,7 +234,7 @@ void debug_info_find(struct debug_info *info, uint64_t address, struct source_fr
 /* Takes "." and empty parts, and "name/..", out of a path. */
 static void normalize(char *path) {
   char *const start = path + (*path == '/');
-  char *out = start, *root = start; /* root: behind the "..", which can't be taken out */
+  char *out = start, *root = start; /* root: after each "..", which can't be taken out */
   for (const char *in = start; *in != 0;) {
     const size_t length = strcspn(in, "/");
     const bool is_up = length == 2 && in[0] == '.' && in[1] == '.';

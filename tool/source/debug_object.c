@@ -55,7 +55,7 @@ struct debug_section {
   uint64_t size;        /* decompressed, as it says */
 };
 
-/* Moves on to the next debug section that has bytes; false behind the last one. */
+/* Moves on to the next debug section that has bytes; false after the last one. */
 static bool next_section(Elf *elf, struct debug_section *next) {
   size_t names;
   GElf_Chdr compression;
@@ -84,7 +84,8 @@ static bool next_section(Elf *elf, struct debug_section *next) {
   return false;
 }
 
-/* Whether all sizes can be, and whether a section must be decompressed here: libdwarf knows .zdebug_*. */
+/* Refuses sizes that can't be. *any: some section must be decompressed here (libdwarf itself decompresses
+ * .zdebug_*). */
 static bool check_sections(Elf *elf, bool *any, struct problem *problem) {
   *any = false;
   for (struct debug_section section = {0}; next_section(elf, &section);) {

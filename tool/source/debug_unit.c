@@ -160,7 +160,7 @@ static void read_entry(const struct scope_reader *reader, Dwarf_Die die, uint32_
   if (dwarf_tag(die, &tag, NULL) != DW_DLV_OK)
     return;
   if (tag == DW_TAG_subprogram) {
-    /* What is only declared, or inlined everywhere, has no code, and nothing in it has. */
+    /* A function that is only declared, or inlined everywhere, has no code: nor have the entries in it. */
     if (!has_code(die))
       return;
     scope = add_scope(reader, die, SPANS_NONE);
@@ -170,7 +170,7 @@ static void read_entry(const struct scope_reader *reader, Dwarf_Die die, uint32_
   read_children(reader, die, scope, depth);
 }
 
-/* Moves to the next entry beside one, and frees that. NULL behind the last one. */
+/* Moves to the next entry beside one, and frees that. NULL after the last one. */
 static Dwarf_Die next_of(Dwarf_Debug dwarf, Dwarf_Die die) {
   Dwarf_Die next;
   Dwarf_Off here = 0, there = 0;

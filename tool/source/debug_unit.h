@@ -1,11 +1,11 @@
-/* debug_unit.h - the lines and functions of one unit of debug information. What is read stays until the
+/* debug_unit.h - the lines and functions of one unit of debug information. They stay in memory until the
  * reader's process ends. */
 #ifndef STACKPACK_DEBUG_UNIT_H
 #define STACKPACK_DEBUG_UNIT_H
 
 #include "tool/source/debug_entry.h"
 
-/* A place in a source file: what isn't told is NULL or 0. */
+/* A place in a source file; NULL or 0 where it isn't told. */
 struct debug_place {
   const char *file; /* of the unit's */
   uint64_t line, column;

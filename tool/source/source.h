@@ -1,8 +1,8 @@
 /* source.h - where an instruction comes from: file, line and inlined functions; or its unit.
  *
  * Debug information is read by a process of its own. It is large and intricate, other tools leave
- * it broken, and nothing depends on it but texts that are printed. libdwarf doesn't survive every broken
- * file; so it's the reader that ends then, and not the command.
+ * it broken, and libdwarf doesn't survive every broken file. Then the reader ends, and the command goes on
+ * without source lines.
  */
 #ifndef STACKPACK_SOURCE_H
 #define STACKPACK_SOURCE_H
@@ -22,8 +22,9 @@ enum source_question {
   SOURCE_UNIT    /* the unit there: one frame with the path of its source file */
 };
 
-/* Without a source, nothing is found. False, and a problem, if the debug information turns out to be unusable: then and later on, nothing
- * is found. Says once on stderr that split debug information is missing. */
+/* Without a source, nothing is found. False, and a problem, if the debug information turns out to be
+ * unusable: then and later on, nothing is found. Says once on stderr that split debug information is
+ * missing. */
 bool source_find(struct source *source, enum source_question question, uint64_t address,
                  struct source_frames *frames, struct problem *problem);
 
