@@ -58,11 +58,23 @@ static void print_location(const char *title, struct stackpack_location location
          location.size);
 }
 
+static void print_frame(struct stackpack_frame_facts facts) {
+  if (!facts.is_known) {
+    printf(" unknown");
+    return;
+  }
+  printf(" cfa %u%+ld lost %#x", facts.cfa_register, (long)facts.cfa_offset, facts.lost);
+  for (unsigned i = 0; i < 32; i++)
+    if ((facts.saved >> i & 1) != 0)
+      printf(" %u%+d", i, facts.offsets[i]);
+}
+
 static void print_record(struct stackpack_record record, uintptr_t bias) {
   struct stackpack_pairs pairs = stackpack_pairs(&record);
   struct stackpack_location base, derived;
   printf("%#lx %#lx %lu", (long)(record.address - bias),
          (long)(stackpack_record_function(&record) - bias), (long)record.frame_size);
+  print_frame(stackpack_record_frame(&record));
   while (stackpack_pairs_next(&pairs, &base, &derived)) {
     print_location("base", base);
     print_location("derived", derived);
