@@ -2,6 +2,7 @@
 #
 #   make corpus                            lua, sqlite and cpython, in all variants
 #   make corpus PROGRAMS="lua sqlite-O2"   some of them
+#   make corpus-frames                     Lua, compiled in many ways: what is known of its frames, against two other readers
 #
 # They stand in $(STACKPACK_CORPUS), by default $(BUILD)/corpus.
 
@@ -10,3 +11,8 @@ STACKPACK_CORPUS ?= $(BUILD)/corpus
 .PHONY: corpus
 corpus:
 	STACKPACK_CORPUS="$(STACKPACK_CORPUS)" LLVM="$(LLVM)" tests/corpus/build $(or $(PROGRAMS),lua sqlite cpython)
+
+.PHONY: corpus-frames
+corpus-frames: all
+	STACKPACK_CORPUS="$(STACKPACK_CORPUS)" LLVM="$(LLVM)" tests/corpus/build lua-O2
+	STACKPACK_CORPUS="$(STACKPACK_CORPUS)" LLVM="$(LLVM)" BUILD="$(BUILD)" tests/corpus/frames
