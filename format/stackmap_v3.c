@@ -3,15 +3,7 @@
 
 #include "format/bits.h"
 
-enum {
-  MAP_HEADER_SIZE = 16,
-  FUNCTION_SIZE = 24,
-  CONSTANT_SIZE = 8,
-  RECORD_HEADER_SIZE = 16,
-  LIVE_OUTS_HEADER_SIZE = 4,
-  LIVE_OUT_SIZE = 4,
-  VERSION = 3,
-};
+enum { VERSION = 3 };
 
 struct stackmap_v3_reader stackmap_v3_open(const void *bytes, size_t size) {
   return (struct stackmap_v3_reader){.bytes = bytes, .size = size};
@@ -67,15 +59,15 @@ bool stackmap_v3_next_map(struct stackmap_v3_reader *reader) {
   if (reader->bytes[reader->position] != VERSION)
     return fail(reader, "a stack map of a version other than 3", reader->position);
   size_t header;
-  if (!take(reader, 1, MAP_HEADER_SIZE, &header, "a truncated stack map header"))
+  if (!take(reader, 1, STACKMAP_V3_MAP_SIZE, &header, "a truncated stack map header"))
     return false;
   reader->functions = bits_load32(reader->bytes + header + 4);
   reader->constants = bits_load32(reader->bytes + header + 8);
   reader->records_left = bits_load32(reader->bytes + header + 12);
   reader->next_function = 0;
-  return take(reader, reader->functions, FUNCTION_SIZE, &reader->functions_position,
+  return take(reader, reader->functions, STACKMAP_V3_FUNCTION_SIZE, &reader->functions_position,
               "a stack map with more functions than the section has room for") &&
-         take(reader, reader->constants, CONSTANT_SIZE, &reader->constants_position,
+         take(reader, reader->constants, STACKMAP_V3_CONSTANT_SIZE, &reader->constants_position,
               "a stack map with more constants than the section has room for");
 }
 
@@ -84,7 +76,7 @@ bool stackmap_v3_next_function(struct stackmap_v3_reader *reader,
   if (reader->error != NULL || reader->next_function == reader->functions)
     return false;
   const size_t position =
-      reader->functions_position + (size_t)reader->next_function++ * FUNCTION_SIZE;
+      reader->functions_position + (size_t)reader->next_function++ * STACKMAP_V3_FUNCTION_SIZE;
   const uint8_t *bytes = reader->bytes + position;
   *function = (struct stackmap_v3_function){bits_load64(bytes), bits_load64(bytes + 8),
                                             bits_load64(bytes + 16), position};
@@ -97,7 +89,7 @@ bool stackmap_v3_next_record(struct stackmap_v3_reader *reader, struct stackmap_
   if (reader->error != NULL)
     return false;
   size_t header, live_outs;
-  if (!take(reader, 1, RECORD_HEADER_SIZE, &header, "a truncated record"))
+  if (!take(reader, 1, STACKMAP_V3_RECORD_SIZE, &header, "a truncated record"))
     return false;
   const uint8_t *bytes = reader->bytes + header;
   record->id = bits_load64(bytes);
@@ -106,10 +98,10 @@ bool stackmap_v3_next_record(struct stackmap_v3_reader *reader, struct stackmap_
   if (!take(reader, record->locations, STACKMAP_V3_LOCATION_SIZE, &record->locations_position,
             "a record with more locations than the section has room for") ||
       !align(reader, "a truncated record") ||
-      !take(reader, 1, LIVE_OUTS_HEADER_SIZE, &live_outs, "a record without its live-outs"))
+      !take(reader, 1, STACKMAP_V3_LIVE_OUTS_SIZE, &live_outs, "a record without its live-outs"))
     return false;
   record->live_outs = bits_load16(reader->bytes + live_outs + 2);
-  if (!take(reader, record->live_outs, LIVE_OUT_SIZE, &record->live_outs_position,
+  if (!take(reader, record->live_outs, STACKMAP_V3_LIVE_OUT_SIZE, &record->live_outs_position,
             "a record with more live-outs than the section has room for") ||
       !align(reader, "a record without its padding"))
     return false;
@@ -139,7 +131,7 @@ bool stackmap_v3_location(struct stackmap_v3_reader *reader,
       return fail(reader, "a location with the index of a constant that is not there", position);
     location->reg = 0;
     location->value = (int64_t)bits_load64(reader->bytes + reader->constants_position +
-                                           (size_t)(uint32_t)value * CONSTANT_SIZE);
+                                           (size_t)(uint32_t)value * STACKMAP_V3_CONSTANT_SIZE);
     /* LLVM pools only values that don't fit; another producer's small value is the same constant. */
     if (location->value >= 0 && location->value <= INT32_MAX)
       location->kind = LOCATION_CONSTANT;
@@ -161,6 +153,7 @@ bool stackmap_v3_has_pooled(const struct stackmap_v3_reader *reader,
 struct stackmap_v3_live_out stackmap_v3_live_out(const struct stackmap_v3_reader *reader,
                                                  const struct stackmap_v3_record *record,
                                                  unsigned n) {
-  const uint8_t *bytes = reader->bytes + record->live_outs_position + (size_t)n * LIVE_OUT_SIZE;
+  const uint8_t *bytes =
+      reader->bytes + record->live_outs_position + (size_t)n * STACKMAP_V3_LIVE_OUT_SIZE;
   return (struct stackmap_v3_live_out){bits_load16(bytes), bytes[3]};
 }

@@ -30,7 +30,16 @@
 #include <stdint.h>
 
 #define STACKMAP_V3_FRAME_SIZE_UNKNOWN UINT64_MAX
-enum { STACKMAP_V3_LOCATION_SIZE = 12 };
+/* In bytes; a map's, a record's and the live-outs' own, without their items. */
+enum {
+  STACKMAP_V3_MAP_SIZE = 16,
+  STACKMAP_V3_FUNCTION_SIZE = 24,
+  STACKMAP_V3_CONSTANT_SIZE = 8,
+  STACKMAP_V3_RECORD_SIZE = 16,
+  STACKMAP_V3_LOCATION_SIZE = 12,
+  STACKMAP_V3_LIVE_OUTS_SIZE = 4,
+  STACKMAP_V3_LIVE_OUT_SIZE = 4
+};
 
 struct stackmap_v3_reader {
   const uint8_t *bytes;

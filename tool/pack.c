@@ -96,9 +96,8 @@ static bool say(struct packing *packing, const struct summary *summary, struct p
 }
 
 /* With -o, a file that there's nothing to do for is copied. */
-static bool leave_alone(struct packing *packing, struct problem *problem, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static bool leave_alone(struct packing *packing, struct problem *problem, const char *format, ...) {
+__attribute__((format(printf, 3, 4))) static bool
+leave_alone(struct packing *packing, struct problem *problem, const char *format, ...) {
   const struct new_file copy = {
       packing->options->output, packing->path,        false,
       packing->image->bytes,    packing->image->size, &packing->image->file.status};
@@ -227,37 +226,35 @@ static bool sum_up(struct packing *packing, struct problem *problem) {
   return say(packing, &summary, problem);
 }
 
-/* Compares the new file with the old one: all records, and all answers to look-ups; addresses whose records
+/* Compares the new table with the old one: all records, and all answers to look-ups; addresses whose records
  * were dropped must be no safepoints now. */
-static bool compare_image(const struct packing *packing, const struct image *image,
-                          struct problem *problem) {
-  const struct load_options options = {0};
+static bool compare(const struct packing *packing, const struct loaded *after,
+                    struct problem *problem) {
   const struct safepoints *before = &packing->loaded.table;
-  const struct drop *drop = &packing->drop;
   struct differences differences = {0};
-  struct loaded after;
-  if (!load(image, &options, &after, problem))
-    return false;
-  if (after.kind != LOAD_PACKED) {
-    loaded_free(&after);
-    return problem_set(problem, "the packed table can't be found again");
-  }
-  compare_tables(before, &after.table, &differences);
-  answers_all(before, &after.packed, &differences);
-  answers_dropped(before, &after.packed, drop->addresses, drop->dropped, &differences);
-  loaded_free(&after);
+  compare_tables(before, &after->table, &differences);
+  answers_all(before, &after->packed, &differences);
+  answers_dropped(before, &after->packed, packing->drop.addresses, packing->drop.dropped,
+                  &differences);
   return differences.count == 0 ||
          problem_set(problem, "not packed, as checking found a fault of stackpack's: %s",
                      differences.first);
 }
 
-/* Reads the new file as if it came from disk. */
+/* Reads the new file as if it came from disk, and compares it. */
 static bool check_file(struct packing *packing, struct problem *problem) {
+  const struct load_options options = {0};
   struct image image;
+  struct loaded after;
   begin_step(packing, "checking");
   if (!image_open_memory(&image, packing->result.bytes, packing->result.size, problem))
     return false;
-  const bool ok = compare_image(packing, &image, problem);
+  bool ok = load(&image, &options, &after, problem);
+  if (ok) {
+    ok = after.kind == LOAD_PACKED ? compare(packing, &after, problem)
+                                   : problem_set(problem, "the packed table can't be found again");
+    loaded_free(&after);
+  }
   image_close(&image);
   return ok;
 }

@@ -26,18 +26,13 @@ struct split_options {
   bool quiet;
 };
 
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash == NULL ? path : slash + 1;
-}
-
 /* The path of the file that is written for another. To be freed. */
 static char *output_path(const struct split_options *options, const char *path) {
   if (options->directory == NULL)
     return strdup(options->output != NULL ? options->output : path);
-  const size_t size = strlen(options->directory) + strlen(base_name(path)) + 2;
+  const size_t size = strlen(options->directory) + strlen(basename(path)) + 2;
   char *output = malloc(size);
-  snprintf(output, size, "%s/%s", options->directory, base_name(path));
+  snprintf(output, size, "%s/%s", options->directory, basename(path));
   return output;
 }
 

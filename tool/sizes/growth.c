@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const growth_kinds[GROWTH_KINDS] = {"new", "grown", "shrunk", "gone"};
+
 /* Whether two rows, of different builds, may be the same thing. One without a name is known by its
  * address. */
 static int compare_keys(const struct survey_row *x, const struct survey_row *y) {

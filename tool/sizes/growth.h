@@ -9,6 +9,7 @@
 #include "tool/sizes/survey.h"
 
 enum growth_kind { GROWTH_NEW, GROWTH_GROWN, GROWTH_SHRUNK, GROWTH_GONE, GROWTH_KINDS };
+extern const char *const growth_kinds[GROWTH_KINDS]; /* their names */
 
 struct growth_row {
   const struct survey_row *row; /* of the build that has it, the later one if both do */

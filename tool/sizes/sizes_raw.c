@@ -23,17 +23,6 @@ enum part {
   PARTS
 };
 
-/* As they stand: see stackmap_v3.h. */
-enum {
-  MAP_HEADER_SIZE = 16,
-  FUNCTION_SIZE = 24,
-  CONSTANT_SIZE = 8,
-  RECORD_SIZE = 16,
-  LOCATION_SIZE = 12,
-  LIVE_OUTS_SIZE = 4,
-  LIVE_OUT_SIZE = 4
-};
-
 static const uint32_t discarded = UINT32_MAX; /* by sizes_function: a function at address 0 */
 
 static void give(struct sizes *sizes, enum part part, uint32_t function, uint64_t bytes) {
@@ -47,12 +36,13 @@ static void give(struct sizes *sizes, enum part part, uint32_t function, uint64_
 
 static void divide_record(struct sizes *sizes, const struct stackmap_v3_record *record,
                           uint64_t size, uint32_t function) {
-  const uint64_t locations = (uint64_t)record->locations * LOCATION_SIZE;
-  const uint64_t live_outs = LIVE_OUTS_SIZE + (uint64_t)record->live_outs * LIVE_OUT_SIZE;
-  give(sizes, PART_RECORDS, function, RECORD_SIZE);
+  const uint64_t locations = (uint64_t)record->locations * STACKMAP_V3_LOCATION_SIZE;
+  const uint64_t live_outs =
+      STACKMAP_V3_LIVE_OUTS_SIZE + (uint64_t)record->live_outs * STACKMAP_V3_LIVE_OUT_SIZE;
+  give(sizes, PART_RECORDS, function, STACKMAP_V3_RECORD_SIZE);
   give(sizes, PART_LOCATIONS, function, locations);
   give(sizes, PART_LIVE_OUTS, function, live_outs);
-  give(sizes, PART_PADDING, function, size - RECORD_SIZE - locations - live_outs);
+  give(sizes, PART_PADDING, function, size - STACKMAP_V3_RECORD_SIZE - locations - live_outs);
 }
 
 static bool divide_section(struct sizes *sizes, const struct safepoints *table,
@@ -61,12 +51,12 @@ static bool divide_section(struct sizes *sizes, const struct safepoints *table,
   struct stackmap_v3_function function;
   struct stackmap_v3_record record;
   while (stackmap_v3_next_map(&reader)) {
-    sizes->parts[PART_HEADERS].bits += MAP_HEADER_SIZE * 8;
-    sizes->parts[PART_CONSTANTS].bits += (uint64_t)reader.constants * CONSTANT_SIZE * 8;
+    sizes->parts[PART_HEADERS].bits += STACKMAP_V3_MAP_SIZE * 8;
+    sizes->parts[PART_CONSTANTS].bits += (uint64_t)reader.constants * STACKMAP_V3_CONSTANT_SIZE * 8;
     while (stackmap_v3_next_function(&reader, &function)) {
       const uint32_t number = sizes_function(table, function.address, function.frame_size);
       size_t start = reader.position;
-      give(sizes, PART_FUNCTIONS, number, FUNCTION_SIZE);
+      give(sizes, PART_FUNCTIONS, number, STACKMAP_V3_FUNCTION_SIZE);
       for (uint64_t i = 0; i < function.records && stackmap_v3_next_record(&reader, &record); i++) {
         divide_record(sizes, &record, reader.position - start, number);
         start = reader.position;

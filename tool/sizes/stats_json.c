@@ -178,21 +178,18 @@ json_t *stats_json(const struct survey *survey, uint32_t top) {
 /* ---- Growth ---- */
 
 static json_t *growth_rows(const struct growth_rows *rows, uint32_t top) {
-  static const char *const kinds[GROWTH_KINDS] = {[GROWTH_NEW] = "new",
-                                                  [GROWTH_GROWN] = "grown",
-                                                  [GROWTH_SHRUNK] = "shrunk",
-                                                  [GROWTH_GONE] = "gone"};
   json_t *list = json_array(), *object = json_object();
   for (int kind = 0; kind < GROWTH_KINDS; kind++)
-    json_object_set_new(object, kinds[kind], number(rows->counts[kind]));
+    json_object_set_new(object, growth_kinds[kind], number(rows->counts[kind]));
   json_object_set_new(object, "same", number(rows->same));
   for (uint32_t i = 0; i < rows->count && i < top; i++) {
     const struct growth_row *row = &rows->items[i];
-    json_array_append_new(
-        list, json_pack("{so so so ss so so}", "name", json_text(row->row->name), "address",
-                        number(row->row->address), "unit",
-                        json_text(row->row->is_unit ? row->row->name : row->row->unit), "change",
-                        kinds[row->kind], "before", size(row->before), "after", size(row->after)));
+    json_array_append_new(list,
+                          json_pack("{so so so ss so so}", "name", json_text(row->row->name),
+                                    "address", number(row->row->address), "unit",
+                                    json_text(row->row->is_unit ? row->row->name : row->row->unit),
+                                    "change", growth_kinds[row->kind], "before", size(row->before),
+                                    "after", size(row->after)));
   }
   json_object_set_new(object, "changes", list);
   return object;

@@ -81,30 +81,33 @@ static void measure_live_sets(struct survey *survey, struct survey_values *space
   survey->live_sets = (uint32_t)distinct(space);
 }
 
+/* Marks the locations of a list. */
+static void mark_list(const struct safepoints *table, uint32_t list, bool *is_used) {
+  const struct intern_sequence locations = intern_get(&table->lists, list);
+  for (uint64_t i = 0; i < locations.count; i++)
+    is_used[locations.words[i]] = true;
+}
+
 /* How many different locations the live sets and the records' deopt state have. */
-static void count_locations(struct survey *survey, const struct survey_values *live_sets,
-                            struct survey_values *lists, struct survey_values *locations) {
+static void count_locations(struct survey *survey, const struct survey_values *live_sets) {
   const struct safepoints *table = &survey->program.loaded.table;
+  bool *is_used = calloc((size_t)table->locations.count + 1, sizeof *is_used);
   for (uint32_t i = 0; i < table->record_count; i++)
-    add(lists, table->records[i].deopt);
+    mark_list(table, table->records[i].deopt, is_used);
   for (size_t i = 0; i < live_sets->count; i++) {
     const struct intern_sequence live = intern_get(&table->live, (uint32_t)live_sets->items[i]);
     for (uint64_t k = 0; k < live.count; k++) {
       if (safepoint_item_is_list(live.words[k])) {
-        add(lists, safepoint_item_list(live.words[k]));
+        mark_list(table, safepoint_item_list(live.words[k]), is_used);
       } else {
-        add(locations, safepoint_item_base(live.words[k]));
-        add(locations, safepoint_item_derived(live.words[k]));
+        is_used[safepoint_item_base(live.words[k])] = true;
+        is_used[safepoint_item_derived(live.words[k])] = true;
       }
     }
   }
-  distinct(lists);
-  for (size_t i = 0; i < lists->count; i++) {
-    const struct intern_sequence list = intern_get(&table->lists, (uint32_t)lists->items[i]);
-    for (uint64_t k = 0; k < list.count; k++)
-      add(locations, (uint32_t)list.words[k]);
-  }
-  survey->locations = (uint32_t)distinct(locations);
+  for (uint32_t i = 0; i < table->locations.count; i++)
+    survey->locations += is_used[i];
+  free(is_used);
 }
 
 static void measure(struct survey *survey) {
@@ -117,7 +120,7 @@ static void measure(struct survey *survey) {
       [SURVEY_LIVE_SETS] = {.name = "live sets", .of = "function"},
   };
   const struct safepoints *table = &survey->program.loaded.table;
-  struct survey_values space = {0}, lists = {0}, locations = {0};
+  struct survey_values space = {0};
   memcpy(survey->distributions, empty, sizeof empty);
   for (uint32_t i = 0; i < table->record_count; i++) {
     const struct safepoint *record = &table->records[i];
@@ -127,15 +130,13 @@ static void measure(struct survey *survey) {
   }
   measure_functions(survey);
   measure_live_sets(survey, &space);
-  count_locations(survey, &space, &lists, &locations);
+  count_locations(survey, &space);
   for (unsigned i = 0; i < SURVEY_MEASURES; i++) {
     struct survey_values *values = &survey->distributions[i].values;
     if (values->count > 0) /* else there is no array */
       qsort(values->items, values->count, sizeof *values->items, bits_compare_words);
   }
   free(space.items);
-  free(lists.items);
-  free(locations.items);
 }
 
 size_t survey_run(const struct survey_values *values, size_t first) {

@@ -39,16 +39,16 @@ static bool has_build_id(const char *path, const char *expected) {
   return strcmp(text, expected) == 0;
 }
 
-/* FOLDER/.build-id/ab/cdef0123.debug. NULL, and no problem, without memory, too. */
+/* FOLDER/.build-id/ab/cdef0123.debug, to be freed; NULL if it isn't there. */
 static char *file_of_id(const char *id, const char *folder, struct problem *problem) {
   char *path;
   if (asprintf(&path, "%s/.build-id/%.2s/%s.debug", folder, id, id + 2) < 0)
     return NULL;
-  if (access(path, R_OK) == 0) {
-    if (has_build_id(path, id))
-      return path;
+  const bool is_there = access(path, R_OK) == 0;
+  if (is_there && has_build_id(path, id))
+    return path;
+  if (is_there)
     problem_set(problem, "no debug information: %s has another build ID", path);
-  }
   free(path);
   return NULL;
 }
@@ -76,12 +76,12 @@ static char *file_of_link(const struct link *link, const char *folder, const cha
   char *path;
   if (asprintf(&path, "%s%s/%s", folder, subfolder, link->name) < 0)
     return NULL;
-  if (access(path, R_OK) == 0) {
-    if (has_checksum(path, link->checksum))
-      return path;
+  const bool is_there = access(path, R_OK) == 0;
+  if (is_there && has_checksum(path, link->checksum))
+    return path;
+  if (is_there)
     problem_set(problem, "no debug information: %s isn't what .gnu_debuglink is for (checksum)",
                 path);
-  }
   free(path);
   return NULL;
 }
