@@ -31,37 +31,33 @@ struct page {
   const char *output, *before; /* before: NULL without an earlier build */
 };
 
-/* A script element ends at "</script" (HTML, "Restrictions for contents of script elements"). In JSON,
- * "<" stands only in strings. */
-static bool write_object(FILE *out, const json_t *object) {
-  char *text = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
-  bool ok = true; /* a stream to memory has no error flag where memory runs out */
-  for (const char *c = text; ok && *c != 0; c++)
+/* Writes an object for a script element, which ends at "</script" (HTML, "Restrictions for contents of script
+ * elements"). In JSON, "<" stands only in strings. Returns where it ends. */
+static char *put_object(char *out, const char *object) {
+  for (const char *c = object; *c != 0; c++)
     if (*c == '<' || *c == '>' || *c == '&')
-      ok = fprintf(out, "\\u%04x", *c) > 0;
+      out += sprintf(out, "\\u%04x", *c);
     else
-      ok = putc(*c, out) != EOF;
-  free(text);
-  return ok;
+      *out++ = *c;
+  return out;
 }
 
 static bool write_page(const struct page *page, const json_t *data, const char *like,
                        struct problem *problem) {
   static const char mark[] = "{{data}}";
+  enum { ESCAPE_SIZE = 6 };
+  char *object = json_dumps(data, JSON_COMPACT | JSON_ENSURE_ASCII);
+  char *bytes = malloc(strlen(report_page) + strlen(object) * ESCAPE_SIZE + 1);
   const char *const place = strstr(report_page, mark);
-  const size_t before = (size_t)(place - report_page);
-  char *bytes = NULL;
-  size_t size = 0;
-  FILE *out = open_memstream(&bytes, &size);
-  bool ok = out != NULL && fwrite(report_page, 1, before, out) == before &&
-            write_object(out, data) && fputs(place + strlen(mark), out) >= 0;
-  ok = out != NULL && fclose(out) == 0 && ok;
+  char *end = put_object(mempcpy(bytes, report_page, (size_t)(place - report_page)), object);
+  end = stpcpy(end, place + strlen(mark));
   const struct new_file file = {.path = page->output,
                                 .like = like,
                                 .is_data = true,
                                 .bytes = (const uint8_t *)bytes,
-                                .size = size};
-  ok = ok ? output_replace(&file, 1, NULL, problem) : problem_set(problem, "not enough memory");
+                                .size = (size_t)(end - bytes)};
+  const bool ok = output_replace(&file, 1, NULL, problem);
+  free(object);
   free(bytes);
   return ok;
 }

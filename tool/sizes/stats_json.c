@@ -77,23 +77,16 @@ static json_t *distributions(const struct survey *survey) {
 }
 
 static json_t *repetition(const struct survey *survey) {
-  json_t *object = json_object();
-  json_object_set_new(object, "live_sets", number(survey->live_sets));
-  json_object_set_new(object, "records_like_the_one_before", number(survey->repeats));
-  json_object_set_new(object, "layouts", number(survey->packed.layouts.count));
-  json_object_set_new(object, "shared_layouts", number(survey->packed.layouts.shared));
-  json_object_set_new(object, "functions_with_shared_layouts",
-                      number(survey->packed.layouts.functions));
-  json_object_set_new(object, "locations", number(survey->locations));
-  json_object_set_new(object, "frame_sizes",
-                      number(survey_distinct(&survey->distributions[SURVEY_FRAME_SIZES].values)));
-  json_object_set_new(object, "records_repeated",
-                      number(survey->program.loaded.table.records_repeated));
-  json_object_set_new(object, "records_discarded",
-                      number(survey->program.loaded.table.records_discarded));
-  json_object_set_new(object, "functions_discarded",
-                      number(survey->program.loaded.table.functions_discarded));
-  return object;
+  const struct safepoints *table = &survey->program.loaded.table;
+  const struct sizes_layouts *layouts = &survey->packed.layouts;
+  return json_pack(
+      "{so so so so so so so so so so}", "live_sets", number(survey->live_sets),
+      "records_like_the_one_before", number(survey->repeats), "layouts", number(layouts->count),
+      "shared_layouts", number(layouts->shared), "functions_with_shared_layouts",
+      number(layouts->functions), "locations", number(survey->locations), "frame_sizes",
+      number(survey_distinct(&survey->distributions[SURVEY_FRAME_SIZES].values)),
+      "records_repeated", number(table->records_repeated), "records_discarded",
+      number(table->records_discarded), "functions_discarded", number(table->functions_discarded));
 }
 
 static json_t *blamed(const struct drop_count *items, uint32_t count) {
@@ -123,28 +116,21 @@ static json_t *dropped(const struct drop *drop) {
 
 static json_t *counts(const struct survey *survey) {
   const struct survey_distribution *measures = survey->distributions;
-  json_t *object = json_object();
-  json_object_set_new(object, "file", json_text(survey->program.path));
-  json_object_set_new(object, "file_size", number(survey->program.image.size));
-  if (survey->packed_file_size > 0)
-    json_object_set_new(object, "packed_file_size", number(survey->packed_file_size));
-  json_object_set_new(object, "text_size",
-                      survey->text_size == 0 ? json_null() : number(survey->text_size));
-  json_object_set_new(object, "build_id",
-                      json_text(*survey->build_id == 0 ? NULL : survey->build_id));
-  json_object_set_new(object, "form", json_text(survey->has_raw ? "raw" : "packed"));
-  json_object_set_new(object, "records", number(survey->records));
-  json_object_set_new(object, "functions",
-                      number((uint64_t)survey->function_count + survey->left_out.functions));
-  json_object_set_new(object, "maps",
-                      survey->has_raw ? number(survey->program.loaded.table.maps) : json_null());
-  json_object_set_new(object, "statepoints", number(measures[SURVEY_PAIRS].values.count));
-  json_object_set_new(object, "pairs", number(survey_sum(&measures[SURVEY_PAIRS].values)));
-  json_object_set_new(object, "derived", number(survey_sum(&measures[SURVEY_DERIVED].values)));
-  json_object_set_new(object, "allocas", number(survey->allocas));
-  json_object_set_new(object, "deopt_values", number(survey->deopt));
-  json_object_set_new(object, "live_outs", number(survey->live_outs));
-  return object;
+  const uint64_t functions = (uint64_t)survey->function_count + survey->left_out.functions;
+  json_t *packed_size =
+      survey->packed_file_size > 0 ? number(survey->packed_file_size) : NULL; /* left out */
+  return json_pack(
+      "{so so so* so so so so so so so so so so so so}", "file", json_text(survey->program.path),
+      "file_size", number(survey->program.image.size), "packed_file_size", packed_size, "text_size",
+      survey->text_size == 0 ? json_null() : number(survey->text_size), "build_id",
+      json_text(*survey->build_id == 0 ? NULL : survey->build_id), "form",
+      json_text(survey->has_raw ? "raw" : "packed"), "records", number(survey->records),
+      "functions", number(functions), "maps",
+      survey->has_raw ? number(survey->program.loaded.table.maps) : json_null(), "statepoints",
+      number(measures[SURVEY_PAIRS].values.count), "pairs",
+      number(survey_sum(&measures[SURVEY_PAIRS].values)), "derived",
+      number(survey_sum(&measures[SURVEY_DERIVED].values)), "allocas", number(survey->allocas),
+      "deopt_values", number(survey->deopt), "live_outs", number(survey->live_outs));
 }
 
 static json_t *options(const struct survey_options *options) {
