@@ -57,8 +57,9 @@ struct groups_writer {
   uint32_t *order;        /* the slots as they are cut */
   uint32_t *rows;         /* by row of all slots: the group's row */
   uint32_t *samples;      /* of each of the group's rows: a row of all slots that gives it */
-  uint32_t *choices;      /* of each of them its assignment, */
-  uint32_t *live_derived; /* and how many derived slots are live there */
+  uint32_t *row_bases;    /* of each of them: each derived slot's base, or NO_BASE, */
+  uint32_t *live_derived; /* how many of these are bases, */
+  uint32_t *choices;      /* and the assignment that has them */
   uint32_t *bases;        /* of each assignment: a location for each derived slot, or NO_BASE */
 };
 
@@ -127,19 +128,13 @@ static void divide_slots(struct groups_writer *writer) {
       group->plain_slots[group->plain++] = group->slots[i];
 }
 
-/* The base of a derived slot at one of the group's rows. */
-static uint32_t derived_base(const struct groups_writer *writer, unsigned derived, uint32_t row) {
-  return base_of(writer, writer->group.derived_slots[derived], writer->samples[row]);
-}
-
 /* How many bases a row and an assignment have in common; -1: they differ somewhere. */
-static int common_bases(const struct groups_writer *writer, uint32_t row, const uint32_t *bases) {
+static int common_bases(const uint32_t *row, const uint32_t *assignment, unsigned derived) {
   int common = 0;
-  for (unsigned i = 0; i < writer->group.derived; i++) {
-    const uint32_t base = derived_base(writer, i, row);
-    if (base == NO_BASE || bases[i] == NO_BASE)
+  for (unsigned i = 0; i < derived; i++) {
+    if (row[i] == NO_BASE || assignment[i] == NO_BASE)
       continue;
-    if (base != bases[i])
+    if (row[i] != assignment[i])
       return -1;
     common++;
   }
@@ -150,21 +145,20 @@ static int common_bases(const struct groups_writer *writer, uint32_t row, const 
 static void assign_row(struct groups_writer *writer, uint32_t row) {
   struct group *group = &writer->group;
   const unsigned derived = group->derived;
+  const uint32_t *own = writer->row_bases + (size_t)row * derived;
   uint32_t best = group->assignments;
   int most = -1;
   for (uint32_t i = 0; i < group->assignments; i++) {
-    const int common = common_bases(writer, row, writer->bases + (size_t)i * derived);
+    const int common = common_bases(own, writer->bases + (size_t)i * derived, derived);
     if (common > most) {
       most = common;
       best = i;
     }
   }
   uint32_t *bases = writer->bases + (size_t)best * derived;
-  for (unsigned i = 0; i < derived; i++) {
-    const uint32_t base = derived_base(writer, i, row);
-    if (base != NO_BASE || best == group->assignments)
-      bases[i] = base;
-  }
+  for (unsigned i = 0; i < derived; i++)
+    if (own[i] != NO_BASE || best == group->assignments)
+      bases[i] = own[i];
   group->assignments += best == group->assignments;
   writer->choices[row] = best;
 }
@@ -176,10 +170,13 @@ static bool is_too_large(const struct group *group) {
 /* Finds assignments, starting with the rows that have most derived slots. Stops if they are too many. */
 static void assign_bases(struct groups_writer *writer) {
   struct group *group = &writer->group;
+  uint32_t *base = writer->row_bases;
   for (uint32_t row = 0; row < group->rows; row++) {
     writer->live_derived[row] = 0;
-    for (unsigned i = 0; i < group->derived; i++)
-      writer->live_derived[row] += derived_base(writer, i, row) != NO_BASE;
+    for (unsigned i = 0; i < group->derived; i++, base++) {
+      *base = base_of(writer, group->derived_slots[i], writer->samples[row]);
+      writer->live_derived[row] += *base != NO_BASE;
+    }
   }
   group->assignments = 0;
   for (unsigned most = group->derived + 1; most-- > 0;)
@@ -377,6 +374,7 @@ static void put_rows(const struct groups_writer *writer, unsigned plain,
                      struct bit_writer *bodies) {
   const struct group *group = &writer->group;
   for (uint32_t row = 0; row < group->rows; row++) {
+    const uint32_t *row_bases = writer->row_bases + (size_t)row * group->derived;
     uint64_t bits = 0;
     for (unsigned i = 0; i < group->plain; i++) {
       const uint32_t slot = group->plain_slots[i];
@@ -384,7 +382,7 @@ static void put_rows(const struct groups_writer *writer, unsigned plain,
       bits |= (uint64_t)(base_of(writer, slot, writer->samples[row]) != NO_BASE) << place;
     }
     for (unsigned i = 0; i < group->derived; i++)
-      bits |= (uint64_t)(derived_base(writer, i, row) != NO_BASE) << (plain + i);
+      bits |= (uint64_t)(row_bases[i] != NO_BASE) << (plain + i);
     bit_writer_put(bodies, bits, plain + group->derived);
     bit_writer_put(bodies, writer->choices[row], bits_for_count(group->assignments));
   }
@@ -438,14 +436,15 @@ static bool put_groups(struct groups_writer *writer, struct bit_writer *bodies,
 static bool open_writer(struct groups_writer *writer, const struct live_sets *sets) {
   const size_t slots = (size_t)sets->slots + 1, rows = sets->rows;
   const size_t live_words = slots * (rows / 64 + 1);
-  /* A group of several slots has at most so many assignments, and one of a slot at most as many as rows. */
-  const size_t bases = (rows < ASSIGNMENTS_MAX ? rows : ASSIGNMENTS_MAX + 1) * SLOTS_MAX + rows;
+  /* A group of one slot has at most as many assignments as rows. */
+  const size_t bases = (rows <= ASSIGNMENTS_MAX ? rows : ASSIGNMENTS_MAX + 1) * SLOTS_MAX + rows;
+  const size_t row_bases = (rows <= ROWS_MAX ? rows : ROWS_MAX) * SLOTS_MAX + rows;
   size_t keys = 1;
   while (keys < 2 * rows)
     keys *= 2;
   *writer = (struct groups_writer){.sets = sets, .keys_mask = keys - 1};
   writer->keys = calloc(1, keys * sizeof *writer->keys + (live_words + slots) * sizeof(uint64_t) +
-                               (2 * slots + 4 * rows + bases) * sizeof(uint32_t));
+                               (2 * slots + 4 * rows + bases + row_bases) * sizeof(uint32_t));
   if (writer->keys == NULL)
     return false;
   writer->live = (uint64_t *)(writer->keys + keys);
@@ -457,6 +456,7 @@ static bool open_writer(struct groups_writer *writer, const struct live_sets *se
   writer->choices = writer->samples + rows;
   writer->live_derived = writer->choices + rows;
   writer->bases = writer->live_derived + rows;
+  writer->row_bases = writer->bases + bases;
   return true;
 }
 

@@ -9,7 +9,8 @@
 
 /* ---- Locations ---- */
 
-void register_text(char text[LOCATION_TEXT_SIZE], unsigned number, const struct machine *machine) {
+static void register_text(char text[LOCATION_TEXT_SIZE], unsigned number,
+                          const struct machine *machine) {
   const char *name = machine == NULL ? NULL : machine_register_name(machine, number);
   if (name != NULL)
     snprintf(text, LOCATION_TEXT_SIZE, "%s", name);

@@ -14,8 +14,6 @@ enum { LOCATION_TEXT_SIZE = 48 };
  * whose name isn't known is `register7`, by DWARF's number; `machine` is the file's, or NULL. */
 void location_text(char text[LOCATION_TEXT_SIZE], struct location location,
                    const struct machine *machine);
-/* The same for a register's name. */
-void register_text(char text[LOCATION_TEXT_SIZE], unsigned number, const struct machine *machine);
 
 /* How records are printed. */
 struct record_text {
