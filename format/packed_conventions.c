@@ -22,7 +22,8 @@ enum { BLOCK = PACKED_CONVENTIONS_PER_BLOCK, CONVENTIONS_HEADER = 12 };
 static void take_length(struct packed_conventions *conventions) {
   const uint64_t more =
       bit_reader_rice(&conventions->reader, conventions->parameters[conventions->is_second]);
-  conventions->left = more < BLOCK ? (uint32_t)more + 1 : BLOCK;
+  conventions->reader.bad |= more >= BLOCK;
+  conventions->left = (uint32_t)more + 1;
 }
 
 /* Goes to the block that record `index` is the first of. */

@@ -6,22 +6,24 @@
  */
 #include "format/packed.h"
 
-enum { ROOTS_HEADER = 9 };
+enum { ROOTS_HEADER = 9, SHIFTS = 64 };
 
+/* A broken header gives a list that can't be read, and isn't at its end. */
 struct packed_roots packed_roots(const struct packed_table *table) {
   struct packed_roots roots = {0};
-  if (table->roots_size < ROOTS_HEADER)
+  if (table->roots_size == 0)
     return roots;
+  const bool is_whole = table->roots_size >= ROOTS_HEADER;
   roots.address = table->address + bits_load64(table->roots);
-  roots.shift = table->roots[8] & 63;
-  roots.next = table->roots + ROOTS_HEADER;
+  roots.shift = is_whole ? table->roots[8] : SHIFTS;
+  roots.next = table->roots + (is_whole ? ROOTS_HEADER : 0);
   roots.end = table->roots + table->roots_size;
   return roots;
 }
 
 bool packed_roots_next(struct packed_roots *roots, uint64_t *address) {
   uint64_t distance;
-  if (!bits_varint(&roots->next, roots->end, &distance))
+  if (roots->shift >= SHIFTS || !bits_varint(&roots->next, roots->end, &distance))
     return false;
   roots->address += distance << roots->shift;
   *address = roots->address;

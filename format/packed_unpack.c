@@ -42,24 +42,79 @@ static bool make_room(struct unpacker *unpacker, size_t count) {
 
 /* ---- Functions ---- */
 
-/* Each leaf must start where the one before ends, so that none of the part's bytes is read twice; and
- * stretches start in order. */
+/* Whether a leaf's counts are of as many records and full buckets as the directory says. */
+static bool counts_agree(const struct packed_leaf *leaf) {
+  const uint8_t *more = leaf->more;
+  uint64_t records = 0;
+  for (unsigned i = 0; i < PACKED_BUCKETS; i++) {
+    const unsigned count = leaf->counts >> i * 4 & PACKED_BUCKET_FULL;
+    records += count;
+    if (count < PACKED_BUCKET_FULL)
+      continue;
+    if (more == leaf->lows)
+      return false;
+    records += bits_load16(more);
+    more += sizeof(uint16_t);
+  }
+  return more == leaf->lows && records == leaf->count;
+}
+
+/* Whether numbers[0..count) of `size` bytes are up to `most`. */
+static bool numbers_are_up_to(const uint8_t *numbers, uint64_t count, unsigned size,
+                              uint64_t most) {
+  for (uint64_t i = 0; i < count; i++)
+    if (bits_load(numbers + i * size, size) > most)
+      return false;
+  return true;
+}
+
+/* Each leaf starts where the one before ends, so that none of the part's bytes is read twice, and all that it has
+ * lies in its text: so what stands in it is what a look-up finds there. */
 static bool check_leaves(struct unpacker *unpacker) {
   const struct packed_table *packed = unpacker->packed;
+  const uint8_t *end = packed->leaves;
   uint64_t records = 0, stretches = 0;
   for (uint32_t i = 0; i < packed->leaf_count; i++) {
     struct packed_leaf leaf;
-    if (!packed_leaf(packed, i, &leaf) || leaf.index != records || leaf.stretch != stretches)
-      return broken(unpacker, "a leaf that isn't where the directory says");
+    if (!packed_leaf(packed, i, &leaf) || leaf.index != records || leaf.stretch != stretches ||
+        leaf.more - sizeof leaf.counts != end || !counts_agree(&leaf))
+      return broken(unpacker, "a leaf that isn't what the directory says");
+    if (!numbers_are_up_to(leaf.lows, leaf.count, packed->low_bytes,
+                           packed->bucket_mask >> packed->record_shift) ||
+        !numbers_are_up_to(leaf.starts, leaf.stretch_count, packed->start_bytes,
+                           packed->leaf_mask >> packed->start_shift))
+      return broken(unpacker, "a record or function outside of its place in a leaf");
     records += leaf.count;
     stretches += leaf.stretch_count;
+    end = leaf.references + (size_t)leaf.stretch_count * packed->reference_bytes;
   }
   return (records == packed->record_count && stretches == packed->stretch_count) ||
          broken(unpacker, "more records or functions than its leaves have");
 }
 
+/* Whether the u32s that are `at` bytes into items of `size` bytes ascend. */
+static bool ascend(const uint8_t *items, uint32_t count, size_t size, size_t at) {
+  for (uint32_t i = 1; i < count; i++) {
+    const uint8_t *item = items + i * size + at;
+    if (bits_load32(item - size) >= bits_load32(item))
+      return false;
+  }
+  return true;
+}
+
+/* What is found by bisection is in order. */
+static bool check_order(struct unpacker *unpacker) {
+  enum { END_OF_CLASS = 8 };
+  const struct packed_table *packed = unpacker->packed;
+  if (!ascend(packed->exceptions, packed->exception_count, PACKED_EXCEPTION_SIZE, 0))
+    return broken(unpacker, "exceptions out of order");
+  return ascend(packed->classes, packed->class_count, PACKED_CLASS_SIZE, END_OF_CLASS) ||
+         broken(unpacker, "classes of locations out of order");
+}
+
 static bool unpack_functions(struct unpacker *unpacker) {
   const struct packed_table *packed = unpacker->packed;
+  const uint64_t layouts = packed->layouts_size * 8;
   struct packed_stretch stretch;
   uint32_t functions = 0;
   uint64_t last = 0;
@@ -69,8 +124,11 @@ static bool unpack_functions(struct unpacker *unpacker) {
       return broken(unpacker, "functions out of order");
     last = stretch.start - packed->text_start;
     unpacker->functions[i] = stretch.is_gap ? UINT32_MAX : functions++;
-    if (!stretch.is_gap &&
-        !safepoints_add_function(unpacker->table,
+    if (stretch.is_gap)
+      continue;
+    if ((uint64_t)stretch.layout * 8 + packed->frame_width >= layouts)
+      return broken(unpacker, "a function whose layout isn't there");
+    if (!safepoints_add_function(unpacker->table,
                                  (struct safepoint_function){
                                      .address = stretch.start,
                                      .end = stretch.end,
@@ -264,6 +322,8 @@ static bool unpack_global_roots(struct unpacker *unpacker) {
   uint64_t address;
   size_t count = 0;
   while (packed_roots_next(&roots, &address)) {
+    if (count > 0 && address <= unpacker->words[count - 1])
+      return broken(unpacker, "global roots out of order");
     if (!make_room(unpacker, count + 1))
       return false;
     unpacker->words[count++] = address;
@@ -279,8 +339,8 @@ static bool unpack(struct unpacker *unpacker) {
       malloc(((size_t)unpacker->packed->stretch_count + 1) * sizeof *unpacker->functions);
   if (unpacker->space == NULL || unpacker->functions == NULL)
     return no_memory(unpacker);
-  return check_leaves(unpacker) && unpack_functions(unpacker) && unpack_records(unpacker) &&
-         unpack_global_roots(unpacker);
+  return check_leaves(unpacker) && check_order(unpacker) && unpack_functions(unpacker) &&
+         unpack_records(unpacker) && unpack_global_roots(unpacker);
 }
 
 bool packed_unpack(const struct packed_table *packed, packed_decompress *decompress,

@@ -268,9 +268,9 @@ class Table:
     @cached_property
     def location_count(self):
         """One more than the last location's number."""
-        ends = [0] + [one.end for one in self.classes]
+        ends = [one.end for one in self.classes]
         require(all(a < b for a, b in pairwise(ends)), "classes of locations that don't ascend")
-        return ends[-1]
+        return ends[-1] if ends else 0
 
     def read_location(self, number):
         require(number < self.location_count, "a location that isn't there")
@@ -367,7 +367,7 @@ class Leaf:
         """Where a stretch's layout starts."""
         size = self.table.header.reference_bytes
         reference = self.bytes.number(self.references_at + number * size, size)
-        return None if reference == (1 << 8 * size) - 1 else reference << self.table.header.reference_shift
+        return None if reference == (1 << 8 * size) - 1 else reference << self.table.header.reference_shift & MASK_32
 
 
 def read_leaves(table):
@@ -397,7 +397,7 @@ def place_by_rule(starts, offsets, index):
 def read_places(table, offsets, stretches):
     """Each record's stretch and position."""
     indices = [one.index for one in table.exceptions]
-    require(all(a < b for a, b in pairwise(indices + [len(offsets)])), "exceptions out of order")
+    require(all(a < b for a, b in pairwise(indices)), "exceptions out of order")
     exceptions = {one.index: (one.stretch, one.position) for one in table.exceptions}
     starts = [stretch.start for stretch in stretches]
     places = [exceptions.get(index) or place_by_rule(starts, offsets, index) for index in range(len(offsets))]
@@ -637,6 +637,8 @@ def read_block(header, streams, predicted):
 
 def read_details(table):
     """The details of each record."""
+    if table.header.records == 0:
+        return []
     header = read_details_header(table)
     predicted = predicted_conventions(table, header.convention)
     if header.columns == 0:
@@ -661,11 +663,11 @@ def read_global_roots(table):
     if len(part) == 0:
         return roots
     distance, shift = part.unpack("<qB", 0)
-    require(shift < 64, "a shift of roots")
-    address, cursor = table.address + distance & MASK_64, Cursor(part, 9)
+    address, cursor = table.address + distance, Cursor(part, 9)
     while not cursor.at_end():
-        address += cursor.varint() << shift
-        require(address <= MASK_64 and (not roots or address > roots[-1]), "roots out of order")
+        require(shift < 64, "a shift of roots")
+        address = address + (cursor.varint() << shift) & MASK_64
+        require(not roots or address > roots[-1], "roots out of order")
         roots.append(address)
     return roots
 

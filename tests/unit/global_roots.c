@@ -163,5 +163,32 @@ START_TEST(lists_of_another_size) {
   free(packed.bytes);
 }
 
+static bool can_unpack(const struct packed_table *packed) {
+  struct safepoints unpacked = {0};
+  const bool ok = packed_unpack(packed, NULL, &unpacked);
+  safepoints_free(&unpacked);
+  return ok;
+}
+
+/* A reader of the whole table refuses a list that is cut off, or whose addresses don't ascend. */
+START_TEST(broken_lists) {
+  static const uint64_t addresses[] = {0x400000, 0x400010, 0x400018};
+  const struct packed_bytes packed = pack(addresses, 3);
+  struct packed_table table;
+  ck_assert_int_eq(packed_open(&table, packed.bytes, packed.size, ADDRESS), PACKED_OK);
+  ck_assert(can_unpack(&table));
+  const uint64_t right = table.roots_size;
+  for (table.roots_size = 1; table.roots_size < right - 3; table.roots_size++)
+    ck_assert(!can_unpack(&table));
+  table.roots_size = right;
+  uint8_t *roots = packed.bytes + (table.roots - packed.bytes), before = roots[8];
+  roots[8] = 64;
+  ck_assert(!can_unpack(&table));
+  roots[8] = before;
+  roots[right - 1] = 0;
+  ck_assert(!can_unpack(&table));
+  free(packed.bytes);
+}
+
 SUITE("global_roots", random_lists, odd_lists, a_byte_each, no_roots, an_array, damaged_lists,
-      lists_of_another_size)
+      lists_of_another_size, broken_lists)

@@ -1,6 +1,7 @@
 /* packed_details.c - tests the details of records (packed_details.h): each column by itself and all
  * together, stored and compressed, across blocks, and with a decompressor that is wrong.
  */
+#include "format/packed_details.h"
 #include "format/packed_write.h"
 #include "model_check.h"
 #include "numbers.h"
@@ -144,6 +145,25 @@ START_TEST(runs_of_conventions) {
     check(counts[i], add_runs);
     check(counts[i], add_one_of_many);
   }
+}
+
+/* All bits of the first run's length are 1: it has 2^32 records. */
+START_TEST(a_run_without_an_end) {
+  enum { RECORDS = 3000, HEADER = 12 + 4, RUN = 7 };
+  struct model model = {0};
+  int32_t convention;
+  build(&model, RECORDS, add_runs);
+  struct packed_model packed = open_packed(&model, &stored);
+  struct packed_table table;
+  ck_assert_int_eq(packed_open(&table, packed.bytes, packed.size, stored.open_address), PACKED_OK);
+  struct packed_conventions conventions = packed_conventions(&table, 0, 0);
+  ck_assert(packed_conventions_next(&conventions, &convention));
+  ck_assert_uint_ge(table.conventions_size, HEADER + RUN);
+  memset(packed.bytes + (table.conventions - packed.bytes) + HEADER, 0xff, RUN);
+  conventions = packed_conventions(&table, 0, 0);
+  ck_assert(!packed_conventions_next(&conventions, &convention));
+  packed_model_free(&packed);
+  model_free(&model);
 }
 
 START_TEST(conventions_of_statepoints_only) { check(100, add_plain); }
@@ -363,8 +383,9 @@ START_TEST(stored_blocks_need_no_decompressor) {
   model_free(&model);
 }
 
-SUITE("packed_details", ids, conventions, runs_of_conventions, flags, deopt_states, live_outs,
-      all_columns, conventions_of_statepoints_only, blocks, one_record_differs,
-      what_all_records_share, the_largest_deopt_state_and_live_outs, counting_values, large_blocks,
-      constants_of_64_bits, a_compressor_that_fails, wrong_results_of_a_decompressor,
-      garbage_from_a_decompressor, stored_blocks_need_no_decompressor)
+SUITE("packed_details", ids, conventions, runs_of_conventions, a_run_without_an_end, flags,
+      deopt_states, live_outs, all_columns, conventions_of_statepoints_only, blocks,
+      one_record_differs, what_all_records_share, the_largest_deopt_state_and_live_outs,
+      counting_values, large_blocks, constants_of_64_bits, a_compressor_that_fails,
+      wrong_results_of_a_decompressor, garbage_from_a_decompressor,
+      stored_blocks_need_no_decompressor)

@@ -265,6 +265,152 @@ START_TEST(damaged_tables) {
   ck_assert_uint_gt(refused, 0);
 }
 
+/* ---- Damage that no look-up sees, as it reads a few places only ---- */
+
+static uint8_t *place_of(const struct subject *subject, const uint8_t *place) {
+  return subject->bytes + (place - subject->packed.bytes);
+}
+
+static struct packed_leaf leaf_of(const struct subject *subject, uint32_t number) {
+  struct packed_leaf leaf;
+  ck_assert(packed_leaf(&subject->packed, number, &leaf));
+  return leaf;
+}
+
+static unsigned nibble(const struct packed_leaf *leaf, unsigned bucket) {
+  return leaf->counts >> bucket * 4 & PACKED_BUCKET_FULL;
+}
+
+/* The last bucket has one more than there are. */
+static bool count_too_many(const struct subject *subject) {
+  const struct packed_leaf leaf = leaf_of(subject, 0);
+  place_of(subject, subject->packed.leaves)[7] += 0x10;
+  return nibble(&leaf, PACKED_BUCKETS - 1) < PACKED_BUCKET_FULL - 1;
+}
+
+/* A bucket is full, by a count that the directory doesn't tell of. */
+static bool count_a_full_one(const struct subject *subject) {
+  const struct packed_leaf leaf = leaf_of(subject, 0);
+  place_of(subject, subject->packed.leaves)[7] |= 0xf0;
+  return leaf.more == leaf.lows;
+}
+
+/* Overwrites number `place` of an array by one that is too large by 1. False: its bytes have no room for it. */
+static bool exceed(const struct subject *subject, const uint8_t *numbers, size_t place,
+                   unsigned size, uint64_t most) {
+  const uint64_t number = most + 1;
+  if (number > bits_low_mask(size * 8))
+    return false;
+  memcpy(place_of(subject, numbers + place * size), &number, size);
+  return true;
+}
+
+/* The last record of a bucket stands in the empty one that follows. */
+static bool move_record(const struct subject *subject) {
+  const struct packed_table *packed = &subject->packed;
+  for (uint32_t i = 0; i < packed->leaf_count; i++) {
+    const struct packed_leaf leaf = leaf_of(subject, i);
+    uint32_t end = 0;
+    for (unsigned bucket = 0; bucket + 1 < PACKED_BUCKETS && leaf.more == leaf.lows; bucket++) {
+      end += nibble(&leaf, bucket);
+      if (nibble(&leaf, bucket) > 0 && nibble(&leaf, bucket + 1) == 0)
+        return exceed(subject, leaf.lows, end - 1, packed->low_bytes,
+                      packed->bucket_mask >> packed->record_shift);
+    }
+  }
+  return false;
+}
+
+/* The last stretch of a leaf starts in the next one, in which none does. */
+static bool move_start(const struct subject *subject) {
+  const struct packed_table *packed = &subject->packed;
+  for (uint32_t i = 0; i + 1 < packed->leaf_count; i++) {
+    const struct packed_leaf leaf = leaf_of(subject, i), next = leaf_of(subject, i + 1);
+    if (leaf.stretch_count > 0 && next.stretch_count == 0)
+      return exceed(subject, leaf.starts, leaf.stretch_count - 1, packed->start_bytes,
+                    packed->leaf_mask >> packed->start_shift);
+  }
+  return false;
+}
+
+/* The first leaf doesn't start where the part does. */
+static bool move_leaves(const struct subject *subject) {
+  const struct packed_table *packed = &subject->packed;
+  for (uint32_t i = 0; i <= packed->leaf_count && packed->full_mask != 0; i++)
+    place_of(subject, packed->directory + (size_t)i * packed->entry_bytes)[packed->full_at] += 1;
+  return packed->full_mask != 0;
+}
+
+/* The layout of a function without records is outside of its part. */
+static bool move_layout(const struct subject *subject) {
+  const struct packed_table *packed = &subject->packed;
+  uint32_t function = 0;
+  for (uint32_t i = 0; i < packed->leaf_count; i++) {
+    const struct packed_leaf leaf = leaf_of(subject, i);
+    for (uint32_t k = 0; k < leaf.stretch_count; k++) {
+      struct packed_stretch stretch;
+      ck_assert(packed_stretch(packed, leaf.stretch + k, &stretch));
+      if (stretch.is_gap || subject->table.functions[function++].records > 0)
+        continue;
+      const uint32_t far = packed->reference_mask - 1;
+      memcpy(place_of(subject, leaf.references + (size_t)k * packed->reference_bytes), &far,
+             packed->reference_bytes);
+      return (uint64_t)far << packed->reference_shift >= packed->layouts_size;
+    }
+  }
+  return false;
+}
+
+static bool repeat_exception(const struct subject *subject) {
+  uint8_t *bytes = place_of(subject, subject->packed.exceptions);
+  if (subject->packed.exception_count < 3)
+    return false;
+  memcpy(bytes + PACKED_EXCEPTION_SIZE, bytes, 4);
+  return true;
+}
+
+static bool repeat_class(const struct subject *subject) {
+  uint8_t *end = place_of(subject, subject->packed.classes) + 8;
+  if (subject->packed.class_count < 3)
+    return false;
+  memcpy(end + PACKED_CLASS_SIZE, end, 4);
+  return true;
+}
+
+START_TEST(damage_that_no_look_up_sees) {
+  static const struct {
+    bool (*damage)(const struct subject *subject); /* whether this table can be damaged so */
+    const char *error;
+  } cases[] = {
+      {count_too_many, "a leaf that isn't what the directory says"},
+      {count_a_full_one, "a leaf that isn't what the directory says"},
+      {move_record, "a record or function outside of its place in a leaf"},
+      {move_start, "a record or function outside of its place in a leaf"},
+      {move_leaves, "a leaf that isn't what the directory says"},
+      {move_layout, "a function whose layout isn't there"},
+      {repeat_exception, "exceptions out of order"},
+      {repeat_class, "classes of locations out of order"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    unsigned damaged = 0;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+      struct subject subject = subject_of(seed, 20 + 5 * (uint32_t)seed, NULL);
+      struct safepoints unpacked = {0};
+      if (cases[i].damage(&subject)) {
+        ck_assert_int_eq(packed_open(&subject.packed, subject.bytes, subject.size, ADDRESS),
+                         PACKED_OK);
+        ck_assert_msg(!packed_unpack(&subject.packed, NULL, &unpacked), "case %zu, seed %d", i,
+                      (int)seed);
+        ck_assert_str_eq(unpacked.error, cases[i].error);
+        damaged++;
+      }
+      safepoints_free(&unpacked);
+      subject_free(&subject);
+    }
+    ck_assert_msg(damaged > 0, "case %zu", i);
+  }
+}
+
 /* A table of `records` that all have the same deopt state of 65535 locations. */
 static struct safepoints same_deopt(uint32_t records) {
   enum { LOCATIONS = UINT16_MAX };
@@ -312,4 +458,5 @@ START_TEST(details_that_expand) {
 }
 
 SUITE("packed_unpack", long_chains_of_groups, random_tables, large_tables, an_empty_table,
-      ends_of_functions, details_without_a_decompressor, damaged_tables, details_that_expand)
+      ends_of_functions, details_without_a_decompressor, damaged_tables,
+      damage_that_no_look_up_sees, details_that_expand)
