@@ -69,3 +69,31 @@ check dropped "a loop that is entered at its end" 'push %rbx; xor %ebx, %ebx; jm
 check dropped "its arguments' addresses" 'push %rbp; mov %rsp, %rbp; lea 16(%rbp), %rdi; mov 24(%rbp), %rsi; call helper; pop %rbp; ret'
 check dropped "a barrier" 'lock orl $0, (%rsp); ret'
 check dropped "a call that doesn't return" 'test %rsi, %rsi; je 1f; push %rbx; call abort; 1: ret'
+
+# A function's own return goes by the frame pointer, which others leave as it was, or don't.
+check_frame() { # kept|dropped NAME CODE: of what no_call calls
+  check "$1" "$2" "push %rbp; mov %rsp, %rbp; sub \$16, %rsp; call uses; leave; ret; .type uses, @function; uses: $3"
+}
+check_frame kept "changed by a callee" 'mov %rdi, %rbp; ret'
+check_frame kept "a part of it changed" 'mov %dil, %bpl; ret'
+check_frame kept "saved, and not loaded" 'push %rbp; mov %rdi, %rbp; add $8, %rsp; ret'
+check_frame kept "another loaded" 'push %rbp; push %rdi; pop %rbp; pop %rcx; ret'
+check_frame kept "overwritten where it is saved" 'push %rbp; mov %rsp, %rbp; mov %rdi, (%rbp); pop %rbp; ret'
+check_frame kept "overwritten by SSE" 'push %rbp; push %rdi; movups %xmm0, (%rsp); pop %rdi; pop %rbp; ret'
+check_frame kept "saved when it was changed" 'mov %rdi, %rbp; push %rbp; call helper; pop %rbp; ret'
+check_frame kept "changed behind a jump back" 'test %rsi, %rsi; jne 2f; 1: ret; 2: mov %rdi, %rbp; jmp 1b'
+check_frame kept "changed behind a jump back, saved" 'push %rbp; jmp 2f; 1: add $8, %rsp; ret; 2: test %rsi, %rsi; je 1b; mov %rdi, %rbp; jmp 1b'
+check_frame kept "changed on one of two ways" 'test %rsi, %rsi; je 1f; mov %rdi, %rbp; 1: ret'
+check_frame kept "changed before a jump" 'mov %rdi, %rbp; jmp helper'
+check_frame kept "changed before a jump by a pointer" 'mov %rdi, %rbp; mov 1f(%rip), %rax; jmp *%rax; .pushsection .data; 1: .quad helper; .popsection'
+check_frame kept "changed before running on" 'mov %rdi, %rbp; .p2align 4; .type runs, @function; runs: ret'
+check_frame dropped "a number in it" 'push %rbp; push %rbx; mov %rdi, %rbp; lea 1(%rbp), %rbx; cmp %rbx, %rbp; call helper; pop %rbx; pop %rbp; ret'
+check_frame dropped "a frame of its own" 'push %rbp; mov %rsp, %rbp; sub $32, %rsp; mov %rdi, -8(%rbp); call helper; leave; ret'
+check_frame dropped "stored by a move" 'sub $24, %rsp; mov %rbp, 8(%rsp); mov %rdi, %rbp; call helper; mov 8(%rsp), %rbp; add $24, %rsp; ret'
+check_frame dropped "used on one of two ways" 'test %rsi, %rsi; je 1f; push %rbp; mov %rdi, %rbp; call helper; pop %rbp; 1: ret'
+check_frame dropped "spilled" 'push %rbp; sub $16, %rsp; mov %rdi, %rbp; mov %rbp, 8(%rsp); xor %ebp, %ebp; call helper; mov 8(%rsp), %rbp; add $16, %rsp; pop %rbp; ret'
+check_frame dropped "other registers with its number" 'pxor %xmm5, %xmm5; xor $0x12345678, %eax; cld; movsl; ret'
+check_frame dropped "popped in a case of a switch" 'push %rbp; lea 8f(%rip), %rax; movslq (%rax,%rdi,4), %rcx; add %rax, %rcx; jmp *%rcx
+  1: pop %rbp; jmp helper; 2: mov %rdi, %rbp; call helper; pop %rbp; ret; .pushsection .rodata; .p2align 2; 8: .long 1b - 8b, 2b - 8b; .popsection'
+check_frame kept "pushed and popped in a case of a switch" 'push %rbp; lea 8f(%rip), %rax; movslq (%rax,%rdi,4), %rcx; add %rax, %rcx; jmp *%rcx
+  1: pop %rbp; jmp helper; 2: push %rdi; pop %rbp; pop %rcx; ret; .pushsection .rodata; .p2align 2; 8: .long 1b - 8b, 2b - 8b; .popsection'

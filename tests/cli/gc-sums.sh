@@ -56,6 +56,13 @@ check_made kept "a pointer that is encoded" 'mov 1f(%rip), %rax; ret; .pushsecti
 check_made kept "the return address" 'mov (%rsp), %rax; ret' 'call make; 1: add $(hidden - 1b), %rax; call *%rax'
 check_made dropped "a pointer" 'mov 1f(%rip), %rax; ret; .pushsection .data; 1: .quad helper; .popsection' 'call make; add $1, %rcx; call *%rax'
 
+# What a register holds across a call is known only if all functions preserve it.
+sorts='lea helper(%rip), %rbx; call make; mov %rbx, %rcx; xor %esi, %esi; call qsort'
+check_made dropped "kept in a register that is preserved" 'push %rbx; lea hidden(%rip), %rbx; cmp %rbx, %rdi; pop %rbx; ret' "$sorts"
+check_made kept "kept in a register that is changed" 'lea hidden(%rip), %rbx; ret' "$sorts"
+check_made kept "kept in a register that is exchanged" 'lea hidden(%rip), %rdi; xchg %rdi, %rbx; ret' "$sorts"
+check_made kept "kept in a register that isn't loaded" 'push %rbx; lea hidden(%rip), %rbx; pop %rcx; ret' "$sorts"
+
 check_c() { # kept|dropped NAME C
   printf '%s\n' 'void collect(void);' "$3" >odd.c
   "$LLVM/bin/clang" -O1 -w -fno-builtin -c odd.c

@@ -27,7 +27,7 @@
  *   - No instruction of the caller names the callee (sweep.c, jump_tables.c), nor does the unwinder
  *     (hidden.c); and it doesn't run on into it.
  *   - Each return of the caller takes its own return address, which nothing in it has touched, nor those
- *     above it: its stack is as deep as at its start, by constants and the frame pointer alone (stack.c).
+ *     above it: its stack is as deep as at its start, by constants and the frame pointer alone; and that pointer is its caller's again (stack.c).
  *   - The caller has no call or jump by a pointer; or the callee's address isn't taken: no code
  *     computes it, and no word of the program's, wherever it stands, is the address, with or without
  *     a tag, or the distance to it from the word itself, from the word's end (data may be run as
@@ -191,6 +191,7 @@ struct graph_builder {
   struct code_ranges tables; /* jump tables: words that are known to be no function's address */
   struct code_ranges open;   /* any address in these may be made (parts.h) */
   uint64_t global;           /* what the global pointer holds; 0: it isn't known */
+  bool loses_registers;      /* some function changes registers that calls preserve */
   /* A function that makes addresses of code that may be any, for others to call; 0: there is none. */
   uint64_t hands_over;
   struct leaf_registration *registrations; /* by symbol */

@@ -853,7 +853,9 @@ static bool note_registered(struct resolver *resolver) {
 bool jump_tables_resolve(struct graph_builder *builder, struct problem *problem) {
   const struct call_graph *graph = builder->graph;
   const struct graph_function *last = &graph->functions[graph->function_count - 1];
-  struct resolver resolver = {.builder = builder, .slots.is_fixed = graph->linkage.is_fixed};
+  struct resolver resolver = {.builder = builder,
+                              .slots.is_fixed = graph->linkage.is_fixed,
+                              .slots.loses_registers = builder->loses_registers};
   bool ok = find_passing(&resolver) && registered_open(builder);
   if (builder->landing_count > 0)
     qsort(builder->landings, builder->landing_count, sizeof *builder->landings, bits_compare_words);

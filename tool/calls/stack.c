@@ -28,6 +28,8 @@ void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, 
   notes->has_other_back = notes->has_plain_return = false;
   notes->has_frame_back = notes->has_frame_return = false;
   notes->has_link_back = notes->has_kept_return = false;
+  notes->placed = notes->overwritten = notes->lost = 0;
+  notes->changed_back = notes->unchanged_return = 0;
   notes->is_part = is_part;
   notes->has_place = !notes->has_link;
   notes->place = 0;
@@ -53,6 +55,8 @@ static struct stack_depth join(const struct stack_depth *known, const struct sta
     depth.certainty = STACK_OTHER;
   depth.frame_certainty = joined_frame(known, other);
   depth.by_frame &= other->by_frame;
+  depth.changed |= other->changed;
+  depth.saved |= other->saved;
   depth.link = joined_link(known, other);
   depth.is_loaded &= other->is_loaded;
   return depth;
@@ -69,11 +73,14 @@ bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t addre
     const struct stack_depth joined = join(noted, &stack->depth);
     stack->depth = joined;
     stack->depth.link = is_same_link ? joined.link : LINK_OWN;
+    if (!is_same_depth)
+      stack->depth.changed = noted->changed;
   } else if (noted->is_noted) {
     stack->depth = *noted;
   } else if (!goes_on) {
     stack->depth = stack->jumped;
     stack->depth.enough = stack->depth.bytes;
+    stack->depth.saved = notes->placed;
     if (stack->depth.certainty == STACK_EXACT)
       stack->depth.certainty = STACK_GUESSED;
   }
@@ -105,6 +112,9 @@ void stack_jump(struct stack_notes *notes, const struct stack *stack, uint64_t t
   }
   notes->has_frame_back |= noted->is_decoded && noted->frame_certainty != STACK_OTHER &&
                            joined_frame(noted, &depth) == STACK_OTHER;
+  const uint8_t changed_back = noted->is_decoded ? depth.changed & ~noted->changed : 0;
+  notes->changed_back |= changed_back;
+  notes->overwritten |= changed_back & ~noted->saved;
   notes->has_link_back |= noted->is_decoded && noted->link == LINK_OWN && depth.link != LINK_OWN;
   const bool is_better = noted->certainty != STACK_OTHER && depth.certainty > noted->certainty;
   struct stack_depth joined = is_better ? join(&depth, noted) : join(noted, &depth);
@@ -117,7 +127,10 @@ bool stack_is_odd(struct stack_notes *notes, const struct stack *stack) {
   notes->has_plain_return |= !depth->by_frame;
   notes->has_frame_return |= depth->by_frame;
   notes->has_kept_return |= notes->has_link && depth->link == LINK_OWN && !depth->is_loaded;
-  if (depth->link != LINK_OWN)
+  notes->unchanged_return |= depth->saved & ~depth->changed;
+  if (depth->certainty != STACK_OTHER) /* what switches to another stack has that one's registers */
+    notes->lost |= depth->changed;
+  if (depth->link != LINK_OWN || (depth->changed & CODE_PRESERVED_FRAME) != 0)
     return true;
   if (depth->certainty == STACK_OTHER)
     return true;
@@ -130,8 +143,22 @@ bool stack_is_odd(struct stack_notes *notes, const struct stack *stack) {
   return depth->bytes > depth->enough;
 }
 
+bool stack_leaves_oddly(struct stack_notes *notes, const struct stack *stack) {
+  const struct stack_depth *depth = &stack->depth;
+  return depth->certainty > STACK_LOST && depth->bytes == 0 && stack_is_odd(notes, stack);
+}
+
+static uint8_t late_lost(const struct stack_notes *notes) {
+  return notes->overwritten | (notes->changed_back & notes->unchanged_return);
+}
+
+bool stack_loses_registers(const struct stack_notes *notes) {
+  return (notes->lost | late_lost(notes)) != 0;
+}
+
 bool stack_was_odd(const struct stack_notes *notes) {
-  return notes->is_written || (notes->has_other_back && notes->has_plain_return) ||
+  return (late_lost(notes) & CODE_PRESERVED_FRAME) != 0 || notes->is_written ||
+         (notes->has_other_back && notes->has_plain_return) ||
          (notes->has_frame_back && notes->has_frame_return) ||
          (notes->has_link_back && notes->has_kept_return) ||
          (notes->is_loaded && !notes->is_saved && !notes->is_part) ||
@@ -173,6 +200,67 @@ static void use_memory(struct stack_notes *notes, const struct stack_depth *dept
     notes->is_written |= !use->is_read;
   }
   notes->is_written |= !use->is_read && !use->is_address && is_callers(notes, at, use->size);
+}
+
+/* ---- Registers that calls preserve ---- */
+
+/* The first store of the caller's value says where its place is. */
+static void save(struct stack_notes *notes, struct stack_depth *depth, uint8_t registers,
+                 int64_t at) {
+  const uint8_t saved = registers & ~depth->changed & ~notes->placed;
+  for (unsigned i = 0; i < CODE_PRESERVED; i++)
+    if ((saved >> i & 1) != 0)
+      notes->places[i] = at;
+  notes->placed |= saved;
+  depth->saved |= saved;
+}
+
+/* Whether a register's value is loaded from its place. A part of a function loads what another part has saved; and where the depth
+ * is guessed, what is popped is taken to be right unless it was pushed from there on. */
+static bool is_own_value(const struct stack_notes *notes, const struct stack_depth *depth,
+                         const struct code_stack *use, unsigned number, int64_t at) {
+  const bool is_pop = use->growth < 0 && use->growth != CODE_STACK_LOST;
+  if ((notes->placed >> number & 1) == 0)
+    return notes->is_part;
+  return at == notes->places[number] ||
+         (is_pop && depth->certainty == STACK_GUESSED && depth->bytes < depth->enough);
+}
+
+static void load(const struct stack_notes *notes, struct stack_depth *depth,
+                 const struct code_stack *use, int64_t at) {
+  for (unsigned i = 0; i < CODE_PRESERVED; i++)
+    if ((use->loads >> i & 1) != 0 && is_own_value(notes, depth, use, i, at)) {
+      depth->changed &= ~(1u << i);
+      depth->saved &= ~(1u << i);
+    }
+}
+
+/* What is stored at a place makes the register that has it lose its value. The place's address may be that of the end of
+ * what lies below it, but for the frame pointer's. */
+static void overwrite(struct stack_notes *notes, const struct stack_depth *depth,
+                      const struct code_stack *use, int64_t at) {
+  const uint8_t own =
+      (use->saves & ~depth->changed) | (use->is_address ? (uint8_t)~CODE_PRESERVED_FRAME : 0);
+  for (unsigned i = 0; i < CODE_PRESERVED; i++)
+    if ((notes->placed & ~own & 1u << i) != 0 && at < notes->places[i] + WORD &&
+        notes->places[i] < at + use->size)
+      notes->overwritten |= 1u << i;
+}
+
+static void follow_preserved(struct stack_notes *notes, struct stack_depth *depth,
+                             const struct code_stack *use) {
+  int64_t at = INT64_MAX;
+  const bool is_known =
+      use->base != CODE_NO_BASE && find_place(notes, depth, use, use->offset, &at);
+  depth->changed |= use->changes;
+  if (use->loads != 0)
+    load(notes, depth, use, is_known ? at : INT64_MAX);
+  if (!is_known || use->is_read)
+    return;
+  if (use->saves != 0)
+    save(notes, depth, use->saves, at);
+  if (notes->placed != 0)
+    overwrite(notes, depth, use, at);
 }
 
 /* ---- The register for return addresses ---- */
@@ -272,6 +360,7 @@ void stack_follow(struct stack_notes *notes, struct stack *stack,
     move(&stack->depth, use);
   if (use->loses_frame)
     stack->depth.frame_certainty = STACK_OTHER;
+  follow_preserved(notes, &stack->depth, use);
   follow_link(notes, &stack->depth, use);
   if (instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH ||
       instruction->kind == CODE_CALL)

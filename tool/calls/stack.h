@@ -21,6 +21,10 @@
  * the caller's as long as nothing was called and nothing else put into the register; or if it was stored
  * to a place on the stack before, to which nothing else is stored, and is loaded from there. A function
  * has one such place.
+ *
+ * The caller's own return may go by the frame pointer, and what else it has in registers that calls preserve is followed,
+ * too (jump_tables.c). So a function that uses such a register must leave the caller's value in it: it stores the value to one
+ * place on the stack, to which nothing else is stored, and loads it from there before it returns.
  */
 #ifndef STACKPACK_STACK_H
 #define STACKPACK_STACK_H
@@ -37,6 +41,8 @@ struct stack_depth {
   bool is_loaded;                     /* it is the function's own since it was loaded */
   uint8_t certainty, frame_certainty; /* enum stack_certainty */
   bool by_frame;                      /* the stack pointer was made of the frame pointer */
+  uint8_t changed; /* sets of registers that calls preserve: one isn't the caller's; */
+  uint8_t saved;   /* or it is stored, and wasn't loaded since */
   bool is_noted, is_decoded;
 };
 
@@ -79,7 +85,11 @@ struct stack_notes {
   /* Where the return address is on the stack: how far above where the stack pointer is at the start. */
   bool has_place;
   int32_t place;
-  bool is_saved, is_loaded;              /* it is stored there, and loaded */
+  bool is_saved, is_loaded; /* it is stored there, and loaded */
+  /* The same for each register that calls preserve. Sets: those that have a place; something else is stored there; they
+   * aren't the caller's at a return. */
+  uint8_t placed, overwritten, lost;
+  int64_t places[CODE_PRESERVED];
   struct stack_store early[STACK_EARLY]; /* before the place was known */
   uint32_t early_count;                  /* may be more than there is room for */
   bool is_read;                          /* its return address is */
@@ -90,8 +100,10 @@ struct stack_notes {
   /* A jump back to what was decoded already took another stack there, or another frame pointer; and
    * there are returns without the frame pointer, or with it. */
   bool has_other_back, has_plain_return, has_frame_back, has_frame_return;
-  /* Or the register with another return address; and there are returns by it as it was at the start. */
+  /* Or the register with another return address; and there are returns by it as it was at the start. The same for
+   * sets of registers that calls preserve. */
   bool has_link_back, has_kept_return;
+  uint8_t changed_back, unchanged_return;
 };
 
 /* Prepares for a function. A part of a function has another depth at its start, which isn't known. */
@@ -110,7 +122,11 @@ void stack_jump(struct stack_notes *notes, const struct stack *stack, uint64_t t
 /* Whether a return, or another function's after a jump to it, takes something else than the function's
  * own return address here. */
 bool stack_is_odd(struct stack_notes *notes, const struct stack *stack);
-/* Whether one did, as is known at the function's end. */
+/* A jump by a pointer: to another function, if the stack is as deep as at the start. Whether that is odd. */
+bool stack_leaves_oddly(struct stack_notes *notes, const struct stack *stack);
+/* Whether one was, as is known at the function's end. */
 bool stack_was_odd(const struct stack_notes *notes);
+/* Whether the function returns with other values in registers that calls preserve. */
+bool stack_loses_registers(const struct stack_notes *notes);
 
 #endif

@@ -289,10 +289,11 @@ static bool leaves_oddly(struct sweep *sweep, const struct code_instruction *ins
   const uint32_t to = instruction->target_kind == CODE_DIRECT
                           ? call_graph_function(sweep->builder->graph, instruction->target)
                           : (uint32_t)GRAPH_NO_NODE;
-  return instruction->kind != CODE_CALL && instruction->target_kind != CODE_COMPUTED &&
-         !sweep->is_part[sweep->function] &&
-         (to == (uint32_t)GRAPH_NO_NODE || !sweep->is_part[to]) &&
-         stack_is_odd(&sweep->stack, &flow->stack);
+  if (instruction->kind == CODE_CALL || sweep->is_part[sweep->function] ||
+      (to != (uint32_t)GRAPH_NO_NODE && sweep->is_part[to]))
+    return false;
+  return instruction->target_kind == CODE_COMPUTED ? stack_leaves_oddly(&sweep->stack, &flow->stack)
+                                                   : stack_is_odd(&sweep->stack, &flow->stack);
 }
 
 /* What takes something from the stack that isn't the function's return address may lead anywhere. */
@@ -460,6 +461,8 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
     decode_from(sweep, sweep->targets[i], &side);
   }
   add_late(sweep, sweep->end - 1);
+  sweep->builder->loses_registers |=
+      !sweep->is_part[number] && stack_loses_registers(&sweep->stack);
 }
 
 /* ---- What runs on ---- */

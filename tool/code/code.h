@@ -36,6 +36,7 @@ enum code_target {
  * address only if the stack is as deep as at the function's start, and nothing was written there. */
 enum code_stack_base { CODE_NO_BASE, CODE_STACK_POINTER, CODE_FRAME_POINTER };
 enum { CODE_STACK_LOST = INT32_MAX };
+enum { CODE_PRESERVED = 6, CODE_PRESERVED_FRAME = 1 };
 
 /* What it does with the register that calls leave the return address in, where they leave it in one. */
 enum code_link {
@@ -53,8 +54,11 @@ struct code_stack {
   uint8_t base;   /* enum code_stack_base: that register; CODE_NO_BASE if there is no such memory */
   uint8_t copy;   /* enum code_stack_base: what the other register of the two is made of */
   bool is_read;   /* the memory is read, and nothing else */
-  bool is_address;     /* its address is computed, for others that may use it */
-  bool loses_frame;    /* the frame pointer becomes something else */
+  bool is_address;  /* its address is computed, for others that may use it */
+  bool loses_frame; /* the frame pointer becomes something else */
+  /* Sets of registers that calls preserve; the first is the frame pointer. One is stored at `offset` from the base, or
+   * loaded from there; the others become something else. */
+  uint8_t saves, loads, changes;
   int32_t copy_offset; /* from that register before the instruction */
   uint8_t link;        /* enum code_link */
   bool reads_link;     /* something else than a return, or a store that saves it, reads it */
@@ -138,6 +142,7 @@ struct code_slots {
   uint64_t start, size; /* where the code is */
   bool is_fixed;        /* the file doesn't move: a number in an instruction may be an address */
   bool has_grown;       /* there are new ones */
+  bool loses_registers; /* calls preserve none */
   uint32_t count;       /* may be more than there is room for: then any place is one */
   struct code_slot {
     uint64_t address;

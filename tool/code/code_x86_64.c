@@ -274,19 +274,6 @@ static void set_operands(const ZydisDecoder *decoder, const ZydisDecoderContext 
   }
 }
 
-static bool loses_frame(const ZydisDecoder *decoder, const ZydisDecoderContext *context,
-                        const ZydisDecodedInstruction *raw) {
-  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  if (!may_name(raw, RBP) || ZYAN_FAILED(ZydisDecoderDecodeOperands(decoder, context, raw, operands,
-                                                                    raw->operand_count_visible)))
-    return false;
-  for (unsigned i = 0; i < raw->operand_count_visible; i++)
-    if (is_register(&operands[i], ZYDIS_REGISTER_RBP) &&
-        (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0)
-      return true;
-  return false;
-}
-
 /* Whether an instruction works on less than all of a register. (What looks like %rsp in one of 8 bits may be
  * %ah.) */
 static bool is_narrow(const ZydisDecodedInstruction *raw) {
@@ -397,6 +384,13 @@ static uint32_t address_registers(const ZydisDecodedInstruction *raw) {
          (has_index ? bit((int)(raw->raw.sib.index + 8 * extension.index)) : 0);
 }
 
+/* Whether an instruction without a ModRM byte has the number of a register in its opcode. */
+static bool names_by_opcode(const ZydisDecodedInstruction *raw) {
+  return raw->mnemonic == ZYDIS_MNEMONIC_MOV || raw->mnemonic == ZYDIS_MNEMONIC_PUSH ||
+         raw->mnemonic == ZYDIS_MNEMONIC_POP || raw->mnemonic == ZYDIS_MNEMONIC_XCHG ||
+         raw->mnemonic == ZYDIS_MNEMONIC_BSWAP;
+}
+
 /* Which registers a sum is made of, and where it and copies go: `writes` are those that are known to become something
  * else; any other that the instruction names may. */
 static void set_registers(const ZydisDecodedInstruction *raw,
@@ -406,7 +400,9 @@ static void set_registers(const ZydisDecodedInstruction *raw,
   const bool has_modrm = (raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0;
   const bool has_constant = raw->raw.imm[0].size > 0;
   const int operand = operand_register(raw), other = has_modrm ? other_register(raw) : -1;
-  const int named = has_modrm ? -1 : (int)((raw->opcode & 7) + 8 * extension_of(raw).base);
+  const int named = has_modrm || !names_by_opcode(raw)
+                        ? -1
+                        : (int)((raw->opcode & 7) + 8 * extension_of(raw).base);
   const bool to_other = (raw->opcode & TO_REGISTER) != 0 && !has_constant;
   const bool is_whole = raw->operand_width >= 32;
   parts->may_write = bit(operand) | bit(other) | bit(named);
@@ -464,11 +460,98 @@ static void set_registers(const ZydisDecodedInstruction *raw,
   }
 }
 
+/* ---- Registers that calls preserve ---- */
+
+enum { RBX = 3, R12 = 12, PRESERVED = 0xf028 };
+
+/* The same as a set of struct code_stack's: rbp, rbx, r12 to r15. */
+static uint8_t preserved_of(uint32_t registers) {
+  return (uint8_t)((registers >> RBP & 1) | (registers >> RBX & 1) << 1 |
+                   (registers >> R12 & 15) << 2);
+}
+
+/* The registers that an instruction writes to, by its operands. */
+static uint32_t written_operands(const ZydisDecoder *decoder, const ZydisDecoderContext *context,
+                                 const ZydisDecodedInstruction *raw) {
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  uint32_t written = 0;
+  if (ZYAN_FAILED(ZydisDecoderDecodeOperands(decoder, context, raw, operands, raw->operand_count)))
+    return PRESERVED;
+  for (unsigned i = 0; i < raw->operand_count; i++) {
+    const ZydisRegister whole =
+        ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operands[i].reg.value);
+    if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+        (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0 &&
+        ZydisRegisterGetClass(whole) == ZYDIS_REGCLASS_GPR64)
+      written |= bit(ZydisRegisterGetId(whole));
+  }
+  return written;
+}
+
+/* The registers among those that calls preserve that an instruction writes to. The frequent ones are told by their first
+ * bytes. */
+static uint32_t written_registers(const ZydisDecoder *decoder, const ZydisDecoderContext *context,
+                                  const ZydisDecodedInstruction *raw,
+                                  const struct code_parts *parts) {
+  switch (raw->mnemonic) {
+  case ZYDIS_MNEMONIC_PUSH:
+  case ZYDIS_MNEMONIC_CMP:
+  case ZYDIS_MNEMONIC_TEST:
+    return 0;
+  case ZYDIS_MNEMONIC_MOV:
+    return parts->may_write;
+  case ZYDIS_MNEMONIC_LEA:
+  case ZYDIS_MNEMONIC_MOVZX:
+  case ZYDIS_MNEMONIC_MOVSX:
+  case ZYDIS_MNEMONIC_MOVSXD:
+  case ZYDIS_MNEMONIC_POP:
+  case ZYDIS_MNEMONIC_ADD:
+  case ZYDIS_MNEMONIC_SUB:
+  case ZYDIS_MNEMONIC_INC:
+  case ZYDIS_MNEMONIC_DEC:
+    return parts->writes;
+  case ZYDIS_MNEMONIC_CPUID:
+    return bit(RBX);
+  default:
+    return (parts->may_write & PRESERVED) != 0 ? written_operands(decoder, context, raw) : 0;
+  }
+}
+
+/* What an instruction does with registers that calls preserve: a store on the stack saves them. */
+static void set_preserved(const ZydisDecodedInstruction *raw, uint32_t written,
+                          struct code_instruction *instruction) {
+  struct code_stack *stack = &instruction->stack;
+  const bool is_store =
+      stack->base != CODE_NO_BASE && !stack->is_read && !stack->is_address && stack->size == 8;
+  const bool is_load = stack->base != CODE_NO_BASE && stack->is_read && stack->size == 8;
+  stack->changes = preserved_of(written);
+  switch (raw->mnemonic) {
+  case ZYDIS_MNEMONIC_LEAVE:
+    set_memory(stack, CODE_STACK_POINTER, -8, 8, true);
+    stack->loads = preserved_of(bit(RBP));
+    break;
+  case ZYDIS_MNEMONIC_PUSH:
+  case ZYDIS_MNEMONIC_MOV:
+    if (is_store)
+      stack->saves = preserved_of(instruction->parts.reads);
+    else if (is_load)
+      stack->loads = stack->changes;
+    break;
+  case ZYDIS_MNEMONIC_POP:
+    if (is_load)
+      stack->loads = stack->changes;
+    break;
+  default:
+    break;
+  }
+}
+
 static void decode(const uint8_t *bytes, size_t size, uint64_t address,
                    struct code_instruction *instruction) {
   const ZydisDecoder decoder = open_decoder();
   ZydisDecodedInstruction raw;
   ZydisDecoderContext context;
+  uint32_t written;
   *instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
   if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, &context, bytes, size, &raw)))
     return;
@@ -492,11 +575,13 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
         instruction->is_sum ? (uint8_t)operand_register(&raw) : CODE_NO_REGISTER;
     break;
   default:
-    instruction->stack.loses_frame = loses_frame(&decoder, &context, &raw);
+    set_registers(&raw, instruction);
+    written = written_registers(&decoder, &context, &raw, &instruction->parts);
+    instruction->stack.loses_frame = (written & bit(RBP)) != 0;
     set_stack(&decoder, &context, &raw, &instruction->stack);
+    set_preserved(&raw, written, instruction);
     if (instruction->stack.copy == CODE_STACK_POINTER)
       instruction->stack.loses_frame = false;
-    set_registers(&raw, instruction);
     break;
   }
   set_references(&raw, next, instruction);
@@ -717,10 +802,10 @@ static void forget_written(const ZydisDecodedInstruction *raw, const ZydisDecode
   }
 }
 
-/* A call leaves only rbx, rbp and r12 to r15 as they were (AMD64 psABI, 3.2.1). */
+/* A call leaves only some registers as they were (AMD64 psABI, 3.2.1), in programs whose functions do. */
 static void forget_at_call(struct code_state *state) {
   for (int number = 0; number < REGISTERS; number++)
-    if (number != 3 && number != 5 && number < 12)
+    if ((PRESERVED >> number & 1) == 0 || (state->slots != NULL && state->slots->loses_registers))
       state->registers[number] = unknown;
 }
 
@@ -781,7 +866,7 @@ const struct code_architecture code_x86_64 = {
     .machine = EM_X86_64,
     .register_count = REGISTERS,
     .preserved = 0xf048, /* rbx, rbp, r12 to r15 */
-    .lost = 0x0fd7,
+    .lost = 0xffff & ~PRESERVED,
     .stack_register = 7,
     .entry_offset = 8,
     .relocations = relocations,
