@@ -26,6 +26,8 @@
  *     the program runs (hidden.c).
  *   - No instruction of the caller names the callee (sweep.c, jump_tables.c), nor does the unwinder
  *     (hidden.c); and it doesn't run on into it.
+ *   - It doesn't call the operating system by itself, but for what is known to run nothing of the program's
+ *     (jump_tables.c).
  *   - Each return of the caller takes its own return address, which nothing in it has touched, nor those
  *     above it: its stack is as deep as at its start, by constants and the frame pointer alone; and that pointer is its caller's again (stack.c).
  *   - The caller has no call or jump by a pointer; or the callee's address isn't taken: no code
@@ -69,6 +71,7 @@ struct call {
   bool is_jump;    /* no return address is left */
   bool is_inside;  /* it leads to the middle of its target */
   bool is_settled; /* another call at the same place says all that its target leads to */
+  bool is_system;  /* of the operating system */
   bool is_noted;   /* what it registers, to run later, is known */
 };
 

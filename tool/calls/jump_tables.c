@@ -637,7 +637,8 @@ static bool resolve_word(const struct resolver *resolver, struct call *call,
 /* The step of a call by a pointer; NULL if it is none. */
 static const struct step *pointer_step(const struct resolver *resolver, const struct call *call) {
   const struct step *step = find_step(resolver, call->at);
-  return call->kind == CALL_INDIRECT && step != NULL && step->instruction.kind != CODE_RETURN
+  return call->kind == CALL_INDIRECT && step != NULL && !call->is_system &&
+                 step->instruction.kind != CODE_RETURN
              ? step
              : NULL;
 }
@@ -813,13 +814,32 @@ static bool is_registering(const struct resolver *resolver, const struct call *c
          graph_registers(resolver->builder, call->target).occasions != 0;
 }
 
-/* Notes what a function registers. */
+/* A system call runs nothing of the program's if it is known which one it is, and that it doesn't. */
+static void note_system_call(const struct resolver *resolver, struct call *call) {
+  const struct code_architecture *architecture = resolver->builder->architecture;
+  const struct step *step = find_step(resolver, call->at);
+  struct code_state state;
+  if (step == NULL)
+    return;
+  pointer_of(resolver, step, &state);
+  const struct code_value number = state.registers[architecture->system_register];
+  for (const uint16_t *leaf = architecture->system_leaves; *leaf != CODE_NO_NUMBER; leaf++)
+    if (number.kind == CODE_ADDRESS && number.table == *leaf)
+      call->kind = CALL_NONE;
+}
+
+static bool is_open_system_call(const struct call *call) {
+  return call->is_system && call->kind != CALL_NONE;
+}
+
+/* Notes what a function registers, and what it asks the operating system for. */
 static bool note_function(struct resolver *resolver, uint32_t number) {
   struct call_graph *graph = resolver->builder->graph;
   const struct graph_function *function = &graph->functions[number];
   bool no_memory = false, registers = false;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    registers |= is_registering(resolver, &graph->calls[i]);
+    registers |=
+        is_registering(resolver, &graph->calls[i]) || is_open_system_call(&graph->calls[i]);
   if (!registers || function->is_undecodable || function->size > UINT32_MAX / 2)
     return true;
   start_function(resolver, number);
@@ -828,10 +848,13 @@ static bool note_function(struct resolver *resolver, uint32_t number) {
   const bool is_fixed = resolver->slots.is_fixed;
   resolver->knows_arguments = resolver->slots.is_fixed = true; /* for numbers of signals */
   const bool is_followed = follow_function(resolver, &no_memory) && !may_miss_table(resolver);
-  for (uint32_t i = function[0].first_call; is_followed && i < function[1].first_call; i++)
-    if (is_registering(resolver, &graph->calls[i]))
-      note_call(resolver, &graph->calls[i],
-                graph_registers(resolver->builder, graph->calls[i].target));
+  for (uint32_t i = function[0].first_call; is_followed && i < function[1].first_call; i++) {
+    struct call *call = &graph->calls[i];
+    if (is_registering(resolver, call))
+      note_call(resolver, call, graph_registers(resolver->builder, call->target));
+    else if (is_open_system_call(call))
+      note_system_call(resolver, call);
+  }
   resolver->knows_arguments = false;
   resolver->slots.is_fixed = is_fixed;
   return !no_memory;

@@ -84,7 +84,8 @@ static void add_call(struct sweep *sweep, uint64_t at, const struct code_instruc
                             .target = target,
                             .length = instruction->length,
                             .kind = (uint8_t)kind,
-                            .is_jump = instruction->kind != CODE_CALL,
+                            .is_jump = instruction->kind != CODE_CALL && !instruction->is_system,
+                            .is_system = instruction->is_system,
                             .is_inside = is_direct && graph_is_function(graph, target) &&
                                          graph->functions[target].address != instruction->target};
   if (!graph_add_call(sweep->builder, call))
@@ -296,7 +297,8 @@ static bool leaves_oddly(struct sweep *sweep, const struct code_instruction *ins
                                                    : stack_is_odd(&sweep->stack, &flow->stack);
 }
 
-/* What takes something from the stack that isn't the function's return address may lead anywhere. */
+/* What takes something from the stack that isn't the function's return address may lead anywhere; and so may the
+ * operating system: it runs signal handlers, or goes on where the stack says (rt_sigreturn). */
 static void add_odd(struct sweep *sweep, uint64_t at, const struct code_instruction *instruction) {
   add_call(sweep, at, instruction, graph_everything(sweep->builder->graph), CALL_INDIRECT);
 }
@@ -372,6 +374,8 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
       add_odd(sweep, at, instruction);
     break;
   default:
+    if (instruction->is_system)
+      add_odd(sweep, at, instruction);
     break;
   }
   struct graph_function *function = &sweep->builder->graph->functions[sweep->function];

@@ -108,6 +108,7 @@ struct code_instruction {
   bool has_reference;
   bool is_access; /* the reference is to memory that is used; otherwise the address is computed */
   bool is_wide;   /* the last constant has 64 bits */
+  bool is_system; /* it calls the operating system */
   bool is_sum; /* it adds something to a register; or it goes where one points to: `parts.from` */
   struct code_stack stack;
   struct code_parts parts;
@@ -183,6 +184,8 @@ struct code_relocation_type {
   enum code_relocation meaning;
 };
 
+enum { CODE_NO_NUMBER = UINT16_MAX };
+
 struct code_architecture {
   uint16_t machine; /* EM_* */
   uint8_t register_count;
@@ -201,6 +204,10 @@ struct code_architecture {
   uint32_t lost; /* registers that a call doesn't preserve: register n is bit n */
   const struct code_relocation_type *relocations; /* the last one is all zero */
   const uint8_t *arguments; /* the registers of a call's first CODE_ARGUMENTS arguments */
+  /* The register that has a system call's number, and the numbers of those that run nothing of the program's; the last
+   * one is CODE_NO_NUMBER. */
+  uint8_t system_register;
+  const uint16_t *system_leaves;
   /* The instruction at bytes[0..size), which will run at `address`. A broken one is CODE_INVALID,
    * of length 1. */
   void (*decode)(const uint8_t *bytes, size_t size, uint64_t address,

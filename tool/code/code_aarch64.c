@@ -451,6 +451,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   const uint32_t word = bits_load32(bytes);
   instruction->length = 4;
   instruction->kind = CODE_OTHER;
+  instruction->is_system = (word & 0xffe0001f) == 0xd4000001 /* svc */;
   switch (link_field(word, 25, 4)) {
   case 0: /* UDF: nothing that runs; above it, SME */
     if (word >> 31 != 0)
@@ -626,6 +627,8 @@ const struct code_architecture code_aarch64 = {
     .entry_offset = 0,
     .relocations = relocations,
     .arguments = arguments,
+    .system_register = 8,
+    .system_leaves = link_system_leaves,
     .decode = decode,
     .follow = follow,
 };

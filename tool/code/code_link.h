@@ -68,4 +68,7 @@ struct code_value link_sum(struct code_value a, struct code_value b, uint8_t shi
 void link_assign(const struct link_machine *machine, const struct code_instruction *instruction,
                  struct code_state *state, unsigned to, struct code_value result);
 
+/* See struct code_architecture. */
+extern const uint16_t link_system_leaves[];
+
 #endif

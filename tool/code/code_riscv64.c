@@ -456,6 +456,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
     return;
   instruction->length = (uint8_t)length;
   instruction->kind = CODE_OTHER;
+  instruction->is_system = length == 4 && bits_load32(bytes) == 0x73 /* ecall */;
   if (length == 2 && bytes[0] == 0 && bytes[1] == 0) { /* no instruction, for good */
     instruction->kind = CODE_STOP;
     return;
@@ -572,6 +573,8 @@ const struct code_architecture code_riscv64 = {
     .entry_offset = 0,
     .relocations = relocations,
     .arguments = arguments,
+    .system_register = 17,
+    .system_leaves = link_system_leaves,
     .decode = decode,
     .follow = follow,
 };

@@ -108,6 +108,9 @@ static enum code_kind kind_of(const ZydisDecodedInstruction *raw) {
     return CODE_STOP;
   case ZYDIS_MNEMONIC_NOP:
     return CODE_PADDING;
+  case ZYDIS_MNEMONIC_INT: /* calls of the operating system with other numbers */
+  case ZYDIS_MNEMONIC_SYSENTER:
+    return CODE_INVALID;
   default:
     return CODE_OTHER;
   }
@@ -558,6 +561,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   const uint64_t next = address + raw.length;
   instruction->length = raw.length;
   instruction->kind = (uint8_t)kind_of(&raw);
+  instruction->is_system = raw.mnemonic == ZYDIS_MNEMONIC_SYSCALL;
   switch (instruction->kind) {
   case CODE_PADDING:
     return;
@@ -852,6 +856,70 @@ static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct c
 /* rdi, rsi, rdx, rcx, r8, r9 (AMD64 psABI, 3.2.3) */
 static const uint8_t arguments[CODE_ARGUMENTS] = {7, 6, 2, 1, 8, 9};
 
+/* Linux, arch/x86/entry/syscalls/syscall_64.tbl: files, memory, time, and what the process is; not signals, nor what makes threads or
+ * traces them. */
+static const uint16_t system_leaves[] = {
+    0 /* read */,
+    1 /* write */,
+    2 /* open */,
+    3 /* close */,
+    4 /* stat */,
+    5 /* fstat */,
+    6 /* lstat */,
+    7 /* poll */,
+    8 /* lseek */,
+    9 /* mmap */,
+    11 /* munmap */,
+    12 /* brk */,
+    16 /* ioctl */,
+    17 /* pread64 */,
+    18 /* pwrite64 */,
+    19 /* readv */,
+    20 /* writev */,
+    21 /* access */,
+    22 /* pipe */,
+    24 /* sched_yield */,
+    25 /* mremap */,
+    28 /* madvise */,
+    32 /* dup */,
+    33 /* dup2 */,
+    35 /* nanosleep */,
+    39 /* getpid */,
+    60 /* exit */,
+    63 /* uname */,
+    72 /* fcntl */,
+    74 /* fsync */,
+    77 /* ftruncate */,
+    79 /* getcwd */,
+    80 /* chdir */,
+    82 /* rename */,
+    83 /* mkdir */,
+    84 /* rmdir */,
+    87 /* unlink */,
+    89 /* readlink */,
+    96 /* gettimeofday */,
+    97 /* getrlimit */,
+    102 /* getuid */,
+    104 /* getgid */,
+    107 /* geteuid */,
+    108 /* getegid */,
+    186 /* gettid */,
+    201 /* time */,
+    202 /* futex */,
+    217 /* getdents64 */,
+    218 /* set_tid_address */,
+    228 /* clock_gettime */,
+    230 /* clock_nanosleep */,
+    231 /* exit_group */,
+    257 /* openat */,
+    262 /* newfstatat */,
+    263 /* unlinkat */,
+    273 /* set_robust_list */,
+    302 /* prlimit64 */,
+    318 /* getrandom */,
+    CODE_NO_NUMBER,
+};
+
 /* Of the types that a linked file may have (AMD64 psABI, 4.4). */
 static const struct code_relocation_type relocations[] = {
     {R_X86_64_RELATIVE, CODE_RELOCATION_ADDRESS},   {R_X86_64_RELATIVE64, CODE_RELOCATION_ADDRESS},
@@ -871,6 +939,8 @@ const struct code_architecture code_x86_64 = {
     .entry_offset = 8,
     .relocations = relocations,
     .arguments = arguments,
+    .system_register = 0,
+    .system_leaves = system_leaves,
     .decode = decode,
     .follow = follow,
 };
