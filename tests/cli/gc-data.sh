@@ -37,3 +37,14 @@ check kept "an instruction in another one of another function" "lea 9f(%rip), %r
   ".type odd, @function; odd: xor %eax, %eax; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; ret; $hidden; nop; nop; nop; nop; nop"
 check dropped "labels" 'lea 1f(%rip), %rax; jmp *(%rax,%rdi,8); 2: mov $1, %eax; ret; 3: mov $2, %eax; ret' '.data; .p2align 3; 1: .quad 2b, 3b'
 check dropped "an address before a function's" 'lea hidden-1(%rip), %rax; cmp $-3, %rax; ret'
+
+# A word that the dynamic linker makes an address beyond the program's memory, for some function to lead back.
+beyond=0x10000000
+for verdict in kept dropped; do
+  make_odd 'mov 1f(%rip), %rdi; call leads_back; mov %rax, 2f(%rip); call uses; ret' ".type uses, @function; uses: jmp *2f(%rip)
+.type leads_back, @function; leads_back: lea -$beyond(%rdi), %rax; ret; .data; .p2align 3; 1: .quad helper + $beyond; 2: .quad main; .text" \
+    'mov $1, %eax; ret' 'call collect; ret'
+  link_with lld app managed.o main.o collect.o odd.o -pie -Wl,-z,notext
+  expect_verdict $verdict app managed_no_call --gc-entry=collect
+  beyond=0
+done

@@ -63,6 +63,13 @@ check_made kept "kept in a register that is changed" 'lea hidden(%rip), %rbx; re
 check_made kept "kept in a register that is exchanged" 'lea hidden(%rip), %rdi; xchg %rdi, %rbx; ret' "$sorts"
 check_made kept "kept in a register that isn't loaded" 'push %rbx; lea hidden(%rip), %rbx; pop %rcx; ret' "$sorts"
 
+# Beyond the program's memory, for another function to lead back.
+back='call make; call leads_back; call *%rax'
+leads_back='ret; .p2align 4; .type leads_back, @function; leads_back: sub $0x10000000, %rax'
+check_made kept "an address beyond everything" "lea hidden+0x10000000(%rip), %rax; $leads_back; ret" "$back"
+check_made kept "an address below everything" "lea hidden-0x10000000(%rip), %rax; ${leads_back/sub/add}; ret" "$back"
+check_made dropped "an address" "lea helper(%rip), %rax; ${leads_back/0x10000000/0}; ret" "$back"
+
 check_c() { # kept|dropped NAME C
   printf '%s\n' 'void collect(void);' "$3" >odd.c
   "$LLVM/bin/clang" -O1 -w -fno-builtin -c odd.c

@@ -94,10 +94,24 @@ static bool add_area(struct areas *areas, const struct image *image,
   return area->marks[0] != NULL && area->marks[1] != NULL;
 }
 
+static void find_memory(struct areas *areas, const struct image *image) {
+  areas->start = UINT64_MAX;
+  for (size_t i = 0; i < image->segment_count; i++) {
+    const Elf64_Phdr *segment = &image->segments[i];
+    if (segment->p_type != PT_LOAD)
+      continue;
+    areas->start = segment->p_vaddr < areas->start ? segment->p_vaddr : areas->start;
+    areas->end = segment->p_vaddr + segment->p_memsz > areas->end
+                     ? segment->p_vaddr + segment->p_memsz
+                     : areas->end;
+  }
+}
+
 bool areas_open(struct areas *areas, const struct image *image, const struct image_section *raw,
                 struct problem *problem) {
   *areas = (struct areas){.items = calloc(image->section_count + 1, sizeof *areas->items)};
   bool ok = areas->items != NULL;
+  find_memory(areas, image);
   for (size_t i = 1; ok && i < image->section_count; i++)
     if (is_area(image, &image->sections[i], raw))
       ok = add_area(areas, image, &image->sections[i]);

@@ -33,6 +33,7 @@ enum {
 struct areas {
   struct area *items; /* by address; they don't overlap */
   size_t count;
+  uint64_t start, end; /* of the program's memory, in which the areas lie */
 };
 
 /* `raw` is the raw stack maps' section, or NULL. */
@@ -42,6 +43,11 @@ void areas_close(struct areas *areas);
 
 /* The area that has an address; NULL if none does. */
 struct area *areas_find(const struct areas *areas, uint64_t address);
+
+/* Whether an address is beyond the program's memory, or its end. */
+static inline bool areas_are_beyond(const struct areas *areas, uint64_t address) {
+  return address < areas->start || address > areas->end;
+}
 
 static inline void area_mark(struct area *area, int mark, uint64_t address) {
   const uint64_t n = address - area->address;

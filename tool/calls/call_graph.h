@@ -34,7 +34,8 @@
  *     computes it, and no word of the program's, wherever it stands, is the address, with or without
  *     a tag, or the distance to it from the word itself, from the word's end (data may be run as
  *     code), from the global offset table, or from what something refers to (escapes.c); no other file
- *     can find it by name; no function adds something to the address of a function (jump_tables.c); and
+ *     can find it by name; no function adds something to the address of a function (jump_tables.c), and none
+ *     names an address beyond the program's memory, which it may be another one's part to lead back (sweep.c); and
  *     the pointer isn't a sum (sweep.c, jump_tables.c), nor made by a caller that names the address of
  *     any function (sweep.c). Or the pointer has a type that the frontend says the callee doesn't have,
  *     nor any that it includes (call_types.c).
@@ -195,7 +196,7 @@ struct graph_builder {
   struct code_ranges open;   /* any address in these may be made (parts.h) */
   uint64_t global;           /* what the global pointer holds; 0: it isn't known */
   bool loses_registers;      /* some function changes registers that calls preserve */
-  /* A function that makes addresses of code that may be any, for others to call; 0: there is none. */
+  /* A function, or a word, that makes addresses of code that may be any, for others to call; 0: there is none. */
   uint64_t hands_over;
   struct leaf_registration *registrations; /* by symbol */
   struct registrar registrars[REGISTRARS];

@@ -234,7 +234,10 @@ static void add_references(struct sweep *sweep, uint64_t at,
     if (area != NULL && !area->is_code && !is_by_offset_table(&graph->linkage, instruction))
       area_mark(area, MARK_USED, instruction->reference);
   } else if (instruction->has_reference) {
-    function->names_address |= graph_take(graph, instruction->reference, TAKEN_BY_CODE, at);
+    const bool is_known = graph_take(graph, instruction->reference, TAKEN_BY_CODE, at);
+    function->names_address |= is_known;
+    if (!is_known && areas_are_beyond(&graph->areas, instruction->reference))
+      sweep->builder->hands_over = at; /* of a function, plus a constant that others know? */
     note_named(sweep, instruction->reference);
     add_label(sweep, instruction->reference);
   }
