@@ -23,6 +23,7 @@ check kept "constants that may be run" 'lea 1f(%rip), %rax; jmp *%rax' '.section
 for section in .stackpack.handlers .eh_frame_handlers .note.handlers; do
   check kept "a section called $section" 'mov 1f(%rip), %rax; jmp *%rax' ".section $section, \"aw\"; .p2align 3; 1: .quad hidden"
 done
+check kept "a table of exceptions" 'mov 1f(%rip), %rax; jmp *%rax' '.section .gcc_except_table, "a"; .p2align 3; 1: .quad hidden'
 check kept "a distance from the offset table" 'push %rbx; call make; call *%rax; pop %rbx; ret' '.type make, @function
 make: lea _GLOBAL_OFFSET_TABLE_(%rip), %rax; add 1f(%rip), %rax; ret
   .section .rodata; .byte 1; 1: .quad hidden@GOTOFF'

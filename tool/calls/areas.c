@@ -7,10 +7,10 @@
 #include <string.h>
 
 /* Whether a loaded section is one that only unwinders and stack maps' readers use. A program may give its own
- * sections names that begin like these. */
+ * sections names that begin like these, and put pointers among its tables of exceptions. */
 static bool is_table(const char *name) {
-  static const char *const names[] = {".eh_frame", ".eh_frame_hdr", ".gcc_except_table",
-                                      ".stackpack", ".stackpack.head"};
+  static const char *const names[] = {".eh_frame", ".eh_frame_hdr", ".stackpack",
+                                      ".stackpack.head"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strcmp(name, names[i]) == 0)
       return true;
