@@ -49,3 +49,19 @@ for verdict in kept dropped; do
   expect_verdict $verdict app managed_no_call --gc-entry=collect
   beyond=0
 done
+
+# Found by name when the program runs, whatever its symbol says that it is.
+for type in function object notype gnu_indirect_function; do
+  for layout in -no-pie "-pie -Wl,-z,notext"; do
+    make_odd 'push %rbx; xor %edi, %edi; lea name(%rip), %rsi; call dlsym; call *%rax; pop %rbx; ret' \
+      ".globl exported; .p2align 4; .type exported, @$type; exported: call collect; ret; .size exported, . - exported
+      .section .rodata; name: .asciz \"exported\"; .text" '' 'ret'
+    # shellcheck disable=SC2086 # a list of words
+    link_with lld app managed.o main.o collect.o odd.o $layout -Wl,--export-dynamic-symbol=exported
+    echo "found by name: $type $layout"
+    expect_verdict kept app managed_no_call --gc-entry=collect
+    # shellcheck disable=SC2086
+    link_with lld app managed.o main.o collect.o odd.o $layout
+    expect_verdict dropped app managed_no_call --gc-entry=collect
+  done
+done

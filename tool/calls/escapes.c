@@ -81,11 +81,14 @@ static void take_words(struct graph_builder *builder, bool at_start) {
       take_word(builder, &linkage->words[i], at_start);
 }
 
+/* Other files may find these by name, and so may this one (dlsym). What is in code is code, whatever its type. */
 static void take_exports(struct call_graph *graph) {
   const struct linkage *linkage = &graph->linkage;
-  for (uint32_t i = 1; i < linkage->symbol_count; i++)
-    if (linkage->symbols[i].is_defined && linkage->symbols[i].is_code)
+  for (uint32_t i = 1; i < linkage->symbol_count; i++) {
+    const struct area *area = areas_find(&graph->areas, linkage->symbols[i].address);
+    if (linkage->symbols[i].is_defined && area != NULL && area->is_code)
       graph_take(graph, linkage->symbols[i].address, TAKEN_BY_EXPORT, 0);
+  }
 }
 
 /* ---- Words in data ---- */
