@@ -316,8 +316,7 @@ static bool explain_address(const struct why *why, uint64_t address, struct prob
 
 /* The address of the function of that name; 0: there is none. */
 static uint64_t find_name(const struct image *image, const char *name) {
-  const struct elf_image elf = image_elf(image);
-  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next_defined(&at);) {
+  for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next_defined(&at);) {
     const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
     if (strcmp(at.name, name) == 0 &&
         (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE))

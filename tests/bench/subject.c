@@ -14,7 +14,6 @@ static bool read_raw(struct subject *subject, struct problem *problem) {
   const struct image *image = &subject->raw_image;
   const struct load_options options = {0};
   struct loaded loaded;
-  const struct elf_image elf = image_elf(image);
   uint32_t unknown;
   if (load_find(image, &options, &loaded, problem) != LOAD_RAW)
     return problem_set(problem, "no raw stack maps");
@@ -22,7 +21,7 @@ static bool read_raw(struct subject *subject, struct problem *problem) {
   subject->raw_size = header->sh_size;
   subject->raw = test_allocate(header->sh_size);
   memcpy(subject->raw, image->bytes + header->sh_offset, header->sh_size);
-  return elf_image_relocate(&elf, header, subject->raw, &unknown) ||
+  return elf_image_relocate(&image->elf_image, header, subject->raw, &unknown) ||
          problem_set(problem, "relocations that can't be applied");
 }
 
@@ -148,9 +147,8 @@ bool subject_open(struct subject *subject, const char *raw_path, const char *pac
     image_close(&subject->raw_image);
     return false;
   }
-  const struct elf_image packed_elf = image_elf(&subject->packed_image);
   const bool ok = read_raw(subject, problem) &&
-                  (elf_image_find_packed(&packed_elf, &subject->packed) ||
+                  (elf_image_find_packed(&subject->packed_image.elf_image, &subject->packed) ||
                    problem_set(problem, "no packed table")) &&
                   read_sites(subject, problem);
   if (!ok)

@@ -39,8 +39,7 @@ static void open_subject(struct subject *subject, const char *path) {
   *subject = (struct subject){0};
   if (!image_open(&subject->image, path, &problem))
     ck_abort_msg("%s", problem.text);
-  const struct elf_image elf = image_elf(&subject->image);
-  ck_assert(evidence_find(&evidence, &elf));
+  ck_assert(evidence_find(&evidence, &subject->image.elf_image));
   for (size_t i = 0; i < evidence.code.unwound.count; i++)
     ck_assert(add_records(&subject->table, evidence.code.unwound.items[i]));
   ck_assert(safepoints_finish(&subject->table));

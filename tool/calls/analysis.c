@@ -47,8 +47,7 @@ static void match_node(struct matcher *matcher, uint32_t node, const char *name)
 }
 
 static void match_symbols(struct matcher *matcher, const struct image *image) {
-  const struct elf_image elf = image_elf(image);
-  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next_defined(&at);) {
+  for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next_defined(&at);) {
     const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
     if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
       continue;

@@ -40,8 +40,7 @@ static bool is_mapping(const char *name) {
 
 /* A label in code may be the start of a function in assembly, which needn't say what it is. */
 static void add_symbols(struct starts *starts, const struct image *image) {
-  const struct elf_image elf = image_elf(image);
-  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next_defined(&at);) {
+  for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next_defined(&at);) {
     const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
     const bool is_label = type == STT_NOTYPE && *at.name != 0 && !is_mapping(at.name);
     if (type == STT_FUNC || type == STT_GNU_IFUNC || is_label)
@@ -184,10 +183,9 @@ static bool make_functions(struct call_graph *graph, const struct starts *starts
 
 bool functions_find(struct graph_builder *builder, const struct image *image,
                     const struct safepoints *table, struct problem *problem) {
-  const struct elf_image elf = image_elf(image);
   struct evidence evidence;
   struct starts starts = {0};
-  bool ok = evidence_find(&evidence, &elf);
+  bool ok = evidence_find(&evidence, &image->elf_image);
   const struct code_ranges *unwound = &evidence.code.unwound;
   struct code_ranges *ranges = &evidence.code.named; /* and then of both */
   if (ok)

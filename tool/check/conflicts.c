@@ -29,9 +29,8 @@ static void add_name(struct names_at *at, const char *name) {
 }
 
 static void find_names(const struct image *image, uint64_t address, struct names_at *at) {
-  const struct elf_image elf = image_elf(image);
   *at = (struct names_at){.count = 0};
-  for (struct elf_symbols of = elf_symbols(&elf); elf_symbols_next_defined(&of);) {
+  for (struct elf_symbols of = elf_symbols(&image->elf_image); elf_symbols_next_defined(&of);) {
     const unsigned type = GELF_ST_TYPE(of.symbol.st_info);
     if (of.symbol.st_value == address && (type == STT_FUNC || type == STT_GNU_IFUNC))
       add_name(at, of.name);

@@ -133,10 +133,9 @@ static void compare_all(const struct safepoints *table, const struct code_ranges
 
 void frames_compare(const struct image *image, const struct safepoints *table,
                     struct differences *differences) {
-  const struct elf_image elf = image_elf(image);
   Dwarf_CFI *tables = dwarf_getcfi_elf(image->elf);
   struct evidence evidence;
-  if (!evidence_find(&evidence, &elf))
+  if (!evidence_find(&evidence, &image->elf_image))
     differences->no_memory = true;
   else if (tables != NULL)
     compare_all(table, &evidence.code.unwound, tables, differences);

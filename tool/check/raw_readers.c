@@ -140,9 +140,8 @@ static void look_for_mark(struct search *search, struct marks *marks, const char
  * the program doesn't export for that to say something: mold doesn't. */
 static bool may_mark_end(struct search *search) {
   const struct image *image = search->image;
-  const struct elf_image elf = image_elf(image);
   struct marks marks = {.has_table = false};
-  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next(&at);) {
+  for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next(&at);) {
     const bool is_global = GELF_ST_BIND(at.symbol.st_info) != STB_LOCAL;
     marks.has_table |= !at.is_dynamic;
     if (at.symbol.st_shndx == SHN_UNDEF)
@@ -151,10 +150,10 @@ static bool may_mark_end(struct search *search) {
     if (at.name != NULL)
       look_for_mark(search, &marks, at.name, &at.symbol);
   }
-  for (size_t i = 1; i < image->section_count && !marks.has_table; i++) {
-    const struct image_section *section = &image->sections[i];
+  EACH_SECTION(image, section) {
     const Elf64_Shdr *header = &section->header;
-    if ((header->sh_flags & SHF_ALLOC) != 0 && (header->sh_flags & SHF_TLS) == 0 &&
+    if (!marks.has_table && (header->sh_flags & SHF_ALLOC) != 0 &&
+        (header->sh_flags & SHF_TLS) == 0 &&
         header->sh_addr + header->sh_size == search->raw->header.sh_addr)
       marks.mark |= ends_with_mark(section);
   }
@@ -176,11 +175,11 @@ static bool is_raw_address(const struct search *search, uint64_t address) {
 
 /* The section at an address; NULL if there is none. */
 static const struct image_section *section_at(const struct image *image, uint64_t address) {
-  for (size_t i = 1; i < image->section_count; i++) {
-    const Elf64_Shdr *header = &image->sections[i].header;
+  EACH_SECTION(image, section) {
+    const Elf64_Shdr *header = &section->header;
     if ((header->sh_flags & SHF_ALLOC) != 0 && header->sh_type != SHT_NOBITS &&
         address - header->sh_addr < header->sh_size)
-      return &image->sections[i];
+      return section;
   }
   return NULL;
 }
@@ -193,8 +192,7 @@ static const char *section_name(const struct image *image, uint64_t address) {
 /* ---- Symbols ---- */
 
 static bool search_symbols(const struct search *search) {
-  const struct elf_image elf = image_elf(search->image);
-  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next(&at);) {
+  for (struct elf_symbols at = elf_symbols(&search->image->elf_image); elf_symbols_next(&at);) {
     const bool is_import = at.symbol.st_shndx == SHN_UNDEF;
     if ((is_import || (at.is_dynamic && GELF_ST_BIND(at.symbol.st_info) != STB_LOCAL)) &&
         at.name != NULL && strcmp(at.name, symbol_name) == 0)
@@ -220,9 +218,8 @@ static bool search_rela(const struct search *search, const struct image_section 
 
 static bool search_relr_place(const struct search *search, const struct image_section *table,
                               uint64_t place) {
-  const struct elf_image elf = image_elf(search->image);
   uint64_t size;
-  const uint8_t *word = elf_image_at(&elf, place, &size);
+  const uint8_t *word = elf_image_at(&search->image->elf_image, place, &size);
   return !is_raw_address(search, place) && word != NULL && size >= sizeof(uint64_t) &&
          means_maps(search, bits_load64(word), UINT64_MAX) &&
          report(search, "a relocation in %s for %s at 0x%" PRIx64, table->name,
@@ -259,8 +256,7 @@ static bool search_left(const struct search *search, const struct image_section 
 }
 
 static bool search_relocations(const struct search *search) {
-  for (size_t i = 1; i < search->image->section_count; i++) {
-    const struct image_section *table = &search->image->sections[i];
+  EACH_SECTION(search->image, table) {
     const bool is_dynamic = (table->header.sh_flags & SHF_ALLOC) != 0;
     if (table->header.sh_type == SHT_RELR   ? search_relr(search, table)
         : table->header.sh_type != SHT_RELA ? false
@@ -275,8 +271,7 @@ static bool search_relocations(const struct search *search) {
 
 static bool search_words(const struct search *search) {
   const struct image *image = search->image;
-  for (size_t i = 1; i < image->section_count; i++) {
-    const struct image_section *section = &image->sections[i];
+  EACH_SECTION(image, section) {
     const Elf64_Shdr *header = &section->header;
     if (section == search->raw || header->sh_type != SHT_PROGBITS ||
         (header->sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) != SHF_ALLOC)
@@ -397,11 +392,10 @@ static bool search_code(const struct search *search, const struct code_architect
 
 static bool search_all_code(const struct search *search) {
   const struct code_architecture *architecture = code_architecture(search->image->header.e_machine);
-  for (size_t i = 1; i < search->image->section_count && architecture != NULL; i++) {
-    const struct image_section *section = &search->image->sections[i];
+  EACH_SECTION(search->image, section) {
     const Elf64_Shdr *header = &section->header;
-    if ((header->sh_flags & SHF_EXECINSTR) != 0 && header->sh_type != SHT_NOBITS &&
-        search_code(search, architecture, section))
+    if (architecture != NULL && (header->sh_flags & SHF_EXECINSTR) != 0 &&
+        header->sh_type != SHT_NOBITS && search_code(search, architecture, section))
       return true;
   }
   return false;

@@ -21,14 +21,14 @@ enum { ROOT_SIZE = 8 };
 static const struct image_section *find(const struct image *image, const char *name,
                                         struct problem *problem) {
   const struct image_section *found = NULL;
-  for (size_t i = 1; i < image->section_count; i++) {
-    if (strcmp(image->sections[i].name, name) != 0)
+  EACH_SECTION(image, section) {
+    if (strcmp(section->name, name) != 0)
       continue;
     if (found != NULL) {
       problem_set(problem, "several sections %s for global roots", name);
       return NULL;
     }
-    found = &image->sections[i];
+    found = section;
   }
   if (found == NULL)
     problem_set(problem, "no section %s for global roots", name);
@@ -68,8 +68,8 @@ static bool relocate(const struct image *image, const struct image_section *sect
 
 static bool relocate_all(const struct image *image, const struct image_section *section,
                          uint64_t *roots, struct problem *problem) {
-  for (size_t i = 1; i < image->section_count; i++) {
-    const Elf64_Shdr *table = &image->sections[i].header;
+  EACH_SECTION(image, other) {
+    const Elf64_Shdr *table = &other->header;
     if (table->sh_type != SHT_RELA || (table->sh_flags & SHF_ALLOC) == 0)
       continue;
     Elf64_Rela relocation;
@@ -82,8 +82,7 @@ static bool relocate_all(const struct image *image, const struct image_section *
 
 /* Whether a word may be written at an address. */
 static bool is_variable(const struct image *image, uint64_t address) {
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *segment = &image->segments[i];
+  EACH_SEGMENT(image, segment) {
     const uint64_t into = address - segment->p_vaddr;
     if (segment->p_type == PT_LOAD && (segment->p_flags & PF_W) != 0 && into < segment->p_memsz &&
         segment->p_memsz - into >= ROOT_SIZE)

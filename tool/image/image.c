@@ -11,12 +11,11 @@ static bool inside(const struct image *image, uint64_t offset, uint64_t size) {
 /* ---- Opening ---- */
 
 static bool check_header(struct image *image, struct problem *problem) {
-  struct elf_image elf;
-  const char *error = elf_image_open(&elf, image->bytes, image->size);
+  const char *error = elf_image_open(&image->elf_image, image->bytes, image->size);
   const Elf64_Ehdr *header = &image->header;
   if (error != NULL)
     return problem_set(problem, "%s", error);
-  image->header = elf.header;
+  image->header = image->elf_image.header;
   image->machine = machine_find(header->e_machine);
   if (header->e_ident[EI_VERSION] != EV_CURRENT || header->e_version != EV_CURRENT)
     return problem_set(problem, "an ELF file of an unknown version");
@@ -27,11 +26,10 @@ static bool check_header(struct image *image, struct problem *problem) {
 }
 
 static bool read_segments(struct image *image, struct problem *problem) {
-  const struct elf_image elf = image_elf(image);
   image->segment_count = image->header.e_phnum;
   image->segments = calloc(image->segment_count + 1, sizeof *image->segments);
   for (size_t i = 0; i < image->segment_count; i++) {
-    Elf64_Phdr segment = elf_image_segment(&elf, (unsigned)i);
+    Elf64_Phdr segment = elf_image_segment(&image->elf_image, (unsigned)i);
     if (segment.p_type == PT_NULL)
       segment = (Elf64_Phdr){.p_type = PT_NULL};
     if (segment.p_filesz > 0 && !inside(image, segment.p_offset, segment.p_filesz))
@@ -54,14 +52,13 @@ static const char *section_name(const struct image *image, const Elf64_Shdr *nam
 }
 
 static bool read_sections(struct image *image, struct problem *problem) {
-  const struct elf_image elf = image_elf(image);
-  if (image->header.e_shnum == 0)
-    return true;
   image->section_count = image->header.e_shnum;
+  image->sections = calloc(image->section_count + 1, sizeof *image->sections);
+  if (image->section_count == 0)
+    return true;
   image->section_names = image->header.e_shstrndx;
-  image->sections = calloc(image->section_count, sizeof *image->sections);
   for (size_t i = 0; i < image->section_count; i++) {
-    Elf64_Shdr header = elf_image_section(&elf, (unsigned)i);
+    Elf64_Shdr header = elf_image_section(&image->elf_image, (unsigned)i);
     if (header.sh_type == SHT_NULL) /* the other members are undefined: gABI, "Section Types" */
       header = (Elf64_Shdr){.sh_name = header.sh_name};
     if (header.sh_type != SHT_NOBITS && !inside(image, header.sh_offset, header.sh_size))
@@ -128,12 +125,6 @@ static Elf64_Shdr part_header(const Elf64_Shdr *section, uint64_t address, uint6
   return part;
 }
 
-static void make_raw(struct image_section *part, const char *name) {
-  part->name = name;
-  part->header.sh_flags &= ~(uint64_t)(SHF_MERGE | SHF_STRINGS);
-  part->header.sh_entsize = 0;
-}
-
 bool image_split(struct image *image, size_t section, uint64_t address, uint64_t size,
                  const char *name, struct problem *problem) {
   const struct image_section whole = image->sections[section];
@@ -141,21 +132,19 @@ bool image_split(struct image *image, size_t section, uint64_t address, uint64_t
   if (before > whole.header.sh_size || size > whole.header.sh_size - before)
     return problem_set(problem, "section %s overlaps others", whole.name);
   const uint64_t after = whole.header.sh_size - before - size;
-  struct image_section *sections =
-      realloc(image->sections, (image->section_count + 2) * sizeof *sections);
-  image->sections = sections;
+  image->sections = realloc(image->sections, (image->section_count + 2) * sizeof whole);
   const size_t origin = whole.part_of != 0 ? whole.part_of : section;
-  if (before == 0 && after == 0) {
-    sections[section].part_of = origin;
-    make_raw(&sections[section], name);
-    return true;
+  size_t number = section;
+  if (before > 0 || after > 0) {
+    image->sections[section].header.sh_size = before;
+    number = image->section_count++;
   }
-  sections[section].header.sh_size = before;
-  struct image_section *part = &sections[image->section_count++];
-  *part = (struct image_section){NULL, part_header(&whole.header, address, size), origin};
-  make_raw(part, name);
+  struct image_section *part = &image->sections[number];
+  *part = (struct image_section){name, part_header(&whole.header, address, size), origin};
+  part->header.sh_flags &= ~(uint64_t)(SHF_MERGE | SHF_STRINGS);
+  part->header.sh_entsize = 0;
   if (after > 0)
-    sections[image->section_count++] = (struct image_section){
+    image->sections[image->section_count++] = (struct image_section){
         whole.name, part_header(&whole.header, address + size, after), origin};
   return true;
 }
@@ -172,27 +161,24 @@ size_t image_symbol_section(const struct image *image, const GElf_Sym *symbol) {
 /* ---- Looking around ---- */
 
 const struct image_section *image_section(const struct image *image, const char *name) {
-  for (size_t i = 1; i < image->section_count; i++)
-    if (strcmp(image->sections[i].name, name) == 0)
-      return &image->sections[i];
+  EACH_SECTION(image, section)
+    if (strcmp(section->name, name) == 0)
+      return section;
   return NULL;
 }
 
 const struct image_section *image_overlapping(const struct image *image,
                                               const struct image_section *section) {
-  for (size_t i = 1; i < image->section_count; i++) {
-    const struct image_section *other = &image->sections[i];
+  EACH_SECTION(image, other)
     if (other != section && other->header.sh_type != SHT_NOBITS &&
         overlap(other->header.sh_offset, other->header.sh_size, section->header.sh_offset,
                 section->header.sh_size))
       return other;
-  }
   return NULL;
 }
 
 const Elf64_Phdr *image_segment_of(const struct image *image, const Elf64_Shdr *section) {
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *segment = &image->segments[i];
+  EACH_SEGMENT(image, segment) {
     const uint64_t into = section->sh_addr - segment->p_vaddr;
     if (segment->p_type == PT_LOAD && into <= segment->p_filesz &&
         section->sh_size <= segment->p_filesz - into &&
@@ -200,8 +186,4 @@ const Elf64_Phdr *image_segment_of(const struct image *image, const Elf64_Shdr *
       return segment;
   }
   return NULL;
-}
-
-struct elf_image image_elf(const struct image *image) {
-  return (struct elf_image){.bytes = image->bytes, .size = image->size, .header = image->header};
 }

@@ -1,7 +1,7 @@
-/* image.h - an ELF file that is being read: checked once here, trusted by the steps behind.
+/* image.h - an ELF file that is being read: checked once on opening, trusted by all later steps.
  *
- * What is checked is that the header tables, the sections and the segments lie inside the file.
- * libelf, and libraries that stand on it, read symbols and what they refer to.
+ * Opening checks that the header tables, the sections and the segments lie inside the file. libelf
+ * and libraries that stand on it, such as libdw, read symbols and debug information.
  */
 #ifndef STACKPACK_IMAGE_H
 #define STACKPACK_IMAGE_H
@@ -17,13 +17,14 @@
 struct image_section {
   const char *name; /* in the file's bytes; if it is a part, static */
   Elf64_Shdr header;
-  size_t part_of; /* the section, by number, of which image_split made it; else 0 */
+  size_t part_of; /* the number of the section that image_split made it of; else 0 */
 };
 
 struct image {
   const uint8_t *bytes; /* the whole file */
   size_t size;
   Elf64_Ehdr header;
+  struct elf_image elf_image;     /* the same three, for the functions that the runtime has, too */
   const struct machine *machine;  /* NULL: none that is known */
   struct image_section *sections; /* number 0 is the null section; none if they are stripped off */
   Elf64_Phdr *segments;
@@ -36,6 +37,14 @@ struct image {
 bool image_open(struct image *image, const char *path, struct problem *problem);
 bool image_open_memory(struct image *image, uint8_t *bytes, size_t size, struct problem *problem);
 void image_close(struct image *image);
+
+/* Loops over the sections but for number 0, and over the segments. */
+#define EACH_SECTION(image, section)                                                               \
+  for (const struct image_section *section = (image)->sections + 1;                                \
+       section < (image)->sections + (image)->section_count; section++)
+#define EACH_SEGMENT(image, segment)                                                               \
+  for (const Elf64_Phdr *segment = (image)->segments;                                              \
+       segment < (image)->segments + (image)->segment_count; segment++)
 
 static inline bool all_zero(const uint8_t *bytes, uint64_t size) {
   for (uint64_t i = 0; i < size; i++)
@@ -55,16 +64,16 @@ static inline bool overlaps_segment(const Elf64_Phdr *segment, const Elf64_Shdr 
          overlap(segment->p_vaddr, segment->p_memsz, section->sh_addr, section->sh_size);
 }
 
-/* A section whose bytes in the file overlap with another one's; NULL if there is none. */
+/* Another section whose bytes in the file overlap with this one's; NULL if there is none. */
 const struct image_section *image_overlapping(const struct image *image,
                                               const struct image_section *section);
 
 /* The first section of that name; NULL if there is none. */
 const struct image_section *image_section(const struct image *image, const char *name);
 
-/* Takes [address, address + size) out of a section, and makes it one of its own, with that name
- * (static storage); what stands behind it becomes another one, and what stands before keeps the
- * number. A section that is taken out as a whole just gets the name. */
+/* Makes [address, address + size) of a section a section of its own, with that name (static storage).
+ * The bytes after it become another section; those before it keep the number. A section that is
+ * taken as a whole gets the name and keeps its number. */
 bool image_split(struct image *image, size_t section, uint64_t address, uint64_t size,
                  const char *name, struct problem *problem);
 
@@ -73,8 +82,5 @@ size_t image_symbol_section(const struct image *image, const GElf_Sym *symbol);
 
 /* The PT_LOAD segment whose bytes in the file include all of a section; NULL if there is none. */
 const Elf64_Phdr *image_segment_of(const struct image *image, const Elf64_Shdr *section);
-
-/* As the runtime's reader knows it. */
-struct elf_image image_elf(const struct image *image);
 
 #endif

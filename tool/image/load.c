@@ -41,17 +41,16 @@ bool load_open(struct image *image, const char *path, const struct load_options 
 
 /* The name of the sections that have the stack maps. */
 static const char *raw_name(const struct image *image, const struct load_options *options) {
-  for (size_t i = 1; i < image->section_count; i++)
-    if (image->sections[i].part_of != 0)
+  EACH_SECTION(image, section)
+    if (section->part_of != 0)
       return RAW_SECTION;
   return options->section != NULL ? options->section : RAW_SECTION;
 }
 
 enum load_kind load_find(const struct image *image, const struct load_options *options,
                          struct loaded *loaded, struct problem *problem) {
-  const struct elf_image elf = image_elf(image);
   *loaded = (struct loaded){0};
-  if (elf_image_find_packed(&elf, &loaded->place)) {
+  if (elf_image_find_packed(&image->elf_image, &loaded->place)) {
     const struct section_bytes place = loaded->place;
     const enum packed_error error =
         packed_open(&loaded->packed, place.bytes, place.size, place.address);
@@ -67,14 +66,15 @@ enum load_kind load_find(const struct image *image, const struct load_options *o
   }
   const char *name = raw_name(image, options);
   loaded->kind = LOAD_NONE;
-  for (size_t i = 1; i < image->section_count && loaded->kind != LOAD_BROKEN; i++) {
-    const struct image_section *section = &image->sections[i];
+  EACH_SECTION(image, section) {
     if (strcmp(section->name, name) != 0)
       continue;
+    if (!check_raw(image, section, problem))
+      return loaded->kind = LOAD_BROKEN;
+    loaded->kind = LOAD_RAW;
     if (loaded->raw_count++ == 0)
       loaded->raw = section;
     loaded->raw_size += section->header.sh_size;
-    loaded->kind = check_raw(image, section, problem) ? LOAD_RAW : LOAD_BROKEN;
   }
   return loaded->kind;
 }
@@ -91,11 +91,10 @@ static bool table_problem(const struct safepoints *table, const char *where,
 bool load_section(const struct image *image, const struct image_section *section, uint8_t **bytes,
                   struct problem *problem) {
   const Elf64_Shdr *header = &section->header;
-  const struct elf_image elf = image_elf(image);
   uint32_t unknown;
   *bytes = malloc(header->sh_size + 1);
   memcpy(*bytes, image->bytes + header->sh_offset, header->sh_size);
-  if (elf_image_relocate(&elf, header, *bytes, &unknown))
+  if (elf_image_relocate(&image->elf_image, header, *bytes, &unknown))
     return true;
   if (unknown == 0)
     problem_set(problem, "the dynamic relocations can't be read, in section %s", section->name);
@@ -122,24 +121,22 @@ static bool read_records(const struct image *image, const struct load_options *o
                          const struct code *code, struct loaded *loaded, struct problem *problem) {
   const char *name = loaded->raw->name;
   const struct statepoint_signs signs = {options->statepoints, code_may_return_to, code};
-  for (size_t i = 1; i < image->section_count; i++) {
-    const struct image_section *section = &image->sections[i];
+  EACH_SECTION(image, section)
     if (strcmp(section->name, name) == 0 &&
         !read_section(image, section, &signs, &loaded->table, problem))
       return false;
-  }
   return true;
 }
 
 static bool load_raw(const struct image *image, const struct load_options *options,
                      struct loaded *loaded, struct problem *problem) {
-  const struct elf_image elf = image_elf(image);
   struct safepoints *table = &loaded->table;
   struct evidence evidence;
   if (image->header.e_type == ET_REL)
     return problem_set(problem, "an object file: link it first");
   table->machine = image->header.e_machine;
-  bool ok = evidence_find(&evidence, &elf) || problem_set(problem, "not enough memory");
+  bool ok =
+      evidence_find(&evidence, &image->elf_image) || problem_set(problem, "not enough memory");
   ok = ok && read_records(image, options, &evidence.code, loaded, problem) &&
        ((evidence_finish(&evidence, table, &loaded->entries) &&
          depths_tell_frames(table, &evidence.code)) ||

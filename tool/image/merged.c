@@ -47,8 +47,7 @@ static bool is_wanted(const struct image *image, const char *wanted, const GElf_
 
 /* Each once: a symbol may be in both symbol tables. */
 static void collect_symbols(const struct image *image, const char *section, struct starts *starts) {
-  const struct elf_image elf = image_elf(image);
-  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next_defined(&at);)
+  for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next_defined(&at);)
     if (strcmp(at.name, symbol_name) == 0 && is_wanted(image, section, &at.symbol) &&
         !ARRAY_ADD(starts->items, starts->count, starts->capacity, at.symbol.st_value))
       return;
@@ -92,11 +91,11 @@ static bool is_followed(const uint8_t *bytes, uint64_t size) {
 }
 
 static size_t section_of(const struct image *image, uint64_t address) {
-  for (size_t i = 1; i < image->section_count; i++) {
-    const Elf64_Shdr *header = &image->sections[i].header;
+  EACH_SECTION(image, section) {
+    const Elf64_Shdr *header = &section->header;
     if (header->sh_type == SHT_PROGBITS && (header->sh_flags & SHF_ALLOC) != 0 &&
         address - header->sh_addr < header->sh_size)
-      return i;
+      return (size_t)(section - image->sections);
   }
   return 0;
 }
@@ -144,10 +143,9 @@ static bool cut_out(struct image *image, bool is_named, const struct starts *sta
 }
 
 bool merged_separate(struct image *image, const char *section, struct problem *problem) {
-  const struct elf_image elf = image_elf(image);
   struct section_bytes packed;
   struct starts starts = {0};
-  if (image->header.e_type == ET_REL || elf_image_find_packed(&elf, &packed))
+  if (image->header.e_type == ET_REL || elf_image_find_packed(&image->elf_image, &packed))
     return true;
   collect_symbols(image, section, &starts);
   const bool ok = cut_out(image, section != NULL, &starts, problem);

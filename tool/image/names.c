@@ -26,8 +26,7 @@ static int compare_names(const void *a, const void *b) {
 
 void names_open(struct names *names, const struct image *image) {
   *names = (struct names){0};
-  const struct elf_image elf = image_elf(image);
-  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next_defined(&at);) {
+  for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next_defined(&at);) {
     const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
     if ((type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) && *at.name != 0 &&
         at.symbol.st_shndx != SHN_ABS &&

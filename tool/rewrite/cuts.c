@@ -74,8 +74,7 @@ static bool is_alone(const struct image *image, const struct image_section *own)
 /* Whether a symbol is in a table, or at its end. That one may have the number of another section, or none.
  * Labels have no type; what does have one, at that address, is the first thing of the next section. */
 static bool has_symbol(const struct image *image, const struct image_section *table) {
-  const struct elf_image elf = image_elf(image);
-  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next(&at);) {
+  for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next(&at);) {
     const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
     const uint64_t into = at.symbol.st_value - table->header.sh_addr;
     if (at.symbol.st_shndx != SHN_UNDEF && type != STT_SECTION && type != STT_FILE &&

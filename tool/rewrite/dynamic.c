@@ -8,8 +8,7 @@
 #include <string.h>
 
 bool plan_dynamic(const struct image *image, Elf64_Sxword tag, uint64_t *value) {
-  const struct elf_image elf = image_elf(image);
-  return elf_image_dynamic(&elf, tag, value) == 1;
+  return elf_image_dynamic(&image->elf_image, tag, value) == 1;
 }
 
 /* Entries that hold the address of a table which plan_make may have moved. */

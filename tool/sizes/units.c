@@ -18,9 +18,8 @@ static const char *keep_name(struct units *units, const char *name) {
 /* ---- Symbols ---- */
 
 static void read_symbols(struct units *units, const struct image *image) {
-  const struct elf_image elf = image_elf(image);
   const char *file = NULL; /* that the local symbols are of that come now; NULL: none */
-  for (struct elf_symbols at = elf_symbols(&elf); elf_symbols_next_defined(&at);) {
+  for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next_defined(&at);) {
     const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
     if (GELF_ST_BIND(at.symbol.st_info) != STB_LOCAL)
       file = NULL;
