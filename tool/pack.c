@@ -5,6 +5,7 @@
  */
 #include "tool/commands.h"
 
+#include "elf/note.h"
 #include "format/packed_write.h"
 #include "tool/calls/drop.h"
 #include "tool/check/answers.h"
@@ -62,6 +63,7 @@ struct packing {
   struct reference reference; /* from find_references on */
   uint8_t *table;             /* from encode_table on; owned */
   size_t table_size;
+  struct plan plan;
   struct rewritten result; /* from rewrite_file on */
   bool is_done;            /* nothing is left to do */
   struct timespec start;
@@ -168,37 +170,35 @@ static bool find_references(struct packing *packing, struct problem *problem) {
                      packing->reference.where);
 }
 
-/* Encodes the table for the place where it will stand. That place depends on the table's size, but
- * only for tiny programs isn't that of the smallest one: then it is encoded again. */
+/* Encodes the table for the place where it will stand. That is the raw section's, unless the table is larger
+ * than that section, as in tiny programs: then it is encoded again for the place that the plan tells. */
 static bool encode_table(struct packing *packing, struct problem *problem) {
   const struct loaded *loaded = &packing->loaded;
-  const struct rewrite_sections sections = {loaded->raw, loaded->global_roots};
-  uint64_t address;
+  const struct plan_sections sections = {loaded->raw, loaded->global_roots};
+  uint64_t address = loaded->raw->header.sh_addr, encoded_for;
   begin_step(packing, "packing");
-  if (!rewrite_table_address(packing->image, &sections, 0, &address, problem))
-    return false;
-  for (;;) {
-    const uint64_t encoded_for = address;
-    const char *error = packed_write(&loaded->table, address, compress_block, &packing->table,
-                                     &packing->table_size);
+  do {
+    free(packing->table);
+    packing->table = NULL;
+    encoded_for = address;
+    const char *error = packed_write(&loaded->table, address + PACKED_NOTE_SIZE, compress_block,
+                                     &packing->table, &packing->table_size);
     if (error != NULL) {
       packing->table = NULL;
       return problem_set(problem, "%s", error);
     }
-    if (!rewrite_table_address(packing->image, &sections, packing->table_size, &address, problem))
+    if (!plan_make(&packing->plan, packing->image, sections, packing->table_size, problem))
       return false;
-    if (address == encoded_for)
-      return true;
-    free(packing->table);
-    packing->table = NULL;
-  }
+    address = packing->plan.note_address;
+  } while (address != encoded_for);
+  return true;
 }
 
 /* Makes the new file, in memory. */
 static bool rewrite_file(struct packing *packing, struct problem *problem) {
-  const struct rewrite_sections sections = {packing->loaded.raw, packing->loaded.global_roots};
-  return rewrite(packing->image, &sections, packing->table, packing->table_size, &packing->result,
-                 problem);
+  (void)problem;
+  packing->result = rewrite(&packing->plan, packing->table);
+  return true;
 }
 
 /* Leaves a file alone that would grow, or says how large it is now. */

@@ -6,6 +6,7 @@
  */
 #include "fuzz.h"
 
+#include "elf/note.h"
 #include "tool/check/answers.h"
 #include "tool/check/raw_readers.h"
 #include "tool/image/load.h"
@@ -21,15 +22,18 @@ static void expect_problem(const struct problem *problem) {
 
 /* Encodes for the place where the table will stand, as pack.c does. */
 static bool encode(const struct image *image, const struct loaded *loaded, uint8_t **bytes,
-                   size_t *size, struct problem *problem) {
-  const struct rewrite_sections sections = {loaded->raw, loaded->global_roots};
+                   size_t *size, struct plan *plan, struct problem *problem) {
+  const struct plan_sections sections = {loaded->raw, loaded->global_roots};
   uint64_t address = loaded->raw->header.sh_addr;
   for (unsigned tries = 0; tries < 8; tries++) {
     const uint64_t encoded_for = address;
-    const char *error = packed_write(&loaded->table, address, compress_block, bytes, size);
+    const char *error =
+        packed_write(&loaded->table, address + PACKED_NOTE_SIZE, compress_block, bytes, size);
     if (error != NULL)
       return problem_set(problem, "%s", error);
-    if (rewrite_table_address(image, &sections, *size, &address, problem) && address == encoded_for)
+    if (plan_make(plan, image, sections, *size, problem))
+      address = plan->note_address;
+    if (problem->text[0] == 0 && address == encoded_for)
       return true;
     free(*bytes);
     if (problem->text[0] != 0)
@@ -66,22 +70,18 @@ static void check_rewritten(const struct loaded *before, const struct rewritten 
 }
 
 static void pack(const struct image *image, const struct loaded *loaded, struct problem *problem) {
-  const struct rewrite_sections sections = {loaded->raw, loaded->global_roots};
-  struct rewritten rewritten;
+  struct plan plan;
   uint8_t *table;
   size_t size;
-  if (!encode(image, loaded, &table, &size, problem)) {
+  if (!encode(image, loaded, &table, &size, &plan, problem)) {
     expect_problem(problem);
     return;
   }
   uint8_t *exact = exact_block(table, size, size);
   free(table);
-  if (rewrite(image, &sections, exact, size, &rewritten, problem)) {
-    check_rewritten(loaded, &rewritten);
-    free(rewritten.bytes);
-  } else {
-    expect_problem(problem);
-  }
+  const struct rewritten rewritten = rewrite(&plan, exact);
+  check_rewritten(loaded, &rewritten);
+  free(rewritten.bytes);
   free(exact);
 }
 

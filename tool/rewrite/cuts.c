@@ -1,9 +1,9 @@
 /* cuts.c - which pages are cut out of the file, and into which parts that splits segments.
  *
- * Packing frees bytes in up to three places: behind the packed table, up to the raw section's end;
- * in a position-independent file, behind the relocations that are left, up to the old end of their
- * table; and where tables stood that had to make room for program headers. Of each, as many whole
- * pages as there are can go, those that stand last:
+ * Packing frees bytes in up to three places: after the packed table, up to the raw section's end;
+ * in a position-independent file, after the relocations that are left, up to the old end of their
+ * table; and where tables stood that had to make room for program headers. All whole pages of each
+ * place are cut, counted from its end:
  *
  *   addresses   | table | zeros |      n pages       | what follows |
  *   file        | table | zeros | what follows |
@@ -11,10 +11,11 @@
  * What follows starts a segment of its own, in the middle of a page if need be. Then one page of
  * the file is mapped twice, at both its addresses, as linkers lay out segments, too.
  *
- * Pages of the raw section are nobody else's: rewrite_check has seen to that. Those of relocations
- * are cut only where it's certain that nobody looks behind the ones that are left: the dynamic
- * section must describe just that table, as only that makes ld.so its reader; and no symbol may be
- * in it or at its end, as start-up code has that relocates the program itself.
+ * Pages of the raw section belong to no other section or segment: rewrite_check refuses such files.
+ * Pages of relocations are cut only where it is certain that nothing reads beyond the relocations
+ * that are left: the dynamic section must describe just that table, as only that makes ld.so its
+ * reader; and no symbol may be in it or at its end, as in start-up code that relocates the program
+ * itself.
  */
 #include "tool/rewrite/plan.h"
 
@@ -34,7 +35,8 @@ uint64_t plan_left(const struct plan *plan, uint64_t offset, uint64_t size) {
   return plan_new_offset(plan, offset + size) - plan_new_offset(plan, offset);
 }
 
-const struct plan_cut *plan_next_cut(const struct plan *plan, size_t segment, uint64_t offset) {
+const struct plan_cut *plan_next_cut(const struct plan *plan, const Elf64_Phdr *segment,
+                                     uint64_t offset) {
   for (size_t i = 0; i < plan->cut_count; i++)
     if (plan->cuts[i].segment == segment && plan->cuts[i].start >= offset)
       return &plan->cuts[i];
@@ -43,42 +45,44 @@ const struct plan_cut *plan_next_cut(const struct plan *plan, size_t segment, ui
 
 /* ---- What may be cut ---- */
 
-/* Whether a section is in a range that ld.so makes read-only after relocation: a hole there would
- * make its mprotect fail. */
-static bool is_relro(const struct image *image, const Elf64_Shdr *section) {
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *segment = &image->segments[i];
-    if (segment->p_type == PT_GNU_RELRO &&
-        overlap(segment->p_vaddr, segment->p_memsz, section->sh_addr, section->sh_size))
-      return true;
-  }
-  return false;
+/* A hole in a range that ld.so makes read-only after relocation (PT_GNU_RELRO) would make its
+ * mprotect fail. */
+bool plan_can_cut(const struct plan *plan, const Elf64_Phdr *segment, uint64_t start,
+                  uint64_t end) {
+  const uint64_t address = segment->p_vaddr + (start - segment->p_offset);
+  EACH_SEGMENT(plan->image, other)
+    if (other != segment && (other->p_type == PT_LOAD || other->p_type == PT_GNU_RELRO) &&
+        (overlap(other->p_offset, other->p_filesz, start, end - start) ||
+         overlap(other->p_vaddr, other->p_memsz, address, end - start)))
+      return false;
+  return true;
 }
 
 /* Whether a section's bytes and addresses are of no other section, and of one segment only. */
 static bool is_alone(const struct image *image, const struct image_section *own) {
   const Elf64_Shdr *header = &own->header;
   const Elf64_Phdr *home = image_segment_of(image, header);
-  for (size_t i = 1; i < image->section_count; i++) {
-    const Elf64_Shdr *other = &image->sections[i].header;
-    if (&image->sections[i] != own && (other->sh_flags & SHF_ALLOC) != 0 &&
-        overlap(other->sh_addr, other->sh_size, header->sh_addr, header->sh_size))
+  EACH_SECTION(image, other)
+    if (other != own && (other->header.sh_flags & SHF_ALLOC) != 0 &&
+        overlap(other->header.sh_addr, other->header.sh_size, header->sh_addr, header->sh_size))
       return false;
-  }
-  for (size_t i = 0; i < image->segment_count; i++)
-    if (&image->segments[i] != home && overlaps_segment(&image->segments[i], header))
+  EACH_SEGMENT(image, segment)
+    if (segment != home && overlaps_segment(segment, header))
       return false;
   return home != NULL && image_overlapping(image, own) == NULL;
 }
 
-/* Whether a symbol is in a table, or at its end. That one may have the number of another section, or none.
- * Labels have no type; what does have one, at that address, is the first thing of the next section. */
+/* Whether a symbol is in a table, or at its end. A symbol at the end may have the number of another
+ * section, or none. Labels have no type; a symbol at that address with a type is the first thing of
+ * the next section. */
 static bool has_symbol(const struct image *image, const struct image_section *table) {
   for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next(&at);) {
     const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
     const uint64_t into = at.symbol.st_value - table->header.sh_addr;
-    if (at.symbol.st_shndx != SHN_UNDEF && type != STT_SECTION && type != STT_FILE &&
-        type != STT_TLS &&
+    if (at.symbol.st_shndx < image->section_count &&
+        (image->sections[at.symbol.st_shndx].header.sh_flags & SHF_ALLOC) == 0)
+      continue; /* undefined, or at a place of debug information */
+    if (type != STT_SECTION && type != STT_FILE && type != STT_TLS &&
         (at.symbol.st_shndx == table - image->sections ||
          (into > 0 && into < table->header.sh_size) ||
          (into == table->header.sh_size && type == STT_NOTYPE)))
@@ -87,50 +91,33 @@ static bool has_symbol(const struct image *image, const struct image_section *ta
   return false;
 }
 
-bool plan_can_cut_raw(const struct plan *plan) {
-  return !is_relro(plan->image, &plan->raw->header);
-}
-
-bool plan_can_cut_relocations(const struct plan *plan) {
+void plan_relocations_room(struct plan *plan) {
   const struct image *image = plan->image;
-  const struct plan_relocations *relocations = &plan->relocations;
-  const struct image_section *table =
-      relocations->rela != NULL ? relocations->rela : relocations->relr;
-  const bool is_rela = table != NULL && table == relocations->rela;
+  struct plan_relocations *relocations = &plan->relocations;
+  const bool is_rela = relocations->rela != NULL;
+  const struct image_section *table = is_rela ? relocations->rela : relocations->relr;
+  const uint64_t left = is_rela ? relocations->rela_size : relocations->relr_size;
   uint64_t address, size;
-  if (table == NULL || (is_rela ? relocations->rela_size : relocations->relr_size) == 0)
-    return false;
-  return !has_symbol(image, table) && is_alone(image, table) && !is_relro(image, &table->header) &&
-         plan_dynamic(image, is_rela ? DT_RELA : DT_RELR, &address) &&
-         plan_dynamic(image, is_rela ? DT_RELASZ : DT_RELRSZ, &size) &&
-         address == table->header.sh_addr &&
-         (is_rela ? relocations->rela_shrinks : size == table->header.sh_size);
-}
-
-bool plan_can_cut_first(const struct plan *plan, uint64_t start, uint64_t end) {
-  const struct image *image = plan->image;
-  const Elf64_Phdr *first = &image->segments[plan->first_segment];
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *other = &image->segments[i];
-    if (i != plan->first_segment && (other->p_type == PT_LOAD || other->p_type == PT_GNU_RELRO) &&
-        (overlap(other->p_offset, other->p_filesz, start, end - start) ||
-         overlap(other->p_vaddr, other->p_memsz, first->p_vaddr + start, end - start)))
-      return false;
-  }
-  return true;
+  if (left > 0 && !has_symbol(image, table) && is_alone(image, table) &&
+      plan_dynamic(image, is_rela ? DT_RELA : DT_RELR, &address) &&
+      plan_dynamic(image, is_rela ? DT_RELASZ : DT_RELRSZ, &size) &&
+      address == table->header.sh_addr &&
+      (is_rela ? relocations->rela_shrinks : size == table->header.sh_size))
+    relocations->room = (struct plan_room){table->header.sh_offset + left,
+                                           table->header.sh_offset + table->header.sh_size,
+                                           image_segment_of(image, &table->header), true};
 }
 
 /* ---- Cutting ---- */
 
-/* Whether there will be a section's bytes in a range of a segment, of those that don't move. */
+/* Whether a section starts in a range of a segment, and keeps its bytes there. */
 static bool has_section(const struct plan *plan, const Elf64_Phdr *segment, uint64_t start,
                         uint64_t end) {
-  const struct image *image = plan->image;
-  for (size_t i = 1; i < image->section_count; i++) {
-    const Elf64_Shdr *section = &image->sections[i].header;
-    const uint64_t at = section->sh_addr - segment->p_vaddr + segment->p_offset;
-    const bool stays = &image->sections[i] != plan->raw || plan_fits_in_place(plan);
-    if (stays && (section->sh_flags & SHF_ALLOC) != 0 && section->sh_size > 0 && at >= start &&
+  EACH_SECTION(plan->image, section) {
+    const Elf64_Shdr *header = &section->header;
+    const uint64_t at = header->sh_addr - segment->p_vaddr + segment->p_offset;
+    const bool stays = section != plan->sections.raw || plan_fits_in_place(plan);
+    if (stays && (header->sh_flags & SHF_ALLOC) != 0 && header->sh_size > 0 && at >= start &&
         at < end)
       return true;
   }
@@ -146,7 +133,7 @@ static bool has_more(const struct plan *plan, const Elf64_Phdr *segment, uint64_
 }
 
 void plan_cut(struct plan *plan, const struct plan_room *room) {
-  const uint64_t size = plan_room_pages(room);
+  const uint64_t size = plan_pages(room);
   if (size == 0)
     return;
   size_t at = plan->cut_count++;
@@ -155,33 +142,21 @@ void plan_cut(struct plan *plan, const struct plan_room *room) {
   plan->cuts[at] = (struct plan_cut){room->end - size, room->end, room->segment, false};
 }
 
-static void remove_cut(struct plan *plan, size_t i) {
-  plan->cut_count--;
-  memmove(&plan->cuts[i], &plan->cuts[i + 1], (plan->cut_count - i) * sizeof *plan->cuts);
-}
-
-void plan_split(struct plan *plan) {
-  const struct image *image = plan->image;
-  for (size_t i = 0; i < plan->cut_count;) {
-    const struct plan_cut *cut = &plan->cuts[i];
-    const Elf64_Phdr *segment = &image->segments[cut->segment];
-    const bool again = i > 0 && plan->cuts[i - 1].segment == cut->segment;
-    const uint64_t start = again ? plan->cuts[i - 1].end : segment->p_offset;
-    const bool has_headers = !again && cut->segment == plan->first_segment;
-    if (has_headers || has_section(plan, segment, start, cut->start))
-      i++;
-    else
-      remove_cut(plan, i);
-  }
+size_t plan_split(struct plan *plan) {
+  size_t count = 0, splits = 0;
   for (size_t i = 0; i < plan->cut_count; i++) {
-    struct plan_cut *cut = &plan->cuts[i];
-    cut->splits = has_more(plan, &image->segments[cut->segment], cut->end);
+    const struct plan_cut *cut = &plan->cuts[i];
+    const bool again = count > 0 && plan->cuts[count - 1].segment == cut->segment;
+    const uint64_t start = again ? plan->cuts[count - 1].end : cut->segment->p_offset;
+    const bool has_headers = !again && cut->segment == plan->first;
+    if (has_headers || has_section(plan, cut->segment, start, cut->start))
+      plan->cuts[count++] = *cut;
   }
-}
-
-size_t plan_splits(const struct plan *plan) {
-  size_t count = 0;
-  for (size_t i = 0; i < plan->cut_count; i++)
-    count += plan->cuts[i].splits;
-  return count;
+  plan->cut_count = count;
+  for (size_t i = 0; i < count; i++) {
+    struct plan_cut *cut = &plan->cuts[i];
+    cut->splits = has_more(plan, cut->segment, cut->end);
+    splits += cut->splits;
+  }
+  return splits;
 }

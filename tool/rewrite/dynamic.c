@@ -1,7 +1,7 @@
-/* dynamic.c - brings the dynamic section up to date: sizes of the relocation tables,
- * addresses of what was moved, and DT_TEXTREL, which says that relocations write to read-only
- * segments. LLVM emits its stack maps read-only, so in a position-independent file they often are
- * the only reason for it.
+/* dynamic.c - brings the dynamic section up to date: sizes of the relocation tables, addresses of
+ * tables that have moved, and DT_TEXTREL, which says that relocations write to read-only segments.
+ * LLVM emits its stack maps read-only, so in a position-independent file they often are the only
+ * reason for it.
  */
 #include "tool/rewrite/plan.h"
 
@@ -11,7 +11,7 @@ bool plan_dynamic(const struct image *image, Elf64_Sxword tag, uint64_t *value) 
   return elf_image_dynamic(&image->elf_image, tag, value) == 1;
 }
 
-/* Entries that hold the address of a table which plan_make may have moved. */
+/* Whether an entry holds the address of a table that may have moved. */
 static bool is_address(Elf64_Sxword tag) {
   switch (tag) {
   case DT_HASH:
@@ -27,12 +27,8 @@ static bool is_address(Elf64_Sxword tag) {
 }
 
 static uint64_t moved_address(const struct plan *plan, uint64_t address) {
-  for (size_t i = 0; i < plan->move_count; i++) {
-    const struct plan_move *move = &plan->moves[i];
-    if (address - move->old_address < move->size)
-      return move->new_address + (address - move->old_address);
-  }
-  return address;
+  const struct plan_move *move = plan_move_of(plan, address - plan->first->p_vaddr, 1);
+  return move == NULL ? address : address - move->old_address + move->new_address;
 }
 
 /* Changes one entry. False: it is to be left out. */
@@ -69,8 +65,7 @@ static bool update(const struct plan *plan, Elf64_Dyn *entry) {
 }
 
 void write_dynamic(const struct plan *plan, uint8_t *bytes) {
-  for (size_t i = 0; i < plan->image->segment_count; i++) {
-    const Elf64_Phdr *segment = &plan->image->segments[i];
+  EACH_SEGMENT(plan->image, segment) {
     if (segment->p_type != PT_DYNAMIC || segment->p_filesz == 0)
       continue;
     uint8_t *start = bytes + plan_new_offset(plan, segment->p_offset);

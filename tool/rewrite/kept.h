@@ -1,9 +1,9 @@
 /* kept.h - the file of `pack --keep-raw`, from which `unpack` makes the original program again.
  *
- * The original and the packed program have nearly everything in common but the raw stack maps. So the
- * original is compressed with the packed program as its prefix, as `zstd --patch-from` does: all that
- * the two share is a reference into the packed program, and a few KB say the rest. For instance,
- * CPython's 11.6 MB, of which 5.6 MB are stack maps, are 230 KB here.
+ * The original and the packed program have nearly everything in common but the raw stack maps. So
+ * the original is compressed with the packed program as its prefix, as `zstd --patch-from` does:
+ * all that the two share is a reference into the packed program, and a few KB say the rest. For
+ * instance, CPython's 11.6 MB, of which 5.6 MB are stack maps, are 230 KB here.
  *
  *   u8[8]  magic          "STPKRAW" and 0
  *   u32    version        2
@@ -12,8 +12,8 @@
  *   u64    packed size    u64 XXH3 of the packed program
  *   a Zstandard frame (RFC 8878)
  *
- * All numbers are little-endian. A packed program of other bytes is refused: it is another one, or was
- * changed (stripped, say) after it was packed, and then so is the prefix.
+ * All numbers are little-endian. A packed program of other bytes is refused: it is another one, or
+ * was changed (stripped, say) after it was packed, and then so is the prefix.
  */
 #ifndef STACKPACK_KEPT_H
 #define STACKPACK_KEPT_H

@@ -3,9 +3,14 @@
 #define STACKPACK_REWRITE_PLAN_H
 
 #include "tool/image/image.h"
-#include "tool/rewrite/rewrite.h"
 
 static inline uint64_t round_up(uint64_t n, uint64_t step) { return (n + step - 1) / step * step; }
+
+/* The sections whose place the table takes. */
+struct plan_sections {
+  const struct image_section *raw;
+  const struct image_section *global_roots; /* cleared, with its relocations; NULL: none */
+};
 
 /* A range of the old file that gets another address: it stands where program headers must go. */
 struct plan_move {
@@ -13,7 +18,14 @@ struct plan_move {
   uint64_t new_offset, new_address;
 };
 
-/* What is left of the dynamic relocations without those that apply to what is taken out. */
+/* Bytes [offset, end) of the old file that are free for other use. */
+struct plan_room {
+  uint64_t offset, end;
+  const Elf64_Phdr *segment; /* the PT_LOAD that has them; NULL: the extra segment */
+  bool can_cut;              /* their whole pages can be cut out of the file */
+};
+
+/* The dynamic relocations without those of the sections that are taken out. */
 struct plan_relocations {
   const struct image_section *rela, *relr; /* NULL: there are none to take out */
   uint64_t rela_size, relr_size;           /* new sizes in bytes */
@@ -21,58 +33,65 @@ struct plan_relocations {
   uint64_t rela_before;      /* bytes of the table that ld.so reads, before that section */
   uint64_t relative_removed; /* of those that DT_RELACOUNT counts */
   bool text_remains;         /* others need DT_TEXTREL, or nothing was taken out */
-};
-
-/* A range of the old file that is free for other use. */
-struct plan_room {
-  uint64_t offset, address, end; /* end: an offset */
-  size_t segment;                /* its PT_LOAD */
-  uint64_t page;                 /* the unit in which it can be cut out of the file; 0: it can't */
+  struct plan_room room;     /* the rest of the table; empty where something may read that */
 };
 
 /* Pages of the old file, by their offsets, that the new one doesn't have. */
 struct plan_cut {
   uint64_t start, end;
-  size_t segment;
-  bool splits; /* something stands behind it in its segment: that becomes a segment of its own */
+  const Elf64_Phdr *segment;
+  bool splits; /* more of the segment follows: that becomes a segment of its own */
 };
+
+/* The names of the new sections, one after another. ".stackpack" is the end of the first. */
+static const char plan_section_names[] = ".note.stackpack\0.stackpack.head";
+enum { PLAN_NOTE_NAME_SIZE = 16, PLAN_TABLE_NAME_AT = 5 };
 
 enum {
   PLAN_MOVES_MAX = 16,
+  PLAN_MOVE_ALIGNMENT = 8,
   PLAN_CUTS_MAX = 3,
-  PLAN_NEW_SEGMENTS_MAX = 2 + PLAN_CUTS_MAX, /* the note, the extra one, and those behind cuts */
+  PLAN_NEW_SEGMENTS_MAX = 2 + PLAN_CUTS_MAX, /* the note, the extra one, and those after cuts */
 };
 
 struct plan {
   const struct image *image;
-  const struct image_section *raw;
-  const struct image_section *global_roots; /* NULL: none are taken out */
-  size_t raw_index;                         /* of a section */
-  size_t first_segment, last_segment;       /* of PT_LOADs */
-  uint64_t packed_size;                     /* note and table */
-  uint64_t lead_max;                        /* how large a page in front may be */
-  uint64_t lead;                            /* bytes put before the old file */
-  struct plan_cut cuts[PLAN_CUTS_MAX];      /* in their order */
+  struct plan_sections sections;
+  const Elf64_Phdr *first, *last;      /* PT_LOADs, by their addresses */
+  uint64_t packed_size;                /* note and table */
+  uint64_t lead;                       /* bytes put before the old file */
+  struct plan_cut cuts[PLAN_CUTS_MAX]; /* in their order */
   size_t cut_count;
-  enum { CUT_NOTHING, CUT_RAW, CUT_ALL } cutting; /* which pages may be cut: see plan.c */
-  uint64_t note_offset, note_address;             /* new; the table is behind the note */
+  uint64_t note_offset, note_address; /* new; the table follows the note */
   struct plan_move moves[PLAN_MOVES_MAX];
   size_t move_count;
-  uint64_t extra_offset, extra_address, extra_size; /* a segment of its own at the end; or size 0 */
+  uint64_t moves_end; /* where the bytes end that the moves leave */
+  uint64_t spare;     /* bytes after the program headers that are made free, too */
+  /* A segment more: where it would start in the old file, and where it is in the new one. */
+  uint64_t extra_place, extra_offset, extra_address;
+  uint64_t extra_size;       /* 0: there is none */
   uint64_t old_contents_end; /* of the old file, where only section headers follow */
   uint64_t contents_end;     /* of the new file: section names and headers follow */
-  uint64_t appended;         /* bytes behind all that: they are the last of both files */
-  size_t new_segments;
-  uint64_t spare; /* bytes behind the program headers that are made free, too */
-  bool has_near;  /* there stands what stays near the headers */
+  uint64_t names_at;         /* where a new table of section names goes; 0: the old one is used */
+  uint64_t headers_at;       /* where the section headers go */
+  size_t section_count, new_segments;
+  uint64_t appended;  /* bytes that follow all that: they are the last of both files */
+  uint64_t file_size; /* of the new file */
   struct plan_relocations relocations;
 };
 
-bool plan_make(struct plan *plan, const struct image *image,
-               const struct rewrite_sections *sections, size_t table_size, struct problem *problem);
+/* Makes the plan for a table of that size. The image must be one that rewrite_check takes. False
+ * where there is no room. */
+bool plan_make(struct plan *plan, const struct image *image, struct plan_sections sections,
+               size_t table_size, struct problem *problem);
 
-/* Where a byte of the old file is in the new one (cuts.c); how many bytes of a range are
- * left there; and where a section is that may have been moved. */
+/* The number of a section. */
+static inline size_t plan_number(const struct plan *plan, const struct image_section *section) {
+  return (size_t)(section - plan->image->sections);
+}
+
+/* Where a byte of the old file is in the new one; how many bytes of a range are left there; and the
+ * move that a range is part of, NULL if it stays (cuts.c, moves.c). */
 uint64_t plan_new_offset(const struct plan *plan, uint64_t offset);
 uint64_t plan_left(const struct plan *plan, uint64_t offset, uint64_t size);
 const struct plan_move *plan_move_of(const struct plan *plan, uint64_t offset, uint64_t size);
@@ -81,29 +100,38 @@ const struct plan_move *plan_move_of(const struct plan *plan, uint64_t offset, u
 uint64_t plan_old_headers_end(const struct plan *plan);
 uint64_t plan_new_headers_end(const struct plan *plan);
 
+/* Whether note and table fit into the raw section. */
 bool plan_fits_in_place(const struct plan *plan);
 
+/* moves.c: whether the new program headers fit without a move; finds the moves that make room for
+ * them, false if a section can't move; and whether a move is of notes or .interp. */
+bool plan_has_room(const struct plan *plan);
+bool plan_find_moves(struct plan *plan, struct problem *problem);
+bool plan_stays_near(const struct plan *plan, const struct plan_move *move);
+
+/* cuts.c: whether the bytes [start, end) of a segment are of no other one that is loaded. And finds
+ * the room that the relocations leave, if nothing reads their table beyond its new end. */
+bool plan_can_cut(const struct plan *plan, const Elf64_Phdr *segment, uint64_t start, uint64_t end);
+void plan_relocations_room(struct plan *plan);
+
 /* How many bytes of a room, in whole pages, can be cut. */
-uint64_t plan_room_pages(const struct plan_room *room);
+static inline uint64_t plan_pages(const struct plan_room *room) {
+  const uint64_t page = room->can_cut ? room->segment->p_align : UINT64_MAX;
+  return (room->end - room->offset) / page * page;
+}
 
-/* cuts.c: whether pages of the raw section, of its relocations, or of the first segment's
- * part from one offset to another can be cut out, if nothing is left there. */
-bool plan_can_cut_raw(const struct plan *plan);
-bool plan_can_cut_relocations(const struct plan *plan);
-bool plan_can_cut_first(const struct plan *plan, uint64_t start, uint64_t end);
-
-/* Cuts out what a room has of whole pages. Then, when all cuts are known: takes back those that
- * would leave a segment without a section, and finds which of them split their segment. (A segment
- * without a section would come out of binutils' strip with no bytes and an offset that ld.so
- * refuses.) */
+/* Cuts out the whole pages of a room. Then, when all cuts are known: takes back those that would
+ * leave a segment without a section, and finds which of them split their segment; returns how many
+ * do. (A segment without a section would come out of binutils' strip with no bytes and an offset
+ * that ld.so refuses.) */
 void plan_cut(struct plan *plan, const struct plan_room *room);
-void plan_split(struct plan *plan);
-size_t plan_splits(const struct plan *plan);
+size_t plan_split(struct plan *plan);
 
 /* The first cut of a segment from an offset on; NULL if there is none. */
-const struct plan_cut *plan_next_cut(const struct plan *plan, size_t segment, uint64_t offset);
+const struct plan_cut *plan_next_cut(const struct plan *plan, const Elf64_Phdr *segment,
+                                     uint64_t offset);
 
-/* relocations.c: finds what is to be taken out, and writes what is left. */
+/* relocations.c: finds the relocations to be taken out, and writes the others. */
 bool plan_relocations(struct plan *plan, struct problem *problem);
 void write_relocations(const struct plan *plan, uint8_t *bytes);
 /* dynamic.c: the value of a dynamic entry; false if there isn't just one. And writes the dynamic

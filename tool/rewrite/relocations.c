@@ -1,12 +1,13 @@
-/* relocations.c - takes the dynamic relocations of the raw section out, and those of the
- * array of global roots, if the table has them.
+/* relocations.c - takes out the dynamic relocations of the raw section, and those of the array of
+ * global roots, if the packed table has the roots.
  *
  * In a position-independent file each function's address in the raw section is a dynamic
  * relocation. Left in, ld.so would write these addresses over the packed table at start-up. They
- * stand in two kinds of tables. In one of Elf64_Rela entries they are left out and the others moved
- * up; those that are only relative to the load address come first there, and DT_RELACOUNT counts
- * them. Where ld.so reads more behind them in the same go, they become relocations of type 0, which do
- * nothing on any machine. A table of kind RELR (relocations.h) is decoded, and encoded again without ours.
+ * stand in two kinds of tables. In a table of Elf64_Rela entries they are left out and the others
+ * move up; the entries that are only relative to the load address come first there, and
+ * DT_RELACOUNT counts them. Where ld.so reads another section right after the table in one loop,
+ * the entries become relocations of type 0, which do nothing on any machine. A table of kind RELR
+ * (relocations.h) is decoded, and encoded again without these.
  */
 #include "tool/image/relocations.h"
 #include "tool/rewrite/plan.h"
@@ -15,39 +16,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether an address is in what is taken out: the raw section, or the array of global roots. */
+/* Whether an address is in the raw section, or in the array of global roots. */
 static bool is_freed(const struct plan *plan, uint64_t address) {
-  const struct image_section *roots = plan->global_roots;
-  return address - plan->raw->header.sh_addr < plan->raw->header.sh_size ||
+  const struct image_section *raw = plan->sections.raw, *roots = plan->sections.global_roots;
+  return address - raw->header.sh_addr < raw->header.sh_size ||
          (roots != NULL && address - roots->header.sh_addr < roots->header.sh_size);
 }
 
 static bool in_text(const struct image *image, uint64_t address) {
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *segment = &image->segments[i];
+  EACH_SEGMENT(image, segment)
     if (segment->p_type == PT_LOAD && address - segment->p_vaddr < segment->p_memsz)
       return (segment->p_flags & PF_W) == 0;
-  }
   return false;
 }
 
-/* Whether ld.so reads nothing behind a section as part of the same table. GNU ld for RISC-V counts
- * those of the procedure linkage table, which has entries of its own in the dynamic section (gABI,
- * "Dynamic Section", DT_JMPREL), and is read by these, too. */
+/* Whether ld.so reads nothing after a section as part of the same table. (GNU ld for RISC-V counts
+ * the relocations of the procedure linkage table, too. These have entries of their own in the
+ * dynamic section, by which ld.so reads them: gABI, "Dynamic Section", DT_JMPREL.) */
 static bool ends_table(const struct image *image, const Elf64_Shdr *section, uint64_t *before) {
   uint64_t start, size, plt, plt_size;
   if (!plan_dynamic(image, DT_RELA, &start) || !plan_dynamic(image, DT_RELASZ, &size) ||
       section->sh_addr < start || section->sh_addr - start > size)
     return false;
   *before = section->sh_addr - start;
-  const uint64_t behind = size - *before;
-  if (behind == section->sh_size)
+  const uint64_t rest = size - *before;
+  if (rest == section->sh_size)
     return true;
   return plan_dynamic(image, DT_JMPREL, &plt) && plan_dynamic(image, DT_PLTRELSZ, &plt_size) &&
-         plt == section->sh_addr + section->sh_size && behind == section->sh_size + plt_size;
+         plt == section->sh_addr + section->sh_size && rest == section->sh_size + plt_size;
 }
 
-/* Counts what is ours in one table, and looks at what remains. */
+/* Counts the freed section's relocations in one table, and looks at the others. */
 static bool plan_rela(struct plan *plan, const struct image_section *section,
                       struct problem *problem) {
   struct plan_relocations *relocations = &plan->relocations;
@@ -112,8 +111,8 @@ static uint64_t encode_relr(const uint64_t *addresses, size_t count, uint8_t *by
   return size;
 }
 
-/* Leaves out the addresses in what is freed; returns how many remain. */
-static size_t remove_ours(const struct plan *plan, uint64_t *addresses, size_t count) {
+/* Leaves out the addresses in freed sections; returns how many remain. */
+static size_t remove_freed(const struct plan *plan, uint64_t *addresses, size_t count) {
   size_t kept = 0;
   for (size_t i = 0; i < count; i++)
     if (!is_freed(plan, addresses[i]))
@@ -126,7 +125,7 @@ static bool plan_relr(struct plan *plan, const struct image_section *section,
   struct plan_relocations *relocations = &plan->relocations;
   size_t count;
   uint64_t *addresses = decode_relr(plan->image, &section->header, &count);
-  const size_t kept = remove_ours(plan, addresses, count);
+  const size_t kept = remove_freed(plan, addresses, count);
   for (size_t i = 0; i < kept; i++)
     relocations->text_remains |= in_text(plan->image, addresses[i]);
   const uint64_t size = encode_relr(addresses, kept, NULL);
@@ -141,9 +140,7 @@ static bool plan_relr(struct plan *plan, const struct image_section *section,
 }
 
 bool plan_relocations(struct plan *plan, struct problem *problem) {
-  const struct image *image = plan->image;
-  for (size_t i = 1; i < image->section_count; i++) {
-    const struct image_section *section = &image->sections[i];
+  EACH_SECTION(plan->image, section) {
     if ((section->header.sh_flags & SHF_ALLOC) == 0)
       continue;
     if (section->header.sh_type == SHT_RELA && !plan_rela(plan, section, problem))
@@ -153,6 +150,7 @@ bool plan_relocations(struct plan *plan, struct problem *problem) {
     if (section->header.sh_type >= SHT_LOOS + 1 && section->header.sh_type <= SHT_LOOS + 2)
       return problem_set(problem, "packed Android relocations in section %s", section->name);
   }
+  plan_relocations_room(plan);
   return true;
 }
 
@@ -176,7 +174,7 @@ static void write_relr(const struct plan *plan, uint8_t *bytes) {
   size_t count;
   uint64_t *addresses = decode_relr(plan->image, table, &count);
   memset(start, 0, plan_left(plan, table->sh_offset, table->sh_size));
-  encode_relr(addresses, remove_ours(plan, addresses, count), start);
+  encode_relr(addresses, remove_freed(plan, addresses, count), start);
   free(addresses);
 }
 

@@ -1,54 +1,47 @@
 /* rewrite.c - the new file: the packed table at the raw section's address, and no address moved.
  *
- * The packed table is a fiftieth of the raw section. The bytes behind it are of no use any more,
- * but what follows them in the file can't move up in memory: code and data refer to it. So the
- * segment is split. Its first part has the packed table; its second starts where the raw section
- * ended; and n whole pages between are cut out of the file:
+ * The packed table is a fiftieth of the raw section. The bytes after it are of no use any more, but
+ * what follows them in the file can't move up in memory: code and data refer to it. So the segment
+ * is split. Its first part has the packed table; its second starts where the raw section ended; and
+ * n whole pages between are cut out of the file:
  *
  *   old segment    | headers ... | raw section ............................ | more |
  *   new segments   | headers ... | note, table | zeros |  n pages           | more |
  *                                                      A                    B
  *
- * Addresses stay. File offsets behind the cut go down by B - A, a multiple of the page size, so
- * each still equals its address modulo the page size, as mmap needs it (gABI, "Program Header",
+ * Addresses stay. File offsets after the cut go down by B - A, a multiple of the page size, so each
+ * still equals its address modulo the page size, as mmap needs it (gABI, "Program Header",
  * p_align). The zeros are less than a page.
  *
  * In a position-independent file the relocations of the raw section go, too. Those that are left
- * move up in their table, and pages behind them are cut out in the same way:
+ * move up in their table, and pages after them are cut out in the same way:
  *
  *   old segment    | headers ... | relocations ........ | read-only data, raw section ...
  *   new segments   | headers ... | those left |  pages  | read-only data, note, table ...
  *
  * So both cuts may be in one segment, which then becomes three; cuts.c has the details.
  *
- * Program headers are added: one for what stands behind each cut, and a PT_NOTE for our note. The
- * table of program headers is where it always was, right behind the ELF header, because that's
- * where binutils' strip and objcopy will put it, whatever e_phoff says. (A table that has been
- * moved elsewhere runs, but strip then destroys the file.) If nothing leaves room for more there,
- * the file of a non-PIE executable gets one page more at its front, and the first segment starts
- * one page earlier: below it, an executable has no neighbours. The headers move to that page; the
- * old ones stay behind as data.
+ * Program headers are added: one for what follows each cut, and a PT_NOTE for our note. The table
+ * of program headers stays right after the ELF header, because that is where binutils' strip and
+ * objcopy will put it, whatever e_phoff says. (A program runs with the table elsewhere, but strip
+ * then destroys the file.) If nothing leaves room for more there, the file of a non-PIE executable
+ * gets one page more at its front, and the first segment starts one page earlier: below it, an
+ * executable has no neighbours. The headers move to that page; the old ones stay as data.
  *
  * A program with a handful of records has raw stack maps that are smaller than a packed table's
- * header. Then the table goes into the rest of the page at the front, or into a segment of its own.
+ * header. Then the table goes into a segment of its own.
  *
  * Section headers: the raw section becomes `.stackpack`, which keeps its number, so that no symbol
- * or link has to change; `.note.stackpack` is appended to the table. Symbols in the raw section
+ * or link has to change; `.note.stackpack` is added as the last section. Symbols in the raw section
  * (`__LLVM_StackMaps`) now mean the packed table's start.
  */
 #include "tool/rewrite/rewrite.h"
 
 #include "elf/note.h"
-#include "tool/rewrite/plan.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 enum { PAGE_SIZE_MIN = 4096 };
-
-/* The names of the new sections, one after another. ".stackpack" is the end of the first. */
-static const char section_names[] = ".note.stackpack\0.stackpack.head";
-enum { NOTE_NAME_SIZE = 16, TABLE_NAME_AT = 5, HEAD_NAME_AT = NOTE_NAME_SIZE };
 
 /* ---- Can it be done? ---- */
 
@@ -61,7 +54,7 @@ static bool check_kind(const struct image *image, struct problem *problem) {
   if (image->machine == NULL)
     return problem_set(problem, "a machine other than x86-64, AArch64 and RISC-V");
   if (header->e_phoff != sizeof *header)
-    return problem_set(problem, "the program headers aren't right behind the ELF header");
+    return problem_set(problem, "the program headers aren't right after the ELF header");
   if (image->section_count + 2 >= SHN_LORESERVE ||
       image->segment_count + PLAN_NEW_SEGMENTS_MAX >= PN_XNUM)
     return problem_set(problem, "too many sections or segments");
@@ -69,42 +62,38 @@ static bool check_kind(const struct image *image, struct problem *problem) {
 }
 
 static bool check_segments(const struct image *image, struct problem *problem) {
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *segment = &image->segments[i];
+  EACH_SEGMENT(image, segment) {
     const uint64_t page = segment->p_align;
     if (segment->p_type != PT_LOAD)
       continue;
     if (page < PAGE_SIZE_MIN || (page & (page - 1)) != 0 || page > (uint64_t)1 << 32 ||
         (segment->p_vaddr - segment->p_offset) % page != 0)
-      return problem_set(problem, "segment %zu isn't aligned to pages", i);
+      return problem_set(problem, "segment %td isn't aligned to pages", segment - image->segments);
   }
   return true;
 }
 
-/* Our section's bytes must be nobody else's: of no other segment than its PT_LOAD, but for one that asks for
- * the protection of what others load. */
+/* The section's bytes may be of no other segment than its PT_LOAD, but for one that only protects
+ * what PT_LOADs load. */
 static bool check_alone(const struct image *image, const Elf64_Shdr *raw, struct problem *problem) {
   const Elf64_Phdr *home = image_segment_of(image, raw);
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *segment = &image->segments[i];
+  EACH_SEGMENT(image, segment)
     if (segment != home && segment->p_type != PT_GNU_STACK && segment->p_type != PT_GNU_RELRO &&
         overlaps_segment(segment, raw))
-      return problem_set(problem, "the stack maps are part of segment %zu (type 0x%x), too", i,
-                         segment->p_type);
-  }
+      return problem_set(problem, "the stack maps are part of segment %td (type 0x%x), too",
+                         segment - image->segments, segment->p_type);
   return true;
 }
 
-/* `ld -q` leaves relocations of a section as a whole: not of a part. */
+/* The relocations that `ld -q` leaves are of a whole section, and can't be dropped for a part of
+ * it. */
 static bool check_relocations_left(const struct image *image, const struct image_section *raw,
                                    struct problem *problem) {
-  for (size_t i = 1; i < image->section_count && raw->part_of != 0; i++) {
-    const struct image_section *section = &image->sections[i];
-    if (section->header.sh_type == SHT_RELA && (section->header.sh_flags & SHF_ALLOC) == 0 &&
-        section->header.sh_info == raw->part_of)
+  EACH_SECTION(image, section)
+    if (raw->part_of != 0 && section->header.sh_type == SHT_RELA &&
+        (section->header.sh_flags & SHF_ALLOC) == 0 && section->header.sh_info == raw->part_of)
       return problem_set(problem, "%s has relocations of stack maps and of other data",
                          section->name);
-  }
   return true;
 }
 
@@ -119,20 +108,11 @@ bool rewrite_check(const struct image *image, const struct image_section *raw,
   return check_relocations_left(image, raw, problem) && check_alone(image, &raw->header, problem);
 }
 
-bool rewrite_table_address(const struct image *image, const struct rewrite_sections *sections,
-                           size_t table_size, uint64_t *address, struct problem *problem) {
-  struct plan plan;
-  if (!plan_make(&plan, image, sections, table_size, problem))
-    return false;
-  *address = plan.note_address + PACKED_NOTE_SIZE;
-  return true;
-}
-
 /* ---- Program headers ---- */
 
-/* The part of a segment behind a cut, up to the next one. */
-static Elf64_Phdr part_behind(const struct plan *plan, const struct plan_cut *cut) {
-  Elf64_Phdr part = plan->image->segments[cut->segment];
+/* The part of a segment after a cut, up to the next one. */
+static Elf64_Phdr part_after(const struct plan *plan, const struct plan_cut *cut) {
+  Elf64_Phdr part = *cut->segment;
   const struct plan_cut *next = plan_next_cut(plan, cut->segment, cut->end);
   const uint64_t into = cut->end - part.p_offset;
   part.p_offset = plan_new_offset(plan, cut->end);
@@ -145,11 +125,11 @@ static Elf64_Phdr part_behind(const struct plan *plan, const struct plan_cut *cu
   return part;
 }
 
-static Elf64_Phdr moved_segment(const struct plan *plan, size_t i) {
-  Elf64_Phdr segment = plan->image->segments[i];
+static Elf64_Phdr moved_segment(const struct plan *plan, const Elf64_Phdr *old) {
+  Elf64_Phdr segment = *old;
   const struct plan_move *move = plan_move_of(plan, segment.p_offset, segment.p_filesz);
-  const bool is_first = i == plan->first_segment;
-  const struct plan_cut *cut = plan_next_cut(plan, i, segment.p_offset);
+  const bool is_first = old == plan->first;
+  const struct plan_cut *cut = plan_next_cut(plan, old, segment.p_offset);
   if (cut != NULL)
     segment.p_filesz = segment.p_memsz = cut->start - segment.p_offset;
   if (segment.p_type == PT_PHDR)
@@ -194,14 +174,14 @@ static uint8_t *put_segment(uint8_t *at, Elf64_Phdr segment) {
 static void write_segments(const struct plan *plan, uint8_t *bytes) {
   uint8_t *at = bytes + sizeof(Elf64_Ehdr);
   memset(at, 0, plan_new_headers_end(plan) - sizeof(Elf64_Ehdr));
-  for (size_t i = 0; i < plan->image->segment_count; i++) {
-    at = put_segment(at, moved_segment(plan, i));
-    for (size_t k = 0; k < plan->cut_count; k++)
-      if (plan->cuts[k].segment == i && plan->cuts[k].splits)
-        at = put_segment(at, part_behind(plan, &plan->cuts[k]));
-    if (i == plan->last_segment && plan->extra_size > 0)
+  EACH_SEGMENT(plan->image, segment) {
+    at = put_segment(at, moved_segment(plan, segment));
+    for (size_t i = 0; i < plan->cut_count; i++)
+      if (plan->cuts[i].segment == segment && plan->cuts[i].splits)
+        at = put_segment(at, part_after(plan, &plan->cuts[i]));
+    if (segment == plan->last && plan->extra_size > 0)
       at = put_segment(at, added_segment(PT_LOAD, plan->extra_offset, plan->extra_address,
-                                         plan->extra_size, plan->image->segments[i].p_align));
+                                         plan->extra_size, segment->p_align));
   }
   put_segment(at,
               added_segment(PT_NOTE, plan->note_offset, plan->note_address, PACKED_NOTE_SIZE, 4));
@@ -209,58 +189,20 @@ static void write_segments(const struct plan *plan, uint8_t *bytes) {
 
 /* ---- Section headers ---- */
 
-/* Whether the bytes of the raw section's name can take the new names: nobody else uses them. */
-static bool name_is_free(const struct plan *plan) {
-  const struct image *image = plan->image;
-  const uint64_t start = plan->raw->header.sh_name;
-  if (plan->lead > 0 || plan->raw->part_of != 0 || strlen(plan->raw->name) + 1 != NOTE_NAME_SIZE)
-    return false;
-  for (size_t i = 0; i < image->section_count; i++) {
-    const Elf64_Shdr *header = &image->sections[i].header;
-    if ((i != plan->raw_index &&
-         overlap(header->sh_name, strlen(image->sections[i].name) + 1, start, NOTE_NAME_SIZE)) ||
-        (header->sh_link == image->section_names &&
-         (header->sh_type == SHT_SYMTAB || header->sh_type == SHT_DYNSYM)))
-      return false;
-  }
-  return true;
-}
-
-/* The new section headers, and what they need at the end of the file. */
-struct tail {
-  Elf64_Shdr *headers;
-  size_t count;
-  uint64_t names_at; /* where a new table of names goes; 0: the old one is used */
-  uint64_t headers_at;
-  uint64_t size; /* of the whole file */
-};
-
-static void plan_tail(const struct plan *plan, struct tail *tail) {
-  const struct image *image = plan->image;
-  uint64_t end = plan->contents_end;
-  tail->count = image->section_count + (plan->lead > 0 ? 2 : 1);
-  if (!name_is_free(plan)) {
-    tail->names_at = end;
-    end += image->sections[image->section_names].header.sh_size + sizeof section_names;
-  }
-  tail->headers_at = round_up(end, 8);
-  tail->size = tail->headers_at + tail->count * sizeof(Elf64_Shdr) + plan->appended;
-}
-
-/* Relocations against what was taken out (ld -q keeps them) have nothing to apply to any more. */
+/* Relocations of sections that were taken out, which `ld -q` keeps, have nothing to apply to any
+ * more. */
 static void drop_relocations(const struct plan *plan, Elf64_Shdr *header) {
-  const struct image_section *roots = plan->global_roots;
-  const bool is_ours =
-      header->sh_info == plan->raw_index ||
-      (roots != NULL && header->sh_info == (size_t)(roots - plan->image->sections));
+  const struct plan_sections *sections = &plan->sections;
+  const bool is_ours = header->sh_info == plan_number(plan, sections->raw) ||
+                       (sections->global_roots != NULL &&
+                        header->sh_info == plan_number(plan, sections->global_roots));
   if ((header->sh_type == SHT_RELA || header->sh_type == SHT_REL) && is_ours &&
       (header->sh_flags & SHF_ALLOC) == 0)
     header->sh_size = 0;
 }
 
 /* A section that was there before: its place, and for relocations that were taken out, its size. */
-static Elf64_Shdr moved_section(const struct plan *plan, size_t i) {
-  const struct image_section *section = &plan->image->sections[i];
+static Elf64_Shdr moved_section(const struct plan *plan, const struct image_section *section) {
   const struct plan_relocations *relocations = &plan->relocations;
   Elf64_Shdr header = section->header;
   const bool has_bytes = header.sh_type != SHT_NOBITS && header.sh_size > 0;
@@ -281,36 +223,35 @@ static Elf64_Shdr moved_section(const struct plan *plan, size_t i) {
   return header;
 }
 
-/* The section over the page in front, from behind the headers to the old headers' end. */
+/* The section over the page in front, from the new headers' end to the old headers' end. */
 static Elf64_Shdr head_section(const struct plan *plan, uint32_t name) {
-  const uint64_t headers_end = plan_new_headers_end(plan);
-  const bool table_in_front = plan->note_offset == headers_end;
-  const uint64_t start = table_in_front ? headers_end + plan->packed_size : headers_end;
+  const uint64_t start = plan_new_headers_end(plan);
   const uint64_t end = plan->lead + plan_old_headers_end(plan);
   return (Elf64_Shdr){
       .sh_name = name,
       .sh_type = SHT_PROGBITS,
       .sh_flags = SHF_ALLOC,
-      .sh_addr = plan->image->segments[plan->first_segment].p_vaddr - plan->lead + start,
+      .sh_addr = plan->first->p_vaddr - plan->lead + start,
       .sh_offset = start,
       .sh_size = end - start,
       .sh_addralign = 8,
   };
 }
 
-static void make_headers(const struct plan *plan, struct tail *tail) {
+/* The new section headers: to be freed. */
+static Elf64_Shdr *make_headers(const struct plan *plan) {
   const struct image *image = plan->image;
-  tail->headers = calloc(tail->count, sizeof *tail->headers);
-  for (size_t i = 1; i < image->section_count; i++)
-    tail->headers[i] = moved_section(plan, i);
-  Elf64_Shdr *names = &tail->headers[image->section_names];
-  Elf64_Shdr *table = &tail->headers[plan->raw_index];
-  Elf64_Shdr *note = &tail->headers[image->section_count];
-  uint32_t name = plan->raw->header.sh_name;
-  if (tail->names_at != 0) {
+  Elf64_Shdr *headers = calloc(plan->section_count, sizeof *headers);
+  EACH_SECTION(image, section)
+    headers[plan_number(plan, section)] = moved_section(plan, section);
+  Elf64_Shdr *names = &headers[image->section_names];
+  Elf64_Shdr *table = &headers[plan_number(plan, plan->sections.raw)];
+  Elf64_Shdr *note = &headers[image->section_count];
+  uint32_t name = plan->sections.raw->header.sh_name;
+  if (plan->names_at != 0) {
     name = (uint32_t)names->sh_size;
-    names->sh_offset = tail->names_at;
-    names->sh_size += sizeof section_names;
+    names->sh_offset = plan->names_at;
+    names->sh_size += sizeof plan_section_names;
   }
   table->sh_addr = plan->note_address;
   table->sh_offset = plan->note_offset;
@@ -321,39 +262,41 @@ static void make_headers(const struct plan *plan, struct tail *tail) {
   note->sh_size = PACKED_NOTE_SIZE;
   note->sh_addralign = 4;
   note->sh_entsize = 0;
-  table->sh_name = name + TABLE_NAME_AT;
+  table->sh_name = name + PLAN_TABLE_NAME_AT;
   table->sh_addr += PACKED_NOTE_SIZE;
   table->sh_offset += PACKED_NOTE_SIZE;
   table->sh_size = plan->packed_size - PACKED_NOTE_SIZE;
   table->sh_addralign = 8;
   if (plan->lead > 0)
-    tail->headers[image->section_count + 1] = head_section(plan, name + HEAD_NAME_AT);
+    headers[image->section_count + 1] = head_section(plan, name + PLAN_NOTE_NAME_SIZE);
+  return headers;
 }
 
-static void write_tail(const struct plan *plan, const struct tail *tail, uint8_t *bytes) {
+static void write_tail(const struct plan *plan, const Elf64_Shdr *headers, uint8_t *bytes) {
   const struct image *image = plan->image;
   const Elf64_Shdr *old_names = &image->sections[image->section_names].header;
-  if (tail->names_at != 0) {
-    uint8_t *names = bytes + tail->names_at;
+  if (plan->names_at != 0) {
+    uint8_t *names = bytes + plan->names_at;
     memcpy(names, image->bytes + old_names->sh_offset, old_names->sh_size);
-    memcpy(names + old_names->sh_size, section_names, sizeof section_names);
+    memcpy(names + old_names->sh_size, plan_section_names, sizeof plan_section_names);
   } else {
-    memcpy(bytes + plan_new_offset(plan, old_names->sh_offset) + plan->raw->header.sh_name,
-           section_names, NOTE_NAME_SIZE);
+    memcpy(bytes + plan_new_offset(plan, old_names->sh_offset) + plan->sections.raw->header.sh_name,
+           plan_section_names, PLAN_NOTE_NAME_SIZE);
   }
-  memcpy(bytes + tail->headers_at, tail->headers, tail->count * sizeof *tail->headers);
-  memcpy(bytes + tail->size - plan->appended, image->bytes + image->size - plan->appended,
+  memcpy(bytes + plan->headers_at, headers, plan->section_count * sizeof *headers);
+  memcpy(bytes + plan->file_size - plan->appended, image->bytes + image->size - plan->appended,
          plan->appended);
 }
 
 /* ---- Contents ---- */
 
-/* Symbols of the raw section mean the packed table's start; those of moved sections move along. */
+/* Symbols of the raw section mean the packed table's start; symbols of moved sections move along.
+ * False: the symbol stays as it is. */
 static bool move_symbol(const struct plan *plan, Elf64_Sym *symbol) {
   const size_t number = image_symbol_section(plan->image, symbol);
   const bool is_renumbered = number != symbol->st_shndx;
   symbol->st_shndx = (Elf64_Section)number;
-  if (number == plan->raw_index) {
+  if (number == plan_number(plan, plan->sections.raw)) {
     symbol->st_value = plan->note_address + PACKED_NOTE_SIZE;
     symbol->st_size = 0;
     return true;
@@ -368,9 +311,9 @@ static bool move_symbol(const struct plan *plan, Elf64_Sym *symbol) {
   return true;
 }
 
-static void move_symbols(const struct plan *plan, const struct tail *tail, uint8_t *bytes) {
+static void move_symbols(const struct plan *plan, const Elf64_Shdr *headers, uint8_t *bytes) {
   for (size_t i = 1; i < plan->image->section_count; i++) {
-    const Elf64_Shdr *header = &tail->headers[i];
+    const Elf64_Shdr *header = &headers[i];
     if (header->sh_type != SHT_SYMTAB && header->sh_type != SHT_DYNSYM)
       continue;
     for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= header->sh_size; at += sizeof(Elf64_Sym)) {
@@ -382,8 +325,7 @@ static void move_symbols(const struct plan *plan, const struct tail *tail, uint8
   }
 }
 
-/* Copies the old file around the cuts, but for the section headers at its end, which are written
- * anew. */
+/* Copies the old file around the cuts. The section headers at its end are written anew. */
 static void copy_contents(const struct plan *plan, uint8_t *bytes) {
   uint64_t from = 0;
   for (size_t i = 0; i <= plan->cut_count; i++) {
@@ -394,26 +336,24 @@ static void copy_contents(const struct plan *plan, uint8_t *bytes) {
   }
 }
 
-/* Writes the note and the table, and zeros over what is left of the raw section's rest. */
-static void write_table(const struct plan *plan, const uint8_t *table, size_t table_size,
-                        uint8_t *bytes) {
-  const Elf64_Shdr *raw = &plan->raw->header;
+/* Writes the note and the table, and zeros over the rest of the raw section. */
+static void write_table(const struct plan *plan, const uint8_t *table, uint8_t *bytes) {
+  const Elf64_Shdr *raw = &plan->sections.raw->header;
   const uint64_t start = plan_new_offset(plan, raw->sh_offset);
   memset(bytes + start, 0, plan_left(plan, raw->sh_offset, raw->sh_size));
   memcpy(bytes + plan->note_offset, packed_note, PACKED_NOTE_SIZE);
-  memcpy(bytes + plan->note_offset + PACKED_NOTE_SIZE, table, table_size);
+  memcpy(bytes + plan->note_offset + PACKED_NOTE_SIZE, table, plan->packed_size - PACKED_NOTE_SIZE);
 }
 
 /* The array of global roots is in the table now. Without its relocations it would be wrong in a
- * position-independent file; so nobody finds addresses in it, in any kind of file. */
+ * position-independent file; so it is zeros in all files. */
 static void clear_global_roots(const struct plan *plan, uint8_t *bytes) {
-  if (plan->global_roots == NULL)
-    return;
-  const Elf64_Shdr *header = &plan->global_roots->header;
-  memset(bytes + plan_new_offset(plan, header->sh_offset), 0, header->sh_size);
+  const struct image_section *roots = plan->sections.global_roots;
+  if (roots != NULL)
+    memset(bytes + plan_new_offset(plan, roots->header.sh_offset), 0, roots->header.sh_size);
 }
 
-/* Copies what had to make room for program headers, and clears where it was. */
+/* Copies the ranges that make room for program headers, after all their old places are cleared. */
 static void write_moves(const struct plan *plan, uint8_t *bytes) {
   for (size_t i = 0; i < plan->move_count; i++) {
     const struct plan_move *move = &plan->moves[i];
@@ -426,50 +366,27 @@ static void write_moves(const struct plan *plan, uint8_t *bytes) {
   }
 }
 
-static void write_header(const struct plan *plan, const struct tail *tail, uint8_t *bytes) {
+static void write_header(const struct plan *plan, uint8_t *bytes) {
   Elf64_Ehdr header = plan->image->header;
   header.e_phnum = (Elf64_Half)(header.e_phnum + plan->new_segments);
-  header.e_shoff = tail->headers_at;
-  header.e_shnum = (Elf64_Half)tail->count;
+  header.e_shoff = plan->headers_at;
+  header.e_shnum = (Elf64_Half)plan->section_count;
   memcpy(bytes, &header, sizeof header);
 }
 
-static void write_all(const struct plan *plan, const struct tail *tail, const uint8_t *table,
-                      size_t table_size, uint8_t *bytes) {
+struct rewritten rewrite(const struct plan *plan, const uint8_t *table) {
+  Elf64_Shdr *headers = make_headers(plan);
+  uint8_t *bytes = calloc(1, plan->file_size);
   copy_contents(plan, bytes);
   write_relocations(plan, bytes);
-  write_table(plan, table, table_size, bytes);
+  write_table(plan, table, bytes);
   clear_global_roots(plan, bytes);
   write_moves(plan, bytes);
-  write_header(plan, tail, bytes);
+  write_header(plan, bytes);
   write_segments(plan, bytes);
   write_dynamic(plan, bytes);
-  move_symbols(plan, tail, bytes);
-  write_tail(plan, tail, bytes);
-}
-
-bool rewrite_file_size(const struct image *image, const struct rewrite_sections *sections,
-                       size_t table_size, uint64_t *size, struct problem *problem) {
-  struct plan plan;
-  struct tail tail = {0};
-  if (!plan_make(&plan, image, sections, table_size, problem))
-    return false;
-  plan_tail(&plan, &tail);
-  *size = tail.size;
-  return true;
-}
-
-bool rewrite(const struct image *image, const struct rewrite_sections *sections,
-             const uint8_t *table, size_t table_size, struct rewritten *rewritten,
-             struct problem *problem) {
-  struct plan plan;
-  struct tail tail = {0};
-  if (!plan_make(&plan, image, sections, table_size, problem))
-    return false;
-  plan_tail(&plan, &tail);
-  make_headers(&plan, &tail);
-  *rewritten = (struct rewritten){calloc(1, tail.size), tail.size};
-  write_all(&plan, &tail, table, table_size, rewritten->bytes);
-  free(tail.headers);
-  return true;
+  move_symbols(plan, headers, bytes);
+  write_tail(plan, headers, bytes);
+  free(headers);
+  return (struct rewritten){bytes, plan->file_size};
 }

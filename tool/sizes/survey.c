@@ -321,12 +321,12 @@ uint64_t survey_rest(const struct sizes *sizes) {
 /* How large the packed file would be. */
 static void find_file_size(struct survey *survey, size_t table_size) {
   const struct loaded *loaded = &survey->program.loaded;
-  const struct rewrite_sections sections = {loaded->raw, loaded->global_roots};
+  const struct plan_sections sections = {loaded->raw, loaded->global_roots};
   struct problem ignored = {0};
-  if (loaded->raw_count > 1 || !rewrite_check(&survey->program.image, loaded->raw, &ignored) ||
-      !rewrite_file_size(&survey->program.image, &sections, table_size, &survey->packed_file_size,
-                         &ignored))
-    survey->packed_file_size = 0;
+  struct plan plan;
+  if (loaded->raw_count == 1 && rewrite_check(&survey->program.image, loaded->raw, &ignored) &&
+      plan_make(&plan, &survey->program.image, sections, table_size, &ignored))
+    survey->packed_file_size = plan.file_size;
 }
 
 /* Packs the table in memory; its size doesn't depend on where it will stand. */

@@ -1,0 +1,211 @@
+/* moves.c - what must move so that more program headers have room.
+ *
+ * Only what nothing but headers leads to can move: .interp, notes, and the tables that the dynamic
+ * section points to. (patchelf makes room in the same way.)
+ *
+ * A section that has moved keeps its number, so section headers aren't in the order of addresses
+ * any more. patchelf, when it needs room for program headers, looks for what is in the way only up
+ * to the first section after that room, and so would overwrite what comes later in the table. So
+ * the room is made large enough for the headers that patchelf may add. .interp and notes, which
+ * linkers put first, move to the start of this room: patchelf finds them there, as in any file. And
+ * a core dump has only the first page of each module, from which its build ID is read; and in a
+ * file of debug information only notes have bytes, which objcopy expects in front of the sections
+ * that have none.
+ */
+#include "tool/rewrite/plan.h"
+
+#include <string.h>
+
+uint64_t plan_old_headers_end(const struct plan *plan) {
+  return sizeof(Elf64_Ehdr) + plan->image->segment_count * sizeof(Elf64_Phdr);
+}
+
+uint64_t plan_new_headers_end(const struct plan *plan) {
+  return plan_old_headers_end(plan) + plan->new_segments * sizeof(Elf64_Phdr);
+}
+
+const struct plan_move *plan_move_of(const struct plan *plan, uint64_t offset, uint64_t size) {
+  for (size_t i = 0; i < plan->move_count; i++) {
+    const struct plan_move *move = &plan->moves[i];
+    if (offset >= move->old_offset && offset + size <= move->old_offset + move->size)
+      return move;
+  }
+  return NULL;
+}
+
+/* ---- What stands where ---- */
+
+bool plan_has_room(const struct plan *plan) {
+  const struct image *image = plan->image;
+  const uint64_t from = plan_old_headers_end(plan), to = plan_new_headers_end(plan);
+  uint64_t first = image->header.e_shoff; /* the first byte that is used */
+  EACH_SECTION(image, section) {
+    const Elf64_Shdr *header = &section->header;
+    if (header->sh_type != SHT_NULL && header->sh_offset > 0 && header->sh_offset < first)
+      first = header->sh_offset;
+  }
+  EACH_SEGMENT(image, segment)
+    if (segment->p_filesz > 0 && segment->p_type != PT_PHDR && segment->p_offset > 0 &&
+        segment->p_offset < first)
+      first = segment->p_offset;
+  return to <= first && all_zero(image->bytes + from, to - from);
+}
+
+/* Bytes of the file, from `from` up to `to`, and whether anything stands there. */
+struct range {
+  uint64_t from, to;
+  bool is_used;
+};
+
+/* Extends a range over what it overlaps. True: it is larger now. */
+static bool extend(struct range *range, uint64_t offset, uint64_t size) {
+  if (!overlap(range->from, range->to - range->from, offset, size))
+    return false;
+  range->is_used = true;
+  if (offset >= range->from && offset + size <= range->to)
+    return false;
+  range->from = offset < range->from ? offset : range->from;
+  range->to = offset + size > range->to ? offset + size : range->to;
+  return true;
+}
+
+/* A byte, with every section, and every note's or interpreter's segment, that it is in, as a
+ * whole. */
+static struct range find_range(const struct image *image, uint64_t at) {
+  struct range range = {at, at + 1, false};
+  for (bool more = true; more;) {
+    more = false;
+    EACH_SECTION(image, section)
+      if (section->header.sh_type != SHT_NOBITS)
+        more |= extend(&range, section->header.sh_offset, section->header.sh_size);
+    EACH_SEGMENT(image, segment)
+      if (segment->p_type != PT_LOAD && segment->p_type != PT_PHDR)
+        more |= extend(&range, segment->p_offset, segment->p_filesz);
+  }
+  return range;
+}
+
+/* Whether a byte that no header knows of may be overwritten: it is 0, or what patchelf leaves where
+ * it has moved a section away (X; from version 0.16 on, Z). */
+static bool is_filler(uint8_t byte) { return byte == 0 || byte == 'X' || byte == 'Z'; }
+
+/* ---- What can move ---- */
+
+/* Notes that only headers lead to: a program may have notes of its own, and use them by their
+ * addresses. */
+static bool is_common_note(const struct image_section *section) {
+  static const char *const names[] = {".note.gnu.", ".note.ABI-tag", ".note.package",
+                                      ".note.stackpack"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strncmp(section->name, names[i], strlen(names[i])) == 0)
+      return (section->header.sh_flags & SHF_WRITE) == 0;
+  return false;
+}
+
+/* Whether only headers and the dynamic section know where a section is. */
+static bool is_movable(const struct image *image, const struct image_section *named) {
+  const Elf64_Shdr *section = &named->header;
+  if ((section->sh_flags & SHF_ALLOC) == 0)
+    return false;
+  switch (section->sh_type) {
+  case SHT_NOTE:
+    return is_common_note(named);
+  case SHT_DYNSYM:
+  case SHT_HASH:
+  case SHT_GNU_HASH:
+  case SHT_GNU_versym:
+  case SHT_GNU_verneed:
+  case SHT_GNU_verdef:
+  case SHT_STRTAB:
+    return true;
+  }
+  EACH_SEGMENT(image, segment)
+    if (segment->p_type == PT_INTERP && segment->p_offset == section->sh_offset &&
+        segment->p_filesz == section->sh_size)
+      return true;
+  return false;
+}
+
+static bool check_movable(const struct plan *plan, const struct range *range,
+                          struct problem *problem) {
+  const struct image *image = plan->image;
+  const uint64_t size = range->to - range->from;
+  EACH_SEGMENT(image, segment)
+    if (segment != plan->first && segment->p_type == PT_LOAD &&
+        overlap(segment->p_offset, segment->p_filesz, range->from, size))
+      return problem_set(problem, "no room for more program headers");
+  EACH_SECTION(image, section)
+    if (section->header.sh_type != SHT_NOBITS &&
+        overlap(section->header.sh_offset, section->header.sh_size, range->from, size) &&
+        !is_movable(image, section))
+      return problem_set(problem, "no room for more program headers: %s can't be moved",
+                         section->name);
+  return true;
+}
+
+/* Finds the ranges that stand where the new headers, and `spare` bytes after them, will be. What
+ * they leave reaches to the next section, as a segment that starts before its first section makes
+ * objcopy complain. */
+static bool find_moves(struct plan *plan, uint64_t spare, struct problem *problem) {
+  enum { PADDING_MAX = 64 };
+  const struct image *image = plan->image;
+  const uint64_t from = plan_old_headers_end(plan), to = plan_new_headers_end(plan) + spare;
+  const uint64_t first_end = plan->first->p_filesz;
+  plan->spare = spare;
+  plan->move_count = plan->moves_end = 0;
+  if (to > image->size || (spare > 0 && to > first_end))
+    return problem_set(problem, "no room for more program headers");
+  uint64_t at = from;
+  while (at < to) {
+    const struct range range = find_range(image, at);
+    if (!range.is_used && is_filler(image->bytes[at])) {
+      at++;
+      continue;
+    }
+    if (!range.is_used || range.from < from || range.to > first_end ||
+        plan->move_count == PLAN_MOVES_MAX)
+      return problem_set(problem, "no room for more program headers");
+    if (!check_movable(plan, &range, problem))
+      return false;
+    plan->moves[plan->move_count++] =
+        (struct plan_move){.old_offset = range.from,
+                           .old_address = plan->first->p_vaddr + range.from,
+                           .size = range.to - range.from};
+    at = range.to;
+  }
+  const uint64_t padding_end = at + PADDING_MAX < first_end ? at + PADDING_MAX : first_end;
+  while (at < padding_end && !find_range(image, at).is_used && is_filler(image->bytes[at]))
+    at++;
+  plan->moves_end = at;
+  return true;
+}
+
+/* ---- What stays near the headers ---- */
+
+static bool is_near(const Elf64_Phdr *segment) {
+  return segment->p_type == PT_NOTE || segment->p_type == PT_INTERP;
+}
+
+bool plan_stays_near(const struct plan *plan, const struct plan_move *move) {
+  EACH_SEGMENT(plan->image, segment)
+    if (is_near(segment) &&
+        overlap(segment->p_offset, segment->p_filesz, move->old_offset, move->size))
+      return true;
+  return false;
+}
+
+/* patchelf adds a PT_LOAD, and gives each note a segment of its own; one of them is the packed
+ * table's. The notes and .interp have room there, too. */
+static uint64_t spare_size(const struct image *image) {
+  uint64_t headers = 2 * sizeof(Elf64_Phdr), near = 0;
+  EACH_SECTION(image, section)
+    headers += section->header.sh_type == SHT_NOTE ? sizeof(Elf64_Phdr) : 0;
+  EACH_SEGMENT(image, segment)
+    near += is_near(segment) ? round_up(segment->p_filesz, PLAN_MOVE_ALIGNMENT) : 0;
+  return near > headers ? near : headers;
+}
+
+bool plan_find_moves(struct plan *plan, struct problem *problem) {
+  struct problem ignored = {0};
+  return find_moves(plan, spare_size(plan->image), &ignored) || find_moves(plan, 0, problem);
+}
