@@ -1,7 +1,7 @@
 /* answers.c - see answers.h.
  *
- * Every record was read back already, by its number (compare.h). So a look-up is right if it leads to the
- * record of that number, at the place in the layouts from which the record was read.
+ * Every record was read back already, by its number (compare.h). So a look-up is right if it leads
+ * to the record of that number, at the place in the layouts from which the record was read.
  *
  * Between a function's start, its records and its end, the answers hold from one of these to the
  * next. So few addresses without a record have to be asked for to know the answers for all.
@@ -59,8 +59,8 @@ static enum packed_answer expected_answer(const struct answers *answers, uint64_
 
 /* ---- Asking ---- */
 
-/* Asks for record `index`, by its number and by its address. Of several at one address, a look-up finds
- * the first. */
+/* Asks for record `index`, by its number and by its address. Of several at one address, a look-up
+ * finds the first. */
 static void ask_record(const struct answers *answers, uint32_t index) {
   const struct safepoint *record = &answers->expected->records[index];
   const uint64_t frame_size = answers->expected->functions[record->function].frame_size;

@@ -46,9 +46,7 @@ static bool same_locations(const struct comparison *comparison, uint32_t a, uint
   return true;
 }
 
-static bool same_live_outs(const struct comparison *comparison, uint32_t a, uint32_t b) {
-  const struct intern_sequence x = intern_get(&comparison->a->lists, a);
-  const struct intern_sequence y = intern_get(&comparison->b->lists, b);
+static bool same_words(struct intern_sequence x, struct intern_sequence y) {
   return x.count == y.count &&
          (x.count == 0 || memcmp(x.words, y.words, x.count * sizeof *x.words) == 0);
 }
@@ -79,9 +77,8 @@ static bool same_live(const struct comparison *comparison, uint32_t a, uint32_t 
 static bool same_frame(const struct comparison *comparison, uint32_t a, uint32_t b) {
   if (a == 0 || b == 0)
     return a == b;
-  const struct intern_sequence x = intern_get(&comparison->a->frames, a - 1);
-  const struct intern_sequence y = intern_get(&comparison->b->frames, b - 1);
-  return x.count == y.count && memcmp(x.words, y.words, x.count * sizeof *x.words) == 0;
+  return same_words(intern_get(&comparison->a->frames, a - 1),
+                    intern_get(&comparison->b->frames, b - 1));
 }
 
 /* What differs between two records, or NULL. */
@@ -103,7 +100,8 @@ static const char *record_difference(const struct comparison *comparison, const 
     return "the flags";
   if (!same_locations(comparison, a->deopt, b->deopt))
     return "the deopt state";
-  if (!same_live_outs(comparison, a->live_outs, b->live_outs))
+  if (!same_words(intern_get(&comparison->a->lists, a->live_outs),
+                  intern_get(&comparison->b->lists, b->live_outs)))
     return "the live-outs";
   if (!same_frame(comparison, a->frame, b->frame))
     return "the frame";
@@ -129,21 +127,19 @@ static void compare_records(const struct comparison *comparison, struct differen
   const struct safepoints *a = comparison->a, *b = comparison->b;
   uint32_t i = 0, k = 0;
   while (i < a->record_count || k < b->record_count) {
-    const bool only_a = k == b->record_count ||
-                        (i < a->record_count && a->records[i].address < b->records[k].address);
-    const bool only_b =
-        !only_a && (i == a->record_count || b->records[k].address < a->records[i].address);
-    if (only_a) {
-      differences_add(differences, "the record at 0x%" PRIx64 " is missing",
-                      a->records[i++].address);
-    } else if (only_b) {
-      differences_add(differences, "there is a record too many at 0x%" PRIx64,
-                      b->records[k++].address);
+    const struct safepoint *of_a = i < a->record_count ? &a->records[i] : NULL;
+    const struct safepoint *of_b = k < b->record_count ? &b->records[k] : NULL;
+    if (of_b == NULL || (of_a != NULL && of_a->address < of_b->address)) {
+      differences_add(differences, "the record at 0x%" PRIx64 " is missing", of_a->address);
+      i++;
+    } else if (of_a == NULL || of_b->address < of_a->address) {
+      differences_add(differences, "there is a record too many at 0x%" PRIx64, of_b->address);
+      k++;
     } else {
-      const char *what = record_difference(comparison, &a->records[i], &b->records[k]);
+      const char *what = record_difference(comparison, of_a, of_b);
       if (what != NULL)
         differences_add(differences, "%s of the record at 0x%" PRIx64 " differs", what,
-                        a->records[i].address);
+                        of_a->address);
       i++;
       k++;
     }

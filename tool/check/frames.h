@@ -5,8 +5,8 @@
 #include "tool/check/compare.h"
 #include "tool/image/image.h"
 
-/* Asks libdw for the frame at each record's address, and compares what it finds in the image's unwind
- * tables with what the table says. */
+/* Asks libdw for the frame at each record's address, and compares what it finds in the image's
+ * unwind tables with what the table says. */
 void frames_compare(const struct image *image, const struct safepoints *table,
                     struct differences *differences);
 

@@ -15,27 +15,27 @@
  *
  * A program that finds the section by its name, as libstackpack does, has none of these.
  *
- * At a fixed address, a number that means something else may be the section's address by chance: the
- * size of a buffer, say. So where the symbols tell that no other file could name the stack maps, as
- * all their labels are local to the files with the maps, words and constants aren't taken for
- * references. (A label that the linker made local, as it was hidden, still says so; mold makes all
- * local.)
+ * At a fixed address, a number that means something else may be the section's address by chance:
+ * the size of a buffer, say. So where the symbols tell that no other file could name the stack
+ * maps, as all their labels are local to the files with the maps, words and constants aren't taken
+ * for references. (A label that the linker made local, as it was hidden, still says so; mold makes
+ * all local.)
  *
  * An address may mean the end of what stands before it: linkers and programs mark ends of code, of
- * data, and of tables (`etext`, `__rela_iplt_end`, `__stop_NAME`). So where such a mark may stand, a
- * reference to just the section's first byte isn't taken for one to the stack maps.
+ * data, and of tables (`etext`, `__rela_iplt_end`, `__stop_NAME`). So where such a mark may stand,
+ * a reference to just the section's first byte isn't taken for one to the stack maps.
  *
- * AArch64 and RISC-V take the upper part of an address from one instruction, and the rest from another: an
- * addition, a load or a store. A compiler may put other code between them. So code is gone through from a
- * section's start to its end, and a register is taken to hold its upper part until something else is put
- * there:
+ * AArch64 and RISC-V take the upper part of an address from one instruction, and the rest from
+ * another: an addition, a load or a store. A compiler may put other code between them. So code is
+ * gone through from a section's start to its end, and a register is taken to hold its upper part
+ * until something else is put there:
  *
  *     adrp x0, 0x412000                 auipc a0, 0x2
  *     add  x0, x0, 0x318                addi  a0, a0, 0x318
  *
- * Code of x86-64 in which the address's bytes occur is decoded from its section's start to its end. What
- * follows data falls into step after a few instructions; and as only sixteen addresses count, bytes
- * that aren't code will hardly name one.
+ * Code of x86-64 in which the address's bytes occur is decoded from its section's start to its end.
+ * What follows data falls into step after a few instructions; and as only sixteen addresses count,
+ * bytes that aren't code will hardly name one.
  */
 #include "tool/check/raw_readers.h"
 
@@ -136,8 +136,8 @@ static void look_for_mark(struct search *search, struct marks *marks, const char
 }
 
 /* Looks for marks among the symbols; without these, a section before may have one. But LLVM makes
- * its symbol local: a global one is there to be referred to. And the linker must have left symbols global that
- * the program doesn't export for that to say something: mold doesn't. */
+ * its symbol local: a global one is there to be referred to. And the linker must have left symbols
+ * global that the program doesn't export for that to say something: mold doesn't. */
 static bool may_mark_end(struct search *search) {
   const struct image *image = search->image;
   struct marks marks = {.has_table = false};
@@ -304,10 +304,10 @@ static bool names_maps(const struct search *search, const struct code_instructio
   return names;
 }
 
-/* Whether four bytes could be an operand that names the address: the low half of it, or its distance
- * from their end or from the end of an operand behind them. `at` is where they stand, `raw` where
- * the maps do, both of them as low halves. What is a little beside is taken for it, too: both
- * comparisons are with a power of two, which compilers make quick code of. */
+/* Whether four bytes could be an operand that names the address: the low half of it, or its
+ * distance from their end or from the end of an operand behind them. `at` is where they stand,
+ * `raw` where the maps do, both of them as low halves. What is a little beside is taken for it,
+ * too: both comparisons are with a power of two, which compilers make quick code of. */
 static inline uint32_t may_name(const uint8_t *bytes, uint32_t at, uint32_t raw) {
   enum { OPERANDS_BEHIND_MAX = 8, AROUND = 32 };
   const uint32_t word = bits_load32(bytes), relative = word + at + 4;
@@ -341,8 +341,8 @@ struct uppers {
   uint32_t known, constant; /* bit n: of register n */
 };
 
-/* Whether an instruction adds the rest to an upper part, and that makes the address; and what it leaves in
- * the registers. */
+/* Whether an instruction adds the rest to an upper part, and that makes the address; and what it
+ * leaves in the registers. */
 static bool forms_maps(const struct search *search, const struct code_architecture *architecture,
                        const struct code_parts *use, struct uppers *uppers) {
   const bool is_whole = use->from == CODE_NO_REGISTER;
