@@ -6,14 +6,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int read_headers(struct elf_file *file) {
+static int make_memory(struct elf_file *file) {
   struct stat *status = &file->status;
   if (fstat(file->descriptor, status) != 0)
     return errno;
   if (!S_ISREG(status->st_mode))
     return S_ISDIR(status->st_mode) ? EISDIR : ENOEXEC;
-  if (status->st_size < (off_t)sizeof(Elf64_Ehdr))
-    return ENOEXEC;
+  if (status->st_size == 0)
+    return ENODATA;
   const size_t size = (size_t)status->st_size;
   void *memory =
       mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -21,19 +21,33 @@ static int read_headers(struct elf_file *file) {
     return errno;
   file->memory = memory;
   file->image.size = size;
+  return 0;
+}
+
+int elf_file_begin(struct elf_file *file, const char *path) {
+  *file = (struct elf_file){.descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (file->descriptor < 0)
+    return errno;
+  const int error = make_memory(file);
+  if (error != 0)
+    elf_file_close(file);
+  return error;
+}
+
+static int read_headers(struct elf_file *file) {
   const int error = elf_file_fetch(file, 0, sizeof(Elf64_Ehdr));
   if (error != 0)
     return error;
-  if (elf_image_open(&file->image, memory, size) != NULL)
+  if (elf_image_open(&file->image, file->memory, file->image.size) != NULL)
     return ENOEXEC;
   const Elf64_Ehdr *header = &file->image.header;
   return elf_file_fetch(file, header->e_phoff, header->e_phnum * sizeof(Elf64_Phdr));
 }
 
 int elf_file_open(struct elf_file *file, const char *path) {
-  *file = (struct elf_file){.descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (file->descriptor < 0)
-    return errno;
+  const int begun = elf_file_begin(file, path);
+  if (begun != 0)
+    return begun == ENODATA ? ENOEXEC : begun;
   const int error = read_headers(file);
   if (error != 0)
     elf_file_close(file);
@@ -98,11 +112,8 @@ int elf_file_fetch_symbols(struct elf_file *file) {
 
 int elf_file_end(struct elf_file *file) {
   struct stat now;
-  const struct stat *before = &file->status;
   int error = fstat(file->descriptor, &now) == 0 ? 0 : errno;
-  if (error == 0 &&
-      (now.st_size != before->st_size || now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
-       now.st_mtim.tv_nsec != before->st_mtim.tv_nsec))
+  if (error == 0 && !elf_file_is_unchanged(&file->status, &now))
     error = ESTALE;
   close(file->descriptor);
   file->descriptor = -1;

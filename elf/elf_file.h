@@ -1,9 +1,10 @@
 /* elf_file.h - reads of a file what is asked for, and no more.
  *
- * A mapped file isn't to be trusted: when another process truncates it, a read of the mapping ends the
- * program, and when it is overwritten, what was checked may change afterwards. So the parts that are
- * needed are read into memory. This memory is as large as the file, and has each part at its place, so
- * that a struct elf_image over it is used as if all had been read; what wasn't takes no memory.
+ * A mapped file isn't to be trusted: when another process truncates it, a read of the mapping ends
+ * the program, and when it is overwritten, what was checked may change afterwards. So the parts
+ * that are needed are read into memory. This memory is as large as the file, and has each part at
+ * its place, so that a struct elf_image over it is used as if all had been read; what wasn't takes
+ * no memory.
  */
 #ifndef STACKPACK_ELF_FILE_H
 #define STACKPACK_ELF_FILE_H
@@ -20,18 +21,29 @@ struct elf_file {
   uint64_t fetched; /* bytes */
 };
 
-/* Opens a file and reads its header and program headers. All return 0 or an error number; ENOEXEC: not
- * an ELF file that elf_image_open takes. */
+/* Opens a file of which nothing is read yet. All return 0 or an error number; here EISDIR or
+ * ENOEXEC: not a regular file; ENODATA: an empty one. */
+int elf_file_begin(struct elf_file *file, const char *path);
+
+/* Opens a file and reads its header and program headers. ENOEXEC: not an ELF file that
+ * elf_image_open takes. */
 int elf_file_open(struct elf_file *file, const char *path);
 
-/* Reads the part of the file from `offset` on that isn't beyond its end. A file whose parts overlap so
- * much that more than four times its size would be read is ENOEXEC. */
+/* Reads the part of the file from `offset` on that isn't beyond its end. A file whose parts overlap
+ * so much that more than four times its size would be read is ENOEXEC. */
 int elf_file_fetch(struct elf_file *file, uint64_t offset, uint64_t size);
 
 /* Reads the segments that are loaded; the section headers and their names; the symbol tables. */
 int elf_file_fetch_loaded(struct elf_file *file);
 int elf_file_fetch_sections(struct elf_file *file);
 int elf_file_fetch_symbols(struct elf_file *file);
+
+/* Whether a file is the same, and as it was. */
+static inline bool elf_file_is_unchanged(const struct stat *before, const struct stat *now) {
+  return now->st_dev == before->st_dev && now->st_ino == before->st_ino &&
+         now->st_size == before->st_size && now->st_mtim.tv_sec == before->st_mtim.tv_sec &&
+         now->st_mtim.tv_nsec == before->st_mtim.tv_nsec;
+}
 
 /* Ends reading: ESTALE if the file has changed since it was opened. The memory stays. */
 int elf_file_end(struct elf_file *file);

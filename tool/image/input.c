@@ -1,13 +1,14 @@
 /* input.c - see input.h. */
 #include "tool/image/input.h"
 
+#include "elf/elf_file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Finds the next bytes, from..to, that aren't in a hole. Holes read as zeros: linkers leave them between
- * segments that are far apart. */
+/* Finds the next bytes, from..to, that aren't in a hole. Holes read as zeros: linkers leave them
+ * between segments that are far apart. */
 static void find_data(int file, size_t size, size_t *from, size_t *to) {
   const off_t data = lseek(file, (off_t)*from, SEEK_DATA);
   *to = size;
@@ -20,48 +21,35 @@ static void find_data(int file, size_t size, size_t *from, size_t *to) {
   *to = hole > data && (size_t)hole < size ? (size_t)hole : size;
 }
 
-/* Reads a file, of that status when it was opened, into memory that is all zeros. */
-static bool read_all(int file, const struct stat *before, void *memory, struct problem *problem) {
-  const size_t size = (size_t)before->st_size;
-  struct stat now;
-  for (size_t done = 0, end = 0; done < size;) {
-    if (done == end)
-      find_data(file, size, &done, &end);
-    const ssize_t count = pread(file, (char *)memory + done, end - done, (off_t)done);
-    if (count < 0 && errno != EINTR)
-      return problem_set_errno(problem, "can't be read");
-    if (count == 0 && done < end)
-      return problem_set(problem, "it was truncated while it was read");
-    done += count > 0 ? (size_t)count : 0;
+static int read_all(struct elf_file *file) {
+  const size_t size = file->image.size;
+  int error = 0;
+  for (size_t from = 0, to; error == 0 && from < size; from = to) {
+    find_data(file->descriptor, size, &from, &to);
+    error = elf_file_fetch(file, from, to - from);
   }
-  if (fstat(file, &now) != 0)
-    return problem_set_errno(problem, "can't be read");
-  return input_is_unchanged(before, &now) ||
-         problem_set(problem, "it was changed while it was read");
+  const int at_end = elf_file_end(file);
+  return error != 0 ? error : at_end;
 }
 
 bool input_open(struct input *input, const char *path, struct problem *problem) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat status;
-  if (file < 0)
+  struct elf_file file;
+  errno = elf_file_begin(&file, path);
+  if (errno == EISDIR || errno == ENOEXEC)
+    return problem_set(problem, "not a regular file");
+  if (errno == ENODATA)
+    return problem_set(problem, "an empty file");
+  if (errno != 0)
     return problem_set_errno(problem, "can't be opened");
-  bool ok = fstat(file, &status) == 0 || problem_set_errno(problem, "can't be read");
-  if (ok && !S_ISREG(status.st_mode))
-    ok = problem_set(problem, "not a regular file");
-  if (ok && status.st_size == 0)
-    ok = problem_set(problem, "an empty file");
-  if (ok) {
-    *input = (struct input){.size = (size_t)status.st_size, .status = status};
-    input->bytes =
-        mmap(NULL, input->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ok = input->bytes != MAP_FAILED || problem_set_errno(problem, "can't be read");
-    if (ok && !read_all(file, &status, input->bytes, problem)) {
-      input_close(input);
-      ok = false;
-    }
+  const int error = read_all(&file);
+  if (error == 0) {
+    *input = (struct input){file.memory, file.image.size, file.status};
+    return true;
   }
-  close(file);
-  return ok;
+  elf_file_close(&file);
+  errno = error;
+  return error == ESTALE ? problem_set(problem, "it was changed while it was read")
+                         : problem_set_errno(problem, "can't be read");
 }
 
 void input_close(struct input *input) {

@@ -9,6 +9,7 @@
  */
 #include "tool/image/output.h"
 
+#include "elf/elf_file.h"
 #include "tool/image/input.h"
 
 #include <errno.h>
@@ -130,8 +131,8 @@ static bool write_to_disk(int file, struct problem *problem) {
          problem_set_errno(problem, "can't be written");
 }
 
-/* Blocks of zeros become holes in a new file, as linkers leave them between segments that are far apart;
- * but not the last bytes, which make the file as long as it is. */
+/* Blocks of zeros become holes in a new file, as linkers leave them between segments that are far
+ * apart; but not the last bytes, which make the file as long as it is. */
 enum { BLOCK = 4096 };
 static bool is_hole(const uint8_t *bytes, size_t left) {
   static const uint8_t zeros[BLOCK];
@@ -271,7 +272,7 @@ static bool check_unchanged(const struct new_file *file, struct problem *problem
   struct problem ignored = {0};
   struct input now;
   if (file->was == NULL ||
-      (stat(file->like, &status) == 0 && input_is_unchanged(file->was, &status)))
+      (stat(file->like, &status) == 0 && elf_file_is_unchanged(file->was, &status)))
     return true;
   if (input_open(&now, file->like, &ignored)) {
     const bool same = now.size == file->size && memcmp(now.bytes, file->bytes, now.size) == 0;

@@ -2,9 +2,10 @@
  *
  * Many builds have no place for a command after linking: the compiler runs the linker, and a tool
  * that can't be changed runs the compiler. But nearly all can pass a flag to the compiler, and
- * compilers have one that names another linker. This is such a linker. It splits the inputs with stack
- * maps, runs the real linker with the same arguments otherwise, finds the output's name among them, and
- * runs `stackpack pack` on that file. The compiler sees one program, which has linked or has failed.
+ * compilers have one that names another linker. This is such a linker. It splits the inputs with
+ * stack maps, runs the real linker with the same arguments otherwise, finds the output's name among
+ * them, and runs `stackpack pack` on that file. The compiler sees one program, which has linked or
+ * has failed.
  *
  *     compiler -> stackpack-ld                                      1. a.o split, as a copy
  *                              -> ld.lld -o app COPY/a.o ...        2. else the same words
@@ -22,9 +23,9 @@
 #include "tool/ld/response.h"
 #include "tool/ld/run.h"
 
+#include "elf/elf_file.h"
 #include "runtime/stackpack.h"
 
-#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,41 +58,21 @@ static int fail(const struct problem *problem) {
   return EXIT_UNUSABLE;
 }
 
-static bool is_same_time(const struct timespec *a, const struct timespec *b) {
-  return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
-/* Whether a file is the same, and unchanged. */
-static bool is_unchanged(const struct stat *before, const struct stat *after) {
-  return before->st_dev == after->st_dev && before->st_ino == after->st_ino &&
-         before->st_size == after->st_size && is_same_time(&before->st_mtim, &after->st_mtim) &&
-         is_same_time(&before->st_ctim, &after->st_ctim);
-}
-
-/* Whether a file is an executable or a shared library of a kind that can have packed stack maps: if
- * there are some, and this is another processor's, `pack` will say so. */
-static bool is_linked_elf(const char *path) {
-  Elf64_Ehdr header;
-  FILE *file = fopen(path, "re");
-  if (file == NULL)
-    return false;
-  const bool is_whole = fread(&header, sizeof header, 1, file) == 1;
-  fclose(file);
-  return is_whole && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-         header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
-         (header.e_type == ET_EXEC || header.e_type == ET_DYN);
-}
-
-/* Whether the linker wrote the output, and wrote what can be packed. *before is all zero if there
- * was no such file. */
+/* Whether the linker wrote the output, and it is an executable or a shared library of a kind that
+ * can have packed stack maps: if there are some, and this is another processor's, `pack` will say
+ * so. *before is all zero if there was no such file. */
 static bool wants_packing(const char *output, const struct stat *before) {
-  struct stat after;
-  return stat(output, &after) == 0 && S_ISREG(after.st_mode) && !is_unchanged(before, &after) &&
-         is_linked_elf(output);
+  struct elf_file file;
+  if (elf_file_open(&file, output) != 0)
+    return false;
+  const Elf64_Half type = file.image.header.e_type;
+  const bool is_new = !elf_file_is_unchanged(before, &file.status);
+  elf_file_close(&file);
+  return is_new && (type == ET_EXEC || type == ET_DYN);
 }
 
-/* Adds the linker's words. Those that are too many for execve, or might be, go in a response file: its
- * descriptor, which the linker inherits, and -1 where there is none. */
+/* Adds the linker's words. Those that are too many for execve, or might be, go in a response file:
+ * its descriptor, which the linker inherits, and -1 where there is none. */
 static bool add_for_linker(struct words *words, const struct arguments *arguments, int *response,
                            struct problem *problem) {
   enum { PLAIN_MAX = 65536 };
