@@ -20,9 +20,8 @@ char *__real_strndup(const char *text, size_t size);
 static void *check(void *memory, size_t size) {
   if (memory != NULL || size == 0)
     return memory;
-  fflush(stdout);
   fputs("stackpack: not enough memory\n", stderr);
-  _Exit(2);
+  exit(2);
 }
 
 void *__wrap_malloc(size_t size) { return check(__real_malloc(size), size); }

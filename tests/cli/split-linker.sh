@@ -84,6 +84,13 @@ only_line_matches '^stackpack-ld: cut.o: ' err || { cat err; fail "another compl
 expect_nothing_left
 expect_status 1 "$wrapper" --stackpack-ld=ld.bfd list.o no-such-object.o
 expect_nothing_left
+if [[ -z $(library_flags) ]]; then # a sanitizer needs more memory than that
+  truncate -s 64M large
+  objcopy --add-section .large=large list.o large.o
+  expect_status 2 bash -c 'ulimit -v 120000 && exec "$@"' - "$wrapper" --stackpack-ld=./printer list.o large.o
+  only_line_matches 'not enough memory' err || { cat err; fail "another complaint"; }
+  expect_nothing_left
+fi
 TMPDIR=/dev/null expect_status 2 "$wrapper" --stackpack-ld=./printer list.o
 only_line_matches '^stackpack-ld: /dev/null/' err || { cat err; fail "another complaint"; }
 cat >slow <<'END'

@@ -49,7 +49,8 @@ static void take_word(struct arguments *arguments, const char *word, bool *follo
   words_add(&arguments->linker, word);
 }
 
-/* Puts the words of response files in the place of their names. What follows -o is a file's name. */
+/* Puts the words of response files in the place of their names. What follows -o is a file's
+ * name. */
 static bool expand(struct arguments *arguments, int count, char **words, struct problem *problem) {
   for (int i = 0; i < count; i++) {
     const bool is_name = i > 0 && output_follows(words[i - 1]);

@@ -1,8 +1,8 @@
 /* dependencies.c - see dependencies.h.
  *
- * The list is a rule of a makefile: "app: main.o COPIES/0/a.o", where the copies are removed after the
- * link. What stands behind COPIES/0/ is right already, and quoted as that linker does it; so only this
- * becomes the folder of the input.
+ * The list is a rule of a makefile: "app: main.o COPIES/0/a.o", where the copies are removed after
+ * the link. What stands behind COPIES/0/ is right already, and quoted as that linker does it; so
+ * only this becomes the folder of the input.
  */
 #include "tool/ld/dependencies.h"
 
@@ -63,7 +63,7 @@ bool dependencies_correct(const struct words *words, const struct inputs *inputs
   const char *name = find_name(words);
   struct problem ignored = {0};
   struct input list;
-  if (name == NULL || inputs->folder[0] == 0 || !input_open(&list, name, &ignored))
+  if (name == NULL || inputs->folder == NULL || !input_open(&list, name, &ignored))
     return true;
   char *text = strndup((const char *)list.bytes, list.size);
   const size_t size = strlen(text);

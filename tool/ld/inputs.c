@@ -1,8 +1,8 @@
 /* inputs.c - see inputs.h.
  *
  * An input is a word that is a file's name, or -lNAME. Linkers look for NAME in the folders that -L
- * names, in their order, wherever -L stands; in each for libNAME.so first, unless -Bstatic or one of
- * its synonyms is in force. (ld(1), "Options".) Behind these they have folders of their own, and
+ * names, in their order, wherever -L stands; in each for libNAME.so first, unless -Bstatic or one
+ * of its synonyms is in force. (ld(1), "Options".) Behind these they have folders of their own, and
  * inputs can also be named by linker scripts; such inputs aren't split.
  *
  * An archive with -l becomes one with a path, which means the same. So does another folder: where a
@@ -18,6 +18,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,8 +69,8 @@ static const char *search_folder(const struct words *words, size_t i) {
   return follows ? words->items[i + 1] : folder;
 }
 
-/* The path of a file in a folder, where "=" at its front is the system's root; NULL: it isn't there.
- * To be freed. */
+/* The path of a file in a folder, where "=" at its front is the system's root; NULL: it isn't
+ * there. To be freed. */
 static char *file_in(const struct words *words, const char *folder, const char *form,
                      const char *name) {
   const char *root = "", *in_root = arguments_after(folder, "=");
@@ -182,14 +183,31 @@ static bool split_input(struct inputs *inputs, const char *path, struct words *w
   return ok || problem_set(problem, "%s: %s", path, why.text);
 }
 
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place) {
+  (void)status, (void)kind, (void)place;
+  remove(path);
+  return 0;
+}
+
+static void remove_folder(int status, void *folder) {
+  enum { DESCRIPTORS = 8 };
+  (void)status;
+  if (*(char *)folder != 0)
+    nftw(folder, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+  *(char *)folder = 0;
+}
+
+/* The folder is also removed where memory runs out, which ends the program (tool/memory.c). */
 static bool make_folder(struct inputs *inputs, struct problem *problem) {
   const char *parent = getenv("TMPDIR");
-  snprintf(inputs->folder, sizeof inputs->folder, "%s/stackpack-ld-XXXXXX",
-           parent == NULL || *parent == 0 ? "/tmp" : parent);
-  const bool ok = mkdtemp(inputs->folder) != NULL || problem_set_errno(problem, inputs->folder);
-  if (!ok)
-    inputs->folder[0] = 0;
-  return ok;
+  char *folder;
+  if (asprintf(&folder, "%s/stackpack-ld-XXXXXX",
+               parent == NULL || *parent == 0 ? "/tmp" : parent) < 0)
+    return problem_set(problem, "not enough memory");
+  if (mkdtemp(folder) == NULL || on_exit(remove_folder, folder) != 0)
+    return problem_set_errno(problem, folder);
+  inputs->folder = folder;
+  return true;
 }
 
 bool inputs_split(struct inputs *inputs, struct words *words, struct problem *problem) {
@@ -210,16 +228,8 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
   return ok;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place) {
-  (void)status, (void)kind, (void)place;
-  remove(path);
-  return 0;
-}
-
 void inputs_remove(struct inputs *inputs) {
-  enum { DESCRIPTORS = 8 };
-  if (inputs->folder[0] != 0)
-    nftw(inputs->folder, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+  if (inputs->folder != NULL)
+    remove_folder(0, inputs->folder);
   words_close(&inputs->names);
-  inputs->folder[0] = 0;
 }

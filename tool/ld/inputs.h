@@ -5,11 +5,9 @@
 #include "tool/image/problem.h"
 #include "tool/ld/words.h"
 
-#include <limits.h>
-
 struct inputs {
-  char folder[PATH_MAX]; /* of the split files; empty: there is none */
-  struct words names;    /* of the inputs: the copy of names.items[n] is in the folder n there */
+  char *folder;       /* of the split files; NULL: there is none */
+  struct words names; /* of the inputs: the copy of names.items[n] is in the folder n there */
 };
 
 /* Finds the objects and archives with stack maps among a linker's words, splits them into files of

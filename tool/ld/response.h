@@ -2,8 +2,8 @@
  *
  * A linker reads an argument @FILE as the words in FILE, which can be such arguments themselves; an
  * argument is left as it is where there's no such file. Where words end is a convention of GCC and
- * binutils ("Options Controlling the Kind of Output" in GCC's manual) that LLVM and mold follow, and
- * libiberty reads and writes.
+ * binutils ("Options Controlling the Kind of Output" in GCC's manual) that LLVM and mold follow,
+ * and libiberty reads and writes.
  */
 #ifndef STACKPACK_LD_RESPONSE_H
 #define STACKPACK_LD_RESPONSE_H
