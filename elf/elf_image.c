@@ -132,7 +132,8 @@ struct part {
   uint64_t size;
 };
 
-/* The part that an entry of the dynamic section points to. The loader may have added the bias to it. */
+/* The part that an entry of the dynamic section points to. The loader may have added the bias to
+ * it. */
 static struct part part_at(const struct elf_image *image, uint64_t address) {
   struct part part = {0};
   part.bytes = elf_image_at(image, address - image->bias, &part.size);
@@ -161,8 +162,8 @@ unsigned elf_image_dynamic(const struct elf_image *image, Elf64_Sxword tag, uint
   return found;
 }
 
-/* Finds the relocations and symbols that the dynamic section names. False if there are some that can't be
- * read. */
+/* Finds the relocations and symbols that the dynamic section names. False if there are some that
+ * can't be read. */
 static bool find_relocations(const struct elf_image *image, struct part *relocations,
                              struct part *symbols) {
   enum { DT_ANDROID_RELA_ = 0x60000011 }; /* compressed: lld --pack-dyn-relocs=android */

@@ -1,5 +1,5 @@
-/* elf_image.h - finds what a file, or a loaded module, says about its stack maps. Bounded, without a
- * library.
+/* elf_image.h - finds what a file, or a loaded module, says about its stack maps. Bounded, without
+ * a library.
  *
  * The runtime needs of an ELF file (gABI, "ELF Header", "Section Header", "Program Header") only
  * this: the note that leads to a packed table, and for a file that wasn't packed, the raw section,
@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A file's bytes. Of a module that is loaded, the contents of segments are taken from where they lie in
- * memory, and the file says only what memory doesn't have: section headers and symbols. Where the file
- * isn't known, there are none, and `bytes` is NULL. */
+/* A file's bytes. Of a module that is loaded, the contents of segments are taken from where they
+ * lie in memory, and the file says only what memory doesn't have: section headers and symbols.
+ * Where the file isn't known, there are none, and `bytes` is NULL. */
 struct elf_image {
   const uint8_t *bytes;
   size_t size;
@@ -26,19 +26,20 @@ struct elf_image {
   uint64_t bias;            /* of a loaded module: what is added to link-time addresses */
 };
 
-/* Returns NULL, or what is wrong (static storage): it must be a little-endian ELF64 file, and its header tables
- * inside. */
+/* Returns NULL, or what is wrong (static storage): it must be a little-endian ELF64 file, and its
+ * header tables inside. */
 const char *elf_image_open(struct elf_image *image, const void *bytes, size_t size);
 
 /* Program header n < header.e_phnum, and section header n < header.e_shnum. */
 Elf64_Phdr elf_image_segment(const struct elf_image *image, unsigned n);
 Elf64_Shdr elf_image_section(const struct elf_image *image, unsigned n);
 
-/* The bytes of the segment that has a link-time address, from there on; NULL if none has, or it can't be
- * read. */
+/* The bytes of the segment that has a link-time address, from there on; NULL if none has, or it
+ * can't be read. */
 const uint8_t *elf_image_at(const struct elf_image *image, uint64_t address, uint64_t *size);
 
-/* Finds a packed table: what follows its note (note.h), to the segment's end. False if there is none. */
+/* Finds a packed table: what follows its note (note.h), to the segment's end. False if there is
+ * none. */
 bool elf_image_find_packed(const struct elf_image *image, struct section_bytes *packed);
 
 /* The next section of that name behind number *number, which moves on; false if there is none. */
@@ -51,20 +52,20 @@ const uint8_t *elf_image_contents(const struct elf_image *image, const Elf64_Shd
 /* The first section of that name, with its bytes; false if there is none. */
 bool elf_image_find_section(const struct elf_image *image, const char *name, Elf64_Shdr *section);
 
-/* How many entries the dynamic section has of a tag (gABI, "Dynamic Section"), and the first one's value; 0
- * without one. */
+/* How many entries the dynamic section has of a tag (gABI, "Dynamic Section"), and the first one's
+ * value; 0 without one. */
 unsigned elf_image_dynamic(const struct elf_image *image, Elf64_Sxword tag, uint64_t *value);
 
-/* Applies to bytes[0..section->sh_size), a copy of a section, the relocations that the dynamic section
- * names, for link-time addresses: as if the file were loaded where it was linked. A symbol means this
- * file's own definition, wherever it may resolve at run time. (Relocations in DT_RELR have their addends
- * in place, and change nothing here.) False, and *unknown set to its type, where a relocation isn't
- * known, or is out of bounds; or to 0, where the relocations can't be read. */
+/* Applies to bytes[0..section->sh_size), a copy of a section, the relocations that the dynamic
+ * section names, for link-time addresses: as if the file were loaded where it was linked. A symbol
+ * means this file's own definition, wherever it may resolve at run time. (Relocations in DT_RELR
+ * have their addends in place, and change nothing here.) False, and *unknown set to its type, where
+ * a relocation isn't known, or is out of bounds; or to 0, where the relocations can't be read. */
 bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section, uint8_t *bytes,
                         uint32_t *unknown);
 
-/* Goes through the symbols of a file: those of the first table of each type, as it has no more (gABI, "Section
- * Types"). */
+/* Goes through the symbols of a file: those of the first table of each type, as it has no more
+ * (gABI, "Section Types"). */
 struct elf_symbols {
   const struct elf_image *image;
   unsigned section; /* of the table that is read */

@@ -1,8 +1,8 @@
 /* entries.c - see entries.h.
  *
- * An entry is a function of a table that isn't finished: there, each that was read still has its own
- * records. Entries are judged one by one; those of one address are a group, of which the fitting
- * ones are compared. Nearly every group has one entry, whose records are in order.
+ * An entry is a function of a table that isn't finished: there, each that was read still has its
+ * own records. Entries are judged one by one; those of one address are a group, of which the
+ * fitting ones are compared. Nearly every group has one entry, whose records are in order.
  */
 #include "elf/entries.h"
 
@@ -162,8 +162,8 @@ static void remove_records(struct checker *checker, const struct entry *entry) {
 
 /* ---- Entries of one function ---- */
 
-/* Leaves out the entries of a group that describe other code: all but the first of them, if there are
- * no others, go as functions, too. */
+/* Leaves out the entries of a group that describe other code: all but the first of them, if there
+ * are no others, go as functions, too. */
 static bool leave_out(struct checker *checker, const struct entry *group, size_t count) {
   bool has_function = false;
   for (size_t i = 0; i < count; i++)
@@ -195,7 +195,8 @@ static int compare_members(const void *a, const void *b) {
   return safepoint_compare_contents(x->record, y->record);
 }
 
-/* Whether the members, which are all of one address, are those of each entry of a group, and alike. */
+/* Whether the members, which are all of one address, are those of each entry of a group, and
+ * alike. */
 static bool are_alike(const struct member *members, size_t count, size_t entries) {
   if (count % entries != 0)
     return false;
@@ -227,8 +228,8 @@ static bool compare(struct checker *checker, const struct entry *group, struct m
   return true;
 }
 
-/* Whether entries say different things of the function as a whole, or one is doubtful: then what they
- * say of no address is certain. NULL: that isn't so. */
+/* Whether entries say different things of the function as a whole, or one is doubtful: then what
+ * they say of no address is certain. NULL: that isn't so. */
 static const char *find_doubt(const struct checker *checker, const struct entry *group,
                               size_t count) {
   const struct safepoint_function *functions = checker->table->functions;
@@ -321,9 +322,9 @@ static bool check_groups(struct checker *checker) {
   return true;
 }
 
-/* In the finished table: where records of different functions are left for one address, none is right for
- * certain. (A stack map may stand at a function's start, and there a call of the function before may return
- * to.) */
+/* In the finished table: where records of different functions are left for one address, none is
+ * right for certain. (A stack map may stand at a function's start, and there a call of the function
+ * before may return to.) */
 static bool check_neighbours(struct checker *checker) {
   struct safepoints *table = checker->table;
   const struct safepoint *last = NULL;

@@ -1,10 +1,10 @@
 /* entries.h - leaves out of a raw program's stack maps what describes other code than is there.
  *
- * LLVM relocates a stack map to the function's symbol. Where several object files bring a function (a
- * COMDAT, as C++'s inline functions and templates are) the linker keeps one body, but the maps of
- * all of them, and all are of the body that was kept; where it folds functions whose code is the
- * same, their live sets may still differ. So of one function there may be several entries, which say
- * different things. Only the code itself shows which are right:
+ * LLVM relocates a stack map to the function's symbol. Where several object files bring a function
+ * (a COMDAT, as C++'s inline functions and templates are) the linker keeps one body, but the maps
+ * of all of them, and all are of the body that was kept; where it folds functions whose code is the
+ * same, their live sets may still differ. So of one function there may be several entries, which
+ * say different things. Only the code itself shows which are right:
  *
  *   - a statepoint's address is the one that a call returns to: a call, or the bytes that a patchable
  *     statepoint has in its place, ends there, inside the function;
@@ -15,18 +15,18 @@
  *     dropped:   f: sub $24,%rsp  call g ... ret   f+9 is not: this entry is of another body
  *
  * An entry that contradicts the code is left out. If none of a function's is left, it stays without
- * records: its addresses are no safepoints. Of those that are left, and of one that is doubtful, only
- * what all say alike is kept; addresses at which they differ are in conflict, and get no record. So
- * a wrong live set is never told; whether a file with conflicts is good enough is for the caller to
- * decide. */
+ * records: its addresses are no safepoints. Of those that are left, and of one that is doubtful,
+ * only what all say alike is kept; addresses at which they differ are in conflict, and get no
+ * record. So a wrong live set is never told; whether a file with conflicts is good enough is for
+ * the caller to decide. */
 #ifndef STACKPACK_ENTRIES_H
 #define STACKPACK_ENTRIES_H
 
 #include "elf/eh_frame.h"
 #include "elf/machine.h"
 
-/* Where code is, and what is known of its functions. A file's segments of code are few; of more than
- * these, the others aren't known. */
+/* Where code is, and what is known of its functions. A file's segments of code are few; of more
+ * than these, the others aren't known. */
 enum { CODE_PARTS_MAX = 64 };
 struct code_part {
   uint64_t address, size;
@@ -42,8 +42,8 @@ void code_free(struct code *code);
 /* Adds bytes[0..size), which stay where they are. */
 void code_add(struct code *code, uint64_t address, const uint8_t *bytes, uint64_t size);
 
-/* For struct statepoint_signs: whether a call, or what stands in its place, may end at an address. What isn't
- * known is possible. The context is a struct code. */
+/* For struct statepoint_signs: whether a call, or what stands in its place, may end at an address.
+ * What isn't known is possible. The context is a struct code. */
 bool code_may_return_to(const void *code, uint64_t address);
 
 /* An entry that was left out, and why. */
@@ -68,8 +68,8 @@ struct entries {
 void entries_free(struct entries *entries);
 
 /* Takes all that out of a table that isn't finished yet, but knows its records' frames
- * (eh_frame_tell_frames); then finishes it, and tells the functions' ends, first by the unwind table, then by
- * the symbols: they reach behind the addresses in conflict. False without memory. */
+ * (eh_frame_tell_frames); then finishes it, and tells the functions' ends, first by the unwind
+ * table, then by the symbols: they reach behind the addresses in conflict. False without memory. */
 bool entries_finish(struct safepoints *table, const struct code *code, struct entries *entries);
 
 #endif

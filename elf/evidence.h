@@ -1,9 +1,9 @@
 /* evidence.h - what a file's or a loaded module's code tells of its raw stack maps.
  *
- * The runtime, which has libc only, and the command read raw stack maps alike: first they find the code,
- * and where its functions are; then they read the maps (format/safepoints.h), which takes the code to tell
- * statepoints from other records; then what the code contradicts is left out (entries.h), and the rest is
- * told its frames and put in order.
+ * The runtime, which has libc only, and the command read raw stack maps alike: first they find the
+ * code, and where its functions are; then they read the maps (format/safepoints.h), which takes the
+ * code to tell statepoints from other records; then what the code contradicts is left out
+ * (entries.h), and the rest is told its frames and put in order.
  */
 #ifndef STACKPACK_EVIDENCE_H
 #define STACKPACK_EVIDENCE_H

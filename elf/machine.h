@@ -1,4 +1,5 @@
-/* machine.h - what differs between the machines whose stack maps are understood. One file a machine.
+/* machine.h - what differs between the machines whose stack maps are understood. One file a
+ * machine.
  *
  * LLVM writes the same kind of section for every machine, and a linked file has the same structure
  * on all of them. What is left are numbers and a few bytes of code: how relocations are numbered,

@@ -1,10 +1,11 @@
 /* machine_riscv64.c - RISC-V with 64 bits, as its ABI has it (RISC-V ELF psABI).
  *
- * Instructions have 4 bytes, and with the C extension 2 bytes, too. A call leaves the return address
- * in ra (x1), by JAL or JALR, or by C.JALR; a call far away is AUIPC and JALR, which linkers shorten
- * where they can (psABI, "Function Calls", "Linker Relaxation"). t0 (x5) is the other link register:
- * shared prologues are called by it (`-msave-restore`), which have no statepoints. (The RISC-V
- * Instruction Set Manual 1, "Unconditional Jumps", "Control Transfer Instructions")
+ * Instructions have 4 bytes, and with the C extension 2 bytes, too. A call leaves the return
+ * address in ra (x1), by JAL or JALR, or by C.JALR; a call far away is AUIPC and JALR, which
+ * linkers shorten where they can (psABI, "Function Calls", "Linker Relaxation"). t0 (x5) is the
+ * other link register: shared prologues are called by it (`-msave-restore`), which have no
+ * statepoints. (The RISC-V Instruction Set Manual 1, "Unconditional Jumps", "Control Transfer
+ * Instructions")
  *
  * Read backwards, two bytes that look like C.JALR may be the upper half of another instruction's
  * constant. That can't be told without going through the function from its start.
@@ -15,7 +16,8 @@
 #define R_RISCV_IRELATIVE 58
 #endif
 
-/* RISC-V DWARF Specification, "DWARF Register Numbers", by their names in the calling convention. */
+/* RISC-V DWARF Specification, "DWARF Register Numbers", by their names in the calling
+ * convention. */
 static const char register_names[][MACHINE_REGISTER_NAME_SIZE] = {
     "zero", "ra",  "sp",   "gp",   "tp",        "t0",  "t1",  "t2",  "s0",  "s1",  "a0",   "a1",
     "a2",   "a3",  "a4",   "a5",   "a6",        "a7",  "s2",  "s3",  "s4",  "s5",  "s6",   "s7",

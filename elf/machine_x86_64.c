@@ -1,10 +1,10 @@
 /* machine_x86_64.c - x86-64, as the System V ABI has it (AMD64 psABI).
  *
- * Calls come in two forms (AMD64 Architecture Programmer's Manual 3, CALL (Near)): E8 and a distance
- * of 32 bits; and FF with a ModRM byte whose middle three bits are 2, for a target in a register or
- * in memory, with a SIB byte and a displacement behind it as that byte says. Prefixes stand before
- * these, and don't matter here. Far calls (9A; FF, 3) push more than an address: no compiler makes
- * them.
+ * Calls come in two forms (AMD64 Architecture Programmer's Manual 3, CALL (Near)): E8 and a
+ * distance of 32 bits; and FF with a ModRM byte whose middle three bits are 2, for a target in a
+ * register or in memory, with a SIB byte and a displacement behind it as that byte says. Prefixes
+ * stand before these, and don't matter here. Far calls (9A; FF, 3) push more than an address: no
+ * compiler makes them.
  *
  *     e8 d0 ff ff ff         call  somewhere            ff d0                call *%rax
  *     ff 15 00 10 00 00      call *0x1000(%rip)         ff 54 c8 08          call *8(%rax,%rcx,8)

@@ -71,9 +71,9 @@ const struct image_section *image_overlapping(const struct image *image,
 /* The first section of that name; NULL if there is none. */
 const struct image_section *image_section(const struct image *image, const char *name);
 
-/* Makes [address, address + size) of a section a section of its own, with that name (static storage).
- * The bytes after it become another section; those before it keep the number. A section that is
- * taken as a whole gets the name and keeps its number. */
+/* Makes [address, address + size) of a section a section of its own, with that name (static
+ * storage). The bytes after it become another section; those before it keep the number. A section
+ * that is taken as a whole gets the name and keeps its number. */
 bool image_split(struct image *image, size_t section, uint64_t address, uint64_t size,
                  const char *name, struct problem *problem);
 

@@ -1,11 +1,11 @@
 /* merged.c - finds stack maps that a linker script has put among other data.
  *
- * With `.rodata : { *(.rodata) *(.llvm_stackmaps) }` in a linker script, no section header says where
- * the stack maps are. But LLVM labels those of each object file: a symbol `__LLVM_StackMaps`, local
- * and without a size, at the start of each map. Where a map ends is known by reading it. So each
- * symbol gives a range; ranges that meet are one; and these are cut out of the section that has
- * them, in our picture of the file: what stands before keeps the section's number, the maps and what
- * stands behind them become sections more.
+ * With `.rodata : { *(.rodata) *(.llvm_stackmaps) }` in a linker script, no section header says
+ * where the stack maps are. But LLVM labels those of each object file: a symbol `__LLVM_StackMaps`,
+ * local and without a size, at the start of each map. Where a map ends is known by reading it. So
+ * each symbol gives a range; ranges that meet are one; and these are cut out of the section that
+ * has them, in our picture of the file: what stands before keeps the section's number, the maps and
+ * what stands behind them become sections more.
  *
  * A map that has lost its symbol must not be lost with it. (`strip -x` removes local symbols; then
  * none is left, unless one was made global.) So it is an error if what follows a range can be read
@@ -119,8 +119,8 @@ static bool measure(const struct image_section *section, const uint8_t *contents
                      section->name, start);
 }
 
-/* Cuts out each run of maps that meet. A section that was named, and has nothing else, will be found by its
- * name. */
+/* Cuts out each run of maps that meet. A section that was named, and has nothing else, will be
+ * found by its name. */
 static bool cut_out(struct image *image, bool is_named, const struct starts *starts,
                     struct problem *problem) {
   for (size_t i = 0; i < starts->count;) {

@@ -39,8 +39,8 @@ enum { OUTPUT_FILES_MAX = 2 };
 /* Writes files. Each is made under another name beside it; when all are complete, they are renamed,
  * in their order: whatever happens, each path is the old file or the new one, whole, and if one
  * can't be replaced, all are the old ones. A symbolic link is followed, also to a file that isn't
- * there yet. Extended attributes that can't be kept are named on standard error. The message is said
- * in between; on standard error, if one of the files is what standard output leads to. */
+ * there yet. Extended attributes that can't be kept are named on standard error. The message is
+ * said in between; on standard error, if one of the files is what standard output leads to. */
 bool output_replace(const struct new_file *files, size_t count, struct message *message,
                     struct problem *problem);
 

@@ -11,7 +11,8 @@
 #include "format/stackmap_v3.h"
 #include "tool/split/object.h"
 
-/* A relocation of a section of stack maps: they are sorted by offset, those of one offset by number. */
+/* A relocation of a section of stack maps: they are sorted by offset, those of one offset by
+ * number. */
 struct map_place {
   Elf64_Rela relocation;
   size_t number;

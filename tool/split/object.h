@@ -1,16 +1,16 @@
 /* object.h - a relocatable ELF object that is read, gets more sections and symbols, and is written.
  *
  * Sections keep their numbers, and so do the symbols that other files can't see (local ones, which
- * stand first in a symbol table). New sections come after the old ones. New symbols are local,
- * so they come between the old local ones and the global ones, whose numbers grow by as many:
+ * stand first in a symbol table). New sections come after the old ones. New symbols are local, so
+ * they come between the old local ones and the global ones, whose numbers grow by as many:
  *
  *     before   0 .. first_global - 1   first_global .. symbol_count - 1
  *     after    the same                the new ones, then the global ones
  *
- * Until the object is written, everything has the old numbers, and a new symbol is OBJECT_NEW_SYMBOL
- * and its place among the new ones. Writing it gives all that names symbols the new numbers:
- * relocations, section groups, and LLVM's table of symbols whose address counts. A section that may
- * name symbols in another way is refused on opening.
+ * Until the object is written, everything has the old numbers, and a new symbol is
+ * OBJECT_NEW_SYMBOL and its place among the new ones. Writing it gives all that names symbols the
+ * new numbers: relocations, section groups, and LLVM's table of symbols whose address counts. A
+ * section that may name symbols in another way is refused on opening.
  */
 #ifndef STACKPACK_SPLIT_OBJECT_H
 #define STACKPACK_SPLIT_OBJECT_H
@@ -54,8 +54,8 @@ struct object {
   size_t added_count, added_capacity;
 };
 
-/* Reads an object of one of the machines that stack maps can be split for. The bytes must outlive it.
- * On failure nothing is to be closed. */
+/* Reads an object of one of the machines that stack maps can be split for. The bytes must outlive
+ * it. On failure nothing is to be closed. */
 bool object_open(struct object *object, const uint8_t *bytes, size_t size, struct problem *problem);
 void object_close(struct object *object);
 
@@ -69,8 +69,8 @@ static inline bool object_is_relocations(const struct object_section *section) {
   return section->header.sh_type == SHT_RELA || section->header.sh_type == SHT_REL;
 }
 
-/* Each adds one thing, and returns its number or, of a name, its place among the strings. A section takes
- * over `bytes`, which is malloc'd, and its size from them, not from the header. */
+/* Each adds one thing, and returns its number or, of a name, its place among the strings. A section
+ * takes over `bytes`, which is malloc'd, and its size from them, not from the header. */
 uint32_t object_add_section(struct object *object, const Elf64_Shdr *header, uint8_t *bytes,
                             size_t size);
 uint32_t object_add_symbol(struct object *object, uint32_t section, uint64_t value, uint32_t name,
@@ -82,7 +82,8 @@ uint32_t object_add_name(struct object *object, uint32_t strings, const char *fi
 /* Replaces a section's bytes, and takes them over. */
 void object_replace(struct object *object, uint32_t section, uint8_t *bytes, size_t size);
 
-/* The bytes of the new file, to be freed. The object is good for nothing but object_close after it. */
+/* The bytes of the new file, to be freed. The object is good for nothing but object_close after
+ * it. */
 bool object_write(struct object *object, uint8_t **bytes, size_t *size, struct problem *problem);
 
 #endif

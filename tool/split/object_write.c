@@ -102,8 +102,8 @@ static void need_symbol_sections(struct object *object) {
       object_add_section(object, &header, none, object->symbol_count * sizeof(uint32_t));
 }
 
-/* Puts bytes between the entries of the old local symbols and those of the global ones, in a table of
- * symbols or of their sections. */
+/* Puts bytes between the entries of the old local symbols and those of the global ones, in a table
+ * of symbols or of their sections. */
 static void insert(struct object *object, uint32_t number, size_t entry_size,
                    const struct buffer *added) {
   const uint8_t *old = object->sections[number].bytes;

@@ -12,8 +12,8 @@
  * symbol stays, as splitting adds local symbols only. Headers stay, but for the size.
  *
  * A thin archive ("!<thin>") has the headers alone: the members are the files that their names lead
- * to, from the archive's folder. Other archives and links may use these, so they aren't touched. The
- * archive becomes an ordinary one, with the split members in it.
+ * to, from the archive's folder. Other archives and links may use these, so they aren't touched.
+ * The archive becomes an ordinary one, with the split members in it.
  */
 #include "tool/split/buffer.h"
 #include "tool/split/split.h"
