@@ -258,12 +258,12 @@ static bool dump_program(struct dump *dump, const struct dump_options *options,
          print_records(dump, options, program, problem);
 }
 
-static bool dump_file(const char *path, const struct dump_options *options,
-                      struct problem *problem) {
+static int dump_file(const char *path, const struct dump_options *options) {
+  struct problem problem = {0};
   struct program program;
   struct dump dump = {0};
-  const bool ok = program_open(&program, path, &options->load, problem) &&
-                  dump_program(&dump, options, &program, problem);
+  const bool ok = program_open(&program, path, &options->load, &problem) &&
+                  dump_program(&dump, options, &program, &problem);
   source_close(dump.source);
   for (size_t i = 0; i < dump.group.capacity; i++)
     record_view_close(&dump.group.views[i]);
@@ -271,33 +271,26 @@ static bool dump_file(const char *path, const struct dump_options *options,
   free(dump.is_selected);
   names_close(&dump.names);
   program_close(&program);
-  return ok;
-}
-
-static int parse_and_dump(struct dump_options *options, int argc, char **argv) {
-  static const struct command command = {"dump", help, 1, 1, "there must be one file"};
-  const struct command_option own[] = {
-      {"format", .words = "text|json", .word = &options->format},
-      {"function", .take = selection_add_function, .context = &options->selection},
-      {"address", .take = selection_add_address, .context = &options->selection},
-      {"color", .words = STYLE_WORDS, .word = &options->style},
-      SOURCE_OPTIONS(&options->source),
-      LOAD_OPTIONS(&options->load),
-      {0},
-  };
-  struct problem problem = {0};
-  int status;
-  if (!command_options(&command, own, argc, argv, &status))
-    return status;
-  if (dump_file(argv[optind], options, &problem))
-    return EXIT_DONE;
-  problem_print(&problem, argv[optind]);
-  return EXIT_UNUSABLE;
+  if (!ok)
+    problem_print(&problem, path);
+  return ok ? EXIT_DONE : EXIT_UNUSABLE;
 }
 
 int command_dump(int argc, char **argv) {
+  static const struct command command = {"dump", help, 1, 1, "there must be one file"};
   struct dump_options options = {0};
-  const int status = parse_and_dump(&options, argc, argv);
+  const struct command_option own[] = {
+      {"format", .words = "text|json", .word = &options.format},
+      {"function", .take = selection_add_function, .context = &options.selection},
+      {"address", .take = selection_add_address, .context = &options.selection},
+      {"color", .words = STYLE_WORDS, .word = &options.style},
+      SOURCE_OPTIONS(&options.source),
+      LOAD_OPTIONS(&options.load),
+      {0},
+  };
+  int status;
+  if (command_options(&command, own, argc, argv, &status))
+    status = dump_file(argv[optind], &options);
   selection_close(&options.selection);
   source_options_close(&options.source);
   return status;

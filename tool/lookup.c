@@ -256,24 +256,19 @@ static int lookup_file(const struct lookup_options *options, char **arguments, i
   return !ok ? EXIT_UNUSABLE : lookup.some_missing ? EXIT_DIFFERENCE : EXIT_DONE;
 }
 
-static int parse_and_look_up(struct lookup_options *options, int argc, char **argv) {
+int command_lookup(int argc, char **argv) {
   static const struct command command = {"lookup", help, 1, 0, "there must be a file"};
+  struct lookup_options options = {0};
   const struct command_option own[] = {
-      {"format", .words = "text|json", .word = &options->format},
-      {"color", .words = STYLE_WORDS, .word = &options->style},
-      SOURCE_OPTIONS(&options->source),
-      LOAD_OPTIONS(&options->load),
+      {"format", .words = "text|json", .word = &options.format},
+      {"color", .words = STYLE_WORDS, .word = &options.style},
+      SOURCE_OPTIONS(&options.source),
+      LOAD_OPTIONS(&options.load),
       {0},
   };
   int status;
-  if (!command_options(&command, own, argc, argv, &status))
-    return status;
-  return lookup_file(options, argv + optind, argc - optind);
-}
-
-int command_lookup(int argc, char **argv) {
-  struct lookup_options options = {0};
-  const int status = parse_and_look_up(&options, argc, argv);
+  if (command_options(&command, own, argc, argv, &status))
+    status = lookup_file(&options, argv + optind, argc - optind);
   source_options_close(&options.source);
   return status;
 }

@@ -341,32 +341,27 @@ static int pack_files(const struct pack_options *options, int count, char **file
   return status;
 }
 
-static int parse_and_pack(struct pack_options *options, int argc, char **argv) {
+int command_pack(int argc, char **argv) {
   static const struct command command = {"pack", help, 1, 0, "there must be a file"};
+  struct pack_options options = {0};
   const struct command_option own[] = {
-      {"output", 'o', .text = &options->output},
-      {"if-present", .flag = &options->if_present},
-      {"keep-raw", .text = &options->keep_raw},
-      {"force", .flag = &options->force},
-      {"conflicts", .words = "refuse|omit", .word = &options->conflicts},
-      {"always", .flag = &options->always},
-      {"dry-run", .flag = &options->dry_run},
-      {"format", .words = "text|json", .word = &options->format},
-      {"report", .flag = &options->report},
-      {"quiet", 'q', .flag = &options->quiet},
-      POLICY_OPTIONS(&options->policy),
-      LOAD_OPTIONS(&options->load),
+      {"output", 'o', .text = &options.output},
+      {"if-present", .flag = &options.if_present},
+      {"keep-raw", .text = &options.keep_raw},
+      {"force", .flag = &options.force},
+      {"conflicts", .words = "refuse|omit", .word = &options.conflicts},
+      {"always", .flag = &options.always},
+      {"dry-run", .flag = &options.dry_run},
+      {"format", .words = "text|json", .word = &options.format},
+      {"report", .flag = &options.report},
+      {"quiet", 'q', .flag = &options.quiet},
+      POLICY_OPTIONS(&options.policy),
+      LOAD_OPTIONS(&options.load),
       {0},
   };
   int status;
-  if (!command_options(&command, own, argc, argv, &status))
-    return status;
-  return pack_files(options, argc - optind, argv + optind);
-}
-
-int command_pack(int argc, char **argv) {
-  struct pack_options options = {0};
-  const int status = parse_and_pack(&options, argc, argv);
+  if (command_options(&command, own, argc, argv, &status))
+    status = pack_files(&options, argc - optind, argv + optind);
   policy_close(&options.policy);
   return status;
 }

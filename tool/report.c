@@ -73,10 +73,13 @@ static json_t *growth_of(const struct survey *before, const struct survey *surve
   return object;
 }
 
-static int report(const struct page *page, const char *path) {
+static int report(struct page *page, const char *path, int argument_count) {
   struct problem problem = {0};
   struct survey before = {0}, survey = {0};
   int status = EXIT_UNUSABLE;
+  page->survey.argument_count = argument_count;
+  if (page->output == NULL)
+    return usage_error("report", "no page given: -o PAGE.html");
   if (page->before != NULL && output_same(page->output, page->before))
     return usage_error("report", "--output names a program");
   if ((page->before == NULL || survey_open(&before, page->before, &page->survey)) &&
@@ -96,28 +99,19 @@ static int report(const struct page *page, const char *path) {
   return status;
 }
 
-static int parse_and_report(struct page *page, int argc, char **argv) {
+int command_report(int argc, char **argv) {
   static const struct command command = {"report", help, 1, 1, "there must be one file"};
+  struct page page = {.survey.arguments = argv + 1};
   const struct command_option own[] = {
-      {"output", 'o', .text = &page->output},
-      {"before", .text = &page->before},
-      POLICY_OPTIONS(&page->survey.policy),
-      LOAD_OPTIONS(&page->survey.load),
+      {"output", 'o', .text = &page.output},
+      {"before", .text = &page.before},
+      POLICY_OPTIONS(&page.survey.policy),
+      LOAD_OPTIONS(&page.survey.load),
       {0},
   };
   int status;
-  if (!command_options(&command, own, argc, argv, &status))
-    return status;
-  if (page->output == NULL)
-    return usage_error("report", "no page given: -o PAGE.html");
-  page->survey.arguments = argv + 1;
-  page->survey.argument_count = optind - 1;
-  return report(page, argv[optind]);
-}
-
-int command_report(int argc, char **argv) {
-  struct page page = {0};
-  const int status = parse_and_report(&page, argc, argv);
+  if (command_options(&command, own, argc, argv, &status))
+    status = report(&page, argv[optind], optind - 1);
   policy_close(&page.survey.policy);
   return status;
 }

@@ -445,38 +445,37 @@ static bool take_top(void *context, const char *text, struct problem *problem) {
          problem_set(problem, "--top takes a number, not '%s'", text);
 }
 
-static int parse_and_tell(struct stats_options *options, int argc, char **argv) {
-  static const struct command command = {"stats", help, 1, 0, "there must be a file"};
-  const struct command_option own[] = {
-      {"before", .text = &options->before},
-      {"max-growth", .take = take_percent, .context = &options->max_growth},
-      {"top", .take = take_top, .context = options},
-      {"filter", .text = &options->survey.filter},
-      {"sort", .words = "packed|raw|records|name", .word = &options->survey.order},
-      {"nested", .flag = &options->nested},
-      {"format", .words = "text|json|csv", .word = &options->format},
-      POLICY_OPTIONS(&options->survey.policy),
-      LOAD_OPTIONS(&options->survey.load),
-      {0},
-  };
-  int status;
-  if (!command_options(&command, own, argc, argv, &status))
-    return status;
-  if (options->before != NULL && argc - optind != 1)
+/* arguments[0..count) are the files; the options were before them. */
+static int tell(struct stats_options *options, char **arguments, int count) {
+  if (options->before != NULL && count != 1)
     return usage_error("stats", "--before goes with one file");
   if (options->max_growth >= 0 && options->before == NULL)
     return usage_error("stats", "--max-growth goes with --before");
   if (!options->has_top)
     options->top = options->format == FORMAT_TEXT ? 10 : UINT32_MAX;
-  options->survey.arguments = argv + 1;
-  options->survey.argument_count = optind - 1;
-  return options->before != NULL ? tell_two(options, argv[optind])
-                                 : tell_files(options, argv + optind, argc - optind);
+  options->survey.argument_count = (int)(arguments - options->survey.arguments);
+  return options->before != NULL ? tell_two(options, *arguments)
+                                 : tell_files(options, arguments, count);
 }
 
 int command_stats(int argc, char **argv) {
-  struct stats_options options = {.max_growth = -1};
-  const int status = parse_and_tell(&options, argc, argv);
+  static const struct command command = {"stats", help, 1, 0, "there must be a file"};
+  struct stats_options options = {.max_growth = -1, .survey.arguments = argv + 1};
+  const struct command_option own[] = {
+      {"before", .text = &options.before},
+      {"max-growth", .take = take_percent, .context = &options.max_growth},
+      {"top", .take = take_top, .context = &options},
+      {"filter", .text = &options.survey.filter},
+      {"sort", .words = "packed|raw|records|name", .word = &options.survey.order},
+      {"nested", .flag = &options.nested},
+      {"format", .words = "text|json|csv", .word = &options.format},
+      POLICY_OPTIONS(&options.survey.policy),
+      LOAD_OPTIONS(&options.survey.load),
+      {0},
+  };
+  int status;
+  if (command_options(&command, own, argc, argv, &status))
+    status = tell(&options, argv + optind, argc - optind);
   policy_close(&options.survey.policy);
   return status;
 }

@@ -118,25 +118,20 @@ static int verify_files(const struct verify_options *options, const char *raw_pa
   return status;
 }
 
-static int parse_and_verify(struct verify_options *options, int argc, char **argv) {
+int command_verify(int argc, char **argv) {
   static const struct command command = {
       "verify", help, 2, 2, "there must be two files, the original and the packed one"};
+  struct verify_options options = {0};
   const struct command_option own[] = {
-      {"quiet", 'q', .flag = &options->quiet},
-      {"format", .words = "text|json", .word = &options->format},
-      POLICY_OPTIONS(&options->policy),
-      LOAD_OPTIONS(&options->load),
+      {"quiet", 'q', .flag = &options.quiet},
+      {"format", .words = "text|json", .word = &options.format},
+      POLICY_OPTIONS(&options.policy),
+      LOAD_OPTIONS(&options.load),
       {0},
   };
   int status;
-  if (!command_options(&command, own, argc, argv, &status))
-    return status;
-  return verify_files(options, argv[optind], argv[optind + 1]);
-}
-
-int command_verify(int argc, char **argv) {
-  struct verify_options options = {0};
-  const int status = parse_and_verify(&options, argc, argv);
+  if (command_options(&command, own, argc, argv, &status))
+    status = verify_files(&options, argv[optind], argv[optind + 1]);
   policy_close(&options.policy);
   return status;
 }

@@ -384,24 +384,19 @@ static int explain_file(const struct why_options *options, const char *path, con
   return !ok ? EXIT_UNUSABLE : kept > 0 ? EXIT_DONE : EXIT_DIFFERENCE;
 }
 
-static int parse_and_explain(struct why_options *options, int argc, char **argv) {
+int command_why(int argc, char **argv) {
   static const struct command command = {"why", help, 2, 2,
                                          "there must be a file, and an address or a function"};
+  struct why_options options = {0};
   const struct command_option own[] = {
-      {"format", .words = "text|json", .word = &options->format},
-      POLICY_OPTIONS(&options->policy),
-      LOAD_OPTIONS(&options->load),
+      {"format", .words = "text|json", .word = &options.format},
+      POLICY_OPTIONS(&options.policy),
+      LOAD_OPTIONS(&options.load),
       {0},
   };
   int status;
-  if (!command_options(&command, own, argc, argv, &status))
-    return status;
-  return explain_file(options, argv[optind], argv[optind + 1]);
-}
-
-int command_why(int argc, char **argv) {
-  struct why_options options = {0};
-  const int status = parse_and_explain(&options, argc, argv);
+  if (command_options(&command, own, argc, argv, &status))
+    status = explain_file(&options, argv[optind], argv[optind + 1]);
   policy_close(&options.policy);
   return status;
 }

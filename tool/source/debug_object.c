@@ -110,14 +110,7 @@ static void *decompress_zstd(Elf_Scn *section, uint64_t size) {
 }
 
 static bool write_at(int file, const void *bytes, uint64_t size, uint64_t place) {
-  for (uint64_t done = 0; done < size;) {
-    const ssize_t written =
-        pwrite(file, (const char *)bytes + done, size - done, (off_t)(place + done));
-    if (written <= 0)
-      return false;
-    done += (uint64_t)written;
-  }
-  return true;
+  return pwrite(file, bytes, size, (off_t)place) == (ssize_t)size;
 }
 
 /* Writes the bytes of a section at the end of the copy, and where they are in its header. */
