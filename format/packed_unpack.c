@@ -162,11 +162,9 @@ static bool unpack_list(struct unpacker *unpacker, struct packed_list list, uint
   }
   if (list.bad)
     return broken(unpacker, "a broken list of locations");
-  const uint32_t added = intern_add(&unpacker->table->lists, unpacker->words, count);
-  if (added == INTERN_FAILED)
-    return no_memory(unpacker);
-  *item = SAFEPOINT_ITEM_LIST | added | (list.is_locations ? SAFEPOINT_ITEM_LOCATIONS : 0);
-  return true;
+  *item = SAFEPOINT_ITEM_LIST | safepoints_add_list(unpacker->table, unpacker->words, count) |
+          (list.is_locations ? SAFEPOINT_ITEM_LOCATIONS : 0);
+  return !unpacker->table->no_memory;
 }
 
 /* Groups without rows of their own take few bytes, and many records may share a long chain of them. So the
@@ -237,11 +235,6 @@ static bool charge_details(struct unpacker *unpacker, uint64_t size) {
          broken(unpacker, "details that expand to more than any program has");
 }
 
-/* Interns words[0..count). List 0 is the empty one. */
-static uint32_t add_list(struct unpacker *unpacker, uint32_t count) {
-  return count == 0 ? 0 : intern_add(&unpacker->table->lists, unpacker->words, count);
-}
-
 static bool unpack_details(struct unpacker *unpacker, uint32_t index, struct safepoint *record) {
   enum { LOCATION_SIZE = 12, LIVE_OUT_SIZE = 4 }; /* LLVM's */
   struct safepoints *table = unpacker->table;
@@ -270,14 +263,13 @@ static bool unpack_details(struct unpacker *unpacker, uint32_t index, struct saf
       return broken(unpacker, "a deopt state with an unknown location");
     unpacker->words[i] = safepoints_add_location(table, details.deopt[i]);
   }
-  record->deopt = add_list(unpacker, details.deopt_count);
+  record->deopt = safepoints_add_list(table, unpacker->words, details.deopt_count);
   for (uint32_t i = 0; i < details.live_out_count; i++) {
     const uint8_t *bytes = details.live_outs + (size_t)i * 3;
     unpacker->words[i] = (uint64_t)bits_load16(bytes) << 8 | bytes[2];
   }
-  record->live_outs = add_list(unpacker, details.live_out_count);
-  return (record->deopt != INTERN_FAILED && record->live_outs != INTERN_FAILED) ||
-         no_memory(unpacker);
+  record->live_outs = safepoints_add_list(table, unpacker->words, details.live_out_count);
+  return !table->no_memory;
 }
 
 /* ---- Frames ---- */

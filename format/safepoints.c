@@ -107,7 +107,13 @@ enum safepoint_kind safepoints_kind(const struct safepoints *table,
   return plain ? SAFEPOINT_STACKMAP : SAFEPOINT_STATEPOINT;
 }
 
-/* ---- Live sets ---- */
+/* ---- Lists and live sets ---- */
+
+uint32_t safepoints_add_list(struct safepoints *table, const uint64_t *words, uint64_t count) {
+  const uint32_t list = count == 0 ? 0 : intern_add(&table->lists, words, count);
+  table->no_memory |= list == INTERN_FAILED;
+  return list;
+}
 
 static int compare_locations(const struct safepoints *table, uint32_t a, uint32_t b) {
   return a == b ? 0

@@ -118,7 +118,9 @@ bool safepoints_set_global_roots(struct safepoints *table, const uint64_t *addre
 /* For readers: add a function, then its records. Each returns false without memory. */
 bool safepoints_add_function(struct safepoints *table, struct safepoint_function function);
 bool safepoints_add_record(struct safepoints *table, struct safepoint record);
+/* Each of these returns a number; without memory INTERN_FAILED, and table->no_memory is set. */
 uint32_t safepoints_add_location(struct safepoints *table, struct location location);
+uint32_t safepoints_add_list(struct safepoints *table, const uint64_t *words, uint64_t count);
 /* Sorts items[0..pairs) and interns them, followed by the list item, if that isn't 0: the array has room
  * for it. INTERN_FAILED without memory. */
 uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned pairs,

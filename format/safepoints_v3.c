@@ -88,10 +88,7 @@ struct reader {
 static uint32_t add_list(struct reader *reader, const struct location *locations, unsigned count) {
   for (unsigned i = 0; i < count; i++)
     reader->words[i] = safepoints_add_location(reader->table, locations[i]);
-  const uint32_t list = intern_add(&reader->table->lists, reader->words, count);
-  if (list == INTERN_FAILED)
-    out_of_memory(reader->table);
-  return list;
+  return safepoints_add_list(reader->table, reader->words, count);
 }
 
 /* Interns the live set of a statepoint: its pairs as a set, then its allocas as one list. */
@@ -139,7 +136,7 @@ static bool read_contents(struct reader *reader, const struct stackmap_v3_record
     contents->deopt = 0;
     contents->live = safepoints_add_live(table, reader->words, 0, item);
   }
-  return (!table->no_memory && contents->live != INTERN_FAILED) || out_of_memory(table);
+  return !table->no_memory;
 }
 
 /* Finds the contents of a record: among those that were read before, if they are there. */
@@ -194,15 +191,13 @@ static bool find_by_signs(struct reader *reader, const struct stackmap_v3_record
   return find_contents(reader, raw, contents);
 }
 
-/* Interns a record's live-outs. List 0 is the empty one. */
+/* Interns a record's live-outs. */
 static uint32_t add_live_outs(struct reader *reader, const struct stackmap_v3_record *record) {
-  if (record->live_outs == 0)
-    return 0;
   for (unsigned i = 0; i < record->live_outs; i++) {
     const struct stackmap_v3_live_out live_out = stackmap_v3_live_out(&reader->raw, record, i);
     reader->words[i] = (uint64_t)live_out.reg << 8 | live_out.size;
   }
-  return intern_add(&reader->table->lists, reader->words, record->live_outs);
+  return safepoints_add_list(reader->table, reader->words, record->live_outs);
 }
 
 /* Reads one record of the function that was added last. */
@@ -223,8 +218,8 @@ static bool read_record(struct reader *reader, const struct stackmap_v3_function
       .deopt = contents.deopt,
       .live_outs = add_live_outs(reader, raw),
   };
-  if (record.live_outs == INTERN_FAILED)
-    return out_of_memory(table);
+  if (table->no_memory)
+    return false;
   if (record.address < function->address)
     return fail_at(table, "a record whose address is beyond 64 bits", raw->locations_position);
   return safepoints_add_record(table, record);
