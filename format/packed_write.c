@@ -4,36 +4,12 @@
  * the exceptions are found. Then the text is cut into stretches, and each function's layout is put
  * together: the live set of each of its records in order. Equal layouts are written once.
  */
-#include "format/packed_write.h"
 #include "format/array.h"
 #include "format/checksum.h"
+#include "format/packed_encoder.h"
 #include "format/search.h"
 
 #include <stdlib.h>
-
-struct function_plan {
-  uint32_t first;    /* its first record by rule */
-  uint32_t by_rule;  /* how many records follow that are its own by rule */
-  uint32_t extra;    /* exceptions that are its own */
-  uint32_t stretch;  /* the number of its stretch */
-  uint64_t sequence; /* where its frame size and live sets start in encoder.sequences */
-};
-
-struct encoder {
-  const struct safepoints *table;
-  struct packed_header header;
-  uint64_t address, text_start;
-  struct function_plan *plans;
-  struct packed_written_stretch *stretches; /* at most two a function */
-  uint64_t *sequences;
-  bool *varies;          /* by function: some records' frames are larger than its frame size */
-  uint64_t *frame_sizes; /* distinct, by number: those of functions that vary are the last ones */
-  size_t frame_size_count;
-  struct packed_layouts layouts;
-  struct packed_numbers numbers;
-  struct bit_writer parts[PACKED_PARTS];
-  const char *error;
-};
 
 static bool fail(struct encoder *encoder, const char *error) {
   if (encoder->error == NULL)
@@ -47,8 +23,7 @@ static bool too_many(struct encoder *encoder) {
   return fail(encoder, "more stack maps than a packed table can hold");
 }
 
-/* An array of count + 1 zeros, so that none is empty. */
-static void *new_array(struct encoder *encoder, uint64_t count, size_t size) {
+void *encoder_array(struct encoder *encoder, uint64_t count, size_t size) {
   void *array = calloc(count + 1, size);
   if (array == NULL)
     no_memory(encoder);
@@ -69,7 +44,7 @@ static void count_by_rule(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   uint32_t record = 0;
   for (uint32_t i = 0; i < table->function_count; i++) {
-    struct function_plan *plan = &encoder->plans[i];
+    struct encoder_function *plan = &encoder->functions[i];
     while (record < table->record_count &&
            table->records[record].address <= table->functions[i].address)
       record++;
@@ -83,7 +58,8 @@ static void count_by_rule(struct encoder *encoder) {
 }
 
 static bool is_by_rule(const struct encoder *encoder, uint32_t record) {
-  const struct function_plan *plan = &encoder->plans[encoder->table->records[record].function];
+  const struct encoder_function *plan =
+      &encoder->functions[encoder->table->records[record].function];
   return record >= plan->first && record - plan->first < plan->by_rule;
 }
 
@@ -92,7 +68,7 @@ static bool is_by_rule(const struct encoder *encoder, uint32_t record) {
 static void write_exceptions(struct encoder *encoder) {
   struct bit_writer *out = &encoder->parts[PACKED_EXCEPTIONS];
   for (uint32_t i = 0; i < encoder->table->record_count; i++) {
-    struct function_plan *plan = &encoder->plans[encoder->table->records[i].function];
+    struct encoder_function *plan = &encoder->functions[encoder->table->records[i].function];
     if (is_by_rule(encoder, i))
       continue;
     bit_writer_put(out, i, 32);
@@ -107,7 +83,7 @@ static void write_exceptions(struct encoder *encoder) {
  * up to it (`reach`), and at least to its last record, but not beyond the next function's start. */
 static uint64_t managed_end(const struct encoder *encoder, uint32_t function, uint64_t reach) {
   const struct safepoints *table = encoder->table;
-  const struct function_plan *plan = &encoder->plans[function];
+  const struct encoder_function *plan = &encoder->functions[function];
   const uint32_t records = plan->first + plan->by_rule;
   uint64_t known = table->functions[function].address;
   if (records > 0 && table->records[records - 1].address > known)
@@ -126,12 +102,12 @@ static void cut_text(struct encoder *encoder) {
     const struct safepoint_function *function = &table->functions[i];
     reach = function->end > reach ? function->end : reach;
     const uint64_t end = managed_end(encoder, i, reach) - encoder->text_start;
-    encoder->plans[i].stretch = header->stretches;
+    encoder->functions[i].stretch = header->stretches;
     encoder->stretches[header->stretches++].offset = function->address - encoder->text_start;
     if (i + 1 == table->function_count)
       header->text_size = end;
     else if (end < function[1].address - encoder->text_start)
-      encoder->stretches[header->stretches++] = (struct packed_written_stretch){end, PACKED_GAP};
+      encoder->stretches[header->stretches++] = (struct encoder_stretch){end, ENCODER_GAP};
   }
   for (uint32_t i = 0; i < header->stretches; i++)
     start_bits |= encoder->stretches[i].offset;
@@ -146,9 +122,8 @@ static bool plan_functions(struct encoder *encoder) {
   const uint64_t functions = table->function_count;
   if (functions > UINT32_MAX / 2)
     return too_many(encoder);
-  encoder->text_start = functions > 0 ? table->functions[0].address : encoder->address;
-  encoder->plans = new_array(encoder, functions, sizeof *encoder->plans);
-  encoder->stretches = new_array(encoder, functions * 2, sizeof *encoder->stretches);
+  encoder->functions = encoder_array(encoder, functions, sizeof *encoder->functions);
+  encoder->stretches = encoder_array(encoder, functions * 2, sizeof *encoder->stretches);
   if (encoder->error != NULL)
     return false;
   count_by_rule(encoder);
@@ -162,7 +137,7 @@ static bool plan_functions(struct encoder *encoder) {
 /* Finds the functions of which some records' frames are larger than the functions' size says. */
 static bool find_varying(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
-  encoder->varies = new_array(encoder, table->function_count, sizeof *encoder->varies);
+  encoder->varies = encoder_array(encoder, table->function_count, sizeof *encoder->varies);
   for (uint32_t i = 0; i < table->record_count && encoder->error == NULL; i++) {
     const struct safepoint *record = &table->records[i];
     const uint64_t size = table->functions[record->function].frame_size;
@@ -178,7 +153,7 @@ static bool find_varying(struct encoder *encoder) {
 /* Collects the distinct sizes of functions' frames. */
 static bool collect_frame_sizes(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
-  uint64_t *sizes = new_array(encoder, table->function_count, sizeof *sizes);
+  uint64_t *sizes = encoder_array(encoder, table->function_count, sizeof *sizes);
   size_t count = 0;
   encoder->frame_sizes = sizes;
   for (int varies = 0; varies < 2 && encoder->error == NULL; varies++) {
@@ -232,15 +207,15 @@ static bool collect_sequences(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   uint64_t total = 0;
   for (uint32_t i = 0; i < table->function_count; i++) {
-    encoder->plans[i].sequence = total;
-    total += 1 + (uint64_t)encoder->plans[i].by_rule + encoder->plans[i].extra;
-    encoder->plans[i].extra = 0;
+    encoder->functions[i].sequence = total;
+    total += 1 + (uint64_t)encoder->functions[i].by_rule + encoder->functions[i].extra;
+    encoder->functions[i].extra = 0;
   }
-  encoder->sequences = new_array(encoder, total, sizeof *encoder->sequences);
+  encoder->sequences = encoder_array(encoder, total, sizeof *encoder->sequences);
   if (encoder->error != NULL)
     return false;
   for (uint32_t i = 0; i < table->function_count; i++) {
-    const struct function_plan *plan = &encoder->plans[i];
+    const struct encoder_function *plan = &encoder->functions[i];
     uint64_t *live = encoder->sequences + plan->sequence;
     *live++ = frame_number(encoder, i);
     for (uint32_t k = 0; k < plan->by_rule && table->functions[i].records > 0; k++) {
@@ -250,7 +225,7 @@ static bool collect_sequences(struct encoder *encoder) {
     }
   }
   for (uint32_t i = 0; i < table->record_count; i++) {
-    struct function_plan *plan = &encoder->plans[table->records[i].function];
+    struct encoder_function *plan = &encoder->functions[table->records[i].function];
     if (!is_by_rule(encoder, i))
       encoder->sequences[plan->sequence + 1 + plan->by_rule + plan->extra++] =
           table->records[i].live;
@@ -270,44 +245,16 @@ static uint64_t telling_sets(const uint64_t *live, uint64_t records) {
 static bool intern_layouts(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   for (uint32_t i = 0; i < table->function_count; i++) {
-    const struct function_plan *plan = &encoder->plans[i];
+    const struct encoder_function *plan = &encoder->functions[i];
     const uint64_t *words = encoder->sequences + plan->sequence;
     const uint64_t records =
         table->functions[i].records > 0 ? (uint64_t)plan->by_rule + plan->extra : 0;
     const uint32_t layout =
-        intern_add(&encoder->layouts.layouts, words, 1 + telling_sets(words + 1, records));
+        intern_add(&encoder->layouts, words, 1 + telling_sets(words + 1, records));
     if (layout == INTERN_FAILED)
       return no_memory(encoder);
     encoder->stretches[plan->stretch].layout = layout;
   }
-  return true;
-}
-
-static void write_lists(struct encoder *encoder) {
-  const struct packed_numbers *numbers = &encoder->numbers;
-  struct bit_writer *lists = &encoder->parts[PACKED_LISTS];
-  for (uint32_t i = 0; i < numbers->list_count; i++) {
-    const uint32_t key = numbers->used_lists[i];
-    const struct intern_sequence list = intern_get(&encoder->table->lists, key >> 1);
-    bit_writer_put(&encoder->parts[PACKED_LIST_STARTS], lists->size / 8, 32);
-    bit_writer_put(lists, key & 1, 8);
-    bit_writer_varint(lists, list.count);
-    for (uint64_t k = 0; k < list.count; k++)
-      bit_writer_varint(lists, numbers->locations[list.words[k]]);
-  }
-}
-
-static bool write_live_sets(struct encoder *encoder) {
-  const struct safepoints *table = encoder->table;
-  if (!collect_sequences(encoder) || !intern_layouts(encoder))
-    return false;
-  if (!packed_number_locations(table, &encoder->numbers))
-    return no_memory(encoder);
-  bit_writer_append(&encoder->parts[PACKED_CLASSES], &encoder->numbers.classes);
-  write_lists(encoder);
-  if (!packed_write_layouts(table, &encoder->numbers, &encoder->header, &encoder->layouts))
-    return no_memory(encoder);
-  bit_writer_append(&encoder->parts[PACKED_LAYOUTS], &encoder->layouts.bits);
   return true;
 }
 
@@ -334,15 +281,15 @@ static void write_global_roots(struct encoder *encoder) {
 /* Tells the known facts of frames, by records and stretches. */
 static bool write_frames(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
-  uint32_t *stretches = new_array(encoder, table->record_count, sizeof *stretches);
-  uint32_t *numbers = new_array(encoder, table->record_count, sizeof *numbers);
-  uint64_t *sizes = new_array(encoder, encoder->header.stretches, sizeof *sizes);
+  uint32_t *stretches = encoder_array(encoder, table->record_count, sizeof *stretches);
+  uint32_t *numbers = encoder_array(encoder, table->record_count, sizeof *numbers);
+  uint64_t *sizes = encoder_array(encoder, encoder->header.stretches, sizeof *sizes);
   uint8_t *bytes = NULL;
   size_t size = 0;
   if (encoder->error == NULL) {
     for (uint32_t i = 0; i < table->record_count; i++) {
       const uint32_t function = table->records[i].function;
-      stretches[i] = encoder->plans[function].stretch;
+      stretches[i] = encoder->functions[function].stretch;
       numbers[i] = table->records[i].frame;
       sizes[stretches[i]] = table->functions[function].frame_size;
     }
@@ -399,9 +346,12 @@ static bool join_parts(struct encoder *encoder, struct bit_writer *out) {
   return true;
 }
 
-static bool encode(struct encoder *encoder, struct bit_writer *out, packed_compress *compress) {
+static bool encode(struct encoder *encoder, struct bit_writer *out) {
+  static bool (*const steps[])(struct encoder *) = {
+      plan_functions,       write_frame_sizes,    collect_sequences,   intern_layouts,
+      packed_write_numbers, packed_write_layouts, packed_write_leaves,
+  };
   const struct safepoints *table = encoder->table;
-  struct bit_writer *parts = encoder->parts;
   encoder->header = (struct packed_header){
       .magic = PACKED_MAGIC,
       .version = PACKED_VERSION,
@@ -414,40 +364,37 @@ static bool encode(struct encoder *encoder, struct bit_writer *out, packed_compr
       .frame_bytes = 1,
       .long_width = 1,
   };
-  if (!plan_functions(encoder))
-    return false;
+  encoder->text_start = table->function_count > 0 ? table->functions[0].address : encoder->address;
   encoder->header.text_start = (int64_t)(encoder->text_start - encoder->address);
-  if (table->function_count > 0 && (!write_frame_sizes(encoder) || !write_live_sets(encoder)))
-    return false;
-  if (table->function_count > 0 &&
-      !packed_write_leaves(table, &encoder->layouts, encoder->stretches, &encoder->header,
-                           &parts[PACKED_DIRECTORY], &parts[PACKED_LEAVES]))
-    return no_memory(encoder);
-  if (!packed_write_details(table, compress, &parts[PACKED_CONVENTIONS], &parts[PACKED_DETAILS]))
+  for (size_t i = 0; i < sizeof steps / sizeof *steps && table->function_count > 0; i++)
+    if (!steps[i](encoder))
+      return no_memory(encoder);
+  if (!packed_write_details(encoder))
     return no_memory(encoder);
   write_global_roots(encoder);
   return write_frames(encoder) && join_parts(encoder, out);
 }
 
 static void encoder_free(struct encoder *encoder) {
-  free(encoder->plans);
+  free(encoder->functions);
   free(encoder->stretches);
-  free(encoder->sequences);
-  free(encoder->frame_sizes);
   free(encoder->varies);
-  intern_free(&encoder->layouts.layouts);
-  free(encoder->layouts.places);
-  bit_writer_free(&encoder->layouts.bits);
-  packed_numbers_free(&encoder->numbers);
+  free(encoder->frame_sizes);
+  free(encoder->sequences);
+  intern_free(&encoder->layouts);
+  free(encoder->places);
+  free(encoder->locations);
+  free(encoder->lists);
+  free(encoder->used_lists);
   for (unsigned i = 0; i < PACKED_PARTS; i++)
     bit_writer_free(&encoder->parts[i]);
 }
 
 const char *packed_write(const struct safepoints *table, uint64_t address,
                          packed_compress *compress, uint8_t **bytes, size_t *size) {
-  struct encoder encoder = {.table = table, .address = address};
+  struct encoder encoder = {.table = table, .compress = compress, .address = address};
   struct bit_writer out = {0};
-  const bool ok = encode(&encoder, &out, compress);
+  const bool ok = encode(&encoder, &out);
   encoder_free(&encoder);
   if (!ok) {
     bit_writer_free(&out);

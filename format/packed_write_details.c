@@ -1,7 +1,7 @@
 /* packed_write_details.c - writes the details that packed_details.h draws, and the conventions that
  * packed_conventions.c does. */
 #include "format/packed_details.h"
-#include "format/packed_write.h"
+#include "format/packed_encoder.h"
 
 #include <stdlib.h>
 
@@ -343,11 +343,12 @@ static bool write_columns(struct details_writer *writer) {
   return ok;
 }
 
-bool packed_write_details(const struct safepoints *table, packed_compress *compress,
-                          struct bit_writer *conventions, struct bit_writer *details) {
-  struct details_writer writer = {.table = table, .compress = compress};
+bool packed_write_details(struct encoder *encoder) {
+  struct details_writer writer = {.table = encoder->table, .compress = encoder->compress};
+  struct bit_writer *conventions = &encoder->parts[PACKED_CONVENTIONS];
+  struct bit_writer *details = &encoder->parts[PACKED_DETAILS];
   struct packed_details_header *header = &writer.header;
-  choose_defaults(table, header);
+  choose_defaults(encoder->table, header);
   choose_conventions(&writer);
   write_conventions(&writer, conventions);
   choose_columns(&writer);
@@ -363,5 +364,5 @@ bool packed_write_details(const struct safepoints *table, packed_compress *compr
     bit_writer_free(&writer.streams[i]);
   bit_writer_free(&writer.ends);
   bit_writer_free(&writer.blocks);
-  return ok && !conventions->failed && !details->failed;
+  return ok;
 }

@@ -8,7 +8,7 @@
  * The widths of heads' fields are chosen when all groups are known; then the heads are written.
  */
 #include "format/array.h"
-#include "format/packed_write.h"
+#include "format/packed_encoder.h"
 #include "format/packed_write_groups.h"
 
 #include <stdlib.h>
@@ -23,8 +23,7 @@ struct live_slot {
 };
 
 struct layouts_writer {
-  const struct safepoints *table;
-  const struct packed_numbers *numbers;
+  struct encoder *encoder;
   struct bit_writer bodies; /* of all layouts' groups, */
   struct group_heads heads; /* and their heads */
   struct {
@@ -55,22 +54,22 @@ static int compare_live(const void *a, const void *b) {
 
 /* A list is a pair: of the number after the last location's, and as base a number for the list. */
 static struct live_slot slot_of_item(const struct layouts_writer *writer, uint64_t item) {
-  const struct packed_numbers *numbers = writer->numbers;
+  const struct encoder *encoder = writer->encoder;
   if (safepoint_item_is_list(item))
     return (struct live_slot){
-        .location = numbers->location_count,
+        .location = encoder->location_count,
         .row = writer->rows,
-        .base = numbers->location_count + numbers->lists[packed_list_key(item)],
+        .base = encoder->location_count + encoder->lists[encoder_list_key(item)],
     };
   return (struct live_slot){
-      .location = numbers->locations[safepoint_item_derived(item)],
+      .location = encoder->locations[safepoint_item_derived(item)],
       .row = writer->rows,
-      .base = numbers->locations[safepoint_item_base(item)],
+      .base = encoder->locations[safepoint_item_base(item)],
   };
 }
 
 static bool add_row(struct layouts_writer *writer, uint32_t live) {
-  const struct intern_sequence items = intern_get(&writer->table->live, live);
+  const struct intern_sequence items = intern_get(&writer->encoder->table->live, live);
   for (uint64_t i = 0; i < items.count; i++)
     if (!ARRAY_ADD(writer->live, writer->live_count, writer->live_capacity,
                    slot_of_item(writer, items.words[i])))
@@ -140,7 +139,7 @@ static bool collect_sets(struct layouts_writer *writer, size_t *next, struct liv
   *sets = (struct live_sets){
       .slots = slots,
       .rows = rows,
-      .location_count = writer->numbers->location_count,
+      .location_count = writer->encoder->location_count,
       .locations = writer->locations,
       .bases = writer->bases,
       .row_of = writer->row_of,
@@ -270,11 +269,10 @@ static uint8_t choose_next_width(const struct group_heads *heads) {
   return (uint8_t)bits_for_number(most);
 }
 
-static void join_layouts(const struct layouts_writer *writer, const struct packed_header *header,
-                         struct packed_layouts *layouts) {
-  const struct group_head *heads = writer->heads.items;
-  const unsigned unit = 8u << header->reference_shift;
-  struct bit_writer *bits = &layouts->bits;
+static void join_layouts(const struct layouts_writer *writer) {
+  struct encoder *encoder = writer->encoder;
+  const struct packed_header *header = &encoder->header;
+  struct bit_writer *bits = &encoder->parts[PACKED_LAYOUTS];
   uint64_t from = 0;
   uint32_t layout = 0;
   bool is_first = true; /* of a layout */
@@ -282,11 +280,11 @@ static void join_layouts(const struct layouts_writer *writer, const struct packe
   if (bits->bytes != NULL)
     memset(bits->bytes, 0, bits->capacity);
   for (size_t i = 0; i < writer->heads.count; i++) {
-    const struct group_head *head = &heads[i];
+    const struct group_head *head = &writer->heads.items[i];
     if (is_first) {
-      bit_writer_align(bits, unit);
-      layouts->places[layout] = bits->size / 8;
-      bit_writer_put(bits, *intern_get(&layouts->layouts, layout++).words, header->frame_width);
+      bit_writer_align(bits, 8u << header->reference_shift);
+      encoder->places[layout] = bits->size / 8;
+      bit_writer_put(bits, *intern_get(&encoder->layouts, layout++).words, header->frame_width);
     }
     is_first = !head->has_next;
     put_head(bits, head, header);
@@ -298,58 +296,54 @@ static void join_layouts(const struct layouts_writer *writer, const struct packe
   bit_writer_align(bits, 8);
 }
 
-/* The bytes of a reference to any place in the layouts; all ones are a gap's. */
-static uint8_t bytes_of_references(const struct packed_layouts *layouts, unsigned shift) {
-  return bits_bytes_for((layouts->bits.size / 8 >> shift) + 1);
+/* Joins the layouts with a shift of their places. The bytes of a reference hold any place; all ones are a
+ * gap's. Returns the size of layouts and references. */
+static uint64_t join_with(const struct layouts_writer *writer, uint8_t shift) {
+  struct packed_header *header = &writer->encoder->header;
+  header->reference_shift = shift;
+  join_layouts(writer);
+  const uint64_t size = writer->encoder->parts[PACKED_LAYOUTS].size / 8;
+  header->reference_bytes = bits_bytes_for((size >> shift) + 1);
+  return size + (uint64_t)header->stretches * header->reference_bytes;
 }
 
 /* Layouts at even places, or at multiples of 4, are larger; but there may be a byte less to tell each
  * stretch's place. */
-static void place_layouts(const struct layouts_writer *writer, struct packed_header *header,
-                          struct packed_layouts *layouts) {
+static void place_layouts(const struct layouts_writer *writer) {
   enum { SHIFTS = 3 };
   uint64_t least = UINT64_MAX;
   uint8_t best = 0;
-  for (header->reference_shift = 0; header->reference_shift < SHIFTS; header->reference_shift++) {
-    join_layouts(writer, header, layouts);
-    const uint64_t size =
-        layouts->bits.size / 8 +
-        (uint64_t)header->stretches * bytes_of_references(layouts, header->reference_shift);
+  for (uint8_t shift = 0; shift < SHIFTS; shift++) {
+    const uint64_t size = join_with(writer, shift);
     if (size < least) {
       least = size;
-      best = header->reference_shift;
+      best = shift;
     }
   }
-  header->reference_shift = best;
-  join_layouts(writer, header, layouts);
-  header->reference_bytes = bytes_of_references(layouts, best);
+  join_with(writer, best);
 }
 
-static bool write_all(struct layouts_writer *writer, struct packed_header *header,
-                      struct packed_layouts *layouts) {
-  for (uint32_t i = 0; i < layouts->layouts.count; i++)
-    if (!write_bodies(writer, i, intern_get(&layouts->layouts, i)))
-      return false;
+static bool write_all(struct layouts_writer *writer) {
+  const struct intern *layouts = &writer->encoder->layouts;
   const struct group_heads *heads = &writer->heads;
+  struct packed_header *header = &writer->encoder->header;
+  for (uint32_t i = 0; i < layouts->count; i++)
+    if (!write_bodies(writer, i, intern_get(layouts, i)))
+      return false;
   header->long_width = choose_long_width(heads);
   header->first_width = choose_first_width(heads, header->long_width);
   header->next_width = choose_next_width(heads);
   if (header->next_width > 32)
     return false;
-  place_layouts(writer, header, layouts);
-  return !layouts->bits.failed;
+  place_layouts(writer);
+  return true;
 }
 
-bool packed_write_layouts(const struct safepoints *table, const struct packed_numbers *numbers,
-                          struct packed_header *header, struct packed_layouts *layouts) {
-  struct layouts_writer writer = {
-      .table = table,
-      .numbers = numbers,
-      .seen = calloc((size_t)table->live.count + 1, sizeof *writer.seen),
-  };
-  layouts->places = calloc((size_t)layouts->layouts.count + 1, sizeof *layouts->places);
-  const bool ok =
-      writer.seen != NULL && layouts->places != NULL && write_all(&writer, header, layouts);
+bool packed_write_layouts(struct encoder *encoder) {
+  struct layouts_writer writer = {.encoder = encoder};
+  writer.seen = encoder_array(encoder, encoder->table->live.count, sizeof *writer.seen);
+  encoder->places = encoder_array(encoder, encoder->layouts.count, sizeof *encoder->places);
+  const bool ok = encoder->error == NULL && write_all(&writer);
   free(writer.seen);
   free(writer.row_of);
   free(writer.live);

@@ -4,20 +4,13 @@
  * record's place in its bucket is a byte; in a sparse text a leaf's counts and entry would take more
  * than the records.
  */
-#include "format/packed_write.h"
+#include "format/packed_encoder.h"
 
 #include <stdlib.h>
 
-struct leaves_writer {
-  const struct safepoints *table;
-  const struct packed_layouts *layouts;
-  const struct packed_written_stretch *stretches;
-  struct packed_header *header;
-  uint64_t text_start;
-  struct leaf_place {
-    uint64_t full, index, stretch;
-  } * entries; /* of the directory */
-  uint32_t leaf_count;
+/* An entry of the directory: how many of each are in the leaves before. */
+struct leaf_place {
+  uint64_t full, index, stretch;
 };
 
 static unsigned shift_below(unsigned shift, unsigned limit) {
@@ -28,16 +21,16 @@ static uint64_t leaves_for(const struct packed_header *header, unsigned bucket_s
   return (header->text_size >> (bucket_shift + 4)) + 1;
 }
 
-static uint64_t offset_of(const struct leaves_writer *writer, uint32_t record) {
-  return writer->table->records[record].address - writer->text_start;
+static uint64_t offset_of(const struct encoder *encoder, uint32_t record) {
+  return encoder->table->records[record].address - encoder->text_start;
 }
 
 /* How many bytes records have that are too many for their bucket's nibble. */
-static uint64_t size_of_full(const struct leaves_writer *writer, unsigned bucket_shift) {
+static uint64_t size_of_full(const struct encoder *encoder, unsigned bucket_shift) {
   uint64_t full = 0;
   uint32_t first = 0; /* of the bucket */
-  for (uint32_t i = 0; i < writer->table->record_count; i++) {
-    if (offset_of(writer, i) >> bucket_shift != offset_of(writer, first) >> bucket_shift)
+  for (uint32_t i = 0; i < encoder->table->record_count; i++) {
+    if (offset_of(encoder, i) >> bucket_shift != offset_of(encoder, first) >> bucket_shift)
       first = i;
     full += i - first + 1 == PACKED_BUCKET_FULL;
   }
@@ -45,8 +38,8 @@ static uint64_t size_of_full(const struct leaves_writer *writer, unsigned bucket
 }
 
 /* The size of directory and leaves with buckets of such a size, nearly. */
-static uint64_t size_with(const struct leaves_writer *writer, unsigned bucket_shift) {
-  const struct packed_header *header = writer->header;
+static uint64_t size_with(const struct encoder *encoder, unsigned bucket_shift) {
+  const struct packed_header *header = &encoder->header;
   const unsigned record_shift = shift_below(header->record_shift, bucket_shift);
   const unsigned start_shift = shift_below(header->start_shift, bucket_shift);
   const uint64_t leaves = leaves_for(header, bucket_shift);
@@ -57,16 +50,16 @@ static uint64_t size_with(const struct leaves_writer *writer, unsigned bucket_sh
          header->records *
              bits_to_bytes(bucket_shift - record_shift + (bucket_shift == record_shift)) +
          header->stretches * bits_to_bytes(bucket_shift + 4 - start_shift) +
-         size_of_full(writer, bucket_shift);
+         size_of_full(encoder, bucket_shift);
 }
 
-static void choose_bucket(struct leaves_writer *writer) {
+static void choose_bucket(struct encoder *encoder) {
   enum { LEAST = 4, MOST = 59 };
-  struct packed_header *header = writer->header;
+  struct packed_header *header = &encoder->header;
   uint64_t least = UINT64_MAX;
   unsigned best = MOST;
   for (unsigned shift = LEAST; shift <= MOST; shift++) {
-    const uint64_t size = size_with(writer, shift);
+    const uint64_t size = size_with(encoder, shift);
     if (size < least) {
       least = size;
       best = shift;
@@ -85,11 +78,11 @@ static void put_number(struct bit_writer *bits, uint64_t number, unsigned bytes)
 
 /* Appends the counts of the records [from, to), which are in one leaf, and adds how many of them are
  * full. False: too many in a bucket. */
-static bool put_counts(const struct leaves_writer *writer, uint32_t from, uint32_t to,
-                       struct bit_writer *leaves, uint64_t *full) {
+static bool put_counts(struct encoder *encoder, uint32_t from, uint32_t to, uint64_t *full) {
+  struct bit_writer *leaves = &encoder->parts[PACKED_LEAVES];
   uint32_t counts[PACKED_BUCKETS] = {0};
   for (uint32_t i = from; i < to; i++)
-    counts[offset_of(writer, i) >> writer->header->bucket_shift & (PACKED_BUCKETS - 1)]++;
+    counts[offset_of(encoder, i) >> encoder->header.bucket_shift & (PACKED_BUCKETS - 1)]++;
   for (unsigned i = 0; i < PACKED_BUCKETS; i++)
     bit_writer_put(leaves, counts[i] < PACKED_BUCKET_FULL ? counts[i] : PACKED_BUCKET_FULL, 4);
   for (unsigned i = 0; i < PACKED_BUCKETS; i++) {
@@ -103,84 +96,77 @@ static bool put_counts(const struct leaves_writer *writer, uint32_t from, uint32
   return true;
 }
 
-static bool put_leaf(const struct leaves_writer *writer, struct leaf_place *entry,
-                     struct bit_writer *leaves) {
-  const struct packed_header *header = writer->header;
+static bool put_leaf(struct encoder *encoder, struct leaf_place *entry) {
+  const struct packed_header *header = &encoder->header;
+  struct bit_writer *leaves = &encoder->parts[PACKED_LEAVES];
   const unsigned leaf_shift = header->bucket_shift + 4u;
   const unsigned low_bits = header->bucket_shift - header->record_shift;
   const unsigned low_bytes = low_bits == 0 ? 1 : (unsigned)bits_to_bytes(low_bits);
   const unsigned start_bytes = (unsigned)bits_to_bytes(leaf_shift - header->start_shift);
   const uint32_t from = (uint32_t)entry->index, to = (uint32_t)entry[1].index;
   entry[1].full = entry->full;
-  if (!put_counts(writer, from, to, leaves, &entry[1].full))
+  if (!put_counts(encoder, from, to, &entry[1].full))
     return false;
   for (uint32_t i = from; i < to; i++)
     put_number(leaves,
-               (offset_of(writer, i) & bits_low_mask(header->bucket_shift)) >> header->record_shift,
+               (offset_of(encoder, i) & bits_low_mask(header->bucket_shift)) >>
+                   header->record_shift,
                low_bytes);
   for (uint64_t i = entry->stretch; i < entry[1].stretch; i++)
     put_number(leaves,
-               (writer->stretches[i].offset & bits_low_mask(leaf_shift)) >> header->start_shift,
+               (encoder->stretches[i].offset & bits_low_mask(leaf_shift)) >> header->start_shift,
                start_bytes);
   for (uint64_t i = entry->stretch; i < entry[1].stretch; i++) {
-    const uint32_t layout = writer->stretches[i].layout;
+    const uint32_t layout = encoder->stretches[i].layout;
     put_number(leaves,
-               layout == PACKED_GAP ? UINT64_MAX
-                                    : writer->layouts->places[layout] >> header->reference_shift,
+               layout == ENCODER_GAP ? UINT64_MAX
+                                     : encoder->places[layout] >> header->reference_shift,
                header->reference_bytes);
   }
   return true;
 }
 
 /* Counts how many records and stretches are in the leaves before each, and writes the leaves. */
-static bool put_leaves(struct leaves_writer *writer, struct bit_writer *leaves) {
-  const struct packed_header *header = writer->header;
+static bool put_leaves(struct encoder *encoder, struct leaf_place *entries, uint64_t leaves) {
+  const struct packed_header *header = &encoder->header;
   const unsigned leaf_shift = header->bucket_shift + 4u;
   uint32_t index = 0, stretch = 0;
-  for (uint32_t i = 0; i < writer->leaf_count; i++) {
-    struct leaf_place *next = &writer->entries[i + 1];
-    while (index < header->records && offset_of(writer, index) >> leaf_shift <= i)
+  for (uint64_t i = 0; i < leaves; i++) {
+    struct leaf_place *next = &entries[i + 1];
+    while (index < header->records && offset_of(encoder, index) >> leaf_shift <= i)
       index++;
-    while (stretch < header->stretches && writer->stretches[stretch].offset >> leaf_shift <= i)
+    while (stretch < header->stretches && encoder->stretches[stretch].offset >> leaf_shift <= i)
       stretch++;
     next->index = index;
     next->stretch = stretch;
-    if (!put_leaf(writer, next - 1, leaves))
+    if (!put_leaf(encoder, next - 1))
       return false;
   }
-  return !leaves->failed;
+  return true;
 }
 
-static void put_directory(const struct leaves_writer *writer, struct bit_writer *directory) {
-  struct packed_header *header = writer->header;
-  const struct leaf_place *end = &writer->entries[writer->leaf_count];
+static void put_directory(struct encoder *encoder, const struct leaf_place *entries,
+                          uint64_t leaves) {
+  struct packed_header *header = &encoder->header;
+  struct bit_writer *directory = &encoder->parts[PACKED_DIRECTORY];
+  const struct leaf_place *end = &entries[leaves];
   header->full_bytes = end->full == 0 ? 0 : bits_bytes_for(end->full);
   header->index_bytes = bits_bytes_for(end->index);
   header->stretch_bytes = bits_bytes_for(end->stretch);
-  for (uint32_t i = 0; i <= writer->leaf_count; i++) {
-    put_number(directory, writer->entries[i].index, header->index_bytes);
-    put_number(directory, writer->entries[i].stretch, header->stretch_bytes);
-    put_number(directory, writer->entries[i].full, header->full_bytes);
+  for (uint64_t i = 0; i <= leaves; i++) {
+    put_number(directory, entries[i].index, header->index_bytes);
+    put_number(directory, entries[i].stretch, header->stretch_bytes);
+    put_number(directory, entries[i].full, header->full_bytes);
   }
 }
 
-bool packed_write_leaves(const struct safepoints *table, const struct packed_layouts *layouts,
-                         const struct packed_written_stretch *stretches,
-                         struct packed_header *header, struct bit_writer *directory,
-                         struct bit_writer *leaves) {
-  struct leaves_writer writer = {
-      .table = table,
-      .layouts = layouts,
-      .stretches = stretches,
-      .header = header,
-      .text_start = table->functions[0].address,
-  };
-  choose_bucket(&writer);
-  writer.leaf_count = (uint32_t)leaves_for(header, header->bucket_shift);
-  writer.entries = calloc((size_t)writer.leaf_count + 1, sizeof *writer.entries);
-  const bool ok = writer.entries != NULL && put_leaves(&writer, leaves);
+bool packed_write_leaves(struct encoder *encoder) {
+  choose_bucket(encoder);
+  const uint64_t leaves = leaves_for(&encoder->header, encoder->header.bucket_shift);
+  struct leaf_place *entries = encoder_array(encoder, leaves, sizeof *entries);
+  const bool ok = entries != NULL && put_leaves(encoder, entries, leaves);
   if (ok)
-    put_directory(&writer, directory);
-  free(writer.entries);
-  return ok && !directory->failed;
+    put_directory(encoder, entries, leaves);
+  free(entries);
+  return ok;
 }

@@ -8,7 +8,7 @@
  *
  * Values of a class that no record uses waste numbers, so a wide gap starts a new class.
  */
-#include "format/packed_write.h"
+#include "format/packed_encoder.h"
 
 #include <stdlib.h>
 
@@ -33,42 +33,38 @@ static int compare_used(const void *a, const void *b) {
   return (int64_t)x->value < (int64_t)y->value ? -1 : x->value != y->value;
 }
 
-static void use_list(const struct safepoints *table, struct packed_numbers *numbers,
-                     uint64_t item) {
-  const uint32_t list = safepoint_item_list(item), key = packed_list_key(item);
-  if (numbers->lists[key] != UINT32_MAX)
+static void use_list(struct encoder *encoder, uint64_t item) {
+  const uint32_t key = encoder_list_key(item);
+  if (encoder->lists[key] != UINT32_MAX)
     return;
-  numbers->lists[key] = numbers->list_count;
-  numbers->used_lists[numbers->list_count++] = key;
-  const struct intern_sequence locations = intern_get(&table->lists, list);
-  for (uint64_t i = 0; i < locations.count; i++)
-    numbers->locations[locations.words[i]] = 0;
+  encoder->lists[key] = encoder->list_count;
+  encoder->used_lists[encoder->list_count++] = key;
+  const struct intern_sequence list = intern_get(&encoder->table->lists, key >> 1);
+  for (uint64_t i = 0; i < list.count; i++)
+    encoder->locations[list.words[i]] = 0;
 }
 
 /* Marks the locations and lists in the live sets of the records. The table may have others, of records that
  * were left out. */
-static bool use_live_sets(const struct safepoints *table, struct packed_numbers *numbers) {
-  bool *seen = calloc((size_t)table->live.count + 1, sizeof *seen);
-  if (seen == NULL)
-    return false;
-  for (uint32_t i = 0; i < table->record_count; i++) {
+static bool use_live_sets(struct encoder *encoder) {
+  const struct safepoints *table = encoder->table;
+  bool *seen = encoder_array(encoder, table->live.count, sizeof *seen);
+  for (uint32_t i = 0; i < table->record_count && seen != NULL; i++) {
     const uint32_t live = table->records[i].live;
-    if (seen[live])
-      continue;
-    seen[live] = true;
     const struct intern_sequence items = intern_get(&table->live, live);
-    for (uint64_t k = 0; k < items.count; k++) {
+    for (uint64_t k = 0; k < items.count && !seen[live]; k++) {
       const uint64_t item = items.words[k];
       if (safepoint_item_is_list(item)) {
-        use_list(table, numbers, item);
+        use_list(encoder, item);
       } else {
-        numbers->locations[safepoint_item_base(item)] = 0;
-        numbers->locations[safepoint_item_derived(item)] = 0;
+        encoder->locations[safepoint_item_base(item)] = 0;
+        encoder->locations[safepoint_item_derived(item)] = 0;
       }
     }
+    seen[live] = true;
   }
   free(seen);
-  return true;
+  return encoder->error == NULL;
 }
 
 static uint64_t greatest_common_divisor(uint64_t a, uint64_t b) {
@@ -109,12 +105,12 @@ static int compare_classes(const void *a, const void *b) {
 
 /* Numbers the locations of the classes, and writes the classes: each with the number after its last
  * location's. */
-static bool number_classes(struct packed_numbers *numbers, const struct used *used,
-                           struct class *classes, size_t count) {
-  struct bit_writer *bits = &numbers->classes;
+static bool number_classes(struct encoder *encoder, const struct used *used, struct class *classes,
+                           size_t count) {
+  struct bit_writer *bits = &encoder->parts[PACKED_CLASSES];
+  uint64_t number = 0;
   if (count > 0)
     qsort(classes, count, sizeof *classes, compare_classes);
-  uint64_t number = 0;
   for (size_t i = 0; i < count; i++) {
     const struct class *class = &classes[i];
     const struct used *first = &used[class->begin];
@@ -122,7 +118,7 @@ static bool number_classes(struct packed_numbers *numbers, const struct used *us
       return false;
     for (size_t k = class->begin; k < class->end; k++) {
       const uint64_t offset = used[k].value - first->value;
-      numbers->locations[used[k].number] =
+      encoder->locations[used[k].number] =
           (uint32_t)(number + (class->step == 0 ? 0 : offset / class->step));
     }
     number += class->count;
@@ -131,53 +127,58 @@ static bool number_classes(struct packed_numbers *numbers, const struct used *us
     bit_writer_put(bits, class->step, 32);
     bit_writer_put(bits, first->value, 64);
   }
-  numbers->location_count = (uint32_t)number;
-  numbers->class_count = (uint32_t)count;
-  return !bits->failed;
+  encoder->location_count = (uint32_t)number;
+  return true;
 }
 
-static bool number_used(const struct safepoints *table, struct packed_numbers *numbers) {
-  const size_t locations = table->locations.count;
-  struct used *used = malloc((locations + 1) * sizeof *used);
-  struct class *classes = malloc((locations + 1) * sizeof *classes);
-  bool ok = used != NULL && classes != NULL;
+static bool number_used(struct encoder *encoder) {
+  const struct intern *locations = &encoder->table->locations;
+  struct used *used = encoder_array(encoder, locations->count, sizeof *used);
+  struct class *classes = encoder_array(encoder, locations->count, sizeof *classes);
+  bool ok = encoder->error == NULL;
   if (ok) {
     size_t used_count = 0, class_count = 0;
-    for (uint32_t i = 0; i < locations; i++)
-      if (numbers->locations[i] != UINT32_MAX) {
-        const uint64_t *words = intern_get(&table->locations, i).words;
+    for (uint32_t i = 0; i < locations->count; i++)
+      if (encoder->locations[i] != UINT32_MAX) {
+        const uint64_t *words = intern_get(locations, i).words;
         used[used_count++] = (struct used){words[0], words[1], i};
       }
     if (used_count > 0)
       qsort(used, used_count, sizeof *used, compare_used);
     for (size_t i = 0; i < used_count; i = classes[class_count++].end)
       classes[class_count] = class_at(used, i, used_count);
-    ok = number_classes(numbers, used, classes, class_count);
+    ok = number_classes(encoder, used, classes, class_count);
   }
   free(used);
   free(classes);
   return ok;
 }
 
-bool packed_number_locations(const struct safepoints *table, struct packed_numbers *numbers) {
-  const size_t locations = (size_t)table->locations.count + 1;
-  const size_t lists = (size_t)table->lists.count * 2 + 1;
-  *numbers = (struct packed_numbers){
-      .locations = malloc(locations * sizeof(uint32_t)),
-      .lists = malloc(lists * sizeof(uint32_t)),
-      .used_lists = malloc(lists * sizeof(uint32_t)),
-  };
-  if (numbers->locations == NULL || numbers->lists == NULL || numbers->used_lists == NULL)
-    return false;
-  memset(numbers->locations, 0xff, locations * sizeof(uint32_t));
-  memset(numbers->lists, 0xff, lists * sizeof(uint32_t));
-  return use_live_sets(table, numbers) && number_used(table, numbers);
+static void write_lists(struct encoder *encoder) {
+  struct bit_writer *lists = &encoder->parts[PACKED_LISTS];
+  for (uint32_t i = 0; i < encoder->list_count; i++) {
+    const uint32_t key = encoder->used_lists[i];
+    const struct intern_sequence list = intern_get(&encoder->table->lists, key >> 1);
+    bit_writer_put(&encoder->parts[PACKED_LIST_STARTS], lists->size / 8, 32);
+    bit_writer_put(lists, key & 1, 8);
+    bit_writer_varint(lists, list.count);
+    for (uint64_t k = 0; k < list.count; k++)
+      bit_writer_varint(lists, encoder->locations[list.words[k]]);
+  }
 }
 
-void packed_numbers_free(struct packed_numbers *numbers) {
-  free(numbers->locations);
-  free(numbers->lists);
-  free(numbers->used_lists);
-  bit_writer_free(&numbers->classes);
-  *numbers = (struct packed_numbers){0};
+bool packed_write_numbers(struct encoder *encoder) {
+  const uint64_t locations = encoder->table->locations.count;
+  const uint64_t lists = (uint64_t)encoder->table->lists.count * 2;
+  encoder->locations = encoder_array(encoder, locations, sizeof(uint32_t));
+  encoder->lists = encoder_array(encoder, lists, sizeof(uint32_t));
+  encoder->used_lists = encoder_array(encoder, lists, sizeof(uint32_t));
+  if (encoder->error != NULL)
+    return false;
+  memset(encoder->locations, 0xff, locations * sizeof(uint32_t));
+  memset(encoder->lists, 0xff, lists * sizeof(uint32_t));
+  if (!use_live_sets(encoder) || !number_used(encoder))
+    return false;
+  write_lists(encoder);
+  return true;
 }

@@ -1,0 +1,64 @@
+/* packed_encoder.h - the steps of packed_write, and the results that one leaves for the next.
+ *
+ * packed_write.c runs them in order: each takes the table of safepoints and the results of those before it from
+ * the encoder, and appends to parts of the packed table.
+ */
+#ifndef STACKPACK_PACKED_ENCODER_H
+#define STACKPACK_PACKED_ENCODER_H
+
+#include "format/packed_write.h"
+
+struct encoder_function {
+  uint32_t first;    /* its first record by rule */
+  uint32_t by_rule;  /* how many records follow that are its own by rule */
+  uint32_t extra;    /* exceptions that are its own */
+  uint32_t stretch;  /* the number of its stretch */
+  uint64_t sequence; /* where its frame size and live sets start in `sequences` */
+};
+
+/* A stretch of text, as packed.h explains. */
+struct encoder_stretch {
+  uint64_t offset; /* where it starts, from the text's start on */
+  uint32_t layout; /* ENCODER_GAP: none */
+};
+enum { ENCODER_GAP = UINT32_MAX };
+
+struct encoder {
+  const struct safepoints *table;
+  packed_compress *compress; /* NULL: details are stored as they are */
+  uint64_t address, text_start;
+  struct packed_header header; /* each step fills in the fields about its parts */
+  struct bit_writer parts[PACKED_PARTS];
+  struct encoder_function *functions;
+  struct encoder_stretch *stretches; /* at most two a function */
+  bool *varies;          /* by function: some records' frames are larger than its frame size */
+  uint64_t *frame_sizes; /* distinct, by number: those of functions that vary are the last ones */
+  size_t frame_size_count;
+  uint64_t *sequences;
+  struct intern
+      layouts; /* each is the number of a frame size, and then the live sets of the records, or one
+                            if all are equal */
+  uint64_t *places;    /* of each layout: where it stands in its part, in bytes */
+  uint32_t *locations; /* numbers, by number in the table; UINT32_MAX: not used */
+  uint32_t location_count;
+  uint32_t *lists;      /* numbers, by encoder_list_key; UINT32_MAX: not used by a live set */
+  uint32_t *used_lists; /* the keys, by number */
+  uint32_t list_count;
+  const char *error;
+};
+
+/* An array of count + 1 zeros, so that none is empty. NULL: no memory, which is the encoder's error then. */
+void *encoder_array(struct encoder *encoder, uint64_t count, size_t size);
+
+/* The key of a list. A list of locations and the same list of allocas have two keys. */
+static inline uint32_t encoder_list_key(uint64_t item) {
+  return safepoint_item_list(item) << 1 | safepoint_item_is_locations(item);
+}
+
+/* The steps that have files of their own. False without memory, or where a number is too large for the format. */
+bool packed_write_numbers(struct encoder *encoder); /* of locations and lists */
+bool packed_write_layouts(struct encoder *encoder);
+bool packed_write_leaves(struct encoder *encoder);  /* and the directory */
+bool packed_write_details(struct encoder *encoder); /* and conventions */
+
+#endif
