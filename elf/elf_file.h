@@ -1,10 +1,9 @@
-/* elf_file.h - reads of a file what is asked for, and no more.
+/* elf_file.h - reads parts of a file into memory, each at its place.
  *
  * A mapped file isn't to be trusted: when another process truncates it, a read of the mapping ends
- * the program, and when it is overwritten, what was checked may change afterwards. So the parts
- * that are needed are read into memory. This memory is as large as the file, and has each part at
- * its place, so that a struct elf_image over it is used as if all had been read; what wasn't takes
- * no memory.
+ * the program, and when it is overwritten, bytes may change after they were checked. So the parts
+ * that are needed are read into memory. This memory is as large as the file, and a struct elf_image
+ * over it is used as if all had been read; parts that weren't read take no memory.
  */
 #ifndef STACKPACK_ELF_FILE_H
 #define STACKPACK_ELF_FILE_H

@@ -194,7 +194,7 @@ static uint64_t symbol_value(const struct part *symbols, uint64_t n) {
   return symbol.st_shndx == SHN_UNDEF ? 0 : symbol.st_value;
 }
 
-/* What a relocation stores. False: not a kind that a stack map can have. */
+/* The value that a relocation stores. False: not a kind that a stack map can have. */
 static bool relocated_value(const struct elf_image *image, const struct part *symbols,
                             const Elf64_Rela *relocation, uint64_t *value) {
   const struct machine *machine = machine_find(image->header.e_machine);

@@ -1,5 +1,5 @@
-/* elf_image.h - finds what a file, or a loaded module, says about its stack maps. Bounded, without
- * a library.
+/* elf_image.h - finds the parts of a file, or of a loaded module, that are about stack maps.
+ * Bounded, without a library.
  *
  * The runtime needs of an ELF file (gABI, "ELF Header", "Section Header", "Program Header") only
  * this: the note that leads to a packed table, and for a file that wasn't packed, the raw section,
@@ -16,14 +16,14 @@
 #include <stdint.h>
 
 /* A file's bytes. Of a module that is loaded, the contents of segments are taken from where they
- * lie in memory, and the file says only what memory doesn't have: section headers and symbols.
+ * lie in memory, and the file gives only section headers and symbols, which memory doesn't have.
  * Where the file isn't known, there are none, and `bytes` is NULL. */
 struct elf_image {
   const uint8_t *bytes;
   size_t size;
   Elf64_Ehdr header;
   const Elf64_Phdr *loaded; /* the module's header.e_phnum program headers; NULL: it isn't loaded */
-  uint64_t bias;            /* of a loaded module: what is added to link-time addresses */
+  uint64_t bias;            /* of a loaded module: its addresses less the link-time ones */
 };
 
 /* Returns NULL, or what is wrong (static storage): it must be a little-endian ELF64 file, and its
@@ -42,7 +42,7 @@ const uint8_t *elf_image_at(const struct elf_image *image, uint64_t address, uin
  * none. */
 bool elf_image_find_packed(const struct elf_image *image, struct section_bytes *packed);
 
-/* The next section of that name behind number *number, which moves on; false if there is none. */
+/* The next section of that name after number *number, which moves on; false if there is none. */
 bool elf_image_next_section(const struct elf_image *image, const char *name, unsigned *number,
                             Elf64_Shdr *section);
 
@@ -69,7 +69,7 @@ bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section
 struct elf_symbols {
   const struct elf_image *image;
   unsigned section; /* of the table that is read */
-  Elf64_Shdr table; /* it, and what of it is yet to come */
+  Elf64_Shdr table; /* its header; the size is that of the symbols that are left */
   const uint8_t *next;
   bool has_static, has_dynamic; /* tables of these types were met */
   bool is_dynamic;              /* the table's type */
@@ -79,7 +79,7 @@ struct elf_symbols {
 static inline struct elf_symbols elf_symbols(const struct elf_image *image) {
   return (struct elf_symbols){.image = image};
 }
-/* Goes to the next one, from the first on; false behind the last one. */
+/* Goes to the first symbol, then to the next; false after the last one. */
 bool elf_symbols_next(struct elf_symbols *symbols);
 /* The same, of those that are defined and whose names can be read. */
 bool elf_symbols_next_defined(struct elf_symbols *symbols);

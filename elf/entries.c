@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char behind_no_call[] = "that address isn't behind a call";
+static const char not_after_call[] = "that address doesn't follow a call";
 static const char outside[] = "that address isn't in the function";
 static const char other_frame[] = "the frame has another size";
 static const char maybe_stackmap[] = "a call returns to other records, but not to that";
@@ -55,7 +55,7 @@ void entries_free(struct entries *entries) {
 
 /* ---- One entry ---- */
 
-/* What the code says of an entry: the last two have the reason for which it isn't FITS. */
+/* How an entry fits the code. All but the first two have an address and a reason. */
 enum verdict { FITS, FITS_FRAME, DOUBTFUL, OTHER_FRAME, CONTRADICTED };
 
 struct entry {
@@ -72,7 +72,7 @@ struct checker {
   const struct code *code;
   struct entries *found;
   struct entry *entries;      /* by address */
-  bool *no_entry, *no_record; /* what is taken out */
+  bool *no_entry, *no_record; /* by number: it is taken out */
 };
 
 /* The end of the function that starts at an address, 0 if it isn't known: of two that are, the
@@ -98,7 +98,8 @@ static void judge(struct entry *entry, enum verdict verdict, uint64_t address, c
   entry->reason = reason;
 }
 
-/* A frame may be larger than LLVM says, by what is pushed for a call; but not smaller. */
+/* A frame may be larger than LLVM says, by arguments that are pushed for a call; but not
+ * smaller. */
 static void judge_frame(const struct checker *checker, struct entry *entry,
                         const struct safepoint *record) {
   enum { WORD = 8 };
@@ -130,7 +131,7 @@ static void judge_entry(const struct checker *checker, struct entry *entry) {
     if (end != 0 && record->address > end)
       judge(entry, CONTRADICTED, record->address, outside);
     else if (is_statepoint && !may_return)
-      judge(entry, CONTRADICTED, record->address, behind_no_call);
+      judge(entry, CONTRADICTED, record->address, not_after_call);
     else if (is_statepoint)
       judge_frame(checker, entry, record);
   }
@@ -139,7 +140,7 @@ static void judge_entry(const struct checker *checker, struct entry *entry) {
     judge(entry, DOUBTFUL, unlike, maybe_stackmap);
 }
 
-/* ---- What is found ---- */
+/* ---- Results ---- */
 
 static bool add_left_out(struct checker *checker, const struct entry *entry) {
   struct entries *found = checker->found;
@@ -210,7 +211,7 @@ static bool are_alike(const struct member *members, size_t count, size_t entries
   return true;
 }
 
-/* Takes out what a group's entries don't say alike. */
+/* Takes out the records in which a group's entries differ. */
 static bool compare(struct checker *checker, const struct entry *group, struct member *members,
                     size_t count, size_t entries, const char *reason) {
   qsort(members, count, sizeof *members, compare_members);
@@ -368,7 +369,7 @@ static void take_out(struct checker *checker, uint32_t *numbers) {
   table->record_count = records;
 }
 
-/* Functions reach behind the addresses that are in conflict: they are no safepoints of theirs. */
+/* Functions reach beyond the addresses that are in conflict, which are no safepoints of theirs. */
 static void extend(struct safepoints *table, const struct entries *entries) {
   for (size_t i = 0; i < entries->conflict_count; i++) {
     const struct entries_conflict *conflict = &entries->conflicts[i];

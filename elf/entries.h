@@ -1,4 +1,5 @@
-/* entries.h - leaves out of a raw program's stack maps what describes other code than is there.
+/* entries.h - leaves out of a raw program's stack maps the entries that describe code which the
+ * program doesn't have.
  *
  * LLVM relocates a stack map to the function's symbol. Where several object files bring a function
  * (a COMDAT, as C++'s inline functions and templates are) the linker keeps one body, but the maps
@@ -11,22 +12,22 @@
  *   - the frame that the unwind table knows there isn't smaller than the entry says, and is larger by
  *     whole words (by pushed arguments).
  *
- *        kept:   f: push  call g  ... ret          f+6 is behind a call: right
+ *        kept:   f: push  call g  ... ret          f+6 follows a call: right
  *     dropped:   f: sub $24,%rsp  call g ... ret   f+9 is not: this entry is of another body
  *
  * An entry that contradicts the code is left out. If none of a function's is left, it stays without
- * records: its addresses are no safepoints. Of those that are left, and of one that is doubtful,
- * only what all say alike is kept; addresses at which they differ are in conflict, and get no
- * record. So a wrong live set is never told; whether a file with conflicts is good enough is for
- * the caller to decide. */
+ * records: its addresses are no safepoints. Of the entries that are left, and of doubtful ones,
+ * only records that are alike in all are kept; addresses at which they differ are in conflict, and
+ * get no record. So a wrong live set is never told; whether a file with conflicts is good enough is
+ * for the caller to decide. */
 #ifndef STACKPACK_ENTRIES_H
 #define STACKPACK_ENTRIES_H
 
 #include "elf/eh_frame.h"
 #include "elf/machine.h"
 
-/* Where code is, and what is known of its functions. A file's segments of code are few; of more
- * than these, the others aren't known. */
+/* A file's code, and the extents of its functions. Files have few segments of code; those beyond
+ * this number aren't known. */
 enum { CODE_PARTS_MAX = 64 };
 struct code_part {
   uint64_t address, size;
@@ -42,8 +43,8 @@ void code_free(struct code *code);
 /* Adds bytes[0..size), which stay where they are. */
 void code_add(struct code *code, uint64_t address, const uint8_t *bytes, uint64_t size);
 
-/* For struct statepoint_signs: whether a call, or what stands in its place, may end at an address.
- * What isn't known is possible. The context is a struct code. */
+/* For struct statepoint_signs: whether a call, or bytes that are to be patched, may end at an
+ * address; true where the code isn't known. The context is a struct code. */
 bool code_may_return_to(const void *code, uint64_t address);
 
 /* An entry that was left out, and why. */
@@ -69,7 +70,7 @@ void entries_free(struct entries *entries);
 
 /* Takes all that out of a table that isn't finished yet, but knows its records' frames
  * (eh_frame_tell_frames); then finishes it, and tells the functions' ends, first by the unwind
- * table, then by the symbols: they reach behind the addresses in conflict. False without memory. */
+ * table, then by the symbols: they reach beyond the addresses in conflict. False without memory. */
 bool entries_finish(struct safepoints *table, const struct code *code, struct entries *entries);
 
 #endif

@@ -1,4 +1,4 @@
-/* evidence.h - what a file's or a loaded module's code tells of its raw stack maps.
+/* evidence.h - checks raw stack maps by the code of a file or a loaded module.
  *
  * The runtime, which has libc only, and the command read raw stack maps alike: first they find the
  * code, and where its functions are; then they read the maps (format/safepoints.h), which takes the

@@ -1,14 +1,13 @@
-/* machine.h - what differs between the machines whose stack maps are understood. One file a
- * machine.
+/* machine.h - the differences between the machines that are supported. One file a machine.
  *
  * LLVM writes the same kind of section for every machine, and a linked file has the same structure
- * on all of them. What is left are numbers and a few bytes of code: how relocations are numbered,
- * how large a page may be, what DWARF calls a register, and what a call looks like. Each machine's
- * file fills one structure with these, and nothing else asks which machine it is.
+ * on all of them. The differences are numbers and a few bytes of code: how relocations are
+ * numbered, how large a page may be, DWARF's names of registers, and the bytes of a call. Each
+ * machine's file fills one structure with these, and nothing else asks which machine it is.
  *
- * A statepoint stands behind a call: its address is the one that the call returns to. So the bytes
- * before it must end a call. This is told backwards, without knowing where instructions start: the
- * answer "yes" means that a call may end there, "no" that none does.
+ * A statepoint follows a call: its address is the one that the call returns to. So the bytes before
+ * it must end a call. This is told backwards, without knowing where instructions start: the answer
+ * "yes" means that a call may end there, "no" that none does.
  */
 #ifndef STACKPACK_MACHINE_H
 #define STACKPACK_MACHINE_H

@@ -2,7 +2,7 @@
  *
  * Calls come in two forms (AMD64 Architecture Programmer's Manual 3, CALL (Near)): E8 and a
  * distance of 32 bits; and FF with a ModRM byte whose middle three bits are 2, for a target in a
- * register or in memory, with a SIB byte and a displacement behind it as that byte says. Prefixes
+ * register or in memory, followed by a SIB byte and a displacement as that byte says. Prefixes
  * stand before these, and don't matter here. Far calls (9A; FF, 3) push more than an address: no
  * compiler makes them.
  *
@@ -43,7 +43,7 @@ static bool ends_call(const uint8_t *end, size_t size) {
   return false;
 }
 
-/* LLVM's own (X86MCInstLower.cpp, emitNop) and those that assemblers fill up with: 90, and 0F 1F
+/* The nops of LLVM (X86MCInstLower.cpp, emitNop) and of assemblers: 90, and 0F 1F
  * with a zero in the middle of its ModRM byte, which has the same forms as a call's. */
 static bool ends_nop(const uint8_t *end, size_t size) {
   enum { LONGEST = 8 };

@@ -3,7 +3,7 @@
  * The packed section starts with an ELF note, and a PT_NOTE program header of its own covers just
  * this note; the table follows. So the table is found in a running process by dl_iterate_phdr, and
  * every tool that copies ELF files (strip, objcopy, patchelf) keeps header and section, without
- * knowing them. (A program header type of our own is copied, too, but checkers such as eu-elflint
+ * knowing them. (A program header of an own type is copied, too, but checkers such as eu-elflint
  * call it an error.)
  *
  *   u32 name size = 10, u32 description size = 0, u32 type = 1, "stackpack\0", 2 bytes of padding

@@ -51,7 +51,7 @@ objcopy --globalize-symbol=__LLVM_StackMaps list.o list.global.o
 link_script app '.rodata : { *(.rodata) list.global.o(.llvm_stackmaps) many.o(.llvm_stackmaps) LONG(9) }' main.o list.global.o many.o
 expect_all_records app
 strip -x app
-refused 'a stack map without a symbol, behind the one in \.rodata at 0x[0-9a-f]+$' app
+refused 'a stack map without a symbol, after the one in \.rodata at 0x[0-9a-f]+$' app
 expect_refusal 'app: a stack map without a symbol' "$stackpack" dump app
 
 # Without any symbol there is nothing to be found.

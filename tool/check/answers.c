@@ -4,7 +4,7 @@
  * to the record of that number, at the place in the layouts from which the record was read.
  *
  * Between a function's start, its records and its end, the answers hold from one of these to the
- * next. So few addresses without a record have to be asked for to know the answers for all.
+ * next. So a few addresses without a record tell the answers for all.
  */
 #include "tool/check/answers.h"
 
@@ -16,20 +16,21 @@
 struct answers {
   const struct safepoints *expected;
   const struct packed_table *packed;
-  uint64_t *reaches; /* by function: up to where the code of those before it goes */
+  uint64_t *reaches; /* by function: the furthest end of the code of the functions before it */
   struct differences *differences;
 };
 
-/* ---- What is expected ---- */
+/* ---- The right answers ---- */
 
-/* The start of the function behind one; none is above UINT64_MAX. */
+/* The start of the next function; UINT64_MAX after the last one. */
 static uint64_t next_start(const struct safepoints *expected, size_t function) {
   return function + 1 < expected->function_count ? expected->functions[function + 1].address
                                                  : UINT64_MAX;
 }
 
-/* Up to where a function's addresses are managed: to the furthest end of the code up to it, but not
- * beyond the next function's start; or to its last record before that, where this is further. */
+/* Where a function's managed addresses end: at the furthest end of its code and of the code before
+ * it, but not beyond the next function's start; or at its last record before that, where this is
+ * further. */
 static uint64_t expected_end(const struct answers *answers, uint32_t function) {
   const struct safepoints *expected = answers->expected;
   const uint64_t start = expected->functions[function].address;
@@ -40,7 +41,7 @@ static uint64_t expected_end(const struct answers *answers, uint32_t function) {
   return code > known ? code : known;
 }
 
-/* An address is managed if a function that starts at or before it ends behind it. */
+/* An address is managed if a function starts at or before it, and ends after it. */
 static enum packed_answer expected_answer(const struct answers *answers, uint64_t address) {
   const struct safepoints *expected = answers->expected;
   const size_t started =
@@ -93,7 +94,7 @@ static void ask_around(const struct answers *answers, uint64_t address) {
   ask(answers, address + 1);
 }
 
-/* Asks for each function by its number, too. */
+/* Asks for each function by its number, and for addresses around its start and its end. */
 static void check_functions(const struct answers *answers) {
   const struct safepoints *expected = answers->expected;
   uint32_t number = 0; /* of a stretch */

@@ -1,4 +1,5 @@
-/* answers.h - whether a packed table answers look-ups as it should. */
+/* answers.h - compares a packed table's answers to look-ups with the records that it was made
+ * of. */
 #ifndef STACKPACK_ANSWERS_H
 #define STACKPACK_ANSWERS_H
 
@@ -7,7 +8,7 @@
 
 /* Asks the packed table for every record's address, for every function's start and end, and for
  * addresses that have no record: around each function's start and end, and between its records.
- * Adds what differs from the finished table of safepoints. */
+ * Adds the differences from the finished table of safepoints. */
 void answers_all(const struct safepoints *expected, const struct packed_table *packed,
                  struct differences *differences);
 

@@ -81,7 +81,7 @@ static bool same_frame(const struct comparison *comparison, uint32_t a, uint32_t
                     intern_get(&comparison->b->frames, b - 1));
 }
 
-/* What differs between two records, or NULL. */
+/* The first difference between two records, by its name; NULL: there is none. */
 static const char *record_difference(const struct comparison *comparison, const struct safepoint *a,
                                      const struct safepoint *b) {
   const struct safepoint_function *f = &comparison->a->functions[a->function];

@@ -1,4 +1,4 @@
-/* compare.h - whether two tables say the same. */
+/* compare.h - compares two tables of safepoints. */
 #ifndef STACKPACK_COMPARE_H
 #define STACKPACK_COMPARE_H
 
@@ -6,18 +6,19 @@
 
 #include <stdint.h>
 
-/* What differs first, and how much. */
+/* The number of differences, and the first one. */
 struct differences {
   uint64_t count;
   char first[256]; /* a sentence */
   bool no_memory;  /* the comparison ended early */
 };
 
-/* Adds a difference: what it is, in a sentence. */
+/* Adds a difference, which the text describes. */
 void differences_add(struct differences *differences, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Compares all functions' frame sizes, all records by what they say, and the global roots. */
+/* Compares all functions' addresses and frame sizes, all records by their contents, and the global
+ * roots. */
 void compare_tables(const struct safepoints *a, const struct safepoints *b,
                     struct differences *differences);
 

@@ -1,5 +1,5 @@
-/* conflicts.h - says which stack maps were left out of a raw program, as they describe other code
- * than is there, and which are in conflict (elf/entries.h). */
+/* conflicts.h - reports the stack maps that were left out of a raw program, as they describe code
+ * that the file doesn't have, and those in conflict (elf/entries.h). */
 #ifndef STACKPACK_CONFLICTS_H
 #define STACKPACK_CONFLICTS_H
 
@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-/* The problem that conflicts are: one line with the first one's functions, and what to do.
- * False. */
+/* Makes the conflicts a problem: one line with the first one's function, and what a user can do.
+ * Returns false. */
 bool conflicts_refuse(const struct image *image, const struct entries *entries,
                       struct problem *problem);
 

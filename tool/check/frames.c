@@ -1,4 +1,4 @@
-/* frames.c - compares facts of frames with what elfutils' libdw finds at the same addresses.
+/* frames.c - compares facts of frames with those that elfutils' libdw finds at the same addresses.
  *
  * A walk trusts these facts with every root of all callers, and they were read by a reader of our
  * own (elf/eh_frame.h). libdw has another one. It answers with DWARF expressions: `bregx R, N`
@@ -17,12 +17,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* What libdw says holds from one address on, up to another. */
+/* Libdw's answer, which holds for the addresses [start, end). */
 struct answer {
   Dwarf_Addr start, end;
   bool is_known;
   struct frame_facts facts;
-  uint32_t same; /* registers of which it says that they have their values */
+  uint32_t same; /* registers that still have their values */
 };
 
 static void read_cfa(Dwarf_Frame *frame, struct frame_facts *facts) {
@@ -93,7 +93,8 @@ struct overlaps {
   uint64_t last_end, end_before; /* the two highest ones of the functions that start so far */
 };
 
-/* Whether more than one entry of the unwind table has an address: which one libdw takes says nothing. */
+/* Whether more than one entry of the unwind table has an address: which one libdw takes says
+ * nothing. */
 static bool is_in_several(struct overlaps *overlaps, uint64_t address) {
   const struct code_ranges *functions = overlaps->functions;
   for (; overlaps->next < functions->count && functions->items[overlaps->next].start <= address;

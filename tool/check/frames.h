@@ -1,12 +1,12 @@
-/* frames.h - whether the facts of frames are those that another unwinder finds. */
+/* frames.h - compares the facts of frames with those that another unwinder finds. */
 #ifndef STACKPACK_CHECK_FRAMES_H
 #define STACKPACK_CHECK_FRAMES_H
 
 #include "tool/check/compare.h"
 #include "tool/image/image.h"
 
-/* Asks libdw for the frame at each record's address, and compares what it finds in the image's
- * unwind tables with what the table says. */
+/* Asks libdw for the frame at each record's address, and compares its answer, from the image's
+ * unwind tables, with the table's facts. */
 void frames_compare(const struct image *image, const struct safepoints *table,
                     struct differences *differences);
 

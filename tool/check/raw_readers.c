@@ -2,7 +2,7 @@
  *
  * LLVM labels the stack maps of each object file `__LLVM_StackMaps`. A runtime that parses them
  * itself declares that symbol (made global with objcopy, or by a linker script) and would find the
- * packed table there. What is left of such a use in a linked file is one of these:
+ * packed table there. Such a use leaves one of these traces in a linked file:
  *
  * - a dynamic symbol of that name, exported for others or imported, weak or not; or an undefined one
  *   in the full symbol table;
@@ -21,7 +21,7 @@
  * for references. (A label that the linker made local, as it was hidden, still says so; mold makes
  * all local.)
  *
- * An address may mean the end of what stands before it: linkers and programs mark ends of code, of
+ * An address may mean the end of the section before it: linkers and programs mark ends of code, of
  * data, and of tables (`etext`, `__rela_iplt_end`, `__stop_NAME`). So where such a mark may stand,
  * a reference to just the section's first byte isn't taken for one to the stack maps.
  *
@@ -34,8 +34,8 @@
  *     add  x0, x0, 0x318                addi  a0, a0, 0x318
  *
  * Code of x86-64 in which the address's bytes occur is decoded from its section's start to its end.
- * What follows data falls into step after a few instructions; and as only sixteen addresses count,
- * bytes that aren't code will hardly name one.
+ * Code that follows data falls into step after a few instructions; and as only sixteen addresses
+ * count, bytes that aren't code will hardly name one.
  */
 #include "tool/check/raw_readers.h"
 
@@ -66,7 +66,7 @@ struct search {
   bool is_fixed; /* words and constants may name them: in an executable, if no other file can't */
   uint64_t clones[CLONES];
   unsigned clones_count;
-  uint64_t global_pointer; /* what RISC-V's register gp holds; 0: that isn't known */
+  uint64_t global_pointer; /* the value of RISC-V's register gp; 0: it isn't known */
   struct reference *found;
 };
 
@@ -100,7 +100,7 @@ static bool ends_with_mark(const struct image_section *section) {
          isalpha((unsigned char)section->name[0]);
 }
 
-/* What the symbols say. */
+/* Facts that the symbols tell. */
 struct marks {
   bool mark, global_name;    /* of the stack maps' address */
   bool own_name, other_name; /* in the stack maps: labels of LLVM's, and others */
@@ -305,9 +305,9 @@ static bool names_maps(const struct search *search, const struct code_instructio
 }
 
 /* Whether four bytes could be an operand that names the address: the low half of it, or its
- * distance from their end or from the end of an operand behind them. `at` is where they stand,
- * `raw` where the maps do, both of them as low halves. What is a little beside is taken for it,
- * too: both comparisons are with a power of two, which compilers make quick code of. */
+ * distance from their end or from the end of an operand after them. `at` is the place of the bytes,
+ * `raw` that of the maps, both as low halves. Values close to it count, too: both comparisons are
+ * with a power of two, which compilers make quick code of. */
 static inline uint32_t may_name(const uint8_t *bytes, uint32_t at, uint32_t raw) {
   enum { OPERANDS_BEHIND_MAX = 8, AROUND = 32 };
   const uint32_t word = bits_load32(bytes), relative = word + at + 4;
@@ -341,8 +341,8 @@ struct uppers {
   uint32_t known, constant; /* bit n: of register n */
 };
 
-/* Whether an instruction adds the rest to an upper part, and that makes the address; and what it
- * leaves in the registers. */
+/* Whether an instruction adds the rest to an upper part, and the sum is the address. Updates the
+ * registers' upper parts. */
 static bool forms_maps(const struct search *search, const struct code_architecture *architecture,
                        const struct code_parts *use, struct uppers *uppers) {
   const bool is_whole = use->from == CODE_NO_REGISTER;

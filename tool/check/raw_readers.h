@@ -1,4 +1,4 @@
-/* raw_readers.h - does a program read its own raw stack maps? */
+/* raw_readers.h - finds out whether a program reads its own raw stack maps. */
 #ifndef STACKPACK_REFERENCES_H
 #define STACKPACK_REFERENCES_H
 

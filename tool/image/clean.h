@@ -1,7 +1,7 @@
-/* clean.h - texts of files, as they can be shown.
+/* clean.h - texts from files, made safe to print.
  *
- * A file's name, and the names in it, may hold any bytes: those that move a terminal's cursor, or
- * change its title, too.
+ * A file's name, and the names in it, may hold any bytes, also those that move a terminal's cursor
+ * or change its title.
  */
 #ifndef STACKPACK_CLEAN_H
 #define STACKPACK_CLEAN_H
@@ -9,13 +9,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A text as UTF-8: control characters, and bytes that aren't UTF-8, are \x and two digits. To be
- * freed. */
+/* A copy of a text as UTF-8, to be freed: control characters, and bytes that aren't UTF-8, become
+ * \x and two digits. */
 char *clean_text(const char *text);
 
 void clean_print(FILE *stream, const char *text);
 
-/* What a line about a file starts with: its path, and a colon. */
+/* Prints the start of a line about a file: its path, and a colon. */
 void clean_print_path(FILE *stream, const char *path);
 
 /* The ending of a counted noun: 1 record, 2 records. */

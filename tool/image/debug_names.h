@@ -1,5 +1,5 @@
-/* debug_names.h - what ties a program to the file with its debug information: its build ID, and the
- * link in .gnu_debuglink.
+/* debug_names.h - the two names that tie a program to its file of debug information: its build ID,
+ * and the link in .gnu_debuglink.
  */
 #ifndef STACKPACK_DEBUG_NAMES_H
 #define STACKPACK_DEBUG_NAMES_H

@@ -2,10 +2,10 @@
  *
  * The section is an array of addresses, as `static T **const root = &variable` in a section of its
  * own makes it. In a position-independent file an address may stand in the section, or in a
- * relocation that puts it there. Relocations that are relative to where the file is loaded have
- * just one meaning; one that names a symbol may come to mean a variable of another module (gABI,
- * "Dynamic Linking": interposition, copy relocations), which a table of link-time addresses can't
- * say.
+ * relocation that puts it there. A relocation that is relative to where the file is loaded has just
+ * one meaning; a relocation that names a symbol may come to mean a variable of another module
+ * (gABI, "Dynamic Linking": interposition, copy relocations), which a table of link-time addresses
+ * can't say.
  *
  * Each address must be that of a word in writable memory: a collector will write there.
  */

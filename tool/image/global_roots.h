@@ -5,7 +5,8 @@
 #include "format/safepoints.h"
 #include "tool/image/image.h"
 
-/* Makes what the section of that name lists the table's global roots. *section is that section. */
+/* Puts the addresses that the section of that name lists into the table as its global roots.
+ * *section is that section. */
 bool global_roots_read(const struct image *image, const char *name, struct safepoints *table,
                        const struct image_section **section, struct problem *problem);
 

@@ -1,4 +1,4 @@
-/* image.c - opens an ELF file, and checks what the other steps rely on. */
+/* image.c - opens an ELF file, and checks its headers, on which the other steps rely. */
 #include "tool/image/image.h"
 
 #include <stdlib.h>

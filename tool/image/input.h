@@ -1,4 +1,4 @@
-/* input.h - the bytes of a file that is to be read. */
+/* input.h - a file's bytes, all read into memory. */
 #ifndef STACKPACK_INPUT_H
 #define STACKPACK_INPUT_H
 

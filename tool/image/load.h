@@ -1,4 +1,4 @@
-/* load.h - from an ELF image to a table of safepoints, whether it was packed or not. */
+/* load.h - from an ELF image to a table of safepoints, of a packed program or a raw one. */
 #ifndef STACKPACK_LOAD_H
 #define STACKPACK_LOAD_H
 
@@ -19,7 +19,7 @@ struct load_options {
 bool load_open(struct image *image, const char *path, const struct load_options *options,
                struct problem *problem);
 
-/* What an image has. */
+/* The stack maps of an image. */
 enum load_kind { LOAD_NONE, LOAD_RAW, LOAD_PACKED, LOAD_BROKEN };
 
 struct loaded {
@@ -29,13 +29,13 @@ struct loaded {
   size_t raw_count;                         /* how many there are, */
   uint64_t raw_size;                        /* and their sizes together */
   const struct image_section *global_roots; /* LOAD_RAW: the section, or NULL */
-  struct entries entries;     /* LOAD_RAW: what the code contradicted, and conflicts */
+  struct entries entries;     /* LOAD_RAW: entries that the code contradicts, and conflicts */
   struct packed_table packed; /* LOAD_PACKED */
   struct section_bytes place; /* and its bytes: more may follow */
 };
 
-/* Finds which of the two an image has, without reading it. LOAD_BROKEN, and a problem, if the
- * section is there but can't be used. */
+/* Finds which kind of stack maps an image has, without reading them. LOAD_BROKEN, and a problem, if
+ * they are there but can't be used. */
 enum load_kind load_find(const struct image *image, const struct load_options *options,
                          struct loaded *loaded, struct problem *problem);
 

@@ -3,13 +3,13 @@
  * With `.rodata : { *(.rodata) *(.llvm_stackmaps) }` in a linker script, no section header says
  * where the stack maps are. But LLVM labels those of each object file: a symbol `__LLVM_StackMaps`,
  * local and without a size, at the start of each map. Where a map ends is known by reading it. So
- * each symbol gives a range; ranges that meet are one; and these are cut out of the section that
- * has them, in our picture of the file: what stands before keeps the section's number, the maps and
- * what stands behind them become sections more.
+ * each symbol gives a range, and ranges that meet are one. In the image, each range becomes a
+ * section of its own: the bytes before it keep the old section's number, and the bytes after it
+ * become another section.
  *
  * A map that has lost its symbol must not be lost with it. (`strip -x` removes local symbols; then
- * none is left, unless one was made global.) So it is an error if what follows a range can be read
- * as a map with functions.
+ * none is left, unless one was made global.) So it is an error if the bytes after a range can be
+ * read as a map with functions.
  */
 #include "tool/image/merged.h"
 
@@ -79,7 +79,7 @@ static bool read_map(const uint8_t *bytes, uint64_t size, uint64_t *length, uint
   return reader.error == NULL;
 }
 
-/* Whether there is, behind a map's end and perhaps some padding, another one without a symbol. */
+/* Whether another map, without a symbol, follows a map's end and perhaps some padding. */
 static bool is_followed(const uint8_t *bytes, uint64_t size) {
   uint64_t padding = 0, length;
   uint32_t functions;
@@ -115,12 +115,12 @@ static bool measure(const struct image_section *section, const uint8_t *contents
                        start);
   *end = start + length;
   return !is_followed(bytes + length, room - length) ||
-         problem_set(problem, "a stack map without a symbol, behind the one in %s at 0x%" PRIx64,
+         problem_set(problem, "a stack map without a symbol, after the one in %s at 0x%" PRIx64,
                      section->name, start);
 }
 
-/* Cuts out each run of maps that meet. A section that was named, and has nothing else, will be
- * found by its name. */
+/* Makes each run of maps that meet a section. A section that was named, and has nothing but maps,
+ * is found by its name already. */
 static bool cut_out(struct image *image, bool is_named, const struct starts *starts,
                     struct problem *problem) {
   for (size_t i = 0; i < starts->count;) {

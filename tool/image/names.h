@@ -7,7 +7,7 @@
 struct name {
   uint64_t address;
   const char *text; /* in the image */
-  int rank;         /* of several names of one function, the lowest is the best */
+  int rank;         /* of several names of one function, the name with the lowest rank is taken */
 };
 
 struct names {

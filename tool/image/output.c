@@ -1,8 +1,8 @@
 /* output.c - see output.h.
  *
  * A new file is written without a name (O_TMPFILE) where the file system can do that, and gets one
- * only when it is complete: so a command that is killed leaves nothing behind. Between getting its
- * name and taking the old one's place, signals that end the command have to wait.
+ * only when it is complete: so a command that is killed leaves no file. Between the new file's
+ * getting its name and taking the old one's place, signals that end the command have to wait.
  *
  * Of several files, all but the last change places with the old ones (RENAME_EXCHANGE), so that
  * they can change back if the last one can't be put in its place.
@@ -30,7 +30,8 @@ struct output {
   char temporary[PATH_MAX + 48]; /* in the same folder */
   int file;                      /* -1: the target isn't a regular file */
   bool named;                    /* there is a file of the temporary name */
-  /* How to take it back: not at all, by removing it, or by changing places with the old one. */
+  /* How the replacement is taken back: not at all, by removing it, or by exchanging it with the old
+   * file. */
   enum { FINAL, NEW, EXCHANGED } state;
 };
 
@@ -67,7 +68,8 @@ void message_close(struct message *message) {
 
 /* ---- Files ---- */
 
-/* Follows a symbolic link, in place, to what isn't there yet; false if it's none. */
+/* Replaces the path of a symbolic link by the link's target, which may not be there; false if it is
+ * no link. */
 static bool follow(char path[PATH_MAX]) {
   char link[PATH_MAX];
   const ssize_t length = readlink(path, link, sizeof link);
@@ -81,8 +83,8 @@ static bool follow(char path[PATH_MAX]) {
   return true;
 }
 
-/* Finds out where a path really leads, for a file that may not be there yet. (The kernel follows
- * forty links at most, too.) */
+/* Finds the target of a path, whose file may not be there yet, and a temporary name beside it. (The
+ * kernel follows forty links at most, too.) */
 static bool resolve(struct output *output, unsigned number, struct problem *problem) {
   enum { LINKS_MAX = 40 };
   const char *path = output->new_file->path;
@@ -153,8 +155,8 @@ static bool write_new(int file, const uint8_t *bytes, size_t size, struct proble
   return write_to_disk(file, problem);
 }
 
-/* Gives a file the attributes of another one: those which it doesn't have anyway. A capability can
- * be given by root only; whoever counts on one must know that it's gone. */
+/* Gives a file an attribute of another one, unless it has it already. Only root can give a
+ * capability, and a user who counts on one must know that it is gone. */
 static void copy_attribute(int from, int to, const char *path, const char *name) {
   char value[XATTR_SIZE_MAX], own[XATTR_SIZE_MAX];
   const ssize_t size = fgetxattr(from, name, value, sizeof value);
@@ -202,7 +204,7 @@ static bool give_temporary_name(struct output *output, struct problem *problem) 
   return output->named || problem_set_errno(problem, "can't be written");
 }
 
-/* What isn't a regular file (a pipe, /dev/full) can't be replaced: it is written to. */
+/* Writes to a file that isn't a regular one (a pipe, /dev/full), as it can't be replaced. */
 static bool write_through(const struct new_file *new_file, struct problem *problem) {
   const int file = open(new_file->path, O_WRONLY | O_CLOEXEC);
   if (file < 0)
@@ -266,7 +268,7 @@ static bool fail(const struct new_file *file, struct problem *problem) {
   return false;
 }
 
-/* What others have written in the meantime isn't lost; unless it is the same. */
+/* Whether no other process has changed the file in the meantime, or has written the same bytes. */
 static bool check_unchanged(const struct new_file *file, struct problem *problem) {
   struct stat status;
   struct problem ignored = {0};
@@ -302,7 +304,7 @@ static bool put_all(struct output *outputs, size_t count, struct problem *proble
   return true;
 }
 
-/* Makes the signals wait by which people and systems end a command. */
+/* Blocks the signals by which people and systems end a command. */
 static void hold_signals(sigset_t *before) {
   sigset_t held;
   sigemptyset(&held);
@@ -317,7 +319,7 @@ static bool same_inode(const struct stat *a, const struct stat *b) {
   return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Whether a file is what standard output leads to. */
+/* Whether standard output leads to a file. */
 static bool is_standard_output(const struct new_file *file) {
   struct stat one, other;
   return stat(file->path, &one) == 0 && fstat(STDOUT_FILENO, &other) == 0 &&
@@ -332,7 +334,7 @@ static bool say(const struct new_file *files, size_t count, struct message *mess
   return message == NULL || message_say(message, instead, problem);
 }
 
-/* Writes what isn't replaced. A pipe may take any time. */
+/* Writes to the files that aren't replaced. A pipe may take any time. */
 static bool write_all_through(const struct output *outputs, size_t count, struct problem *problem) {
   for (size_t i = 0; i < count; i++)
     if (outputs[i].file < 0 && !write_through(outputs[i].new_file, problem))
@@ -360,7 +362,7 @@ bool output_replace(const struct new_file *files, size_t count, struct message *
   return ok;
 }
 
-/* A path's folder, and what stands behind the last slash. */
+/* A path's folder, and its name after the last slash. */
 static bool split(const char *path, struct stat *folder, const char **name) {
   char text[PATH_MAX];
   const char *slash = strrchr(path, '/');

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* What a command says of its work. It is held back until the work is done, and goes to standard
- * output before anything is replaced: where it can't be said, nothing has happened. */
+/* A command's report of its work. It is held back until the work is done, and goes to standard
+ * output before anything is replaced: where it can't be printed, nothing has happened. */
 struct message {
   FILE *stream; /* NULL: nothing is to be said */
   char *text;
@@ -18,13 +18,13 @@ struct message {
 };
 
 bool message_open(struct message *message, struct problem *problem);
-/* Says what was printed to the stream, which is closed. `instead`: on standard error. */
+/* Prints the message, and closes its stream. `instead`: on standard error. */
 bool message_say(struct message *message, bool instead, struct problem *problem);
 void message_close(struct message *message);
 
-/* bytes[0..size) for the file `path`, which gets the mode, and as far as allowed the owner and
- * the extended attributes, of the file `like` (which may be the same one); one that is data, and no
- * program, gets no right to be executed, and no attributes. */
+/* bytes[0..size) for the file `path`, which gets the mode, and as far as allowed the owner and the
+ * extended attributes, of the file `like` (which may be the same one); a file of data gets no right
+ * to be executed, and no attributes. */
 struct new_file {
   const char *path, *like;
   bool is_data;
@@ -40,7 +40,7 @@ enum { OUTPUT_FILES_MAX = 2 };
  * in their order: whatever happens, each path is the old file or the new one, whole, and if one
  * can't be replaced, all are the old ones. A symbolic link is followed, also to a file that isn't
  * there yet. Extended attributes that can't be kept are named on standard error. The message is
- * said in between; on standard error, if one of the files is what standard output leads to. */
+ * printed before the renaming; on standard error, if standard output leads to one of the files. */
 bool output_replace(const struct new_file *files, size_t count, struct message *message,
                     struct problem *problem);
 

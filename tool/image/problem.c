@@ -1,4 +1,4 @@
-/* problem.c - see report.h. */
+/* problem.c - see problem.h. */
 #include "tool/image/problem.h"
 
 #include "tool/image/clean.h"

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 struct problem {
-  const char *file; /* if it's with another file than the one the command works on */
+  const char *file; /* the file that it is about, if not the one that the command works on */
   char text[256];
 };
 
@@ -17,7 +17,7 @@ struct problem {
 bool problem_set(struct problem *problem, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same, with errno's text behind it. */
+/* The same, followed by errno's text. */
 bool problem_set_errno(struct problem *problem, const char *what);
 
 /* Prints the line, about `file` unless the problem names another one. */

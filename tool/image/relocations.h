@@ -3,8 +3,8 @@
  *
  * They stand in tables of Elf64_Rela entries, among others, or in one of kind RELR (gABI, "Relative
  * Relocation Table"), which has places only, as bit maps: an even word is an address to relocate;
- * an odd one says with its other 63 bits which of the 63 words behind the last are, too. What is to
- * be relocated stands at these places.
+ * the other 63 bits of an odd word tell which of the next 63 words are to be relocated, too. The
+ * addends stand at these places.
  */
 #ifndef STACKPACK_RELOCATIONS_H
 #define STACKPACK_RELOCATIONS_H
@@ -20,8 +20,8 @@ static inline bool relocation_is_relative(const struct image *image, const Elf64
          ELF64_R_TYPE(relocation->r_info) == image->machine->relocations.relative;
 }
 
-/* Reads the next entry of a table; *at is where, in bytes from its start. False behind the last
- * one. */
+/* Reads the next entry of a table; *at is its place, in bytes from the table's start. False after
+ * the last one. */
 static inline bool rela_next(const struct image *image, const Elf64_Shdr *table, uint64_t *at,
                              Elf64_Rela *relocation) {
   if (table->sh_size - *at < sizeof *relocation)
@@ -44,7 +44,7 @@ static inline struct relr_reader relr_open(const struct image *image, const Elf6
   return (struct relr_reader){.bytes = image->bytes + table->sh_offset, .left = table->sh_size};
 }
 
-/* False behind the last one. */
+/* False after the last one. */
 static inline bool relr_next(struct relr_reader *reader, uint64_t *address) {
   while (reader->map == 0) {
     uint64_t word;

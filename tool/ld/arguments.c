@@ -3,7 +3,7 @@
  * Linkers have hundreds of options, each has some of its own, and new ones come every year. So
  * nearly all are passed on unread. Only the name of the output counts here, which all of them take
  * in the same four forms (the last one wins), and stackpack-ld's own options, which no linker
- * knows. All can be in response files, whose words are taken as if they stood in the line.
+ * knows. All can be in response files, which are read as if their words stood in the line.
  */
 #include "tool/ld/arguments.h"
 
@@ -49,7 +49,7 @@ static void take_word(struct arguments *arguments, const char *word, bool *follo
   words_add(&arguments->linker, word);
 }
 
-/* Puts the words of response files in the place of their names. What follows -o is a file's
+/* Puts the words of response files in the place of their names. The word after -o is a file's
  * name. */
 static bool expand(struct arguments *arguments, int count, char **words, struct problem *problem) {
   for (int i = 0; i < count; i++) {

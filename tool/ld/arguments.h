@@ -1,4 +1,4 @@
-/* arguments.h - what stackpack-ld must know of a linker's command line. */
+/* arguments.h - a linker's command line: the output's name, and stackpack-ld's own options. */
 #ifndef STACKPACK_LD_ARGUMENTS_H
 #define STACKPACK_LD_ARGUMENTS_H
 
@@ -7,7 +7,7 @@
 
 struct arguments {
   struct words all;        /* those of response files in the place of the files' names */
-  struct words linker;     /* what the linker is told: all but stackpack-ld's own options */
+  struct words linker;     /* the linker's words: all but stackpack-ld's own options */
   struct words options;    /* of `stackpack pack` */
   const char *output;      /* the file that the linker writes */
   const char *linker_name; /* NULL: not said */
@@ -15,7 +15,7 @@ struct arguments {
   bool had_response; /* some stood in response files: execve may not take that many */
 };
 
-/* Reads the arguments after the program's name, and the environment for what they don't say. */
+/* Reads the arguments after the program's name, and the environment for defaults. */
 bool arguments_read(struct arguments *arguments, int count, char **words, struct problem *problem);
 void arguments_close(struct arguments *arguments);
 

@@ -1,8 +1,8 @@
 /* dependencies.c - see dependencies.h.
  *
  * The list is a rule of a makefile: "app: main.o COPIES/0/a.o", where the copies are removed after
- * the link. What stands behind COPIES/0/ is right already, and quoted as that linker does it; so
- * only this becomes the folder of the input.
+ * the link. The name after COPIES/0/ is right already, and quoted by that linker's rules. So only
+ * COPIES/0/ is replaced, by the input's folder.
  */
 #include "tool/ld/dependencies.h"
 
@@ -47,11 +47,11 @@ static void print_list(FILE *stream, const char *list, size_t size, const struct
     fwrite(at, 1, (size_t)((copy != NULL ? copy : end) - at), stream);
     if (copy == NULL)
       return;
-    char *behind = NULL;
-    const size_t number = copy[length] == '/' ? strtoul(copy + length + 1, &behind, 10) : 0;
-    if (behind != NULL && number < inputs->names.count && *behind == '/') {
+    char *after = NULL;
+    const size_t number = copy[length] == '/' ? strtoul(copy + length + 1, &after, 10) : 0;
+    if (after != NULL && number < inputs->names.count && *after == '/') {
       print_folder(stream, inputs->names.items[number]);
-      copy = behind + 1;
+      copy = after + 1;
     } else {
       putc(*copy++, stream);
     }

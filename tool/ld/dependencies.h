@@ -1,5 +1,4 @@
-/* dependencies.h - the list of what a program was linked from, which linkers write for make and
- * ninja. */
+/* dependencies.h - the list of a program's inputs, which linkers write for make and ninja. */
 #ifndef STACKPACK_LD_DEPENDENCIES_H
 #define STACKPACK_LD_DEPENDENCIES_H
 

@@ -2,8 +2,8 @@
  *
  * An input is a word that is a file's name, or -lNAME. Linkers look for NAME in the folders that -L
  * names, in their order, wherever -L stands; in each for libNAME.so first, unless -Bstatic or one
- * of its synonyms is in force. (ld(1), "Options".) Behind these they have folders of their own, and
- * inputs can also be named by linker scripts; such inputs aren't split.
+ * of its synonyms is in force. (ld(1), "Options".) After these, linkers search folders of their
+ * own, and linker scripts can name inputs, too; such inputs aren't split.
  *
  * An archive with -l becomes one with a path, which means the same. So does another folder: where a
  * file's name counts, as for --exclude-libs, it is the name without folders.
@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the words before one say about it. */
+/* The state that earlier words leave for the next one. */
 struct place {
   bool is_static; /* -l finds archives only */
   bool is_binary; /* files are data, whatever they look like */
@@ -40,7 +40,7 @@ static bool is_any(const char *word, const char *const *list) {
   return *list != NULL;
 }
 
-/* Whether a file is one that may have stack maps to split. */
+/* Whether a file may have stack maps to split. */
 static bool is_input(const char *path) {
   uint8_t bytes[EI_NIDENT + sizeof(Elf64_Half)];
   struct stat status;
@@ -104,7 +104,7 @@ static char *find_archive(const struct words *words, const char *name, bool is_s
   return NULL;
 }
 
-/* Takes what a word says about those after it. */
+/* Changes the state by a word. */
 static void step(struct place *place, const char *word, const char *next) {
   static const char *const with_value[] = {"-o", "--output",  "-L", "--library-path",
                                            "-l", "--library", NULL};
@@ -139,7 +139,7 @@ static char *input_of(const struct words *words, size_t i, const struct place *p
   return library != NULL ? find_archive(words, library, place->is_static) : strdup(word);
 }
 
-/* Whether the linker leaves out what nothing refers to; the last word about it counts. */
+/* Whether the linker leaves out unreferenced sections; the last word about it counts. */
 static bool collects_garbage(const struct words *words) {
   bool collects = false;
   for (size_t i = 0; i < words->count; i++)

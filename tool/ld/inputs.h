@@ -1,4 +1,4 @@
-/* inputs.h - splits the stack maps of what is to be linked. */
+/* inputs.h - splits the stack maps of a linker's inputs. */
 #ifndef STACKPACK_LD_INPUTS_H
 #define STACKPACK_LD_INPUTS_H
 

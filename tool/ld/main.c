@@ -11,10 +11,11 @@
  *                              -> ld.lld -o app COPY/a.o ...        2. else the same words
  *                              -> stackpack pack --if-present app   3. if it wrote an ELF file
  *
- * What the real linker says and returns is passed on as it is. Linkers are also run to tell their
- * version, to make object files (-r), or files that aren't ELF at all; none of these is packed, nor
- * is a file that was there before and wasn't written now. If packing fails, there's no output, as
- * if the link had failed: else `make` would take the file for done when it's called again.
+ * The real linker's messages and exit status are passed on as they are. Linkers are also run to
+ * tell their version, to make object files (-r), or files that aren't ELF at all; none of these is
+ * packed, nor is a file that was there before and wasn't written now. If packing fails, there's no
+ * output, as if the link had failed: else `make` would take the file for done when it's called
+ * again.
  */
 #include "tool/ld/arguments.h"
 #include "tool/ld/dependencies.h"

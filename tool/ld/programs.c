@@ -1,8 +1,8 @@
 /* programs.c - see programs.h.
  *
- * A compiler runs what it takes for the linker from a folder that it was told of, and that folder
- * may also be in PATH: then the first `ld` there is stackpack-ld again. Names don't tell, as links
- * may have any. So files are compared, and the search passes over the running program.
+ * A compiler runs a program named like the linker from a folder that it was told of, and that
+ * folder may also be in PATH: then the first `ld` there is stackpack-ld again. Names don't tell, as
+ * links may have any. So files are compared, and the search passes over the running program.
  */
 #include "tool/ld/programs.h"
 

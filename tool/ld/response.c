@@ -10,7 +10,7 @@
 
 enum { DEEPEST = 100 }; /* response files in one another: more are a file that names itself */
 
-/* Reads a whole file, of whatever kind: a pipe is one that a shell's <(...) makes. The text, NULL
+/* Reads a whole file of any kind: a shell's <(...) makes a pipe. The text, NULL
  * if it is empty, is the caller's to free. False, without a problem, where there's no file. */
 static bool read_text(const char *path, char **text, struct problem *problem) {
   size_t capacity = 0;

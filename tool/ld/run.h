@@ -6,12 +6,12 @@
 
 #include <signal.h>
 
-/* Makes signals wait that end a program. *before is what they were before: sigprocmask. */
+/* Blocks the signals that end a program. *before is the mask before that, as of sigprocmask. */
 void run_hold_signals(sigset_t *before);
 
-/* Runs a program with arguments (argv[0] first, NULL after the last) and waits for it. Signals are
- * held; for the program they are as they were before. One that ends a program, and came since then,
- * is passed on to it. *status is as waitpid has it. */
+/* Runs a program with arguments (argv[0] first, NULL after the last) and waits for it. Signals must
+ * be blocked; the program starts with the mask `before`. A signal that ends a program is passed on
+ * to it, also if it came before the program started. *status is waitpid's. */
 bool run(const char *path, char *const *argv, const sigset_t *before, int *status,
          struct problem *problem);
 

@@ -1,16 +1,16 @@
-/* moves.c - what must move so that more program headers have room.
+/* moves.c - finds the ranges that must move so that more program headers have room.
  *
- * Only what nothing but headers leads to can move: .interp, notes, and the tables that the dynamic
- * section points to. (patchelf makes room in the same way.)
+ * A section can move if only headers and the dynamic section lead to it: .interp, notes, and tables
+ * such as .dynsym. (patchelf makes room in the same way.)
  *
  * A section that has moved keeps its number, so section headers aren't in the order of addresses
- * any more. patchelf, when it needs room for program headers, looks for what is in the way only up
- * to the first section after that room, and so would overwrite what comes later in the table. So
- * the room is made large enough for the headers that patchelf may add. .interp and notes, which
- * linkers put first, move to the start of this room: patchelf finds them there, as in any file. And
- * a core dump has only the first page of each module, from which its build ID is read; and in a
- * file of debug information only notes have bytes, which objcopy expects in front of the sections
- * that have none.
+ * any more. patchelf, when it needs room for program headers, looks for sections in the way only up
+ * to the first section after that room, and so would overwrite sections that come later in the
+ * table. So the room is made large enough for the headers that patchelf may add. .interp and notes,
+ * which linkers put first, move to the start of this room: patchelf finds them there, as in any
+ * file. And a core dump has only the first page of each module, from which its build ID is read;
+ * and in a file of debug information only notes have bytes, which objcopy expects in front of the
+ * sections that have none.
  */
 #include "tool/rewrite/plan.h"
 
@@ -33,7 +33,7 @@ const struct plan_move *plan_move_of(const struct plan *plan, uint64_t offset, u
   return NULL;
 }
 
-/* ---- What stands where ---- */
+/* ---- Bytes that are used ---- */
 
 bool plan_has_room(const struct plan *plan) {
   const struct image *image = plan->image;
@@ -57,7 +57,7 @@ struct range {
   bool is_used;
 };
 
-/* Extends a range over what it overlaps. True: it is larger now. */
+/* Extends a range over bytes that overlap with it. True: it is larger now. */
 static bool extend(struct range *range, uint64_t offset, uint64_t size) {
   if (!overlap(range->from, range->to - range->from, offset, size))
     return false;
@@ -89,7 +89,7 @@ static struct range find_range(const struct image *image, uint64_t at) {
  * it has moved a section away (X; from version 0.16 on, Z). */
 static bool is_filler(uint8_t byte) { return byte == 0 || byte == 'X' || byte == 'Z'; }
 
-/* ---- What can move ---- */
+/* ---- Sections that can move ---- */
 
 /* Notes that only headers lead to: a program may have notes of its own, and use them by their
  * addresses. */
@@ -143,9 +143,9 @@ static bool check_movable(const struct plan *plan, const struct range *range,
   return true;
 }
 
-/* Finds the ranges that stand where the new headers, and `spare` bytes after them, will be. What
- * they leave reaches to the next section, as a segment that starts before its first section makes
- * objcopy complain. */
+/* Finds the ranges that stand where the new headers, and `spare` bytes after them, will be. The
+ * room that they leave reaches to the next section, as objcopy complains of a segment that starts
+ * before its first section. */
 static bool find_moves(struct plan *plan, uint64_t spare, struct problem *problem) {
   enum { PADDING_MAX = 64 };
   const struct image *image = plan->image;
@@ -180,7 +180,7 @@ static bool find_moves(struct plan *plan, uint64_t spare, struct problem *proble
   return true;
 }
 
-/* ---- What stays near the headers ---- */
+/* ---- Moves that stay near the headers ---- */
 
 static bool is_near(const Elf64_Phdr *segment) {
   return segment->p_type == PT_NOTE || segment->p_type == PT_INTERP;

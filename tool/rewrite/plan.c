@@ -1,10 +1,10 @@
 /* plan.c - decides where everything goes: see rewrite.c for the picture.
  *
  * One to five more program headers must follow the old ones. Room for them comes, in this order,
- * from bytes that are free there; from a page in front of a non-PIE executable; or from what
- * follows the headers, if only headers lead to that (moves.c). What moves goes into bytes that
- * packing has freed: the rest of the relocations' table, or of the raw section. Where these are too
- * small, as in tiny programs, the file gets a segment more at its end.
+ * from bytes that are free there; from a page in front of a non-PIE executable; or from the
+ * sections after the headers, if these can move (moves.c). They move into bytes that packing frees:
+ * the rest of the relocations' table, or of the raw section. Where these are too small, as in tiny
+ * programs, the file gets a segment more at its end.
  *
  * Each cut needs one program header more, and so perhaps more moves, or a page in front. All pages
  * that are free are cut; or, where their headers have no room, those of the raw section only, or
@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-/* Rooms for moves; the last one is what they leave. */
+/* Rooms for moves, and last the room that they leave. */
 enum { ROOM_NEAR, ROOM_RELOCATIONS, ROOM_RAW, ROOM_EXTRA, ROOM_MOVED, ROOM_COUNT };
 
 /* Which pages are cut. */
@@ -44,8 +44,8 @@ static void find_segments(struct plan *plan) {
   }
 }
 
-/* The old table of section headers is dropped where nothing else follows it, as linkers leave
- * it. Bytes that no header knows stay the file's last: programs look for what was appended to them
+/* The old table of section headers is dropped where nothing else follows it, as linkers leave it.
+ * Bytes that no header knows stay the file's last: programs look for data that was appended to them
  * from the file's end. */
 static void find_end(struct plan *plan) {
   const struct image *image = plan->image;
@@ -83,8 +83,8 @@ static bool take_lead(struct plan *plan, uint64_t lead_max) {
   return true;
 }
 
-/* What the raw section and the relocations leave, what is free after the headers, and the end of
- * the file. */
+/* Finds the rooms in the raw section, in the relocations, after the headers, and at the end of the
+ * file. */
 static void find_rooms(const struct plan *plan, enum cutting cutting,
                        struct plan_room rooms[ROOM_COUNT]) {
   const Elf64_Shdr *raw = &plan->sections.raw->header;
@@ -115,8 +115,8 @@ static bool place(struct plan_room *room, struct plan_move *move) {
   return true;
 }
 
-/* The room for a move, of those that packing frees, in which it costs the fewest pages; else the
- * extra one. */
+/* Of the rooms that packing frees, the one in which a move costs the fewest pages; else the extra
+ * room. */
 static size_t cheapest_room(const struct plan_room rooms[ROOM_COUNT], struct plan_move move) {
   size_t cheapest = ROOM_EXTRA;
   uint64_t least = UINT64_MAX;
@@ -130,8 +130,8 @@ static size_t cheapest_room(const struct plan_room rooms[ROOM_COUNT], struct pla
   return cheapest;
 }
 
-/* Places the moves, by offsets of the old file. They leave all from the program headers' end to
- * their own. */
+/* Places the moves, by offsets of the old file. The room that they leave starts at the program
+ * headers' end. */
 static void place_moves(struct plan *plan, enum cutting cutting,
                         struct plan_room rooms[ROOM_COUNT]) {
   const uint64_t start = plan_new_headers_end(plan) + plan->spare;
@@ -189,7 +189,7 @@ static bool name_is_free(const struct plan *plan) {
   return true;
 }
 
-/* Places what follows the contents: names of sections, their headers, and what was appended. */
+/* Places the tail: names of sections, their headers, and data that was appended to the file. */
 static void place_tail(struct plan *plan) {
   const struct image *image = plan->image;
   uint64_t end = plan->contents_end;

@@ -21,12 +21,12 @@
  *
  * So both cuts may be in one segment, which then becomes three; cuts.c has the details.
  *
- * Program headers are added: one for what follows each cut, and a PT_NOTE for our note. The table
- * of program headers stays right after the ELF header, because that is where binutils' strip and
- * objcopy will put it, whatever e_phoff says. (A program runs with the table elsewhere, but strip
- * then destroys the file.) If nothing leaves room for more there, the file of a non-PIE executable
- * gets one page more at its front, and the first segment starts one page earlier: below it, an
- * executable has no neighbours. The headers move to that page; the old ones stay as data.
+ * Program headers are added: one for what follows each cut, and a PT_NOTE for the table's note. The
+ * table of program headers stays right after the ELF header, because that is where binutils' strip
+ * and objcopy will put it, whatever e_phoff says. (A program runs with the table elsewhere, but
+ * strip then destroys the file.) If nothing leaves room for more there, the file of a non-PIE
+ * executable gets one page more at its front, and the first segment starts one page earlier: below
+ * it, an executable has no neighbours. The headers move to that page; the old ones stay as data.
  *
  * A program with a handful of records has raw stack maps that are smaller than a packed table's
  * header. Then the table goes into a segment of its own.

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* ---- The sections, and who refers to them ---- */
+/* ---- The sections, and the references to them ---- */
 
 static bool find_sections(struct maps *maps, const struct object *object, struct problem *problem) {
   maps->of_section = calloc(object->count, sizeof *maps->of_section);
@@ -112,8 +112,8 @@ static bool find_text(const struct maps *maps, struct map_section *section,
   return true;
 }
 
-/* Reads over a function's records, all of whose relocations must be about the function's section.
- * *used counts them, and that of the entry. */
+/* Reads over a function's records. All their relocations must be about the function's section;
+ * *used counts these, and the entry's relocation. */
 static bool read_records(struct map_section *section, const struct object *object,
                          struct stackmap_v3_reader *reader, struct map_function *function,
                          size_t *used, struct problem *problem) {
@@ -170,10 +170,10 @@ static bool read_section(struct maps *maps, struct map_section *section,
                      section->number);
 }
 
-/* ---- What is split already ---- */
+/* ---- Sections that are split already ---- */
 
-/* A section of stack maps is as it should be if it is the only one of the only section whose
- * functions it describes, is in that one's group, and is kept by it and by nothing else. */
+/* A section of stack maps is split if it describes the functions of one section of code, which no
+ * other one describes, is in the group of that section, and is held by it and by nothing else. */
 static void judge_sections(struct maps *maps, const struct object *object) {
   uint32_t *describing = calloc(object->count, sizeof *describing); /* how many, by text */
   for (size_t i = 0; i < maps->function_count; i++) {

@@ -26,9 +26,9 @@ struct map_section {
   size_t place_count;
   uint32_t text;    /* the section of its functions; 0: it has none; MAPS_SEVERAL */
   bool uses_global; /* a relocation names a symbol that another object may define, too */
-  bool is_named;    /* it is what something else refers to, but by relocations of type NONE */
+  bool is_named;    /* something refers to it, other than by a relocation of type NONE */
   bool is_held;     /* a relocation of type NONE in `text` refers to it */
-  bool is_split;    /* it is as it should be */
+  bool is_split;    /* it needs no splitting */
 };
 #define MAPS_SEVERAL UINT32_MAX
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- Opening: everything is checked that the other steps rely on ---- */
+/* ---- Opening: all checks on which the other steps rely ---- */
 
 static bool read_header(struct object *object, const uint8_t *bytes, size_t size,
                         struct problem *problem) {
@@ -131,8 +131,8 @@ static bool check_relocations(const struct object *object, uint32_t number,
   return ok || problem_set(problem, "section %u isn't a right table of relocations", number);
 }
 
-/* LLVM's table of weights between functions names them by relocations, its table of symbols whose
- * address counts, by numbers. */
+/* LLVM's table of weights between functions names symbols by relocations, its table of symbols with
+ * a significant address by numbers. */
 static bool check_section(struct object *object, uint32_t number, struct problem *problem) {
   const Elf64_Shdr *header = &object->sections[number].header;
   switch (header->sh_type) {

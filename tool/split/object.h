@@ -2,15 +2,15 @@
  *
  * Sections keep their numbers, and so do the symbols that other files can't see (local ones, which
  * stand first in a symbol table). New sections come after the old ones. New symbols are local, so
- * they come between the old local ones and the global ones, whose numbers grow by as many:
+ * they come between the old local ones and the global ones. So the global symbols' numbers grow:
  *
  *     before   0 .. first_global - 1   first_global .. symbol_count - 1
  *     after    the same                the new ones, then the global ones
  *
  * Until the object is written, everything has the old numbers, and a new symbol is
  * OBJECT_NEW_SYMBOL and its place among the new ones. Writing it gives all that names symbols the
- * new numbers: relocations, section groups, and LLVM's table of symbols whose address counts. A
- * section that may name symbols in another way is refused on opening.
+ * new numbers: relocations, section groups, and LLVM's table of symbols with a significant address.
+ * A section that may name symbols in another way is refused on opening.
  */
 #ifndef STACKPACK_SPLIT_OBJECT_H
 #define STACKPACK_SPLIT_OBJECT_H
@@ -46,8 +46,8 @@ struct object {
   const struct machine *machine;
   struct object_section *sections; /* owned */
   size_t count, capacity;
-  size_t file_count;                 /* those that the file has: its symbols are of these */
-  uint32_t names;                    /* the section of sections' names */
+  size_t file_count; /* of the file's own sections: its symbols are defined in these */
+  uint32_t names;    /* the section of sections' names */
   uint32_t symbols, symbol_sections; /* SHT_SYMTAB, SHT_SYMTAB_SHNDX (0: none) */
   uint32_t first_global, symbol_count;
   struct object_symbol *added; /* owned */

@@ -52,7 +52,7 @@ static bool take_number(const struct object *object, const struct object_section
   return value < object->symbol_count;
 }
 
-/* LLVM's table of symbols whose address counts is a list of such numbers. */
+/* LLVM's table of symbols with a significant address is a list of such numbers. */
 static bool renumber_significant(struct object *object, uint32_t number, struct problem *problem) {
   const struct object_section *section = &object->sections[number];
   struct buffer buffer = {0};
@@ -84,8 +84,8 @@ static bool renumber(struct object *object, struct problem *problem) {
   return ok;
 }
 
-/* A table of the symbols' sections, for those whose number a symbol has no room for: (gABI, "Symbol
- * Table", SHN_XINDEX). Adds it if one is needed now. */
+/* Adds a table of the symbols' sections if a new symbol's section has a number that a symbol has no
+ * room for. (gABI, "Symbol Table", SHN_XINDEX) */
 static void need_symbol_sections(struct object *object) {
   bool needed = false;
   for (size_t i = 0; i < object->added_count; i++)

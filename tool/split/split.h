@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What became of a file. */
+/* The result of splitting a file. */
 struct split {
   uint8_t *bytes; /* malloc'd; NULL: the file stays as it is */
   size_t size;
   size_t functions, sections; /* whose maps were split, and into how many sections */
-  bool is_uncompiled;         /* there is bitcode whose stack maps are yet to be made */
+  bool is_uncompiled;         /* there is bitcode that has no stack maps yet */
 };
 
 /* Splits the stack maps of a relocatable ELF object. False, and a problem, if it can't be done. */
@@ -27,8 +27,8 @@ bool split_archive(struct split *split, const char *path, const uint8_t *bytes, 
 /* Whether bytes are LLVM's bitcode. */
 bool split_is_bitcode(const uint8_t *bytes, size_t size);
 
-/* Splits any file. One that is neither an object nor an archive, or has no stack maps, or whose
- * maps are split already, stays as it is. */
+/* Splits any file. A file that is neither an object nor an archive, has no stack maps, or has only
+ * maps that are split already stays as it is. */
 bool split_file(struct split *split, const char *path, const uint8_t *bytes, size_t size,
                 struct problem *problem);
 

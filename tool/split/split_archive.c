@@ -5,11 +5,11 @@
  *     !<arch>\n
  *     /          an index: for each symbol the place of its member's header; then the names
  *     //         members' names of more than 15 letters
- *     a.o/       a member; "/18" is one whose name is in the table at 18
+ *     a.o/       a member; the name of "/18" is in the table at 18
  *
  * Members grow when they are split, so all after them move, and the places in the index with them:
- * big-endian numbers of 32 bits, or of 64 where the index is called /SYM64/. Which member has a
- * symbol stays, as splitting adds local symbols only. Headers stay, but for the size.
+ * big-endian numbers of 32 bits, or of 64 where the index is called /SYM64/. Each symbol stays in
+ * its member, as splitting adds local symbols only. Headers stay, but for the size.
  *
  * A thin archive ("!<thin>") has the headers alone: the members are the files that their names lead
  * to, from the archive's folder. Other archives and links may use these, so they aren't touched.
@@ -71,7 +71,8 @@ static bool parse_number(const char *field, size_t width, char end, uint64_t *nu
 
 /* ---- Reading ---- */
 
-/* A member's name, without folders, as far as it's known; it ends at "/" or a line's end. */
+/* A member's name, which ends at "/" or at a line's end, and its place in the table of names;
+ * length 0: it has none. Returns the length. */
 static int member_name(const struct archive *archive, const struct ar_hdr *header,
                        const char **name, uint64_t *place) {
   const char *text = header->ar_name;
@@ -175,8 +176,7 @@ static bool split_member(const struct archive *archive, struct member *member, s
 
 /* ---- Writing ---- */
 
-/* The new header: the size is another one, and the name of what was a thin archive's member has no
- * folders. */
+/* The new header, with the new size. The name of a thin archive's member loses its folders. */
 static bool new_header(const struct archive *archive, const struct member *member,
                        struct ar_hdr *header) {
   char text[64];

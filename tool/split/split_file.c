@@ -1,4 +1,4 @@
-/* split_file.c - see split.h: tells apart what there is to split. */
+/* split_file.c - see split.h: tells objects, archives and bitcode apart. */
 #include "tool/split/split.h"
 
 #include "tool/image/load.h"

@@ -17,7 +17,7 @@
  *
  * Functions that share a section of code, as without -ffunction-sections, share a map. Each map has
  * the constants that its own records use. The sections keep LLVM's name: linkers put them together,
- * and what reads the linked program finds what it always found, one map after another.
+ * and a reader of the linked program finds one map after another, as without splitting.
  */
 #include "tool/split/buffer.h"
 #include "tool/split/maps.h"
@@ -112,7 +112,8 @@ static void copy_records(const struct map_function *function, struct intern *con
     }
 }
 
-/* Makes a relocation be about this object's own code, whatever its symbol may be elsewhere. */
+/* Makes a relocation refer to this object's own code, even if another object defines its symbol,
+ * too. */
 static void make_local(struct splitter *splitter, uint32_t text, Elf64_Rela *relocation) {
   struct object *object = &splitter->object;
   uint32_t symbol = ELF64_R_SYM(relocation->r_info);
@@ -184,14 +185,15 @@ static void write_map(struct splitter *splitter, const struct part *part, struct
 
 /* ---- The sections of a part ---- */
 
-/* Whether a part can have a section of stack maps that is there already. It can't bring it into a
- * group: LLVM's local symbol for the section would be in the group, too, and be lost with it. */
+/* Whether a part can reuse a section of stack maps. The section can't move into a group: LLVM's
+ * local symbol for it would be in the group, too, and be lost with it. */
 static bool can_reuse(const struct splitter *splitter, uint32_t index, uint32_t group) {
   const uint32_t number = splitter->maps.sections[index].number;
   return !splitter->reused[index] && splitter->object.sections[number].group == group;
 }
 
-/* Puts contents into a section, a new one like `like` unless that one can be reused. Its number. */
+/* Puts contents into the section `like`, if that is to be reused, or into a new section like it.
+ * Returns its number. */
 static uint32_t place_section(struct splitter *splitter, bool reuse, uint32_t like, uint32_t info,
                               uint32_t group, const struct buffer *contents) {
   struct object *object = &splitter->object;
@@ -224,8 +226,8 @@ static void split_part(struct splitter *splitter, const struct part *part) {
   splitter->holds[part->text] = object_add_symbol(object, section, 0, 0, STT_SECTION);
 }
 
-/* Before the parts: no section of stack maps has anything that keeps it or orders it; after them:
- * those that are no part's are empty. */
+/* Before the parts are made, takes away the flags that keep and order the old sections; after it,
+ * empties the sections that no part reuses. */
 static void free_old_sections(struct splitter *splitter) {
   for (size_t i = 0; i < splitter->maps.section_count; i++) {
     const struct map_section *section = &splitter->maps.sections[i];
@@ -250,7 +252,7 @@ static void empty_old_sections(struct splitter *splitter) {
 
 /* ---- The relocations that hold the parts ---- */
 
-/* Whether a relocation holds maps that are no longer what it was made for. */
+/* Whether a relocation holds a section of maps that is being split. */
 static bool is_stale(const struct splitter *splitter, const Elf64_Rela *relocation) {
   const struct object *object = &splitter->object;
   const uint32_t symbol = ELF64_R_SYM(relocation->r_info);
