@@ -1,10 +1,16 @@
-/* depths.c - tests what code tells of frames' sizes where jumps have computed targets, on instructions that assemblers give
- * for the text beside them.
+/* depths.c - tests what code tells of frames' sizes: where jumps have computed targets, on instructions that assemblers give
+ * for the text beside them; and on a whole library, against its unwind table.
  */
 #include "tool/code/depths.h"
+#include "bytes.h"
+#include "elf/evidence.h"
 #include "suite.h"
+#include "tool/code/code.h"
+#include "tool/image/image.h"
 
+#include <dlfcn.h>
 #include <elf.h>
+#include <stdlib.h>
 
 enum { ADDRESS = 0x401000, UNTOLD = 0, RECORDS_MAX = 4 };
 
@@ -92,5 +98,99 @@ START_TEST(jumps_at_different_depths) {
         CALLS({13, UNTOLD}));
 }
 
+/* ---- A library ---- */
+
+/* The code at a range of addresses; NULL if it isn't in one piece. */
+static const uint8_t *bytes_at(const struct code *code, struct code_range range) {
+  for (unsigned i = 0; i < code->count; i++) {
+    const struct code_part *part = &code->parts[i];
+    if (range.start - part->address < part->size && range.end - part->address <= part->size)
+      return part->bytes + (range.start - part->address);
+  }
+  return NULL;
+}
+
+/* A function with a record for each call. */
+static void add_calls(struct safepoints *table, const uint8_t *bytes, struct code_range range) {
+  struct code_instruction instruction;
+  uint64_t none;
+  ck_assert(safepoints_add_function(
+      table, (struct safepoint_function){.address = range.start, .end = range.end}));
+  const uint32_t live = safepoints_add_live(table, &none, 0, 0);
+  for (uint64_t at = range.start; at < range.end; at += instruction.length) {
+    code_architecture(EM_X86_64)->decode(bytes + (at - range.start), range.end - at, at,
+                                         &instruction);
+    if (instruction.kind == CODE_CALL)
+      ck_assert(
+          safepoints_add_record(table, (struct safepoint){.address = at + instruction.length,
+                                                          .function = table->function_count - 1,
+                                                          .live = live}));
+  }
+}
+
+static struct safepoints calls_of(const struct code *code) {
+  struct safepoints table = {.machine = EM_X86_64};
+  uint64_t end = 0;
+  for (size_t i = 0; i < code->unwound.count; i++) {
+    const struct code_range range = code->unwound.items[i];
+    const uint8_t *bytes = bytes_at(code, range);
+    if (range.start < end || bytes == NULL)
+      continue;
+    add_calls(&table, bytes, range);
+    end = range.end;
+  }
+  ck_assert(safepoints_finish(&table));
+  return table;
+}
+
+static int32_t distance_of(const struct safepoints *table, uint32_t frame) {
+  const struct frame_facts facts = frame_from_words(intern_get(&table->frames, frame - 1));
+  return facts.cfa_register == table->frame_machine.stack_pointer ? facts.cfa_offset : UNTOLD;
+}
+
+/* Whatever the code tells of a call, as if there were no unwind table, is what that says. */
+static void check_file(const char *path, uint32_t least) {
+  struct image image;
+  struct problem problem = {0};
+  struct evidence evidence;
+  uint32_t told = 0;
+  ck_assert(image_open(&image, path, &problem));
+  if (image.machine->elf_number != EM_X86_64) {
+    image_close(&image);
+    return;
+  }
+  const struct elf_image elf = image_elf(&image);
+  ck_assert(evidence_find(&evidence, &elf));
+  struct safepoints table = calls_of(&evidence.code);
+  ck_assert(eh_frame_tell_frames(&table, image.machine, evidence.unwind.bytes, evidence.unwind.size,
+                                 evidence.unwind.address));
+  int32_t *right = test_allocate(((size_t)table.record_count + 1) * sizeof *right);
+  for (uint32_t i = 0; i < table.record_count; i++) {
+    right[i] = table.records[i].frame == 0 ? UNTOLD : distance_of(&table, table.records[i].frame);
+    table.records[i].frame = 0;
+  }
+  evidence.code.unwound.count = 0;
+  ck_assert(depths_tell_frames(&table, &evidence.code));
+  for (uint32_t i = 0; i < table.record_count; i++) {
+    if (table.records[i].frame == 0 || right[i] == UNTOLD)
+      continue;
+    ck_assert_int_eq(distance_of(&table, table.records[i].frame), right[i]);
+    told++;
+  }
+  ck_assert_uint_ge(told, least);
+  free(right);
+  safepoints_free(&table);
+  evidence_free(&evidence);
+  image_close(&image);
+}
+
+START_TEST(this_program) { check_file("/proc/self/exe", 1000); }
+
+/* Some distributions compile it with frame pointers: then little is to be compared. */
+START_TEST(the_c_library) {
+  Dl_info info;
+  ck_assert(dladdr((void *)abort, &info) != 0);
+  check_file(info.dli_fname, 0);
+}
 SUITE("depths", jumps_by_a_table, jumps_to_other_functions, calls_that_may_not_return,
-      jumps_at_different_depths)
+      jumps_at_different_depths, this_program, the_c_library)
