@@ -327,8 +327,10 @@ struct packed_roots {
   uint64_t address; /* of the one before */
   const uint8_t *next, *end;
   uint8_t shift;
+  bool bad;
 };
 struct packed_roots packed_roots(const struct packed_table *table);
+/* False: there are no more, or roots->bad. */
 bool packed_roots_next(struct packed_roots *roots, uint64_t *address);
 
 #endif

@@ -6,25 +6,31 @@
  */
 #include "format/packed.h"
 
-enum { ROOTS_HEADER = 9, SHIFTS = 64 };
+enum { ROOTS_HEADER = 9, SHIFT_MAX = 63 };
 
-/* A broken header gives a list that can't be read, and isn't at its end. */
 struct packed_roots packed_roots(const struct packed_table *table) {
   struct packed_roots roots = {0};
   if (table->roots_size == 0)
     return roots;
-  const bool is_whole = table->roots_size >= ROOTS_HEADER;
+  roots.bad = table->roots_size < ROOTS_HEADER || table->roots[8] > SHIFT_MAX;
+  if (roots.bad)
+    return roots;
   roots.address = table->address + bits_load64(table->roots);
-  roots.shift = is_whole ? table->roots[8] : SHIFTS;
-  roots.next = table->roots + (is_whole ? ROOTS_HEADER : 0);
+  roots.shift = table->roots[8];
+  roots.next = table->roots + ROOTS_HEADER;
   roots.end = table->roots + table->roots_size;
   return roots;
 }
 
 bool packed_roots_next(struct packed_roots *roots, uint64_t *address) {
   uint64_t distance;
-  if (roots->shift >= SHIFTS || !bits_varint(&roots->next, roots->end, &distance))
+  if (roots->next == roots->end)
     return false;
+  if (!bits_varint(&roots->next, roots->end, &distance)) {
+    roots->bad = true;
+    roots->next = roots->end;
+    return false;
+  }
   roots->address += distance << roots->shift;
   *address = roots->address;
   return true;

@@ -320,7 +320,7 @@ static bool unpack_global_roots(struct unpacker *unpacker) {
       return false;
     unpacker->words[count++] = address;
   }
-  if (roots.next != roots.end)
+  if (roots.bad)
     return broken(unpacker, "a broken list of global roots");
   return safepoints_set_global_roots(unpacker->table, unpacker->words, count);
 }

@@ -663,9 +663,9 @@ def read_global_roots(table):
     if len(part) == 0:
         return roots
     distance, shift = part.unpack("<qB", 0)
+    require(shift < 64, "a shift of roots")
     address, cursor = table.address + distance, Cursor(part, 9)
     while not cursor.at_end():
-        require(shift < 64, "a shift of roots")
         address = address + (cursor.varint() << shift) & MASK_64
         require(not roots or address > roots[-1], "roots out of order")
         roots.append(address)

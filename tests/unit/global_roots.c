@@ -170,7 +170,7 @@ static bool can_unpack(const struct packed_table *packed) {
   return ok;
 }
 
-/* A reader of the whole table refuses a list that is cut off, or whose addresses don't ascend. */
+/* A reader of the whole table refuses a list that is cut off, in its header or an address, or whose addresses don't ascend. */
 START_TEST(broken_lists) {
   static const uint64_t addresses[] = {0x400000, 0x400010, 0x400018};
   const struct packed_bytes packed = pack(addresses, 3);
@@ -186,6 +186,8 @@ START_TEST(broken_lists) {
   ck_assert(!can_unpack(&table));
   roots[8] = before;
   roots[right - 1] = 0;
+  ck_assert(!can_unpack(&table));
+  roots[right - 1] = 0x80;
   ck_assert(!can_unpack(&table));
   free(packed.bytes);
 }
