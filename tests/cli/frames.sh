@@ -62,7 +62,9 @@ expect_some larger # as arguments are pushed
 mv pushed all
 expect_some "by a register"
 
-for options in -O0 -O2 "-O2 -fomit-frame-pointer -mbranch-protection=pac-ret" "-O2 -mbranch-protection=pac-ret+leaf+b-key"; do
+protections=(pac-ret+leaf+b-key)
+[[ ${LLVM##*-} == 1[89] ]] || protections+=(pac-ret+pc)
+for options in -O0 -O2 "-O2 -fomit-frame-pointer -mbranch-protection=pac-ret" "${protections[@]/#/-O2 -mbranch-protection=}"; do
   read -ra words <<<"$options"
   compare_frames aarch64 "${words[@]}"
 done

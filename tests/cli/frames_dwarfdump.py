@@ -11,7 +11,7 @@ import sys
 
 # LLVM's names of the registers of x86-64, by DWARF's numbers. Those of AArch64 (w0, wsp) and of RISC-V (x0) have theirs in them.
 NAMES = "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip".split()
-SIGNED = 34  # of AArch64: whether the return address is signed
+SIGNED = 34  # of AArch64: whether the return address is signed; 3: together with its place
 
 
 def number_of(name):
@@ -26,7 +26,7 @@ def read_row(text):
     cfa = re.match(r"CFA=([A-Za-z0-9]+)([+-][0-9]+)?(: |$)", text)
     saved = {number_of(match[1]): int(match[2] or 0) for match in re.finditer(r"([A-Za-z0-9_]+)=\[CFA([+-][0-9]+)?\]", text)}
     saved.pop(None, None)
-    return (number_of(cfa[1]), int(cfa[2] or 0)) if cfa else None, saved, f"reg{SIGNED}=1" in text
+    return (number_of(cfa[1]), int(cfa[2] or 0)) if cfa else None, saved, re.search(f"reg{SIGNED}=[13]", text) is not None
 
 
 def read_rows(llvm, program):
