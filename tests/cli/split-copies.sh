@@ -16,7 +16,7 @@ for linkage in linkonce_odr weak; do
   comdat=''
   [[ $linkage == weak ]] || comdat=comdat
   { [[ -z $comdat ]] || echo '$cons = comdat any'; cat "$builds/managed.ll"; } |
-    sed "s/^define ptr addrspace(1) @cons(\(.*\)) noinline/define $linkage ptr addrspace(1) @cons(\1) noinline $comdat/" >$linkage.ll
+    sed "s/^define ptr addrspace(1) @cons(\(.*\) gc /define $linkage ptr addrspace(1) @cons(\1 $comdat gc /" >$linkage.ll
   sed 's/@sum_of_squares/@other_sum/' $linkage.ll >$linkage.other.ll
   for level in 0 2; do
     llc -O$level -function-sections -relocation-model=pic -filetype=obj -o $linkage.O$level.o $linkage.ll
