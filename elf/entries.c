@@ -250,22 +250,22 @@ static const char *find_doubt(const struct checker *checker, const struct entry 
 
 static bool compare_group(struct checker *checker, const struct entry *group, size_t count) {
   const char *reason = find_doubt(checker, group, count);
-  size_t entries = 0, records = 0, filled = 0;
-  for (size_t i = 0; i < count; i++) {
-    const bool counts = group[i].verdict != CONTRADICTED && group[i].records > 0;
-    entries += counts;
-    records += counts ? group[i].records : 0;
-  }
-  if (entries == 0 || (entries == 1 && reason == NULL))
+  if (count == 1 && reason == NULL)
     return true;
-  struct member *members = calloc(records, sizeof *members);
+  size_t entries = 0, records = 0, filled = 0;
+  for (size_t i = 0; i < count; i++)
+    records += group[i].records;
+  struct member *members = calloc(records + 1, sizeof *members);
   if (members == NULL)
     return false;
-  for (size_t i = 0; i < count; i++)
-    for (uint32_t k = 0; k < group[i].records && group[i].verdict != CONTRADICTED; k++)
-      members[filled++] =
-          (struct member){&checker->table->records[group[i].first_record + k], group[i].number};
-  const bool ok = compare(checker, group, members, records, entries, reason);
+  for (size_t i = 0; i < count; i++) {
+    const struct safepoint *first = &checker->table->records[group[i].first_record];
+    const uint32_t kept = group[i].verdict == CONTRADICTED ? 0 : group[i].records;
+    entries += kept > 0;
+    for (uint32_t k = 0; k < kept; k++)
+      members[filled++] = (struct member){first + k, group[i].number};
+  }
+  const bool ok = compare(checker, group, members, filled, entries, reason);
   free(members);
   return ok;
 }

@@ -173,22 +173,6 @@ static bool is_raw_address(const struct search *search, uint64_t address) {
   return address - search->raw->header.sh_addr < search->raw->header.sh_size;
 }
 
-/* The section at an address; NULL if there is none. */
-static const struct image_section *section_at(const struct image *image, uint64_t address) {
-  EACH_SECTION(image, section) {
-    const Elf64_Shdr *header = &section->header;
-    if ((header->sh_flags & SHF_ALLOC) != 0 && header->sh_type != SHT_NOBITS &&
-        address - header->sh_addr < header->sh_size)
-      return section;
-  }
-  return NULL;
-}
-
-static const char *section_name(const struct image *image, uint64_t address) {
-  const struct image_section *section = section_at(image, address);
-  return section == NULL ? "no section" : section->name;
-}
-
 /* ---- Symbols ---- */
 
 static bool search_symbols(const struct search *search) {
@@ -204,6 +188,18 @@ static bool search_symbols(const struct search *search) {
 
 /* ---- Relocations ---- */
 
+static bool report_relocation(const struct search *search, const struct image_section *table,
+                              uint64_t place) {
+  const char *name = "no section";
+  EACH_SECTION(search->image, section) {
+    const Elf64_Shdr *header = &section->header;
+    if ((header->sh_flags & SHF_ALLOC) != 0 && header->sh_type != SHT_NOBITS &&
+        place - header->sh_addr < header->sh_size)
+      name = section->name;
+  }
+  return report(search, "a relocation in %s for %s at 0x%" PRIx64, table->name, name, place);
+}
+
 static bool search_rela(const struct search *search, const struct image_section *table) {
   const struct image *image = search->image;
   Elf64_Rela relocation;
@@ -211,26 +207,18 @@ static bool search_rela(const struct search *search, const struct image_section 
     if (relocation_is_relative(image, &relocation) &&
         !is_raw_address(search, relocation.r_offset) &&
         means_maps(search, (uint64_t)relocation.r_addend, UINT64_MAX))
-      return report(search, "a relocation in %s for %s at 0x%" PRIx64, table->name,
-                    section_name(image, relocation.r_offset), (uint64_t)relocation.r_offset);
+      return report_relocation(search, table, relocation.r_offset);
   return false;
-}
-
-static bool search_relr_place(const struct search *search, const struct image_section *table,
-                              uint64_t place) {
-  uint64_t size;
-  const uint8_t *word = elf_image_at(&search->image->elf_image, place, &size);
-  return !is_raw_address(search, place) && word != NULL && size >= sizeof(uint64_t) &&
-         means_maps(search, bits_load64(word), UINT64_MAX) &&
-         report(search, "a relocation in %s for %s at 0x%" PRIx64, table->name,
-                section_name(search->image, place), place);
 }
 
 static bool search_relr(const struct search *search, const struct image_section *table) {
   struct relr_reader reader = relr_open(search->image, &table->header);
-  for (uint64_t place; relr_next(&reader, &place);)
-    if (search_relr_place(search, table, place))
-      return true;
+  for (uint64_t place, size; relr_next(&reader, &place);) {
+    const uint8_t *word = elf_image_at(&search->image->elf_image, place, &size);
+    if (!is_raw_address(search, place) && word != NULL && size >= sizeof(uint64_t) &&
+        means_maps(search, bits_load64(word), UINT64_MAX))
+      return report_relocation(search, table, place);
+  }
   return false;
 }
 
@@ -249,8 +237,7 @@ static bool search_left(const struct search *search, const struct image_section 
     GElf_Sym symbol;
     if (gelf_getsym(symbols, (int)ELF64_R_SYM(relocation.r_info), &symbol) != NULL &&
         image_symbol_section(image, &symbol) == raw_index)
-      return report(search, "a relocation in %s for %s at 0x%" PRIx64, table->name,
-                    image->sections[header->sh_info].name, (uint64_t)relocation.r_offset);
+      return report_relocation(search, table, relocation.r_offset);
   }
   return false;
 }

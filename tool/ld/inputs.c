@@ -159,7 +159,8 @@ static bool write_input(struct inputs *inputs, const char *path, const struct sp
   FILE *file = ok ? fopen(copy, "wxe") : NULL;
   ok = file != NULL && fwrite(split->bytes, 1, split->size, file) == split->size;
   ok = (file == NULL || fclose(file) == 0) && ok;
-  words_replace(words, i, copy);
+  free(words->items[i]);
+  words->items[i] = strdup(copy);
   return ok || problem_set_errno(problem, "its split copy can't be written");
 }
 

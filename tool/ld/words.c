@@ -16,11 +16,6 @@ void words_add_all(struct words *words, const struct words *others) {
     words_add(words, others->items[i]);
 }
 
-void words_replace(struct words *words, size_t i, const char *text) {
-  free(words->items[i]);
-  words->items[i] = strdup(text);
-}
-
 void words_close(struct words *words) {
   for (size_t i = 0; i < words->count; i++)
     free(words->items[i]);

@@ -12,8 +12,6 @@ struct words {
 /* Adds a copy of a word; of all words of another list. */
 void words_add(struct words *words, const char *text);
 void words_add_all(struct words *words, const struct words *others);
-/* Makes word i a copy of another one. */
-void words_replace(struct words *words, size_t i, const char *text);
 void words_close(struct words *words);
 
 #endif

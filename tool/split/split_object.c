@@ -263,21 +263,18 @@ static bool is_stale(const struct splitter *splitter, const Elf64_Rela *relocati
   return index != 0 && !splitter->maps.sections[index - 1].is_split;
 }
 
-static Elf64_Rela holding(const struct splitter *splitter, uint32_t symbol) {
-  return (Elf64_Rela){
-      .r_info = ELF64_R_INFO((uint64_t)symbol, splitter->object.machine->relocations.none)};
-}
-
 /* Puts the holding relocation first in a section's: at offset 0, it keeps their order, and comes
  * between no two that belong together. */
 static void hold_by(struct splitter *splitter, uint32_t table) {
   struct object *object = &splitter->object;
   const struct object_section *old = &object->sections[table];
   uint32_t *hold = &splitter->holds[old->header.sh_info];
+  const Elf64_Rela holding = {.r_info =
+                                  ELF64_R_INFO((uint64_t)*hold, object->machine->relocations.none)};
   struct buffer all = {0};
   bool changed = *hold != 0;
-  if (*hold != 0)
-    buffer_add(&all, &(Elf64_Rela[]){holding(splitter, *hold)}, sizeof(Elf64_Rela));
+  if (changed)
+    buffer_add(&all, &holding, sizeof holding);
   *hold = 0;
   for (size_t at = 0; at < old->header.sh_size; at += sizeof(Elf64_Rela)) {
     Elf64_Rela relocation;
@@ -305,13 +302,11 @@ static void hold_by_new(struct splitter *splitter, uint32_t text) {
                              .sh_addralign = 8,
                              .sh_entsize = sizeof(Elf64_Rela)};
   const uint32_t group = object->sections[text].group;
-  struct buffer contents = {0};
+  const uint32_t table = object_add_section(object, &header, NULL, 0);
   free(name);
-  buffer_add(&contents, &(Elf64_Rela[]){holding(splitter, splitter->holds[text])},
-             sizeof(Elf64_Rela));
-  const uint32_t number = object_add_section(object, &header, contents.bytes, contents.size);
   if (group != 0)
-    object_add_to_group(object, group, number);
+    object_add_to_group(object, group, table);
+  hold_by(splitter, table);
 }
 
 static void hold_parts(struct splitter *splitter, uint32_t old_count) {
