@@ -83,31 +83,41 @@ static bool follow(char path[PATH_MAX]) {
   return true;
 }
 
-/* Finds the target of a path, whose file may not be there yet, and a temporary name beside it. (The
- * kernel follows forty links at most, too.) */
-static bool resolve(struct output *output, unsigned number, struct problem *problem) {
+/* Finds the absolute path of the file that a path leads to; it may not be there yet. (The kernel
+ * follows forty links at most, too.) */
+static bool find_target(const char *path, char target[PATH_MAX]) {
   enum { LINKS_MAX = 40 };
-  const char *path = output->new_file->path;
-  if (realpath(path, output->target) == NULL) {
-    if (errno != ENOENT || strlen(path) >= sizeof output->target)
-      return problem_set_errno(problem, "can't be written");
-    strcpy(output->target, path);
-    for (int i = 0; i < LINKS_MAX && follow(output->target); i++)
-      ;
-  }
-  const char *slash = strrchr(output->target, '/');
-  const int folder = slash == NULL ? 0 : (int)(slash - output->target) + 1;
-  snprintf(output->temporary, sizeof output->temporary, "%.*s.stackpack-%ld-%u", folder,
-           output->target, (long)gettid(), number);
+  char text[PATH_MAX];
+  if (realpath(path, target) != NULL)
+    return true;
+  if (errno != ENOENT || strlen(path) >= sizeof text)
+    return false;
+  strcpy(text, path);
+  for (int i = 0; i < LINKS_MAX && follow(text); i++)
+    ;
+  char *slash = strrchr(text, '/');
+  const char *name = slash == NULL ? text : slash + 1;
+  const char *folder = slash == NULL ? "." : slash == text ? "/" : text;
+  if (slash != NULL)
+    *slash = 0;
+  if (realpath(folder, target) == NULL || strlen(target) + strlen(name) + 2 > PATH_MAX)
+    return false;
+  strcat(strcat(target, "/"), name);
   return true;
 }
 
-static bool create(struct output *output, struct problem *problem) {
-  char folder[PATH_MAX + 48];
-  strcpy(folder, output->temporary);
-  char *slash = strrchr(folder, '/');
-  strcpy(slash == NULL ? folder : slash + 1, ".");
-  output->file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+bool output_same(const char *a, const char *b) {
+  char one[PATH_MAX], other[PATH_MAX];
+  return find_target(a, one) && find_target(b, other) && strcmp(one, other) == 0;
+}
+
+/* Makes a file in the target's folder. */
+static bool create(struct output *output, unsigned number, struct problem *problem) {
+  const int folder = (int)(strrchr(output->target, '/') - output->target) + 1;
+  snprintf(output->temporary, sizeof output->temporary, "%.*s.", folder, output->target);
+  output->file = open(output->temporary, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  snprintf(output->temporary, sizeof output->temporary, "%.*s.stackpack-%ld-%u", folder,
+           output->target, (long)gettid(), number);
   if (output->file >= 0)
     return true;
   output->file = open(output->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
@@ -226,7 +236,9 @@ static bool prepare(struct output *output, const struct new_file *new_file, unsi
   }
   if (exists && !S_ISREG(status.st_mode))
     return true;
-  return resolve(output, number, problem) && create(output, problem) &&
+  if (!find_target(new_file->path, output->target))
+    return problem_set_errno(problem, "can't be written");
+  return create(output, number, problem) &&
          write_new(output->file, new_file->bytes, new_file->size, problem) &&
          copy_status(output->file, new_file, problem);
 }
@@ -315,15 +327,11 @@ static void hold_signals(sigset_t *before) {
   pthread_sigmask(SIG_BLOCK, &held, before);
 }
 
-static bool same_inode(const struct stat *a, const struct stat *b) {
-  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /* Whether standard output leads to a file. */
 static bool is_standard_output(const struct new_file *file) {
   struct stat one, other;
   return stat(file->path, &one) == 0 && fstat(STDOUT_FILENO, &other) == 0 &&
-         same_inode(&one, &other);
+         one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
 static bool say(const struct new_file *files, size_t count, struct message *message,
@@ -360,26 +368,4 @@ bool output_replace(const struct new_file *files, size_t count, struct message *
     close_output(&outputs[i]);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return ok;
-}
-
-/* A path's folder, and its name after the last slash. */
-static bool split(const char *path, struct stat *folder, const char **name) {
-  char text[PATH_MAX];
-  const char *slash = strrchr(path, '/');
-  *name = slash == NULL ? path : slash + 1;
-  const size_t length = (size_t)(*name - path);
-  if (length >= sizeof text)
-    return false;
-  memcpy(text, path, length);
-  strcpy(text + length, length == 0 ? "." : "");
-  return stat(text, folder) == 0;
-}
-
-bool output_same(const char *a, const char *b) {
-  struct stat one, other;
-  const char *name, *other_name;
-  if (stat(a, &one) == 0 && stat(b, &other) == 0)
-    return same_inode(&one, &other);
-  return split(a, &one, &name) && split(b, &other, &other_name) && same_inode(&one, &other) &&
-         strcmp(name, other_name) == 0;
 }
