@@ -58,15 +58,14 @@ static const char *name_of(const struct dump *dump, const struct record_view *vi
   return names_find(&dump->names, view->function);
 }
 
-static bool find_frames(const struct dump *dump, const struct record_view *view,
-                        struct source_frames *frames, struct problem *problem) {
-  return source_find(dump->source, SOURCE_FRAMES, record_view_instruction(view), frames, problem);
+static void find_frames(const struct dump *dump, const struct record_view *view,
+                        struct source_frames *frames) {
+  source_find(dump->source, SOURCE_FRAMES, record_view_instruction(view), frames);
 }
 
 /* ---- JSON ---- */
 
-static bool dump_json(struct dump *dump, struct problem *problem) {
-  bool ok = true;
+static void dump_json(struct dump *dump) {
   for (uint32_t i = 0; i < dump->table->record_count && !ferror(stdout); i++) {
     struct source_frames frames;
     dump->group.count = 0;
@@ -74,12 +73,10 @@ static bool dump_json(struct dump *dump, struct problem *problem) {
       continue;
     take_record(dump, i);
     const struct record_view *view = &dump->group.views[0];
-    if (!find_frames(dump, view, &frames, problem))
-      ok = false;
+    find_frames(dump, view, &frames);
     record_json_print(view, name_of(dump, view), dump->with_source ? &frames : NULL);
     putchar('\n');
   }
-  return ok;
 }
 
 /* ---- Text ---- */
@@ -126,22 +123,19 @@ static bool has_frame_of(const struct record_view *view, const struct record_vie
 }
 
 /* Prints the lines below a record's row. */
-static bool print_below(const struct dump *dump, const struct record_view *view,
-                        struct problem *problem) {
+static void print_below(const struct dump *dump, const struct record_view *view) {
   struct source_frames frames;
-  const bool ok = find_frames(dump, view, &frames, problem);
+  find_frames(dump, view, &frames);
   print_pairs(dump, view);
   if (!has_frame_of(view, &dump->group.views[0]))
     record_text_frame(&dump->text, view, 6);
   record_text_lists(&dump->text, view, 6);
   record_text_frames(&dump->text, &frames, 6);
-  return ok;
 }
 
 /* Prints the columns [first, end) of a group's table. The records' other lines stand below their first
  * columns. */
-static bool print_part(const struct dump *dump, size_t first, size_t end, struct problem *problem) {
-  bool ok = true;
+static void print_part(const struct dump *dump, size_t first, size_t end) {
   if (end > first) {
     printf("%*s", place_width(dump), "");
     frame_table_print_titles(&dump->frame, first, end);
@@ -154,17 +148,15 @@ static bool print_part(const struct dump *dump, size_t first, size_t end, struct
     if (first == 0)
       record_text_words(view, "  ");
     putchar('\n');
-    if (first == 0 && !print_below(dump, view, problem))
-      ok = false;
+    if (first == 0)
+      print_below(dump, view);
   }
-  return ok;
 }
 
-static bool print_group(struct dump *dump, struct problem *problem) {
+static void print_group(struct dump *dump) {
   const struct group *group = &dump->group;
   const unsigned place = (unsigned)place_width(dump);
   const unsigned width = dump->width > place ? dump->width - place : dump->width;
-  bool ok = true;
   frame_table_lay_out(&dump->frame, group->views, group->count, dump->text.machine);
   printf("0x%" PRIx64 " ", group->views->function);
   record_text_function(&dump->text, name_of(dump, group->views));
@@ -173,17 +165,15 @@ static bool print_group(struct dump *dump, struct problem *problem) {
   record_text_frame(&dump->text, group->views, 4);
   for (size_t first = 0, end; first == 0 || first < dump->frame.count; first = end) {
     end = frame_table_fit(&dump->frame, first, width);
-    if (!print_part(dump, first, end, problem))
-      ok = false;
+    print_part(dump, first, end);
     if (end == 0)
       break;
   }
-  return ok;
 }
 
-static bool dump_text(struct dump *dump, struct problem *problem) {
+static void dump_text(struct dump *dump) {
   const struct safepoints *table = dump->table;
-  bool ok = true, is_first = true;
+  bool is_first = true;
   if (dump->width > 0) /* at a terminal */
     puts("  *: a reference; <+8: derived from the one at +8; b: only a base; .: none\n");
   for (uint32_t i = 0; i < table->record_count && !ferror(stdout);) {
@@ -197,10 +187,8 @@ static bool dump_text(struct dump *dump, struct problem *problem) {
     if (!is_first)
       putchar('\n');
     is_first = false;
-    if (!print_group(dump, problem))
-      ok = false;
+    print_group(dump);
   }
-  return ok;
 }
 
 /* ---- Global roots ---- */
@@ -228,13 +216,15 @@ struct dump_options {
 static bool print_records(struct dump *dump, const struct dump_options *options,
                           const struct program *program, struct problem *problem) {
   const bool json = options->format == FORMAT_JSON;
-  bool ok =
+  const bool ok =
       source_open_wanted(&options->source, &program->image, program->path, &dump->source, problem);
-  if (!(json ? dump_json(dump, problem) : dump_text(dump, problem)))
-    ok = false;
+  if (json)
+    dump_json(dump);
+  else
+    dump_text(dump);
   if (options->selection.count == 0)
     dump_global_roots(dump->table, json);
-  return ok;
+  return ok && source_check(dump->source, problem);
 }
 
 /* Records are sorted: the last one's address is the widest. */

@@ -83,12 +83,10 @@ static const struct safepoint_function *function_of(const struct lookup *lookup,
   return NULL;
 }
 
-static bool print_missing(struct lookup *lookup, uint64_t address, bool is_managed,
-                          struct problem *problem) {
-  struct source_frames frames = {0};
+static void print_missing(struct lookup *lookup, uint64_t address, bool is_managed) {
+  struct source_frames frames;
   /* As for a record: the address is after a call. */
-  const bool ok =
-      address == 0 || source_find(lookup->source, SOURCE_FRAMES, address - 1, &frames, problem);
+  source_find(lookup->source, SOURCE_FRAMES, address - (address > 0), &frames);
   const struct safepoint_function *function = is_managed ? function_of(lookup, address) : NULL;
   const char *answer = is_managed ? "not a safepoint" : "not managed";
   lookup->some_missing = true;
@@ -108,29 +106,25 @@ static bool print_missing(struct lookup *lookup, uint64_t address, bool is_manag
     putchar('\n');
     record_text_frames(&lookup->text, &frames, 4);
   }
-  return ok;
 }
 
 /* ---- Looking up ---- */
 
-static bool print_record(struct lookup *lookup, const struct stackpack_record *record,
-                         struct problem *problem) {
-  struct source_frames frames = {0};
+static bool print_record(struct lookup *lookup, const struct stackpack_record *record) {
+  struct source_frames frames;
   if (!record_view_ask(&lookup->view, record, lookup->space))
-    return problem_set(problem, "a broken packed table");
-  const bool ok = source_find(lookup->source, SOURCE_FRAMES, record_view_instruction(&lookup->view),
-                              &frames, problem);
+    return false;
+  source_find(lookup->source, SOURCE_FRAMES, record_view_instruction(&lookup->view), &frames);
   if (lookup->json)
     record_json_print(&lookup->view, names_find(&lookup->names, lookup->view.function),
                       lookup->with_source ? &frames : NULL);
   else
     text_record(lookup, &frames);
-  return ok;
+  return true;
 }
 
 /* An address may have several records. */
-static bool print_records(struct lookup *lookup, struct stackpack_record *record,
-                          struct problem *problem) {
+static bool print_records(struct lookup *lookup, struct stackpack_record *record) {
   bool ok = true, is_first = true;
   if (lookup->json)
     printf("{\"address\":%" PRIu64 ",\"answer\":\"found\",\"records\":[", record->address);
@@ -138,8 +132,7 @@ static bool print_records(struct lookup *lookup, struct stackpack_record *record
     if (lookup->json && !is_first)
       putchar(',');
     is_first = false;
-    if (!print_record(lookup, record, problem))
-      ok = false;
+    ok &= print_record(lookup, record);
   } while (stackpack_record_next(record));
   if (lookup->json)
     puts("]}");
@@ -148,16 +141,13 @@ static bool print_records(struct lookup *lookup, struct stackpack_record *record
 
 static bool look_up(struct lookup *lookup, uint64_t address, struct problem *problem) {
   struct stackpack_record record;
-  switch (stackpack_table_find(&lookup->table, address, &record)) {
-  case STACKPACK_FOUND:
-    return print_records(lookup, &record, problem);
-  case STACKPACK_NOT_SAFEPOINT:
-    return print_missing(lookup, address, true, problem);
-  case STACKPACK_NOT_MANAGED:
-    return print_missing(lookup, address, false, problem);
-  default:
-    return problem_set(problem, "a broken packed table");
+  const enum stackpack_answer answer = stackpack_table_find(&lookup->table, address, &record);
+  if (answer == STACKPACK_NOT_SAFEPOINT || answer == STACKPACK_NOT_MANAGED) {
+    print_missing(lookup, address, answer == STACKPACK_NOT_SAFEPOINT);
+    return true;
   }
+  return (answer == STACKPACK_FOUND && print_records(lookup, &record)) ||
+         problem_set(problem, "a broken packed table");
 }
 
 static bool look_up_word(struct lookup *lookup, const char *word, struct problem *problem) {
@@ -235,7 +225,8 @@ static bool look_up_in(struct lookup *lookup, const struct program *program,
     return false;
   const bool ok = source_open_wanted(&options->source, &program->image, program->path,
                                      &lookup->source, problem);
-  return look_up_all(lookup, addresses, count, problem) && ok;
+  return look_up_all(lookup, addresses, count, problem) && ok &&
+         source_check(lookup->source, problem);
 }
 
 /* arguments[0] is the file, the others are addresses. */

@@ -77,9 +77,8 @@ void units_close(struct units *units) {
 
 const char *units_find(struct units *units, uint64_t address) {
   struct source_frames unit = {0};
-  struct problem ignored = {0};
-  if (!source_find(units->source, SOURCE_UNIT, address, &unit, &ignored))
-    units->is_broken = true;
+  source_find(units->source, SOURCE_UNIT, address, &unit);
+  units->is_broken |= source_is_broken(units->source);
   if (unit.count > 0 && unit.items[0].file != NULL)
     return keep_name(units, unit.items[0].file);
   return find_by_symbols(units, address);

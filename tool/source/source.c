@@ -190,22 +190,23 @@ static void tell_missing(struct source *source, const char *file) {
           source->path, file);
 }
 
-bool source_find(struct source *source, enum source_question question, uint64_t address,
-                 struct source_frames *frames, struct problem *problem) {
+void source_find(struct source *source, enum source_question question, uint64_t address,
+                 struct source_frames *frames) {
   const struct question asked = {address, question};
   const char *missing;
   *frames = (struct source_frames){0};
   if (source == NULL || source->is_broken)
-    return true;
+    return;
   if (send(source->socket, &asked, sizeof asked, MSG_NOSIGNAL) == sizeof asked &&
       receive_answer(source, frames, &missing)) {
     tell_missing(source, missing);
-    return true;
+    return;
   }
   *frames = (struct source_frames){0};
   source->is_broken = true;
-  return problem_set(problem, "broken debug information");
 }
+
+bool source_is_broken(const struct source *source) { return source != NULL && source->is_broken; }
 
 void source_close(struct source *source) {
   if (source == NULL)
@@ -247,4 +248,8 @@ bool source_open_wanted(const struct source_options *options, const struct image
   *source = source_open(debug_path, path, problem);
   free(debug_path);
   return *source != NULL;
+}
+
+bool source_check(const struct source *source, struct problem *problem) {
+  return !source_is_broken(source) || problem_set(problem, "broken debug information");
 }

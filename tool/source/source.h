@@ -22,11 +22,13 @@ enum source_question {
   SOURCE_UNIT    /* the unit there: one frame with the path of its source file */
 };
 
-/* Without a source, nothing is found. False, and a problem, if the debug information turns out to be
- * unusable: then and later on, nothing is found. Says once on stderr that split debug information is
- * missing. */
-bool source_find(struct source *source, enum source_question question, uint64_t address,
-                 struct source_frames *frames, struct problem *problem);
+/* Nothing is found without a source, and once the debug information turns out to be broken. Says once on stderr
+ * that split debug information is missing. */
+void source_find(struct source *source, enum source_question question, uint64_t address,
+                 struct source_frames *frames);
+
+/* Whether the debug information has turned out to be broken. Not so without a source. */
+bool source_is_broken(const struct source *source);
 
 /* ---- For commands ---- */
 
@@ -52,5 +54,8 @@ void source_options_close(struct source_options *options);
  * debug information, which is said. False, and a problem, if there is some that can't be used. */
 bool source_open_wanted(const struct source_options *options, const struct image *image,
                         const char *path, struct source **source, struct problem *problem);
+
+/* False, and a problem, if the debug information has turned out to be broken. */
+bool source_check(const struct source *source, struct problem *problem);
 
 #endif
