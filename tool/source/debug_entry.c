@@ -79,7 +79,7 @@ static bool low_address(Dwarf_Die die, Dwarf_Die unit, uint64_t *address) {
 }
 
 struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit) {
-  struct debug_context context = {.dwarf = dwarf, .unit = unit};
+  struct debug_context context = {.dwarf = dwarf, .entries = dwarf, .unit = unit};
   Dwarf_Half offset_size;
   if (dwarf_get_version_of_die(unit, &context.version, &offset_size) != DW_DLV_OK)
     context.version = 0;
@@ -197,33 +197,33 @@ static void add_old_list(const struct debug_context *context, uint64_t offset, s
   free_ranges(context->dwarf, ranges, count);
 }
 
-static void add_ranges(const struct debug_context *context, Dwarf_Debug dwarf, Dwarf_Die die,
+static void add_ranges(const struct debug_context *context, Dwarf_Die die,
                        Dwarf_Attribute attribute, struct spans *spans, uint32_t item) {
+  const bool is_split = context->entries != context->dwarf;
   Dwarf_Half form;
   uint64_t where;
   if (!number_of(attribute, &where) || dwarf_whatform(attribute, &form, NULL) != DW_DLV_OK)
     return;
-  if (dwarf != context->dwarf && form == DW_FORM_rnglistx) {
-    if (!find_split_list(dwarf, die, where, &where))
+  if (is_split && form == DW_FORM_rnglistx) {
+    if (!find_split_list(context->entries, die, where, &where))
       return;
     form = DW_FORM_sec_offset;
   }
   if (context->version >= 5)
     add_list(context, attribute, form, where, spans, item);
   else
-    add_old_list(context, where + (dwarf == context->dwarf ? 0 : context->ranges_base), spans,
-                 item);
+    add_old_list(context, where + (is_split ? context->ranges_base : 0), spans, item);
 }
 
-void debug_entry_spans(const struct debug_context *context, Dwarf_Debug dwarf, Dwarf_Die die,
-                       struct spans *spans, uint32_t item) {
+void debug_entry_spans(const struct debug_context *context, Dwarf_Die die, struct spans *spans,
+                       uint32_t item) {
   Dwarf_Attribute ranges;
   uint64_t low;
   Dwarf_Addr high;
   Dwarf_Half form;
   enum Dwarf_Form_Class class;
   if (dwarf_attr(die, DW_AT_ranges, &ranges, NULL) == DW_DLV_OK) {
-    add_ranges(context, dwarf, die, ranges, spans, item);
+    add_ranges(context, die, ranges, spans, item);
     dwarf_dealloc_attribute(ranges);
   } else if (low_address(die, context->unit, &low) &&
              dwarf_highpc_b(die, &high, &form, &class, NULL) == DW_DLV_OK) {

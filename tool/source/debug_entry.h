@@ -16,6 +16,7 @@
 /* The unit that entries belong to, in the program's own debug information. */
 struct debug_context {
   Dwarf_Debug dwarf;
+  Dwarf_Debug entries;  /* has the entries: of a split unit another one */
   Dwarf_Die unit;       /* its first entry */
   Dwarf_Half version;   /* of DWARF */
   uint64_t low_address; /* the base of offsets */
@@ -30,8 +31,8 @@ const char *debug_entry_text(Dwarf_Die die, Dwarf_Half attribute);
 /* The entry that an attribute refers to, to be freed (dwarf_dealloc_die); NULL if there is none. */
 Dwarf_Die debug_entry_reference(Dwarf_Debug dwarf, Dwarf_Die die, Dwarf_Half attribute);
 
-/* Adds the spans of an entry's code. `dwarf` has the entry: a split one's isn't the unit's. */
-void debug_entry_spans(const struct debug_context *context, Dwarf_Debug dwarf, Dwarf_Die die,
-                       struct spans *spans, uint32_t item);
+/* Adds the spans of an entry's code. */
+void debug_entry_spans(const struct debug_context *context, Dwarf_Die die, struct spans *spans,
+                       uint32_t item);
 
 #endif

@@ -38,7 +38,7 @@ static void add_unit(struct debug_info *info, Dwarf_Die die, Dwarf_Sig8 id) {
   find_split_id(die, context.version, &unit.split_id);
   if (dwarf_dieoffset(die, &unit.die, NULL) != DW_DLV_OK)
     return;
-  debug_entry_spans(&context, context.dwarf, die, &info->spans, (uint32_t)info->unit_count);
+  debug_entry_spans(&context, die, &info->spans, (uint32_t)info->unit_count);
   (void)ARRAY_ADD(info->units, info->unit_count, info->unit_capacity, unit);
 }
 
@@ -106,8 +106,10 @@ static char *split_path(Dwarf_Die die) {
 
 static void read_split(struct debug_unit *unit, const struct debug_context *context,
                        Dwarf_Debug dwarf, Dwarf_Die die) {
+  struct debug_context split = *context;
+  split.entries = dwarf;
   debug_unit_read_split_files(unit, dwarf, die);
-  debug_unit_read_scopes(unit, context, dwarf, die);
+  debug_unit_read_scopes(unit, &split, die);
   dwarf_dealloc_die(die);
 }
 
@@ -134,7 +136,7 @@ static void read_scopes(struct debug_info *info, struct debug_unit *unit,
                       ? NULL
                       : find_in_package(info->package.dwarf, unit->split_id);
   if (path == NULL) {
-    debug_unit_read_scopes(unit, context, context->dwarf, context->unit);
+    debug_unit_read_scopes(unit, context, context->unit);
   } else if (die != NULL) {
     read_split(unit, context, info->package.dwarf, die);
   } else if (!read_split_file(unit, context, path) && info->missing == NULL) {

@@ -104,7 +104,6 @@ enum {
 struct scope_reader {
   struct debug_unit *unit;
   const struct debug_context *context;
-  Dwarf_Debug dwarf; /* has the functions */
 };
 
 /* Where an entry has no name, the one that it is an instance or a definition of may have it. */
@@ -130,7 +129,7 @@ static char *name_of(Dwarf_Debug dwarf, Dwarf_Die die, unsigned references) {
 /* Adds a scope inside another one. Returns its number. */
 static uint32_t add_scope(const struct scope_reader *reader, Dwarf_Die die, uint32_t parent) {
   struct debug_unit *unit = reader->unit;
-  struct debug_scope scope = {.parent = parent, .name = name_of(reader->dwarf, die, 0)};
+  struct debug_scope scope = {.parent = parent, .name = name_of(reader->context->entries, die, 0)};
   const uint32_t number = (uint32_t)unit->scope_count;
   uint64_t file;
   if (debug_entry_number(die, DW_AT_call_file, &file))
@@ -138,7 +137,7 @@ static uint32_t add_scope(const struct scope_reader *reader, Dwarf_Die die, uint
         file_of(unit->split_files.count > 0 ? &unit->split_files : &unit->files, file);
   debug_entry_number(die, DW_AT_call_line, &scope.call.line);
   debug_entry_number(die, DW_AT_call_column, &scope.call.column);
-  debug_entry_spans(reader->context, reader->dwarf, die, &unit->scope_spans, number);
+  debug_entry_spans(reader->context, die, &unit->scope_spans, number);
   (void)ARRAY_ADD(unit->scopes, unit->scope_count, unit->scope_capacity, scope);
   return number;
 }
@@ -191,13 +190,13 @@ static void read_children(const struct scope_reader *reader, Dwarf_Die die, uint
   Dwarf_Die child;
   if (depth == DEPTH_MOST || dwarf_child(die, &child, NULL) != DW_DLV_OK)
     return;
-  for (; child != NULL; child = next_of(reader->dwarf, child))
+  for (; child != NULL; child = next_of(reader->context->entries, child))
     read_entry(reader, child, scope, depth + 1);
 }
 
 void debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context *context,
-                            Dwarf_Debug dwarf, Dwarf_Die die) {
-  const struct scope_reader reader = {unit, context, dwarf};
+                            Dwarf_Die die) {
+  const struct scope_reader reader = {unit, context};
   read_children(&reader, die, SPANS_NONE, 0);
   spans_sort(&unit->scope_spans);
 }

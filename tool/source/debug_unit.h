@@ -43,7 +43,7 @@ void debug_unit_read_lines(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die
 
 /* Reads the functions that are in an entry: the unit's own, or the split one. */
 void debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context *context,
-                            Dwarf_Debug dwarf, Dwarf_Die die);
+                            Dwarf_Die die);
 
 /* The files that split entries refer to, if they have a table of their own. */
 void debug_unit_read_split_files(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die);
