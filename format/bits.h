@@ -2,8 +2,8 @@
  *
  * Bit n of a string is bit n % 8 of its byte n / 8, and a field of w bits that starts at bit n has
  * its lowest bit there: the order in which a little-endian machine sees its own words. So a read is
- * one unaligned load, a shift and a mask, wherever the field lies, and 16 bytes are compared at once.
- * Such a load may reach past the field, so every packed table ends in 16 bytes of padding
+ * one unaligned load, a shift and a mask, wherever the field lies, and 16 bytes are compared at
+ * once. Such a load may reach past the field, so every packed table ends in 16 bytes of padding
  * (BITS_PADDING).
  */
 #ifndef STACKPACK_BITS_H
@@ -107,8 +107,8 @@ static inline unsigned bits_bytes_below(const uint8_t *bytes, unsigned count, ui
 uint64_t bits_large_numbers_below(const uint8_t *numbers, uint64_t count, unsigned size,
                                   uint64_t value);
 
-/* How many of `count` numbers of `size` bytes, which ascend, are less than `value`. A size of 1 is the
- * frequent one. 16 bytes after the last number are readable. */
+/* How many of `count` numbers of `size` bytes, which ascend, are less than `value`. A size of 1
+ * is the frequent one. 16 bytes after the last number are readable. */
 static inline uint64_t bits_numbers_below(const uint8_t *numbers, uint64_t count, unsigned size,
                                           uint64_t value) {
   uint64_t below = 0;

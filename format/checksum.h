@@ -1,4 +1,5 @@
-/* checksum.h - hash functions of the xxHash family, in one file, as its header makes large inline code. */
+/* checksum.h - hash functions of the xxHash family, in one file, as its header makes large
+ * inline code. */
 #ifndef STACKPACK_CHECKSUM_H
 #define STACKPACK_CHECKSUM_H
 

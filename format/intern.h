@@ -1,8 +1,9 @@
-/* intern.h - a set of distinct sequences of numbers. A sequence's own number tells how many others came
- * before it.
+/* intern.h - a set of distinct sequences of numbers. A sequence's own number tells how many others
+ * came before it.
  *
- * Stack maps repeat themselves: CPython's 41,881 records have 2,947 different live sets. So locations, live sets, deopt states and whole function layouts are kept once, in one of these,
- * and named by their number. A sequence is any number of 64-bit words, the empty one included.
+ * Stack maps repeat themselves: CPython's 41,881 records have 2,947 different live sets. So
+ * locations, live sets, deopt states and whole function layouts are kept once, in one of these, and
+ * named by their number. A sequence is any number of 64-bit words, the empty one included.
  */
 #ifndef STACKPACK_INTERN_H
 #define STACKPACK_INTERN_H

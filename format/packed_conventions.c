@@ -1,9 +1,10 @@
 /* packed_conventions.c - which of two calling conventions each record has.
  *
- * Nearly every program has two: that of C, and the one that LLVM gives to functions that other files can't
- * call. A call has the convention of the function that it calls, and so neighbours are often alike: the
- * records are cut into runs of one convention. No collector asks for it, so finding one record's may take
- * some time: a reader goes through its block of 4096 records from the start.
+ * Nearly every program has two: that of C, and the one that LLVM gives to functions that other
+ * files can't call. A call has the convention of the function that it calls, and so neighbours are
+ * often alike: the records are cut into runs of one convention. No collector asks for it, so
+ * finding one record's may take some time: a reader goes through its block of 4096 records from the
+ * start.
  *
  *   i32, i32   the two conventions
  *   u8, u8     Rice parameters of the lengths of runs of the first one, and of the second one

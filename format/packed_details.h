@@ -1,8 +1,8 @@
 /* packed_details.h - IDs, deopt state, calling conventions, flags and live-outs: the cold part.
  *
  * Most programs have none of this: every record has LLVM's default ID, one of two calling
- * conventions, and no state. Then there is no such part. Otherwise the records are cut into blocks of
- * 1 << shift, each compressed by itself:
+ * conventions, and no state. Then there is no such part. Otherwise the records are cut into blocks
+ * of 1 << shift, each compressed by itself:
  *
  *   header   struct packed_details_header
  *   ends     u32 of each block: where it ends, in bytes from the first one's start
@@ -26,10 +26,11 @@
  *     live-out counts  varint
  *     live-outs        3 bytes each: u16 register, u8 size
  *
- * Streams keep like with like, and differences turn numbers that count up into runs of ones: both help
- * the compressor. The first deopt value often is a number of the call site, which counts up, or is the
- * ID; the rest, the state of the interpreter, often is the same at the next record. A varint has 7 bits a byte, the lowest first, the high bit set in all but the last;
- * zigzag is n << 1 ^ n >> 63.
+ * Streams keep like with like, and differences turn numbers that count up into runs of ones: both
+ * help the compressor. The first deopt value often is a number of the call site, which counts up,
+ * or is the ID; the rest, the state of the interpreter, often is the same at the next record. A
+ * varint has 7 bits a byte, the lowest first, the high bit set in all but the last. Zigzag is
+ * n << 1 ^ n >> 63.
  */
 #ifndef STACKPACK_PACKED_DETAILS_H
 #define STACKPACK_PACKED_DETAILS_H

@@ -1,7 +1,7 @@
 /* packed_encoder.h - the steps of packed_write, and the results that one leaves for the next.
  *
- * packed_write.c runs them in order: each takes the table of safepoints and the results of those before it from
- * the encoder, and appends to parts of the packed table.
+ * packed_write.c runs them in order: each takes the table of safepoints and the results of those
+ * before it from the encoder, and appends to parts of the packed table.
  */
 #ifndef STACKPACK_PACKED_ENCODER_H
 #define STACKPACK_PACKED_ENCODER_H
@@ -47,7 +47,8 @@ struct encoder {
   const char *error;
 };
 
-/* An array of count + 1 zeros, so that none is empty. NULL: no memory, which is the encoder's error then. */
+/* An array of count + 1 zeros, so that none is empty. NULL: no memory, which is the encoder's
+ * error then. */
 void *encoder_array(struct encoder *encoder, uint64_t count, size_t size);
 
 /* The key of a list. A list of locations and the same list of allocas have two keys. */
@@ -55,7 +56,8 @@ static inline uint32_t encoder_list_key(uint64_t item) {
   return safepoint_item_list(item) << 1 | safepoint_item_is_locations(item);
 }
 
-/* The steps that have files of their own. False without memory, or where a number is too large for the format. */
+/* The steps that have files of their own. False without memory, or where a number is too large
+ * for the format. */
 bool packed_write_numbers(struct encoder *encoder); /* of locations and lists */
 bool packed_write_layouts(struct encoder *encoder);
 bool packed_write_leaves(struct encoder *encoder);  /* and the directory */

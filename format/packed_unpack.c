@@ -1,6 +1,7 @@
 /* packed_unpack.c - reads a whole packed table back into a table of safepoints, for tools.
  *
- * Records and functions are gone through in order, and each record's live set is read from its layout.
+ * Records and functions are gone through in order, and each record's live set is read from its
+ * layout.
  */
 #include "format/array.h"
 #include "format/packed_live.h"
@@ -68,8 +69,8 @@ static bool numbers_are_up_to(const uint8_t *numbers, uint64_t count, unsigned s
   return true;
 }
 
-/* Each leaf starts where the one before ends, so that none of the part's bytes is read twice, and all that it has
- * lies in its text: so what stands in it is what a look-up finds there. */
+/* Each leaf starts where the one before ends, so that none of the part's bytes is read twice,
+ * and all that it has lies in its text: so what stands in it is what a look-up finds there. */
 static bool check_leaves(struct unpacker *unpacker) {
   const struct packed_table *packed = unpacker->packed;
   const uint8_t *end = packed->leaves;
@@ -167,8 +168,8 @@ static bool unpack_list(struct unpacker *unpacker, struct packed_list list, uint
   return !unpacker->table->no_memory;
 }
 
-/* Groups without rows of their own take few bytes, and many records may share a long chain of them. So the
- * groups of all records are limited by the table's size. (FORMAT.md, "Limits") */
+/* Groups without rows of their own take few bytes, and many records may share a long chain of
+ * them. So the groups of all records are limited by the table's size. (FORMAT.md, "Limits") */
 static bool charge_groups(struct unpacker *unpacker, uint32_t layout) {
   enum { LEAST = 1 << 24, GROWTH = 256 };
   if (unpacker->layout_groups == 0 || layout != unpacker->layout) {
@@ -219,15 +220,16 @@ static bool unpack_live(struct unpacker *unpacker, const struct packed_record *p
 
 /* ---- Details ---- */
 
-/* Whether a record is the first of a block. A table without columns has none: then one serves all. */
+/* Whether a record is the first of a block. A table without columns has none: then one serves
+ * all. */
 static bool starts_block(const struct unpacker *unpacker, uint32_t index) {
   const struct packed_details_header *header = &unpacker->block.header;
   return index == 0 || (header->columns != 0 && (index & bits_low_mask(header->shift)) == 0);
 }
 
-/* A Zstandard frame of some bytes may decode to megabytes, and a record with the deopt state of the one
- * before takes one byte. So the sizes of the decoded blocks, and of the details in LLVM's stack maps, are
- * limited by the table's size. (FORMAT.md, "Limits") */
+/* A Zstandard frame of some bytes may decode to megabytes, and a record with the deopt state of
+ * the one before takes one byte. So the sizes of the decoded blocks, and of the details in
+ * LLVM's stack maps, are limited by the table's size. (FORMAT.md, "Limits") */
 static bool charge_details(struct unpacker *unpacker, uint64_t size) {
   enum { LEAST = 1 << 26, GROWTH = 2048 };
   unpacker->details_size += size;

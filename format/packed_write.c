@@ -63,8 +63,8 @@ static bool is_by_rule(const struct encoder *encoder, uint32_t record) {
   return record >= plan->first && record - plan->first < plan->by_rule;
 }
 
-/* Lists the records that their function has, but not by rule. Their positions follow those of the records
- * by rule. */
+/* Lists the records that their function has, but not by rule. Their positions follow those of
+ * the records by rule. */
 static void write_exceptions(struct encoder *encoder) {
   struct bit_writer *out = &encoder->parts[PACKED_EXCEPTIONS];
   for (uint32_t i = 0; i < encoder->table->record_count; i++) {
@@ -79,8 +79,9 @@ static void write_exceptions(struct encoder *encoder) {
 
 /* ---- Stretches ---- */
 
-/* Up to where the addresses of a function are managed: to the furthest end of the code of all functions
- * up to it (`reach`), and at least to its last record, but not beyond the next function's start. */
+/* Up to where the addresses of a function are managed: to the furthest end of the code of all
+ * functions up to it (`reach`), and at least to its last record, but not beyond the next
+ * function's start. */
 static uint64_t managed_end(const struct encoder *encoder, uint32_t function, uint64_t reach) {
   const struct safepoints *table = encoder->table;
   const struct encoder_function *plan = &encoder->functions[function];
@@ -201,8 +202,9 @@ static uint64_t frame_number(const struct encoder *encoder, uint32_t function) {
 
 /* ---- Layouts ---- */
 
-/* Puts each function's frame size and the live sets of its records together: of those by rule, then of the
- * exceptions. A record among them that is another function's repeats some set: a look-up doesn't lead here. */
+/* Puts each function's frame size and the live sets of its records together: of those by rule,
+ * then of the exceptions. A record among them that is another function's repeats some set: a
+ * look-up doesn't lead here. */
 static bool collect_sequences(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   uint64_t total = 0;

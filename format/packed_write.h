@@ -1,5 +1,5 @@
-/* packed_write.h - makes a packed table from a table of safepoints, and a table of safepoints from a packed
- * one. */
+/* packed_write.h - makes a packed table from a table of safepoints, and a table of safepoints
+ * from a packed one. */
 #ifndef STACKPACK_PACKED_WRITE_H
 #define STACKPACK_PACKED_WRITE_H
 
@@ -15,8 +15,8 @@ typedef size_t packed_compress(void *destination, size_t capacity, const void *s
 const char *packed_write(const struct safepoints *table, uint64_t address,
                          packed_compress *compress, uint8_t **bytes, size_t *size);
 
-/* Adds all records of a packed table to an empty table of safepoints, and finishes it. False: the packed table is broken (table->error), or there is no memory
- * (table->no_memory). */
+/* Adds all records of a packed table to an empty table of safepoints, and finishes it. False:
+ * the packed table is broken (table->error), or there is no memory (table->no_memory). */
 bool packed_unpack(const struct packed_table *packed, packed_decompress *decompress,
                    struct safepoints *table);
 

@@ -1,10 +1,11 @@
-/* packed_write_groups.c - cuts a layout's slots into groups, and writes them as packed_live.c draws them.
+/* packed_write_groups.c - cuts a layout's slots into groups, and writes them as packed_live.c draws
+ * them.
  *
- * A group has a row for each of the sets in which its slots are live together. Slots that come and go
- * together have few such rows, so a large function is smallest as several groups. To find them, the slots
- * are put in an order in which each is live in nearly the same rows as the one before. Then this sequence
- * is cut where the groups are smallest in all: the best cuts of the first n slots follow from those of
- * fewer slots.
+ * A group has a row for each of the sets in which its slots are live together. Slots that come and
+ * go together have few such rows, so a large function is smallest as several groups. To find them,
+ * the slots are put in an order in which each is live in nearly the same rows as the one before.
+ * Then this sequence is cut where the groups are smallest in all: the best cuts of the first n
+ * slots follow from those of fewer slots.
  */
 #include "format/packed_write_groups.h"
 #include "format/array.h"
@@ -43,8 +44,8 @@ struct row_key {
   uint32_t stamp, row;
 };
 
-/* One layout on its way. The arrays are in one block of memory, which starts with the first of them: see
- * open_writer. */
+/* One layout on its way. The arrays are in one block of memory, which starts with the first of
+ * them: see open_writer. */
 struct groups_writer {
   const struct live_sets *sets;
   struct group group;
@@ -141,7 +142,8 @@ static int common_bases(const uint32_t *row, const uint32_t *assignment, unsigne
   return common;
 }
 
-/* Finds the assignment that has most in common with a row, or a new one, and adds the row's bases. */
+/* Finds the assignment that has most in common with a row, or a new one, and adds the row's
+ * bases. */
 static void assign_row(struct groups_writer *writer, uint32_t row) {
   struct group *group = &writer->group;
   const unsigned derived = group->derived;
@@ -167,7 +169,8 @@ static bool is_too_large(const struct group *group) {
   return group->count > 1 && (group->rows > ROWS_MAX || group->assignments > ASSIGNMENTS_MAX);
 }
 
-/* Finds assignments, starting with the rows that have most derived slots. Stops if they are too many. */
+/* Finds assignments, starting with the rows that have most derived slots. Stops if they are too
+ * many. */
 static void assign_bases(struct groups_writer *writer) {
   struct group *group = &writer->group;
   uint32_t *base = writer->row_bases;
@@ -187,8 +190,8 @@ static void assign_bases(struct groups_writer *writer) {
 
 /* ---- Sizes ---- */
 
-/* Finds the lowest number of the group's locations and bases, and how many bits all of them take from
- * there on. */
+/* Finds the lowest number of the group's locations and bases, and how many bits all of them take
+ * from there on. */
 static void find_numbers(struct groups_writer *writer) {
   struct group *group = &writer->group;
   uint32_t low = 0, high = 0;
@@ -431,8 +434,8 @@ static bool put_groups(struct groups_writer *writer, struct bit_writer *bodies,
   return !bodies->failed;
 }
 
-/* Makes the arrays, all zeros, in one block of memory: those of the widest items first. The block starts
- * with `keys`, and is to be freed. */
+/* Makes the arrays, all zeros, in one block of memory: those of the widest items first. The
+ * block starts with `keys`, and is to be freed. */
 static bool open_writer(struct groups_writer *writer, const struct live_sets *sets) {
   const size_t slots = (size_t)sets->slots + 1, rows = sets->rows;
   const size_t live_words = slots * (rows / 64 + 1);

@@ -1,5 +1,5 @@
-/* packed_write_groups.h - a step of packed_write_layouts.c: cuts a layout's slots into groups, and writes
- * each of them but for its head. The heads are written once their widths are known. */
+/* packed_write_groups.h - a step of packed_write_layouts.c: cuts a layout's slots into groups,
+ * and writes each of them but for its head. The heads are written once their widths are known. */
 #ifndef STACKPACK_PACKED_WRITE_GROUPS_H
 #define STACKPACK_PACKED_WRITE_GROUPS_H
 
@@ -38,8 +38,8 @@ struct group_heads {
   size_t count, capacity;
 };
 
-/* Writes the slots as groups: their bodies to `bodies`, their heads to `heads`, the last one without
- * has_next. False without memory. */
+/* Writes the slots as groups: their bodies to `bodies`, their heads to `heads`, the last one
+ * without has_next. False without memory. */
 bool groups_write(const struct live_sets *sets, struct bit_writer *bodies,
                   struct group_heads *heads);
 

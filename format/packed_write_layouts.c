@@ -1,9 +1,9 @@
 /* packed_write_layouts.c - writes layouts, as packed_live.c draws them.
  *
- * A function's live sets are known by their numbers. Here they become pairs of a slot and its base at a row,
- * one row for each distinct set. (At one record a location holds one value, so it is derived in one pair at
- * most. Should a stack map say otherwise, the location gets a slot for each pair.) packed_write_groups.c cuts
- * the slots into groups.
+ * A function's live sets are known by their numbers. Here they become pairs of a slot and its base
+ * at a row, one row for each distinct set. (At one record a location holds one value, so it is
+ * derived in one pair at most. Should a stack map say otherwise, the location gets a slot for each
+ * pair.) packed_write_groups.c cuts the slots into groups.
  *
  * The widths of heads' fields are chosen when all groups are known; then the heads are written.
  */
@@ -17,7 +17,8 @@ enum {
   SLOTS_AT_ONCE = 256 /* that are cut into groups: a layout's writer has bounded memory */
 };
 
-/* A live slot: its location's number, which of the location's slots it is, its row, and its base. */
+/* A live slot: its location's number, which of the location's slots it is, its row, and its
+ * base. */
 struct live_slot {
   uint32_t location, copy, row, base;
 };
@@ -116,8 +117,8 @@ static bool collect_rows(struct layouts_writer *writer, uint64_t layout, const u
 
 /* ---- Groups ---- */
 
-/* Puts the next SLOTS_AT_ONCE slots, or those that are left, into a matrix. Moves *next on, from the first
- * slot in `live` to the one after the last. */
+/* Puts the next SLOTS_AT_ONCE slots, or those that are left, into a matrix. Moves *next on, from
+ * the first slot in `live` to the one after the last. */
 static bool collect_sets(struct layouts_writer *writer, size_t *next, struct live_sets *sets) {
   const uint32_t rows = writer->rows;
   const struct live_slot *last = NULL;
@@ -259,7 +260,8 @@ static void copy_bits(struct bit_writer *out, const struct bit_writer *bits, uin
 
 /* ---- All ---- */
 
-/* The width of the distance from its own field to the next group, of which the longest one is told. */
+/* The width of the distance from its own field to the next group, of which the longest one is
+ * told. */
 static uint8_t choose_next_width(const struct group_heads *heads) {
   enum { WIDTH_MAX = 32 };
   uint64_t most = 0, from = 0;
@@ -296,8 +298,8 @@ static void join_layouts(const struct layouts_writer *writer) {
   bit_writer_align(bits, 8);
 }
 
-/* Joins the layouts with a shift of their places. The bytes of a reference hold any place; all ones are a
- * gap's. Returns the size of layouts and references. */
+/* Joins the layouts with a shift of their places. The bytes of a reference hold any place; all
+ * ones are a gap's. Returns the size of layouts and references. */
 static uint64_t join_with(const struct layouts_writer *writer, uint8_t shift) {
   struct packed_header *header = &writer->encoder->header;
   header->reference_shift = shift;
@@ -307,8 +309,8 @@ static uint64_t join_with(const struct layouts_writer *writer, uint8_t shift) {
   return size + (uint64_t)header->stretches * header->reference_bytes;
 }
 
-/* Layouts at even places, or at multiples of 4, are larger; but there may be a byte less to tell each
- * stretch's place. */
+/* Layouts at even places, or at multiples of 4, are larger; but there may be a byte less to tell
+ * each stretch's place. */
 static void place_layouts(const struct layouts_writer *writer) {
   enum { SHIFTS = 3 };
   uint64_t least = UINT64_MAX;

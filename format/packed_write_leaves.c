@@ -1,8 +1,8 @@
 /* packed_write_leaves.c - writes directory and leaves, as packed_find.c draws them.
  *
- * How much text a bucket has is chosen so that both are smallest. Mostly that is 256 bytes, as then a
- * record's place in its bucket is a byte; in a sparse text a leaf's counts and entry would take more
- * than the records.
+ * How much text a bucket has is chosen so that both are smallest. Mostly that is 256 bytes, as then
+ * a record's place in its bucket is a byte; in a sparse text a leaf's counts and entry would take
+ * more than the records.
  */
 #include "format/packed_encoder.h"
 
@@ -76,8 +76,8 @@ static void put_number(struct bit_writer *bits, uint64_t number, unsigned bytes)
   bit_writer_put(bits, number, bytes * 8);
 }
 
-/* Appends the counts of the records [from, to), which are in one leaf, and adds how many of them are
- * full. False: too many in a bucket. */
+/* Appends the counts of the records [from, to), which are in one leaf, and adds how many of them
+ * are full. False: too many in a bucket. */
 static bool put_counts(struct encoder *encoder, uint32_t from, uint32_t to, uint64_t *full) {
   struct bit_writer *leaves = &encoder->parts[PACKED_LEAVES];
   uint32_t counts[PACKED_BUCKETS] = {0};

@@ -14,7 +14,8 @@
 
 enum { GAP_MAX = 16 }; /* steps between neighbours in a class */
 
-/* A location that is used. Those of one kind, register and size are a family, and may be in one class. */
+/* A location that is used. Those of one kind, register and size are a family, and may be in one
+ * class. */
 struct used {
   uint64_t family; /* as the words of a location begin, and a class does */
   uint64_t value;
@@ -44,8 +45,8 @@ static void use_list(struct encoder *encoder, uint64_t item) {
     encoder->locations[list.words[i]] = 0;
 }
 
-/* Marks the locations and lists in the live sets of the records. The table may have others, of records that
- * were left out. */
+/* Marks the locations and lists in the live sets of the records. The table may have others, of
+ * records that were left out. */
 static bool use_live_sets(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   bool *seen = encoder_array(encoder, table->live.count, sizeof *seen);

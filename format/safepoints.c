@@ -348,8 +348,8 @@ void safepoints_set_ends(struct safepoints *table, const struct code_range *rang
   }
 }
 
-/* The alignment of all functions' addresses: a power of two, at most 16. Of few functions, more would often
- * be chance. */
+/* The alignment of all functions' addresses: a power of two, at most 16. Of few functions, more
+ * would often be chance. */
 static uint64_t function_alignment(const struct safepoints *table) {
   uint64_t bits = 16;
   for (uint32_t i = 1; i < table->function_count; i++)

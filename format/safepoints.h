@@ -3,14 +3,14 @@
  * LLVM's stack maps and the packed table are two spellings of the same facts. This is the form
  * between them, in memory: functions by address, records by address, and whatever repeats
  * (locations, sets of live references, deopt states) as the number of an interned sequence. A
- * reader fills it (safepoints_add_v3, packed_unpack in packed_write.h), safepoints_finish puts it in
- * order, the encoder writes it, and tools print and compare it.
+ * reader fills it (safepoints_add_v3, packed_unpack in packed_write.h), safepoints_finish puts it
+ * in order, the encoder writes it, and tools print and compare it.
  *
  * A record keeps its address, ID, calling convention, flags, deopt state and live-outs in order; a
- * statepoint its (base, derived) pairs as a set and its allocas in order; any other record its locations
- * in order. Records that agree in all of this and in their function are one record: identical code
- * folding repeats them. Functions at address 0 were discarded by the linker (--gc-sections, COMDAT), and
- * are left out, too. Both are counted.
+ * statepoint its (base, derived) pairs as a set and its allocas in order; any other record its
+ * locations in order. Records that agree in all of this and in their function are one record:
+ * identical code folding repeats them. Functions at address 0 were discarded by the linker
+ * (--gc-sections, COMDAT), and are left out, too. Both are counted.
  */
 #ifndef STACKPACK_SAFEPOINTS_H
 #define STACKPACK_SAFEPOINTS_H
@@ -107,7 +107,8 @@ struct safepoints {
 /* An empty table is all zeros. */
 void safepoints_free(struct safepoints *table);
 
-/* Adds all records of a section of LLVM stack maps; addresses are already those of the linked file. */
+/* Adds all records of a section of LLVM stack maps; addresses are already those of the linked
+ * file. */
 bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
                        const struct statepoint_signs *signs);
 
@@ -121,8 +122,8 @@ bool safepoints_add_record(struct safepoints *table, struct safepoint record);
 /* Each of these returns a number; without memory INTERN_FAILED, and table->no_memory is set. */
 uint32_t safepoints_add_location(struct safepoints *table, struct location location);
 uint32_t safepoints_add_list(struct safepoints *table, const uint64_t *words, uint64_t count);
-/* Sorts items[0..pairs) and interns them, followed by the list item, if that isn't 0: the array has room
- * for it. INTERN_FAILED without memory. */
+/* Sorts items[0..pairs) and interns them, followed by the list item, if that isn't 0: the array
+ * has room for it. INTERN_FAILED without memory. */
 uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned pairs,
                              uint64_t list_item);
 
@@ -131,13 +132,13 @@ uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned
  * consecutive unless functions overlap or meet (see the encoder). */
 bool safepoints_finish(struct safepoints *table);
 
-/* Gives each function of a finished table that has no end yet the end of the range, of those sorted by
- * start, that contains its start. */
+/* Gives each function of a finished table that has no end yet the end of the range, of those
+ * sorted by start, that contains its start. */
 void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count);
 
-/* Lets code go on to the next multiple of the functions' alignment (at most 16 bytes): the bytes between
- * are padding, if none of the ranges, which are sorted, starts there. (The return address of a last
- * call that doesn't return is in this padding, too.) */
+/* Lets code go on to the next multiple of the functions' alignment (at most 16 bytes): the bytes
+ * between are padding, if none of the ranges, which are sorted, starts there. (The return
+ * address of a last call that doesn't return is in this padding, too.) */
 void safepoints_close_gaps(struct safepoints *table, const struct code_ranges *unwound,
                            const struct code_ranges *named);
 
@@ -145,7 +146,8 @@ void safepoints_close_gaps(struct safepoints *table, const struct code_ranges *u
  * stay, and so do their extents: the addresses of removed records remain inside. */
 void safepoints_remove(struct safepoints *table, const bool *is_removed);
 
-/* The number of a finished table's first function at an address; function_count if there is none. */
+/* The number of a finished table's first function at an address; function_count if there is
+ * none. */
 uint32_t safepoints_find_function(const struct safepoints *table, uint64_t address);
 
 /* The number of a finished table's first record at or after an address; record_count if there is
@@ -154,8 +156,8 @@ uint32_t safepoints_first_record(const struct safepoints *table, uint64_t addres
 bool safepoints_has_record(const struct safepoints *table, uint64_t address);
 
 struct location safepoints_location(const struct safepoints *table, uint32_t number);
-/* The order of records of one table by their contents without address, function and frame: 0, if these are
- * the same. */
+/* The order of records of one table by their contents without address, function and frame: 0, if
+ * these are the same. */
 int safepoint_compare_contents(const struct safepoint *x, const struct safepoint *y);
 int safepoint_location_compare(struct location a, struct location b);
 enum safepoint_kind safepoints_kind(const struct safepoints *table, const struct safepoint *record);

@@ -1,9 +1,9 @@
 /* safepoints_v3.c - fills a table of safepoints from LLVM's stack maps.
  *
- * The locations of most records are, byte for byte, those of some other record: the same slots are live.
- * So a record's bytes are looked for among those that were read before; only new ones are taken apart,
- * sorted and interned. (A constant of a map's pool has only its index there, and the index may mean another
- * one in the next map: such records are always taken apart.)
+ * The locations of most records are, byte for byte, those of some other record: the same slots are
+ * live. So a record's bytes are looked for among those that were read before; only new ones are
+ * taken apart, sorted and interned. (A constant of a map's pool has only its index there, and the
+ * index may mean another one in the next map: such records are always taken apart.)
  */
 #include "format/array.h"
 #include "format/safepoints.h"

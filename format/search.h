@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* How many of count items, which are of `size` bytes and sorted by the uint64_t at `offset` of each, have
- * there at most `key`. */
+/* How many of count items, which are of `size` bytes and sorted by the uint64_t at `offset` of
+ * each, have there at most `key`. */
 static inline size_t search_up_to(const void *items, size_t count, size_t size, size_t offset,
                                   uint64_t key) {
   size_t from = 0, to = count;

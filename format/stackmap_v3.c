@@ -132,7 +132,8 @@ bool stackmap_v3_location(struct stackmap_v3_reader *reader,
     location->reg = 0;
     location->value = (int64_t)bits_load64(reader->bytes + reader->constants_position +
                                            (size_t)(uint32_t)value * STACKMAP_V3_CONSTANT_SIZE);
-    /* LLVM pools only values that don't fit; another producer's small value is the same constant. */
+    /* LLVM pools only values that don't fit; another producer's small value is the same
+     * constant. */
     if (location->value >= 0 && location->value <= INT32_MAX)
       location->kind = LOCATION_CONSTANT;
     return true;

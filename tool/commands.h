@@ -57,9 +57,9 @@ struct command {
   const char *complaint; /* said where there are others */
 };
 
-/* Takes the options out of a command line, and counts the arguments; `optind` is the first of them then.
- * False where there is nothing more to do: the help was printed, or a line that says what is wrong, and
- * *status is the command's exit status. */
+/* Takes the options out of a command line, and counts the arguments; `optind` is the first of
+ * them then. False where there is nothing more to do: the help was printed, or a line that says
+ * what is wrong, and *status is the command's exit status. */
 bool command_options(const struct command *command, const struct command_option *options, int argc,
                      char **argv, int *status);
 

@@ -133,8 +133,8 @@ static void print_below(const struct dump *dump, const struct record_view *view)
   record_text_frames(&dump->text, &frames, 6);
 }
 
-/* Prints the columns [first, end) of a group's table. The records' other lines stand below their first
- * columns. */
+/* Prints the columns [first, end) of a group's table. The records' other lines stand below their
+ * first columns. */
 static void print_part(const struct dump *dump, size_t first, size_t end) {
   if (end > first) {
     printf("%*s", place_width(dump), "");

@@ -113,7 +113,8 @@ static bool take(const struct command_option *option, const char *value, struct 
   return true;
 }
 
-/* The tables that getopt_long wants. It returns an option's letter, or a number beyond all letters. */
+/* The tables that getopt_long wants. It returns an option's letter, or a number beyond all
+ * letters. */
 struct getopt_tables {
   struct option options[OPTIONS_MOST + 2];
   char letters[2 * OPTIONS_MOST + 3];

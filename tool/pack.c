@@ -1,7 +1,8 @@
 /* pack.c - stackpack pack: ELF image -> raw maps -> table of safepoints -> packed -> new file.
  *
- * A file goes through the passes of pack_image, in that order. Each takes the results of those before
- * it from struct packing, and adds its own. The files are opened before the first, and written by the last.
+ * A file goes through the passes of pack_image, in that order. Each takes the results of those
+ * before it from struct packing, and adds its own. The files are opened before the first, and
+ * written by the last.
  */
 #include "tool/commands.h"
 
@@ -170,8 +171,9 @@ static bool find_references(struct packing *packing, struct problem *problem) {
                      packing->reference.where);
 }
 
-/* Encodes the table for the place where it will stand. That is the raw section's, unless the table is larger
- * than that section, as in tiny programs: then it is encoded again for the place that the plan tells. */
+/* Encodes the table for the place where it will stand. That is the raw section's, unless the
+ * table is larger than that section, as in tiny programs: then it is encoded again for the place
+ * that the plan tells. */
 static bool encode_table(struct packing *packing, struct problem *problem) {
   const struct loaded *loaded = &packing->loaded;
   const struct plan_sections sections = {loaded->raw, loaded->global_roots};
@@ -226,8 +228,8 @@ static bool sum_up(struct packing *packing, struct problem *problem) {
   return say(packing, &summary, problem);
 }
 
-/* Compares the new table with the old one: all records, and all answers to look-ups; addresses whose records
- * were dropped must be no safepoints now. */
+/* Compares the new table with the old one: all records, and all answers to look-ups; addresses
+ * whose records were dropped must be no safepoints now. */
 static bool compare(const struct packing *packing, const struct loaded *after,
                     struct problem *problem) {
   const struct safepoints *before = &packing->loaded.table;

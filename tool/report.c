@@ -1,8 +1,9 @@
 /* report.c - stackpack report: a page that shows what the stack maps of a program take, and why.
  *
- * The page is one file, which asks for nothing else: its style, its script and its numbers are in it,
- * and its Content Security Policy lets no other script run. It draws itself from the object that
- * `stats --format=json` prints (report_page.js), which is put here where the page says {{data}}.
+ * The page is one file, which asks for nothing else: its style, its script and its numbers are in
+ * it, and its Content Security Policy lets no other script run. It draws itself from the object
+ * that `stats --format=json` prints (report_page.js), which is put here where the page says
+ * {{data}}.
  */
 #include "tool/commands.h"
 
@@ -31,8 +32,8 @@ struct page {
   const char *output, *before; /* before: NULL without an earlier build */
 };
 
-/* Writes an object for a script element, which ends at "</script" (HTML, "Restrictions for contents of script
- * elements"). In JSON, "<" stands only in strings. Returns where it ends. */
+/* Writes an object for a script element, which ends at "</script" (HTML, "Restrictions for
+ * contents of script elements"). In JSON, "<" stands only in strings. Returns where it ends. */
 static char *put_object(char *out, const char *object) {
   for (const char *c = object; *c != 0; c++)
     if (*c == '<' || *c == '>' || *c == '&')

@@ -2,9 +2,9 @@
  *
  * For a record that is kept, that is a chain of calls, the shortest there is: from the call that
  * returns to the record's address to a GC entry, each with its place in the code, so that it can be
- * looked up in a disassembly. It takes certain calls as far as they go, before it takes pointers, or
- * code elsewhere. For a record that is dropped, it's how much was looked at: all functions that the
- * call can reach, and the functions elsewhere that were taken not to call back.
+ * looked up in a disassembly. It takes certain calls as far as they go, before it takes pointers,
+ * or code elsewhere. For a record that is dropped, it's how much was looked at: all functions that
+ * the call can reach, and the functions elsewhere that were taken not to call back.
  */
 #include "tool/calls/drop.h"
 #include "tool/calls/leaf_functions.h"
@@ -95,7 +95,8 @@ static const char *verb_of(const struct call *call) {
   }
 }
 
-/* A step of a chain: from one node of the graph to the next, by a call or by none that the file has. */
+/* A step of a chain: from one node of the graph to the next, by a call or by none that the file
+ * has. */
 typedef void take_step(const struct why *why, uint32_t from, const struct call *call, uint32_t to,
                        json_t *chain);
 
@@ -192,8 +193,8 @@ static void print_step(const struct why *why, uint32_t from, const struct call *
 
 /* ---- Dropped ---- */
 
-/* All that a call can reach, under the policy. Nothing of it leads to a GC entry; pointers may lead to
- * functions all the same. */
+/* All that a call can reach, under the policy. Nothing of it leads to a GC entry; pointers may
+ * lead to functions all the same. */
 struct reached {
   bool *is_reached; /* by node */
   uint32_t *found;

@@ -1,4 +1,5 @@
-/* demangle.c - see demangle.h. By libiberty, which is C's own, and knows each of these languages. */
+/* demangle.c - see demangle.h. By libiberty, which is C's own, and knows each of these
+ * languages. */
 #include "tool/print/demangle.h"
 
 #include "tool/calls/policy.h"
@@ -11,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names in programs are shorter. A mangled name can refer to its own parts, so that one of a few hundred
- * bytes stands for gigabytes. */
+/* Names in programs are shorter. A mangled name can refer to its own parts, so that one of a few
+ * hundred bytes stands for gigabytes. */
 enum { LENGTH_MAX = 1 << 16 };
 
 struct plain_name {

@@ -8,8 +8,8 @@
 void demangle_print(const char *name);
 
 /* Whether a pattern, as the shell's for files, is for a name: in the linker's form, or in its
- * language's, with or without the parameters. A suffix that compilers add (`.part.0`) may be missing in
- * the pattern. */
+ * language's, with or without the parameters. A suffix that compilers add (`.part.0`) may be
+ * missing in the pattern. */
 bool demangle_matches(const char *pattern, const char *name);
 
 #endif

@@ -7,7 +7,8 @@
  *
  * In a slot, `*` is a reference, `<+8` one that is derived from the one at +8, and `b` a reference
  * that is needed only as the base of others. A column's register is named where it is another than
- * that of the column before. Columns that don't fit the terminal's width are in another table below.
+ * that of the column before. Columns that don't fit the terminal's width are in another table
+ * below.
  */
 #ifndef STACKPACK_FRAME_TABLE_H
 #define STACKPACK_FRAME_TABLE_H

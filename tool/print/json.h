@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A text, or null: a new object. One that isn't UTF-8 can't be said in JSON as it is: see clean_text. */
+/* A text, or null: a new object. One that isn't UTF-8 can't be said in JSON as it is: see
+ * clean_text. */
 json_t *json_text(const char *text);
 void json_print_text(const char *text);
 

@@ -28,15 +28,15 @@ struct record_view {
   struct record_list deopt, allocas, locations, live_outs;
 };
 
-/* Fill a view, which may have been filled before; one that is new is all zeros. Asking fails where the
- * table is damaged; `space` is as for stackpack_record_details. */
+/* Fill a view, which may have been filled before; one that is new is all zeros. Asking fails
+ * where the table is damaged; `space` is as for stackpack_record_details. */
 void record_view_take(struct record_view *view, const struct safepoints *table,
                       const struct safepoint *record);
 bool record_view_ask(struct record_view *view, const struct stackpack_record *record, void *space);
 void record_view_close(struct record_view *view);
 
-/* An address in the instruction that a record is about. A statepoint's address is the return address,
- * after the call; a stack map's is the instruction's own. */
+/* An address in the instruction that a record is about. A statepoint's address is the return
+ * address, after the call; a stack map's is the instruction's own. */
 static inline uint64_t record_view_instruction(const struct record_view *view) {
   return view->address - view->is_statepoint;
 }

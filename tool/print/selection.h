@@ -18,14 +18,14 @@ struct selection {
   size_t count, capacity;
 };
 
-/* Add an option's value to a struct selection: the name of functions, or a pattern for them; an address,
- * or two with a `-` between. False, and a problem, if it can't be understood. */
+/* Add an option's value to a struct selection: the name of functions, or a pattern for them; an
+ * address, or two with a `-` between. False, and a problem, if it can't be understood. */
 bool selection_add_function(void *selection, const char *word, struct problem *problem);
 bool selection_add_address(void *selection, const char *word, struct problem *problem);
 void selection_close(struct selection *selection);
 
-/* Marks the records that are asked for, in an array of table->record_count. False, and a problem, if
- * something was asked for that isn't there. */
+/* Marks the records that are asked for, in an array of table->record_count. False, and a
+ * problem, if something was asked for that isn't there. */
 bool selection_apply(const struct selection *selection, const struct safepoints *table,
                      const struct names *names, bool *is_selected, struct problem *problem);
 

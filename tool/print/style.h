@@ -1,4 +1,5 @@
-/* style.h - colours for people: only at a terminal, and not where NO_COLOR is set (no-color.org). */
+/* style.h - colours for people: only at a terminal, and not where NO_COLOR is set
+ * (no-color.org). */
 #ifndef STACKPACK_STYLE_H
 #define STACKPACK_STYLE_H
 

@@ -1,4 +1,5 @@
-/* growth.c - see growth.h. Both builds' rows are sorted by name, and then gone through side by side. */
+/* growth.c - see growth.h. Both builds' rows are sorted by name, and then gone through side by
+ * side. */
 #include "tool/sizes/growth.h"
 
 #include <stdlib.h>

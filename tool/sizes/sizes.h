@@ -4,11 +4,11 @@
  * out:
  *
  *   - Bytes about one function, or about one of its records, belong to that function alone.
- *   - Bytes that several functions share (a layout, a frame size, a list of locations) are divided among
- *     them in equal parts, and bytes that several records share (of a leaf) among these. Where that
- *     doesn't come out even, the first ones get a bit more.
- *   - Bytes about the table as a whole (headers, padding) belong to no function: they are the rest of
- *     their part.
+ *   - Bytes that several functions share (a layout, a frame size, a list of locations) are divided
+ *     among them in equal parts, and bytes that several records share (of a leaf) among these.
+ *     Where that doesn't come out even, the first ones get a bit more.
+ *   - Bytes about the table as a whole (headers, padding) belong to no function: they are the rest
+ *     of their part.
  *
  * So the sizes of all functions, and the rest of all parts, add up to the table's size exactly.
  * Sizes are in bits, as packed numbers don't end at bytes.

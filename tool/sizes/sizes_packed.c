@@ -98,8 +98,8 @@ static bool find_owners(struct division *division, struct problem *problem) {
   return true;
 }
 
-/* Divides bits of a part among some functions, each of which may be there more than once. A function is
- * the low half of a word. */
+/* Divides bits of a part among some functions, each of which may be there more than once. A
+ * function is the low half of a word. */
 static void divide_among(struct division *division, enum part part, const uint64_t *functions,
                          size_t count, uint64_t bits) {
   for (size_t i = 0; i < count; i++)
@@ -259,8 +259,8 @@ static uint64_t bytes_of_records(struct packed_block block, uint32_t records) {
   return all - bytes_left(&block);
 }
 
-/* Divides `bits` among a block's records by their shares of `total` bytes. A record gets the bits of all
- * bytes up to its end, less those of all bytes up to its start. */
+/* Divides `bits` among a block's records by their shares of `total` bytes. A record gets the
+ * bits of all bytes up to its end, less those of all bytes up to its start. */
 static void divide_block(struct division *division, struct packed_block *block, uint32_t first,
                          uint32_t records, uint64_t bits) {
   struct packed_details details;

@@ -1,8 +1,8 @@
 /* sizes_raw.c - see sizes.h.
  *
  * In a raw stack map nearly everything is a record's: its header, its locations, its live-outs and
- * its padding. The header of each object file's map, its constants and the gaps between maps belong to
- * no function.
+ * its padding. The header of each object file's map, its constants and the gaps between maps belong
+ * to no function.
  */
 #include "tool/sizes/sizes.h"
 
@@ -66,8 +66,8 @@ static bool divide_section(struct sizes *sizes, const struct safepoints *table,
   return reader.error == NULL || problem_set(problem, "%s", reader.error);
 }
 
-/* All bytes of a part have owners, except in the parts about whole maps. The padding is the rest of the
- * sections' size. */
+/* All bytes of a part have owners, except in the parts about whole maps. The padding is the rest
+ * of the sections' size. */
 static void sum_up(struct sizes *sizes, uint64_t size) {
   static const char *const names[PARTS] = {
       [PART_HEADERS] = "headers", [PART_FUNCTIONS] = "functions", [PART_CONSTANTS] = "constants",

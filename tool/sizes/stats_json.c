@@ -1,7 +1,7 @@
 /* stats_json.c - see stats_json.h.
  *
- * Sizes are bytes. Where a size doesn't end at a byte, it is a number with a fraction: a multiple of
- * 1/8, which a floating-point number holds exactly, so that sums of sizes are exact, too.
+ * Sizes are bytes. Where a size doesn't end at a byte, it is a number with a fraction: a multiple
+ * of 1/8, which a floating-point number holds exactly, so that sums of sizes are exact, too.
  */
 #include "tool/sizes/stats_json.h"
 
@@ -25,7 +25,8 @@ static json_t *sizes(const struct sizes *sizes) {
                    size(sizes->discarded), "rest", size(survey_rest(sizes)));
 }
 
-/* Adds the members that rows of functions, rows of units and their sums have, to a row's own members. */
+/* Adds the members that rows of functions, rows of units and their sums have, to a row's own
+ * members. */
 static json_t *row(const struct survey *survey, const struct survey_row *row, json_t *object) {
   json_object_set_new(object, "records", number(row->records));
   json_object_set_new(object, "raw", survey->has_raw ? size(row->raw) : json_null());

@@ -60,8 +60,8 @@ static void measure_functions(struct survey *survey) {
   }
 }
 
-/* How many different live sets each function's records have, and all of them: pairs of function and live
- * set are sorted. Leaves the live sets in `space`. */
+/* How many different live sets each function's records have, and all of them: pairs of function
+ * and live set are sorted. Leaves the live sets in `space`. */
 static void measure_live_sets(struct survey *survey, struct survey_values *space) {
   const struct safepoints *table = &survey->program.loaded.table;
   space->count = 0;

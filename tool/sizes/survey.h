@@ -79,8 +79,8 @@ struct survey {
   uint8_t *table_bytes; /* NULL: in the image */
 };
 
-/* Reads and measures a file. The options must outlive the survey. Where it fails, it prints why, and the
- * survey needn't be closed. */
+/* Reads and measures a file. The options must outlive the survey. Where it fails, it prints why,
+ * and the survey needn't be closed. */
 bool survey_open(struct survey *survey, const char *path, const struct survey_options *options);
 void survey_close(struct survey *survey);
 

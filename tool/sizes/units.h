@@ -1,10 +1,10 @@
 /* units.h - which compilation unit a function is of.
  *
- * Debug information tells the addresses of each compilation unit. Without it the symbol table tells the
- * unit of most functions: a linker writes a symbol with the source file's name, and after it the local
- * symbols of that object file (gABI, "Symbol Table", STT_FILE). A global function isn't among them; but
- * linkers leave the code of one object file together, so a global function between local ones of one file
- * is of that file, too.
+ * Debug information tells the addresses of each compilation unit. Without it the symbol table tells
+ * the unit of most functions: a linker writes a symbol with the source file's name, and after it
+ * the local symbols of that object file (gABI, "Symbol Table", STT_FILE). A global function isn't
+ * among them; but linkers leave the code of one object file together, so a global function between
+ * local ones of one file is of that file, too.
  */
 #ifndef STACKPACK_UNITS_H
 #define STACKPACK_UNITS_H

@@ -90,9 +90,9 @@ struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit) {
 
 /* ---- Ranges ---- */
 
-/* Lists of split entries are counted from the start of the .dwo file's table (7.3.2.2), which in a
- * package is one of many. libdwarf finds them by an offset only; it tells two, and the second one has another
- * meaning in each version. */
+/* Lists of split entries are counted from the start of the .dwo file's table (7.3.2.2), which in
+ * a package is one of many. libdwarf finds them by an offset only; it tells two, and the second
+ * one has another meaning in each version. */
 static bool find_split_list(Dwarf_Debug dwarf, Dwarf_Die die, uint64_t number, uint64_t *where) {
   Dwarf_Debug_Fission_Per_CU parts = {0};
   Dwarf_Unsigned count, header, array, in_array, entries, first, end, ignored;

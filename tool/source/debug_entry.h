@@ -1,9 +1,9 @@
 /* debug_entry.h - an entry of debug information (a DIE): its attributes, and the spans of its code.
  *
- * The addresses of an entry of split DWARF are in another file: the entry has numbers, and the program
- * has a table of addresses for them, which belongs to a unit there, the skeleton. So the context has the
- * first entry of that unit, and addresses are asked of it. (libdwarf can tie the two files, but its
- * version of 2021 then takes a split unit's texts from another one's.)
+ * The addresses of an entry of split DWARF are in another file: the entry has numbers, and the
+ * program has a table of addresses for them, which belongs to a unit there, the skeleton. So the
+ * context has the first entry of that unit, and addresses are asked of it. (libdwarf can tie the
+ * two files, but its version of 2021 then takes a split unit's texts from another one's.)
  */
 #ifndef STACKPACK_DEBUG_ENTRY_H
 #define STACKPACK_DEBUG_ENTRY_H

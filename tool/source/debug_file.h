@@ -1,10 +1,10 @@
 /* debug_file.h - finds the file that has a program's debug information.
  *
- * It may be the program itself; or one that `objcopy --only-keep-debug` made of it, as distributions
- * ship them, where debuggers look for it: by the build ID in a folder of debug files, or by the name
- * and the checksum that the section .gnu_debuglink has, beside the program (both as in GDB's manual,
- * "Debugging Information in Separate Files"). Packing changes neither, so a packed program finds the
- * debug file of the original.
+ * It may be the program itself; or one that `objcopy --only-keep-debug` made of it, as
+ * distributions ship them, where debuggers look for it: by the build ID in a folder of debug files,
+ * or by the name and the checksum that the section .gnu_debuglink has, beside the program (both as
+ * in GDB's manual, "Debugging Information in Separate Files"). Packing changes neither, so a packed
+ * program finds the debug file of the original.
  */
 #ifndef STACKPACK_DEBUG_FILE_H
 #define STACKPACK_DEBUG_FILE_H

@@ -257,7 +257,8 @@ static void normalize(char *path) {
   *out = 0;
 }
 
-/* A split unit has its name in the other file; but here in its table of lines, too: as the first file. */
+/* A split unit has its name in the other file; but here in its table of lines, too: as the first
+ * file. */
 static char *unit_path(struct debug_info *info, struct debug_unit *unit) {
   Dwarf_Die die;
   char *path = NULL;

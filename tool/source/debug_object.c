@@ -84,8 +84,8 @@ static bool next_section(Elf *elf, struct debug_section *next) {
   return false;
 }
 
-/* Refuses sizes that can't be. *any: some section must be decompressed here (libdwarf itself decompresses
- * .zdebug_*). */
+/* Refuses sizes that can't be. *any: some section must be decompressed here (libdwarf itself
+ * decompresses .zdebug_*). */
 static bool check_sections(Elf *elf, bool *any, struct problem *problem) {
   *any = false;
   for (struct debug_section section = {0}; next_section(elf, &section);) {

@@ -34,8 +34,8 @@ static const char *file_of(const struct debug_files *files, uint64_t number) {
 
 /* ---- Lines ---- */
 
-/* A row of a table of lines, and whether its sequence ends there. Of a row where an epilogue begins, libdwarf
- * (2021) says that the sequence ends, too. */
+/* A row of a table of lines, and whether its sequence ends there. Of a row where an epilogue
+ * begins, libdwarf (2021) says that the sequence ends, too. */
 static bool read_row(const struct debug_files *files, Dwarf_Line line, Dwarf_Addr *address,
                      struct debug_place *place, bool *ends) {
   Dwarf_Unsigned number, file, column, set, discriminator;
@@ -53,8 +53,8 @@ static bool read_row(const struct debug_files *files, Dwarf_Line line, Dwarf_Add
   return true;
 }
 
-/* Each row is about the addresses up to the next one of its sequence. A table tells the rows of a sequence
- * by address; one that doesn't isn't believed. */
+/* Each row is about the addresses up to the next one of its sequence. A table tells the rows of
+ * a sequence by address; one that doesn't isn't believed. */
 static void read_rows(struct debug_unit *unit, Dwarf_Line *lines, Dwarf_Signed count) {
   struct debug_place place;
   Dwarf_Addr address, last = 0;
@@ -159,7 +159,8 @@ static void read_entry(const struct scope_reader *reader, Dwarf_Die die, uint32_
   if (dwarf_tag(die, &tag, NULL) != DW_DLV_OK)
     return;
   if (tag == DW_TAG_subprogram) {
-    /* A function that is only declared, or inlined everywhere, has no code: nor have the entries in it. */
+    /* A function that is only declared, or inlined everywhere, has no code: nor have the entries
+     * in it. */
     if (!has_code(die))
       return;
     scope = add_scope(reader, die, SPANS_NONE);

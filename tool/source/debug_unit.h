@@ -1,5 +1,5 @@
-/* debug_unit.h - the lines and functions of one unit of debug information. They stay in memory until the
- * reader's process ends. */
+/* debug_unit.h - the lines and functions of one unit of debug information. They stay in memory
+ * until the reader's process ends. */
 #ifndef STACKPACK_DEBUG_UNIT_H
 #define STACKPACK_DEBUG_UNIT_H
 

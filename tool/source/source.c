@@ -1,10 +1,10 @@
 /* source.c - see source.h.
  *
- * The reader gets questions, and answers each with a message: its size, and texts that end in a zero.
- * Before the first question it sends a message of its own, with one text: why the debug information can't
- * be opened, or nothing. In an answer the first text is the path of split debug information that is
- * missing, or nothing; each frame follows as four texts: function, file, line and column. A text that isn't
- * told is empty, and a number is 0.
+ * The reader gets questions, and answers each with a message: its size, and texts that end in a
+ * zero. Before the first question it sends a message of its own, with one text: why the debug
+ * information can't be opened, or nothing. In an answer the first text is the path of split debug
+ * information that is missing, or nothing; each frame follows as four texts: function, file, line
+ * and column. A text that isn't told is empty, and a number is 0.
  */
 #include "tool/source/source.h"
 
@@ -32,7 +32,8 @@ struct question {
 
 /* ---- The reader ---- */
 
-/* A stream to memory has no error flag where memory runs out: each call's result is the only sign. */
+/* A stream to memory has no error flag where memory runs out: each call's result is the only
+ * sign. */
 static bool put_text(FILE *to, const char *text) {
   return fputs(text == NULL ? "" : text, to) >= 0 && putc(0, to) != EOF;
 }
@@ -56,9 +57,9 @@ static bool answer(FILE *to, const struct source_frames *frames, const char *tex
   return ok;
 }
 
-/* The reader prints nothing, and leaves no dump of its memory, where the library breaks down. Some versions
- * loop forever over broken bytes (libdwarf 0.7): so the reader's time is bounded by the file's size, and it
- * ends with the command. */
+/* The reader prints nothing, and leaves no dump of its memory, where the library breaks down.
+ * Some versions loop forever over broken bytes (libdwarf 0.7): so the reader's time is bounded
+ * by the file's size, and it ends with the command. */
 static void be_bounded(const char *path) {
   enum { SECONDS = 20, BYTES_A_SECOND = 1 << 20 };
   struct stat status = {0};

@@ -1,8 +1,8 @@
 /* source.h - where an instruction comes from: file, line and inlined functions; or its unit.
  *
  * Debug information is read by a process of its own. It is large and intricate, other tools leave
- * it broken, and libdwarf doesn't survive every broken file. Then the reader ends, and the command goes on
- * without source lines.
+ * it broken, and libdwarf doesn't survive every broken file. Then the reader ends, and the command
+ * goes on without source lines.
  */
 #ifndef STACKPACK_SOURCE_H
 #define STACKPACK_SOURCE_H
@@ -12,8 +12,8 @@
 
 struct source;
 
-/* Opens the debug information in the file `debug_path` (see debug_file.h) of the program `path`. NULL
- * if it can't be used: then *problem says why. */
+/* Opens the debug information in the file `debug_path` (see debug_file.h) of the program `path`.
+ * NULL if it can't be used: then *problem says why. */
 struct source *source_open(const char *debug_path, const char *path, struct problem *problem);
 void source_close(struct source *source);
 
@@ -22,8 +22,8 @@ enum source_question {
   SOURCE_UNIT    /* the unit there: one frame with the path of its source file */
 };
 
-/* Nothing is found without a source, and once the debug information turns out to be broken. Says once on stderr
- * that split debug information is missing. */
+/* Nothing is found without a source, and once the debug information turns out to be broken. Says
+ * once on stderr that split debug information is missing. */
 void source_find(struct source *source, enum source_question question, uint64_t address,
                  struct source_frames *frames);
 

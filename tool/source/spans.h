@@ -1,9 +1,9 @@
 /* spans.h - which of many spans of addresses is the innermost one that contains an address.
  *
  * Debug information tells of units, sequences of lines and inlined functions by spans that may lie
- * within each other. Sorted by their starts, the last one that contains an address is the innermost.
- * The search goes back from the last span that starts before it: each span knows how far those up to
- * it reach, so it ends where none of them can contain the address.
+ * within each other. Sorted by their starts, the last one that contains an address is the
+ * innermost. The search goes back from the last span that starts before it: each span knows how far
+ * those up to it reach, so it ends where none of them can contain the address.
  */
 #ifndef STACKPACK_SPANS_H
 #define STACKPACK_SPANS_H
@@ -30,8 +30,8 @@ void spans_add(struct spans *spans, uint64_t start, uint64_t end, uint32_t item)
 /* To be called once all spans are there, before the first search. */
 void spans_sort(struct spans *spans);
 
-/* The innermost span's item: of those that contain the address the one that starts last, else that ends
- * first, else the last item. SPANS_NONE where no span is. */
+/* The innermost span's item: of those that contain the address the one that starts last, else
+ * that ends first, else the last item. SPANS_NONE where no span is. */
 uint32_t spans_find(const struct spans *spans, uint64_t address);
 
 #endif
