@@ -159,8 +159,7 @@ static void check_file(const char *path, uint32_t least) {
     image_close(&image);
     return;
   }
-  const struct elf_image elf = image_elf(&image);
-  ck_assert(evidence_find(&evidence, &elf));
+  ck_assert(evidence_find(&evidence, &image.elf_image));
   struct safepoints table = calls_of(&evidence.code);
   ck_assert(eh_frame_tell_frames(&table, image.machine, evidence.unwind.bytes, evidence.unwind.size,
                                  evidence.unwind.address));
