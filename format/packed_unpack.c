@@ -121,7 +121,7 @@ static bool unpack_functions(struct unpacker *unpacker) {
   uint64_t last = 0;
   for (uint32_t i = 0; i < packed->stretch_count; i++) {
     if (!packed_stretch(packed, i, &stretch) || stretch.start - packed->text_start < last ||
-        stretch.end - packed->text_start > packed->text_size)
+        stretch.start - packed->text_start > packed->text_size)
       return broken(unpacker, "functions out of order");
     last = stretch.start - packed->text_start;
     unpacker->functions[i] = stretch.is_gap ? UINT32_MAX : functions++;

@@ -333,6 +333,18 @@ static bool move_start(const struct subject *subject) {
   return false;
 }
 
+/* The last stretch starts behind the text. */
+static bool move_last_start(const struct subject *subject) {
+  const struct packed_table *packed = &subject->packed;
+  const struct packed_leaf leaf = leaf_of(subject, packed->leaf_count - 1);
+  const uint64_t last = packed->leaf_mask >> packed->start_shift;
+  if (leaf.stretch_count == 0 || leaf.start + (last << packed->start_shift) <= packed->text_size)
+    return false;
+  memcpy(place_of(subject, leaf.starts + (leaf.stretch_count - 1) * packed->start_bytes), &last,
+         packed->start_bytes);
+  return true;
+}
+
 /* The first leaf doesn't start where the part does. */
 static bool move_leaves(const struct subject *subject) {
   const struct packed_table *packed = &subject->packed;
@@ -386,6 +398,7 @@ START_TEST(damage_that_no_look_up_sees) {
       {count_a_full_one, "a leaf that isn't what the directory says"},
       {move_record, "a record or function outside of its place in a leaf"},
       {move_start, "a record or function outside of its place in a leaf"},
+      {move_last_start, "functions out of order"},
       {move_leaves, "a leaf that isn't what the directory says"},
       {move_layout, "a function whose layout isn't there"},
       {repeat_exception, "exceptions out of order"},
