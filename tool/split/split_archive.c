@@ -44,8 +44,8 @@ struct archive {
   bool is_thin;
   struct member *members; /* owned */
   size_t count, capacity;
-  const struct member *names; /* the table of long names, as it was found; NULL: none */
-  size_t names_index;
+  const uint8_t *names; /* the table of long names; NULL: none */
+  size_t names_size;
 };
 
 static bool is_called(const struct ar_hdr *header, const char *name) {
@@ -79,9 +79,9 @@ static int member_name(const struct archive *archive, const struct ar_hdr *heade
   size_t left = sizeof header->ar_name;
   *place = 0;
   if (text[0] == '/' && archive->names != NULL && parse_number(text + 1, left - 1, ' ', place) &&
-      *place < archive->names->size) {
-    text = (const char *)archive->names->bytes + *place;
-    left = archive->names->size - (size_t)*place;
+      *place < archive->names_size) {
+    text = (const char *)archive->names + *place;
+    left = archive->names_size - (size_t)*place;
   }
   const char *line = memchr(text, '\n', left);
   size_t length = line != NULL ? (size_t)(line - text) : left;
@@ -110,14 +110,7 @@ static bool open_member(const struct archive *archive, struct member *member,
   return true;
 }
 
-static void add_member(struct archive *archive, const struct member *member) {
-  array_make_room((void **)&archive->members, &archive->capacity, archive->count + 1,
-                  sizeof *archive->members);
-  archive->members[archive->count++] = *member;
-}
-
-static bool read_member(struct archive *archive, size_t *place, struct member *names,
-                        struct problem *problem) {
+static bool read_member(struct archive *archive, size_t *place, struct problem *problem) {
   struct member member = {.old_place = *place};
   uint64_t size;
   if (archive->size - *place < sizeof *member.header)
@@ -127,26 +120,27 @@ static bool read_member(struct archive *archive, size_t *place, struct member *n
   if (memcmp(member.header->ar_fmag, ARFMAG, sizeof member.header->ar_fmag) != 0 ||
       !parse_number(member.header->ar_size, sizeof member.header->ar_size, ' ', &size))
     return problem_set(problem, "no header of an archive's member at %zu", member.old_place);
-  if (archive->is_thin && !is_special(member.header)) {
-    const bool ok = open_member(archive, &member, problem);
-    if (ok)
-      add_member(archive, &member);
-    return ok;
-  }
-  if (size > archive->size - *place)
-    return problem_set(problem, "the archive's member at %zu is cut off", member.old_place);
-  member.bytes = archive->bytes + *place;
-  member.size = (size_t)size;
-  *place += member.size;
-  *place += *place % 2 != 0 && *place < archive->size;
-  if (is_called(member.header, "//")) {
-    *names = member;
-    archive->names = names;
-  }
   if (memcmp(member.header->ar_name, "#1/", 3) == 0 ||
       memcmp(member.header->ar_name, "__.SYMDEF", 9) == 0)
     return problem_set(problem, "an archive of BSD's form, not GNU's");
-  add_member(archive, &member);
+  if (archive->is_thin && !is_special(member.header)) {
+    if (!open_member(archive, &member, problem))
+      return false;
+  } else {
+    if (size > archive->size - *place)
+      return problem_set(problem, "the archive's member at %zu is cut off", member.old_place);
+    member.bytes = archive->bytes + *place;
+    member.size = (size_t)size;
+    *place += member.size;
+    *place += *place % 2 != 0 && *place < archive->size;
+  }
+  if (is_called(member.header, "//")) {
+    archive->names = member.bytes;
+    archive->names_size = member.size;
+  }
+  array_make_room((void **)&archive->members, &archive->capacity, archive->count + 1,
+                  sizeof *archive->members);
+  archive->members[archive->count++] = member;
   return true;
 }
 
@@ -267,11 +261,10 @@ bool split_archive(struct split *split, const char *path, const uint8_t *bytes, 
                             .bytes = bytes,
                             .size = size,
                             .is_thin = memcmp(bytes, thin_magic, SARMAG) == 0};
-  struct member names;
   *split = (struct split){0};
   bool ok = true;
   for (size_t place = SARMAG; ok && place < size;)
-    ok = read_member(&archive, &place, &names, problem);
+    ok = read_member(&archive, &place, problem);
   for (size_t i = 0; ok && i < archive.count; i++)
     ok = split_member(&archive, &archive.members[i], split, problem);
   if (ok && split->functions > 0)
