@@ -19,8 +19,6 @@ enum {
 
 static uint64_t hash(struct kept_bytes file) { return XXH3_64bits(file.bytes, file.size); }
 
-static bool no_memory(struct problem *problem) { return problem_set(problem, "not enough memory"); }
-
 static bool broken(struct problem *problem, const char *what) {
   return problem_set(problem, "a broken file of kept stack maps: %s", what);
 }
@@ -63,8 +61,8 @@ static bool check_written(struct kept_bytes kept, struct kept_bytes packed,
   return same || problem_set(problem, "not packed, as it couldn't be unpacked again");
 }
 
-/* Returns the file, to be freed; NULL without memory. */
-static uint8_t *make_file(struct kept_bytes original, struct kept_bytes packed, size_t *size) {
+bool kept_write(struct kept_bytes original, struct kept_bytes packed, struct kept_bytes *kept,
+                struct problem *problem) {
   struct kept_header header = {
       .version = VERSION,
       .header_size = sizeof header,
@@ -75,25 +73,15 @@ static uint8_t *make_file(struct kept_bytes original, struct kept_bytes packed, 
   };
   const size_t room = ZSTD_compressBound(original.size);
   uint8_t *bytes = malloc(sizeof header + room);
-  const size_t frame = bytes == NULL ? 0 : compress(bytes + sizeof header, room, original, packed);
-  if (frame == 0) {
-    free(bytes);
-    return NULL;
-  }
+  const size_t frame = compress(bytes + sizeof header, room, original, packed);
   memcpy(header.magic, magic, sizeof magic);
   memcpy(bytes, &header, sizeof header);
-  *size = sizeof header + frame;
-  return bytes;
-}
-
-bool kept_write(struct kept_bytes original, struct kept_bytes packed, struct kept_bytes *kept,
-                struct problem *problem) {
-  kept->bytes = make_file(original, packed, &kept->size);
-  if (kept->bytes == NULL)
-    return no_memory(problem);
-  if (check_written(*kept, packed, original, problem))
+  *kept = (struct kept_bytes){bytes, sizeof header + frame};
+  if (frame == 0)
+    problem_set(problem, "not enough memory");
+  else if (check_written(*kept, packed, original, problem))
     return true;
-  free((void *)kept->bytes);
+  free(bytes);
   return false;
 }
 
@@ -133,8 +121,6 @@ bool kept_read(struct kept_bytes kept, struct kept_bytes packed, struct kept_byt
     return broken(problem, "a size that can't be");
   uint8_t *bytes = malloc(size + 1);
   *original = (struct kept_bytes){bytes, size};
-  if (bytes == NULL)
-    return no_memory(problem);
   if (decompress(bytes, size, frame, packed) && hash(*original) == header.original_hash)
     return true;
   free(bytes);
