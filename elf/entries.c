@@ -229,8 +229,8 @@ static bool compare(struct checker *checker, const struct entry *group, struct m
   return true;
 }
 
-/* Whether entries say different things of the function as a whole, or one is doubtful: then what
- * they say of no address is certain. NULL: that isn't so. */
+/* Why no record of a group is certain: an entry is doubtful, or entries differ in the function's
+ * frame size. NULL: neither is so. */
 static const char *find_doubt(const struct checker *checker, const struct entry *group,
                               size_t count) {
   const struct safepoint_function *functions = checker->table->functions;

@@ -5,7 +5,7 @@
  * (a COMDAT, as C++'s inline functions and templates are) the linker keeps one body, but the maps
  * of all of them, and all are of the body that was kept; where it folds functions whose code is the
  * same, their live sets may still differ. So of one function there may be several entries, which
- * say different things. Only the code itself shows which are right:
+ * differ. Only the code itself shows which are right:
  *
  *   - a statepoint's address is the one that a call returns to: a call, or the bytes that a patchable
  *     statepoint has in its place, ends there, inside the function;

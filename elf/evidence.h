@@ -1,9 +1,9 @@
 /* evidence.h - checks raw stack maps by the code of a file or a loaded module.
  *
  * The runtime, which has libc only, and the command read raw stack maps alike: first they find the
- * code, and where its functions are; then they read the maps (format/safepoints.h), which takes the
- * code to tell statepoints from other records; then what the code contradicts is left out
- * (entries.h), and the rest is told its frames and put in order.
+ * code, and where its functions are; then they read the maps (format/safepoints.h), and tell
+ * statepoints from other records by the code; then they leave out entries that the code contradicts
+ * (entries.h), add the frames from the unwind table, and sort the records.
  */
 #ifndef STACKPACK_EVIDENCE_H
 #define STACKPACK_EVIDENCE_H

@@ -1,9 +1,10 @@
 /* machine_aarch64.c - AArch64, as its ABI has it (ELF for the Arm 64-bit Architecture; DWARF for
  * the Arm 64-bit Architecture).
  *
- * All instructions have 4 bytes. Calls are BL, with a distance in its lowest 26 bits; BLR, to what
- * a register holds; and BLR's forms that check a signed address first: BLRAA, BLRAB, BLRAAZ and
- * BLRABZ (Arm Architecture Reference Manual, C4.1, "Branches"). The return address is left in x30.
+ * All instructions have 4 bytes. Calls are BL, with a distance in its lowest 26 bits; BLR, to the
+ * address in a register; and BLR's forms that check a signed address first: BLRAA, BLRAB, BLRAAZ
+ * and BLRABZ (Arm Architecture Reference Manual, C4.1, "Branches"). The return address is left in
+ * x30.
  */
 #include "elf/machine.h"
 

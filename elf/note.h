@@ -8,7 +8,7 @@
  *
  *   u32 name size = 10, u32 description size = 0, u32 type = 1, "stackpack\0", 2 bytes of padding
  *
- * A note of type 1 without a description is what elf.h calls NT_VERSION. (gABI, "Note Section")
+ * elf.h's name for a note of type 1 without a description is NT_VERSION. (gABI, "Note Section")
  */
 #ifndef STACKPACK_NOTE_H
 #define STACKPACK_NOTE_H

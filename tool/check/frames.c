@@ -1,6 +1,6 @@
 /* frames.c - compares facts of frames with those that elfutils' libdw finds at the same addresses.
  *
- * A walk trusts these facts with every root of all callers, and they were read by a reader of our
+ * A walk trusts these facts with every root of all callers, and the reader of them is stackpack's
  * own (elf/eh_frame.h). libdw has another one. It answers with DWARF expressions: `bregx R, N`
  * where the CFA is a register and an offset; `call_frame_cfa, plus_uconst N` for a register that is
  * saved at an offset from the CFA; no expression at all for one that still has its value, or has
@@ -65,9 +65,10 @@ static void ask(Dwarf_CFI *tables, Dwarf_Addr address, struct answer *answer) {
   free(frame);
 }
 
-/* What differs, or NULL. For a register that no rule is about, libdw says that it has its value or
- * that it is lost, by what the machine's calling convention says. Of what it doesn't find it says
- * nothing: it searches by .eh_frame_hdr, which linkers don't always sort as it expects. */
+/* The first difference, by its name; NULL: there is none. For a register without a rule, libdw
+ * answers by the machine's calling convention: it has its value, or is lost. For an address that it
+ * doesn't find, libdw has no answer: it searches by .eh_frame_hdr, which linkers don't always sort
+ * as it expects. */
 static const char *difference(const struct frame_facts *facts, const struct answer *answer) {
   if (!answer->is_known)
     return NULL;

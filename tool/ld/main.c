@@ -1,14 +1,14 @@
 /* main.c - stackpack-ld: a linker for compilers to run, which splits and packs the stack maps.
  *
  * Many builds have no place for a command after linking: the compiler runs the linker, and a tool
- * that can't be changed runs the compiler. But nearly all can pass a flag to the compiler, and
- * compilers have one that names another linker. This is such a linker. It splits the inputs with
- * stack maps, runs the real linker with the same arguments otherwise, finds the output's name among
- * them, and runs `stackpack pack` on that file. The compiler sees one program, which has linked or
- * has failed.
+ * that can't be changed runs the compiler. But nearly all builds can pass a flag to the compiler,
+ * and compilers have a flag that names another linker. stackpack-ld is such a linker. It splits the
+ * inputs with stack maps, runs the real linker with the same arguments otherwise, finds the
+ * output's name among them, and runs `stackpack pack` on that file. The compiler sees one program,
+ * which has linked or has failed.
  *
  *     compiler -> stackpack-ld                                      1. a.o split, as a copy
- *                              -> ld.lld -o app COPY/a.o ...        2. else the same words
+ *                              -> ld.lld -o app COPY/a.o ...        2. otherwise the same words
  *                              -> stackpack pack --if-present app   3. if it wrote an ELF file
  *
  * The real linker's messages and exit status are passed on as they are. Linkers are also run to

@@ -8,8 +8,8 @@
  *   addresses   | table | zeros |      n pages       | what follows |
  *   file        | table | zeros | what follows |
  *
- * What follows starts a segment of its own, in the middle of a page if need be. Then one page of
- * the file is mapped twice, at both its addresses, as linkers lay out segments, too.
+ * The following bytes become a segment of their own, which may start in the middle of a page. Then
+ * one page of the file is mapped twice, at both its addresses, as linkers lay out segments, too.
  *
  * Pages of the raw section belong to no other section or segment: rewrite_check refuses such files.
  * Pages of relocations are cut only where it is certain that nothing reads beyond the relocations
@@ -43,7 +43,7 @@ const struct plan_cut *plan_next_cut(const struct plan *plan, const Elf64_Phdr *
   return NULL;
 }
 
-/* ---- What may be cut ---- */
+/* ---- Bytes that may be cut ---- */
 
 /* A hole in a range that ld.so makes read-only after relocation (PT_GNU_RELRO) would make its
  * mprotect fail. */

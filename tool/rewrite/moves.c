@@ -85,8 +85,8 @@ static struct range find_range(const struct image *image, uint64_t at) {
   return range;
 }
 
-/* Whether a byte that no header knows of may be overwritten: it is 0, or what patchelf leaves where
- * it has moved a section away (X; from version 0.16 on, Z). */
+/* Whether a byte that no header knows of may be overwritten: it is 0, or the letter that patchelf
+ * writes over a section that it has moved (X; from version 0.16 on, Z). */
 static bool is_filler(uint8_t byte) { return byte == 0 || byte == 'X' || byte == 'Z'; }
 
 /* ---- Sections that can move ---- */

@@ -1,9 +1,9 @@
 /* rewrite.c - the new file: the packed table at the raw section's address, and no address moved.
  *
  * The packed table is a fiftieth of the raw section. The bytes after it are of no use any more, but
- * what follows them in the file can't move up in memory: code and data refer to it. So the segment
- * is split. Its first part has the packed table; its second starts where the raw section ended; and
- * n whole pages between are cut out of the file:
+ * the sections after them can't move up in memory: code and data refer to them. So the segment is
+ * split. Its first part has the packed table; its second starts where the raw section ended; and n
+ * whole pages between are cut out of the file:
  *
  *   old segment    | headers ... | raw section ............................ | more |
  *   new segments   | headers ... | note, table | zeros |  n pages           | more |
@@ -21,12 +21,13 @@
  *
  * So both cuts may be in one segment, which then becomes three; cuts.c has the details.
  *
- * Program headers are added: one for what follows each cut, and a PT_NOTE for the table's note. The
- * table of program headers stays right after the ELF header, because that is where binutils' strip
- * and objcopy will put it, whatever e_phoff says. (A program runs with the table elsewhere, but
- * strip then destroys the file.) If nothing leaves room for more there, the file of a non-PIE
- * executable gets one page more at its front, and the first segment starts one page earlier: below
- * it, an executable has no neighbours. The headers move to that page; the old ones stay as data.
+ * Program headers are added: one for the segment after each cut, and a PT_NOTE for the table's
+ * note. The table of program headers stays right after the ELF header, because that is where
+ * binutils' strip and objcopy will put it, whatever e_phoff says. (A program runs with the table
+ * elsewhere, but strip then destroys the file.) If there is no room for more headers, the file of a
+ * non-PIE executable gets one page more at its front, and the first segment starts one page
+ * earlier: below it, an executable has no neighbours. The headers move to that page; the old ones
+ * stay as data. In other files, sections make room (moves.c).
  *
  * A program with a handful of records has raw stack maps that are smaller than a packed table's
  * header. Then the table goes into a segment of its own.
