@@ -135,6 +135,8 @@ void areas_close(struct areas *areas) {
 }
 
 struct area *areas_find(const struct areas *areas, uint64_t address) {
+  if (areas_are_beyond(areas, address))
+    return NULL;
   const size_t from = SEARCH_UP_TO(areas->items, areas->count, address, address);
   if (from == 0 || address - areas->items[from - 1].address >= areas->items[from - 1].size)
     return NULL;

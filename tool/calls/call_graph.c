@@ -14,6 +14,8 @@
 /* ---- Looking up ---- */
 
 uint32_t call_graph_function(const struct call_graph *graph, uint64_t address) {
+  if (address - graph->code_start >= graph->code_span) /* most that are asked for aren't code */
+    return GRAPH_NO_NODE;
   const size_t from = SEARCH_UP_TO(graph->functions, graph->function_count, address, address);
   if (from == 0 || address - graph->functions[from - 1].address >= graph->functions[from - 1].size)
     return GRAPH_NO_NODE;

@@ -121,8 +121,9 @@ struct call_graph {
   struct graph_type *types; /* by id; one more at the end */
   uint32_t *type_members;
   uint32_t function_count, call_count, type_count;
-  uint8_t unknown_occasions; /* enum leaf_occasion: when functions may run that aren't known */
-  uint64_t code_size;        /* bytes that were decoded */
+  uint8_t unknown_occasions;      /* enum leaf_occasion: when functions may run that aren't known */
+  uint64_t code_size;             /* bytes that were decoded */
+  uint64_t code_start, code_span; /* from the first function's start to the last one's end */
 };
 
 /* `loaded` is the file's stack maps, which tell of functions, or NULL. The image must outlive the

@@ -98,27 +98,6 @@ static bool is_function(const struct call_graph *graph, uint64_t address) {
   return area != NULL && area->is_code && area_is_marked(area, MARK_FUNCTION, address);
 }
 
-/* The lowest address of code, and the highest: most words are told apart by these alone. */
-struct span {
-  uint64_t start, size;
-};
-
-static struct span code_span(const struct call_graph *graph) {
-  const struct graph_function *functions = graph->functions;
-  const uint32_t count = graph->function_count;
-  if (count == 0)
-    return (struct span){0, 0};
-  return (struct span){functions[0].address, functions[count - 1].address +
-                                                 functions[count - 1].size - functions[0].address};
-}
-
-static struct span area_span(const struct areas *areas) {
-  const struct area *last = areas->items + areas->count - 1;
-  return areas->count == 0 ? (struct span){0, 0}
-                           : (struct span){areas->items[0].address,
-                                           last->address + last->size - areas->items[0].address};
-}
-
 /* A word that is for lazy binding leads back to the stub, until the dynamic linker changes it. */
 static bool is_for_calls(const struct call_graph *graph, uint64_t address) {
   const struct linkage_word *word = linkage_find(&graph->linkage, address);
@@ -166,52 +145,54 @@ static void take_word_at(struct graph_builder *builder, const struct area *area,
     graph_take(graph, (uint32_t)word, how, address);
 }
 
+/* Whether a word may lead to code, by its lower half alone: most words are told apart by that. */
+static bool may_lead_to_code(const struct call_graph *graph, uint64_t address, uint32_t lower) {
+  const uint64_t end = address + (uint64_t)(int64_t)(int32_t)lower + OPERAND_SIZE;
+  return end - graph->code_start < graph->code_span + OPERAND_SIZE ||
+         (graph->linkage.is_fixed && lower - (uint32_t)graph->code_start < graph->code_span);
+}
+
 /* Words of every size and place, as addresses (in a file that doesn't move) and as distances from
  * themselves. At an odd place, and in code, they must lead to a function's start; code may have data
  * in front of functions, which is aligned. */
-static void take_words_of(struct graph_builder *builder, const struct area *area, struct span code,
-                          struct span all) {
+static void take_words_of(struct graph_builder *builder, const struct area *area) {
   struct call_graph *graph = builder->graph;
-  const bool is_fixed = graph->linkage.is_fixed;
+  const bool has_addresses = graph->linkage.is_fixed && !area->is_code;
   const unsigned step = area->is_code ? 4 : 1;
   struct table_cursor tables = {.tables = &builder->tables};
   for (uint64_t at = -area->address % step; at + 4 <= area->size; at += step) {
     const uint64_t address = area->address + at;
-    uint64_t word = 0;
-    if (at + 8 <= area->size)
-      memcpy(&word, area->bytes + at, 8);
-    else
-      memcpy(&word, area->bytes + at, 4);
-    const uint64_t distant = address + (uint64_t)(int64_t)(int32_t)word;
-    const bool is_distance = distant + OPERAND_SIZE - code.start < code.size + OPERAND_SIZE;
-    const bool is_address = is_fixed && ((word & ADDRESS_BITS) - code.start < code.size ||
-                                         (uint32_t)word - code.start < code.size);
-    if (is_distance || is_address) {
-      if (!in_table(&tables, address) && !is_for_calls(graph, address))
-        take_word_at(builder, area, address, word);
-    } else if (is_fixed && address % 8 == 0 && word - all.start < all.size && !area->is_code) {
+    const bool is_whole = at + 8 <= area->size;
+    uint32_t lower;
+    uint64_t word;
+    memcpy(&lower, area->bytes + at, sizeof lower);
+    const bool may_lead = may_lead_to_code(graph, address, lower);
+    if (!may_lead && (!has_addresses || address % 8 != 0))
+      continue;
+    word = lower;
+    if (is_whole)
+      memcpy(&word, area->bytes + at, sizeof word);
+    if (may_lead && !in_table(&tables, address) && !is_for_calls(graph, address))
+      take_word_at(builder, area, address, word);
+    else if (!may_lead && !areas_are_beyond(&graph->areas, word))
       graph_take(graph, word, TAKEN_BY_DATA, address); /* of data: it may be a table */
-    }
   }
 }
 
 /* Words as distances from what something refers to. */
-static void take_distances(struct graph_builder *builder, const struct area *area,
-                           struct span code) {
+static void take_distances(struct graph_builder *builder, const struct area *area) {
   struct call_graph *graph = builder->graph;
   struct table_cursor tables = {.tables = &builder->tables};
   uint64_t base = 0;
   for (uint64_t at = 0; at + 4 <= area->size; at++) {
-    if (at % 8 != 0 || area->marks[MARK_BASE][at / 8] != 0)
-      base = area_is_marked(area, MARK_BASE, area->address + at) ? area->address + at : base;
-    else if (base == 0) {
-      at += 7;
-      continue;
-    }
+    const uint64_t address = area->address + at;
+    const uint8_t marks = area->marks[MARK_BASE][at / 8];
+    if ((marks >> at % 8 & 1) != 0)
+      base = address;
     int32_t distance;
     memcpy(&distance, area->bytes + at, sizeof distance);
-    const uint64_t address = area->address + at, target = base + (uint64_t)(int64_t)distance;
-    if (target - code.start >= code.size || base == 0 || distance == 0 ||
+    const uint64_t target = base + (uint64_t)(int64_t)distance;
+    if (target - graph->code_start >= graph->code_span || base == 0 || distance == 0 ||
         in_table(&tables, address))
       continue;
     if ((address - base) % 4 == 0 || is_function(graph, target))
@@ -221,15 +202,14 @@ static void take_distances(struct graph_builder *builder, const struct area *are
 
 /* Words of 8 bytes as distances from the global offset table, if some code computes its address (AMD64 psABI, 4.4:
  * GOTOFF). */
-static void take_offsets(struct call_graph *graph, const struct area *area, struct span code,
-                         uint64_t offset_table) {
+static void take_offsets(struct call_graph *graph, const struct area *area, uint64_t offset_table) {
   const struct area *from = areas_find(&graph->areas, offset_table);
   if (from == NULL || from->is_code || !area_is_marked(from, MARK_BASE, offset_table))
     return;
   for (uint64_t at = 0; at + 8 <= area->size; at++) {
     uint64_t word;
     memcpy(&word, area->bytes + at, sizeof word);
-    if (word != 0 && offset_table + word - code.start < code.size &&
+    if (word != 0 && offset_table + word - graph->code_start < graph->code_span &&
         is_function(graph, offset_table + word))
       graph_take(graph, offset_table + word, TAKEN_BY_DATA, area->address + at);
   }
@@ -244,8 +224,7 @@ static void take_range(struct call_graph *graph, uint64_t start, uint64_t end, e
 }
 
 /* Words as distances from any place in a range to which something may refer. */
-static void take_open_distances(struct graph_builder *builder, struct code_range open,
-                                struct span code) {
+static void take_open_distances(struct graph_builder *builder, struct code_range open) {
   struct call_graph *graph = builder->graph;
   struct table_cursor tables = {.tables = &builder->tables};
   const struct area *area = NULL;
@@ -263,7 +242,7 @@ static void take_open_distances(struct graph_builder *builder, struct code_range
     memcpy(&distance, area->bytes + at, sizeof distance);
     const uint64_t start = open.start + (uint64_t)(int64_t)distance;
     const uint64_t size = open.end - open.start;
-    if (start - code.start + size < code.size + size && distance != 0 &&
+    if (start - graph->code_start + size < graph->code_span + size && distance != 0 &&
         !in_table(&tables, area->address + at))
       take_range(graph, start, start + size, TAKEN_BY_DATA, area->address + at);
   }
@@ -275,7 +254,7 @@ static int compare_ranges(const void *a, const void *b) {
 }
 
 /* Each range once. */
-static void take_open(struct graph_builder *builder, struct span code) {
+static void take_open(struct graph_builder *builder) {
   struct code_ranges *open = &builder->open;
   size_t kept = 0;
   if (open->count > 0)
@@ -285,7 +264,7 @@ static void take_open(struct graph_builder *builder, struct span code) {
       open->items[kept++] = open->items[i];
   open->count = kept;
   for (size_t i = 0; i < kept; i++)
-    take_open_distances(builder, open->items[i], code);
+    take_open_distances(builder, open->items[i]);
 }
 
 static void take_entered(struct call_graph *graph) {
@@ -314,22 +293,21 @@ static bool take_personalities(struct call_graph *graph, const struct image *ima
 bool escapes_find(struct graph_builder *builder, const struct image *image,
                   struct problem *problem) {
   struct call_graph *graph = builder->graph;
-  const struct span code = code_span(graph), all = area_span(&graph->areas);
   code_ranges_sort(&builder->tables);
   take_words(builder, false);
   take_exports(graph);
   for (int at_start = 0; at_start <= 1; at_start++)
     for (size_t i = 0; i < graph->areas.count; i++)
       if (graph->areas.items[i].is_start_table == (at_start == 1))
-        take_words_of(builder, &graph->areas.items[i], code, all);
+        take_words_of(builder, &graph->areas.items[i]);
   for (size_t i = 0; i < graph->areas.count; i++) {
     if (graph->areas.items[i].is_code)
       continue;
-    take_distances(builder, &graph->areas.items[i], code);
+    take_distances(builder, &graph->areas.items[i]);
     for (unsigned k = 0; k < OFFSET_TABLES; k++)
-      take_offsets(graph, &graph->areas.items[i], code, graph->linkage.offset_tables[k]);
+      take_offsets(graph, &graph->areas.items[i], graph->linkage.offset_tables[k]);
   }
-  take_open(builder, code);
+  take_open(builder);
   if (builder->hands_over != 0)
     take_range(graph, 0, UINT64_MAX, TAKEN_BY_SUM, builder->hands_over);
   if (!take_personalities(graph, image))

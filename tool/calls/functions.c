@@ -178,6 +178,11 @@ static bool make_functions(struct call_graph *graph, const struct starts *starts
     graph->code_size += graph->functions[i].size;
     area_mark(area, MARK_FUNCTION, starts->items[i]);
   }
+  if (graph->function_count > 0) {
+    const struct graph_function *last = &graph->functions[graph->function_count - 1];
+    graph->code_start = graph->functions[0].address;
+    graph->code_span = last->address + last->size - graph->code_start;
+  }
   return true;
 }
 

@@ -402,7 +402,7 @@ static void enter_block(struct resolver *resolver, uint32_t number,
   for (unsigned i = 0; i < resolver->builder->architecture->register_count; i++) {
     struct code_value *known = &block->state.registers[i];
     const struct code_value *value = &state->registers[i];
-    if (is_same(known, value))
+    if ((known->kind == CODE_UNKNOWN && value->kind == CODE_UNKNOWN) || is_same(known, value))
       continue;
     const struct code_value joined = join(state, known, value);
     changed |= !is_same(known, &joined);
@@ -441,7 +441,9 @@ static struct code_value follow_step(const struct resolver *resolver, const stru
                                      struct code_state *state) {
   const struct graph_builder *builder = resolver->builder;
   const uint64_t address = resolver->start + step->offset;
-  struct code_value jump;
+  struct code_value jump = {.kind = CODE_UNKNOWN};
+  if (code_is_idle(state, &step->instruction))
+    return jump;
   builder->architecture->follow(resolver->area->bytes + (address - resolver->area->address),
                                 resolver->size - step->offset, address, state, &jump);
   return jump;
@@ -875,17 +877,14 @@ static bool note_registered(struct resolver *resolver) {
 
 bool jump_tables_resolve(struct graph_builder *builder, struct problem *problem) {
   const struct call_graph *graph = builder->graph;
-  const struct graph_function *last = &graph->functions[graph->function_count - 1];
   struct resolver resolver = {.builder = builder,
                               .slots.is_fixed = graph->linkage.is_fixed,
+                              .slots.start = graph->code_start,
+                              .slots.size = graph->code_span,
                               .slots.loses_registers = builder->loses_registers};
   bool ok = find_passing(&resolver) && registered_open(builder);
   if (builder->landing_count > 0)
     qsort(builder->landings, builder->landing_count, sizeof *builder->landings, bits_compare_words);
-  if (graph->function_count > 0) {
-    resolver.slots.start = graph->functions[0].address;
-    resolver.slots.size = last->address + last->size - resolver.slots.start;
-  }
   for (uint32_t i = 0; ok && i < builder->graph->function_count; i++)
     ok = resolve_function(&resolver, i);
   ok = ok && note_registered(&resolver);

@@ -396,7 +396,8 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
   const struct graph_builder *builder = sweep->builder;
   struct area *area = areas_find(&builder->graph->areas, at);
   const bool has_parts = builder->architecture->highest != 0;
-  parts_reset(&sweep->parts);
+  if (has_parts)
+    parts_reset(&sweep->parts);
   flow->code = flow->sums = 0;
   while (at < sweep->end && !area_is_marked(area, MARK_INSTRUCTION, at)) {
     struct code_instruction instruction;
@@ -427,7 +428,8 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
     add_instruction(sweep, at, &instruction, flow);
     at += instruction.length;
   }
-  parts_leave(&sweep->parts, open_upper, sweep);
+  if (has_parts)
+    parts_leave(&sweep->parts, open_upper, sweep);
 }
 
 /* What is known only when all is decoded: a call or jump by a pointer may lead near the return address

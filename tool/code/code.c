@@ -66,3 +66,13 @@ struct code_value code_load(const struct code_state *state, enum code_stack_base
     loaded = (struct code_value){.kind = CODE_HELD, .table = slot->address};
   return loaded;
 }
+
+bool code_is_idle(const struct code_state *state, const struct code_instruction *instruction) {
+  if (!instruction->is_plain || instruction->has_reference || instruction->constant_count > 0 ||
+      (instruction->stack.base != CODE_NO_BASE && state->slots->count > 0))
+    return false;
+  for (uint32_t named = instruction->named; named != 0; named &= named - 1)
+    if (state->registers[__builtin_ctz(named)].kind != CODE_UNKNOWN)
+      return false;
+  return true;
+}

@@ -108,6 +108,9 @@ struct code_instruction {
   bool has_reference;
   bool is_access; /* the reference is to memory that is used; otherwise the address is computed */
   bool is_wide;   /* the last constant has 64 bits */
+  bool
+      is_plain; /* nothing comes of it if nothing is known of the registers in `named`: see code_is_idle */
+  uint32_t named; /* the registers that it names, also for memory: a bit each */
   bool is_system; /* it calls the operating system */
   bool is_sum; /* it adds something to a register; or it goes where one points to: `parts.from` */
   struct code_stack stack;
@@ -168,6 +171,9 @@ void code_store(struct code_state *state, enum code_stack_base base, int32_t off
                 struct code_value value);
 struct code_value code_load(const struct code_state *state, enum code_stack_base base,
                             int32_t offset);
+
+/* Whether an instruction changes nothing that is known. */
+bool code_is_idle(const struct code_state *state, const struct code_instruction *instruction);
 
 /* What a relocation makes of a word. */
 enum code_relocation {

@@ -39,7 +39,7 @@ struct extension {
   unsigned reg, index, base;
 };
 
-static struct extension extension_of(const ZydisDecodedInstruction *raw) {
+static struct extension vector_extension(const ZydisDecodedInstruction *raw) {
   switch (raw->encoding) {
   case ZYDIS_INSTRUCTION_ENCODING_VEX:
     return (struct extension){!raw->raw.vex.R, !raw->raw.vex.X, !raw->raw.vex.B};
@@ -50,6 +50,12 @@ static struct extension extension_of(const ZydisDecodedInstruction *raw) {
   default:
     return (struct extension){raw->raw.rex.R, raw->raw.rex.X, raw->raw.rex.B};
   }
+}
+
+static inline struct extension extension_of(const ZydisDecodedInstruction *raw) {
+  return raw->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY
+             ? (struct extension){raw->raw.rex.R, raw->raw.rex.X, raw->raw.rex.B}
+             : vector_extension(raw);
 }
 
 /* ---- Kinds and targets ---- */
@@ -409,6 +415,8 @@ static void set_registers(const ZydisDecodedInstruction *raw,
   const bool to_other = (raw->opcode & TO_REGISTER) != 0 && !has_constant;
   const bool is_whole = raw->operand_width >= 32;
   parts->may_write = bit(operand) | bit(other) | bit(named);
+  instruction->named = parts->may_write | bit(0) | /* an opcode alone may mean the accumulator */
+                       (has_modrm && operand < 0 ? address_registers(raw) : 0);
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_LEA:
     parts->reads = address_registers(raw);
@@ -549,6 +557,29 @@ static void set_preserved(const ZydisDecodedInstruction *raw, uint32_t written,
   }
 }
 
+/* Whether an instruction writes to no register that it doesn't name, and makes no address. */
+static bool is_plain(const ZydisDecodedInstruction *raw) {
+  switch (raw->mnemonic) {
+  case ZYDIS_MNEMONIC_MOV:
+  case ZYDIS_MNEMONIC_MOVZX:
+  case ZYDIS_MNEMONIC_MOVSX:
+  case ZYDIS_MNEMONIC_MOVSXD:
+  case ZYDIS_MNEMONIC_AND:
+  case ZYDIS_MNEMONIC_OR:
+  case ZYDIS_MNEMONIC_XOR:
+  case ZYDIS_MNEMONIC_SHL:
+  case ZYDIS_MNEMONIC_SHR:
+  case ZYDIS_MNEMONIC_SAR:
+  case ZYDIS_MNEMONIC_CMP:
+  case ZYDIS_MNEMONIC_TEST:
+  case ZYDIS_MNEMONIC_PUSH:
+  case ZYDIS_MNEMONIC_POP:
+    return true;
+  default:
+    return false;
+  }
+}
+
 static void decode(const uint8_t *bytes, size_t size, uint64_t address,
                    struct code_instruction *instruction) {
   const ZydisDecoder decoder = open_decoder();
@@ -580,6 +611,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
     break;
   default:
     set_registers(&raw, instruction);
+    instruction->is_plain = is_plain(&raw);
     written = written_registers(&decoder, &context, &raw, &instruction->parts);
     instruction->stack.loses_frame = (written & bit(RBP)) != 0;
     set_stack(&decoder, &context, &raw, &instruction->stack);
