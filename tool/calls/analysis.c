@@ -67,23 +67,21 @@ static void match_outside(struct matcher *matcher) {
 }
 
 /* Counts the functions that each pattern is for; the counts are to be freed. */
-static bool match_all(struct matcher *matcher, struct analysis *analysis, const struct image *image,
+static void match_all(struct matcher *matcher, struct analysis *analysis, const struct image *image,
                       const struct policy *policy, const bool *is_reached) {
   *matcher =
       (struct matcher){analysis, policy, calloc(policy->count + 1, sizeof(uint32_t)), is_reached};
-  if (matcher->matches != NULL && policy->count > 0) {
+  if (policy->count > 0) {
     match_symbols(matcher, image);
     match_outside(matcher);
   }
-  return matcher->matches != NULL;
 }
 
 static bool match_names(struct analysis *analysis, const struct image *image,
                         const struct policy *policy, struct problem *problem) {
   struct matcher matcher;
-  if (!match_all(&matcher, analysis, image, policy, NULL))
-    return problem_set(problem, "not enough memory");
   bool ok = true;
+  match_all(&matcher, analysis, image, policy, NULL);
   for (size_t i = 0; i < policy->count && ok; i++) {
     if (matcher.matches[i] > 0)
       continue;
@@ -111,10 +109,10 @@ static bool uses_any(const struct call_graph *graph, const char *words) {
 }
 
 /* Functions that the C library finds in place of its own: of this file, or of another one, or wherever a GC entry is. */
-static bool find_replaced(struct analysis *analysis) {
+static void find_replaced(struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
   analysis->replaced = calloc((size_t)graph->linkage.symbol_count + 1, sizeof(uint32_t));
-  for (uint32_t i = 1; analysis->replaced != NULL && i < graph->linkage.symbol_count; i++) {
+  for (uint32_t i = 1; i < graph->linkage.symbol_count; i++) {
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
     const bool is_own = symbol->is_defined &&
                         call_graph_function(graph, symbol->address) != (uint32_t)GRAPH_NO_NODE;
@@ -123,7 +121,6 @@ static bool find_replaced(struct analysis *analysis) {
     if (leaf_is_allocator(symbol->name) && (is_own || is_others))
       analysis->replaced[analysis->replaced_count++] = i;
   }
-  return analysis->replaced != NULL;
 }
 
 /* Whether other files may have this one's functions, or look them up: what they do with them isn't known. */
@@ -151,12 +148,10 @@ static uint8_t known_occasions(const struct call_graph *graph) {
   return known & (uint8_t)~graph->unknown_occasions;
 }
 
-static bool find_leaves(struct analysis *analysis) {
+static void find_leaves(struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
   const uint8_t known = known_occasions(graph);
   bool *holds = calloc(leaf_group_count + 1, sizeof *holds);
-  if (holds == NULL)
-    return false;
   for (size_t group = 0; group < leaf_group_count; group++)
     holds[group] = !uses_any(graph, leaf_groups[group].unless) &&
                    (leaf_groups[group].memory != LEAF_ALONE || is_alone(graph)) &&
@@ -175,7 +170,6 @@ static bool find_leaves(struct analysis *analysis) {
         analysis->replaced_count == 0 || leaf_groups[group].memory == LEAF_PURE;
   }
   free(holds);
-  return true;
 }
 
 /* ---- The graph under the policy ---- */
@@ -289,8 +283,7 @@ static uint32_t *find_next(const struct analysis *analysis, enum certainty certa
   const uint32_t nodes = graph_nodes(analysis->graph);
   struct reach_graph reach;
   uint32_t *next = NULL;
-  if (!reach_graph_open(&reach, nodes))
-    return NULL;
+  reach_graph_open(&reach, nodes);
   for (uint32_t node = 0; node < nodes; node++) {
     reach_graph_node(&reach, node);
     if (!analysis->is_leaf[node] && !analysis->is_entry[node])
@@ -310,10 +303,9 @@ struct flood {
   uint32_t count;
 };
 
-static bool flood_open(struct flood *flood, const struct call_graph *graph) {
+static void flood_open(struct flood *flood, const struct call_graph *graph) {
   const size_t nodes = graph_nodes(graph);
   *flood = (struct flood){calloc(nodes + 1, sizeof(bool)), calloc(nodes + 1, sizeof(uint32_t)), 0};
-  return flood->is_reached != NULL && flood->found != NULL;
 }
 
 static void flood_close(struct flood *flood) {
@@ -334,62 +326,54 @@ static void flood_on(struct flood *flood, const struct analysis *analysis) {
     analysis_visit(analysis, flood->found[done], BY_ANYTHING, reach, flood);
 }
 
-static bool find_reachable(struct analysis *analysis) {
+static void find_reachable(struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
   const uint32_t start = call_graph_function(graph, graph->linkage.entry);
   struct flood flood;
-  const bool ok = flood_open(&flood, graph);
-  if (ok) {
-    if (start != (uint32_t)GRAPH_NO_NODE)
-      reach(&flood, start);
-    reach(&flood, graph_anything(graph));
-    for (uint32_t i = 0; i < graph->function_count; i++)
-      if (analysis->is_entry[i])
-        reach(&flood, i);
-    flood_on(&flood, analysis);
-    analysis->is_reachable = flood.is_reached;
-    flood.is_reached = NULL;
-  }
+  flood_open(&flood, graph);
+  if (start != (uint32_t)GRAPH_NO_NODE)
+    reach(&flood, start);
+  reach(&flood, graph_anything(graph));
+  for (uint32_t i = 0; i < graph->function_count; i++)
+    if (analysis->is_entry[i])
+      reach(&flood, i);
+  flood_on(&flood, analysis);
+  analysis->is_reachable = flood.is_reached;
+  flood.is_reached = NULL;
   flood_close(&flood);
-  return ok;
 }
 
 /* A GC entry that no record leads to is named wrongly, or was inlined wherever it was called. */
-static bool find_unreached(struct analysis *analysis, const struct image *image,
+static void find_unreached(struct analysis *analysis, const struct image *image,
                            const struct safepoints *table, const struct policy *policy) {
   const struct call_graph *graph = analysis->graph;
   struct flood flood;
   struct matcher matcher;
-  bool ok = flood_open(&flood, graph);
-  for (uint32_t i = 0; ok && i < table->record_count; i++) {
+  flood_open(&flood, graph);
+  for (uint32_t i = 0; i < table->record_count; i++) {
     const uint64_t address = table->records[i].address;
     for (uint32_t k = call_graph_calls_near(graph, address);
          k < graph->call_count && graph->calls[k].at < address; k++)
       if (graph->calls[k].at + graph->calls[k].length == address)
         reach(&flood, graph->calls[k].target);
   }
-  if (ok)
-    flood_on(&flood, analysis);
-  ok = ok && match_all(&matcher, analysis, image, policy, flood.is_reached);
-  for (size_t i = policy->count; ok && i-- > 0;)
+  flood_on(&flood, analysis);
+  match_all(&matcher, analysis, image, policy, flood.is_reached);
+  for (size_t i = policy->count; i-- > 0;)
     if (policy->patterns[i].kind == POLICY_GC_ENTRY && matcher.matches[i] == 0)
       analysis->unreached = policy->patterns[i].text;
-  if (ok)
-    free(matcher.matches);
+  free(matcher.matches);
   flood_close(&flood);
-  return ok;
 }
 
 /* ---- The whole ---- */
 
-static bool allocate(struct analysis *analysis) {
+static void allocate(struct analysis *analysis) {
   const uint32_t nodes = graph_nodes(analysis->graph);
   analysis->is_entry = calloc((size_t)nodes + 1, sizeof *analysis->is_entry);
   analysis->is_leaf = calloc((size_t)nodes + 1, sizeof *analysis->is_leaf);
   analysis->group = calloc((size_t)analysis->graph->linkage.symbol_count + 1, 1);
   analysis->occasions = calloc((size_t)analysis->graph->linkage.symbol_count + 1, 1);
-  return analysis->is_entry != NULL && analysis->is_leaf != NULL && analysis->group != NULL &&
-         analysis->occasions != NULL;
 }
 
 static bool check_decoded(struct analysis *analysis, const struct policy *policy,
@@ -407,13 +391,14 @@ static bool check_decoded(struct analysis *analysis, const struct policy *policy
   return true;
 }
 
-static bool compute(struct analysis *analysis) {
-  if (!find_replaced(analysis) || !find_leaves(analysis) || !find_reachable(analysis))
-    return false;
+static bool compute(struct analysis *analysis, struct problem *problem) {
+  find_replaced(analysis);
+  find_leaves(analysis);
+  find_reachable(analysis);
   for (int certainty = 0; certainty < CERTAINTIES; certainty++) {
     analysis->next[certainty] = find_next(analysis, (enum certainty)certainty);
     if (analysis->next[certainty] == NULL)
-      return false;
+      return problem_set(problem, "too many calls");
   }
   return true;
 }
@@ -422,11 +407,11 @@ bool analysis_open(struct analysis *analysis, const struct call_graph *graph,
                    const struct image *image, const struct safepoints *table,
                    const struct policy *policy, struct problem *problem) {
   *analysis = (struct analysis){.graph = graph, .has_entries = policy_has_entries(policy)};
-  bool ok = allocate(analysis) || problem_set(problem, "not enough memory");
-  ok = ok && match_names(analysis, image, policy, problem) &&
-       check_decoded(analysis, policy, problem) &&
-       ((compute(analysis) && find_unreached(analysis, image, table, policy)) ||
-        problem_set(problem, "not enough memory"));
+  allocate(analysis);
+  bool ok = match_names(analysis, image, policy, problem) &&
+            check_decoded(analysis, policy, problem) && compute(analysis, problem);
+  if (ok)
+    find_unreached(analysis, image, table, policy);
   if (ok && policy->strict && analysis->unreached != NULL)
     ok = problem_set(problem, "no record's call leads to '%s', which is to be a GC entry",
                      analysis->unreached);

@@ -76,11 +76,10 @@ static int compare_areas(const void *a, const void *b) {
   return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static bool add_area(struct areas *areas, const struct image *image,
+static void add_area(struct areas *areas, const struct image *image,
                      const struct image_section *section) {
   const Elf64_Shdr *header = &section->header;
-  struct area *area = &areas->items[areas->count++];
-  *area = (struct area){
+  areas->items[areas->count++] = (struct area){
       .name = section->name,
       .bytes = image->bytes + header->sh_offset,
       .address = header->sh_addr,
@@ -91,7 +90,6 @@ static bool add_area(struct areas *areas, const struct image *image,
       .is_constant = is_constant(image, section),
       .marks = {calloc(header->sh_size / 8 + 1, 1), calloc(header->sh_size / 8 + 1, 1)},
   };
-  return area->marks[0] != NULL && area->marks[1] != NULL;
 }
 
 static void find_memory(struct areas *areas, const struct image *image) {
@@ -110,13 +108,10 @@ static void find_memory(struct areas *areas, const struct image *image) {
 bool areas_open(struct areas *areas, const struct image *image, const struct image_section *raw,
                 struct problem *problem) {
   *areas = (struct areas){.items = calloc(image->section_count + 1, sizeof *areas->items)};
-  bool ok = areas->items != NULL;
   find_memory(areas, image);
-  for (size_t i = 1; ok && i < image->section_count; i++)
+  for (size_t i = 1; i < image->section_count; i++)
     if (is_area(image, &image->sections[i], raw))
-      ok = add_area(areas, image, &image->sections[i]);
-  if (!ok)
-    return problem_set(problem, "not enough memory");
+      add_area(areas, image, &image->sections[i]);
   qsort(areas->items, areas->count, sizeof *areas->items, compare_areas);
   for (size_t i = 1; i < areas->count; i++)
     if (areas->items[i].address - areas->items[i - 1].address < areas->items[i - 1].size)

@@ -87,35 +87,17 @@ bool graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint
   return true;
 }
 
-static bool append_call(struct call **calls, size_t count, size_t *capacity, struct call call) {
-  if (!array_make_room((void **)calls, capacity, count + 1, sizeof call))
-    return false;
-  (*calls)[count] = call;
-  return true;
-}
-
-bool graph_add_call(struct graph_builder *builder, struct call call) {
+void graph_add_call(struct graph_builder *builder, struct call call) {
   struct call_graph *graph = builder->graph;
-  if (graph->call_count == UINT32_MAX / 2 ||
-      !append_call(&graph->calls, graph->call_count, &builder->call_capacity, call))
-    return false;
-  graph->call_count++;
-  return true;
+  (void)ARRAY_ADD(graph->calls, graph->call_count, builder->call_capacity, call);
 }
 
-bool graph_add_later(struct graph_builder *builder, struct call call) {
-  if (!append_call(&builder->later, builder->later_count, &builder->later_capacity, call))
-    return false;
-  builder->later_count++;
-  return true;
+void graph_add_later(struct graph_builder *builder, struct call call) {
+  (void)ARRAY_ADD(builder->later, builder->later_count, builder->later_capacity, call);
 }
 
-bool graph_add_landing(struct graph_builder *builder, uint64_t address) {
-  if (!array_make_room((void **)&builder->landings, &builder->landing_capacity,
-                       builder->landing_count + 1, sizeof *builder->landings))
-    return false;
-  builder->landings[builder->landing_count++] = address;
-  return true;
+void graph_add_landing(struct graph_builder *builder, uint64_t address) {
+  (void)ARRAY_ADD(builder->landings, builder->landing_count, builder->landing_capacity, address);
 }
 
 /* ---- The whole ---- */
@@ -129,11 +111,10 @@ static int compare_calls(const void *a, const void *b) {
 
 /* Drops the calls that turned out to be none, and puts those that were found later in their place;
  * calls are in the order of their addresses then. */
-static bool merge_calls(struct graph_builder *builder) {
+static void merge_calls(struct graph_builder *builder) {
   struct call_graph *graph = builder->graph;
   for (size_t i = 0; i < builder->later_count; i++)
-    if (!graph_add_call(builder, builder->later[i]))
-      return false;
+    graph_add_call(builder, builder->later[i]);
   builder->later_count = 0;
   uint32_t kept = 0;
   for (uint32_t i = 0; i < graph->call_count; i++)
@@ -153,7 +134,6 @@ static bool merge_calls(struct graph_builder *builder) {
       next++;
   }
   graph->functions[graph->function_count].first_call = next;
-  return true;
 }
 
 bool graph_is_linkage(const struct call_graph *graph, uint32_t number) {
@@ -224,22 +204,29 @@ static void look_through_stubs(struct call_graph *graph) {
   }
 }
 
-static bool build(struct graph_builder *builder, const struct image *image,
-                  const struct safepoints *table, struct problem *problem) {
-  if (!functions_find(builder, image, table, problem) || !sweep(builder, image, problem) ||
-      !landings_find(builder, image, problem) || !jump_tables_resolve(builder, problem) ||
-      !escapes_find(builder, image, problem))
-    return false;
-  if (!merge_calls(builder))
-    return problem_set(problem, "not enough memory");
-  if (!patches_find(builder, table, problem))
-    return false;
-  if (builder->later_count > 0 && !merge_calls(builder))
-    return problem_set(problem, "not enough memory");
+static void build(struct graph_builder *builder, const struct image *image,
+                  const struct safepoints *table) {
+  functions_find(builder, image, table);
+  sweep(builder, image);
+  landings_find(builder, image);
+  jump_tables_resolve(builder);
+  escapes_find(builder, image);
+  merge_calls(builder);
+  patches_find(builder, table);
+  if (builder->later_count > 0)
+    merge_calls(builder);
   find_lazy_stubs(builder->graph, image);
   look_through_stubs(builder->graph);
   registered_check(builder);
-  return call_types_read(builder, image, table, problem);
+  call_types_read(builder, image, table);
+}
+
+/* So that functions and calls can be counted by 32 bits. */
+static bool check_size(const struct areas *areas, struct problem *problem) {
+  uint64_t size = 0;
+  for (size_t i = 0; i < areas->count; i++)
+    size += areas->items[i].is_code ? areas->items[i].size : 0;
+  return size <= INT32_MAX || problem_set(problem, "more than 2 GB of code");
 }
 
 static bool check(const struct image *image, struct problem *problem) {
@@ -264,7 +251,9 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
   names_open(&graph->names, image);
   const bool ok = linkage_open(&graph->linkage, image, problem) &&
                   areas_open(&graph->areas, image, raw, problem) &&
-                  build(&builder, image, table, problem);
+                  check_size(&graph->areas, problem);
+  if (ok)
+    build(&builder, image, table);
   free(builder.later);
   free(builder.landings);
   free(builder.registrations);

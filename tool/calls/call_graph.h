@@ -208,28 +208,25 @@ struct graph_builder {
 struct parts graph_parts(const struct graph_builder *builder);
 
 /* Divides the code into functions. */
-bool functions_find(struct graph_builder *builder, const struct image *image,
-                    const struct safepoints *table, struct problem *problem);
+void functions_find(struct graph_builder *builder, const struct image *image,
+                    const struct safepoints *table);
 /* Decodes all functions for their calls, and marks what they refer to. */
-bool sweep(struct graph_builder *builder, const struct image *image, struct problem *problem);
+void sweep(struct graph_builder *builder, const struct image *image);
 /* Finds the functions elsewhere that register others to run later. */
-bool registered_open(struct graph_builder *builder);
+void registered_open(struct graph_builder *builder);
 /* Finds the indirect jumps that go through a table of the compiler's, and what functions of the C
  * library call that call what they are given. */
-bool jump_tables_resolve(struct graph_builder *builder, struct problem *problem);
+void jump_tables_resolve(struct graph_builder *builder);
 /* Finds the ways of exceptions; and, when all calls are known, the places that are to be patched. */
-bool landings_find(struct graph_builder *builder, const struct image *image,
-                   struct problem *problem);
-bool patches_find(struct graph_builder *builder, const struct safepoints *table,
-                  struct problem *problem);
+void landings_find(struct graph_builder *builder, const struct image *image);
+void patches_find(struct graph_builder *builder, const struct safepoints *table);
 /* Finds the functions whose addresses are in data, or known to other files. */
-bool escapes_find(struct graph_builder *builder, const struct image *image,
-                  struct problem *problem);
+void escapes_find(struct graph_builder *builder, const struct image *image);
 /* Finds on which occasions functions may run of which it isn't known that they are registered. */
 void registered_check(struct graph_builder *builder);
 /* Narrows indirect calls by their types. */
-bool call_types_read(struct graph_builder *builder, const struct image *image,
-                     const struct safepoints *table, struct problem *problem);
+void call_types_read(struct graph_builder *builder, const struct image *image,
+                     const struct safepoints *table);
 
 #define ADDRESS_BITS (((uint64_t)1 << 48) - 1) /* of a pointer; programs use the others for tags */
 
@@ -253,9 +250,9 @@ struct leaf_registration graph_registers(const struct graph_builder *builder, ui
 bool graph_word_is_taken(const struct graph_builder *builder, const struct linkage_word *word);
 /* For the steps: something refers to an address; false if it is none of the program's. */
 bool graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint64_t at);
-/* Appends to an array that grows; false without memory. */
-bool graph_add_call(struct graph_builder *builder, struct call call);
-bool graph_add_later(struct graph_builder *builder, struct call call);
-bool graph_add_landing(struct graph_builder *builder, uint64_t address);
+/* Appends to an array that grows. */
+void graph_add_call(struct graph_builder *builder, struct call call);
+void graph_add_later(struct graph_builder *builder, struct call call);
+void graph_add_landing(struct graph_builder *builder, uint64_t address);
 
 #endif

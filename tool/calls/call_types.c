@@ -42,17 +42,7 @@ struct types {
   struct entry *entries; /* by type */
   size_t entry_count, entry_capacity, type_capacity, member_capacity;
   uint32_t member_count;
-  bool no_memory;
 };
-
-/* Makes room for one more item. */
-static bool make_room(struct types *types, void **items, size_t count, size_t *capacity,
-                      size_t size) {
-  if (array_make_room(items, capacity, count + 1, size))
-    return true;
-  types->no_memory = true;
-  return false;
-}
 
 /* ---- Reading ---- */
 
@@ -64,9 +54,7 @@ static int compare_entries(const void *a, const void *b) {
 }
 
 static void add_entry(struct types *types, struct entry entry) {
-  if (make_room(types, (void **)&types->entries, types->entry_count, &types->entry_capacity,
-                sizeof entry))
-    types->entries[types->entry_count++] = entry;
+  (void)ARRAY_ADD(types->entries, types->entry_count, types->entry_capacity, entry);
 }
 
 /* An address that isn't a function's start is of one that the linker discarded. */
@@ -95,7 +83,7 @@ static bool read_pairs(struct types *types, const struct image *image,
   if (section->header.sh_type == SHT_NOBITS || (section->header.sh_flags & SHF_COMPRESSED) != 0 ||
       section->header.sh_size % sizeof words != 0)
     return false;
-  for (uint64_t at = 0; at < section->header.sh_size && !types->no_memory; at += sizeof words) {
+  for (uint64_t at = 0; at < section->header.sh_size; at += sizeof words) {
     memcpy(words, image->bytes + section->header.sh_offset + at, sizeof words);
     add(types, words[0], words[1]);
   }
@@ -111,24 +99,22 @@ static bool read_sections(struct types *types, const struct image *image) {
     return false;
   if (types->entry_count > 0)
     qsort(types->entries, types->entry_count, sizeof *types->entries, compare_entries);
-  return types->entry_count > 0 && !types->no_memory;
+  return types->entry_count > 0;
 }
 
 /* ---- The types' nodes ---- */
 
 static void add_member(struct types *types, uint32_t node) {
   struct call_graph *graph = types->builder->graph;
-  if (make_room(types, (void **)&graph->type_members, types->member_count, &types->member_capacity,
-                sizeof node))
-    graph->type_members[types->member_count++] = node;
+  (void)ARRAY_ADD(graph->type_members, types->member_count, types->member_capacity, node);
 }
 
 /* Starts a type; its members follow. There is always room for one more, which ends the last. */
 static void start_type(struct types *types, uint64_t id) {
   struct call_graph *graph = types->builder->graph;
-  if (make_room(types, (void **)&graph->types, (size_t)graph->type_count + 1, &types->type_capacity,
-                sizeof *graph->types))
-    graph->types[graph->type_count++] = (struct graph_type){id, types->member_count};
+  array_make_room((void **)&graph->types, &types->type_capacity, (size_t)graph->type_count + 2,
+                  sizeof *graph->types);
+  graph->types[graph->type_count++] = (struct graph_type){id, types->member_count};
 }
 
 /* Whether some instruction may use the memory at an address: see parts.h. */
@@ -190,11 +176,11 @@ static uint32_t find_type(const struct call_graph *graph, uint64_t id) {
 /* A type for each number. */
 static void add_known(struct types *types) {
   const struct call_graph *graph = types->builder->graph;
-  for (size_t i = 0; i < types->entry_count && !types->no_memory; i++)
+  for (size_t i = 0; i < types->entry_count; i++)
     if (i == 0 || types->entries[i].type != types->entries[i - 1].type)
       start_type(types, types->entries[i].type);
   uint32_t type = 0;
-  for (size_t i = 0; i < types->entry_count && !types->no_memory; i++) {
+  for (size_t i = 0; i < types->entry_count; i++) {
     const struct entry *entry = &types->entries[i];
     if (i == 0 || entry->type != entry[-1].type) {
       graph->types[++type].first_member = types->member_count;
@@ -224,17 +210,15 @@ static uint32_t type_at(const struct call_graph *graph, const struct safepoints 
   return type == 0 ? 0 : graph_type_node(graph, type);
 }
 
-static bool narrow(struct types *types, const struct image *image, const struct safepoints *table) {
+static void narrow(struct types *types, const struct image *image, const struct safepoints *table) {
   struct call_graph *graph = types->builder->graph;
   if (table == NULL || !read_sections(types, image))
-    return !types->no_memory;
+    return;
   for (size_t i = 0; i < types->entry_count; i++)
     if (types->entries[i].function != (uint32_t)GRAPH_NO_NODE)
       graph->functions[types->entries[i].function].is_typed = true;
   add_untyped(types);
   add_known(types);
-  if (types->no_memory)
-    return false;
   graph->types[graph->type_count] = (struct graph_type){0, types->member_count};
   for (uint32_t i = 0; i < graph->call_count; i++) {
     struct call *call = &graph->calls[i];
@@ -244,13 +228,11 @@ static bool narrow(struct types *types, const struct image *image, const struct 
     if (node != 0)
       call->target = node;
   }
-  return true;
 }
 
-bool call_types_read(struct graph_builder *builder, const struct image *image,
-                     const struct safepoints *table, struct problem *problem) {
+void call_types_read(struct graph_builder *builder, const struct image *image,
+                     const struct safepoints *table) {
   struct types types = {.builder = builder};
-  const bool ok = narrow(&types, image, table);
+  narrow(&types, image, table);
   free(types.entries);
-  return ok || problem_set(problem, "not enough memory");
 }

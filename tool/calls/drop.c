@@ -55,7 +55,7 @@ static struct drop_count describe(const struct call_graph *graph, const struct n
   };
 }
 
-/* The nodes with records, those with most first: an array, to be freed; NULL without memory. */
+/* The nodes with records, those with most first: an array, to be freed. */
 static struct drop_count *sort_counts(const struct call_graph *graph, const uint32_t *counts,
                                       uint32_t *count) {
   const uint32_t nodes = graph_nodes(graph);
@@ -64,18 +64,13 @@ static struct drop_count *sort_counts(const struct call_graph *graph, const uint
     *count += counts[node] > 0;
   struct node_count *sorted = calloc((size_t)*count + 1, sizeof *sorted);
   struct drop_count *items = calloc((size_t)*count + 1, sizeof *items);
-  if (sorted != NULL && items != NULL) {
-    uint32_t next = 0;
-    for (uint32_t node = 0; node < nodes; node++)
-      if (counts[node] > 0)
-        sorted[next++] = (struct node_count){node, counts[node]};
-    qsort(sorted, *count, sizeof *sorted, compare_counts);
-    for (uint32_t i = 0; i < *count; i++)
-      items[i] = describe(graph, &sorted[i]);
-  } else {
-    free(items);
-    items = NULL;
-  }
+  uint32_t next = 0;
+  for (uint32_t node = 0; node < nodes; node++)
+    if (counts[node] > 0)
+      sorted[next++] = (struct node_count){node, counts[node]};
+  qsort(sorted, *count, sizeof *sorted, compare_counts);
+  for (uint32_t i = 0; i < *count; i++)
+    items[i] = describe(graph, &sorted[i]);
   free(sorted);
   return items;
 }
@@ -110,21 +105,17 @@ static void judge_records(struct judge *judge, const struct safepoints *table) {
   }
 }
 
-static bool judge_all(struct judge *judge, struct loaded *loaded) {
+static void judge_all(struct judge *judge, struct loaded *loaded) {
   struct drop *drop = judge->drop;
   const struct call_graph *graph = judge->analysis->graph;
-  if (judge->is_dropped == NULL || judge->pointers == NULL || judge->outside == NULL ||
-      drop->addresses == NULL)
-    return false;
   judge_records(judge, &loaded->table);
   drop->pointers = sort_counts(graph, judge->pointers, &drop->pointer_count);
   drop->outside = sort_counts(graph, judge->outside, &drop->outside_count);
   safepoints_remove(&loaded->table, judge->is_dropped);
-  return drop->pointers != NULL && drop->outside != NULL;
 }
 
-bool drop_records(struct loaded *loaded, const struct analysis *analysis,
-                  const struct policy *policy, struct drop *drop, struct problem *problem) {
+void drop_records(struct loaded *loaded, const struct analysis *analysis,
+                  const struct policy *policy, struct drop *drop) {
   const size_t records = loaded->table.record_count;
   const size_t nodes = graph_nodes(analysis->graph);
   *drop = (struct drop){.records = loaded->table.record_count,
@@ -136,13 +127,10 @@ bool drop_records(struct loaded *loaded, const struct analysis *analysis,
                         .is_dropped = calloc(records + 1, sizeof *judge.is_dropped),
                         .pointers = calloc(nodes + 1, sizeof *judge.pointers),
                         .outside = calloc(nodes + 1, sizeof *judge.outside)};
-  const bool ok = judge_all(&judge, loaded);
+  judge_all(&judge, loaded);
   free(judge.is_dropped);
   free(judge.pointers);
   free(judge.outside);
-  if (!ok)
-    drop_close(drop);
-  return ok || problem_set(problem, "not enough memory");
 }
 
 void drop_close(struct drop *drop) {
@@ -252,12 +240,11 @@ bool drop_by_policy(const char *path, const struct image *image, struct loaded *
   if (!drop_check(loaded, policy, problem) ||
       !call_graph_open(&graph, image, loaded->raw, &loaded->table, problem))
     return false;
-  bool ok = analysis_open(&analysis, &graph, image, &loaded->table, policy, problem);
+  const bool ok = analysis_open(&analysis, &graph, image, &loaded->table, policy, problem);
   if (ok) {
-    ok = drop_records(loaded, &analysis, policy, drop, problem);
-    if (ok)
-      print_warnings(&analysis, path);
-    if (ok && report != NULL)
+    drop_records(loaded, &analysis, policy, drop);
+    print_warnings(&analysis, path);
+    if (report != NULL)
       print_report(report, drop, path);
     analysis_close(&analysis);
   }

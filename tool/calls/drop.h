@@ -28,16 +28,15 @@ struct drop {
 const char *drop_reason(enum verdict verdict);
 
 /* Takes the records out of the loaded table that the policy lets go. */
-bool drop_records(struct loaded *loaded, const struct analysis *analysis,
-                  const struct policy *policy, struct drop *drop, struct problem *problem);
+void drop_records(struct loaded *loaded, const struct analysis *analysis,
+                  const struct policy *policy, struct drop *drop);
 void drop_close(struct drop *drop);
 
 /* A policy is for raw stack maps: of packed ones, records were dropped already, or not. False if this
  * one is for packed ones. */
 bool drop_check(const struct loaded *loaded, const struct policy *policy, struct problem *problem);
 
-/* Reads the call graph of an image and does all that: nothing, if the policy is empty. Prints what the user should know of
- * the file `path`, and a report to a stream, if there is one. */
+/* Reads the call graph of an image, and takes out those records: none, if the policy is empty. Prints what the user should know of the file `path`, and a report to a stream, if there is one. */
 bool drop_by_policy(const char *path, const struct image *image, struct loaded *loaded,
                     const struct policy *policy, FILE *report, struct drop *drop,
                     struct problem *problem);

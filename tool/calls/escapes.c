@@ -277,21 +277,19 @@ static void take_entered(struct call_graph *graph) {
 }
 
 /* An unwinder calls the personality routines of the functions that it passes. */
-static bool take_personalities(struct call_graph *graph, const struct image *image) {
+static void take_personalities(struct call_graph *graph, const struct image *image) {
   const struct image_section *section = image_section(image, ".eh_frame");
   struct code_ranges routines = {0};
   if (section == NULL || section->header.sh_type == SHT_NOBITS)
-    return true;
-  const bool ok = eh_frame_add_personalities(&routines, image->bytes + section->header.sh_offset,
-                                             section->header.sh_size, section->header.sh_addr);
+    return;
+  (void)eh_frame_add_personalities(&routines, image->bytes + section->header.sh_offset,
+                                   section->header.sh_size, section->header.sh_addr);
   for (size_t i = 0; i < routines.count; i++)
     graph_take(graph, routines.items[i].start, TAKEN_BY_UNWINDER, section->header.sh_addr);
   code_ranges_free(&routines);
-  return ok;
 }
 
-bool escapes_find(struct graph_builder *builder, const struct image *image,
-                  struct problem *problem) {
+void escapes_find(struct graph_builder *builder, const struct image *image) {
   struct call_graph *graph = builder->graph;
   code_ranges_sort(&builder->tables);
   take_words(builder, false);
@@ -310,11 +308,9 @@ bool escapes_find(struct graph_builder *builder, const struct image *image,
   take_open(builder);
   if (builder->hands_over != 0)
     take_range(graph, 0, UINT64_MAX, TAKEN_BY_SUM, builder->hands_over);
-  if (!take_personalities(graph, image))
-    return problem_set(problem, "not enough memory");
+  take_personalities(graph, image);
   take_words(builder, true);
   graph_take(graph, graph->linkage.init, TAKEN_BY_START, 0);
   graph_take(graph, graph->linkage.fini, TAKEN_BY_START, 0);
   take_entered(graph);
-  return true;
 }

@@ -21,15 +21,10 @@
 struct starts {
   uint64_t *items;
   size_t count, capacity;
-  bool failed;
 };
 
 static void add_start(struct starts *starts, uint64_t address) {
-  if (array_make_room((void **)&starts->items, &starts->capacity, starts->count + 1,
-                      sizeof *starts->items))
-    starts->items[starts->count++] = address;
-  else
-    starts->failed = true;
+  (void)ARRAY_ADD(starts->items, starts->count, starts->capacity, address);
 }
 
 /* Symbols that tell code from data ("$x", "$d": ELF for the Arm 64-bit Architecture, 5.5.4; RISC-V ELF psABI,
@@ -156,13 +151,9 @@ static void add_gaps(const struct graph_builder *builder, struct starts *starts,
 
 /* ---- The functions ---- */
 
-static bool make_functions(struct call_graph *graph, const struct starts *starts,
+static void make_functions(struct call_graph *graph, const struct starts *starts,
                            const struct code_ranges *ranges) {
-  if (starts->count >= UINT32_MAX / 2)
-    return false;
   graph->functions = calloc(starts->count + 1, sizeof *graph->functions);
-  if (graph->functions == NULL)
-    return false;
   graph->function_count = (uint32_t)starts->count;
   size_t range = 0;
   for (size_t i = 0; i < starts->count; i++) {
@@ -183,28 +174,23 @@ static bool make_functions(struct call_graph *graph, const struct starts *starts
     graph->code_start = graph->functions[0].address;
     graph->code_span = last->address + last->size - graph->code_start;
   }
-  return true;
 }
 
-bool functions_find(struct graph_builder *builder, const struct image *image,
-                    const struct safepoints *table, struct problem *problem) {
+void functions_find(struct graph_builder *builder, const struct image *image,
+                    const struct safepoints *table) {
   struct evidence evidence;
   struct starts starts = {0};
-  bool ok = evidence_find(&evidence, &image->elf_image);
+  (void)evidence_find(&evidence, &image->elf_image);
   const struct code_ranges *unwound = &evidence.code.unwound;
   struct code_ranges *ranges = &evidence.code.named; /* and then of both */
-  if (ok)
-    add_all(builder, &starts, image, table, unwound);
-  for (size_t i = 0; ok && i < unwound->count; i++)
-    ok = code_ranges_add(ranges, unwound->items[i].start, unwound->items[i].end);
+  add_all(builder, &starts, image, table, unwound);
+  for (size_t i = 0; i < unwound->count; i++)
+    (void)code_ranges_add(ranges, unwound->items[i].start, unwound->items[i].end);
   code_ranges_sort(ranges);
-  if (ok && !starts.failed) {
-    sort_starts(&starts, &builder->graph->areas);
-    add_gaps(builder, &starts, ranges);
-    sort_starts(&starts, &builder->graph->areas);
-  }
-  ok = ok && !starts.failed && make_functions(builder->graph, &starts, ranges);
+  sort_starts(&starts, &builder->graph->areas);
+  add_gaps(builder, &starts, ranges);
+  sort_starts(&starts, &builder->graph->areas);
+  make_functions(builder->graph, &starts, ranges);
   free(starts.items);
   evidence_free(&evidence);
-  return ok || problem_set(problem, "not enough memory");
 }

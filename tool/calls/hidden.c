@@ -11,13 +11,8 @@
  */
 #include "tool/calls/call_graph.h"
 
-struct landings {
-  struct graph_builder *builder;
-  bool no_memory;
-};
-
-static void add_way(struct landings *landings, uint64_t at, uint32_t target) {
-  const struct call_graph *graph = landings->builder->graph;
+static void add_way(struct graph_builder *builder, uint64_t at, uint32_t target) {
+  const struct call_graph *graph = builder->graph;
   const uint32_t from = call_graph_function(graph, at);
   const bool is_known = graph_is_function(graph, target);
   const struct call call = {.at = at,
@@ -26,47 +21,41 @@ static void add_way(struct landings *landings, uint64_t at, uint32_t target) {
                             .kind = is_known ? CALL_BRANCH : CALL_INDIRECT,
                             .is_jump = true,
                             .is_inside = true};
-  if (from != (uint32_t)GRAPH_NO_NODE && from != target &&
-      !graph_add_later(landings->builder, call))
-    landings->no_memory = true;
+  if (from != (uint32_t)GRAPH_NO_NODE && from != target)
+    graph_add_later(builder, call);
 }
 
 /* Parts of a function are functions of their own in the graph: both its start and its call lead to the
  * landing pad. */
 static void add_landing(void *context, struct code_range function, struct code_range calls,
                         uint64_t landing) {
-  struct landings *landings = context;
-  const struct call_graph *graph = landings->builder->graph;
+  struct graph_builder *builder = context;
+  const struct call_graph *graph = builder->graph;
   uint32_t target = call_graph_function(graph, landing);
   if (target == (uint32_t)GRAPH_NO_NODE)
     target = graph_everything(graph);
   else if (!area_is_marked(areas_find(&graph->areas, landing), MARK_INSTRUCTION, landing))
     graph->functions[target].is_undecodable = true;
-  landings->no_memory |= !graph_add_landing(landings->builder, landing);
-  add_way(landings, function.start, target);
-  add_way(landings, calls.start, target);
-  add_way(landings, calls.end - 1, target);
+  graph_add_landing(builder, landing);
+  add_way(builder, function.start, target);
+  add_way(builder, calls.start, target);
+  add_way(builder, calls.end - 1, target);
 }
 
-bool landings_find(struct graph_builder *builder, const struct image *image,
-                   struct problem *problem) {
+void landings_find(struct graph_builder *builder, const struct image *image) {
   static const char *const names[] = {".eh_frame", ".gcc_except_table"};
   struct section_bytes bytes[2] = {0};
-  struct landings landings = {builder, false};
   for (size_t i = 0; i < 2; i++) {
     const struct image_section *section = image_section(image, names[i]);
     if (section != NULL && section->header.sh_type != SHT_NOBITS)
       bytes[i] = (struct section_bytes){image->bytes + section->header.sh_offset,
                                         section->header.sh_size, section->header.sh_addr};
   }
-  eh_frame_landings(&bytes[0], &bytes[1], add_landing, &landings);
-  return !landings.no_memory || problem_set(problem, "not enough memory");
+  eh_frame_landings(&bytes[0], &bytes[1], add_landing, builder);
 }
 
-bool patches_find(struct graph_builder *builder, const struct safepoints *table,
-                  struct problem *problem) {
+void patches_find(struct graph_builder *builder, const struct safepoints *table) {
   const struct call_graph *graph = builder->graph;
-  struct landings landings = {builder, false};
   for (uint32_t i = 0; table != NULL && i < table->record_count; i++) {
     const struct safepoint *record = &table->records[i];
     const bool is_statepoint = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
@@ -76,7 +65,6 @@ bool patches_find(struct graph_builder *builder, const struct safepoints *table,
       is_called |= !graph->calls[k].is_jump &&
                    graph->calls[k].at + graph->calls[k].length == record->address;
     if (!is_statepoint || !is_called)
-      add_way(&landings, record->address - is_statepoint, graph_everything(graph));
+      add_way(builder, record->address - is_statepoint, graph_everything(graph));
   }
-  return !landings.no_memory || problem_set(problem, "not enough memory");
 }

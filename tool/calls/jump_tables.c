@@ -168,13 +168,12 @@ static void ignore_upper(void *context, uint64_t upper) {
   (void)upper;
 }
 
-static bool decode_function(struct resolver *resolver) {
+static void decode_function(struct resolver *resolver) {
   const struct graph_builder *builder = resolver->builder;
-  if (!array_make_room((void **)&resolver->steps, &resolver->steps_capacity, resolver->size,
-                       sizeof *resolver->steps) ||
-      !array_make_room((void **)&resolver->step_at, &resolver->at_capacity, resolver->size,
-                       sizeof *resolver->step_at))
-    return false;
+  array_make_room((void **)&resolver->steps, &resolver->steps_capacity, resolver->size,
+                  sizeof *resolver->steps);
+  array_make_room((void **)&resolver->step_at, &resolver->at_capacity, resolver->size,
+                  sizeof *resolver->step_at);
   memset(resolver->step_at, 0, resolver->size * sizeof *resolver->step_at);
   resolver->step_count = 0;
   uint32_t next_call = builder->graph->functions[resolver->function].first_call;
@@ -191,7 +190,6 @@ static bool decode_function(struct resolver *resolver) {
     resolver->step_at[at] = resolver->step_count;
     at += step->instruction.length;
   }
-  return true;
 }
 
 /* The step at an address of the function; NULL if no instruction starts there. */
@@ -346,16 +344,15 @@ static void start_blocks(struct resolver *resolver) {
   }
 }
 
-static bool make_blocks(struct resolver *resolver) {
+static void make_blocks(struct resolver *resolver) {
   start_blocks(resolver);
   uint32_t count = 0;
   for (uint32_t i = 0; i < resolver->step_count; i++)
     count += resolver->steps[i].block != NO_BLOCK;
-  if (!array_make_room((void **)&resolver->blocks, &resolver->blocks_capacity, count,
-                       sizeof *resolver->blocks) ||
-      !array_make_room((void **)&resolver->waiting, &resolver->waiting_capacity, count,
-                       sizeof *resolver->waiting))
-    return false;
+  array_make_room((void **)&resolver->blocks, &resolver->blocks_capacity, count,
+                  sizeof *resolver->blocks);
+  array_make_room((void **)&resolver->waiting, &resolver->waiting_capacity, count,
+                  sizeof *resolver->waiting);
   resolver->block_count = resolver->waiting_count = 0;
   for (uint32_t i = 0; i < resolver->step_count; i++) {
     if (resolver->steps[i].block != NO_BLOCK)
@@ -363,7 +360,6 @@ static bool make_blocks(struct resolver *resolver) {
     resolver->blocks[resolver->block_count - 1].end = i + 1;
     resolver->steps[i].block = resolver->block_count - 1;
   }
-  return true;
 }
 
 /* ---- Following ---- */
@@ -524,13 +520,13 @@ static bool follow_blocks(struct resolver *resolver) {
 }
 
 /* Follows the function until no table leads into the middle of a block; false if that takes too long. */
-static bool follow_function(struct resolver *resolver, bool *no_memory) {
+static bool follow_function(struct resolver *resolver) {
   enum { ROUNDS = 8 };
   for (int round = 0; round < ROUNDS; round++) {
     resolver->has_targets = resolver->sums_code = resolver->sums_other = false;
     resolver->slots.has_grown = false;
-    *no_memory = !make_blocks(resolver);
-    if (*no_memory || !follow_blocks(resolver))
+    make_blocks(resolver);
+    if (!follow_blocks(resolver))
       return false;
     if (!resolver->has_targets && !resolver->slots.has_grown)
       return true;
@@ -542,14 +538,13 @@ static bool follow_function(struct resolver *resolver, bool *no_memory) {
 
 /* Replaces an indirect jump by what its table says. Only entries for this function, one behind the other, are known to
  * be nothing else: not those from the next place on that something uses. */
-static bool resolve_jump(struct resolver *resolver, struct call *call, struct code_value table) {
+static void resolve_jump(struct resolver *resolver, struct call *call, struct code_value table) {
   struct graph_builder *builder = resolver->builder;
   const struct call_graph *graph = builder->graph;
   const struct area *area = table_area(resolver, table);
   const struct extent extent = table_extent(resolver, table);
   uint64_t target, own = 0;
-  bool ok = true;
-  for (int64_t n = extent.first; ok && n < extent.end; n++) {
+  for (int64_t n = extent.first; n < extent.end; n++) {
     if (!entry_at(graph, area, table, n, &target))
       continue;
     const struct step *step = find_step(resolver, target);
@@ -563,15 +558,14 @@ static bool resolve_jump(struct resolver *resolver, struct call *call, struct co
       builder->graph->functions[function].is_undecodable = true;
       continue;
     }
-    ok = graph_add_later(builder, (struct call){.at = call->at,
-                                                .target = function,
-                                                .length = call->length,
-                                                .kind = CALL_BRANCH,
-                                                .is_jump = true});
+    graph_add_later(builder, (struct call){.at = call->at,
+                                           .target = function,
+                                           .length = call->length,
+                                           .kind = CALL_BRANCH,
+                                           .is_jump = true});
   }
   call->kind = CALL_NONE;
-  const uint64_t end = table.table + own * table.size;
-  return ok && code_ranges_add(&builder->tables, table.table, end);
+  (void)code_ranges_add(&builder->tables, table.table, table.table + own * table.size);
 }
 
 /* The argument that a function of the C library calls when it is called so; -1 if none is known. */
@@ -586,7 +580,7 @@ static int called_argument(const struct resolver *resolver, const struct call *c
 }
 
 /* Gives a call what it leads to by one of its arguments, if that is the address of a function. */
-static bool settle_call(const struct resolver *resolver, struct call *call,
+static void settle_call(const struct resolver *resolver, struct call *call,
                         const struct code_state *state) {
   const struct graph_builder *builder = resolver->builder;
   const int argument = called_argument(resolver, call);
@@ -596,13 +590,13 @@ static bool settle_call(const struct resolver *resolver, struct call *call,
                                 : (uint32_t)GRAPH_NO_NODE;
   if (function == (uint32_t)GRAPH_NO_NODE ||
       builder->graph->functions[function].address != value->table)
-    return true;
+    return;
   call->is_settled = true;
   struct call passed = *call;
   passed.target = function;
   passed.kind = CALL_PASSED;
   passed.is_inside = passed.is_settled = false;
-  return graph_add_later(resolver->builder, passed);
+  graph_add_later(resolver->builder, passed);
 }
 
 /* What a call's pointer may be, by what is known where its block starts. */
@@ -674,15 +668,14 @@ static void lose_calls(const struct resolver *resolver) {
       graph->calls[i].target = graph_everything(graph);
 }
 
-static bool resolve_calls(struct resolver *resolver) {
+static void resolve_calls(struct resolver *resolver) {
   struct call_graph *graph = resolver->builder->graph;
   const struct graph_function *function = &graph->functions[resolver->function];
-  bool ok = true;
   if (may_miss_table(resolver)) {
     lose_calls(resolver);
-    return true;
+    return;
   }
-  for (uint32_t i = function[0].first_call; ok && i < function[1].first_call; i++) {
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
     const struct step *step = find_step(resolver, call->at);
     const bool is_passing = called_argument(resolver, call) >= 0;
@@ -691,7 +684,7 @@ static bool resolve_calls(struct resolver *resolver) {
       continue;
     const struct code_value jump = pointer_of(resolver, step, &state);
     if (is_passing) {
-      ok = settle_call(resolver, call, &state);
+      settle_call(resolver, call, &state);
       continue;
     }
     if (resolve_word(resolver, call, jump))
@@ -703,9 +696,8 @@ static bool resolve_calls(struct resolver *resolver) {
     if (is_own_address(resolver, jump) && find_step(resolver, jump.table) != NULL)
       call->kind = CALL_NONE;
     else if (is_own_table(resolver, jump))
-      ok = resolve_jump(resolver, call, jump);
+      resolve_jump(resolver, call, jump);
   }
-  return ok;
 }
 
 static bool has_open_jump(const struct resolver *resolver, const struct graph_function *function) {
@@ -731,42 +723,37 @@ static void start_function(struct resolver *resolver, uint32_t number) {
   resolver->area = areas_find(&graph->areas, function->address);
 }
 
-static bool resolve_function(struct resolver *resolver, uint32_t number) {
+static void resolve_function(struct resolver *resolver, uint32_t number) {
   const struct call_graph *graph = resolver->builder->graph;
   const struct graph_function *function = &graph->functions[number];
   if (function->size > UINT32_MAX / 2 || function->is_undecodable ||
       !has_open_jump(resolver, function))
-    return true;
+    return;
   start_function(resolver, number);
-  bool no_memory = !decode_function(resolver);
-  if (no_memory)
-    return false;
-  if (!follow_function(resolver, &no_memory)) {
+  decode_function(resolver);
+  if (!follow_function(resolver)) {
     lose_calls(resolver);
     if (function->uses_code)
       resolver->builder->hands_over = function->address;
-    return !no_memory;
+    return;
   }
   /* What isn't for the function's own jumps may be handed to another one. */
   if (resolver->sums_other || (resolver->sums_code && !function->has_computed_jump))
     resolver->builder->hands_over = function->address;
-  return resolve_calls(resolver);
+  resolve_calls(resolver);
 }
 
 /* Where the program has a malloc of its own, the C library's functions call more than they are given. */
-static bool find_passing(struct resolver *resolver) {
+static void find_passing(struct resolver *resolver) {
   const struct linkage *linkage = &resolver->builder->graph->linkage;
   bool has_allocator = false;
   resolver->calls_argument = malloc((size_t)linkage->symbol_count + 1);
-  if (resolver->calls_argument == NULL)
-    return false;
   for (uint32_t i = 0; i < linkage->symbol_count; i++)
     has_allocator |= linkage->symbols[i].is_defined && leaf_is_allocator(linkage->symbols[i].name);
   for (uint32_t i = 0; i < linkage->symbol_count; i++)
     resolver->calls_argument[i] = linkage->symbols[i].is_c_library && !has_allocator
                                       ? (int8_t)leaf_function_calls(linkage->symbols[i].name)
                                       : -1;
-  return true;
 }
 
 /* ---- What is registered ---- */
@@ -835,21 +822,20 @@ static bool is_open_system_call(const struct call *call) {
 }
 
 /* Notes what a function registers, and what it asks the operating system for. */
-static bool note_function(struct resolver *resolver, uint32_t number) {
+static void note_function(struct resolver *resolver, uint32_t number) {
   struct call_graph *graph = resolver->builder->graph;
   const struct graph_function *function = &graph->functions[number];
-  bool no_memory = false, registers = false;
+  bool registers = false;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
     registers |=
         is_registering(resolver, &graph->calls[i]) || is_open_system_call(&graph->calls[i]);
   if (!registers || function->is_undecodable || function->size > UINT32_MAX / 2)
-    return true;
+    return;
   start_function(resolver, number);
-  if (!decode_function(resolver))
-    return false;
+  decode_function(resolver);
   const bool is_fixed = resolver->slots.is_fixed;
   resolver->knows_arguments = resolver->slots.is_fixed = true; /* for numbers of signals */
-  const bool is_followed = follow_function(resolver, &no_memory) && !may_miss_table(resolver);
+  const bool is_followed = follow_function(resolver) && !may_miss_table(resolver);
   for (uint32_t i = function[0].first_call; is_followed && i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
     if (is_registering(resolver, call))
@@ -859,39 +845,36 @@ static bool note_function(struct resolver *resolver, uint32_t number) {
   }
   resolver->knows_arguments = false;
   resolver->slots.is_fixed = is_fixed;
-  return !no_memory;
 }
 
 /* Each round knows more functions that hand on what they are given. */
-static bool note_registered(struct resolver *resolver) {
+static void note_registered(struct resolver *resolver) {
   const struct graph_builder *builder = resolver->builder;
   size_t known;
   do {
     known = builder->registrar_count;
     for (uint32_t i = 0; i < builder->graph->function_count; i++)
-      if (!note_function(resolver, i))
-        return false;
+      note_function(resolver, i);
   } while (builder->registrar_count > known);
-  return true;
 }
 
-bool jump_tables_resolve(struct graph_builder *builder, struct problem *problem) {
+void jump_tables_resolve(struct graph_builder *builder) {
   const struct call_graph *graph = builder->graph;
   struct resolver resolver = {.builder = builder,
                               .slots.is_fixed = graph->linkage.is_fixed,
                               .slots.start = graph->code_start,
                               .slots.size = graph->code_span,
                               .slots.loses_registers = builder->loses_registers};
-  bool ok = find_passing(&resolver) && registered_open(builder);
+  find_passing(&resolver);
+  registered_open(builder);
   if (builder->landing_count > 0)
     qsort(builder->landings, builder->landing_count, sizeof *builder->landings, bits_compare_words);
-  for (uint32_t i = 0; ok && i < builder->graph->function_count; i++)
-    ok = resolve_function(&resolver, i);
-  ok = ok && note_registered(&resolver);
+  for (uint32_t i = 0; i < builder->graph->function_count; i++)
+    resolve_function(&resolver, i);
+  note_registered(&resolver);
   free(resolver.steps);
   free(resolver.step_at);
   free(resolver.blocks);
   free(resolver.waiting);
   free(resolver.calls_argument);
-  return ok || problem_set(problem, "not enough memory");
 }

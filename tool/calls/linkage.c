@@ -142,14 +142,12 @@ static bool is_c_version(const struct image *image, Elf_Data *needed, uint32_t s
 }
 
 /* A name alone doesn't tell a function of the C library from another library's of the same name. */
-static bool find_c_library(struct linkage *linkage, const struct image *image) {
+static void find_c_library(struct linkage *linkage, const struct image *image) {
   enum { VERSIONS = 1 << 15 };
   uint32_t strings = 0, unused = 0;
   Elf_Data *versions = data_of_type(image, SHT_GNU_versym, &unused);
   Elf_Data *needed = data_of_type(image, SHT_GNU_verneed, &strings);
   uint8_t *known = calloc(VERSIONS, 1); /* by version: 1 it is, 2 it isn't */
-  if (known == NULL)
-    return false;
   for (uint32_t i = 0; i < linkage->symbol_count; i++) {
     struct linkage_symbol *symbol = &linkage->symbols[i];
     GElf_Versym version;
@@ -163,40 +161,31 @@ static bool find_c_library(struct linkage *linkage, const struct image *image) {
     symbol->is_c_library = known[version] == 1;
   }
   free(known);
-  return true;
 }
 
-static bool read_symbols(struct linkage *linkage, const struct image *image, bool may_preempt) {
+static void read_symbols(struct linkage *linkage, const struct image *image, bool may_preempt) {
   for (size_t i = 1; i < image->section_count; i++) {
     const Elf64_Shdr *header = &image->sections[i].header;
     if (header->sh_type != SHT_DYNSYM)
       continue;
     const uint64_t count = header->sh_size / sizeof(Elf64_Sym);
-    if (count >= UINT32_MAX / 2)
-      return false;
     linkage->symbols = calloc(count + 1, sizeof *linkage->symbols);
-    if (linkage->symbols == NULL)
-      return false;
     Elf_Data *data = elf_getdata(elf_getscn(image->elf, i), NULL);
     GElf_Sym symbol;
     for (uint32_t n = 0; data != NULL && n < count && gelf_getsym(data, (int)n, &symbol) != NULL;
          n++)
       linkage->symbols[linkage->symbol_count++] =
           read_symbol(image, &symbol, header->sh_link, may_preempt);
-    return find_c_library(linkage, image);
+    find_c_library(linkage, image);
+    return;
   }
   linkage->symbols = calloc(1, sizeof *linkage->symbols); /* none */
-  return linkage->symbols != NULL;
 }
 
 /* ---- Words ---- */
 
-static bool add_word(struct linkage *linkage, struct linkage_word word) {
-  if (!array_make_room((void **)&linkage->words, &linkage->word_capacity, linkage->word_count + 1,
-                       sizeof word))
-    return false;
-  linkage->words[linkage->word_count++] = word;
-  return true;
+static void add_word(struct linkage *linkage, struct linkage_word word) {
+  (void)ARRAY_ADD(linkage->words, linkage->word_count, linkage->word_capacity, word);
 }
 
 static bool add_relocation(struct linkage *linkage, const struct code_architecture *architecture,
@@ -233,7 +222,8 @@ static bool add_relocation(struct linkage *linkage, const struct code_architectu
   /* Without a symbol it is the address itself: of a local definition that kept its kind. */
   if (word.kind == LINKAGE_SYMBOL && word.symbol == 0)
     word.kind = LINKAGE_ADDRESS;
-  return add_word(linkage, word);
+  add_word(linkage, word);
+  return true;
 }
 
 static bool read_rela(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table,
@@ -263,14 +253,12 @@ uint64_t linkage_initial(const struct image *image, uint64_t address) {
 }
 
 /* In a table of kind RELR the addends are in place. */
-static bool read_relr(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table) {
+static void read_relr(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table) {
   struct relr_reader reader = relr_open(image, table);
   for (uint64_t address; relr_next(&reader, &address);)
-    if (!add_word(linkage, (struct linkage_word){.address = address,
-                                                 .value = linkage_initial(image, address),
-                                                 .kind = LINKAGE_ADDRESS}))
-      return false;
-  return true;
+    add_word(linkage, (struct linkage_word){.address = address,
+                                            .value = linkage_initial(image, address),
+                                            .kind = LINKAGE_ADDRESS});
 }
 
 static int compare_words(const void *a, const void *b) {
@@ -286,8 +274,8 @@ static bool read_words(struct linkage *linkage, const struct image *image,
       continue;
     if (header->sh_type == SHT_RELA && !read_rela(linkage, image, header, problem))
       return false;
-    if (header->sh_type == SHT_RELR && !read_relr(linkage, image, header))
-      return false;
+    if (header->sh_type == SHT_RELR)
+      read_relr(linkage, image, header);
   }
   if (linkage->word_count > 0)
     qsort(linkage->words, linkage->word_count, sizeof *linkage->words, compare_words);
@@ -302,11 +290,11 @@ bool linkage_open(struct linkage *linkage, const struct image *image, struct pro
   const struct dynamic dynamic = read_dynamic(linkage, image);
   find_offset_tables(linkage, image);
   linkage->is_library = !linkage->is_fixed && !dynamic.is_pie;
-  if (read_symbols(linkage, image, linkage->is_library && !dynamic.symbolic) &&
-      read_words(linkage, image, problem))
+  read_symbols(linkage, image, linkage->is_library && !dynamic.symbolic);
+  if (read_words(linkage, image, problem))
     return true;
   linkage_close(linkage);
-  return problem_set(problem, "not enough memory");
+  return false;
 }
 
 void linkage_close(struct linkage *linkage) {

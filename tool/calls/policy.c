@@ -16,25 +16,23 @@ void policy_close(struct policy *policy) {
   *policy = (struct policy){0};
 }
 
-static bool add_pattern(struct policy *policy, enum policy_kind kind, const char *text,
-                        struct problem *problem) {
-  if (!array_make_room((void **)&policy->patterns, &policy->capacity, policy->count + 1,
-                       sizeof *policy->patterns))
-    return problem_set(problem, "not enough memory");
-  char *copy = strdup(text);
-  if (copy == NULL)
-    return problem_set(problem, "not enough memory");
-  policy->patterns[policy->count++] = (struct policy_pattern){
-      .text = copy, .kind = kind, .is_plain = strpbrk(text, "*?[\\") == NULL};
-  return true;
+static void add_pattern(struct policy *policy, enum policy_kind kind, const char *text) {
+  const bool is_plain = strpbrk(text, "*?[\\") == NULL;
+  (void)ARRAY_ADD(
+      policy->patterns, policy->count, policy->capacity,
+      (struct policy_pattern){.text = strdup(text), .kind = kind, .is_plain = is_plain});
 }
 
 bool policy_add_entry(void *policy, const char *pattern, struct problem *problem) {
-  return add_pattern(policy, POLICY_GC_ENTRY, pattern, problem);
+  (void)problem;
+  add_pattern(policy, POLICY_GC_ENTRY, pattern);
+  return true;
 }
 
 bool policy_add_leaf(void *policy, const char *pattern, struct problem *problem) {
-  return add_pattern(policy, POLICY_NO_GC, pattern, problem);
+  (void)problem;
+  add_pattern(policy, POLICY_NO_GC, pattern);
+  return true;
 }
 
 /* ---- Files ---- */
@@ -62,8 +60,7 @@ static bool take_line(struct policy *policy, char *line, unsigned number, struct
   const char *pattern = next_word(&line);
   if (pattern == NULL)
     return problem_set(problem, "line %u: no pattern", number);
-  if (!add_pattern(policy, kind, pattern, problem))
-    return false;
+  add_pattern(policy, kind, pattern);
   return next_word(&line) == NULL || problem_set(problem, "line %u: more than one pattern", number);
 }
 

@@ -11,10 +11,9 @@
 
 #include <stdlib.h>
 
-bool reach_graph_open(struct reach_graph *graph, uint32_t nodes) {
+void reach_graph_open(struct reach_graph *graph, uint32_t nodes) {
   *graph = (struct reach_graph){.nodes = nodes,
                                 .starts = calloc((size_t)nodes + 2, sizeof *graph->starts)};
-  return graph->starts != NULL;
 }
 
 void reach_graph_close(struct reach_graph *graph) {
@@ -36,13 +35,11 @@ void reach_graph_edge(struct reach_graph *graph, uint32_t target) {
   const uint32_t count = *edge_count(graph);
   if (count == graph->capacity) {
     const size_t capacity = graph->capacity * 2 + 1024;
-    uint32_t *targets =
-        capacity > UINT32_MAX ? NULL : realloc(graph->targets, capacity * sizeof *targets);
-    if (targets == NULL) {
+    if (capacity > UINT32_MAX) {
       graph->failed = true;
       return;
     }
-    graph->targets = targets;
+    graph->targets = realloc(graph->targets, capacity * sizeof *graph->targets);
     graph->capacity = capacity;
   }
   graph->targets[count] = target;
@@ -55,15 +52,10 @@ bool reach_graph_finish(struct reach_graph *graph) {
 }
 
 /* The same graph with all edges turned round. */
-static bool reverse(const struct reach_graph *graph, struct reach_graph *reversed) {
-  if (!reach_graph_open(reversed, graph->nodes))
-    return false;
+static void reverse(const struct reach_graph *graph, struct reach_graph *reversed) {
   const uint32_t edges = graph->starts[graph->nodes];
+  reach_graph_open(reversed, graph->nodes);
   reversed->targets = malloc(((size_t)edges + 1) * sizeof *reversed->targets);
-  if (reversed->targets == NULL) {
-    reach_graph_close(reversed);
-    return false;
-  }
   for (uint32_t i = 0; i < edges; i++)
     reversed->starts[graph->targets[i] + 1]++;
   for (uint32_t node = 0; node < graph->nodes; node++)
@@ -75,7 +67,6 @@ static bool reverse(const struct reach_graph *graph, struct reach_graph *reverse
   for (uint32_t node = 0; node < graph->nodes; node++)
     reversed->starts[node] = reversed->starts[node + 1];
   reversed->starts[graph->nodes] = edges;
-  return true;
 }
 
 static void find_all(const struct reach_graph *reversed, const bool *goals, uint32_t *next,
@@ -102,11 +93,7 @@ uint32_t *reach_goals(const struct reach_graph *graph, const bool *goals) {
   struct reach_graph reversed;
   uint32_t *next = malloc(((size_t)graph->nodes + 1) * sizeof *next);
   uint32_t *found = malloc(((size_t)graph->nodes + 1) * sizeof *found);
-  if (next == NULL || found == NULL || !reverse(graph, &reversed)) {
-    free(next);
-    free(found);
-    return NULL;
-  }
+  reverse(graph, &reversed);
   find_all(&reversed, goals, next, found);
   reach_graph_close(&reversed);
   free(found);

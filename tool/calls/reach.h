@@ -12,11 +12,11 @@ struct reach_graph {
   uint32_t *starts, *targets;
   uint32_t nodes;
   size_t capacity; /* of targets */
-  bool failed;     /* without memory, or with more edges than a number can count */
+  bool failed;     /* with more edges than a number can count */
 };
 
-/* Prepares for `nodes` nodes; false without memory. */
-bool reach_graph_open(struct reach_graph *graph, uint32_t nodes);
+/* Prepares for `nodes` nodes. */
+void reach_graph_open(struct reach_graph *graph, uint32_t nodes);
 void reach_graph_close(struct reach_graph *graph);
 /* Ends the successors of the nodes before `node`; those of `node` follow. */
 void reach_graph_node(struct reach_graph *graph, uint32_t node);
@@ -27,7 +27,7 @@ bool reach_graph_finish(struct reach_graph *graph);
 enum { REACH_NOTHING = UINT32_MAX };
 
 /* For each node the next one on a shortest way to a goal: itself for a goal, REACH_NOTHING if it
- * leads to none. An array, to be freed; NULL without memory. */
+ * leads to none. An array, to be freed. */
 uint32_t *reach_goals(const struct reach_graph *graph, const bool *goals);
 
 #endif

@@ -14,13 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool registered_open(struct graph_builder *builder) {
+void registered_open(struct graph_builder *builder) {
   const struct linkage *linkage = &builder->graph->linkage;
   builder->registrations =
       calloc((size_t)linkage->symbol_count + 1, sizeof *builder->registrations);
-  for (uint32_t i = 0; builder->registrations != NULL && i < linkage->symbol_count; i++)
+  for (uint32_t i = 0; i < linkage->symbol_count; i++)
     builder->registrations[i] = leaf_registers(linkage->symbols[i].name);
-  return builder->registrations != NULL;
 }
 
 struct leaf_registration graph_registers(const struct graph_builder *builder, uint32_t node) {

@@ -7,11 +7,9 @@ enum { WORD = 8, DEPTH_MAX = 1 << 29 };
 
 static void note(struct stack_notes *notes, uint64_t address, struct stack_depth depth) {
   struct stack_depth *noted = &notes->depths[address - notes->start];
-  if (!noted->is_noted && array_make_room((void **)&notes->noted, &notes->noted_capacity,
-                                          notes->noted_count + 1, sizeof *notes->noted))
-    notes->noted[notes->noted_count++] = (uint32_t)(address - notes->start);
-  else
-    notes->no_memory |= !noted->is_noted;
+  if (!noted->is_noted)
+    (void)ARRAY_ADD(notes->noted, notes->noted_count, notes->noted_capacity,
+                    (uint32_t)(address - notes->start));
   *noted = depth;
   noted->is_noted = true;
 }

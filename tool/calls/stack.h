@@ -80,7 +80,6 @@ struct stack_notes {
   size_t noted_count, noted_capacity;
   uint64_t start;
   bool has_link; /* the machine has a register for return addresses */
-  bool no_memory;
   bool is_part;
   /* Where the return address is on the stack: how far above where the stack pointer is at the start. */
   bool has_place;

@@ -53,27 +53,15 @@ struct sweep {
   bool names_code; /* this instruction does */
   struct doubt *doubts;
   size_t doubt_count, doubt_capacity;
-  bool no_memory;
 };
 
 static void add_doubt(struct sweep *sweep, uint32_t call) {
-  if (array_make_room((void **)&sweep->doubts, &sweep->doubt_capacity, sweep->doubt_count + 1,
-                      sizeof *sweep->doubts))
-    sweep->doubts[sweep->doubt_count++] = (struct doubt){sweep->function, call};
-  else
-    sweep->no_memory = true;
+  (void)ARRAY_ADD(sweep->doubts, sweep->doubt_count, sweep->doubt_capacity,
+                  (struct doubt){sweep->function, call});
 }
 
 static void add_target(struct sweep *sweep, uint64_t address) {
-  if (array_make_room((void **)&sweep->targets, &sweep->target_capacity, sweep->target_count + 1,
-                      sizeof *sweep->targets))
-    sweep->targets[sweep->target_count++] = address;
-  else
-    sweep->no_memory = true;
-}
-
-static void add_landing(struct sweep *sweep, uint64_t address) {
-  sweep->no_memory |= !graph_add_landing(sweep->builder, address);
+  (void)ARRAY_ADD(sweep->targets, sweep->target_count, sweep->target_capacity, address);
 }
 
 static void add_call(struct sweep *sweep, uint64_t at, const struct code_instruction *instruction,
@@ -88,8 +76,7 @@ static void add_call(struct sweep *sweep, uint64_t at, const struct code_instruc
                             .is_system = instruction->is_system,
                             .is_inside = is_direct && graph_is_function(graph, target) &&
                                          graph->functions[target].address != instruction->target};
-  if (!graph_add_call(sweep->builder, call))
-    sweep->no_memory = true;
+  graph_add_call(sweep->builder, call);
 }
 
 /* ---- Calls and jumps ---- */
@@ -115,7 +102,7 @@ static void add_direct(struct sweep *sweep, uint64_t at, const struct code_instr
     return;
   }
   if (graph->functions[function].address != target)
-    add_landing(sweep, target);
+    graph_add_landing(sweep->builder, target);
   add_call(sweep, at, instruction, function, direct_kind(instruction));
 }
 
@@ -222,7 +209,7 @@ static void add_label(struct sweep *sweep, uint64_t address) {
   if (number != (uint32_t)GRAPH_NO_NODE && number != sweep->function &&
       address - graph->functions[number].address >= GRAPH_TAG_SIZE &&
       call_graph_function(graph, address + GRAPH_TAG_SIZE - 1) == number)
-    add_landing(sweep, address);
+    graph_add_landing(sweep->builder, address);
 }
 
 static void add_references(struct sweep *sweep, uint64_t at,
@@ -266,8 +253,7 @@ static void open_upper(void *context, uint64_t upper) {
     note_named(sweep, graph->functions[i].address);
     graph->functions[sweep->function].uses_code = true;
   }
-  if (!code_ranges_add(&builder->open, start, end))
-    sweep->no_memory = true;
+  (void)code_ranges_add(&builder->open, start, end);
 }
 
 /* ---- Functions ---- */
@@ -513,23 +499,21 @@ static void find_returns(struct sweep *sweep) {
   }
 }
 
-static bool add_doubtful(struct sweep *sweep) {
+static void add_doubtful(struct sweep *sweep) {
   const struct call_graph *graph = sweep->builder->graph;
   for (size_t i = 0; i < sweep->doubt_count; i++) {
     const struct graph_function *function = &graph->functions[sweep->doubts[i].function];
-    if (sweep->returns[graph->calls[sweep->doubts[i].call].target] &&
-        !graph_add_later(sweep->builder, (struct call){.at = function->address + function->size - 1,
-                                                       .target = graph_everything(graph),
-                                                       .length = 1,
-                                                       .kind = CALL_INDIRECT,
-                                                       .is_jump = true}))
-      return false;
+    if (sweep->returns[graph->calls[sweep->doubts[i].call].target])
+      graph_add_later(sweep->builder, (struct call){.at = function->address + function->size - 1,
+                                                    .target = graph_everything(graph),
+                                                    .length = 1,
+                                                    .kind = CALL_INDIRECT,
+                                                    .is_jump = true});
   }
-  return true;
 }
 
 /* Adds a call for each function that runs on into the next. */
-static bool add_runs(struct sweep *sweep) {
+static void add_runs(struct sweep *sweep) {
   const struct call_graph *graph = sweep->builder->graph;
   for (uint32_t i = 0; i < graph->function_count; i++) {
     struct graph_function *function = &graph->functions[i];
@@ -543,15 +527,13 @@ static bool add_runs(struct sweep *sweep) {
     }
     const bool is_odd =
         sweep->runs_on[i] == RUNS_ODDLY && !sweep->is_part[i] && !sweep->is_part[i + 1];
-    if (!graph_add_later(sweep->builder,
-                         (struct call){.at = end - 1,
-                                       .target = is_odd ? graph_everything(graph) : i + 1,
-                                       .length = 1,
-                                       .kind = is_odd ? CALL_INDIRECT : CALL_BRANCH,
-                                       .is_jump = true}))
-      return false;
+    graph_add_later(sweep->builder,
+                    (struct call){.at = end - 1,
+                                  .target = is_odd ? graph_everything(graph) : i + 1,
+                                  .length = 1,
+                                  .kind = is_odd ? CALL_INDIRECT : CALL_BRANCH,
+                                  .is_jump = true});
   }
-  return true;
 }
 
 /* ---- The whole ---- */
@@ -568,21 +550,20 @@ static void check_landings(const struct graph_builder *builder) {
 }
 
 /* The functions at whose start the stack isn't as at a call, as unwind tables say. */
-static bool find_parts(struct sweep *sweep, const struct image *image) {
+static void find_parts(struct sweep *sweep, const struct image *image) {
   const struct call_graph *graph = sweep->builder->graph;
   const struct code_architecture *architecture = sweep->builder->architecture;
   const struct image_section *section = image_section(image, ".eh_frame");
   uint64_t *starts = calloc((size_t)graph->function_count + 1, sizeof *starts);
   uint32_t *numbers = calloc((size_t)graph->function_count + 1, sizeof *numbers);
   struct intern facts = {0};
-  bool ok = starts != NULL && numbers != NULL;
-  for (uint32_t i = 0; ok && i < graph->function_count; i++)
+  for (uint32_t i = 0; i < graph->function_count; i++)
     starts[i] = graph->functions[i].address;
-  if (ok && section != NULL && section->header.sh_type != SHT_NOBITS)
-    ok = eh_frame_facts(&facts, numbers, starts, graph->function_count,
-                        image->bytes + section->header.sh_offset, section->header.sh_size,
-                        section->header.sh_addr);
-  for (uint32_t i = 0; ok && i < graph->function_count; i++) {
+  if (section != NULL && section->header.sh_type != SHT_NOBITS)
+    (void)eh_frame_facts(&facts, numbers, starts, graph->function_count,
+                         image->bytes + section->header.sh_offset, section->header.sh_size,
+                         section->header.sh_addr);
+  for (uint32_t i = 0; i < graph->function_count; i++) {
     if (numbers[i] == 0)
       continue;
     const struct frame_facts frame = frame_from_words(intern_get(&facts, numbers[i] - 1));
@@ -593,7 +574,6 @@ static bool find_parts(struct sweep *sweep, const struct image *image) {
   intern_free(&facts);
   free(starts);
   free(numbers);
-  return ok;
 }
 
 /* The value that the code gives to the global pointer; none, if it gives it several. */
@@ -614,7 +594,7 @@ static void find_global(struct graph_builder *builder) {
     builder->global = 0;
 }
 
-bool sweep(struct graph_builder *builder, const struct image *image, struct problem *problem) {
+void sweep(struct graph_builder *builder, const struct image *image) {
   struct call_graph *graph = builder->graph;
   find_global(builder);
   builder->returns = calloc((size_t)graph_nodes(graph) + 1, sizeof *builder->returns);
@@ -632,18 +612,14 @@ bool sweep(struct graph_builder *builder, const struct image *image, struct prob
     if (graph->functions[i].size > largest)
       largest = graph->functions[i].size;
   sweep.stack.depths = calloc(largest + 1, sizeof *sweep.stack.depths);
-  bool ok = sweep.stack.depths != NULL && sweep.returns != NULL && sweep.runs != NULL &&
-            sweep.runs_on != NULL && sweep.is_part != NULL && find_parts(&sweep, image);
-  for (uint32_t i = 0; ok && i < graph->function_count; i++) {
+  find_parts(&sweep, image);
+  for (uint32_t i = 0; i < graph->function_count; i++)
     sweep_function(&sweep, i);
-    ok = !sweep.no_memory && !sweep.stack.no_memory;
-  }
-  if (ok) {
-    graph->functions[graph->function_count].first_call = graph->call_count;
-    check_landings(builder);
-    find_returns(&sweep);
-    ok = add_doubtful(&sweep) && add_runs(&sweep);
-  }
+  graph->functions[graph->function_count].first_call = graph->call_count;
+  check_landings(builder);
+  find_returns(&sweep);
+  add_doubtful(&sweep);
+  add_runs(&sweep);
   free(sweep.targets);
   free(sweep.doubts);
   free(sweep.runs);
@@ -651,5 +627,4 @@ bool sweep(struct graph_builder *builder, const struct image *image, struct prob
   free(sweep.is_part);
   free(sweep.stack.depths);
   free(sweep.stack.noted);
-  return ok || problem_set(problem, "not enough memory");
 }
