@@ -87,6 +87,7 @@ enum { OPTIONS_MOST = 31 };
 /* Finds a value among the words between bars. */
 static bool take_word(const struct command_option *option, const char *value,
                       struct problem *problem) {
+  char listed[80] = "";
   const char *word = option->words;
   for (unsigned number = 0;; number++) {
     const size_t length = strcspn(word, "|");
@@ -94,10 +95,11 @@ static bool take_word(const struct command_option *option, const char *value,
       *option->word = number;
       return true;
     }
+    strncat(listed, word, length);
     if (word[length] == 0)
-      return problem_set(problem, "--%s is one of %s, not '%s'", option->name, option->words,
-                         value);
+      return problem_set(problem, "--%s is %s, not '%s'", option->name, listed, value);
     word += length + 1;
+    strcat(listed, strchr(word, '|') != NULL ? ", " : " or ");
   }
 }
 
