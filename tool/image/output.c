@@ -108,6 +108,9 @@ static bool find_target(const char *path, char target[PATH_MAX]) {
 
 bool output_same(const char *a, const char *b) {
   char one[PATH_MAX], other[PATH_MAX];
+  struct stat x, y;
+  if (stat(a, &x) == 0 && stat(b, &y) == 0) /* two names of one file, too */
+    return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
   return find_target(a, one) && find_target(b, other) && strcmp(one, other) == 0;
 }
 
