@@ -151,11 +151,10 @@ static bool collects_garbage(const struct words *words) {
 /* Writes the split copy of a word's file, the last name, and puts its path into the word. */
 static bool write_input(struct inputs *inputs, const char *path, const struct split *split,
                         struct words *words, size_t i, struct problem *problem) {
-  const char *slash = strrchr(path, '/');
   char copy[2 * PATH_MAX];
   const int folder = snprintf(copy, sizeof copy, "%s/%zu", inputs->folder, inputs->names.count - 1);
   bool ok = mkdir(copy, 0700) == 0;
-  snprintf(copy + folder, sizeof copy - (size_t)folder, "/%s", slash == NULL ? path : slash + 1);
+  snprintf(copy + folder, sizeof copy - (size_t)folder, "/%s", basename(path));
   FILE *file = ok ? fopen(copy, "wxe") : NULL;
   ok = file != NULL && fwrite(split->bytes, 1, split->size, file) == split->size;
   ok = (file == NULL || fclose(file) == 0) && ok;

@@ -45,11 +45,6 @@ static bool find_in_path(const char *name, char path[PATH_MAX]) {
   return false;
 }
 
-static const char *name_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash == NULL ? path : slash + 1;
-}
-
 static bool find_named(const char *name, char path[PATH_MAX], struct problem *problem) {
   if (strchr(name, '/') == NULL)
     return find_in_path(name, path) || problem_set(problem, "no linker '%s' in PATH", name);
@@ -65,7 +60,7 @@ bool programs_find_linker(const char *called, const char *name, char path[PATH_M
                           struct problem *problem) {
   if (name != NULL)
     return find_named(name, path, problem);
-  called = name_of(called);
+  called = basename(called);
   if (strcmp(called, "ld") == 0 || strncmp(called, "ld.", 3) == 0)
     return find_named(called, path, problem);
   return find_in_path("ld.lld", path) || find_in_path("ld", path) ||

@@ -10,6 +10,7 @@
  * (relocations.h) is decoded, and encoded again without these.
  */
 #include "tool/image/relocations.h"
+#include "format/array.h"
 #include "tool/rewrite/plan.h"
 
 #include <inttypes.h>
@@ -74,16 +75,22 @@ static bool plan_rela(struct plan *plan, const struct image_section *section,
   return true;
 }
 
-/* The addresses of a RELR table; *count of them. To be freed. */
-static uint64_t *decode_relr(const struct image *image, const Elf64_Shdr *table, size_t *count) {
-  struct relr_reader reader = relr_open(image, table);
-  uint64_t address;
-  for (*count = 0; relr_next(&reader, &address);)
-    (*count)++;
-  uint64_t *addresses = calloc(*count + 1, sizeof *addresses);
-  reader = relr_open(image, table);
-  for (size_t i = 0; relr_next(&reader, &addresses[i]);)
-    i++;
+/* The addresses of a RELR table that are in no freed section, *count of them: to be freed. *freed
+ * counts the others. */
+static uint64_t *decode_relr(const struct plan *plan, const Elf64_Shdr *table, size_t *count,
+                             size_t *freed) {
+  struct relr_reader reader = relr_open(plan->image, table);
+  uint64_t *addresses = NULL;
+  size_t capacity = 0;
+  *count = *freed = 0;
+  for (uint64_t address; relr_next(&reader, &address);) {
+    if (is_freed(plan, address)) {
+      ++*freed;
+      continue;
+    }
+    array_make_room((void **)&addresses, &capacity, *count + 1, sizeof *addresses);
+    addresses[(*count)++] = address;
+  }
   return addresses;
 }
 
@@ -111,26 +118,16 @@ static uint64_t encode_relr(const uint64_t *addresses, size_t count, uint8_t *by
   return size;
 }
 
-/* Leaves out the addresses in freed sections; returns how many remain. */
-static size_t remove_freed(const struct plan *plan, uint64_t *addresses, size_t count) {
-  size_t kept = 0;
-  for (size_t i = 0; i < count; i++)
-    if (!is_freed(plan, addresses[i]))
-      addresses[kept++] = addresses[i];
-  return kept;
-}
-
 static bool plan_relr(struct plan *plan, const struct image_section *section,
                       struct problem *problem) {
   struct plan_relocations *relocations = &plan->relocations;
-  size_t count;
-  uint64_t *addresses = decode_relr(plan->image, &section->header, &count);
-  const size_t kept = remove_freed(plan, addresses, count);
-  for (size_t i = 0; i < kept; i++)
+  size_t count, freed;
+  uint64_t *addresses = decode_relr(plan, &section->header, &count, &freed);
+  for (size_t i = 0; i < count; i++)
     relocations->text_remains |= in_text(plan->image, addresses[i]);
-  const uint64_t size = encode_relr(addresses, kept, NULL);
+  const uint64_t size = encode_relr(addresses, count, NULL);
   free(addresses);
-  if (kept == count)
+  if (freed == 0)
     return true;
   if (relocations->relr != NULL || size > section->header.sh_size)
     return problem_set(problem, "relocations in %s that can't be taken out", section->name);
@@ -171,10 +168,10 @@ static void write_rela(const struct plan *plan, uint8_t *bytes) {
 static void write_relr(const struct plan *plan, uint8_t *bytes) {
   const Elf64_Shdr *table = &plan->relocations.relr->header;
   uint8_t *start = bytes + plan_new_offset(plan, table->sh_offset);
-  size_t count;
-  uint64_t *addresses = decode_relr(plan->image, table, &count);
+  size_t count, freed;
+  uint64_t *addresses = decode_relr(plan, table, &count, &freed);
   memset(start, 0, plan_left(plan, table->sh_offset, table->sh_size));
-  encode_relr(addresses, remove_freed(plan, addresses, count), start);
+  encode_relr(addresses, count, start);
   free(addresses);
 }
 
