@@ -58,6 +58,9 @@ static void check(const uint8_t *bytes, size_t size, const struct call *calls) {
 #define CALL 0xe8, 0, 0, 0, 0
 #define JUMP_BY_TABLE 0xff, 0x24, 0xf5, 0, 0, 0, 0 /* jmp *table(,%rsi,8) */
 #define PUSH_RAX 0x50
+#define PUSH_RBP 0x55
+#define POP_RBP 0x5d
+#define LEAVE 0xc9
 #define PUSH_1 0x6a, 0x01
 #define POP_RAX 0x58
 #define ADD_8 0x48, 0x83, 0xc4, 0x08 /* add $8, %rsp */
@@ -96,6 +99,14 @@ START_TEST(calls_that_may_not_return) {
 START_TEST(jumps_at_different_depths) {
   check(BYTES(PUSH_RAX, JUMP_BY_TABLE, CALL, PUSH_RAX, JUMP_BY_TABLE, POP_RAX, POP_RAX, RETURN),
         CALLS({13, UNTOLD}));
+}
+
+/* The frame pointer's register may hold a number on one way, and a place on the stack on another one: that matters only where the
+ * stack pointer is made of it. */
+START_TEST(frame_pointers_that_differ) {
+#define TWO_WAYS PUSH_RBP, 0x75, 0x08 /* jne */, 0x48, 0x89, 0xe5 /* mov %rsp, %rbp */, CALL, CALL
+  check(BYTES(TWO_WAYS, POP_RBP, RETURN), CALLS({11, 16}, {16, 16}));
+  check(BYTES(TWO_WAYS, LEAVE, RETURN), CALLS({11, UNTOLD}, {16, UNTOLD}));
 }
 
 /* ---- A library ---- */
@@ -192,4 +203,4 @@ START_TEST(the_c_library) {
   check_file(info.dli_fname, 0);
 }
 SUITE("depths", jumps_by_a_table, jumps_to_other_functions, calls_that_may_not_return,
-      jumps_at_different_depths, this_program, the_c_library)
+      jumps_at_different_depths, frame_pointers_that_differ, this_program, the_c_library)

@@ -69,7 +69,8 @@ struct function {
   uint64_t address;
   uint32_t size;
   struct place *places; /* by offset */
-  uint32_t *work;       /* offsets of what was reached, and is yet to be followed: at most `size` */
+  uint32_t *
+      work; /* offsets of what is yet to be followed: each is reached once or, with less known, twice */
   uint32_t work_count;
   bool is_computed;        /* the target of some jump is */
   struct depth jump_depth; /* before such jumps */
@@ -78,21 +79,21 @@ struct function {
 
 /* ---- Following ---- */
 
-static bool is_same(struct depth a, struct depth b) {
-  return a.stack == b.stack && a.frame == b.frame;
-}
-
+/* Control comes to a place. What it brings of the frame pointer in different ways isn't known. */
 static void reach(struct function *function, uint64_t offset, struct depth depth) {
   if (offset >= function->size) {
     function->is_unclear = true; /* it runs on into another function */
     return;
   }
   struct place *place = &function->places[offset];
-  if (place->is_reached) {
-    function->is_unclear |= !is_same(place->depth, depth);
-    return;
+  if (!place->is_reached) {
+    *place = (struct place){.depth = depth, .is_reached = true};
+  } else {
+    function->is_unclear |= place->depth.stack != depth.stack;
+    if (place->depth.frame == depth.frame || place->depth.frame == DEPTH_UNKNOWN)
+      return;
+    place->depth.frame = DEPTH_UNKNOWN;
   }
-  *place = (struct place){.depth = depth, .is_reached = true};
   function->work[function->work_count++] = (uint32_t)offset;
 }
 
@@ -120,9 +121,12 @@ static void leave(struct function *function, struct depth depth) {
 }
 
 static void jump_somewhere(struct function *function, struct place *place, struct depth depth) {
-  function->is_unclear |= function->is_computed && !is_same(function->jump_depth, depth);
+  if (!function->is_computed)
+    function->jump_depth = depth;
+  function->is_unclear |= function->jump_depth.stack != depth.stack;
+  if (function->jump_depth.frame != depth.frame)
+    function->jump_depth.frame = DEPTH_UNKNOWN;
   function->is_computed = place->is_computed = true;
-  function->jump_depth = depth;
 }
 
 static void jump(struct function *function, struct place *place,
@@ -195,8 +199,9 @@ static void enter_jumps(struct function *function) {
   for (uint32_t i = 0; i < function->size; i++) {
     const struct place *place = &function->places[i];
     function->is_unclear |=
-        place->is_behind_call && (place->depth.stack < function->jump_depth.stack ||
-                                  place->depth.frame != function->jump_depth.frame);
+        (place->is_behind_call && place->depth.stack < function->jump_depth.stack) ||
+        ((place->is_behind_call || place->is_entry) && place->depth.frame != DEPTH_UNKNOWN &&
+         place->depth.frame != function->jump_depth.frame);
   }
 }
 
@@ -297,7 +302,7 @@ static struct function code_of(const struct safepoint_function *function, const 
 static bool tell_one(struct safepoints *table, const struct safepoint_function *of,
                      struct function *function) {
   function->places = calloc(function->size, sizeof *function->places);
-  function->work = malloc(function->size * sizeof *function->work);
+  function->work = malloc((size_t)function->size * 2 * sizeof *function->work);
   bool ok = function->places != NULL && function->work != NULL;
   if (ok && follow_all(function))
     ok = tell_function(table, of, function);
