@@ -103,6 +103,23 @@ static inline unsigned bits_bytes_below(const uint8_t *bytes, unsigned count, ui
 #endif
 }
 
+/* The same of at most 32 bytes, which are readable in any case. */
+static inline unsigned bits_more_bytes_below(const uint8_t *bytes, unsigned count, uint8_t value) {
+#if defined __SSE2__
+  const __m128i values = _mm_set1_epi8((char)value);
+  const __m128i low = _mm_loadu_si128((const __m128i *)bytes);
+  const __m128i high = _mm_loadu_si128((const __m128i *)(bytes + 16));
+  const unsigned low_others =
+      (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(low, values), low));
+  const unsigned high_others =
+      (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(high, values), high));
+  return (unsigned)__builtin_ctzll(low_others | high_others << 16 | (uint64_t)1 << count);
+#else
+  const unsigned below = bits_bytes_below(bytes, count < 16 ? count : 16, value);
+  return below < 16 ? below : 16 + bits_bytes_below(bytes + 16, count - 16, value);
+#endif
+}
+
 /* The same of larger numbers. */
 uint64_t bits_large_numbers_below(const uint8_t *numbers, uint64_t count, unsigned size,
                                   uint64_t value);

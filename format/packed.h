@@ -30,10 +30,11 @@
 #define PACKED_MAGIC 0x4b505453u /* "STPK" */
 enum {
   PACKED_VERSION = 7,
-  PACKED_HEADER_SIZE = 80, /* of the fixed fields */
-  PACKED_ENTRY_SIZE = 8,   /* of an entry for a part, behind them */
-  PACKED_BUCKETS = 16,     /* of a leaf */
-  PACKED_BUCKET_FULL = 15, /* a count that says: and more, told by a number behind the counts */
+  PACKED_HEADER_SIZE = 80,  /* of the fixed fields */
+  PACKED_ENTRY_SIZE = 8,    /* of an entry for a part, behind them */
+  PACKED_BUCKETS = 16,      /* of a leaf */
+  PACKED_USUAL_STARTS = 32, /* of a leaf of the usual form, that are compared at once */
+  PACKED_BUCKET_FULL = 15,  /* a count that says: and more, told by a number behind the counts */
   PACKED_CLASS_SIZE = 24,
   PACKED_EXCEPTION_SIZE = 12,
   PACKED_ROW_MAX = 57,     /* bits of a row: one load has them */

@@ -151,6 +151,12 @@ static void open_parts(struct packed_table *table, const struct parts *parts) {
   table->roots_size = parts->sizes[PACKED_GLOBAL_ROOTS];
 }
 
+/* Whether so many starts can be read from any place in the leaves on: not in a table of a few records. */
+static bool can_read_starts(const struct packed_table *table, const uint8_t *end) {
+  return table->leaves != NULL &&
+         (uint64_t)(end - table->leaves) >= table->leaves_size + PACKED_USUAL_STARTS;
+}
+
 /* Frames are told in a format of their own. */
 static bool open_frames(struct packed_table *table, const struct parts *parts) {
   table->frames_size = parts->sizes[PACKED_FRAMES];
@@ -197,6 +203,7 @@ enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, 
   if (header.size > size)
     return PACKED_TOO_SHORT;
   open_parts(table, &parts);
+  table->has_usual_leaves &= can_read_starts(table, bytes + header.size);
   open_classes(table);
   return open_frames(table, &parts) ? PACKED_OK : PACKED_BAD_HEADER;
 }

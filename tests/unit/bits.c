@@ -96,7 +96,7 @@ START_TEST(varints) {
   }
 }
 
-/* Sixteen bytes are compared at once: with each value, and any bytes behind those that count. */
+/* Sixteen bytes are compared at once, or 32: with each value, and any bytes behind those that count. */
 START_TEST(numbers_below_a_value) {
   struct numbers numbers = {3};
   for (unsigned round = 0; round < 20000; round++) {
@@ -117,6 +117,8 @@ START_TEST(numbers_below_a_value) {
       below += ascending[i] < value;
     }
     ck_assert_uint_eq(bits_numbers_below(bytes, count, size, value), below);
+    if (size == 1 && count <= 32 && value <= UINT8_MAX)
+      ck_assert_uint_eq(bits_more_bytes_below(bytes, count, (uint8_t)value), below);
   }
 }
 
