@@ -73,12 +73,29 @@ static uint32_t first_location(struct packed_pairs group) {
   return first;
 }
 
-bool row_read(struct row *row, const struct packed_record *record) {
-  struct packed_pairs pairs = layout_pairs(record->table, record->layout, record->position);
-  struct packed_pair pair;
-  const struct reader reader = start(row, record->table, first_location(pairs));
-  while (next_pair(&pairs, &pair))
-    if (!add_pair(&reader, pair))
+/* Adds the pairs of a group. */
+static inline bool add_group(const struct reader *reader, struct packed_pairs *group) {
+  const uint64_t plain = live_plain(group);
+  for (uint64_t live = plain; live != 0; live &= live - 1) {
+    const uint32_t number = plain_location(group, (unsigned)__builtin_ctzll(live));
+    if (!add_pair(reader, (struct packed_pair){number, number}))
       return false;
-  return !pairs.bad;
+  }
+  for (uint64_t live = group->live ^ plain; live != 0; live &= live - 1) {
+    const struct packed_pair pair = slot_pair(group, (unsigned)__builtin_ctzll(live));
+    if (is_references(group, pair) && !add_pair(reader, pair))
+      return false;
+  }
+  return true;
+}
+
+bool row_read(struct row *row, const struct packed_record *record) {
+  struct packed_pairs left = layout_pairs(record->table, record->layout, record->position);
+  const uint32_t first = left.next_at == 0 ? left.first : first_location(left);
+  const struct reader reader = start(row, record->table, first);
+  do
+    if (!add_group(&reader, &left))
+      return false;
+  while (next_group(&left));
+  return !left.bad;
 }
