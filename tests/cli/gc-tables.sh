@@ -82,3 +82,14 @@ jump='lea 8f(%rip), %rcx; mov 7f(%rip), %rdx; movslq (%rcx,%rdi,4), %rax; add %r
   2: lea 4f(%rip), %rdx; 3: jmp *%rdx; 4: mov $2, %eax; ret; .pushsection .data; 7: .quad hidden; .popsection'
 check dropped "a label" "$jump" '.section .rodata; .p2align 2; 8: .long 2b - 8b' "${any[@]}"
 check kept "a label, or what a register had before" "$jump" '.section .rodata; .p2align 2; .long 3b - 8f; 8: .long 2b - 8b' "${any[@]}"
+
+# A jump of which nothing is known may lead to any label, whatever registers hold there by the ways that are known.
+sorts='push %rbx; lea helper(%rip), %rcx; JUMP; 2: lea main(%rip), %rcx; 3: xor %esi, %esi; call qsort; pop %rbx; ret; .pushsection .data; 7: .quad 3b; .popsection'
+for jump in 'mov 7f(%rip), %rax; jmp *%rax' 'test %rax, %rax'; do
+  make_odd "${sorts/JUMP/$jump}" '' 'mov $1, %eax; ret' 'call collect; ret'
+  link_with lld app managed.o main.o collect.o odd.o
+  expect_status 0 "$stackpack" callgraph app
+  status=0
+  grep -qE '^ +[0-9a-f]+ passed +main$' out || status=$?
+  [[ $jump != mov* && $status == 0 || $jump == mov* && $status == 1 ]] || { cat out; fail "what qsort calls, behind $jump"; }
+done

@@ -610,24 +610,33 @@ static struct code_value pointer_of(const struct resolver *resolver, const struc
   return follow_step(resolver, step, &after);
 }
 
-/* A pointer that a word of the offset table holds, which nobody but the dynamic linker writes; and 0, where nothing is: a weak
- * symbol's address. True if that is all that the pointer may be. */
-static bool resolve_word(const struct resolver *resolver, struct call *call,
-                         struct code_value pointer) {
-  const struct call_graph *graph = resolver->builder->graph;
+/* The word of the offset table that a pointer is, which nobody but the dynamic linker writes, if it has the address of a function
+ * elsewhere; NULL if it isn't such a word. */
+static const struct linkage_word *known_word(const struct resolver *resolver,
+                                             struct code_value pointer) {
+  const struct linkage *linkage = &resolver->builder->graph->linkage;
   const struct linkage_word *word =
-      pointer.kind == CODE_WORD ? linkage_find(&graph->linkage, pointer.table) : NULL;
-  if (pointer.kind == CODE_ADDRESS && pointer.table == 0) {
+      pointer.kind == CODE_WORD ? linkage_find(linkage, pointer.table) : NULL;
+  const bool is_known = word != NULL && word->is_constant && word->symbol != 0 &&
+                        (word->kind == LINKAGE_SYMBOL || word->kind == LINKAGE_CALL) &&
+                        word->value == 0 && !linkage->symbols[word->symbol].is_defined;
+  return is_known ? word : NULL;
+}
+
+/* A call by 0, where nothing is: a weak symbol's address. */
+static bool is_nowhere(struct code_value pointer) {
+  return pointer.kind == CODE_ADDRESS && pointer.table == 0;
+}
+
+static void resolve_word(const struct resolver *resolver, struct call *call,
+                         struct code_value pointer) {
+  const struct linkage_word *word = known_word(resolver, pointer);
+  if (word == NULL) {
     call->kind = CALL_NONE;
-    return true;
+    return;
   }
-  if (word == NULL || !word->is_constant || word->symbol == 0 ||
-      (word->kind != LINKAGE_SYMBOL && word->kind != LINKAGE_CALL) || word->value != 0 ||
-      graph->linkage.symbols[word->symbol].is_defined)
-    return false;
-  call->target = graph_symbol(graph, word->symbol);
+  call->target = graph_symbol(resolver->builder->graph, word->symbol);
   call->kind = CALL_OUTSIDE;
-  return true;
 }
 
 /* The step of a call by a pointer; NULL if it is none. */
@@ -639,13 +648,10 @@ static const struct step *pointer_step(const struct resolver *resolver, const st
              : NULL;
 }
 
-/* Where tables have bases of their own, one that isn't found may lead into any block: then what is known
- * there may be wrong. */
-static bool may_miss_table(const struct resolver *resolver) {
+/* Whether the function has a jump of which nothing is known. It may lead into any block, and what is known there may be wrong. */
+static bool has_unknown_jump(const struct resolver *resolver) {
   const struct call_graph *graph = resolver->builder->graph;
   const struct graph_function *function = &graph->functions[resolver->function];
-  if (resolver->builder->architecture->highest == 0 || !resolver->names_label)
-    return false;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     const struct call *call = &graph->calls[i];
     const struct step *step = call->is_jump ? pointer_step(resolver, call) : NULL;
@@ -653,10 +659,17 @@ static bool may_miss_table(const struct resolver *resolver) {
     if (step == NULL)
       continue;
     const struct code_value pointer = pointer_of(resolver, step, &state);
-    if (!is_own_table(resolver, pointer) && !is_own_address(resolver, pointer))
+    if (!is_own_table(resolver, pointer) && !is_own_address(resolver, pointer) &&
+        known_word(resolver, pointer) == NULL && !is_nowhere(pointer))
       return true;
   }
   return false;
+}
+
+/* Where tables have bases of their own, one may be missed. */
+static bool may_miss_table(const struct resolver *resolver) {
+  return resolver->builder->architecture->highest != 0 && resolver->names_label &&
+         has_unknown_jump(resolver);
 }
 
 /* What isn't followed may be a sum. */
@@ -683,17 +696,20 @@ static void resolve_calls(struct resolver *resolver) {
     if ((pointer_step(resolver, call) == NULL && !is_passing) || step == NULL)
       continue;
     const struct code_value jump = pointer_of(resolver, step, &state);
-    if (is_passing) {
+    const bool is_word = known_word(resolver, jump) != NULL || is_nowhere(jump);
+    const bool is_own = is_own_address(resolver, jump) && find_step(resolver, jump.table) != NULL;
+    const bool is_sure = (is_passing || is_word || is_own) && !has_unknown_jump(resolver);
+    if (is_passing && is_sure)
       settle_call(resolver, call, &state);
-      continue;
-    }
-    if (resolve_word(resolver, call, jump))
+    else if (is_word && is_sure)
+      resolve_word(resolver, call, jump);
+    if (is_passing || (is_word && is_sure))
       continue;
     if (jump.kind == CODE_SUM || jump.kind == CODE_PLACE || resolver->sums_code)
       call->target = graph_everything(graph);
     if (!call->is_jump)
       continue;
-    if (is_own_address(resolver, jump) && find_step(resolver, jump.table) != NULL)
+    if (is_own && is_sure)
       call->kind = CALL_NONE;
     else if (is_own_table(resolver, jump))
       resolve_jump(resolver, call, jump);
@@ -835,7 +851,7 @@ static void note_function(struct resolver *resolver, uint32_t number) {
   decode_function(resolver);
   const bool is_fixed = resolver->slots.is_fixed;
   resolver->knows_arguments = resolver->slots.is_fixed = true; /* for numbers of signals */
-  const bool is_followed = follow_function(resolver) && !may_miss_table(resolver);
+  const bool is_followed = follow_function(resolver) && !has_unknown_jump(resolver);
   for (uint32_t i = function[0].first_call; is_followed && i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
     if (is_registering(resolver, call))
