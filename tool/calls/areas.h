@@ -17,7 +17,7 @@ struct area {
   bool is_code;
   bool is_changeable;  /* it is in a segment that is writable */
   bool is_start_table; /* of functions that run when the file is loaded or unloaded */
-  bool is_constant;    /* nobody but the dynamic linker writes to it */
+  bool is_constant;    /* only the dynamic linker writes to it */
   uint8_t *marks[2];
 };
 

@@ -21,27 +21,33 @@
  * relocations and tables adds calls, and functions whose addresses are taken; none takes any away. For
  * a call to be missing, all of this must hold:
  *
- *   - The caller's bytes are instructions, from its start to its end, and so is what its jumps lead to
- *     (sweep.c), and the program can't write to them (areas.c); otherwise it leads to everything. Likewise if a place in it is to be patched when
- *     the program runs (hidden.c).
+ *   - The caller's bytes are instructions, from its start to its end, and so is the code that its jumps
+ *     lead to (sweep.c), and the program can't write to them (areas.c); otherwise the caller leads to
+ *     everything. It also does if a place in it is to be patched when the program runs (hidden.c).
  *   - No instruction of the caller names the callee (sweep.c, jump_tables.c), nor does the unwinder
- *     (hidden.c); and it doesn't run on into it.
- *   - It doesn't call the operating system by itself, but for what is known to run nothing of the program's
- *     (jump_tables.c).
- *   - Each return of the caller takes its own return address, which nothing in it has touched, nor those
- *     above it: its stack is as deep as at its start, by constants and the frame pointer alone; and that pointer is its caller's again (stack.c).
- *   - The caller has no call or jump by a pointer; or the callee's address isn't taken: no code
- *     computes it, and no word of the program's, wherever it stands, is the address, with or without
- *     a tag, or the distance to it from the word itself, from the word's end (data may be run as
- *     code), from the global offset table, or from what something refers to (escapes.c); no other file
- *     can find it by name; no function adds something to the address of a function (jump_tables.c), and none
- *     names an address beyond the program's memory, which it may be another one's part to lead back (sweep.c); and
- *     the pointer isn't a sum (sweep.c, jump_tables.c), nor made by a caller that names the address of
- *     any function (sweep.c). Or the pointer has a type that the frontend says the callee doesn't have,
- *     nor any that it includes (call_types.c).
- *   - The caller calls no function elsewhere, but for those of the C library that are known not to
- *     call back, or only what they are given, where that is a constant (leaf_functions.c), and that don't do so by the program's own malloc (analysis.c);
- *     or only what was registered, where all of that is known (registered.c).
+ *     (hidden.c); and the caller doesn't run on into the callee.
+ *   - The caller doesn't call the operating system by an instruction, but for system calls that are
+ *     known to run nothing of the program's (jump_tables.c).
+ *   - Each return of the caller takes its own return address, which it hasn't touched, nor those above
+ *     it: its stack is as deep as at its start, by constants and the frame pointer alone, and the frame
+ *     pointer has the value that it had at the start (stack.c).
+ *   - The caller has no call or jump by a pointer; or the callee's address isn't taken. It isn't if
+ *       - no code computes it (sweep.c, jump_tables.c);
+ *       - no word of the program's, at any place, is the address, with or without a tag, or the distance
+ *         to it from the word itself, from the word's end (data may be run as code), from the global
+ *         offset table, or from a place that something refers to (escapes.c);
+ *       - no other file can find it by name (escapes.c);
+ *       - no function adds something to the address of a function for others to use (jump_tables.c), or
+ *         names an address beyond the program's memory, from which others may take off a constant
+ *         (sweep.c);
+ *       - the pointer isn't a sum (sweep.c, jump_tables.c), nor made by a caller that names the address
+ *         of any function (sweep.c).
+ *     Or the pointer has a type that the frontend says the callee doesn't have, nor any that it includes
+ *     (call_types.c).
+ *   - The caller calls no function elsewhere, but for functions of the C library that are known not to
+ *     call back, or only what they are given, where that is a constant (leaf_functions.c), and that
+ *     don't call the program's own malloc (analysis.c); or only what was registered, where all of that
+ *     is known (registered.c).
  */
 #ifndef STACKPACK_CALL_GRAPH_H
 #define STACKPACK_CALL_GRAPH_H

@@ -24,7 +24,7 @@ struct drop {
   bool has_handlers; /* see analysis_has_handlers */
 };
 
-/* Why a record is kept or dropped, to be said behind the number of such records. */
+/* Why a record is kept or dropped, to be printed after the number of such records. */
 const char *drop_reason(enum verdict verdict);
 
 /* Takes the records out of the loaded table that the policy lets go. */

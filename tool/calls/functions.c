@@ -57,8 +57,8 @@ static void sort_starts(struct starts *starts, const struct areas *areas) {
 }
 
 /* The first address from `from` on that isn't padding; `to` if there is none. */
-static uint64_t behind_padding(const struct graph_builder *builder, const struct area *area,
-                               uint64_t from, uint64_t to) {
+static uint64_t after_padding(const struct graph_builder *builder, const struct area *area,
+                              uint64_t from, uint64_t to) {
   struct code_instruction instruction;
   while (from < to) {
     const uint8_t *bytes = area->bytes + (from - area->address);
@@ -76,7 +76,7 @@ static uint64_t behind_padding(const struct graph_builder *builder, const struct
   return to; /* also where an instruction reaches beyond: some unwind tables start a byte early */
 }
 
-/* The stubs of a procedure linkage table: each ends with a jump, and the next starts behind that and
+/* The stubs of a procedure linkage table: each ends with a jump, and the next starts after it and
  * its padding. What follows a jump in the same stub, for lazy binding, becomes a function of its own,
  * too. The size of entries that a section states isn't to be trusted: some state none, and some
  * tables start with a larger one. */
@@ -91,7 +91,7 @@ static void add_stubs_of(const struct graph_builder *builder, struct starts *sta
   for (uint64_t at = start; at < end; at += instruction.length) {
     builder->architecture->decode(area->bytes + (at - area->address), end - at, at, &instruction);
     if (instruction.kind == CODE_JUMP)
-      add_start(starts, behind_padding(builder, area, at + instruction.length, end));
+      add_start(starts, after_padding(builder, area, at + instruction.length, end));
   }
 }
 
@@ -125,7 +125,7 @@ static void add_all(const struct graph_builder *builder, struct starts *starts,
 
 /* ---- Gaps ---- */
 
-/* Adds what lies behind the known end of a function and before the next start. */
+/* Adds code that lies after the known end of a function and before the next start. */
 static void add_gaps(const struct graph_builder *builder, struct starts *starts,
                      const struct code_ranges *ranges) {
   const struct areas *areas = &builder->graph->areas;
@@ -143,7 +143,7 @@ static void add_gaps(const struct graph_builder *builder, struct starts *starts,
         known_end = ranges->items[range].end;
     if (known_end <= start || known_end >= next)
       continue;
-    const uint64_t code = behind_padding(builder, area, known_end, next);
+    const uint64_t code = after_padding(builder, area, known_end, next);
     if (code < next)
       add_start(starts, code);
   }

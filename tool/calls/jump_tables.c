@@ -536,8 +536,8 @@ static bool follow_function(struct resolver *resolver) {
 
 /* ---- Resolving ---- */
 
-/* Replaces an indirect jump by what its table says. Only entries for this function, one behind the other, are known to
- * be nothing else: not those from the next place on that something uses. */
+/* Replaces an indirect jump by what its table says. Only the first entries, as long as they lead into this
+ * function, are known to be nothing else, up to the next place that something uses. */
 static void resolve_jump(struct resolver *resolver, struct call *call, struct code_value table) {
   struct graph_builder *builder = resolver->builder;
   const struct call_graph *graph = builder->graph;
@@ -610,8 +610,8 @@ static struct code_value pointer_of(const struct resolver *resolver, const struc
   return follow_step(resolver, step, &after);
 }
 
-/* The word of the offset table that a pointer is, which nobody but the dynamic linker writes, if it has the address of a function
- * elsewhere; NULL if it isn't such a word. */
+/* The word of the offset table that a pointer is, if only the dynamic linker writes it and it has the address of a function
+ * elsewhere; otherwise NULL. */
 static const struct linkage_word *known_word(const struct resolver *resolver,
                                              struct code_value pointer) {
   const struct linkage *linkage = &resolver->builder->graph->linkage;

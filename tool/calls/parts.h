@@ -7,7 +7,7 @@
  *
  * The instructions of a function are followed in the order of their addresses, as long as control goes
  * from one to the next. Where both parts are met in that way, the whole address is known. An upper part
- * may also be used where it isn't seen: behind a jump, in another block, from another register. So an
+ * may also be used where it isn't seen: after a jump, in another block, from another register. So an
  * upper part that is still in its register at a jump or a call, or is read by any other instruction, is
  * open: any address of which it is the upper part counts as made.
  *

@@ -76,7 +76,7 @@ static bool note_end(struct call_graph *graph, const struct area *area, uint64_t
   return true;
 }
 
-/* Notes the functions that are called when the file is unloaded; false if they aren't all in tables that nobody changes. */
+/* Notes the functions that are called when the file is unloaded; false if they aren't all in tables that are constant. */
 static bool note_ends(struct call_graph *graph) {
   const struct area *listed = areas_find(&graph->areas, graph->linkage.fini_array);
   const uint32_t last = call_graph_function(graph, graph->linkage.fini);

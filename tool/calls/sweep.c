@@ -14,7 +14,7 @@
  * return.
  *
  * A function whose last instruction doesn't end it runs on into the next. If that is a call, it does
- * so only if the callee returns: compilers put nothing behind a call of `abort`. Whether it does
+ * so only if the callee returns: compilers put nothing after a call of `abort`. Whether it does
  * follows from the callee's own code: it returns if it has a return instruction, or jumps to, or
  * runs on into a function that returns. That is settled in the end, when all calls are known.
  */
@@ -31,7 +31,7 @@
 
 enum run { ENDS, RUNS_ON, RUNS_ODDLY };
 
-/* A call behind which the stack has another depth than a jump to there has: it mustn't return. */
+/* A call after which the stack has another depth than a jump to that place has: it mustn't return. */
 struct doubt {
   uint32_t function, call;
 };
