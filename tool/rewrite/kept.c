@@ -76,7 +76,8 @@ bool kept_write(struct kept_bytes original, struct kept_bytes packed, struct kep
   const size_t frame = compress(bytes + sizeof header, room, original, packed);
   memcpy(header.magic, magic, sizeof magic);
   memcpy(bytes, &header, sizeof header);
-  *kept = (struct kept_bytes){bytes, sizeof header + frame};
+  kept->bytes = bytes;
+  kept->size = sizeof header + frame;
   if (frame == 0)
     problem_set(problem, "not enough memory");
   else if (check_written(*kept, packed, original, problem))
