@@ -57,11 +57,6 @@ struct division {
   uint32_t *layouts;   /* by stretch: where the layout is */
 };
 
-/* Gives bits of a part to a function. */
-static void give(struct division *division, enum part part, uint32_t function, uint64_t bits) {
-  sizes_give(division->sizes, part, function, bits);
-}
-
 static bool broken(struct problem *problem, const char *what) {
   return problem_set(problem, "a broken packed table: %s", what);
 }
@@ -103,7 +98,7 @@ static bool find_owners(struct division *division, struct problem *problem) {
 static void divide_among(struct division *division, enum part part, const uint64_t *functions,
                          size_t count, uint64_t bits) {
   for (size_t i = 0; i < count; i++)
-    give(division, part, (uint32_t)functions[i], bits / count + (i < bits % count));
+    sizes_give(division->sizes, part, (uint32_t)functions[i], bits / count + (i < bits % count));
 }
 
 static bool divide_leaves(struct division *division, struct problem *problem) {
@@ -125,8 +120,8 @@ static bool divide_leaves(struct division *division, struct problem *problem) {
       const uint32_t function = division->functions[leaf.stretch + k];
       if (function == UINT32_MAX)
         continue;
-      give(division, PART_STARTS, function, packed->start_bytes * 8u);
-      give(division, PART_REFERENCES, function, packed->reference_bytes * 8u);
+      sizes_give(division->sizes, PART_STARTS, function, packed->start_bytes * 8u);
+      sizes_give(division->sizes, PART_REFERENCES, function, packed->reference_bytes * 8u);
     }
   }
   return true;
