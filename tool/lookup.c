@@ -19,8 +19,8 @@
 
 static const char help[] =
     "Usage: stackpack lookup [OPTION]... FILE [ADDRESS]...\n"
-    "Tells what a collector would be told of return addresses (hexadecimal with 0x);\n"
-    "without any, of those on standard input, a word each.\n\n" SOURCE_HELP
+    "Prints the answers that a collector would get for return addresses (hexadecimal\n"
+    "with 0x); without any, for those on standard input, a word each.\n\n" SOURCE_HELP
     "      --format=text|json    json: an object per address; default: text\n"
     "      --color=auto|always|never  default: auto, at a terminal\n" COMMON_HELP "\n"
     "Exit status: 0 if all have records, 1 if some have none.\n";

@@ -34,13 +34,13 @@ static const char help[] =
     "  -o, --output=OUT          write to OUT; leave FILE (only one) alone\n"
     "      --if-present          a FILE without stack maps is no error\n"
     "      --keep-raw=RAW        keep the raw stack maps in RAW, for `unpack`\n"
-    "      --force               pack also what reads its raw stack maps itself\n"
+    "      --force               pack also a program that reads its raw stack maps\n"
     "      --conflicts=refuse|omit  stack maps that contradict each other\n"
     "      --always              pack also where the file grows by it\n"
-    "      --dry-run             say what would be done; write nothing\n"
+    "      --dry-run             say the sizes; write nothing\n"
     "      --format=text|json    json: an object per file; default: text\n"
-    "      --report              say what was dropped and kept, and why\n"
-    "  -q, --quiet               don't say what was done\n" COMMON_HELP
+    "      --report              count the records dropped and kept, by reason\n"
+    "  -q, --quiet               print no result\n" COMMON_HELP
     "Records that no collection can need are dropped, if these say so:\n" POLICY_HELP;
 
 struct pack_options {

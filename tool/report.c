@@ -17,8 +17,8 @@
 
 static const char help[] =
     "Usage: stackpack report -o PAGE.html [OPTION]... FILE\n"
-    "Writes a page for a browser: what takes the space of a program's stack maps, and\n"
-    "what was dropped; with an earlier build, also what grew.\n\n"
+    "Writes a page for a browser: the bytes of a program's stack maps by part,\n"
+    "unit and function, the records dropped, and the growth since an earlier build.\n\n"
     "  -o, --output=PAGE.html    the page; it is one file, and needs no network\n"
     "      --before=FILE         compare with an earlier build\n" COMMON_HELP "\n"
     "Raw stack maps are packed in memory, too; these drop records first:\n" POLICY_HELP;

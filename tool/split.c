@@ -17,7 +17,7 @@ static const char help[] =
     "own: so linkers keep and discard maps with their functions.\n\n"
     "  -o, --output=OUT          write to OUT, and leave the one FILE alone\n"
     "      --output-directory=DIR  write all to DIR, under the same names\n"
-    "  -q, --quiet               don't say what was done\n"
+    "  -q, --quiet               print no result\n"
     "  -h, --help\n\n"
     "Files without stack maps, or that aren't objects or archives, stay as they are.\n";
 

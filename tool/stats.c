@@ -15,12 +15,13 @@
 
 static const char help[] =
     "Usage: stackpack stats [OPTION]... FILE...\n"
-    "Tells what takes the space of a program's stack maps; of several, how much each.\n\n"
-    "      --before=FILE         what grew since this build\n"
+    "Counts the bytes of a program's stack maps by part, unit and function; of\n"
+    "several programs, the bytes of each.\n\n"
+    "      --before=FILE         the growth since this build\n"
     "      --max-growth=PERCENT  exit status 1 if the packed size grew by more\n"
     "      --top=N               list N functions and units (10; json and csv: all)\n"
     "      --filter=REGEX        list functions whose name or unit matches\n"
-    "      --sort=packed|raw|records|name  what comes first (packed)\n"
+    "      --sort=packed|raw|records|name  the order (packed)\n"
     "      --nested              functions below their units\n"
     "      --format=text|json|csv  default: text\n" COMMON_HELP "\n"
     "Raw stack maps are packed in memory, too; these drop records first:\n" POLICY_HELP;

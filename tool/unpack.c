@@ -13,9 +13,9 @@
 static const char help[] =
     "Usage: stackpack unpack [OPTION]... --raw=RAW PACKED\n"
     "Gives back the program as it was before it was packed, byte for byte.\n\n"
-    "      --raw=RAW             what `stackpack pack --keep-raw=RAW` wrote\n"
+    "      --raw=RAW             the file that `pack --keep-raw=RAW` wrote\n"
     "  -o, --output=OUT          write to OUT, and leave PACKED alone\n"
-    "  -q, --quiet               don't say what was done\n"
+    "  -q, --quiet               print no result\n"
     "  -h, --help\n\n"
     "PACKED must be as `pack` left it: one that was changed since then is refused.\n";
 
