@@ -164,7 +164,8 @@ START_TEST(the_stack) {
               STACK(.growth = -8)); /* lea 8(%rsp), %rsp */
   /* mov (%rsp), %r11 */
   check_stack(decode(BYTES(0x4c, 0x8b, 0x1c, 0x24)), STACK(TOP(0, 8), .is_read = true));
-  check_stack(decode(BYTES(0xc9)), STACK(.copy = CODE_FRAME_POINTER, .copy_offset = 8)); /* leave */
+  check_stack(decode(BYTES(0xc9)), STACK(TOP(-8, 8), .copy = CODE_FRAME_POINTER, .copy_offset = 8,
+                                         .is_read = true));             /* leave */
   check_stack(decode(BYTES(0x49, 0x83, 0xc4, 0x18)), STACK(.size = 0)); /* add $24, %r12 */
   /* mov %rsp, %rbp; lea -24(%rbp), %rsp; mov %rdi, %rsp; and $-32, %rsp */
   check_stack(decode(BYTES(0x48, 0x89, 0xe5)), STACK(.copy = CODE_STACK_POINTER));

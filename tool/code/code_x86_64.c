@@ -524,7 +524,9 @@ static uint32_t written_registers(const ZydisDecoder *decoder, const ZydisDecode
   case ZYDIS_MNEMONIC_CPUID:
     return bit(RBX);
   default:
-    return (parts->may_write & PRESERVED) != 0 ? written_operands(decoder, context, raw) : 0;
+    return ((parts->may_write | bit(prefix_register(raw))) & PRESERVED) != 0
+               ? written_operands(decoder, context, raw)
+               : 0;
   }
 }
 
@@ -538,6 +540,8 @@ static void set_preserved(const ZydisDecodedInstruction *raw, uint32_t written,
   stack->changes = preserved_of(written);
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_LEAVE:
+    if (stack->growth == CODE_STACK_LOST)
+      break;
     set_memory(stack, CODE_STACK_POINTER, -8, 8, true);
     stack->loads = preserved_of(bit(RBP));
     break;
