@@ -1,10 +1,14 @@
 #!/bin/bash
 # As gc-sums.sh, on machines whose addresses are made by two instructions: a sum of a function's address is made in one function, and
-# called in another.
+# called in another; or it is made of what a function is given, and called there.
 . "$TOP/tests/matrix/cells.sh"
 
 check() { # kept|dropped NAME CODE: make's
-  make_odd "$call" ".p2align 4; .type make, @function; make: $3; .size make, . - make; .section .rodata; .p2align 3; offset: .quad 16" ret "$tail" "${clang_options[@]}"
+  check_called "$1" "$2" "$call" "$3"
+}
+
+check_called() { # kept|dropped NAME NO_CALL MAKE
+  make_odd "$3" ".p2align 4; .type make, @function; make: $4; .size make, . - make; .section .rodata; .p2align 3; offset: .quad 16" ret "$tail" "${clang_options[@]}"
   local layout
   for layout in -no-pie "-pie -Wl,-z,notext"; do
     # shellcheck disable=SC2086 # a list of words
@@ -26,6 +30,18 @@ check_aarch64() {
   check kept "kept on the stack as one of two" "$name; stp x2, x0, [sp, #-16]!; $offset; ldr x0, [sp, #8]; add x0, x0, x1; add sp, sp, #16; ret"
   check dropped "an address" "$name; ret"
   check dropped "an address, and another sum" "$name; add x1, x1, x2; ret"
+  check kept "kept on the stack, and loaded as one of two" "$name; stp x2, x0, [sp, #-16]!; $offset; ldp x2, x0, [sp], #16; add x0, x0, x1; ret"
+  local given="$name; mov x1, #16; b make" way
+  for way in 'add x0, x0, #16' 'add w0, w0, w1' 'adds x0, x0, x1' 'orr x0, x0, #16' 'eor x0, x0, x1' 'bfi x0, x1, #0, #5' 'madd x0, x1, x2, x0' \
+    'ldr x2, [x0], #16' 'ldr x2, [x0, #16]!' 'ldp x2, x3, [x0], #16' 'ld1 {v0.2d}, [x0], #16' 'movk x0, #16' 'fmov d0, x0; fmov x0, d0' \
+    'add x0, x0, x1; str x0, [sp, #-16]!; ldr x0, [sp], #16' 'add x2, x0, x1; csel x0, x2, x0, ne' \
+    'add x2, x0, x1; stp x0, x2, [sp, #-16]!; ldp x2, x0, [sp], #16'; do
+    check_called kept "given: $way" "$given" "$way; br x0"
+  done
+  check_called kept "given, and stored" "$given" 'add x0, x0, x1; stlr x0, [x2]; br x0'
+  check_called kept "given, behind a jump back" "$given" 'b 1f; 2: br x0; 1: add x0, x0, x1; b 2b'
+  check_called dropped "given, and loaded" "$given" 'add x1, x1, x2; ldr x0, [x1, x2, lsl #3]; cbz x0, 1f; br x0; 1: ret'
+  check_called dropped "given, kept and copied" "$given" 'add x1, x1, x2; stp x0, x1, [sp, #-16]!; ldp x3, x1, [sp], #16; mov x0, x3; br x0'
 }
 
 check_riscv64() {
@@ -35,6 +51,17 @@ check_riscv64() {
   check kept "a difference" "$name; $offset; sub a0, a0, a1; ret"
   check kept "of a table's entry" "$name; lla a1, offset; slli a2, a2, 2; add a1, a1, a2; lw a1, 0(a1); add a0, a0, a1; ret"
   check kept "plus a constant" "$name; addi a0, a0, 16; ret"
+  local given="$name; li a1, 16; j make" way
+  for way in 'addi a0, a0, 16' 'addw a0, a0, a1' 'sub a0, a0, a1' 'or a0, a0, a1' 'xori a0, a0, 16' 'add.uw a0, a1, a0' 'sh1add a0, a1, a0' \
+    'sh1add.uw a0, a1, a0' 'add a0, a0, a1; andi a0, a0, -2' 'addi a0, a0, 16; sd a0, -16(sp); ld a0, -16(sp)' 'fmv.d.x fa0, a0; fmv.x.d a0, fa0'; do
+    check_called kept "given: $way" "$given" ".option arch, +zba; $way; jr a0"
+  done
+  check_called kept "given, with a distance" "$given" 'jr 16(a0)'
+  check_called kept "loaded, with a distance" "$given" 'ld t1, 0(a1); jr 16(t1)'
+  check_called kept "given, behind a jump back" "$given" 'j 1f; 2: jr a0; 1: add a0, a0, a1; j 2b'
+  check_called kept "made of a copied part" '4: auipc t1, %pcrel_hi(hidden); mv t3, t1; jalr zero, %pcrel_lo(4b)(t3)' 'ret'
+  check_called dropped "given, and loaded" "$given" 'slli a1, a1, 3; add a1, a1, a2; ld a0, 0(a1); beqz a0, 1f; jr a0; 1: ret'
+  check_called dropped "given, kept and copied" "$given" 'addi sp, sp, -16; add a1, a1, a2; sd a0, 0(sp); sd a1, 8(sp); ld a3, 0(sp); mv a0, a3; addi sp, sp, 16; jr a0'
   check kept "kept on the stack" "$name; addi sp, sp, -16; sd a0, 8(sp); $offset; ld a0, 8(sp); add a0, a0, a1; addi sp, sp, 16; ret"
 }
 

@@ -70,6 +70,27 @@ check_made kept "an address beyond everything" "lea hidden+0x10000000(%rip), %ra
 check_made kept "an address below everything" "lea hidden-0x10000000(%rip), %rax; ${leads_back/sub/add}; ret" "$back"
 check_made dropped "an address" "lea helper(%rip), %rax; ${leads_back/0x10000000/0}; ret" "$back"
 
+# Made of what a function is given, and called there, in registers or by way of its stack.
+check_given() { # kept|dropped CODE
+  make_odd 'lea helper(%rip), %rdi; mov $16, %esi; jmp make' ".p2align 4; .type make, @function; make: $2; .size make, . - make" 'mov $1, %eax; ret' 'call collect; ret'
+  check "$1" "given: $2"
+}
+for way in 'add %rsi, %rdi' 'or %rsi, %rdi' 'bts $4, %rdi' 'imul $1, %rdi, %rdi' 'movzbl %dil, %edi' 'add %rsi, %rdi; rorx $0, %rdi, %rdi' \
+  'mov %rdi, %rsi; lodsq; mov %rsi, %rdi' 'add %rsi, %rdi; push %rdi; pop %rdi' 'add %rsi, %rdi; mov %rdi, -8(%rsp); mov -8(%rsp), %rdi' \
+  'mov %rdi, -8(%rsp); add %rsi, -8(%rsp); mov -8(%rsp), %rdi' 'add %rsi, %rdi; movq %rdi, %xmm0; movq %xmm0, %rdi' \
+  'lea (%rdi,%rsi), %rax; cmp %rax, %rsi; cmova %rax, %rdi' 'add %rsi, %rdi; xchg %rdi, %rdx; xchg %rdx, %rdi' 'mov %sil, %dil'; do
+  check_given kept "$way; jmp *%rdi"
+done
+check_given kept 'add %rsi, %rdi; mov %rdi, -8(%rsp); jmp *-8(%rsp)'
+check_given kept 'jmp 1f; 2: jmp *%rdi; 1: add %rsi, %rdi; jmp 2b'
+check_given kept 'mov 8(%rdx), %rax; jmp 1f; 2: add %rsi, %rdi; mov %rdi, %rax; 1: jmp *%rax; nop; jmp 2b'
+check_given kept 'mov (%rdx), %rax; mul %rdi; sub $8, %rsp; call *%rax; add $8, %rsp; ret'
+check_given kept 'mov (%rsi), %rdx; cqo; sub $8, %rsp; call *%rdx; add $8, %rsp; ret'
+check_given dropped 'mov (%rsi), %rdx; test %rdx, %rdx; je 1f; sub $8, %rsp; call *%rdx; add $8, %rsp; 1: ret'
+check_given dropped 'mov %rsi, -16(%rsp); add %rsi, -16(%rsp); mov %rdi, %rax; cmp %rax, %rdi; jmp *%rax'
+check_given dropped 'sub $24, %rsp; mov %rdi, 8(%rsp); add %rsi, %rsi; mov %rsi, 16(%rsp); call *8(%rsp); add $24, %rsp; ret'
+check_given dropped 'add %rsi, %rdx; mov 8(%rdx,%rsi,8), %rax; test %rax, %rax; je 1f; jmp *%rax; 1: ret'
+
 check_c() { # kept|dropped NAME C
   printf '%s\n' 'void collect(void);' "$3" >odd.c
   "$LLVM/bin/clang" -O1 -w -fno-builtin -c odd.c

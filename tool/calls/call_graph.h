@@ -80,6 +80,7 @@ struct call {
   bool is_settled; /* another call at the same place says all that its target leads to */
   bool is_system;  /* of the operating system */
   bool is_noted;   /* what it registers, to run later, is known */
+  bool is_loaded;  /* its pointer is a word of memory, as it is there */
 };
 
 /* Why a function's address counts as taken. */
@@ -101,9 +102,6 @@ struct graph_function {
   uint8_t taken;       /* enum taken */
   bool is_undecodable;
   bool has_computed_jump; /* by a register or memory, of any kind */
-  bool has_sum;           /* it adds registers, */
-  bool calls_register;    /* and goes where one points to: that may be a sum, */
-  bool names_address;     /* of an address */
   bool names_code;        /* it names another function's address, or its own, */
   bool uses_code;         /* and does more with an address of code than to call or pass it */
   bool is_whole;          /* it is known to be one function: a symbol or an unwind table says so */

@@ -53,6 +53,7 @@ struct step {
 struct block {
   uint32_t first, end; /* steps */
   bool is_reached, is_waiting;
+  bool has_load;           /* from the stack */
   struct code_state state; /* at its start */
 };
 
@@ -70,9 +71,9 @@ struct resolver {
   struct step *steps;
   uint32_t *step_at; /* by offset: the step there, plus 1 */
   struct block *blocks;
-  uint32_t *waiting;
-  uint32_t step_count, block_count, waiting_count;
-  size_t steps_capacity, at_capacity, blocks_capacity, waiting_capacity;
+  uint32_t step_count, block_count;
+  uint32_t first_waiting; /* none of the blocks before it is waiting */
+  size_t steps_capacity, at_capacity, blocks_capacity;
   int8_t *calls_argument; /* by symbol: see leaf_function_calls */
   struct code_slots slots;
 };
@@ -351,9 +352,7 @@ static void make_blocks(struct resolver *resolver) {
     count += resolver->steps[i].block != NO_BLOCK;
   array_make_room((void **)&resolver->blocks, &resolver->blocks_capacity, count,
                   sizeof *resolver->blocks);
-  array_make_room((void **)&resolver->waiting, &resolver->waiting_capacity, count,
-                  sizeof *resolver->waiting);
-  resolver->block_count = resolver->waiting_count = 0;
+  resolver->block_count = resolver->first_waiting = 0;
   for (uint32_t i = 0; i < resolver->step_count; i++) {
     if (resolver->steps[i].block != NO_BLOCK)
       resolver->blocks[resolver->block_count++] = (struct block){.first = i};
@@ -365,27 +364,29 @@ static void make_blocks(struct resolver *resolver) {
 /* ---- Following ---- */
 
 static void wait_for(struct resolver *resolver, uint32_t number) {
-  struct block *block = &resolver->blocks[number];
-  if (block->is_waiting)
-    return;
-  block->is_waiting = true;
-  resolver->waiting[resolver->waiting_count++] = number;
+  resolver->blocks[number].is_waiting = true;
+  if (number < resolver->first_waiting)
+    resolver->first_waiting = number;
+}
+
+/* The next block that waits; NO_BLOCK: none does. In the order of their addresses, most are followed when what leads there is
+ * known. */
+static uint32_t take_waiting(struct resolver *resolver) {
+  for (uint32_t i = resolver->first_waiting; i < resolver->block_count; i++) {
+    if (!resolver->blocks[i].is_waiting)
+      continue;
+    resolver->blocks[i].is_waiting = false;
+    resolver->first_waiting = i + 1;
+    return i;
+  }
+  resolver->first_waiting = resolver->block_count;
+  return NO_BLOCK;
 }
 
 static bool is_same(const struct code_value *a, const struct code_value *b) {
   return a->kind == b->kind && a->table == b->table && a->base == b->base && a->size == b->size &&
-         a->shift == b->shift && a->is_unsigned == b->is_unsigned && a->is_upper == b->is_upper;
-}
-
-/* What is known of a register to which control comes with either of two values. An address of code isn't forgotten:
- * something may be added to it. */
-static struct code_value join(const struct code_state *state, const struct code_value *a,
-                              const struct code_value *b) {
-  const struct code_value *code = code_is_code(state, *a) ? a : code_is_code(state, *b) ? b : NULL;
-  struct code_value joined = {.kind = CODE_UNKNOWN};
-  if (code != NULL)
-    joined = (struct code_value){.kind = CODE_HELD, .table = code->table};
-  return joined;
+         a->shift == b->shift && a->is_unsigned == b->is_unsigned && a->is_upper == b->is_upper &&
+         a->is_made == b->is_made;
 }
 
 /* Control may come to a block with a state: what it knows at its start is what all agree on. */
@@ -398,9 +399,11 @@ static void enter_block(struct resolver *resolver, uint32_t number,
   for (unsigned i = 0; i < resolver->builder->architecture->register_count; i++) {
     struct code_value *known = &block->state.registers[i];
     const struct code_value *value = &state->registers[i];
-    if ((known->kind == CODE_UNKNOWN && value->kind == CODE_UNKNOWN) || is_same(known, value))
+    const bool is_unknown = known->kind == CODE_UNKNOWN && value->kind == CODE_UNKNOWN &&
+                            known->is_made == value->is_made;
+    if (is_unknown || is_same(known, value))
       continue;
-    const struct code_value joined = join(state, known, value);
+    const struct code_value joined = code_either(state, *known, *value);
     changed |= !is_same(known, &joined);
     *known = joined;
   }
@@ -440,6 +443,12 @@ static struct code_value follow_step(const struct resolver *resolver, const stru
   struct code_value jump = {.kind = CODE_UNKNOWN};
   if (code_is_idle(state, &step->instruction))
     return jump;
+  if (step->instruction.kind == CODE_CALL && step->instruction.target_kind == CODE_DIRECT) {
+    uint32_t lost = builder->loses_registers ? UINT32_MAX : builder->architecture->lost;
+    for (; lost != 0; lost &= lost - 1)
+      state->registers[__builtin_ctz(lost)] = jump;
+    return jump;
+  }
   builder->architecture->follow(resolver->area->bytes + (address - resolver->area->address),
                                 resolver->size - step->offset, address, state, &jump);
   return jump;
@@ -464,13 +473,15 @@ static void note_sums(struct resolver *resolver, const struct step *step,
 }
 
 static void follow_block(struct resolver *resolver, uint32_t number) {
-  const struct block *block = &resolver->blocks[number];
+  struct block *block = &resolver->blocks[number];
   struct code_state state = block->state;
   struct code_value jump = {.kind = CODE_UNKNOWN};
+  resolver->slots.has_load = false;
   for (uint32_t i = block->first; i < block->end; i++) {
     jump = follow_step(resolver, &resolver->steps[i], &state);
     note_sums(resolver, &resolver->steps[i], &state);
   }
+  block->has_load |= resolver->slots.has_load;
   const struct code_instruction *last = &resolver->steps[block->end - 1].instruction;
   const bool goes = last->kind == CODE_JUMP || last->kind == CODE_BRANCH;
   if (goes && last->target_kind == CODE_DIRECT)
@@ -489,10 +500,20 @@ static bool is_padding(const struct resolver *resolver, const struct block *bloc
   return true;
 }
 
+/* What is loaded from the stack may be what has been stored since then. */
+static void load_again(struct resolver *resolver) {
+  resolver->slots.has_grown = false;
+  for (uint32_t i = 0; i < resolver->block_count; i++)
+    if (resolver->blocks[i].has_load)
+      wait_for(resolver, i);
+}
+
 /* Follows all blocks until nothing changes; false if that takes too long. */
 static bool follow_blocks(struct resolver *resolver) {
-  const struct code_state nothing = {.slots = &resolver->slots};
+  struct code_state nothing = {.slots = &resolver->slots};
   struct code_state start = nothing;
+  for (unsigned i = 0; i < CODE_REGISTERS; i++)
+    nothing.registers[i].is_made = true;
   uint64_t left = (uint64_t)resolver->step_count * STEPS_PER_INSTRUCTION;
   for (size_t i = first_landing(resolver); is_landing(resolver, i); i++)
     enter_address(resolver, resolver->builder->landings[i], &nothing);
@@ -501,10 +522,8 @@ static bool follow_blocks(struct resolver *resolver) {
         (struct code_value){.kind = CODE_ARGUMENT, .table = i};
   enter_block(resolver, 0, &start);
   for (uint32_t next = 0;;) {
-    while (resolver->waiting_count > 0) {
-      const uint32_t number = resolver->waiting[--resolver->waiting_count];
+    for (uint32_t number; (number = take_waiting(resolver)) != NO_BLOCK;) {
       const uint32_t size = resolver->blocks[number].end - resolver->blocks[number].first;
-      resolver->blocks[number].is_waiting = false;
       if (size > left)
         return false;
       left -= size;
@@ -513,9 +532,12 @@ static bool follow_blocks(struct resolver *resolver) {
     while (next < resolver->block_count &&
            (resolver->blocks[next].is_reached || is_padding(resolver, &resolver->blocks[next])))
       next++;
-    if (next == resolver->block_count)
+    if (next < resolver->block_count)
+      enter_block(resolver, next, &nothing);
+    else if (resolver->slots.has_grown)
+      load_again(resolver);
+    else
       return true;
-    enter_block(resolver, next, &nothing);
   }
 }
 
@@ -524,11 +546,10 @@ static bool follow_function(struct resolver *resolver) {
   enum { ROUNDS = 8 };
   for (int round = 0; round < ROUNDS; round++) {
     resolver->has_targets = resolver->sums_code = resolver->sums_other = false;
-    resolver->slots.has_grown = false;
     make_blocks(resolver);
     if (!follow_blocks(resolver))
       return false;
-    if (!resolver->has_targets && !resolver->slots.has_grown)
+    if (!resolver->has_targets)
       return true;
   }
   return false;
@@ -705,7 +726,7 @@ static void resolve_calls(struct resolver *resolver) {
       resolve_word(resolver, call, jump);
     if (is_passing || (is_word && is_sure))
       continue;
-    if (jump.kind == CODE_SUM || jump.kind == CODE_PLACE || resolver->sums_code)
+    if (code_is_made(jump) || resolver->sums_code || step->instruction.parts.distance != 0)
       call->target = graph_everything(graph);
     if (!call->is_jump)
       continue;
@@ -716,15 +737,21 @@ static void resolve_calls(struct resolver *resolver) {
   }
 }
 
+/* Whether there is a jump or a call by a pointer that must be followed. */
 static bool has_open_jump(const struct resolver *resolver, const struct graph_function *function) {
   const struct call_graph *graph = resolver->builder->graph;
-  const bool may_sum = function->has_sum && function->calls_register && function->names_address;
+  const size_t landing = search_words_below(resolver->builder->landings,
+                                            resolver->builder->landing_count, function->address);
+  const bool is_entered = landing < resolver->builder->landing_count &&
+                          resolver->builder->landings[landing] - function->address < function->size;
   if (function->uses_code)
     return true;
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    if (graph->calls[i].kind == CALL_INDIRECT ? graph->calls[i].is_jump || may_sum
-                                              : called_argument(resolver, &graph->calls[i]) >= 0)
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
+    const struct call *call = &graph->calls[i];
+    if (call->kind != CALL_INDIRECT ? called_argument(resolver, call) >= 0
+                                    : call->is_jump || is_entered || !call->is_loaded)
       return true;
+  }
   return false;
 }
 
@@ -733,7 +760,8 @@ static void start_function(struct resolver *resolver, uint32_t number) {
   const struct graph_function *function = &graph->functions[number];
   resolver->function = number;
   resolver->names_label = false;
-  resolver->slots.count = 0;
+  resolver->slots.count = resolver->slots.made_count = 0;
+  resolver->slots.has_grown = false;
   resolver->start = function->address;
   resolver->size = function->size;
   resolver->area = areas_find(&graph->areas, function->address);
@@ -891,6 +919,5 @@ void jump_tables_resolve(struct graph_builder *builder) {
   free(resolver.steps);
   free(resolver.step_at);
   free(resolver.blocks);
-  free(resolver.waiting);
   free(resolver.calls_argument);
 }

@@ -118,7 +118,8 @@ static struct part_value use_part(const struct parts *parts, struct code_instruc
 static struct part_value from_of(const struct parts *parts, const struct code_parts *use) {
   if (use->part == CODE_NO_PART || use->from >= CODE_REGISTERS)
     return (struct part_value){.kind = PART_UNKNOWN};
-  if (use->from == parts->global_register && parts->global != 0)
+  const bool is_global = use->from == parts->global_register && use->to != parts->global_register;
+  if (is_global && parts->global != 0)
     return (struct part_value){.kind = PART_UPPER, .value = parts->global, .is_open = true};
   return parts->registers[use->from];
 }

@@ -36,6 +36,12 @@ struct doubt {
   uint32_t function, call;
 };
 
+/* A pointer that is called was loaded at an address. */
+struct load {
+  uint64_t at;
+  uint32_t call;
+};
+
 struct sweep {
   struct graph_builder *builder;
   uint32_t function;
@@ -53,11 +59,17 @@ struct sweep {
   bool names_code; /* this instruction does */
   struct doubt *doubts;
   size_t doubt_count, doubt_capacity;
+  struct load *loads; /* of this function */
+  size_t load_count, load_capacity;
 };
 
 static void add_doubt(struct sweep *sweep, uint32_t call) {
   (void)ARRAY_ADD(sweep->doubts, sweep->doubt_count, sweep->doubt_capacity,
                   (struct doubt){sweep->function, call});
+}
+
+static void add_load(struct sweep *sweep, uint32_t call, uint64_t at) {
+  (void)ARRAY_ADD(sweep->loads, sweep->load_count, sweep->load_capacity, (struct load){at, call});
 }
 
 static void add_target(struct sweep *sweep, uint64_t address) {
@@ -215,21 +227,20 @@ static void add_label(struct sweep *sweep, uint64_t address) {
 static void add_references(struct sweep *sweep, uint64_t at,
                            const struct code_instruction *instruction) {
   struct call_graph *graph = sweep->builder->graph;
-  struct graph_function *function = &graph->functions[sweep->function];
   if (instruction->has_reference && instruction->is_access) {
     struct area *area = areas_find(&graph->areas, instruction->reference);
     if (area != NULL && !area->is_code && !is_by_offset_table(&graph->linkage, instruction))
       area_mark(area, MARK_USED, instruction->reference);
   } else if (instruction->has_reference) {
     const bool is_known = graph_take(graph, instruction->reference, TAKEN_BY_CODE, at);
-    function->names_address |= is_known;
-    if (!is_known && areas_are_beyond(&graph->areas, instruction->reference))
+    const bool is_global = instruction->reference == sweep->builder->global;
+    if (!is_known && !is_global && areas_are_beyond(&graph->areas, instruction->reference))
       sweep->builder->hands_over = at; /* of a function, plus a constant that others know? */
     note_named(sweep, instruction->reference);
     add_label(sweep, instruction->reference);
   }
   for (unsigned i = 0; graph->linkage.is_fixed && i < instruction->constant_count; i++) {
-    function->names_address |= graph_take(graph, instruction->constants[i], TAKEN_BY_CODE, at);
+    graph_take(graph, instruction->constants[i], TAKEN_BY_CODE, at);
     note_named(sweep, instruction->constants[i]);
   }
   for (unsigned i = 0; instruction->is_wide && i < OFFSET_TABLES; i++) {
@@ -245,8 +256,9 @@ static void open_upper(void *context, uint64_t upper) {
   struct sweep *sweep = context;
   struct graph_builder *builder = sweep->builder;
   struct call_graph *graph = builder->graph;
-  const uint64_t start = upper + (uint64_t)(int64_t)builder->architecture->lowest;
+  const uint64_t lowest = upper + (uint64_t)(int64_t)builder->architecture->lowest;
   const uint64_t end = upper + (uint64_t)(int64_t)builder->architecture->highest + 1;
+  const uint64_t start = lowest < end ? lowest : 0; /* an upper part near 0 */
   for (size_t i = SEARCH_BELOW(graph->functions, graph->function_count, address, start);
        i < graph->function_count && graph->functions[i].address < end; i++) {
     graph_take(graph, graph->functions[i].address, TAKEN_BY_CODE, sweep->start);
@@ -263,7 +275,8 @@ struct flow {
   enum code_kind last;
   uint32_t last_call; /* index into calls, plus 1: of the last instruction, if that is a call */
   uint32_t code;      /* registers that may hold an address of code which the function names */
-  uint32_t sums;      /* registers that hold a sum */
+  uint32_t loaded;    /* registers that hold words of memory, loaded since the last jump to here */
+  uint64_t loaded_at[CODE_REGISTERS];
   struct stack stack;
 };
 
@@ -308,38 +321,44 @@ static bool follow_registers(const struct sweep *sweep, struct flow *flow,
   const bool makes = instruction->is_sum || (!parts->is_copy && parts->writes != 0);
   const bool is_inside_jump =
       instruction->target_kind != CODE_DIRECT || is_inside(sweep, instruction);
-  const bool is_copy_of_sum = parts->is_copy && (flow->sums & parts->reads) != 0;
   const bool is_copy_of_code = parts->is_copy && (flow->code & parts->reads) != 0;
-  flow->sums &= ~(parts->writes | parts->may_write);
-  flow->sums |= is_other && (instruction->is_sum || is_copy_of_sum) ? parts->writes : 0;
   flow->code &= ~parts->writes;
   flow->code |= is_other && (sweep->names_code || is_copy_of_code) ? parts->writes : 0;
   if (instruction->kind == CODE_CALL)
     flow->code &= ~sweep->builder->architecture->lost;
-  if (ends(instruction->kind))
-    flow->sums = 0;
   if (is_other)
     return (reads && (is_store || makes)) || (sweep->names_code && instruction->is_sum);
   return (instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH) && is_inside_jump &&
          flow->code != 0;
 }
 
-/* Sums, and calls by one: a sum may be any address. */
-static void add_sums(const struct sweep *sweep, const struct flow *flow,
-                     const struct code_instruction *instruction, uint32_t call) {
-  struct call_graph *graph = sweep->builder->graph;
-  struct graph_function *function = &graph->functions[sweep->function];
+/* Notes a pointer that is loaded from memory: whoever put it there, it is no sum of the function's. Others are followed
+ * (jump_tables.c). */
+static void note_pointer(struct sweep *sweep, uint64_t at, struct flow *flow,
+                         const struct code_instruction *instruction, uint32_t call) {
+  const struct call_graph *graph = sweep->builder->graph;
   const struct code_parts *parts = &instruction->parts;
-  if (!instruction->is_sum)
-    return;
+  const uint32_t written = parts->writes | parts->may_write;
   if (instruction->kind == CODE_OTHER) {
-    function->has_sum |= (parts->reads & (parts->reads - 1)) != 0; /* two registers */
+    flow->loaded &= ~written;
+    /* A word that is named may be a symbol's. */
+    if (parts->is_load && !instruction->has_reference && written != 0) {
+      flow->loaded |= written;
+      flow->loaded_at[__builtin_ctz(written)] = at;
+    }
     return;
   }
-  function->calls_register = true;
-  if (parts->from < CODE_REGISTERS && (flow->sums >> parts->from & 1) != 0 &&
-      call < graph->call_count && graph->calls[call].target == graph_anything(graph))
-    graph->calls[call].target = graph_everything(graph);
+  const bool is_loaded = parts->from < CODE_REGISTERS && parts->distance == 0 &&
+                         (flow->loaded >> parts->from & 1) != 0;
+  flow->loaded &= instruction->kind == CODE_BRANCH ? UINT32_MAX
+                  : instruction->kind == CODE_CALL ? ~sweep->builder->architecture->lost
+                                                   : 0;
+  if (call == graph->call_count || graph->calls[call].kind != CALL_INDIRECT ||
+      instruction->target_kind == CODE_DIRECT)
+    return;
+  graph->calls[call].is_loaded = is_loaded || parts->is_load;
+  if (is_loaded)
+    add_load(sweep, call, flow->loaded_at[parts->from]);
 }
 
 static void add_instruction(struct sweep *sweep, uint64_t at,
@@ -370,7 +389,7 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   struct graph_function *function = &sweep->builder->graph->functions[sweep->function];
   sweep->names_code = false;
   add_references(sweep, at, instruction);
-  add_sums(sweep, flow, instruction, calls);
+  note_pointer(sweep, at, flow, instruction, calls);
   function->uses_code |= follow_registers(sweep, flow, instruction);
   flow->last = instruction->kind;
   stack_follow(&sweep->stack, &flow->stack, instruction);
@@ -384,7 +403,7 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
   const bool has_parts = builder->architecture->highest != 0;
   if (has_parts)
     parts_reset(&sweep->parts);
-  flow->code = flow->sums = 0;
+  flow->code = flow->loaded = 0;
   while (at < sweep->end && !area_is_marked(area, MARK_INSTRUCTION, at)) {
     struct code_instruction instruction;
     const uint8_t *bytes = area->bytes + (at - area->address);
@@ -418,6 +437,17 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
     parts_leave(&sweep->parts, open_upper, sweep);
 }
 
+/* Where a jump leads to a place behind a load, the pointer may be another one at the call. */
+static void check_loads(const struct sweep *sweep) {
+  struct call *calls = sweep->builder->graph->calls;
+  for (size_t i = 0; i < sweep->load_count; i++) {
+    const struct load *load = &sweep->loads[i];
+    for (size_t k = 0; k < sweep->target_count; k++)
+      if (sweep->targets[k] - load->at - 1 < calls[load->call].at - load->at)
+        calls[load->call].is_loaded = false;
+  }
+}
+
 /* What is known only when all is decoded: a call or jump by a pointer may lead near the return address
  * in a function that reads that, and near another function in one that names its address; and returns
  * may be odd that came before what shows it. */
@@ -440,7 +470,7 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   sweep->function = number;
   sweep->start = function->address;
   sweep->end = function->address + function->size;
-  sweep->target_count = 0;
+  sweep->target_count = sweep->load_count = 0;
   function->first_call = graph->call_count;
   stack_open(&sweep->stack, &flow.stack, function->address, sweep->is_part[number]);
   function->is_undecodable |= areas_find(&graph->areas, sweep->start)->is_changeable;
@@ -455,6 +485,7 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
                         .stack.depth = sweep->stack.depths[sweep->targets[i] - sweep->start]};
     decode_from(sweep, sweep->targets[i], &side);
   }
+  check_loads(sweep);
   add_late(sweep, sweep->end - 1);
   sweep->builder->loses_registers |=
       !sweep->is_part[number] && stack_loses_registers(&sweep->stack);
@@ -622,6 +653,7 @@ void sweep(struct graph_builder *builder, const struct image *image) {
   add_runs(&sweep);
   free(sweep.targets);
   free(sweep.doubts);
+  free(sweep.loads);
   free(sweep.runs);
   free(sweep.runs_on);
   free(sweep.is_part);

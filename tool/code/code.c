@@ -17,12 +17,33 @@ enum code_relocation code_relocation(const struct code_architecture *architectur
   return relocation->meaning;
 }
 
-static struct code_slot *find_slot(struct code_slots *slots, enum code_stack_base base,
-                                   int32_t offset) {
+static bool is_at(struct code_place a, struct code_place b) {
+  return a.base == b.base && a.offset == b.offset;
+}
+
+static struct code_slot *find_slot(struct code_slots *slots, struct code_place place) {
   for (uint32_t i = 0; i < slots->count && i < CODE_SLOTS; i++)
-    if (slots->items[i].base == base && slots->items[i].offset == offset)
+    if (is_at(slots->items[i].place, place))
       return &slots->items[i];
   return NULL;
+}
+
+/* Whether what the function computed may be at a place. */
+static bool is_made_at(const struct code_slots *slots, struct code_place place) {
+  bool is_made = slots->made_count > CODE_MADE_SLOTS;
+  for (uint32_t i = 0; i < slots->made_count && !is_made; i++)
+    is_made = is_at(slots->made[i], place);
+  return is_made;
+}
+
+static void keep_made(struct code_slots *slots, struct code_place place) {
+  if (is_made_at(slots, place))
+    return;
+  const bool is_below = place.base == CODE_STACK_POINTER && place.offset < 0;
+  if (slots->made_count < CODE_MADE_SLOTS)
+    slots->made[slots->made_count] = place;
+  slots->made_count = is_below ? CODE_MADE_SLOTS + 1 : slots->made_count + 1;
+  slots->has_grown = true;
 }
 
 bool code_is_code(const struct code_state *state, struct code_value value) {
@@ -30,6 +51,21 @@ bool code_is_code(const struct code_state *state, struct code_value value) {
       value.kind == CODE_ADDRESS || value.kind == CODE_HELD || value.kind == CODE_SUM;
   return is_address && state->slots != NULL &&
          value.table - state->slots->start < state->slots->size;
+}
+
+bool code_is_made(struct code_value value) {
+  return value.is_made || value.kind == CODE_SUM || value.kind == CODE_PLACE ||
+         value.kind == CODE_TARGET || (value.kind == CODE_ENTRY && value.size < 8);
+}
+
+struct code_value code_either(const struct code_state *state, struct code_value a,
+                              struct code_value b) {
+  struct code_value either = {.kind = CODE_UNKNOWN};
+  if (code_is_code(state, a) || code_is_code(state, b))
+    either =
+        (struct code_value){.kind = CODE_HELD, .table = code_is_code(state, a) ? a.table : b.table};
+  either.is_made = code_is_made(a) || code_is_made(b);
+  return either;
 }
 
 struct code_value code_sum(const struct code_state *state, uint32_t registers) {
@@ -45,11 +81,13 @@ struct code_value code_sum(const struct code_state *state, uint32_t registers) {
 void code_store(struct code_state *state, enum code_stack_base base, int32_t offset,
                 struct code_value value) {
   struct code_slots *slots = state->slots;
-  if (!code_is_code(state, value) || slots->count > CODE_SLOTS ||
-      find_slot(slots, base, offset) != NULL)
+  const struct code_place place = {offset, (uint8_t)base};
+  if (slots != NULL && code_is_made(value))
+    keep_made(slots, place);
+  if (!code_is_code(state, value) || slots->count > CODE_SLOTS || find_slot(slots, place) != NULL)
     return;
   if (slots->count < CODE_SLOTS)
-    slots->items[slots->count] = (struct code_slot){value.table, offset, (uint8_t)base};
+    slots->items[slots->count] = (struct code_slot){value.table, place};
   slots->count++;
   slots->has_grown = true;
 }
@@ -57,22 +95,27 @@ void code_store(struct code_state *state, enum code_stack_base base, int32_t off
 struct code_value code_load(const struct code_state *state, enum code_stack_base base,
                             int32_t offset) {
   struct code_slots *slots = state->slots;
-  if (slots == NULL || slots->count == 0)
-    return (struct code_value){.kind = CODE_UNKNOWN};
-  const struct code_slot *slot =
-      slots->count > CODE_SLOTS ? &slots->items[0] : find_slot(slots, base, offset);
+  const struct code_place place = {offset, (uint8_t)base};
   struct code_value loaded = {.kind = CODE_UNKNOWN};
+  if (slots == NULL)
+    return loaded;
+  slots->has_load = true;
+  const struct code_slot *slot =
+      slots->count > CODE_SLOTS ? &slots->items[0] : find_slot(slots, place);
   if (slot != NULL)
     loaded = (struct code_value){.kind = CODE_HELD, .table = slot->address};
+  loaded.is_made = is_made_at(slots, place);
   return loaded;
 }
 
 bool code_is_idle(const struct code_state *state, const struct code_instruction *instruction) {
   if (!instruction->is_plain || instruction->has_reference || instruction->constant_count > 0 ||
-      (instruction->stack.base != CODE_NO_BASE && state->slots->count > 0))
+      instruction->parts.is_load || instruction->stack.base != CODE_NO_BASE)
     return false;
-  for (uint32_t named = instruction->named; named != 0; named &= named - 1)
-    if (state->registers[__builtin_ctz(named)].kind != CODE_UNKNOWN)
+  for (uint32_t named = instruction->named; named != 0; named &= named - 1) {
+    const struct code_value *value = &state->registers[__builtin_ctz(named)];
+    if (value->kind != CODE_UNKNOWN || !value->is_made)
       return false;
+  }
   return true;
 }

@@ -93,6 +93,8 @@ struct code_parts {
   uint8_t shift;
   bool is_constant; /* what it makes is an address only in a file that doesn't move */
   bool is_copy;     /* one register becomes what another one is */
+  /* The register that is written to, or the target, is a word of memory that isn't the stack's. */
+  bool is_load;
 };
 
 enum { CODE_CONSTANTS = 3 };
@@ -135,24 +137,36 @@ struct code_value {
   uint8_t size, shift;
   bool is_unsigned; /* entries are */
   bool is_upper;    /* `table` is an address's upper part: the rest is added later */
+  /* It may be what an instruction computed, of whatever: any address. What is loaded from memory other than the
+   * stack's isn't, nor what the function was given, or a call returned. */
+  bool is_made;
   uint64_t table, base;
 };
 
 enum { CODE_REGISTERS = 32, CODE_ARGUMENTS = 6 };
 
-/* Of a function: where it keeps addresses of code on the stack, whatever it does there before and later. */
-enum { CODE_SLOTS = 16 };
+/* A place on the stack. */
+struct code_place {
+  int32_t offset; /* from that register */
+  uint8_t base;   /* enum code_stack_base */
+};
+
+/* Of a function: where it keeps addresses of code on the stack, and what it computed, whatever it does there before
+ * and later. */
+enum { CODE_SLOTS = 16, CODE_MADE_SLOTS = 128 };
 struct code_slots {
   uint64_t start, size; /* where the code is */
   bool is_fixed;        /* the file doesn't move: a number in an instruction may be an address */
   bool has_grown;       /* there are new ones */
   bool loses_registers; /* calls preserve none */
+  bool has_load;        /* something was loaded from the stack */
   uint32_t count;       /* may be more than there is room for: then any place is one */
   struct code_slot {
     uint64_t address;
-    int32_t offset; /* from that register */
-    uint8_t base;   /* enum code_stack_base */
+    struct code_place place;
   } items[CODE_SLOTS];
+  uint32_t made_count; /* likewise */
+  struct code_place made[CODE_MADE_SLOTS];
 };
 
 struct code_state {
@@ -164,8 +178,13 @@ struct code_state {
 
 /* Whether a value is an address of code, to which something may be added. */
 bool code_is_code(const struct code_state *state, struct code_value value);
+/* Whether a value may be what an instruction computed; of one that is known, it is no address that memory holds. */
+bool code_is_made(struct code_value value);
 /* What an instruction may make of an address of code in one of the registers (a bit each): a sum; or CODE_UNKNOWN. */
 struct code_value code_sum(const struct code_state *state, uint32_t registers);
+/* One of two values. An address of code isn't forgotten: something may be added to it. */
+struct code_value code_either(const struct code_state *state, struct code_value a,
+                              struct code_value b);
 /* A register is stored on the stack; and what is loaded from there. */
 void code_store(struct code_state *state, enum code_stack_base base, int32_t offset,
                 struct code_value value);

@@ -301,6 +301,8 @@ static void decode_single(uint32_t word, struct code_instruction *instruction) {
                moves ? distance : 0, is_load);
   parts->reads = bit(from) | (is_load || is_vector ? 0 : bit(to));
   parts->writes = (moves ? bit(from) : 0) | (is_load && !is_vector && !is_prefetch ? bit(to) : 0);
+  parts->is_load =
+      parts->writes == bit(to) && size == 3 && link_base(&machine, from) == CODE_NO_BASE && is_load;
   if (!is_vector && !is_prefetch && size == 3)
     link_set_saved(&machine, &instruction->stack, to, 0, is_load);
   if (from != SP && !moves && (is_load || is_vector || to != from))
@@ -321,6 +323,8 @@ static void decode_other_single(uint32_t word, struct code_instruction *instruct
     if (is_vector || is_prefetch)
       return;
     *(operation == 0 ? &parts->reads : &parts->writes) |= bit(to_of(word));
+    parts->is_load = operation != 0 && link_field(word, 30, 2) == 3 &&
+                     link_base(&machine, from_of(word)) == CODE_NO_BASE;
     return;
   }
   if (kind == ATOMIC) {
@@ -544,6 +548,24 @@ static struct code_value loaded_value(uint32_t word, const struct code_state *st
                              .is_unsigned = operation == 1};
 }
 
+/* CSEL: one of two registers. */
+static bool is_select(uint32_t word) { return (word & 0xffe00c00) == 0x9a800000; }
+
+/* The signature of a pointer is made, checked or left out. */
+static bool is_signature(uint32_t word) { return (word & 0xffff0000) == 0xdac10000; }
+
+static unsigned second_of(uint32_t word) { return link_field(word, 10, 5); } /* of a pair */
+
+static bool is_pair(uint32_t word) { return link_field(word, 27, 3) == 5; }
+
+/* What is loaded from the stack, `more` bytes further on. */
+static struct code_value load(const struct code_instruction *instruction,
+                              const struct code_state *state, int32_t more) {
+  const struct code_stack *stack = &instruction->stack;
+  const int32_t moved = stack->growth != CODE_STACK_LOST ? stack->growth : 0;
+  return code_load(state, stack->base, stack->offset - moved + more);
+}
+
 /* What an instruction puts into its register. */
 static struct code_value result_of(uint32_t word, const struct code_instruction *instruction,
                                    const struct code_state *state) {
@@ -564,24 +586,37 @@ static struct code_value result_of(uint32_t word, const struct code_instruction 
     return sum_of(word, state);
   if ((word & move_mask) == move)
     return value_of(state, other_of(word));
+  if (is_select(word))
+    return code_either(state, value_of(state, from_of(word)), value_of(state, other_of(word)));
+  if (is_signature(word))
+    return value_of(state, to_of(word));
   if ((group & 5) != 4)
     return unknown;
   return instruction->stack.base != CODE_NO_BASE && instruction->stack.is_read
-             ? code_load(state, instruction->stack.base, instruction->stack.offset)
+             ? load(instruction, state, 0)
              : loaded_value(word, state);
+}
+
+/* The registers that become what memory, or other registers, hold. */
+static uint32_t taken_by(uint32_t word) {
+  const bool is_memory = (link_field(word, 25, 4) & 5) == 4;
+  if (is_memory)
+    return link_field(word, 26, 1) != 0
+               ? 0
+               : bit(to_of(word)) | (is_pair(word) ? bit(second_of(word)) : 0);
+  return (word & move_mask) == move || is_select(word) || is_signature(word) ? bit(to_of(word)) : 0;
 }
 
 /* What a store puts on the stack: a pair of registers, or one. */
 static void store(uint32_t word, const struct code_instruction *instruction,
                   struct code_state *state) {
   const struct code_stack *stack = &instruction->stack;
-  const bool is_pair = link_field(word, 27, 3) == 5;
   if (stack->base == CODE_NO_BASE || stack->is_read || stack->is_address ||
       (link_field(word, 25, 4) & 5) != 4 || link_field(word, 26, 1) != 0)
     return;
   code_store(state, stack->base, stack->offset, value_of(state, to_of(word)));
-  if (is_pair)
-    code_store(state, stack->base, stack->offset + 8, value_of(state, link_field(word, 10, 5)));
+  if (is_pair(word))
+    code_store(state, stack->base, stack->offset + 8, value_of(state, second_of(word)));
 }
 
 static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct code_state *state,
@@ -598,7 +633,11 @@ static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct c
     *jump = value_of(state, instruction.parts.from);
   store(word, &instruction, state);
   link_assign(&machine, &instruction, state, to_of(word) < 31 ? to_of(word) : CODE_NO_REGISTER,
-              result_of(word, &instruction, state));
+              result_of(word, &instruction, state), taken_by(word));
+  const bool loads_pair = (link_field(word, 25, 4) & 5) == 4 && is_pair(word) &&
+                          (instruction.parts.writes & bit(second_of(word))) != 0;
+  if (loads_pair && instruction.stack.base != CODE_NO_BASE)
+    state->registers[second_of(word)] = load(&instruction, state, 8);
 }
 
 static const uint8_t arguments[CODE_ARGUMENTS] = {0, 1, 2, 3, 4, 5};

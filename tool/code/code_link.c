@@ -138,22 +138,31 @@ struct code_value link_sum(struct code_value a, struct code_value b, uint8_t shi
 }
 
 void link_assign(const struct link_machine *machine, const struct code_instruction *instruction,
-                 struct code_state *state, unsigned to, struct code_value result) {
+                 struct code_state *state, unsigned to, struct code_value result, uint32_t taken) {
   const struct code_parts *parts = &instruction->parts;
   const bool is_computed = instruction->kind == CODE_OTHER && parts->part != CODE_LOAD &&
                            parts->part != CODE_ACCESS && instruction->stack.size == 0;
   uint32_t lost = parts->writes | parts->may_write;
-  if (result.kind == CODE_UNKNOWN && is_computed)
-    result = code_sum(state, parts->reads & ~((uint32_t)1 << machine->stack));
+  const struct code_value sum =
+      is_computed ? code_sum(state, parts->reads & ~((uint32_t)1 << machine->stack)) : result;
+  if (result.kind == CODE_UNKNOWN && sum.kind != CODE_UNKNOWN)
+    result = sum;
   if (parts->part == CODE_LOWER && result.kind == CODE_ADDRESS)
     state->made = result.table;
   if (instruction->kind == CODE_CALL)
     lost |= machine->clobbers;
-  for (; lost != 0; lost &= lost - 1)
-    state->registers[__builtin_ctz(lost)] = (struct code_value){0};
+  const uint32_t made = instruction->kind == CODE_OTHER ? ~taken : 0;
+  for (; lost != 0; lost &= lost - 1) {
+    const unsigned number = (unsigned)__builtin_ctz(lost);
+    struct code_value *value = &state->registers[number];
+    const struct code_value written = {.is_made = has(made, number)};
+    *value = has(parts->writes, number) || instruction->kind == CODE_CALL
+                 ? written
+                 : code_either(state, *value, written);
+  }
   if (result.kind == CODE_SUM || result.kind == CODE_TARGET)
     state->summed = result;
-  if (result.kind != CODE_UNKNOWN && to != CODE_NO_REGISTER)
+  if ((result.kind != CODE_UNKNOWN || result.is_made) && to != CODE_NO_REGISTER)
     state->registers[to] = result;
 }
 

@@ -64,9 +64,10 @@ struct code_value link_sum(struct code_value a, struct code_value b, uint8_t shi
                            bool is_unsigned);
 
 /* Forgets the values that the instruction changes; register `to` (CODE_NO_REGISTER: none) has `result`
- * then, if that is known. */
+ * then, if that is known. All but the registers `taken` (a bit each), which become what memory or other registers hold,
+ * are computed. */
 void link_assign(const struct link_machine *machine, const struct code_instruction *instruction,
-                 struct code_state *state, unsigned to, struct code_value result);
+                 struct code_state *state, unsigned to, struct code_value result, uint32_t taken);
 
 /* See struct code_architecture. */
 extern const uint16_t link_system_leaves[];

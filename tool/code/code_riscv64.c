@@ -314,6 +314,7 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
     stack->size = 1 << (fields->function & 3);
     stack->is_read = is_load;
   }
+  parts->is_load = is_load && is_whole && link_base(&machine, fields->first) == CODE_NO_BASE;
   if (fields->first != SP && (is_load || value != fields->first))
     set_part(instruction, is_load && is_whole ? CODE_LOAD : CODE_ACCESS, fields, fields->constant);
   if (is_whole)
@@ -520,6 +521,14 @@ static struct code_value result_of(const struct fields *fields, uint64_t address
   }
 }
 
+/* Whether a register becomes what memory, or another register, holds. */
+static bool takes(const struct fields *fields) {
+  return fields->operation == LOAD || fields->operation == ATOMIC ||
+         (fields->operation == ADD_CONSTANT && fields->function == 0 && fields->constant == 0) ||
+         (fields->operation == REGISTERS && fields->is_sum &&
+          (fields->first == ZERO || fields->second == ZERO));
+}
+
 static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct code_state *state,
                    struct code_value *jump) {
   struct code_instruction instruction;
@@ -537,7 +546,7 @@ static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct c
     code_store(state, link_base(&machine, fields.first), (int32_t)fields.constant,
                state->registers[fields.second]);
   link_assign(&machine, &instruction, state, fields.to != ZERO ? fields.to : CODE_NO_REGISTER,
-              result_of(&fields, address, state));
+              result_of(&fields, address, state), takes(&fields) ? bit(fields.to) : 0);
 }
 
 /* auipc gp, ...; addi gp, gp, ... */

@@ -405,6 +405,9 @@ static bool names_by_opcode(const ZydisDecodedInstruction *raw) {
 static void set_registers(const ZydisDecodedInstruction *raw,
                           struct code_instruction *instruction) {
   enum { TO_REGISTER = 2 }; /* of an opcode: the other register is the first operand */
+  enum {
+    UNNAMED = 0xcf
+  }; /* rax, rcx, rdx, rbx, rsi, rdi: what instructions use that don't name them */
   struct code_parts *parts = &instruction->parts;
   const bool has_modrm = (raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0;
   const bool has_constant = raw->raw.imm[0].size > 0;
@@ -431,6 +434,8 @@ static void set_registers(const ZydisDecodedInstruction *raw,
                                                   : bit(operand);
     parts->writes = is_whole && (has_modrm || has_constant) ? parts->may_write : 0;
     parts->is_copy = parts->reads != 0 && parts->writes != 0;
+    parts->is_load = has_modrm && to_other && parts->reads == 0 && raw->operand_width == 64 &&
+                     memory_base(raw) == CODE_NO_BASE;
     break;
   case ZYDIS_MNEMONIC_MOVZX:
   case ZYDIS_MNEMONIC_MOVSX:
@@ -466,6 +471,8 @@ static void set_registers(const ZydisDecodedInstruction *raw,
     if (raw->meta.category == ZYDIS_CATEGORY_CMOV || raw->mnemonic == ZYDIS_MNEMONIC_XCHG) {
       parts->reads = parts->writes = parts->may_write; /* either may become the other one */
       parts->is_copy = true;
+    } else {
+      parts->may_write |= UNNAMED;
     }
     break;
   }
@@ -612,6 +619,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
     instruction->is_sum = operand_register(&raw) >= 0;
     instruction->parts.from =
         instruction->is_sum ? (uint8_t)operand_register(&raw) : CODE_NO_REGISTER;
+    instruction->parts.is_load = !instruction->is_sum && memory_base(&raw) == CODE_NO_BASE;
     break;
   default:
     set_registers(&raw, instruction);
@@ -827,8 +835,49 @@ static struct code_value result_of(const ZydisDecodedInstruction *raw, uint64_t 
                                         : unknown;
 }
 
+/* What a register of any width is a part of. */
+static struct code_value value_of_whole(const struct code_state *state, ZydisRegister name) {
+  return value_of_register(state,
+                           ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name));
+}
+
+/* Whether an operand's value may be what an instruction computed. */
+static bool may_be_made(const struct code_state *state, const ZydisDecodedOperand *operand) {
+  return operand->type == ZYDIS_OPERAND_TYPE_REGISTER
+             ? code_is_made(value_of_whole(state, operand->reg.value))
+         : operand->type == ZYDIS_OPERAND_TYPE_MEMORY ? code_is_made(loaded_value(state, operand))
+                                                      : false;
+}
+
+/* Whether what an instruction writes may be any address: what it computes. Others move what is somewhere else. */
+static bool makes(const ZydisDecodedInstruction *raw, const ZydisDecodedOperand *operands,
+                  const struct code_state *state) {
+  const bool is_load = raw->operand_count > 1 && operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY;
+  const bool is_part = raw->operand_count > 0 && operands[0].size < 32;
+  switch (raw->mnemonic) {
+  case ZYDIS_MNEMONIC_MOV:
+  case ZYDIS_MNEMONIC_MOVSXD:
+  case ZYDIS_MNEMONIC_MOVSX:
+  case ZYDIS_MNEMONIC_MOVZX:
+    return is_part || may_be_made(state, &operands[1]) ||
+           (raw->mnemonic != ZYDIS_MNEMONIC_MOV && !is_load);
+  case ZYDIS_MNEMONIC_XCHG:
+    return may_be_made(state, &operands[0]) || may_be_made(state, &operands[1]);
+  case ZYDIS_MNEMONIC_PUSH:
+    return may_be_made(state, &operands[0]);
+  case ZYDIS_MNEMONIC_POP:
+    return state->slots != NULL && state->slots->made_count > CODE_MADE_SLOTS;
+  case ZYDIS_MNEMONIC_LEA:
+    return operands[1].mem.base != ZYDIS_REGISTER_RIP;
+  default:
+    return raw->meta.category == ZYDIS_CATEGORY_CMOV
+               ? may_be_made(state, &operands[0]) || may_be_made(state, &operands[1])
+               : raw->meta.category != ZYDIS_CATEGORY_CALL;
+  }
+}
+
 static void forget_written(const ZydisDecodedInstruction *raw, const ZydisDecodedOperand *operands,
-                           struct code_state *state) {
+                           bool is_made, struct code_state *state) {
   for (unsigned i = 0; i < raw->operand_count; i++) {
     const ZydisDecodedOperand *operand = &operands[i];
     if (operand->type != ZYDIS_OPERAND_TYPE_REGISTER ||
@@ -838,7 +887,7 @@ static void forget_written(const ZydisDecodedInstruction *raw, const ZydisDecode
         ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operand->reg.value);
     const int number = register_number(whole);
     if (number >= 0)
-      state->registers[number] = unknown;
+      state->registers[number] = (struct code_value){.is_made = is_made};
   }
 }
 
@@ -853,6 +902,8 @@ static void forget_at_call(struct code_state *state) {
 static void keep_result(struct code_state *state, const ZydisDecodedOperand *to,
                         struct code_value result) {
   const enum code_stack_base base = frame_base(to);
+  if ((to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0)
+    return;
   if (result.kind == CODE_SUM || result.kind == CODE_PLACE)
     state->summed = result;
   if (to->type == ZYDIS_OPERAND_TYPE_REGISTER && register_number(to->reg.value) >= 0)
@@ -880,10 +931,15 @@ static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct c
     *jump = operand_value(state, &operands[0]);
   const bool has_result =
       raw.operand_count_visible > 0 && raw.meta.branch_type == ZYDIS_BRANCH_TYPE_NONE;
-  const struct code_value result =
+  struct code_value result =
       has_result ? result_of(&raw, address + raw.length, operands, state) : unknown;
-  forget_written(&raw, operands, state);
-  if (has_result && result.kind != CODE_UNKNOWN)
+  const bool is_made = makes(&raw, operands, state);
+  result.is_made = is_made && (result.kind == CODE_UNKNOWN || result.kind == CODE_HELD);
+  if (is_made && raw.mnemonic == ZYDIS_MNEMONIC_PUSH)
+    code_store(state, CODE_STACK_POINTER, -(int32_t)sizeof(uint64_t),
+               (struct code_value){.is_made = true});
+  forget_written(&raw, operands, is_made, state);
+  if (has_result && (result.kind != CODE_UNKNOWN || result.is_made))
     keep_result(state, &operands[0], result);
   if (raw.meta.category == ZYDIS_CATEGORY_CALL)
     forget_at_call(state);
