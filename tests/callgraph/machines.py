@@ -75,6 +75,9 @@ AARCH64 = cross(
         "table": "  and x10, x0, #1\n  adrp x9, 9f\n  add x9, x9, :lo12:9f\n  adr x11, 7f\n  ldrh w10, [x9, x10, lsl #1]\n"
         "  add x11, x11, w10, sxth #2\n  br x11\n7:  ret\n  .section .rodata\n  .balign 4\n9:  .hword ({g} - 7b) / 4, ({g} - 7b) / 4\n  .text\n",
         "sum": "  ldrsw x10, 8f\n  adr x9, 9f\n9:  add x9, x9, x10\n  br x9\n8:  .word {g} - 9b\n",
+        "difference": "  ldrsw x10, 8f\n  adr x9, 9f\n9:  neg x10, x10\n  sub x9, x9, x10\n  br x9\n8:  .word {g} - 9b\n",
+        "kept-sum": "  ldrsw x10, 8f\n  adr x9, 9f\n9:  add x9, x9, x10\n  str x9, [sp, #-16]!\n  ldr x11, [sp], #16\n  br x11\n8:  .word {g} - 9b\n",
+        "chosen-sum": "  ldrsw x10, 8f\n  adr x9, 9f\n9:  add x10, x9, x10\n  cmp x9, x10\n  csel x11, x10, x9, ne\n  br x11\n8:  .word {g} - 9b\n",
         "middle": "  add x2, x2, #1\n  b middle_{g}\n",
         "high-tag": "  adrp x9, 8f\n  ldr x9, [x9, :lo12:8f]\n  ubfx x9, x9, #0, #48\n  br x9\n"
         '  .section .data.rel,"aw"\n  .balign 8\n8:  .xword {g} + (0x5a << 48)\n  .text\n',
@@ -126,6 +129,10 @@ RISCV64 = cross(
         "relative": "  lla t1, 9f\n  lw t3, 0(t1)\n  add t1, t1, t3\n  jr t1\n  .section .rodata\n  .balign 4\n9:  .word {g} - 9b\n  .text\n",
         "odd-relative": "  lla t1, 9f\n  lw t3, 0(t1)\n  add t1, t1, t3\n  jr t1\n  .section .rodata\n  .balign 4\n  .byte 1\n9:  .word {g} - 9b\n  .text\n",
         "sum": "  lla t1, 8f\n  lw t3, 0(t1)\n  lla t1, 9f\n9:  add t1, t1, t3\n  jr t1\n  .balign 4\n8:  .word {g} - 9b\n",
+        "difference": "  lla t1, 8f\n  lw t3, 0(t1)\n  lla t1, 9f\n9:  neg t3, t3\n  sub t1, t1, t3\n  jr t1\n  .balign 4\n8:  .word {g} - 9b\n",
+        "kept-sum": "  lla t1, 8f\n  lw t3, 0(t1)\n  lla t1, 9f\n9:  add t1, t1, t3\n  sd t1, -8(sp)\n  ld t2, -8(sp)\n  jr t2\n  .balign 4\n8:  .word {g} - 9b\n",
+        "distance": "  lla t1, 8f\n  ld t1, 0(t1)\n  jr 64(t1)\n"
+        '  .section .data.rel,"aw"\n  .balign 8\n8:  .quad {g} - 64\n  .text\n',
         "middle": "  addi a2, a2, 1\n  j middle_{g}\n",
         "high-tag": "  lla t1, 8f\n  ld t1, 0(t1)\n  slli t1, t1, 16\n  srli t1, t1, 16\n  jr t1\n"
         '  .section .data.rel,"aw"\n  .balign 8\n8:  .quad {g} + (0x5a << 48)\n  .text\n',
