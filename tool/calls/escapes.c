@@ -42,7 +42,7 @@ static void take_word(struct graph_builder *builder, const struct linkage_word *
   if (area == NULL || area->is_start_table != at_start)
     return;
   if (word->kind == LINKAGE_ADDRESS || word->kind == LINKAGE_RESOLVER) {
-    if (!graph_take(graph, word->value, how, word->address) &&
+    if (!graph_take(graph, word->value, how, word->address) && word->value != 0 &&
         areas_are_beyond(&graph->areas, word->value))
       builder->hands_over = word->address;
     enter(graph, word->value);

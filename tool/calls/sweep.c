@@ -234,7 +234,9 @@ static void add_references(struct sweep *sweep, uint64_t at,
   } else if (instruction->has_reference) {
     const bool is_known = graph_take(graph, instruction->reference, TAKEN_BY_CODE, at);
     const bool is_global = instruction->reference == sweep->builder->global;
-    if (!is_known && !is_global && areas_are_beyond(&graph->areas, instruction->reference))
+    const bool is_weak = instruction->reference == 0; /* a symbol that isn't defined */
+    if (!is_known && !is_global && !is_weak &&
+        areas_are_beyond(&graph->areas, instruction->reference))
       sweep->builder->hands_over = at; /* of a function, plus a constant that others know? */
     note_named(sweep, instruction->reference);
     add_label(sweep, instruction->reference);
