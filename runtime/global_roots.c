@@ -30,8 +30,11 @@ struct stackpack_global_roots stackpack_global_roots(const struct stackpack_tabl
 
 bool stackpack_global_roots_next(struct stackpack_global_roots *roots, uint64_t *address) {
   struct global_roots *own = (struct global_roots *)roots->private_;
-  if (own->array == NULL)
-    return packed_roots_next(&own->packed, address);
+  if (own->array == NULL) {
+    const bool is_one = packed_roots_next(&own->packed, address);
+    roots->is_corrupt = own->packed.bad;
+    return is_one;
+  }
   while ((size_t)(own->end - own->array) >= sizeof *address) {
     memcpy(address, own->array, sizeof *address);
     own->array += sizeof *address;

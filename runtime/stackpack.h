@@ -595,6 +595,7 @@ void *stackpack_walk_address(struct stackpack_walk *walk,
  */
 struct stackpack_global_roots {
   uint64_t private_[16];
+  bool is_corrupt; /* after the last one: there may be more, but the table is damaged */
 };
 
 /* The global roots of a table, if it was packed with any; else those of the array from start to
@@ -603,8 +604,9 @@ struct stackpack_global_roots {
 struct stackpack_global_roots stackpack_global_roots(const struct stackpack_table *table,
                                                      const void *start, const void *stop);
 
-/* Writes the next variable's address, or returns false after the last one. None comes twice from a
- * packed table, where they ascend; in an array, 0s are passed over. */
+/* Writes the next variable's address, or returns false after the last one: a collector looks at
+ * roots->is_corrupt then, and stops if that is true. None comes twice from a packed table, where they
+ * ascend; in an array, 0s are passed over. */
 bool stackpack_global_roots_next(struct stackpack_global_roots *roots, uint64_t *address);
 
 /* ---- Files ---- */

@@ -59,4 +59,6 @@ void roots_of_globals(struct copier *copier) {
     uintptr_t *root = (uintptr_t *)(uintptr_t)address;
     *root = copier_forward(copier, *root);
   }
+  if (roots.is_corrupt)
+    die("the list of global roots is damaged");
 }

@@ -429,6 +429,7 @@ extern "C" {
 #[derive(Debug, Copy, Clone)]
 pub struct stackpack_global_roots {
     pub private_: [u64; 16usize],
+    pub is_corrupt: bool,
 }
 extern "C" {
     pub fn stackpack_global_roots(
