@@ -86,6 +86,10 @@ struct frame_view frames_find(const struct frames_part *part, uint32_t function,
 /* By how many bytes the record's frame is larger than LLVM says. */
 uint64_t frames_extra(const struct frames_part *part, uint32_t record);
 
+/* Whether the part's exceptions are in order, as its writer puts them. Only those can be found. Linear in
+ * their number. */
+bool frames_are_in_order(const struct frames_part *part);
+
 /* The same facts in the other form. */
 struct frame_facts frames_facts(const struct frames_part *part, const struct frame_view *view);
 

@@ -140,6 +140,24 @@ static inline uint64_t exception_of(const struct frames_part *part, uint32_t rec
   return is_one ? (from + nth) * part->exception_width : UINT64_MAX;
 }
 
+bool frames_are_in_order(const struct frames_part *part) {
+  const unsigned width = part->start_width;
+  const uint64_t blocks =
+      part->exception_count == 0 ? 0 : part->record_count / RECORDS_PER_START + 1;
+  uint64_t from = 0;
+  for (uint64_t block = 0; block < blocks; block++) {
+    const uint64_t to = bits_at(part->starts, (block + 1) * width, width);
+    if (bits_at(part->starts, block * width, width) != from || to < from ||
+        to > part->exception_count)
+      return false;
+    for (uint64_t i = from; i + 1 < to; i++)
+      if (part->numbers[i] >= part->numbers[i + 1])
+        return false;
+    from = to;
+  }
+  return from == part->exception_count;
+}
+
 static uint64_t extra_at(const struct frames_part *part, uint64_t exception) {
   return exception == UINT64_MAX
              ? 0

@@ -327,14 +327,21 @@ static bool unpack_global_roots(struct unpacker *unpacker) {
   return safepoints_set_global_roots(unpacker->table, unpacker->words, count);
 }
 
+/* A look-up compares the numbers of a block at once, which finds them only where they ascend. */
+static bool check_frames(struct unpacker *unpacker) {
+  const struct packed_table *packed = unpacker->packed;
+  return !packed->has_frames || frames_are_in_order(&packed->frames) ||
+         broken(unpacker, "exceptions of frames out of order");
+}
+
 static bool unpack(struct unpacker *unpacker) {
   unpacker->space = malloc(packed_details_space(unpacker->packed) + 1);
   unpacker->functions =
       malloc(((size_t)unpacker->packed->stretch_count + 1) * sizeof *unpacker->functions);
   if (unpacker->space == NULL || unpacker->functions == NULL)
     return no_memory(unpacker);
-  return check_leaves(unpacker) && check_order(unpacker) && unpack_functions(unpacker) &&
-         unpack_records(unpacker) && unpack_global_roots(unpacker);
+  return check_leaves(unpacker) && check_order(unpacker) && check_frames(unpacker) &&
+         unpack_functions(unpacker) && unpack_records(unpacker) && unpack_global_roots(unpacker);
 }
 
 bool packed_unpack(const struct packed_table *packed, packed_decompress *decompress,

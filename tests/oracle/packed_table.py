@@ -733,6 +733,16 @@ class Frames:
         self.numbers = self.take_array(own.exceptions, 8)
         self.exceptions = self.take_array(own.exceptions, own.shape_width + own.extra_width)
         self.shapes = read_shapes(shapes.part, own.stack_pointer)
+        self.check_order(starts)
+
+    def check_order(self, starts):
+        """Blocks of exceptions follow each other, and numbers in a block ascend."""
+        ends = [at(self.starts, i) for i in range(starts)] or [0]
+        require(ends[0] == 0 and ends[-1] == self.header.exceptions, "frames: starts of exceptions")
+        for start, end in pairwise(ends):
+            require(start <= end <= self.header.exceptions, "frames: starts of exceptions")
+            numbers = self.numbers.part.data[start:end]
+            require(all(a < b for a, b in pairwise(numbers)), "frames: exceptions out of order")
 
     def take_array(self, count, width):
         size = bytes_for(count * width)

@@ -251,5 +251,37 @@ START_TEST(broken_bytes) {
   }
 }
 
+/* A look-up finds exceptions only where they are in order: other ones are told from these. */
+START_TEST(exceptions_out_of_order) {
+  struct program program;
+  struct frames_part part;
+  size_t size;
+  program_open(&program, 1, 1000);
+  for (uint32_t i = 0; i < 1000; i++) {
+    struct frame_facts facts = usual(program.sizes[0], 2);
+    facts.cfa_offset += i % 100 == 0 ? WORD : 0;
+    set_facts(&program, i, &facts);
+  }
+  uint8_t *bytes = write_part(&program, &size);
+  ck_assert(frames_open(&part, bytes, size, 1, 1000));
+  ck_assert_uint_eq(part.exception_count, 10);
+  ck_assert(frames_are_in_order(&part));
+  uint8_t *numbers = bytes + (part.numbers - bytes), *starts = bytes + (part.starts - bytes);
+  for (unsigned i = 0; i < 3; i++) { /* 0, 100 and 200 are in the first block */
+    const uint8_t before = numbers[i];
+    numbers[i] = i == 0 ? 100 : numbers[i - 1];
+    ck_assert(!frames_are_in_order(&part));
+    numbers[i] = before;
+  }
+  for (uint32_t bit = 0; bit < 5u * part.start_width; bit++) {
+    starts[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    ck_assert(!frames_are_in_order(&part));
+    starts[bit / 8] ^= (uint8_t)(1u << bit % 8);
+  }
+  ck_assert(frames_are_in_order(&part));
+  free(bytes);
+  program_close(&program);
+}
+
 SUITE("packed_frames", nothing_known_takes_nothing, one_shape_takes_no_bits, any_program,
-      facts_without_room, broken_bytes)
+      facts_without_room, broken_bytes, exceptions_out_of_order)
