@@ -441,7 +441,7 @@ static struct code_value follow_step(const struct resolver *resolver, const stru
   const struct graph_builder *builder = resolver->builder;
   const uint64_t address = resolver->start + step->offset;
   struct code_value jump = {.kind = CODE_UNKNOWN};
-  if (code_is_idle(state, &step->instruction))
+  if (code_is_idle(state, &step->instruction) || code_moves_word(state, &step->instruction))
     return jump;
   if (step->instruction.kind == CODE_CALL && step->instruction.target_kind == CODE_DIRECT) {
     uint32_t lost = builder->loses_registers ? UINT32_MAX : builder->architecture->lost;

@@ -108,14 +108,46 @@ struct code_value code_load(const struct code_state *state, enum code_stack_base
   return loaded;
 }
 
-bool code_is_idle(const struct code_state *state, const struct code_instruction *instruction) {
-  if (!instruction->is_plain || instruction->has_reference || instruction->constant_count > 0 ||
-      instruction->parts.is_load || instruction->stack.base != CODE_NO_BASE)
-    return false;
-  for (uint32_t named = instruction->named; named != 0; named &= named - 1) {
-    const struct code_value *value = &state->registers[__builtin_ctz(named)];
-    if (value->kind != CODE_UNKNOWN || !value->is_made)
+/* Whether nothing is known of any of these registers, but that all may be made, or that none is. */
+static bool are_unknown(const struct code_state *state, uint32_t registers, bool is_made) {
+  for (; registers != 0; registers &= registers - 1) {
+    const struct code_value *value = &state->registers[__builtin_ctz(registers)];
+    if (value->kind != CODE_UNKNOWN || value->is_made != is_made)
       return false;
   }
+  return true;
+}
+
+bool code_is_idle(const struct code_state *state, const struct code_instruction *instruction) {
+  const struct code_parts *parts = &instruction->parts;
+  switch (instruction->effect) {
+  case CODE_NO_EFFECT:
+    return true;
+  case CODE_MOVE_EFFECT:
+    if (are_unknown(state, parts->reads | parts->may_write, false))
+      return true;
+    /* fall through */
+  case CODE_NAMED_EFFECT:
+    return !instruction->has_reference && instruction->constant_count == 0 && !parts->is_load &&
+           instruction->stack.base == CODE_NO_BASE && are_unknown(state, instruction->named, true);
+  default:
+    return false;
+  }
+}
+
+bool code_moves_word(struct code_state *state, const struct code_instruction *instruction) {
+  const struct code_stack *stack = &instruction->stack;
+  const struct code_parts *parts = &instruction->parts;
+  if (instruction->effect != CODE_FRAME_EFFECT)
+    return false;
+  if (stack->is_read) {
+    state->registers[__builtin_ctz(parts->writes)] = code_load(state, stack->base, stack->offset);
+    return true;
+  }
+  const struct code_value value = state->registers[__builtin_ctz(parts->reads)];
+  if (value.kind == CODE_SUM || value.kind == CODE_PLACE)
+    state->summed = value;
+  if (value.kind != CODE_UNKNOWN || value.is_made)
+    code_store(state, stack->base, stack->offset, value);
   return true;
 }

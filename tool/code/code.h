@@ -97,6 +97,16 @@ struct code_parts {
   bool is_load;
 };
 
+/* What may come of an instruction for the values that are followed. Most instructions are of a few kinds,
+ * which code_is_idle and code_moves_word tell without decoding all operands. */
+enum code_effect {
+  CODE_ANY_EFFECT,
+  CODE_NAMED_EFFECT, /* it writes to registers only that it names, and makes no address */
+  CODE_MOVE_EFFECT,  /* it moves what `parts.reads` holds to memory, or to `parts.may_write` */
+  CODE_FRAME_EFFECT, /* it moves a word between a register and memory on the stack, that of `stack` */
+  CODE_NO_EFFECT,    /* it writes to no register and no memory that is followed */
+};
+
 enum { CODE_CONSTANTS = 3 };
 
 struct code_instruction {
@@ -110,8 +120,7 @@ struct code_instruction {
   bool has_reference;
   bool is_access; /* the reference is to memory that is used; otherwise the address is computed */
   bool is_wide;   /* the last constant has 64 bits */
-  bool
-      is_plain; /* nothing comes of it if nothing is known of the registers in `named`: see code_is_idle */
+  uint8_t effect; /* enum code_effect */
   uint32_t named; /* the registers that it names, also for memory: a bit each */
   bool is_system; /* it calls the operating system */
   bool is_sum; /* it adds something to a register; or it goes where one points to: `parts.from` */
@@ -193,6 +202,8 @@ struct code_value code_load(const struct code_state *state, enum code_stack_base
 
 /* Whether an instruction changes nothing that is known. */
 bool code_is_idle(const struct code_state *state, const struct code_instruction *instruction);
+/* Follows an instruction of CODE_FRAME_EFFECT; false: it is another one. */
+bool code_moves_word(struct code_state *state, const struct code_instruction *instruction);
 
 /* What a relocation makes of a word. */
 enum code_relocation {

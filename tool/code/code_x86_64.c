@@ -568,10 +568,20 @@ static void set_preserved(const ZydisDecodedInstruction *raw, uint32_t written,
   }
 }
 
-/* Whether an instruction writes to no register that it doesn't name, and makes no address. */
-static bool is_plain(const ZydisDecodedInstruction *raw) {
+/* Whether a `mov` has a register and a word on the stack as operands. */
+static bool moves_on_stack(const struct code_stack *stack, const struct code_parts *parts) {
+  return stack->base != CODE_NO_BASE && stack->size == 8 &&
+         (stack->is_read ? parts->writes != 0 && (parts->writes & (bit(RSP) | bit(RBP))) == 0
+                         : parts->reads != 0);
+}
+
+static enum code_effect effect_of(const ZydisDecodedInstruction *raw,
+                                  const struct code_instruction *instruction) {
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_MOV:
+    return moves_on_stack(&instruction->stack, &instruction->parts)    ? CODE_FRAME_EFFECT
+           : raw->operand_width >= 32 && instruction->parts.reads != 0 ? CODE_MOVE_EFFECT
+                                                                       : CODE_NAMED_EFFECT;
   case ZYDIS_MNEMONIC_MOVZX:
   case ZYDIS_MNEMONIC_MOVSX:
   case ZYDIS_MNEMONIC_MOVSXD:
@@ -581,13 +591,27 @@ static bool is_plain(const ZydisDecodedInstruction *raw) {
   case ZYDIS_MNEMONIC_SHL:
   case ZYDIS_MNEMONIC_SHR:
   case ZYDIS_MNEMONIC_SAR:
-  case ZYDIS_MNEMONIC_CMP:
-  case ZYDIS_MNEMONIC_TEST:
   case ZYDIS_MNEMONIC_PUSH:
   case ZYDIS_MNEMONIC_POP:
-    return true;
+    return CODE_NAMED_EFFECT;
+  case ZYDIS_MNEMONIC_CMP:
+  case ZYDIS_MNEMONIC_TEST:
+    return CODE_NO_EFFECT;
   default:
+    return CODE_ANY_EFFECT;
+  }
+}
+
+/* Direct jumps only go on elsewhere, but those that count in rcx, and a transaction's start. */
+static bool only_jumps(const ZydisDecodedInstruction *raw) {
+  switch (raw->mnemonic) {
+  case ZYDIS_MNEMONIC_LOOP:
+  case ZYDIS_MNEMONIC_LOOPE:
+  case ZYDIS_MNEMONIC_LOOPNE:
+  case ZYDIS_MNEMONIC_XBEGIN:
     return false;
+  default:
+    return raw->meta.category != ZYDIS_CATEGORY_CALL;
   }
 }
 
@@ -614,6 +638,8 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   case CODE_JUMP:
   case CODE_BRANCH:
     set_target(&raw, next, instruction);
+    if (instruction->target_kind == CODE_DIRECT && only_jumps(&raw))
+      instruction->effect = CODE_NO_EFFECT;
     if (instruction->target_kind != CODE_COMPUTED)
       return;
     instruction->is_sum = operand_register(&raw) >= 0;
@@ -623,13 +649,13 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
     break;
   default:
     set_registers(&raw, instruction);
-    instruction->is_plain = is_plain(&raw);
     written = written_registers(&decoder, &context, &raw, &instruction->parts);
     instruction->stack.loses_frame = (written & bit(RBP)) != 0;
     set_stack(&decoder, &context, &raw, &instruction->stack);
     set_preserved(&raw, written, instruction);
     if (instruction->stack.copy == CODE_STACK_POINTER)
       instruction->stack.loses_frame = false;
+    instruction->effect = (uint8_t)effect_of(&raw, instruction);
     break;
   }
   set_references(&raw, next, instruction);
