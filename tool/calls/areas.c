@@ -65,6 +65,13 @@ static bool is_changeable(const struct image *image, const struct image_section 
   return segment != NULL && (segment->p_flags & PF_W) != 0;
 }
 
+/* RISC-V's Zcmp and Zcmt, for processors without the D extension, have jumps and calls whose bytes are stores of
+ * doubles in D (The RISC-V Instruction Set Manual, "Zc*"). A file whose calls pass doubles in registers has D. */
+static bool may_lack_doubles(const struct image *image) {
+  return image->header.e_machine == EM_RISCV &&
+         (image->header.e_flags & EF_RISCV_FLOAT_ABI) < EF_RISCV_FLOAT_ABI_DOUBLE;
+}
+
 static bool is_start_table(const struct image_section *section) {
   return section->header.sh_type == SHT_INIT_ARRAY || section->header.sh_type == SHT_FINI_ARRAY ||
          section->header.sh_type == SHT_PREINIT_ARRAY || strcmp(section->name, ".ctors") == 0 ||
@@ -85,7 +92,7 @@ static void add_area(struct areas *areas, const struct image *image,
       .address = header->sh_addr,
       .size = header->sh_size,
       .is_code = (header->sh_flags & SHF_EXECINSTR) != 0,
-      .is_changeable = is_changeable(image, section),
+      .is_undecodable = is_changeable(image, section) || may_lack_doubles(image),
       .is_start_table = is_start_table(section),
       .is_constant = is_constant(image, section),
       .marks = {calloc(header->sh_size / 8 + 1, 1), calloc(header->sh_size / 8 + 1, 1)},

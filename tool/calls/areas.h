@@ -15,7 +15,7 @@ struct area {
   const uint8_t *bytes;
   uint64_t address, size;
   bool is_code;
-  bool is_changeable;  /* it is in a segment that is writable */
+  bool is_undecodable; /* its instructions may be others than they seem */
   bool is_start_table; /* of functions that run when the file is loaded or unloaded */
   bool is_constant;    /* only the dynamic linker writes to it */
   uint8_t *marks[2];

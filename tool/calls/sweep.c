@@ -475,7 +475,7 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   sweep->target_count = sweep->load_count = 0;
   function->first_call = graph->call_count;
   stack_open(&sweep->stack, &flow.stack, function->address, sweep->is_part[number]);
-  function->is_undecodable |= areas_find(&graph->areas, sweep->start)->is_changeable;
+  function->is_undecodable |= areas_find(&graph->areas, sweep->start)->is_undecodable;
   decode_from(sweep, sweep->start, &flow);
   sweep->runs_on[number] = ends(flow.last) ? ENDS
                            : flow.last != CODE_CALL && stack_is_odd(&sweep->stack, &flow.stack)
