@@ -159,12 +159,13 @@ static int32_t distance_of(const struct safepoints *table, uint32_t frame) {
   return facts.cfa_register == table->frame_machine.stack_pointer ? facts.cfa_offset : UNTOLD;
 }
 
-/* Whatever the code tells of a call, as if there were no unwind table, is what that says. */
+/* Whatever the code tells of a call, as if there were no unwind table, is what that says. Of `least` or more calls in
+ * frames that end at a distance from the stack pointer, it tells a third. */
 static void check_file(const char *path, uint32_t least) {
   struct image image;
   struct problem problem = {0};
   struct evidence evidence;
-  uint32_t told = 0;
+  uint32_t told = 0, comparable = 0;
   ck_assert(image_open(&image, path, &problem));
   if (image.machine->elf_number != EM_X86_64) {
     image_close(&image);
@@ -182,19 +183,22 @@ static void check_file(const char *path, uint32_t least) {
   evidence.code.unwound.count = 0;
   ck_assert(depths_tell_frames(&table, &evidence.code));
   for (uint32_t i = 0; i < table.record_count; i++) {
+    comparable += right[i] != UNTOLD;
     if (table.records[i].frame == 0 || right[i] == UNTOLD)
       continue;
     ck_assert_int_eq(distance_of(&table, table.records[i].frame), right[i]);
     told++;
   }
-  ck_assert_uint_ge(told, least);
+  ck_assert_uint_ge(comparable, least);
+  ck_assert(least == 0 || told >= comparable / 3);
   free(right);
   safepoints_free(&table);
   evidence_free(&evidence);
   image_close(&image);
 }
 
-START_TEST(this_program) { check_file("/proc/self/exe", 1000); }
+/* With sanitizers, most of its frames are told from the frame pointer. */
+START_TEST(this_program) { check_file("/proc/self/exe", 100); }
 
 /* Some distributions compile it with frame pointers: then little is to be compared. */
 START_TEST(the_c_library) {
