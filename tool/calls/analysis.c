@@ -1,10 +1,10 @@
 /* analysis.c - see analysis.h.
  *
  * What a policy changes in the call graph: GC entries are the goals; a function that never collects
- * has no successors, and nor has a symbol of the C library that never calls back; one that ends the program leads to what
- * is registered for that, if all of it is known. All other symbols
- * lead to `anything`, as they may call back. If a GC entry is itself a symbol, the collector is
- * elsewhere, and code elsewhere may enter it without coming back here: then `anything` leads there.
+ * has no successors, and nor has a symbol of the C library that never calls back; one that ends the
+ * program leads to what is registered for that, if all of it is known. All other symbols lead to
+ * `anything`, as they may call back. If a GC entry is itself a symbol, the collector is elsewhere,
+ * and code elsewhere may enter it without coming back here: then `anything` leads there.
  *
  * A GC entry of which there is no function may be misspelt, or have lost its name: it could be any
  * function here or elsewhere. Then nothing is dropped for not reaching a GC entry.
@@ -108,7 +108,8 @@ static bool uses_any(const struct call_graph *graph, const char *words) {
   return false;
 }
 
-/* Functions that the C library finds in place of its own: of this file, or of another one, or wherever a GC entry is. */
+/* Functions that the C library finds in place of its own: of this file, or of another one, or
+ * wherever a GC entry is. */
 static void find_replaced(struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
   analysis->replaced = calloc((size_t)graph->linkage.symbol_count + 1, sizeof(uint32_t));
@@ -123,12 +124,14 @@ static void find_replaced(struct analysis *analysis) {
   }
 }
 
-/* Whether other files may have this one's functions, or look them up: what they do with them isn't known. */
+/* Whether other files may have this one's functions, or look them up: what they do with them isn't
+ * known. */
 static bool is_alone(const struct call_graph *graph) {
   return !graph->linkage.is_library && !graph->linkage.needs_more;
 }
 
-/* Whether the file defines a function that another library would find in place of the C library's or its own. */
+/* Whether the file defines a function that another library would find in place of the C library's
+ * or its own. */
 static bool defines_any(const struct call_graph *graph) {
   for (uint32_t i = 1; i < graph->linkage.symbol_count; i++) {
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
@@ -174,14 +177,14 @@ static void find_leaves(struct analysis *analysis) {
 
 /* ---- The graph under the policy ---- */
 
-/* Whether what a function elsewhere is given is all that it calls: one that allocates may call a malloc that isn't
- * the C library's. */
+/* Whether what a function elsewhere is given is all that it calls: one that allocates may call a
+ * malloc that isn't the C library's. */
 static bool is_settled(const struct analysis *analysis, const struct call *call) {
   return call->is_settled && analysis->replaced_count == 0;
 }
 
-/* Whether a call that another function makes of what it is given (CALL_PASSED) is made by one of which the
- * policy says that it never collects: that of the call beside it, at the same place. */
+/* Whether a call that another function makes of what it is given (CALL_PASSED) is made by one of
+ * which the policy says that it never collects: that of the call beside it, at the same place. */
 static bool is_passed_to_leaf(const struct analysis *analysis, const struct graph_function *caller,
                               const struct call *passed) {
   const struct call *calls = analysis->graph->calls;

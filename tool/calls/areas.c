@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a loaded section is one that only unwinders and stack maps' readers use. A program may give its own
- * sections names that begin like these, and put pointers among its tables of exceptions. */
+/* Whether a loaded section is one that only unwinders and stack maps' readers use. A program may
+ * give its own sections names that begin like these, and put pointers among its tables of
+ * exceptions. */
 static bool is_table(const char *name) {
   static const char *const names[] = {".eh_frame", ".eh_frame_hdr", ".stackpack",
                                       ".stackpack.head"};
@@ -65,8 +66,9 @@ static bool is_changeable(const struct image *image, const struct image_section 
   return segment != NULL && (segment->p_flags & PF_W) != 0;
 }
 
-/* RISC-V's Zcmp and Zcmt, for processors without the D extension, have jumps and calls whose bytes are stores of
- * doubles in D (The RISC-V Instruction Set Manual, "Zc*"). A file whose calls pass doubles in registers has D. */
+/* RISC-V's Zcmp and Zcmt, for processors without the D extension, have jumps and calls whose bytes
+ * are stores of doubles in D (The RISC-V Instruction Set Manual, "Zc*"). A file whose calls pass
+ * doubles in registers has D. */
 static bool may_lack_doubles(const struct image *image) {
   return image->header.e_machine == EM_RISCV &&
          (image->header.e_flags & EF_RISCV_FLOAT_ABI) < EF_RISCV_FLOAT_ABI_DOUBLE;

@@ -167,9 +167,9 @@ static bool is_linkage_start(const struct call_graph *graph, uint32_t number) {
          graph->calls[graph->functions[number].first_call].kind == CALL_INDIRECT;
 }
 
-/* Until a symbol is looked up, its word for calls leads back to the linkage table, to code that pushes the
- * symbol's number and jumps to the table's start, and so to the dynamic linker. Wherever control comes from, it goes on to the
- * symbol. (AMD64 psABI, 5.2, "Procedure Linkage Table") */
+/* Until a symbol is looked up, its word for calls leads back to the linkage table, to code that
+ * pushes the symbol's number and jumps to the table's start, and so to the dynamic linker. Wherever
+ * control comes from, it goes on to the symbol. (AMD64 psABI, 5.2, "Procedure Linkage Table") */
 static void find_lazy_stubs(struct call_graph *graph, const struct image *image) {
   for (size_t i = 0; i < graph->linkage.word_count; i++) {
     const struct linkage_word *word = &graph->linkage.words[i];

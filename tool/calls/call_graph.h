@@ -18,8 +18,8 @@
  * one by the compiler's jump tables.
  *
  * The rule: every call is possible that isn't shown to be impossible. Each reader of code, data,
- * relocations and tables adds calls, and functions whose addresses are taken; none takes any away. For
- * a call to be missing, all of this must hold:
+ * relocations and tables adds calls, and functions whose addresses are taken; none takes any away.
+ * For a call to be missing, all of this must hold:
  *
  *   - The caller's bytes are instructions, from its start to its end, and so is the code that its jumps
  *     lead to (sweep.c), and the program can't write to them (areas.c); otherwise the caller leads to
@@ -201,7 +201,8 @@ struct graph_builder {
   struct code_ranges open;   /* any address in these may be made (parts.h) */
   uint64_t global;           /* what the global pointer holds; 0: it isn't known */
   bool loses_registers;      /* some function changes registers that calls preserve */
-  /* A function, or a word, that makes addresses of code that may be any, for others to call; 0: there is none. */
+  /* A function, or a word, that makes addresses of code that may be any, for others to call; 0:
+   * there is none. */
   uint64_t hands_over;
   struct leaf_registration *registrations; /* by symbol */
   struct registrar registrars[REGISTRARS];
@@ -242,12 +243,12 @@ enum {
 bool graph_is_linkage(const struct call_graph *graph, uint32_t function);
 
 /* A stub of the procedure linkage table: the symbol's node that it jumps to; GRAPH_NO_NODE if the
- * function is none, or does anything else. (A function of the program's that ends in such a jump is none: it
- * may be a GC entry.) */
+ * function is none, or does anything else. (A function of the program's that ends in such a jump is
+ * none: it may be a GC entry.) */
 uint32_t graph_stub_target(const struct call_graph *graph, uint32_t function);
 
-/* What a call to a node registers, if that is the only way in which it is called: by a function of the C
- * library, or by one of the file's that hands on what it is given. */
+/* What a call to a node registers, if that is the only way in which it is called: by a function of
+ * the C library, or by one of the file's that hands on what it is given. */
 struct leaf_registration graph_registers(const struct graph_builder *builder, uint32_t node);
 /* Whether some code or data has the address of a function that is elsewhere; a word that is only
  * called by doesn't count. */

@@ -9,20 +9,22 @@
  *   u64 address of a function, or 0      u64 type
  *
  * A pair for each type of each function whose address is taken; with address 0, it says only that
- * there is such a type. A section `.stackpack.subtypes` may say what else a pointer of a type may lead to:
+ * there is such a type. A section `.stackpack.subtypes` may say what else a pointer of a type may
+ * lead to:
  *
  *   u64 type                             u64 another type, all of whose functions it has, too
  *
- * So a frontend that sees a module at a time can say that what is stored in one field is copied to another, and the
- * linker joins what all modules say. So a call is tied to its type by its own record: whatever inlines, clones or
- * moves the call takes the ID along, and no other call can be mistaken for it. (LLVM's own section
- * `.llvm.callgraph` doesn't say which call has which type, and some calls have none in it: nothing
- * shows which. It isn't used.)
+ * So a frontend that sees a module at a time can say that what is stored in one field is copied to
+ * another, and the linker joins what all modules say. So a call is tied to its type by its own
+ * record: whatever inlines, clones or moves the call takes the ID along, and no other call can be
+ * mistaken for it. (LLVM's own section `.llvm.callgraph` doesn't say which call has which type, and
+ * some calls have none in it: nothing shows which. It isn't used.)
  *
- * A call by a pointer whose ID is a type leads to the functions of that type, if their addresses are taken at
- * all; and to functions without any type. That holds whatever the code around it does: the frontend says that what
- * the pointer holds is one of these. A pointer from another file may lead there, too. None comes to
- * a program that is linked with the C library alone, and doesn't look functions up by their names.
+ * A call by a pointer whose ID is a type leads to the functions of that type, if their addresses
+ * are taken at all; and to functions without any type. That holds whatever the code around it does:
+ * the frontend says that what the pointer holds is one of these. A pointer from another file may
+ * lead there, too. None comes to a program that is linked with the C library alone, and doesn't
+ * look functions up by their names.
  */
 #include "format/array.h"
 #include "format/search.h"

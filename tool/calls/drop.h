@@ -36,7 +36,9 @@ void drop_close(struct drop *drop);
  * one is for packed ones. */
 bool drop_check(const struct loaded *loaded, const struct policy *policy, struct problem *problem);
 
-/* Reads the call graph of an image, and takes out those records: none, if the policy is empty. Prints what the user should know of the file `path`, and a report to a stream, if there is one. */
+/* Reads the call graph of an image, and takes out those records: none, if the policy is
+ * empty. Prints what the user should know of the file `path`, and a report to a stream, if
+ * there is one. */
 bool drop_by_policy(const char *path, const struct image *image, struct loaded *loaded,
                     const struct policy *policy, FILE *report, struct drop *drop,
                     struct problem *problem);

@@ -2,12 +2,12 @@
  *
  * Their addresses are in data. In a file that may be loaded anywhere, the dynamic linker must put
  * them there, so its relocations tell. In a file with a fixed address, nothing does, and each word
- * that is the address of a function counts as it: words of 8 bytes and of 4, wherever they stand, with
- * or without a tag in the bits that addresses don't use. In either, an address may also be stored as a
- * distance of 4 bytes: from the word itself, or from the start of a table (C++'s relative virtual
- * tables are such), which some code or word must refer to. So from each place that something refers
- * to, up to the next one, words count as distances from it. A table of distances from the global offset table may
- * stand anywhere.
+ * that is the address of a function counts as it: words of 8 bytes and of 4, wherever they stand,
+ * with or without a tag in the bits that addresses don't use. In either, an address may also be
+ * stored as a distance of 4 bytes: from the word itself, or from the start of a table (C++'s
+ * relative virtual tables are such), which some code or word must refer to. So from each place that
+ * something refers to, up to the next one, words count as distances from it. A table of distances
+ * from the global offset table may stand anywhere.
  *
  * A word that leads into the middle of a function belongs to a table of that function's own, if it
  * has a jump by a table, and is known to be one function; otherwise somebody else must use it, and
@@ -22,8 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where control may go in the middle of a function there is an instruction; if none was found, the bytes aren't
- * what they seemed to be. In the first bytes, it's an address with a tag. */
+/* Where control may go in the middle of a function there is an instruction; if none was found, the
+ * bytes aren't what they seemed to be. In the first bytes, it's an address with a tag. */
 static void enter(struct call_graph *graph, uint64_t address) {
   const uint32_t function = call_graph_function(graph, address);
   if (function != (uint32_t)GRAPH_NO_NODE &&
@@ -81,7 +81,8 @@ static void take_words(struct graph_builder *builder, bool at_start) {
       take_word(builder, &linkage->words[i], at_start);
 }
 
-/* Other files may find these by name, and so may this one (dlsym). What is in code is code, whatever its type. */
+/* Other files may find these by name, and so may this one (dlsym). What is in code is code,
+ * whatever its type. */
 static void take_exports(struct call_graph *graph) {
   const struct linkage *linkage = &graph->linkage;
   for (uint32_t i = 1; i < linkage->symbol_count; i++) {
@@ -104,8 +105,8 @@ static bool is_for_calls(const struct call_graph *graph, uint64_t address) {
   return word != NULL && word->kind == LINKAGE_CALL;
 }
 
-/* Data may be instructions that the program makes executable: a call's or a jump's operand is the distance from
- * its own end. */
+/* Data may be instructions that the program makes executable: a call's or a jump's operand is the
+ * distance from its own end. */
 enum { OPERAND_SIZE = 4 };
 
 /* Whether a word is one of several for places in a function: alone, it may be a number. */
@@ -200,8 +201,8 @@ static void take_distances(struct graph_builder *builder, const struct area *are
   }
 }
 
-/* Words of 8 bytes as distances from the global offset table, if some code computes its address (AMD64 psABI, 4.4:
- * GOTOFF). */
+/* Words of 8 bytes as distances from the global offset table, if some code computes its address
+ * (AMD64 psABI, 4.4: GOTOFF). */
 static void take_offsets(struct call_graph *graph, const struct area *area, uint64_t offset_table) {
   const struct area *from = areas_find(&graph->areas, offset_table);
   if (from == NULL || from->is_code || !area_is_marked(from, MARK_BASE, offset_table))

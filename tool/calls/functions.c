@@ -27,8 +27,8 @@ static void add_start(struct starts *starts, uint64_t address) {
   (void)ARRAY_ADD(starts->items, starts->count, starts->capacity, address);
 }
 
-/* Symbols that tell code from data ("$x", "$d": ELF for the Arm 64-bit Architecture, 5.5.4; RISC-V ELF psABI,
- * "Mapping Symbol"), and labels of the assembler's own. */
+/* Symbols that tell code from data ("$x", "$d": ELF for the Arm 64-bit Architecture, 5.5.4; RISC-V
+ * ELF psABI, "Mapping Symbol"), and labels of the assembler's own. */
 static bool is_mapping(const char *name) {
   return (name[0] == '$' && (name[1] == 'x' || name[1] == 'd')) || strncmp(name, ".L", 2) == 0;
 }

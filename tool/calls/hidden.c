@@ -25,8 +25,8 @@ static void add_way(struct graph_builder *builder, uint64_t at, uint32_t target)
     graph_add_later(builder, call);
 }
 
-/* Parts of a function are functions of their own in the graph: both its start and its call lead to the
- * landing pad. */
+/* Parts of a function are functions of their own in the graph: both its start and its call lead to
+ * the landing pad. */
 static void add_landing(void *context, struct code_range function, struct code_range calls,
                         uint64_t landing) {
   struct graph_builder *builder = context;

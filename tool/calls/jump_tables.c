@@ -2,19 +2,20 @@
  * which indirect jumps and calls lead to a sum.
  *
  * Such a jump stays in its function, and mustn't be taken for one through a pointer, which may lead
- * anywhere. To see the difference, the values of registers are followed through the function, as far
- * as they are addresses of tables and what is read from these (see struct code_value). The function
- * is divided into blocks; a block starts with what is known, in the same way, at the ends of all
- * blocks that lead to it. A block that nothing is known to lead to starts with nothing known, and so does one that
- * another function jumps to, as rare code does that is kept apart, or an exception.
+ * anywhere. To see the difference, the values of registers are followed through the function, as
+ * far as they are addresses of tables and what is read from these (see struct code_value). The
+ * function is divided into blocks; a block starts with what is known, in the same way, at the ends
+ * of all blocks that lead to it. A block that nothing is known to lead to starts with nothing
+ * known, and so does one that another function jumps to, as rare code does that is kept apart, or
+ * an exception.
  *
- * A jump to an entry of a constant table is resolved if the entry at the place that the code names leads
- * into the function. The table's length isn't known. What stands between that place and the next one
- * whose address is taken is the table's, as far as it leads to code: some entries may be holes. Code may
- * name a place in the middle of a table as well, and count from there in both directions: what stands
- * beyond is the table's up to the first word that leads neither to the function's own instructions
- * nor to a function's start. Entries that lead to other functions (the cold part of a function is one) are
- * calls like any jump out of the function.
+ * A jump to an entry of a constant table is resolved if the entry at the place that the code names
+ * leads into the function. The table's length isn't known. What stands between that place and the
+ * next one whose address is taken is the table's, as far as it leads to code: some entries may be
+ * holes. Code may name a place in the middle of a table as well, and count from there in both
+ * directions: what stands beyond is the table's up to the first word that leads neither to the
+ * function's own instructions nor to a function's start. Entries that lead to other functions (the
+ * cold part of a function is one) are calls like any jump out of the function.
  *
  * A pointer that is the sum of an address and something else may be any address: of functions, too,
  * that nothing else names. So a call by such a sum leads to everything; and so do all calls by
@@ -22,9 +23,9 @@
  * function to call: then the address of every function counts as taken. The sum of an address and a
  * constant is one address, which counts as taken itself.
  *
- * The same values tell what qsort calls, and other functions of the C library that call one of their
- * arguments: if that is a function's address, the call leads there, and nowhere else. And they tell what is registered to
- * run at the program's end, see registered.c.
+ * The same values tell what qsort calls, and other functions of the C library that call one of
+ * their arguments: if that is a function's address, the call leads there, and nowhere else. And
+ * they tell what is registered to run at the program's end, see registered.c.
  */
 #include "format/array.h"
 #include "format/bits.h"
@@ -124,7 +125,8 @@ static const struct area *table_area(const struct resolver *resolver, struct cod
   return area;
 }
 
-/* Whether a jump by the table is one within the function: judged by the entry at the place that the code names. */
+/* Whether a jump by the table is one within the function: judged by the entry at the place that the
+ * code names. */
 static bool is_own_table(const struct resolver *resolver, struct code_value table) {
   const struct area *area = table_area(resolver, table);
   uint64_t target;
@@ -209,7 +211,8 @@ struct extent {
 
 enum entry_kind { ENTRY_NONE, ENTRY_OWN, ENTRY_START };
 
-/* What a word that may be another table's leads to: an instruction of the function's own, or a function's start. */
+/* What a word that may be another table's leads to: an instruction of the function's own, or a
+ * function's start. */
 static enum entry_kind kind_of_entry(const struct resolver *resolver, const struct area *area,
                                      struct code_value table, int64_t n) {
   const struct areas *areas = &resolver->builder->graph->areas;
@@ -265,8 +268,8 @@ static void extend_down(const struct resolver *resolver, const struct area *area
   }
 }
 
-/* The entries that a jump by the function's own table may go to. Tables of bytes and of short numbers, of which almost
- * each leads to some code, are in one piece. */
+/* The entries that a jump by the function's own table may go to. Tables of bytes and of short
+ * numbers, of which almost each leads to some code, are in one piece. */
 static struct extent table_extent(const struct resolver *resolver, struct code_value table) {
   enum { WIDE = 4 };
   const struct area *area = table_area(resolver, table);
@@ -369,8 +372,8 @@ static void wait_for(struct resolver *resolver, uint32_t number) {
     resolver->first_waiting = number;
 }
 
-/* The next block that waits; NO_BLOCK: none does. In the order of their addresses, most are followed when what leads there is
- * known. */
+/* The next block that waits; NO_BLOCK: none does. In the order of their addresses, most are
+ * followed when what leads there is known. */
 static uint32_t take_waiting(struct resolver *resolver) {
   for (uint32_t i = resolver->first_waiting; i < resolver->block_count; i++) {
     if (!resolver->blocks[i].is_waiting)
@@ -557,8 +560,8 @@ static bool follow_function(struct resolver *resolver) {
 
 /* ---- Resolving ---- */
 
-/* Replaces an indirect jump by what its table says. Only the first entries, as long as they lead into this
- * function, are known to be nothing else, up to the next place that something uses. */
+/* Replaces an indirect jump by what its table says. Only the first entries, as long as they lead
+ * into this function, are known to be nothing else, up to the next place that something uses. */
 static void resolve_jump(struct resolver *resolver, struct call *call, struct code_value table) {
   struct graph_builder *builder = resolver->builder;
   const struct call_graph *graph = builder->graph;
@@ -631,8 +634,8 @@ static struct code_value pointer_of(const struct resolver *resolver, const struc
   return follow_step(resolver, step, &after);
 }
 
-/* The word of the offset table that a pointer is, if only the dynamic linker writes it and it has the address of a function
- * elsewhere; otherwise NULL. */
+/* The word of the offset table that a pointer is, if only the dynamic linker writes it and it has
+ * the address of a function elsewhere; otherwise NULL. */
 static const struct linkage_word *known_word(const struct resolver *resolver,
                                              struct code_value pointer) {
   const struct linkage *linkage = &resolver->builder->graph->linkage;
@@ -669,7 +672,8 @@ static const struct step *pointer_step(const struct resolver *resolver, const st
              : NULL;
 }
 
-/* Whether the function has a jump of which nothing is known. It may lead into any block, and what is known there may be wrong. */
+/* Whether the function has a jump of which nothing is known. It may lead into any block, and what
+ * is known there may be wrong. */
 static bool has_unknown_jump(const struct resolver *resolver) {
   const struct call_graph *graph = resolver->builder->graph;
   const struct graph_function *function = &graph->functions[resolver->function];
@@ -802,8 +806,8 @@ static void find_passing(struct resolver *resolver) {
 
 /* ---- What is registered ---- */
 
-/* Notes that a function hands on one of its arguments: for one purpose only, so that a call of it has one meaning. False
- * if that can't be noted. */
+/* Notes that a function hands on one of its arguments: for one purpose only, so that a call of it
+ * has one meaning. False if that can't be noted. */
 static bool note_registrar(struct graph_builder *builder, uint32_t function,
                            struct leaf_registration what) {
   for (size_t i = 0; i < builder->registrar_count; i++)

@@ -13,17 +13,19 @@
  * unblock signals. That a
  * program may define malloc is seen to elsewhere: see enum leaf_memory.
  *
- * Functions that end the program call what was registered for that, see leaf_occasions. For exit, these are the
- * handlers of atexit, on_exit and __cxa_atexit, destructors of thread-local variables, the files' own tables of
- * functions, and streams (ISO C, 7.22.4.4; Linux Standard Base, "__cxa_atexit"; System V ABI, "Initialization and
- * Termination Functions").
+ * Functions that end the program call what was registered for that, see leaf_occasions. For exit,
+ * these are the handlers of atexit, on_exit and __cxa_atexit, destructors of thread-local
+ * variables, the files' own tables of functions, and streams (ISO C, 7.22.4.4; Linux Standard Base,
+ * "__cxa_atexit"; System V ABI, "Initialization and Termination Functions").
  *
- * zlib's functions are here, too, but for those that allocate by what the program may store in a stream (zlib.h: zalloc,
- * zfree). zlib keeps no function of the program's, and runs nothing when it is loaded or unloaded.
+ * zlib's functions are here, too, but for those that allocate by what the program may store in a
+ * stream (zlib.h: zalloc, zfree). zlib keeps no function of the program's, and runs nothing when it
+ * is loaded or unloaded.
  *
- * Left out on purpose: dlclose, dlopen, dlsym (constructors, destructors, resolvers); syscall, which can be any of these;
- * pthread_exit, which unwinds; hcreate's friends, scandir, glob, fopencookie, obstacks, argp; everything that unwinds; iconv, name services and
- * locales' loading, which load libraries; deflate and inflate.
+ * Left out on purpose: dlclose, dlopen, dlsym (constructors, destructors, resolvers); syscall,
+ * which can be any of these; pthread_exit, which unwinds; hcreate's friends, scandir, glob,
+ * fopencookie, obstacks, argp; everything that unwinds; iconv, name services and locales' loading,
+ * which load libraries; deflate and inflate.
  */
 #include "tool/calls/leaf_functions.h"
 

@@ -31,19 +31,21 @@ enum leaf_occasion {
   LEAF_AT_ABORT = 4, /* handlers of SIGABRT */
 };
 
-/* What a function of the C library registers: the function that is its argument of that number; or, at
- * LEAF_AT_ABORT, one that isn't known, for the signal that is its argument. */
+/* What a function of the C library registers: the function that is its argument of that number; or,
+ * at LEAF_AT_ABORT, one that isn't known, for the signal that is its argument. */
 struct leaf_registration {
   uint8_t occasions; /* 0: it registers nothing */
   int8_t argument;
 };
 struct leaf_registration leaf_registers(const char *name);
 
-/* The occasions on which a function of the C library calls what is registered, and nothing else of the program's. */
+/* The occasions on which a function of the C library calls what is registered, and nothing else of
+ * the program's. */
 uint8_t leaf_occasions(const char *name);
 
-/* What shows that more may run at an end than what the file registers: libraries may be loaded, or functions found by
- * name; and streams, which are written then, may be the program's own, as may printf's conversions. */
+/* What shows that more may run at an end than what the file registers: libraries may be loaded, or
+ * functions found by name; and streams, which are written then, may be the program's own, as may
+ * printf's conversions. */
 #define LEAF_LOADERS "dlopen dlmopen dlsym dlvsym"
 #define LEAF_PRINTF_HOOKS                                                                          \
   "register_printf_function register_printf_specifier register_printf_type "                       \
@@ -66,7 +68,8 @@ bool leaf_words_have(const char *words, const char *name);
 /* The number of the group that has a name; leaf_group_count if none has. */
 size_t leaf_group_of(const char *name);
 
-/* The number of the only argument by which a function of the C library calls back, now and never later;
+/* The number of the only argument by which a function of the C library calls back, now and never
+ * later;
  * -1 if it isn't such a function. */
 int leaf_function_calls(const char *name);
 

@@ -16,8 +16,8 @@ struct dynamic {
   bool symbolic, is_pie;
 };
 
-/* The C library's own files, and zlib: no function pointers of other programs come from there, and nothing in them
- * keeps one of this program's but as leaf_functions.c knows. */
+/* The C library's own files, and zlib: no function pointers of other programs come from there, and
+ * nothing in them keeps one of this program's but as leaf_functions.c knows. */
 static bool is_c_library(const char *name) {
   static const char *const names[] = {"libc.so.",     "libm.so.",   "libpthread.so.",
                                       "libdl.so.",    "librt.so.",  "ld-linux-",
@@ -116,8 +116,9 @@ static Elf_Data *data_of_type(const struct image *image, uint32_t type, uint32_t
   return NULL;
 }
 
-/* Whether a version that the file needs is one of GNU's C or C++ library, or GCC's own: GLIBC_, GLIBCXX_, CXXABI_, GCC_.
- * They are in the order in which libraries are needed, not in that of their numbers. */
+/* Whether a version that the file needs is one of GNU's C or C++ library, or GCC's own: GLIBC_,
+ * GLIBCXX_, CXXABI_, GCC_. They are in the order in which libraries are needed, not in that of
+ * their numbers. */
 static bool is_c_version(const struct image *image, Elf_Data *needed, uint32_t strings,
                          GElf_Versym version) {
   GElf_Verneed file;

@@ -1,15 +1,15 @@
 /* parts.h - the addresses that two instructions make together.
  *
- * On machines whose instructions are too short for an address, one has the address's upper part, for a
- * register, and another adds the rest:
+ * On machines whose instructions are too short for an address, one has the address's upper part,
+ * for a register, and another adds the rest:
  *
  *     adrp x0, page of f;   add x0, x0, rest of f
  *
- * The instructions of a function are followed in the order of their addresses, as long as control goes
- * from one to the next. Where both parts are met in that way, the whole address is known. An upper part
- * may also be used where it isn't seen: after a jump, in another block, from another register. So an
- * upper part that is still in its register at a jump or a call, or is read by any other instruction, is
- * open: any address of which it is the upper part counts as made.
+ * The instructions of a function are followed in the order of their addresses, as long as control
+ * goes from one to the next. Where both parts are met in that way, the whole address is known. An
+ * upper part may also be used where it isn't seen: after a jump, in another block, from another
+ * register. So an upper part that is still in its register at a jump or a call, or is read by any
+ * other instruction, is open: any address of which it is the upper part counts as made.
  *
  * What else registers hold is followed, too, as far as it tells where a jump or call by a register
  * leads: a whole address, and the word at an address (of the global offset table); and constants, for
@@ -44,9 +44,9 @@ struct parts {
 /* Control comes from somewhere else: nothing is known. */
 void parts_reset(struct parts *parts);
 
-/* Completes an instruction by what is known of registers: its reference, constants, target, and what it does
- * with the stack pointer. Each upper part that becomes open is told. False if the instruction makes
- * an address in a way that isn't understood. */
+/* Completes an instruction by what is known of registers: its reference, constants, target, and
+ * what it does with the stack pointer. Each upper part that becomes open is told. False if the
+ * instruction makes an address in a way that isn't understood. */
 typedef void parts_visitor(void *context, uint64_t upper);
 bool parts_follow(struct parts *parts, struct code_instruction *instruction, parts_visitor *open,
                   void *context);

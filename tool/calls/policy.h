@@ -49,9 +49,9 @@ void policy_close(struct policy *policy);
   "      --drop-unreachable    drop records of functions that nothing can reach\n"                 \
   "      --strict              undecodable code and unused patterns are errors\n"
 
-/* Take the value of an option into a struct policy: a pattern for GC entries, one for functions that call
- * nothing that collects, or the path of a file with such lines. A file that can't be read, or isn't a policy,
- * is the problem. */
+/* Take the value of an option into a struct policy: a pattern for GC entries, one for functions
+ * that call nothing that collects, or the path of a file with such lines. A file that can't be
+ * read, or isn't a policy, is the problem. */
 bool policy_add_entry(void *policy, const char *pattern, struct problem *problem);
 bool policy_add_leaf(void *policy, const char *pattern, struct problem *problem);
 bool policy_read_file(void *policy, const char *path, struct problem *problem);

@@ -1,13 +1,15 @@
 /* registered.c - what may run when the program ends, besides what the code shows.
  *
- * exit calls the functions that were given to atexit and its like, and those of the file's own table; abort, a handler of
- * SIGABRT. Where a program registers functions by calls with constant arguments, all of them are known
- * (jump_tables.c), and exit leads to these and no others. In programs for the GNU C library, atexit is itself a part of the
- * program, which hands its argument on to __cxa_atexit.
+ * exit calls the functions that were given to atexit and its like, and those of the file's own
+ * table; abort, a handler of SIGABRT. Where a program registers functions by calls with constant
+ * arguments, all of them are known (jump_tables.c), and exit leads to these and no others. In
+ * programs for the GNU C library, atexit is itself a part of the program, which hands its argument
+ * on to __cxa_atexit.
  *
- * It must be shown, then, that nothing registers anything by other calls: with an argument that isn't known, by a pointer to
- * atexit, or from the middle of a function that hands its argument on. What needs other libraries, or looks functions up by
- * name, is left to the policy's side (analysis.c).
+ * It must be shown, then, that nothing registers anything by other calls: with an argument that
+ * isn't known, by a pointer to atexit, or from the middle of a function that hands its argument on.
+ * What needs other libraries, or looks functions up by name, is left to the policy's side
+ * (analysis.c).
  */
 #include "tool/calls/call_graph.h"
 
@@ -76,7 +78,8 @@ static bool note_end(struct call_graph *graph, const struct area *area, uint64_t
   return true;
 }
 
-/* Notes the functions that are called when the file is unloaded; false if they aren't all in tables that are constant. */
+/* Notes the functions that are called when the file is unloaded; false if they aren't all in tables
+ * that are constant. */
 static bool note_ends(struct call_graph *graph) {
   const struct area *listed = areas_find(&graph->areas, graph->linkage.fini_array);
   const uint32_t last = call_graph_function(graph, graph->linkage.fini);

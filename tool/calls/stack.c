@@ -165,8 +165,8 @@ bool stack_was_odd(const struct stack_notes *notes) {
 
 /* ---- Memory ---- */
 
-/* Where an instruction uses memory, from where the stack pointer was at the start; false if that isn't
- * known. In a part of a function, from where it is at the part's start. */
+/* Where an instruction uses memory, from where the stack pointer was at the start; false if that
+ * isn't known. In a part of a function, from where it is at the part's start. */
 static bool find_place(const struct stack_notes *notes, const struct stack_depth *depth,
                        const struct code_stack *use, int32_t offset, int64_t *at) {
   const bool by_frame = use->base == CODE_FRAME_POINTER;
@@ -213,8 +213,9 @@ static void save(struct stack_notes *notes, struct stack_depth *depth, uint8_t r
   depth->saved |= saved;
 }
 
-/* Whether a register's value is loaded from its place. A part of a function loads what another part has saved; and where the depth
- * is guessed, what is popped is taken to be right unless it was pushed from there on. */
+/* Whether a register's value is loaded from its place. A part of a function loads what another part
+ * has saved; and where the depth is guessed, what is popped is taken to be right unless it was
+ * pushed from there on. */
 static bool is_own_value(const struct stack_notes *notes, const struct stack_depth *depth,
                          const struct code_stack *use, unsigned number, int64_t at) {
   const bool is_pop = use->growth < 0 && use->growth != CODE_STACK_LOST;
@@ -233,8 +234,8 @@ static void load(const struct stack_notes *notes, struct stack_depth *depth,
     }
 }
 
-/* What is stored at a place makes the register that has it lose its value. The place's address may be that of the end of
- * what lies below it, but for the frame pointer's. */
+/* What is stored at a place makes the register that has it lose its value. The place's address may
+ * be that of the end of what lies below it, but for the frame pointer's. */
 static void overwrite(struct stack_notes *notes, const struct stack_depth *depth,
                       const struct code_stack *use, int64_t at) {
   const uint8_t own =

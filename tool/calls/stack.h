@@ -6,25 +6,26 @@
  *
  *     push %rax; ret          add $5, (%rsp); ret          mov %rax, 8(%rbp)
  *
- * A function may break its callers' returns as well: by a store to what lies above its own return address, or by
- * the address of a frame, beside which one lies.
+ * A function may break its callers' returns as well: by a store to what lies above its own return
+ * address, or by the address of a frame, beside which one lies.
  *
- * So a function's instructions are followed, in the order of their addresses: how deep the stack is,
- * and where the frame pointer points. A stack pointer that is made of anything else may point
- * anywhere, up to where it is made of the frame pointer again. Depths are exact as long as the stack changes by constants, and
- * where a jump goes forward, its depth is noted for the place. At a place to which no such jump is
- * known (the body of a loop that is entered at its end, a landing pad, a case of a switch), the depth
- * is taken to be that at the last jump; then only what is pushed from there on counts, unless a jump
- * back shows the depth.
+ * So a function's instructions are followed, in the order of their addresses: how deep the stack
+ * is, and where the frame pointer points. A stack pointer that is made of anything else may point
+ * anywhere, up to where it is made of the frame pointer again. Depths are exact as long as the
+ * stack changes by constants, and where a jump goes forward, its depth is noted for the place. At a
+ * place to which no such jump is known (the body of a loop that is entered at its end, a landing
+ * pad, a case of a switch), the depth is taken to be that at the last jump; then only what is
+ * pushed from there on counts, unless a jump back shows the depth.
  *
- * On machines whose calls leave the return address in a register, a return takes it from there. It's
- * the caller's as long as nothing was called and nothing else put into the register; or if it was stored
- * to a place on the stack before, to which nothing else is stored, and is loaded from there. A function
- * has one such place.
+ * On machines whose calls leave the return address in a register, a return takes it from there.
+ * It's the caller's as long as nothing was called and nothing else put into the register; or if it
+ * was stored to a place on the stack before, to which nothing else is stored, and is loaded from
+ * there. A function has one such place.
  *
- * The caller's own return may go by the frame pointer, and what else it has in registers that calls preserve is followed,
- * too (jump_tables.c). So a function that uses such a register must leave the caller's value in it: it stores the value to one
- * place on the stack, to which nothing else is stored, and loads it from there before it returns.
+ * The caller's own return may go by the frame pointer, and what else it has in registers that calls
+ * preserve is followed, too (jump_tables.c). So a function that uses such a register must leave the
+ * caller's value in it: it stores the value to one place on the stack, to which nothing else is
+ * stored, and loads it from there before it returns.
  */
 #ifndef STACKPACK_STACK_H
 #define STACKPACK_STACK_H
@@ -85,22 +86,22 @@ struct stack_notes {
   bool has_place;
   int32_t place;
   bool is_saved, is_loaded; /* it is stored there, and loaded */
-  /* The same for each register that calls preserve. Sets: those that have a place; something else is stored there; they
-   * aren't the caller's at a return. */
+  /* The same for each register that calls preserve. Sets: those that have a place; something else
+   * is stored there; they aren't the caller's at a return. */
   uint8_t placed, overwritten, lost;
   int64_t places[CODE_PRESERVED];
   struct stack_store early[STACK_EARLY]; /* before the place was known */
   uint32_t early_count;                  /* may be more than there is room for */
   bool is_read;                          /* its return address is */
   bool is_written;                       /* or may be: its returns lead anywhere */
-  /* Of guesses: some were right, or wrong, as a jump back showed; there are returns that depend on them,
-   * and some that would be odd if they were right. */
+  /* Of guesses: some were right, or wrong, as a jump back showed; there are returns that depend on
+   * them, and some that would be odd if they were right. */
   bool has_right, has_wrong, has_return, has_odd_return;
   /* A jump back to what was decoded already took another stack there, or another frame pointer; and
    * there are returns without the frame pointer, or with it. */
   bool has_other_back, has_plain_return, has_frame_back, has_frame_return;
-  /* Or the register with another return address; and there are returns by it as it was at the start. The same for
-   * sets of registers that calls preserve. */
+  /* Or the register with another return address; and there are returns by it as it was at the
+   * start. The same for sets of registers that calls preserve. */
   bool has_link_back, has_kept_return;
   uint8_t changed_back, unchanged_return;
 };
@@ -108,8 +109,8 @@ struct stack_notes {
 /* Prepares for a function. A part of a function has another depth at its start, which isn't known. */
 void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, bool is_part);
 
-/* Control comes to an address by going on, or from nowhere that is known. False if it goes on there with
- * another depth than a jump has, or with another return address: one of the two is wrong. */
+/* Control comes to an address by going on, or from nowhere that is known. False if it goes on there
+ * with another depth than a jump has, or with another return address: one of the two is wrong. */
 bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on);
 /* What an instruction does. */
 void stack_follow(struct stack_notes *notes, struct stack *stack,
@@ -118,10 +119,11 @@ void stack_follow(struct stack_notes *notes, struct stack *stack,
 void stack_jump(struct stack_notes *notes, const struct stack *stack, uint64_t target,
                 bool is_call);
 
-/* Whether a return, or another function's after a jump to it, takes something else than the function's
- * own return address here. */
+/* Whether a return, or another function's after a jump to it, takes something else than the
+ * function's own return address here. */
 bool stack_is_odd(struct stack_notes *notes, const struct stack *stack);
-/* A jump by a pointer: to another function, if the stack is as deep as at the start. Whether that is odd. */
+/* A jump by a pointer: to another function, if the stack is as deep as at the start. Whether that
+ * is odd. */
 bool stack_leaves_oddly(struct stack_notes *notes, const struct stack *stack);
 /* Whether one was, as is known at the function's end. */
 bool stack_was_odd(const struct stack_notes *notes);

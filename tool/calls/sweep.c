@@ -1,17 +1,17 @@
 /* sweep.c - decodes all code, function by function, for the calls in it and for what it refers to.
  *
  * Code is decoded from a function's first byte to its last. That finds every instruction that a
- * compiler made, also those that no jump leads to, such as landing pads of exceptions. It goes wrong
- * where data lies between the code, and where a jump leads into an instruction (past a `lock`
+ * compiler made, also those that no jump leads to, such as landing pads of exceptions. It goes
+ * wrong where data lies between the code, and where a jump leads into an instruction (past a `lock`
  * prefix, as the C library has it). So each jump's target is compared with the instructions that
- * were found, and what it leads to is decoded as well, until both ways meet; and so is each place whose
- * address the function computes. A function with bytes that are no instruction is undecodable, and so is
- * one that another one's jump enters between its instructions, or that has the address of such a place
- * computed elsewhere, or in data.
+ * were found, and what it leads to is decoded as well, until both ways meet; and so is each place
+ * whose address the function computes. A function with bytes that are no instruction is
+ * undecodable, and so is one that another one's jump enters between its instructions, or that has
+ * the address of such a place computed elsewhere, or in data.
  *
  * A return that may take something else than the function's own return address (stack.h) leads to
- * everything; and so does a jump to another function that leaves something on the stack for that one's
- * return.
+ * everything; and so does a jump to another function that leaves something on the stack for that
+ * one's return.
  *
  * A function whose last instruction doesn't end it runs on into the next. If that is a call, it does
  * so only if the callee returns: compilers put nothing after a call of `abort`. Whether it does
@@ -178,8 +178,8 @@ static void add_transfer(struct sweep *sweep, uint64_t at,
 
 /* ---- References ---- */
 
-/* An address that is named, if it is of code: what is made of it may be any other one. Labels of the function's own
- * are mostly for its own jumps. */
+/* An address that is named, if it is of code: what is made of it may be any other one. Labels of
+ * the function's own are mostly for its own jumps. */
 static void note_named(struct sweep *sweep, uint64_t address) {
   struct graph_function *function = &sweep->builder->graph->functions[sweep->function];
   if (call_graph_function(sweep->builder->graph, address) == (uint32_t)GRAPH_NO_NODE)
@@ -202,8 +202,8 @@ static bool is_by_offset_table(const struct linkage *linkage,
   return word != NULL && word->is_constant;
 }
 
-/* Whether an address would be one of the offset table's words only without its tag: the linker makes those, and it
- * makes none with tags. */
+/* Whether an address would be one of the offset table's words only without its tag: the linker
+ * makes those, and it makes none with tags. */
 static bool is_tagged_word(const struct call_graph *graph, uint64_t address) {
   const uint64_t in_word = sizeof(uint64_t) - 1;
   const struct linkage_word *word =
@@ -213,8 +213,8 @@ static bool is_tagged_word(const struct call_graph *graph, uint64_t address) {
   return areas_find(&graph->areas, address) == NULL && word != NULL && word->is_constant;
 }
 
-/* A place in another function: control may come there. Near the start of that, or of the next one, it is its
- * address with a tag, or what compilers compare it by. */
+/* A place in another function: control may come there. Near the start of that, or of the next one,
+ * it is its address with a tag, or what compilers compare it by. */
 static void add_label(struct sweep *sweep, uint64_t address) {
   const struct call_graph *graph = sweep->builder->graph;
   const uint32_t number = call_graph_function(graph, address);
@@ -301,8 +301,9 @@ static bool leaves_oddly(struct sweep *sweep, const struct code_instruction *ins
                                                    : stack_is_odd(&sweep->stack, &flow->stack);
 }
 
-/* What takes something from the stack that isn't the function's return address may lead anywhere; and so may the
- * operating system: it runs signal handlers, or goes on where the stack says (rt_sigreturn). */
+/* What takes something from the stack that isn't the function's return address may lead anywhere;
+ * and so may the operating system: it runs signal handlers, or goes on where the stack says
+ * (rt_sigreturn). */
 static void add_odd(struct sweep *sweep, uint64_t at, const struct code_instruction *instruction) {
   add_call(sweep, at, instruction, graph_everything(sweep->builder->graph), CALL_INDIRECT);
 }
@@ -311,9 +312,9 @@ static bool ends(enum code_kind kind) {
   return kind == CODE_JUMP || kind == CODE_RETURN || kind == CODE_STOP;
 }
 
-/* Whether an instruction does more with an address of code that the function names than to pass it to a call, to
- * store it in memory other than the stack's, or to make it another one: jump_tables.c tells what becomes of it then.
- * Instructions are followed as for parts of addresses (parts.h). */
+/* Whether an instruction does more with an address of code that the function names than to pass it
+ * to a call, to store it in memory other than the stack's, or to make it another one: jump_tables.c
+ * tells what becomes of it then. Instructions are followed as for parts of addresses (parts.h). */
 static bool follow_registers(const struct sweep *sweep, struct flow *flow,
                              const struct code_instruction *instruction) {
   const struct code_parts *parts = &instruction->parts;
@@ -334,8 +335,8 @@ static bool follow_registers(const struct sweep *sweep, struct flow *flow,
          flow->code != 0;
 }
 
-/* Notes a pointer that is loaded from memory: whoever put it there, it is no sum of the function's. Others are followed
- * (jump_tables.c). */
+/* Notes a pointer that is loaded from memory: whoever put it there, it is no sum of the function's.
+ * Others are followed (jump_tables.c). */
 static void note_pointer(struct sweep *sweep, uint64_t at, struct flow *flow,
                          const struct code_instruction *instruction, uint32_t call) {
   const struct call_graph *graph = sweep->builder->graph;
@@ -450,9 +451,9 @@ static void check_loads(const struct sweep *sweep) {
   }
 }
 
-/* What is known only when all is decoded: a call or jump by a pointer may lead near the return address
- * in a function that reads that, and near another function in one that names its address; and returns
- * may be odd that came before what shows it. */
+/* What is known only when all is decoded: a call or jump by a pointer may lead near the return
+ * address in a function that reads that, and near another function in one that names its address;
+ * and returns may be odd that came before what shows it. */
 static void add_late(struct sweep *sweep, uint64_t last) {
   struct call_graph *graph = sweep->builder->graph;
   const struct graph_function *function = &graph->functions[sweep->function];

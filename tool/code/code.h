@@ -56,8 +56,8 @@ struct code_stack {
   bool is_read;   /* the memory is read, and nothing else */
   bool is_address;  /* its address is computed, for others that may use it */
   bool loses_frame; /* the frame pointer becomes something else */
-  /* Sets of registers that calls preserve; the first is the frame pointer. One is stored at `offset` from the base, or
-   * loaded from there; the others become something else. */
+  /* Sets of registers that calls preserve; the first is the frame pointer. One is stored at
+   * `offset` from the base, or loaded from there; the others become something else. */
   uint8_t saves, loads, changes;
   int32_t copy_offset; /* from that register before the instruction */
   uint8_t link;        /* enum code_link */
@@ -97,8 +97,8 @@ struct code_parts {
   bool is_load;
 };
 
-/* What may come of an instruction for the values that are followed. Most instructions are of a few kinds,
- * which code_is_idle and code_moves_word tell without decoding all operands. */
+/* What may come of an instruction for the values that are followed. Most instructions are of a few
+ * kinds, which code_is_idle and code_moves_word tell without decoding all operands. */
 enum code_effect {
   CODE_ANY_EFFECT,
   CODE_NAMED_EFFECT, /* it writes to registers only that it names, and makes no address */
@@ -146,8 +146,8 @@ struct code_value {
   uint8_t size, shift;
   bool is_unsigned; /* entries are */
   bool is_upper;    /* `table` is an address's upper part: the rest is added later */
-  /* It may be what an instruction computed, of whatever: any address. What is loaded from memory other than the
-   * stack's isn't, nor what the function was given, or a call returned. */
+  /* It may be what an instruction computed, of whatever: any address. What is loaded from memory
+   * other than the stack's isn't, nor what the function was given, or a call returned. */
   bool is_made;
   uint64_t table, base;
 };
@@ -160,8 +160,8 @@ struct code_place {
   uint8_t base;   /* enum code_stack_base */
 };
 
-/* Of a function: where it keeps addresses of code on the stack, and what it computed, whatever it does there before
- * and later. */
+/* Of a function: where it keeps addresses of code on the stack, and what it computed, whatever it
+ * does there before and later. */
 enum { CODE_SLOTS = 16, CODE_MADE_SLOTS = 128 };
 struct code_slots {
   uint64_t start, size; /* where the code is */
@@ -187,9 +187,11 @@ struct code_state {
 
 /* Whether a value is an address of code, to which something may be added. */
 bool code_is_code(const struct code_state *state, struct code_value value);
-/* Whether a value may be what an instruction computed; of one that is known, it is no address that memory holds. */
+/* Whether a value may be what an instruction computed; of one that is known, it is no address that
+ * memory holds. */
 bool code_is_made(struct code_value value);
-/* What an instruction may make of an address of code in one of the registers (a bit each): a sum; or CODE_UNKNOWN. */
+/* What an instruction may make of an address of code in one of the registers (a bit each): a sum;
+ * or CODE_UNKNOWN. */
 struct code_value code_sum(const struct code_state *state, uint32_t registers);
 /* One of two values. An address of code isn't forgotten: something may be added to it. */
 struct code_value code_either(const struct code_state *state, struct code_value a,
@@ -226,8 +228,8 @@ struct code_architecture {
   uint16_t machine; /* EM_* */
   uint8_t register_count;
   bool has_link; /* calls leave the return address in a register */
-  /* Addresses have two parts: what the rest, which is added to the upper one, may be. Both 0: they are
-   * whole. */
+  /* Addresses have two parts: what the rest, which is added to the upper one, may be. Both 0: they
+   * are whole. */
   int16_t lowest, highest;
   uint8_t global_register; /* to which distances of data are added; 0: none */
   /* Whether the instructions at bytes[0..size) give it its value. NULL if there is none. */
@@ -235,13 +237,14 @@ struct code_architecture {
   /* The canonical frame address at a function's start: this register (DWARF's number), plus this. */
   uint8_t stack_register;
   uint8_t entry_offset;
-  /* The registers that a call preserves: DWARF's number n is bit n. Where calls push the return address. */
+  /* The registers that a call preserves: DWARF's number n is bit n. Where calls push the return
+   * address. */
   uint32_t preserved;
   uint32_t lost; /* registers that a call doesn't preserve: register n is bit n */
   const struct code_relocation_type *relocations; /* the last one is all zero */
   const uint8_t *arguments; /* the registers of a call's first CODE_ARGUMENTS arguments */
-  /* The register that has a system call's number, and the numbers of those that run nothing of the program's; the last
-   * one is CODE_NO_NUMBER. */
+  /* The register that has a system call's number, and the numbers of those that run nothing of the
+   * program's; the last one is CODE_NO_NUMBER. */
   uint8_t system_register;
   const uint16_t *system_leaves;
   /* The instruction at bytes[0..size), which will run at `address`. A broken one is CODE_INVALID,

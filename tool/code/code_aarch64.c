@@ -1,15 +1,17 @@
 /* code_aarch64.c - AArch64 for the call graph. (Arm Architecture Reference Manual, C4.1, "A64
  * instruction set encoding": the names of the groups below are those of its tables.)
  *
- * By no library: Capstone 4.0.2, which Debian 12 and Ubuntu 24.04 have, knows neither returns and calls
- * by signed pointers (RETAA, BLRAA) nor the atomic instructions of Armv8.1. Each instruction has 4
- * bytes, and its fields lie where its group has them, so a decoder of what the call graph asks is short:
- * which instructions go elsewhere, what becomes of the stack pointer, the frame pointer (x29) and the
- * link register (x30), and which general registers are read and written. Vector instructions matter only where they write to a general register.
- * What no group has is no instruction.
+ * By no library: Capstone 4.0.2, which Debian 12 and Ubuntu 24.04 have, knows neither returns and
+ * calls by signed pointers (RETAA, BLRAA) nor the atomic instructions of Armv8.1. Each instruction
+ * has 4 bytes, and its fields lie where its group has them, so a decoder of what the call graph
+ * asks is short: which instructions go elsewhere, what becomes of the stack pointer, the frame
+ * pointer (x29) and the link register (x30), and which general registers are read and written.
+ * Vector instructions matter only where they write to a general register. What no group has is no
+ * instruction.
  *
- * An address has an upper part (ADRP: a page of 4 KiB) and the rest in another instruction, an addition,
- * a load or a store; or it is near (ADR, LDR of a literal), or made of 16 bits at a time (MOVZ, MOVK).
+ * An address has an upper part (ADRP: a page of 4 KiB) and the rest in another instruction, an
+ * addition, a load or a store; or it is near (ADR, LDR of a literal), or made of 16 bits at a time
+ * (MOVZ, MOVK).
  *
  * A `switch` becomes one of these (entries have 1, 2 or 4 bytes):
  *
@@ -353,8 +355,8 @@ static void decode_literal(uint32_t word, uint64_t address, struct code_instruct
                 (int64_t)address + signed_field(word, 5, 19) * 4);
 }
 
-/* The memory of the others: without a distance; with one, of ordered ones, and of tags, which are each of TAGGED
- * bytes; of pairs and copies, it may be anywhere. */
+/* The memory of the others: without a distance; with one, of ordered ones, and of tags, which are
+ * each of TAGGED bytes; of pairs and copies, it may be anywhere. */
 static void set_rare_memory(uint32_t word, struct code_stack *stack) {
   enum { INDEXED = 2, LARGEST = 32 };
   const bool is_vector = link_field(word, 26, 1) != 0, is_second = link_field(word, 21, 1) != 0;
@@ -427,7 +429,8 @@ static void decode_vector(uint32_t word, struct code_instruction *instruction) {
     parts->reads = bit(from_of(word));
 }
 
-/* Of SVE and SME, whose instructions are many: any may write to a general register. Stores are of any size. */
+/* Of SVE and SME, whose instructions are many: any may write to a general register. Stores are of
+ * any size. */
 static void decode_scalable(uint32_t word, struct code_instruction *instruction) {
   enum { ADDS_LENGTH_MASK = 0xff20f000, ADDS_LENGTH = 0x04205000, STORES = 7 };
   struct code_stack *stack = &instruction->stack;

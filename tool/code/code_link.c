@@ -80,8 +80,8 @@ void link_set_saved(const struct link_machine *machine, struct code_stack *stack
   stack->link_offset = stack->offset + offset;
 }
 
-/* An instruction that reads the stack pointer or the frame pointer for something else than to use memory, or to make one of
- * the other. */
+/* An instruction that reads the stack pointer or the frame pointer for something else than to use
+ * memory, or to make one of the other. */
 static void set_handed(const struct link_machine *machine, struct code_instruction *instruction) {
   struct code_stack *stack = &instruction->stack;
   if (instruction->kind != CODE_OTHER || stack->copy != CODE_NO_BASE || stack->growth != 0)
@@ -166,8 +166,8 @@ void link_assign(const struct link_machine *machine, const struct code_instructi
     state->registers[to] = result;
 }
 
-/* Linux, include/uapi/asm-generic/unistd.h: files, memory, time, and what the process is; not signals, nor what makes threads or
- * traces them. */
+/* Linux, include/uapi/asm-generic/unistd.h: files, memory, time, and what the process is; not
+ * signals, nor what makes threads or traces them. */
 const uint16_t link_system_leaves[] = {
     17 /* getcwd */,
     25 /* fcntl */,

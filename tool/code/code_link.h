@@ -1,8 +1,8 @@
 /* code_link.h - what machines have in common whose calls leave the return address in a register.
  *
  * Their instructions have 4 bytes, or 2, so an address takes two of them (struct code_parts), and a
- * decoder is a matter of fields: it reads them, and calls these functions, which know what an addition
- * to the stack pointer, or a load of the link register, means for the stack.
+ * decoder is a matter of fields: it reads them, and calls these functions, which know what an
+ * addition to the stack pointer, or a load of the link register, means for the stack.
  */
 #ifndef STACKPACK_CODE_LINK_H
 #define STACKPACK_CODE_LINK_H
@@ -33,8 +33,8 @@ void link_set_direct(struct code_instruction *instruction, enum code_kind kind, 
 void link_set_part(struct code_instruction *instruction, enum part_use part, unsigned to,
                    unsigned from, int64_t distance);
 
-/* Others may write to a place. Where the frame pointer leads to are the caller's, which the same holds
- * for, and the return address. */
+/* Others may write to a place. Where the frame pointer leads to are the caller's, which the same
+ * holds for, and the return address. */
 void link_set_address(const struct link_machine *machine, struct code_stack *stack, unsigned from,
                       int32_t offset);
 
@@ -56,16 +56,16 @@ void link_finish(const struct link_machine *machine, struct code_instruction *in
 /* Whether numbers in instructions may be addresses. */
 bool link_has_numbers(const struct code_state *state);
 
-/* The value of an address's upper part, which may be a number; of an address; and of a sum, where b is shifted and extended first: a table's address and
- * an entry make a target. */
+/* The value of an address's upper part, which may be a number; of an address; and of a sum, where b
+ * is shifted and extended first: a table's address and an entry make a target. */
 struct code_value link_upper(const struct code_state *state, uint64_t address, bool is_number);
 struct code_value link_address(uint64_t address);
 struct code_value link_sum(struct code_value a, struct code_value b, uint8_t shift,
                            bool is_unsigned);
 
-/* Forgets the values that the instruction changes; register `to` (CODE_NO_REGISTER: none) has `result`
- * then, if that is known. All but the registers `taken` (a bit each), which become what memory or other registers hold,
- * are computed. */
+/* Forgets the values that the instruction changes; register `to` (CODE_NO_REGISTER: none) has
+ * `result` then, if that is known. All but the registers `taken` (a bit each), which become what
+ * memory or other registers hold, are computed. */
 void link_assign(const struct link_machine *machine, const struct code_instruction *instruction,
                  struct code_state *state, unsigned to, struct code_value result, uint32_t taken);
 

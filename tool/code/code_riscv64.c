@@ -1,17 +1,17 @@
-/* code_riscv64.c - RISC-V with 64 bits for the call graph. (The RISC-V Instruction Set Manual, Volume
- * I: "RV32/64G Instruction Set Listings", and the chapter on the extension C.) By no library: Capstone
- * 4.0.2, which Debian 12 and Ubuntu 24.04 have, doesn't know RISC-V.
+/* code_riscv64.c - RISC-V with 64 bits for the call graph. (The RISC-V Instruction Set Manual,
+ * Volume I: "RV32/64G Instruction Set Listings", and the chapter on the extension C.) By no
+ * library: Capstone 4.0.2, which Debian 12 and Ubuntu 24.04 have, doesn't know RISC-V.
  *
  * Instructions have 4 bytes, or 2 if the extension C has a short form. A short one is first made into
  * what the long one says: its operation and three registers, as far as they matter here.
  *
- * An address is the program counter (AUIPC) or a constant (LUI), with the 20 bits above the lowest 12,
- * and those 12, signed, in an addition, a load, a store or a jump; so is the target of a call that may
- * be far. The linker makes shorter ones of these where it can, and of those near the global pointer
- * (gp), a distance from that. (RISC-V ELF psABI, "Linker Relaxation")
+ * An address is the program counter (AUIPC) or a constant (LUI), with the 20 bits above the lowest
+ * 12, and those 12, signed, in an addition, a load, a store or a jump; so is the target of a call
+ * that may be far. The linker makes shorter ones of these where it can, and of those near the
+ * global pointer (gp), a distance from that. (RISC-V ELF psABI, "Linker Relaxation")
  *
- * ra (x1) has the return address; calls by other registers are of helpers that save registers. s0 (x8)
- * is the frame pointer.
+ * ra (x1) has the return address; calls by other registers are of helpers that save registers. s0
+ * (x8) is the frame pointer.
  *
  * A `switch` becomes this, with the table's address in a register, or entries that are addresses:
  *
@@ -26,7 +26,8 @@
 
 enum { ZERO = 0, RA = 1, SP = 2, GP = 3, T0 = 5, FRAME = 8, CALLERS_FRAME = -16 };
 
-/* sp, gp, tp and s0 to s11 are as before a call (RISC-V Calling Conventions, "Integer Register Convention"). */
+/* sp, gp, tp and s0 to s11 are as before a call (RISC-V Calling Conventions, "Integer Register
+ * Convention"). */
 enum { CALL_CLOBBERS = (int)0xf003fce2 };
 static const struct link_machine machine = {SP, FRAME, RA, CALLERS_FRAME, (uint32_t)CALL_CLOBBERS};
 

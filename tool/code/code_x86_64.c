@@ -6,9 +6,9 @@
  * model, as a 64-bit distance from the global offset table. Any constant wide enough is reported,
  * as what it means can't be told. (AMD64 psABI, 3.5, "Coding Examples")
  *
- * A call through a pointer is sometimes hidden from the processor's branch predictor in a return:
- * a "retpoline" writes the target over its own return address and returns to it; others push it.
- * So what each instruction does with the stack is told: how rsp moves, and rbp where it is made of it,
+ * A call through a pointer is sometimes hidden from the processor's branch predictor in a return: a
+ * "retpoline" writes the target over its own return address and returns to it; others push it. So
+ * what each instruction does with the stack is told: how rsp moves, and rbp where it is made of it,
  * and which words near them are used.
  *
  * Compilers make `switch` out of these sequences (in position-independent code; in other code, the
@@ -33,8 +33,8 @@ static ZydisDecoder open_decoder(void) {
   return decoder;
 }
 
-/* The bits that extend the numbers of registers: of a REX prefix, or inverted in the prefixes of vector
- * instructions (Intel SDM 2, 2.3.5 and 2.7.1). */
+/* The bits that extend the numbers of registers: of a REX prefix, or inverted in the prefixes of
+ * vector instructions (Intel SDM 2, 2.3.5 and 2.7.1). */
 struct extension {
   unsigned reg, index, base;
 };
@@ -228,8 +228,8 @@ static void set_address(struct code_stack *stack, enum code_stack_base base, int
   stack->is_address = true;
 }
 
-/* The frame pointer, or the caller's, which is saved where it points to, becomes something that the stack isn't
- * followed by: return addresses lie right above both. */
+/* The frame pointer, or the caller's, which is saved where it points to, becomes something that the
+ * stack isn't followed by: return addresses lie right above both. */
 static void set_frame_taken(struct code_stack *stack) {
   set_memory(stack, CODE_FRAME_POINTER, 0, 16, false);
   stack->is_address = true;
@@ -283,14 +283,14 @@ static void set_operands(const ZydisDecoder *decoder, const ZydisDecoderContext 
   }
 }
 
-/* Whether an instruction works on less than all of a register. (What looks like %rsp in one of 8 bits may be
- * %ah.) */
+/* Whether an instruction works on less than all of a register. (What looks like %rsp in one of 8
+ * bits may be %ah.) */
 static bool is_narrow(const ZydisDecodedInstruction *raw) {
   return raw->operand_width < 64 && operand_register(raw) >= 0;
 }
 
-/* Whether an instruction moves the stack pointer by less than a word, or sets only a part of it or of the
- * frame pointer. */
+/* Whether an instruction moves the stack pointer by less than a word, or sets only a part of it or
+ * of the frame pointer. */
 static bool moves_by_less(const ZydisDecodedInstruction *raw) {
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_PUSH:
@@ -400,8 +400,8 @@ static bool names_by_opcode(const ZydisDecodedInstruction *raw) {
          raw->mnemonic == ZYDIS_MNEMONIC_BSWAP;
 }
 
-/* Which registers a sum is made of, and where it and copies go: `writes` are those that are known to become something
- * else; any other that the instruction names may. */
+/* Which registers a sum is made of, and where it and copies go: `writes` are those that are known
+ * to become something else; any other that the instruction names may. */
 static void set_registers(const ZydisDecodedInstruction *raw,
                           struct code_instruction *instruction) {
   enum { TO_REGISTER = 2 }; /* of an opcode: the other register is the first operand */
@@ -506,8 +506,8 @@ static uint32_t written_operands(const ZydisDecoder *decoder, const ZydisDecoder
   return written;
 }
 
-/* The registers among those that calls preserve that an instruction writes to. The frequent ones are told by their first
- * bytes. */
+/* The registers among those that calls preserve that an instruction writes to. The frequent ones
+ * are told by their first bytes. */
 static uint32_t written_registers(const ZydisDecoder *decoder, const ZydisDecoderContext *context,
                                   const ZydisDecodedInstruction *raw,
                                   const struct code_parts *parts) {
@@ -875,7 +875,8 @@ static bool may_be_made(const struct code_state *state, const ZydisDecodedOperan
                                                       : false;
 }
 
-/* Whether what an instruction writes may be any address: what it computes. Others move what is somewhere else. */
+/* Whether what an instruction writes may be any address: what it computes. Others move what is
+ * somewhere else. */
 static bool makes(const ZydisDecodedInstruction *raw, const ZydisDecodedOperand *operands,
                   const struct code_state *state) {
   const bool is_load = raw->operand_count > 1 && operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY;
@@ -917,7 +918,8 @@ static void forget_written(const ZydisDecodedInstruction *raw, const ZydisDecode
   }
 }
 
-/* A call leaves only some registers as they were (AMD64 psABI, 3.2.1), in programs whose functions do. */
+/* A call leaves only some registers as they were (AMD64 psABI, 3.2.1), in programs whose functions
+ * do. */
 static void forget_at_call(struct code_state *state) {
   for (int number = 0; number < REGISTERS; number++)
     if ((PRESERVED >> number & 1) == 0 || (state->slots != NULL && state->slots->loses_registers))
@@ -974,8 +976,8 @@ static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct c
 /* rdi, rsi, rdx, rcx, r8, r9 (AMD64 psABI, 3.2.3) */
 static const uint8_t arguments[CODE_ARGUMENTS] = {7, 6, 2, 1, 8, 9};
 
-/* Linux, arch/x86/entry/syscalls/syscall_64.tbl: files, memory, time, and what the process is; not signals, nor what makes threads or
- * traces them. */
+/* Linux, arch/x86/entry/syscalls/syscall_64.tbl: files, memory, time, and what the process is; not
+ * signals, nor what makes threads or traces them. */
 static const uint16_t system_leaves[] = {
     0 /* read */,
     1 /* write */,

@@ -13,8 +13,8 @@
  *     ...
  *     pop  %rbx; ret      0
  *
- * What is told must be proven, as a frame that is taken for too small is a lost root. A depth at a call
- * counts only if
+ * What is told must be proven, as a frame that is taken for too small is a lost root. A depth at a
+ * call counts only if
  *
  *   - every way from the function's start to every place of it brings the same depth there;
  *   - a return can be reached from there, without a stack pointer that is made anew of the frame pointer;
@@ -24,15 +24,16 @@
  *     its own;
  *   - the function has no unwind table, and so no landing pads, which no jump leads to.
  *
- * Where a call doesn't return, the code behind it seems to be reached with the call's depth. That does no
- * harm: it is reached by a jump, too, and then the depths agree or nothing is told; or it is dead.
+ * Where a call doesn't return, the code behind it seems to be reached with the call's depth. That
+ * does no harm: it is reached by a jump, too, and then the depths agree or nothing is told; or it
+ * is dead.
  *
- * Jumps with a computed target, as a `switch` has, lead to code that nothing else seems to lead to: all of it
- * is entered with the depth of these jumps, which must be the same for all. They may also lead to what seems
- * to follow on a call, if that doesn't return. So what follows on a call must have no smaller depth than they
- * have. Then each mistake, this one and arguments that a callee has taken, makes a depth too large, none
- * makes up for another, and a return at depth 0 shows that there is none. Without a return, such a jump may
- * be one to another function.
+ * Jumps with a computed target, as a `switch` has, lead to code that nothing else seems to lead to:
+ * all of it is entered with the depth of these jumps, which must be the same for all. They may also
+ * lead to what seems to follow on a call, if that doesn't return. So what follows on a call must
+ * have no smaller depth than they have. Then each mistake, this one and arguments that a callee has
+ * taken, makes a depth too large, none makes up for another, and a return at depth 0 shows that
+ * there is none. Without a return, such a jump may be one to another function.
  *
  * This is for machines whose calls push the return address. Elsewhere arguments aren't pushed, and a
  * walk needs more than the size: where the return address was saved.
@@ -47,8 +48,8 @@
 enum { DEPTH_UNKNOWN = INT32_MIN, DEPTH_MAX = 1 << 28, RETURN_ADDRESS = 8, TIMES = 16 };
 #define SIZE_LIMIT (1u << 31)
 
-/* What is known before an instruction: of the stack pointer and of the frame pointer, how many bytes they
- * are below where the stack pointer was at the function's start. */
+/* What is known before an instruction: of the stack pointer and of the frame pointer, how many
+ * bytes they are below where the stack pointer was at the function's start. */
 struct depth {
   int32_t stack, frame;
 };
@@ -205,8 +206,8 @@ static void enter_jumps(struct function *function) {
   }
 }
 
-/* Finds the places from which a return can be reached. Most jumps lead forward: so from the last place to
- * the first, a few times. What a further time would find isn't told. */
+/* Finds the places from which a return can be reached. Most jumps lead forward: so from the last
+ * place to the first, a few times. What a further time would find isn't told. */
 static void find_sound(struct function *function) {
   bool found = true, is_jump_sound = false;
   for (unsigned time = 0; found && time < TIMES; time++) {
