@@ -204,10 +204,13 @@ static bool make_folder(struct inputs *inputs, struct problem *problem) {
   if (asprintf(&folder, "%s/stackpack-ld-XXXXXX",
                parent == NULL || *parent == 0 ? "/tmp" : parent) < 0)
     return problem_set(problem, "not enough memory");
-  if (mkdtemp(folder) == NULL || on_exit(remove_folder, folder) != 0)
-    return problem_set_errno(problem, folder);
-  inputs->folder = folder;
-  return true;
+  if (mkdtemp(folder) != NULL && on_exit(remove_folder, folder) == 0) {
+    inputs->folder = folder;
+    return true;
+  }
+  problem_set_errno(problem, folder);
+  free(folder);
+  return false;
 }
 
 bool inputs_split(struct inputs *inputs, struct words *words, struct problem *problem) {
