@@ -240,6 +240,18 @@ expect_verdict() { # kept|dropped PROGRAM FUNCTION [POLICY OPTION...]
   grep -qE "^0x[0-9a-f]+ in .*: $1: " out || { cat out >&2; fail "$2: the record of $3 should be $1"; }
 }
 
+# The same of no_call's caller, in that program with odd.S: as one that doesn't move, and as one that does.
+expect_odd_verdict() { # kept|dropped NAME [LAYOUT: options of the linker...]
+  local layout layouts=(-no-pie "-pie -Wl,-z,notext")
+  (($# > 2)) && layouts=("${@:3}")
+  for layout in "${layouts[@]}"; do
+    # shellcheck disable=SC2086 # a list of words
+    link_with lld app managed.o main.o collect.o odd.o $layout
+    echo "$2 $layout"
+    expect_verdict "$1" app managed_no_call --gc-entry=collect
+  done
+}
+
 # What gc/functions.h lists.
 functions_that() { # can|cant
   sed -n "/define FUNCTIONS_THAT_${1^^}(F)/,/[^\\\\]$/p" "$gc/functions.h" | grep -oE '\bF\([a-z_]+\)' | sed 's/F(\(.*\))/\1/'

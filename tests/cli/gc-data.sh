@@ -7,13 +7,7 @@ make_lonely_program # managed.o main.o collect.o
 
 check() { # kept|dropped NAME CODE DATA: no_call's
   make_odd "$3" "${4-}" '' 'call collect; ret'
-  local layout
-  for layout in -no-pie "-pie -Wl,-z,notext"; do
-    # shellcheck disable=SC2086 # a list of words
-    link_with lld app managed.o main.o collect.o odd.o $layout
-    echo "$2 $layout"
-    expect_verdict "$1" app managed_no_call --gc-entry=collect
-  done
+  expect_odd_verdict "$1" "$2"
 }
 
 check dropped "no way" 'mov 1f(%rip), %rax; jmp *%rax' '.data; .p2align 3; 1: .quad no_call'

@@ -51,37 +51,30 @@ make_lonely_program # managed.o main.o collect.o
 
 check() { # kept|dropped NAME CODE TABLE [LAYOUT...]: no_call's; where it jumps by the table, and what stands there
   make_odd "$3" "$4; .text" '' 'call collect; ret'
-  local layout
-  for layout in "${@:5}"; do
-    # shellcheck disable=SC2086 # a list of words
-    link_with lld app managed.o main.o collect.o odd.o $layout
-    echo "$2 $layout"
-    expect_verdict "$1" app managed_no_call --gc-entry=collect
-  done
+  expect_odd_verdict "$1" "$2" "${@:5}"
 }
 
-any=(-no-pie "-pie -Wl,-z,notext")
 distances='lea 8f(%rip), %rcx; movslq (%rcx,%rdi,4), %rax; add %rcx, %rax; jmp *%rax; 2: mov $1, %eax; ret; 3: mov $2, %eax; ret'
-check dropped "distances" "$distances" '.section .rodata; .p2align 2; 8: .long 2b - 8b, 3b - 8b' "${any[@]}"
-check kept "distances, counted backwards" "$distances" '.section .rodata; .p2align 2; .long hidden - 8f; 8: .long 2b - 8b, 3b - 8b' "${any[@]}"
-check kept "distances with a hole" "$distances" '.section .rodata; .p2align 2; 8: .long 2b - 8b, 0, hidden - 8b' "${any[@]}"
-check kept "distances, one of which is read" "mov 9f(%rip), %edx; $distances" '.section .rodata; .p2align 2; 8: .long 2b - 8b; 9: .long 3b - 8b, hidden - 8b' "${any[@]}"
+check dropped "distances" "$distances" '.section .rodata; .p2align 2; 8: .long 2b - 8b, 3b - 8b'
+check kept "distances, counted backwards" "$distances" '.section .rodata; .p2align 2; .long hidden - 8f; 8: .long 2b - 8b, 3b - 8b'
+check kept "distances with a hole" "$distances" '.section .rodata; .p2align 2; 8: .long 2b - 8b, 0, hidden - 8b'
+check kept "distances, one of which is read" "mov 9f(%rip), %edx; $distances" '.section .rodata; .p2align 2; 8: .long 2b - 8b; 9: .long 3b - 8b, hidden - 8b'
 check kept "distances, one of which has its address taken" "lea 9f(%rip), %rdx; $distances" \
-  '.section .rodata; .p2align 2; 8: .long 2b - 8b; 9: .long 3b - 8b, hidden - 8b' "${any[@]}"
-check kept "distances, counted backwards from another function's" "$distances" '.section .rodata; .p2align 2; .long hidden - 8f, main - 8f; 8: .long main - 8b' "${any[@]}"
+  '.section .rodata; .p2align 2; 8: .long 2b - 8b; 9: .long 3b - 8b, hidden - 8b'
+check kept "distances, counted backwards from another function's" "$distances" '.section .rodata; .p2align 2; .long hidden - 8f, main - 8f; 8: .long main - 8b'
 
 addresses='lea 8f(%rip), %rcx; jmp *(%rcx,%rdi,8); 2: mov $1, %eax; ret; 3: mov $2, %eax; ret'
-check dropped "addresses" "$addresses" '.section .data.rel.ro, "aw"; .p2align 3; 8: .quad 2b, 3b' "${any[@]}"
-check kept "addresses, counted backwards" "$addresses" '.section .data.rel.ro, "aw"; .p2align 3; .quad hidden; 8: .quad 2b, 3b' "${any[@]}"
-check kept "addresses with holes" "$addresses" '.section .data.rel.ro, "aw"; .p2align 3; 8: .quad 2b, 0, 0, hidden' "${any[@]}"
-check kept "addresses, one of which is read" "mov 9f(%rip), %rdx; $addresses" '.section .data.rel.ro, "aw"; .p2align 3; 8: .quad 2b; 9: .quad 3b, hidden' "${any[@]}"
+check dropped "addresses" "$addresses" '.section .data.rel.ro, "aw"; .p2align 3; 8: .quad 2b, 3b'
+check kept "addresses, counted backwards" "$addresses" '.section .data.rel.ro, "aw"; .p2align 3; .quad hidden; 8: .quad 2b, 3b'
+check kept "addresses with holes" "$addresses" '.section .data.rel.ro, "aw"; .p2align 3; 8: .quad 2b, 0, 0, hidden'
+check kept "addresses, one of which is read" "mov 9f(%rip), %rdx; $addresses" '.section .data.rel.ro, "aw"; .p2align 3; 8: .quad 2b; 9: .quad 3b, hidden'
 check kept "addresses of a fixed file, counted backwards" 'jmp *8f(,%rdi,8); 2: mov $1, %eax; ret' '.section .rodata; .p2align 3; .quad hidden; 8: .quad 2b' -no-pie
 
 # An entry before the place that is named leads to a jump by a register which, by way of the others, has a label's address.
 jump='lea 8f(%rip), %rcx; mov 7f(%rip), %rdx; movslq (%rcx,%rdi,4), %rax; add %rcx, %rax; jmp *%rax
   2: lea 4f(%rip), %rdx; 3: jmp *%rdx; 4: mov $2, %eax; ret; .pushsection .data; 7: .quad hidden; .popsection'
-check dropped "a label" "$jump" '.section .rodata; .p2align 2; 8: .long 2b - 8b' "${any[@]}"
-check kept "a label, or what a register had before" "$jump" '.section .rodata; .p2align 2; .long 3b - 8f; 8: .long 2b - 8b' "${any[@]}"
+check dropped "a label" "$jump" '.section .rodata; .p2align 2; 8: .long 2b - 8b'
+check kept "a label, or what a register had before" "$jump" '.section .rodata; .p2align 2; .long 3b - 8f; 8: .long 2b - 8b'
 
 # A jump of which nothing is known may lead to any label, whatever registers hold there by the ways that are known.
 sorts='push %rbx; lea helper(%rip), %rcx; JUMP; 2: lea main(%rip), %rcx; 3: xor %esi, %esi; call qsort; pop %rbx; ret; .pushsection .data; 7: .quad 3b; .popsection'
