@@ -488,22 +488,29 @@ static uint8_t preserved_of(uint32_t registers) {
                    (registers >> R12 & 15) << 2);
 }
 
-/* The registers that an instruction writes to, by its operands. */
-static uint32_t written_operands(const ZydisDecoder *decoder, const ZydisDecoderContext *context,
-                                 const ZydisDecodedInstruction *raw) {
-  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+/* The registers of which operands write to all or a part. */
+static uint32_t written_by(const ZydisDecodedInstruction *raw,
+                           const ZydisDecodedOperand *operands) {
   uint32_t written = 0;
-  if (ZYAN_FAILED(ZydisDecoderDecodeOperands(decoder, context, raw, operands, raw->operand_count)))
-    return PRESERVED;
   for (unsigned i = 0; i < raw->operand_count; i++) {
+    if (operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+        (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0)
+      continue;
     const ZydisRegister whole =
         ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operands[i].reg.value);
-    if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-        (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0 &&
-        ZydisRegisterGetClass(whole) == ZYDIS_REGCLASS_GPR64)
+    if (ZydisRegisterGetClass(whole) == ZYDIS_REGCLASS_GPR64)
       written |= bit(ZydisRegisterGetId(whole));
   }
   return written;
+}
+
+static uint32_t written_operands(const ZydisDecoder *decoder, const ZydisDecoderContext *context,
+                                 const ZydisDecodedInstruction *raw) {
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  return ZYAN_FAILED(
+             ZydisDecoderDecodeOperands(decoder, context, raw, operands, raw->operand_count))
+             ? PRESERVED
+             : written_by(raw, operands);
 }
 
 /* The registers among those that calls preserve that an instruction writes to. The frequent ones
@@ -905,17 +912,8 @@ static bool makes(const ZydisDecodedInstruction *raw, const ZydisDecodedOperand 
 
 static void forget_written(const ZydisDecodedInstruction *raw, const ZydisDecodedOperand *operands,
                            bool is_made, struct code_state *state) {
-  for (unsigned i = 0; i < raw->operand_count; i++) {
-    const ZydisDecodedOperand *operand = &operands[i];
-    if (operand->type != ZYDIS_OPERAND_TYPE_REGISTER ||
-        (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0)
-      continue;
-    const ZydisRegister whole =
-        ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operand->reg.value);
-    const int number = register_number(whole);
-    if (number >= 0)
-      state->registers[number] = (struct code_value){.is_made = is_made};
-  }
+  for (uint32_t left = written_by(raw, operands); left != 0; left &= left - 1)
+    state->registers[__builtin_ctz(left)] = (struct code_value){.is_made = is_made};
 }
 
 /* A call leaves only some registers as they were (AMD64 psABI, 3.2.1), in programs whose functions
