@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-START_TEST(widths) {
+TEST(widths) {
   ck_assert_uint_eq(bits_low_mask(0), 0);
   ck_assert_uint_eq(bits_low_mask(63), UINT64_MAX >> 1);
   ck_assert_uint_eq(bits_low_mask(64), UINT64_MAX);
@@ -23,7 +23,7 @@ START_TEST(widths) {
 }
 
 /* Fields of all widths behind each other, in a block of just their size and the padding. */
-START_TEST(fields) {
+TEST(fields) {
   enum { FIELDS = 2000 };
   struct numbers numbers = {1};
   struct bit_writer writer = {0};
@@ -52,7 +52,7 @@ START_TEST(fields) {
   bit_writer_free(&writer);
 }
 
-START_TEST(a_reader_stops_at_its_end) {
+TEST(a_reader_stops_at_its_end) {
   static const uint8_t bytes[16] = {0xff, 0xff, 0xff};
   struct bit_reader reader = {bytes, 0, 10, false};
   ck_assert_uint_eq(bit_reader_take(&reader, 7), 127);
@@ -61,7 +61,7 @@ START_TEST(a_reader_stops_at_its_end) {
   ck_assert_uint_eq(bit_reader_take(&reader, 1), 0);
 }
 
-START_TEST(rice_codes) {
+TEST(rice_codes) {
   static const uint64_t values[] = {0, 1, 2, 15, 16, 17, 100, 4095, 65536, UINT32_MAX};
   for (unsigned parameter = 0; parameter < 32; parameter++) {
     struct bit_writer writer = {0};
@@ -79,7 +79,7 @@ START_TEST(rice_codes) {
   }
 }
 
-START_TEST(varints) {
+TEST(varints) {
   struct numbers numbers = {2};
   for (unsigned round = 0; round < 1000; round++) {
     const uint64_t value = numbers_of_bits(&numbers, 64);
@@ -97,7 +97,7 @@ START_TEST(varints) {
 }
 
 /* Sixteen bytes are compared at once, or 32: with each value, and any bytes behind those that count. */
-START_TEST(numbers_below_a_value) {
+TEST(numbers_below_a_value) {
   struct numbers numbers = {3};
   for (unsigned round = 0; round < 20000; round++) {
     const unsigned size =
@@ -122,7 +122,7 @@ START_TEST(numbers_below_a_value) {
   }
 }
 
-START_TEST(strings_are_joined) {
+TEST(strings_are_joined) {
   struct bit_writer one = {0}, other = {0};
   bit_writer_put(&one, 0x1234, 16);
   bit_writer_put(&other, 5, 3);
@@ -134,6 +134,3 @@ START_TEST(strings_are_joined) {
   bit_writer_free(&one);
   bit_writer_free(&other);
 }
-
-SUITE("bits", widths, fields, a_reader_stops_at_its_end, rice_codes, varints, numbers_below_a_value,
-      strings_are_joined)

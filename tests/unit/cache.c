@@ -102,7 +102,7 @@ static struct stackpack_cache open_cache(size_t size) {
 }
 
 /* Of any size: too small for one record, too, or for all but a part of the last one. */
-START_TEST(the_same_answers_by_way_of_a_cache) {
+TEST(the_same_answers_by_way_of_a_cache) {
   for (uint64_t seed = 1; seed <= 30; seed++) {
     struct packed_model packed = open_model(seed, 200);
     struct numbers numbers = {seed};
@@ -116,7 +116,7 @@ START_TEST(the_same_answers_by_way_of_a_cache) {
 }
 
 /* At address 0 nothing is found; or a record, if the table says so. */
-START_TEST(address_0) {
+TEST(address_0) {
   for (unsigned there = 0; there < 2; there++) {
     static const struct model_options at_0 = {.section_address = 0x200000,
                                               .open_address = 0x200000 - 0x1010};
@@ -140,7 +140,7 @@ static void add_other(struct model *model, uint32_t offset, struct stackpack_loc
 
 /* Records of many pairs, of slots far from each other and between words, of registers and of all that has no place
  * in a row, and of no pairs. */
-START_TEST(records_of_all_kinds) {
+TEST(records_of_all_kinds) {
   struct model model = {0};
   uint32_t offset = 1;
   model_add_function(&model, 0x1000, STACKPACK_FRAME_SIZE_UNKNOWN, 0x3000);
@@ -175,7 +175,7 @@ START_TEST(records_of_all_kinds) {
 }
 
 /* What was asked for is remembered: the table isn't read again. */
-START_TEST(a_cache_remembers) {
+TEST(a_cache_remembers) {
   struct packed_model packed = open_model(3, 30);
   struct stackpack_cache cache = open_cache(sizeof memory);
   struct stackpack_record record, again;
@@ -191,6 +191,3 @@ START_TEST(a_cache_remembers) {
   check_same_record(&record, &again);
   packed_model_free(&packed);
 }
-
-SUITE("cache", the_same_answers_by_way_of_a_cache, address_0, records_of_all_kinds,
-      a_cache_remembers)

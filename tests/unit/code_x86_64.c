@@ -31,7 +31,7 @@ static void check_direct(struct code_instruction instruction, enum code_kind kin
   ck_assert_uint_eq(instruction.target, target);
 }
 
-START_TEST(direct_transfers) {
+TEST(direct_transfers) {
   check_direct(decode(BYTES(0xe8, 0xfb, 0x0f, 0, 0)), CODE_CALL, 5, 0x402000); /* call 0x402000 */
   check_direct(decode(BYTES(0xe9, 0xfb, 0x0f, 0, 0)), CODE_JUMP, 5, 0x402000); /* jmp */
   check_direct(decode(BYTES(0xeb, 0xfe)), CODE_JUMP, 2, ADDRESS);              /* jmp . */
@@ -45,7 +45,7 @@ START_TEST(direct_transfers) {
                0x402000); /* addr32 call */
 }
 
-START_TEST(transfers_by_a_word_in_memory) {
+TEST(transfers_by_a_word_in_memory) {
   const struct code_instruction call = decode(BYTES(0xff, 0x15, 0xfa, 0x0f, 0, 0)); /* *X(%rip) */
   ck_assert_uint_eq(call.kind, CODE_CALL);
   ck_assert_uint_eq(call.target_kind, CODE_SLOT);
@@ -59,7 +59,7 @@ START_TEST(transfers_by_a_word_in_memory) {
   ck_assert_uint_eq(fixed.target, 0x402000);
 }
 
-START_TEST(computed_transfers) {
+TEST(computed_transfers) {
   const struct code_instruction call = decode(BYTES(0xff, 0xd0)); /* call *%rax */
   ck_assert_uint_eq(call.kind, CODE_CALL);
   ck_assert_uint_eq(call.target_kind, CODE_COMPUTED);
@@ -77,7 +77,7 @@ START_TEST(computed_transfers) {
                     CODE_COMPUTED);
 }
 
-START_TEST(ends_and_padding) {
+TEST(ends_and_padding) {
   ck_assert_uint_eq(decode(BYTES(0xc3)).kind, CODE_RETURN);
   ck_assert_uint_eq(decode(BYTES(0xf3, 0xc3)).kind, CODE_RETURN);
   ck_assert_uint_eq(decode(BYTES(0xc2, 8, 0)).kind, CODE_RETURN);
@@ -91,13 +91,13 @@ START_TEST(ends_and_padding) {
   ck_assert_uint_eq(decode(BYTES(0x0f, 0x05)).kind, CODE_OTHER); /* syscall */
 }
 
-START_TEST(no_instructions) {
+TEST(no_instructions) {
   ck_assert_uint_eq(decode(BYTES(0x06)).kind, CODE_INVALID);       /* not in 64-bit mode */
   ck_assert_uint_eq(decode(BYTES(0xe8, 0, 0)).kind, CODE_INVALID); /* cut off */
   ck_assert_uint_eq(decode(BYTES(0x06)).length, 1);
 }
 
-START_TEST(references) {
+TEST(references) {
   const struct code_instruction lea = decode(BYTES(0x48, 0x8d, 0x05, 0xf9, 0x0f, 0, 0));
   ck_assert(lea.has_reference && !lea.is_access);
   ck_assert_uint_eq(lea.reference, 0x402000);
@@ -114,7 +114,7 @@ START_TEST(references) {
   ck_assert(!decode(BYTES(0x48, 0x83, 0x3d, 0, 0x10, 0, 0, 0)).has_reference);
 }
 
-START_TEST(constants) {
+TEST(constants) {
   const struct code_instruction move = decode(BYTES(0xbf, 0, 0x20, 0x40, 0)); /* mov $, %edi */
   ck_assert_uint_eq(move.constant_count, 1);
   ck_assert_uint_eq(move.constants[0], 0x402000);
@@ -149,7 +149,7 @@ static void check_stack(struct code_instruction instruction, struct code_stack e
 #define FRAME(at, bytes) .base = CODE_FRAME_POINTER, .offset = (at), .size = (bytes)
 #define STACK(...) ((struct code_stack){__VA_ARGS__})
 
-START_TEST(the_stack) {
+TEST(the_stack) {
   check_stack(decode(BYTES(0x4c, 0x89, 0x1c, 0x24)), STACK(TOP(0, 8))); /* mov %r11, (%rsp) */
   check_stack(decode(BYTES(0x48, 0x87, 0x04, 0x24)), STACK(TOP(0, 8))); /* xchg %rax, (%rsp) */
   /* mov %rax, -8(%rsp) */
@@ -186,7 +186,7 @@ START_TEST(the_stack) {
   check_stack(decode(BYTES(0x48, 0x89, 0x44, 0xcc, 0x08)), STACK(.size = 0));
 }
 
-START_TEST(parts_of_the_stack_pointer) {
+TEST(parts_of_the_stack_pointer) {
   const struct code_stack lost = STACK(.growth = CODE_STACK_LOST);
   check_stack(decode(BYTES(0x83, 0xe4, 0xe0)), lost);                 /* and $-32, %esp */
   check_stack(decode(BYTES(0x83, 0xec, 0x10)), lost);                 /* sub $16, %esp */
@@ -212,7 +212,7 @@ START_TEST(parts_of_the_stack_pointer) {
 }
 
 /* Some instructions name the register that they write to in their VEX, EVEX or XOP prefix. */
-START_TEST(registers_in_a_prefix) {
+TEST(registers_in_a_prefix) {
   const struct code_stack lost = STACK(.growth = CODE_STACK_LOST), none = STACK(.size = 0);
   check_stack(decode(BYTES(0xc4, 0xe2, 0xd8, 0xf3, 0xc8)), lost);    /* blsr %rax, %rsp */
   check_stack(decode(BYTES(0xc4, 0xe2, 0x58, 0xf3, 0xd8)), lost);    /* blsi %eax, %esp */
@@ -255,7 +255,7 @@ static void check_value(struct code_value value, enum code_value_kind kind, uint
   ck_assert_uint_eq(value.table, table);
 }
 
-START_TEST(jump_tables) {
+TEST(jump_tables) {
   /* lea 0x402000(%rip), %rcx; movslq (%rcx,%rax,4), %rax; add %rcx, %rax; jmp *%rax */
   check_value(follow(BYTES(0x48, 0x8d, 0x0d, 0xf9, 0x0f, 0, 0, 0x48, 0x63, 0x04, 0x81, 0x48, 0x01,
                            0xc8, 0xff, 0xe0)),
@@ -284,7 +284,7 @@ START_TEST(jump_tables) {
       CODE_ENTRY, 0x402008);
 }
 
-START_TEST(jumps_by_something_else) {
+TEST(jumps_by_something_else) {
   /* movslq (%rdi,%rax,4), %rax; add %rdi, %rax; jmp *%rax: any table */
   check_value(follow(BYTES(0x48, 0x63, 0x04, 0x87, 0x48, 0x01, 0xf8, 0xff, 0xe0)), CODE_UNKNOWN, 0);
   /* lea X, %rcx; call: %rcx is lost; movslq (%rcx,%rax,4), %rax; add %rcx, %rax; jmp *%rax */
@@ -305,12 +305,7 @@ START_TEST(jumps_by_something_else) {
   check_value(follow(BYTES(0x48, 0x8b, 0x05, 0xf9, 0x0f, 0, 0, 0xff, 0xe0)), CODE_WORD, 0x402000);
 }
 
-START_TEST(other_machines_are_unknown) {
+TEST(other_machines_are_unknown) {
   ck_assert_ptr_null(code_architecture(EM_386));
   ck_assert_ptr_null(code_architecture(EM_NONE));
 }
-
-SUITE("code_x86_64", direct_transfers, transfers_by_a_word_in_memory, computed_transfers,
-      ends_and_padding, no_instructions, references, constants, the_stack,
-      parts_of_the_stack_pointer, registers_in_a_prefix, jump_tables, jumps_by_something_else,
-      other_machines_are_unknown)

@@ -67,7 +67,7 @@ static void check(const uint8_t *bytes, size_t size, const struct call *calls) {
 #define RETURN 0xc3
 #define PADDING 0x66, 0x90
 
-START_TEST(jumps_by_a_table) {
+TEST(jumps_by_a_table) {
   /* Two blocks, which nothing else leads to; one pushes an argument. */
   check(BYTES(PUSH_RAX, JUMP_BY_TABLE, CALL, POP_RAX, RETURN, PADDING, PUSH_1, CALL, ADD_8, POP_RAX,
               RETURN),
@@ -78,13 +78,13 @@ START_TEST(jumps_by_a_table) {
 
 /* Nothing is proven by a jump that leads nowhere in the function: it may be a call of another one, of a convention by
  * which it takes its arguments off the stack. */
-START_TEST(jumps_to_other_functions) {
+TEST(jumps_to_other_functions) {
   check(BYTES(PUSH_RAX, CALL, POP_RAX, 0xff, 0xe0 /* jmp *%rax */), CALLS({6, UNTOLD}));
   check(BYTES(PUSH_RAX, CALL, POP_RAX, 0xff, 0xe0, PADDING), CALLS({6, UNTOLD}));
 }
 
 /* A block that such a jump leads to may seem to follow on a call that doesn't return. */
-START_TEST(calls_that_may_not_return) {
+TEST(calls_that_may_not_return) {
   /* With an argument on the stack: then the function doesn't return as it was entered. */
   check(BYTES(PUSH_RAX, JUMP_BY_TABLE, PUSH_1, CALL, CALL, POP_RAX, RETURN),
         CALLS({15, UNTOLD}, {20, UNTOLD}));
@@ -96,14 +96,14 @@ START_TEST(calls_that_may_not_return) {
         CALLS({7, UNTOLD}));
 }
 
-START_TEST(jumps_at_different_depths) {
+TEST(jumps_at_different_depths) {
   check(BYTES(PUSH_RAX, JUMP_BY_TABLE, CALL, PUSH_RAX, JUMP_BY_TABLE, POP_RAX, POP_RAX, RETURN),
         CALLS({13, UNTOLD}));
 }
 
 /* The frame pointer's register may hold a number on one way, and a place on the stack on another one: that matters only where the
  * stack pointer is made of it. */
-START_TEST(frame_pointers_that_differ) {
+TEST(frame_pointers_that_differ) {
 #define TWO_WAYS PUSH_RBP, 0x75, 0x08 /* jne */, 0x48, 0x89, 0xe5 /* mov %rsp, %rbp */, CALL, CALL
   check(BYTES(TWO_WAYS, POP_RBP, RETURN), CALLS({11, 16}, {16, 16}));
   check(BYTES(TWO_WAYS, LEAVE, RETURN), CALLS({11, UNTOLD}, {16, UNTOLD}));
@@ -198,13 +198,11 @@ static void check_file(const char *path, uint32_t least) {
 }
 
 /* With sanitizers, most of its frames are told from the frame pointer. */
-START_TEST(this_program) { check_file("/proc/self/exe", 100); }
+TEST(this_program) { check_file("/proc/self/exe", 100); }
 
 /* Some distributions compile it with frame pointers: then little is to be compared. */
-START_TEST(the_c_library) {
+TEST(the_c_library) {
   Dl_info info;
   ck_assert(dladdr((void *)abort, &info) != 0);
   check_file(info.dli_fname, 0);
 }
-SUITE("depths", jumps_by_a_table, jumps_to_other_functions, calls_that_may_not_return,
-      jumps_at_different_depths, frame_pointers_that_differ, this_program, the_c_library)

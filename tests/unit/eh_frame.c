@@ -92,7 +92,7 @@ static void check_one(struct bytes *section, uint64_t from, uint64_t to) {
   check_ranges(section, &(struct code_range){from, to}, 1);
 }
 
-START_TEST(relative_addresses) {
+TEST(relative_addresses) {
   struct bytes section = {0};
   const size_t cie = add_usual_cie(&section);
   add_fde(&section, cie, 0x20000, 0x80);
@@ -103,7 +103,7 @@ START_TEST(relative_addresses) {
 
 /* Linkers put a terminator at the end, but leave others where they join sections that had one. Where the section's
  * end isn't known, the first one is it. */
-START_TEST(terminators_in_the_middle) {
+TEST(terminators_in_the_middle) {
   struct bytes section = {0};
   const size_t cie = add_usual_cie(&section), first = section.size;
   add_fde(&section, cie, 0x20000, 0x80);
@@ -118,7 +118,7 @@ START_TEST(terminators_in_the_middle) {
   check_ranges(&section, (struct code_range[]){{0x20000, 0x20080}, {0x30000, 0x30010}}, 2);
 }
 
-START_TEST(absolute_and_wide_addresses) {
+TEST(absolute_and_wide_addresses) {
   static const uint8_t wide = SDATA8_PLACE;
   struct bytes section = {0};
   const size_t plain = add_cie(&section, "", NULL, 0);
@@ -136,7 +136,7 @@ START_TEST(absolute_and_wide_addresses) {
 }
 
 /* A personality routine and language-specific data stand before the encoding, as C++ has them. */
-START_TEST(augmentations_before_the_encoding) {
+TEST(augmentations_before_the_encoding) {
   static const uint8_t data[] = {SDATA4_PLACE, 1, 2, 3, 4, UDATA4_PLACE, SDATA4_PLACE};
   static const uint8_t signal[] = {SDATA4_PLACE};
   struct bytes section = {0};
@@ -148,7 +148,7 @@ START_TEST(augmentations_before_the_encoding) {
 }
 
 /* A length of all ones says that 64 bits of length follow. */
-START_TEST(long_entries) {
+TEST(long_entries) {
   struct bytes section = {0};
   const size_t cie = add_usual_cie(&section);
   bytes_u32(&section, UINT32_MAX);
@@ -161,7 +161,7 @@ START_TEST(long_entries) {
 }
 
 /* What can't be read is passed over: the entries around it count. */
-START_TEST(unknown_encodings_are_passed_over) {
+TEST(unknown_encodings_are_passed_over) {
   static const uint8_t encodings[] = {INDIRECT | SDATA4_PLACE, 0x2b /* relative to text */,
                                       0x0f /* no format */};
   struct bytes section = {0};
@@ -177,7 +177,7 @@ START_TEST(unknown_encodings_are_passed_over) {
 }
 
 /* An address as `size` bytes, absolute or as a distance from its place, and a length. */
-START_TEST(every_format_of_addresses) {
+TEST(every_format_of_addresses) {
   static const struct {
     uint8_t encoding, size;
     uint64_t from;
@@ -213,7 +213,7 @@ START_TEST(every_format_of_addresses) {
 }
 
 /* From version 3 on, the return address register is a LEB128 number, here of two bytes. */
-START_TEST(a_cie_of_version_3) {
+TEST(a_cie_of_version_3) {
   static const uint8_t head[] = {3, 'z', 'R', 0, 1, 0xf8, 0x7f, 0x90, 0x00, 1, SDATA4_PLACE};
   struct bytes section = {0};
   const size_t start = start_entry(&section);
@@ -225,7 +225,7 @@ START_TEST(a_cie_of_version_3) {
 }
 
 /* From version 4 on, sizes of an address and of a segment selector stand before the alignments. */
-START_TEST(a_cie_of_version_4) {
+TEST(a_cie_of_version_4) {
   static const uint8_t heads[][13] = {
       {4, 'z', 'R', 0, 8, 0, 1, 0xf8, 0x7f, 0x90, 0x00, 1, SDATA4_PLACE},
       {4, 'z', 'R', 0, 4, 0, 1, 0xf8, 0x7f, 0x90, 0x00, 1, SDATA4_PLACE},
@@ -246,7 +246,7 @@ START_TEST(a_cie_of_version_4) {
 }
 
 /* FDEs may refer to any CIE before them, good or not. */
-START_TEST(references_to_earlier_cies) {
+TEST(references_to_earlier_cies) {
   static const uint8_t none = 0x0f, wide = SDATA8_PLACE;
   struct bytes section = {0};
   const size_t good = add_usual_cie(&section);
@@ -267,7 +267,7 @@ START_TEST(references_to_earlier_cies) {
   check_ranges(&section, expected, 15);
 }
 
-START_TEST(references_that_lead_nowhere) {
+TEST(references_that_lead_nowhere) {
   static const uint32_t references[] = {1, 3, 17, 1000, INT32_MAX, UINT32_MAX};
   for (unsigned i = 0; i < sizeof references / sizeof *references; i++) {
     struct bytes section = {0};
@@ -281,7 +281,7 @@ START_TEST(references_that_lead_nowhere) {
   }
 }
 
-START_TEST(an_entry_longer_than_the_section) {
+TEST(an_entry_longer_than_the_section) {
   static const uint32_t lengths[] = {0x1000, INT32_MAX, 0xfffffff0, UINT32_MAX};
   for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
     struct bytes section = {0};
@@ -295,7 +295,7 @@ START_TEST(an_entry_longer_than_the_section) {
 }
 
 /* Any byte may be anything: no more ranges than entries, and nothing outside is read. */
-START_TEST(changed_bytes) {
+TEST(changed_bytes) {
   static const uint8_t data[] = {SDATA4_PLACE, 1, 2, 3, 4, UDATA4_PLACE, SDATA4_PLACE};
   struct bytes section = {0};
   const size_t cie = add_cie(&section, "zPLR", data, sizeof data);
@@ -317,7 +317,7 @@ START_TEST(changed_bytes) {
 }
 
 /* Cut anywhere, a section gives a part of its ranges, and nothing is read behind its end. */
-START_TEST(truncated_sections) {
+TEST(truncated_sections) {
   struct bytes section = {0};
   const size_t cie = add_usual_cie(&section);
   add_fde(&section, cie, 0x20000, 0x80);
@@ -331,7 +331,7 @@ START_TEST(truncated_sections) {
   bytes_free(&section);
 }
 
-START_TEST(empty_ranges_are_left_out) {
+TEST(empty_ranges_are_left_out) {
   struct code_ranges ranges = {0};
   ck_assert(code_ranges_add(&ranges, 5, 5));
   ck_assert(code_ranges_add(&ranges, 6, 5));
@@ -444,7 +444,7 @@ static void check_lost(struct rule rule, uint32_t saved, uint32_t lost) {
   rule_at((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}), OFFSET)
 
 /* A rule holds from the place where it is given, to the function's end. */
-START_TEST(rules_by_place) {
+TEST(rules_by_place) {
   static const uint8_t code[] = {0x41, 0x0e, 16, 0x4f, 0x0e, 48, 0x41, 0x0e, 16};
   static const uint64_t offsets[] = {0, 0, 1, 15, 16, 17, CODE_SIZE - 1, CODE_SIZE, CODE_SIZE + 9};
   static const uint64_t expected[] = {8, 8, 16, 16, 48, 16, 16, 0, 0};
@@ -462,7 +462,7 @@ START_TEST(rules_by_place) {
   bytes_free(&section);
 }
 
-START_TEST(every_way_to_advance) {
+TEST(every_way_to_advance) {
   static const uint8_t code[] = {0x43, 0x0e, 16};
   static const uint64_t offsets[] = {11, 12};
   struct rule rules[2];
@@ -482,7 +482,7 @@ START_TEST(every_way_to_advance) {
 }
 
 /* DW_CFA_set_loc has an address as the FDE has, here relative to its place. */
-START_TEST(a_location_that_is_set) {
+TEST(a_location_that_is_set) {
   static const uint64_t offsets[] = {0x4f, 0x50};
   struct rule rules[2];
   struct bytes section = {0};
@@ -500,7 +500,7 @@ START_TEST(a_location_that_is_set) {
   bytes_free(&section);
 }
 
-START_TEST(every_way_to_define_the_cfa) {
+TEST(every_way_to_define_the_cfa) {
   check_rule(RULE_AT(0, 0x0c, RBP, 0x90, 0x01), RBP, 0x90);
   check_rule(RULE_AT(0, 0x0d, RBP), RBP, 8);
   check_rule(RULE_AT(0, 0x0e, 0x80, 0x80, 0x04), RSP, 0x10000);
@@ -514,7 +514,7 @@ START_TEST(every_way_to_define_the_cfa) {
   check_rule(RULE_AT(0, 0x0f, 2, 0x77, 0x08, 0x0c, RBP, 16), RBP, 16);
 }
 
-START_TEST(remembered_rules) {
+TEST(remembered_rules) {
   check_rule(RULE_AT(5, 0x41, 0x0e, 16, 0x0a, 0x41, 0x0c, RBP, 24, 0x41, 0x0b), RSP, 16);
   check_rule(RULE_AT(2, 0x41, 0x0e, 16, 0x0a, 0x41, 0x0c, RBP, 24, 0x41, 0x0b), RBP, 24);
   check_rule(RULE_AT(5, 0x0a, 0x0e, 16, 0x0a, 0x0e, 24, 0x0b, 0x41, 0x0b), RSP, 8);
@@ -524,7 +524,7 @@ START_TEST(remembered_rules) {
 }
 
 /* Operands that look like instructions; and the arguments' size, which isn't asked for. */
-START_TEST(rules_of_other_registers) {
+TEST(rules_of_other_registers) {
   check_rule(RULE_AT(0, 0x83, 0x8e, 0x0e, 0xc3, 0x00, 0x0e, 16), RSP, 16);
   check_rule(RULE_AT(0, 0x05, 0x83, 0x0e, 0x0e, 0x0e, 24), RSP, 24);
   check_rule(RULE_AT(0, 0x06, 0x0e, 0x07, 0x0e, 0x08, 0x0e, 0x0e, 16), RSP, 16);
@@ -535,7 +535,7 @@ START_TEST(rules_of_other_registers) {
   check_rule(RULE_AT(0, 0x2e, 0xa0, 0x01, 0x0e, 16), RSP, 16);
 }
 
-START_TEST(every_way_to_save_a_register) {
+TEST(every_way_to_save_a_register) {
   check_saved(RULE_AT(0, 0x83, 2), -16);
   check_saved(RULE_AT(0, 0x83, 0x80, 0x01), -1024);
   check_saved(RULE_AT(0, 0x05, RBX, 3), -24);
@@ -548,7 +548,7 @@ START_TEST(every_way_to_save_a_register) {
 }
 
 /* As the function found it; as the CIE says; or in no place that can be told. */
-START_TEST(registers_that_arent_saved) {
+TEST(registers_that_arent_saved) {
   const uint32_t rbx = 1u << RBX, back = 1u << RETURN;
   check_lost(RULE_AT(0, 0x83, 2, 0x08, RBX), back, 0);
   check_lost(RULE_AT(0, 0x83, 2, 0xc3), back, 0);
@@ -567,7 +567,7 @@ START_TEST(registers_that_arent_saved) {
   check_lost(RULE_AT(0, 0x0a, 0x83, 2, 0x0b), back, 0);
 }
 
-START_TEST(signed_return_addresses) {
+TEST(signed_return_addresses) {
   ck_assert(RULE_AT(0, 0x2d).facts.is_signed);
   ck_assert(RULE_AT(0, 0x2c).facts.is_signed); /* also with the place where it was signed */
   ck_assert(!RULE_AT(0, 0x2c, 0x2c).facts.is_signed);
@@ -575,7 +575,7 @@ START_TEST(signed_return_addresses) {
   ck_assert(RULE_AT(0, 0x2d, 0x0a, 0x2d, 0x0b).facts.is_signed);
 }
 
-START_TEST(instructions_that_cant_be_read) {
+TEST(instructions_that_cant_be_read) {
   static const uint8_t unknown[] = {0x17, 0x1c, 0x1d, 0x30, 0x3f};
   for (unsigned i = 0; i < sizeof unknown; i++) {
     check_rule(RULE_AT(0, 0x41, 0x0e, 16, 0x41, unknown[i], 0x0e, 24), RSP, 8);
@@ -591,7 +591,7 @@ START_TEST(instructions_that_cant_be_read) {
 }
 
 /* Deeper than any compiler goes: the FDE isn't read on. */
-START_TEST(too_much_to_remember) {
+TEST(too_much_to_remember) {
   uint8_t code[100];
   memset(code, 0x0a, sizeof code);
   ck_assert(!rule_at(code, sizeof code, 0).is_known);
@@ -599,7 +599,7 @@ START_TEST(too_much_to_remember) {
 }
 
 /* CIEs without a rule for the CFA, and with endless ones. */
-START_TEST(cies_without_rules) {
+TEST(cies_without_rules) {
   static const uint64_t offset = 0;
   uint8_t code[1000] = {0x0c, RSP, 8};
   for (size_t size = 0; size <= sizeof code; size += sizeof code) {
@@ -627,7 +627,7 @@ static void check_offsets(struct bytes *section, const int64_t *expected, size_t
 
 /* Where FDEs overlap, nothing is known but what all of them say: which one an unwinder takes depends on its index.
  * One that can't be read says nothing. */
-START_TEST(overlapping_functions) {
+TEST(overlapping_functions) {
   static const uint8_t code[] = {0x02, 0x80, 0x0e, 16}, all_24[] = {0x0e, 24};
   static const uint8_t same[] = {0x02, 0x40, 0x0e, 8, 0x02, 0x40, 0x0e, 16};
   static const uint8_t first_24[] = {0x0e, 24, 0x02, 0x40, 0x0e, 8, 0x02, 0x40, 0x0e, 16};
@@ -657,7 +657,7 @@ START_TEST(overlapping_functions) {
 }
 
 /* An FDE may reach into the next function, and a return address's register may be one that isn't told of. */
-START_TEST(functions_that_overlap_in_part) {
+TEST(functions_that_overlap_in_part) {
   static const uint8_t other[] = {0x0e, 24};
   static const uint8_t odd_cie[] = {0,    0,   0, 0, 1, 'z', 'R', 0, 1, 0x78, 40, 1, SDATA4_PLACE,
                                     0x0c, RSP, 8};
@@ -673,7 +673,7 @@ START_TEST(functions_that_overlap_in_part) {
 }
 
 /* The same again and again takes no longer for it: at some point, it counts as broken. */
-START_TEST(functions_that_overlap_many_times) {
+TEST(functions_that_overlap_many_times) {
   enum { COUNT = CODE_SIZE, REPEATED = 20000 };
   static const uint8_t code[] = {0x02, 0x80, 0x0e, 16};
   static uint64_t offsets[COUNT];
@@ -691,7 +691,7 @@ START_TEST(functions_that_overlap_many_times) {
 }
 
 /* Cut anywhere, or with any byte changed, nothing behind the section's end is read. */
-START_TEST(damaged_instructions) {
+TEST(damaged_instructions) {
   static const uint8_t code[] = {0x41, 0x0e, 16, 0x83, 2,    0x0a, 0x02, 3,    0x0c, RBP,  16, 0x2e,
                                  32,   0x10, 3,  2,    0x77, 8,    0x0b, 0x0f, 2,    0x77, 8};
   static const uint64_t offsets[] = {0, 1, 2, 3, 4, 5, 100};
@@ -714,14 +714,3 @@ START_TEST(damaged_instructions) {
   check_rule(rules[3], RSP, 16);
   bytes_free(&section);
 }
-
-SUITE("eh_frame", relative_addresses, terminators_in_the_middle, absolute_and_wide_addresses,
-      augmentations_before_the_encoding, long_entries, unknown_encodings_are_passed_over,
-      every_format_of_addresses, a_cie_of_version_3, a_cie_of_version_4, references_to_earlier_cies,
-      references_that_lead_nowhere, an_entry_longer_than_the_section, changed_bytes,
-      truncated_sections, empty_ranges_are_left_out, rules_by_place, every_way_to_advance,
-      a_location_that_is_set, every_way_to_define_the_cfa, remembered_rules,
-      rules_of_other_registers, every_way_to_save_a_register, registers_that_arent_saved,
-      signed_return_addresses, instructions_that_cant_be_read, too_much_to_remember,
-      cies_without_rules, overlapping_functions, functions_that_overlap_in_part,
-      functions_that_overlap_many_times, damaged_instructions)

@@ -77,7 +77,7 @@ static void check(struct subject *subject, unsigned functions, unsigned records,
   ck_assert_uint_eq(subject->entries.conflict_count, conflicts);
 }
 
-START_TEST(all_fit) {
+TEST(all_fit) {
   struct subject subject;
   make(&subject);
   for (unsigned i = 0; i < FUNCTIONS; i++) {
@@ -90,7 +90,7 @@ START_TEST(all_fit) {
 }
 
 /* Equal copies are one; in which order they come doesn't matter. */
-START_TEST(equal_copies) {
+TEST(equal_copies) {
   struct subject subject;
   make(&subject);
   for (unsigned i = 0; i < 3; i++) {
@@ -102,7 +102,7 @@ START_TEST(equal_copies) {
   release(&subject);
 }
 
-START_TEST(behind_no_call) {
+TEST(behind_no_call) {
   for (unsigned right = 0; right < 2; right++) {
     struct subject subject;
     make(&subject);
@@ -119,7 +119,7 @@ START_TEST(behind_no_call) {
 }
 
 /* The map of a copy that was discarded, where the kept one has none: the function stays managed. */
-START_TEST(alone_and_wrong) {
+TEST(alone_and_wrong) {
   struct subject subject;
   make(&subject);
   add_entry(&subject, 0, 8);
@@ -128,7 +128,7 @@ START_TEST(alone_and_wrong) {
   release(&subject);
 }
 
-START_TEST(outside) {
+TEST(outside) {
   struct subject subject;
   make(&subject);
   add_entry(&subject, 0, 8);
@@ -151,7 +151,7 @@ START_TEST(outside) {
   release(&subject);
 }
 
-START_TEST(different_copies) {
+TEST(different_copies) {
   struct subject subject;
   make(&subject);
   for (unsigned i = 0; i < 2; i++) {
@@ -178,7 +178,7 @@ START_TEST(different_copies) {
 }
 
 /* Two entries with frames of 8 and 16 bytes. */
-START_TEST(frames) {
+TEST(frames) {
   static const struct {
     int cfa_offset; /* 8 more than the frame, for the return address */
     unsigned functions, records, left_out, conflicts;
@@ -216,7 +216,7 @@ START_TEST(frames) {
 }
 
 /* A record that looks like a statepoint and is behind no call makes those beside it doubtful. */
-START_TEST(doubtful) {
+TEST(doubtful) {
   struct subject subject;
   make(&subject);
   add_entry(&subject, 0, 8);
@@ -227,7 +227,7 @@ START_TEST(doubtful) {
 }
 
 /* What isn't known contradicts nothing. */
-START_TEST(unknown_code) {
+TEST(unknown_code) {
   struct subject subject;
   make(&subject);
   subject.code.machine = NULL;
@@ -242,6 +242,3 @@ START_TEST(unknown_code) {
   check(&subject, 1, 1, 0, 0);
   release(&subject);
 }
-
-SUITE("entries", all_fit, equal_copies, behind_no_call, alone_and_wrong, outside, different_copies,
-      frames, doubtful, unknown_code)

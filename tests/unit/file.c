@@ -76,7 +76,7 @@ static void check_elf_error(struct elf *elf, enum stackpack_error expected) {
 
 /* ---- Packed files ---- */
 
-START_TEST(a_packed_file) {
+TEST(a_packed_file) {
   for (int with_sections = 0; with_sections < 2; with_sections++) {
     struct model model = make_model();
     struct elf elf = begin();
@@ -87,7 +87,7 @@ START_TEST(a_packed_file) {
 }
 
 /* The note is found among others: of another size, and of the same one. */
-START_TEST(other_notes) {
+TEST(other_notes) {
   static const uint8_t other[24] = {4, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 'G', 'N', 'U'};
   struct model model = make_model();
   struct elf elf = begin();
@@ -98,7 +98,7 @@ START_TEST(other_notes) {
   check_file(&elf, &model);
 }
 
-START_TEST(packed_before_raw) {
+TEST(packed_before_raw) {
   struct model model = make_model(), other = {0};
   struct elf elf = begin();
   model_add_function(&other, CODE, 8, 0);
@@ -109,7 +109,7 @@ START_TEST(packed_before_raw) {
   model_free(&other);
 }
 
-START_TEST(a_broken_packed_file) {
+TEST(a_broken_packed_file) {
   struct model model = make_model();
   struct elf elf;
   static const uint8_t garbage[200] = {1, 2, 3};
@@ -124,7 +124,7 @@ START_TEST(a_broken_packed_file) {
 }
 
 /* A note whose address no segment has in the file. */
-START_TEST(a_note_outside_of_all_segments) {
+TEST(a_note_outside_of_all_segments) {
   static const uint64_t offsets[] = {1 << 20, (uint64_t)1 << 40, -(uint64_t)BASE,
                                      UINT64_MAX - BASE};
   for (unsigned i = 0; i < 4; i++) {
@@ -164,7 +164,7 @@ static Elf64_Sym symbol(unsigned type, uint64_t address, uint64_t size, uint16_t
 }
 
 /* Ends come from the unwind table, and where that says nothing, from functions among the symbols. */
-START_TEST(a_raw_file) {
+TEST(a_raw_file) {
   const Elf64_Sym symbols[] = {
       {0},
       symbol(STT_FUNC, CODE + 0x200, 0x40, 1),
@@ -183,7 +183,7 @@ START_TEST(a_raw_file) {
   }
 }
 
-START_TEST(a_raw_file_without_ends) {
+TEST(a_raw_file_without_ends) {
   struct model model = {0};
   struct elf elf;
   model_add_function(&model, CODE, 24, 0);
@@ -194,7 +194,7 @@ START_TEST(a_raw_file_without_ends) {
   check_file(&elf, &model);
 }
 
-START_TEST(a_raw_file_with_an_empty_section) {
+TEST(a_raw_file_with_an_empty_section) {
   struct model model = {0};
   struct elf elf;
   model_finish(&model);
@@ -203,7 +203,7 @@ START_TEST(a_raw_file_with_an_empty_section) {
   check_file(&elf, &model);
 }
 
-START_TEST(a_broken_raw_file) {
+TEST(a_broken_raw_file) {
   static const uint8_t newer[16] = {4};
   struct bytes bytes = {0};
   struct elf elf = begin();
@@ -216,7 +216,7 @@ START_TEST(a_broken_raw_file) {
   bytes_free(&bytes);
 }
 
-START_TEST(a_raw_section_that_is_not_in_the_file) {
+TEST(a_raw_section_that_is_not_in_the_file) {
   struct elf elf = begin();
   unsigned raw = elf_add_section(&elf, ".llvm_stackmaps", SHT_NOBITS, NULL, 0);
   elf.sections[raw].sh_size = 64;
@@ -283,7 +283,7 @@ static void check_relocated(struct elf *elf, uint64_t address) {
   check_file(elf, &model);
 }
 
-START_TEST(relocations) {
+TEST(relocations) {
   struct elf elf;
   relocatable(&elf, RELATIVE, 0, CODE);
   check_relocated(&elf, CODE);
@@ -294,7 +294,7 @@ START_TEST(relocations) {
 }
 
 /* A function that another module defines, or nobody: it was not linked into this one. */
-START_TEST(relocations_to_nothing) {
+TEST(relocations_to_nothing) {
   for (unsigned symbol_number = 2; symbol_number < 5; symbol_number++) {
     struct model model = {0};
     struct elf elf;
@@ -304,7 +304,7 @@ START_TEST(relocations_to_nothing) {
   }
 }
 
-START_TEST(unknown_relocations) {
+TEST(unknown_relocations) {
   struct elf elf;
   relocatable(&elf, OTHER, 1, 0);
   check_elf_error(&elf, STACKPACK_BAD_STACK_MAP);
@@ -312,19 +312,19 @@ START_TEST(unknown_relocations) {
 
 /* ---- No ELF file ---- */
 
-START_TEST(no_file) {
+TEST(no_file) {
   struct stackpack_file file;
   errno = 0;
   ck_assert_int_eq(stackpack_file_open(&file, "/nowhere/at/all"), STACKPACK_SYSTEM_ERROR);
   ck_assert_int_eq(errno, ENOENT);
 }
 
-START_TEST(a_folder) {
+TEST(a_folder) {
   struct stackpack_file file;
   ck_assert_int_ne(stackpack_file_open(&file, "/"), STACKPACK_OK);
 }
 
-START_TEST(other_files) {
+TEST(other_files) {
   struct bytes bytes = {0};
   check_error(&bytes, STACKPACK_NOT_ELF);
   bytes_add(&bytes, "#!/bin/sh\n", 10);
@@ -334,7 +334,7 @@ START_TEST(other_files) {
   bytes_free(&bytes);
 }
 
-START_TEST(other_kinds_of_elf_files) {
+TEST(other_kinds_of_elf_files) {
   static const struct {
     unsigned place;
     uint8_t value;
@@ -352,7 +352,7 @@ START_TEST(other_kinds_of_elf_files) {
   }
 }
 
-START_TEST(an_elf_file_without_stack_maps) {
+TEST(an_elf_file_without_stack_maps) {
   struct elf elf = begin();
   check_elf_error(&elf, STACKPACK_NO_STACK_MAPS);
   elf_begin(&elf, BASE);
@@ -365,7 +365,7 @@ START_TEST(an_elf_file_without_stack_maps) {
 /* Of process_stackmap.S. */
 extern const char managed_outer[], managed_outer_return[], managed_inner[], managed_inner_return[];
 
-START_TEST(the_file_of_this_program) {
+TEST(the_file_of_this_program) {
   struct stackpack_file file;
   struct stackpack_record outer, inner;
   ck_assert_int_eq(stackpack_file_open(&file, "/proc/self/exe"), STACKPACK_OK);
@@ -382,7 +382,7 @@ START_TEST(the_file_of_this_program) {
 }
 
 /* Every prefix is refused, or has no stack maps: its section headers are at its end. */
-START_TEST(prefixes_of_the_file_of_this_program) {
+TEST(prefixes_of_the_file_of_this_program) {
   enum { SIZE = 1 << 20, STEP = 4093 };
   FILE *self = fopen("/proc/self/exe", "rb");
   struct bytes bytes = {.data = test_allocate(SIZE), .capacity = SIZE};
@@ -400,7 +400,7 @@ START_TEST(prefixes_of_the_file_of_this_program) {
 /* ---- Broken files ---- */
 
 /* Cut anywhere: an error, unless all that matters is there. */
-START_TEST(truncated_anywhere) {
+TEST(truncated_anywhere) {
   for (int packed = 0; packed < 2; packed++) {
     struct model model = make_model();
     struct elf elf = begin();
@@ -421,7 +421,7 @@ START_TEST(truncated_anywhere) {
 }
 
 /* Any byte of the headers may be anything: there is no crash, and what opens can be asked. */
-START_TEST(changed_headers) {
+TEST(changed_headers) {
   struct model model = make_model();
   struct numbers numbers = {1};
   for (unsigned round = 0; round < 1500; round++) {
@@ -447,17 +447,9 @@ START_TEST(changed_headers) {
   model_free(&model);
 }
 
-START_TEST(closing_a_file_that_did_not_open) {
+TEST(closing_a_file_that_did_not_open) {
   struct stackpack_file file;
   ck_assert_int_ne(stackpack_file_open(&file, "/nowhere/at/all"), STACKPACK_OK);
   stackpack_file_close(&file);
   stackpack_file_close(&file);
 }
-
-SUITE("file", a_packed_file, other_notes, packed_before_raw, a_broken_packed_file,
-      a_note_outside_of_all_segments, a_raw_file, a_raw_file_without_ends,
-      a_raw_file_with_an_empty_section, a_broken_raw_file, a_raw_section_that_is_not_in_the_file,
-      relocations, relocations_to_nothing, unknown_relocations, no_file, a_folder, other_files,
-      other_kinds_of_elf_files, an_elf_file_without_stack_maps, the_file_of_this_program,
-      prefixes_of_the_file_of_this_program, truncated_anywhere, changed_headers,
-      closing_a_file_that_did_not_open)

@@ -72,16 +72,16 @@ static void check_file(const char *path, uint32_t records_least) {
   close_subject(&subject);
 }
 
-START_TEST(this_program) { check_file("/proc/self/exe", 300); }
+TEST(this_program) { check_file("/proc/self/exe", 300); }
 
-START_TEST(the_c_library) {
+TEST(the_c_library) {
   Dl_info info;
   ck_assert(dladdr((void *)abort, &info) != 0);
   check_file(info.dli_fname, 5000);
 }
 
 /* Any number of the words that the facts are: but for those that are no more than unused. */
-START_TEST(wrong_facts) {
+TEST(wrong_facts) {
   static const struct frame_facts none;
   struct subject subject;
   open_subject(&subject, "/proc/self/exe");
@@ -110,5 +110,3 @@ START_TEST(wrong_facts) {
   ck_assert_uint_eq(compare(&subject).count, 0);
   close_subject(&subject);
 }
-
-SUITE("frames", this_program, the_c_library, wrong_facts)

@@ -58,7 +58,7 @@ static void check(const uint64_t *addresses, size_t count) {
   free(packed.bytes);
 }
 
-START_TEST(random_lists) {
+TEST(random_lists) {
   struct numbers numbers = {1};
   uint64_t addresses[MOST];
   for (unsigned round = 0; round < 300; round++) {
@@ -71,7 +71,7 @@ START_TEST(random_lists) {
   }
 }
 
-START_TEST(odd_lists) {
+TEST(odd_lists) {
   static const uint64_t ends[] = {8, UINT64_C(0xfffffffffffffff8), 0x200000, 8};
   uint64_t dense[MOST];
   for (size_t count = 1; count <= 4; count++)
@@ -82,7 +82,7 @@ START_TEST(odd_lists) {
   check(dense, 1);
 }
 
-START_TEST(a_byte_each) {
+TEST(a_byte_each) {
   uint64_t dense[MOST];
   for (size_t i = 0; i < MOST; i++)
     dense[i] = 0x400000 + 8 * i;
@@ -92,7 +92,7 @@ START_TEST(a_byte_each) {
   free(with.bytes);
 }
 
-START_TEST(no_roots) {
+TEST(no_roots) {
   const struct packed_bytes packed = pack(NULL, 0);
   struct stackpack_table table;
   uint64_t address;
@@ -103,7 +103,7 @@ START_TEST(no_roots) {
 }
 
 /* Without packed roots, those of the array; 0s are passed over, and a rest that is no word. */
-START_TEST(an_array) {
+TEST(an_array) {
   static const uint64_t array[] = {0, 0x1000, 0, 0x900, 0x1000};
   const struct packed_bytes packed = pack(NULL, 0);
   struct stackpack_table table;
@@ -120,7 +120,7 @@ START_TEST(an_array) {
 }
 
 /* A list whose last number is cut off ends with a word, as a collector must not go on without the rest. */
-START_TEST(a_list_that_is_cut_off) {
+TEST(a_list_that_is_cut_off) {
   const uint64_t addresses[] = {0x400000, 0x400008, 0x480000};
   const struct packed_bytes packed = pack(addresses, 3);
   struct stackpack_table table;
@@ -140,7 +140,7 @@ START_TEST(a_list_that_is_cut_off) {
 
 /* What is damaged behind the header is refused or gives wrong addresses: never more than there are,
  * and nothing outside the table is read (the block ends with it). */
-START_TEST(damaged_lists) {
+TEST(damaged_lists) {
   struct numbers numbers = {2};
   uint64_t addresses[200];
   for (unsigned i = 0; i < 200; i++)
@@ -164,7 +164,7 @@ START_TEST(damaged_lists) {
 }
 
 /* A part that ends elsewhere gives a list that is shorter, or none: never what is behind it. */
-START_TEST(lists_of_another_size) {
+TEST(lists_of_another_size) {
   static const uint64_t addresses[] = {0x400000, 0x400010, 0x400018};
   const struct packed_bytes packed = pack(addresses, 3);
   struct stackpack_table table;
@@ -190,7 +190,7 @@ static bool can_unpack(const struct packed_table *packed) {
 }
 
 /* A reader of the whole table refuses a list that is cut off, in its header or an address, or whose addresses don't ascend. */
-START_TEST(broken_lists) {
+TEST(broken_lists) {
   static const uint64_t addresses[] = {0x400000, 0x400010, 0x400018};
   const struct packed_bytes packed = pack(addresses, 3);
   struct packed_table table;
@@ -210,6 +210,3 @@ START_TEST(broken_lists) {
   ck_assert(!can_unpack(&table));
   free(packed.bytes);
 }
-
-SUITE("global_roots", random_lists, odd_lists, a_byte_each, no_roots, an_array,
-      a_list_that_is_cut_off, damaged_lists, lists_of_another_size, broken_lists)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-START_TEST(numbers_go_up_from_zero) {
+TEST(numbers_go_up_from_zero) {
   struct intern set = {0};
   static const uint64_t a[] = {1, 2}, b[] = {2, 1}, c[] = {1};
   ck_assert_uint_eq(intern_add(&set, a, 2), 0);
@@ -19,7 +19,7 @@ START_TEST(numbers_go_up_from_zero) {
   intern_free(&set);
 }
 
-START_TEST(the_empty_sequence) {
+TEST(the_empty_sequence) {
   struct intern set = {0};
   static const uint64_t zero[] = {0};
   ck_assert_uint_eq(intern_add(&set, NULL, 0), 0);
@@ -32,7 +32,7 @@ START_TEST(the_empty_sequence) {
 }
 
 /* A sequence and its beginnings are all different. */
-START_TEST(beginnings_are_sequences_of_their_own) {
+TEST(beginnings_are_sequences_of_their_own) {
   struct intern set = {0};
   uint64_t words[100] = {0};
   for (uint32_t count = 0; count <= 100; count++)
@@ -42,7 +42,7 @@ START_TEST(beginnings_are_sequences_of_their_own) {
   intern_free(&set);
 }
 
-START_TEST(many_sequences) {
+TEST(many_sequences) {
   enum { COUNT = 100000 };
   struct intern set = {0};
   bool right = true;
@@ -61,7 +61,7 @@ START_TEST(many_sequences) {
   intern_free(&set);
 }
 
-START_TEST(a_long_sequence) {
+TEST(a_long_sequence) {
   enum { COUNT = 65535 };
   static uint64_t words[COUNT];
   struct intern set = {0};
@@ -76,7 +76,7 @@ START_TEST(a_long_sequence) {
   intern_free(&set);
 }
 
-START_TEST(freeing_leaves_an_empty_set) {
+TEST(freeing_leaves_an_empty_set) {
   struct intern set = {0};
   static const uint64_t word[] = {7};
   intern_free(&set);
@@ -86,6 +86,3 @@ START_TEST(freeing_leaves_an_empty_set) {
   ck_assert_uint_eq(intern_add(&set, word, 1), 0);
   intern_free(&set);
 }
-
-SUITE("intern", numbers_go_up_from_zero, the_empty_sequence, beginnings_are_sequences_of_their_own,
-      many_sequences, a_long_sequence, freeing_leaves_an_empty_set)

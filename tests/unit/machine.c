@@ -28,7 +28,7 @@ static bool is_near_call(const uint8_t *bytes) {
 }
 
 /* Every ModRM byte behind an opcode, and every SIB byte behind that. */
-START_TEST(forms_of_x86_64) {
+TEST(forms_of_x86_64) {
   unsigned calls = 0, nops = 0;
   for (unsigned form = 0; form < 1 << 16; form++) {
     uint8_t bytes[16] = {0xff, (uint8_t)form, (uint8_t)(form >> 8), 0x11, 0x22, 0x33, 0x44, 0x55};
@@ -99,7 +99,7 @@ static const struct {
     {&machine_riscv64, "jal t0, .+16", {0xef, 0x02, 0x00, 0x01}, 4, NEITHER},
 };
 
-START_TEST(calls_and_nops) {
+TEST(calls_and_nops) {
   for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
     const struct machine *machine = examples[i].machine;
     const uint8_t *end = examples[i].bytes + examples[i].size;
@@ -111,7 +111,7 @@ START_TEST(calls_and_nops) {
   }
 }
 
-START_TEST(names) {
+TEST(names) {
   ck_assert_str_eq(machine_register_name(machine_find(EM_X86_64), 7), "rsp");
   ck_assert_str_eq(machine_register_name(machine_find(EM_X86_64), 32), "xmm15");
   ck_assert_ptr_null(machine_register_name(machine_find(EM_X86_64), 33));
@@ -123,5 +123,3 @@ START_TEST(names) {
   ck_assert_str_eq(machine_register_name(machine_find(EM_RISCV), 127), "v31");
   ck_assert_ptr_null(machine_find(EM_386));
 }
-
-SUITE("machine", forms_of_x86_64, calls_and_nops, names)

@@ -6,7 +6,7 @@
 
 #include <elf.h>
 
-START_TEST(is_a_well_formed_note) {
+TEST(is_a_well_formed_note) {
   Elf64_Nhdr header;
   memcpy(&header, packed_note, sizeof header);
   ck_assert_uint_eq(header.n_namesz, sizeof "stackpack");
@@ -17,16 +17,16 @@ START_TEST(is_a_well_formed_note) {
 }
 
 /* The table behind it must be 8-aligned if the note is. */
-START_TEST(keeps_the_alignment) { ck_assert_uint_eq(PACKED_NOTE_SIZE % 8, 0); }
+TEST(keeps_the_alignment) { ck_assert_uint_eq(PACKED_NOTE_SIZE % 8, 0); }
 
-START_TEST(is_itself) {
+TEST(is_itself) {
   ck_assert(packed_note_is(packed_note, PACKED_NOTE_SIZE));
   ck_assert(!packed_note_is(packed_note, PACKED_NOTE_SIZE - 1));
   ck_assert(!packed_note_is(packed_note, PACKED_NOTE_SIZE + 1));
   ck_assert(!packed_note_is(packed_note, 0));
 }
 
-START_TEST(is_nothing_else) {
+TEST(is_nothing_else) {
   for (unsigned bit = 0; bit < 8 * PACKED_NOTE_SIZE; bit++) {
     uint8_t other[PACKED_NOTE_SIZE];
     memcpy(other, packed_note, sizeof other);
@@ -34,5 +34,3 @@ START_TEST(is_nothing_else) {
     ck_assert(!packed_note_is(other, sizeof other));
   }
 }
-
-SUITE("note", is_a_well_formed_note, keeps_the_alignment, is_itself, is_nothing_else)

@@ -57,13 +57,13 @@ static void check_slots(const uint8_t *slots, unsigned count) {
   check(&model);
 }
 
-START_TEST(consecutive_locations) {
+TEST(consecutive_locations) {
   static const uint8_t slots[] = {77, 78, 79, 80, 81};
   check_slots(slots, 5);
   check_slots(slots, 1);
 }
 
-START_TEST(scattered_locations) {
+TEST(scattered_locations) {
   static const uint8_t far[] = {0, 100, 150, 199};
   uint8_t slots[100];
   for (unsigned i = 0; i < 100; i++)
@@ -74,7 +74,7 @@ START_TEST(scattered_locations) {
     check_slots(far, count);
 }
 
-START_TEST(no_locations) {
+TEST(no_locations) {
   struct model model = {0};
   model_add_function(&model, 0x1000, 24, 0x1100);
   for (uint32_t offset = 1; offset < 20; offset++)
@@ -85,7 +85,7 @@ START_TEST(no_locations) {
 /* ---- Numbers of locations ------------------------------------------------------------------- */
 
 /* Classes of one member, steps of all kinds, and gaps that end a class. */
-START_TEST(location_classes) {
+TEST(location_classes) {
   static const int32_t values[] = {INT32_MIN, INT32_MIN + 1, -70000, -64,      -56, -48, -8, 0, 1,
                                    2,         1000,          66535,  INT32_MAX};
   struct model model = {0};
@@ -103,7 +103,7 @@ START_TEST(location_classes) {
   check(&model);
 }
 
-START_TEST(large_constants_in_pairs) {
+TEST(large_constants_in_pairs) {
   static const uint64_t values[] = {
       0, 1, INT32_MAX, (uint64_t)INT32_MAX + 1, (uint64_t)1 << 63, UINT64_MAX};
   struct model model = {0};
@@ -116,7 +116,7 @@ START_TEST(large_constants_in_pairs) {
 
 /* ---- Pairs ---------------------------------------------------------------------------------- */
 
-START_TEST(derived_pairs) {
+TEST(derived_pairs) {
   struct model model = {0};
   model_add_function(&model, 0x1000, 24, 0x1100);
   struct model_record *record = model_add_record(&model, 0x10);
@@ -130,7 +130,7 @@ START_TEST(derived_pairs) {
 }
 
 /* A slot with any number of bases: their count is in unary, and their state in so many bits. */
-START_TEST(many_bases) {
+TEST(many_bases) {
   static const uint32_t counts[] = {1, 2, 3, 4, 7, 8, 55, 56, 57, 58, 111, 112, 113, 300};
   for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
     struct model model = {0};
@@ -144,7 +144,7 @@ START_TEST(many_bases) {
   }
 }
 
-START_TEST(derived_pairs_only) {
+TEST(derived_pairs_only) {
   struct model model = {0};
   model_add_function(&model, 0x1000, 24, 0x1100);
   struct model_record *record = model_add_record(&model, 0x10);
@@ -154,7 +154,7 @@ START_TEST(derived_pairs_only) {
 }
 
 /* Slots of every second one only are bases of themselves: more than 56 marks. */
-START_TEST(some_self_pairs) {
+TEST(some_self_pairs) {
   struct model model = {0};
   model_add_function(&model, 0x1000, 24, 0x1100);
   for (uint32_t i = 0; i < 20; i++) {
@@ -170,7 +170,7 @@ START_TEST(some_self_pairs) {
 
 /* A location from which another one is derived, and which isn't an ordinary reference itself: at the
  * only record, at two of one live set, where it is one at another record, and where it is derived. */
-START_TEST(locations_that_only_are_bases) {
+TEST(locations_that_only_are_bases) {
   for (unsigned kind = 0; kind < 5; kind++) {
     struct model model = {0};
     model_add_function(&model, 0x1000, 24, 0x1100);
@@ -198,7 +198,7 @@ static void add_alloca(struct model_record *record, int32_t offset) {
   model_list_add(&record->locations, model_location(STACKPACK_DIRECT, 8, 7, offset));
 }
 
-START_TEST(allocas_keep_their_order) {
+TEST(allocas_keep_their_order) {
   struct model model = {0};
   model_add_function(&model, 0x1000, 24, 0x1100);
   for (uint32_t i = 0; i < 10; i++) {
@@ -212,7 +212,7 @@ START_TEST(allocas_keep_their_order) {
   check(&model);
 }
 
-START_TEST(stack_maps_keep_all_locations) {
+TEST(stack_maps_keep_all_locations) {
   struct model model = {0};
   model_add_function(&model, 0x1000, 24, 0x1100);
   for (uint32_t i = 0; i < 10; i++) {
@@ -227,7 +227,7 @@ START_TEST(stack_maps_keep_all_locations) {
 }
 
 /* The same locations as a statepoint's allocas and as a stack map's: different kinds. */
-START_TEST(one_list_in_two_kinds) {
+TEST(one_list_in_two_kinds) {
   struct model model = {0};
   model_add_function(&model, 0x1000, 24, 0x1100);
   for (uint32_t i = 0; i < 4; i++) {
@@ -239,7 +239,7 @@ START_TEST(one_list_in_two_kinds) {
   check(&model);
 }
 
-START_TEST(the_largest_records) {
+TEST(the_largest_records) {
   struct model model = {0};
   model_add_function(&model, 0x1000, 24, 0x1100);
   struct model_record *record = model_add_record(&model, 0x10);
@@ -286,13 +286,13 @@ static void check_sets(unsigned sets, unsigned items, membership *is_member) {
   check(&model);
 }
 
-START_TEST(one_set_has_all_locations) {
+TEST(one_set_has_all_locations) {
   static const unsigned counts[] = {0, 1, 2, 63, 64, 65, 128, 129, 1000};
   for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
     check_sets(1, counts[i], is_in_all);
 }
 
-START_TEST(few_and_many_sets) {
+TEST(few_and_many_sets) {
   static const unsigned items[] = {1, 8, 55, 56, 57, 112, 113, 130};
   for (unsigned i = 0; i < sizeof items / sizeof *items; i++)
     for (unsigned sets = 1; sets < 20; sets += 1 + sets / 6) {
@@ -318,7 +318,7 @@ static void add_derived_sets(struct model *model, unsigned records, unsigned slo
   }
 }
 
-START_TEST(sets_of_derived_references) {
+TEST(sets_of_derived_references) {
   static const unsigned slots[] = {1, 20, 56, 57, 90};
   for (unsigned i = 0; i < sizeof slots / sizeof *slots; i++)
     for (unsigned step = 0; step < 6; step++) {
@@ -329,7 +329,7 @@ START_TEST(sets_of_derived_references) {
 }
 
 /* What LLVM never says: a slot in two pairs of one record, as the derived one. */
-START_TEST(one_location_derived_twice) {
+TEST(one_location_derived_twice) {
   struct model model = {0};
   model_add_function(&model, 0x1000, 24, 0x1200);
   for (uint32_t i = 0; i < 40; i++) {
@@ -343,19 +343,19 @@ START_TEST(one_location_derived_twice) {
   check(&model);
 }
 
-START_TEST(very_many_sets) {
+TEST(very_many_sets) {
   check_sets(1300, 1300, is_own_one);
   check_sets(1300, 20, is_mixed);
 }
 
-START_TEST(sets_of_few_items_in_many) {
+TEST(sets_of_few_items_in_many) {
   check_sets(3, 3000, is_own_one);
   check_sets(8, 3000, is_in_turn);
   check_sets(70, 70, is_mixed);
 }
 
 /* Pairs, derived pairs and lists in the sets of one function. */
-START_TEST(mixed_items) {
+TEST(mixed_items) {
   struct model model = {0};
   model_add_function(&model, 0x1000, 24, 0x3000);
   for (uint32_t i = 0; i < 300; i++) {
@@ -372,7 +372,7 @@ START_TEST(mixed_items) {
 }
 
 /* Sets that have nothing in common: to find groups of slots must not take long. */
-START_TEST(bases_without_a_pattern) {
+TEST(bases_without_a_pattern) {
   struct model model = {0};
   uint64_t seed = 1;
   model_add_function(&model, 0x1000, 24, 0x9000);
@@ -405,7 +405,7 @@ static void add_marked_function(struct model *model, uint64_t address, uint64_t 
     add_marked(model, offsets[i]);
 }
 
-START_TEST(a_return_address_where_the_next_function_starts) {
+TEST(a_return_address_where_the_next_function_starts) {
   static const uint32_t offsets[] = {5, 0x20};
   struct model model = {0};
   add_marked_function(&model, 0x1000, 0x1020, offsets, 2);
@@ -414,7 +414,7 @@ START_TEST(a_return_address_where_the_next_function_starts) {
   check(&model);
 }
 
-START_TEST(a_record_at_a_functions_first_byte) {
+TEST(a_record_at_a_functions_first_byte) {
   static const uint32_t offsets[] = {0, 5, 0x20};
   struct model model = {0};
   add_marked_function(&model, 0x1000, 0x1020, offsets, 2);
@@ -424,7 +424,7 @@ START_TEST(a_record_at_a_functions_first_byte) {
 }
 
 /* The end of one function and the first byte of the next: two records, one address. */
-START_TEST(records_of_two_functions_at_one_address) {
+TEST(records_of_two_functions_at_one_address) {
   static const uint32_t offsets[] = {0, 5, 0x20};
   struct model model = {0};
   for (uint64_t i = 0; i < 50; i++)
@@ -432,7 +432,7 @@ START_TEST(records_of_two_functions_at_one_address) {
   check(&model);
 }
 
-START_TEST(different_records_at_one_address) {
+TEST(different_records_at_one_address) {
   static const uint32_t offsets[] = {5, 5, 5, 6, 6};
   struct model model = {0};
   add_marked_function(&model, 0x1000, 0x1020, offsets, 5);
@@ -440,7 +440,7 @@ START_TEST(different_records_at_one_address) {
   check(&model);
 }
 
-START_TEST(interleaved_functions) {
+TEST(interleaved_functions) {
   static const uint32_t offsets[] = {0, 0x10, 0x20, 0x30, 0x40, 0x50, 0x60};
   struct model model = {0};
   add_marked_function(&model, 0x1000, 0x1080, offsets, 7);
@@ -451,7 +451,7 @@ START_TEST(interleaved_functions) {
 }
 
 /* The first function's records are all behind the start of the others. */
-START_TEST(records_far_behind_their_function) {
+TEST(records_far_behind_their_function) {
   static const uint32_t offsets[] = {0x5000, 0x5001, 0x6000, UINT32_MAX};
   struct model model = {0};
   for (uint64_t i = 0; i < 10; i++)
@@ -459,7 +459,7 @@ START_TEST(records_far_behind_their_function) {
   check(&model);
 }
 
-START_TEST(functions_with_one_start) {
+TEST(functions_with_one_start) {
   static const uint32_t offsets[] = {0, 8, 0x10};
   struct model model = {0};
   for (uint64_t i = 0; i < 5; i++) {
@@ -471,7 +471,7 @@ START_TEST(functions_with_one_start) {
   check(&model);
 }
 
-START_TEST(functions_without_records) {
+TEST(functions_without_records) {
   static const uint32_t offset = 0x10;
   struct model model = {0};
   for (uint64_t i = 0; i < 40; i++)
@@ -479,7 +479,7 @@ START_TEST(functions_without_records) {
   check(&model);
 }
 
-START_TEST(aligned_and_odd_addresses) {
+TEST(aligned_and_odd_addresses) {
   for (unsigned shift = 0; shift < 20; shift++) {
     struct model model = {0};
     for (uint64_t i = 0; i < 30; i++) {
@@ -493,7 +493,7 @@ START_TEST(aligned_and_odd_addresses) {
 }
 
 /* Functions of shared and own layouts. */
-START_TEST(numbers_of_functions) {
+TEST(numbers_of_functions) {
   static const uint64_t counts[] = {31, 32, 33, 63, 64, 65, 511, 512, 513, 1025};
   for (unsigned c = 0; c < sizeof counts / sizeof *counts; c++) {
     struct model model = {0};
@@ -506,7 +506,7 @@ START_TEST(numbers_of_functions) {
   }
 }
 
-START_TEST(all_functions_are_alike) {
+TEST(all_functions_are_alike) {
   struct model model = {0};
   for (uint64_t i = 0; i < 2000; i++) {
     model_add_function(&model, 0x1000 + 0x40 * i, 24, 0x1030 + 0x40 * i);
@@ -517,7 +517,7 @@ START_TEST(all_functions_are_alike) {
 }
 
 /* More records in a bucket of 256 bytes than a nibble tells; up to one at each address. */
-START_TEST(full_buckets) {
+TEST(full_buckets) {
   static const uint32_t counts[] = {14, 15, 16, 17, 100, 255, 256, 300, 1000};
   for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
     struct model model = {0};
@@ -532,7 +532,7 @@ START_TEST(full_buckets) {
 }
 
 /* So many layouts that two bytes don't reach all of them. */
-START_TEST(layouts_at_even_places) {
+TEST(layouts_at_even_places) {
   for (uint32_t functions = 4000; functions <= 16000; functions *= 2) {
     struct model model = {0};
     struct packed_model packed;
@@ -554,7 +554,7 @@ START_TEST(layouts_at_even_places) {
 }
 
 /* Few layouts that don't fit the widths that suit the others. */
-START_TEST(long_heads) {
+TEST(long_heads) {
   struct model model = {0};
   for (uint32_t i = 0; i < 300; i++) {
     model_add_function(&model, 0x1000 + 0x100 * i, i % 100 == 99 ? 8 * i : 24, 0x1080 + 0x100 * i);
@@ -566,7 +566,7 @@ START_TEST(long_heads) {
 
 /* ---- The three answers ---------------------------------------------------------------------- */
 
-START_TEST(ends_that_are_unknown) {
+TEST(ends_that_are_unknown) {
   static const uint32_t offsets[] = {8, 0x30};
   struct model model = {0};
   add_marked_function(&model, 0x1000, 0, offsets, 2);
@@ -575,7 +575,7 @@ START_TEST(ends_that_are_unknown) {
   check(&model);
 }
 
-START_TEST(ends_before_the_last_record) {
+TEST(ends_before_the_last_record) {
   static const uint32_t offsets[] = {8, 0x30};
   struct model model = {0};
   add_marked_function(&model, 0x1000, 0x1010, offsets, 2);
@@ -584,7 +584,7 @@ START_TEST(ends_before_the_last_record) {
 }
 
 /* A function's code may reach over the next ones. */
-START_TEST(code_over_other_functions) {
+TEST(code_over_other_functions) {
   static const uint32_t offsets[] = {8, 0x30};
   struct model model = {0};
   add_marked_function(&model, 0x1000, 0x1250, offsets, 2);
@@ -594,7 +594,7 @@ START_TEST(code_over_other_functions) {
   check(&model);
 }
 
-START_TEST(ends_at_all_distances) {
+TEST(ends_at_all_distances) {
   static const uint32_t offset = 8;
   struct model model = {0};
   uint64_t address = 0x1000;
@@ -606,7 +606,7 @@ START_TEST(ends_at_all_distances) {
   check(&model);
 }
 
-START_TEST(functions_far_from_each_other) {
+TEST(functions_far_from_each_other) {
   static const uint32_t offset = 8;
   struct model model = {0};
   for (uint64_t i = 0; i < 200; i++)
@@ -615,7 +615,7 @@ START_TEST(functions_far_from_each_other) {
   check(&model);
 }
 
-START_TEST(the_ends_of_the_address_space) {
+TEST(the_ends_of_the_address_space) {
   static const uint32_t offsets[] = {0, 1, 14};
   struct model model = {0};
   add_marked_function(&model, 1, 16, offsets, 3);
@@ -623,7 +623,7 @@ START_TEST(the_ends_of_the_address_space) {
   check(&model);
 }
 
-START_TEST(more_than_four_gigabytes_of_code) {
+TEST(more_than_four_gigabytes_of_code) {
   static const uint32_t offsets[] = {0x7fffffff, 0x80000000, UINT32_MAX - 1, UINT32_MAX};
   struct model model = {0};
   for (uint64_t i = 0; i < 20; i++)
@@ -633,7 +633,7 @@ START_TEST(more_than_four_gigabytes_of_code) {
 
 /* ---- Frame sizes ---------------------------------------------------------------------------- */
 
-START_TEST(frame_sizes_of_all_widths) {
+TEST(frame_sizes_of_all_widths) {
   for (unsigned bits = 1; bits <= 64; bits++) {
     const uint64_t most = bits_low_mask(bits);
     const uint64_t sizes[] = {0, 1, most - 1, most, most / 2, STACKPACK_FRAME_SIZE_UNKNOWN};
@@ -646,7 +646,7 @@ START_TEST(frame_sizes_of_all_widths) {
   }
 }
 
-START_TEST(unknown_frame_sizes_only) {
+TEST(unknown_frame_sizes_only) {
   struct model model = {0};
   for (unsigned i = 0; i < 3; i++) {
     model_add_function(&model, 0x1000 + 0x100 * i, STACKPACK_FRAME_SIZE_UNKNOWN, 0);
@@ -657,26 +657,26 @@ START_TEST(unknown_frame_sizes_only) {
 
 /* ---- Little and nothing --------------------------------------------------------------------- */
 
-START_TEST(no_functions) {
+TEST(no_functions) {
   struct model model = {0};
   check(&model);
 }
 
-START_TEST(discarded_functions_only) {
+TEST(discarded_functions_only) {
   static const uint32_t offset = 8;
   struct model model = {0};
   add_marked_function(&model, 0, 0, &offset, 1);
   check(&model);
 }
 
-START_TEST(no_records) {
+TEST(no_records) {
   struct model model = {0};
   model_add_function(&model, 0x1000, 24, 0x1100);
   model_add_function(&model, 0x2000, STACKPACK_FRAME_SIZE_UNKNOWN, 0);
   check(&model);
 }
 
-START_TEST(one_record) {
+TEST(one_record) {
   for (uint32_t offset = 0; offset < 3; offset++) {
     struct model model = {0};
     model_add_function(&model, 0x1000, 0, 0);
@@ -713,7 +713,7 @@ static void copy_backwards(const struct model *from, struct model *to) {
 }
 
 /* What is said decides on the bytes, not the order in which it is said. */
-START_TEST(equal_contents_give_equal_bytes) {
+TEST(equal_contents_give_equal_bytes) {
   for (uint64_t seed = 1; seed <= 60; seed++) {
     struct model model = {0}, backwards = {0};
     struct packed_model packed, again;
@@ -732,20 +732,3 @@ START_TEST(equal_contents_give_equal_bytes) {
     model_free(&backwards);
   }
 }
-
-SUITE("packed", consecutive_locations, scattered_locations, no_locations, location_classes,
-      large_constants_in_pairs, derived_pairs, many_bases, derived_pairs_only, some_self_pairs,
-      locations_that_only_are_bases, allocas_keep_their_order, stack_maps_keep_all_locations,
-      one_list_in_two_kinds, the_largest_records, one_set_has_all_locations, few_and_many_sets,
-      sets_of_derived_references, one_location_derived_twice, very_many_sets,
-      sets_of_few_items_in_many, mixed_items, bases_without_a_pattern, full_buckets,
-      layouts_at_even_places, long_heads, a_return_address_where_the_next_function_starts,
-      a_record_at_a_functions_first_byte, records_of_two_functions_at_one_address,
-      different_records_at_one_address, interleaved_functions, records_far_behind_their_function,
-      functions_with_one_start, functions_without_records, aligned_and_odd_addresses,
-      numbers_of_functions, all_functions_are_alike, ends_that_are_unknown,
-      ends_before_the_last_record, code_over_other_functions, ends_at_all_distances,
-      functions_far_from_each_other, the_ends_of_the_address_space,
-      more_than_four_gigabytes_of_code, frame_sizes_of_all_widths, unknown_frame_sizes_only,
-      no_functions, discarded_functions_only, no_records, one_record,
-      equal_contents_give_equal_bytes)

@@ -96,7 +96,7 @@ static void read_damaged(const struct packed_model *packed) {
   ck_assert(error == STACKPACK_OK || error == STACKPACK_BAD_TABLE);
 }
 
-START_TEST(cut_anywhere) {
+TEST(cut_anywhere) {
   struct packed_model packed = generated(1, 20);
   for (size_t size = 0; size < packed.size; size++)
     ck_assert_int_eq(open_and_read(packed.bytes, size), STACKPACK_BAD_TABLE);
@@ -105,7 +105,7 @@ START_TEST(cut_anywhere) {
 }
 
 /* A section may be longer than its table. */
-START_TEST(bytes_behind_the_table) {
+TEST(bytes_behind_the_table) {
   struct packed_model packed = generated(1, 20);
   struct bytes longer = {0};
   struct stackpack_table table;
@@ -117,7 +117,7 @@ START_TEST(bytes_behind_the_table) {
   packed_model_free(&packed);
 }
 
-START_TEST(any_bit_of_the_header) {
+TEST(any_bit_of_the_header) {
   struct packed_model packed = generated(2, 20);
   const size_t header_size = header_size_of(&packed);
   for (size_t bit = 0; bit < 8 * header_size; bit++) {
@@ -129,7 +129,7 @@ START_TEST(any_bit_of_the_header) {
 }
 
 /* The header says nothing of what follows it, but the table's checksum does. */
-START_TEST(bits_behind_the_header) {
+TEST(bits_behind_the_header) {
   enum { BITS = 400 };
   struct packed_model packed = generated(3, 20);
   struct numbers numbers = {3};
@@ -145,7 +145,7 @@ START_TEST(bits_behind_the_header) {
   packed_model_free(&packed);
 }
 
-START_TEST(many_changed_bytes) {
+TEST(many_changed_bytes) {
   struct numbers numbers = {4};
   for (uint64_t seed = 1; seed <= 60; seed++) {
     struct packed_model packed = generated(seed, 100);
@@ -160,7 +160,7 @@ START_TEST(many_changed_bytes) {
   }
 }
 
-START_TEST(a_body_of_equal_bytes) {
+TEST(a_body_of_equal_bytes) {
   static const uint8_t values[] = {0, 1, 0x55, 0x80, 0xaa, 0xff};
   for (uint64_t seed = 1; seed <= 30; seed++) {
     struct packed_model packed = generated(seed, 100);
@@ -189,7 +189,7 @@ static enum stackpack_error open_with(const struct packed_model *packed, const u
 
 enum { HEADER_MAX = PACKED_HEADER_SIZE + PACKED_PARTS * PACKED_ENTRY_SIZE };
 
-START_TEST(other_magic_numbers_and_versions) {
+TEST(other_magic_numbers_and_versions) {
   struct packed_model packed = generated(5, 20);
   const uint16_t size = header_size_of(&packed);
   uint8_t header[HEADER_MAX];
@@ -204,7 +204,7 @@ START_TEST(other_magic_numbers_and_versions) {
 }
 
 /* A part that must be known is refused; another one is passed over. */
-START_TEST(unknown_parts) {
+TEST(unknown_parts) {
   struct packed_model packed = generated(5, 20);
   const uint16_t size = header_size_of(&packed);
   uint8_t header[HEADER_MAX];
@@ -240,7 +240,7 @@ static void change_header(struct numbers *numbers, uint8_t *bytes, size_t header
   memcpy(bytes + place, &word, size);
 }
 
-START_TEST(headers_that_lie) {
+TEST(headers_that_lie) {
   struct numbers numbers = {6};
   unsigned opened = 0;
   for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -259,7 +259,7 @@ START_TEST(headers_that_lie) {
   ck_assert_uint_gt(opened, 0);
 }
 
-START_TEST(random_bytes) {
+TEST(random_bytes) {
   struct numbers numbers = {7};
   uint8_t bytes[512];
   for (unsigned round = 0; round < 1000; round++) {
@@ -268,7 +268,3 @@ START_TEST(random_bytes) {
     ck_assert_int_eq(open_and_read(bytes, sizeof bytes), STACKPACK_BAD_TABLE);
   }
 }
-
-SUITE("packed_broken", cut_anywhere, bytes_behind_the_table, any_bit_of_the_header,
-      bits_behind_the_header, many_changed_bytes, a_body_of_equal_bytes,
-      other_magic_numbers_and_versions, unknown_parts, headers_that_lie, random_bytes)

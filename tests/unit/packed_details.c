@@ -117,17 +117,17 @@ static void add_plain(struct model_record *record, uint32_t n) {
 
 /* ---- Columns -------------------------------------------------------------------------------- */
 
-START_TEST(ids) { check(100, add_id); }
+TEST(ids) { check(100, add_id); }
 
-START_TEST(conventions) { check(100, add_convention); }
+TEST(conventions) { check(100, add_convention); }
 
-START_TEST(flags) { check(100, add_flags); }
+TEST(flags) { check(100, add_flags); }
 
-START_TEST(deopt_states) { check(100, add_deopt); }
+TEST(deopt_states) { check(100, add_deopt); }
 
-START_TEST(live_outs) { check(100, add_live_outs); }
+TEST(live_outs) { check(100, add_live_outs); }
 
-START_TEST(all_columns) { check(100, add_all); }
+TEST(all_columns) { check(100, add_all); }
 
 /* Two conventions in runs: short and long ones, over and at the ends of 1024 records. */
 static void add_runs(struct model_record *record, uint32_t n) {
@@ -139,7 +139,7 @@ static void add_one_of_many(struct model_record *record, uint32_t n) {
   record->calling_convention = n == 1024 ? 8 : 0;
 }
 
-START_TEST(runs_of_conventions) {
+TEST(runs_of_conventions) {
   static const uint32_t counts[] = {1, 2, 1023, 1024, 1025, 2048, 3 * 1024 + 600};
   for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
     check(counts[i], add_runs);
@@ -148,7 +148,7 @@ START_TEST(runs_of_conventions) {
 }
 
 /* All bits of the first run's length are 1: it has 2^32 records. */
-START_TEST(a_run_without_an_end) {
+TEST(a_run_without_an_end) {
   enum { RECORDS = 3000, HEADER = 12 + 4, RUN = 7 };
   struct model model = {0};
   int32_t convention;
@@ -166,9 +166,9 @@ START_TEST(a_run_without_an_end) {
   model_free(&model);
 }
 
-START_TEST(conventions_of_statepoints_only) { check(100, add_plain); }
+TEST(conventions_of_statepoints_only) { check(100, add_plain); }
 
-START_TEST(blocks) {
+TEST(blocks) {
   static const uint32_t counts[] = {1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK + 7};
   for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
     check(counts[i], add_all);
@@ -180,7 +180,7 @@ static void add_last_only(struct model_record *record, uint32_t n) {
     add_all(record, n);
 }
 
-START_TEST(one_record_differs) { check(2 * BLOCK + 10, add_last_only); }
+TEST(one_record_differs) { check(2 * BLOCK + 10, add_last_only); }
 
 /* ---- Nothing to keep ------------------------------------------------------------------------ */
 
@@ -212,7 +212,7 @@ static void add_same(struct model_record *record, uint32_t n) {
   record->flags = 3;
 }
 
-START_TEST(what_all_records_share) {
+TEST(what_all_records_share) {
   check_shared(add_none);
   check_shared(add_same);
   check_shared(add_plain);
@@ -231,7 +231,7 @@ static void add_large(struct model_record *record, uint32_t n) {
     model_add_live_out(record, (uint16_t)numbers_next(&numbers), (uint8_t)i);
 }
 
-START_TEST(the_largest_deopt_state_and_live_outs) { check(6, add_large); }
+TEST(the_largest_deopt_state_and_live_outs) { check(6, add_large); }
 
 /* Values at the same index count up, also behind those that the format remembers. */
 static void add_counting(struct model_record *record, uint32_t n) {
@@ -240,7 +240,7 @@ static void add_counting(struct model_record *record, uint32_t n) {
                    model_location(STACKPACK_CONSTANT, 8, 0, (int32_t)(n * (i + 1))));
 }
 
-START_TEST(counting_values) { check(BLOCK + 100, add_counting); }
+TEST(counting_values) { check(BLOCK + 100, add_counting); }
 
 /* Deopt states of 2000 locations, in which neighbours are far apart: more than 10 bytes each. */
 static void add_many(struct model_record *record, uint32_t n) {
@@ -252,7 +252,7 @@ static void add_many(struct model_record *record, uint32_t n) {
 }
 
 /* A block of 1024 such records would be larger than a block may be. */
-START_TEST(large_blocks) {
+TEST(large_blocks) {
   const struct model_options options = {.details_every = 97};
   struct model model = {0};
   build(&model, BLOCK + 100, add_many);
@@ -260,7 +260,7 @@ START_TEST(large_blocks) {
   model_free(&model);
 }
 
-START_TEST(constants_of_64_bits) {
+TEST(constants_of_64_bits) {
   static const uint64_t values[] = {UINT64_MAX, (uint64_t)1 << 63, INT64_MAX, UINT32_MAX,
                                     (uint64_t)1 << 31};
   struct model model = {0};
@@ -286,7 +286,7 @@ static size_t compress_never(void *destination, size_t capacity, const void *sou
   return 0;
 }
 
-START_TEST(a_compressor_that_fails) {
+TEST(a_compressor_that_fails) {
   struct model model = {0};
   struct safepoints table = {0};
   struct difference difference;
@@ -330,7 +330,7 @@ static bool all_readable(const struct packed_model *packed, stackpack_decompress
   return readable;
 }
 
-START_TEST(wrong_results_of_a_decompressor) {
+TEST(wrong_results_of_a_decompressor) {
   struct model model = {0};
   build(&model, 30, add_all);
   struct packed_model packed = open_packed(&model, &compressed);
@@ -361,7 +361,7 @@ static size_t decompress_to_garbage(void *destination, size_t capacity, const vo
   return right;
 }
 
-START_TEST(garbage_from_a_decompressor) {
+TEST(garbage_from_a_decompressor) {
   struct model model = {0};
   unsigned unreadable = 0;
   build(&model, 30, add_all);
@@ -374,7 +374,7 @@ START_TEST(garbage_from_a_decompressor) {
 }
 
 /* A stored table needs space for deopt states only, and no decompressor. */
-START_TEST(stored_blocks_need_no_decompressor) {
+TEST(stored_blocks_need_no_decompressor) {
   struct model model = {0};
   build(&model, 30, add_all);
   struct packed_model packed = open_packed(&model, &stored);
@@ -382,10 +382,3 @@ START_TEST(stored_blocks_need_no_decompressor) {
   packed_model_free(&packed);
   model_free(&model);
 }
-
-SUITE("packed_details", ids, conventions, runs_of_conventions, a_run_without_an_end, flags,
-      deopt_states, live_outs, all_columns, conventions_of_statepoints_only, blocks,
-      one_record_differs, what_all_records_share, the_largest_deopt_state_and_live_outs,
-      counting_values, large_blocks, constants_of_64_bits, a_compressor_that_fails,
-      wrong_results_of_a_decompressor, garbage_from_a_decompressor,
-      stored_blocks_need_no_decompressor)

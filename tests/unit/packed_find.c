@@ -107,7 +107,7 @@ static void check_code(const struct code *code, uint64_t seed) {
 static const struct code usual = {
     .functions = 40, .records = 20, .stride = 4, .bare = 10, .gaps = 10, .alike = 20};
 
-START_TEST(one_record) {
+TEST(one_record) {
   for (unsigned alignment = 0; alignment < 13; alignment++) {
     struct code code = usual;
     code.functions = code.records = 1;
@@ -117,14 +117,14 @@ START_TEST(one_record) {
   }
 }
 
-START_TEST(records_at_every_address) {
+TEST(records_at_every_address) {
   struct code code = usual;
   code.stride = 0;
   for (uint64_t seed = 1; seed <= 10; seed++)
     check_code(&code, seed);
 }
 
-START_TEST(functions_of_one_record) {
+TEST(functions_of_one_record) {
   struct code code = usual;
   code.functions = 400;
   code.records = 1;
@@ -135,7 +135,7 @@ START_TEST(functions_of_one_record) {
 }
 
 /* Functions of up to 1000 calls between small ones: leaves of very different sizes. */
-START_TEST(clusters) {
+TEST(clusters) {
   struct code code = usual;
   code.clusters = 10;
   code.stride = 2;
@@ -143,7 +143,7 @@ START_TEST(clusters) {
     check_code(&code, seed);
 }
 
-START_TEST(functions_without_records) {
+TEST(functions_without_records) {
   struct code code = usual;
   code.functions = 150;
   for (unsigned bare = 30; bare <= 100; bare += 10) {
@@ -152,7 +152,7 @@ START_TEST(functions_without_records) {
   }
 }
 
-START_TEST(functions_that_overlap) {
+TEST(functions_that_overlap) {
   struct code code = usual;
   for (uint64_t seed = 1; seed <= 8; seed++) {
     code.overlaps = seed * 10;
@@ -160,7 +160,7 @@ START_TEST(functions_that_overlap) {
   }
 }
 
-START_TEST(records_at_one_address) {
+TEST(records_at_one_address) {
   struct code code = usual;
   for (uint64_t seed = 1; seed <= 8; seed++) {
     code.repeats = seed * 12;
@@ -169,7 +169,7 @@ START_TEST(records_at_one_address) {
   }
 }
 
-START_TEST(aligned_code) {
+TEST(aligned_code) {
   for (unsigned alignment = 1; alignment <= 6; alignment++) {
     struct code code = usual;
     code.alignment = alignment;
@@ -178,6 +178,3 @@ START_TEST(aligned_code) {
     check_code(&code, alignment);
   }
 }
-
-SUITE("packed_find", one_record, records_at_every_address, functions_of_one_record, clusters,
-      functions_without_records, functions_that_overlap, records_at_one_address, aligned_code)

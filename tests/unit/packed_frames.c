@@ -99,7 +99,7 @@ static void check_all(const struct program *program, bool is_known) {
   free(bytes);
 }
 
-START_TEST(nothing_known_takes_nothing) {
+TEST(nothing_known_takes_nothing) {
   struct program program;
   size_t size;
   program_open(&program, 3, 10);
@@ -108,7 +108,7 @@ START_TEST(nothing_known_takes_nothing) {
   program_close(&program);
 }
 
-START_TEST(one_shape_takes_no_bits) {
+TEST(one_shape_takes_no_bits) {
   struct program program;
   size_t size, twice;
   for (uint32_t count = 100; count <= 100000; count *= 1000) {
@@ -168,7 +168,7 @@ static void make_any(struct program *program, struct numbers *numbers) {
   }
 }
 
-START_TEST(any_program) {
+TEST(any_program) {
   struct numbers numbers = {1};
   for (unsigned round = 0; round < 300; round++) {
     struct program program;
@@ -182,7 +182,7 @@ START_TEST(any_program) {
 }
 
 /* What there is no room for in the form is not known, not wrong. */
-START_TEST(facts_without_room) {
+TEST(facts_without_room) {
   const struct frame_facts good = usual(24, 2);
   struct frame_facts bad[] = {good, good, good, good, good, good, good, good};
   bad[0].cfa_register = FRAME_NO_REGISTER;
@@ -227,7 +227,7 @@ static void read_all(const uint8_t *bytes, size_t size, uint32_t functions, uint
   (void)sum;
 }
 
-START_TEST(broken_bytes) {
+TEST(broken_bytes) {
   struct numbers numbers = {2};
   for (unsigned round = 0; round < 20; round++) {
     struct program program;
@@ -252,7 +252,7 @@ START_TEST(broken_bytes) {
 }
 
 /* A look-up finds exceptions only where they are in order: other ones are told from these. */
-START_TEST(exceptions_out_of_order) {
+TEST(exceptions_out_of_order) {
   struct program program;
   struct frames_part part;
   size_t size;
@@ -282,6 +282,3 @@ START_TEST(exceptions_out_of_order) {
   free(bytes);
   program_close(&program);
 }
-
-SUITE("packed_frames", nothing_known_takes_nothing, one_shape_takes_no_bits, any_program,
-      facts_without_room, broken_bytes, exceptions_out_of_order)

@@ -126,23 +126,23 @@ static void check(uint64_t seed, uint32_t records, packed_compress *compress) {
   subject_free(&subject);
 }
 
-START_TEST(random_tables) {
+TEST(random_tables) {
   for (uint64_t seed = 1; seed <= 200; seed++)
     check(seed, 1 + (uint32_t)seed, seed % 2 == 0 ? test_compress : NULL);
 }
 
-START_TEST(large_tables) {
+TEST(large_tables) {
   for (uint64_t seed = 1; seed <= 5; seed++)
     check(seed, 5000, test_compress);
 }
 
-START_TEST(an_empty_table) {
+TEST(an_empty_table) {
   check(1, 0, NULL);
   check(1, 0, test_compress);
 }
 
 /* 100,000 records share a chain of 50,000 groups in which nothing is live: 5 * 10^9 steps in half a megabyte. */
-START_TEST(long_chains_of_groups) {
+TEST(long_chains_of_groups) {
   enum { RECORDS = 100000, GROUPS = 50000, NEXT_WIDTH = 8, NEXT_FLAG = 2 };
   struct model model = {0};
   struct safepoints table = {0}, unpacked = {0};
@@ -198,7 +198,7 @@ START_TEST(long_chains_of_groups) {
 }
 
 /* Where each function ends: at the latest where the next one starts. */
-START_TEST(ends_of_functions) {
+TEST(ends_of_functions) {
   struct model model = {0};
   struct difference difference;
   static const uint64_t ends[] = {0x1080, 0x1120, 0x1200, 0x1300};
@@ -225,7 +225,7 @@ START_TEST(ends_of_functions) {
   model_free(&model);
 }
 
-START_TEST(details_without_a_decompressor) {
+TEST(details_without_a_decompressor) {
   struct subject subject;
   for (uint64_t seed = 1;; seed++) {
     subject = subject_of(seed, 100, test_compress);
@@ -242,7 +242,7 @@ START_TEST(details_without_a_decompressor) {
 }
 
 /* Damaged bytes give an error that is named, or a table; and what is a table can be packed. */
-START_TEST(damaged_tables) {
+TEST(damaged_tables) {
   struct numbers numbers = {3};
   unsigned refused = 0;
   for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -389,7 +389,7 @@ static bool repeat_class(const struct subject *subject) {
   return true;
 }
 
-START_TEST(damage_that_no_look_up_sees) {
+TEST(damage_that_no_look_up_sees) {
   static const struct {
     bool (*damage)(const struct subject *subject); /* whether this table can be damaged so */
     const char *error;
@@ -446,7 +446,7 @@ static struct safepoints same_deopt(uint32_t records) {
 }
 
 /* Some KB whose details would be gigabytes are refused; what is large, but might be, isn't. */
-START_TEST(details_that_expand) {
+TEST(details_that_expand) {
   static const struct {
     uint32_t records;
     bool is_refused;
@@ -469,7 +469,3 @@ START_TEST(details_that_expand) {
     free(bytes);
   }
 }
-
-SUITE("packed_unpack", long_chains_of_groups, random_tables, large_tables, an_empty_table,
-      ends_of_functions, details_without_a_decompressor, damaged_tables,
-      damage_that_no_look_up_sees, details_that_expand)

@@ -15,14 +15,14 @@ static bool match(const char *text, const char *name) {
   return result;
 }
 
-START_TEST(a_plain_name_is_the_whole_name) {
+TEST(a_plain_name_is_the_whole_name) {
   ck_assert(match("collect", "collect"));
   ck_assert(!match("collect", "collect2"));
   ck_assert(!match("collect", "xcollect"));
   ck_assert(!match("collect", ""));
 }
 
-START_TEST(what_compilers_hang_on_is_the_same_function) {
+TEST(what_compilers_hang_on_is_the_same_function) {
   ck_assert(match("collect", "collect.part.0"));
   ck_assert(match("collect", "collect.cold"));
   ck_assert(match("collect", "collect.constprop.0.isra.1"));
@@ -33,7 +33,7 @@ START_TEST(what_compilers_hang_on_is_the_same_function) {
   ck_assert(!match("collect", ".collect"));
 }
 
-START_TEST(patterns_are_globs) {
+TEST(patterns_are_globs) {
   ck_assert(match("gc_*", "gc_step"));
   ck_assert(match("gc_*", "gc_step.cold"));
   ck_assert(match("*Z*collect?", "_ZN2gc8collectEv") == false);
@@ -42,7 +42,7 @@ START_TEST(patterns_are_globs) {
   ck_assert(!match("gc_[ab]", "gc_c"));
 }
 
-START_TEST(options_say_what_is_asked_for) {
+TEST(options_say_what_is_asked_for) {
   struct policy policy = {0};
   struct problem problem = {0};
   ck_assert(policy_is_empty(&policy));
@@ -55,6 +55,3 @@ START_TEST(options_say_what_is_asked_for) {
   ck_assert(policy_has_entries(&policy));
   policy_close(&policy);
 }
-
-SUITE("policy", a_plain_name_is_the_whole_name, what_compilers_hang_on_is_the_same_function,
-      patterns_are_globs, options_say_what_is_asked_for)

@@ -15,7 +15,7 @@ static void find_nothing(void) {
   ck_assert_int_eq(stackpack_find(&process, 0, &record), STACKPACK_NOT_MANAGED);
 }
 
-START_TEST(no_stack_maps) {
+TEST(no_stack_maps) {
   ck_assert_int_eq(stackpack_process_open(&process, modules, 2), STACKPACK_NO_STACK_MAPS);
   find_nothing();
   ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_NO_STACK_MAPS);
@@ -27,10 +27,8 @@ START_TEST(no_stack_maps) {
   stackpack_process_close(&process);
 }
 
-START_TEST(no_room_is_needed) {
+TEST(no_room_is_needed) {
   ck_assert_int_eq(stackpack_process_open(&process, NULL, 0), STACKPACK_NO_STACK_MAPS);
   find_nothing();
   stackpack_process_close(&process);
 }
-
-SUITE("process_without", no_stack_maps, no_room_is_needed)

@@ -42,23 +42,21 @@ static void check_case(uint64_t seed, uint32_t records, unsigned around, unsigne
   model_free(&model);
 }
 
-START_TEST(small_tables) {
+TEST(small_tables) {
   for (uint64_t i = 0; i < cases(SMALL_TABLES); i++) {
     struct numbers numbers = {first_seed() + i};
     check_case(first_seed() + i, (uint32_t)numbers_between(&numbers, 1, 60), 16, 1);
   }
 }
 
-START_TEST(middle_tables) {
+TEST(middle_tables) {
   for (uint64_t i = 0; i < cases(MIDDLE_TABLES); i++) {
     struct numbers numbers = {first_seed() + i};
     check_case(first_seed() + i, (uint32_t)numbers_between(&numbers, 300, 3000), 16, 5);
   }
 }
 
-START_TEST(large_tables) {
+TEST(large_tables) {
   for (uint64_t i = 0; i < cases(LARGE_TABLES); i++)
     check_case(first_seed() + i, LARGE_RECORDS, 2, 97);
 }
-
-SUITE("property", small_tables, middle_tables, large_tables)

@@ -45,38 +45,38 @@ static void check_next(uint32_t nodes, const struct edge *edges, size_t count, u
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-START_TEST(a_chain_leads_to_its_end) {
+TEST(a_chain_leads_to_its_end) {
   static const struct edge edges[] = {{0, 1}, {1, 2}, {2, 3}};
   static const uint32_t expected[] = {1, 2, 2, REACH_NOTHING};
   check_next(4, edges, COUNT(edges), 2, expected);
 }
 
-START_TEST(of_two_ways_the_shorter_is_taken) {
+TEST(of_two_ways_the_shorter_is_taken) {
   static const struct edge edges[] = {{0, 1}, {0, 3}, {1, 2}, {2, 4}, {3, 4}};
   static const uint32_t expected[] = {3, 2, 4, 4, 4};
   check_next(5, edges, COUNT(edges), 4, expected);
 }
 
-START_TEST(a_cycle_leads_out_where_one_of_it_does) {
+TEST(a_cycle_leads_out_where_one_of_it_does) {
   static const struct edge edges[] = {{0, 1}, {1, 2}, {2, 0}, {2, 3}, {4, 0}};
   static const uint32_t expected[] = {1, 2, 3, 3, 0};
   check_next(5, edges, COUNT(edges), 3, expected);
 }
 
-START_TEST(a_cycle_without_way_out_leads_nowhere) {
+TEST(a_cycle_without_way_out_leads_nowhere) {
   static const struct edge edges[] = {{0, 1}, {1, 0}, {1, 1}, {2, 0}, {3, 2}};
   static const uint32_t expected[] = {REACH_NOTHING, REACH_NOTHING, REACH_NOTHING, REACH_NOTHING,
                                       4};
   check_next(5, edges, COUNT(edges), 4, expected);
 }
 
-START_TEST(a_goal_is_its_own_next) {
+TEST(a_goal_is_its_own_next) {
   static const struct edge edges[] = {{0, 0}, {0, 1}, {1, 0}};
   static const uint32_t expected[] = {0, 0};
   check_next(2, edges, COUNT(edges), 0, expected);
 }
 
-START_TEST(a_graph_may_have_no_edges_and_no_goals) {
+TEST(a_graph_may_have_no_edges_and_no_goals) {
   struct reach_graph graph = make_graph(3, NULL, 0);
   static const bool goals[3] = {false};
   uint32_t *next = reach_goals(&graph, goals);
@@ -98,7 +98,7 @@ static void find_distances(uint32_t nodes, const struct edge *edges, size_t coun
         distances[edges[i].from] = distances[edges[i].to] + 1;
 }
 
-START_TEST(random_graphs_have_shortest_ways) {
+TEST(random_graphs_have_shortest_ways) {
   struct numbers numbers = {7};
   for (int round = 0; round < 2000; round++) {
     const uint32_t nodes = 1 + (uint32_t)numbers_below(&numbers, NODES_MAX - 1);
@@ -127,8 +127,3 @@ START_TEST(random_graphs_have_shortest_ways) {
     reach_graph_close(&graph);
   }
 }
-
-SUITE("reach", a_chain_leads_to_its_end, of_two_ways_the_shorter_is_taken,
-      a_cycle_leads_out_where_one_of_it_does, a_cycle_without_way_out_leads_nowhere,
-      a_goal_is_its_own_next, a_graph_may_have_no_edges_and_no_goals,
-      random_graphs_have_shortest_ways)

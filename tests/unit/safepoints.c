@@ -111,7 +111,7 @@ static void check_plain(const char *letters) {
   check_form(letters, STATEPOINTS_ALL, REFUSED);
 }
 
-START_TEST(statepoints_by_their_form) {
+TEST(statepoints_by_their_form) {
   check_statepoint("000", 0, 0, 0);
   check_statepoint("000II", 0, 1, 0);
   check_statepoint("000IIII", 0, 2, 0);
@@ -123,7 +123,7 @@ START_TEST(statepoints_by_their_form) {
   check_statepoint("000CL", 0, 1, 0);
 }
 
-START_TEST(allocas_are_the_direct_locations_at_the_end) {
+TEST(allocas_are_the_direct_locations_at_the_end) {
   check_statepoint("000D", 0, 0, 1);
   check_statepoint("000DDD", 0, 0, 3);
   check_statepoint("000IID", 0, 1, 1);
@@ -134,7 +134,7 @@ START_TEST(allocas_are_the_direct_locations_at_the_end) {
 }
 
 /* A direct location may be a derived reference: then one less is an alloca. */
-START_TEST(a_direct_location_in_the_last_pair) {
+TEST(a_direct_location_in_the_last_pair) {
   check_statepoint("000ID", 0, 1, 0);
   check_statepoint("000IIID", 0, 2, 0);
   check_statepoint("000IDD", 0, 1, 1);
@@ -144,7 +144,7 @@ START_TEST(a_direct_location_in_the_last_pair) {
   check_statepoint("000DIDD", 0, 1, 2);
 }
 
-START_TEST(records_that_are_no_statepoints) {
+TEST(records_that_are_no_statepoints) {
   check_plain("");
   check_plain("0");
   check_plain("00");
@@ -163,7 +163,7 @@ START_TEST(records_that_are_no_statepoints) {
 }
 
 /* Constants that no compiler writes for a statepoint; but the user may know better. */
-START_TEST(senseless_constants) {
+TEST(senseless_constants) {
   static const char *const letters[] = {"C00", "0C0", "040II", "090"};
   for (unsigned i = 0; i < 4; i++) {
     const struct form plain = {SAFEPOINT_STACKMAP, 0, 0, (unsigned)strlen(letters[i])};
@@ -174,12 +174,12 @@ START_TEST(senseless_constants) {
   }
 }
 
-START_TEST(no_statepoints_at_all) {
+TEST(no_statepoints_at_all) {
   check_form("000", STATEPOINTS_NONE, (struct form){SAFEPOINT_STACKMAP, 0, 0, 3});
   check_form("000II", STATEPOINTS_NONE, (struct form){SAFEPOINT_STACKMAP, 0, 0, 5});
 }
 
-START_TEST(calling_conventions_and_flags) {
+TEST(calling_conventions_and_flags) {
   static const struct {
     int32_t convention, flags;
     enum safepoint_kind kind;
@@ -211,7 +211,7 @@ START_TEST(calling_conventions_and_flags) {
 
 /* ---- Locations ------------------------------------------------------------------------------ */
 
-START_TEST(locations_come_back) {
+TEST(locations_come_back) {
   static const struct location locations[] = {
       {LOCATION_REGISTER, 0, 0, 0},
       {LOCATION_REGISTER, UINT16_MAX, UINT16_MAX, INT32_MIN},
@@ -234,7 +234,7 @@ START_TEST(locations_come_back) {
   safepoints_free(&table);
 }
 
-START_TEST(the_order_of_locations) {
+TEST(the_order_of_locations) {
   static const struct location ascending[] = {
       {LOCATION_REGISTER, 8, 9, 9},         {LOCATION_DIRECT, 0, 0, 0},
       {LOCATION_DIRECT, 9, 1, -5},          {LOCATION_DIRECT, 8, 1, 5},
@@ -249,7 +249,7 @@ START_TEST(the_order_of_locations) {
 }
 
 /* Pairs are a set: their order, and how often one is listed, mean nothing. */
-START_TEST(live_sets_are_sets) {
+TEST(live_sets_are_sets) {
   struct safepoints table = {0};
   uint64_t slots[3], items[8];
   for (uint64_t i = 0; i < 3; i++)
@@ -269,7 +269,7 @@ START_TEST(live_sets_are_sets) {
   safepoints_free(&table);
 }
 
-START_TEST(large_live_sets_are_sorted_too) {
+TEST(large_live_sets_are_sorted_too) {
   enum { PAIRS = 1000 };
   struct safepoints table = {0};
   static uint64_t items[2 * PAIRS];
@@ -305,7 +305,7 @@ static void finish(struct safepoints *table, struct bytes *bytes) {
   ck_assert(safepoints_finish(table));
 }
 
-START_TEST(functions_and_records_are_sorted) {
+TEST(functions_and_records_are_sorted) {
   struct bytes bytes = {0};
   struct safepoints table = {0};
   add_function(&bytes, 0x3000, 8, 0x10, 1);
@@ -331,7 +331,7 @@ START_TEST(functions_and_records_are_sorted) {
   safepoints_free(&table);
 }
 
-START_TEST(equal_functions_and_records_are_merged) {
+TEST(equal_functions_and_records_are_merged) {
   struct bytes bytes = {0};
   struct safepoints table = {0};
   for (unsigned i = 0; i < 3; i++)
@@ -347,7 +347,7 @@ START_TEST(equal_functions_and_records_are_merged) {
 }
 
 /* Records differ if they differ in anything. */
-START_TEST(what_makes_records_different) {
+TEST(what_makes_records_different) {
   struct safepoints table = {0};
   uint64_t item;
   ck_assert(safepoints_add_function(&table, (struct safepoint_function){.address = 0x1000}));
@@ -377,7 +377,7 @@ START_TEST(what_makes_records_different) {
 }
 
 /* The order of records at one address is that of their contents, not that of the section. */
-START_TEST(order_does_not_depend_on_the_input) {
+TEST(order_does_not_depend_on_the_input) {
   for (int turned = 0; turned < 2; turned++) {
     struct bytes bytes = {0};
     struct safepoints table = {0};
@@ -393,7 +393,7 @@ START_TEST(order_does_not_depend_on_the_input) {
   }
 }
 
-START_TEST(discarded_functions) {
+TEST(discarded_functions) {
   struct bytes bytes = {0};
   struct safepoints table = {0};
   add_function(&bytes, 0, 8, 0x10, 1);
@@ -409,7 +409,7 @@ START_TEST(discarded_functions) {
   safepoints_free(&table);
 }
 
-START_TEST(functions_without_records) {
+TEST(functions_without_records) {
   struct bytes bytes = {0};
   struct safepoints table = {0};
   v3_map(&bytes, 2, 0, 0);
@@ -422,7 +422,7 @@ START_TEST(functions_without_records) {
   safepoints_free(&table);
 }
 
-START_TEST(nothing) {
+TEST(nothing) {
   struct bytes bytes = {0};
   struct safepoints table = {0};
   finish(&table, &bytes);
@@ -434,7 +434,7 @@ START_TEST(nothing) {
 }
 
 /* Several sections go into one table. */
-START_TEST(two_sections) {
+TEST(two_sections) {
   struct bytes bytes = {0};
   struct safepoints table = {0};
   add_function(&bytes, 0x2000, 8, 0x10, 1);
@@ -462,7 +462,7 @@ static void check_error(struct bytes *bytes, enum statepoint_rule rule, const ch
   safepoints_free(&table);
 }
 
-START_TEST(addresses_beyond_64_bits) {
+TEST(addresses_beyond_64_bits) {
   struct bytes bytes = {0};
   struct safepoints table = {0};
   add_function(&bytes, UINT64_MAX - 15, 8, 16, 1);
@@ -473,7 +473,7 @@ START_TEST(addresses_beyond_64_bits) {
   safepoints_free(&table);
 }
 
-START_TEST(errors_of_the_reader) {
+TEST(errors_of_the_reader) {
   struct bytes bytes = {0};
   add_function(&bytes, 0x1000, 8, 16, 1);
   const size_t end = bytes.size;
@@ -484,7 +484,7 @@ START_TEST(errors_of_the_reader) {
   check_error(&bytes, STATEPOINTS_AUTO, "kind", 56);
 }
 
-START_TEST(a_record_that_is_no_statepoint_where_all_are) {
+TEST(a_record_that_is_no_statepoint_where_all_are) {
   struct bytes bytes = {0};
   add_function(&bytes, 0x1000, 8, 16, 1);
   check_error(&bytes, STATEPOINTS_ALL, "statepoint", 56);
@@ -499,7 +499,7 @@ static void add_functions(struct safepoints *table, const uint64_t *addresses, u
   ck_assert(safepoints_finish(table));
 }
 
-START_TEST(ends_come_from_ranges) {
+TEST(ends_come_from_ranges) {
   static const uint64_t addresses[] = {0xfff, 0x1000, 0x1010, 0x10ff, 0x1100, 0x2000, 0x3000};
   static const uint64_t ends[] = {0, 0x1100, 0x1100, 0x1100, 0, 0x2001, 0};
   static const struct code_range ranges[] = {{0x1000, 0x1100}, {0x2000, 0x2001}};
@@ -511,7 +511,7 @@ START_TEST(ends_come_from_ranges) {
   safepoints_free(&table);
 }
 
-START_TEST(known_ends_stay) {
+TEST(known_ends_stay) {
   static const uint64_t addresses[] = {0x1000, 0x2000};
   static const struct code_range unwound = {0x1000, 0x1100};
   static const struct code_range named[] = {{0x1000, 0x1f00}, {0x2000, 0x2f00}};
@@ -525,7 +525,7 @@ START_TEST(known_ends_stay) {
 }
 
 /* Symbols lie inside each other: a label of its own size within a function, for one. */
-START_TEST(ends_from_nested_ranges) {
+TEST(ends_from_nested_ranges) {
   static const uint64_t address = 0x1080;
   static const struct code_range ranges[] = {{0x1000, 0x1100}, {0x1010, 0x1020}};
   struct safepoints table = {0};
@@ -549,7 +549,7 @@ static void close_gaps(struct safepoints *table, struct code_range *unwound, siz
 /* Functions at multiples of 16: the first ends 15 bytes before the next one's start, this one 16
  * bytes before the third, where another function fits in, and the third just where the last starts,
  * of whose end nothing is known. */
-START_TEST(gaps_that_no_function_fits_in_are_closed) {
+TEST(gaps_that_no_function_fits_in_are_closed) {
   struct safepoints table = {0};
   struct bytes bytes = {0};
   struct code_range ranges[] = {{0x1000, 0x1011}, {0x1020, 0x1040}, {0x1050, 0x1090}, {0x1090, 0}};
@@ -566,7 +566,7 @@ START_TEST(gaps_that_no_function_fits_in_are_closed) {
 }
 
 /* Two functions 64 bytes apart, which is chance, and two that are not aligned at all. */
-START_TEST(other_gaps_stay) {
+TEST(other_gaps_stay) {
   static const uint64_t distances[] = {0x40, 0x21}, gaps[] = {16, 1};
   for (unsigned i = 0; i < 2; i++) {
     struct safepoints table = {0};
@@ -585,7 +585,7 @@ START_TEST(other_gaps_stay) {
 
 /* A small function without stack maps, not aligned, stands in the gap: only the unwind table knows
  * it, or only the symbols do. A frame of it isn't managed. */
-START_TEST(gaps_with_other_code_stay) {
+TEST(gaps_with_other_code_stay) {
   for (unsigned known = 0; known < 2; known++) {
     struct safepoints table = {0};
     struct bytes bytes = {0};
@@ -632,7 +632,7 @@ static enum packed_answer answer(const struct safepoints *table, uint64_t addres
   return result;
 }
 
-START_TEST(removed_records_are_no_safepoints) {
+TEST(removed_records_are_no_safepoints) {
   struct safepoints table = {0};
   static const bool is_removed[6] = {false, true, false, true, true, true};
   make_for_removal(&table);
@@ -651,7 +651,7 @@ START_TEST(removed_records_are_no_safepoints) {
 }
 
 /* A record at a function's end, or of one whose end nobody knows, takes its address with it. */
-START_TEST(removed_records_stay_inside_their_functions) {
+TEST(removed_records_stay_inside_their_functions) {
   struct safepoints table = {0};
   static const bool all[6] = {true, true, true, true, true, true};
   make_for_removal(&table);
@@ -663,15 +663,3 @@ START_TEST(removed_records_stay_inside_their_functions) {
   ck_assert_int_eq(answer(&table, 0x1061), PACKED_NOT_MANAGED);
   safepoints_free(&table);
 }
-
-SUITE("safepoints", statepoints_by_their_form, allocas_are_the_direct_locations_at_the_end,
-      a_direct_location_in_the_last_pair, records_that_are_no_statepoints, senseless_constants,
-      no_statepoints_at_all, calling_conventions_and_flags, locations_come_back,
-      the_order_of_locations, live_sets_are_sets, large_live_sets_are_sorted_too,
-      functions_and_records_are_sorted, equal_functions_and_records_are_merged,
-      what_makes_records_different, order_does_not_depend_on_the_input, discarded_functions,
-      functions_without_records, nothing, two_sections, addresses_beyond_64_bits,
-      errors_of_the_reader, a_record_that_is_no_statepoint_where_all_are, ends_come_from_ranges,
-      known_ends_stay, ends_from_nested_ranges, gaps_that_no_function_fits_in_are_closed,
-      other_gaps_stay, gaps_with_other_code_stay, removed_records_are_no_safepoints,
-      removed_records_stay_inside_their_functions)

@@ -100,12 +100,12 @@ static void whole_one(struct bytes *bytes) {
 
 /* ---- What is there -------------------------------------------------------------------------- */
 
-START_TEST(an_empty_section) {
+TEST(an_empty_section) {
   struct section section = section_open(&(struct bytes){0});
   section_end(&section);
 }
 
-START_TEST(a_section_of_zeros) {
+TEST(a_section_of_zeros) {
   for (size_t size = 1; size < 40; size++) {
     struct bytes bytes = {0};
     bytes_zeros(&bytes, size);
@@ -113,7 +113,7 @@ START_TEST(a_section_of_zeros) {
   }
 }
 
-START_TEST(a_map_without_functions) {
+TEST(a_map_without_functions) {
   struct bytes bytes = {0};
   v3_map(&bytes, 0, 2, 0);
   v3_constant(&bytes, 1);
@@ -126,7 +126,7 @@ START_TEST(a_map_without_functions) {
   section_end(&section);
 }
 
-START_TEST(fields_of_functions_and_records) {
+TEST(fields_of_functions_and_records) {
   struct bytes bytes = {0};
   v3_map(&bytes, 2, 0, 1);
   v3_function(&bytes, 0x123456789abcdef0, UINT64_MAX, 0);
@@ -163,7 +163,7 @@ static void check_location(struct section *section, const struct stackmap_v3_rec
   ck_assert_int_eq(location.value, expected.value);
 }
 
-START_TEST(every_location_kind) {
+TEST(every_location_kind) {
   struct bytes bytes = {0};
   v3_map(&bytes, 1, 3, 1);
   v3_function(&bytes, 0x1000, 24, 1);
@@ -198,7 +198,7 @@ START_TEST(every_location_kind) {
 }
 
 /* LLVM doesn't pool these, but what another producer pools is the same constant. */
-START_TEST(small_constants_in_the_pool) {
+TEST(small_constants_in_the_pool) {
   static const uint64_t values[] = {0, 1, INT32_MAX};
   struct bytes bytes = {0};
   v3_map(&bytes, 1, 3, 1);
@@ -217,7 +217,7 @@ START_TEST(small_constants_in_the_pool) {
   section_close(&section);
 }
 
-START_TEST(live_outs) {
+TEST(live_outs) {
   struct bytes bytes = {0};
   begin_one(&bytes, 1);
   v3_location(&bytes, V3_REGISTER, 8, 0, 0);
@@ -241,7 +241,7 @@ START_TEST(live_outs) {
 
 /* Locations take 12 bytes and live-outs 4: the parts of a record end at every multiple of 4, and
  * the next record must be found behind each. */
-START_TEST(padding_in_records) {
+TEST(padding_in_records) {
   for (uint16_t locations = 0; locations < 5; locations++)
     for (uint16_t live_outs = 0; live_outs < 5; live_outs++) {
       struct bytes bytes = {0};
@@ -264,7 +264,7 @@ START_TEST(padding_in_records) {
     }
 }
 
-START_TEST(many_maps_and_padding_between_them) {
+TEST(many_maps_and_padding_between_them) {
   for (size_t padding = 0; padding <= 64; padding += 8) {
     struct bytes bytes = {0};
     for (unsigned map = 0; map < 10; map++) {
@@ -290,7 +290,7 @@ START_TEST(many_maps_and_padding_between_them) {
 }
 
 /* A constant index counts in its own map's pool. */
-START_TEST(every_map_has_its_own_constants) {
+TEST(every_map_has_its_own_constants) {
   struct bytes bytes = {0};
   for (uint64_t map = 0; map < 3; map++) {
     v3_map(&bytes, 1, 1, 1);
@@ -313,7 +313,7 @@ START_TEST(every_map_has_its_own_constants) {
   section_close(&section);
 }
 
-START_TEST(the_most_locations_and_live_outs) {
+TEST(the_most_locations_and_live_outs) {
   struct bytes bytes = {0};
   begin_one(&bytes, UINT16_MAX);
   for (unsigned i = 0; i < UINT16_MAX; i++)
@@ -333,7 +333,7 @@ START_TEST(the_most_locations_and_live_outs) {
 
 /* ---- Errors --------------------------------------------------------------------------------- */
 
-START_TEST(other_versions) {
+TEST(other_versions) {
   for (unsigned version = 1; version < 256; version++) {
     struct bytes bytes = {0};
     whole_one(&bytes);
@@ -347,7 +347,7 @@ START_TEST(other_versions) {
   }
 }
 
-START_TEST(bytes_between_maps) {
+TEST(bytes_between_maps) {
   for (size_t at = 1; at < 8; at++) {
     struct bytes bytes = {0};
     whole_one(&bytes);
@@ -359,7 +359,7 @@ START_TEST(bytes_between_maps) {
 }
 
 /* Cut anywhere: an error, unless nothing but zeros is missing. */
-START_TEST(truncated_anywhere) {
+TEST(truncated_anywhere) {
   struct bytes bytes = {0};
   v3_map(&bytes, 1, 1, 1);
   v3_function(&bytes, 0x1000, 24, 1);
@@ -381,7 +381,7 @@ START_TEST(truncated_anywhere) {
   check_readable(&bytes, true);
 }
 
-START_TEST(a_truncated_header) {
+TEST(a_truncated_header) {
   struct bytes bytes = {0};
   whole_one(&bytes);
   const size_t second = bytes.size;
@@ -390,7 +390,7 @@ START_TEST(a_truncated_header) {
   check_error(&bytes, "header", second);
 }
 
-START_TEST(more_functions_than_bytes) {
+TEST(more_functions_than_bytes) {
   static const uint32_t counts[] = {2, 3, 1000, INT32_MAX, UINT32_MAX};
   for (unsigned i = 0; i < 5; i++) {
     struct bytes bytes = {0};
@@ -400,7 +400,7 @@ START_TEST(more_functions_than_bytes) {
   }
 }
 
-START_TEST(more_constants_than_bytes) {
+TEST(more_constants_than_bytes) {
   static const uint32_t counts[] = {2, 3, 1000, INT32_MAX, UINT32_MAX};
   for (unsigned i = 0; i < 5; i++) {
     struct bytes bytes = {0};
@@ -411,14 +411,14 @@ START_TEST(more_constants_than_bytes) {
   }
 }
 
-START_TEST(more_locations_than_bytes) {
+TEST(more_locations_than_bytes) {
   struct bytes bytes = {0};
   begin_one(&bytes, 2);
   v3_location(&bytes, V3_REGISTER, 8, 1, 0);
   check_error(&bytes, "locations", 56);
 }
 
-START_TEST(more_live_outs_than_bytes) {
+TEST(more_live_outs_than_bytes) {
   struct bytes bytes = {0};
   begin_one(&bytes, 0);
   v3_live_outs(&bytes, 2);
@@ -426,20 +426,20 @@ START_TEST(more_live_outs_than_bytes) {
   check_error(&bytes, "live-outs", 60);
 }
 
-START_TEST(no_live_outs) {
+TEST(no_live_outs) {
   struct bytes bytes = {0};
   begin_one(&bytes, 0);
   check_error(&bytes, "live-outs", 56);
 }
 
-START_TEST(no_padding_behind_a_record) {
+TEST(no_padding_behind_a_record) {
   struct bytes bytes = {0};
   begin_one(&bytes, 0);
   v3_live_outs(&bytes, 0);
   check_error(&bytes, "padding", 60);
 }
 
-START_TEST(a_function_with_too_many_records) {
+TEST(a_function_with_too_many_records) {
   static const uint64_t counts[] = {2, UINT32_MAX, UINT64_MAX};
   for (unsigned i = 0; i < 3; i++) {
     struct bytes bytes = {0};
@@ -454,7 +454,7 @@ START_TEST(a_function_with_too_many_records) {
   }
 }
 
-START_TEST(a_map_with_too_many_records) {
+TEST(a_map_with_too_many_records) {
   struct bytes bytes = {0};
   v3_map(&bytes, 1, 0, 2);
   v3_function(&bytes, 0x1000, 24, 1);
@@ -467,7 +467,7 @@ START_TEST(a_map_with_too_many_records) {
 }
 
 /* For a caller that asks for more records than its functions have. */
-START_TEST(a_record_too_many) {
+TEST(a_record_too_many) {
   struct bytes bytes = {0};
   whole_one(&bytes);
   v3_record(&bytes, 7, 0x10, 0);
@@ -479,7 +479,7 @@ START_TEST(a_record_too_many) {
   section_close(&section);
 }
 
-START_TEST(unknown_location_kinds) {
+TEST(unknown_location_kinds) {
   for (unsigned kind = 0; kind < 256; kind++) {
     struct bytes bytes = {0};
     begin_one(&bytes, 2);
@@ -493,7 +493,7 @@ START_TEST(unknown_location_kinds) {
   }
 }
 
-START_TEST(constants_that_are_not_there) {
+TEST(constants_that_are_not_there) {
   static const int32_t indices[] = {1, 2, INT32_MAX, INT32_MIN, -1};
   for (unsigned i = 0; i < 5; i++) {
     struct bytes bytes = {0};
@@ -506,12 +506,3 @@ START_TEST(constants_that_are_not_there) {
     check_error(&bytes, "constant", 64);
   }
 }
-
-SUITE("stackmap_v3", an_empty_section, a_section_of_zeros, a_map_without_functions,
-      fields_of_functions_and_records, every_location_kind, small_constants_in_the_pool, live_outs,
-      padding_in_records, many_maps_and_padding_between_them, every_map_has_its_own_constants,
-      the_most_locations_and_live_outs, other_versions, bytes_between_maps, truncated_anywhere,
-      a_truncated_header, more_functions_than_bytes, more_constants_than_bytes,
-      more_locations_than_bytes, more_live_outs_than_bytes, no_live_outs,
-      no_padding_behind_a_record, a_function_with_too_many_records, a_map_with_too_many_records,
-      a_record_too_many, unknown_location_kinds, constants_that_are_not_there)

@@ -1,15 +1,21 @@
-/* suite.c - see suite.h. */
+/* suite.c - the main function of every unit-test program: runs the tests, prints those that failed
+ * and a line of sums. */
 #include "suite.h"
+
+#include <errno.h>
 
 enum { TIMEOUT = 500 }; /* seconds: large tables, sanitizers and a busy machine at once */
 
-int suite_run(const char *name, const TTest *const *tests, size_t count) {
-  Suite *suite = suite_create(name);
-  TCase *tests_case = tcase_create(name);
-  tcase_set_timeout(tests_case, TIMEOUT);
-  for (size_t i = 0; i < count; i++)
-    tcase_add_test(tests_case, tests[i]);
-  suite_add_tcase(suite, tests_case);
+/* The section of pointers to tests, by names that the linker gives. */
+extern const TTest *const __start_unit_tests[], *const __stop_unit_tests[];
+
+int main(void) {
+  Suite *suite = suite_create(program_invocation_short_name);
+  TCase *tests = tcase_create(program_invocation_short_name);
+  tcase_set_timeout(tests, TIMEOUT);
+  for (const TTest *const *test = __start_unit_tests; test < __stop_unit_tests; test++)
+    tcase_add_test(tests, *test);
+  suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);
   const int failed = srunner_ntests_failed(runner);

@@ -1,21 +1,18 @@
-/* suite.h - what every unit-test program has in common: its main function.
+/* suite.h - how a unit-test program tells of its tests.
  *
- * A program is one suite. Each test, START_TEST(name) and a block, runs in a process of its own unless
- * CK_FORK=no is set, so no test may rely on another one. (Check's END_TEST is empty.)
+ * A program is one suite, of the program's name. Each test, TEST(name) and a block, runs in a process
+ * of its own unless CK_FORK=no is set, so no test may rely on another one.
  */
 #ifndef STACKPACK_TEST_SUITE_H
 #define STACKPACK_TEST_SUITE_H
 
 #include <check.h>
-#include <stddef.h>
 
-/* Runs the tests, prints what failed and a line of sums; returns the program's exit status. */
-int suite_run(const char *name, const TTest *const *tests, size_t count);
-
-#define SUITE(name, ...)                                                                           \
-  int main(void) {                                                                                 \
-    const TTest *const tests[] = {__VA_ARGS__};                                                    \
-    return suite_run(name, tests, sizeof tests / sizeof *tests);                                   \
-  }
+/* Puts the test into a section of pointers to tests, which suite.c goes through. */
+#define TEST(name)                                                                                 \
+  static void name(int);                                                                           \
+  __attribute__((section("unit_tests"), used)) static const TTest *const name##_entry =            \
+      &(const TTest){#name, name, __FILE__, __LINE__};                                             \
+  static void name(int loop_number __attribute__((unused)))
 
 #endif

@@ -50,7 +50,7 @@ static struct stackpack_record find(const struct packed_model *packed, uint64_t 
   return record;
 }
 
-START_TEST(error_texts) {
+TEST(error_texts) {
   for (unsigned i = 0; i <= STACKPACK_NO_RAW_READER + 5; i++) {
     const char *text = stackpack_error_text((enum stackpack_error)i);
     ck_assert_ptr_nonnull(text);
@@ -61,14 +61,14 @@ START_TEST(error_texts) {
   }
 }
 
-START_TEST(counts) {
+TEST(counts) {
   struct packed_model packed = example();
   ck_assert_uint_eq(stackpack_table_records(&packed.table), 4);
   ck_assert(stackpack_table_check(&packed.table));
   packed_model_free(&packed);
 }
 
-START_TEST(fields_of_a_record) {
+TEST(fields_of_a_record) {
   struct packed_model packed = example();
   const struct stackpack_record record = find(&packed, 0x1010);
   ck_assert_uint_eq(record.address, 0x1010);
@@ -80,7 +80,7 @@ START_TEST(fields_of_a_record) {
   packed_model_free(&packed);
 }
 
-START_TEST(a_record_is_written_only_if_found) {
+TEST(a_record_is_written_only_if_found) {
   struct packed_model packed = example();
   struct stackpack_record record, before;
   memset(&record, 0x5a, sizeof record);
@@ -93,7 +93,7 @@ START_TEST(a_record_is_written_only_if_found) {
   packed_model_free(&packed);
 }
 
-START_TEST(records_by_number) {
+TEST(records_by_number) {
   struct packed_model packed = example();
   static const uint64_t addresses[] = {0x1010, 0x1020, 0x1020, 0x2030};
   for (uint32_t i = 0; i < 4; i++) {
@@ -105,7 +105,7 @@ START_TEST(records_by_number) {
   packed_model_free(&packed);
 }
 
-START_TEST(the_next_record_at_an_address) {
+TEST(the_next_record_at_an_address) {
   struct packed_model packed = example();
   struct stackpack_record record = find(&packed, 0x1010), before = record;
   ck_assert(!stackpack_record_next(&record));
@@ -142,7 +142,7 @@ static unsigned count_locations(struct stackpack_locations locations) {
   return count;
 }
 
-START_TEST(lists_of_each_kind_of_record) {
+TEST(lists_of_each_kind_of_record) {
   struct packed_model packed = example();
   struct stackpack_record record = find(&packed, 0x1010);
   ck_assert_uint_eq(count_pairs(stackpack_pairs(&record)), 2);
@@ -158,7 +158,7 @@ START_TEST(lists_of_each_kind_of_record) {
 }
 
 /* Structures may be copied, and a copy goes its own way. */
-START_TEST(copies) {
+TEST(copies) {
   struct packed_model packed = example();
   struct stackpack_record record = find(&packed, 0x1010), copy = record;
   memset(&record, 0, sizeof record);
@@ -175,7 +175,7 @@ START_TEST(copies) {
   packed_model_free(&packed);
 }
 
-START_TEST(details) {
+TEST(details) {
   struct packed_model packed = example();
   void *space = test_allocate(stackpack_details_space(&packed.table));
   struct stackpack_details details;
@@ -199,7 +199,7 @@ START_TEST(details) {
   packed_model_free(&packed);
 }
 
-START_TEST(errno_is_left_alone) {
+TEST(errno_is_left_alone) {
   struct packed_model packed = example();
   struct stackpack_table table;
   errno = ENOTTY;
@@ -214,7 +214,7 @@ START_TEST(errno_is_left_alone) {
 }
 
 /* The same bytes answer for any address at which they stand. */
-START_TEST(opened_at_any_address) {
+TEST(opened_at_any_address) {
   static const uint64_t addresses[] = {0, 8, 0x200000, 0x7fffffffff00, UINT64_MAX - 7};
   struct packed_model packed = example();
   for (unsigned i = 0; i < 5; i++) {
@@ -232,7 +232,7 @@ START_TEST(opened_at_any_address) {
 }
 
 /* A damaged live set ends early, and says so. */
-START_TEST(damage_is_told) {
+TEST(damage_is_told) {
   struct model model = {0};
   struct packed_model packed;
   struct difference difference;
@@ -261,7 +261,3 @@ START_TEST(damage_is_told) {
   packed_model_free(&packed);
   model_free(&model);
 }
-
-SUITE("table", error_texts, counts, fields_of_a_record, a_record_is_written_only_if_found,
-      records_by_number, the_next_record_at_an_address, lists_of_each_kind_of_record, copies,
-      details, errno_is_left_alone, opened_at_any_address, damage_is_told)

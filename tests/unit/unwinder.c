@@ -170,7 +170,7 @@ __attribute__((noinline)) static long various(long n) {
   return dynamic(n) + (long)strlen(text) + numbers[4];
 }
 
-START_TEST(at_every_instruction) {
+TEST(at_every_instruction) {
   struct sigaction before, action = {.sa_sigaction = at_instruction, .sa_flags = SA_SIGINFO};
   const uintptr_t start[] = {0xbb, 0xb0b0, 0x1212, 0x1313, 0x1414, 0x1515};
   memcpy(expected, start, sizeof expected);
@@ -254,7 +254,7 @@ static void expect_not_unwound(struct stackpack_context context,
   }
 }
 
-START_TEST(saved_registers) {
+TEST(saved_registers) {
   uintptr_t *words = make_stack(), r12 = 12, rbx = 3;
   struct stackpack_context context = context_at(pushes, words);
   words[7] = (uintptr_t)untouched;
@@ -286,7 +286,7 @@ START_TEST(saved_registers) {
   end_stack();
 }
 
-START_TEST(a_frame_found_by_a_register) {
+TEST(a_frame_found_by_a_register) {
   uintptr_t *words = make_stack(), rbp = (uintptr_t)&words[3];
   struct stackpack_context context = context_at(framed, words);
   expect_not_unwound(context, STACKPACK_UNWINDER_REGISTER);
@@ -299,7 +299,7 @@ START_TEST(a_frame_found_by_a_register) {
   end_stack();
 }
 
-START_TEST(a_register_that_is_computed) {
+TEST(a_register_that_is_computed) {
   uintptr_t *words = make_stack();
   struct stackpack_context context = context_at(computed, words);
   words[0] = (uintptr_t)untouched;
@@ -311,7 +311,7 @@ START_TEST(a_register_that_is_computed) {
   end_stack();
 }
 
-START_TEST(outermost) {
+TEST(outermost) {
   uintptr_t *words = make_stack();
   struct stackpack_context context = context_at(untouched, words);
   const struct stackpack_context before = context;
@@ -321,7 +321,7 @@ START_TEST(outermost) {
 }
 
 /* The frame's words would be beyond the end, partly or all of them; or below the start. */
-START_TEST(out_of_the_stack) {
+TEST(out_of_the_stack) {
   uintptr_t *words = make_stack();
   for (unsigned i = 0; i < WORDS; i++)
     words[i] = (uintptr_t)untouched;
@@ -345,7 +345,7 @@ START_TEST(out_of_the_stack) {
   end_stack();
 }
 
-START_TEST(no_code_there) {
+TEST(no_code_there) {
   uintptr_t *words = make_stack();
   const uintptr_t wild[] = {
       0, 1, 4096, (uintptr_t)words, stack.end, UINTPTR_MAX, (uintptr_t)1 << 63};
@@ -359,7 +359,7 @@ START_TEST(no_code_there) {
 }
 
 /* More call sites than are remembered; and forgotten ones. */
-START_TEST(many_call_sites) {
+TEST(many_call_sites) {
   uintptr_t *words = make_stack();
   words[0] = 0x1234;
   for (int round = 0; round < 3; round++) {
@@ -436,10 +436,6 @@ static void update_registers(struct stackpack_context *context, void *closure) {
   }
 }
 
-START_TEST(updated_registers) {
+TEST(updated_registers) {
   ck_assert_uint_eq(call_with_registers(update_registers), 0x111213141516);
 }
-
-SUITE("unwinder", at_every_instruction, saved_registers, a_frame_found_by_a_register,
-      a_register_that_is_computed, outermost, out_of_the_stack, no_code_there, many_call_sites,
-      updated_registers)

@@ -201,7 +201,7 @@ static uintptr_t forward_plus_one(void *closure, uintptr_t base) {
 
 /* ---- By frame size ---- */
 
-START_TEST(frames_by_size) {
+TEST(frames_by_size) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   words[4] = LARGE; /* behind the 24 bytes from word 1 on */
   words[12] = SMALL;
@@ -224,7 +224,7 @@ static struct stackpack_cache open_cache(size_t records) {
 }
 
 /* What the frames' sizes lead to may be wrong: so a native frame may not be one. */
-START_TEST(frames_by_sizes_that_arent_checked) {
+TEST(frames_by_sizes_that_arent_checked) {
   static uint64_t cache_memory[16 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
   struct stackpack_cache cache;
   stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
@@ -253,7 +253,7 @@ START_TEST(frames_by_sizes_that_arent_checked) {
   }
 }
 
-START_TEST(unchecked_sizes_out_of_bounds) {
+TEST(unchecked_sizes_out_of_bounds) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   for (unsigned sp = WORDS - 7; sp < WORDS; sp++) {
     struct stackpack_walk walk = start(&walker, UNSURE, sp, NULL);
@@ -264,7 +264,7 @@ START_TEST(unchecked_sizes_out_of_bounds) {
 }
 
 /* The same answers by way of a cache, when it is empty and when it isn't. */
-START_TEST(frames_from_a_cache) {
+TEST(frames_from_a_cache) {
   struct stackpack_cache cache = open_cache(16);
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   walker.cache = &cache;
@@ -300,7 +300,7 @@ static void expect_same_walk(const struct stackpack_walker *a, const struct stac
 }
 
 /* The same frames with a cache that is too small for all. */
-START_TEST(other_callers_than_before) {
+TEST(other_callers_than_before) {
   static const uintptr_t points[] = {SMALL, LARGE, SAVED, PLAIN, NATIVE};
   struct numbers numbers = {1};
   struct stackpack_cache cache = open_cache(8);
@@ -325,7 +325,7 @@ static void ignore(void *context, struct stackpack_location base,
 
 /* The walk's frame is forgotten by its cache: in the middle of its roots, before they are updated, and before
  * the walk goes on. */
-START_TEST(a_cache_that_forgets_under_way) {
+TEST(a_cache_that_forgets_under_way) {
   struct stackpack_cache cache = open_cache(8);
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   walker.cache = &cache;
@@ -352,7 +352,7 @@ START_TEST(a_cache_that_forgets_under_way) {
   }
 }
 
-START_TEST(the_declared_end) {
+TEST(the_declared_end) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   words[WORDS - 1] = GARBAGE;
   struct stackpack_walk walk = start_managed(&walker, SMALL, WORDS - 4, NULL);
@@ -360,7 +360,7 @@ START_TEST(the_declared_end) {
   expect_end(&walk, STACKPACK_WALK_END);
 }
 
-START_TEST(no_managed_frame) {
+TEST(no_managed_frame) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   struct stackpack_walk walk = start(&walker, NATIVE, 1, NULL);
   expect_end(&walk, STACKPACK_WALK_NO_MANAGED);
@@ -369,7 +369,7 @@ START_TEST(no_managed_frame) {
   ck_assert_uint_eq(walk.managed_frames, 0);
 }
 
-START_TEST(no_safepoint) {
+TEST(no_safepoint) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   words[4] = NO_POINT;
   struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
@@ -379,7 +379,7 @@ START_TEST(no_safepoint) {
 
 /* A native function that ends in a call of one that doesn't return, with a managed one behind it: the
  * return address is that one's start. As an exact address it is no safepoint. */
-START_TEST(a_return_address_at_a_start) {
+TEST(a_return_address_at_a_start) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   words[4] = SMALL & ~0xfff;
   struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
@@ -391,7 +391,7 @@ START_TEST(a_return_address_at_a_start) {
   expect_end(&walk, STACKPACK_WALK_NOT_SAFEPOINT);
 }
 
-START_TEST(out_of_bounds) {
+TEST(out_of_bounds) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   struct stackpack_walk walk = start_managed(&walker, LARGE, WORDS - 7, NULL);
   expect_end(&walk, STACKPACK_WALK_OUT_OF_STACK); /* the return address would be behind the end */
@@ -403,7 +403,7 @@ START_TEST(out_of_bounds) {
   expect_end(&walk, STACKPACK_WALK_OUT_OF_STACK);
 }
 
-START_TEST(misaligned) {
+TEST(misaligned) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   struct stackpack_walk walk;
   const struct stackpack_context context =
@@ -412,7 +412,7 @@ START_TEST(misaligned) {
   expect_end(&walk, STACKPACK_WALK_MISALIGNED);
 }
 
-START_TEST(an_unknown_size_needs_more) {
+TEST(an_unknown_size_needs_more) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   words[4] = UNSIZED;
   struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
@@ -421,7 +421,7 @@ START_TEST(an_unknown_size_needs_more) {
 }
 
 /* The youngest frame's %rbp is known from the stub: such a frame always keeps it. */
-START_TEST(an_unknown_size_with_a_frame_pointer) {
+TEST(an_unknown_size_with_a_frame_pointer) {
   struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   registers.values[STACKPACK_RBP] = (uintptr_t)&words[20];
@@ -439,7 +439,7 @@ START_TEST(an_unknown_size_with_a_frame_pointer) {
 /* ---- By what unwind tables tell ---- */
 
 /* A register goes through a frame that saves it, and through one that leaves it alone. */
-START_TEST(a_register_that_is_saved) {
+TEST(a_register_that_is_saved) {
   struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   words[3] = 77; /* the caller's %rbx */
@@ -461,7 +461,7 @@ START_TEST(a_register_that_is_saved) {
   ck_assert_uint_eq(registers.values[STACKPACK_RBX], 55);
 }
 
-START_TEST(frames_by_a_register) {
+TEST(frames_by_a_register) {
   struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   registers.values[STACKPACK_RBP] = (uintptr_t)&words[20];
@@ -479,7 +479,7 @@ START_TEST(frames_by_a_register) {
 }
 
 /* Registers that hold no frame's end. */
-START_TEST(broken_registers) {
+TEST(broken_registers) {
   static const struct {
     intptr_t word; /* of the stack */
     unsigned beside;
@@ -502,7 +502,7 @@ START_TEST(broken_registers) {
   }
 }
 
-START_TEST(facts_of_records) {
+TEST(facts_of_records) {
   struct stackpack_record record;
   walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   ck_assert_int_eq(stackpack_table_find(&packed.table, SAVER, &record), STACKPACK_FOUND);
@@ -542,7 +542,7 @@ static uintptr_t build_chain(void) {
   return (uintptr_t)&words[3];
 }
 
-START_TEST(frames_by_pointer) {
+TEST(frames_by_pointer) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_FRAME_POINTER);
   uintptr_t pointer = build_chain();
   struct stackpack_walk walk = start_with_pointer(&walker, POINTED, 1, &pointer);
@@ -555,7 +555,7 @@ START_TEST(frames_by_pointer) {
   ck_assert_uint_eq(walk.managed_frames, 3);
 }
 
-START_TEST(native_frames_that_promise_nothing) {
+TEST(native_frames_that_promise_nothing) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   uintptr_t pointer = build_chain();
   struct stackpack_walk walk = start_with_pointer(&walker, POINTED, 1, &pointer);
@@ -563,7 +563,7 @@ START_TEST(native_frames_that_promise_nothing) {
   expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 5);
 }
 
-START_TEST(no_frame_pointer) {
+TEST(no_frame_pointer) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_FRAME_POINTER);
   words[4] = NATIVE;
   struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
@@ -580,7 +580,7 @@ START_TEST(no_frame_pointer) {
 }
 
 /* A frame pointer that isn't one: a value that a function without frame pointer left there. */
-START_TEST(broken_chains) {
+TEST(broken_chains) {
   static const struct {
     unsigned from; /* the word that is smashed */
     bool is_address;
@@ -640,7 +640,7 @@ static struct stackpack_context scripted(uintptr_t pc, unsigned sp, unsigned rbx
   return context;
 }
 
-START_TEST(frames_by_unwinding) {
+TEST(frames_by_unwinding) {
   const struct stackpack_context contexts[] = {
       scripted(NATIVE, 5, 2, 3), scripted(SAVED, 20, 18, 3), scripted(NATIVE, 22, 21, 3)};
   struct script script = {contexts, 3, 0};
@@ -659,7 +659,7 @@ START_TEST(frames_by_unwinding) {
 }
 
 /* The unwinder is asked for managed frames of which nothing is known. */
-START_TEST(unknown_frames_by_unwinding) {
+TEST(unknown_frames_by_unwinding) {
   const struct stackpack_context contexts[] = {
       scripted(UNCHECKED, 5, 2, 3), scripted(UNSIZED, 9, 7, 8), scripted(UNCHECKED, 30, 7, 29),
       scripted(UNCHECKED, 34, 7, 33), scripted(NATIVE, 38, 7, 33)};
@@ -680,7 +680,7 @@ START_TEST(unknown_frames_by_unwinding) {
   ck_assert_uint_eq(script.calls, 5);
 }
 
-START_TEST(a_register_by_unwinding) {
+TEST(a_register_by_unwinding) {
   const struct stackpack_context contexts[] = {scripted(KEEPER, 5, 2, 3),
                                                scripted(NATIVE, 7, 6, 3)};
   struct script script = {contexts, 2, 0};
@@ -699,7 +699,7 @@ START_TEST(a_register_by_unwinding) {
   ck_assert_uint_eq(script.calls, 2);
 }
 
-START_TEST(unwinders_that_fail) {
+TEST(unwinders_that_fail) {
   struct script none = {NULL, 0, 0};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_UNWINDING, STACKPACK_BY_UNWINDING);
   struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
@@ -717,7 +717,7 @@ static enum stackpack_unwound unwind_in_place(void *unwinder, struct stackpack_s
   return STACKPACK_UNWOUND;
 }
 
-START_TEST(unwinders_that_go_round) {
+TEST(unwinders_that_go_round) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_UNWINDING, STACKPACK_BY_UNWINDING);
   for (unsigned back = 0; back <= 8; back += 8) {
     walker.unwind = unwind_in_place;
@@ -729,7 +729,7 @@ START_TEST(unwinders_that_go_round) {
 
 /* ---- Registers ---- */
 
-START_TEST(a_register_of_the_stub) {
+TEST(a_register_of_the_stub) {
   struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   registers.values[STACKPACK_RBX] = 77;
@@ -738,7 +738,7 @@ START_TEST(a_register_of_the_stub) {
   ck_assert_uint_eq(registers.values[STACKPACK_RBX], 78);
 }
 
-START_TEST(a_base_register_of_the_stub) {
+TEST(a_base_register_of_the_stub) {
   struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   registers.values[STACKPACK_RBX] = (uintptr_t)&words[5];
@@ -749,7 +749,7 @@ START_TEST(a_base_register_of_the_stub) {
 }
 
 /* Nobody knows where the register is, as a frame in between has taken it: no root is passed over. */
-START_TEST(a_register_that_is_lost) {
+TEST(a_register_that_is_lost) {
   static const uintptr_t points[] = {SAVED, BASED};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   for (unsigned i = 0; i < 2; i++) {
@@ -767,7 +767,7 @@ START_TEST(a_register_that_is_lost) {
 }
 
 /* The same by way of a cache, which knows all frames beyond: the walk stops at a lost root. */
-START_TEST(a_register_that_is_lost_with_a_cache) {
+TEST(a_register_that_is_lost_with_a_cache) {
   struct stackpack_cache cache = open_cache(16);
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   walker.cache = &cache;
@@ -793,7 +793,7 @@ START_TEST(a_register_that_is_lost_with_a_cache) {
 
 /* A register whose value is known, but not where it comes from: an address can be computed by it, but
  * a root in it can't be updated. */
-START_TEST(a_register_that_can_only_be_read) {
+TEST(a_register_that_can_only_be_read) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   struct stackpack_context context = stackpack_context_at_call(BASED, (uintptr_t)&words[1], NULL);
   struct stackpack_walk walk;
@@ -810,7 +810,7 @@ START_TEST(a_register_that_can_only_be_read) {
   expect_end(&walk, STACKPACK_WALK_REGISTER_UNKNOWN);
 }
 
-START_TEST(from_a_signal) {
+TEST(from_a_signal) {
   static ucontext_t ucontext;
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   greg_t *registers = ucontext.uc_mcontext.gregs;
@@ -833,7 +833,7 @@ START_TEST(from_a_signal) {
 }
 
 /* Each register by its DWARF number, as the compiler's own numbering has it. */
-START_TEST(registers_of_a_signal) {
+TEST(registers_of_a_signal) {
   static const unsigned numbers[][2] = {{0, REG_RAX},  {1, REG_RDX},  {2, REG_RCX},  {3, REG_RBX},
                                         {4, REG_RSI},  {5, REG_RDI},  {6, REG_RBP},  {7, REG_RSP},
                                         {8, REG_R8},   {9, REG_R9},   {10, REG_R10}, {11, REG_R11},
@@ -850,7 +850,7 @@ START_TEST(registers_of_a_signal) {
 
 /* ---- Other ways on, other records ---- */
 
-START_TEST(on_at_the_next_context) {
+TEST(on_at_the_next_context) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   words[4] = NATIVE;
   words[24] = NATIVE;
@@ -870,7 +870,7 @@ START_TEST(on_at_the_next_context) {
   expect_end(&walk, STACKPACK_WALK_NO_PROGRESS); /* back to where it has been */
 }
 
-START_TEST(on_another_stack) {
+TEST(on_another_stack) {
   uintptr_t other[8] = {[3] = NATIVE};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   const struct stackpack_stack stack = {(uintptr_t)other, (uintptr_t)(other + 8)};
@@ -884,7 +884,7 @@ START_TEST(on_another_stack) {
   ck_assert_uint_eq(walk.managed_frames, 2);
 }
 
-START_TEST(roots_of_a_stack_map) {
+TEST(roots_of_a_stack_map) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   struct stackpack_walk walk = start(&walker, MAPPED, 1, NULL);
   words[2] = NATIVE;
@@ -895,7 +895,7 @@ START_TEST(roots_of_a_stack_map) {
   expect_end(&again, STACKPACK_WALK_NOT_STATEPOINT);
 }
 
-START_TEST(a_vector_of_references) {
+TEST(a_vector_of_references) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   struct stackpack_root root;
   words[2] = 77;
@@ -914,7 +914,7 @@ START_TEST(a_vector_of_references) {
   ck_assert_uint_eq(words[4], GARBAGE);
 }
 
-START_TEST(half_a_reference) {
+TEST(half_a_reference) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   struct stackpack_walk walk = start_managed(&walker, HALF, 1, NULL);
   ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL),
@@ -922,7 +922,7 @@ START_TEST(half_a_reference) {
   expect_end(&walk, STACKPACK_WALK_BAD_LOCATION);
 }
 
-START_TEST(addresses) {
+TEST(addresses) {
   struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   struct stackpack_walk walk = start_managed(&walker, SMALL, 1, &registers);
@@ -940,7 +940,7 @@ START_TEST(addresses) {
   ck_assert_ptr_null(stackpack_walk_address(&walk, &outside));
 }
 
-START_TEST(answer_texts) {
+TEST(answer_texts) {
   for (unsigned i = 0; i <= STACKPACK_WALK_BAD_LOCATION + 3; i++) {
     const char *text = stackpack_walk_text((enum stackpack_walk_answer)i);
     ck_assert_ptr_nonnull(text);
@@ -950,16 +950,3 @@ START_TEST(answer_texts) {
       ck_assert_str_ne(text, stackpack_walk_text((enum stackpack_walk_answer)k));
   }
 }
-
-SUITE("walk_steps", frames_by_size, frames_by_sizes_that_arent_checked,
-      unchecked_sizes_out_of_bounds, frames_from_a_cache, other_callers_than_before,
-      a_cache_that_forgets_under_way, the_declared_end, no_managed_frame, no_safepoint,
-      a_return_address_at_a_start, out_of_bounds, misaligned, an_unknown_size_needs_more,
-      an_unknown_size_with_a_frame_pointer, a_register_that_is_saved, frames_by_a_register,
-      broken_registers, facts_of_records, frames_by_pointer, native_frames_that_promise_nothing,
-      no_frame_pointer, broken_chains, frames_by_unwinding, unknown_frames_by_unwinding,
-      a_register_by_unwinding, unwinders_that_fail, unwinders_that_go_round, a_register_of_the_stub,
-      a_base_register_of_the_stub, a_register_that_is_lost, a_register_that_is_lost_with_a_cache,
-      a_register_that_can_only_be_read, from_a_signal, registers_of_a_signal,
-      on_at_the_next_context, on_another_stack, roots_of_a_stack_map, a_vector_of_references,
-      half_a_reference, addresses, answer_texts)

@@ -198,7 +198,7 @@ static void check_many(struct shape shape, uint64_t rounds) {
     check(&shape, seed);
 }
 
-START_TEST(slots_in_a_row) {
+TEST(slots_in_a_row) {
   const uint64_t rounds = numbers_setting("ROUNDS", 60);
   check_many((struct shape){.words = 1, .pairs = 1, .objects = 1}, 10);
   check_many((struct shape){.words = 8, .pairs = 6, .objects = 3}, rounds);
@@ -207,7 +207,7 @@ START_TEST(slots_in_a_row) {
   check_many((struct shape){.words = 300, .pairs = 30, .objects = 4}, rounds);
 }
 
-START_TEST(places_of_all_kinds) {
+TEST(places_of_all_kinds) {
   const uint64_t rounds = numbers_setting("ROUNDS", 60);
   check_many((struct shape){9, 12, 3, .registers = 30, .aliases = 0, .constants = 0}, rounds);
   check_many((struct shape){8, 12, 3, .registers = 0, .aliases = 30, .constants = 0}, rounds);
@@ -217,12 +217,10 @@ START_TEST(places_of_all_kinds) {
 }
 
 /* Frames larger than what the update has on hand at once. */
-START_TEST(many_pairs) {
+TEST(many_pairs) {
   const uint64_t rounds = numbers_setting("ROUNDS", 60) / 100 + 1;
   check_many((struct shape){5000, 20, 5, .registers = 10, .aliases = 10, .constants = 5}, rounds);
   check_many((struct shape){5000, 9000, 100, .registers = 1, .aliases = 20, .constants = 1},
              rounds);
   check_many((struct shape){50000, 30000, 500, .registers = 1, .aliases = 0, .constants = 1}, 1);
 }
-
-SUITE("walk_update", slots_in_a_row, places_of_all_kinds, many_pairs)
