@@ -189,23 +189,26 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
   return 0;
 }
 
-static void remove_folder(int status, void *folder) {
+/* The folder of the split files, which exit removes, too: where memory runs out, that ends the
+ * program (tool/memory.c). NULL: there is none. */
+static char *folder_to_remove;
+
+static void remove_folder(void) {
   enum { DESCRIPTORS = 8 };
-  (void)status;
-  if (*(char *)folder != 0)
-    nftw(folder, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
-  *(char *)folder = 0;
+  if (folder_to_remove != NULL)
+    nftw(folder_to_remove, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+  free(folder_to_remove);
+  folder_to_remove = NULL;
 }
 
-/* The folder is also removed where memory runs out, which ends the program (tool/memory.c). */
 static bool make_folder(struct inputs *inputs, struct problem *problem) {
   const char *parent = getenv("TMPDIR");
   char *folder;
   if (asprintf(&folder, "%s/stackpack-ld-XXXXXX",
                parent == NULL || *parent == 0 ? "/tmp" : parent) < 0)
     return problem_set(problem, "not enough memory");
-  if (mkdtemp(folder) != NULL && on_exit(remove_folder, folder) == 0) {
-    inputs->folder = folder;
+  if (atexit(remove_folder) == 0 && mkdtemp(folder) != NULL) {
+    inputs->folder = folder_to_remove = folder;
     return true;
   }
   problem_set_errno(problem, folder);
@@ -232,7 +235,7 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
 }
 
 void inputs_remove(struct inputs *inputs) {
-  if (inputs->folder != NULL)
-    remove_folder(0, inputs->folder);
+  remove_folder();
+  inputs->folder = NULL;
   words_close(&inputs->names);
 }
