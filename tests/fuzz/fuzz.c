@@ -28,10 +28,6 @@ size_t compress_block(void *destination, size_t capacity, const void *source, si
   return ZSTD_isError(result) ? 0 : result;
 }
 
-size_t decompress_block(void *destination, size_t capacity, const void *source, size_t size) {
-  return ZSTD_decompress(destination, capacity, source, size);
-}
-
 /* Knuth's linear congruential generator (MMIX), its high bits. */
 uint32_t next_random(uint64_t *seed) {
   *seed = *seed * 6364136223846793005u + 1442695040888963407u;

@@ -25,9 +25,8 @@ _Noreturn void finding(const char *promise, const char *detail);
  * are those given, the rest is zero. free() */
 uint8_t *exact_block(const uint8_t *bytes, size_t copied, size_t size);
 
-/* ZSTD_compress and ZSTD_decompress with the signatures that the library wants. */
+/* ZSTD_compress with the signature that the library wants. */
 size_t compress_block(void *destination, size_t capacity, const void *source, size_t size);
-size_t decompress_block(void *destination, size_t capacity, const void *source, size_t size);
 
 /* Makes the header of a packed table one that is accepted, if its counts can be. Returns the table's
  * size, or 0 where it would be above `most`. Global roots, if there are any, have what the other parts

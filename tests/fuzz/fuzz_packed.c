@@ -12,6 +12,7 @@
 #include "tool/check/answers.h"
 
 #include <stdlib.h>
+#include <zstd.h>
 
 enum {
   TABLE_MAX = 1 << 16,
@@ -22,7 +23,7 @@ enum {
 static void check_unpack(const struct packed_table *packed) {
   struct safepoints table = {0};
   struct differences differences = {0};
-  if (packed_unpack(packed, decompress_block, &table)) {
+  if (packed_unpack(packed, ZSTD_decompress, &table)) {
     compare_tables(&table, &table, &differences);
     if (differences.count > 0)
       finding("a table equals itself", differences.first);

@@ -6,6 +6,7 @@
 #include "fuzz.h"
 
 #include <stdlib.h>
+#include <zstd.h>
 
 enum {
   RECORDS_WALKED = 4096,
@@ -54,7 +55,7 @@ static void walk_locations(struct stackpack_locations locations) {
 
 static void walk_details(const struct stackpack_record *record, void *space) {
   struct stackpack_details details;
-  if (!stackpack_record_details(record, space, decompress_block, &details))
+  if (!stackpack_record_details(record, space, ZSTD_decompress, &details))
     return;
   used += details.id + (uint32_t)details.calling_convention + (uint32_t)details.flags;
   for (size_t i = 0; i < details.deopt_count; i++)
