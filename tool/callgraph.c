@@ -159,12 +159,6 @@ static void print_graph(const struct call_graph *graph, enum output_format forma
 }
 
 /* A file without stack maps has a call graph, too. */
-static bool load_if_present(const struct image *image, const struct load_options *options,
-                            struct loaded *loaded, struct problem *problem) {
-  const enum load_kind kind = load_find(image, options, loaded, problem);
-  return kind == LOAD_NONE || (kind != LOAD_BROKEN && load(image, options, loaded, problem));
-}
-
 static bool print_file(const char *path, const struct load_options *options,
                        enum output_format format) {
   struct problem problem = {0};
@@ -172,7 +166,8 @@ static bool print_file(const char *path, const struct load_options *options,
   struct call_graph graph;
   bool ok =
       load_open(&program.image, path, options, &problem) &&
-      load_if_present(&program.image, options, &program.loaded, &problem) &&
+      load_find(&program.image, options, &program.loaded, &problem) != LOAD_BROKEN &&
+      load_records(&program.image, options, &program.loaded, &problem) &&
       call_graph_open(&graph, &program.image, program.loaded.raw, &program.loaded.table, &problem);
   if (ok) {
     print_graph(&graph, format);

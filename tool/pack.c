@@ -1,8 +1,9 @@
 /* pack.c - stackpack pack: ELF image -> raw maps -> table of safepoints -> packed -> new file.
  *
- * A file goes through the passes of pack_image, in that order. Each takes the results of those
- * before it from struct packing, and adds its own. The files are opened before the first, and
- * written by the last.
+ * A file goes through the passes that pack_image lists, in that order. Each takes the results of
+ * those before it from struct packing, and adds its own; the work itself is in the file that is
+ * named there. The file is opened before the first pass, and the new one is written by the last:
+ * until then nothing has changed on disk.
  */
 #include "tool/commands.h"
 
@@ -53,20 +54,19 @@ struct pack_options {
   enum { CONFLICTS_REFUSE, CONFLICTS_OMIT } conflicts;
 };
 
-/* One file on its way. */
+/* One file on its way. Each pass adds its results to those of the passes before it. */
 struct packing {
   const struct pack_options *options;
   const char *path;
   const struct image *image;
-  struct loaded loaded; /* from read_stack_maps on */
-  bool is_loaded;
-  struct drop drop;           /* from drop_by_reach on */
-  struct reference reference; /* from find_references on */
-  uint8_t *table;             /* from encode_table on; owned */
+  struct loaded loaded;         /* find_stack_maps; its records: read_stack_maps */
+  struct drop drop;             /* drop_by_reach */
+  struct raw_reader raw_reader; /* refuse_raw_readers; no text: there is none */
+  uint8_t *table;               /* encode_table, owned, */
   size_t table_size;
-  struct plan plan;
-  struct rewritten result; /* from rewrite_file on */
-  bool is_done;            /* nothing is left to do */
+  struct plan plan; /* and the plan of the file that it was encoded for */
+  uint8_t *result;  /* rewrite_file, owned: plan.file_size bytes */
+  bool is_done;     /* nothing is left to do: the passes end */
   struct timespec start;
   struct message message;
 };
@@ -131,7 +131,8 @@ static bool find_stack_maps(struct packing *packing, struct problem *problem) {
     return drop_check(loaded, &options->policy, problem) &&
            leave_alone(packing, problem, "is packed already");
   case LOAD_NONE:
-    return !options->if_present || leave_alone(packing, problem, "has no stack maps");
+    return options->if_present ? leave_alone(packing, problem, "has no stack maps")
+                               : load_none(packing->image, &options->load, problem);
   case LOAD_RAW:
     break;
   }
@@ -143,12 +144,10 @@ static bool find_stack_maps(struct packing *packing, struct problem *problem) {
 
 /* Reads them into one table of safepoints, and refuses those that contradict each other. */
 static bool read_stack_maps(struct packing *packing, struct problem *problem) {
-  struct loaded *loaded = &packing->loaded;
-  packing->is_loaded = load(packing->image, &packing->options->load, loaded, problem);
-  if (!packing->is_loaded)
-    return false;
-  return loaded->entries.conflict_count == 0 || packing->options->conflicts == CONFLICTS_OMIT ||
-         conflicts_refuse(packing->image, &loaded->entries, problem);
+  const struct entries *entries = &packing->loaded.entries;
+  return load_records(packing->image, &packing->options->load, &packing->loaded, problem) &&
+         (entries->conflict_count == 0 || packing->options->conflicts == CONFLICTS_OMIT ||
+          conflicts_refuse(packing->image, entries, problem));
 }
 
 /* Takes the records that no collection can reach out of the table. */
@@ -162,13 +161,13 @@ static bool drop_by_reach(struct packing *packing, struct problem *problem) {
 }
 
 /* Refuses a program that reads its raw stack maps itself: it would find the packed ones. */
-static bool find_references(struct packing *packing, struct problem *problem) {
-  return !references_find(packing->image, packing->loaded.raw, &packing->reference) ||
+static bool refuse_raw_readers(struct packing *packing, struct problem *problem) {
+  return !raw_readers_find(packing->image, packing->loaded.raw, &packing->raw_reader) ||
          packing->options->force ||
          problem_set(problem,
                      "reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; "
                      "--force packs it all the same",
-                     packing->reference.where);
+                     packing->raw_reader.where);
 }
 
 /* Encodes the table for the place where it will stand. That is the raw section's, unless the
@@ -196,36 +195,16 @@ static bool encode_table(struct packing *packing, struct problem *problem) {
   return true;
 }
 
-/* Makes the new file, in memory. */
+/* Makes the new file, in memory. A file that would grow is left alone. */
 static bool rewrite_file(struct packing *packing, struct problem *problem) {
-  (void)problem;
-  packing->result = rewrite(&packing->plan, packing->table);
-  return true;
-}
-
-/* Leaves a file alone that would grow, or says how large it is now. */
-static bool sum_up(struct packing *packing, struct problem *problem) {
-  const struct loaded *loaded = &packing->loaded;
-  const size_t before = packing->image->size, after = packing->result.size;
+  const size_t before = packing->image->size, after = packing->plan.file_size;
   if (after > before && !packing->options->always)
     return leave_alone(packing, problem,
                        "not packed, as the file would grow from %zu to %zu bytes; --always packs "
                        "it all the same",
                        before, after);
-  const struct summary summary = {
-      .path = packing->path,
-      .table = &loaded->table,
-      .raw_size = loaded->raw->header.sh_size,
-      .packed_size = packing->table_size,
-      .file_before = before,
-      .file_after = after,
-      .dropped = packing->drop.dropped,
-      .left_out = loaded->entries.left_out_count,
-      .conflicts = loaded->entries.conflict_count,
-      .is_dry_run = packing->options->dry_run,
-      .reference = packing->reference.where[0] != 0 ? packing->reference.where : NULL,
-  };
-  return say(packing, &summary, problem);
+  packing->result = rewrite(&packing->plan, packing->table);
+  return true;
 }
 
 /* Compares the new table with the old one: all records, and all answers to look-ups; addresses
@@ -249,7 +228,7 @@ static bool check_file(struct packing *packing, struct problem *problem) {
   struct image image;
   struct loaded after;
   begin_step(packing, "checking");
-  if (!image_open_memory(&image, packing->result.bytes, packing->result.size, problem))
+  if (!image_open_memory(&image, packing->result, packing->plan.file_size, problem))
     return false;
   bool ok = load(&image, &options, &after, problem);
   if (ok) {
@@ -261,23 +240,41 @@ static bool check_file(struct packing *packing, struct problem *problem) {
   return ok;
 }
 
+/* Puts the result into words. */
+static bool sum_up(struct packing *packing, struct problem *problem) {
+  const struct loaded *loaded = &packing->loaded;
+  const struct summary summary = {
+      .path = packing->path,
+      .table = &loaded->table,
+      .raw_size = loaded->raw->header.sh_size,
+      .packed_size = packing->table_size,
+      .file_before = packing->image->size,
+      .file_after = packing->plan.file_size,
+      .dropped = packing->drop.dropped,
+      .left_out = loaded->entries.left_out_count,
+      .conflicts = loaded->entries.conflict_count,
+      .is_dry_run = packing->options->dry_run,
+      .raw_reader = packing->raw_reader.where[0] != 0 ? packing->raw_reader.where : NULL,
+  };
+  return say(packing, &summary, problem);
+}
+
 /* Writes the new file, and the raw stack maps, if they are to be kept: both or none of them. */
 static bool write_files(struct packing *packing, struct problem *problem) {
   const struct pack_options *options = packing->options;
   const struct image *image = packing->image;
-  const struct rewritten *result = &packing->result;
+  const struct kept_bytes result = {packing->result, packing->plan.file_size};
   const char *output = options->output != NULL ? options->output : packing->path;
   struct kept_bytes kept = {0};
   begin_step(packing, "writing");
   if (options->dry_run)
     return message_say(&packing->message, false, problem);
   if (options->keep_raw != NULL &&
-      !kept_write((struct kept_bytes){image->bytes, image->size},
-                  (struct kept_bytes){result->bytes, result->size}, &kept, problem))
+      !kept_write((struct kept_bytes){image->bytes, image->size}, result, &kept, problem))
     return false;
   const struct new_file files[] = {
       {options->keep_raw, packing->path, true, kept.bytes, kept.size, NULL},
-      {output, packing->path, false, result->bytes, result->size, &image->file.status},
+      {output, packing->path, false, result.bytes, result.size, &image->file.status},
   };
   const bool ok = options->keep_raw != NULL
                       ? output_replace(files, 2, &packing->message, problem)
@@ -288,17 +285,23 @@ static bool write_files(struct packing *packing, struct problem *problem) {
 
 static bool pack_image(struct packing *packing, struct problem *problem) {
   static bool (*const passes[])(struct packing *, struct problem *) = {
-      find_stack_maps, read_stack_maps, drop_by_reach, find_references, encode_table,
-      rewrite_file,    sum_up,          check_file,    write_files,
+      find_stack_maps,    /* image/load.c */
+      read_stack_maps,    /* image/load.c */
+      drop_by_reach,      /* calls/drop.c */
+      refuse_raw_readers, /* check/raw_readers.c */
+      encode_table,       /* format/packed_write.c, rewrite/plan.c */
+      rewrite_file,       /* rewrite/rewrite.c */
+      check_file,         /* check/compare.c, check/answers.c */
+      sum_up,             /* print/summary.c */
+      write_files,        /* rewrite/kept.c, image/output.c */
   };
   bool ok = true;
   for (size_t i = 0; i < sizeof passes / sizeof *passes && ok && !packing->is_done; i++)
     ok = passes[i](packing, problem);
-  free(packing->result.bytes);
+  free(packing->result);
   free(packing->table);
   drop_close(&packing->drop);
-  if (packing->is_loaded)
-    loaded_free(&packing->loaded);
+  loaded_free(&packing->loaded);
   return ok;
 }
 

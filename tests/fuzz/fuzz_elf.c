@@ -52,13 +52,13 @@ static void compare(const struct loaded *before, const struct loaded *after) {
 
 /* Reads the new file. Of an old file whose headers contradict each other it may be unreadable: the
  * command checks that, too, and leaves the old file as it is. */
-static void check_rewritten(const struct loaded *before, const struct rewritten *rewritten) {
+static void check_rewritten(const struct loaded *before, const uint8_t *rewritten, size_t size) {
   const struct load_options options = {0};
   struct problem problem = {0};
   struct image image;
   struct loaded after;
-  uint8_t *bytes = exact_block(rewritten->bytes, rewritten->size, rewritten->size);
-  if (image_open_memory(&image, bytes, rewritten->size, &problem)) {
+  uint8_t *bytes = exact_block(rewritten, size, size);
+  if (image_open_memory(&image, bytes, size, &problem)) {
     if (load(&image, &options, &after, &problem)) {
       if (after.kind == LOAD_PACKED)
         compare(before, &after);
@@ -79,9 +79,9 @@ static void pack(const struct image *image, const struct loaded *loaded, struct 
   }
   uint8_t *exact = exact_block(table, size, size);
   free(table);
-  const struct rewritten rewritten = rewrite(&plan, exact);
-  check_rewritten(loaded, &rewritten);
-  free(rewritten.bytes);
+  uint8_t *rewritten = rewrite(&plan, exact);
+  check_rewritten(loaded, rewritten, plan.file_size);
+  free(rewritten);
   free(exact);
 }
 
@@ -101,8 +101,8 @@ static void load_and_pack(const struct image *image) {
     return;
   }
   if (can_rewrite) {
-    struct reference reference;
-    if (references_find(image, loaded.raw, &reference) && reference.where[0] == 0)
+    struct raw_reader reader;
+    if (raw_readers_find(image, loaded.raw, &reader) && reader.where[0] == 0)
       finding("a reference is described", NULL);
     pack(image, &loaded, &problem);
   }

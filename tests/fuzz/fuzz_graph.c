@@ -128,13 +128,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct loaded loaded;
   uint8_t *bytes = exact_block(data, size, size);
   if (image_open_memory(&image, bytes, size, &problem)) {
-    const enum load_kind kind = load_find(&image, &options, &loaded, &problem);
-    if (kind == LOAD_NONE || (kind != LOAD_BROKEN && load(&image, &options, &loaded, &problem))) {
+    if (load_find(&image, &options, &loaded, &problem) != LOAD_BROKEN &&
+        load_records(&image, &options, &loaded, &problem))
       read_graph(&image, &loaded);
-      loaded_free(&loaded);
-    } else {
+    else
       expect_problem(&problem);
-    }
+    loaded_free(&loaded);
     image_close(&image);
   } else {
     expect_problem(&problem);

@@ -67,7 +67,7 @@ struct search {
   uint64_t clones[CLONES];
   unsigned clones_count;
   uint64_t global_pointer; /* the value of RISC-V's register gp; 0: it isn't known */
-  struct reference *found;
+  struct raw_reader *found;
 };
 
 __attribute__((format(printf, 2, 3))) static bool report(const struct search *search,
@@ -388,8 +388,8 @@ static bool search_all_code(const struct search *search) {
   return false;
 }
 
-bool references_find(const struct image *image, const struct image_section *raw,
-                     struct reference *found) {
+bool raw_readers_find(const struct image *image, const struct image_section *raw,
+                      struct raw_reader *found) {
   struct search search = {.image = image, .raw = raw, .found = found};
   search.may_mark_end = may_mark_end(&search);
   return search_symbols(&search) || search_relocations(&search) ||

@@ -119,10 +119,9 @@ bool global_roots_read(const struct image *image, const char *name, struct safep
   size_t count = header->sh_size / ROOT_SIZE;
   uint64_t *roots = malloc(header->sh_size + 1);
   memcpy(roots, image->bytes + header->sh_offset, header->sh_size);
-  bool ok = relocate_all(image, *section, roots, problem) &&
-            check_roots(image, name, roots, &count, problem);
-  if (ok && !safepoints_set_global_roots(table, roots, count))
-    ok = problem_set(problem, "not enough memory");
+  const bool ok = relocate_all(image, *section, roots, problem) &&
+                  check_roots(image, name, roots, &count, problem) &&
+                  safepoints_set_global_roots(table, roots, count);
   free(roots);
   return ok;
 }

@@ -81,8 +81,6 @@ enum load_kind load_find(const struct image *image, const struct load_options *o
 
 static bool table_problem(const struct safepoints *table, const char *where,
                           struct problem *problem) {
-  if (table->no_memory)
-    return problem_set(problem, "not enough memory");
   return problem_set(problem, "%s, in %s at offset 0x%" PRIx64,
                      table->error != NULL ? table->error : "a broken table", where,
                      table->error_position);
@@ -128,6 +126,7 @@ static bool read_records(const struct image *image, const struct load_options *o
   return true;
 }
 
+/* Functions of elf/ fail where memory runs out only, which ends the command. */
 static bool load_raw(const struct image *image, const struct load_options *options,
                      struct loaded *loaded, struct problem *problem) {
   struct safepoints *table = &loaded->table;
@@ -135,45 +134,46 @@ static bool load_raw(const struct image *image, const struct load_options *optio
   if (image->header.e_type == ET_REL)
     return problem_set(problem, "an object file: link it first");
   table->machine = image->header.e_machine;
-  bool ok =
-      evidence_find(&evidence, &image->elf_image) || problem_set(problem, "not enough memory");
-  ok = ok && read_records(image, options, &evidence.code, loaded, problem) &&
-       ((evidence_finish(&evidence, table, &loaded->entries) &&
-         depths_tell_frames(table, &evidence.code)) ||
-        problem_set(problem, "not enough memory")) &&
-       (options->global_roots == NULL ||
-        global_roots_read(image, options->global_roots, table, &loaded->global_roots, problem));
+  const bool ok =
+      evidence_find(&evidence, &image->elf_image) &&
+      read_records(image, options, &evidence.code, loaded, problem) &&
+      evidence_finish(&evidence, table, &loaded->entries) &&
+      depths_tell_frames(table, &evidence.code) &&
+      (options->global_roots == NULL ||
+       global_roots_read(image, options->global_roots, table, &loaded->global_roots, problem));
   evidence_free(&evidence);
   return ok;
 }
 
-static bool load_packed(struct loaded *loaded, struct problem *problem) {
-  return packed_unpack(&loaded->packed, ZSTD_decompress, &loaded->table) ||
-         table_problem(&loaded->table, "the packed table", problem);
+bool load_records(const struct image *image, const struct load_options *options,
+                  struct loaded *loaded, struct problem *problem) {
+  switch (loaded->kind) {
+  case LOAD_RAW:
+    return load_raw(image, options, loaded, problem);
+  case LOAD_PACKED:
+    return packed_unpack(&loaded->packed, ZSTD_decompress, &loaded->table) ||
+           table_problem(&loaded->table, "the packed table", problem);
+  default:
+    return loaded->kind == LOAD_NONE;
+  }
+}
+
+bool load_none(const struct image *image, const struct load_options *options,
+               struct problem *problem) {
+  if (image->section_count == 0)
+    return problem_set(problem, "no packed table, and no section headers (stripped off?)");
+  return problem_set(problem, "no stack maps: no section %s",
+                     options->section != NULL ? options->section : RAW_SECTION);
 }
 
 bool load(const struct image *image, const struct load_options *options, struct loaded *loaded,
           struct problem *problem) {
-  bool ok = false;
-  switch (load_find(image, options, loaded, problem)) {
-  case LOAD_RAW:
-    ok = load_raw(image, options, loaded, problem);
-    break;
-  case LOAD_PACKED:
-    ok = load_packed(loaded, problem);
-    break;
-  case LOAD_NONE:
-    if (image->section_count == 0)
-      problem_set(problem, "no packed table, and no section headers (stripped off?)");
-    problem_set(problem, "no stack maps: no section %s",
-                options->section != NULL ? options->section : RAW_SECTION);
-    break;
-  case LOAD_BROKEN:
-    break;
-  }
-  if (!ok)
-    loaded_free(loaded);
-  return ok;
+  const enum load_kind kind = load_find(image, options, loaded, problem);
+  if (kind == LOAD_NONE ? load_none(image, options, problem)
+                        : load_records(image, options, loaded, problem))
+    return true;
+  loaded_free(loaded);
+  return false;
 }
 
 void loaded_free(struct loaded *loaded) {

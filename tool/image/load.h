@@ -34,12 +34,22 @@ struct loaded {
   struct section_bytes place; /* and its bytes: more may follow */
 };
 
-/* Finds which kind of stack maps an image has, without reading them. LOAD_BROKEN, and a problem, if
- * they are there but can't be used. */
+/* Finds which kind of stack maps an image has. LOAD_BROKEN, and a problem, if they are there but
+ * can't be used. */
 enum load_kind load_find(const struct image *image, const struct load_options *options,
                          struct loaded *loaded, struct problem *problem);
 
-/* Finds and reads all records. False, and a problem, if there are none. */
+/* Makes it a problem that an image has none. Returns false. */
+bool load_none(const struct image *image, const struct load_options *options,
+               struct problem *problem);
+
+/* Reads the records of the stack maps that were found: none of LOAD_NONE. loaded_free in any
+ * case. */
+bool load_records(const struct image *image, const struct load_options *options,
+                  struct loaded *loaded, struct problem *problem);
+
+/* Finds and reads all records. False, and a problem, if there are none; then nothing is to be
+ * freed. */
 bool load(const struct image *image, const struct load_options *options, struct loaded *loaded,
           struct problem *problem);
 void loaded_free(struct loaded *loaded);

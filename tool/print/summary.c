@@ -74,11 +74,11 @@ void summary_print(FILE *out, const struct summary *summary) {
         "%" PRIu32 " record%s of frames that neither unwind tables nor the code tell of: as large "
         "as LLVM says, which isn't checked (compile with the attribute uwtable)",
         unchecked, plural(unchecked));
-  if (summary->reference != NULL)
+  if (summary->raw_reader != NULL)
     say(out, summary,
         "warning: reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; it now finds "
         "packed ones there",
-        summary->reference);
+        summary->raw_reader);
 }
 
 static json_t *object_of(const struct summary *summary) {
@@ -98,7 +98,7 @@ static json_t *object_of(const struct summary *summary) {
       (json_int_t)table->records_repeated, "other_records", (json_int_t)count_others(table),
       "unchecked_frames", (json_int_t)count_unchecked(table), "other_code",
       (json_int_t)summary->left_out, "conflicts", (json_int_t)summary->conflicts, "reads_raw",
-      json_text(summary->reference));
+      json_text(summary->raw_reader));
 }
 
 bool summary_print_json(FILE *out, const struct summary *summary) {

@@ -16,7 +16,7 @@ struct summary {
   uint32_t dropped;
   size_t left_out, conflicts; /* functions of other code than is there; addresses */
   bool is_dry_run;
-  const char *reference; /* where the program reads its raw stack maps itself; or NULL */
+  const char *raw_reader; /* where the program reads its raw stack maps itself; or NULL */
 };
 
 void summary_print(FILE *out, const struct summary *summary);

@@ -375,7 +375,7 @@ static void write_header(const struct plan *plan, uint8_t *bytes) {
   memcpy(bytes, &header, sizeof header);
 }
 
-struct rewritten rewrite(const struct plan *plan, const uint8_t *table) {
+uint8_t *rewrite(const struct plan *plan, const uint8_t *table) {
   Elf64_Shdr *headers = make_headers(plan);
   uint8_t *bytes = calloc(1, plan->file_size);
   copy_contents(plan, bytes);
@@ -389,5 +389,5 @@ struct rewritten rewrite(const struct plan *plan, const uint8_t *table) {
   move_symbols(plan, headers, bytes);
   write_tail(plan, headers, bytes);
   free(headers);
-  return (struct rewritten){bytes, plan->file_size};
+  return bytes;
 }

@@ -5,16 +5,12 @@
 
 #include "tool/rewrite/plan.h"
 
-struct rewritten {
-  uint8_t *bytes; /* free() */
-  size_t size;
-};
-
 /* Whether this image can be rewritten; if not, the problem says why. */
 bool rewrite_check(const struct image *image, const struct image_section *raw,
                    struct problem *problem);
 
-/* Makes the new file, with a table of the plan's size that was encoded for the plan's address. */
-struct rewritten rewrite(const struct plan *plan, const uint8_t *table);
+/* Makes the new file, with a table of the plan's size that was encoded for the plan's address:
+ * plan->file_size bytes, to be freed. */
+uint8_t *rewrite(const struct plan *plan, const uint8_t *table);
 
 #endif
