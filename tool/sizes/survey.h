@@ -84,6 +84,9 @@ struct survey {
 bool survey_open(struct survey *survey, const char *path, const struct survey_options *options);
 void survey_close(struct survey *survey);
 
+/* measures.c: fills in the counts and the distributions of a table that was read. */
+void survey_measure(struct survey *survey);
+
 /* The largest value among the lowest `part` of them: for 0.5, the median. 0 if there are none. */
 uint64_t survey_quantile(const struct survey_values *values, double part);
 uint64_t survey_sum(const struct survey_values *values);
@@ -92,8 +95,10 @@ size_t survey_distinct(const struct survey_values *values);
 /* Where the run of equal values that begins at `first` ends. */
 size_t survey_run(const struct survey_values *values, size_t first);
 
-/* The bits that belong to no function, and to no discarded one. */
+/* The bits that belong to no function, and to no discarded one; and as a row, with those of the
+ * discarded ones. */
 uint64_t survey_rest(const struct sizes *sizes);
+struct survey_row survey_rest_row(const struct survey *survey);
 
 /* Orders names: NULL comes first. */
 int survey_compare_text(const char *a, const char *b);

@@ -1,0 +1,163 @@
+/* measures.c - counts what the records of a survey hold, and how often it repeats. */
+#include "tool/sizes/survey.h"
+
+#include "format/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void add(struct survey_values *values, uint64_t value) {
+  (void)ARRAY_ADD(values->items, values->count, values->capacity, value);
+}
+
+/* Sorts values, and leaves each once. Returns how many there are. */
+static size_t distinct(struct survey_values *values) {
+  return values->count = array_sort_words(values->items, values->count);
+}
+
+static void measure_record(struct survey *survey, const struct safepoint *record,
+                           struct survey_values *space) {
+  const struct safepoints *table = &survey->program.loaded.table;
+  const struct intern_sequence live = intern_get(&table->live, record->live);
+  struct survey_distribution *measures = survey->distributions;
+  uint64_t pairs = 0, derived = 0;
+  survey->deopt += intern_get(&table->lists, record->deopt).count;
+  survey->live_outs += intern_get(&table->lists, record->live_outs).count;
+  if (safepoints_kind(table, record) != SAFEPOINT_STATEPOINT)
+    return;
+  space->count = 0;
+  for (uint64_t i = 0; i < live.count; i++) {
+    const uint64_t item = live.words[i];
+    if (safepoint_item_is_list(item)) {
+      survey->allocas += intern_get(&table->lists, safepoint_item_list(item)).count;
+      continue;
+    }
+    pairs++;
+    derived += safepoint_item_base(item) != safepoint_item_derived(item);
+    add(space, safepoint_item_base(item));
+    add(space, safepoint_item_derived(item));
+  }
+  add(&measures[SURVEY_SLOTS].values, distinct(space));
+  add(&measures[SURVEY_PAIRS].values, pairs);
+  add(&measures[SURVEY_DERIVED].values, derived);
+}
+
+static void measure_functions(struct survey *survey) {
+  const struct safepoints *table = &survey->program.loaded.table;
+  for (uint32_t i = 0; i < table->function_count; i++) {
+    const struct safepoint_function *function = &table->functions[i];
+    if (function->frame_size != SAFEPOINT_FRAME_SIZE_UNKNOWN)
+      add(&survey->distributions[SURVEY_FRAME_SIZES].values, function->frame_size);
+    add(&survey->distributions[SURVEY_RECORDS].values, function->records);
+  }
+}
+
+/* How many different live sets each function's records have, and all of them: pairs of function
+ * and live set are sorted. Leaves the live sets in `space`. */
+static void measure_live_sets(struct survey *survey, struct survey_values *space) {
+  const struct safepoints *table = &survey->program.loaded.table;
+  space->count = 0;
+  for (uint32_t i = 0; i < table->record_count; i++)
+    add(space, (uint64_t)table->records[i].function << 32 | table->records[i].live);
+  uint64_t run = 0;
+  distinct(space);
+  for (size_t i = 0; i < space->count; i++) {
+    run++;
+    if (i + 1 == space->count || space->items[i + 1] >> 32 != space->items[i] >> 32) {
+      add(&survey->distributions[SURVEY_LIVE_SETS].values, run);
+      run = 0;
+    }
+  }
+  for (size_t i = 0; i < space->count; i++)
+    space->items[i] = (uint32_t)space->items[i];
+  survey->live_sets = (uint32_t)distinct(space);
+}
+
+/* Marks the locations of a list. */
+static void mark_list(const struct safepoints *table, uint32_t list, bool *is_used) {
+  const struct intern_sequence locations = intern_get(&table->lists, list);
+  for (uint64_t i = 0; i < locations.count; i++)
+    is_used[locations.words[i]] = true;
+}
+
+/* How many different locations the live sets and the records' deopt state have. */
+static void count_locations(struct survey *survey, const struct survey_values *live_sets) {
+  const struct safepoints *table = &survey->program.loaded.table;
+  bool *is_used = calloc((size_t)table->locations.count + 1, sizeof *is_used);
+  for (uint32_t i = 0; i < table->record_count; i++)
+    mark_list(table, table->records[i].deopt, is_used);
+  for (size_t i = 0; i < live_sets->count; i++) {
+    const struct intern_sequence live = intern_get(&table->live, (uint32_t)live_sets->items[i]);
+    for (uint64_t k = 0; k < live.count; k++) {
+      if (safepoint_item_is_list(live.words[k])) {
+        mark_list(table, safepoint_item_list(live.words[k]), is_used);
+      } else {
+        is_used[safepoint_item_base(live.words[k])] = true;
+        is_used[safepoint_item_derived(live.words[k])] = true;
+      }
+    }
+  }
+  for (uint32_t i = 0; i < table->locations.count; i++)
+    survey->locations += is_used[i];
+  free(is_used);
+}
+
+void survey_measure(struct survey *survey) {
+  static const struct survey_distribution empty[SURVEY_MEASURES] = {
+      [SURVEY_SLOTS] = {.name = "slots", .of = "record"},
+      [SURVEY_PAIRS] = {.name = "pairs", .of = "record"},
+      [SURVEY_DERIVED] = {.name = "derived pairs", .of = "record"},
+      [SURVEY_FRAME_SIZES] = {.name = "frame size", .of = "function"},
+      [SURVEY_RECORDS] = {.name = "records", .of = "function"},
+      [SURVEY_LIVE_SETS] = {.name = "live sets", .of = "function"},
+  };
+  const struct safepoints *table = &survey->program.loaded.table;
+  struct survey_values space = {0};
+  memcpy(survey->distributions, empty, sizeof empty);
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const struct safepoint *record = &table->records[i];
+    measure_record(survey, record, &space);
+    survey->repeats +=
+        i > 0 && record->function == record[-1].function && record->live == record[-1].live;
+  }
+  measure_functions(survey);
+  measure_live_sets(survey, &space);
+  count_locations(survey, &space);
+  for (unsigned i = 0; i < SURVEY_MEASURES; i++) {
+    struct survey_values *values = &survey->distributions[i].values;
+    if (values->count > 0) /* else there is no array */
+      qsort(values->items, values->count, sizeof *values->items, bits_compare_words);
+  }
+  free(space.items);
+}
+
+/* ---- Distributions ---- */
+
+size_t survey_run(const struct survey_values *values, size_t first) {
+  size_t end = first + 1;
+  while (end < values->count && values->items[end] == values->items[first])
+    end++;
+  return end;
+}
+
+size_t survey_distinct(const struct survey_values *values) {
+  size_t count = 0;
+  for (size_t i = 0; i < values->count; i = survey_run(values, i))
+    count++;
+  return count;
+}
+
+uint64_t survey_quantile(const struct survey_values *values, double part) {
+  const double wanted = part * (double)values->count;
+  size_t counted = 1;
+  while ((double)counted < wanted)
+    counted++;
+  return values->count == 0 ? 0 : values->items[counted - 1];
+}
+
+uint64_t survey_sum(const struct survey_values *values) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < values->count; i++)
+    sum += values->items[i];
+  return sum;
+}
