@@ -2,25 +2,11 @@
 #ifndef STACKPACK_OUTPUT_H
 #define STACKPACK_OUTPUT_H
 
-#include "tool/image/problem.h"
+#include "tool/image/message.h"
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/stat.h>
-
-/* A command's report of its work. It is held back until the work is done, and goes to standard
- * output before anything is replaced: where it can't be printed, nothing has happened. */
-struct message {
-  FILE *stream; /* NULL: nothing is to be said */
-  char *text;
-  size_t size;
-};
-
-bool message_open(struct message *message, struct problem *problem);
-/* Prints the message, and closes its stream. `instead`: on standard error. */
-bool message_say(struct message *message, bool instead, struct problem *problem);
-void message_close(struct message *message);
 
 /* bytes[0..size) for the file `path`, which gets the mode, and as far as allowed the owner and the
  * extended attributes, of the file `like` (which may be the same one); a file of data gets no right

@@ -134,6 +134,11 @@ const struct plan_cut *plan_next_cut(const struct plan *plan, const Elf64_Phdr *
 /* relocations.c: finds the relocations to be taken out, and writes the others. */
 bool plan_relocations(struct plan *plan, struct problem *problem);
 void write_relocations(const struct plan *plan, uint8_t *bytes);
+/* headers.c: writes the program headers; makes the section headers, an array to be freed; and
+ * writes the file's end: names of sections, their headers, and what was appended to the old file. */
+void write_segments(const struct plan *plan, uint8_t *bytes);
+Elf64_Shdr *plan_section_headers(const struct plan *plan);
+void write_tail(const struct plan *plan, const Elf64_Shdr *headers, uint8_t *bytes);
 /* dynamic.c: the value of a dynamic entry; false if there isn't just one. And writes the dynamic
  * section's entries for all that has changed. */
 bool plan_dynamic(const struct image *image, Elf64_Sxword tag, uint64_t *value);

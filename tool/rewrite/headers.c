@@ -1,0 +1,191 @@
+/* headers.c - the program headers and the section headers of the new file.
+ *
+ * A segment that is cut becomes several, and the note gets one of its own. The raw section's header
+ * becomes that of the packed table; the note's comes last, so that all sections keep their numbers.
+ */
+#include "tool/rewrite/plan.h"
+
+#include "elf/note.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Program headers ---- */
+
+/* The part of a segment after a cut, up to the next one. */
+static Elf64_Phdr part_after(const struct plan *plan, const struct plan_cut *cut) {
+  Elf64_Phdr part = *cut->segment;
+  const struct plan_cut *next = plan_next_cut(plan, cut->segment, cut->end);
+  const uint64_t into = cut->end - part.p_offset;
+  part.p_offset = plan_new_offset(plan, cut->end);
+  part.p_vaddr += into;
+  part.p_paddr += into;
+  part.p_filesz -= into;
+  part.p_memsz -= into;
+  if (next != NULL)
+    part.p_filesz = part.p_memsz = next->start - cut->end;
+  return part;
+}
+
+static Elf64_Phdr moved_segment(const struct plan *plan, const Elf64_Phdr *old) {
+  Elf64_Phdr segment = *old;
+  const struct plan_move *move = plan_move_of(plan, segment.p_offset, segment.p_filesz);
+  const bool is_first = old == plan->first;
+  const struct plan_cut *cut = plan_next_cut(plan, old, segment.p_offset);
+  if (cut != NULL)
+    segment.p_filesz = segment.p_memsz = cut->start - segment.p_offset;
+  if (segment.p_type == PT_PHDR)
+    segment.p_filesz = segment.p_memsz += plan->new_segments * sizeof(Elf64_Phdr);
+  if (segment.p_type == PT_PHDR || is_first) {
+    segment.p_vaddr -= plan->lead;
+    segment.p_paddr -= plan->lead;
+  }
+  if (is_first) {
+    segment.p_filesz += plan->lead;
+    segment.p_memsz += plan->lead;
+  } else if (segment.p_type != PT_LOAD && segment.p_filesz > 0 && move != NULL) {
+    const uint64_t into = segment.p_offset - move->old_offset;
+    segment.p_vaddr = segment.p_paddr = move->new_address + into;
+    segment.p_offset = move->new_offset + into;
+  } else if (segment.p_type != PT_PHDR && (segment.p_offset > 0 || segment.p_filesz > 0)) {
+    segment.p_offset = plan_new_offset(plan, segment.p_offset);
+  }
+  return segment;
+}
+
+static Elf64_Phdr added_segment(uint32_t type, uint64_t offset, uint64_t address, uint64_t size,
+                                uint64_t alignment) {
+  return (Elf64_Phdr){
+      .p_type = type,
+      .p_flags = PF_R,
+      .p_offset = offset,
+      .p_vaddr = address,
+      .p_paddr = address,
+      .p_filesz = size,
+      .p_memsz = size,
+      .p_align = alignment,
+  };
+}
+
+static uint8_t *put_segment(uint8_t *at, Elf64_Phdr segment) {
+  memcpy(at, &segment, sizeof segment);
+  return at + sizeof segment;
+}
+
+/* Segments stay in their order: PT_LOADs must ascend. (gABI, "Program Header", PT_LOAD) */
+void write_segments(const struct plan *plan, uint8_t *bytes) {
+  uint8_t *at = bytes + sizeof(Elf64_Ehdr);
+  memset(at, 0, plan_new_headers_end(plan) - sizeof(Elf64_Ehdr));
+  EACH_SEGMENT(plan->image, segment) {
+    at = put_segment(at, moved_segment(plan, segment));
+    for (size_t i = 0; i < plan->cut_count; i++)
+      if (plan->cuts[i].segment == segment && plan->cuts[i].splits)
+        at = put_segment(at, part_after(plan, &plan->cuts[i]));
+    if (segment == plan->last && plan->extra_size > 0)
+      at = put_segment(at, added_segment(PT_LOAD, plan->extra_offset, plan->extra_address,
+                                         plan->extra_size, segment->p_align));
+  }
+  put_segment(at,
+              added_segment(PT_NOTE, plan->note_offset, plan->note_address, PACKED_NOTE_SIZE, 4));
+}
+
+/* ---- Section headers ---- */
+
+/* Relocations of sections that were taken out, which `ld -q` keeps, have nothing to apply to any
+ * more. */
+static void drop_relocations(const struct plan *plan, Elf64_Shdr *header) {
+  const struct plan_sections *sections = &plan->sections;
+  const bool is_ours = header->sh_info == plan_number(plan, sections->raw) ||
+                       (sections->global_roots != NULL &&
+                        header->sh_info == plan_number(plan, sections->global_roots));
+  if ((header->sh_type == SHT_RELA || header->sh_type == SHT_REL) && is_ours &&
+      (header->sh_flags & SHF_ALLOC) == 0)
+    header->sh_size = 0;
+}
+
+/* A section that was there before: its place, and for relocations that were taken out, its size. */
+static Elf64_Shdr moved_section(const struct plan *plan, const struct image_section *section) {
+  const struct plan_relocations *relocations = &plan->relocations;
+  Elf64_Shdr header = section->header;
+  const bool has_bytes = header.sh_type != SHT_NOBITS && header.sh_size > 0;
+  const struct plan_move *move =
+      has_bytes ? plan_move_of(plan, header.sh_offset, header.sh_size) : NULL;
+  if (move != NULL) {
+    const uint64_t into = header.sh_offset - move->old_offset;
+    header.sh_addr = move->new_address + into;
+    header.sh_offset = move->new_offset + into;
+  } else {
+    header.sh_offset = plan_new_offset(plan, header.sh_offset);
+  }
+  if (section == relocations->rela)
+    header.sh_size = relocations->rela_size;
+  if (section == relocations->relr)
+    header.sh_size = relocations->relr_size;
+  drop_relocations(plan, &header);
+  return header;
+}
+
+/* The section over the page in front, from the new headers' end to the old headers' end. */
+static Elf64_Shdr head_section(const struct plan *plan, uint32_t name) {
+  const uint64_t start = plan_new_headers_end(plan);
+  const uint64_t end = plan->lead + plan_old_headers_end(plan);
+  return (Elf64_Shdr){
+      .sh_name = name,
+      .sh_type = SHT_PROGBITS,
+      .sh_flags = SHF_ALLOC,
+      .sh_addr = plan->first->p_vaddr - plan->lead + start,
+      .sh_offset = start,
+      .sh_size = end - start,
+      .sh_addralign = 8,
+  };
+}
+
+/* The new section headers: to be freed. */
+Elf64_Shdr *plan_section_headers(const struct plan *plan) {
+  const struct image *image = plan->image;
+  Elf64_Shdr *headers = calloc(plan->section_count, sizeof *headers);
+  EACH_SECTION(image, section)
+    headers[plan_number(plan, section)] = moved_section(plan, section);
+  Elf64_Shdr *names = &headers[image->section_names];
+  Elf64_Shdr *table = &headers[plan_number(plan, plan->sections.raw)];
+  Elf64_Shdr *note = &headers[image->section_count];
+  uint32_t name = plan->sections.raw->header.sh_name;
+  if (plan->names_at != 0) {
+    name = (uint32_t)names->sh_size;
+    names->sh_offset = plan->names_at;
+    names->sh_size += sizeof plan_section_names;
+  }
+  table->sh_addr = plan->note_address;
+  table->sh_offset = plan->note_offset;
+  *note = *table;
+  note->sh_name = name;
+  note->sh_type = SHT_NOTE;
+  note->sh_flags = SHF_ALLOC;
+  note->sh_size = PACKED_NOTE_SIZE;
+  note->sh_addralign = 4;
+  note->sh_entsize = 0;
+  table->sh_name = name + PLAN_TABLE_NAME_AT;
+  table->sh_addr += PACKED_NOTE_SIZE;
+  table->sh_offset += PACKED_NOTE_SIZE;
+  table->sh_size = plan->packed_size - PACKED_NOTE_SIZE;
+  table->sh_addralign = 8;
+  if (plan->lead > 0)
+    headers[image->section_count + 1] = head_section(plan, name + PLAN_NOTE_NAME_SIZE);
+  return headers;
+}
+
+void write_tail(const struct plan *plan, const Elf64_Shdr *headers, uint8_t *bytes) {
+  const struct image *image = plan->image;
+  const Elf64_Shdr *old_names = &image->sections[image->section_names].header;
+  if (plan->names_at != 0) {
+    uint8_t *names = bytes + plan->names_at;
+    memcpy(names, image->bytes + old_names->sh_offset, old_names->sh_size);
+    memcpy(names + old_names->sh_size, plan_section_names, sizeof plan_section_names);
+  } else {
+    memcpy(bytes + plan_new_offset(plan, old_names->sh_offset) + plan->sections.raw->header.sh_name,
+           plan_section_names, PLAN_NOTE_NAME_SIZE);
+  }
+  memcpy(bytes + plan->headers_at, headers, plan->section_count * sizeof *headers);
+  memcpy(bytes + plan->file_size - plan->appended, image->bytes + image->size - plan->appended,
+         plan->appended);
+}
