@@ -42,6 +42,32 @@ check_aarch64() {
   check_called kept "given, behind a jump back" "$given" 'b 1f; 2: br x0; 1: add x0, x0, x1; b 2b'
   check_called dropped "given, and loaded" "$given" 'add x1, x1, x2; ldr x0, [x1, x2, lsl #3]; cbz x0, 1f; br x0; 1: ret'
   check_called dropped "given, kept and copied" "$given" 'add x1, x1, x2; stp x0, x1, [sp, #-16]!; ldp x3, x1, [sp], #16; mov x0, x3; br x0'
+  # What a register holds across a call is known only if all functions preserve it.
+  local save='stp x20, x19, [sp, #-16]!' load='ldp x20, x19, [sp], #16' other='adrp x19, hidden; add x19, x19, :lo12:hidden; cmp x0, x19'
+  local begin='stp x29, x30, [sp, #-32]!; stp x19, x20, [sp, #16]' end='ldp x19, x20, [sp, #16]; ldp x29, x30, [sp], #32; ret'
+  local sorts="$begin; adrp x19, helper; add x19, x19, :lo12:helper; bl make; mov x3, x19; mov x1, #0; bl qsort; $end"
+  local jumps="$begin; adr x19, 1f; bl make; br x19; 1: $end"
+  check_called dropped "kept in a register that is preserved" "$sorts" "$save; $other; $load; ret"
+  check_called dropped "a jump, by a register that is preserved" "$jumps" "$save; $other; $load; ret"
+  check_called dropped "stored, and loaded by the frame pointer" "$sorts" "stp x29, x30, [sp, #-32]!; mov x29, sp; str x19, [x29, #16]; $other; ldur x19, [x29, #16]; ldp x29, x30, [sp], #32; ret"
+  check_called dropped "beside one that is changed" "$sorts" "adrp x20, hidden; add x20, x20, :lo12:hidden; ret"
+  for way in "$other" "$save; $other; ldp x19, x20, [sp], #16" "$save; $other; add sp, sp, #16" "$save; str x0, [sp, #8]; $other; $load" \
+    "$save; $other; str w0, [sp, #12]; $load" "$save; $other; stp x0, x0, [sp]; $load" "$save; $other; str x19, [sp, #8]; $load" \
+    "$save; $other; ldr w19, [sp, #8]; add sp, sp, #16" "$save; stp x19, x20, [sp]; $other; $load" "cbz x0, 1f; $save; $load; $other; 1:" \
+    "adrp x19, pointer; ldr x19, [x19, :lo12:pointer]" 'fmov x19, d0' 'ldp x19, x1, [x0]' 'csel x19, x0, x19, eq' 'swp x0, x19, [x1]' \
+    'fcvtzs x19, d0' 'umov x19, v0.d[0]' 'mrs x19, tpidr_el0'; do
+    way=".arch armv8.5-a; $way; ret; .pushsection .data; pointer: .quad hidden; .popsection"
+    check_called kept "a jump, by a register that is changed: $way" "$jumps" "$way"
+  done
+  check_called kept "kept in a register that is changed" "$sorts" "$other; ret"
+  check_called kept "by another frame pointer" "stp x29, x30, [sp, #-16]!; mov x29, sp; bl make; mov sp, x29; ldp x29, x30, [sp], #16; ret" 'mov x29, x0; ret'
+  check_called kept "by another frame pointer that was saved" "stp x29, x30, [sp, #-16]!; mov x29, sp; bl make; mov sp, x29; ldp x29, x30, [sp], #16; ret" \
+    'str x29, [sp, #-16]!; str x0, [sp]; ldr x29, [sp], #16; ret'
+  check_called kept "a system call, by a register that is changed" "$begin; mov x19, #172; bl make; mov x8, x19; svc #0; $end" "mov x19, #139; ret"
+  check_called dropped "a system call" "$begin; mov x19, #172; bl make; mov x8, x19; svc #0; $end" "ret"
+  # A call need not change the registers that it may.
+  check_called kept "a sum in a register that the callee doesn't change" "$name; mov x1, #16; add x9, x0, x1; stp x29, x30, [sp, #-16]!; bl make; blr x9; ldp x29, x30, [sp], #16; ret" "ret"
+  check_called kept "given, in a register that the callee doesn't change" "$given" "stp x29, x30, [sp, #-16]!; add x9, x0, x1; bl 1f; blr x9; ldp x29, x30, [sp], #16; 1: ret"
 }
 
 check_riscv64() {
@@ -57,6 +83,29 @@ check_riscv64() {
     check_called kept "given: $way" "$given" ".option arch, +zba; $way; jr a0"
   done
   check_called kept "given, with a distance" "$given" 'jr 16(a0)'
+  local save='addi sp, sp, -16; sd s2, 0(sp); sd s1, 8(sp)' load='ld s2, 0(sp); ld s1, 8(sp); addi sp, sp, 16' other='lla s1, hidden; sub a1, a0, s1'
+  local begin='addi sp, sp, -32; sd ra, 24(sp); sd s0, 16(sp); sd s1, 8(sp); sd s2, 0(sp)' end='ld ra, 24(sp); ld s0, 16(sp); ld s1, 8(sp); ld s2, 0(sp); addi sp, sp, 32; ret'
+  local sorts="$begin; lla s1, helper; call make; mv a3, s1; li a1, 0; call qsort; $end"
+  local jumps="$begin; lla s1, 1f; call make; jr s1; 1: $end"
+  check_called dropped "kept in a register that is preserved" "$sorts" "$save; $other; $load; ret"
+  check_called dropped "a jump, by a register that is preserved" "$jumps" "$save; $other; $load; ret"
+  check_called dropped "stored, and loaded by the frame pointer" "$sorts" "addi sp, sp, -32; sd s0, 16(sp); addi s0, sp, 32; sd s1, -24(s0); $other; ld s1, -24(s0); ld s0, 16(sp); addi sp, sp, 32; ret"
+  check_called dropped "beside one that is changed" "$sorts" "lla s2, hidden; ret"
+  check_called dropped "beside numbers with a point" "$sorts" "fmv.d fs1, fa0; fadd.d fs1, fs1, fa0; fcvt.d.l fs1, a0; fmv.d.x fs1, a0; fsqrt.d fs1, fs1; fmin.d fs1, fs1, fa0; ret"
+  for way in "$other" "$save; $other; ld s1, 0(sp); ld s2, 8(sp); addi sp, sp, 16" "$save; $other; addi sp, sp, 16" "$save; sd a0, 8(sp); $other; $load" \
+    "$save; $other; sw a0, 12(sp); $load" "$save; $other; sd s1, 8(sp); $load" "$save; $other; lw s1, 8(sp); addi sp, sp, 16" \
+    "beqz a0, 1f; $save; $load; $other; 1:" "ld s1, pointer" 'fmv.x.d s1, fa0' 'feq.d s1, fa0, fa0' 'fcvt.l.d s1, fa0' 'fclass.d s1, fa0' \
+    'amoswap.d s1, a0, (a1)' 'vsetvli s1, a0, e64, m1, ta, ma' 'vmv.x.s s1, v0' 'vcpop.m s1, v0' 'csrr s1, cycle' 'jal s1, 1f; 1:'; do
+    way=".option arch, +v; $way; ret; .pushsection .data; pointer: .quad hidden; .popsection"
+    check_called kept "a jump, by a register that is changed: $way" "$jumps" "$way"
+  done
+  check_called kept "kept in a register that is changed" "$sorts" "$other; ret"
+  check_called kept "by another frame pointer" "addi sp, sp, -16; sd ra, 8(sp); sd s0, 0(sp); addi s0, sp, 16; call make; addi sp, s0, -16; ld ra, 8(sp); ld s0, 0(sp); addi sp, sp, 16; ret" 'mv s0, a0; ret'
+  check_called kept "by another frame pointer that was saved" "addi sp, sp, -16; sd ra, 8(sp); sd s0, 0(sp); addi s0, sp, 16; call make; addi sp, s0, -16; ld ra, 8(sp); ld s0, 0(sp); addi sp, sp, 16; ret" \
+    'addi sp, sp, -16; sd s0, 0(sp); sd a0, 0(sp); ld s0, 0(sp); addi sp, sp, 16; ret'
+  check_called kept "a system call, by a register that is changed" "$begin; li s1, 172; call make; mv a7, s1; ecall; $end" "li s1, 139; ret"
+  check_called dropped "a system call" "$begin; li s1, 172; call make; mv a7, s1; ecall; $end" "ret"
+  check_called kept "given, in a register that the callee doesn't change" "$given" "addi sp, sp, -16; sd ra, 8(sp); add t3, a0, a1; jal 1f; jalr t3; ld ra, 8(sp); addi sp, sp, 16; 1: ret"
   check_called kept "loaded, with a distance" "$given" 'ld t1, 0(a1); jr 16(t1)'
   check_called kept "given, behind a jump back" "$given" 'j 1f; 2: jr a0; 1: add a0, a0, a1; j 2b'
   check_called kept "made of a copied part" '4: auipc t1, %pcrel_hi(hidden); mv t3, t1; jalr zero, %pcrel_lo(4b)(t3)' 'ret'

@@ -82,6 +82,10 @@ for way in 'add %rsi, %rdi' 'or %rsi, %rdi' 'bts $4, %rdi' 'imul $1, %rdi, %rdi'
   check_given kept "$way; jmp *%rdi"
 done
 check_given kept 'add %rsi, %rdi; mov %rdi, -8(%rsp); jmp *-8(%rsp)'
+# A call need not change the registers that it may.
+for register in rax rcx rdi r11; do
+  check_given kept "sub \$8, %rsp; add %rsi, %rdi; mov %rdi, %$register; call 1f; call *%$register; add \$8, %rsp; 1: ret"
+done
 check_given kept 'jmp 1f; 2: jmp *%rdi; 1: add %rsi, %rdi; jmp 2b'
 check_given kept 'mov 8(%rdx), %rax; jmp 1f; 2: add %rsi, %rdi; mov %rdi, %rax; 1: jmp *%rax; nop; jmp 2b'
 check_given kept 'mov (%rdx), %rax; mul %rdi; sub $8, %rsp; call *%rax; add $8, %rsp; ret'

@@ -200,7 +200,7 @@ struct graph_builder {
   struct code_ranges tables; /* jump tables: words that are known to be no function's address */
   struct code_ranges open;   /* any address in these may be made (parts.h) */
   uint64_t global;           /* what the global pointer holds; 0: it isn't known */
-  bool loses_registers;      /* some function changes registers that calls preserve */
+  uint32_t lost;             /* registers that some function changes though calls preserve them */
   /* A function, or a word, that makes addresses of code that may be any, for others to call; 0:
    * there is none. */
   uint64_t hands_over;

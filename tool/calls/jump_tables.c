@@ -447,9 +447,7 @@ static struct code_value follow_step(const struct resolver *resolver, const stru
   if (code_is_idle(state, &step->instruction) || code_moves_word(state, &step->instruction))
     return jump;
   if (step->instruction.kind == CODE_CALL && step->instruction.target_kind == CODE_DIRECT) {
-    uint32_t lost = builder->loses_registers ? UINT32_MAX : builder->architecture->lost;
-    for (; lost != 0; lost &= lost - 1)
-      state->registers[__builtin_ctz(lost)] = jump;
+    code_lose(state, builder->architecture->lost | builder->lost, builder->architecture->result);
     return jump;
   }
   builder->architecture->follow(resolver->area->bytes + (address - resolver->area->address),
@@ -912,7 +910,7 @@ void jump_tables_resolve(struct graph_builder *builder) {
                               .slots.is_fixed = graph->linkage.is_fixed,
                               .slots.start = graph->code_start,
                               .slots.size = graph->code_span,
-                              .slots.loses_registers = builder->loses_registers};
+                              .slots.lost = builder->lost};
   find_passing(&resolver);
   registered_open(builder);
   if (builder->landing_count > 0)

@@ -76,7 +76,7 @@ bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t addre
   } else if (noted->is_noted) {
     stack->depth = *noted;
   } else if (!goes_on) {
-    stack->depth = stack->jumped;
+    stack->depth = stack->has_switched ? stack->switched : stack->jumped;
     stack->depth.enough = stack->depth.bytes;
     stack->depth.saved = notes->placed;
     if (stack->depth.certainty == STACK_EXACT)
@@ -110,7 +110,7 @@ void stack_jump(struct stack_notes *notes, const struct stack *stack, uint64_t t
   }
   notes->has_frame_back |= noted->is_decoded && noted->frame_certainty != STACK_OTHER &&
                            joined_frame(noted, &depth) == STACK_OTHER;
-  const uint8_t changed_back = noted->is_decoded ? depth.changed & ~noted->changed : 0;
+  const uint16_t changed_back = noted->is_decoded ? depth.changed & ~noted->changed : 0;
   notes->changed_back |= changed_back;
   notes->overwritten |= changed_back & ~noted->saved;
   notes->has_link_back |= noted->is_decoded && noted->link == LINK_OWN && depth.link != LINK_OWN;
@@ -146,12 +146,12 @@ bool stack_leaves_oddly(struct stack_notes *notes, const struct stack *stack) {
   return depth->certainty > STACK_LOST && depth->bytes == 0 && stack_is_odd(notes, stack);
 }
 
-static uint8_t late_lost(const struct stack_notes *notes) {
+static uint16_t late_lost(const struct stack_notes *notes) {
   return notes->overwritten | (notes->changed_back & notes->unchanged_return);
 }
 
-bool stack_loses_registers(const struct stack_notes *notes) {
-  return (notes->lost | late_lost(notes)) != 0;
+uint16_t stack_lost_registers(const struct stack_notes *notes) {
+  return notes->lost | late_lost(notes);
 }
 
 bool stack_was_odd(const struct stack_notes *notes) {
@@ -203,9 +203,9 @@ static void use_memory(struct stack_notes *notes, const struct stack_depth *dept
 /* ---- Registers that calls preserve ---- */
 
 /* The first store of the caller's value says where its place is. */
-static void save(struct stack_notes *notes, struct stack_depth *depth, uint8_t registers,
+static void save(struct stack_notes *notes, struct stack_depth *depth, uint16_t registers,
                  int64_t at) {
-  const uint8_t saved = registers & ~depth->changed & ~notes->placed;
+  const uint16_t saved = registers & ~depth->changed & ~notes->placed;
   for (unsigned i = 0; i < CODE_PRESERVED; i++)
     if ((saved >> i & 1) != 0)
       notes->places[i] = at;
@@ -226,38 +226,48 @@ static bool is_own_value(const struct stack_notes *notes, const struct stack_dep
 }
 
 static void load(const struct stack_notes *notes, struct stack_depth *depth,
-                 const struct code_stack *use, int64_t at) {
+                 const struct code_stack *use, uint16_t registers, int64_t at) {
   for (unsigned i = 0; i < CODE_PRESERVED; i++)
-    if ((use->loads >> i & 1) != 0 && is_own_value(notes, depth, use, i, at)) {
+    if ((registers >> i & 1) != 0 && is_own_value(notes, depth, use, i, at)) {
       depth->changed &= ~(1u << i);
       depth->saved &= ~(1u << i);
     }
+}
+
+/* Whether the caller's value of a register is stored at its place once more. */
+static bool saves_again(const struct stack_notes *notes, const struct stack_depth *depth,
+                        const struct code_stack *use, unsigned number, int64_t at) {
+  const int64_t word = (notes->places[number] - at) / WORD;
+  return (depth->changed >> number & 1) == 0 && notes->places[number] == at + word * WORD &&
+         word >= 0 && word < CODE_WORDS && (use->saves[word] >> number & 1) != 0;
 }
 
 /* What is stored at a place makes the register that has it lose its value. The place's address may
  * be that of the end of what lies below it, but for the frame pointer's. */
 static void overwrite(struct stack_notes *notes, const struct stack_depth *depth,
                       const struct code_stack *use, int64_t at) {
-  const uint8_t own =
-      (use->saves & ~depth->changed) | (use->is_address ? (uint8_t)~CODE_PRESERVED_FRAME : 0);
-  for (unsigned i = 0; i < CODE_PRESERVED; i++)
-    if ((notes->placed & ~own & 1u << i) != 0 && at < notes->places[i] + WORD &&
-        notes->places[i] < at + use->size)
+  const uint16_t endangered =
+      use->is_address ? notes->placed & CODE_PRESERVED_FRAME : notes->placed;
+  for (unsigned i = 0; endangered >> i != 0; i++)
+    if ((endangered >> i & 1) != 0 && at < notes->places[i] + WORD &&
+        notes->places[i] < at + use->size && !saves_again(notes, depth, use, i, at))
       notes->overwritten |= 1u << i;
 }
 
 static void follow_preserved(struct stack_notes *notes, struct stack_depth *depth,
                              const struct code_stack *use) {
-  int64_t at = INT64_MAX;
+  int64_t at;
   const bool is_known =
       use->base != CODE_NO_BASE && find_place(notes, depth, use, use->offset, &at);
   depth->changed |= use->changes;
-  if (use->loads != 0)
-    load(notes, depth, use, is_known ? at : INT64_MAX);
+  for (unsigned i = 0; i < CODE_WORDS; i++)
+    if (use->loads[i] != 0)
+      load(notes, depth, use, use->loads[i], is_known ? at + i * WORD : INT64_MAX);
   if (!is_known || use->is_read)
     return;
-  if (use->saves != 0)
-    save(notes, depth, use->saves, at);
+  for (unsigned i = 0; i < CODE_WORDS; i++)
+    if (use->saves[i] != 0)
+      save(notes, depth, use->saves[i], at + i * WORD);
   if (notes->placed != 0)
     overwrite(notes, depth, use, at);
 }
@@ -347,14 +357,30 @@ static void move(struct stack_depth *depth, const struct code_stack *use) {
   }
 }
 
+/* What another register may lead to, others may write to. */
+static void hand_over(struct stack_notes *notes, const struct stack_depth *depth,
+                      const struct code_stack *use) {
+  const struct code_stack handed = {.base = use->handed,
+                                    .offset = use->handed_offset,
+                                    .size = use->handed_size,
+                                    .is_address = true};
+  int64_t at;
+  use_memory(notes, depth, &handed);
+  if (handed.base != CODE_NO_BASE && find_place(notes, depth, &handed, handed.offset, &at))
+    overwrite(notes, depth, &handed, at);
+}
+
+/* A jump by a pointer leads to another function where the stack is as deep as at the start; but a
+ * function may also have its only switch there. */
+static bool may_switch(const struct stack *stack, const struct code_instruction *instruction) {
+  return instruction->kind == CODE_JUMP && instruction->target_kind == CODE_COMPUTED &&
+         (stack->depth.bytes != 0 || !stack->has_switched);
+}
+
 void stack_follow(struct stack_notes *notes, struct stack *stack,
                   const struct code_instruction *instruction) {
   const struct code_stack *use = &instruction->stack;
-  use_memory(notes, &stack->depth,
-             &(struct code_stack){.base = use->handed,
-                                  .offset = use->handed_offset,
-                                  .size = use->handed_size,
-                                  .is_address = true});
+  hand_over(notes, &stack->depth, use);
   if (use->growth != 0 || use->copy != CODE_NO_BASE)
     move(&stack->depth, use);
   if (use->loses_frame)
@@ -364,4 +390,8 @@ void stack_follow(struct stack_notes *notes, struct stack *stack,
   if (instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH ||
       instruction->kind == CODE_CALL)
     stack->jumped = stack->depth;
+  if (may_switch(stack, instruction)) {
+    stack->switched = stack->depth;
+    stack->has_switched = true;
+  }
 }

@@ -14,8 +14,8 @@
  * anywhere, up to where it is made of the frame pointer again. Depths are exact as long as the
  * stack changes by constants, and where a jump goes forward, its depth is noted for the place. At a
  * place to which no such jump is known (the body of a loop that is entered at its end, a landing
- * pad, a case of a switch), the depth is taken to be that at the last jump; then only what is
- * pushed from there on counts, unless a jump back shows the depth.
+ * pad, a case of a switch), the depth is taken to be that at the last switch, or else at the last
+ * jump or call; then only what is pushed from there on counts, unless a jump back shows the depth.
  *
  * On machines whose calls leave the return address in a register, a return takes it from there.
  * It's the caller's as long as nothing was called and nothing else put into the register; or if it
@@ -41,9 +41,9 @@ struct stack_depth {
   uint8_t link;                       /* enum stack_link */
   bool is_loaded;                     /* it is the function's own since it was loaded */
   uint8_t certainty, frame_certainty; /* enum stack_certainty */
-  bool by_frame;                      /* the stack pointer was made of the frame pointer */
-  uint8_t changed; /* sets of registers that calls preserve: one isn't the caller's; */
-  uint8_t saved;   /* or it is stored, and wasn't loaded since */
+  uint16_t changed; /* sets of registers that calls preserve: one isn't the caller's; */
+  uint16_t saved;   /* or it is stored, and wasn't loaded since */
+  bool by_frame;    /* the stack pointer was made of the frame pointer */
   bool is_noted, is_decoded;
 };
 
@@ -64,6 +64,8 @@ enum stack_link {
 
 struct stack {
   struct stack_depth depth, jumped; /* here, and where control last went elsewhere */
+  struct stack_depth switched;      /* and where it went by a jump that may be a switch's, */
+  bool has_switched;                /* if there is one */
 };
 
 /* Bytes on the stack that are stored to: see `place`. */
@@ -88,7 +90,7 @@ struct stack_notes {
   bool is_saved, is_loaded; /* it is stored there, and loaded */
   /* The same for each register that calls preserve. Sets: those that have a place; something else
    * is stored there; they aren't the caller's at a return. */
-  uint8_t placed, overwritten, lost;
+  uint16_t placed, overwritten, lost;
   int64_t places[CODE_PRESERVED];
   struct stack_store early[STACK_EARLY]; /* before the place was known */
   uint32_t early_count;                  /* may be more than there is room for */
@@ -103,7 +105,7 @@ struct stack_notes {
   /* Or the register with another return address; and there are returns by it as it was at the
    * start. The same for sets of registers that calls preserve. */
   bool has_link_back, has_kept_return;
-  uint8_t changed_back, unchanged_return;
+  uint16_t changed_back, unchanged_return;
 };
 
 /* Prepares for a function. A part of a function has another depth at its start, which isn't known. */
@@ -127,7 +129,7 @@ bool stack_is_odd(struct stack_notes *notes, const struct stack *stack);
 bool stack_leaves_oddly(struct stack_notes *notes, const struct stack *stack);
 /* Whether one was, as is known at the function's end. */
 bool stack_was_odd(const struct stack_notes *notes);
-/* Whether the function returns with other values in registers that calls preserve. */
-bool stack_loses_registers(const struct stack_notes *notes);
+/* The set of registers that calls preserve with which the function returns changed. */
+uint16_t stack_lost_registers(const struct stack_notes *notes);
 
 #endif

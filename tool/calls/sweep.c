@@ -367,6 +367,8 @@ static void note_pointer(struct sweep *sweep, uint64_t at, struct flow *flow,
 static void add_instruction(struct sweep *sweep, uint64_t at,
                             const struct code_instruction *instruction, struct flow *flow) {
   const uint32_t calls = sweep->builder->graph->call_count;
+  const bool goes = instruction->kind == CODE_CALL || instruction->kind == CODE_JUMP ||
+                    instruction->kind == CODE_BRANCH;
   switch (instruction->kind) {
   case CODE_PADDING:
     return;
@@ -379,10 +381,6 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   case CODE_JUMP:
   case CODE_BRANCH:
     add_transfer(sweep, at, instruction);
-    if (is_inside(sweep, instruction))
-      stack_jump(&sweep->stack, &flow->stack, instruction->target, instruction->kind == CODE_CALL);
-    else if (leaves_oddly(sweep, instruction, flow))
-      add_odd(sweep, at, instruction);
     break;
   default:
     if (instruction->is_system)
@@ -396,6 +394,10 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   function->uses_code |= follow_registers(sweep, flow, instruction);
   flow->last = instruction->kind;
   stack_follow(&sweep->stack, &flow->stack, instruction);
+  if (goes && is_inside(sweep, instruction))
+    stack_jump(&sweep->stack, &flow->stack, instruction->target, instruction->kind == CODE_CALL);
+  else if (goes && leaves_oddly(sweep, instruction, flow))
+    add_odd(sweep, at, instruction);
   flow->last_call = sweep->builder->graph->call_count > calls ? calls + 1 : 0;
 }
 
@@ -490,8 +492,9 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   }
   check_loads(sweep);
   add_late(sweep, sweep->end - 1);
-  sweep->builder->loses_registers |=
-      !sweep->is_part[number] && stack_loses_registers(&sweep->stack);
+  if (!sweep->is_part[number])
+    sweep->builder->lost |=
+        code_registers(sweep->builder->architecture, stack_lost_registers(&sweep->stack));
 }
 
 /* ---- What runs on ---- */

@@ -10,6 +10,13 @@ const struct code_architecture *code_architecture(uint16_t machine) {
   return NULL;
 }
 
+uint32_t code_registers(const struct code_architecture *architecture, uint16_t set) {
+  uint32_t registers = 0;
+  for (unsigned i = 0; i < CODE_PRESERVED; i++)
+    registers |= (uint32_t)(set >> i & 1) << architecture->in_sets[i];
+  return registers;
+}
+
 enum code_relocation code_relocation(const struct code_architecture *architecture, uint64_t type) {
   const struct code_relocation_type *relocation = architecture->relocations;
   while (relocation->type != 0 && relocation->type != type)
@@ -66,6 +73,14 @@ struct code_value code_either(const struct code_state *state, struct code_value 
         (struct code_value){.kind = CODE_HELD, .table = code_is_code(state, a) ? a.table : b.table};
   either.is_made = code_is_made(a) || code_is_made(b);
   return either;
+}
+
+void code_lose(struct code_state *state, uint32_t registers, unsigned result) {
+  for (; registers != 0; registers &= registers - 1) {
+    struct code_value *value = &state->registers[__builtin_ctz(registers)];
+    *value = code_either(state, *value, (struct code_value){.kind = CODE_UNKNOWN});
+  }
+  state->registers[result] = (struct code_value){.is_made = state->registers[result].is_made};
 }
 
 struct code_value code_sum(const struct code_state *state, uint32_t registers) {

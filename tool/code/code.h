@@ -36,7 +36,7 @@ enum code_target {
  * address only if the stack is as deep as at the function's start, and nothing was written there. */
 enum code_stack_base { CODE_NO_BASE, CODE_STACK_POINTER, CODE_FRAME_POINTER };
 enum { CODE_STACK_LOST = INT32_MAX };
-enum { CODE_PRESERVED = 6, CODE_PRESERVED_FRAME = 1 };
+enum { CODE_PRESERVED = 12, CODE_PRESERVED_FRAME = 1, CODE_WORDS = 2 };
 
 /* What it does with the register that calls leave the return address in, where they leave it in one. */
 enum code_link {
@@ -56,9 +56,10 @@ struct code_stack {
   bool is_read;   /* the memory is read, and nothing else */
   bool is_address;  /* its address is computed, for others that may use it */
   bool loses_frame; /* the frame pointer becomes something else */
-  /* Sets of registers that calls preserve; the first is the frame pointer. One is stored at
-   * `offset` from the base, or loaded from there; the others become something else. */
-  uint8_t saves, loads, changes;
+  /* Sets of registers that calls preserve; the first is the frame pointer. One is stored in a word at
+   * `offset` from the base, or loaded from there, and maybe another one in the next word; those that
+   * change become something else. */
+  uint16_t saves[CODE_WORDS], loads[CODE_WORDS], changes;
   int32_t copy_offset; /* from that register before the instruction */
   uint8_t link;        /* enum code_link */
   bool reads_link;     /* something else than a return, or a store that saves it, reads it */
@@ -167,7 +168,7 @@ struct code_slots {
   uint64_t start, size; /* where the code is */
   bool is_fixed;        /* the file doesn't move: a number in an instruction may be an address */
   bool has_grown;       /* there are new ones */
-  bool loses_registers; /* calls preserve none */
+  uint32_t lost;        /* registers that some function changes though calls preserve them */
   bool has_load;        /* something was loaded from the stack */
   uint32_t count;       /* may be more than there is room for: then any place is one */
   struct code_slot {
@@ -196,6 +197,9 @@ struct code_value code_sum(const struct code_state *state, uint32_t registers);
 /* One of two values. An address of code isn't forgotten: something may be added to it. */
 struct code_value code_either(const struct code_state *state, struct code_value a,
                               struct code_value b);
+/* A call may change registers (a bit each), but it may also leave them as they are. `result`, the one
+ * for its result, has another value then, which may still be made. */
+void code_lose(struct code_state *state, uint32_t registers, unsigned result);
 /* A register is stored on the stack; and what is loaded from there. */
 void code_store(struct code_state *state, enum code_stack_base base, int32_t offset,
                 struct code_value value);
@@ -240,7 +244,9 @@ struct code_architecture {
   /* The registers that a call preserves: DWARF's number n is bit n. Where calls push the return
    * address. */
   uint32_t preserved;
-  uint32_t lost; /* registers that a call doesn't preserve: register n is bit n */
+  uint32_t lost;                   /* registers that a call doesn't preserve: register n is bit n */
+  uint8_t result;                  /* the register for its result */
+  uint8_t in_sets[CODE_PRESERVED]; /* the registers of struct code_stack's sets, in their order */
   const struct code_relocation_type *relocations; /* the last one is all zero */
   const uint8_t *arguments; /* the registers of a call's first CODE_ARGUMENTS arguments */
   /* The register that has a system call's number, and the numbers of those that run nothing of the
@@ -259,6 +265,9 @@ struct code_architecture {
 
 /* The architecture of an ELF machine; NULL if it isn't known. */
 const struct code_architecture *code_architecture(uint16_t machine);
+
+/* The registers of a set (struct code_stack). */
+uint32_t code_registers(const struct code_architecture *architecture, uint16_t set);
 
 enum code_relocation code_relocation(const struct code_architecture *architecture, uint64_t type);
 

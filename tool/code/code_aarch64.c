@@ -27,6 +27,7 @@
 #include <elf.h>
 
 enum {
+  RESULT = 0,
   FRAME = 29,
   LINK = 30,
   SP = 31,
@@ -37,7 +38,7 @@ enum {
 
 /* x19 to x29 are as before a call (Procedure Call Standard for the Arm 64-bit Architecture, 6.1.1). */
 enum { CALL_CLOBBERS = 0x4007ffff };
-static const struct link_machine machine = {SP, FRAME, LINK, 0, CALL_CLOBBERS};
+static const struct link_machine machine = {SP, FRAME, LINK, 0, 19, 0, CALL_CLOBBERS, RESULT};
 
 static int64_t signed_field(uint32_t word, unsigned low, unsigned width) {
   return link_signed(link_field(word, low, width), width);
@@ -261,6 +262,12 @@ static void set_memory(struct code_stack *stack, unsigned from, int32_t offset, 
   stack->is_read = is_read;
 }
 
+/* Number 31 is 0 here. */
+static void set_saved(struct code_stack *stack, unsigned number, int32_t offset, bool is_load) {
+  if (number != ZERO)
+    link_set_saved(&machine, stack, number, offset, is_load);
+}
+
 static void decode_pair(uint32_t word, struct code_instruction *instruction) {
   enum { POST = 1, PRE = 3 };
   struct code_parts *parts = &instruction->parts;
@@ -278,8 +285,8 @@ static void decode_pair(uint32_t word, struct code_instruction *instruction) {
   parts->writes = (moves ? bit(from) : 0) | (is_load && !is_vector ? bit(first) | bit(second) : 0);
   if (is_vector || (size != 2 && !has_tag))
     return;
-  link_set_saved(&machine, &instruction->stack, first, 0, is_load);
-  link_set_saved(&machine, &instruction->stack, second, bytes, is_load);
+  set_saved(&instruction->stack, first, 0, is_load);
+  set_saved(&instruction->stack, second, bytes, is_load);
 }
 
 /* Loads and stores of one register with a constant distance. */
@@ -306,7 +313,7 @@ static void decode_single(uint32_t word, struct code_instruction *instruction) {
   parts->is_load =
       parts->writes == bit(to) && size == 3 && link_base(&machine, from) == CODE_NO_BASE && is_load;
   if (!is_vector && !is_prefetch && size == 3)
-    link_set_saved(&machine, &instruction->stack, to, 0, is_load);
+    set_saved(&instruction->stack, to, 0, is_load);
   if (from != SP && !moves && (is_load || is_vector || to != from))
     link_set_part(instruction,
                   is_load && !is_vector && size == 3 && !is_prefetch ? CODE_LOAD : CODE_ACCESS,
@@ -666,6 +673,8 @@ const struct code_architecture code_aarch64 = {
     .highest = PAGE - 1,
     .stack_register = 31,
     .lost = CALL_CLOBBERS,
+    .result = RESULT,
+    .in_sets = {FRAME, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28},
     .entry_offset = 0,
     .relocations = relocations,
     .arguments = arguments,

@@ -60,6 +60,14 @@ void link_set_sum(const struct link_machine *machine, struct code_stack *stack, 
 
 static bool has(uint32_t registers, unsigned number) { return (registers >> number & 1) != 0; }
 
+/* Those that calls preserve, as a set of struct code_stack's. */
+static uint16_t preserved_of(const struct link_machine *machine, uint32_t registers) {
+  enum { RUN = 10 };
+  return (uint16_t)(has(registers, machine->frame) |
+                    link_field(registers, machine->preserved, RUN) << 1 |
+                    ((registers & machine->also) != 0) << (RUN + 1));
+}
+
 /* There may be another pointer to the frame then. */
 static void hand(const struct link_machine *machine, struct code_stack *stack, unsigned number) {
   const bool is_frame = number == machine->frame;
@@ -74,7 +82,11 @@ void link_set_saved(const struct link_machine *machine, struct code_stack *stack
                     int32_t offset, bool is_load) {
   if (!is_load)
     hand(machine, stack, number);
-  if (number != machine->link || stack->base == CODE_NO_BASE)
+  if (stack->base == CODE_NO_BASE)
+    return;
+  uint16_t *registers = is_load ? stack->loads : stack->saves;
+  registers[offset / 8] = preserved_of(machine, (uint32_t)1 << number);
+  if (number != machine->link)
     return;
   stack->link = is_load ? CODE_LINK_LOADED : CODE_LINK_SAVED;
   stack->link_offset = stack->offset + offset;
@@ -96,6 +108,7 @@ void link_finish(const struct link_machine *machine, struct code_instruction *in
   const struct code_parts *parts = &instruction->parts;
   struct code_stack *stack = &instruction->stack;
   const uint32_t written = parts->writes | parts->may_write;
+  stack->changes = preserved_of(machine, written);
   stack->loses_frame = has(written, machine->frame) && stack->copy != CODE_STACK_POINTER;
   set_handed(machine, instruction);
   if (has(written, machine->stack) && stack->growth == 0 && stack->copy == CODE_NO_BASE &&
@@ -150,15 +163,14 @@ void link_assign(const struct link_machine *machine, const struct code_instructi
   if (parts->part == CODE_LOWER && result.kind == CODE_ADDRESS)
     state->made = result.table;
   if (instruction->kind == CODE_CALL)
-    lost |= machine->clobbers;
+    code_lose(state, machine->clobbers | (state->slots != NULL ? state->slots->lost : 0),
+              machine->result);
   const uint32_t made = instruction->kind == CODE_OTHER ? ~taken : 0;
   for (; lost != 0; lost &= lost - 1) {
     const unsigned number = (unsigned)__builtin_ctz(lost);
     struct code_value *value = &state->registers[number];
     const struct code_value written = {.is_made = has(made, number)};
-    *value = has(parts->writes, number) || instruction->kind == CODE_CALL
-                 ? written
-                 : code_either(state, *value, written);
+    *value = has(parts->writes, number) ? written : code_either(state, *value, written);
   }
   if (result.kind == CODE_SUM || result.kind == CODE_TARGET)
     state->summed = result;

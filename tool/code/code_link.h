@@ -13,7 +13,10 @@
 struct link_machine {
   uint8_t stack, frame, link;
   int8_t callers_frame; /* from `frame`: where the caller's is saved; the return address is above */
+  uint8_t preserved;    /* calls preserve ten registers from that on, */
+  uint32_t also;        /* and these: a bit for each, at most one */
   uint32_t clobbers;
+  uint8_t result; /* of calls */
 };
 
 static inline uint32_t link_field(uint32_t word, unsigned low, unsigned width) {

@@ -24,12 +24,13 @@
 
 #include <elf.h>
 
-enum { ZERO = 0, RA = 1, SP = 2, GP = 3, T0 = 5, FRAME = 8, CALLERS_FRAME = -16 };
+enum { ZERO = 0, RA = 1, SP = 2, GP = 3, T0 = 5, FRAME = 8, A0 = 10, CALLERS_FRAME = -16 };
 
 /* sp, gp, tp and s0 to s11 are as before a call (RISC-V Calling Conventions, "Integer Register
  * Convention"). */
 enum { CALL_CLOBBERS = (int)0xf003fce2 };
-static const struct link_machine machine = {SP, FRAME, RA, CALLERS_FRAME, (uint32_t)CALL_CLOBBERS};
+static const struct link_machine machine = {
+    SP, FRAME, RA, CALLERS_FRAME, 18, 1u << 9, (uint32_t)CALL_CLOBBERS, A0};
 
 /* Bits 2 to 6 of a long instruction. */
 enum operation {
@@ -67,6 +68,7 @@ struct fields {
   bool is_sum;      /* REGISTERS: it adds; with a shift, too */
   bool is_subtract; /* REGISTERS */
   bool is_vector;   /* LOAD_FP, STORE_FP: of vectors */
+  bool is_general;  /* FLOAT, VECTOR: `to` may be a general register */
   int64_t constant;
 };
 
@@ -105,6 +107,20 @@ static bool adds(uint32_t word) {
          (more == 0x04 && function == 0);
 }
 
+/* Of floating-point numbers: comparisons, conversions, moves and classes, and what isn't known. Of
+ * vectors: their lengths, and moves and counts of elements. */
+static bool has_general_result(uint32_t word, enum operation operation) {
+  enum {
+    FLOATS = 1 << 0x00 | 1 << 0x01 | 1 << 0x02 | 1 << 0x03 | 1 << 0x04 | 1 << 0x05 | 1 << 0x08 |
+             1 << 0x0b | 1 << 0x1a | 1 << 0x1e
+  };
+  enum { MASKS = 2, LENGTHS = 7, ELEMENTS = 0x10 };
+  const unsigned function = link_field(word, 12, 3);
+  if (operation == FLOAT)
+    return ((uint32_t)FLOATS >> link_field(word, 27, 5) & 1) == 0;
+  return function == LENGTHS || (function == MASKS && link_field(word, 26, 6) == ELEMENTS);
+}
+
 static struct fields read_long(uint32_t word) {
   struct fields fields = {.operation = (enum operation)link_field(word, 2, 5),
                           .function = (uint8_t)link_field(word, 12, 3),
@@ -115,6 +131,7 @@ static struct fields read_long(uint32_t word) {
   fields.is_sum = adds(word);
   fields.is_subtract = link_field(word, 25, 7) == 0x20 && fields.function == 0;
   fields.is_vector = fields.function == 0 || fields.function > 4;
+  fields.is_general = has_general_result(word, fields.operation);
   return fields;
 }
 
@@ -358,7 +375,7 @@ static void decode_system(struct code_instruction *instruction, const struct fie
   instruction->parts.reads = fields->function < 4 ? bit(fields->first) : 0;
   instruction->parts.writes = bit(fields->to);
   if (fields->function == 0)
-    instruction->parts.may_write = bit(10); /* a0: a system call's result */
+    instruction->parts.may_write = bit(A0); /* a system call's result */
 }
 
 static void decode_arithmetic(struct code_instruction *instruction, const struct fields *fields,
@@ -430,10 +447,10 @@ static void decode_fields(struct code_instruction *instruction, const struct fie
   case ATOMIC:
     decode_atomic(instruction, fields);
     break;
-  case FLOAT: /* comparisons and conversions have a general register */
+  case FLOAT:
   case VECTOR:
     parts->reads = bit(fields->first) | (fields->operation == VECTOR ? bit(fields->second) : 0);
-    parts->may_write = bit(fields->to);
+    parts->may_write = fields->is_general ? bit(fields->to) : 0;
     break;
   case FENCE:
   case MULTIPLY_0:
@@ -580,6 +597,8 @@ const struct code_architecture code_riscv64 = {
     .sets_global = sets_global,
     .stack_register = SP,
     .lost = (uint32_t)CALL_CLOBBERS,
+    .result = A0,
+    .in_sets = {FRAME, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 9},
     .entry_offset = 0,
     .relocations = relocations,
     .arguments = arguments,

@@ -480,12 +480,12 @@ static void set_registers(const ZydisDecodedInstruction *raw,
 
 /* ---- Registers that calls preserve ---- */
 
-enum { RBX = 3, R12 = 12, PRESERVED = 0xf028 };
+enum { RAX = 0, RBX = 3, R12 = 12, PRESERVED = 0xf028, CLOBBERED = 0xffff & ~PRESERVED };
 
 /* The same as a set of struct code_stack's: rbp, rbx, r12 to r15. */
-static uint8_t preserved_of(uint32_t registers) {
-  return (uint8_t)((registers >> RBP & 1) | (registers >> RBX & 1) << 1 |
-                   (registers >> R12 & 15) << 2);
+static uint16_t preserved_of(uint32_t registers) {
+  return (uint16_t)((registers >> RBP & 1) | (registers >> RBX & 1) << 1 |
+                    (registers >> R12 & 15) << 2);
 }
 
 /* The registers of which operands write to all or a part. */
@@ -557,18 +557,18 @@ static void set_preserved(const ZydisDecodedInstruction *raw, uint32_t written,
     if (stack->growth == CODE_STACK_LOST)
       break;
     set_memory(stack, CODE_STACK_POINTER, -8, 8, true);
-    stack->loads = preserved_of(bit(RBP));
+    stack->loads[0] = preserved_of(bit(RBP));
     break;
   case ZYDIS_MNEMONIC_PUSH:
   case ZYDIS_MNEMONIC_MOV:
     if (is_store)
-      stack->saves = preserved_of(instruction->parts.reads);
+      stack->saves[0] = preserved_of(instruction->parts.reads);
     else if (is_load)
-      stack->loads = stack->changes;
+      stack->loads[0] = stack->changes;
     break;
   case ZYDIS_MNEMONIC_POP:
     if (is_load)
-      stack->loads = stack->changes;
+      stack->loads[0] = stack->changes;
     break;
   default:
     break;
@@ -919,9 +919,7 @@ static void forget_written(const ZydisDecodedInstruction *raw, const ZydisDecode
 /* A call leaves only some registers as they were (AMD64 psABI, 3.2.1), in programs whose functions
  * do. */
 static void forget_at_call(struct code_state *state) {
-  for (int number = 0; number < REGISTERS; number++)
-    if ((PRESERVED >> number & 1) == 0 || (state->slots != NULL && state->slots->loses_registers))
-      state->registers[number] = unknown;
+  code_lose(state, CLOBBERED | (state->slots != NULL ? state->slots->lost : 0), RAX);
 }
 
 /* What an instruction's result becomes of. */
@@ -1052,7 +1050,9 @@ const struct code_architecture code_x86_64 = {
     .machine = EM_X86_64,
     .register_count = REGISTERS,
     .preserved = 0xf048, /* rbx, rbp, r12 to r15 */
-    .lost = 0xffff & ~PRESERVED,
+    .lost = CLOBBERED,
+    .result = RAX,
+    .in_sets = {RBP, RBX, R12, R12 + 1, R12 + 2, R12 + 3},
     .stack_register = 7,
     .entry_offset = 8,
     .relocations = relocations,
