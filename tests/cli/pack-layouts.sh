@@ -28,6 +28,7 @@ lld -Wl,-z,max-page-size=2097152 -Wl,--image-base=0x10000000
 lld -Wl,-z,norelro
 lld -Wl,--emit-relocs
 lld -Wl,--image-base=0x10000000
+lld -Wl,-Ttext=0x900000,-Tdata=0xa00000
 lld -static -Wl,--no-rosegment
 bfd -Wl,-z,noseparate-code
 bfd -Wl,-z,separate-code

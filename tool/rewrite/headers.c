@@ -41,8 +41,11 @@ static Elf64_Phdr moved_segment(const struct plan *plan, const Elf64_Phdr *old) 
     segment.p_paddr -= plan->lead;
   }
   if (is_first) {
+    const uint64_t headers_end = plan_new_headers_end(plan);
     segment.p_filesz += plan->lead;
     segment.p_memsz += plan->lead;
+    if (segment.p_filesz < headers_end)
+      segment.p_filesz = segment.p_memsz = headers_end;
   } else if (segment.p_type != PT_LOAD && segment.p_filesz > 0 && move != NULL) {
     const uint64_t into = segment.p_offset - move->old_offset;
     segment.p_vaddr = segment.p_paddr = move->new_address + into;

@@ -35,6 +35,19 @@ const struct plan_move *plan_move_of(const struct plan *plan, uint64_t offset, u
 
 /* ---- Bytes that are used ---- */
 
+/* Whether the first segment has the addresses up to an offset, or may grow over them, as one does that has
+ * headers alone. */
+static bool has_addresses(const struct plan *plan, uint64_t to) {
+  const Elf64_Phdr *first = plan->first;
+  if (to <= first->p_filesz)
+    return true;
+  EACH_SEGMENT(plan->image, segment)
+    if (segment != first && segment->p_type == PT_LOAD && segment->p_vaddr > first->p_vaddr &&
+        segment->p_vaddr - first->p_vaddr < to)
+      return false;
+  return first->p_memsz == first->p_filesz;
+}
+
 bool plan_has_room(const struct plan *plan) {
   const struct image *image = plan->image;
   const uint64_t from = plan_old_headers_end(plan), to = plan_new_headers_end(plan);
@@ -48,7 +61,7 @@ bool plan_has_room(const struct plan *plan) {
     if (segment->p_filesz > 0 && segment->p_type != PT_PHDR && segment->p_offset > 0 &&
         segment->p_offset < first)
       first = segment->p_offset;
-  return to <= first && all_zero(image->bytes + from, to - from);
+  return to <= first && has_addresses(plan, to) && all_zero(image->bytes + from, to - from);
 }
 
 /* Bytes of the file, from `from` up to `to`, and whether anything stands there. */
@@ -153,7 +166,7 @@ static bool find_moves(struct plan *plan, uint64_t spare, struct problem *proble
   const uint64_t first_end = plan->first->p_filesz;
   plan->spare = spare;
   plan->move_count = plan->moves_end = 0;
-  if (to > image->size || (spare > 0 && to > first_end))
+  if (to > image->size || (spare > 0 && to > first_end) || !has_addresses(plan, to))
     return problem_set(problem, "no room for more program headers");
   uint64_t at = from;
   while (at < to) {
