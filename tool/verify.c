@@ -21,55 +21,28 @@ static const char help[] =
     "\n"
     "Exit status: 0 if they agree, 1 if they differ.\n";
 
-static void print_both(const char *raw, const char *packed) {
-  clean_print(stdout, raw);
-  fputs(" and ", stdout);
-  clean_print(stdout, packed);
-}
-
-/* One object on a line. */
 static void print_json(const struct program *raw, const struct program *packed,
                        const struct drop *drop, const struct differences *differences) {
-  printf("{\"json_version\":1,\"raw\":");
-  json_print_text(raw->path);
-  printf(",\"packed\":");
-  json_print_text(packed->path);
-  printf(",\"agree\":%s,\"records\":%" PRIu32 ",\"functions\":%" PRIu32 ",\"dropped\":%" PRIu32
-         ",\"differences\":%" PRIu64 ",\"first\":",
-         differences->count == 0 ? "true" : "false", raw->loaded.table.record_count,
-         raw->loaded.table.function_count, drop->dropped, differences->count);
-  json_print_text(differences->count == 0 ? NULL : differences->first);
-  puts("}");
+  const bool agree = differences->count == 0;
+  json_print(json_pack("{si so so sb sI sI sI sI so}", "json_version", 1, "raw",
+                       json_text(raw->path), "packed", json_text(packed->path), "agree", agree,
+                       "records", (json_int_t)raw->loaded.table.record_count, "functions",
+                       (json_int_t)raw->loaded.table.function_count, "dropped",
+                       (json_int_t)drop->dropped, "differences", (json_int_t)differences->count,
+                       "first", json_text(agree ? NULL : differences->first)));
 }
 
-static int compare(const struct program *raw, const struct program *packed, const struct drop *drop,
-                   bool quiet, bool json) {
-  struct differences differences = {0};
-  compare_tables(&raw->loaded.table, &packed->loaded.table, &differences);
-  frames_compare(&raw->image, &raw->loaded.table, &differences);
-  if (packed->loaded.kind == LOAD_PACKED && differences.count == 0) {
-    answers_all(&raw->loaded.table, &packed->loaded.packed, &differences);
-    answers_dropped(&raw->loaded.table, &packed->loaded.packed, drop->addresses, drop->dropped,
-                    &differences);
-  }
-  if (differences.no_memory) {
-    problem_print(&(struct problem){.text = "not enough memory"}, raw->path);
-    return EXIT_UNUSABLE;
-  }
-  if (json) {
-    print_json(raw, packed, drop, &differences);
-    return differences.count == 0 ? EXIT_DONE : EXIT_DIFFERENCE;
-  }
-  if (differences.count > 0) {
-    print_both(raw->path, packed->path);
-    printf(" differ: %" PRIu64 " difference%s, first: %s\n", differences.count,
-           plural(differences.count), differences.first);
-    return EXIT_DIFFERENCE;
-  }
-  if (quiet)
-    return EXIT_DONE;
+static void print_text(const struct program *raw, const struct program *packed,
+                       const struct drop *drop, const struct differences *differences) {
   const struct safepoints *table = &raw->loaded.table;
-  print_both(raw->path, packed->path);
+  clean_print(stdout, raw->path);
+  fputs(" and ", stdout);
+  clean_print(stdout, packed->path);
+  if (differences->count > 0) {
+    printf(" differ: %" PRIu64 " difference%s, first: %s\n", differences->count,
+           plural(differences->count), differences->first);
+    return;
+  }
   printf(" agree: %" PRIu32 " record%s of %" PRIu32 " function%s\n", table->record_count,
          plural(table->record_count), table->function_count, plural(table->function_count));
   if (drop->dropped > 0) {
@@ -77,7 +50,6 @@ static int compare(const struct program *raw, const struct program *packed, cons
     printf("%" PRIu32 " record%s more, which packing dropped\n", drop->dropped,
            plural(drop->dropped));
   }
-  return EXIT_DONE;
 }
 
 struct verify_options {
@@ -87,19 +59,35 @@ struct verify_options {
   enum output_format format;
 };
 
-/* Takes the records that the policy drops out of the original, and compares the others. */
-static int drop_and_compare(struct program *raw, const struct program *packed,
-                            const struct verify_options *options) {
-  struct problem problem = {0};
-  struct drop drop;
-  if (!drop_by_policy(raw->path, &raw->image, &raw->loaded, &options->policy, NULL, &drop,
-                      &problem)) {
-    problem_print(&problem, raw->path);
-    return EXIT_UNUSABLE;
+static bool compare(const struct program *raw, const struct program *packed,
+                    const struct drop *drop, struct differences *differences,
+                    struct problem *problem) {
+  const struct safepoints *table = &raw->loaded.table;
+  compare_tables(table, &packed->loaded.table, differences);
+  if (!frames_compare(&raw->image, table, differences, problem))
+    return false;
+  if (packed->loaded.kind == LOAD_PACKED && differences->count == 0) {
+    answers_all(table, &packed->loaded.packed, differences);
+    answers_dropped(table, &packed->loaded.packed, drop->addresses, drop->dropped, differences);
   }
-  const int status = compare(raw, packed, &drop, options->quiet, options->format == FORMAT_JSON);
+  return true;
+}
+
+/* Takes the records that the policy drops out of the original, and compares the others. Returns the
+ * exit status. */
+static int drop_and_compare(struct program *raw, const struct program *packed,
+                            const struct verify_options *options, struct problem *problem) {
+  struct differences differences = {0};
+  struct drop drop = {0};
+  const bool ok = drop_by_policy(raw->path, &raw->image, &raw->loaded, &options->policy, NULL,
+                                 &drop, problem) &&
+                  compare(raw, packed, &drop, &differences, problem);
+  if (ok && options->format == FORMAT_JSON)
+    print_json(raw, packed, &drop, &differences);
+  else if (ok && (!options->quiet || differences.count > 0))
+    print_text(raw, packed, &drop, &differences);
   drop_close(&drop);
-  return status;
+  return !ok ? EXIT_UNUSABLE : differences.count == 0 ? EXIT_DONE : EXIT_DIFFERENCE;
 }
 
 static int verify_files(const struct verify_options *options, const char *raw_path,
@@ -107,14 +95,16 @@ static int verify_files(const struct verify_options *options, const char *raw_pa
   struct problem problem = {0};
   struct program raw, packed = {0};
   int status = EXIT_UNUSABLE;
-  if (!program_open(&raw, raw_path, &options->load, &problem))
-    problem_print(&problem, raw_path);
-  else if (!program_open(&packed, packed_path, &options->load, &problem))
-    problem_print(&problem, packed_path);
-  else
-    status = drop_and_compare(&raw, &packed, options);
+  if (program_open(&raw, raw_path, &options->load, &problem)) {
+    if (program_open(&packed, packed_path, &options->load, &problem))
+      status = drop_and_compare(&raw, &packed, options, &problem);
+    else
+      problem.file = packed_path;
+  }
   program_close(&packed);
   program_close(&raw);
+  if (status == EXIT_UNUSABLE)
+    problem_print(&problem, raw_path);
   return status;
 }
 

@@ -141,13 +141,10 @@ static void json_verdict(const struct why *why, uint64_t address, enum verdict v
   json_t *chain = has_chain ? json_array() : json_null();
   if (has_chain)
     walk_chain(why, call, (enum certainty)verdict, add_step, chain);
-  json_t *object = json_pack(
-      "{si so so sb ss so}", "json_version", 1, "address", json_integer((json_int_t)address),
-      "function", function == GRAPH_NO_NODE ? json_null() : name_of(why, function), "kept",
-      !verdict_is_drop(verdict), "reason", drop_reason(verdict), "chain", chain);
-  json_dumpf(object, stdout, JSON_COMPACT);
-  json_decref(object);
-  putchar('\n');
+  json_print(json_pack("{si so so sb ss so}", "json_version", 1, "address",
+                       json_integer((json_int_t)address), "function",
+                       function == GRAPH_NO_NODE ? json_null() : name_of(why, function), "kept",
+                       !verdict_is_drop(verdict), "reason", drop_reason(verdict), "chain", chain));
 }
 
 /* ---- Text ---- */

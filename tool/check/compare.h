@@ -10,7 +10,6 @@
 struct differences {
   uint64_t count;
   char first[256]; /* a sentence */
-  bool no_memory;  /* the comparison ended early */
 };
 
 /* Adds a difference, which the text describes. */

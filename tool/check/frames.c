@@ -109,7 +109,8 @@ static bool is_in_several(struct overlaps *overlaps, uint64_t address) {
   return overlaps->end_before > address;
 }
 
-static void compare_all(const struct safepoints *table, const struct code_ranges *functions,
+/* False where libdw had too little memory, which it tells as it tells a broken table. */
+static bool compare_all(const struct safepoints *table, const struct code_ranges *functions,
                         Dwarf_CFI *tables, struct differences *differences) {
   struct answer answer = {0};
   struct overlaps overlaps = {.functions = functions};
@@ -121,7 +122,8 @@ static void compare_all(const struct safepoints *table, const struct code_ranges
     errno = 0;
     if (address < answer.start || address >= answer.end)
       ask(tables, address, &answer);
-    differences->no_memory |= errno == ENOMEM; /* libdw doesn't tell it from a broken table */
+    if (errno == ENOMEM)
+      return false;
     const uint64_t size = table->functions[record->function].frame_size;
     if (record->frame == 0 && (!frames_has_room(&table->frame_machine, size, &answer.facts) ||
                                is_in_several(&overlaps, address)))
@@ -132,17 +134,18 @@ static void compare_all(const struct safepoints *table, const struct code_ranges
     if (what != NULL)
       differences_add(differences, "at 0x%" PRIx64 ", libdw differs in %s", record->address, what);
   }
+  return true;
 }
 
-void frames_compare(const struct image *image, const struct safepoints *table,
-                    struct differences *differences) {
+bool frames_compare(const struct image *image, const struct safepoints *table,
+                    struct differences *differences, struct problem *problem) {
   Dwarf_CFI *tables = dwarf_getcfi_elf(image->elf);
   struct evidence evidence;
-  if (!evidence_find(&evidence, &image->elf_image))
-    differences->no_memory = true;
-  else if (tables != NULL)
-    compare_all(table, &evidence.code.unwound, tables, differences);
+  const bool ok =
+      evidence_find(&evidence, &image->elf_image) &&
+      (tables == NULL || compare_all(table, &evidence.code.unwound, tables, differences));
   evidence_free(&evidence);
   if (tables != NULL)
     dwarf_cfi_end(tables);
+  return ok || problem_set(problem, "not enough memory");
 }

@@ -17,6 +17,12 @@ json_t *json_text(const char *text) {
   return string;
 }
 
+void json_print(json_t *object) {
+  json_dumpf(object, stdout, JSON_COMPACT);
+  json_decref(object);
+  putchar('\n');
+}
+
 void json_print_text(const char *text) {
   json_t *string = json_text(text);
   char *encoded = json_dumps(string, JSON_ENCODE_ANY);

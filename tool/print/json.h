@@ -9,6 +9,8 @@
 /* A text, or null: a new object. One that isn't UTF-8 can't be said in JSON as it is: see
  * clean_text. */
 json_t *json_text(const char *text);
+/* Prints an object on a line, and gives it back. */
+void json_print(json_t *object);
 void json_print_text(const char *text);
 
 /* A number, or null where it isn't known. */
