@@ -1,15 +1,14 @@
-/* eh_frame.h - where functions start and end, and what is known of their frames, as unwind tables say
- * it.
+/* eh_frame.h - the functions of a program and facts about their frames, from unwind tables.
  *
  * A stack map knows where a function starts, but not where it ends; and without its end, an address
- * behind its last safepoint can't be told from one in the next, unmanaged function. `.eh_frame`
+ * after its last safepoint can't be told from one in the next, unmanaged function. `.eh_frame`
  * knows both, stays in a stripped file, and is in memory at run time. Each of its entries is a CIE,
  * which says how addresses are encoded, or an FDE, which refers to a CIE and starts with a
  * function's address and length. (Linux Standard Base, "Exception Frames"; DWARF 5, 6.4.1)
  *
- * Behind that, both have instructions of a small machine, which goes through the function's code and
+ * After that, both have instructions of a small machine, which goes through the function's code and
  * says at each place where the stack pointer stood before the function was called, and where the
- * caller's registers are: what format/frames.h explains. (DWARF 5, 6.4.2)
+ * caller's registers are: the facts that format/frames.h explains. (DWARF 5, 6.4.2)
  */
 #ifndef STACKPACK_EH_FRAME_H
 #define STACKPACK_EH_FRAME_H
@@ -17,13 +16,13 @@
 #include "elf/machine.h"
 #include "format/safepoints.h"
 
-/* Where a section at bytes[0..size) may end before `size`: how many bytes there are up to the first terminator.
- * (One may stand in the middle, too, and the functions below read on behind it.) */
+/* The size of a section whose end isn't known, up to its first terminator; it is at most `size`.
+ * (A terminator may stand in the middle, too: the functions below read on after it.) */
 size_t eh_frame_size(const uint8_t *bytes, size_t size);
 
 /* Adds the functions in an .eh_frame section at bytes[0..size), which has `address` in the address
- * space of the functions. What it can't read, it passes over: then a function's end isn't known.
- * False without memory. */
+ * space of the functions. It passes over entries that it can't read: then a function's end isn't
+ * known. False without memory. */
 bool eh_frame_add(struct code_ranges *ranges, const uint8_t *bytes, size_t size, uint64_t address);
 
 /* Adds the functions that the section's CIEs name as personality routines, each as a range of one
@@ -40,26 +39,26 @@ struct section_bytes {
 
 #define LANDING_UNKNOWN UINT64_MAX
 
-/* Calls `visit` for each range of calls that have a landing pad, where the unwinder lets a function go
- * on after an exception; with LANDING_UNKNOWN for functions whose language-specific data can't be
- * read. `frames` is .eh_frame, `tables` is .gcc_except_table, or empty. */
+/* Calls `visit` for each range of calls that have a landing pad, where the unwinder lets a function
+ * go on after an exception; with LANDING_UNKNOWN for functions whose language-specific data can't
+ * be read. `frames` is .eh_frame, `tables` is .gcc_except_table, or empty. */
 typedef void landing_visitor(void *context, struct code_range function, struct code_range calls,
                              uint64_t landing);
 void eh_frame_landings(const struct section_bytes *frames, const struct section_bytes *tables,
                        landing_visitor *visit, void *context);
 
-/* What frames.h wants to know of a machine. */
+/* The numbers of a machine that format/frames.h needs. */
 static inline struct frame_machine eh_frame_machine(const struct machine *machine) {
   return (struct frame_machine){(uint8_t)machine->stack_pointer, (uint8_t)machine->return_address,
                                 (uint8_t)machine->pushed_by_call};
 }
 
-/* Finds what is known of the frame at each of addresses[0..count), which are sorted, in an .eh_frame
+/* Finds the facts of the frame at each of addresses[0..count), which are sorted, in an .eh_frame
  * section as above: numbers[n], which is 0 before, becomes 1 + the number in *set of the facts'
- * sequence (frame_words), if they are known. They aren't where FDEs overlap and say different things, nor from
- * the place on where an FDE has something that can't be read. It takes time in proportion to the section's
- * size and to count, whatever the section holds: of one that says most things again and again, nothing is
- * known. False without memory. */
+ * sequence (frame_words), if they are known. They aren't known where FDEs overlap and say different
+ * things, nor from the place on where an FDE can't be read. It takes time in proportion to the
+ * section's size and to count, whatever the section holds: where FDEs say most things again and
+ * again, nothing is known. False without memory. */
 bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addresses, size_t count,
                     const uint8_t *bytes, size_t size, uint64_t address);
 

@@ -7,10 +7,10 @@
  * same, their live sets may still differ. So of one function there may be several entries, which
  * differ. Only the code itself shows which are right:
  *
- *   - a statepoint's address is the one that a call returns to: a call, or the bytes that a patchable
- *     statepoint has in its place, ends there, inside the function;
- *   - the frame that the unwind table knows there isn't smaller than the entry says, and is larger by
- *     whole words (by pushed arguments).
+ *   - a call returns to a statepoint's address: a call, or the bytes that a patchable statepoint
+ *     has in its place, ends there, inside the function;
+ *   - the frame that the unwind table knows there isn't smaller than the entry says, and is larger
+ *     by whole words (by pushed arguments).
  *
  *        kept:   f: push  call g  ... ret          f+6 follows a call: right
  *     dropped:   f: sub $24,%rsp  call g ... ret   f+9 is not: this entry is of another body

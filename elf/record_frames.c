@@ -1,9 +1,9 @@
 /* record_frames.c - the frames of records, from unwind tables.
  *
  * A frame that waits in a call is asked for by the call's last byte, as unwinders do: the return
- * address may be the next function's start; and behind it, where the callee's arguments are taken off
- * the stack again, another rule may hold already. A stack map's or patch point's address is that of
- * the instruction itself.
+ * address may be the next function's start; and after the call, where the callee's arguments are
+ * taken off the stack again, another rule may hold already. A stack map's or patch point's address
+ * is that of the instruction itself.
  */
 #include "elf/eh_frame.h"
 

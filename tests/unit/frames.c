@@ -55,7 +55,8 @@ static void close_subject(struct subject *subject) {
 
 static struct differences compare(const struct subject *subject) {
   struct differences differences = {0};
-  frames_compare(&subject->image, &subject->table, &differences);
+  struct problem problem = {0};
+  ck_assert(frames_compare(&subject->image, &subject->table, &differences, &problem));
   return differences;
 }
 

@@ -127,7 +127,7 @@ static bool compare_all(const struct safepoints *table, const struct code_ranges
     const uint64_t size = table->functions[record->function].frame_size;
     if (record->frame == 0 && (!frames_has_room(&table->frame_machine, size, &answer.facts) ||
                                is_in_several(&overlaps, address)))
-      continue; /* known to both, but no table can tell it; or the unwind table contradicts itself */
+      continue; /* no packed table can tell it; or the unwind table contradicts itself */
     if (record->frame != 0)
       facts = frame_from_words(intern_get(&table->frames, record->frame - 1));
     const char *what = difference(record->frame != 0 ? &facts : NULL, &answer);

@@ -4,13 +4,13 @@
  * itself declares that symbol (made global with objcopy, or by a linker script) and would find the
  * packed table there. Such a use leaves one of these traces in a linked file:
  *
- * - a dynamic symbol of that name, exported for others or imported, weak or not; or an undefined one
- *   in the full symbol table;
+ * - a dynamic symbol of that name, exported for others or imported, weak or not; or an undefined
+ *   one in the full symbol table;
  * - a dynamic relocation that puts an address in the stack maps somewhere: into the global offset
  *   table, or initialised data; in a table of kind RELR, the place says the address itself;
  * - at a fixed address, where nothing is relocated, a word in data that is the section's address;
- * - an instruction that has the address of the maps' first header, relative to itself or, at a fixed
- *   address, as a constant;
+ * - an instruction that has the address of the maps' first header, relative to itself or, at a
+ *   fixed address, as a constant;
  * - a relocation that the linker has left for later (`ld -q`), against a symbol in the section.
  *
  * A program that finds the section by its name, as libstackpack does, has none of these.

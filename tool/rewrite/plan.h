@@ -135,7 +135,8 @@ const struct plan_cut *plan_next_cut(const struct plan *plan, const Elf64_Phdr *
 bool plan_relocations(struct plan *plan, struct problem *problem);
 void write_relocations(const struct plan *plan, uint8_t *bytes);
 /* headers.c: writes the program headers; makes the section headers, an array to be freed; and
- * writes the file's end: names of sections, their headers, and what was appended to the old file. */
+ * writes the file's end: names of sections, their headers, and data that was appended to the old
+ * file. */
 void write_segments(const struct plan *plan, uint8_t *bytes);
 Elf64_Shdr *plan_section_headers(const struct plan *plan);
 void write_tail(const struct plan *plan, const Elf64_Shdr *headers, uint8_t *bytes);

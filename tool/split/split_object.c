@@ -10,7 +10,8 @@
  *
  * - The relocation of type NONE changes no byte. But linkers that collect garbage follow it, so the
  *   map is kept if and only if the code is.
- * - A group is linked or discarded as a whole. So the code that is kept has the map that came with it.
+ * - A group is linked or discarded as a whole. So the code that is kept has the map that came with
+ *   it.
  * - The address is relative to this object's own section, not to a symbol that may be another
  *   object's (a weak one).
  * - Linkers that fold equal code compare relocations: code is equal only if its maps are.

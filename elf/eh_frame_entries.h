@@ -1,0 +1,136 @@
+/* eh_frame_entries.h - goes through the entries of .eh_frame.
+ *
+ * A CIE (common information entry) says how the addresses of its FDEs are encoded, and has
+ * instructions that all of them begin with. An FDE (frame description entry) refers to its CIE, and
+ * is about one function.
+ *
+ * Their numbers are read one after another. A read beyond the end gives 0, and marks the cursor as
+ * bad: so a reader takes all numbers of an entry, and looks at the mark once.
+ */
+#ifndef STACKPACK_EH_FRAME_ENTRIES_H
+#define STACKPACK_EH_FRAME_ENTRIES_H
+
+#include "format/code_ranges.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ---- Numbers ---- */
+
+/* DW_EH_PE_*: how an address is encoded. (LSB, "DWARF Exception Header Encoding") */
+enum {
+  FORMAT_ABSOLUTE = 0x00,
+  FORMAT_ULEB128 = 0x01,
+  FORMAT_UDATA2 = 0x02,
+  FORMAT_UDATA4 = 0x03,
+  FORMAT_UDATA8 = 0x04,
+  FORMAT_SDATA2 = 0x0a,
+  FORMAT_SDATA4 = 0x0b,
+  FORMAT_SDATA8 = 0x0c,
+  FORMAT_MASK = 0x0f,
+  RELATIVE_TO_PLACE = 0x10,
+  RELATIVE_MASK = 0x70,
+  INDIRECT = 0x80,
+  OMITTED = 0xff,
+};
+
+/* Bytes of a section, up to `end`: those of one entry, say. */
+struct cursor {
+  const uint8_t *bytes; /* of the section */
+  size_t position, end; /* in it */
+  uint64_t address;     /* of the section */
+  bool bad;             /* something was beyond the end, or can't be read; it stays so */
+};
+
+static inline struct cursor cursor_open(const uint8_t *bytes, size_t size, uint64_t address) {
+  return (struct cursor){bytes, 0, size, address, false};
+}
+
+/* A number of up to 8 bytes; 0 where these are beyond the end. */
+static inline uint64_t cursor_take(struct cursor *cursor, unsigned size) {
+  if (size > cursor->end - cursor->position) {
+    cursor->bad = true;
+    cursor->position = cursor->end;
+    return 0;
+  }
+  uint64_t value = 0;
+  memcpy(&value, cursor->bytes + cursor->position, size);
+  cursor->position += size;
+  return value;
+}
+
+/* A number; its bits beyond 64 are lost, as are a hostile file's alone. */
+static inline uint64_t cursor_take_leb128(struct cursor *cursor, bool is_signed) {
+  uint64_t value = 0, byte;
+  unsigned shift = 0;
+  do {
+    byte = cursor_take(cursor, 1);
+    if (shift < 64) {
+      value |= (byte & 0x7f) << shift;
+      shift += 7;
+    }
+  } while ((byte & 0x80) != 0);
+  if (is_signed && (byte & 0x40) != 0 && shift < 64)
+    value |= UINT64_MAX << shift;
+  return value;
+}
+
+static inline void cursor_skip(struct cursor *cursor, uint64_t size) {
+  if (size > cursor->end - cursor->position) {
+    cursor->bad = true;
+    size = cursor->end - cursor->position;
+  }
+  cursor->position += (size_t)size;
+}
+
+static inline uint64_t cursor_take_encoded(struct cursor *cursor, unsigned format) {
+  switch (format & FORMAT_MASK) {
+  case FORMAT_ABSOLUTE:
+  case FORMAT_UDATA8:
+  case FORMAT_SDATA8:
+    return cursor_take(cursor, 8);
+  case FORMAT_ULEB128:
+    return cursor_take_leb128(cursor, false);
+  case FORMAT_UDATA4:
+    return cursor_take(cursor, 4);
+  case FORMAT_SDATA4:
+    return (uint64_t)(int64_t)(int32_t)cursor_take(cursor, 4);
+  case FORMAT_UDATA2:
+    return cursor_take(cursor, 2);
+  case FORMAT_SDATA2:
+    return (uint64_t)(int64_t)(int16_t)cursor_take(cursor, 2);
+  default:
+    cursor->bad = true;
+    return 0;
+  }
+}
+
+/* ---- Entries ---- */
+
+/* The facts of a CIE. */
+struct cie_facts {
+  unsigned encoding, data_encoding; /* data: language-specific ones, named by FDEs */
+  uint64_t personality;             /* 0: none, or it isn't known */
+  uint64_t code_alignment, data_alignment;
+  uint64_t return_register; /* its rule is that of the return address */
+  bool has_augmentation;    /* in FDEs, too */
+  struct cursor instructions;
+};
+
+/* The CIE that was read last: most of the FDEs after it refer to it. */
+struct last_cie {
+  size_t position; /* SIZE_MAX: none yet */
+  struct cie_facts facts;
+  bool is_good;
+};
+
+/* Goes to the next FDE whose CIE and addresses can be read: *range is its function, and *fde stands
+ * after these addresses. False at the section's end. `section` and `cie` are what the walk keeps:
+ * before the
+ * first FDE they are cursor_open's result, and one whose position is SIZE_MAX. */
+bool eh_frame_next(struct cursor *section, struct last_cie *cie, struct cursor *fde,
+                   struct code_range *range);
+
+#endif

@@ -1,0 +1,75 @@
+/* eh_frame_landings.c - reads where functions go on after an exception: see eh_frame.h.
+ *
+ * An FDE may lead to language-specific data of its function in .gcc_except_table: a table of the
+ * function's calls. Each has a landing pad, the place where the unwinder lets the function go on if
+ * the call throws; or none.
+ */
+#include "elf/eh_frame.h"
+
+#include "elf/eh_frame_entries.h"
+
+/* The address of an FDE's language-specific data; 0 if it has none, UINT64_MAX if it can't be
+ * read. */
+static uint64_t fde_data(struct cursor fde, const struct cie_facts *facts) {
+  if (!facts->has_augmentation || facts->data_encoding == OMITTED)
+    return 0;
+  (void)cursor_take_leb128(&fde, false);
+  const uint64_t place = fde.address + fde.position;
+  const uint64_t value = cursor_take_encoded(&fde, facts->data_encoding);
+  const unsigned relative = facts->data_encoding & RELATIVE_MASK;
+  if (fde.bad || (facts->data_encoding & INDIRECT) != 0 ||
+      (relative != 0 && relative != RELATIVE_TO_PLACE))
+    return UINT64_MAX;
+  return value == 0 || relative == 0 ? value : value + place;
+}
+
+/* Reads the call sites of a function at `table`: where each is, how long, and its landing pad; then
+ * an action. (Itanium C++ ABI, Exception Handling Tables; GCC's unwind-c.c reads the same) */
+static bool read_call_sites(struct cursor table, struct code_range function, landing_visitor *visit,
+                            void *context) {
+  uint64_t base = function.start;
+  const unsigned base_encoding = (unsigned)cursor_take(&table, 1);
+  if (base_encoding != OMITTED) {
+    const uint64_t place = table.address + table.position;
+    base = cursor_take_encoded(&table, base_encoding);
+    if ((base_encoding & RELATIVE_MASK) == RELATIVE_TO_PLACE)
+      base += place;
+    else if ((base_encoding & (RELATIVE_MASK | INDIRECT)) != 0)
+      return false;
+  }
+  if (cursor_take(&table, 1) != OMITTED) /* types */
+    (void)cursor_take_leb128(&table, false);
+  const unsigned encoding = (unsigned)cursor_take(&table, 1);
+  const uint64_t size = cursor_take_leb128(&table, false);
+  if (table.bad || size > table.end - table.position || (encoding & ~(unsigned)FORMAT_MASK) != 0)
+    return false;
+  table.end = table.position + (size_t)size;
+  while (table.position < table.end) {
+    const uint64_t start = cursor_take_encoded(&table, encoding),
+                   length = cursor_take_encoded(&table, encoding);
+    const uint64_t landing = cursor_take_encoded(&table, encoding);
+    (void)cursor_take_leb128(&table, false);
+    if (table.bad)
+      return false;
+    if (landing != 0)
+      visit(context, function,
+            (struct code_range){function.start + start, function.start + start + length},
+            base + landing);
+  }
+  return true;
+}
+
+void eh_frame_landings(const struct section_bytes *frames, const struct section_bytes *tables,
+                       landing_visitor *visit, void *context) {
+  struct cursor section = cursor_open(frames->bytes, frames->size, frames->address);
+  struct last_cie cie = {.position = SIZE_MAX};
+  struct cursor fde;
+  struct code_range range;
+  while (eh_frame_next(&section, &cie, &fde, &range)) {
+    const uint64_t data = fde_data(fde, &cie.facts);
+    const uint64_t into = data - tables->address;
+    const struct cursor table = {tables->bytes, (size_t)into, tables->size, tables->address, false};
+    if (data != 0 && (into >= tables->size || !read_call_sites(table, range, visit, context)))
+      visit(context, range, range, LANDING_UNKNOWN);
+  }
+}
