@@ -2,8 +2,8 @@
  *
  *   header       with a checksum: counts and widths, then which parts follow and how large they are
  *   directory    for each leaf (a piece of the text, 4 KiB mostly) what is in the leaves before
- *   leaves       the low bytes of its records' addresses, of its functions' starts, and for each
- *                function the place of its layout
+ *   leaves       the low bytes of its records' addresses, and of its functions' starts
+ *   references   for each function the place of its layout
  *   layouts      of a function, or of several that are alike: frame size, and what is live at the
  *                record of each position
  *   parts that many tables have: frame sizes, location classes, calling conventions
@@ -29,7 +29,7 @@
 
 #define PACKED_MAGIC 0x4b505453u /* "STPK" */
 enum {
-  PACKED_VERSION = 7,
+  PACKED_VERSION = 8,
   PACKED_HEADER_SIZE = 80,  /* of the fixed fields */
   PACKED_ENTRY_SIZE = 8,    /* of an entry for a part, behind them */
   PACKED_BUCKETS = 16,      /* of a leaf */
@@ -37,8 +37,9 @@ enum {
   PACKED_BUCKET_FULL = 15,  /* a count that says: and more, told by a number behind the counts */
   PACKED_CLASS_SIZE = 24,
   PACKED_EXCEPTION_SIZE = 12,
-  PACKED_ROW_MAX = 57,     /* bits of a row: one load has them */
-  PACKED_LIST_MAX = 65535, /* locations of a list: a v3 record has no more */
+  PACKED_FULL_WIDTH_MAX = 24, /* with a position's: one load has both */
+  PACKED_ROW_MAX = 57,        /* bits of a row: one load has them */
+  PACKED_LIST_MAX = 65535,    /* locations of a list: a v3 record has no more */
 };
 
 /* The parts, in the order in which they stand. A table has those that aren't empty. A reader must
@@ -46,6 +47,7 @@ enum {
 enum packed_part {
   PACKED_DIRECTORY = 1,
   PACKED_LEAVES,
+  PACKED_REFERENCES,
   PACKED_LAYOUTS,
   PACKED_FRAME_SIZES,
   PACKED_CLASSES,
@@ -80,40 +82,78 @@ struct packed_header {
   uint8_t bucket_shift; /* a bucket has 1 << shift bytes of text, a leaf 16 buckets */
   uint8_t record_shift; /* records stand at multiples of 1 << shift, from text_start on */
   uint8_t start_shift;  /* stretches start at such multiples */
-  uint8_t index_bytes, stretch_bytes, full_bytes; /* of a directory's entry */
-  uint8_t reference_bytes, reference_shift;       /* a layout is at reference << shift */
+  uint8_t index_width, stretch_width, position_width, full_width; /* of a directory's entry */
+  uint8_t reference_bytes, reference_shift; /* a layout is at reference << shift */
   uint8_t frame_bytes, frame_shift; /* frame sizes have so many bytes, and are in 1 << shift */
   uint8_t frame_width;              /* of the number of a layout's frame size, in bits */
   uint8_t first_width;              /* of a group's first location; */
   uint8_t long_width;               /* of each field of a long head; */
   uint8_t next_width;               /* of the distance to the next group */
-  uint8_t unused[2];
+  uint8_t unused;
   uint32_t varying_from; /* frame sizes with such a number are exceeded at some records */
 };
 
 uint32_t packed_header_checksum(const uint8_t *header, size_t size);
+
+/* How leaves are written: as the header has it. */
+struct packed_leaf_form {
+  uint8_t bucket_shift, record_shift, start_shift, reference_bytes, reference_shift;
+};
+
+/* That which most programs have. Look-ups are compiled for it, with constants. */
+static const struct packed_leaf_form packed_usual_leaves = {8, 0, 4, 2, 0};
+
+/* What follows from it. */
+struct packed_form {
+  uint8_t leaf_shift, bucket_shift, record_shift, start_shift, reference_shift;
+  uint8_t low_bytes, start_bytes, reference_bytes;
+  bool
+      is_usual; /* packed_usual_leaves, and so many starts can be read from any place in the leaves on */
+  uint64_t leaf_mask, bucket_mask, record_mask, start_mask; /* what is below their shifts */
+  uint32_t reference_mask;
+};
+
+static inline struct packed_form packed_form(struct packed_leaf_form leaves) {
+  const unsigned leaf_shift = leaves.bucket_shift + 4u;
+  const unsigned low_bits = leaves.bucket_shift - leaves.record_shift;
+  return (struct packed_form){
+      .leaf_shift = (uint8_t)leaf_shift,
+      .bucket_shift = leaves.bucket_shift,
+      .record_shift = leaves.record_shift,
+      .start_shift = leaves.start_shift,
+      .reference_shift = leaves.reference_shift,
+      .low_bytes = low_bits == 0 ? 1 : (uint8_t)bits_to_bytes(low_bits),
+      .start_bytes = (uint8_t)bits_to_bytes(leaf_shift - leaves.start_shift),
+      .reference_bytes = leaves.reference_bytes,
+      .leaf_mask = bits_low_mask(leaf_shift),
+      .bucket_mask = bits_low_mask(leaves.bucket_shift),
+      .record_mask = bits_low_mask(leaves.record_shift),
+      .start_mask = bits_low_mask(leaves.start_shift),
+      .reference_mask = (uint32_t)bits_low_mask(leaves.reference_bytes * 8u),
+  };
+}
 
 /* An opened table. */
 struct packed_table {
   const uint8_t *bytes;
   uint64_t address; /* of bytes[0] in the address space of the look-ups */
   uint64_t text_start, text_size;
-  const uint8_t *directory, *leaves, *layouts, *frame_sizes, *classes, *list_starts, *lists;
+  const uint8_t *directory, *leaves, *references, *layouts, *frame_sizes, *classes, *list_starts,
+      *lists;
   const uint8_t *exceptions, *conventions, *details, *roots;
   uint64_t leaves_size, layouts_size, lists_size, conventions_size, details_size, roots_size;
   uint32_t leaf_count, record_count, stretch_count, function_count;
   uint32_t frame_size_count, class_count, list_count, exception_count;
-  uint8_t leaf_shift, bucket_shift, record_shift, start_shift;
-  uint8_t low_bytes, start_bytes, reference_bytes, reference_shift; /* the first two follow */
-  uint8_t entry_bytes, stretch_at, full_at; /* of an entry of the directory */
-  uint32_t index_mask, stretch_mask, full_mask, reference_mask;
-  uint64_t leaf_mask, bucket_mask, record_mask, start_mask; /* what is below their shifts */
+  struct packed_form form;
+  uint8_t entry_bytes; /* of an entry of the directory; two loads have its fields: */
+  uint8_t stretch_shift, rest_at, position_shift, full_shift;
+  uint32_t index_mask, stretch_mask, position_mask, full_mask;
   uint64_t frame_size_mask;
   uint8_t frame_width, first_width, long_width, next_width, frame_bytes, frame_shift;
   uint32_t frame_mask, first_mask, next_mask;
   uint32_t varying_from; /* UINT32_MAX without facts of frames */
   uint16_t machine;
-  bool has_frames, has_usual_leaves;
+  bool has_frames;
   struct frames_part frames; /* functions are stretches there */
   uint64_t frames_size;      /* in bytes */
   /* The class of most locations. */
@@ -121,31 +161,6 @@ struct packed_table {
   uint32_t first_class_count, first_class_step;
   uint32_t location_count; /* of all classes. From there on numbers stand for lists */
 };
-
-/* How leaves are written: as the header has it. Most programs have them in one form, for which look-ups
- * are compiled with constants. */
-struct packed_leaf_form {
-  uint8_t bucket_shift, record_shift, start_shift, reference_bytes, reference_shift;
-};
-static const struct packed_leaf_form packed_usual_leaves = {8, 0, 4, 2, 0};
-
-/* Fills in what follows from it. */
-static inline void packed_set_leaf_form(struct packed_table *table, struct packed_leaf_form form) {
-  const unsigned low_bits = form.bucket_shift - form.record_shift;
-  table->bucket_shift = form.bucket_shift;
-  table->leaf_shift = form.bucket_shift + 4;
-  table->record_shift = form.record_shift;
-  table->start_shift = form.start_shift;
-  table->low_bytes = low_bits == 0 ? 1 : (uint8_t)bits_to_bytes(low_bits);
-  table->start_bytes = (uint8_t)bits_to_bytes(table->leaf_shift - form.start_shift);
-  table->reference_bytes = form.reference_bytes;
-  table->reference_shift = form.reference_shift;
-  table->leaf_mask = bits_low_mask(table->leaf_shift);
-  table->bucket_mask = bits_low_mask(table->bucket_shift);
-  table->record_mask = bits_low_mask(table->record_shift);
-  table->start_mask = bits_low_mask(table->start_shift);
-  table->reference_mask = (uint32_t)bits_low_mask(table->reference_bytes * 8u);
-}
 
 /* A group's head, as packed_live.c draws it: the widths of its fields, which follow the first location. */
 enum {
@@ -221,17 +236,21 @@ bool packed_stretch(const struct packed_table *table, uint32_t number,
 
 /* A leaf, taken apart. */
 struct packed_leaf {
-  const struct packed_table *table;
+  const struct packed_form *form;
   uint64_t start;                  /* of its text, from the table's text on */
   uint32_t index, count;           /* of its first record; of its records */
   uint32_t stretch, stretch_count; /* the same of those that start in it */
+  uint32_t position;               /* of the first record, in the last stretch that starts before */
   uint64_t counts;                 /* a nibble for each bucket: how many records are in it */
   const uint8_t *more;             /* u16 for each count that is PACKED_BUCKET_FULL */
-  const uint8_t *lows, *starts, *references;
+  const uint8_t *lows, *starts;
 };
 
 /* Leaf `number` < leaf_count. False: it is broken. */
 bool packed_leaf(const struct packed_table *table, uint32_t number, struct packed_leaf *leaf);
+
+/* The position that the first record of the leaf after it has. */
+uint64_t packed_leaf_next_position(const struct packed_leaf *leaf);
 
 /* What is known of the record's frame. */
 struct frame_view packed_frame(const struct packed_record *record);

@@ -51,6 +51,9 @@ struct encoder {
  * error then. */
 void *encoder_array(struct encoder *encoder, uint64_t count, size_t size);
 
+/* A number is too large for the format: that is the encoder's error then. Returns false. */
+bool encoder_too_many(struct encoder *encoder);
+
 /* The key of a list. A list of locations and the same list of allocas have two keys. */
 static inline uint32_t encoder_list_key(uint64_t item) {
   return safepoint_item_list(item) << 1 | safepoint_item_is_locations(item);

@@ -6,33 +6,34 @@
  *   more         u16 for each nibble that is 15: how many more there are
  *   lows         of each record the low byte of its address
  *   starts       of each stretch that starts here a byte: where
- *   references   of each of these the place of its layout; all ones: it is a gap
  *
  * Say a return address is 0x1234 bytes into the text. It is in leaf 1 (0x1234 >> 12), in its bucket 2.
  * The nibbles of the buckets 0 and 1 sum up to the number of records before the bucket, nibble 2 says
  * how many lows belong to it, and one comparison of all of these with 0x34 says how many records are
  * below. If the next low is 0x34, the record is found. The same comparison tells how many stretches
- * start before it, and so the function; and asked for the function's start, which of the records is
- * its first. What is counted from there is the record's position in the function's layout.
- *
- * A function that starts in a leaf before is the last one that starts there: one more leaf is read.
+ * start before it, and so the function's number, by which its layout is known; and asked for the
+ * function's start, which of the records is its first. What is counted from there is the record's
+ * position in the layout. For a function that starts in a leaf before, the directory has the position
+ * of this leaf's first record.
  */
 #include "format/packed.h"
 
 /* ---- Leaves ---- */
 
 /* What stands in entry `number` <= leaf_count of the directory: how many there are in the leaves
- * before. */
+ * before, and the position of the leaf's first record. */
 struct entry {
-  uint32_t full, index, stretch;
+  uint32_t full, index, stretch, position;
 };
 
 static inline struct entry entry_at(const struct packed_table *table, uint64_t number) {
   const uint8_t *entry = table->directory + number * table->entry_bytes;
+  const uint64_t first = bits_load64(entry), rest = bits_load64(entry + table->rest_at);
   return (struct entry){
-      .index = bits_load32(entry) & table->index_mask,
-      .stretch = bits_load32(entry + table->stretch_at) & table->stretch_mask,
-      .full = bits_load32(entry + table->full_at) & table->full_mask,
+      .index = (uint32_t)first & table->index_mask,
+      .stretch = (uint32_t)(first >> table->stretch_shift) & table->stretch_mask,
+      .position = (uint32_t)(rest >> table->position_shift) & table->position_mask,
+      .full = (uint32_t)(rest >> table->full_shift) & table->full_mask,
   };
 }
 
@@ -43,37 +44,37 @@ static inline uint64_t full_nibbles(uint64_t counts) {
 
 /* Takes a leaf apart. (A number that is less in the next entry makes a count of some 2^32, which is
  * too much.) */
-static inline bool open_leaf(const struct packed_table *table, uint32_t number, struct entry entry,
-                             struct entry next, struct packed_leaf *leaf) {
-  const uint64_t start_bytes = table->start_bytes, reference_bytes = table->reference_bytes;
-  leaf->table = table;
-  leaf->start = (uint64_t)number << table->leaf_shift;
+static inline __attribute__((always_inline)) bool open_leaf(const struct packed_table *table,
+                                                            const struct packed_form *form,
+                                                            uint32_t number,
+                                                            struct packed_leaf *leaf) {
+  const struct entry entry = entry_at(table, number), next = entry_at(table, (uint64_t)number + 1);
+  leaf->form = form;
+  leaf->start = (uint64_t)number << form->leaf_shift;
   leaf->index = entry.index;
   leaf->count = next.index - entry.index;
   leaf->stretch = entry.stretch;
   leaf->stretch_count = next.stretch - entry.stretch;
+  leaf->position = entry.position;
   const uint64_t counts = number * sizeof leaf->counts + entry.full * sizeof(uint16_t) +
-                          (uint64_t)entry.index * table->low_bytes +
-                          entry.stretch * (start_bytes + reference_bytes);
+                          (uint64_t)entry.index * form->low_bytes +
+                          (uint64_t)entry.stretch * form->start_bytes;
   const uint64_t more = counts + sizeof leaf->counts;
   const uint64_t lows = more + (next.full - entry.full) * sizeof(uint16_t);
-  const uint64_t starts = lows + (uint64_t)leaf->count * table->low_bytes;
-  const uint64_t references = starts + leaf->stretch_count * start_bytes;
+  const uint64_t starts = lows + (uint64_t)leaf->count * form->low_bytes;
   if ((uint64_t)entry.index + leaf->count > table->record_count ||
       (uint64_t)entry.stretch + leaf->stretch_count > table->stretch_count ||
-      references + leaf->stretch_count * reference_bytes > table->leaves_size)
+      starts + (uint64_t)leaf->stretch_count * form->start_bytes > table->leaves_size)
     return false;
   leaf->counts = bits_load64(table->leaves + counts);
   leaf->more = table->leaves + more;
   leaf->lows = table->leaves + lows;
   leaf->starts = table->leaves + starts;
-  leaf->references = table->leaves + references;
   return true;
 }
 
 bool packed_leaf(const struct packed_table *table, uint32_t number, struct packed_leaf *leaf) {
-  return open_leaf(table, number, entry_at(table, number), entry_at(table, (uint64_t)number + 1),
-                   leaf);
+  return open_leaf(table, &table->form, number, leaf);
 }
 
 /* The records of a bucket: the leaf's records [from, to). */
@@ -97,7 +98,8 @@ static struct bucket add_more(uint64_t counts, const uint8_t *more, const uint8_
 }
 
 /* Bucket `number` < PACKED_BUCKETS of a leaf. */
-static inline struct bucket leaf_bucket(const struct packed_leaf *leaf, unsigned number) {
+static inline __attribute__((always_inline)) struct bucket
+leaf_bucket(const struct packed_leaf *leaf, unsigned number) {
   const uint64_t low_nibbles = 0x0f0f0f0f0f0f0f0fu, ones = 0x0101010101010101u;
   const uint64_t before = leaf->counts & (((uint64_t)1 << number * 4) - 1);
   const uint64_t pairs = (before & low_nibbles) + (before >> 4 & low_nibbles);
@@ -113,45 +115,52 @@ static inline struct bucket leaf_bucket(const struct packed_leaf *leaf, unsigned
 /* How many of the leaf's records are before a place, from the leaf's start on. */
 static inline __attribute__((always_inline)) uint64_t leaf_below(const struct packed_leaf *leaf,
                                                                  uint64_t place) {
-  const struct packed_table *table = leaf->table;
-  const uint64_t number = place >> table->bucket_shift;
+  const struct packed_form *form = leaf->form;
+  const uint64_t number = place >> form->bucket_shift;
   if (number >= PACKED_BUCKETS)
     return leaf->count;
   const struct bucket bucket = leaf_bucket(leaf, (unsigned)number);
-  const uint64_t low = ((place & table->bucket_mask) + table->record_mask) >> table->record_shift;
-  return bucket.from + bits_numbers_below(leaf->lows + bucket.from * table->low_bytes,
-                                          bucket.to - bucket.from, table->low_bytes, low);
+  const uint64_t low = ((place & form->bucket_mask) + form->record_mask) >> form->record_shift;
+  return bucket.from + bits_numbers_below(leaf->lows + bucket.from * form->low_bytes,
+                                          bucket.to - bucket.from, form->low_bytes, low);
 }
 
 /* Where record `n` of the leaf stands, from the text's start on. */
 static uint64_t leaf_offset(const struct packed_leaf *leaf, uint64_t n) {
-  const struct packed_table *table = leaf->table;
+  const struct packed_form *form = leaf->form;
   unsigned number = 0;
   while (number < PACKED_BUCKETS - 1 && leaf_bucket(leaf, number).to <= n)
     number++;
-  return leaf->start + ((uint64_t)number << table->bucket_shift) +
-         (bits_load(leaf->lows + n * table->low_bytes, table->low_bytes) << table->record_shift);
+  return leaf->start + ((uint64_t)number << form->bucket_shift) +
+         (bits_load(leaf->lows + n * form->low_bytes, form->low_bytes) << form->record_shift);
 }
 
 /* Where stretch `n` of the leaf starts, from the leaf's start on. */
-static inline uint64_t leaf_start(const struct packed_leaf *leaf, uint64_t n) {
-  const struct packed_table *table = leaf->table;
-  return bits_load(leaf->starts + n * table->start_bytes, table->start_bytes) << table->start_shift;
+static inline __attribute__((always_inline)) uint64_t leaf_start(const struct packed_leaf *leaf,
+                                                                 uint64_t n) {
+  const struct packed_form *form = leaf->form;
+  return bits_load(leaf->starts + n * form->start_bytes, form->start_bytes) << form->start_shift;
 }
 
 /* How many of the leaf's stretches start before a place, from the leaf's start on. Leaves differ in whether they
  * have more than 16, so a loop by 16 would be mispredicted often. */
 static inline __attribute__((always_inline)) uint64_t
 leaf_starts_before(const struct packed_leaf *leaf, uint64_t place) {
-  const struct packed_table *table = leaf->table;
-  const uint64_t start = (place + table->start_mask) >> table->start_shift;
+  const struct packed_form *form = leaf->form;
+  const uint64_t start = (place + form->start_mask) >> form->start_shift;
   uint64_t count = leaf->stretch_count, below = 0;
   const uint8_t *starts = leaf->starts;
-  if (!table->has_usual_leaves || start > UINT8_MAX)
-    return bits_numbers_below(starts, count, table->start_bytes, start);
+  if (!form->is_usual || start > UINT8_MAX)
+    return bits_numbers_below(starts, count, form->start_bytes, start);
   for (; count > PACKED_USUAL_STARTS; count -= PACKED_USUAL_STARTS, starts += PACKED_USUAL_STARTS)
     below += bits_more_bytes_below(starts, PACKED_USUAL_STARTS, (uint8_t)start);
   return below + bits_more_bytes_below(starts, (unsigned)count, (uint8_t)start);
+}
+
+uint64_t packed_leaf_next_position(const struct packed_leaf *leaf) {
+  const uint64_t starts = leaf->stretch_count;
+  return starts == 0 ? (uint64_t)leaf->position + leaf->count
+                     : leaf->count - leaf_below(leaf, leaf_start(leaf, starts - 1) + 1);
 }
 
 static inline uint32_t entry_number(const struct packed_table *table, bool by_index,
@@ -183,30 +192,17 @@ static uint32_t leaf_with(const struct packed_table *table, bool by_index, uint3
   return from;
 }
 
-/* Opens the leaf that has stretch `number` < stretch_count, up to leaf `last`. */
-static bool leaf_with_stretch(const struct packed_table *table, uint32_t number, uint32_t last,
-                              struct packed_leaf *leaf) {
-  return packed_leaf(table, leaf_with(table, false, number, last), leaf) &&
-         number >= leaf->stretch && number - leaf->stretch < leaf->stretch_count;
-}
-
-/* Opens the leaf before leaf `number` that has the last stretch before `stretch`: the last one that
- * starts there. */
-static bool leaf_before(const struct packed_table *table, uint32_t number, uint32_t stretch,
-                        struct packed_leaf *before) {
-  return number > 0 && stretch > 0 && leaf_with_stretch(table, stretch - 1, number - 1, before) &&
-         before->stretch + before->stretch_count == stretch;
-}
-
 /* ---- Stretches ---- */
 
-/* The place of a layout. False: it is a gap's. */
-static inline bool leaf_layout(const struct packed_leaf *leaf, uint64_t n, uint32_t *layout) {
-  const struct packed_table *table = leaf->table;
-  const uint32_t reference =
-      bits_load32(leaf->references + n * table->reference_bytes) & table->reference_mask;
-  *layout = reference << table->reference_shift;
-  return reference != table->reference_mask;
+/* The place of the layout of stretch `number` < stretch_count. False: it is a gap. */
+static inline __attribute__((always_inline)) bool stretch_layout(const struct packed_table *table,
+                                                                 const struct packed_form *form,
+                                                                 uint64_t number,
+                                                                 uint32_t *layout) {
+  const uint8_t *bytes = table->references + number * form->reference_bytes;
+  const uint32_t reference = bits_load32(bytes) & form->reference_mask;
+  *layout = reference << form->reference_shift;
+  return reference != form->reference_mask;
 }
 
 /* Where a stretch starts; that of all is where the text ends. */
@@ -216,7 +212,8 @@ static bool stretch_start(const struct packed_table *table, uint32_t number, uin
     *start = table->text_start + table->text_size;
     return true;
   }
-  if (!leaf_with_stretch(table, number, table->leaf_count - 1, &leaf))
+  if (!packed_leaf(table, leaf_with(table, false, number, table->leaf_count - 1), &leaf) ||
+      number < leaf.stretch || number - leaf.stretch >= leaf.stretch_count)
     return false;
   *start = table->text_start + leaf.start + leaf_start(&leaf, number - leaf.stretch);
   return true;
@@ -224,13 +221,11 @@ static bool stretch_start(const struct packed_table *table, uint32_t number, uin
 
 bool packed_stretch(const struct packed_table *table, uint32_t number,
                     struct packed_stretch *stretch) {
-  struct packed_leaf leaf;
-  if (number >= table->stretch_count ||
-      !leaf_with_stretch(table, number, table->leaf_count - 1, &leaf))
+  if (number >= table->stretch_count || !stretch_start(table, number, &stretch->start) ||
+      !stretch_start(table, number + 1, &stretch->end))
     return false;
-  stretch->start = table->text_start + leaf.start + leaf_start(&leaf, number - leaf.stretch);
-  stretch->is_gap = !leaf_layout(&leaf, number - leaf.stretch, &stretch->layout);
-  return stretch_start(table, number + 1, &stretch->end);
+  stretch->is_gap = !stretch_layout(table, &table->form, number, &stretch->layout);
+  return true;
 }
 
 /* ---- Records ---- */
@@ -248,64 +243,25 @@ static const uint8_t *exception_of(const struct packed_table *table, uint32_t in
   return table->exceptions + (size_t)from * PACKED_EXCEPTION_SIZE;
 }
 
-/* Fills in a record that is an exception. */
-static enum packed_answer fill_exception(const struct packed_table *table, const uint8_t *exception,
-                                         struct packed_record *record) {
-  struct packed_leaf leaf;
-  record->stretch = bits_load32(exception + 4);
-  record->position = bits_load32(exception + 8);
-  if (record->stretch >= table->stretch_count ||
-      !leaf_with_stretch(table, record->stretch, table->leaf_count - 1, &leaf) ||
-      !leaf_layout(&leaf, record->stretch - leaf.stretch, &record->layout))
-    return PACKED_CORRUPT;
-  return PACKED_FOUND;
-}
-
-/* Fills in the position of a record, which belongs to stretch `n` of a leaf, and its layout. */
+/* Fills in the layout of a record's stretch. */
 static inline __attribute__((always_inline)) enum packed_answer
-fill_stretch(const struct packed_leaf *leaf, uint64_t n, struct packed_record *record) {
-  const uint64_t first = leaf->index + leaf_below(leaf, leaf_start(leaf, n) + 1);
-  record->stretch = leaf->stretch + (uint32_t)n;
-  record->position = record->index - (uint32_t)first;
-  return first <= record->index && leaf_layout(leaf, n, &record->layout) ? PACKED_FOUND
-                                                                         : PACKED_CORRUPT;
-}
-
-/* The form of leaves that most tables have, with constants. A compiler takes of the copy what is used. */
-static inline struct packed_table usual_table(const struct packed_table *table) {
-  struct packed_table usual = *table;
-  packed_set_leaf_form(&usual, packed_usual_leaves);
-  usual.has_usual_leaves = true;
-  return usual;
-}
-
-static inline __attribute__((always_inline)) enum packed_answer
-fill_last(const struct packed_table *form, uint32_t number, uint32_t stretch,
-          struct packed_record *record) {
-  struct packed_leaf leaf;
-  const uint32_t end = stretch - 1;
-  return open_leaf(form, number, entry_at(form, number), entry_at(form, (uint64_t)number + 1),
-                   &leaf) &&
-                 end >= leaf.stretch && end - leaf.stretch + 1 == leaf.stretch_count
-             ? fill_stretch(&leaf, end - leaf.stretch, record)
+fill_layout(const struct packed_table *table, const struct packed_form *form,
+            struct packed_record *record) {
+  return record->stretch < table->stretch_count &&
+                 stretch_layout(table, form, record->stretch, &record->layout)
+             ? PACKED_FOUND
              : PACKED_CORRUPT;
 }
 
-/* The same of a record in leaf `number`, before whose first stretch, `stretch`, it is. */
-static __attribute__((noinline)) enum packed_answer fill_before(const struct packed_table *table,
-                                                                uint32_t number, uint32_t stretch,
-                                                                struct packed_record *record) {
-  if (number == 0 || stretch == 0)
-    return PACKED_CORRUPT;
-  const uint32_t before = leaf_with(table, false, stretch - 1, number - 1);
-  if (!table->has_usual_leaves)
-    return fill_last(table, before, stretch, record);
-  const struct packed_table usual = usual_table(table);
-  return fill_last(&usual, before, stretch, record);
+/* Fills in a record that is an exception. */
+static enum packed_answer fill_exception(const struct packed_table *table, const uint8_t *exception,
+                                         struct packed_record *record) {
+  record->stretch = bits_load32(exception + 4);
+  record->position = bits_load32(exception + 8);
+  return fill_layout(table, &table->form, record);
 }
 
-/* Fills in record `n` of a leaf, which stands at `place` in it. (The leaf's table may be a copy of
- * `table`.) */
+/* Fills in record `n` of a leaf, which stands at `place` in it. */
 static inline __attribute__((always_inline)) enum packed_answer
 fill(const struct packed_table *table, const struct packed_leaf *leaf, uint64_t n, uint64_t place,
      struct packed_record *record) {
@@ -318,38 +274,37 @@ fill(const struct packed_table *table, const struct packed_leaf *leaf, uint64_t 
       return fill_exception(table, exception, record);
   }
   const uint64_t starts = leaf_starts_before(leaf, place);
-  return starts > 0 ? fill_stretch(leaf, starts - 1, record)
-                    : fill_before(table, (uint32_t)(leaf->start >> leaf->table->leaf_shift),
-                                  leaf->stretch, record);
+  record->stretch = leaf->stretch + (uint32_t)starts - 1;
+  const uint64_t none = starts == 0 ? UINT64_MAX : 0;
+  const uint64_t start = (leaf_start(leaf, starts - 1) + 1) & ~none;
+  record->position = (uint32_t)(n + (leaf->position & none) - leaf_below(leaf, start));
+  return fill_layout(table, leaf->form, record);
 }
 
 /* Which of the two other answers holds for an offset that has no record. */
 static enum packed_answer missing(const struct packed_table *table, uint64_t offset) {
-  const uint32_t number = (uint32_t)(offset >> table->leaf_shift);
+  const struct packed_form *form = &table->form;
   struct packed_leaf leaf;
   uint32_t ignored;
-  if (!packed_leaf(table, number, &leaf))
+  if (!packed_leaf(table, (uint32_t)(offset >> form->leaf_shift), &leaf))
     return PACKED_CORRUPT;
-  uint64_t starts = leaf_starts_before(&leaf, (offset & table->leaf_mask) + 1);
-  if (offset >= table->text_size || leaf.stretch + starts == 0)
+  const uint64_t place = offset & form->leaf_mask;
+  const uint64_t stretches = leaf.stretch + leaf_starts_before(&leaf, place + 1);
+  if (offset >= table->text_size || stretches == 0)
     return PACKED_NOT_MANAGED;
-  if (starts == 0) {
-    if (!leaf_before(table, number, leaf.stretch, &leaf))
-      return PACKED_CORRUPT;
-    starts = leaf.stretch_count;
-  }
-  return leaf_layout(&leaf, starts - 1, &ignored) ? PACKED_NOT_SAFEPOINT : PACKED_NOT_MANAGED;
+  return stretch_layout(table, form, stretches - 1, &ignored) ? PACKED_NOT_SAFEPOINT
+                                                              : PACKED_NOT_MANAGED;
 }
 
-/* Looks up in leaves whose form is that of `form`, which is the table or a copy of it. */
+/* Looks up in leaves of a form. */
 static inline __attribute__((always_inline)) enum packed_answer
-find(const struct packed_table *table, const struct packed_table *form, uint64_t address,
+find(const struct packed_table *table, const struct packed_form *form, uint64_t address,
      struct packed_record *record) {
-  const uint64_t offset = address - form->text_start, number = offset >> form->leaf_shift;
+  const uint64_t offset = address - table->text_start;
   struct packed_leaf leaf;
-  if (offset > form->text_size || form->leaf_count == 0)
+  if (offset > table->text_size || table->leaf_count == 0)
     return PACKED_NOT_MANAGED;
-  if (!open_leaf(form, (uint32_t)number, entry_at(form, number), entry_at(form, number + 1), &leaf))
+  if (!open_leaf(table, form, (uint32_t)(offset >> form->leaf_shift), &leaf))
     return PACKED_CORRUPT;
   const uint64_t place = offset & form->leaf_mask;
   if ((place & form->record_mask) != 0)
@@ -366,10 +321,10 @@ find(const struct packed_table *table, const struct packed_table *form, uint64_t
 
 enum packed_answer packed_find(const struct packed_table *table, uint64_t address,
                                struct packed_record *record) {
-  if (!table->has_usual_leaves)
-    return find(table, table, address, record);
-  const struct packed_table usual = usual_table(table);
-  return find(table, &usual, address, record);
+  struct packed_form usual = packed_form(packed_usual_leaves);
+  usual.is_usual = true;
+  return table->form.is_usual ? find(table, &usual, address, record)
+                              : find(table, &table->form, address, record);
 }
 
 enum packed_answer packed_record_at(const struct packed_table *table, uint32_t index,

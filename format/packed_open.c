@@ -39,11 +39,12 @@ static bool is_size(uint8_t size, uint8_t most) { return size >= 1 && size <= mo
 /* Whether the widths are such that what is computed from them can't overflow. One load has a group's head. */
 static bool widths_agree(const struct packed_header *header) {
   return header->bucket_shift < 60 && header->record_shift <= header->bucket_shift &&
-         header->start_shift <= header->bucket_shift && header->full_bytes <= 4 &&
-         is_size(header->index_bytes, 4) && is_size(header->stretch_bytes, 4) &&
-         is_size(header->reference_bytes, 4) && header->reference_shift < 8 &&
-         is_size(header->frame_bytes, 8) && header->frame_shift < 32 && header->frame_width <= 25 &&
-         header->first_width <= 25 && is_size(header->long_width, 32) && header->next_width <= 32;
+         header->start_shift <= header->bucket_shift && header->index_width <= 32 &&
+         is_size(header->stretch_width, 32) && header->position_width <= 32 &&
+         header->full_width <= PACKED_FULL_WIDTH_MAX && is_size(header->reference_bytes, 4) &&
+         header->reference_shift < 8 && is_size(header->frame_bytes, 8) &&
+         header->frame_shift < 32 && header->frame_width <= 25 && header->first_width <= 25 &&
+         is_size(header->long_width, 32) && header->next_width <= 32;
 }
 
 /* Places of the parts, by number, and their sizes; 0: there is none. */
@@ -82,17 +83,21 @@ static bool count_items(uint64_t size, uint64_t item, uint32_t *count) {
 static bool open_widths(struct packed_table *table, const struct packed_header *header) {
   if (!widths_agree(header))
     return false;
-  const struct packed_leaf_form form = {header->bucket_shift, header->record_shift,
-                                        header->start_shift, header->reference_bytes,
-                                        header->reference_shift};
-  packed_set_leaf_form(table, form);
-  table->has_usual_leaves = memcmp(&form, &packed_usual_leaves, sizeof form) == 0;
-  table->stretch_at = header->index_bytes;
-  table->full_at = header->index_bytes + header->stretch_bytes;
-  table->entry_bytes = table->full_at + header->full_bytes;
-  table->index_mask = (uint32_t)bits_low_mask(header->index_bytes * 8u);
-  table->stretch_mask = (uint32_t)bits_low_mask(header->stretch_bytes * 8u);
-  table->full_mask = (uint32_t)bits_low_mask(header->full_bytes * 8u);
+  const struct packed_leaf_form leaves = {header->bucket_shift, header->record_shift,
+                                          header->start_shift, header->reference_bytes,
+                                          header->reference_shift};
+  table->form = packed_form(leaves);
+  table->form.is_usual = memcmp(&leaves, &packed_usual_leaves, sizeof leaves) == 0;
+  const unsigned first = header->index_width + header->stretch_width;
+  table->stretch_shift = header->index_width;
+  table->rest_at = (uint8_t)(first / 8);
+  table->position_shift = first % 8;
+  table->full_shift = table->position_shift + header->position_width;
+  table->entry_bytes = (uint8_t)bits_to_bytes(first + header->position_width + header->full_width);
+  table->index_mask = (uint32_t)bits_low_mask(header->index_width);
+  table->stretch_mask = (uint32_t)bits_low_mask(header->stretch_width);
+  table->position_mask = (uint32_t)bits_low_mask(header->position_width);
+  table->full_mask = (uint32_t)bits_low_mask(header->full_width);
   table->frame_width = header->frame_width;
   table->first_width = header->first_width;
   table->long_width = header->long_width;
@@ -122,19 +127,22 @@ static bool open_counts(struct packed_table *table, const struct packed_header *
     return false;
   table->leaf_count = entries == 0 ? 0 : entries - 1;
   if (header->stretches == 0)
-    return header->records == 0 && header->functions == 0 && entries == 0;
-  const uint64_t stretch = (uint64_t)table->start_bytes + table->reference_bytes;
+    return header->records == 0 && header->functions == 0 && entries == 0 &&
+           sizes[PACKED_REFERENCES] == 0;
   return header->functions <= header->stretches &&
-         (uint64_t)header->records * table->low_bytes + header->stretches * stretch +
+         (uint64_t)header->records * table->form.low_bytes +
+                 (uint64_t)header->stretches * table->form.start_bytes +
                  table->leaf_count * sizeof(uint64_t) <=
              sizes[PACKED_LEAVES] &&
-         (header->text_size >> table->leaf_shift) + 1 == table->leaf_count;
+         (uint64_t)header->stretches * table->form.reference_bytes == sizes[PACKED_REFERENCES] &&
+         (header->text_size >> table->form.leaf_shift) + 1 == table->leaf_count;
 }
 
 static void open_parts(struct packed_table *table, const struct parts *parts) {
   table->directory = parts->at[PACKED_DIRECTORY];
   table->leaves = parts->at[PACKED_LEAVES];
   table->leaves_size = parts->sizes[PACKED_LEAVES];
+  table->references = parts->at[PACKED_REFERENCES];
   table->layouts = parts->at[PACKED_LAYOUTS];
   table->layouts_size = parts->sizes[PACKED_LAYOUTS];
   table->frame_sizes = parts->at[PACKED_FRAME_SIZES];
@@ -203,7 +211,7 @@ enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, 
   if (header.size > size)
     return PACKED_TOO_SHORT;
   open_parts(table, &parts);
-  table->has_usual_leaves &= can_read_starts(table, bytes + header.size);
+  table->form.is_usual &= can_read_starts(table, bytes + header.size);
   open_classes(table);
   return open_frames(table, &parts) ? PACKED_OK : PACKED_BAD_HEADER;
 }

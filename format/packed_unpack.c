@@ -74,20 +74,21 @@ static bool numbers_are_up_to(const uint8_t *numbers, uint64_t count, unsigned s
 static bool check_leaves(struct unpacker *unpacker) {
   const struct packed_table *packed = unpacker->packed;
   const uint8_t *end = packed->leaves;
-  uint64_t records = 0, stretches = 0;
+  uint64_t records = 0, stretches = 0, position = 0;
   for (uint32_t i = 0; i < packed->leaf_count; i++) {
     struct packed_leaf leaf;
     if (!packed_leaf(packed, i, &leaf) || leaf.index != records || leaf.stretch != stretches ||
-        leaf.more - sizeof leaf.counts != end || !counts_agree(&leaf))
+        leaf.position != position || leaf.more - sizeof leaf.counts != end || !counts_agree(&leaf))
       return broken(unpacker, "a leaf that isn't what the directory says");
-    if (!numbers_are_up_to(leaf.lows, leaf.count, packed->low_bytes,
-                           packed->bucket_mask >> packed->record_shift) ||
-        !numbers_are_up_to(leaf.starts, leaf.stretch_count, packed->start_bytes,
-                           packed->leaf_mask >> packed->start_shift))
+    if (!numbers_are_up_to(leaf.lows, leaf.count, packed->form.low_bytes,
+                           packed->form.bucket_mask >> packed->form.record_shift) ||
+        !numbers_are_up_to(leaf.starts, leaf.stretch_count, packed->form.start_bytes,
+                           packed->form.leaf_mask >> packed->form.start_shift))
       return broken(unpacker, "a record or function outside of its place in a leaf");
     records += leaf.count;
     stretches += leaf.stretch_count;
-    end = leaf.references + (size_t)leaf.stretch_count * packed->reference_bytes;
+    position = packed_leaf_next_position(&leaf);
+    end = leaf.starts + (size_t)leaf.stretch_count * packed->form.start_bytes;
   }
   return (records == packed->record_count && stretches == packed->stretch_count) ||
          broken(unpacker, "more records or functions than its leaves have");

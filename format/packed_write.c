@@ -19,7 +19,7 @@ static bool fail(struct encoder *encoder, const char *error) {
 
 static bool no_memory(struct encoder *encoder) { return fail(encoder, "not enough memory"); }
 
-static bool too_many(struct encoder *encoder) {
+bool encoder_too_many(struct encoder *encoder) {
   return fail(encoder, "more stack maps than a packed table can hold");
 }
 
@@ -122,7 +122,7 @@ static bool plan_functions(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   const uint64_t functions = table->function_count;
   if (functions > UINT32_MAX / 2)
-    return too_many(encoder);
+    return encoder_too_many(encoder);
   encoder->functions = encoder_array(encoder, functions, sizeof *encoder->functions);
   encoder->stretches = encoder_array(encoder, functions * 2, sizeof *encoder->stretches);
   if (encoder->error != NULL)
@@ -317,7 +317,7 @@ static bool write_frames(struct encoder *encoder) {
 static bool put_entry(struct encoder *encoder, struct bit_writer *out, uint32_t number,
                       uint64_t size) {
   if (size > UINT32_MAX)
-    return too_many(encoder);
+    return encoder_too_many(encoder);
   if (size > 0) {
     bit_writer_put(out, number, 32);
     bit_writer_put(out, size, 32);
@@ -360,8 +360,7 @@ static bool encode(struct encoder *encoder, struct bit_writer *out) {
       .machine = table->machine,
       .records = table->record_count,
       .functions = table->function_count,
-      .index_bytes = 1,
-      .stretch_bytes = 1,
+      .stretch_width = 1,
       .reference_bytes = 1,
       .frame_bytes = 1,
       .long_width = 1,

@@ -8,9 +8,10 @@
 
 #include <stdlib.h>
 
-/* An entry of the directory: how many of each are in the leaves before. */
+/* An entry of the directory: how many of each are in the leaves before; */
 struct leaf_place {
   uint64_t full, index, stretch;
+  uint64_t position; /* of the leaf's first record, in the last stretch that starts before */
 };
 
 static unsigned shift_below(unsigned shift, unsigned limit) {
@@ -89,7 +90,7 @@ static bool put_counts(struct encoder *encoder, uint32_t from, uint32_t to, uint
     if (counts[i] < PACKED_BUCKET_FULL)
       continue;
     if (counts[i] > PACKED_BUCKET_FULL + UINT16_MAX)
-      return false;
+      return encoder_too_many(encoder);
     put_number(leaves, counts[i] - PACKED_BUCKET_FULL, sizeof(uint16_t));
     ++*full;
   }
@@ -116,13 +117,6 @@ static bool put_leaf(struct encoder *encoder, struct leaf_place *entry) {
     put_number(leaves,
                (encoder->stretches[i].offset & bits_low_mask(leaf_shift)) >> header->start_shift,
                start_bytes);
-  for (uint64_t i = entry->stretch; i < entry[1].stretch; i++) {
-    const uint32_t layout = encoder->stretches[i].layout;
-    put_number(leaves,
-               layout == ENCODER_GAP ? UINT64_MAX
-                                     : encoder->places[layout] >> header->reference_shift,
-               header->reference_bytes);
-  }
   return true;
 }
 
@@ -131,32 +125,56 @@ static bool put_leaves(struct encoder *encoder, struct leaf_place *entries, uint
   const struct packed_header *header = &encoder->header;
   const unsigned leaf_shift = header->bucket_shift + 4u;
   uint32_t index = 0, stretch = 0;
+  uint32_t first = 0; /* record of the last of these stretches */
   for (uint64_t i = 0; i < leaves; i++) {
     struct leaf_place *next = &entries[i + 1];
-    while (index < header->records && offset_of(encoder, index) >> leaf_shift <= i)
-      index++;
     while (stretch < header->stretches && encoder->stretches[stretch].offset >> leaf_shift <= i)
       stretch++;
+    while (index < header->records && offset_of(encoder, index) >> leaf_shift <= i)
+      index++;
+    while (first < index && offset_of(encoder, first) <= encoder->stretches[stretch - 1].offset)
+      first++;
     next->index = index;
     next->stretch = stretch;
+    next->position = index - first;
     if (!put_leaf(encoder, next - 1))
       return false;
   }
   return true;
 }
 
-static void put_directory(struct encoder *encoder, const struct leaf_place *entries,
+static bool put_directory(struct encoder *encoder, const struct leaf_place *entries,
                           uint64_t leaves) {
   struct packed_header *header = &encoder->header;
   struct bit_writer *directory = &encoder->parts[PACKED_DIRECTORY];
   const struct leaf_place *end = &entries[leaves];
-  header->full_bytes = end->full == 0 ? 0 : bits_bytes_for(end->full);
-  header->index_bytes = bits_bytes_for(end->index);
-  header->stretch_bytes = bits_bytes_for(end->stretch);
+  uint64_t positions = 0; /* or-ed together */
+  for (uint64_t i = 0; i < leaves; i++)
+    positions |= entries[i].position;
+  header->index_width = (uint8_t)bits_for_number(end->index);
+  header->stretch_width = (uint8_t)bits_for_number(end->stretch);
+  header->position_width = (uint8_t)bits_for_number(positions);
+  header->full_width = (uint8_t)bits_for_number(end->full);
+  if (header->full_width > PACKED_FULL_WIDTH_MAX)
+    return encoder_too_many(encoder);
   for (uint64_t i = 0; i <= leaves; i++) {
-    put_number(directory, entries[i].index, header->index_bytes);
-    put_number(directory, entries[i].stretch, header->stretch_bytes);
-    put_number(directory, entries[i].full, header->full_bytes);
+    bit_writer_put(directory, entries[i].index, header->index_width);
+    bit_writer_put(directory, entries[i].stretch, header->stretch_width);
+    bit_writer_put(directory, i < leaves ? entries[i].position : 0, header->position_width);
+    bit_writer_put(directory, entries[i].full, header->full_width);
+    bit_writer_align(directory, 8);
+  }
+  return true;
+}
+
+static void put_references(struct encoder *encoder) {
+  const struct packed_header *header = &encoder->header;
+  for (uint32_t i = 0; i < header->stretches; i++) {
+    const uint32_t layout = encoder->stretches[i].layout;
+    put_number(&encoder->parts[PACKED_REFERENCES],
+               layout == ENCODER_GAP ? UINT64_MAX
+                                     : encoder->places[layout] >> header->reference_shift,
+               header->reference_bytes);
   }
 }
 
@@ -164,9 +182,9 @@ bool packed_write_leaves(struct encoder *encoder) {
   choose_bucket(encoder);
   const uint64_t leaves = leaves_for(&encoder->header, encoder->header.bucket_shift);
   struct leaf_place *entries = encoder_array(encoder, leaves, sizeof *entries);
-  const bool ok = entries != NULL && put_leaves(encoder, entries, leaves);
-  if (ok)
-    put_directory(encoder, entries, leaves);
+  const bool ok = entries != NULL && put_leaves(encoder, entries, leaves) &&
+                  put_directory(encoder, entries, leaves);
+  put_references(encoder);
   free(entries);
   return ok;
 }

@@ -66,7 +66,7 @@ const char *stackpack_error_text(enum stackpack_error error);
 
 /* A view of one packed section. It owns nothing. */
 struct stackpack_table {
-  uint64_t private_[56];
+  uint64_t private_[60];
 };
 
 /* Opens the packed table in bytes[0..size). `address` is the address that bytes[0] has in the

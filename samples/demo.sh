@@ -15,12 +15,7 @@ script='local t = {} for i = 1, 1e5 do t[i] = {i} end collectgarbage() print(#t,
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 show() {
-  local word line='$'
-  for word in "$@"; do
-    [[ $word != *[!A-Za-z0-9_./=-]* ]] || word=${word@Q}
-    line+=" $word"
-  done
-  echo "$line"
+  printf '$ %s\n' "$*"
   "$@"
 }
 

@@ -147,15 +147,15 @@ def find_table(data):
 
 # ---- Section 5: header and parts -----------------------------------------------------------------------
 
-HEADER = struct.Struct("<IHHIHHQQqQIII14B2xI")
+HEADER = struct.Struct("<IHHIHHQQqQIII15BxI")
 Header = namedtuple(
     "Header",
     "magic version header_size header_checksum machine part_count size checksum text_start text_size records stretches "
-    "functions bucket_shift record_shift start_shift index_bytes stretch_bytes full_bytes reference_bytes "
-    "reference_shift frame_bytes frame_shift frame_width first_width long_width next_width varying_from",
+    "functions bucket_shift record_shift start_shift index_width stretch_width position_width full_width "
+    "reference_bytes reference_shift frame_bytes frame_shift frame_width first_width long_width next_width varying_from",
 )
 PART_NAMES = dict(
-    enumerate("directory leaves layouts frame_sizes classes list_starts lists exceptions conventions details "
+    enumerate("directory leaves references layouts frame_sizes classes list_starts lists exceptions conventions details "
               "global_roots".split(), 1)
 )
 PART_NAMES[32] = "frames"
@@ -180,7 +180,7 @@ def read_header(data):
     require(len(data) >= HEADER.size, "no room for a header")
     header = Header(*HEADER.unpack_from(data))
     require(header.magic == 0x4B505453, "not a packed table")
-    require(header.version == 7, f"a table of version {header.version}, which a newer reader knows")
+    require(header.version == 8, f"a table of version {header.version}, which a newer reader knows")
     require(header.header_size == HEADER.size + 8 * header.part_count, "a header of another size")
     require(header.header_size <= len(data), "a header that is cut off")
     require(header_checksum(data[: header.header_size]) == header.header_checksum, "a header that is damaged")
@@ -201,13 +201,18 @@ def read_parts(header, data):
     return parts
 
 
+def entry_widths(header):
+    """Of the fields of the directory's entries."""
+    return header.index_width, header.stretch_width, header.position_width, header.full_width
+
+
 def check_widths(header):
     """Check 5."""
-    sizes = header.index_bytes, header.stretch_bytes, header.reference_bytes
     require(header.bucket_shift < 60, "buckets that are too large")
     require(max(header.record_shift, header.start_shift) <= header.bucket_shift, "shifts that are too large")
-    require(all(1 <= size <= 4 for size in sizes) and header.full_bytes <= 4, "sizes of numbers")
-    require(1 <= header.frame_bytes <= 8, "sizes of frame sizes")
+    require(1 <= header.stretch_width <= 32 and header.full_width <= 24, "widths in the directory")
+    require(max(header.index_width, header.position_width) <= 32, "widths in the directory")
+    require(1 <= header.reference_bytes <= 4 and 1 <= header.frame_bytes <= 8, "sizes of numbers")
     require(header.reference_shift < 8 and header.frame_shift < 32, "shifts that are too large")
     require(max(header.frame_width, header.first_width) <= 25, "widths in layouts")
     require(1 <= header.long_width <= 32 and header.next_width <= 32, "widths in layouts")
@@ -223,6 +228,7 @@ class Table:
         self.leaf_shift = self.header.bucket_shift + 4
         self.low_bytes = max(1, bytes_for(self.header.bucket_shift - self.header.record_shift))
         self.start_bytes = bytes_for(self.leaf_shift - self.header.start_shift)
+        self.entry_bytes = bytes_for(sum(entry_widths(self.header)))
         self.leaf_count = (self.header.text_size >> self.leaf_shift) + 1 if self.header.stretches > 0 else 0
         self.frame_sizes = list(self.parts["frame_sizes"].items(f"{self.header.frame_bytes}s"))
         self.classes = [LocationClass(*one) for one in self.parts["classes"].items("<HHB3xIIq")]
@@ -236,15 +242,14 @@ class Table:
 
     def check_counts(self):
         """Check 7."""
-        header, directory = self.header, len(self.parts["directory"])
+        header, directory, references = self.header, len(self.parts["directory"]), len(self.parts["references"])
         if header.stretches == 0:
-            require(header.records == header.functions == directory == 0, "records without functions")
+            require(header.records == header.functions == directory == references == 0, "records without functions")
             return
         require(header.functions <= header.stretches, "more functions than stretches")
-        entry = header.index_bytes + header.stretch_bytes + header.full_bytes
-        require(directory == (self.leaf_count + 1) * entry, "a directory of another size")
-        least = 8 * self.leaf_count + header.records * self.low_bytes
-        least += header.stretches * (self.start_bytes + header.reference_bytes)
+        require(directory == (self.leaf_count + 1) * self.entry_bytes, "a directory of another size")
+        require(references == header.stretches * header.reference_bytes, "references of another size")
+        least = 8 * self.leaf_count + header.records * self.low_bytes + header.stretches * self.start_bytes
         require(least <= len(self.parts["leaves"]), "leaves that are too short")
 
     def check_checksum(self):
@@ -300,15 +305,21 @@ def make_location(kind, size, register, value):
 
 # ---- Section 6: directory and leaves -------------------------------------------------------------------
 
-Entry = namedtuple("Entry", "index stretch full")
+Entry = namedtuple("Entry", "index stretch position full")
 Stretch = namedtuple("Stretch", "start layout")  # an offset, and a byte of `layouts`, which is None for a gap
 Exceptional = namedtuple("Exceptional", "index stretch position")
 
 
 def read_entry(table, number):
-    sizes = table.header.index_bytes, table.header.stretch_bytes, table.header.full_bytes
-    cursor = Cursor(table.parts["directory"], number * sum(sizes))
-    return Entry(*(cursor.number(size) for size in sizes))
+    cursor = Cursor(table.parts["directory"], number * table.entry_bytes)
+    return Entry(*(cursor.take(width) for width in entry_widths(table.header)))
+
+
+def stretch_layout(table, number):
+    """Where a stretch's layout starts; None: it is a gap."""
+    size = table.header.reference_bytes
+    reference = table.parts["references"].number(number * size, size)
+    return None if reference == (1 << 8 * size) - 1 else reference << table.header.reference_shift & MASK_32
 
 
 class Leaf:
@@ -317,17 +328,16 @@ class Leaf:
     def __init__(self, table, number):
         first, last = read_entry(table, number), read_entry(table, number + 1)
         header = table.header
-        require(all(a <= b for a, b in zip(first, last)), "a directory that doesn't ascend")
+        ascends = first.index <= last.index and first.stretch <= last.stretch and first.full <= last.full
+        require(ascends, "a directory that doesn't ascend")
         require(last.index <= header.records and last.stretch <= header.stretches, "a directory that tells of more")
         self.table, self.bytes, self.text = table, table.parts["leaves"], number << table.leaf_shift
-        self.index, self.stretch, _ = first
-        self.count, self.stretch_count, self.full = (b - a for a, b in zip(first, last))
-        self.place = 8 * number + 2 * first.full + table.low_bytes * first.index
-        self.place += (table.start_bytes + header.reference_bytes) * first.stretch
+        self.index, self.stretch, self.position, _ = first
+        self.count, self.stretch_count, _, self.full = (b - a for a, b in zip(first, last))
+        self.place = 8 * number + 2 * first.full + table.low_bytes * first.index + table.start_bytes * first.stretch
         self.lows_at = self.place + 8 + 2 * self.full
         self.starts_at = self.lows_at + table.low_bytes * self.count
-        self.references_at = self.starts_at + table.start_bytes * self.stretch_count
-        self.end = self.references_at + header.reference_bytes * self.stretch_count
+        self.end = self.starts_at + table.start_bytes * self.stretch_count
         require(self.end <= len(self.bytes), "leaves: one beyond the end")
         self.counts = self.read_counts()
 
@@ -363,23 +373,22 @@ class Leaf:
     def starts_below(self, offset):
         return sum(self.start(number) < offset for number in range(self.stretch_count))
 
-    def layout(self, number):
-        """Where a stretch's layout starts."""
-        size = self.table.header.reference_bytes
-        reference = self.bytes.number(self.references_at + number * size, size)
-        return None if reference == (1 << 8 * size) - 1 else reference << self.table.header.reference_shift & MASK_32
-
 
 def read_leaves(table):
     """The offsets of all records, and all stretches."""
     header, offsets, stretches = table.header, [], []
     if header.stretches > 0:
-        require(read_entry(table, 0) == (0, 0, 0), "a directory that doesn't start at 0")
+        require(read_entry(table, 0) == (0, 0, 0, 0), "a directory that doesn't start at 0")
         last = read_entry(table, table.leaf_count)
         require(last[:2] == (header.records, header.stretches), "a directory that ends too early")
     for leaf in (Leaf(table, number) for number in range(table.leaf_count)):
+        before = bisect_right(offsets, stretches[-1].start) if stretches else 0
+        require(leaf.position == leaf.index - before, "a directory with another position than the leaves tell")
         offsets += leaf.offsets()
-        stretches += [Stretch(leaf.start(number), leaf.layout(number)) for number in range(leaf.stretch_count)]
+        stretches += [
+            Stretch(leaf.start(number), stretch_layout(table, leaf.stretch + number))
+            for number in range(leaf.stretch_count)
+        ]
     starts = [stretch.start for stretch in stretches]
     require(offsets == sorted(offsets) and starts == sorted(starts), "records or stretches out of order")
     require(max(offsets[-1:] + starts[-1:], default=0) <= header.text_size, "text beyond its end")
@@ -834,15 +843,6 @@ class LookUp:
     def __init__(self, table):
         self.table = table
 
-    def leaf_of_stretch(self, stretch):
-        """The leaf in which it starts."""
-        leaves = range(self.table.leaf_count)
-        number = bisect_right(leaves, stretch, key=lambda leaf: read_entry(self.table, leaf).stretch) - 1
-        require(number >= 0, "a directory that doesn't start at 0")
-        leaf = Leaf(self.table, number)
-        require(0 <= stretch - leaf.stretch < leaf.stretch_count, "a stretch that isn't in its leaf")
-        return leaf
-
     def find(self, leaf, place):
         """The number in its leaf of the first record at a place; None: there is none."""
         header = self.table.header
@@ -862,13 +862,12 @@ class LookUp:
         found = bisect_left(exceptions, index, key=lambda one: one.index)
         if found < len(exceptions) and exceptions[found].index == index:
             return exceptions[found].stretch, exceptions[found].position
-        stretch = leaf.stretch + leaf.starts_below(offset) - 1
-        require(stretch >= 0, "a record before all functions")
-        own = self.leaf_of_stretch(stretch)
-        start = own.start(stretch - own.stretch)
-        first = own.index + sum(other <= start for other in own.offsets())
-        require(first <= index, "a record before its function")
-        return stretch, index - first
+        starts, place = leaf.starts_below(offset), index - leaf.index
+        require(leaf.stretch + starts > 0, "a record before all functions")
+        if starts == 0:
+            return leaf.stretch - 1, leaf.position + place
+        start = leaf.start(starts - 1)
+        return leaf.stretch + starts - 1, place - sum(other <= start for other in leaf.offsets())
 
     def answer(self, address):
         """The answer; and of the first record that was found the index, and its stretch and position."""
@@ -883,5 +882,4 @@ class LookUp:
         stretch = leaf.stretch + leaf.starts_below(offset + 1) - 1
         if offset == header.text_size or stretch < 0:
             return NOT_MANAGED, None, None
-        own = self.leaf_of_stretch(stretch)
-        return (NOT_MANAGED if own.layout(stretch - own.stretch) is None else NOT_SAFEPOINT), None, None
+        return (NOT_MANAGED if stretch_layout(self.table, stretch) is None else NOT_SAFEPOINT), None, None

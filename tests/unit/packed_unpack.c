@@ -314,8 +314,8 @@ static bool move_record(const struct subject *subject) {
     for (unsigned bucket = 0; bucket + 1 < PACKED_BUCKETS && leaf.more == leaf.lows; bucket++) {
       end += nibble(&leaf, bucket);
       if (nibble(&leaf, bucket) > 0 && nibble(&leaf, bucket + 1) == 0)
-        return exceed(subject, leaf.lows, end - 1, packed->low_bytes,
-                      packed->bucket_mask >> packed->record_shift);
+        return exceed(subject, leaf.lows, end - 1, packed->form.low_bytes,
+                      packed->form.bucket_mask >> packed->form.record_shift);
     }
   }
   return false;
@@ -327,8 +327,8 @@ static bool move_start(const struct subject *subject) {
   for (uint32_t i = 0; i + 1 < packed->leaf_count; i++) {
     const struct packed_leaf leaf = leaf_of(subject, i), next = leaf_of(subject, i + 1);
     if (leaf.stretch_count > 0 && next.stretch_count == 0)
-      return exceed(subject, leaf.starts, leaf.stretch_count - 1, packed->start_bytes,
-                    packed->leaf_mask >> packed->start_shift);
+      return exceed(subject, leaf.starts, leaf.stretch_count - 1, packed->form.start_bytes,
+                    packed->form.leaf_mask >> packed->form.start_shift);
   }
   return false;
 }
@@ -337,38 +337,58 @@ static bool move_start(const struct subject *subject) {
 static bool move_last_start(const struct subject *subject) {
   const struct packed_table *packed = &subject->packed;
   const struct packed_leaf leaf = leaf_of(subject, packed->leaf_count - 1);
-  const uint64_t last = packed->leaf_mask >> packed->start_shift;
-  if (leaf.stretch_count == 0 || leaf.start + (last << packed->start_shift) <= packed->text_size)
+  const uint64_t last = packed->form.leaf_mask >> packed->form.start_shift;
+  if (leaf.stretch_count == 0 ||
+      leaf.start + (last << packed->form.start_shift) <= packed->text_size)
     return false;
-  memcpy(place_of(subject, leaf.starts + (leaf.stretch_count - 1) * packed->start_bytes), &last,
-         packed->start_bytes);
+  memcpy(place_of(subject, leaf.starts + (leaf.stretch_count - 1) * packed->form.start_bytes),
+         &last, packed->form.start_bytes);
   return true;
+}
+
+/* Adds to the bytes of an entry of the directory in which position and full buckets are. */
+static void add_to_entry(const struct subject *subject, uint32_t number, uint64_t sum) {
+  const struct packed_table *packed = &subject->packed;
+  uint8_t *rest =
+      place_of(subject, packed->directory + (size_t)number * packed->entry_bytes + packed->rest_at);
+  const uint64_t word = bits_load64(rest) + sum;
+  memcpy(rest, &word, sizeof word);
 }
 
 /* The first leaf doesn't start where the part does. */
 static bool move_leaves(const struct subject *subject) {
   const struct packed_table *packed = &subject->packed;
   for (uint32_t i = 0; i <= packed->leaf_count && packed->full_mask != 0; i++)
-    place_of(subject, packed->directory + (size_t)i * packed->entry_bytes)[packed->full_at] += 1;
+    add_to_entry(subject, i, (uint64_t)1 << packed->full_shift);
   return packed->full_mask != 0;
+}
+
+/* A function goes on at another position in the leaf after its own. */
+static bool move_position(const struct subject *subject) {
+  const struct packed_table *packed = &subject->packed;
+  for (uint32_t i = 1; i < packed->leaf_count; i++) {
+    const struct packed_leaf leaf = leaf_of(subject, i);
+    if (leaf.count == 0 || leaf.position == packed->position_mask)
+      continue;
+    add_to_entry(subject, i, (uint64_t)1 << packed->position_shift);
+    return true;
+  }
+  return false;
 }
 
 /* The layout of a function without records is outside of its part. */
 static bool move_layout(const struct subject *subject) {
   const struct packed_table *packed = &subject->packed;
   uint32_t function = 0;
-  for (uint32_t i = 0; i < packed->leaf_count; i++) {
-    const struct packed_leaf leaf = leaf_of(subject, i);
-    for (uint32_t k = 0; k < leaf.stretch_count; k++) {
-      struct packed_stretch stretch;
-      ck_assert(packed_stretch(packed, leaf.stretch + k, &stretch));
-      if (stretch.is_gap || subject->table.functions[function++].records > 0)
-        continue;
-      const uint32_t far = packed->reference_mask - 1;
-      memcpy(place_of(subject, leaf.references + (size_t)k * packed->reference_bytes), &far,
-             packed->reference_bytes);
-      return (uint64_t)far << packed->reference_shift >= packed->layouts_size;
-    }
+  for (uint32_t i = 0; i < packed->stretch_count; i++) {
+    struct packed_stretch stretch;
+    ck_assert(packed_stretch(packed, i, &stretch));
+    if (stretch.is_gap || subject->table.functions[function++].records > 0)
+      continue;
+    const uint32_t far = packed->form.reference_mask - 1;
+    memcpy(place_of(subject, packed->references + (size_t)i * packed->form.reference_bytes), &far,
+           packed->form.reference_bytes);
+    return (uint64_t)far << packed->form.reference_shift >= packed->layouts_size;
   }
   return false;
 }
@@ -400,6 +420,7 @@ TEST(damage_that_no_look_up_sees) {
       {move_start, "a record or function outside of its place in a leaf"},
       {move_last_start, "functions out of order"},
       {move_leaves, "a leaf that isn't what the directory says"},
+      {move_position, "a leaf that isn't what the directory says"},
       {move_layout, "a function whose layout isn't there"},
       {repeat_exception, "exceptions out of order"},
       {repeat_class, "classes of locations out of order"},

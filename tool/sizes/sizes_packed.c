@@ -110,18 +110,18 @@ static bool divide_leaves(struct division *division, struct problem *problem) {
       return broken(problem, "a leaf that can't be read");
     const uint64_t *const owners = division->owners + leaf.index;
     const uint64_t counts = (sizeof leaf.counts + (size_t)(leaf.lows - leaf.more)) * 8;
-    const uint64_t addresses = counts + (uint64_t)leaf.count * packed->low_bytes * 8;
+    const uint64_t addresses = counts + (uint64_t)leaf.count * packed->form.low_bytes * 8;
     parts[PART_ADDRESSES].bits += addresses;
-    parts[PART_STARTS].bits += (uint64_t)leaf.stretch_count * packed->start_bytes * 8;
-    parts[PART_REFERENCES].bits += (uint64_t)leaf.stretch_count * packed->reference_bytes * 8;
+    parts[PART_STARTS].bits += (uint64_t)leaf.stretch_count * packed->form.start_bytes * 8;
+    parts[PART_REFERENCES].bits += (uint64_t)leaf.stretch_count * packed->form.reference_bytes * 8;
     divide_among(division, PART_DIRECTORY, owners, leaf.count, packed->entry_bytes * 8u);
     divide_among(division, PART_ADDRESSES, owners, leaf.count, addresses);
     for (uint32_t k = 0; k < leaf.stretch_count; k++) {
       const uint32_t function = division->functions[leaf.stretch + k];
       if (function == UINT32_MAX)
         continue;
-      sizes_give(division->sizes, PART_STARTS, function, packed->start_bytes * 8u);
-      sizes_give(division->sizes, PART_REFERENCES, function, packed->reference_bytes * 8u);
+      sizes_give(division->sizes, PART_STARTS, function, packed->form.start_bytes * 8u);
+      sizes_give(division->sizes, PART_REFERENCES, function, packed->form.reference_bytes * 8u);
     }
   }
   return true;

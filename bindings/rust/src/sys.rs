@@ -29,7 +29,7 @@ extern "C" {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct stackpack_table {
-    pub private_: [u64; 56usize],
+    pub private_: [u64; 60usize],
 }
 extern "C" {
     pub fn stackpack_table_open(
