@@ -35,15 +35,26 @@ static bool is_place(int32_t offset) {
   return offset < 0 && offset % FRAMES_WORD == 0 && offset >= -FRAMES_WORD * (FRAMES_UNKNOWN - 1);
 }
 
+/* Whether each register that is saved has a place, and no other one has the same. */
+static bool have_places(const struct frame_facts *facts) {
+  for (uint32_t bits = facts->saved; bits != 0; bits &= bits - 1) {
+    const int32_t offset = facts->offsets[__builtin_ctz(bits)];
+    if (!is_place(offset))
+      return false;
+    for (uint32_t others = bits & (bits - 1); others != 0; others &= others - 1)
+      if (facts->offsets[__builtin_ctz(others)] == offset)
+        return false;
+  }
+  return true;
+}
+
 /* Takes what the size says out of the facts. False: there is no room in the form for these. */
 static bool split(const struct frame_machine *machine, uint64_t size, struct frame_facts *facts,
                   uint32_t *extra) {
   *extra = 0;
-  if (facts->cfa_register >= FRAME_REGISTERS || facts->return_register != machine->return_register)
+  if (facts->cfa_register >= FRAME_REGISTERS ||
+      facts->return_register != machine->return_register || !have_places(facts))
     return false;
-  for (uint32_t bits = facts->saved; bits != 0; bits &= bits - 1)
-    if (!is_place(facts->offsets[__builtin_ctz(bits)]))
-      return false;
   if (facts->cfa_register != machine->stack_pointer)
     return facts->cfa_offset >= 0 && facts->cfa_offset % FRAMES_WORD == 0 &&
            facts->cfa_offset <= FRAMES_WORD * UINT8_MAX;

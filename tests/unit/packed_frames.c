@@ -184,7 +184,7 @@ TEST(any_program) {
 /* What there is no room for in the form is not known, not wrong. */
 TEST(facts_without_room) {
   const struct frame_facts good = usual(24, 2);
-  struct frame_facts bad[] = {good, good, good, good, good, good, good, good};
+  struct frame_facts bad[] = {good, good, good, good, good, good, good, good, good};
   bad[0].cfa_register = FRAME_NO_REGISTER;
   bad[1].cfa_offset -= WORD; /* less than LLVM says */
   bad[2].cfa_offset += 4;
@@ -194,6 +194,7 @@ TEST(facts_without_room) {
   bad[6].return_register = 30;
   bad[7].cfa_register = RBP;
   bad[7].cfa_offset = WORD * 256;
+  bad[8].offsets[RBP] = -WORD; /* where the return address is */
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     struct program program;
     program_open(&program, 2, 2);
