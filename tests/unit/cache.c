@@ -14,11 +14,8 @@ static const struct model_options options = {.section_address = 0x200000, .open_
 
 /* Packs a model that is complete, and frees it. */
 static struct packed_model pack_model(struct model *model, const struct model_options *where) {
-  struct packed_model packed;
-  struct difference difference;
   model_finish(model);
-  if (!packed_model_open(&packed, model, where, &difference))
-    ck_abort_msg("%s", difference.text);
+  const struct packed_model packed = packed_model_open(model, where);
   model_free(model);
   return packed;
 }

@@ -81,10 +81,7 @@ void elf_add_packed(struct elf *elf, const void *table, size_t size) {
 void elf_add_packed_model(struct elf *elf, const struct model *model) {
   const uint64_t address = elf_table_address(elf);
   const struct model_options options = {.section_address = address, .open_address = address};
-  struct packed_model packed;
-  struct difference difference;
-  if (!packed_model_open(&packed, model, &options, &difference))
-    abort();
+  struct packed_model packed = packed_model_open(model, &options);
   elf_add_packed(elf, packed.bytes, packed.size);
   packed_model_free(&packed);
 }

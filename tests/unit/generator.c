@@ -418,6 +418,7 @@ static void shuffle(struct generator *generator, struct place *places, uint32_t 
 void generate(struct model *model, uint64_t seed, uint32_t records) {
   struct generator generator = {.model = model, .numbers = {seed}};
   struct place *places = NULL;
+  model->seed = seed;
   draw_profile(&generator);
   generator.next_id = numbers_of_bits(&generator.numbers, 64);
   generator.palette_size = (unsigned)numbers_between(&generator.numbers, 1, PALETTE_MAX);

@@ -40,6 +40,7 @@ struct model_function {
 
 /* Empty is all zeros. */
 struct model {
+  uint64_t seed;                    /* of a random one, for messages */
   struct model_function *functions; /* in the order of the stack map */
   struct model_record *records;     /* the first function's, the second one's, ... */
   uint32_t *maps;                   /* the first function of each map behind the first */

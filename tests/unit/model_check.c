@@ -3,6 +3,7 @@
 
 #include "format/packed_write.h"
 #include "runtime/internal.h"
+#include "suite.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -11,15 +12,15 @@
 #include <string.h>
 #include <zstd.h>
 
-static bool differ(struct difference *difference, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static bool differ(struct difference *difference, const char *format, ...) {
+/* Ends the test. */
+__attribute__((format(printf, 2, 3))) static _Noreturn void differ(const struct model *model,
+                                                                   const char *format, ...) {
+  char text[300];
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(difference->text, sizeof difference->text, format, arguments);
+  vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  return false;
+  ck_abort_msg("seed %" PRIu64 ": %s", model->seed, text);
 }
 
 size_t test_compress(void *destination, size_t capacity, const void *source, size_t size) {
@@ -47,8 +48,7 @@ static void set_ends(const struct model *model, struct safepoints *table) {
   free(ranges);
 }
 
-bool model_read(const struct model *model, struct safepoints *table,
-                struct difference *difference) {
+void model_read(const struct model *model, struct safepoints *table) {
   struct bytes raw = {0};
   model_write(model, &raw);
   uint8_t *exact = bytes_exact(raw.data, raw.size);
@@ -57,52 +57,44 @@ bool model_read(const struct model *model, struct safepoints *table,
   free(exact);
   bytes_free(&raw);
   if (!ok)
-    return differ(difference, "the stack map can't be read: %s, at %" PRIu64,
-                  table->error != NULL ? table->error : "no memory", table->error_position);
+    differ(model, "the stack map can't be read: %s, at %" PRIu64,
+           table->error != NULL ? table->error : "no memory", table->error_position);
   if (!safepoints_finish(table))
-    return differ(difference, "the records can't be sorted");
+    differ(model, "the records can't be sorted");
   set_ends(model, table);
   if (table->maps != model->map_count + 1 ||
       table->functions_discarded != model->discarded_functions ||
       table->records_discarded != model->discarded_records ||
       table->records_repeated != model->repeated_records)
-    return differ(difference,
-                  "%u maps, %u functions and %u records discarded, %u repeated; not %u, %u, %u, %u",
-                  table->maps, table->functions_discarded, table->records_discarded,
-                  table->records_repeated, model->map_count + 1, model->discarded_functions,
-                  model->discarded_records, model->repeated_records);
-  return true;
+    differ(model, "%u maps, %u functions and %u records discarded, %u repeated; not %u, %u, %u, %u",
+           table->maps, table->functions_discarded, table->records_discarded,
+           table->records_repeated, model->map_count + 1, model->discarded_functions,
+           model->discarded_records, model->repeated_records);
 }
 
-static bool write_and_open(struct packed_model *packed, const struct safepoints *table,
-                           const struct model_options *options, struct difference *difference) {
+struct packed_model packed_model_open(const struct model *model,
+                                      const struct model_options *options) {
+  struct packed_model packed = {0};
+  struct safepoints table = {0};
   uint8_t *bytes;
+  model_read(model, &table);
+  if (options->tell_frames != NULL)
+    options->tell_frames(&table);
   const char *problem =
-      packed_write(table, options->section_address, options->compressed ? test_compress : NULL,
-                   &bytes, &packed->size);
+      packed_write(&table, options->section_address, options->compressed ? test_compress : NULL,
+                   &bytes, &packed.size);
   if (problem != NULL)
-    return differ(difference, "packing fails: %s", problem);
-  packed->bytes = bytes_exact(bytes, packed->size);
+    differ(model, "packing fails: %s", problem);
+  safepoints_free(&table);
+  packed.bytes = bytes_exact(bytes, packed.size);
   free(bytes);
   const enum stackpack_error error =
-      stackpack_table_open(&packed->table, packed->bytes, packed->size, options->open_address);
+      stackpack_table_open(&packed.table, packed.bytes, packed.size, options->open_address);
   if (error != STACKPACK_OK)
-    return differ(difference, "opening fails: %s", stackpack_error_text(error));
-  if (!stackpack_table_check(&packed->table))
-    return differ(difference, "the checksum differs");
-  return true;
-}
-
-bool packed_model_open(struct packed_model *packed, const struct model *model,
-                       const struct model_options *options, struct difference *difference) {
-  *packed = (struct packed_model){0};
-  struct safepoints table = {0};
-  bool ok = model_read(model, &table, difference);
-  if (ok && options->tell_frames != NULL)
-    options->tell_frames(&table);
-  ok = ok && write_and_open(packed, &table, options, difference);
-  safepoints_free(&table);
-  return ok;
+    differ(model, "opening fails: %s", stackpack_error_text(error));
+  if (!stackpack_table_check(&packed.table))
+    differ(model, "the checksum differs");
+  return packed;
 }
 
 void packed_model_free(struct packed_model *packed) {
@@ -174,7 +166,6 @@ struct checker {
   const struct model *model;
   const struct stackpack_table *table;
   const struct model_options *options;
-  struct difference *difference;
   uint64_t bias;
   struct contents contents;
   void *space; /* for details */
@@ -203,122 +194,111 @@ static bool same_record(const struct checker *checker, const struct model_record
          same_details(expected, &details);
 }
 
-/* Checks record number `index` of the table, which is one of the model's [from, to): these have its
- * address. `taken` marks those that were found before. */
-static bool check_record(struct checker *checker, const struct stackpack_record *record,
+/* Checks a record of the table that is one of the model's [from, to): these have its address.
+ * `taken` marks those that were found before. */
+static void check_record(struct checker *checker, const struct stackpack_record *record,
                          uint32_t from, uint32_t to, bool *taken) {
-  const uint64_t address = checker->model->sorted_records[from]->address;
+  const struct model *model = checker->model;
+  const uint64_t address = model->sorted_records[from]->address;
   struct stackpack_record again;
   if (stackpack_table_record(checker->table, record->index, &again) != STACKPACK_FOUND ||
       again.index != record->index || again.address != record->address ||
       stackpack_record_function(&again) != stackpack_record_function(record) ||
       again.frame_size != record->frame_size || again.kind != record->kind)
-    return differ(checker->difference, "record %" PRIu32 " by number isn't the one at 0x%" PRIx64,
-                  record->index, address);
+    differ(model, "record %" PRIu32 " by number isn't the one at 0x%" PRIx64, record->index,
+           address);
   if (!read_contents(record, &checker->contents))
-    return differ(checker->difference, "the live set at 0x%" PRIx64 " is broken", address);
-  for (uint32_t i = from; i < to; i++)
-    if (!taken[i - from] &&
-        same_record(checker, checker->model->sorted_records[i], record, to - from == 1))
-      return taken[i - from] = true;
-  return differ(checker->difference,
-                "record %" PRIu32 " at 0x%" PRIx64 " (model: %" PRIu32 " of them) differs",
-                record->index, address, to - from);
+    differ(model, "the live set at 0x%" PRIx64 " is broken", address);
+  uint32_t i = from;
+  while (i < to && (taken[i - from] ||
+                    !same_record(checker, model->sorted_records[i], record, to - from == 1)))
+    i++;
+  if (i == to)
+    differ(model, "record %" PRIu32 " at 0x%" PRIx64 " (model: %" PRIu32 " of them) differs",
+           record->index, address, to - from);
+  taken[i - from] = true;
 }
 
 /* Checks the model's records [from, to), which have one address. */
-static bool check_group(struct checker *checker, uint32_t from, uint32_t to) {
-  const uint64_t address = checker->model->sorted_records[from]->address;
+static void check_group(struct checker *checker, uint32_t from, uint32_t to) {
+  const struct model *model = checker->model;
+  const uint64_t address = model->sorted_records[from]->address;
   struct stackpack_record record;
   if (stackpack_table_find(checker->table, address + checker->bias, &record) != STACKPACK_FOUND)
-    return differ(checker->difference, "the record at 0x%" PRIx64 " isn't found", address);
+    differ(model, "the record at 0x%" PRIx64 " isn't found", address);
   if (record.index != from)
-    return differ(checker->difference,
-                  "the record at 0x%" PRIx64 " has number %" PRIu32 ", not %" PRIu32, address,
-                  record.index, from);
+    differ(model, "the record at 0x%" PRIx64 " has number %" PRIu32 ", not %" PRIu32, address,
+           record.index, from);
   bool *taken = test_allocate(to - from);
   memset(taken, 0, to - from);
-  bool ok = true;
-  for (uint32_t i = from; i < to && ok; i++) {
+  for (uint32_t i = from; i < to; i++) {
     if (i > from && (!stackpack_record_next(&record) || record.index != i))
-      ok = differ(checker->difference, "not all records at 0x%" PRIx64 " are there", address);
-    ok = ok && check_record(checker, &record, from, to, taken);
+      differ(model, "not all records at 0x%" PRIx64 " are there", address);
+    check_record(checker, &record, from, to, taken);
   }
   free(taken);
-  if (ok && stackpack_record_next(&record))
-    return differ(checker->difference, "there is a record too many at 0x%" PRIx64, address);
-  return ok;
+  if (stackpack_record_next(&record))
+    differ(model, "there is a record too many at 0x%" PRIx64, address);
 }
 
-static bool check_records(struct checker *checker) {
+static void check_records(struct checker *checker) {
   const struct model *model = checker->model;
   for (uint32_t from = 0, to; from < model->sorted_record_count; from = to) {
     for (to = from + 1; to < model->sorted_record_count &&
                         model->sorted_records[to]->address == model->sorted_records[from]->address;)
       to++;
-    if (!check_group(checker, from, to))
-      return false;
+    check_group(checker, from, to);
   }
-  return true;
 }
 
-static bool check_answer(const struct checker *checker, uint64_t address) {
+static void check_answer(const struct checker *checker, uint64_t address) {
   struct stackpack_record record;
   const enum stackpack_answer expected = model_answer(checker->model, address);
   const enum stackpack_answer answer =
       stackpack_table_find(checker->table, address + checker->bias, &record);
   if (answer != expected)
-    return differ(checker->difference, "the answer for 0x%" PRIx64 " is %d, not %d", address,
-                  answer, expected);
-  return answer != STACKPACK_FOUND || record.address == address + checker->bias ||
-         differ(checker->difference, "0x%" PRIx64 " is found at another address", address);
+    differ(checker->model, "the answer for 0x%" PRIx64 " is %d, not %d", address, answer, expected);
+  if (answer == STACKPACK_FOUND && record.address != address + checker->bias)
+    differ(checker->model, "0x%" PRIx64 " is found at another address", address);
 }
 
-static bool check_around(const struct checker *checker, uint64_t address) {
+static void check_around(const struct checker *checker, uint64_t address) {
   const unsigned around = checker->options->around;
   for (unsigned i = 0; i <= 2 * around; i++)
-    if (!check_answer(checker, address - around + i))
-      return false;
-  return true;
+    check_answer(checker, address - around + i);
 }
 
-static bool check_answers(const struct checker *checker) {
+static void check_answers(const struct checker *checker) {
   const struct model *model = checker->model;
   for (uint32_t i = 0; i < model->sorted_record_count; i++)
-    if (!check_around(checker, model->sorted_records[i]->address))
-      return false;
-  for (uint32_t i = 0; i < model->sorted_function_count; i++)
-    if (!check_around(checker, model->sorted_functions[i].address) ||
-        !check_around(checker, model->sorted_functions[i].end))
-      return false;
-  return check_answer(checker, 0) && check_answer(checker, UINT64_MAX);
+    check_around(checker, model->sorted_records[i]->address);
+  for (uint32_t i = 0; i < model->sorted_function_count; i++) {
+    check_around(checker, model->sorted_functions[i].address);
+    check_around(checker, model->sorted_functions[i].end);
+  }
+  check_answer(checker, 0);
+  check_answer(checker, UINT64_MAX);
 }
 
-bool model_check_table(const struct model *model, const struct stackpack_table *table,
-                       uint64_t bias, const struct model_options *options,
-                       struct difference *difference) {
+void model_check_table(const struct model *model, const struct stackpack_table *table,
+                       const struct model_options *options) {
   if (stackpack_table_records(table) != model->sorted_record_count)
-    return differ(difference, "%zu records, not %" PRIu32, stackpack_table_records(table),
-                  model->sorted_record_count);
+    differ(model, "%zu records, not %" PRIu32, stackpack_table_records(table),
+           model->sorted_record_count);
   struct checker checker = {.model = model,
                             .table = table,
                             .options = options,
-                            .difference = difference,
-                            .bias = bias,
+                            .bias = options->open_address - options->section_address,
                             .space = test_allocate(stackpack_details_space(table))};
-  const bool ok = check_records(&checker) && check_answers(&checker);
+  check_records(&checker);
+  check_answers(&checker);
   contents_free(&checker.contents);
   free(checker.space);
-  return ok;
 }
 
-bool model_check(struct model *model, const struct model_options *options,
-                 struct difference *difference) {
-  const uint64_t bias = options->open_address - options->section_address;
-  struct packed_model packed;
+void model_check(struct model *model, const struct model_options *options) {
   model_finish(model);
-  bool ok = packed_model_open(&packed, model, options, difference) &&
-            model_check_table(model, &packed.table, bias, options, difference);
+  struct packed_model packed = packed_model_open(model, options);
+  model_check_table(model, &packed.table, options);
   packed_model_free(&packed);
-  return ok;
 }

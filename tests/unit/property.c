@@ -10,9 +10,6 @@
 #include "numbers.h"
 #include "suite.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 enum { SMALL_TABLES = 400, MIDDLE_TABLES = 40, LARGE_TABLES = 2, LARGE_RECORDS = 100000 };
 
 static uint64_t first_seed(void) { return numbers_setting("SEED", 20260101); }
@@ -34,11 +31,8 @@ static void check_case(uint64_t seed, uint32_t records, unsigned around, unsigne
       .details_every = details_every,
   };
   struct model model = {0};
-  struct difference difference;
   generate(&model, seed, records);
-  if (!model_check(&model, &options, &difference))
-    ck_abort_msg("SEED=%" PRIu64 " CASES=1, %" PRIu32 " records: %s", seed, records,
-                 difference.text);
+  model_check(&model, &options);
   model_free(&model);
 }
 

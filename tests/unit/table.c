@@ -19,8 +19,6 @@ static const struct model_options options = {.section_address = 0x200000, .open_
  * at one address; and an empty statepoint. */
 static struct packed_model example(void) {
   struct model model = {0};
-  struct packed_model packed;
-  struct difference difference;
   model_add_function(&model, 0x1000, 24, 0x1100);
   struct model_record *record = model_add_record(&model, 0x10);
   model_add_self(record, 8);
@@ -38,8 +36,7 @@ static struct packed_model example(void) {
   model_add_function(&model, 0x2000, STACKPACK_FRAME_SIZE_UNKNOWN, 0x2040);
   model_add_record(&model, 0x30);
   model_finish(&model);
-  if (!packed_model_open(&packed, &model, &options, &difference))
-    ck_abort_msg("%s", difference.text);
+  const struct packed_model packed = packed_model_open(&model, &options);
   model_free(&model);
   return packed;
 }
@@ -234,13 +231,11 @@ TEST(opened_at_any_address) {
 /* A damaged live set ends early, and says so. */
 TEST(damage_is_told) {
   struct model model = {0};
-  struct packed_model packed;
-  struct difference difference;
   struct numbers numbers = {1};
   unsigned told = 0;
   generate(&model, 4, 100);
   model_finish(&model);
-  ck_assert(packed_model_open(&packed, &model, &options, &difference));
+  struct packed_model packed = packed_model_open(&model, &options);
   for (unsigned round = 0; round < 300; round++) {
     const size_t place = numbers_between(&numbers, bits_load16(packed.bytes + 6), packed.size - 1);
     const uint8_t before = packed.bytes[place];

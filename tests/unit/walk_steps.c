@@ -111,7 +111,6 @@ static void open_table(void) {
       .section_address = 0x200000, .open_address = 0x200000, .tell_frames = tell_frames};
   const struct stackpack_location none = {0, 0, 0, 0};
   struct model model = {0};
-  struct difference difference;
   add(&model, SMALL, 24, model_slot(8));
   add(&model, LARGE, 56, none);
   add(&model, UNSIZED, STACKPACK_FRAME_SIZE_UNKNOWN,
@@ -138,8 +137,7 @@ static void open_table(void) {
   for (unsigned i = 0; i < MANY; i++)
     add(&model, FIRST_OF_MANY + i * 0x1000, 24 + i % 3 * 16, model_slot(8));
   model_finish(&model);
-  if (!packed_model_open(&packed, &model, &options, &difference))
-    ck_abort_msg("%s", difference.text);
+  packed = packed_model_open(&model, &options);
   model_free(&model);
 }
 
