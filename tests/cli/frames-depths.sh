@@ -109,6 +109,12 @@ define tailcc void @not_by_a_jump(i64 %a, i64 %b, i64 %c, i64 %d, i64 %e, i64 %f
   tail call tailcc void @takes_less(i64 %a) "gc-leaf-function"
   ret void
 }
+define i64 @not_by_calls_of_itself(ptr addrspace(1) %a, ptr addrspace(1) %b) #0 gc "statepoint-example" {
+  call void asm sideeffect ".rept 5; call 1f; 1: popq %rcx; .endr", "~{rcx},~{memory}"() "gc-leaf-function" ; as much as @pops takes
+  call void @collect()
+  call tailcc void @pops(ptr addrspace(1) %a, ptr addrspace(1) %b, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7, i64 8)
+  ret i64 0
+}
 define i64 @not_balanced(ptr addrspace(1) %a) #0 gc "statepoint-example" {
   call void asm sideeffect "pushq $$1; pushq $$2", "~{memory}"() "gc-leaf-function"
   call void @collect()

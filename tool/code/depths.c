@@ -22,6 +22,8 @@
  *     0. So no callee has taken its arguments off the stack, as those of some calling conventions do. A
  *     jump alone proves nothing: a function of such a convention may leave room for other arguments than
  *     its own;
+ *   - no call leads into the function, but to its start: `call 1f; 1: pop %rcx`, by which code finds
+ *     its own address, takes off what the call has pushed;
  *   - the function has no unwind table, and so no landing pads, which no jump leads to.
  *
  * Where a call doesn't return, the code behind it seems to be reached with the call's depth. That
@@ -143,6 +145,13 @@ static void jump(struct function *function, struct place *place,
   }
 }
 
+/* Whether a call leads into the function, but not to its start. */
+static bool is_own_place(const struct function *function,
+                         const struct code_instruction *instruction) {
+  const uint64_t target = instruction->target - function->address;
+  return instruction->target_kind == CODE_DIRECT && target > 0 && target < function->size;
+}
+
 static void follow(struct function *function, uint32_t offset) {
   struct place *place = &function->places[offset];
   struct code_instruction instruction;
@@ -164,6 +173,9 @@ static void follow(struct function *function, uint32_t offset) {
     return;
   case CODE_BRANCH:
     jump(function, place, &instruction, depth);
+    break;
+  case CODE_CALL:
+    function->is_unclear |= is_own_place(function, &instruction);
     break;
   default:
     break;
