@@ -273,6 +273,9 @@ static bool read_words(struct linkage *linkage, const struct image *image,
     const Elf64_Shdr *header = &image->sections[i].header;
     if ((header->sh_flags & SHF_ALLOC) == 0)
       continue;
+    if (relocations_lack_addends(header))
+      return problem_set(problem, "dynamic relocations without addends, in section %s",
+                         image->sections[i].name);
     if (header->sh_type == SHT_RELA && !read_rela(linkage, image, header, problem))
       return false;
     if (header->sh_type == SHT_RELR)

@@ -20,6 +20,13 @@ static inline bool relocation_is_relative(const struct image *image, const Elf64
          ELF64_R_TYPE(relocation->r_info) == image->machine->relocations.relative;
 }
 
+/* Whether a section has dynamic relocations whose addends are in place (Elf64_Rel), which aren't
+ * read. */
+static inline bool relocations_lack_addends(const Elf64_Shdr *section) {
+  return section->sh_type == SHT_REL && (section->sh_flags & SHF_ALLOC) != 0 &&
+         section->sh_size > 0;
+}
+
 /* Reads the next entry of a table; *at is its place, in bytes from the table's start. False after
  * the last one. */
 static inline bool rela_next(const struct image *image, const Elf64_Shdr *table, uint64_t *at,

@@ -146,6 +146,9 @@ bool plan_relocations(struct plan *plan, struct problem *problem) {
       return false;
     if (section->header.sh_type >= SHT_LOOS + 1 && section->header.sh_type <= SHT_LOOS + 2)
       return problem_set(problem, "packed Android relocations in section %s", section->name);
+    if (relocations_lack_addends(&section->header))
+      return problem_set(problem, "dynamic relocations without addends, in section %s",
+                         section->name);
   }
   plan_relocations_room(plan);
   return true;
