@@ -106,6 +106,20 @@ for set in ssignal sysv_signal; do
     long no_call(long x) { if (x > 100) abort(); return x; }"
 done
 check_c dropped "abort" "void abort(void); long no_call(long x) { if (x > 100) abort(); return x; }"
+# By the operating system itself, of which the program may ask anything: rt_sigaction is number 13.
+asks='__asm__ volatile("syscall" : "=a"(r) : "a"(NUMBER), "D"(6), "S"(&a), "d"(0), "r"(r10) : "rcx", "r11", "memory")'
+while read -r verdict number ask; do
+  for ends in "raise(6)" "abort()"; do
+    check_c "$verdict" "$ends, after $number: $ask" "void abort(void); long syscall(long, ...); int raise(int); enum { NUMBER = $number };
+      static void handle(int n) { collect(); } void *volatile handler = handle;
+      __attribute__((constructor)) static void set(void) { void *a[4] = {handler}; long r; register long r10 __asm__(\"r10\") = 8; $ask; }
+      long no_call(long x) { if (x > 100) $ends; return x; }"
+  done
+done <<END
+kept 13 r = syscall(NUMBER, 6, &a, 0, 8)
+kept 13 $asks
+dropped 39 $asks
+END
 for call in "pselect(0, 0, 0, 0, 0, place)" "ppoll(0, 0, 0, place)" "epoll_pwait(0, 0, 0, 0, place)" 'system(\"true\")' "siglongjmp(place, 1)"; do
   check_c kept "$call, with a handler" "void *signal(int, void *); int pselect(), ppoll(), epoll_pwait(), system(); void siglongjmp(); long place[50];
     static void handle(int s) { collect(); } __attribute__((constructor)) static void set(void) { signal(10, handle); }

@@ -101,7 +101,11 @@ static bool match_names(struct analysis *analysis, const struct image *image,
 
 /* ---- The C library ---- */
 
+/* Whether the program uses one of the functions, or asks the operating system itself as `syscall`
+ * does. */
 static bool uses_any(const struct call_graph *graph, const char *words) {
+  if (graph->has_system_call && leaf_words_have(words, LEAF_SYSTEM_CALL))
+    return true;
   for (uint32_t i = 1; *words != 0 && i < graph->linkage.symbol_count; i++)
     if (leaf_words_have(words, graph->linkage.symbols[i].name))
       return true;
@@ -146,6 +150,8 @@ static uint8_t known_occasions(const struct call_graph *graph) {
   uint8_t known = LEAF_AT_EXIT | LEAF_AT_QUICK_EXIT | LEAF_AT_ABORT;
   if (!is_alone(graph) || uses_any(graph, LEAF_LOADERS))
     known &= LEAF_AT_ABORT;
+  if (uses_any(graph, LEAF_SYSTEM_CALL))
+    known &= (uint8_t)~LEAF_AT_ABORT;
   if (uses_any(graph, LEAF_STREAM_MAKERS))
     known = 0;
   return known & (uint8_t)~graph->unknown_occasions;
@@ -437,7 +443,7 @@ void analysis_close(struct analysis *analysis) {
 
 bool analysis_has_handlers(const struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
-  return uses_any(graph, LEAF_HANDLER_SETTERS) &&
+  return uses_any(graph, LEAF_SIGNAL_FUNCTIONS) &&
          analysis->next[BY_ANYTHING][graph_anything(graph)] != (uint32_t)REACH_NOTHING;
 }
 

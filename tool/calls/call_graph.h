@@ -126,6 +126,7 @@ struct call_graph {
   uint32_t *type_members;
   uint32_t function_count, call_count, type_count;
   uint8_t unknown_occasions;      /* enum leaf_occasion: when functions may run that aren't known */
+  bool has_system_call;           /* some function may ask the operating system for anything */
   uint64_t code_size;             /* bytes that were decoded */
   uint64_t code_start, code_span; /* from the first function's start to the last one's end */
 };

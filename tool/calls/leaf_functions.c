@@ -289,7 +289,7 @@ struct leaf_registration leaf_registers(const char *name) {
   } registrations[] = {
       {"atexit on_exit __cxa_atexit __cxa_thread_atexit_impl", {LEAF_AT_EXIT, 0}},
       {"at_quick_exit __cxa_at_quick_exit", {LEAF_AT_QUICK_EXIT, 0}},
-      {LEAF_HANDLER_SETTERS, {LEAF_AT_ABORT, 0}},
+      {LEAF_SIGNAL_FUNCTIONS, {LEAF_AT_ABORT, 0}},
   };
   for (size_t i = 0; i < sizeof registrations / sizeof *registrations; i++)
     if (leaf_words_have(registrations[i].names, name))

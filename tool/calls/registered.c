@@ -47,8 +47,10 @@ static void check_calls(const struct graph_builder *builder) {
   struct call_graph *graph = builder->graph;
   for (uint32_t i = 0; i < graph->function_count; i++) {
     const struct graph_function *function = &graph->functions[i];
+    graph->has_system_call |= function->is_undecodable;
     for (uint32_t k = function[0].first_call; k < function[1].first_call; k++) {
       const struct call *call = &graph->calls[k];
+      graph->has_system_call |= call->is_system;
       if (!call->is_noted && !is_stub(graph, i))
         graph->unknown_occasions |= graph_registers(builder, call->target).occasions;
     }
