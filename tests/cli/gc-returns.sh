@@ -31,6 +31,10 @@ check kept "behind a jump back" 'sub $8, %rsp; jmp 2f; 1: ret; 2: mov %rdi, (%rs
 check kept "pushed, then a jump" 'lea 1f(%rip), %rax; add $16, %rax; push %rax; jmp helper; 1: ret'
 check kept "pushed, then running on" 'lea 1f(%rip), %rax; add $16, %rax; push %rax; 1:'
 check kept "pushed in pieces" 'sub $8, %rsp; movl $hidden, (%rsp); movl $0, 4(%rsp); ret'
+check kept "pushed, then a switch" 'lea hidden(%rip), %rax; push %rax; and $1, %edi; lea 9f(%rip), %rcx; movslq (%rcx,%rdi,4), %rdx; add %rcx, %rdx; jmp *%rdx
+  1: ret; 2: mov $1, %eax; ret; .section .rodata; .p2align 2; 9: .long 1b - 9b, 2b - 9b; .text'
+check dropped "of a switch" 'push %rbx; and $1, %edi; lea 9f(%rip), %rcx; movslq (%rcx,%rdi,4), %rdx; add %rcx, %rdx; jmp *%rdx
+  1: pop %rbx; jmp helper; 2: mov $1, %eax; pop %rbx; ret; .section .rodata; .p2align 2; 9: .long 1b - 9b, 2b - 9b; .text'
 check kept "less deep" 'add $8, %rsp; ret'
 check kept "pushed, then a jump back to a return" 'test %rsi, %rsi; jne 2f; 1: ret; 2: push %rdi; jmp 1b'
 check kept "to another stack" 'mov %rsp, 8(%rdi); mov (%rdi), %rsp; pop %rbx; ret'

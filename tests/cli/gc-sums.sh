@@ -54,6 +54,8 @@ check_made dropped "a distance" 'lea helper(%rip), %rcx; mov %rdi, %rax; sub %rc
 check_made kept "a pointer that is encoded" 'mov 1f(%rip), %rax; ret; .pushsection .data; 1: .quad hidden + 0x1000000; .popsection' \
   'call make; sub $0x1000000, %rax; call *%rax'
 check_made kept "the return address" 'mov (%rsp), %rax; ret' 'call make; 1: add $(hidden - 1b), %rax; call *%rax'
+check_made kept "the return address, by way of two functions" 'mov (%rsp), %rax; ret; .type adds, @function; adds: push %rbx; call make; 1: add $(hidden - 1b), %rax; pop %rbx; ret' \
+  'call adds; call *%rax'
 check_made dropped "a pointer" 'mov 1f(%rip), %rax; ret; .pushsection .data; 1: .quad helper; .popsection' 'call make; add $1, %rcx; call *%rax'
 
 # What a register holds across a call is known only if all functions preserve it.
@@ -86,6 +88,7 @@ check_given kept 'add %rsi, %rdi; mov %rdi, -8(%rsp); jmp *-8(%rsp)'
 for register in rax rcx rdi r11; do
   check_given kept "sub \$8, %rsp; add %rsi, %rdi; mov %rdi, %$register; call 1f; call *%$register; add \$8, %rsp; 1: ret"
 done
+check_given kept 'add %rsi, %rdi; mov (%rdx), %rcx; push %rdi; jmp *%rcx'
 check_given kept 'jmp 1f; 2: jmp *%rdi; 1: add %rsi, %rdi; jmp 2b'
 check_given kept 'mov 8(%rdx), %rax; jmp 1f; 2: add %rsi, %rdi; mov %rdi, %rax; 1: jmp *%rax; nop; jmp 2b'
 check_given kept 'mov (%rdx), %rax; mul %rdi; sub $8, %rsp; call *%rax; add $8, %rsp; ret'

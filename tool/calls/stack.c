@@ -21,7 +21,7 @@ void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, 
   while (notes->noted_count > 0)
     notes->depths[notes->noted[--notes->noted_count]].is_noted = false;
   notes->start = start;
-  notes->is_read = notes->is_written = false;
+  notes->is_read = notes->is_read_surely = notes->is_written = false;
   notes->has_right = notes->has_wrong = notes->has_return = notes->has_odd_return = false;
   notes->has_other_back = notes->has_plain_return = false;
   notes->has_frame_back = notes->has_frame_return = false;
@@ -60,6 +60,12 @@ static struct stack_depth join(const struct stack_depth *known, const struct sta
   return depth;
 }
 
+/* Whether the cases of all switches before this place have the same depth. One at the function's
+ * start may be a jump to another function as well. */
+static bool has_one_depth(const struct stack *stack) {
+  return stack->has_switched && !stack->has_other_switch && stack->switched.bytes != 0;
+}
+
 bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on) {
   const struct stack_depth *noted = &notes->depths[address - notes->start];
   const bool goes_on_here = goes_on && noted->is_noted;
@@ -79,7 +85,7 @@ bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t addre
     stack->depth = stack->has_switched ? stack->switched : stack->jumped;
     stack->depth.enough = stack->depth.bytes;
     stack->depth.saved = notes->placed;
-    if (stack->depth.certainty == STACK_EXACT)
+    if (stack->depth.certainty == STACK_EXACT && !has_one_depth(stack))
       stack->depth.certainty = STACK_GUESSED;
   }
   stack->depth.is_decoded = true;
@@ -146,6 +152,10 @@ bool stack_leaves_oddly(struct stack_notes *notes, const struct stack *stack) {
   return depth->certainty > STACK_LOST && depth->bytes == 0 && stack_is_odd(notes, stack);
 }
 
+bool stack_has_more(const struct stack_notes *notes, const struct stack *stack) {
+  return !notes->has_link && stack->depth.certainty > STACK_LOST && stack->depth.bytes != 0;
+}
+
 static uint16_t late_lost(const struct stack_notes *notes) {
   return notes->overwritten | (notes->changed_back & notes->unchanged_return);
 }
@@ -195,6 +205,7 @@ static void use_memory(struct stack_notes *notes, const struct stack_depth *dept
     notes->early_count++;
   } else if (notes->has_place && has_return_address(notes, at, use->size)) {
     notes->is_read |= use->is_read;
+    notes->is_read_surely |= use->is_read && depth->certainty == STACK_EXACT;
     notes->is_written |= !use->is_read;
   }
   notes->is_written |= !use->is_read && !use->is_address && is_callers(notes, at, use->size);
@@ -391,6 +402,7 @@ void stack_follow(struct stack_notes *notes, struct stack *stack,
       instruction->kind == CODE_CALL)
     stack->jumped = stack->depth;
   if (may_switch(stack, instruction)) {
+    stack->has_other_switch |= stack->has_switched && stack->switched.bytes != stack->depth.bytes;
     stack->switched = stack->depth;
     stack->has_switched = true;
   }

@@ -15,7 +15,8 @@
  * stack changes by constants, and where a jump goes forward, its depth is noted for the place. At a
  * place to which no such jump is known (the body of a loop that is entered at its end, a landing
  * pad, a case of a switch), the depth is taken to be that at the last switch, or else at the last
- * jump or call; then only what is pushed from there on counts, unless a jump back shows the depth.
+ * jump or call; then only what is pushed from there on counts, unless a jump back shows the depth,
+ * or all switches have the same.
  *
  * On machines whose calls leave the return address in a register, a return takes it from there.
  * It's the caller's as long as nothing was called and nothing else put into the register; or if it
@@ -65,7 +66,8 @@ enum stack_link {
 struct stack {
   struct stack_depth depth, jumped; /* here, and where control last went elsewhere */
   struct stack_depth switched;      /* and where it went by a jump that may be a switch's, */
-  bool has_switched;                /* if there is one */
+  bool has_switched;                /* if there is one; */
+  bool has_other_switch;            /* or several, with other depths */
 };
 
 /* Bytes on the stack that are stored to: see `place`. */
@@ -95,6 +97,7 @@ struct stack_notes {
   struct stack_store early[STACK_EARLY]; /* before the place was known */
   uint32_t early_count;                  /* may be more than there is room for */
   bool is_read;                          /* its return address is */
+  bool is_read_surely;                   /* the same, at a depth that is exact */
   bool is_written;                       /* or may be: its returns lead anywhere */
   /* Of guesses: some were right, or wrong, as a jump back showed; there are returns that depend on
    * them, and some that would be odd if they were right. */
@@ -127,6 +130,9 @@ bool stack_is_odd(struct stack_notes *notes, const struct stack *stack);
 /* A jump by a pointer: to another function, if the stack is as deep as at the start. Whether that
  * is odd. */
 bool stack_leaves_oddly(struct stack_notes *notes, const struct stack *stack);
+/* Whether a jump by a pointer leaves something on the stack: it's to a place in the function, or else
+ * another function returns to what is there. */
+bool stack_has_more(const struct stack_notes *notes, const struct stack *stack);
 /* Whether one was, as is known at the function's end. */
 bool stack_was_odd(const struct stack_notes *notes);
 /* The set of registers that calls preserve with which the function returns changed. */

@@ -366,7 +366,8 @@ static void note_pointer(struct sweep *sweep, uint64_t at, struct flow *flow,
 
 static void add_instruction(struct sweep *sweep, uint64_t at,
                             const struct code_instruction *instruction, struct flow *flow) {
-  const uint32_t calls = sweep->builder->graph->call_count;
+  struct call_graph *graph = sweep->builder->graph;
+  const uint32_t calls = graph->call_count;
   const bool goes = instruction->kind == CODE_CALL || instruction->kind == CODE_JUMP ||
                     instruction->kind == CODE_BRANCH;
   switch (instruction->kind) {
@@ -387,7 +388,7 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
       add_odd(sweep, at, instruction);
     break;
   }
-  struct graph_function *function = &sweep->builder->graph->functions[sweep->function];
+  struct graph_function *function = &graph->functions[sweep->function];
   sweep->names_code = false;
   add_references(sweep, at, instruction);
   note_pointer(sweep, at, flow, instruction, calls);
@@ -398,7 +399,10 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
     stack_jump(&sweep->stack, &flow->stack, instruction->target, instruction->kind == CODE_CALL);
   else if (goes && leaves_oddly(sweep, instruction, flow))
     add_odd(sweep, at, instruction);
-  flow->last_call = sweep->builder->graph->call_count > calls ? calls + 1 : 0;
+  if (instruction->kind == CODE_JUMP && instruction->target_kind == CODE_COMPUTED &&
+      stack_has_more(&sweep->stack, &flow->stack))
+    graph->calls[calls].target = graph_everything(graph);
+  flow->last_call = graph->call_count > calls ? calls + 1 : 0;
 }
 
 /* Decodes from an address on, up to an instruction that is known, or the function's end. */
@@ -460,6 +464,9 @@ static void add_late(struct sweep *sweep, uint64_t last) {
   struct call_graph *graph = sweep->builder->graph;
   const struct graph_function *function = &graph->functions[sweep->function];
   const bool may_lead_anywhere = sweep->stack.is_read || function->names_code;
+  /* It may be handed to another function, which makes a pointer of it. A program starts without. */
+  if (sweep->stack.is_read_surely && function->address != graph->linkage.entry)
+    sweep->builder->hands_over = function->address;
   for (uint32_t i = function->first_call; may_lead_anywhere && i < graph->call_count; i++)
     if (graph->calls[i].target == graph_anything(graph))
       graph->calls[i].target = graph_everything(graph);
