@@ -45,10 +45,17 @@ static bool is_area(const struct image *image, const struct image_section *secti
   }
 }
 
-/* Whether a section can't be written to once the program runs. (Words of the global offset table may
- * be writable, but only the dynamic linker does that: see struct linkage_word.) */
+/* Whether a section's segment can be written to: then the program may change what is there. */
+static bool is_changeable(const struct image *image, const struct image_section *section) {
+  const Elf64_Phdr *segment = image_segment_of(image, &section->header);
+  return segment != NULL && (segment->p_flags & PF_W) != 0;
+}
+
+/* Whether a section can't be written to once the program runs: its segment tells, as the section's
+ * own flags are only what the linker was told. (Words of the global offset table may be writable, but
+ * only the dynamic linker does that: see struct linkage_word.) */
 static bool is_constant(const struct image *image, const struct image_section *section) {
-  if ((section->header.sh_flags & SHF_WRITE) == 0)
+  if (!is_changeable(image, section))
     return true;
   for (size_t i = 0; i < image->segment_count; i++) {
     const Elf64_Phdr *segment = &image->segments[i];
@@ -58,12 +65,6 @@ static bool is_constant(const struct image *image, const struct image_section *s
       return true;
   }
   return false;
-}
-
-/* Whether a section's segment can be written to: then the program may change its code. */
-static bool is_changeable(const struct image *image, const struct image_section *section) {
-  const Elf64_Phdr *segment = image_segment_of(image, &section->header);
-  return segment != NULL && (segment->p_flags & PF_W) != 0;
 }
 
 /* RISC-V's Zcmp and Zcmt, for processors without the D extension, have jumps and calls whose bytes
