@@ -20,7 +20,34 @@ done
 check kept "a table of exceptions" 'mov 1f(%rip), %rax; jmp *%rax' '.section .gcc_except_table, "a"; .p2align 3; 1: .quad hidden'
 check kept "a distance from the offset table" 'push %rbx; call make; call *%rax; pop %rbx; ret' '.type make, @function
 make: lea _GLOBAL_OFFSET_TABLE_(%rip), %rax; add 1f(%rip), %rax; ret
-  .section .rodata; .byte 1; 1: .quad hidden@GOTOFF'
+  .section .rodata; .byte 1; 1: .quad hidden@GOTOFF'# A table of distances from its start, and something else that refers to its middle.
+check kept "a distance from before the last place that is referred to" 'lea 2f(%rip), %rax; call load; call *%rax; ret' '.p2align 4; .type load, @function
+load: lea 1f(%rip), %rcx; movslq 40(%rcx), %rax; add %rcx, %rax; ret
+  .size load, . - load; .section .rodata; .p2align 3; 1: .long 0, 0, 0, 0, 0, 0, 0, 0; 2: .long 0, 0, hidden - 1b; .text'
+
+# In code, behind a function or in front of one, also at odd places. A relocation tells of addresses in a file that moves.
+for bytes in '.byte 1; 8: .quad hidden' '.byte 1; 8: .long hidden, 0'; do
+  make_odd 'mov 1f(%rip), %rcx; call load; jmp *%rax' ".p2align 4; .type load, @function; load: mov (%rcx), %rax; ret
+    .size load, . - load; .p2align 2; $bytes; .data; .p2align 3; 1: .quad 8b; .text" '' 'call collect; ret'
+  expect_odd_verdict kept "a word in code: $bytes" -no-pie
+done
+check kept "a distance in front of a function" 'mov 1f(%rip), %rcx; call load; call *%rax; ret' '.p2align 4; .type load, @function
+load: movslq -4(%rcx), %rax; add %rcx, %rax; ret
+  .size load, . - load; .p2align 2; .byte 1; .long hidden - after; .type after, @function
+after: ret
+  .size after, . - after; .data; .p2align 3; 1: .quad after; .text'
+
+# Constant data, as its section says, in a segment that the program can write to.
+make_odd 'push %rbx; call change; call *slot(%rip); pop %rbx; ret' '.type change, @function
+change: lea hidden(%rip), %rax; mov 1f(%rip), %rcx; mov %rax, (%rcx); ret
+  .section .numbers, "aw"; .p2align 3; slot: .quad helper; .data; 1: .quad slot; .text' 'mov $1, %eax; ret' 'call collect; ret'
+link_with bfd app managed.o main.o collect.o odd.o
+objcopy --set-section-flags .numbers=alloc,load,readonly,data app readonly
+expect_verdict kept readonly managed_no_call --gc-entry=collect
+sed -i 's/.section .numbers, "aw"/.section .numbers, "a"/' odd.S
+"$LLVM/bin/clang" -c odd.S
+link_with bfd app managed.o main.o collect.o odd.o
+expect_verdict dropped app managed_no_call --gc-entry=collect
 
 # Instructions between those that are found from the function's start on, to which only a label's address leads: `jmp collect` is in the
 # constant of a movabs.

@@ -5,9 +5,9 @@
  * that is the address of a function counts as it: words of 8 bytes and of 4, wherever they stand,
  * with or without a tag in the bits that addresses don't use. In either, an address may also be
  * stored as a distance of 4 bytes: from the word itself, or from the start of a table (C++'s
- * relative virtual tables are such), which some code or word must refer to. So from each place that
- * something refers to, up to the next one, words count as distances from it. A table of distances
- * from the global offset table may stand anywhere.
+ * relative virtual tables are such), which some code or word must refer to. So words count as
+ * distances from the last places before them that something refers to. A table of distances from the
+ * global offset table may stand anywhere.
  *
  * A word that leads into the middle of a function belongs to a table of that function's own, if it
  * has a jump by a table, and is known to be one function; otherwise somebody else must use it, and
@@ -180,24 +180,78 @@ static void take_words_of(struct graph_builder *builder, const struct area *area
   }
 }
 
+/* Code may have data between its functions and in front of them that isn't aligned: in a file that
+ * doesn't move, words at odd places there may be functions' addresses. */
+static void take_odd_words(struct call_graph *graph, const struct area *area) {
+  const uint32_t start = (uint32_t)graph->code_start, span = (uint32_t)graph->code_span;
+  const uint8_t *const end = area->bytes + area->size;
+  uint32_t word;
+  for (const uint8_t *at = area->bytes; end - at >= (ptrdiff_t)sizeof word; at++) {
+    memcpy(&word, at, sizeof word);
+    if (word - start < span && is_function(graph, word))
+      graph_take(graph, word, TAKEN_BY_DATA, area->address + (uint64_t)(at - area->bytes));
+  }
+}
+
+/* What lies in front of a function, as prefix data does, may have distances from the function's
+ * start. Nothing tells of it, so it's a function of its own here. */
+static void take_prefix(struct call_graph *graph, uint32_t number) {
+  const struct graph_function *prefix = &graph->functions[number];
+  const struct area *area = areas_find(&graph->areas, prefix->address);
+  const uint64_t end = prefix->address + prefix->size;
+  for (uint64_t at = prefix->address; at + 4 <= end; at++) {
+    int32_t distance;
+    memcpy(&distance, area->bytes + (at - area->address), sizeof distance);
+    const uint64_t target = end + (uint64_t)(int64_t)distance;
+    if (distance != 0 && is_function(graph, target))
+      graph_take(graph, target, TAKEN_BY_DATA, at);
+  }
+}
+
+static void take_prefixes(struct call_graph *graph) {
+  for (uint32_t i = 0; i < graph->function_count; i++)
+    if (!graph->functions[i].is_whole && call_graph_name(graph, i) == NULL &&
+        !graph_is_linkage(graph, i))
+      take_prefix(graph, i);
+}
+
+/* The last places that something refers to, before where an area is gone through. */
+enum { BASES = 16 };
+struct bases {
+  uint64_t items[BASES];
+  size_t count; /* of all: the place number n is items[n % BASES] */
+};
+
+/* A word as a distance from a place that something refers to: mostly from the last one, where a
+ * table starts. But something may refer to a table's middle, too; then the word is the distance to a
+ * function's start. */
+static void take_distance(struct call_graph *graph, const struct bases *bases, uint64_t address,
+                          int32_t distance) {
+  for (size_t n = bases->count; n > 0 && bases->count - n < BASES; n--) {
+    const uint64_t base = bases->items[(n - 1) % BASES];
+    const uint64_t target = base + (uint64_t)(int64_t)distance;
+    const bool is_likely = n == bases->count && (address - base) % 4 == 0;
+    if (target - graph->code_start < graph->code_span && (is_likely || is_function(graph, target)))
+      graph_take(graph, target, TAKEN_BY_DATA, address);
+  }
+}
+
 /* Words as distances from what something refers to. */
 static void take_distances(struct graph_builder *builder, const struct area *area) {
   struct call_graph *graph = builder->graph;
   struct table_cursor tables = {.tables = &builder->tables};
-  uint64_t base = 0;
+  struct bases bases = {.count = 0};
   for (uint64_t at = 0; at + 4 <= area->size; at++) {
     const uint64_t address = area->address + at;
     const uint8_t marks = area->marks[MARK_BASE][at / 8];
     if ((marks >> at % 8 & 1) != 0)
-      base = address;
+      bases.items[bases.count++ % BASES] = address;
     int32_t distance;
     memcpy(&distance, area->bytes + at, sizeof distance);
-    const uint64_t target = base + (uint64_t)(int64_t)distance;
-    if (target - graph->code_start >= graph->code_span || base == 0 || distance == 0 ||
-        in_table(&tables, address))
-      continue;
-    if ((address - base) % 4 == 0 || is_function(graph, target))
-      graph_take(graph, target, TAKEN_BY_DATA, address);
+    const uint64_t highest = address + (uint64_t)(int64_t)distance;
+    if (highest - graph->code_start < graph->code_span + at && distance != 0 &&
+        !in_table(&tables, address))
+      take_distance(graph, &bases, address, distance);
   }
 }
 
@@ -300,12 +354,16 @@ void escapes_find(struct graph_builder *builder, const struct image *image) {
       if (graph->areas.items[i].is_start_table == (at_start == 1))
         take_words_of(builder, &graph->areas.items[i]);
   for (size_t i = 0; i < graph->areas.count; i++) {
-    if (graph->areas.items[i].is_code)
+    if (graph->areas.items[i].is_code) {
+      if (graph->linkage.is_fixed)
+        take_odd_words(graph, &graph->areas.items[i]);
       continue;
+    }
     take_distances(builder, &graph->areas.items[i]);
     for (unsigned k = 0; k < OFFSET_TABLES; k++)
       take_offsets(graph, &graph->areas.items[i], graph->linkage.offset_tables[k]);
   }
+  take_prefixes(graph);
   take_open(builder);
   if (builder->hands_over != 0)
     take_range(graph, 0, UINT64_MAX, TAKEN_BY_SUM, builder->hands_over);
