@@ -350,7 +350,7 @@ struct why_options {
 };
 
 static bool explain(const struct why_options *options, const struct program *program,
-                    const char *what, uint32_t *kept, struct problem *problem) {
+                    const char *place, uint32_t *kept, struct problem *problem) {
   const struct image *image = &program->image;
   const struct safepoints *table = &program->loaded.table;
   struct call_graph graph;
@@ -362,20 +362,20 @@ static bool explain(const struct why_options *options, const struct program *pro
     const bool json = options->format == FORMAT_JSON;
     const struct why why = {&graph, &analysis, &options->policy, table, json, kept};
     uint64_t address;
-    ok = address_parse(what, &address) ? explain_address(&why, address, problem)
-                                       : explain_function(&why, image, what, problem);
+    ok = address_parse(place, &address) ? explain_address(&why, address, problem)
+                                        : explain_function(&why, image, place, problem);
     analysis_close(&analysis);
   }
   call_graph_close(&graph);
   return ok;
 }
 
-static int explain_file(const struct why_options *options, const char *path, const char *what) {
+static int explain_file(const struct why_options *options, const char *path, const char *place) {
   struct problem problem = {0};
   struct program program;
   uint32_t kept = 0;
   const bool ok = program_open(&program, path, &options->load, &problem) &&
-                  explain(options, &program, what, &kept, &problem);
+                  explain(options, &program, place, &kept, &problem);
   program_close(&program);
   if (!ok)
     problem_print(&problem, path);

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where things are. The section's size is known at the end only, so the text comes far behind it. */
+/* Where things are. The section's size is known at the end only, so the text comes far after it. */
 static const uint64_t section_offset = 0x1000, image_address = 0x400000;
 static const uint64_t text_address = 0x1000000000;
 enum { LOCATIONS_MAX = 65535 };
@@ -40,7 +40,7 @@ struct slots {
 struct generator {
   const struct sample *sample;
   uint64_t records_wanted, variants; /* of each shared layout */
-  uint64_t spread;                   /* bytes of other code behind each function */
+  uint64_t spread;                   /* bytes of other code after each function */
   uint64_t next_address, functions, records;
   uint64_t section_size, symbols;
   FILE *output, *symbol_file;
@@ -369,7 +369,7 @@ static uint64_t largest_function(const struct sample *sample) {
   return largest;
 }
 
-/* How much other code goes behind each function for a text of so many bytes. */
+/* How much other code goes after each function for a text of so many bytes. */
 static uint64_t spread_for(const struct sample *sample, uint64_t records, uint64_t text_size) {
   uint64_t distance = 0;
   for (uint32_t i = 0; i < sample->function_count; i++)

@@ -16,7 +16,7 @@ enum { LONG_FRAME = 0xffff, STACK_POINTER = 7 };
 
 struct frame {
   uint64_t address;
-  uint16_t frame_size; /* LONG_FRAME: all numbers behind it have 32 bits */
+  uint16_t frame_size; /* LONG_FRAME: all numbers after it have 32 bits */
   uint16_t slots;
   uint16_t slot[];
 };

@@ -89,7 +89,7 @@ static void mark_other_sizes(struct subject *subject) {
   }
 }
 
-/* Records of equal address follow each other; whoever looks one of these up has to choose. */
+/* Records of equal address follow each other; a look-up of one of these would have to choose. */
 static size_t leave_out_ambiguous(struct site *sites, size_t count) {
   size_t kept = 0;
   for (size_t i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 /* touched.h - which cache lines and pages of a rival's memory a look-up touches, exactly.
  *
  * All pages of the memory are forbidden. An access faults; the fault tells its address, the page is
- * allowed, and the processor is told to trap behind this one instruction (the trap flag of x86-64),
+ * allowed, and the processor is told to trap after this one instruction (the trap flag of x86-64),
  * when the page is forbidden again. So every instruction's access is seen, whatever the caches and
  * prefetchers do. An access is counted for the line of its first byte.
  */

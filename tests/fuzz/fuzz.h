@@ -21,7 +21,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 /* Prints what was promised and didn't hold, and aborts. */
 _Noreturn void finding(const char *promise, const char *detail);
 
-/* A block of `size` bytes, 8-aligned, behind which nothing may be read: the first bytes[0..copied)
+/* A block of `size` bytes, 8-aligned, after which nothing may be read: the first bytes[0..copied)
  * are those given, the rest is zero. free() */
 uint8_t *exact_block(const uint8_t *bytes, size_t copied, size_t size);
 

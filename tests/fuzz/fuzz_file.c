@@ -3,7 +3,7 @@
  *
  * The input is an ELF file, in a file that is only in memory: the runtime maps it. Findings: a read
  * outside it, and whatever walk.c finds in the table. The runtime's own ELF reader gets the bytes
- * in a block of their size as well, as a read behind the end of a mapping is seen only where a page
+ * in a block of their size as well, as a read beyond the end of a mapping is seen only where a page
  * ends, too.
  */
 #include "fuzz.h"

@@ -1,7 +1,7 @@
 /* fuzz_packed.c - attacks the reader of packed tables with tables that no encoder wrote.
  *
  * The input is a packed table. Its header gets the magic, the size and the checksum that it should
- * have, so that the bytes behind are reached: an attacker can compute them, too. Where the header's
+ * have, so that the bytes after it are reached: an attacker can compute them, too. Where the header's
  * counts ask for more bytes than there are, zeros follow. The block ends where the table does.
  *
  * Findings: a read outside the table, a list without an end, an input of a few KB that takes
@@ -76,7 +76,7 @@ static size_t mutate_header(uint8_t *bytes, size_t size, uint64_t *seed) {
   return size;
 }
 
-/* Makes a part larger or smaller: the bytes behind it move with it. */
+/* Makes a part larger or smaller: the bytes after it move with it. */
 static size_t resize_part(uint8_t *bytes, size_t size, size_t max_size, uint64_t *seed) {
   const size_t count = bits_load16(bytes + offsetof(struct packed_header, part_count));
   size_t place = PACKED_HEADER_SIZE + count * PACKED_ENTRY_SIZE;

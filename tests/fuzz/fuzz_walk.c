@@ -224,7 +224,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* Another seed, behind the table, or another table. */
+/* Another seed, after the table, or another table. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed_number) {
   uint64_t seed = seed_number;
   if (size + sizeof seed > max_size || size < sizeof seed || random_below(&seed, 2) == 0)

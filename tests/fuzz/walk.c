@@ -127,7 +127,7 @@ static void walk_elsewhere(const struct stackpack_table *table) {
   struct stackpack_record record;
   if (records <= UINT32_MAX &&
       stackpack_table_record(table, (uint32_t)records, &record) != STACKPACK_CORRUPT)
-    finding("there is no record behind the last one", NULL);
+    finding("there is no record after the last one", NULL);
   for (unsigned bit = 0; bit < 64; bit++)
     walk_address(table, (uint64_t)1 << bit, NULL);
   walk_address(table, 0, NULL);

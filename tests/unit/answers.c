@@ -20,7 +20,7 @@ enum {
   TEXT = 0x1000,
   TABLE = 0x8000,
   ROUNDS = 20000,
-  AROUND = 8, /* addresses that are asked for before the text and behind it */
+  AROUND = 8, /* addresses that are asked for before the text and after it */
 };
 
 /* A program, before it is a table. */

@@ -22,7 +22,7 @@ TEST(widths) {
   ck_assert_uint_eq(bits_for_count(UINT64_MAX), 64);
 }
 
-/* Fields of all widths behind each other, in a block of just their size and the padding. */
+/* Fields of all widths one after another, in a block of just their size and the padding. */
 TEST(fields) {
   enum { FIELDS = 2000 };
   struct numbers numbers = {1};
@@ -96,7 +96,7 @@ TEST(varints) {
   }
 }
 
-/* Sixteen bytes are compared at once, or 32: with each value, and any bytes behind those that count. */
+/* Sixteen bytes are compared at once, or 32: with each value, and any bytes after those that count. */
 TEST(numbers_below_a_value) {
   struct numbers numbers = {3};
   for (unsigned round = 0; round < 20000; round++) {

@@ -28,7 +28,7 @@ void bytes_u64(struct bytes *bytes, uint64_t value);
 /* Overwrites the number at a position. */
 void bytes_set_u32(struct bytes *bytes, size_t position, uint32_t value);
 
-/* A copy in a block of exactly this size, so that a sanitizer sees every read behind its end. */
+/* A copy in a block of exactly this size, so that a sanitizer sees every read beyond its end. */
 uint8_t *bytes_exact(const void *data, size_t size);
 
 /* malloc and realloc that end the program instead of returning NULL. */

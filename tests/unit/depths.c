@@ -72,7 +72,7 @@ TEST(jumps_by_a_table) {
   check(BYTES(PUSH_RAX, JUMP_BY_TABLE, CALL, POP_RAX, RETURN, PADDING, PUSH_1, CALL, ADD_8, POP_RAX,
               RETURN),
         CALLS({13, 16}, {24, 24}));
-  /* A call before the jump is proven by a return behind it. */
+  /* A call before the jump is proven by a return after it. */
   check(BYTES(PUSH_RAX, CALL, JUMP_BY_TABLE, POP_RAX, RETURN), CALLS({6, 16}));
 }
 

@@ -316,7 +316,7 @@ TEST(changed_bytes) {
   bytes_free(&section);
 }
 
-/* Cut anywhere, a section gives a part of its ranges, and nothing is read behind its end. */
+/* Cut anywhere, a section gives a part of its ranges, and nothing is read beyond its end. */
 TEST(truncated_sections) {
   struct bytes section = {0};
   const size_t cie = add_usual_cie(&section);
@@ -583,7 +583,7 @@ TEST(instructions_that_cant_be_read) {
     ck_assert(!RULE_AT(2, 0x41, 0x0e, 16, 0x41, unknown[i], 0x0e, 24).is_known);
   }
   /* An offset to an expression; and what is longer than the entry: a block, and numbers in its last
-   * bytes, without padding behind. */
+   * bytes, without padding after. */
   ck_assert(!RULE_AT(0, 0x0f, 1, 0x77, 0x0e, 16).is_known);
   ck_assert(!RULE_AT(0, 0x10, 3, 0xff, 0xff, 0xff, 0xff, 0x0f).is_known);
   ck_assert(!RULE_AT(0, 0x0e, 0xff, 0xff, 0xff, 0xff).is_known);
@@ -690,7 +690,7 @@ TEST(functions_that_overlap_many_times) {
   bytes_free(&section);
 }
 
-/* Cut anywhere, or with any byte changed, nothing behind the section's end is read. */
+/* Cut anywhere, or with any byte changed, nothing beyond the section's end is read. */
 TEST(damaged_instructions) {
   static const uint8_t code[] = {0x41, 0x0e, 16, 0x83, 2,    0x0a, 0x02, 3,    0x0c, RBP,  16, 0x2e,
                                  32,   0x10, 3,  2,    0x77, 8,    0x0b, 0x0f, 2,    0x77, 8};

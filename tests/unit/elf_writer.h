@@ -35,7 +35,7 @@ void elf_add_segment(struct elf *elf, uint32_t type, uint64_t offset, uint64_t s
 
 /* Where the packed table of a file will stand if it is what is added next. */
 uint64_t elf_table_address(const struct elf *elf);
-/* Adds the note, its program header, and a packed table behind it. */
+/* Adds the note, its program header, and a packed table after it. */
 void elf_add_packed(struct elf *elf, const void *table, size_t size);
 /* Packs a finished model for the address where it will stand, and adds it. */
 void elf_add_packed_model(struct elf *elf, const struct model *model);

@@ -133,7 +133,7 @@ TEST(outside) {
   make(&subject);
   add_entry(&subject, 0, 8);
   add_record(&subject, 16, 0);
-  add_record(&subject, SIZE + 16, 0); /* behind a call, but of the next function */
+  add_record(&subject, SIZE + 16, 0); /* after a call, but of the next function */
   add_entry(&subject, 1, 8);
   add_record(&subject, 16, 8);
   check(&subject, 2, 1, 1, 0);
@@ -215,7 +215,7 @@ TEST(frames) {
   release(&subject);
 }
 
-/* A record that looks like a statepoint and is behind no call makes those beside it doubtful. */
+/* A record that looks like a statepoint and is after no call makes those beside it doubtful. */
 TEST(doubtful) {
   struct subject subject;
   make(&subject);

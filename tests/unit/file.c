@@ -291,7 +291,7 @@ TEST(relocations) {
   check_relocated(&elf, CODE + 0x20);
 }
 
-/* A function that another module defines, or nobody: it was not linked into this one. */
+/* A function that another module defines, or none: it was not linked into this one. */
 TEST(relocations_to_nothing) {
   for (unsigned symbol_number = 2; symbol_number < 5; symbol_number++) {
     struct model model = {0};
@@ -408,7 +408,7 @@ TEST(truncated_anywhere) {
     else
       elf_add_raw_model(&elf, &model);
     elf_finish(&elf);
-    for (size_t size = 0; size < elf.bytes.size - 7; size++) { /* 7: padding behind a table */
+    for (size_t size = 0; size < elf.bytes.size - 7; size++) { /* 7: padding after a table */
       const struct bytes cut = {elf.bytes.data, size, size};
       struct stackpack_file file;
       ck_assert_int_ne(open_bytes(&cut, &file), STACKPACK_OK);

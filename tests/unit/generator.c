@@ -178,7 +178,7 @@ static void change_chosen(struct generator *generator) {
   }
 }
 
-/* LLVM lists allocas behind the pairs, and a reader tells them by their being direct: so the last
+/* LLVM lists allocas after the pairs, and a reader tells them by their being direct: so the last
  * pair may not be one of two direct locations. */
 static void close_pairs(struct model_record *record) {
   const size_t count = record->pairs.count;
@@ -352,7 +352,7 @@ static void make_function(struct generator *generator, const struct place *place
     repeat_function(generator);
 }
 
-/* An address so much higher, if there is room for code behind it. */
+/* An address so much higher, if there is room for code after it. */
 static uint64_t advance(uint64_t address, uint64_t by) {
   const uint64_t limit = UINT64_MAX - (1 << 16);
   return by < limit - address ? address + by : address;

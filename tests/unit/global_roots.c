@@ -138,7 +138,7 @@ TEST(a_list_that_is_cut_off) {
   free(packed.bytes);
 }
 
-/* What is damaged behind the header is refused or gives wrong addresses: never more than there are,
+/* What is damaged after the header is refused or gives wrong addresses: never more than there are,
  * and nothing outside the table is read (the block ends with it). */
 TEST(damaged_lists) {
   struct numbers numbers = {2};
@@ -163,7 +163,7 @@ TEST(damaged_lists) {
   free(packed.bytes);
 }
 
-/* A part that ends elsewhere gives a list that is shorter, or none: never what is behind it. */
+/* A part that ends elsewhere gives a list that is shorter, or none: never what is after it. */
 TEST(lists_of_another_size) {
   static const uint64_t addresses[] = {0x400000, 0x400010, 0x400018};
   const struct packed_bytes packed = pack(addresses, 3);

@@ -27,7 +27,7 @@ static bool is_near_call(const uint8_t *bytes) {
   return bytes[0] != 0xff || (bytes[1] >> 3 & 7) == 2;
 }
 
-/* Every ModRM byte behind an opcode, and every SIB byte behind that. */
+/* Every ModRM byte after an opcode, and every SIB byte after that. */
 TEST(forms_of_x86_64) {
   unsigned calls = 0, nops = 0;
   for (unsigned form = 0; form < 1 << 16; form++) {

@@ -266,7 +266,7 @@ static bool has_record(const struct model *model, uint64_t address) {
 }
 
 /* An address is managed if it is in the code of a function, or between a function's start and a
- * record that is not behind the next function's start. */
+ * record that is not after the next function's start. */
 static bool is_managed(const struct model *model, uint64_t address) {
   const uint32_t record = model_find(model, address);
   const uint32_t functions = functions_up_to(model, address);

@@ -43,7 +43,7 @@ struct model {
   uint64_t seed;                    /* of a random one, for messages */
   struct model_function *functions; /* in the order of the stack map */
   struct model_record *records;     /* the first function's, the second one's, ... */
-  uint32_t *maps;                   /* the first function of each map behind the first */
+  uint32_t *maps;                   /* the first function of each map after the first */
   uint32_t function_count, record_count, map_count;
   uint32_t function_capacity, record_capacity, map_capacity;
 
@@ -84,7 +84,7 @@ void model_write(const struct model *model, struct bytes *bytes);
 /* What a look-up of this address must say. */
 enum stackpack_answer model_answer(const struct model *model, uint64_t address);
 
-/* The first of sorted_records at or behind an address. */
+/* The first of sorted_records at or after an address. */
 uint32_t model_find(const struct model *model, uint64_t address);
 
 int model_compare_locations(struct stackpack_location a, struct stackpack_location b);

@@ -14,7 +14,7 @@ struct model_options {
   uint64_t section_address; /* where the table is said to stand when it is packed */
   uint64_t open_address;    /* where it stands when it is asked */
   bool compressed;          /* with Zstandard */
-  unsigned around;          /* bytes before and behind each address that are looked up, too */
+  unsigned around;          /* bytes before and after each address that are looked up, too */
   void (*tell_frames)(struct safepoints *table); /* what unwind tables say; or NULL */
   unsigned details_every; /* only each n-th record is asked for its details; 0 is 1 */
 };

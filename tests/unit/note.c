@@ -16,7 +16,7 @@ TEST(is_a_well_formed_note) {
   ck_assert_uint_eq(sizeof header + (header.n_namesz + 3) / 4 * 4, PACKED_NOTE_SIZE);
 }
 
-/* The table behind it must be 8-aligned if the note is. */
+/* The table after it must be 8-aligned if the note is. */
 TEST(keeps_the_alignment) { ck_assert_uint_eq(PACKED_NOTE_SIZE % 8, 0); }
 
 TEST(is_itself) {

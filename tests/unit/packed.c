@@ -445,7 +445,7 @@ TEST(interleaved_functions) {
   check(&model);
 }
 
-/* The first function's records are all behind the start of the others. */
+/* The first function's records are all after the start of the others. */
 TEST(records_far_behind_their_function) {
   static const uint32_t offsets[] = {0x5000, 0x5001, 0x6000, UINT32_MAX};
   struct model model = {0};

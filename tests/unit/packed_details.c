@@ -221,7 +221,7 @@ static void add_large(struct model_record *record, uint32_t n) {
 
 TEST(the_largest_deopt_state_and_live_outs) { check(6, add_large); }
 
-/* Values at the same index count up, also behind those that the format remembers. */
+/* Values at the same index count up, also after those that the format remembers. */
 static void add_counting(struct model_record *record, uint32_t n) {
   for (uint32_t i = 0; i < 40; i++)
     model_list_add(&record->deopt,

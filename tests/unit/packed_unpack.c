@@ -165,7 +165,7 @@ TEST(long_chains_of_groups) {
     bit_writer_put(&bits, 1, PACKED_HEAD_WIDTH); /* extended; no slots, one row */
     bit_writer_put(&bits, i + 1 < GROUPS ? NEXT_FLAG : 0, PACKED_EXTENSION_WIDTH);
     if (i + 1 < GROUPS)
-      bit_writer_put(&bits, NEXT_WIDTH, NEXT_WIDTH); /* the next one is right behind this field */
+      bit_writer_put(&bits, NEXT_WIDTH, NEXT_WIDTH); /* the next one is right after this field */
   }
   bit_writer_align(&bits, 8);
   ck_assert(!bits.failed);
@@ -329,7 +329,7 @@ static bool move_start(const struct subject *subject) {
   return false;
 }
 
-/* The last stretch starts behind the text. */
+/* The last stretch starts after the text. */
 static bool move_last_start(const struct subject *subject) {
   const struct packed_table *packed = &subject->packed;
   const struct packed_leaf leaf = leaf_of(subject, packed->leaf_count - 1);

@@ -535,7 +535,7 @@ TEST(ends_from_nested_ranges) {
   safepoints_free(&table);
 }
 
-/* ---- Padding behind functions ---------------------------------------------------------------- */
+/* ---- Padding after functions ---------------------------------------------------------------- */
 
 static void close_gaps(struct safepoints *table, struct code_range *unwound, size_t unwound_count,
                        struct code_range *named, size_t named_count) {
@@ -650,7 +650,7 @@ TEST(removed_records_are_no_safepoints) {
   safepoints_free(&table);
 }
 
-/* A record at a function's end, or of one whose end nobody knows, takes its address with it. */
+/* A record at a function's end, or of one whose end isn't known, takes its address with it. */
 TEST(removed_records_stay_inside_their_functions) {
   struct safepoints table = {0};
   static const bool all[6] = {true, true, true, true, true, true};

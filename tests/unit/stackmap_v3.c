@@ -240,7 +240,7 @@ TEST(live_outs) {
 /* ---- Padding -------------------------------------------------------------------------------- */
 
 /* Locations take 12 bytes and live-outs 4: the parts of a record end at every multiple of 4, and
- * the next record must be found behind each. */
+ * the next record must be found after each. */
 TEST(padding_in_records) {
   for (uint16_t locations = 0; locations < 5; locations++)
     for (uint16_t live_outs = 0; live_outs < 5; live_outs++) {

@@ -3,8 +3,8 @@
  * A step that fails describes why in a struct problem, and returns false; the command prints it as
  * one line, `stackpack: FILE: what is wrong, and where`, and exits with status 2.
  */
-#ifndef STACKPACK_REPORT_H
-#define STACKPACK_REPORT_H
+#ifndef STACKPACK_PROBLEM_H
+#define STACKPACK_PROBLEM_H
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
  *
  * ends_calls MACHINE: each line of the standard input is an instruction in the order of the code: its bytes, in groups
  * of hexadecimal digits that are little-endian numbers, and the word `call` or `other`. Prints how many there are, how
- * many calls were missed, and behind how many other instructions a call may end.
+ * many calls were missed, and after how many other instructions a call may end.
  */
 #include "elf/machine.h"
 

@@ -187,7 +187,7 @@ static void walk_fast(struct stackpack_stack stack, const struct stackpack_conte
   fast_frames += walk.managed_frames;
 }
 
-/* The fiber's registers are where swapcontext has saved them. It goes on behind a call: on AArch64, swapcontext
+/* The fiber's registers are where swapcontext has saved them. It goes on after a call: on AArch64, swapcontext
  * goes on within itself first, and has the return address in x1. */
 static struct stackpack_context fiber_context(void) {
   struct stackpack_context context = stackpack_context_at_signal(fiber);

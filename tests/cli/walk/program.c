@@ -6,7 +6,7 @@
  *     caller        by way of in_caller
  *     chain         native frames, too, by frame pointer
  *     no-registers  the walk isn't told of them
- *     resume        behind native frames at the next of calls_out
+ *     resume        after native frames at the next of calls_out
  *     exact         the stack's end is declared where the oldest managed frame ends
  */
 #include <stackpack.h>
