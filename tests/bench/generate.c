@@ -74,7 +74,8 @@ static int64_t moved(const struct slots *slots, struct location location) {
 }
 
 static void note_slot(struct generator *generator, uint32_t number) {
-  const struct location location = safepoints_location(&generator->sample->loaded.table, number);
+  const struct location location =
+      safepoints_location(&generator->sample->program.loaded.table, number);
   struct slots *slots = &generator->slots;
   if (!is_slot(location))
     return;
@@ -87,7 +88,7 @@ static void note_slot(struct generator *generator, uint32_t number) {
 
 /* The slots that the function's live sets name. */
 static void collect_slots(struct generator *generator, const struct safepoint_function *function) {
-  const struct safepoints *table = &generator->sample->loaded.table;
+  const struct safepoints *table = &generator->sample->program.loaded.table;
   generator->slots.count = 0;
   for (uint32_t i = 0; i < function->records; i++) {
     const uint32_t live = table->records[function->first_record + i].live;
@@ -136,7 +137,7 @@ static void vary_live_sets(struct generator *generator, const struct safepoint_f
 static void vary_offsets(struct generator *generator, const struct safepoint_function *function,
                          struct numbers *numbers) {
   const struct safepoint *records =
-      &generator->sample->loaded.table.records[function->first_record];
+      &generator->sample->program.loaded.table.records[function->first_record];
   uint32_t *offsets = generator->offsets;
   for (uint32_t i = 0; i < function->records; i++)
     offsets[i] =
@@ -170,7 +171,7 @@ static void write_constant(struct generator *generator, int32_t value) {
 }
 
 static void write_list(struct generator *generator, uint32_t number) {
-  const struct safepoints *table = &generator->sample->loaded.table;
+  const struct safepoints *table = &generator->sample->program.loaded.table;
   const struct intern_sequence list = intern_get(&table->lists, number);
   for (uint64_t i = 0; i < list.count; i++)
     write_location(generator, safepoints_location(table, (uint32_t)list.words[i]));
@@ -187,7 +188,7 @@ static uint64_t count_locations(const struct safepoints *table, struct intern_se
 
 static void write_live_outs(struct generator *generator, const struct safepoint *record) {
   const struct intern_sequence live_outs =
-      intern_get(&generator->sample->loaded.table.lists, record->live_outs);
+      intern_get(&generator->sample->program.loaded.table.lists, record->live_outs);
   v3_live_outs(&generator->records_part, (uint16_t)live_outs.count);
   for (uint64_t i = 0; i < live_outs.count; i++)
     v3_live_out(&generator->records_part, (uint16_t)(live_outs.words[i] >> 8),
@@ -196,7 +197,7 @@ static void write_live_outs(struct generator *generator, const struct safepoint 
 
 static void write_record(struct generator *generator, const struct safepoint *record,
                          uint32_t live_number, uint32_t offset) {
-  const struct safepoints *table = &generator->sample->loaded.table;
+  const struct safepoints *table = &generator->sample->program.loaded.table;
   const struct intern_sequence live = intern_get(&table->live, live_number);
   const struct safepoint alike = {.live = live_number};
   const bool statepoint = safepoints_kind(table, &alike) == SAFEPOINT_STATEPOINT;
@@ -237,7 +238,7 @@ static void write_symbol(struct generator *generator, uint64_t size) {
 }
 
 static void write_function(struct generator *generator, struct numbers *numbers) {
-  const struct safepoints *table = &generator->sample->loaded.table;
+  const struct safepoints *table = &generator->sample->program.loaded.table;
   const struct sample_function *sample =
       &generator->sample->functions[numbers_below(numbers, generator->sample->function_count)];
   const struct safepoint_function *function = &table->functions[sample->function];
@@ -363,7 +364,8 @@ static uint64_t write_sections(struct generator *generator) {
 static uint64_t largest_function(const struct sample *sample) {
   uint64_t largest = 1;
   for (uint32_t i = 0; i < sample->function_count; i++) {
-    const uint32_t records = sample->loaded.table.functions[sample->functions[i].function].records;
+    const uint32_t records =
+        sample->program.loaded.table.functions[sample->functions[i].function].records;
     largest = records > largest ? records : largest;
   }
   return largest;
@@ -375,7 +377,7 @@ static uint64_t spread_for(const struct sample *sample, uint64_t records, uint64
   for (uint32_t i = 0; i < sample->function_count; i++)
     distance += sample->functions[i].distance;
   const double functions =
-      (double)records * sample->function_count / sample->loaded.table.record_count;
+      (double)records * sample->function_count / sample->program.loaded.table.record_count;
   const double each = (double)text_size / functions - (double)distance / sample->function_count;
   return each > 0 ? (uint64_t)each : 0;
 }
@@ -383,7 +385,7 @@ static uint64_t spread_for(const struct sample *sample, uint64_t records, uint64
 static void generate(struct generator *generator) {
   const struct sample *sample = generator->sample;
   const uint64_t largest = largest_function(sample);
-  const uint64_t sample_records = sample->loaded.table.record_count;
+  const uint64_t sample_records = sample->program.loaded.table.record_count;
   struct numbers numbers = {generator->records_wanted};
   static const char headers[0x1000];
   generator->next_address = text_address;

@@ -33,7 +33,7 @@ static struct sample_function measure(const struct safepoints *table, uint32_t n
 }
 
 static bool measure_all(struct sample *sample) {
-  const struct safepoints *table = &sample->loaded.table;
+  const struct safepoints *table = &sample->program.loaded.table;
   struct intern layouts = {0};
   uint32_t *users = calloc((size_t)table->function_count + 1, sizeof *users);
   sample->functions = calloc((size_t)table->function_count + 1, sizeof *sample->functions);
@@ -58,15 +58,9 @@ static bool measure_all(struct sample *sample) {
 bool sample_open(struct sample *sample, const char *path, struct problem *problem) {
   const struct load_options options = {0};
   *sample = (struct sample){0};
-  if (!image_open(&sample->image, path, problem))
-    return false;
-  if (!load(&sample->image, &options, &sample->loaded, problem)) {
-    image_close(&sample->image);
-    return false;
-  }
-  bool ok = measure_all(sample) || problem_set(problem, "not enough memory");
-  if (ok && sample->function_count == 0)
-    ok = problem_set(problem, "no records");
+  const bool ok = program_open(&sample->program, path, &options, problem) &&
+                  (measure_all(sample) || problem_set(problem, "not enough memory")) &&
+                  (sample->function_count > 0 || problem_set(problem, "no records"));
   if (!ok)
     sample_close(sample);
   return ok;
@@ -74,6 +68,5 @@ bool sample_open(struct sample *sample, const char *path, struct problem *proble
 
 void sample_close(struct sample *sample) {
   free(sample->functions);
-  loaded_free(&sample->loaded);
-  image_close(&sample->image);
+  program_close(&sample->program);
 }

@@ -19,8 +19,7 @@ struct sample_function {
 };
 
 struct sample {
-  struct image image;
-  struct loaded loaded;
+  struct program program;
   struct sample_function *functions; /* those that have records */
   uint32_t function_count;
   uint32_t functions_per_map; /* on average */

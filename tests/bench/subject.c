@@ -11,18 +11,12 @@
 #include <string.h>
 
 static bool read_raw(struct subject *subject, struct problem *problem) {
-  const struct image *image = &subject->raw_image;
   const struct load_options options = {0};
   struct loaded loaded;
-  uint32_t unknown;
-  if (load_find(image, &options, &loaded, problem) != LOAD_RAW)
+  if (load_find(&subject->raw_image, &options, &loaded, problem) != LOAD_RAW)
     return problem_set(problem, "no raw stack maps");
-  const Elf64_Shdr *header = &loaded.raw->header;
-  subject->raw_size = header->sh_size;
-  subject->raw = test_allocate(header->sh_size);
-  memcpy(subject->raw, image->bytes + header->sh_offset, header->sh_size);
-  return elf_image_relocate(&image->elf_image, header, subject->raw, &unknown) ||
-         problem_set(problem, "relocations that can't be applied");
+  subject->raw_size = loaded.raw->header.sh_size;
+  return load_section(&subject->raw_image, loaded.raw, &subject->raw, problem);
 }
 
 static int compare_slots(const void *a, const void *b) {
@@ -141,13 +135,9 @@ static bool read_sites(struct subject *subject, struct problem *problem) {
 bool subject_open(struct subject *subject, const char *raw_path, const char *packed_path,
                   struct problem *problem) {
   *subject = (struct subject){0};
-  if (!image_open(&subject->raw_image, raw_path, problem))
-    return false;
-  if (!image_open(&subject->packed_image, packed_path, problem)) {
-    image_close(&subject->raw_image);
-    return false;
-  }
-  const bool ok = read_raw(subject, problem) &&
+  const bool ok = image_open(&subject->raw_image, raw_path, problem) &&
+                  image_open(&subject->packed_image, packed_path, problem) &&
+                  read_raw(subject, problem) &&
                   (elf_image_find_packed(&subject->packed_image.elf_image, &subject->packed) ||
                    problem_set(problem, "no packed table")) &&
                   read_sites(subject, problem);
