@@ -54,21 +54,21 @@ struct pack_options {
   enum { CONFLICTS_REFUSE, CONFLICTS_OMIT } conflicts;
 };
 
-/* One file on its way. Each pass adds its results to those of the passes before it. */
+/* One file on its way, and the results of the passes, which are named beside them. */
 struct packing {
   const struct pack_options *options;
   const char *path;
   const struct image *image;
-  struct loaded loaded;         /* find_stack_maps; its records: read_stack_maps */
+  struct loaded loaded;         /* find_stack_maps, and read_stack_maps for the records */
   struct drop drop;             /* drop_by_reach */
-  struct raw_reader raw_reader; /* refuse_raw_readers; no text: there is none */
-  uint8_t *table;               /* encode_table, owned, */
-  size_t table_size;
-  struct plan plan; /* and the plan of the file that it was encoded for */
-  uint8_t *result;  /* rewrite_file, owned: plan.file_size bytes */
-  bool is_done;     /* nothing is left to do: the passes end */
+  struct raw_reader raw_reader; /* refuse_raw_readers: without text there is none */
+  uint8_t *table;               /* encode_table; owned */
+  size_t table_size;            /* encode_table */
+  struct plan plan;             /* encode_table: of the new file */
+  uint8_t *result;              /* rewrite_file: plan.file_size bytes; owned */
+  struct message message;       /* sum_up; it is printed when the file is written */
+  bool is_done;                 /* nothing is left to do: the passes end */
   struct timespec start;
-  struct message message;
 };
 
 /* Tells people at a terminal which step begins, after the first second. */
@@ -276,13 +276,13 @@ static bool write_files(struct packing *packing, struct problem *problem) {
       {options->keep_raw, packing->path, true, kept.bytes, kept.size, NULL},
       {output, packing->path, false, result.bytes, result.size, &image->file.status},
   };
-  const bool ok = options->keep_raw != NULL
-                      ? output_replace(files, 2, &packing->message, problem)
-                      : output_replace(files + 1, 1, &packing->message, problem);
+  const size_t first = options->keep_raw != NULL ? 0 : 1;
+  const bool ok = output_replace(files + first, 2 - first, &packing->message, problem);
   free((void *)kept.bytes);
   return ok;
 }
 
+/* Runs the passes, up to one that fails or that leaves nothing to do. */
 static bool pack_image(struct packing *packing, struct problem *problem) {
   static bool (*const passes[])(struct packing *, struct problem *) = {
       find_stack_maps,    /* image/load.c */
