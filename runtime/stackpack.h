@@ -365,8 +365,9 @@ enum { STACKPACK_STACK_POINTER = 2, STACKPACK_FRAME_POINTER = 8, STACKPACK_REGIS
 
 /* Registers as an entry stub stores them, from which it loads them again before it returns: so what
  * a collection updates here gets back into the registers. Register n is at byte 8 * n. A stub needs
- * to store only those that a call preserves, with `known` = STACKPACK_PRESERVED_REGISTERS: at a call,
- * managed code has references in no other ones. */
+ * to store only those that its calling convention preserves. Mostly `known` is
+ * STACKPACK_PRESERVED_REGISTERS; across a call by LLVM's preserve_mostcc, managed code that keeps
+ * references in registers may have them in others, too. */
 struct stackpack_registers {
   uintptr_t values[STACKPACK_REGISTERS];
   uint64_t known; /* bit n: values[n] was stored. At byte 8 * STACKPACK_REGISTERS */
