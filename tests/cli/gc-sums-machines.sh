@@ -42,6 +42,13 @@ check_aarch64() {
   check_called kept "given, behind a jump back" "$given" 'b 1f; 2: br x0; 1: add x0, x0, x1; b 2b'
   check_called dropped "given, and loaded" "$given" 'add x1, x1, x2; ldr x0, [x1, x2, lsl #3]; cbz x0, 1f; br x0; 1: ret'
   check_called dropped "given, kept and copied" "$given" 'add x1, x1, x2; stp x0, x1, [sp, #-16]!; ldp x3, x1, [sp], #16; mov x0, x3; br x0'
+  # Pointers that the dynamic linker signs have relocations, and tables of these, of their own.
+  for way in '' ,-z,pack-relative-relocs; do
+    make_odd 'stp x29, x30, [sp, #-16]!; adrp x8, pointer; ldr x8, [x8, :lo12:pointer]; blraaz x8; ldp x29, x30, [sp], #16; ret' \
+      '.arch armv8.3-a; .data; .p2align 3; pointer: .quad hidden@AUTH(ia,42)' ret "$tail" "${clang_options[@]}" || continue
+    "$LLVM/bin/clang" "${clang_options[@]}" -fuse-ld=lld -pie "-Wl,-z,notext$way" -o app managed.o main.o collect.o odd.o || continue
+    expect_verdict kept app managed_no_call --gc-entry=collect
+  done
   # What a register holds across a call is known only if all functions preserve it.
   local save='stp x20, x19, [sp, #-16]!' load='ldp x20, x19, [sp], #16' other='adrp x19, hidden; add x19, x19, :lo12:hidden; cmp x0, x19'
   local begin='stp x29, x30, [sp, #-32]!; stp x19, x20, [sp, #16]' end='ldp x19, x20, [sp, #16]; ldp x29, x30, [sp], #32; ret'

@@ -365,6 +365,8 @@ void escapes_find(struct graph_builder *builder, const struct image *image) {
   }
   take_prefixes(graph);
   take_open(builder);
+  if (graph->linkage.unknown != 0)
+    take_range(graph, 0, UINT64_MAX, TAKEN_BY_RELOCATION, graph->linkage.unknown);
   if (builder->hands_over != 0)
     take_range(graph, 0, UINT64_MAX, TAKEN_BY_SUM, builder->hands_over);
   take_personalities(graph, image);

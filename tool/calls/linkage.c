@@ -267,6 +267,21 @@ static int compare_words(const void *a, const void *b) {
   return x->address < y->address ? -1 : x->address > y->address;
 }
 
+/* Processors and systems have tables of relocations of their own: of signed pointers, say
+ * (SHT_AARCH64_AUTH_RELR). */
+static bool may_relocate(const Elf64_Shdr *header) {
+  switch (header->sh_type) {
+  case SHT_GNU_HASH:
+  case SHT_GNU_versym:
+  case SHT_GNU_verneed:
+  case SHT_GNU_verdef:
+  case SHT_X86_64_UNWIND:
+    return false;
+  default:
+    return header->sh_type == SHT_REL || header->sh_type >= SHT_LOOS;
+  }
+}
+
 static bool read_words(struct linkage *linkage, const struct image *image,
                        struct problem *problem) {
   for (size_t i = 1; i < image->section_count; i++) {
@@ -280,6 +295,8 @@ static bool read_words(struct linkage *linkage, const struct image *image,
       return false;
     if (header->sh_type == SHT_RELR)
       read_relr(linkage, image, header);
+    if (may_relocate(header))
+      linkage->unknown = header->sh_addr;
   }
   if (linkage->word_count > 0)
     qsort(linkage->words, linkage->word_count, sizeof *linkage->words, compare_words);

@@ -44,9 +44,10 @@ struct linkage {
   uint32_t symbol_count;
   uint64_t offset_tables[OFFSET_TABLES];  /* where the global offset table may start; 0: nowhere */
   uint64_t entry, init, fini, fini_array; /* addresses; 0: none */
-  bool is_fixed;                          /* the file runs at the addresses it was linked for */
-  bool is_library;                        /* or may be one */
-  bool needs_more; /* it needs libraries other than the C library's and zlib */
+  uint64_t unknown; /* where relocations may be that can't be read; 0: nowhere */
+  bool is_fixed;    /* the file runs at the addresses it was linked for */
+  bool is_library;  /* or may be one */
+  bool needs_more;  /* it needs libraries other than the C library's and zlib */
 };
 
 /* The image is of a machine that has a struct code_architecture. */

@@ -21,7 +21,7 @@ enum code_relocation code_relocation(const struct code_architecture *architectur
   const struct code_relocation_type *relocation = architecture->relocations;
   while (relocation->type != 0 && relocation->type != type)
     relocation++;
-  return relocation->meaning;
+  return relocation->type == type ? relocation->meaning : CODE_RELOCATION_SYMBOL;
 }
 
 static bool is_at(struct code_place a, struct code_place b) {

@@ -205,7 +205,6 @@ void code_store(struct code_state *state, enum code_stack_base base, int32_t off
                 struct code_value value);
 struct code_value code_load(const struct code_state *state, enum code_stack_base base,
                             int32_t offset);
-
 /* Whether an instruction changes nothing that is known. */
 bool code_is_idle(const struct code_state *state, const struct code_instruction *instruction);
 /* Follows an instruction of CODE_FRAME_EFFECT; false: it is another one. */
@@ -247,7 +246,7 @@ struct code_architecture {
   uint32_t lost;                   /* registers that a call doesn't preserve: register n is bit n */
   uint8_t result;                  /* the register for its result */
   uint8_t in_sets[CODE_PRESERVED]; /* the registers of struct code_stack's sets, in their order */
-  const struct code_relocation_type *relocations; /* the last one is all zero */
+  const struct code_relocation_type *relocations; /* the last one, R_*_NONE, is all zero */
   const uint8_t *arguments; /* the registers of a call's first CODE_ARGUMENTS arguments */
   /* The register that has a system call's number, and the numbers of those that run nothing of the
    * program's; the last one is CODE_NO_NUMBER. */
@@ -269,6 +268,7 @@ const struct code_architecture *code_architecture(uint16_t machine);
 /* The registers of a set (struct code_stack). */
 uint32_t code_registers(const struct code_architecture *architecture, uint16_t set);
 
+/* Of a type that isn't known, it may be a function's address. */
 enum code_relocation code_relocation(const struct code_architecture *architecture, uint64_t type);
 
 extern const struct code_architecture code_x86_64, code_aarch64, code_riscv64;

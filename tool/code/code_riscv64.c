@@ -581,10 +581,19 @@ static bool sets_global(const uint8_t *bytes, size_t size, uint64_t address, uin
 static const uint8_t arguments[CODE_ARGUMENTS] = {10, 11, 12, 13, 14, 15};
 
 /* Of the types that a linked file may have (RISC-V ELF psABI, "Relocations"). */
+enum { TLSDESC = 12 }; /* not in Debian 12's elf.h */
 static const struct code_relocation_type relocations[] = {
-    {R_RISCV_RELATIVE, CODE_RELOCATION_ADDRESS}, {R_RISCV_IRELATIVE, CODE_RELOCATION_RESOLVER},
-    {R_RISCV_JUMP_SLOT, CODE_RELOCATION_CALL},   {R_RISCV_64, CODE_RELOCATION_SYMBOL},
-    {R_RISCV_32, CODE_RELOCATION_SYMBOL},        {0},
+    {R_RISCV_RELATIVE, CODE_RELOCATION_ADDRESS},
+    {R_RISCV_IRELATIVE, CODE_RELOCATION_RESOLVER},
+    {R_RISCV_JUMP_SLOT, CODE_RELOCATION_CALL},
+    {R_RISCV_64, CODE_RELOCATION_SYMBOL},
+    {R_RISCV_32, CODE_RELOCATION_SYMBOL},
+    {R_RISCV_COPY, CODE_RELOCATION_NONE},
+    {R_RISCV_TLS_DTPMOD64, CODE_RELOCATION_NONE},
+    {R_RISCV_TLS_DTPREL64, CODE_RELOCATION_NONE},
+    {R_RISCV_TLS_TPREL64, CODE_RELOCATION_NONE},
+    {TLSDESC, CODE_RELOCATION_NONE},
+    {0},
 };
 
 const struct code_architecture code_riscv64 = {
