@@ -123,6 +123,32 @@ struct code_value code_load(const struct code_state *state, enum code_stack_base
   return loaded;
 }
 
+void code_store_anywhere(struct code_state *state, struct code_value value) {
+  struct code_slots *slots = state->slots;
+  const bool is_made = slots != NULL && code_is_made(value) && slots->made_count <= CODE_MADE_SLOTS;
+  const bool is_code = code_is_code(state, value) && slots->count <= CODE_SLOTS;
+  if (is_made)
+    slots->made_count = CODE_MADE_SLOTS + 1;
+  if (is_code) {
+    slots->items[0].address = value.table;
+    slots->count = CODE_SLOTS + 1;
+  }
+  if (is_made || is_code)
+    slots->has_grown = true;
+}
+
+struct code_value code_load_anywhere(const struct code_state *state) {
+  struct code_slots *slots = state->slots;
+  struct code_value loaded = {.kind = CODE_UNKNOWN};
+  if (slots == NULL)
+    return loaded;
+  slots->has_load = true;
+  if (slots->count > 0)
+    loaded = (struct code_value){.kind = CODE_HELD, .table = slots->items[0].address};
+  loaded.is_made = slots->made_count > 0;
+  return loaded;
+}
+
 /* Whether nothing is known of any of these registers, but that all may be made, or that none is. */
 static bool are_unknown(const struct code_state *state, uint32_t registers, bool is_made) {
   for (; registers != 0; registers &= registers - 1) {

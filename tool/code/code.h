@@ -205,6 +205,10 @@ void code_store(struct code_state *state, enum code_stack_base base, int32_t off
                 struct code_value value);
 struct code_value code_load(const struct code_state *state, enum code_stack_base base,
                             int32_t offset);
+/* The same at a distance that isn't known. */
+void code_store_anywhere(struct code_state *state, struct code_value value);
+struct code_value code_load_anywhere(const struct code_state *state);
+
 /* Whether an instruction changes nothing that is known. */
 bool code_is_idle(const struct code_state *state, const struct code_instruction *instruction);
 /* Follows an instruction of CODE_FRAME_EFFECT; false: it is another one. */

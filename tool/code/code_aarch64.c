@@ -74,14 +74,14 @@ static void decode_branch_register(uint32_t word, struct code_instruction *instr
       bit(register_number) | (is_signed && link_field(word, 24, 1) != 0 ? bit(to_of(word)) : 0);
 }
 
-/* Hints do nothing, or sign x30 or x17; of the others, those that read a system register write one. */
+/* Hints do nothing, sign x30 or x17, or ask by x16; of the others, those that read a system register write one. */
 static void decode_system(uint32_t word, struct code_instruction *instruction) {
-  enum { NOP = 0xd503201f, HINT_MASK = 0xfffff01f, X17 = 17 };
+  enum { NOP = 0xd503201f, HINT_MASK = 0xfffff01f, X16 = 16, X17 = 17 };
   instruction->kind = CODE_OTHER;
   if (word == NOP)
     instruction->kind = CODE_PADDING;
   else if ((word & HINT_MASK) == NOP)
-    instruction->parts.may_write = bit(X17);
+    instruction->parts.may_write = bit(X16) | bit(X17);
   else if (link_field(word, 21, 1) != 0)
     instruction->parts.writes = bit(to_of(word));
   else
@@ -328,7 +328,9 @@ static void decode_other_single(uint32_t word, struct code_instruction *instruct
   const unsigned kind = link_field(word, 10, 2), operation = link_field(word, 22, 2);
   parts->reads = bit(from_of(word)) | bit(other_of(word));
   if (kind == REGISTER) {
-    const bool is_prefetch = link_field(word, 30, 2) == 3 && operation == 2;
+    const bool is_prefetch = !is_vector && link_field(word, 30, 2) == 3 && operation == 2;
+    if (from_of(word) == SP && !is_prefetch)
+      link_set_address(&machine, &instruction->stack, SP, 0);
     if (is_vector || is_prefetch)
       return;
     *(operation == 0 ? &parts->reads : &parts->writes) |= bit(to_of(word));
@@ -576,6 +578,11 @@ static struct code_value load(const struct code_instruction *instruction,
   return code_load(state, stack->base, stack->offset - moved + more);
 }
 
+/* A load or store on the stack whose distance is in a register. */
+static bool has_distance_register(uint32_t word) {
+  return (word & 0x3b200c00) == 0x38200800 && (from_of(word) == SP || from_of(word) == FRAME);
+}
+
 /* What an instruction puts into its register. */
 static struct code_value result_of(uint32_t word, const struct code_instruction *instruction,
                                    const struct code_state *state) {
@@ -602,6 +609,8 @@ static struct code_value result_of(uint32_t word, const struct code_instruction 
     return value_of(state, to_of(word));
   if ((group & 5) != 4)
     return unknown;
+  if (has_distance_register(word))
+    return code_load_anywhere(state);
   return instruction->stack.base != CODE_NO_BASE && instruction->stack.is_read
              ? load(instruction, state, 0)
              : loaded_value(word, state);
@@ -617,13 +626,23 @@ static uint32_t taken_by(uint32_t word) {
   return (word & move_mask) == move || is_select(word) || is_signature(word) ? bit(to_of(word)) : 0;
 }
 
-/* What a store puts on the stack: a pair of registers, or one. */
+/* What a store puts on the stack: a pair of registers, or one; or a part of a vector's. */
 static void store(uint32_t word, const struct code_instruction *instruction,
                   struct code_state *state) {
   const struct code_stack *stack = &instruction->stack;
+  const struct code_value made = {.is_made = true};
+  const bool is_vector = link_field(word, 26, 1) != 0;
+  const bool is_load = (is_vector ? link_field(word, 22, 1) : link_field(word, 22, 2)) != 0;
+  if (has_distance_register(word) && !is_load)
+    code_store_anywhere(state, is_vector ? made : value_of(state, to_of(word)));
   if (stack->base == CODE_NO_BASE || stack->is_read || stack->is_address ||
-      (link_field(word, 25, 4) & 5) != 4 || link_field(word, 26, 1) != 0)
+      (link_field(word, 25, 4) & 5) != 4)
     return;
+  if (is_vector) {
+    for (int32_t more = 0; more < stack->size; more += 8)
+      code_store(state, stack->base, stack->offset + more, made);
+    return;
+  }
   code_store(state, stack->base, stack->offset, value_of(state, to_of(word)));
   if (is_pair(word))
     code_store(state, stack->base, stack->offset + 8, value_of(state, second_of(word)));

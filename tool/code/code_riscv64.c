@@ -547,6 +547,20 @@ static bool takes(const struct fields *fields) {
           (fields->first == ZERO || fields->second == ZERO));
 }
 
+/* What a store puts on the stack; of floating-point numbers and vectors, it may be anything. */
+static void store(const struct fields *fields, struct code_state *state) {
+  const enum code_stack_base base = link_base(&machine, fields->first);
+  const struct code_value made = {.is_made = true};
+  if (base == CODE_NO_BASE)
+    return;
+  if (fields->operation == STORE)
+    code_store(state, base, (int32_t)fields->constant, state->registers[fields->second]);
+  else if (fields->operation == STORE_FP && fields->is_vector)
+    code_store_anywhere(state, made);
+  else if (fields->operation == STORE_FP)
+    code_store(state, base, (int32_t)fields->constant, made);
+}
+
 static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct code_state *state,
                    struct code_value *jump) {
   struct code_instruction instruction;
@@ -559,10 +573,7 @@ static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct c
   }
   if (instruction.parts.part == CODE_THROUGH && fields.constant == 0 && fields.first != ZERO)
     *jump = state->registers[fields.first];
-  if (fields.operation == STORE && fields.function == DOUBLE &&
-      link_base(&machine, fields.first) != CODE_NO_BASE)
-    code_store(state, link_base(&machine, fields.first), (int32_t)fields.constant,
-               state->registers[fields.second]);
+  store(&fields, state);
   link_assign(&machine, &instruction, state, fields.to != ZERO ? fields.to : CODE_NO_REGISTER,
               result_of(&fields, address, state), takes(&fields) ? bit(fields.to) : 0);
 }
