@@ -66,6 +66,7 @@ check_aarch64() {
   check dropped "a loop" "$save; 1: bl helper; sub x0, x0, #1; cbnz x0, 1b; $load; b helper"
   check dropped "signed" "hint #25; $save; bl helper; $load; hint #29; ret"
   check dropped "signed, and checked by the return" "hint #25; $save; bl helper; $load; .inst 0xd65f0bff"
+  check dropped "with barriers behind it" 'cbz x0, 1f; ret; dsb sy; isb; 1: ret; .inst 0xd50330ff'
   check dropped "a call that doesn't return" "cbz x1, 1f; $save; bl abort; 1: ret"
   check dropped "the register for something else" "$save; ldr x30, [x0]; str x30, [x1]; bl helper; $load; ret"
 }

@@ -41,7 +41,7 @@ class AArch64:
             return "return" if operands in ("", "x30") else "jump"
         if name in ("brk", "hlt", "udf"):
             return "stop"
-        return "padding" if name == "nop" else "other"
+        return "padding" if name in ("nop", "dsb", "dmb", "isb", "sb", "ssbb", "pssbb") else "other"
 
     @classmethod
     def written(cls, name, operands):
