@@ -16,6 +16,13 @@ struct encoder_function {
   uint64_t sequence; /* where its frame size and live sets start in `sequences` */
 };
 
+/* What a layout tells: the number of a frame size, and then the live sets of records, by number. */
+struct encoder_layout {
+  const uint64_t *words; /* in `sequences` */
+  uint64_t count;
+  uint32_t function; /* one that has it */
+};
+
 /* A stretch of text, as packed.h explains. */
 struct encoder_stretch {
   uint64_t offset; /* where it starts, from the text's start on */
@@ -35,9 +42,8 @@ struct encoder {
   uint64_t *frame_sizes; /* distinct, by number: those of functions that vary are the last ones */
   size_t frame_size_count;
   uint64_t *sequences;
-  struct intern
-      layouts; /* each is the number of a frame size, and then the live sets of the records, or one
-                            if all are equal */
+  struct encoder_layout *layouts; /* by number */
+  uint32_t layout_count;
   uint64_t *places;    /* of each layout: where it stands in its part, in bytes */
   uint32_t *locations; /* numbers, by number in the table; UINT32_MAX: not used */
   uint32_t location_count;

@@ -2,7 +2,8 @@
  *
  * Which record belongs to which function mostly follows from the addresses: see packed.h. So first
  * the exceptions are found. Then the text is cut into stretches, and each function's layout is put
- * together: the live set of each of its records in order. Equal layouts are written once.
+ * together: the live set of each of its records in order. Equal layouts are written once,
+ * and so are those that are the start of another one.
  */
 #include "format/array.h"
 #include "format/checksum.h"
@@ -235,29 +236,88 @@ static bool collect_sequences(struct encoder *encoder) {
   return true;
 }
 
-/* How many of a function's live sets tell its layout: one, if all are equal. */
-static uint64_t telling_sets(const uint64_t *live, uint64_t records) {
-  for (uint64_t i = 1; i < records; i++)
-    if (live[i] != live[0])
-      return records;
-  return records > 0 ? 1 : 0;
+static bool is_start_of(const struct encoder_layout *start, const struct encoder_layout *layout) {
+  return start->count <= layout->count &&
+         memcmp(start->words, layout->words, start->count * sizeof *start->words) == 0;
 }
 
-/* Gives equal layouts one number. */
-static bool intern_layouts(struct encoder *encoder) {
+/* The order in which a layout comes right before those that it is the start of. */
+static int compare_layouts(const void *a, const void *b) {
+  const struct encoder_layout *x = a, *y = b;
+  for (uint64_t i = 0; i < x->count && i < y->count; i++)
+    if (x->words[i] != y->words[i])
+      return x->words[i] < y->words[i] ? -1 : 1;
+  ORDER_BY(count)
+  ORDER_BY(function)
+  return 0;
+}
+
+/* Lists the layouts of all functions in that order. */
+static void sort_layouts(const struct encoder *encoder, struct encoder_layout *layouts) {
   const struct safepoints *table = encoder->table;
   for (uint32_t i = 0; i < table->function_count; i++) {
     const struct encoder_function *plan = &encoder->functions[i];
-    const uint64_t *words = encoder->sequences + plan->sequence;
-    const uint64_t records =
-        table->functions[i].records > 0 ? (uint64_t)plan->by_rule + plan->extra : 0;
-    const uint32_t layout =
-        intern_add(&encoder->layouts, words, 1 + telling_sets(words + 1, records));
-    if (layout == INTERN_FAILED)
-      return no_memory(encoder);
-    encoder->stretches[plan->stretch].layout = layout;
+    const uint64_t records = (uint64_t)plan->by_rule + plan->extra;
+    layouts[i] = (struct encoder_layout){
+        .words = encoder->sequences + plan->sequence,
+        .count = 1 + (table->functions[i].records > 0 ? records : 0),
+        .function = i,
+    };
   }
-  return true;
+  qsort(layouts, table->function_count, sizeof *layouts, compare_layouts);
+}
+
+/* Of two, the one that rather stands for their common start. The order of layouts is that of live sets'
+ * numbers, on which the choice mustn't depend: equal tables give equal bytes. */
+static bool is_better(const struct encoder_layout *layout, const struct encoder_layout *other) {
+  return layout->count != other->count ? layout->count < other->count
+                                       : layout->function < other->function;
+}
+
+/* Finds for each of the sorted layouts the best one that it is the start of, and that is the start of
+ * no other. `ends`: by place, the one after those that it is the start of. */
+static void find_whole(const struct encoder_layout *layouts, uint32_t *whole, uint32_t *ends,
+                       uint32_t count) {
+  for (uint32_t i = count; i-- > 0;) {
+    uint32_t next = i + 1;
+    whole[i] = i;
+    for (; next < count && is_start_of(&layouts[i], &layouts[next]); next = ends[next])
+      if (whole[i] == i || is_better(&layouts[whole[next]], &layouts[whole[i]]))
+        whole[i] = whole[next];
+    ends[i] = next;
+  }
+}
+
+/* Gives functions the same layout whose live sets are equal, or the start of another's: a layout
+ * doesn't tell how many records it is for. Layouts are numbered as functions first have them. */
+static bool share_layouts(struct encoder *encoder) {
+  const uint32_t functions = encoder->table->function_count;
+  struct encoder_layout *sorted = encoder_array(encoder, functions, sizeof *sorted);
+  uint32_t *whole = encoder_array(encoder, functions, sizeof *whole);
+  uint32_t *ends = encoder_array(encoder, functions, sizeof *ends);
+  uint32_t *places = encoder_array(encoder, functions, sizeof *places); /* by function */
+  encoder->layouts = encoder_array(encoder, functions, sizeof *encoder->layouts);
+  if (encoder->error == NULL) {
+    sort_layouts(encoder, sorted);
+    find_whole(sorted, whole, ends, functions);
+    for (uint32_t i = 0; i < functions; i++)
+      places[sorted[i].function] = whole[i];
+    uint32_t *numbers = ends; /* by place */
+    memset(numbers, 0xff, functions * sizeof *numbers);
+    for (uint32_t i = 0; i < functions; i++) {
+      uint32_t *number = &numbers[places[i]];
+      if (*number == UINT32_MAX) {
+        *number = encoder->layout_count;
+        encoder->layouts[encoder->layout_count++] = sorted[places[i]];
+      }
+      encoder->stretches[encoder->functions[i].stretch].layout = *number;
+    }
+  }
+  free(places);
+  free(ends);
+  free(whole);
+  free(sorted);
+  return encoder->error == NULL;
 }
 
 /* ---- The whole ---- */
@@ -350,7 +410,7 @@ static bool join_parts(struct encoder *encoder, struct bit_writer *out) {
 
 static bool encode(struct encoder *encoder, struct bit_writer *out) {
   static bool (*const steps[])(struct encoder *) = {
-      plan_functions,       write_frame_sizes,    collect_sequences,   intern_layouts,
+      plan_functions,       write_frame_sizes,    collect_sequences,   share_layouts,
       packed_write_numbers, packed_write_layouts, packed_write_leaves,
   };
   const struct safepoints *table = encoder->table;
@@ -382,7 +442,7 @@ static void encoder_free(struct encoder *encoder) {
   free(encoder->varies);
   free(encoder->frame_sizes);
   free(encoder->sequences);
-  intern_free(&encoder->layouts);
+  free(encoder->layouts);
   free(encoder->places);
   free(encoder->locations);
   free(encoder->lists);

@@ -150,10 +150,10 @@ static bool collect_sets(struct layouts_writer *writer, size_t *next, struct liv
 
 /* Writes a layout but for its heads, which are added to `heads`. */
 static bool write_bodies(struct layouts_writer *writer, uint64_t number,
-                         struct intern_sequence layout) {
-  const uint64_t positions = layout.count - 1;
+                         const struct encoder_layout *layout) {
+  const uint64_t positions = layout->count - 1;
   size_t next = 0;
-  if (positions > UINT32_MAX || !collect_rows(writer, number, layout.words + 1, positions))
+  if (positions > UINT32_MAX || !collect_rows(writer, number, layout->words + 1, positions))
     return false;
   do {
     struct live_sets sets;
@@ -286,7 +286,7 @@ static void join_layouts(const struct layouts_writer *writer) {
     if (is_first) {
       bit_writer_align(bits, 8u << header->reference_shift);
       encoder->places[layout] = bits->size / 8;
-      bit_writer_put(bits, *intern_get(&encoder->layouts, layout++).words, header->frame_width);
+      bit_writer_put(bits, encoder->layouts[layout++].words[0], header->frame_width);
     }
     is_first = !head->has_next;
     put_head(bits, head, header);
@@ -326,11 +326,11 @@ static void place_layouts(const struct layouts_writer *writer) {
 }
 
 static bool write_all(struct layouts_writer *writer) {
-  const struct intern *layouts = &writer->encoder->layouts;
+  const struct encoder *encoder = writer->encoder;
   const struct group_heads *heads = &writer->heads;
   struct packed_header *header = &writer->encoder->header;
-  for (uint32_t i = 0; i < layouts->count; i++)
-    if (!write_bodies(writer, i, intern_get(layouts, i)))
+  for (uint32_t i = 0; i < encoder->layout_count; i++)
+    if (!write_bodies(writer, i, &encoder->layouts[i]))
       return false;
   header->long_width = choose_long_width(heads);
   header->first_width = choose_first_width(heads, header->long_width);
@@ -344,7 +344,7 @@ static bool write_all(struct layouts_writer *writer) {
 bool packed_write_layouts(struct encoder *encoder) {
   struct layouts_writer writer = {.encoder = encoder};
   writer.seen = encoder_array(encoder, encoder->table->live.count, sizeof *writer.seen);
-  encoder->places = encoder_array(encoder, encoder->layouts.count, sizeof *encoder->places);
+  encoder->places = encoder_array(encoder, encoder->layout_count, sizeof *encoder->places);
   const bool ok = encoder->error == NULL && write_all(&writer);
   free(writer.seen);
   free(writer.row_of);

@@ -139,11 +139,13 @@ def compare_with_stackpack(decoded, stackpack, path):
 
 
 def positions_of_layouts(decoded):
-    """How many positions each layout has. An exception has two: one where the rule says, of which nobody asks."""
+    """How many positions each layout has. An exception has two: one where the rule says, of which nobody asks, and
+    which a function without own records needn't have."""
     starts = [stretch.start for stretch in decoded.stretches]
     positions = dict.fromkeys(decoded.layouts, 0)
     by_rule = [place_by_rule(starts, decoded.offsets, index) for index in range(len(decoded.offsets))]
-    for stretch, position in decoded.places + by_rule:
+    own = {stretch for stretch, _ in decoded.places}
+    for stretch, position in decoded.places + [place for place in by_rule if place[0] in own]:
         layout = decoded.stretches[stretch].layout if stretch >= 0 else None
         if layout is not None:
             positions[layout] = max(positions[layout], position + 1)

@@ -511,6 +511,35 @@ TEST(all_functions_are_alike) {
   check(&model);
 }
 
+/* Functions whose live sets are the first ones of another function's have that function's layout. Of the
+ * first two there are two continuations: they have the shorter one's. */
+TEST(starts_of_longer_layouts) {
+  static const struct {
+    uint32_t records, other_from, layout_of; /* from record `other_from` on, sets are others */
+  } functions[] = {{2, 9, 4}, {0, 9, 4}, {7, 9, 2}, {7, 9, 2},
+                   {3, 2, 4}, {3, 9, 2}, {1, 9, 4}, {6, 9, 2}};
+  enum { COUNT = sizeof functions / sizeof *functions };
+  struct model model = {0};
+  for (uint32_t i = 0; i < COUNT; i++) {
+    model_add_function(&model, 0x1000 + 0x100 * i, 24, 0x1100 + 0x100 * i);
+    for (uint32_t k = 0; k < functions[i].records; k++)
+      model_add_self(model_add_record(&model, 0x10 * (k + 1)),
+                     (int32_t)(8 * k + (k < functions[i].other_from ? 0 : 800)));
+  }
+  model_finish(&model);
+  struct packed_model packed = packed_model_open(&model, &plain);
+  struct packed_table table;
+  ck_assert_int_eq(packed_open(&table, packed.bytes, packed.size, 0), PACKED_OK);
+  struct packed_stretch stretches[COUNT];
+  for (uint32_t i = 0; i < COUNT; i++)
+    ck_assert(packed_stretch(&table, i, &stretches[i]));
+  for (uint32_t i = 0; i < COUNT; i++)
+    ck_assert_uint_eq(stretches[i].layout, stretches[functions[i].layout_of].layout);
+  ck_assert_uint_ne(stretches[2].layout, stretches[4].layout);
+  packed_model_free(&packed);
+  check(&model);
+}
+
 /* More records in a bucket of 256 bytes than a nibble tells; up to one at each address. */
 TEST(full_buckets) {
   static const uint32_t counts[] = {14, 15, 16, 17, 100, 255, 256, 300, 1000};
