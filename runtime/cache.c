@@ -3,23 +3,25 @@
 
 #include <string.h>
 
-/* A slot for 32 bytes at most, and for 64 at least: entries take more, so that some are always free. */
-enum { SLOT_SHARE = 32, SIZE_MIN = 1024 };
+/* There is a slot for 32 bytes. Entries take more, so that some slots are always free. All are forgotten when so many
+ * records were refused for each slot. */
+enum { SLOT_SHARE = 32, SHIFT_MIN = 4, SHIFT_MAX = 28, REFUSALS = 4 };
+
+_Static_assert(offsetof(struct cache_entry, row) >= SLOT_SHARE, "an entry takes more");
 
 static size_t slot_count(const struct cache_overlay *cache) {
   return (size_t)1 << (64 - cache->shift);
 }
 
-void stackpack_cache_open(struct stackpack_cache *cache, void *memory, size_t size) {
+void stackpack_cache_open(struct stackpack_cache *cache, void *memory, unsigned shift) {
   struct cache_overlay *overlay = cache_overlay_of(cache);
   *cache = (struct stackpack_cache){{0}};
-  if (size < SIZE_MIN)
+  if (shift < SHIFT_MIN || shift > SHIFT_MAX)
     return;
+  const uint64_t size = (uint64_t)STACKPACK_CACHE_LINE << shift;
   overlay->slots = memory;
-  overlay->shift = 64;
-  for (size_t slots = size / SLOT_SHARE; slots > 1; slots /= 2)
-    overlay->shift--;
-  overlay->end = size / CACHE_UNIT < UINT32_MAX ? size / CACHE_UNIT : UINT32_MAX;
+  overlay->shift = 64 - (unsigned)__builtin_ctzll(size / SLOT_SHARE);
+  overlay->end = size / CACHE_UNIT;
   cache_forget(overlay, 0);
 }
 
@@ -29,31 +31,50 @@ void cache_forget(struct cache_overlay *cache, uint64_t generation) {
     memset(cache->slots, 0, slot_count(cache) * sizeof *cache->slots);
   cache->next = first;
   cache->generation = generation;
+  cache->refused = 0;
   cache->forgotten++;
 }
+
+/* Whether there is room for an entry of any size, or is by now. */
+static bool make_room(struct cache_overlay *cache) {
+  if ((cache->end - cache->next) * CACHE_UNIT >= sizeof(struct cache_entry))
+    return true;
+  if (++cache->refused <= REFUSALS * slot_count(cache))
+    return false;
+  cache_forget(cache, cache->generation);
+  return true;
+}
+
+_Static_assert((uint64_t)(int64_t)(int32_t)-1 == STACKPACK_FRAME_SIZE_UNKNOWN, "as it is noted");
 
 struct cache_entry *cache_remember(struct stackpack_cache *memory,
                                    const struct stackpack_record *record) {
   struct cache_overlay *cache = cache_overlay_of(memory);
-  if (cache->slots == NULL)
+  const int32_t frame_size = (int32_t)record->frame_size;
+  if (cache->slots == NULL || (uint64_t)(int64_t)frame_size != record->frame_size ||
+      !make_room(cache))
     return NULL;
-  if ((cache->end - cache->next) * CACHE_UNIT < sizeof(struct cache_entry))
-    cache_forget(cache, cache->generation);
   struct cache_entry *entry = cache_entry_at(cache, (uint32_t)cache->next);
-  entry->record = *record;
-  entry->step.place_count = 0;
-  entry->has_row = row_read(&entry->row, record_of(record));
+  unsigned pairs = 0;
+  entry->record = *record_of(record);
+  entry->step = (struct cache_step){.kind = (uint8_t)record->kind};
+  entry->frame_size = frame_size;
+  if (row_read(&entry->row, record_of(record)))
+    pairs = entry->row.head.count;
+  else
+    entry->row.head.count = CACHE_NO_ROW;
   *cache_slot(cache, record->address) = (uint32_t)cache->next;
   cache->next +=
-      (offsetof(struct cache_entry, row) + row_size(&entry->row) + CACHE_UNIT - 1) / CACHE_UNIT;
+      (offsetof(struct cache_entry, row) + row_size(pairs) + CACHE_UNIT - 1) / CACHE_UNIT;
   return entry;
 }
 
 /* Visits a row of slots only, as most are: their locations differ in the value only. */
 static void visit_slots(const struct row *row, stackpack_visitor *visit, void *context) {
-  const struct stackpack_location first = row_location(row, 0);
+  const struct stackpack_location first = row_location(row->head, 0);
   struct stackpack_location base = first, derived = first;
-  for (const struct row_pair *pair = row->pairs, *end = pair + row->count; pair < end; pair++) {
+  for (const struct row_pair *pair = row->pairs, *end = pair + row->head.count; pair < end;
+       pair++) {
     base.value = first.value + pair->base * ROW_WORD;
     derived.value = first.value + pair->derived * ROW_WORD;
     visit(context, base, derived);
@@ -63,15 +84,15 @@ static void visit_slots(const struct row *row, stackpack_visitor *visit, void *c
 enum stackpack_answer cache_visit(const struct cache_entry *entry,
                                   const struct stackpack_record *record, stackpack_visitor *visit,
                                   void *context) {
-  if (entry == NULL || !entry->has_row)
+  if (entry == NULL || entry->row.head.count == CACHE_NO_ROW)
     return stackpack_record_visit(record, visit, context);
   const struct row *row = &entry->row;
-  if (row->registers == 0)
+  if (!row->head.has_registers)
     visit_slots(row, visit, context);
   else
-    for (unsigned i = 0; i < row->count; i++)
-      visit(context, row_location(row, row->pairs[i].base),
-            row_location(row, row->pairs[i].derived));
+    for (unsigned i = 0; i < row->head.count; i++)
+      visit(context, row_location(row->head, row->pairs[i].base),
+            row_location(row->head, row->pairs[i].derived));
   return STACKPACK_FOUND;
 }
 
@@ -82,7 +103,7 @@ enum stackpack_answer stackpack_table_visit(const struct stackpack_table *table,
   const struct cache_entry *entry = NULL;
   if (cache != NULL) {
     cache_begin(cache, 0);
-    entry = cache_find(cache, address, record);
+    entry = cache_look_up(cache, address, record);
   }
   if (entry == NULL) {
     const enum stackpack_answer answer = stackpack_table_find(table, address, record);

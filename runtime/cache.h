@@ -5,7 +5,9 @@
  *              caller's frame, and the live set as a row
  *
  * The hash of an address leads to a slot; its entry's is the first one from there on that was free. When
- * there is no room for another entry, all are forgotten.
+ * there is no room for another entry, all are forgotten; but not before many look-ups were in vain: a cache
+ * that is too small for what is looked up again and again serves a part of it, instead of being filled all the
+ * time.
  *
  * A walk asks it at every frame, so what a hit takes is here, to be compiled into the walk.
  */
@@ -14,20 +16,32 @@
 
 #include "runtime/row.h"
 
-struct cache_entry {
-  struct stackpack_record record;
-  struct frame_step step; /* place_count 0: not known yet, or it can't be told so */
-  bool has_row;
-  struct row row; /* cut off behind its pairs */
+/* How a walk gets from a frame to its caller's, for nearly all frames: see frames.h and remember_step. */
+struct cache_step {
+  uint32_t saved;  /* bit n: register n is in one of the places */
+  uint16_t places; /* where these are told, in the table's shapes */
+  int16_t words;   /* from what the register holds to the frame's end */
+  uint8_t reg;
+  uint8_t place_count;
+  uint8_t return_word; /* below the frame's end, from 1 on. 0: no step is noted */
+  uint8_t kind;        /* of the record: an enum stackpack_kind */
 };
 
-enum { CACHE_UNIT = sizeof(uint64_t) };
+struct cache_entry {
+  struct packed_record record;
+  struct cache_step step;
+  int32_t frame_size; /* -1: unknown */
+  struct row row;     /* cut off behind its pairs */
+};
+
+enum { CACHE_UNIT = sizeof(uint64_t), CACHE_NO_ROW = UINT8_MAX /* as a count of pairs */ };
 
 struct cache_overlay {
   uint32_t *slots;     /* where the memory starts, too; NULL: it is too small */
   uint64_t shift;      /* there are 2 to the power of 64 - shift slots */
   uint64_t generation; /* of the process */
   uint64_t next, end;  /* of the memory's units: the first free one, and where they end */
+  uint64_t refused;    /* how many records there was no room for */
   uint64_t forgotten;  /* how many times all were: entries found before that don't count */
 };
 
@@ -63,17 +77,25 @@ static inline void cache_begin(struct stackpack_cache *memory, uint64_t generati
     cache_forget(cache, generation);
 }
 
-/* Looks up in the cache alone. NULL: the record isn't there. */
-static inline struct cache_entry *cache_find(struct stackpack_cache *memory, uint64_t address,
-                                             struct stackpack_record *record) {
-  struct cache_overlay *cache = cache_overlay_of(memory);
-  if (cache->slots == NULL)
-    return NULL;
-  const uint32_t slot = *cache_slot(cache, address);
-  if (slot == 0)
-    return NULL;
-  struct cache_entry *entry = cache_entry_at(cache, slot);
-  *record = entry->record;
+/* The entry of an address, or NULL. */
+static inline struct cache_entry *cache_find(struct stackpack_cache *memory, uint64_t address) {
+  const struct cache_overlay *cache = cache_overlay_of(memory);
+  const uint32_t slot = cache->slots != NULL ? *cache_slot(cache, address) : 0;
+  return slot != 0 ? cache_entry_at(cache, slot) : NULL;
+}
+
+static inline void cache_record(const struct cache_entry *entry, struct stackpack_record *record) {
+  *(struct packed_record *)record = entry->record;
+  record->frame_size = (uint64_t)(int64_t)entry->frame_size;
+  record->kind = (enum stackpack_kind)entry->step.kind;
+}
+
+/* The same, and the entry's record. */
+static inline struct cache_entry *cache_look_up(struct stackpack_cache *cache, uint64_t address,
+                                                struct stackpack_record *record) {
+  struct cache_entry *entry = cache_find(cache, address);
+  if (entry != NULL)
+    cache_record(entry, record);
   return entry;
 }
 
@@ -107,7 +129,7 @@ static inline struct cache_entry *walk_entry(const struct stackpack_walk *walk) 
 /* Its row, or NULL. */
 static inline const struct row *walk_row(const struct stackpack_walk *walk) {
   const struct cache_entry *entry = walk_entry(walk);
-  return entry != NULL && entry->has_row ? &entry->row : NULL;
+  return entry != NULL && entry->row.head.count != CACHE_NO_ROW ? &entry->row : NULL;
 }
 
 #endif

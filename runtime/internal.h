@@ -51,17 +51,6 @@ struct process_overlay {
   struct stripe stripes[STRIPES];
 };
 
-/* What a frame_view comes to: how a walk gets from a frame to its caller. */
-struct frame_step {
-  uint32_t places; /* where they are in the table's shapes */
-  uint32_t saved;  /* bit n: register n is in one of them */
-  int32_t cfa_offset;
-  uint8_t cfa_register;
-  uint8_t place_count; /* 0, in a cache: the frame can't be told in this way */
-  uint8_t
-      return_word; /* of the words below the CFA the one with the return address, from 1 on; 0: none */
-};
-
 _Static_assert(sizeof(struct packed_table) <= sizeof(struct stackpack_table), "room for a table");
 _Static_assert(sizeof(struct packed_record) <= offsetof(struct stackpack_record, frame_size) &&
                    offsetof(struct packed_record, address) ==
@@ -106,10 +95,6 @@ bool raw_next(const struct elf_image *image, unsigned *number, Elf64_Shdr *secti
 
 /* table.c: what is known of a record's frame. */
 struct frame_view record_view(const struct stackpack_record *record);
-
-/* table.c. False: the frame is larger than a stack can be. */
-bool frame_step_of(struct frame_step *step, const struct frames_part *part,
-                   const struct frame_view *view);
 
 /* table.c: up to where, from the start of the record's function on, addresses are managed. */
 uint64_t record_function_end(const struct stackpack_record *record);

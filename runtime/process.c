@@ -403,7 +403,7 @@ enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
   const struct cache_entry *entry = NULL;
   if (cache != NULL) {
     cache_begin(cache, process_generation(process));
-    entry = cache_find(cache, return_address, record);
+    entry = cache_look_up(cache, return_address, record);
   }
   if (entry == NULL) {
     const enum stackpack_answer answer = stackpack_find(process, return_address, record);

@@ -13,30 +13,34 @@ struct reader {
 
 static struct reader start(struct row *row, const struct packed_table *table, uint32_t first) {
   const struct location location = packed_location(table, first);
-  const bool is_slot = location.kind == LOCATION_INDIRECT && location.size == ROW_WORD;
+  const int64_t word = location.value / ROW_WORD;
+  const bool fits = location.value % ROW_WORD == 0 && word == (int16_t)word &&
+                    location.reg == (uint8_t)location.reg;
   struct reader reader = {.table = table, .row = row, .first = first};
-  if (is_slot && first < table->first_class_count && table->first_class_step == ROW_WORD)
+  if (fits && location.kind == LOCATION_INDIRECT && location.size == ROW_WORD &&
+      first < table->first_class_count && table->first_class_step == ROW_WORD)
     reader.words = table->first_class_count - first;
-  row->first = (int32_t)location.value;
-  row->registers = 0;
-  row->reg = (uint8_t)location.reg;
-  row->slots = row->count = 0;
-  row->has_derived = false;
+  row->head.first = fits ? (int16_t)word : 0;
+  row->head.reg = (uint8_t)location.reg;
+  row->head.slots = row->head.count = 0;
+  row->head.is_plain = true;
+  row->head.has_registers = false;
   return reader;
 }
 
 /* The place of a location; ROW_PLACES: none. */
 static unsigned place_of_other(struct row *row, struct location location) {
-  const uint64_t distance = (uint64_t)location.value - (uint64_t)(int64_t)row->first;
+  const uint64_t distance =
+      (uint64_t)location.value - (uint64_t)((int64_t)row->head.first * ROW_WORD);
   if (location.size != ROW_WORD)
     return ROW_PLACES;
-  if (location.kind == LOCATION_INDIRECT && location.reg == row->reg && distance % ROW_WORD == 0 &&
-      distance / ROW_WORD < ROW_SLOTS)
+  if (location.kind == LOCATION_INDIRECT && location.reg == row->head.reg &&
+      distance % ROW_WORD == 0 && distance / ROW_WORD < ROW_SLOTS)
     return (unsigned)(distance / ROW_WORD);
   if (location.kind != LOCATION_REGISTER || location.value != 0 ||
       location.reg >= ROW_PLACES - ROW_SLOTS)
     return ROW_PLACES;
-  row->registers |= (uint32_t)1 << location.reg;
+  row->head.has_registers = true;
   return ROW_SLOTS + location.reg;
 }
 
@@ -46,23 +50,24 @@ static inline bool find_place(const struct reader *reader, uint32_t number, uint
   if (found >= reader->words || found >= ROW_SLOTS)
     found = place_of_other(row, packed_location(reader->table, number));
   *place = (uint8_t)found;
-  if (found < ROW_SLOTS && found >= row->slots)
-    row->slots = (uint8_t)(found + 1);
+  if (found < ROW_SLOTS && found >= row->head.slots)
+    row->head.slots = (uint8_t)(found + 1);
   return found < ROW_PLACES;
 }
 
 /* Adds a pair. False: it doesn't fit in. */
 static inline bool add_pair(const struct reader *reader, struct packed_pair pair) {
   struct row *row = reader->row;
-  struct row_pair *own = &row->pairs[row->count];
-  if (row->count == ROW_PAIRS || !find_place(reader, pair.derived, &own->derived))
+  struct row_pair *own = &row->pairs[row->head.count];
+  if (row->head.count == ROW_PAIRS || !find_place(reader, pair.derived, &own->derived))
     return false;
   own->base = own->derived;
-  row->count++;
-  if (pair.base == pair.derived)
-    return true;
-  row->has_derived = true;
-  return find_place(reader, pair.base, &own->base);
+  if (pair.base != pair.derived && !find_place(reader, pair.base, &own->base))
+    return false;
+  if (own->base != own->derived || (row->head.count > 0 && own->derived <= own[-1].derived))
+    row->head.is_plain = false;
+  row->head.count++;
+  return true;
 }
 
 /* The lowest of the groups' first locations. */

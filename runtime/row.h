@@ -14,38 +14,42 @@ enum {
   ROW_WORD = sizeof(uint64_t), /* bytes of a slot */
   ROW_PLACES = 256,
   ROW_SLOTS = 224, /* places from here on are registers, by number */
-  ROW_PAIRS = 255,
+  ROW_PAIRS = 254,
 };
 
 struct row_pair {
   uint8_t base, derived;
 };
 
-struct row {
-  int32_t first; /* of the first slot, from what the register `reg` holds: an offset in bytes */
-  uint32_t registers; /* bit n: register n is a place */
+struct row_head {
+  int16_t first; /* of the first slot, from what the register `reg` holds: an offset in words */
   uint8_t reg;
-  uint8_t slots; /* one more than the last one's number */
-  uint8_t count; /* of pairs */
-  bool has_derived;
+  uint8_t slots;     /* one more than the last one's number */
+  uint8_t count;     /* of pairs */
+  bool is_plain : 1; /* both places of each pair are equal, and above that of the pair before */
+  bool has_registers : 1;
+};
+
+struct row {
+  struct row_head head;
   struct row_pair pairs[ROW_PAIRS]; /* in the order of the table */
 };
 
 /* Reads a record's live set. False: it isn't a row. */
 bool row_read(struct row *row, const struct packed_record *record);
 
-/* How many bytes it takes, without the pairs that it hasn't. */
-static inline size_t row_size(const struct row *row) {
-  return offsetof(struct row, pairs) + row->count * sizeof row->pairs[0];
+/* How many bytes a row of so many pairs takes. */
+static inline size_t row_size(unsigned pairs) {
+  return offsetof(struct row, pairs) + pairs * sizeof(struct row_pair);
 }
 
 /* The location that a place stands for. */
-static inline struct stackpack_location row_location(const struct row *row, unsigned place) {
+static inline struct stackpack_location row_location(struct row_head head, unsigned place) {
   if (place >= ROW_SLOTS)
     return (struct stackpack_location){STACKPACK_REGISTER, ROW_WORD, (uint16_t)(place - ROW_SLOTS),
                                        0};
-  return (struct stackpack_location){STACKPACK_INDIRECT, ROW_WORD, row->reg,
-                                     row->first + (int64_t)place * ROW_WORD};
+  return (struct stackpack_location){STACKPACK_INDIRECT, ROW_WORD, head.reg,
+                                     ((int64_t)head.first + place) * ROW_WORD};
 }
 
 #endif

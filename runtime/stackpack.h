@@ -184,18 +184,20 @@ enum stackpack_answer stackpack_record_visit(const struct stackpack_record *reco
 
 /* A cache of look-ups, for a collector that meets the same return addresses again and again: the
  * stacks of threads that run the same loop, and the same stack at the next collection. It is a hash
- * table of records with their pairs, in memory that the caller gives: STACKPACK_CACHE_RECORD bytes
- * for each record are plenty. A cache that is full forgets all, and fills anew. Pairs in other places
- * than registers and slots of 8 bytes near each other are read from the table at each visit. A cache
- * is for one thread at a time; what a visitor or `forward` calls must not use it. */
-enum { STACKPACK_CACHE_RECORD = 128 };
+ * table of records with their pairs, in memory that the caller gives: two lines for each record are
+ * plenty. A cache that is full keeps the records that it has, until many times their number of others were
+ * looked up. Pairs in other places than registers and slots of 8 bytes near each other are read from the
+ * table at each visit. A cache is for one thread at a time; what a visitor or `forward` calls must not
+ * use it. */
+enum { STACKPACK_CACHE_LINE = 64 };
 struct stackpack_cache {
-  uint64_t private_[6];
+  uint64_t private_[8];
 };
 
-/* Makes memory[0..size) a cache: 8-aligned memory, which stays the caller's. With less than 1,024 bytes it
- * remembers nothing. An eighth of the memory is written to at once, the rest as it is needed. */
-void stackpack_cache_open(struct stackpack_cache *cache, void *memory, size_t size);
+/* Makes 8-aligned memory, which stays the caller's, a cache of 2 to the power of `shift` lines, that is, of
+ * STACKPACK_CACHE_LINE << shift bytes. With less than 16 lines it remembers nothing. An eighth of the
+ * memory is written to at once, the rest as it is needed. */
+void stackpack_cache_open(struct stackpack_cache *cache, void *memory, unsigned shift);
 
 /* Looks up an address in one table, and visits the record's pairs: by way of a cache, or, if that is
  * NULL, without. All calls with a cache are for one table, which stays where it is. */

@@ -75,22 +75,6 @@ struct frame_view record_view(const struct stackpack_record *record) {
              : (struct frame_view){0};
 }
 
-bool frame_step_of(struct frame_step *step, const struct frames_part *part,
-                   const struct frame_view *view) {
-  *step = (struct frame_step){.places = (uint32_t)(view->places - part->shapes),
-                              .cfa_offset = (int32_t)view->cfa_offset,
-                              .cfa_register = view->cfa_register,
-                              .place_count = view->place_count};
-  for (uint8_t i = 0; i < view->place_count; i++) {
-    const unsigned reg = view->places[i];
-    if (reg == part->machine.return_register)
-      step->return_word = (uint8_t)(i + 1);
-    if (reg < STACKPACK_REGISTERS)
-      step->saved |= 1u << reg;
-  }
-  return step->cfa_offset == view->cfa_offset;
-}
-
 struct stackpack_frame_facts stackpack_record_frame(const struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
   const struct frames_part *part = &packed->table->frames;

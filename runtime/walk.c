@@ -51,9 +51,9 @@ static enum stackpack_answer find_in_table(struct stackpack_walk *walk, uintptr_
   return answer;
 }
 
-static inline enum stackpack_answer find(struct stackpack_walk *walk, uintptr_t address) {
+static enum stackpack_answer find(struct stackpack_walk *walk, uintptr_t address) {
   struct stackpack_cache *cache = walk->private_.walker->cache;
-  struct cache_entry *entry = cache != NULL ? cache_find(cache, address, &walk->record) : NULL;
+  struct cache_entry *entry = cache != NULL ? cache_look_up(cache, address, &walk->record) : NULL;
   if (entry == NULL)
     return find_in_table(walk, address);
   walk_set_entry(walk, entry);
@@ -89,8 +89,8 @@ static void prefer_by_context(struct stackpack_walk *walk) {
   walk_set_entry(walk, NULL);
 }
 
-static enum stackpack_walk_answer look_up(struct stackpack_walk *walk, uintptr_t pc) {
-  const enum stackpack_answer answer = find(walk, pc);
+static enum stackpack_walk_answer look_up(struct stackpack_walk *walk) {
+  const enum stackpack_answer answer = find(walk, walk->context.pc);
   switch (answer) {
   case STACKPACK_FOUND:
     if (walk->record.kind == STACKPACK_STATEPOINT && !walk->context.is_exact)
@@ -107,16 +107,25 @@ static enum stackpack_walk_answer look_up(struct stackpack_walk *walk, uintptr_t
 }
 
 /* Looks at the frame that the walk has come to. */
-static inline enum stackpack_walk_answer arrive(struct stackpack_walk *walk, uintptr_t pc) {
+static enum stackpack_walk_answer arrive(struct stackpack_walk *walk) {
   if (walk->context.stack_pointer == walk->private_.stack.end)
     return STACKPACK_WALK_END;
-  const enum stackpack_walk_answer answer = look_up(walk, pc);
+  const enum stackpack_walk_answer answer = look_up(walk);
   if (answer != STACKPACK_WALK_NATIVE || walk->private_.walker->native != STACKPACK_BY_TABLE)
     return answer;
   return walk->private_.is_unsure ? STACKPACK_WALK_SIZE_UNKNOWN : STACKPACK_WALK_AT_NATIVE;
 }
 
 /* ---- From a managed frame to its caller ---- */
+
+/* How to get there, as the table tells it. */
+struct step {
+  int64_t cfa_offset;
+  const uint8_t *places; /* see frames.h */
+  uint32_t lost;
+  uint8_t cfa_register, place_count;
+  uint8_t return_word; /* below the CFA the one with the return address, from 1 on; 0: none */
+};
 
 /* What the frame's end is told from. */
 static inline enum stackpack_walk_answer find_end(const struct stackpack_context *context,
@@ -127,18 +136,33 @@ static inline enum stackpack_walk_answer find_end(const struct stackpack_context
   return STACKPACK_WALK_NATIVE;
 }
 
-/* The registers of the frame that called: those that are saved in this one, and those that this one has left
- * as they were. */
-static inline void take_saved(struct stackpack_context *context, struct frame_step step,
-                              uint32_t lost, const uint8_t *places, uintptr_t cfa) {
-  for (const uint8_t *end = places + step.place_count; places < end; places++) {
-    cfa -= WORD;
-    if (*places < STACKPACK_REGISTERS)
-      context->registers[*places] = cfa;
+static uint32_t saved_by(const struct step *step) {
+  uint32_t saved = 0;
+  for (unsigned i = 0; i < step->place_count; i++)
+    if (step->places[i] < STACKPACK_REGISTERS)
+      saved |= 1u << step->places[i];
+  return saved;
+}
+
+/* The registers of the frame that called: those that are saved in the words below an address, and those that
+ * this one has left as they were. */
+static inline void take_saved(struct stackpack_context *context, const uint8_t *places,
+                              unsigned count, uintptr_t address, uint32_t saved, uint32_t lost) {
+  context->known = (context->known & STACKPACK_PRESERVED_REGISTERS & ~lost) | saved;
+  for (unsigned i = 0; i < count; i++) {
+    address -= WORD;
+    if (places[i] < STACKPACK_REGISTERS)
+      context->registers[places[i]] = address;
   }
-  context->known = (context->known & STACKPACK_PRESERVED_REGISTERS & ~lost) | step.saved;
-  context->in_memory |= step.saved;
-  context->doubled &= ~step.saved;
+  context->in_memory |= saved;
+  context->doubled &= ~saved;
+}
+
+/* Goes there. */
+static inline void go(struct stackpack_context *context, uintptr_t cfa, uintptr_t pc) {
+  context->stack_pointer = cfa;
+  context->pc = walk_strip_signature(pc);
+  context->is_exact = 0;
 }
 
 /* Where the function has left its return address in a register. */
@@ -150,48 +174,72 @@ static enum stackpack_walk_answer find_return(const struct stackpack_context *co
   return STACKPACK_WALK_NATIVE;
 }
 
-/* Inlined where it is used: for frames that the cache has, most of what a walk takes is here. */
-__attribute__((always_inline)) static inline enum stackpack_walk_answer
-by_facts(struct stackpack_walk *walk, struct frame_step step, uint32_t lost, uintptr_t *next_pc) {
-  const struct frames_part *part = &record_of(&walk->record)->table->frames;
+static enum stackpack_walk_answer
+by_facts(struct stackpack_walk *walk, const struct frames_part *part, const struct step *step) {
   struct stackpack_context *context = &walk->context;
   uintptr_t cfa, pc;
-  enum stackpack_walk_answer answer = find_end(context, step.cfa_register, &cfa);
+  enum stackpack_walk_answer answer = find_end(context, step->cfa_register, &cfa);
   if (answer != STACKPACK_WALK_NATIVE)
     return answer;
-  cfa += (uintptr_t)(intptr_t)step.cfa_offset;
+  cfa += (uintptr_t)step->cfa_offset;
   if (cfa % WORD != 0)
     return STACKPACK_WALK_MISALIGNED;
   if (cfa <= context->stack_pointer)
     return STACKPACK_WALK_NO_PROGRESS;
   if (cfa > walk->private_.stack.end ||
-      cfa - context->stack_pointer < step.place_count * (uintptr_t)WORD)
+      cfa - context->stack_pointer < step->place_count * (uintptr_t)WORD)
     return STACKPACK_WALK_OUT_OF_STACK;
-  if (step.return_word != 0)
-    pc = *(const uintptr_t *)(cfa - step.return_word * WORD);
+  if (step->return_word != 0)
+    pc = *(const uintptr_t *)(cfa - step->return_word * WORD);
   else if ((answer = find_return(context, part->machine.return_register, &pc)) !=
            STACKPACK_WALK_NATIVE)
     return answer;
-  take_saved(context, step, lost, part->shapes + step.places, cfa);
-  context->pc = *next_pc = walk_strip_signature(pc);
-  context->stack_pointer = cfa;
-  context->is_exact = 0;
+  take_saved(context, step->places, step->place_count, cfa, saved_by(step), step->lost);
+  go(context, cfa, pc);
   return STACKPACK_WALK_NATIVE;
 }
 
-/* A managed frame whose step the cache doesn't know yet. It has no room for lost registers. */
-static enum stackpack_walk_answer by_table(struct stackpack_walk *walk) {
-  struct frame_step step;
-  uintptr_t pc;
+static struct step step_of(const struct frames_part *part, const struct frame_view *view) {
+  struct step step = {.cfa_offset = view->cfa_offset,
+                      .places = view->places,
+                      .lost = view->lost,
+                      .cfa_register = view->cfa_register,
+                      .place_count = view->place_count};
+  for (uint8_t i = 0; i < view->place_count; i++)
+    if (view->places[i] == part->machine.return_register)
+      step.return_word = (uint8_t)(i + 1);
+  return step;
+}
+
+/* Notes a step in the cache, if it fits in. Where calls push the return address, the first place is its own, and
+ * isn't noted. */
+static void remember_step(const struct stackpack_walk *walk, const struct frames_part *part,
+                          const struct step *step) {
+  enum { PUSHED = WALK_PUSHED / WORD };
   struct cache_entry *entry = walk_entry(walk);
+  const int64_t words = step->cfa_offset / WORD;
+  const uint64_t places = (uint64_t)(step->places - part->shapes) + PUSHED;
+  if (entry == NULL || step->lost != 0 || step->cfa_offset % WORD != 0 || words != (int16_t)words ||
+      places > UINT16_MAX || (PUSHED > 0 && step->return_word != PUSHED))
+    return;
+  entry->step = (struct cache_step){.saved = saved_by(step),
+                                    .places = (uint16_t)places,
+                                    .words = (int16_t)words,
+                                    .reg = step->cfa_register,
+                                    .place_count = (uint8_t)(step->place_count - PUSHED),
+                                    .return_word = step->return_word,
+                                    .kind = entry->step.kind};
+}
+
+/* A managed frame whose step the cache doesn't know. */
+static enum stackpack_walk_answer by_table(struct stackpack_walk *walk) {
+  const struct frames_part *part = &record_of(&walk->record)->table->frames;
   const struct frame_view view = record_view(&walk->record);
   if (!view.is_known)
     return walk_step_without_facts(walk);
-  if (!frame_step_of(&step, &record_of(&walk->record)->table->frames, &view))
-    return STACKPACK_WALK_OUT_OF_STACK;
-  if (entry != NULL && view.lost == 0)
-    entry->step = step;
-  return by_facts(walk, step, view.lost, &pc);
+  const struct step step = step_of(part, &view);
+  remember_step(walk, part, &step);
+  return by_facts(walk, part, &step);
 }
 
 static enum stackpack_walk_answer check_arrival(const struct stackpack_walk *walk) {
@@ -245,21 +293,9 @@ void stackpack_walk_resume(struct stackpack_walk *walk, struct stackpack_stack s
     walk_end(walk, STACKPACK_WALK_NO_PROGRESS);
 }
 
-enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
-  if (walk->private_.state == WALK_DONE)
-    return walk->private_.answer;
-  enum stackpack_walk_answer answer;
-  uintptr_t pc = 0; /* context.pc, which the next step waits for */
-  const struct cache_entry *entry = walk_entry(walk);
-  if (entry != NULL && entry->step.place_count > 0 &&
-      walk->private_.walker->managed != STACKPACK_BY_UNWINDING) {
-    answer = by_facts(walk, entry->step, 0, &pc);
-  } else {
-    answer = go_otherwise(walk);
-    pc = walk->context.pc;
-  }
-  if (answer == STACKPACK_WALK_NATIVE)
-    answer = arrive(walk, pc);
+/* Notes what the walk has come to. */
+static enum stackpack_walk_answer conclude(struct stackpack_walk *walk,
+                                           enum stackpack_walk_answer answer) {
   walk->private_.state = WALK_AT_FRAME;
   walk->private_.answer = answer;
   if (answer == STACKPACK_WALK_MANAGED) {
@@ -271,6 +307,58 @@ enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
   if (!walk_is_stop(answer) && walk->private_.segment_frames == 0)
     answer = STACKPACK_WALK_NO_MANAGED;
   return walk_end(walk, answer);
+}
+
+/* From a frame of which the cache knows no step, or to the first one. */
+static enum stackpack_walk_answer next_otherwise(struct stackpack_walk *walk) {
+  if (walk->private_.state == WALK_DONE)
+    return walk->private_.answer;
+  const enum stackpack_walk_answer answer = go_otherwise(walk);
+  return conclude(walk, answer == STACKPACK_WALK_NATIVE ? arrive(walk) : answer);
+}
+
+/* At a frame that is a native one, the end, or not in the cache. */
+static enum stackpack_walk_answer arrive_otherwise(struct stackpack_walk *walk) {
+  return conclude(walk, arrive(walk));
+}
+
+/* From a frame whose step the cache knows: nearly all that a walk takes is here. Whatever isn't as it mostly is, the
+ * other functions tell. */
+static inline enum stackpack_walk_answer
+next_by_cache(struct stackpack_walk *walk, struct stackpack_cache *cache, struct cache_step step) {
+  struct stackpack_context *context = &walk->context;
+  const struct frames_part *part = &record_of(&walk->record)->table->frames;
+  const uintptr_t stack_pointer = context->stack_pointer;
+  uintptr_t cfa = stack_pointer;
+  if (step.reg != STACKPACK_STACK_POINTER) {
+    if (step.reg >= STACKPACK_REGISTERS || !walk_knows(context, step.reg))
+      return next_otherwise(walk);
+    cfa = walk_register(context, step.reg);
+  }
+  cfa += (uintptr_t)(step.words * (intptr_t)WORD);
+  const uintptr_t size = cfa - stack_pointer;
+  if (size % WORD != 0 || size < step.place_count * (uintptr_t)WORD + WALK_PUSHED ||
+      size > walk->private_.stack.end - stack_pointer)
+    return next_otherwise(walk);
+  go(context, cfa, *(const uintptr_t *)(cfa - step.return_word * (uintptr_t)WORD));
+  take_saved(context, part->shapes + step.places, step.place_count, cfa - WALK_PUSHED, step.saved,
+             0);
+  struct cache_entry *entry = cache_find(cache, context->pc);
+  if (cfa == walk->private_.stack.end || entry == NULL || entry->step.kind != STACKPACK_STATEPOINT)
+    return arrive_otherwise(walk);
+  cache_record(entry, &walk->record);
+  walk->private_.entry = entry;
+  walk->private_.state = WALK_AT_FRAME;
+  walk->managed_frames++;
+  return STACKPACK_WALK_MANAGED;
+}
+
+enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
+  const struct cache_entry *entry = walk_entry(walk);
+  const struct stackpack_walker *walker = walk->private_.walker;
+  if (entry == NULL || entry->step.return_word == 0 || walker->managed == STACKPACK_BY_UNWINDING)
+    return next_otherwise(walk);
+  return next_by_cache(walk, walker->cache, entry->step);
 }
 
 const char *stackpack_walk_text(enum stackpack_walk_answer answer) {

@@ -64,6 +64,7 @@ static inline bool walk_has_word(const struct stackpack_stack *stack, uintptr_t 
 static inline enum stackpack_walk_answer walk_end(struct stackpack_walk *walk,
                                                   enum stackpack_walk_answer answer) {
   walk->private_.state = WALK_DONE;
+  walk->private_.entry = NULL;
   return walk->private_.answer = answer;
 }
 

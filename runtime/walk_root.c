@@ -119,10 +119,10 @@ static bool next_pair(struct stackpack_walk *walk) {
   const struct row *row = walk_row(walk);
   const uint32_t nth = walk->private_.pair++;
   if (row != NULL) {
-    if (nth >= row->count)
+    if (nth >= row->head.count)
       return false;
-    *base = row_location(row, row->pairs[nth].base);
-    *derived = row_location(row, row->pairs[nth].derived);
+    *base = row_location(row->head, row->pairs[nth].base);
+    *derived = row_location(row->head, row->pairs[nth].derived);
     return true;
   }
   if (walk->private_.state == WALK_AT_ROOTS) {

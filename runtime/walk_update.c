@@ -50,37 +50,52 @@ static bool add(uint64_t *set, size_t n) {
   return is_new;
 }
 
-static uintptr_t *place_of(const struct open_row *open, size_t place) {
+static inline uintptr_t *place_of(const struct open_row *open, size_t place) {
   return place < ROW_SLOTS ? open->slots + place : open->registers[place - ROW_SLOTS];
 }
 
 /* Whether the slots are within the stack; and where. */
 static bool find_slots(struct stackpack_walk *walk, const struct row *row, uintptr_t **slots) {
-  const struct stackpack_location first = row_location(row, 0);
+  const struct stackpack_location first = row_location(row->head, 0);
   uintptr_t value;
   *slots = NULL;
-  return row->slots == 0 || (walk_place(walk, &first, 0, slots, &value) == STACKPACK_WALK_MANAGED &&
-                             (walk->private_.stack.end - value) / WORD >= row->slots);
+  return row->head.slots == 0 ||
+         (walk_place(walk, &first, 0, slots, &value) == STACKPACK_WALK_MANAGED &&
+          (walk->private_.stack.end - value) / WORD >= row->head.slots);
+}
+
+/* Whether the places of all registers are known. */
+static bool knows_registers(const struct stackpack_context *context, const struct row *row) {
+  const uint32_t in_memory = context->known & context->in_memory & WALK_REGISTERS;
+  for (unsigned i = 0; i < row->head.count; i++) {
+    const unsigned base = row->pairs[i].base, derived = row->pairs[i].derived;
+    if ((base >= ROW_SLOTS && (in_memory >> (base - ROW_SLOTS) & 1) == 0) ||
+        (derived >= ROW_SLOTS && (in_memory >> (derived - ROW_SLOTS) & 1) == 0))
+      return false;
+  }
+  return true;
 }
 
 /* False if it isn't known where all of its places are. */
-static bool open_row(struct open_row *open, struct stackpack_walk *walk, const struct row *row) {
-  const struct stackpack_context *context = &walk->context;
-  const uint32_t in_memory = context->known & context->in_memory & WALK_REGISTERS;
-  if ((row->registers & ~in_memory) != 0 || !find_slots(walk, row, &open->slots))
+static inline bool open_row(struct open_row *open, struct stackpack_walk *walk,
+                            const struct row *row) {
+  if ((row->head.has_registers && !knows_registers(&walk->context, row)) ||
+      !find_slots(walk, row, &open->slots))
     return false;
   open->row = row;
-  open->registers = (uintptr_t *const *)context->registers;
-  memset(open->bases, 0, sizeof open->bases);
-  for (size_t i = 0; i < row->count; i++)
-    add(open->bases, row->pairs[i].base);
+  open->registers = (uintptr_t *const *)walk->context.registers;
   return true;
+}
+
+static inline void update_base(uintptr_t *place, stackpack_forward *forward, void *closure) {
+  if (*place != 0)
+    *place = forward(closure, *place);
 }
 
 /* Adds to each derived place that is no base `sign` times its base. */
 static void add_bases(struct open_row *open, uintptr_t sign) {
   memset(open->done, 0, sizeof open->done);
-  for (size_t i = 0; i < open->row->count; i++) {
+  for (size_t i = 0; i < open->row->head.count; i++) {
     const size_t base = open->row->pairs[i].base, derived = open->row->pairs[i].derived;
     if (base != derived && (open->bases[derived / 64] >> derived % 64 & 1) == 0 &&
         add(open->done, derived))
@@ -88,17 +103,24 @@ static void add_bases(struct open_row *open, uintptr_t sign) {
   }
 }
 
-static void update_row(struct open_row *open, stackpack_forward *forward, void *closure) {
-  if (open->row->has_derived)
-    add_bases(open, (uintptr_t)-1);
+static void update_derived(struct open_row *open, stackpack_forward *forward, void *closure) {
+  memset(open->bases, 0, sizeof open->bases);
+  for (size_t i = 0; i < open->row->head.count; i++)
+    add(open->bases, open->row->pairs[i].base);
+  add_bases(open, (uintptr_t)-1);
   for (size_t i = 0; i < ROW_PLACES / 64; i++)
-    for (uint64_t bits = open->bases[i]; bits != 0; bits &= bits - 1) {
-      uintptr_t *place = place_of(open, i * 64 + (size_t)__builtin_ctzll(bits));
-      if (*place != 0)
-        *place = forward(closure, *place);
-    }
-  if (open->row->has_derived)
-    add_bases(open, 1);
+    for (uint64_t bits = open->bases[i]; bits != 0; bits &= bits - 1)
+      update_base(place_of(open, i * 64 + (size_t)__builtin_ctzll(bits)), forward, closure);
+  add_bases(open, 1);
+}
+
+/* In a plain row each place is in one pair. */
+static inline void update_row(struct open_row *open, stackpack_forward *forward, void *closure) {
+  if (!open->row->head.is_plain)
+    update_derived(open, forward, closure);
+  else
+    for (size_t i = 0; i < open->row->head.count; i++)
+      update_base(place_of(open, open->row->pairs[i].base), forward, closure);
 }
 
 /* ---- Any places ---- */
@@ -244,16 +266,25 @@ static void update_seconds(const struct stackpack_context *context) {
 }
 
 /* Updates a live set that is a row. False: it isn't one, or a place isn't known. */
-static bool update_as_row(struct stackpack_walk *walk, stackpack_forward *forward, void *closure) {
+static inline bool update_row_of(struct stackpack_walk *walk, const struct row *row,
+                                 stackpack_forward *forward, void *closure) {
   struct open_row open;
-  struct row own;
-  const struct row *row = walk_row(walk);
-  if (row == NULL && row_read(&own, record_of(&walk->record)))
-    row = &own;
-  if (row == NULL || !open_row(&open, walk, row))
+  if (!open_row(&open, walk, row))
     return false;
   update_row(&open, forward, closure);
   return true;
+}
+
+/* The same of one that is read from the table. */
+static bool update_new_row(struct stackpack_walk *walk, stackpack_forward *forward, void *closure) {
+  struct row row;
+  return row_read(&row, record_of(&walk->record)) && update_row_of(walk, &row, forward, closure);
+}
+
+static bool update_as_row(struct stackpack_walk *walk, stackpack_forward *forward, void *closure) {
+  const struct row *row = walk_row(walk);
+  return row != NULL ? update_row_of(walk, row, forward, closure)
+                     : update_new_row(walk, forward, closure);
 }
 
 enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,

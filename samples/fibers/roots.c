@@ -37,7 +37,8 @@ static struct stackpack_module modules[1];
 static struct stackpack_process process;
 
 /* All fibers run the same code, so the same return addresses are met again and again. */
-static uint64_t cache_memory[64 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
+enum { CACHE_SHIFT = 7 };
+static uint64_t cache_memory[(STACKPACK_CACHE_LINE << CACHE_SHIFT) / sizeof(uint64_t)];
 static struct stackpack_cache cache;
 
 static const struct stackpack_walker walker = {.process = &process, .cache = &cache};
@@ -47,7 +48,7 @@ void roots_open(void) {
       stackpack_process_open(&process, modules, sizeof modules / sizeof modules[0]);
   if (error != STACKPACK_OK)
     die("cannot open the stack maps: %s", stackpack_error_text(error));
-  stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
+  stackpack_cache_open(&cache, cache_memory, CACHE_SHIFT);
 }
 
 void roots_close(void) { stackpack_process_close(&process); }

@@ -46,17 +46,21 @@ static void prepare_cached(struct contender *contender) {
   contender->cache = test_allocate(sizeof *contender->cache);
 }
 
-static void start_with_cache(struct contender *contender, size_t size) {
+static void start_with_cache(struct contender *contender, unsigned shift) {
+  const size_t size = (size_t)STACKPACK_CACHE_LINE << shift;
   start(contender);
   region_reserve(&contender->heap, size);
-  stackpack_cache_open(contender->cache, region_take(&contender->heap, size, 64), size);
+  stackpack_cache_open(contender->cache, region_take(&contender->heap, size, 64), shift);
 }
 
-static void start_cached(struct contender *contender) { start_with_cache(contender, 128 * 1024); }
+static void start_cached(struct contender *contender) { start_with_cache(contender, 11); }
 
 /* Room for all records. */
 static void start_large_cache(struct contender *contender) {
-  start_with_cache(contender, (size_t)contender->subject->record_count * STACKPACK_CACHE_RECORD);
+  unsigned shift = 4;
+  while ((size_t)1 << shift < 2 * (size_t)contender->subject->record_count)
+    shift++;
+  start_with_cache(contender, shift);
 }
 
 static uint64_t look_up_cached(const struct contender *contender, uint64_t address) {

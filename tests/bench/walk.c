@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unwind.h>
 
-enum { DEPTH = 1000, ROUNDS = 31, CACHE_SHIFT = 8 };
+enum { DEPTH = 1000, ROUNDS = 31, CACHE_SHIFT = 9 };
 
 /* walk.ll */
 void bench_even(int64_t depth, void *a, void *b);
@@ -24,7 +24,7 @@ void bench_walk_from(uintptr_t return_address, uintptr_t stack_pointer, uintptr_
 
 static struct stackpack_module modules[4];
 static struct stackpack_process process;
-static uint64_t cache_memory[(1 << CACHE_SHIFT) * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
+static uint64_t cache_memory[(STACKPACK_CACHE_LINE << CACHE_SHIFT) / sizeof(uint64_t)];
 static struct stackpack_cache cache;
 static struct stackpack_stack stack;
 
@@ -135,7 +135,7 @@ int main(void) {
     fail("the stack isn't known");
   pthread_attr_destroy(&attributes);
   stack = (struct stackpack_stack){(uintptr_t)lowest, (uintptr_t)lowest + size};
-  stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
+  stackpack_cache_open(&cache, cache_memory, CACHE_SHIFT);
   bench_even(DEPTH, &objects[0], &objects[2]);
   stackpack_process_close(&process);
   return 0;

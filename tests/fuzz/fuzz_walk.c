@@ -179,11 +179,12 @@ static void walk_on(struct attack *attack, struct stackpack_walk *walk) {
 }
 
 static void attack_table(struct attack *attack) {
-  static uint64_t cache_memory[16 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
+  enum { CACHE_SHIFT = 5 };
+  static uint64_t cache_memory[(STACKPACK_CACHE_LINE << CACHE_SHIFT) / sizeof(uint64_t)];
   struct stackpack_cache cache;
   struct stackpack_context context;
   struct stackpack_walk walk;
-  stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
+  stackpack_cache_open(&cache, cache_memory, CACHE_SHIFT);
   attack->registers.known = STACKPACK_PRESERVED_REGISTERS;
   build_frames(attack, &context);
   spoil(attack, &context);

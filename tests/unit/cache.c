@@ -87,24 +87,24 @@ static void check_cached(const struct stackpack_table *table, struct stackpack_c
   check_visits(table, NULL, address);
 }
 
-enum { RECORDS_MAX = 64 };
-static uint64_t memory[RECORDS_MAX * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
+enum { SHIFT_MAX = 7 };
+static uint64_t memory[(STACKPACK_CACHE_LINE << SHIFT_MAX) / sizeof(uint64_t)];
 
 /* Whatever was in the memory before. */
-static struct stackpack_cache open_cache(size_t size) {
+static struct stackpack_cache open_cache(unsigned shift) {
   struct stackpack_cache cache;
   memset(memory, 0x11, sizeof memory);
-  stackpack_cache_open(&cache, memory, size);
+  stackpack_cache_open(&cache, memory, shift);
   return cache;
 }
 
-/* Of any size: too small for one record, too, or for all but a part of the last one. */
+/* Of any size: too small for one record, too. */
 TEST(the_same_answers_by_way_of_a_cache) {
   for (uint64_t seed = 1; seed <= 30; seed++) {
     struct packed_model packed = open_model(seed, 200);
     struct numbers numbers = {seed};
-    for (size_t size = 0; size <= sizeof memory; size += 40 + size / 2) {
-      struct stackpack_cache cache = open_cache(size);
+    for (unsigned shift = 0; shift <= SHIFT_MAX; shift++) {
+      struct stackpack_cache cache = open_cache(shift);
       for (unsigned i = 0; i < 300; i++)
         check_cached(&packed.table, &cache, choose_address(&packed.table, &numbers));
     }
@@ -121,7 +121,7 @@ TEST(address_0) {
     model_add_function(&model, 0x1000, 24, 0x1100);
     model_add_self(model_add_record(&model, 0x10), 8);
     struct packed_model packed = pack_model(&model, there ? &at_0 : &options);
-    struct stackpack_cache cache = open_cache(sizeof memory);
+    struct stackpack_cache cache = open_cache(SHIFT_MAX);
     for (unsigned i = 0; i < 3; i++)
       check_cached(&packed.table, &cache, 0);
     packed_model_free(&packed);
@@ -161,7 +161,7 @@ TEST(records_of_all_kinds) {
   add_other(&model, offset++, model_slot(INT32_MAX));
   add_other(&model, offset++, model_slot(INT32_MIN));
   struct packed_model packed = pack_model(&model, &options);
-  struct stackpack_cache cache = open_cache(sizeof memory);
+  struct stackpack_cache cache = open_cache(SHIFT_MAX);
   for (unsigned round = 0; round < 3; round++)
     for (uint64_t address = 0x1000; address < 0x1000 + offset + 2; address++)
       check_cached(&packed.table, &cache, address);
@@ -174,7 +174,7 @@ TEST(records_of_all_kinds) {
 /* What was asked for is remembered: the table isn't read again. */
 TEST(a_cache_remembers) {
   struct packed_model packed = open_model(3, 30);
-  struct stackpack_cache cache = open_cache(sizeof memory);
+  struct stackpack_cache cache = open_cache(SHIFT_MAX);
   struct stackpack_record record, again;
   static struct stackpack_table no_table;
   ck_assert_int_eq(stackpack_table_record(&packed.table, 0, &record), STACKPACK_FOUND);
@@ -186,5 +186,62 @@ TEST(a_cache_remembers) {
     expect_none(&expected);
   }
   check_same_record(&record, &again);
+  packed_model_free(&packed);
+}
+
+/* How many of the records the cache has: no table tells of them. */
+static uint32_t count_remembered(const struct stackpack_table *table,
+                                 struct stackpack_cache *cache) {
+  static struct stackpack_table no_table;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < stackpack_table_records(table); i++) {
+    struct stackpack_record record, found;
+    ck_assert_int_eq(stackpack_table_record(table, i, &record), STACKPACK_FOUND);
+    struct stackpack_pairs expected = stackpack_pairs(&record);
+    count += stackpack_table_visit(&no_table, cache, record.address, &found, expect, &expected) ==
+             STACKPACK_FOUND;
+  }
+  return count;
+}
+
+static void visit_all(const struct stackpack_table *table, struct stackpack_cache *cache) {
+  for (uint32_t i = 0; i < stackpack_table_records(table); i++) {
+    struct stackpack_record record;
+    ck_assert_int_eq(stackpack_table_record(table, i, &record), STACKPACK_FOUND);
+    check_visits(table, cache, record.address);
+  }
+}
+
+/* A cache that is too small for all records keeps those that it has; but not for good. */
+TEST(a_full_cache) {
+  struct packed_model packed;
+  struct model model = {0};
+  struct stackpack_cache cache = open_cache(SHIFT_MAX);
+  struct stackpack_record first, last;
+  enum { RECORDS = 400 };
+  model_add_function(&model, 0x1000, 24, 0x3000);
+  for (uint32_t i = 0; i < RECORDS; i++)
+    model_add_self(model_add_record(&model, i + 1), 8);
+  packed = pack_model(&model, &options);
+  visit_all(&packed.table, &cache);
+  const uint32_t count = count_remembered(&packed.table, &cache);
+  ck_assert_uint_gt(count, 64); /* more than one for two lines */
+  ck_assert_uint_lt(count, RECORDS);
+  for (unsigned i = 0; i < 2; i++)
+    visit_all(&packed.table, &cache);
+  ck_assert_uint_eq(count_remembered(&packed.table, &cache), count);
+
+  static struct stackpack_table no_table;
+  ck_assert_int_eq(stackpack_table_record(&packed.table, 0, &first), STACKPACK_FOUND);
+  ck_assert_int_eq(stackpack_table_record(&packed.table, RECORDS - 1, &last), STACKPACK_FOUND);
+  struct stackpack_pairs expected = stackpack_pairs(&first);
+  ck_assert_int_eq(
+      stackpack_table_visit(&no_table, &cache, first.address, &first, expect, &expected),
+      STACKPACK_FOUND);
+  for (unsigned i = 0; i < 100 * RECORDS; i++)
+    check_visits(&packed.table, &cache, last.address);
+  expected = stackpack_pairs(&last);
+  ck_assert_int_eq(stackpack_table_visit(&no_table, &cache, last.address, &last, expect, &expected),
+                   STACKPACK_FOUND);
   packed_model_free(&packed);
 }

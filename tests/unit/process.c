@@ -235,14 +235,15 @@ static void count_pair(void *count, struct stackpack_location base,
 
 /* A cache doesn't outlive the modules that its records are of. */
 TEST(a_cache_forgets_modules) {
-  static uint64_t memory[8 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
+  enum { SHIFT = 4 };
+  static uint64_t memory[(STACKPACK_CACHE_LINE << SHIFT) / sizeof(uint64_t)];
   struct stackpack_cache cache;
   struct stackpack_record record;
   unsigned pairs = 0;
   uintptr_t base;
   void *library = load_library(24, &base);
   const uintptr_t address = base + LIBRARY_CODE + 0x20;
-  stackpack_cache_open(&cache, memory, sizeof memory);
+  stackpack_cache_open(&cache, memory, SHIFT);
   open_process();
   for (unsigned i = 0; i < 3; i++) {
     ck_assert_int_eq(stackpack_visit(&process, &cache, address, &record, count_pair, &pairs),

@@ -35,12 +35,13 @@ enum {
   HOLDER = 0x51010,  /* of 8 bytes; a root in %rbx */
   POINTED = 0x52010, /* goes by %rbp, which is saved; a root at %rbp - 8 */
   PUSHED = 0x53010,  /* of 24 bytes, and 16 more that LLVM doesn't count */
+  HUGE = 0x57010,    /* of HUGE_SIZE bytes, with %rbx in the highest */
   FIRST_OF_MANY =
       0xb010, /* others follow, 0x1000 apart: of 24, 40 or 56 bytes; a root as in SMALL */
 };
 enum { MANY = 12 }; /* more than a small cache has entries */
 
-enum { WORDS = 64, GARBAGE = 0x5a5a };
+enum { WORDS = 64, GARBAGE = 0x5a5a, HUGE_SIZE = (8 << 16) + 16 };
 
 static struct packed_model packed;
 static uintptr_t words[WORDS];
@@ -79,6 +80,11 @@ static bool facts_of(uint64_t address, struct frame_facts *facts) {
     return true;
   case PUSHED:
     facts->cfa_offset = 48;
+    return true;
+  case HUGE:
+    facts->cfa_offset = HUGE_SIZE + 8;
+    facts->saved |= 1u << STACKPACK_RBX;
+    facts->offsets[STACKPACK_RBX] = -16;
     return true;
   default:
     return false;
@@ -132,6 +138,7 @@ static void open_table(void) {
   add(&model, UNCHECKED, 24, model_slot(8));
   add(&model, UNSURE, 56, none);
   add(&model, KEEPER, 8, model_location(STACKPACK_REGISTER, 8, STACKPACK_RBX, 0));
+  add(&model, HUGE, HUGE_SIZE, none);
   add(&model, MAPPED, 8, none);
   model.records[model.record_count - 1].statepoint = false;
   for (unsigned i = 0; i < MANY; i++)
@@ -213,19 +220,18 @@ TEST(frames_by_size) {
   ck_assert_uint_eq(walk.managed_frames, 3);
 }
 
-/* An empty cache, in static memory of 16 records at most. */
-static struct stackpack_cache open_cache(size_t records) {
-  static uint64_t memory[16 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
+/* An empty cache, in static memory: the least there is, or one that has room for all frames. */
+enum { SHIFT_SMALL = 4, SHIFT_LARGE = 5 };
+static struct stackpack_cache open_cache(unsigned shift) {
+  static uint64_t memory[(STACKPACK_CACHE_LINE << SHIFT_LARGE) / sizeof(uint64_t)];
   struct stackpack_cache cache;
-  stackpack_cache_open(&cache, memory, records * STACKPACK_CACHE_RECORD);
+  stackpack_cache_open(&cache, memory, shift);
   return cache;
 }
 
 /* What the frames' sizes lead to may be wrong: so a native frame may not be one. */
 TEST(frames_by_sizes_that_arent_checked) {
-  static uint64_t cache_memory[16 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
-  struct stackpack_cache cache;
-  stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
+  struct stackpack_cache cache = open_cache(SHIFT_LARGE);
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   words[4] = UNSURE;
   words[12] = SMALL;
@@ -263,7 +269,7 @@ TEST(unchecked_sizes_out_of_bounds) {
 
 /* The same answers by way of a cache, when it is empty and when it isn't. */
 TEST(frames_from_a_cache) {
-  struct stackpack_cache cache = open_cache(16);
+  struct stackpack_cache cache = open_cache(SHIFT_LARGE);
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   walker.cache = &cache;
   words[4] = SMALL;
@@ -281,27 +287,70 @@ TEST(frames_from_a_cache) {
   }
 }
 
+static void expect_same_context(const struct stackpack_context *a,
+                                const struct stackpack_context *b) {
+  ck_assert_uint_eq(a->pc, b->pc);
+  ck_assert_uint_eq(a->stack_pointer, b->stack_pointer);
+  ck_assert_uint_eq(a->is_exact, b->is_exact);
+  ck_assert_uint_eq(a->known, b->known);
+  ck_assert_uint_eq(a->in_memory & a->known, b->in_memory & a->known);
+  ck_assert_uint_eq(a->doubled, b->doubled);
+  for (unsigned reg = 0; reg < STACKPACK_REGISTERS; reg++)
+    if ((a->known >> reg & 1) != 0)
+      ck_assert_uint_eq(a->registers[reg], b->registers[reg]);
+}
+
 /* What two walks of the same stack find, frame by frame, to the end. */
 static void expect_same_walk(const struct stackpack_walker *a, const struct stackpack_walker *b,
-                             uintptr_t pc) {
-  struct stackpack_walk x = start(a, pc, 1, NULL), y = start(b, pc, 1, NULL);
+                             uintptr_t pc, struct stackpack_registers *registers) {
+  struct stackpack_walk x = start(a, pc, 1, registers), y = start(b, pc, 1, registers);
   enum stackpack_walk_answer answer;
   do {
     answer = stackpack_walk_next(&x);
     ck_assert_int_eq(stackpack_walk_next(&y), answer);
-    ck_assert_uint_eq(x.context.pc, y.context.pc);
-    ck_assert_uint_eq(x.context.stack_pointer, y.context.stack_pointer);
+    expect_same_context(&x.context, &y.context);
     ck_assert_uint_eq(x.managed_frames, y.managed_frames);
-    if (answer == STACKPACK_WALK_MANAGED)
+    if (answer == STACKPACK_WALK_MANAGED) {
       ck_assert_uint_eq(x.record.address, y.record.address);
+      ck_assert_uint_eq(x.record.frame_size, y.record.frame_size);
+      ck_assert_int_eq(x.record.kind, y.record.kind);
+    }
   } while (stackpack_walk_is_frame(answer));
 }
 
-/* The same frames with a cache that is too small for all. */
+/* The same frames with a cache: one that is too small for all, and one that isn't. What is known of registers is the same,
+ * too; frames are told from one, and the words that it is loaded from may be addresses in the stack. */
+static void expect_same_walks(unsigned shift, uint64_t seed) {
+  static const uintptr_t points[] = {SMALL,   SAVER, POINTED, PUSHED, HOLDER,
+                                     POINTED, LARGE, SAVED,   PLAIN,  NATIVE};
+  enum { POINTS = sizeof points / sizeof *points };
+  struct numbers numbers = {seed};
+  struct stackpack_cache cache = open_cache(shift);
+  for (unsigned round = 0; round < 5000; round++) {
+    struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
+    struct stackpack_walker plain = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
+    struct stackpack_walker cached = plain;
+    cached.cache = &cache;
+    registers.values[STACKPACK_RBP] = (uintptr_t)&words[numbers_below(&numbers, 20)];
+    for (unsigned i = 0; i < WORDS; i++)
+      words[i] = numbers_below(&numbers, 3) == 0
+                     ? (uintptr_t)words + (i + numbers_below(&numbers, 10)) * sizeof *words +
+                           (numbers_below(&numbers, 8) == 0)
+                     : points[numbers_below(&numbers, round % 7 == 0 ? POINTS : POINTS - 1)];
+    expect_same_walk(&plain, &cached, points[numbers_below(&numbers, POINTS - 1)], &registers);
+  }
+}
+
+TEST(the_same_frames_by_way_of_a_cache) {
+  expect_same_walks(SHIFT_SMALL, 1);
+  expect_same_walks(SHIFT_LARGE, 2);
+}
+
+/* More frames than the cache has room for. */
 TEST(other_callers_than_before) {
   static const uintptr_t points[] = {SMALL, LARGE, SAVED, PLAIN, NATIVE};
   struct numbers numbers = {1};
-  struct stackpack_cache cache = open_cache(8);
+  struct stackpack_cache cache = open_cache(SHIFT_SMALL);
   for (unsigned round = 0; round < 2000; round++) {
     struct stackpack_walker plain = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
     struct stackpack_walker cached = plain;
@@ -310,7 +359,7 @@ TEST(other_callers_than_before) {
       words[i] = numbers_below(&numbers, 2) == 0
                      ? FIRST_OF_MANY + numbers_below(&numbers, MANY) * 0x1000
                      : points[numbers_below(&numbers, round % 7 == 0 ? 5 : 4)];
-    expect_same_walk(&plain, &cached, points[numbers_below(&numbers, 4)]);
+    expect_same_walk(&plain, &cached, points[numbers_below(&numbers, 4)], NULL);
   }
 }
 
@@ -324,7 +373,7 @@ static void ignore(void *context, struct stackpack_location base,
 /* The walk's frame is forgotten by its cache: in the middle of its roots, before they are updated, and before
  * the walk goes on. */
 TEST(a_cache_that_forgets_under_way) {
-  struct stackpack_cache cache = open_cache(8);
+  struct stackpack_cache cache = open_cache(SHIFT_SMALL);
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   walker.cache = &cache;
   for (unsigned when = 0; when <= 10; when++) {
@@ -335,8 +384,8 @@ TEST(a_cache_that_forgets_under_way) {
     for (unsigned i = 0; i <= 9; i++) {
       struct stackpack_root root;
       struct stackpack_record record;
-      for (unsigned other = 0; i == when && other < MANY; other++)
-        stackpack_table_visit(&packed.table, &cache, FIRST_OF_MANY + other * 0x1000, &record,
+      for (unsigned other = 0; i == when && other < 40 * MANY; other++)
+        stackpack_table_visit(&packed.table, &cache, FIRST_OF_MANY + other % MANY * 0x1000, &record,
                               ignore, NULL);
       ck_assert_int_eq(stackpack_walk_root(&walk, &root), i < 8);
       if (i < 8)
@@ -350,12 +399,50 @@ TEST(a_cache_that_forgets_under_way) {
   }
 }
 
+/* A frame that is too large for what a cache has of it. */
+TEST(a_huge_frame) {
+  static uintptr_t stack[HUGE_SIZE / sizeof(uintptr_t) + 16];
+  const struct stackpack_stack bounds = {(uintptr_t)stack, (uintptr_t)stack + sizeof stack};
+  struct stackpack_cache cache = open_cache(SHIFT_LARGE);
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
+  walker.cache = &cache;
+  stack[HUGE_SIZE / sizeof(uintptr_t)] = HOLDER;
+  stack[HUGE_SIZE / sizeof(uintptr_t) + 2] = NATIVE;
+  for (unsigned i = 0; i < 3; i++) {
+    struct stackpack_walk walk;
+    const struct stackpack_context context =
+        stackpack_context_at_call(HUGE, (uintptr_t)stack, NULL);
+    stackpack_walk_start(&walk, &walker, bounds, &context);
+    ck_assert_int_eq(stackpack_walk_next(&walk), STACKPACK_WALK_MANAGED);
+    ck_assert_uint_eq(walk.record.frame_size, HUGE_SIZE);
+    ck_assert_int_eq(stackpack_walk_next(&walk), STACKPACK_WALK_MANAGED);
+    ck_assert_uint_eq(walk.context.pc, HOLDER);
+    ck_assert_uint_eq(walk.context.registers[STACKPACK_RBX],
+                      walk.context.stack_pointer - 2 * sizeof(uintptr_t));
+    ck_assert_int_eq(stackpack_walk_next(&walk), STACKPACK_WALK_AT_NATIVE);
+  }
+}
+
 TEST(the_declared_end) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   words[WORDS - 1] = GARBAGE;
   struct stackpack_walk walk = start_managed(&walker, SMALL, WORDS - 4, NULL);
   expect(&walk, STACKPACK_WALK_END, GARBAGE, WORDS);
   expect_end(&walk, STACKPACK_WALK_END);
+}
+
+/* The word behind which it is looks like a return address to managed code. */
+TEST(the_declared_end_with_a_cache) {
+  struct stackpack_cache cache = open_cache(SHIFT_LARGE);
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
+  walker.cache = &cache;
+  words[WORDS - 1] = words[WORDS - 5] = SAVER;
+  for (unsigned i = 0; i < 3; i++) {
+    struct stackpack_walk walk = start_managed(&walker, SAVER, WORDS - 8, NULL);
+    expect(&walk, STACKPACK_WALK_MANAGED, SAVER, WORDS - 4);
+    expect(&walk, STACKPACK_WALK_END, SAVER, WORDS);
+    expect_end(&walk, STACKPACK_WALK_END);
+  }
 }
 
 TEST(no_managed_frame) {
@@ -766,7 +853,7 @@ TEST(a_register_that_is_lost) {
 
 /* The same by way of a cache, which knows all frames beyond: the walk stops at a lost root. */
 TEST(a_register_that_is_lost_with_a_cache) {
-  struct stackpack_cache cache = open_cache(16);
+  struct stackpack_cache cache = open_cache(SHIFT_LARGE);
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   walker.cache = &cache;
   words[4] = SAVED;

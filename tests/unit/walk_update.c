@@ -167,7 +167,8 @@ static void update(struct frame *frame, const struct stackpack_walker *walker) {
 static void check(const struct shape *shape, uint64_t seed) {
   static const struct model_options options = {.section_address = 0x200000,
                                                .open_address = 0x200000};
-  static uint64_t cache_memory[16 * STACKPACK_CACHE_RECORD / sizeof(uint64_t)];
+  enum { CACHE_SHIFT = 5 };
+  static uint64_t cache_memory[(STACKPACK_CACHE_LINE << CACHE_SHIFT) / sizeof(uint64_t)];
   struct stackpack_cache cache;
   struct numbers numbers = {seed};
   struct model model = {0};
@@ -176,7 +177,7 @@ static void check(const struct shape *shape, uint64_t seed) {
   model_finish(&model);
   struct packed_model packed = packed_model_open(&model, &options);
   struct stackpack_walker walker = {.table = &packed.table};
-  stackpack_cache_open(&cache, cache_memory, sizeof cache_memory);
+  stackpack_cache_open(&cache, cache_memory, CACHE_SHIFT);
   for (unsigned i = 0; i < 3; i++) { /* without a cache, with an empty one, and from it */
     walker.cache = i == 0 ? NULL : &cache;
     frame.forwarded = 0;

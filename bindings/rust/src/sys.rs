@@ -144,13 +144,13 @@ extern "C" {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct stackpack_cache {
-    pub private_: [u64; 6usize],
+    pub private_: [u64; 8usize],
 }
 extern "C" {
     pub fn stackpack_cache_open(
         cache: *mut stackpack_cache,
         memory: *mut ::core::ffi::c_void,
-        size: size_t,
+        shift: ::std::os::raw::c_uint,
     );
 }
 extern "C" {
