@@ -100,15 +100,15 @@ struct packed_leaf_form {
   uint8_t bucket_shift, record_shift, start_shift, reference_bytes, reference_shift;
 };
 
-/* That which most programs have. Look-ups are compiled for it, with constants. */
+/* The form that most programs have. Look-ups are compiled for it, with constants. */
 static const struct packed_leaf_form packed_usual_leaves = {8, 0, 4, 2, 0};
 
-/* What follows from it. */
+/* The same with the numbers that follow from it. */
 struct packed_form {
   uint8_t leaf_shift, bucket_shift, record_shift, start_shift, reference_shift;
   uint8_t low_bytes, start_bytes, reference_bytes;
   bool
-      is_usual; /* packed_usual_leaves, and so many starts can be read from any place in the leaves on */
+      is_usual; /* packed_usual_leaves, and PACKED_USUAL_STARTS can be read anywhere in the leaves */
   uint64_t leaf_mask, bucket_mask, record_mask, start_mask; /* what is below their shifts */
   uint32_t reference_mask;
 };

@@ -135,11 +135,12 @@ static uint64_t leaf_offset(const struct packed_leaf *leaf, uint64_t n) {
          (bits_load(leaf->lows + n * form->low_bytes, form->low_bytes) << form->record_shift);
 }
 
-/* Where stretch `n` of the leaf starts, from the leaf's start on. */
-static inline __attribute__((always_inline)) uint64_t leaf_start(const struct packed_leaf *leaf,
+/* Where the last of the leaf's first `n` stretches starts, from the leaf's start on. */
+static inline __attribute__((always_inline)) uint64_t last_start(const struct packed_leaf *leaf,
                                                                  uint64_t n) {
   const struct packed_form *form = leaf->form;
-  return bits_load(leaf->starts + n * form->start_bytes, form->start_bytes) << form->start_shift;
+  const uint8_t *end = leaf->starts + n * form->start_bytes;
+  return bits_load(end - form->start_bytes, form->start_bytes) << form->start_shift;
 }
 
 /* How many of the leaf's stretches start before a place, from the leaf's start on. Leaves differ in whether they
@@ -160,7 +161,7 @@ leaf_starts_before(const struct packed_leaf *leaf, uint64_t place) {
 uint64_t packed_leaf_next_position(const struct packed_leaf *leaf) {
   const uint64_t starts = leaf->stretch_count;
   return starts == 0 ? (uint64_t)leaf->position + leaf->count
-                     : leaf->count - leaf_below(leaf, leaf_start(leaf, starts - 1) + 1);
+                     : leaf->count - leaf_below(leaf, last_start(leaf, starts) + 1);
 }
 
 static inline uint32_t entry_number(const struct packed_table *table, bool by_index,
@@ -215,7 +216,7 @@ static bool stretch_start(const struct packed_table *table, uint32_t number, uin
   if (!packed_leaf(table, leaf_with(table, false, number, table->leaf_count - 1), &leaf) ||
       number < leaf.stretch || number - leaf.stretch >= leaf.stretch_count)
     return false;
-  *start = table->text_start + leaf.start + leaf_start(&leaf, number - leaf.stretch);
+  *start = table->text_start + leaf.start + last_start(&leaf, number - leaf.stretch + 1);
   return true;
 }
 
@@ -273,11 +274,13 @@ fill(const struct packed_table *table, const struct packed_leaf *leaf, uint64_t 
     if (bits_load32(exception) == record->index)
       return fill_exception(table, exception, record);
   }
+  /* Whether its stretch starts in this leaf can't be guessed: both cases are computed, without a branch.
+   * (If none starts before it, the last of none is read: some bytes of the leaf before its starts.) */
   const uint64_t starts = leaf_starts_before(leaf, place);
+  const uint64_t from_before = starts == 0 ? UINT64_MAX : 0; /* a mask */
+  const uint64_t start = (last_start(leaf, starts) + 1) & ~from_before;
   record->stretch = leaf->stretch + (uint32_t)starts - 1;
-  const uint64_t none = starts == 0 ? UINT64_MAX : 0;
-  const uint64_t start = (leaf_start(leaf, starts - 1) + 1) & ~none;
-  record->position = (uint32_t)(n + (leaf->position & none) - leaf_below(leaf, start));
+  record->position = (uint32_t)(n + (leaf->position & from_before) - leaf_below(leaf, start));
   return fill_layout(table, leaf->form, record);
 }
 
