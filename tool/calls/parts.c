@@ -7,7 +7,8 @@ void parts_reset(struct parts *parts) { memset(parts->registers, 0, sizeof parts
 
 static void open_upper(const struct parts *parts, struct part_value *value, parts_visitor *open,
                        void *context) {
-  if (value->kind == PART_UPPER && !value->is_open && (!value->is_constant || parts->is_fixed))
+  if (open != NULL && value->kind == PART_UPPER && !value->is_open &&
+      (!value->is_constant || parts->is_fixed))
     open(context, value->value);
   value->is_open = true;
 }
@@ -147,9 +148,9 @@ bool parts_follow(struct parts *parts, struct code_instruction *instruction, par
     parts->registers[__builtin_ctz(bits)] = (struct part_value){0};
   if (value.kind != PART_UNKNOWN && (use->writes >> use->to & 1) != 0)
     parts->registers[use->to] = value;
-  if (goes(instruction->kind))
+  if (goes(instruction->kind) && !parts->is_straight)
     parts_leave(parts, open, context);
-  if (goes(instruction->kind) && instruction->kind != CODE_BRANCH)
+  if (goes(instruction->kind) && instruction->kind != CODE_BRANCH && !parts->is_straight)
     parts_reset(parts);
   return is_understood;
 }

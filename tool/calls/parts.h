@@ -39,14 +39,15 @@ struct parts {
   uint64_t global;         /* what the global pointer holds; 0: it isn't known */
   uint8_t global_register; /* its number; 0: there is none */
   bool is_fixed;           /* the file doesn't move */
+  bool is_straight;        /* control is taken to go from each instruction to the next */
 };
 
 /* Control comes from somewhere else: nothing is known. */
 void parts_reset(struct parts *parts);
 
 /* Completes an instruction by what is known of registers: its reference, constants, target, and
- * what it does with the stack pointer. Each upper part that becomes open is told. False if the
- * instruction makes an address in a way that isn't understood. */
+ * what it does with the stack pointer. Each upper part that becomes open is told, unless `open` is
+ * NULL. False if the instruction makes an address in a way that isn't understood. */
 typedef void parts_visitor(void *context, uint64_t upper);
 bool parts_follow(struct parts *parts, struct code_instruction *instruction, parts_visitor *open,
                   void *context);

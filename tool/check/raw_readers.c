@@ -40,7 +40,7 @@
 #include "tool/check/raw_readers.h"
 
 #include "format/bits.h"
-#include "tool/code/code.h"
+#include "tool/calls/parts.h"
 #include "tool/image/relocations.h"
 
 #include <ctype.h>
@@ -322,56 +322,24 @@ static bool may_name_maps(const struct search *search, const struct image_sectio
   return may != 0;
 }
 
-/* The upper parts of addresses that registers hold, until something else is put there. */
-struct uppers {
-  uint64_t values[CODE_REGISTERS];
-  uint32_t known, constant; /* bit n: of register n */
-};
-
-/* Whether an instruction adds the rest to an upper part, and the sum is the address. Updates the
- * registers' upper parts. */
-static bool forms_maps(const struct search *search, const struct code_architecture *architecture,
-                       const struct code_parts *use, struct uppers *uppers) {
-  const bool is_whole = use->from == CODE_NO_REGISTER;
-  const bool is_global = search->global_pointer != 0 && use->from == architecture->global_register;
-  const uint32_t from = use->from < CODE_REGISTERS ? (uint32_t)1 << use->from : 0;
-  const uint64_t base = is_global   ? search->global_pointer
-                        : from != 0 ? uppers->values[use->from]
-                                    : 0;
-  const bool is_constant = use->is_constant || (!is_global && (uppers->constant & from) != 0);
-  const bool is_formed = use->part >= CODE_BITS && use->part <= CODE_ACCESS &&
-                         (is_whole || is_global || (uppers->known & from) != 0);
-  const uint64_t address = use->part == CODE_BITS
-                               ? (base & ~((uint64_t)UINT16_MAX << use->shift)) | use->distance
-                               : base + use->distance;
-  uppers->known &= ~(use->writes | use->may_write);
-  uppers->constant &= uppers->known;
-  if (use->part == CODE_UPPER ||
-      (is_formed && (use->part == CODE_BITS || (use->part == CODE_LOWER && is_whole)))) {
-    const uint32_t to = use->writes & (uint32_t)1 << use->to;
-    uppers->values[use->to] = address;
-    uppers->known |= to;
-    uppers->constant |= is_constant ? to : 0;
-  }
-  return is_formed && (!is_constant || search->is_fixed) &&
-         means_maps(search, address, MAP_HEADER_SIZE);
-}
-
 static bool search_code(const struct search *search, const struct code_architecture *architecture,
                         const struct image_section *section) {
   const uint8_t *bytes = search->image->bytes + section->header.sh_offset;
   const uint64_t size = section->header.sh_size;
   const bool has_parts = architecture->highest != 0;
-  struct uppers uppers = {0};
+  struct parts parts = {.global = search->global_pointer,
+                        .global_register = architecture->global_register,
+                        .is_fixed = search->is_fixed,
+                        .is_straight = true};
   struct code_instruction instruction;
   if (!has_parts && !may_name_maps(search, section))
     return false;
   for (uint64_t at = 0; at < size; at += instruction.length) {
     const uint64_t address = section->header.sh_addr + at;
     architecture->decode(bytes + at, size - at, address, &instruction);
-    if ((names_maps(search, &instruction) ||
-         (has_parts && forms_maps(search, architecture, &instruction.parts, &uppers))) &&
-        !is_in_clones(search, address))
+    if (has_parts)
+      parts_follow(&parts, &instruction, NULL, NULL);
+    if (names_maps(search, &instruction) && !is_in_clones(search, address))
       return report(search, "an instruction in %s at 0x%" PRIx64, section->name, address);
   }
   return false;
