@@ -76,17 +76,7 @@ static void text_function(const struct call_graph *graph, uint32_t number, bool 
 
 /* ---- Graphviz ---- */
 
-static void dot_text(const char *text) {
-  char *clean = clean_text(text);
-  putchar('"');
-  for (const char *c = clean; *c != 0; c++) {
-    if (*c == '"' || *c == '\\')
-      putchar('\\');
-    putchar(*c);
-  }
-  putchar('"');
-  free(clean);
-}
+static void dot_text(const char *text) { clean_print_quoted(stdout, text, "\"\\", '\\'); }
 
 /* Nodes are named by number: several functions may have one name. */
 static void dot_function(const struct call_graph *graph, uint32_t number) {

@@ -58,8 +58,8 @@ struct command {
 };
 
 /* Takes the options out of a command line, and counts the arguments; `optind` is the first of
- * them then. False where there is nothing more to do: the help was printed, or a line that says
- * what is wrong, and *status is the command's exit status. */
+ * them then. False where there is nothing more to do: the help was printed, or a line about a
+ * mistake, and *status is the command's exit status. */
 bool command_options(const struct command *command, const struct command_option *options, int argc,
                      char **argv, int *status);
 

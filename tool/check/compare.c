@@ -136,9 +136,9 @@ static void compare_records(const struct comparison *comparison, struct differen
       differences_add(differences, "there is a record too many at 0x%" PRIx64, of_b->address);
       k++;
     } else {
-      const char *what = record_difference(comparison, of_a, of_b);
-      if (what != NULL)
-        differences_add(differences, "%s of the record at 0x%" PRIx64 " differs", what,
+      const char *difference = record_difference(comparison, of_a, of_b);
+      if (difference != NULL)
+        differences_add(differences, "%s of the record at 0x%" PRIx64 " differs", difference,
                         of_a->address);
       i++;
       k++;

@@ -22,10 +22,10 @@ bool conflicts_refuse(const struct image *image, const struct entries *entries,
   return false;
 }
 
-static void print_function(FILE *out, const char *what, const struct names *names,
+static void print_function(FILE *out, const char *kind, const struct names *names,
                            uint64_t address) {
   const char *name = names_find(names, address);
-  fprintf(out, "  %s at 0x%" PRIx64 "%s", what, address, name == NULL ? "" : " ");
+  fprintf(out, "  %s at 0x%" PRIx64 "%s", kind, address, name == NULL ? "" : " ");
   clean_print(out, name == NULL ? "" : name);
   fputs(": ", out);
 }

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* Makes the conflicts a problem: one line with the first one's function, and what a user can do.
+/* Makes the conflicts a problem: one line with the first one's function, and the ways out.
  * Returns false. */
 bool conflicts_refuse(const struct image *image, const struct entries *entries,
                       struct problem *problem);

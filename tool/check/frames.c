@@ -69,7 +69,7 @@ static void ask(Dwarf_CFI *tables, Dwarf_Addr address, struct answer *answer) {
  * answers by the machine's calling convention: it has its value, or is lost. For an address that it
  * doesn't find, libdw has no answer: it searches by .eh_frame_hdr, which linkers don't always sort
  * as it expects. */
-static const char *difference(const struct frame_facts *facts, const struct answer *answer) {
+static const char *first_difference(const struct frame_facts *facts, const struct answer *answer) {
   if (!answer->is_known)
     return NULL;
   if (facts == NULL)
@@ -130,9 +130,10 @@ static bool compare_all(const struct safepoints *table, const struct code_ranges
       continue; /* no packed table can tell it; or the unwind table contradicts itself */
     if (record->frame != 0)
       facts = frame_from_words(intern_get(&table->frames, record->frame - 1));
-    const char *what = difference(record->frame != 0 ? &facts : NULL, &answer);
-    if (what != NULL)
-      differences_add(differences, "at 0x%" PRIx64 ", libdw differs in %s", record->address, what);
+    const char *difference = first_difference(record->frame != 0 ? &facts : NULL, &answer);
+    if (difference != NULL)
+      differences_add(differences, "at 0x%" PRIx64 ", libdw differs in %s", record->address,
+                      difference);
   }
   return true;
 }

@@ -18,8 +18,8 @@ bool problem_set(struct problem *problem, const char *format, ...) {
   return false;
 }
 
-bool problem_set_errno(struct problem *problem, const char *what) {
-  return problem_set(problem, "%s: %s", what, strerror(errno));
+bool problem_set_errno(struct problem *problem, const char *subject) {
+  return problem_set(problem, "%s: %s", subject, strerror(errno));
 }
 
 void problem_print(const struct problem *problem, const char *file) {

@@ -17,8 +17,8 @@ struct problem {
 bool problem_set(struct problem *problem, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same, followed by errno's text. */
-bool problem_set_errno(struct problem *problem, const char *what);
+/* The same, of a subject and errno's text. */
+bool problem_set_errno(struct problem *problem, const char *subject);
 
 /* Prints the line, about `file` unless the problem names another one. */
 void problem_print(const struct problem *problem, const char *file);

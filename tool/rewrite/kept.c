@@ -19,8 +19,8 @@ enum {
 
 static uint64_t hash(struct kept_bytes file) { return XXH3_64bits(file.bytes, file.size); }
 
-static bool broken(struct problem *problem, const char *what) {
-  return problem_set(problem, "a broken file of kept stack maps: %s", what);
+static bool broken(struct problem *problem, const char *fault) {
+  return problem_set(problem, "a broken file of kept stack maps: %s", fault);
 }
 
 /* ---- Writing ---- */

@@ -75,7 +75,7 @@ static bool check_segments(const struct image *image, struct problem *problem) {
 }
 
 /* The section's bytes may be of no other segment than its PT_LOAD, but for one that only protects
- * what PT_LOADs load. */
+ * memory that PT_LOADs load. */
 static bool check_alone(const struct image *image, const Elf64_Shdr *raw, struct problem *problem) {
   const Elf64_Phdr *home = image_segment_of(image, raw);
   EACH_SEGMENT(image, segment)

@@ -1,4 +1,4 @@
-/* growth.h - what grew between two builds: by function, and by compilation unit.
+/* growth.h - the growth between two builds, by function and by compilation unit.
  *
  * Packed sizes are compared, which a raw file has, too (survey.h). Functions of one name are the
  * same; where there are several, those of one unit are, in the order of their addresses.

@@ -1,4 +1,4 @@
-/* measures.c - counts what the records of a survey hold, and how often it repeats. */
+/* measures.c - counts the contents of the records of a survey, and how often they repeat. */
 #include "tool/sizes/survey.h"
 
 #include "format/array.h"

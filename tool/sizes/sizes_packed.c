@@ -57,8 +57,8 @@ struct division {
   uint32_t *layouts;   /* by stretch: where the layout is */
 };
 
-static bool broken(struct problem *problem, const char *what) {
-  return problem_set(problem, "a broken packed table: %s", what);
+static bool broken(struct problem *problem, const char *fault) {
+  return problem_set(problem, "a broken packed table: %s", fault);
 }
 
 /* ---- Functions and records ---- */

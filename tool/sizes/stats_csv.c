@@ -5,18 +5,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static void csv_text(const char *text) {
-  char *clean = clean_text(text == NULL ? "" : text);
-  putchar('"');
-  for (const char *c = clean; *c != 0; c++) {
-    if (*c == '"')
-      putchar('"');
-    putchar(*c);
-  }
-  putchar('"');
-  free(clean);
+  clean_print_quoted(stdout, text == NULL ? "" : text, "\"", '"');
 }
 
 static void csv_row(const struct survey *survey, const char *unit, const char *name,

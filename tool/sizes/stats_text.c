@@ -240,13 +240,13 @@ static void print_growth_parts(const char *title, const struct sizes *before,
   print_change(before->bits, after->bits, "sum");
 }
 
-static void print_growth_rows(const struct growth_rows *rows, const char *what, uint32_t top) {
+static void print_growth_rows(const struct growth_rows *rows, const char *noun, uint32_t top) {
   for (int kind = 0; kind < GROWTH_KINDS; kind++) {
     char title[64], text[SURVEY_NAME_SIZE];
     uint32_t printed = 0;
     if (rows->counts[kind] == 0)
       continue;
-    snprintf(title, sizeof title, "%s %s: %" PRIu32, growth_kinds[kind], what, rows->counts[kind]);
+    snprintf(title, sizeof title, "%s %s: %" PRIu32, growth_kinds[kind], noun, rows->counts[kind]);
     print_change_title(title);
     for (uint32_t i = 0; i < rows->count && printed < top; i++)
       if (rows->items[i].kind == (enum growth_kind)kind) {
