@@ -55,7 +55,7 @@ static void check(const uint8_t *bytes, size_t size, const struct call *calls) {
 #define BYTES(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
 #define CALLS(...)                                                                                 \
   (const struct call[RECORDS_MAX]) { __VA_ARGS__ }
-#define CALL 0xe8, 0, 0, 0, 0
+#define CALL 0xe8, 0, 0, 0x10, 0                   /* of a function further on */
 #define JUMP_BY_TABLE 0xff, 0x24, 0xf5, 0, 0, 0, 0 /* jmp *table(,%rsi,8) */
 #define PUSH_RAX 0x50
 #define PUSH_RBP 0x55
