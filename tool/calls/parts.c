@@ -40,10 +40,11 @@ static void refer(const struct parts *parts, struct code_instruction *instructio
   instruction->reference = whole.value;
 }
 
-/* Whether a part's register is known to hold the rest of an address; then *whole is that. */
+/* Whether a part makes a whole address, of an upper part, or of another address; *whole is that. */
 static bool make_whole(const struct code_parts *use, struct part_value from,
                        struct part_value *whole) {
-  if (use->from != CODE_NO_REGISTER && from.kind != PART_UPPER)
+  const bool is_sum = use->part == CODE_LOWER && from.kind == PART_WHOLE;
+  if (use->from != CODE_NO_REGISTER && from.kind != PART_UPPER && !is_sum)
     return false;
   *whole = (struct part_value){.value = from.value + use->distance,
                                .kind = PART_WHOLE,

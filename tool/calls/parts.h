@@ -6,10 +6,11 @@
  *     adrp x0, page of f;   add x0, x0, rest of f
  *
  * The instructions of a function are followed in the order of their addresses, as long as control
- * goes from one to the next. Where both parts are met in that way, the whole address is known. An
- * upper part may also be used where it isn't seen: after a jump, in another block, from another
- * register. So an upper part that is still in its register at a jump or a call, or is read by any
- * other instruction, is open: any address of which it is the upper part counts as made.
+ * goes from one to the next. Where both parts are met in that way, the whole address is known; and
+ * so is the next one, where a constant is added to that. An upper part may also be used where it
+ * isn't seen: after a jump, in another block, from another register. So an upper part that is still
+ * in its register at a jump or a call, or is read by any other instruction, is open: any address of
+ * which it is the upper part counts as made.
  *
  * What else registers hold is followed, too, as far as it tells where a jump or call by a register
  * leads: a whole address, and the word at an address (of the global offset table); and constants, for
