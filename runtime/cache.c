@@ -45,6 +45,16 @@ static bool make_room(struct cache_overlay *cache) {
   return true;
 }
 
+struct cache_entry *cache_find_other_caller(struct stackpack_cache *memory,
+                                            struct cache_entry *entry, uint64_t address) {
+  const struct cache_overlay *cache = cache_overlay_of(memory);
+  const uint32_t slot = *cache_slot(cache, address);
+  if (slot == 0)
+    return NULL;
+  entry->caller = slot;
+  return cache_entry_at(cache, slot);
+}
+
 _Static_assert((uint64_t)(int64_t)(int32_t)-1 == STACKPACK_FRAME_SIZE_UNKNOWN, "as it is noted");
 
 struct cache_entry *cache_remember(struct stackpack_cache *memory,
@@ -58,6 +68,7 @@ struct cache_entry *cache_remember(struct stackpack_cache *memory,
   unsigned pairs = 0;
   entry->record = *record_of(record);
   entry->step = (struct cache_step){.kind = (uint8_t)record->kind};
+  entry->caller = (uint32_t)cache->next;
   entry->frame_size = frame_size;
   if (row_read(&entry->row, record_of(record)))
     pairs = entry->row.head.count;

@@ -30,6 +30,7 @@ struct cache_step {
 struct cache_entry {
   struct packed_record record;
   struct cache_step step;
+  uint32_t caller;    /* as in a slot: where a walk last went from here; at first, this entry */
   int32_t frame_size; /* -1: unknown */
   struct row row;     /* cut off behind its pairs */
 };
@@ -82,6 +83,20 @@ static inline struct cache_entry *cache_find(struct stackpack_cache *memory, uin
   const struct cache_overlay *cache = cache_overlay_of(memory);
   const uint32_t slot = cache->slots != NULL ? *cache_slot(cache, address) : 0;
   return slot != 0 ? cache_entry_at(cache, slot) : NULL;
+}
+
+/* cache.c */
+struct cache_entry *cache_find_other_caller(struct stackpack_cache *memory,
+                                            struct cache_entry *entry, uint64_t address);
+
+/* The entry of the caller's record, at an address to which the frame of another entry's record returns. Mostly it
+ * is the one of the last time, and then nothing needs to wait for the address. */
+static inline struct cache_entry *cache_find_caller(struct stackpack_cache *memory,
+                                                    struct cache_entry *entry, uint64_t address) {
+  struct cache_entry *caller = cache_entry_at(cache_overlay_of(memory), entry->caller);
+  return __builtin_expect(caller->record.address == address, 1)
+             ? caller
+             : cache_find_other_caller(memory, entry, address);
 }
 
 static inline void cache_record(const struct cache_entry *entry, struct stackpack_record *record) {

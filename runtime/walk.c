@@ -324,9 +324,11 @@ static enum stackpack_walk_answer arrive_otherwise(struct stackpack_walk *walk) 
 
 /* From a frame whose step the cache knows: nearly all that a walk takes is here. Whatever isn't as it mostly is, the
  * other functions tell. */
-static inline enum stackpack_walk_answer
-next_by_cache(struct stackpack_walk *walk, struct stackpack_cache *cache, struct cache_step step) {
+static inline enum stackpack_walk_answer next_by_cache(struct stackpack_walk *walk,
+                                                       struct stackpack_cache *cache,
+                                                       struct cache_entry *entry) {
   struct stackpack_context *context = &walk->context;
+  const struct cache_step step = entry->step;
   const struct frames_part *part = &record_of(&walk->record)->table->frames;
   const uintptr_t stack_pointer = context->stack_pointer;
   uintptr_t cfa = stack_pointer;
@@ -343,7 +345,7 @@ next_by_cache(struct stackpack_walk *walk, struct stackpack_cache *cache, struct
   go(context, cfa, *(const uintptr_t *)(cfa - step.return_word * (uintptr_t)WORD));
   take_saved(context, part->shapes + step.places, step.place_count, cfa - WALK_PUSHED, step.saved,
              0);
-  struct cache_entry *entry = cache_find(cache, context->pc);
+  entry = cache_find_caller(cache, entry, context->pc);
   if (cfa == walk->private_.stack.end || entry == NULL || entry->step.kind != STACKPACK_STATEPOINT)
     return arrive_otherwise(walk);
   cache_record(entry, &walk->record);
@@ -354,11 +356,11 @@ next_by_cache(struct stackpack_walk *walk, struct stackpack_cache *cache, struct
 }
 
 enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
-  const struct cache_entry *entry = walk_entry(walk);
+  struct cache_entry *entry = walk_entry(walk);
   const struct stackpack_walker *walker = walk->private_.walker;
   if (entry == NULL || entry->step.return_word == 0 || walker->managed == STACKPACK_BY_UNWINDING)
     return next_otherwise(walk);
-  return next_by_cache(walk, walker->cache, entry->step);
+  return next_by_cache(walk, walker->cache, entry);
 }
 
 const char *stackpack_walk_text(enum stackpack_walk_answer answer) {
