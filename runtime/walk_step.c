@@ -94,7 +94,8 @@ static enum stackpack_walk_answer by_frame_pointer(struct stackpack_walk *walk,
 
 /* A managed frame of which the table knows no more than LLVM did. An unwinder may know more. On x86-64 a call has left
  * the return address above the frame; on the other machines the function saves it, and only beside the
- * frame pointer is it known where. */
+ * frame pointer is it known where. A frame pointer that isn't in the frame is another one's: the function keeps
+ * none, or its frame is larger than LLVM says, as with vectors whose size the processor knows. */
 enum stackpack_walk_answer walk_step_without_facts(struct stackpack_walk *walk) {
   const struct stackpack_context *context = &walk->context;
   const uint64_t size = walk->record.frame_size;
@@ -115,7 +116,11 @@ enum stackpack_walk_answer walk_step_without_facts(struct stackpack_walk *walk) 
   }
   if (!walk_knows(context, STACKPACK_FRAME_POINTER))
     return STACKPACK_WALK_NO_FRAME_POINTER;
-  return go_behind_pointer(walk, walk_register(context, STACKPACK_FRAME_POINTER), end);
+  const uintptr_t pointer = walk_register(context, STACKPACK_FRAME_POINTER);
+  const uintptr_t into = pointer + (uintptr_t)WALK_SAVED_POINTER - context->stack_pointer;
+  if (size < 2 * WORD || into > size - 2 * WORD)
+    return STACKPACK_WALK_SIZE_UNKNOWN;
+  return go_behind_pointer(walk, pointer, end);
 }
 
 /* ---- Steps ---- */

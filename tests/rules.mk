@@ -12,7 +12,7 @@ include tests/samples/rules.mk
 # long to build. A second compiler or a sanitizer finds nothing new in them.
 AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh completions.sh corpus-%.sh documents-%.sh faults.sh library-situations.sh \
   format-document.sh help.sh install%.sh library-size.sh machines-calls.sh machines-readers.sh managed-compiler.sh \
-  matrix-machines.sh packages.sh report-browser.sh tools-%.sh unwind-machines.sh) tests/callgraph/edges.sh tests/callgraph/lua.sh \
+  matrix-machines.sh packages.sh report-browser.sh tools-%.sh unwind-machines.sh walk-machines.sh) tests/callgraph/edges.sh tests/callgraph/lua.sh \
   tests/samples/machines.sh
 
 # What `check` runs, what `check-inputs` does (for sanitizers), and `check-code` (for another compiler).

@@ -1,0 +1,142 @@
+#!/bin/bash
+# AArch64 and RISC-V, by qemu: frames of which neither unwind tables nor the code tell. A walk passes those that keep a frame
+# pointer where LLVM's size says; a frame that is larger, by vectors whose size only the processor knows, or that keeps
+# no frame pointer, is a stop: else the caller's slots would be sought in wrong places, or the caller be passed over.
+. "$TOP/tests/cli/common.sh"
+
+# The sum is 1007: 7 by `inner`, 1000 by its caller.
+cat >managed.ll <<'IR'
+declare void @collect()
+declare ptr addrspace(1) @allocate(i64) "gc-leaf-function"
+declare void @touch(ptr) "gc-leaf-function"
+
+define i64 @inner() noinline #0 gc "statepoint-example" {
+  %p = call ptr addrspace(1) @allocate(i64 7)
+  call void @collect()
+  %value = load i64, ptr addrspace(1) %p
+  ret i64 %value
+}
+define i64 @vectors() noinline #0 VECTORS gc "statepoint-example" {
+  %vector = alloca <vscale x 4 x i32>
+  call void @touch(ptr %vector)
+  %p = call ptr addrspace(1) @allocate(i64 7)
+  call void @collect()
+  call void @touch(ptr %vector)
+  %value = load i64, ptr addrspace(1) %p
+  ret i64 %value
+}
+define i64 @outer(ptr %callee) noinline #0 gc "statepoint-example" {
+  %p = call ptr addrspace(1) @allocate(i64 1000)
+  %inner = call i64 %callee()
+  %value = load i64, ptr addrspace(1) %p
+  %sum = add i64 %value, %inner
+  ret i64 %sum
+}
+IR
+cat >collector.c <<'C'
+#include "stackpack.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct stackpack_module modules[4];
+static struct stackpack_process process;
+static const struct stackpack_walker walker = {.process = &process};
+static long space[2][4], used, active;
+
+void *allocate(long value) {
+  space[active][used] = value;
+  return &space[active][used++];
+}
+void touch(void *p) { (void)p; }
+
+static uintptr_t forward(void *closure, uintptr_t base) {
+  (void)closure;
+  return (uintptr_t)(space[!active] + ((long *)base - space[active]));
+}
+
+void collect_at(uintptr_t pc, uintptr_t stack_pointer, uintptr_t frame_pointer) {
+  const struct stackpack_stack stack = {stack_pointer, UINTPTR_MAX & ~(uintptr_t)7};
+  struct stackpack_context context = stackpack_context_at_call(pc, stack_pointer, NULL);
+  struct stackpack_walk walk;
+  enum stackpack_walk_answer answer;
+  stackpack_context_set(&context, STACKPACK_FRAME_POINTER, frame_pointer);
+  stackpack_walk_start(&walk, &walker, stack, &context);
+  while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk)))
+    stackpack_walk_update(&walk, forward, NULL);
+  for (long i = 0; i < used; i++) {
+    space[!active][i] = space[active][i];
+    space[active][i] = -1000000; /* what is still referred to is wrong now */
+  }
+  active = !active;
+  printf("%s, %d frames\n", stackpack_walk_text(answer), (int)walk.managed_frames);
+}
+
+long inner(void), vectors(void), outer(long (*callee)(void));
+
+int main(int argc, char **argv) {
+  (void)argv;
+  if (stackpack_process_open(&process, modules, 4) != STACKPACK_OK)
+    abort();
+  printf("%ld\n", outer(argc > 1 ? vectors : inner));
+  return 0;
+}
+C
+echo '#include "enter.inc"
+ENTER collect, collect_at, ARGUMENT_0, ARGUMENT_1, ARGUMENT_2' >stub.S
+
+# Sets what compiles and runs for a machine.
+choose_machine() { # MACHINE
+  machine=$1 llc=(-mtriple="$1-linux-gnu" -filetype=obj -O2)
+  emulator=("qemu-$1" -cpu max -L "/usr/$1-linux-gnu")
+  vectors='"target-features"="+sve"'
+  [[ $1 == aarch64 ]] || {
+    emulator=("qemu-$1" -cpu rv64,v=true,vext_spec=v1.0 -L "/usr/$1-linux-gnu")
+    vectors='"target-features"="+m,+a,+f,+d,+c,+v"'
+    llc+=(-mattr=+m,+a,+f,+d,+c -target-abi=lp64d)
+  }
+}
+
+build() { # NAME ATTRIBUTES
+  sed "s/#0/$2/; s/VECTORS/$vectors/" managed.ll >"$1.ll"
+  "$LLVM/bin/opt" -passes=rewrite-statepoints-for-gc "$1.ll" -o "$1.bc"
+  "$LLVM/bin/llc" "${llc[@]}" "$1.bc" -o "$1.o"
+  "$machine-linux-gnu-gcc" -O2 -fno-omit-frame-pointer -no-pie -static -I"$TOP/runtime" -I"$TOP/samples/common" "$1.o" collector.c stub.S \
+    "$machine/libstackpack.a" -o "$1"
+  expect_status 0 "$stackpack" pack --always -q -o "$1.packed" "$1"
+}
+
+expect_walk() { # PROGRAM ANSWER SUM [vectors]
+  local program
+  for program in "$1" "$1.packed"; do
+    expect_status 0 "${emulator[@]}" "./$program" "${@:4}"
+    [[ $(head -n 1 out) == "$2" && ($3 == any || $(tail -n 1 out) == "$3") ]] ||
+      { cat out; fail "$machine, $program ${*:4}: not '$2' and $3"; }
+  done
+}
+
+tried=
+for machine in "${other_machines[@]}"; do
+  can_run "$machine" || continue
+  choose_machine "$machine"
+  unset MAKEFLAGS MFLAGS MAKELEVEL
+  PKG_CONFIG_LIBDIR=/nonexistent make -s -C "$TOP" BUILD="$PWD/$machine" CC="$machine-linux-gnu-gcc" LD="$machine-linux-gnu-ld" \
+    OBJCOPY="$machine-linux-gnu-objcopy" AR="$machine-linux-gnu-ar" SANITIZE= CFLAGS=-O2 "$PWD/$machine/libstackpack.a" >log 2>&1 ||
+    { cat log; fail "the library can't be built for $machine"; }
+  end='the end of the managed frames'
+  stop="a frame whose size isn't known, or not for sure, which needs unwind tables"
+  build tables 'uwtable "frame-pointer"="none"'
+  build pointers 'nounwind "frame-pointer"="all"'
+  build both 'uwtable "frame-pointer"="all"'
+  build neither 'nounwind "frame-pointer"="none"'
+  for program in tables pointers both; do
+    expect_walk $program "$end, 2 frames" 1007
+  done
+  expect_walk both "$end, 2 frames" 1007 vectors
+  for program in tables pointers neither; do
+    expect_walk $program "$stop, 1 frames" any vectors
+  done
+  expect_walk neither "$stop, 1 frames" any
+  tried+=" $machine"
+done
+[[ -n $tried ]] || skip "no qemu, or no compiler, for another machine"
+echo "tried:$tried"
