@@ -89,6 +89,21 @@ for register in rax rcx rdi r11; do
   check_given kept "sub \$8, %rsp; add %rsi, %rdi; mov %rdi, %$register; call 1f; call *%$register; add \$8, %rsp; 1: ret"
 done
 check_given kept 'add %rsi, %rdi; mov (%rdx), %rcx; push %rdi; jmp *%rcx'
+# By way of vectors, parts of words, distances that registers have, global variables, and other pointers to the stack.
+vector='movq %rdi, %xmm0; movq %rsi, %xmm1; paddq %xmm1, %xmm0; punpcklqdq %xmm0, %xmm0; movups %xmm0, -24(%rsp)'
+check_given kept "$vector; jmp *-24(%rsp)"
+check_given kept "$vector; mov -16(%rsp), %rax; jmp *%rax"
+check_given dropped "$vector; mov %rdx, -8(%rsp); jmp *(%rdx)"
+check_given kept 'add %rsi, %rdi; mov %rdi, %rax; shr $32, %rax; mov %edi, -8(%rsp); mov %eax, -4(%rsp); jmp *-8(%rsp)'
+check_given kept 'sub $24, %rsp; add %rsi, %rdi; xor %ecx, %ecx; mov %rdi, 8(%rsp,%rcx,8); call *8(%rsp); add $24, %rsp; ret'
+check_given kept 'sub $24, %rsp; add %rsi, %rdi; xor %ecx, %ecx; mov %rdi, 8(%rsp); call *8(%rsp,%rcx,8); add $24, %rsp; ret'
+check_given kept 'sub $24, %rsp; add %rsi, %rdi; lea 8(%rsp), %rcx; mov %rdi, (%rcx); call *8(%rsp); add $24, %rsp; ret'
+check_given kept 'sub $24, %rsp; add %rsi, %rdi; mov %rdi, 8(%rsp); push $1; push $2; call *24(%rsp); add $40, %rsp; ret'
+check_given dropped 'sub $24, %rsp; mov %rdi, 8(%rsp); push $1; push $2; call *24(%rsp); add $40, %rsp; ret'
+variable='.data; 8: .quad 0; 9: .quad 0; .text'
+check_given kept "add %rsi, %rdi; mov %rdi, 8f(%rip); jmp *8f(%rip); $variable"
+check_given kept "mov %rdi, 8f(%rip); add %rsi, 8f(%rip); mov 8f(%rip), %rax; jmp *%rax; $variable"
+check_given dropped "add %rsi, %rdi; mov %rdi, 8f(%rip); mov 9f(%rip), %rax; jmp *%rax; $variable"
 check_given kept 'jmp 1f; 2: jmp *%rdi; 1: add %rsi, %rdi; jmp 2b'
 check_given kept 'mov 8(%rdx), %rax; jmp 1f; 2: add %rsi, %rdi; mov %rdi, %rax; 1: jmp *%rax; nop; jmp 2b'
 check_given kept 'mov (%rdx), %rax; mul %rdi; sub $8, %rsp; call *%rax; add $8, %rsp; ret'

@@ -171,6 +171,14 @@ static void ignore_upper(void *context, uint64_t upper) {
   (void)upper;
 }
 
+/* What an instruction does with the stack, in the order of addresses: a push stores where nothing
+ * else does. */
+static void note_stack(struct code_slots *slots, const struct code_stack *stack, bool *has_store) {
+  slots->has_address |= stack->is_address || stack->handed != CODE_NO_BASE;
+  slots->moves |= *has_store && stack->growth > 0;
+  *has_store |= stack->base == CODE_STACK_POINTER && !stack->is_read && stack->growth == 0;
+}
+
 static void decode_function(struct resolver *resolver) {
   const struct graph_builder *builder = resolver->builder;
   array_make_room((void **)&resolver->steps, &resolver->steps_capacity, resolver->size,
@@ -181,6 +189,7 @@ static void decode_function(struct resolver *resolver) {
   resolver->step_count = 0;
   uint32_t next_call = builder->graph->functions[resolver->function].first_call;
   struct parts parts = graph_parts(builder);
+  bool has_store = false;
   for (uint64_t at = 0; at < resolver->size;) {
     struct step *step = &resolver->steps[resolver->step_count++];
     const uint64_t address = resolver->start + at;
@@ -189,6 +198,7 @@ static void decode_function(struct resolver *resolver) {
                                   resolver->size - at, address, &step->instruction);
     if (builder->architecture->highest != 0)
       parts_follow(&parts, &step->instruction, ignore_upper, NULL);
+    note_stack(&resolver->slots, &step->instruction.stack, &has_store);
     step->is_end = is_end(resolver, &next_call, step);
     resolver->step_at[at] = resolver->step_count;
     at += step->instruction.length;
@@ -763,7 +773,8 @@ static void start_function(struct resolver *resolver, uint32_t number) {
   resolver->function = number;
   resolver->names_label = false;
   resolver->slots.count = resolver->slots.made_count = 0;
-  resolver->slots.has_grown = false;
+  resolver->slots.has_grown = resolver->slots.has_address = false;
+  resolver->slots.has_distant_store = resolver->slots.moves = false;
   resolver->start = function->address;
   resolver->size = function->size;
   resolver->area = areas_find(&graph->areas, function->address);

@@ -119,7 +119,8 @@ struct code_value code_load(const struct code_state *state, enum code_stack_base
       slots->count > CODE_SLOTS ? &slots->items[0] : find_slot(slots, place);
   if (slot != NULL)
     loaded = (struct code_value){.kind = CODE_HELD, .table = slot->address};
-  loaded.is_made = is_made_at(slots, place);
+  loaded.is_made = is_made_at(slots, place) || (slots->has_address && slots->has_distant_store) ||
+                   (slots->moves && slots->made_count > 0 && base == CODE_STACK_POINTER);
   return loaded;
 }
 
@@ -135,6 +136,14 @@ void code_store_anywhere(struct code_state *state, struct code_value value) {
   }
   if (is_made || is_code)
     slots->has_grown = true;
+}
+
+void code_store_elsewhere(struct code_state *state, struct code_value value) {
+  struct code_slots *slots = state->slots;
+  if (slots == NULL || slots->has_distant_store || !code_is_made(value))
+    return;
+  slots->has_distant_store = true;
+  slots->has_grown |= slots->has_address;
 }
 
 struct code_value code_load_anywhere(const struct code_state *state) {

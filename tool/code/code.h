@@ -170,7 +170,10 @@ struct code_slots {
   bool has_grown;       /* there are new ones */
   uint32_t lost;        /* registers that some function changes though calls preserve them */
   bool has_load;        /* something was loaded from the stack */
-  uint32_t count;       /* may be more than there is room for: then any place is one */
+  /* Registers may hold addresses of places on the stack; what the function computed was stored by
+   * one that may; and the stack pointer moves after a store by it. */
+  bool has_address, has_distant_store, moves;
+  uint32_t count; /* may be more than there is room for: then any place is one */
   struct code_slot {
     uint64_t address;
     struct code_place place;
@@ -207,6 +210,8 @@ struct code_value code_load(const struct code_state *state, enum code_stack_base
                             int32_t offset);
 /* The same at a distance that isn't known. */
 void code_store_anywhere(struct code_state *state, struct code_value value);
+/* A register is stored where another one points to: on the stack, too, if that may be its address. */
+void code_store_elsewhere(struct code_state *state, struct code_value value);
 struct code_value code_load_anywhere(const struct code_state *state);
 
 /* Whether an instruction changes nothing that is known. */

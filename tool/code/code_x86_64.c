@@ -153,7 +153,7 @@ static void set_references(const ZydisDecodedInstruction *raw, uint64_t next,
 
 /* ---- The stack ---- */
 
-enum { RSP = 4, RBP = 5, REGISTERS = 16 };
+enum { RSP = 4, RBP = 5, REGISTERS = 16, WORD = 8 };
 
 static enum code_stack_base base_of(unsigned number) {
   return number == RSP ? CODE_STACK_POINTER : number == RBP ? CODE_FRAME_POINTER : CODE_NO_BASE;
@@ -393,6 +393,11 @@ static uint32_t address_registers(const ZydisDecodedInstruction *raw) {
          (has_index ? bit((int)(raw->raw.sib.index + 8 * extension.index)) : 0);
 }
 
+/* Whether an operand in memory may be on the stack, at any distance. */
+static bool is_on_stack(const ZydisDecodedInstruction *raw) {
+  return (address_registers(raw) & (bit(RSP) | bit(RBP))) != 0;
+}
+
 /* Whether an instruction without a ModRM byte has the number of a register in its opcode. */
 static bool names_by_opcode(const ZydisDecodedInstruction *raw) {
   return raw->mnemonic == ZYDIS_MNEMONIC_MOV || raw->mnemonic == ZYDIS_MNEMONIC_PUSH ||
@@ -434,8 +439,8 @@ static void set_registers(const ZydisDecodedInstruction *raw,
                                                   : bit(operand);
     parts->writes = is_whole && (has_modrm || has_constant) ? parts->may_write : 0;
     parts->is_copy = parts->reads != 0 && parts->writes != 0;
-    parts->is_load = has_modrm && to_other && parts->reads == 0 && raw->operand_width == 64 &&
-                     memory_base(raw) == CODE_NO_BASE;
+    parts->is_load =
+        has_modrm && to_other && parts->reads == 0 && raw->operand_width == 64 && !is_on_stack(raw);
     break;
   case ZYDIS_MNEMONIC_MOVZX:
   case ZYDIS_MNEMONIC_MOVSX:
@@ -652,7 +657,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
     instruction->is_sum = operand_register(&raw) >= 0;
     instruction->parts.from =
         instruction->is_sum ? (uint8_t)operand_register(&raw) : CODE_NO_REGISTER;
-    instruction->parts.is_load = !instruction->is_sum && memory_base(&raw) == CODE_NO_BASE;
+    instruction->parts.is_load = !instruction->is_sum && !is_on_stack(&raw);
     break;
   default:
     set_registers(&raw, instruction);
@@ -698,14 +703,39 @@ static struct code_value value_of_register(const struct code_state *state, Zydis
   return number < 0 ? unknown : state->registers[number];
 }
 
-/* Memory at a constant distance from rsp or rbp; CODE_NO_BASE if it is elsewhere. */
-static enum code_stack_base frame_base(const ZydisDecodedOperand *memory) {
-  const bool is_plain = memory->type == ZYDIS_OPERAND_TYPE_MEMORY && memory->size == 64 &&
-                        memory->mem.index == ZYDIS_REGISTER_NONE;
-  return !is_plain                                ? CODE_NO_BASE
-         : memory->mem.base == ZYDIS_REGISTER_RSP ? CODE_STACK_POINTER
-         : memory->mem.base == ZYDIS_REGISTER_RBP ? CODE_FRAME_POINTER
-                                                  : CODE_NO_BASE;
+/* Where an instruction uses memory that is followed. */
+enum memory {
+  MEMORY_OTHER,
+  MEMORY_PLACE, /* at a constant distance from rsp or rbp, or at a fixed address */
+  MEMORY_FRAME, /* at a distance from rsp or rbp that isn't known */
+};
+
+/* `place` is that of the word in which the memory starts. */
+static enum memory find_memory(const ZydisDecodedOperand *memory, struct code_place *place) {
+  const bool has_index = memory->mem.index != ZYDIS_REGISTER_NONE;
+  const ZydisRegister base = memory->mem.base;
+  *place = (struct code_place){.offset = (int32_t)memory->mem.disp.value & -WORD,
+                               .base = base == ZYDIS_REGISTER_RSP   ? CODE_STACK_POINTER
+                                       : base == ZYDIS_REGISTER_RBP ? CODE_FRAME_POINTER
+                                                                    : CODE_NO_BASE};
+  if (memory->mem.segment == ZYDIS_REGISTER_FS || memory->mem.segment == ZYDIS_REGISTER_GS ||
+      memory->type != ZYDIS_OPERAND_TYPE_MEMORY)
+    return MEMORY_OTHER;
+  if (place->base != CODE_NO_BASE)
+    return has_index ? MEMORY_FRAME : MEMORY_PLACE;
+  return !has_index && (base == ZYDIS_REGISTER_RIP || base == ZYDIS_REGISTER_NONE) ? MEMORY_PLACE
+                                                                                   : MEMORY_OTHER;
+}
+
+/* A word in memory, or a part of one, that instructions store to, too. */
+static struct code_value kept_value(const struct code_state *state,
+                                    const ZydisDecodedOperand *memory) {
+  struct code_place place;
+  const enum memory where = find_memory(memory, &place);
+  struct code_value kept = where == MEMORY_PLACE   ? code_load(state, place.base, place.offset)
+                           : where == MEMORY_FRAME ? code_load_anywhere(state)
+                                                   : unknown;
+  return memory->size == 8 * WORD ? kept : (struct code_value){.is_made = kept.is_made};
 }
 
 /* What a word in memory is, by its address: base + index * scale + displacement. An entry of a
@@ -714,11 +744,12 @@ static struct code_value loaded_value(const struct code_state *state,
                                       const ZydisDecodedOperand *memory) {
   const struct code_value base = value_of_register(state, memory->mem.base);
   const struct code_value index = value_of_register(state, memory->mem.index);
+  const struct code_value kept = kept_value(state, memory);
   uint64_t table = (uint64_t)memory->mem.disp.value;
   if (memory->mem.segment == ZYDIS_REGISTER_FS || memory->mem.segment == ZYDIS_REGISTER_GS)
     return unknown;
-  if (frame_base(memory) != CODE_NO_BASE)
-    return code_load(state, frame_base(memory), (int32_t)memory->mem.disp.value);
+  if (kept.kind != CODE_UNKNOWN || kept.is_made)
+    return kept;
   const bool has_index = memory->mem.index != ZYDIS_REGISTER_NONE;
   if (!has_index && (base.kind != CODE_PLACE || memory->mem.disp.value != 0))
     return unknown;
@@ -770,14 +801,12 @@ static struct code_value plus(struct code_state *state, struct code_value from, 
 }
 
 /* The address that `lea` computes. */
-static struct code_value address_of(struct code_state *state, uint64_t next,
-                                    const ZydisDecodedOperand *memory) {
+static struct code_value address_of(struct code_state *state, const ZydisDecodedOperand *memory) {
   const uint64_t displacement = (uint64_t)memory->mem.disp.value;
   const struct code_value base = value_of_register(state, memory->mem.base);
   const struct code_value index = value_of_register(state, memory->mem.index);
-  if (memory->mem.index == ZYDIS_REGISTER_NONE && memory->mem.base == ZYDIS_REGISTER_RIP)
-    return value(CODE_ADDRESS, next + displacement);
-  if (memory->mem.index == ZYDIS_REGISTER_NONE && memory->mem.base == ZYDIS_REGISTER_NONE)
+  if (memory->mem.index == ZYDIS_REGISTER_NONE &&
+      (memory->mem.base == ZYDIS_REGISTER_RIP || memory->mem.base == ZYDIS_REGISTER_NONE))
     return value(CODE_ADDRESS, displacement);
   if (memory->mem.index == ZYDIS_REGISTER_NONE && base.kind == CODE_ADDRESS)
     return plus(state, base, displacement);
@@ -787,14 +816,15 @@ static struct code_value address_of(struct code_state *state, uint64_t next,
   return sum.kind == CODE_UNKNOWN ? sum_with_number(state, displacement) : sum;
 }
 
-static struct code_value moved_value(const struct code_state *state, uint64_t next,
-                                     const ZydisDecodedOperand *to,
+static struct code_value moved_value(const struct code_state *state, const ZydisDecodedOperand *to,
                                      const ZydisDecodedOperand *from) {
   if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && to->size >= 32 && has_numbers(state))
     return value(CODE_ADDRESS, to->size == 32 ? (uint32_t)from->imm.value.u : from->imm.value.u);
   if (from->type == ZYDIS_OPERAND_TYPE_MEMORY && from->mem.base == ZYDIS_REGISTER_RIP &&
       from->mem.segment != ZYDIS_REGISTER_FS && from->mem.segment != ZYDIS_REGISTER_GS)
-    return to->size == 64 ? value(CODE_WORD, next + (uint64_t)from->mem.disp.value) : unknown;
+    return to->size == 64 && !kept_value(state, from).is_made
+               ? value(CODE_WORD, (uint64_t)from->mem.disp.value)
+               : unknown;
   if (from->type == ZYDIS_OPERAND_TYPE_MEMORY)
     return loaded_value(state, from);
   if (from->type != ZYDIS_OPERAND_TYPE_REGISTER)
@@ -835,14 +865,14 @@ static struct code_value added_value(const ZydisDecodedInstruction *raw,
 }
 
 /* What the instruction puts into its first operand. */
-static struct code_value result_of(const ZydisDecodedInstruction *raw, uint64_t next,
+static struct code_value result_of(const ZydisDecodedInstruction *raw,
                                    const ZydisDecodedOperand *operands, struct code_state *state) {
   const ZydisDecodedOperand *to = &operands[0], *from = &operands[1];
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_LEA:
-    return address_of(state, next, from);
+    return address_of(state, from);
   case ZYDIS_MNEMONIC_MOV:
-    return moved_value(state, next, to, from);
+    return moved_value(state, to, from);
   case ZYDIS_MNEMONIC_MOVSXD:
     if (from->type == ZYDIS_OPERAND_TYPE_MEMORY)
       return from->size == 32 ? loaded_value(state, from) : unknown;
@@ -922,18 +952,34 @@ static void forget_at_call(struct code_state *state) {
   code_lose(state, CLOBBERED | (state->slots != NULL ? state->slots->lost : 0), RAX);
 }
 
+/* Memory becomes a value, of which vectors have several. */
+static void store(struct code_state *state, const ZydisDecodedOperand *to,
+                  struct code_value result) {
+  struct code_place place;
+  const enum memory where = find_memory(to, &place);
+  const int32_t from = (int32_t)to->mem.disp.value;
+  if (where == MEMORY_OTHER)
+    code_store_elsewhere(state, result);
+  else if (where == MEMORY_FRAME)
+    code_store_anywhere(state, result);
+  else if (where == MEMORY_PLACE && to->size == 8 * WORD && from == place.offset)
+    code_store(state, place.base, from, result);
+  else if (where == MEMORY_PLACE)
+    for (; place.offset < from + to->size / 8; place.offset += WORD)
+      code_store(state, place.base, place.offset, (struct code_value){.is_made = result.is_made});
+}
+
 /* What an instruction's result becomes of. */
 static void keep_result(struct code_state *state, const ZydisDecodedOperand *to,
                         struct code_value result) {
-  const enum code_stack_base base = frame_base(to);
   if ((to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0)
     return;
   if (result.kind == CODE_SUM || result.kind == CODE_PLACE)
     state->summed = result;
   if (to->type == ZYDIS_OPERAND_TYPE_REGISTER && register_number(to->reg.value) >= 0)
     state->registers[register_number(to->reg.value)] = result;
-  else if (base != CODE_NO_BASE)
-    code_store(state, base, (int32_t)to->mem.disp.value, result);
+  else if (to->type == ZYDIS_OPERAND_TYPE_MEMORY)
+    store(state, to, result);
 }
 
 static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct code_state *state,
@@ -946,6 +992,10 @@ static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct c
     *state = (struct code_state){.slots = state->slots};
     return;
   }
+  for (unsigned i = 0; i < raw.operand_count_visible; i++)
+    if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+        operands[i].mem.base == ZYDIS_REGISTER_RIP) /* from here on, it's the address itself */
+      operands[i].mem.disp.value += (int64_t)(address + raw.length);
   if (raw.mnemonic == ZYDIS_MNEMONIC_CDQE) { /* sign-extends eax */
     if (!is_short_entry(state->registers[0]))
       state->registers[0] = unknown;
@@ -955,8 +1005,7 @@ static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct c
     *jump = operand_value(state, &operands[0]);
   const bool has_result =
       raw.operand_count_visible > 0 && raw.meta.branch_type == ZYDIS_BRANCH_TYPE_NONE;
-  struct code_value result =
-      has_result ? result_of(&raw, address + raw.length, operands, state) : unknown;
+  struct code_value result = has_result ? result_of(&raw, operands, state) : unknown;
   const bool is_made = makes(&raw, operands, state);
   result.is_made = is_made && (result.kind == CODE_UNKNOWN || result.kind == CODE_HELD);
   if (is_made && raw.mnemonic == ZYDIS_MNEMONIC_PUSH)

@@ -252,7 +252,9 @@ bool survey_open(struct survey *survey, const char *path, const struct survey_op
     return false;
   }
   if (survey->unit_names.is_broken)
-    problem_warn(path, "the debug information is broken; some functions' compilation units are "
-                       "missing");
+    fprintf(stderr,
+            "stackpack: %s: warning: the debug information is broken; some functions' "
+            "compilation units are missing\n",
+            path);
   return true;
 }

@@ -184,8 +184,11 @@ static void tell_missing(struct source *source, const char *file) {
   if (file == NULL || source->missing_told)
     return;
   source->missing_told = true;
-  problem_warn(source->path,
-               "split debug information can't be read, so inlined functions are missing: %s", file);
+  fflush(stdout);
+  fprintf(stderr,
+          "stackpack: %s: warning: split debug information can't be read, so inlined functions are "
+          "missing: %s\n",
+          source->path, file);
 }
 
 void source_find(struct source *source, enum source_question question, uint64_t address,
