@@ -39,3 +39,7 @@ expect_status 2 "$stackpack" dump $'app\e[31m.missing'
 expect_clean err
 expect_status 2 "$stackpack" why --gc-entry=collect app $'no\e[31m'
 expect_clean err
+# A warning, too, that a pattern names nothing.
+expect_status 0 "$stackpack" stats --gc-entry=$'no\e[31m' $'app\e[31m'
+grep -q 'warning: no function is called' err || fail "no warning: $(<err)"
+expect_clean err

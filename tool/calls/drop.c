@@ -203,25 +203,22 @@ static void print_report(FILE *report, const struct drop *drop, const char *path
 /* What the user should know in any case. */
 static void print_warnings(const struct analysis *analysis, const char *path) {
   if (analysis->unknown != NULL)
-    fprintf(stderr,
-            "stackpack: %s: warning: no function is called '%s', which is to be a GC entry; as any "
-            "call might reach it, nothing is dropped\n",
-            path, analysis->unknown);
+    problem_warn(path,
+                 "no function is called '%s', which is to be a GC entry; as any call might reach "
+                 "it, nothing is dropped",
+                 analysis->unknown);
   else if (analysis->unreached != NULL)
-    fprintf(
-        stderr,
-        "stackpack: %s: warning: no record's call leads to '%s', which is to be a GC entry: was it "
-        "inlined wherever it is called?\n",
-        path, analysis->unreached);
+    problem_warn(path,
+                 "no record's call leads to '%s', which is to be a GC entry: was it inlined "
+                 "wherever it is called?",
+                 analysis->unreached);
   if (analysis->unused_patterns > 0)
-    fprintf(stderr,
-            "stackpack: %s: warning: no function is called '%s', which is never to collect\n", path,
-            analysis->unused);
+    problem_warn(path, "no function is called '%s', which is never to collect", analysis->unused);
   if (analysis->undecodable > 0)
-    fprintf(stderr,
-            "stackpack: %s: warning: %" PRIu32
-            " functions have code that can't be decoded; they count as reaching everything\n",
-            path, analysis->undecodable);
+    problem_warn(path,
+                 "%" PRIu32
+                 " functions have code that can't be decoded; they count as reaching everything",
+                 analysis->undecodable);
 }
 
 bool drop_check(const struct loaded *loaded, const struct policy *policy, struct problem *problem) {

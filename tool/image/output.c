@@ -143,8 +143,7 @@ static void copy_attribute(int from, int to, const char *path, const char *name)
   if (size >= 0 && (size == own_size && memcmp(value, own, (size_t)size) == 0))
     return;
   if (size < 0 || fsetxattr(to, name, value, (size_t)size, 0) != 0)
-    fprintf(stderr, "stackpack: %s: warning: the extended attribute %s isn't kept: %s\n", path,
-            name, strerror(errno));
+    problem_warn(path, "the extended attribute %s isn't kept: %s", name, strerror(errno));
 }
 
 static void copy_attributes(int file, const struct new_file *new_file) {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool problem_set(struct problem *problem, const char *format, ...) {
@@ -22,11 +23,26 @@ bool problem_set_errno(struct problem *problem, const char *subject) {
   return problem_set(problem, "%s: %s", subject, strerror(errno));
 }
 
-void problem_print(const struct problem *problem, const char *file) {
+static void print_line(const char *file, const char *kind, const char *text) {
   fflush(stdout);
   fputs("stackpack: ", stderr);
-  clean_print(stderr, problem->file != NULL ? problem->file : file);
-  fputs(": ", stderr);
-  clean_print(stderr, problem->text);
+  clean_print_path(stderr, file);
+  fputs(kind, stderr);
+  clean_print(stderr, text);
   putc('\n', stderr);
+}
+
+void problem_print(const struct problem *problem, const char *file) {
+  print_line(problem->file != NULL ? problem->file : file, "", problem->text);
+}
+
+void problem_warn(const char *file, const char *format, ...) {
+  char *text;
+  va_list arguments;
+  va_start(arguments, format);
+  if (vasprintf(&text, format, arguments) >= 0) {
+    print_line(file, "warning: ", text);
+    free(text);
+  }
+  va_end(arguments);
 }

@@ -23,4 +23,7 @@ bool problem_set_errno(struct problem *problem, const char *subject);
 /* Prints the line, about `file` unless the problem names another one. */
 void problem_print(const struct problem *problem, const char *file);
 
+/* Prints a line about `file` that the user should know, though nothing has failed. */
+void problem_warn(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 #endif

@@ -252,9 +252,7 @@ bool survey_open(struct survey *survey, const char *path, const struct survey_op
     return false;
   }
   if (survey->unit_names.is_broken)
-    fprintf(stderr,
-            "stackpack: %s: warning: the debug information is broken; some functions' "
-            "compilation units are missing\n",
-            path);
+    problem_warn(path, "the debug information is broken; some functions' compilation units are "
+                       "missing");
   return true;
 }

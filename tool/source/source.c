@@ -184,11 +184,8 @@ static void tell_missing(struct source *source, const char *file) {
   if (file == NULL || source->missing_told)
     return;
   source->missing_told = true;
-  fflush(stdout);
-  fprintf(stderr,
-          "stackpack: %s: warning: split debug information can't be read, so inlined functions are "
-          "missing: %s\n",
-          source->path, file);
+  problem_warn(source->path,
+               "split debug information can't be read, so inlined functions are missing: %s", file);
 }
 
 void source_find(struct source *source, enum source_question question, uint64_t address,
