@@ -30,10 +30,11 @@ for r in records:
     assert r["address"] == r["function_address"] + r["offset"], r
     frame = r["frame"]
     if frame is not None:
-        assert set(frame) == {"cfa_register", "cfa_offset", "return_address_signed", "saved"}, frame
+        assert set(frame) == {"cfa_register", "cfa_offset", "return_address_signed", "saved", "lost"}, frame
         assert is_count(frame["cfa_register"]) and type(frame["cfa_offset"]) is int, frame
         assert type(frame["return_address_signed"]) is bool, frame
         assert all(set(s) == {"register", "offset"} and s["offset"] < 0 for s in frame["saved"]), frame
+        assert all(is_count(register) for register in frame["lost"]), frame
     for location in r.get("deopt", []) + r.get("allocas", []) + r.get("locations", []):
         check_location(location)
     for pair in r.get("gc", []):

@@ -54,6 +54,7 @@ def frame_as_json(frame):
         "cfa_offset": frame.cfa_offset,
         "return_address_signed": frame.shape.is_signed,
         "saved": [{"register": register, "offset": offset} for register, offset in frame.shape.saved.items()],
+        "lost": [register for register in range(32) if frame.shape.lost >> register & 1],
     }
 
 

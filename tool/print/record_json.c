@@ -93,6 +93,9 @@ static void print_frame(const struct record_view *view) {
     printf("%s{\"register\":%u,\"offset\":%" PRId32 "}", bits == frame->saved ? "" : ",", reg,
            frame->offsets[reg]);
   }
+  printf("],\"lost\":[");
+  for (uint32_t bits = frame->lost; bits != 0; bits &= bits - 1)
+    printf("%s%d", bits == frame->lost ? "" : ",", __builtin_ctz(bits));
   printf("]}");
 }
 
