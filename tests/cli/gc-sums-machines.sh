@@ -70,6 +70,9 @@ check_aarch64() {
     check_called kept "a jump, by a register that is changed: $way" "$jumps" "$way"
   done
   check_called kept "kept in a register that is changed" "$sorts" "$other; ret"
+  local switch='adrp x9, 5f; add x9, x9, :lo12:5f; ldrb w9, [x9, x0]; adr x10, 2f; add x10, x10, x9, lsl #2; br x10'
+  check_called kept "a jump, by a register that is changed before one of two switches" "$jumps" "cbz x1, 3f; $save; mov x19, x0; $switch; 3: $save; $switch
+    2: add sp, sp, #16; ret; .pushsection .rodata; 5: .byte 0, 0, 0; .popsection"
   check_called kept "by another frame pointer" "stp x29, x30, [sp, #-16]!; mov x29, sp; bl make; mov sp, x29; ldp x29, x30, [sp], #16; ret" 'mov x29, x0; ret'
   check_called kept "by another frame pointer that was saved" "stp x29, x30, [sp, #-16]!; mov x29, sp; bl make; mov sp, x29; ldp x29, x30, [sp], #16; ret" \
     'str x29, [sp, #-16]!; str x0, [sp]; ldr x29, [sp], #16; ret'

@@ -403,7 +403,9 @@ void stack_follow(struct stack_notes *notes, struct stack *stack,
     stack->jumped = stack->depth;
   if (may_switch(stack, instruction)) {
     stack->has_other_switch |= stack->has_switched && stack->switched.bytes != stack->depth.bytes;
+    const uint16_t changed = stack->switched.changed; /* none, if it is the first */
     stack->switched = stack->depth;
+    stack->switched.changed |= changed;
     stack->has_switched = true;
   }
 }
