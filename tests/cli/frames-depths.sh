@@ -183,6 +183,8 @@ assert pushed >= 2, pushed
 depths = [ours["frame"]["cfa_offset"] for ours in load("functions.json") if ours["function"] == "told_pointer"]
 assert len(depths) == 2 and depths[1] == depths[0] + 32, depths
 PYTHON
+  expect_status 0 "$stackpack" dump --function=told_pushed functions
+  expect_output '^ *ends at rsp\+[0-9]+; from there: rip-8; lost: rbx rbp r12 r13 r14 r15$'
   expect_status 0 "$stackpack" pack --always -o packed functions
   expect_output 'records? of frames that neither unwind tables nor the code tell of'
   expect_status 0 "$stackpack" verify functions packed

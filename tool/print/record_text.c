@@ -77,6 +77,13 @@ void record_text_frame(const struct record_text *text, const struct record_view 
     putchar(' ');
     print_place(text->machine, reg, frame->offsets[reg]);
   }
+  if (frame->lost != 0)
+    printf("; lost:");
+  for (uint32_t bits = frame->lost; bits != 0; bits &= bits - 1) {
+    char name[LOCATION_TEXT_SIZE];
+    register_text(name, (unsigned)__builtin_ctz(bits), text->machine);
+    printf(" %s", name);
+  }
   putchar('\n');
 }
 
