@@ -3,9 +3,12 @@
 
 #include <string.h>
 
-/* There is a slot for 32 bytes. Entries take more, so that some slots are always free. All are forgotten when so many
- * records were refused for each slot. */
-enum { SLOT_SHARE = 32, SHIFT_MIN = 4, SHIFT_MAX = 28, REFUSALS = 4 };
+/* There is a slot for 32 bytes. Entries take more, so that some slots are always free. */
+enum { SLOT_SHARE = 32, SHIFT_MIN = 4, SHIFT_MAX = 28 };
+
+/* All entries are forgotten when so many records were refused for each slot; or when so many more of the noted addresses
+ * came again soon than didn't: before an eighth as many records were refused as there are slots. */
+enum { REFUSALS = 4, RETURNED_MAX = 4, SOON_SHARE = 8 };
 
 _Static_assert(offsetof(struct cache_entry, row) >= SLOT_SHARE, "an entry takes more");
 
@@ -31,15 +34,32 @@ void cache_forget(struct cache_overlay *cache, uint64_t generation) {
     memset(cache->slots, 0, slot_count(cache) * sizeof *cache->slots);
   cache->next = first;
   cache->generation = generation;
-  cache->refused = 0;
+  cache->refused = cache->noted = cache->noted_at = cache->returned = 0;
   cache->forgotten++;
 }
 
+/* There was no room for an address. Whether it is time to forget all: most of the addresses that are noted, one at a
+ * time, come again soon, so other ones are in use than those that are remembered; or very many were refused. */
+static bool refuse(struct cache_overlay *cache, uint64_t address) {
+  cache->refused++;
+  if (cache->noted == 0) {
+    cache->noted = address;
+    cache->noted_at = cache->refused;
+  } else if (cache->noted == address) {
+    cache->noted = 0;
+    cache->returned++;
+  } else if (cache->refused - cache->noted_at > slot_count(cache) / SOON_SHARE) {
+    cache->noted = 0;
+    cache->returned -= cache->returned > 0;
+  }
+  return cache->returned == RETURNED_MAX || cache->refused > REFUSALS * slot_count(cache);
+}
+
 /* Whether there is room for an entry of any size, or is by now. */
-static bool make_room(struct cache_overlay *cache) {
+static bool make_room(struct cache_overlay *cache, uint64_t address) {
   if ((cache->end - cache->next) * CACHE_UNIT >= sizeof(struct cache_entry))
     return true;
-  if (++cache->refused <= REFUSALS * slot_count(cache))
+  if (!refuse(cache, address))
     return false;
   cache_forget(cache, cache->generation);
   return true;
@@ -62,7 +82,7 @@ struct cache_entry *cache_remember(struct stackpack_cache *memory,
   struct cache_overlay *cache = cache_overlay_of(memory);
   const int32_t frame_size = (int32_t)record->frame_size;
   if (cache->slots == NULL || (uint64_t)(int64_t)frame_size != record->frame_size ||
-      !make_room(cache))
+      !make_room(cache, record->address))
     return NULL;
   struct cache_entry *entry = cache_entry_at(cache, (uint32_t)cache->next);
   unsigned pairs = 0;

@@ -5,9 +5,8 @@
  *              caller's frame, and the live set as a row
  *
  * The hash of an address leads to a slot; its entry's is the first one from there on that was free. When
- * there is no room for another entry, all are forgotten; but not before many look-ups were in vain: a cache
- * that is too small for what is looked up again and again serves a part of it, instead of being filled all the
- * time.
+ * there is no room for another entry, all are forgotten; but not before others are in use: a cache that is too small
+ * for what is looked up again and again serves a part of it, instead of being filled all the time.
  *
  * A walk asks it at every frame, so what a hit takes is here, to be compiled into the walk.
  */
@@ -43,7 +42,8 @@ struct cache_overlay {
   uint64_t generation; /* of the process */
   uint64_t next, end;  /* of the memory's units: the first free one, and where they end */
   uint64_t refused;    /* how many records there was no room for */
-  uint64_t forgotten;  /* how many times all were: entries found before that don't count */
+  uint64_t noted, noted_at, returned; /* see refuse */
+  uint64_t forgotten; /* how many times all were: entries found before that don't count */
 };
 
 _Static_assert(sizeof(struct cache_overlay) <= sizeof(struct stackpack_cache), "room for a cache");

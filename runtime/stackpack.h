@@ -185,13 +185,12 @@ enum stackpack_answer stackpack_record_visit(const struct stackpack_record *reco
 /* A cache of look-ups, for a collector that meets the same return addresses again and again: the
  * stacks of threads that run the same loop, and the same stack at the next collection. It is a hash
  * table of records with their pairs, in memory that the caller gives: two lines for each record are
- * plenty. A cache that is full keeps the records that it has, until many times their number of others were
- * looked up. Pairs in other places than registers and slots of 8 bytes near each other are read from the
+ * plenty. A cache that is full keeps the records that it has, until others come again and again. Pairs in other places than registers and slots of 8 bytes near each other are read from the
  * table at each visit. A cache is for one thread at a time; what a visitor or `forward` calls must not
  * use it. */
 enum { STACKPACK_CACHE_LINE = 64 };
 struct stackpack_cache {
-  uint64_t private_[8];
+  uint64_t private_[12];
 };
 
 /* Makes 8-aligned memory, which stays the caller's, a cache of 2 to the power of `shift` lines, that is, of

@@ -245,3 +245,28 @@ TEST(a_full_cache) {
                    STACKPACK_FOUND);
   packed_model_free(&packed);
 }
+
+/* Where others are in use than those that a full cache has, it soon has the others. */
+TEST(a_full_cache_and_other_addresses) {
+  struct packed_model packed;
+  struct model model = {0};
+  struct stackpack_cache cache = open_cache(SHIFT_MAX);
+  static struct stackpack_table no_table;
+  enum { RECORDS = 400, HOT = 10, ROUNDS = 20 };
+  model_add_function(&model, 0x1000, 24, 0x3000);
+  for (uint32_t i = 0; i < RECORDS; i++)
+    model_add_self(model_add_record(&model, i + 1), 8);
+  packed = pack_model(&model, &options);
+  visit_all(&packed.table, &cache);
+  for (unsigned round = 0; round <= ROUNDS; round++)
+    for (uint32_t i = 0; i < HOT; i++) {
+      struct stackpack_record record, found;
+      ck_assert_int_eq(stackpack_table_record(&packed.table, RECORDS - 1 - i, &record),
+                       STACKPACK_FOUND);
+      struct stackpack_pairs expected = stackpack_pairs(&record);
+      ck_assert_int_eq(stackpack_table_visit(round == ROUNDS ? &no_table : &packed.table, &cache,
+                                             record.address, &found, expect, &expected),
+                       STACKPACK_FOUND);
+    }
+  packed_model_free(&packed);
+}

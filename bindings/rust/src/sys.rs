@@ -144,7 +144,7 @@ extern "C" {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct stackpack_cache {
-    pub private_: [u64; 8usize],
+    pub private_: [u64; 12usize],
 }
 extern "C" {
     pub fn stackpack_cache_open(
