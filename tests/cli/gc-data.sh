@@ -57,6 +57,10 @@ check kept "an instruction in another, by a label" "lea 9f(%rip), %rax; jmp *%ra
 check kept "an instruction in another, by a label for another function" "lea 9f(%rip), %rdi; jmp go; $hidden" '.type go, @function; go: jmp *%rdi'
 check kept "an instruction in another one of another function" "lea 9f(%rip), %rax; jmp *%rax" \
   ".type odd, @function; odd: xor %eax, %eax; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; ret; $hidden; nop; nop; nop; nop; nop"
+check kept "a label of a function that has a switch" 'mov 1f(%rip), %rax; jmp *%rax' '.p2align 4; .type switches, @function
+switches: push %rbx; and $1, %edi; lea 9f(%rip), %rcx; movslq (%rcx,%rdi,4), %rdx; add %rcx, %rdx; jmp *%rdx; 2: pop %rbx; ret
+  3: mov $1, %eax; pop %rbx; ret; 4: sub $8, %rsp; call collect; add $8, %rsp; ret; .size switches, . - switches
+  .section .rodata; .p2align 2; 9: .long 2b - 9b, 3b - 9b; .data; .p2align 3; 1: .quad 4b; .text'
 check dropped "labels" 'lea 1f(%rip), %rax; jmp *(%rax,%rdi,8); 2: mov $1, %eax; ret; 3: mov $2, %eax; ret' '.data; .p2align 3; 1: .quad 2b, 3b'
 check dropped "an address before a function's" 'lea hidden-1(%rip), %rax; cmp $-3, %rax; ret'
 

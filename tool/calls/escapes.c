@@ -9,9 +9,8 @@
  * distances from the last places before them that something refers to. A table of distances from the
  * global offset table may stand anywhere.
  *
- * A word that leads into the middle of a function belongs to a table of that function's own, if it
- * has a jump by a table, and is known to be one function; otherwise somebody else must use it, and
- * enter the function there. (In its first bytes, it's a pointer with a tag.)
+ * A word that leads into the middle of a function is one of a table of the function's own, or somebody
+ * else enters the function there: nothing tells, but for the tables that are known (jump_tables.c).
  *
  * Functions that only run when the file is loaded or unloaded come last: what else takes their
  * address counts more.
@@ -325,8 +324,7 @@ static void take_open(struct graph_builder *builder) {
 static void take_entered(struct call_graph *graph) {
   for (uint32_t i = 0; i < graph->function_count; i++) {
     struct graph_function *function = &graph->functions[i];
-    if (function->taken == TAKEN_NOT && function->entered != TAKEN_NOT &&
-        !(function->has_computed_jump && function->is_whole))
+    if (function->taken == TAKEN_NOT && function->entered != TAKEN_NOT)
       function->taken = function->entered;
   }
 }
