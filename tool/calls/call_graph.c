@@ -209,7 +209,8 @@ static void build(struct graph_builder *builder, const struct image *image,
   functions_find(builder, image, table);
   sweep(builder, image);
   landings_find(builder, image);
-  jump_tables_resolve(builder);
+  indirect_calls_resolve(builder);
+  registered_note(builder);
   escapes_find(builder, image);
   merge_calls(builder);
   patches_find(builder, table);
@@ -256,6 +257,7 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
     build(&builder, image, table);
   free(builder.later);
   free(builder.landings);
+  free(builder.calls_argument);
   free(builder.registrations);
   free(builder.returns);
   code_ranges_free(&builder.tables);

@@ -24,23 +24,23 @@
  *   - The caller's bytes are instructions, from its start to its end, and so is the code that its jumps
  *     lead to (sweep.c), and the program can't write to them (areas.c); otherwise the caller leads to
  *     everything. It also does if a place in it is to be patched when the program runs (hidden.c).
- *   - No instruction of the caller names the callee (sweep.c, jump_tables.c), nor does the unwinder
+ *   - No instruction of the caller names the callee (sweep.c, indirect_calls.c), nor does the unwinder
  *     (hidden.c); and the caller doesn't run on into the callee.
  *   - The caller doesn't call the operating system by an instruction, but for system calls that are
- *     known to run nothing of the program's (jump_tables.c).
+ *     known to run nothing of the program's (registered.c).
  *   - Each return of the caller takes its own return address, which it hasn't touched, nor those above
  *     it: its stack is as deep as at its start, by constants and the frame pointer alone, and the frame
  *     pointer has the value that it had at the start (stack.c).
  *   - The caller has no call or jump by a pointer; or the callee's address isn't taken. It isn't if
- *       - no code computes it (sweep.c, jump_tables.c);
+ *       - no code computes it (sweep.c, flow.c);
  *       - no word of the program's, at any place, is the address, with or without a tag, or the distance
  *         to it from the word itself, from the word's end (data may be run as code), from the global
  *         offset table, or from a place that something refers to (escapes.c);
  *       - no other file can find it by name (escapes.c);
- *       - no function adds something to the address of a function for others to use (jump_tables.c), or
+ *       - no function adds something to the address of a function for others to use (indirect_calls.c), or
  *         names an address beyond the program's memory, from which others may take off a constant
  *         (sweep.c);
- *       - the pointer isn't a sum (sweep.c, jump_tables.c), nor made by a caller that names the address
+ *       - the pointer isn't a sum (sweep.c, indirect_calls.c), nor made by a caller that names the address
  *         of any function (sweep.c).
  *     Or the pointer has a type that the frontend says the callee doesn't have, nor any that it includes
  *     (call_types.c).
@@ -205,7 +205,8 @@ struct graph_builder {
   /* A function, or a word, that makes addresses of code that may be any, for others to call; 0:
    * there is none. */
   uint64_t hands_over;
-  struct leaf_registration *registrations; /* by symbol */
+  int8_t *calls_argument;                  /* by symbol: see leaf_function_calls; */
+  struct leaf_registration *registrations; /* and what it registers */
   struct registrar registrars[REGISTRARS];
   size_t registrar_count;
 };
@@ -218,11 +219,12 @@ void functions_find(struct graph_builder *builder, const struct image *image,
                     const struct safepoints *table);
 /* Decodes all functions for their calls, and marks what they refer to. */
 void sweep(struct graph_builder *builder, const struct image *image);
-/* Finds the functions elsewhere that register others to run later. */
-void registered_open(struct graph_builder *builder);
 /* Finds the indirect jumps that go through a table of the compiler's, and what functions of the C
  * library call that call what they are given. */
-void jump_tables_resolve(struct graph_builder *builder);
+void indirect_calls_resolve(struct graph_builder *builder);
+/* Notes the functions that are registered to run later, and which system calls run nothing of the
+ * program's. */
+void registered_note(struct graph_builder *builder);
 /* Finds the ways of exceptions; and, when all calls are known, the places that are to be patched. */
 void landings_find(struct graph_builder *builder, const struct image *image);
 void patches_find(struct graph_builder *builder, const struct safepoints *table);

@@ -2,21 +2,24 @@
  *
  * exit calls the functions that were given to atexit and its like, and those of the file's own
  * table; abort, a handler of SIGABRT. Where a program registers functions by calls with constant
- * arguments, all of them are known (jump_tables.c), and exit leads to these and no others. In
- * programs for the GNU C library, atexit is itself a part of the program, which hands its argument
- * on to __cxa_atexit.
+ * arguments, all of them are known (flow.c), and exit leads to these and no others. In programs for
+ * the GNU C library, atexit is itself a part of the program, which hands its argument on to
+ * __cxa_atexit. System calls by instructions are judged in the same way: one whose number is a
+ * constant, and known to run nothing of the program's, leads nowhere.
  *
  * It must be shown, then, that nothing registers anything by other calls: with an argument that
  * isn't known, by a pointer to atexit, or from the middle of a function that hands its argument on.
  * What needs other libraries, or looks functions up by name, is left to the policy's side
  * (analysis.c).
  */
-#include "tool/calls/call_graph.h"
+#include "tool/calls/flow.h"
+#include "tool/calls/indirect_calls.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-void registered_open(struct graph_builder *builder) {
+static void registered_open(struct graph_builder *builder) {
   const struct linkage *linkage = &builder->graph->linkage;
   builder->registrations =
       calloc((size_t)linkage->symbol_count + 1, sizeof *builder->registrations);
@@ -35,6 +38,110 @@ struct leaf_registration graph_registers(const struct graph_builder *builder, ui
              ? (struct leaf_registration){0, -1}
              : builder->registrations[node - graph->function_count];
 }
+
+/* ---- What is registered ---- */
+
+/* Notes that a function hands on one of its arguments: for one purpose only, so that a call of it
+ * has one meaning. False if that can't be noted. */
+static bool note_registrar(struct graph_builder *builder, uint32_t function,
+                           struct leaf_registration what) {
+  for (size_t i = 0; i < builder->registrar_count; i++)
+    if (builder->registrars[i].function == function)
+      return builder->registrars[i].what.occasions == what.occasions &&
+             builder->registrars[i].what.argument == what.argument;
+  if (builder->registrar_count == REGISTRARS)
+    return false;
+  builder->registrars[builder->registrar_count++] = (struct registrar){function, what};
+  return true;
+}
+
+/* Notes what a call registers, if that is known. */
+static void note_call(struct flow *flow, struct call *call, struct leaf_registration what) {
+  struct graph_builder *builder = flow->builder;
+  const struct step *step = flow_step(flow, call->at);
+  struct code_state state;
+  if (step == NULL)
+    return;
+  flow_value(flow, step, &state);
+  const struct code_value *value =
+      &state.registers[builder->architecture->arguments[what.argument]];
+  const uint32_t function = value->kind == CODE_ADDRESS
+                                ? call_graph_function(builder->graph, value->table)
+                                : (uint32_t)GRAPH_NO_NODE;
+  if (value->kind == CODE_ARGUMENT) {
+    call->is_noted = note_registrar(
+        builder, flow->function, (struct leaf_registration){what.occasions, (int8_t)value->table});
+  } else if (what.occasions == LEAF_AT_ABORT) {
+    call->is_noted = value->kind == CODE_ADDRESS && value->table != SIGABRT;
+  } else if (function != (uint32_t)GRAPH_NO_NODE &&
+             builder->graph->functions[function].address == value->table) {
+    builder->graph->functions[function].occasions |= what.occasions;
+    call->is_noted = true;
+  }
+}
+
+static bool is_registering(const struct flow *flow, const struct call *call) {
+  return !call->is_noted && !call->is_inside &&
+         graph_registers(flow->builder, call->target).occasions != 0;
+}
+
+/* ---- System calls ---- */
+
+/* A system call runs nothing of the program's if it is known which one it is, and that it doesn't. */
+static void note_system_call(const struct flow *flow, struct call *call) {
+  const struct code_architecture *architecture = flow->builder->architecture;
+  const struct step *step = flow_step(flow, call->at);
+  struct code_state state;
+  if (step == NULL)
+    return;
+  flow_value(flow, step, &state);
+  const struct code_value number = state.registers[architecture->system_register];
+  for (const uint16_t *leaf = architecture->system_leaves; *leaf != CODE_NO_NUMBER; leaf++)
+    if (number.kind == CODE_ADDRESS && number.table == *leaf)
+      call->kind = CALL_NONE;
+}
+
+static bool is_open_system_call(const struct call *call) {
+  return call->is_system && call->kind != CALL_NONE;
+}
+
+/* Notes what a function registers, and what it asks the operating system for. */
+static void note_function(struct flow *flow, uint32_t number) {
+  struct call_graph *graph = flow->builder->graph;
+  const struct graph_function *function = &graph->functions[number];
+  bool registers = false;
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
+    registers |= is_registering(flow, &graph->calls[i]) || is_open_system_call(&graph->calls[i]);
+  if (!registers || function->is_undecodable || function->size > UINT32_MAX / 2)
+    return;
+  flow_start(flow, number);
+  const bool is_fixed = flow->slots.is_fixed;
+  flow->knows_arguments = flow->slots.is_fixed = true; /* for numbers of signals */
+  const bool is_followed = flow_follow(flow) && !indirect_calls_has_unknown_jump(flow);
+  for (uint32_t i = function[0].first_call; is_followed && i < function[1].first_call; i++) {
+    struct call *call = &graph->calls[i];
+    if (is_registering(flow, call))
+      note_call(flow, call, graph_registers(flow->builder, call->target));
+    else if (is_open_system_call(call))
+      note_system_call(flow, call);
+  }
+  flow->knows_arguments = false;
+  flow->slots.is_fixed = is_fixed;
+}
+
+void registered_note(struct graph_builder *builder) {
+  struct flow flow = flow_open(builder);
+  size_t known;
+  registered_open(builder);
+  do { /* each round knows more functions that hand on what they are given */
+    known = builder->registrar_count;
+    for (uint32_t i = 0; i < builder->graph->function_count; i++)
+      note_function(&flow, i);
+  } while (builder->registrar_count > known);
+  flow_close(&flow);
+}
+
+/* ---- What may be registered otherwise ---- */
 
 /* A stub calls its symbol with whatever it was called with: what calls the stub counts. */
 static bool is_stub(const struct call_graph *graph, uint32_t number) {

@@ -24,7 +24,7 @@
  * there. A function has one such place.
  *
  * The caller's own return may go by the frame pointer, and what else it has in registers that calls
- * preserve is followed, too (jump_tables.c). So a function that uses such a register must leave the
+ * preserve is followed, too (flow.c). So a function that uses such a register must leave the
  * caller's value in it: it stores the value to one place on the stack, to which nothing else is
  * stored, and loads it from there before it returns.
  */

@@ -313,7 +313,7 @@ static bool ends(enum code_kind kind) {
 }
 
 /* Whether an instruction does more with an address of code that the function names than to pass it
- * to a call, to store it in memory other than the stack's, or to make it another one: jump_tables.c
+ * to a call, to store it in memory other than the stack's, or to make it another one: flow.c
  * tells what becomes of it then. Instructions are followed as for parts of addresses (parts.h). */
 static bool follow_registers(const struct sweep *sweep, struct flow *flow,
                              const struct code_instruction *instruction) {
@@ -336,7 +336,7 @@ static bool follow_registers(const struct sweep *sweep, struct flow *flow,
 }
 
 /* Notes a pointer that is loaded from memory: whoever put it there, it is no sum of the function's.
- * Others are followed (jump_tables.c). */
+ * Others are followed (flow.c). */
 static void note_pointer(struct sweep *sweep, uint64_t at, struct flow *flow,
                          const struct code_instruction *instruction, uint32_t call) {
   const struct call_graph *graph = sweep->builder->graph;

@@ -1,0 +1,404 @@
+/* flow.c - follows the values of registers through a function.
+ *
+ * They are followed as far as they are addresses, places on the stack, and what is read from tables
+ * (see struct code_value). The function is divided into blocks; a block starts with what is known, in
+ * the same way, at the ends of all blocks that lead to it. A block that nothing is known to lead to
+ * starts with nothing known, and so does one that another function jumps to, as rare code does that is
+ * kept apart, or an exception.
+ *
+ * Where a jump table leads into the middle of a block, the blocks are made again. What is loaded from
+ * the stack may have been stored by any instruction of the function: what is known to be there only
+ * grows, and blocks that load from it are followed again.
+ */
+#include "tool/calls/flow.h"
+
+#include "format/array.h"
+#include "format/search.h"
+#include "tool/calls/jump_tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  NO_BLOCK = UINT32_MAX,
+  STEPS_PER_INSTRUCTION = 64, /* how often one may be looked at, on average, in one function */
+};
+
+struct flow flow_open(struct graph_builder *builder) {
+  const struct call_graph *graph = builder->graph;
+  return (struct flow){
+      .builder = builder,
+      .slots.is_fixed = graph->linkage.is_fixed,
+      .slots.start = graph->code_start,
+      .slots.size = graph->code_span,
+      .slots.lost = builder->lost,
+  };
+}
+
+void flow_close(struct flow *flow) {
+  free(flow->steps);
+  free(flow->step_at);
+  free(flow->blocks);
+}
+
+struct step *flow_step(const struct flow *flow, uint64_t address) {
+  const uint64_t offset = address - flow->start;
+  const uint32_t number = offset < flow->size ? flow->step_at[offset] : 0;
+  return number == 0 ? NULL : &flow->steps[number - 1];
+}
+
+bool flow_is_own_address(const struct flow *flow, struct code_value value) {
+  return value.kind == CODE_ADDRESS && value.table - flow->start < flow->size;
+}
+
+/* ---- Steps ---- */
+
+/* Whether an instruction is a call of a function that doesn't return. Calls come in the order of
+ * their addresses. */
+static bool never_returns(const struct flow *flow, uint32_t *next_call, uint64_t address) {
+  const struct call_graph *graph = flow->builder->graph;
+  const uint32_t end = graph->functions[flow->function + 1].first_call;
+  while (*next_call < end && graph->calls[*next_call].at < address)
+    (*next_call)++;
+  return *next_call < end && graph->calls[*next_call].at == address &&
+         !flow->builder->returns[graph->calls[*next_call].target];
+}
+
+static bool is_end(const struct flow *flow, uint32_t *next_call, const struct step *step) {
+  switch (step->instruction.kind) {
+  case CODE_JUMP:
+  case CODE_RETURN:
+  case CODE_STOP:
+    return true;
+  case CODE_CALL:
+    return never_returns(flow, next_call, flow->start + step->offset);
+  default:
+    return false;
+  }
+}
+
+/* The sweep has told of these. */
+static void ignore_upper(void *context, uint64_t upper) {
+  (void)context;
+  (void)upper;
+}
+
+/* What an instruction does with the stack, in the order of addresses: a push stores where nothing
+ * else does. */
+static void note_stack(struct code_slots *slots, const struct code_stack *stack, bool *has_store) {
+  slots->has_address |= stack->is_address || stack->handed != CODE_NO_BASE;
+  slots->moves |= *has_store && stack->growth > 0;
+  *has_store |= stack->base == CODE_STACK_POINTER && !stack->is_read && stack->growth == 0;
+}
+
+static void decode_function(struct flow *flow) {
+  const struct graph_builder *builder = flow->builder;
+  array_make_room((void **)&flow->steps, &flow->steps_capacity, flow->size, sizeof *flow->steps);
+  array_make_room((void **)&flow->step_at, &flow->at_capacity, flow->size, sizeof *flow->step_at);
+  memset(flow->step_at, 0, flow->size * sizeof *flow->step_at);
+  flow->step_count = 0;
+  uint32_t next_call = builder->graph->functions[flow->function].first_call;
+  struct parts parts = graph_parts(builder);
+  bool has_store = false;
+  for (uint64_t at = 0; at < flow->size;) {
+    struct step *step = &flow->steps[flow->step_count++];
+    const uint64_t address = flow->start + at;
+    *step = (struct step){.offset = (uint32_t)at, .block = NO_BLOCK};
+    builder->architecture->decode(flow->area->bytes + (address - flow->area->address),
+                                  flow->size - at, address, &step->instruction);
+    if (builder->architecture->highest != 0)
+      parts_follow(&parts, &step->instruction, ignore_upper, NULL);
+    note_stack(&flow->slots, &step->instruction.stack, &has_store);
+    step->is_end = is_end(flow, &next_call, step);
+    flow->step_at[at] = flow->step_count;
+    at += step->instruction.length;
+  }
+}
+
+void flow_start(struct flow *flow, uint32_t number) {
+  const struct call_graph *graph = flow->builder->graph;
+  const struct graph_function *function = &graph->functions[number];
+  flow->function = number;
+  flow->names_label = false;
+  flow->slots.count = flow->slots.made_count = 0;
+  flow->slots.has_grown = flow->slots.has_address = false;
+  flow->slots.has_distant_store = flow->slots.moves = false;
+  flow->start = function->address;
+  flow->size = function->size;
+  flow->area = areas_find(&graph->areas, function->address);
+  decode_function(flow);
+}
+
+/* ---- Blocks ---- */
+
+static void start_block(const struct flow *flow, uint64_t address) {
+  struct step *step = flow_step(flow, address);
+  if (step != NULL)
+    step->block = 0;
+}
+
+/* Whatever the code takes the address of may be a table: its entries start blocks; or a place in the
+ * function. */
+static void start_blocks_of_table(const struct flow *flow, uint64_t address) {
+  const struct call_graph *graph = flow->builder->graph;
+  start_block(flow, address);
+  const struct code_value tables[] = {
+      {.kind = CODE_TARGET, .table = address, .base = address, .size = 4},
+      {.kind = CODE_ENTRY, .table = address, .size = 8},
+  };
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    uint64_t target;
+    if (!jump_table_is_own(flow, tables[i]))
+      continue;
+    const struct extent extent = jump_table_extent(flow, tables[i]);
+    for (int64_t n = extent.first; n < extent.end; n++)
+      if (jump_table_entry(graph, jump_table_area(flow, tables[i]), tables[i], n, &target))
+        start_block(flow, target);
+  }
+}
+
+/* The first place of those at which other functions, or exceptions, enter this one. */
+static size_t first_landing(const struct flow *flow) {
+  return search_words_below(flow->builder->landings, flow->builder->landing_count, flow->start);
+}
+
+static bool is_landing(const struct flow *flow, size_t number) {
+  const struct graph_builder *builder = flow->builder;
+  return number < builder->landing_count && builder->landings[number] - flow->start < flow->size;
+}
+
+static void start_blocks(struct flow *flow) {
+  for (uint32_t i = 0; i < flow->step_count; i++) {
+    const struct code_instruction *instruction = &flow->steps[i].instruction;
+    flow->steps[i].block = i == 0 || flow->steps[i].is_target ? 0 : NO_BLOCK;
+    flow->names_label |= instruction->has_reference && !instruction->is_access &&
+                         instruction->reference - flow->start < flow->size;
+  }
+  for (uint32_t i = 0; i < flow->step_count; i++) {
+    const struct code_instruction *instruction = &flow->steps[i].instruction;
+    const bool goes = instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH;
+    if (goes && instruction->target_kind == CODE_DIRECT)
+      start_block(flow, instruction->target);
+    if ((goes || flow->steps[i].is_end) && i + 1 < flow->step_count)
+      flow->steps[i + 1].block = 0;
+    if (instruction->has_reference && !instruction->is_access)
+      start_blocks_of_table(flow, instruction->reference);
+    for (unsigned k = 0; k < instruction->constant_count; k++)
+      start_blocks_of_table(flow, instruction->constants[k]);
+  }
+}
+
+static void make_blocks(struct flow *flow) {
+  start_blocks(flow);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < flow->step_count; i++)
+    count += flow->steps[i].block != NO_BLOCK;
+  array_make_room((void **)&flow->blocks, &flow->blocks_capacity, count, sizeof *flow->blocks);
+  flow->block_count = flow->first_waiting = 0;
+  for (uint32_t i = 0; i < flow->step_count; i++) {
+    if (flow->steps[i].block != NO_BLOCK)
+      flow->blocks[flow->block_count++] = (struct block){.first = i};
+    flow->blocks[flow->block_count - 1].end = i + 1;
+    flow->steps[i].block = flow->block_count - 1;
+  }
+}
+
+/* ---- Following ---- */
+
+static void wait_for(struct flow *flow, uint32_t number) {
+  flow->blocks[number].is_waiting = true;
+  if (number < flow->first_waiting)
+    flow->first_waiting = number;
+}
+
+/* The next block that waits; NO_BLOCK: none does. In the order of their addresses, most are
+ * followed when what leads there is known. */
+static uint32_t take_waiting(struct flow *flow) {
+  for (uint32_t i = flow->first_waiting; i < flow->block_count; i++) {
+    if (!flow->blocks[i].is_waiting)
+      continue;
+    flow->blocks[i].is_waiting = false;
+    flow->first_waiting = i + 1;
+    return i;
+  }
+  flow->first_waiting = flow->block_count;
+  return NO_BLOCK;
+}
+
+static bool is_same(const struct code_value *a, const struct code_value *b) {
+  return a->kind == b->kind && a->table == b->table && a->base == b->base && a->size == b->size &&
+         a->shift == b->shift && a->is_unsigned == b->is_unsigned && a->is_upper == b->is_upper &&
+         a->is_made == b->is_made;
+}
+
+/* Control may come to a block with a state: what it knows at its start is what all agree on. */
+static void enter_block(struct flow *flow, uint32_t number, const struct code_state *state) {
+  struct block *block = &flow->blocks[number];
+  bool changed = !block->is_reached;
+  if (!block->is_reached)
+    block->state = *state;
+  for (unsigned i = 0; i < flow->builder->architecture->register_count; i++) {
+    struct code_value *known = &block->state.registers[i];
+    const struct code_value *value = &state->registers[i];
+    const bool is_unknown = known->kind == CODE_UNKNOWN && value->kind == CODE_UNKNOWN &&
+                            known->is_made == value->is_made;
+    if (is_unknown || is_same(known, value))
+      continue;
+    const struct code_value joined = code_either(state, *known, *value);
+    changed |= !is_same(known, &joined);
+    *known = joined;
+  }
+  block->is_reached = true;
+  if (changed)
+    wait_for(flow, number);
+}
+
+static void enter_address(struct flow *flow, uint64_t address, const struct code_state *state) {
+  struct step *step = flow_step(flow, address);
+  if (step == NULL)
+    return;
+  if (&flow->steps[flow->blocks[step->block].first] != step)
+    step->is_target = flow->has_targets = true;
+  enter_block(flow, step->block, state);
+}
+
+static void enter_table(struct flow *flow, struct code_value table,
+                        const struct code_state *state) {
+  uint64_t target;
+  if (flow_is_own_address(flow, table))
+    enter_address(flow, table.table, state);
+  if (!jump_table_is_own(flow, table))
+    return;
+  const struct area *area = jump_table_area(flow, table);
+  const struct extent extent = jump_table_extent(flow, table);
+  for (int64_t n = extent.first; n < extent.end; n++)
+    if (jump_table_entry(flow->builder->graph, area, table, n, &target))
+      enter_address(flow, target, state);
+}
+
+static struct code_value follow_step(const struct flow *flow, const struct step *step,
+                                     struct code_state *state) {
+  const struct graph_builder *builder = flow->builder;
+  const uint64_t address = flow->start + step->offset;
+  struct code_value jump = {.kind = CODE_UNKNOWN};
+  if (code_is_idle(state, &step->instruction) || code_moves_word(state, &step->instruction))
+    return jump;
+  if (step->instruction.kind == CODE_CALL && step->instruction.target_kind == CODE_DIRECT) {
+    code_lose(state, builder->architecture->lost | builder->lost, builder->architecture->result);
+    return jump;
+  }
+  builder->architecture->follow(flow->area->bytes + (address - flow->area->address),
+                                flow->size - step->offset, address, state, &jump);
+  return jump;
+}
+
+/* What an instruction makes of an address of code. */
+static void note_sums(struct flow *flow, const struct step *step, struct code_state *state) {
+  struct call_graph *graph = flow->builder->graph;
+  const struct code_value summed = state->summed;
+  const bool is_target = summed.kind == CODE_TARGET; /* of a jump, if it's of a place of its own */
+  const uint64_t base = is_target ? summed.base : summed.table;
+  const bool is_own = base - flow->start - 1 < flow->size - 1;
+  const bool is_sum = summed.kind != CODE_UNKNOWN && !(is_target && is_own) &&
+                      call_graph_function(graph, base) != (uint32_t)GRAPH_NO_NODE;
+  flow->sums_code |= is_sum;
+  flow->sums_other |= is_sum && !summed.is_upper && !is_own;
+  if (state->made != 0)
+    graph_take(graph, state->made, TAKEN_BY_CODE, flow->start + step->offset);
+  state->summed.kind = CODE_UNKNOWN;
+  state->made = 0;
+}
+
+static void follow_block(struct flow *flow, uint32_t number) {
+  struct block *block = &flow->blocks[number];
+  struct code_state state = block->state;
+  struct code_value jump = {.kind = CODE_UNKNOWN};
+  flow->slots.has_load = false;
+  for (uint32_t i = block->first; i < block->end; i++) {
+    jump = follow_step(flow, &flow->steps[i], &state);
+    note_sums(flow, &flow->steps[i], &state);
+  }
+  block->has_load |= flow->slots.has_load;
+  const struct code_instruction *last = &flow->steps[block->end - 1].instruction;
+  const bool goes = last->kind == CODE_JUMP || last->kind == CODE_BRANCH;
+  if (goes && last->target_kind == CODE_DIRECT)
+    enter_address(flow, last->target, &state);
+  else if (last->kind == CODE_JUMP)
+    enter_table(flow, jump, &state);
+  if (!flow->steps[block->end - 1].is_end && number + 1 < flow->block_count)
+    enter_block(flow, number + 1, &state);
+}
+
+/* Padding that no block leads to is there only to align what follows. */
+static bool is_padding(const struct flow *flow, const struct block *block) {
+  for (uint32_t i = block->first; i < block->end; i++)
+    if (flow->steps[i].instruction.kind != CODE_PADDING)
+      return false;
+  return true;
+}
+
+/* What is loaded from the stack may be what has been stored since then. */
+static void load_again(struct flow *flow) {
+  flow->slots.has_grown = false;
+  for (uint32_t i = 0; i < flow->block_count; i++)
+    if (flow->blocks[i].has_load)
+      wait_for(flow, i);
+}
+
+/* Follows all blocks until nothing changes; false if that takes too long. */
+static bool follow_blocks(struct flow *flow) {
+  struct code_state nothing = {.slots = &flow->slots};
+  struct code_state start = nothing;
+  for (unsigned i = 0; i < CODE_REGISTERS; i++)
+    nothing.registers[i].is_made = true;
+  uint64_t left = (uint64_t)flow->step_count * STEPS_PER_INSTRUCTION;
+  for (size_t i = first_landing(flow); is_landing(flow, i); i++)
+    enter_address(flow, flow->builder->landings[i], &nothing);
+  for (uint8_t i = 0; flow->knows_arguments && i < CODE_ARGUMENTS; i++)
+    start.registers[flow->builder->architecture->arguments[i]] =
+        (struct code_value){.kind = CODE_ARGUMENT, .table = i};
+  enter_block(flow, 0, &start);
+  for (uint32_t next = 0;;) {
+    for (uint32_t number; (number = take_waiting(flow)) != NO_BLOCK;) {
+      const uint32_t size = flow->blocks[number].end - flow->blocks[number].first;
+      if (size > left)
+        return false;
+      left -= size;
+      follow_block(flow, number);
+    }
+    while (next < flow->block_count &&
+           (flow->blocks[next].is_reached || is_padding(flow, &flow->blocks[next])))
+      next++;
+    if (next < flow->block_count)
+      enter_block(flow, next, &nothing);
+    else if (flow->slots.has_grown)
+      load_again(flow);
+    else
+      return true;
+  }
+}
+
+/* Until no table leads into the middle of a block. */
+bool flow_follow(struct flow *flow) {
+  enum { ROUNDS = 8 };
+  for (int round = 0; round < ROUNDS; round++) {
+    flow->has_targets = flow->sums_code = flow->sums_other = false;
+    make_blocks(flow);
+    if (!follow_blocks(flow))
+      return false;
+    if (!flow->has_targets)
+      return true;
+  }
+  return false;
+}
+
+/* By what is known where its block starts. */
+struct code_value flow_value(const struct flow *flow, const struct step *step,
+                             struct code_state *state) {
+  const struct block *block = &flow->blocks[step->block];
+  *state = block->state;
+  for (const struct step *at = &flow->steps[block->first]; at < step; at++)
+    follow_step(flow, at, state);
+  struct code_state after = *state;
+  return follow_step(flow, step, &after);
+}

@@ -1,0 +1,223 @@
+/* indirect_calls.c - what is known of the calls and jumps by pointers, and of calls by which the C
+ * library calls what it is given.
+ *
+ * The values of registers tell it (flow.c). A jump by the compiler's tables stays in its function
+ * (jump_tables.c). A call by a word of the global offset table that has the address of a function
+ * elsewhere leads there.
+ *
+ * A pointer that is the sum of an address and something else may be any address: of functions, too,
+ * that nothing else names. So a call by such a sum leads to everything; and so do all calls by
+ * pointers in a function that adds something to an address of code. That sum may be kept for another
+ * function to call: then the address of every function counts as taken. The sum of an address and a
+ * constant is one address, which counts as taken itself.
+ *
+ * The same values tell what qsort calls, and other functions of the C library that call one of
+ * their arguments: if that is a function's address, the call leads there, and nowhere else.
+ */
+#include "tool/calls/indirect_calls.h"
+#include "tool/calls/jump_tables.h"
+
+#include "format/bits.h"
+#include "format/search.h"
+
+#include <stdlib.h>
+
+/* ---- What is passed ---- */
+
+/* Where the program has a malloc of its own, the C library's functions call more than they are given. */
+static void find_passing(struct graph_builder *builder) {
+  const struct linkage *linkage = &builder->graph->linkage;
+  bool has_allocator = false;
+  builder->calls_argument = malloc((size_t)linkage->symbol_count + 1);
+  for (uint32_t i = 0; i < linkage->symbol_count; i++)
+    has_allocator |= linkage->symbols[i].is_defined && leaf_is_allocator(linkage->symbols[i].name);
+  for (uint32_t i = 0; i < linkage->symbol_count; i++)
+    builder->calls_argument[i] = linkage->symbols[i].is_c_library && !has_allocator
+                                     ? (int8_t)leaf_function_calls(linkage->symbols[i].name)
+                                     : -1;
+}
+
+/* The argument that a function of the C library calls when it is called so; -1 if none is known. */
+static int called_argument(const struct flow *flow, const struct call *call) {
+  const struct call_graph *graph = flow->builder->graph;
+  uint32_t node = call->target;
+  if (graph_is_function(graph, node) && !call->is_inside)
+    node = graph_stub_target(graph, node);
+  return graph_symbol_of(graph, node) == NULL
+             ? -1
+             : flow->builder->calls_argument[node - graph->function_count];
+}
+
+/* Gives a call what it leads to by one of its arguments, if that is the address of a function. */
+static void settle_call(const struct flow *flow, struct call *call,
+                        const struct code_state *state) {
+  const struct graph_builder *builder = flow->builder;
+  const int argument = called_argument(flow, call);
+  const struct code_value *value = &state->registers[builder->architecture->arguments[argument]];
+  const uint32_t function = value->kind == CODE_ADDRESS
+                                ? call_graph_function(builder->graph, value->table)
+                                : (uint32_t)GRAPH_NO_NODE;
+  if (function == (uint32_t)GRAPH_NO_NODE ||
+      builder->graph->functions[function].address != value->table)
+    return;
+  call->is_settled = true;
+  struct call passed = *call;
+  passed.target = function;
+  passed.kind = CALL_PASSED;
+  passed.is_inside = passed.is_settled = false;
+  graph_add_later(flow->builder, passed);
+}
+
+/* ---- Pointers ---- */
+
+/* The word of the offset table that a pointer is, if only the dynamic linker writes it and it has
+ * the address of a function elsewhere; otherwise NULL. */
+static const struct linkage_word *known_word(const struct flow *flow, struct code_value pointer) {
+  const struct linkage *linkage = &flow->builder->graph->linkage;
+  const struct linkage_word *word =
+      pointer.kind == CODE_WORD ? linkage_find(linkage, pointer.table) : NULL;
+  const bool is_known = word != NULL && word->is_constant && word->symbol != 0 &&
+                        (word->kind == LINKAGE_SYMBOL || word->kind == LINKAGE_CALL) &&
+                        word->value == 0 && !linkage->symbols[word->symbol].is_defined;
+  return is_known ? word : NULL;
+}
+
+/* A call by 0, where nothing is: a weak symbol's address. */
+static bool is_nowhere(struct code_value pointer) {
+  return pointer.kind == CODE_ADDRESS && pointer.table == 0;
+}
+
+static void resolve_word(const struct flow *flow, struct call *call, struct code_value pointer) {
+  const struct linkage_word *word = known_word(flow, pointer);
+  if (word == NULL) {
+    call->kind = CALL_NONE;
+    return;
+  }
+  call->target = graph_symbol(flow->builder->graph, word->symbol);
+  call->kind = CALL_OUTSIDE;
+}
+
+/* The step of a call by a pointer; NULL if it is none. */
+static const struct step *pointer_step(const struct flow *flow, const struct call *call) {
+  const struct step *step = flow_step(flow, call->at);
+  return call->kind == CALL_INDIRECT && step != NULL && !call->is_system &&
+                 step->instruction.kind != CODE_RETURN
+             ? step
+             : NULL;
+}
+
+bool indirect_calls_has_unknown_jump(const struct flow *flow) {
+  const struct call_graph *graph = flow->builder->graph;
+  const struct graph_function *function = &graph->functions[flow->function];
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
+    const struct call *call = &graph->calls[i];
+    const struct step *step = call->is_jump ? pointer_step(flow, call) : NULL;
+    struct code_state state;
+    if (step == NULL)
+      continue;
+    const struct code_value pointer = flow_value(flow, step, &state);
+    if (!jump_table_is_own(flow, pointer) && !flow_is_own_address(flow, pointer) &&
+        known_word(flow, pointer) == NULL && !is_nowhere(pointer))
+      return true;
+  }
+  return false;
+}
+
+/* ---- Resolving ---- */
+
+/* Where tables have bases of their own, one may be missed. */
+static bool may_miss_table(const struct flow *flow) {
+  return flow->builder->architecture->highest != 0 && flow->names_label &&
+         indirect_calls_has_unknown_jump(flow);
+}
+
+/* What isn't followed may be a sum. */
+static void lose_calls(const struct flow *flow) {
+  const struct call_graph *graph = flow->builder->graph;
+  const struct graph_function *function = &graph->functions[flow->function];
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
+    if (pointer_step(flow, &graph->calls[i]) != NULL)
+      graph->calls[i].target = graph_everything(graph);
+}
+
+static void resolve_calls(struct flow *flow) {
+  struct call_graph *graph = flow->builder->graph;
+  const struct graph_function *function = &graph->functions[flow->function];
+  if (may_miss_table(flow)) {
+    lose_calls(flow);
+    return;
+  }
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
+    struct call *call = &graph->calls[i];
+    const struct step *step = flow_step(flow, call->at);
+    const bool is_passing = called_argument(flow, call) >= 0;
+    struct code_state state;
+    if ((pointer_step(flow, call) == NULL && !is_passing) || step == NULL)
+      continue;
+    const struct code_value jump = flow_value(flow, step, &state);
+    const bool is_word = known_word(flow, jump) != NULL || is_nowhere(jump);
+    const bool is_own = flow_is_own_address(flow, jump) && flow_step(flow, jump.table) != NULL;
+    const bool is_sure =
+        (is_passing || is_word || is_own) && !indirect_calls_has_unknown_jump(flow);
+    if (is_passing && is_sure)
+      settle_call(flow, call, &state);
+    else if (is_word && is_sure)
+      resolve_word(flow, call, jump);
+    if (is_passing || (is_word && is_sure))
+      continue;
+    if (code_is_made(jump) || flow->sums_code || step->instruction.parts.distance != 0)
+      call->target = graph_everything(graph);
+    if (!call->is_jump)
+      continue;
+    if (is_own && is_sure)
+      call->kind = CALL_NONE;
+    else if (jump_table_is_own(flow, jump))
+      jump_table_resolve(flow, call, jump);
+  }
+}
+
+/* Whether there is a jump or a call by a pointer that must be followed. */
+static bool has_open_jump(const struct flow *flow, const struct graph_function *function) {
+  const struct call_graph *graph = flow->builder->graph;
+  const size_t landing =
+      search_words_below(flow->builder->landings, flow->builder->landing_count, function->address);
+  const bool is_entered = landing < flow->builder->landing_count &&
+                          flow->builder->landings[landing] - function->address < function->size;
+  if (function->uses_code)
+    return true;
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
+    const struct call *call = &graph->calls[i];
+    if (call->kind != CALL_INDIRECT ? called_argument(flow, call) >= 0
+                                    : call->is_jump || is_entered || !call->is_loaded)
+      return true;
+  }
+  return false;
+}
+
+static void resolve_function(struct flow *flow, uint32_t number) {
+  const struct call_graph *graph = flow->builder->graph;
+  const struct graph_function *function = &graph->functions[number];
+  if (function->size > UINT32_MAX / 2 || function->is_undecodable || !has_open_jump(flow, function))
+    return;
+  flow_start(flow, number);
+  if (!flow_follow(flow)) {
+    lose_calls(flow);
+    if (function->uses_code)
+      flow->builder->hands_over = function->address;
+    return;
+  }
+  /* What isn't for the function's own jumps may be handed to another one. */
+  if (flow->sums_other || (flow->sums_code && !function->has_computed_jump))
+    flow->builder->hands_over = function->address;
+  resolve_calls(flow);
+}
+
+void indirect_calls_resolve(struct graph_builder *builder) {
+  struct flow flow = flow_open(builder);
+  find_passing(builder);
+  if (builder->landing_count > 0)
+    qsort(builder->landings, builder->landing_count, sizeof *builder->landings, bits_compare_words);
+  for (uint32_t i = 0; i < builder->graph->function_count; i++)
+    resolve_function(&flow, i);
+  flow_close(&flow);
+}

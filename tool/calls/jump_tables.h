@@ -1,0 +1,30 @@
+/* jump_tables.h - the tables that the compiler makes of a `switch`: which a jump goes by, and how far
+ * they reach. */
+#ifndef STACKPACK_JUMP_TABLES_H
+#define STACKPACK_JUMP_TABLES_H
+
+#include "tool/calls/flow.h"
+
+/* Whether a jump to a value goes by a table of the function's own: judged by the entry at the place
+ * that the code names. */
+bool jump_table_is_own(const struct flow *flow, struct code_value table);
+
+/* The constant data that a table lies in; NULL if it is none. */
+const struct area *jump_table_area(const struct flow *flow, struct code_value table);
+
+/* Entries, numbered from the place that the code names. */
+struct extent {
+  int64_t first, end;
+};
+
+/* The entries that a jump by the function's own table may go to. */
+struct extent jump_table_extent(const struct flow *flow, struct code_value table);
+
+/* Entry n of a table: where it leads to. False if that is no code. */
+bool jump_table_entry(const struct call_graph *graph, const struct area *area,
+                      struct code_value table, int64_t n, uint64_t *target);
+
+/* Replaces an indirect jump by what its table, which is the function's own, says. */
+void jump_table_resolve(struct flow *flow, struct call *call, struct code_value table);
+
+#endif
