@@ -1,7 +1,8 @@
 /* frames.c - facts of frames as sequences of words: see frames.h.
  *
- * Word 0: the registers of CFA and return address, a byte each; a bit for the signature; the lost registers
- * from bit 32 on. Word 1: the CFA's offset. Then for each register that is saved, by number: the number, and its offset from bit 32 on.
+ * Word 0: the registers of CFA and return address, a byte each; a bit for the signature; the lost
+ * registers from bit 32 on. Word 1: the CFA's offset. Then for each register that is saved, by
+ * number: the number, and its offset from bit 32 on.
  */
 #include "format/frames.h"
 

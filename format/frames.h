@@ -1,14 +1,14 @@
-/* frames.h - what is known of a frame that waits at a call: where it ends, and where it has put what
- * belongs to its caller.
+/* frames.h - what is known of a frame that waits at a call: where it ends, and where it has put
+ * what belongs to its caller.
  *
  * A stack map says where a frame's references are, and how large LLVM takes the frame to be: one
  * number for all of a function, which leaves out arguments that are pushed for a call, isn't there
  * where the function allocates on the stack by a variable amount, and says nothing of registers.
  * After linking, unwind tables say all of it for each address (elf/eh_frame.h). Their rules come to
- * this: the canonical frame address (CFA), which is the caller's stack pointer, is a register and an
- * offset; and each register of the caller, the return address among them, still has its value, or is
- * in memory at an offset from the CFA. For a function that began with `push %rbp; push %rbx; sub $24,
- * %rsp`, on x86-64:
+ * this: the canonical frame address (CFA), which is the caller's stack pointer, is a register and
+ * an offset; and each register of the caller, the return address among them, still has its value,
+ * or is in memory at an offset from the CFA. For a function that began with `push %rbp; push %rbx;
+ * sub $24, %rsp`, on x86-64:
  *
  *   CFA = %rsp + 48; return address at CFA - 8, %rbp at CFA - 16, %rbx at CFA - 24
  *
@@ -60,8 +60,8 @@ struct frames_part {
   uint8_t start_width, exception_width; /* follow */
 };
 
-/* Opens bytes[0..size), behind which 16 more are readable, for so many functions and records. False:
- * they are broken. Reads the first bytes only. */
+/* Opens bytes[0..size), behind which 16 more are readable, for so many functions and records.
+ * False: they are broken. Reads the first bytes only. */
 bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
                  uint32_t function_count, uint32_t record_count);
 
@@ -77,17 +77,17 @@ struct frame_view {
                             there; FRAME_NO_REGISTER: none */
 };
 
-/* Of record `record` < record_count of function `function` < function_count, whose frame has `size` bytes:
- * what LLVM says (UINT64_MAX: unknown) and, if that is known, frames_extra. Whatever the part's bytes are,
- * the view is inside. */
+/* Of record `record` < record_count of function `function` < function_count, whose frame has `size`
+ * bytes: what LLVM says (UINT64_MAX: unknown) and, if that is known, frames_extra. Whatever the
+ * part's bytes are, the view is inside. */
 struct frame_view frames_find(const struct frames_part *part, uint32_t function, uint32_t record,
                               uint64_t size);
 
 /* By how many bytes the record's frame is larger than LLVM says. */
 uint64_t frames_extra(const struct frames_part *part, uint32_t record);
 
-/* Whether the part's exceptions are in order, as its writer puts them. Only those can be found. Linear in
- * their number. */
+/* Whether the part's exceptions are in order, as its writer puts them. Only those can be found.
+ * Linear in their number. */
 bool frames_are_in_order(const struct frames_part *part);
 
 /* The same facts in the other form. */
@@ -95,8 +95,8 @@ struct frame_facts frames_facts(const struct frames_part *part, const struct fra
 
 /* ---- Writing: frames_write.c ---- */
 
-/* What is to be written: for each record its function, the number of its facts in a set plus 1 (0: not
- * known); for each function the size of its frames. */
+/* What is to be written: for each record its function, the number of its facts in a set plus 1 (0:
+ * not known); for each function the size of its frames. */
 struct frames_input {
   struct frame_machine machine;
   uint32_t function_count, record_count;
@@ -105,8 +105,8 @@ struct frames_input {
   const struct intern *set;
 };
 
-/* Whether the form has room for facts: offsets in words, places below the CFA. Others are written as
- * unknown. `size` is that of the function's frames. */
+/* Whether the form has room for facts: offsets in words, places below the CFA. Others are written
+ * as unknown. `size` is that of the function's frames. */
 bool frames_has_room(const struct frame_machine *machine, uint64_t size,
                      const struct frame_facts *facts);
 

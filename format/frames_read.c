@@ -1,9 +1,10 @@
 /* frames_read.c - reads the part of a packed table that tells of frames: see frames.h.
  *
- * Frames differ in little. Compilers save registers in one order, a word each from the CFA down, so a
- * program has perhaps a dozen *shapes*: which register the CFA is told from, and which registers lie below
- * it. A function has one shape; and where the CFA is told from the stack pointer, it is as far away as
- * LLVM's frame size says, but at the few records where arguments are pushed. FORMAT.md defines the bytes:
+ * Frames differ in little. Compilers save registers in one order, a word each from the CFA down, so
+ * a program has perhaps a dozen *shapes*: which register the CFA is told from, and which registers
+ * lie below it. A function has one shape; and where the CFA is told from the stack pointer, it is
+ * as far away as LLVM's frame size says, but at the few records where arguments are pushed.
+ * FORMAT.md defines the bytes:
  *
  *   head         machine, widths, counts
  *   shapes       the most frequent one first, as many bytes each as it needs
@@ -70,7 +71,8 @@ bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
 
 /* ---- Shapes ---- */
 
-/* How many of the functions before this one have a tag that says "another". A tag's bits lie in one byte. */
+/* How many of the functions before this one have a tag that says "another". A tag's bits lie in one
+ * byte. */
 static uint64_t others_before(const struct frames_part *part, uint32_t function) {
   const unsigned sample_width = bits_for_count((uint64_t)part->other_count + 1);
   const uint32_t sample = function / TAGS_PER_SAMPLE;
@@ -123,8 +125,9 @@ static struct frame_view shape_view(const struct frames_part *part, uint64_t num
 
 /* ---- Exceptions ---- */
 
-/* Where the exception of a record is, in bits; UINT64_MAX if it has none. Hardly any record has one, but
- * one of the records near it may well have: so all their numbers are compared, and nothing is guessed. */
+/* Where the exception of a record is, in bits; UINT64_MAX if it has none. Hardly any record has
+ * one, but one of the records near it may well have: so all their numbers are compared, and nothing
+ * is guessed. */
 static inline uint64_t exception_of(const struct frames_part *part, uint32_t record) {
   if (part->exception_count == 0)
     return UINT64_MAX;

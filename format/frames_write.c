@@ -1,4 +1,5 @@
-/* frames_write.c - makes the part of a packed table that tells of frames: frames_read.c explains it. */
+/* frames_write.c - makes the part of a packed table that tells of frames: frames_read.c explains
+ * it. */
 #include "format/frames.h"
 #include "format/frames_bytes.h"
 
@@ -133,7 +134,8 @@ static bool is_exception(const struct frames_writer *writer, uint32_t record) {
          writer->record_shapes[record] != writer->function_shapes[writer->input->functions[record]];
 }
 
-/* Numbers the shapes. Those of exceptions are used, too, if these are to tell theirs. False: too many. */
+/* Numbers the shapes. Those of exceptions are used, too, if these are to tell theirs. False: too
+ * many. */
 static bool number_shapes(struct frames_writer *writer) {
   const uint32_t count = writer->shapes.count;
   for (uint32_t i = 0; i < count; i++)
@@ -226,7 +228,8 @@ static void write_exceptions(const struct frames_writer *writer, unsigned shape_
     bit_writer_put(exceptions, writer->extras[i], extra_width);
     before++;
   }
-  /* One for the end of the last ones; and where these are as many as may be, one that isn't read. */
+  /* One for the end of the last ones; and where these are as many as may be, one that isn't
+   * read. */
   for (uint32_t i = (count + RECORDS_PER_START - 1) / RECORDS_PER_START;
        i < count / RECORDS_PER_START + 2 && writer->exception_count > 0; i++)
     bit_writer_put(starts, before, start_width);

@@ -9,14 +9,14 @@
  *   parts that many tables have: frame sizes, location classes, calling conventions
  *   parts that few have: location lists, exceptions, details, global roots, frames
  *
- * The text is cut into *stretches*: a stretch goes from one function's start to the next one's, or to
- * a *gap*, which is a stretch that no function with a stack map covers. A record belongs to the last
- * stretch that starts before its address. ("Before" is not "at": the return address of a last call
- * that doesn't return is its function's very end, where the next one starts.) The few records for
- * which that is wrong are exceptions.
+ * The text is cut into *stretches*: a stretch goes from one function's start to the next one's, or
+ * to a *gap*, which is a stretch that no function with a stack map covers. A record belongs to the
+ * last stretch that starts before its address. ("Before" is not "at": the return address of a last
+ * call that doesn't return is its function's very end, where the next one starts.) The few records
+ * for which that is wrong are exceptions.
  *
- * Nothing in a hostile table can do harm: packed_open bounds each part, and what is read from one is
- * compared with its part's size before it is used as a place. Loads reach up to 8 bytes further,
+ * Nothing in a hostile table can do harm: packed_open bounds each part, and what is read from one
+ * is compared with its part's size before it is used as a place. Loads reach up to 8 bytes further,
  * which the table's padding bears. The answers to broken bytes may be wrong, but they are
  * PACKED_CORRUPT or inside the table.
  */
@@ -162,7 +162,8 @@ struct packed_table {
   uint32_t location_count; /* of all classes. From there on numbers stand for lists */
 };
 
-/* A group's head, as packed_live.c draws it: the widths of its fields, which follow the first location. */
+/* A group's head, as packed_live.c draws it: the widths of its fields, which follow the first
+ * location. */
 enum {
   PACKED_EXTENDED_WIDTH = 1,
   PACKED_PLAIN_WIDTH = 4,
@@ -287,8 +288,8 @@ static inline uint64_t packed_record_frame_size(const struct packed_record *reco
              : size;
 }
 
-/* Goes through the pairs of a live set: those of the group at hand that are to come. Places are bits of
- * the part `layouts`. */
+/* Goes through the pairs of a live set: those of the group at hand that are to come. Places are
+ * bits of the part `layouts`. */
 struct packed_pairs {
   const struct packed_table *table;
   uint64_t live; /* of the slots to come, those that are live: plain ones, then derived ones */

@@ -7,14 +7,14 @@
  *   lows         of each record the low byte of its address
  *   starts       of each stretch that starts here a byte: where
  *
- * Say a return address is 0x1234 bytes into the text. It is in leaf 1 (0x1234 >> 12), in its bucket 2.
- * The nibbles of the buckets 0 and 1 sum up to the number of records before the bucket, nibble 2 says
- * how many lows belong to it, and one comparison of all of these with 0x34 says how many records are
- * below. If the next low is 0x34, the record is found. The same comparison tells how many stretches
- * start before it, and so the function's number, by which its layout is known; and asked for the
- * function's start, which of the records is its first. What is counted from there is the record's
- * position in the layout. For a function that starts in a leaf before, the directory has the position
- * of this leaf's first record.
+ * Say a return address is 0x1234 bytes into the text. It is in leaf 1 (0x1234 >> 12), in its bucket
+ * 2. The nibbles of the buckets 0 and 1 sum up to the number of records before the bucket, nibble 2
+ * says how many lows belong to it, and one comparison of all of these with 0x34 says how many
+ * records are below. If the next low is 0x34, the record is found. The same comparison tells how
+ * many stretches start before it, and so the function's number, by which its layout is known; and
+ * asked for the function's start, which of the records is its first. What is counted from there is
+ * the record's position in the layout. For a function that starts in a leaf before, the directory
+ * has the position of this leaf's first record.
  */
 #include "format/packed.h"
 
@@ -143,8 +143,8 @@ static inline __attribute__((always_inline)) uint64_t last_start(const struct pa
   return bits_load(end - form->start_bytes, form->start_bytes) << form->start_shift;
 }
 
-/* How many of the leaf's stretches start before a place, from the leaf's start on. Leaves differ in whether they
- * have more than 16, so a loop by 16 would be mispredicted often. */
+/* How many of the leaf's stretches start before a place, from the leaf's start on. Leaves differ in
+ * whether they have more than 16, so a loop by 16 would be mispredicted often. */
 static inline __attribute__((always_inline)) uint64_t
 leaf_starts_before(const struct packed_leaf *leaf, uint64_t place) {
   const struct packed_form *form = leaf->form;
@@ -170,9 +170,9 @@ static inline uint32_t entry_number(const struct packed_table *table, bool by_in
   return by_index ? entry.index : entry.stretch;
 }
 
-/* The last leaf up to leaf `last` whose entry's number (by index, or by stretch) is not above `number`;
- * so it is the one that has this number, unless the table is broken. It is mostly `last`, or not far
- * before it. */
+/* The last leaf up to leaf `last` whose entry's number (by index, or by stretch) is not above
+ * `number`; so it is the one that has this number, unless the table is broken. It is mostly `last`,
+ * or not far before it. */
 static uint32_t leaf_with(const struct packed_table *table, bool by_index, uint32_t number,
                           uint32_t last) {
   uint32_t from = last, to = last, step = 1;
@@ -274,8 +274,9 @@ fill(const struct packed_table *table, const struct packed_leaf *leaf, uint64_t 
     if (bits_load32(exception) == record->index)
       return fill_exception(table, exception, record);
   }
-  /* Whether its stretch starts in this leaf can't be guessed: both cases are computed, without a branch.
-   * (If none starts before it, the last of none is read: some bytes of the leaf before its starts.) */
+  /* Whether its stretch starts in this leaf can't be guessed: both cases are computed, without a
+   * branch. (If none starts before it, the last of none is read: some bytes of the leaf before its
+   * starts.) */
   const uint64_t starts = leaf_starts_before(leaf, place);
   const uint64_t from_before = starts == 0 ? UINT64_MAX : 0; /* a mask */
   const uint64_t start = (last_start(leaf, starts) + 1) & ~from_before;

@@ -1,8 +1,9 @@
 /* packed_live.c - reads layouts: what is live at a function's records.
  *
- * A layout is for a function, or for several that are alike. It has the number of the frame size, and then a
- * chain of *groups*, mostly of one. Each group has some of the function's *slots*, which are the locations
- * that are live anywhere in it, and tells by itself which of these are live at the record of each position.
+ * A layout is for a function, or for several that are alike. It has the number of the frame size,
+ * and then a chain of *groups*, mostly of one. Each group has some of the function's *slots*, which
+ * are the locations that are live anywhere in it, and tells by itself which of these are live at
+ * the record of each position.
  *
  *   head         the first location, how many plain slots and rows; if the head is extended: how many slots
  *                that may be derived, and assignments
@@ -12,20 +13,22 @@
  *   rows         each has a bit for each slot, which says whether it is live, and an assignment's number
  *   positions    of each position the number of its row
  *
- * Most slots only ever hold ordinary references: these are the plain ones. A slot that holds a derived
- * reference anywhere has a base in each assignment; where it holds an ordinary reference, it is its own.
- * A large function's live sets are many, but its slots fall into groups in which few sets occur.
+ * Most slots only ever hold ordinary references: these are the plain ones. A slot that holds a
+ * derived reference anywhere has a base in each assignment; where it holds an ordinary reference,
+ * it is its own. A large function's live sets are many, but its slots fall into groups in which few
+ * sets occur.
  *
- * How wide each field is follows from the head, so that each place is computed, and nothing is searched.
- * One load has a row. One comparison with the part's end covers all of a group. A list of locations is
- * told as the base of a pair: see location_count. What a visit of all pairs goes through is in
- * packed_live.h, in line.
+ * How wide each field is follows from the head, so that each place is computed, and nothing is
+ * searched. One load has a row. One comparison with the part's end covers all of a group. A list of
+ * locations is told as the base of a pair: see location_count. What a visit of all pairs goes
+ * through is in packed_live.h, in line.
  */
 #include "format/packed_live.h"
 
 /* ---- Layouts ---- */
 
-/* A head that doesn't end inside the part has no fields, and its end tells that the group is broken. */
+/* A head that doesn't end inside the part has no fields, and its end tells that the group is
+ * broken. */
 struct packed_head packed_long_head(const struct packed_table *table, uint64_t at) {
   enum { FIELDS = 3, EXTENSION_FIELDS = 2 };
   const uint8_t *bytes = table->layouts;

@@ -1,7 +1,8 @@
-/* packed_live.h - reads groups and their rows, as packed_live.c draws them, in line: a visit of all pairs
- * keeps at hand what it reads.
+/* packed_live.h - reads groups and their rows, as packed_live.c draws them, in line: a visit of all
+ * pairs keeps at hand what it reads.
  *
- * A group is read without a branch, unless its head is long: a field that it doesn't have has the value 0.
+ * A group is read without a branch, unless its head is long: a field that it doesn't have has the
+ * value 0.
  */
 #ifndef STACKPACK_PACKED_LIVE_H
 #define STACKPACK_PACKED_LIVE_H
@@ -58,8 +59,8 @@ static inline struct packed_pairs broken_pairs(const struct packed_table *table)
 
 /* The pairs of the group at a bit of the part: what is live of its slots at a position.
  *
- * Rows are numbered as they first come, so position p has one of the first p + 1, and its number takes
- * no more bits than that. */
+ * Rows are numbered as they first come, so position p has one of the first p + 1, and its number
+ * takes no more bits than that. */
 static inline __attribute__((always_inline)) struct packed_pairs
 group_pairs(const struct packed_table *table, uint64_t start, uint32_t position) {
   const uint64_t end = layouts_end(table);

@@ -1,8 +1,8 @@
 /* packed_open.c - opens a packed table: the header, and where each part is.
  *
- * Opening reads the header alone. Each part's size is told there, so that a part which is absent costs
- * nothing, and one that this reader doesn't know can be passed over. What a look-up needs follows from
- * a few numbers, and is computed once.
+ * Opening reads the header alone. Each part's size is told there, so that a part which is absent
+ * costs nothing, and one that this reader doesn't know can be passed over. What a look-up needs
+ * follows from a few numbers, and is computed once.
  */
 #include "format/checksum.h"
 #include "format/packed.h"
@@ -36,7 +36,8 @@ static enum packed_error read_header(const uint8_t *bytes, size_t size,
 
 static bool is_size(uint8_t size, uint8_t most) { return size >= 1 && size <= most; }
 
-/* Whether the widths are such that what is computed from them can't overflow. One load has a group's head. */
+/* Whether the widths are such that what is computed from them can't overflow. One load has a
+ * group's head. */
 static bool widths_agree(const struct packed_header *header) {
   return header->bucket_shift < 60 && header->record_shift <= header->bucket_shift &&
          header->start_shift <= header->bucket_shift && header->index_width <= 32 &&
@@ -159,7 +160,8 @@ static void open_parts(struct packed_table *table, const struct parts *parts) {
   table->roots_size = parts->sizes[PACKED_GLOBAL_ROOTS];
 }
 
-/* Whether so many starts can be read from any place in the leaves on: not in a table of a few records. */
+/* Whether so many starts can be read from any place in the leaves on: not in a table of a few
+ * records. */
 static bool can_read_starts(const struct packed_table *table, const uint8_t *end) {
   return table->leaves != NULL &&
          (uint64_t)(end - table->leaves) >= table->leaves_size + PACKED_USUAL_STARTS;

@@ -267,15 +267,15 @@ static void sort_layouts(const struct encoder *encoder, struct encoder_layout *l
   qsort(layouts, table->function_count, sizeof *layouts, compare_layouts);
 }
 
-/* Of two, the one that rather stands for their common start. The order of layouts is that of live sets'
- * numbers, on which the choice mustn't depend: equal tables give equal bytes. */
+/* Of two, the one that rather stands for their common start. The order of layouts is that of live
+ * sets' numbers, on which the choice mustn't depend: equal tables give equal bytes. */
 static bool is_better(const struct encoder_layout *layout, const struct encoder_layout *other) {
   return layout->count != other->count ? layout->count < other->count
                                        : layout->function < other->function;
 }
 
-/* Finds for each of the sorted layouts the best one that it is the start of, and that is the start of
- * no other. `ends`: by place, the one after those that it is the start of. */
+/* Finds for each of the sorted layouts the best one that it is the start of, and that is the start
+ * of no other. `ends`: by place, the one after those that it is the start of. */
 static void find_whole(const struct encoder_layout *layouts, uint32_t *whole, uint32_t *ends,
                        uint32_t count) {
   for (uint32_t i = count; i-- > 0;) {

@@ -6,8 +6,9 @@
 /* There is a slot for 32 bytes. Entries take more, so that some slots are always free. */
 enum { SLOT_SHARE = 32, SHIFT_MIN = 4, SHIFT_MAX = 28 };
 
-/* All entries are forgotten when so many records were refused for each slot; or when so many more of the noted addresses
- * came again soon than didn't: before an eighth as many records were refused as there are slots. */
+/* All entries are forgotten when so many records were refused for each slot; or when so many more
+ * of the noted addresses came again soon than didn't: before an eighth as many records were refused
+ * as there are slots. */
 enum { REFUSALS = 4, RETURNED_MAX = 4, SOON_SHARE = 8 };
 
 _Static_assert(offsetof(struct cache_entry, row) >= SLOT_SHARE, "an entry takes more");
@@ -38,8 +39,9 @@ void cache_forget(struct cache_overlay *cache, uint64_t generation) {
   cache->forgotten++;
 }
 
-/* There was no room for an address. Whether it is time to forget all: most of the addresses that are noted, one at a
- * time, come again soon, so other ones are in use than those that are remembered; or very many were refused. */
+/* There was no room for an address. Whether it is time to forget all: most of the addresses that
+ * are noted, one at a time, come again soon, so other ones are in use than those that are
+ * remembered; or very many were refused. */
 static bool refuse(struct cache_overlay *cache, uint64_t address) {
   cache->refused++;
   if (cache->noted == 0) {

@@ -4,9 +4,10 @@
  *   entries    one after the other, in the order of their look-ups: a record, how a walk gets to the
  *              caller's frame, and the live set as a row
  *
- * The hash of an address leads to a slot; its entry's is the first one from there on that was free. When
- * there is no room for another entry, all are forgotten; but not before others are in use: a cache that is too small
- * for what is looked up again and again serves a part of it, instead of being filled all the time.
+ * The hash of an address leads to a slot; its entry's is the first one from there on that was free.
+ * When there is no room for another entry, all are forgotten; but not before others are in use: a
+ * cache that is too small for what is looked up again and again serves a part of it, instead of
+ * being filled all the time.
  *
  * A walk asks it at every frame, so what a hit takes is here, to be compiled into the walk.
  */
@@ -15,7 +16,8 @@
 
 #include "runtime/row.h"
 
-/* How a walk gets from a frame to its caller's, for nearly all frames: see frames.h and remember_step. */
+/* How a walk gets from a frame to its caller's, for nearly all frames: see frames.h and
+ * remember_step. */
 struct cache_step {
   uint32_t saved;  /* bit n: register n is in one of the places */
   uint16_t places; /* where these are told, in the table's shapes */
@@ -57,8 +59,8 @@ static inline struct cache_entry *cache_entry_at(const struct cache_overlay *cac
   return (struct cache_entry *)((uint64_t *)(void *)cache->slots + slot);
 }
 
-/* The slot of an address: the one that leads to its entry, or else the free one that will. (There are
- * more slots than entries.) */
+/* The slot of an address: the one that leads to its entry, or else the free one that will. (There
+ * are more slots than entries.) */
 static inline uint32_t *cache_slot(const struct cache_overlay *cache, uint64_t address) {
   const uint64_t hash = address * 0x9e3779b97f4a7c15u; /* 2^64 divided by the golden ratio */
   uint64_t number = hash >> cache->shift;
@@ -89,8 +91,9 @@ static inline struct cache_entry *cache_find(struct stackpack_cache *memory, uin
 struct cache_entry *cache_find_other_caller(struct stackpack_cache *memory,
                                             struct cache_entry *entry, uint64_t address);
 
-/* The entry of the caller's record, at an address to which the frame of another entry's record returns. Mostly it
- * is the one of the last time, and then nothing needs to wait for the address. */
+/* The entry of the caller's record, at an address to which the frame of another entry's record
+ * returns. Mostly it is the one of the last time, and then nothing needs to wait for the
+ * address. */
 static inline struct cache_entry *cache_find_caller(struct stackpack_cache *memory,
                                                     struct cache_entry *entry, uint64_t address) {
   struct cache_entry *caller = cache_entry_at(cache_overlay_of(memory), entry->caller);

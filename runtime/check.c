@@ -6,16 +6,17 @@
  * won't be wrong in the same way. Here each moves to its next managed frame, the two frames are
  * compared, then their roots: the places that hold base and derived reference, and the values.
  *
- * The roots are compared as sets. Nearly always both walks have them in the same order, and then that
- * is one pass; else each is looked for among the other's. (The walkers may use different tables.)
+ * The roots are compared as sets. Nearly always both walks have them in the same order, and then
+ * that is one pass; else each is looked for among the other's. (The walkers may use different
+ * tables.)
  */
 #include "runtime/stackpack_check.h"
 #include "runtime/walk.h"
 
 /* ---- Frames ---- */
 
-/* Moves to the next managed frame, or past the last one. *meets: whether there was a native frame on
- * the way, or at the end, at which the other walk has been made to end. */
+/* Moves to the next managed frame, or past the last one. *meets: whether there was a native frame
+ * on the way, or at the end, at which the other walk has been made to end. */
 static void advance(struct stackpack_checked *side, const struct stackpack_checked *other,
                     bool *meets) {
   const struct stackpack_context *context = &side->walk.context;
@@ -44,7 +45,8 @@ static bool is_same_root(const struct stackpack_root *a, const struct stackpack_
          a->derived_value == b->derived_value;
 }
 
-/* The next root of a copy of the walk. *stop: why there is none, if that isn't that there are no more. */
+/* The next root of a copy of the walk. *stop: why there is none, if that isn't that there are no
+ * more. */
 static bool next_root(struct stackpack_walk *copy, struct stackpack_root *root,
                       enum stackpack_walk_answer *stop) {
   if (stackpack_walk_root(copy, root))
@@ -53,7 +55,8 @@ static bool next_root(struct stackpack_walk *copy, struct stackpack_root *root,
   return false;
 }
 
-/* Looks for the first root of one walk that the other doesn't have: `missing` is set if there is one. */
+/* Looks for the first root of one walk that the other doesn't have: `missing` is set if there is
+ * one. */
 static void find_missing(struct stackpack_check *check, struct stackpack_checked *side,
                          const struct stackpack_checked *other) {
   enum stackpack_walk_answer stop;
@@ -112,12 +115,13 @@ static void keep_last(struct stackpack_check *check) {
   check->last_frame_size = walk->record.frame_size;
 }
 
-/* Compares what the walks come to next. True where that is the same managed frame in both: there may
- * be more; else check->answer says what it is. */
+/* Compares what the walks come to next. True where that is the same managed frame in both: there
+ * may be more; else check->answer says what it is. */
 static bool compare_next(struct stackpack_check *check) {
   struct stackpack_checked *a = &check->first, *b = &check->second;
   bool meets = false;
-  /* A walk that ends at native frames goes first, so that it can be seen where the other meets it. */
+  /* A walk that ends at native frames goes first, so that it can be seen where the other meets
+   * it. */
   if (b->walk.private_.walker->native == STACKPACK_BY_TABLE) {
     advance(b, a, &meets);
     advance(a, b, &meets);

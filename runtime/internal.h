@@ -22,8 +22,8 @@ struct owned {
 };
 
 /* What is known of a module. A slot of the caller's array is free while `size` is 0; look-ups read
- * it first, then `error`, and then the rest, which doesn't change until `size` has been 0 for a while;
- * but while there is an error, the rest isn't read, and may be filled in. */
+ * it first, then `error`, and then the rest, which doesn't change until `size` has been 0 for a
+ * while; but while there is an error, the rest isn't read, and may be filled in. */
 struct module_overlay {
   _Atomic uint64_t size;          /* of its addresses */
   _Atomic uint64_t start;         /* its lowest address */
@@ -89,8 +89,8 @@ static inline uint64_t process_generation(const struct stackpack_process *proces
                               memory_order_acquire);
 }
 
-/* search.c. Goes to an image's next section of stack maps: by the section headers, or, where no file has
- * them, by form. *number and *section are zeros at first. */
+/* search.c. Goes to an image's next section of stack maps: by the section headers, or, where no
+ * file has them, by form. *number and *section are zeros at first. */
 bool raw_next(const struct elf_image *image, unsigned *number, Elf64_Shdr *section);
 
 /* table.c: what is known of a record's frame. */

@@ -2,22 +2,22 @@
  *
  * dl_iterate_phdr lists the modules with their program headers, which the loader has in memory
  * anyway. A packed module has a note of ours there, and its table behind it: a few reads, and it is
- * open. A module without the note may have a raw section, which no program header leads to. Where it
- * is, if there is one, only the section headers in the module's file say.
+ * open. A module without the note may have a raw section, which no program header leads to. Where
+ * it is, if there is one, only the section headers in the module's file say.
  *
- * But the file of the module's name may not be the module's: it was replaced, packed or deleted since,
- * the name is relative and the folder another one, it is not to be opened. So what counts is what is in
- * memory. A file is believed if its program headers, its notes (with the build ID) and its index of
- * functions are those in memory; then it says where the stack maps lie, and they are read there. Where
- * there is no such file, they are searched for: see search.c.
+ * But the file of the module's name may not be the module's: it was replaced, packed or deleted
+ * since, the name is relative and the folder another one, it is not to be opened. So what counts is
+ * what is in memory. A file is believed if its program headers, its notes (with the build ID) and
+ * its index of functions are those in memory; then it says where the stack maps lie, and they are
+ * read there. Where there is no such file, they are searched for: see search.c.
  *
  * A module whose stack maps can't be read, or are broken, gets a slot, too. Look-ups in it say
  * STACKPACK_CORRUPT: to say that its code isn't managed would lose roots.
  *
  * Modules come and go while threads look up. Each known module has a slot in the caller's array. A
  * slot is filled before its size is set, and look-ups read the size first; it is freed by setting
- * its size to 0, and used again only when no reader is left who may have seen it before. Readers who
- * could meet a module that is being unloaded count themselves in and out (stackpack_enter).
+ * its size to 0, and used again only when no reader is left who may have seen it before. Readers
+ * who could meet a module that is being unloaded count themselves in and out (stackpack_enter).
  */
 #include "elf/elf_file.h"
 #include "elf/note.h"

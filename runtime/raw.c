@@ -1,17 +1,18 @@
 /* raw.c - serves a raw section as if it had been packed.
  *
- * A program that wasn't packed gives the same answers through the same functions: its stack maps are
- * read once and encoded, as `stackpack pack` would, into memory. That costs what every parser of
- * `.llvm_stackmaps` costs, at start-up; and there is one look-up to test, not two.
+ * A program that wasn't packed gives the same answers through the same functions: its stack maps
+ * are read once and encoded, as `stackpack pack` would, into memory. That costs what every parser
+ * of `.llvm_stackmaps` costs, at start-up; and there is one look-up to test, not two.
  *
- * Of a module that is loaded, the maps are read where the loader has put them: the file of its name may
- * be another one by now. But a function that the library exports and the executable defines, too, has
- * the executable's address there; what the maps describe is the library's own code. So the relocations
- * are done once more, with the library's own symbols. What the code contradicts is left out, and where
- * maps are in conflict there is no safepoint, as in what `stackpack pack --conflicts=omit` writes.
+ * Of a module that is loaded, the maps are read where the loader has put them: the file of its name
+ * may be another one by now. But a function that the library exports and the executable defines,
+ * too, has the executable's address there; what the maps describe is the library's own code. So the
+ * relocations are done once more, with the library's own symbols. What the code contradicts is left
+ * out, and where maps are in conflict there is no safepoint, as in what `stackpack pack
+ * --conflicts=omit` writes.
  *
- * This file leads to the encoder, and so to half of the library. A linker takes it from the archive for one name only,
- * stackpack_raw_open: a program that defines that itself does without.
+ * This file leads to the encoder, and so to half of the library. A linker takes it from the archive
+ * for one name only, stackpack_raw_open: a program that defines that itself does without.
  */
 #include "elf/evidence.h"
 #include "format/packed_write.h"
@@ -21,7 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Linkers leave one section of the name, linker scripts a few. Each costs a look at all relocations. */
+/* Linkers leave one section of the name, linker scripts a few. Each costs a look at all
+ * relocations. */
 enum { SECTIONS_MAX = 64 };
 
 static enum stackpack_error encode(const struct safepoints *safepoints, uint64_t bias,

@@ -1,18 +1,19 @@
 /* search.c - finds stack maps in a loaded module by their form, where no file tells where they are.
  *
- * Section headers aren't loaded. If the module's file can't be read, or is another one by now, nothing
- * says where .llvm_stackmaps is; and a linker script may have put stack maps into another section, of which
- * only LLVM's symbol __LLVM_StackMaps is left. But they lie in one of the segments, and LLVM's maps are easy to know:
+ * Section headers aren't loaded. If the module's file can't be read, or is another one by now,
+ * nothing says where .llvm_stackmaps is; and a linker script may have put stack maps into another
+ * section, of which only LLVM's symbol __LLVM_StackMaps is left. But they lie in one of the
+ * segments, and LLVM's maps are easy to know:
  *
  *   each is at a multiple of 8 and starts with the 32-bit number 3, and then how many functions,
  *   constants and records it has; the functions' counts of records must add up to the header's; each
  *   record and location can be read; and a function's address and those of its records are in the
  *   module's own code.
  *
- * A section that can be read is found: what is asked for holds of every map that LLVM writes. And what
- * is found is hardly anything else: the least of maps has 56 bytes, with one word in the code and five
- * numbers that have to fit. A map whose functions have all been discarded (address 0) says nothing and
- * is passed over. So is an empty one.
+ * A section that can be read is found: what is asked for holds of every map that LLVM writes. And
+ * what is found is hardly anything else: the least of maps has 56 bytes, with one word in the code
+ * and five numbers that have to fit. A map whose functions have all been discarded (address 0) says
+ * nothing and is passed over. So is an empty one.
  */
 #include "format/bits.h"
 #include "format/stackmap_v3.h"
@@ -43,8 +44,8 @@ static bool read_locations(struct stackmap_v3_reader *reader,
   return true;
 }
 
-/* Reads the next map. False if there is none. *own: whether it has a function of the module's, at an
- * address less `bias`. */
+/* Reads the next map. False if there is none. *own: whether it has a function of the module's, at
+ * an address less `bias`. */
 static bool read_map(const struct elf_image *image, struct stackmap_v3_reader *reader,
                      uint64_t bias, bool *own) {
   struct stackmap_v3_function function;

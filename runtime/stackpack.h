@@ -85,10 +85,10 @@ size_t stackpack_table_records(const struct stackpack_table *table);
 /* ---- Records ---- */
 
 /* What is known of a return address. A collector that meets STACKPACK_NOT_SAFEPOINT or
- * STACKPACK_CORRUPT for a frame of its own must stop: it doesn't know that frame's roots. An address
- * without a record is in the function of the byte before it, where the call is: behind a call that
- * doesn't return, another function may start. (For where a thread was interrupted, pc, these two are
- * told by a look-up of pc + 1.) */
+ * STACKPACK_CORRUPT for a frame of its own must stop: it doesn't know that frame's roots. An
+ * address without a record is in the function of the byte before it, where the call is: after a
+ * call that doesn't return, another function may start. (For where a thread was interrupted, pc,
+ * these two are told by a look-up of pc + 1.) */
 enum stackpack_answer {
   STACKPACK_FOUND,         /* a record: a safepoint, a patch point or a stack map */
   STACKPACK_NOT_MANAGED,   /* in no function that has a stack map: skip the frame */
@@ -105,8 +105,8 @@ struct stackpack_record {
   uint64_t address; /* the return address (of a stack map or patch point: its address) */
   uint32_t index;   /* its number in the table, by address */
   uint32_t private_[5];
-  /* Of the function, and what is pushed for the call; without the return address that the call pushes.
-   * Where a register tells the frame's end (stackpack_record_frame), it is LLVM's. */
+  /* Of the function, and what is pushed for the call; without the return address that the call
+   * pushes. Where a register tells the frame's end (stackpack_record_frame), it is LLVM's. */
   uint64_t frame_size;
   enum stackpack_kind kind;
 };
@@ -128,10 +128,10 @@ uint64_t stackpack_record_function(const struct stackpack_record *record);
  * this moves *record to the next one at the same address, or returns false and leaves it. */
 bool stackpack_record_next(struct stackpack_record *record);
 
-/* What unwind tables tell of the frame that waits at a record. The canonical frame address (CFA), which
- * is the caller's stack pointer, is what a register holds plus an offset; and of the caller's registers,
- * some are saved at an offset from it, a few may be lost, and the others still have their values if the
- * function preserves them. Masks have bit n for register n. */
+/* What unwind tables tell of the frame that waits at a record. The canonical frame address (CFA),
+ * which is the caller's stack pointer, is what a register holds plus an offset; and of the caller's
+ * registers, some are saved at an offset from it, a few may be lost, and the others still have
+ * their values if the function preserves them. Masks have bit n for register n. */
 struct stackpack_frame_facts {
   bool is_known;        /* else record.frame_size is LLVM's, not checked, and nothing else counts */
   bool is_signed;       /* AArch64: the return address is, where it is saved */
@@ -161,15 +161,16 @@ struct stackpack_location {
 };
 
 /* The (base, derived) pairs of a statepoint, in a fixed order, none twice. A derived reference
- * points into the object of its base; where both are equal, the slot holds an ordinary reference. */
+ * points into the object of its base; where both are equal, the slot holds an ordinary
+ * reference. */
 struct stackpack_pairs {
   uint64_t private_[20];
   bool is_corrupt; /* after the last pair: there may be more, but the table is damaged */
 };
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record);
 
-/* Writes the next pair, or returns false after the last one. A collector looks at pairs->is_corrupt after
- * the loop, and stops if that is true. */
+/* Writes the next pair, or returns false after the last one. A collector looks at pairs->is_corrupt
+ * after the loop, and stops if that is true. */
 bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_location *base,
                           struct stackpack_location *derived);
 
@@ -185,21 +186,22 @@ enum stackpack_answer stackpack_record_visit(const struct stackpack_record *reco
 /* A cache of look-ups, for a collector that meets the same return addresses again and again: the
  * stacks of threads that run the same loop, and the same stack at the next collection. It is a hash
  * table of records with their pairs, in memory that the caller gives: two lines for each record are
- * plenty. A cache that is full keeps the records that it has, until others come again and again. Pairs in other places than registers and slots of 8 bytes near each other are read from the
- * table at each visit. A cache is for one thread at a time; what a visitor or `forward` calls must not
+ * plenty. A cache that is full keeps the records that it has, until others come again and again.
+ * Pairs in other places than registers and slots of 8 bytes near each other are read from the table
+ * at each visit. A cache is for one thread at a time; what a visitor or `forward` calls must not
  * use it. */
 enum { STACKPACK_CACHE_LINE = 64 };
 struct stackpack_cache {
   uint64_t private_[12];
 };
 
-/* Makes 8-aligned memory, which stays the caller's, a cache of 2 to the power of `shift` lines, that is, of
- * STACKPACK_CACHE_LINE << shift bytes. With less than 16 lines it remembers nothing. An eighth of the
- * memory is written to at once, the rest as it is needed. */
+/* Makes 8-aligned memory, which stays the caller's, a cache of 2 to the power of `shift` lines,
+ * that is, of STACKPACK_CACHE_LINE << shift bytes. With less than 16 lines it remembers nothing. An
+ * eighth of the memory is written to at once, the rest as it is needed. */
 void stackpack_cache_open(struct stackpack_cache *cache, void *memory, unsigned shift);
 
-/* Looks up an address in one table, and visits the record's pairs: by way of a cache, or, if that is
- * NULL, without. All calls with a cache are for one table, which stays where it is. */
+/* Looks up an address in one table, and visits the record's pairs: by way of a cache, or, if that
+ * is NULL, without. All calls with a cache are for one table, which stays where it is. */
 enum stackpack_answer stackpack_table_visit(const struct stackpack_table *table,
                                             struct stackpack_cache *cache, uint64_t address,
                                             struct stackpack_record *record,
@@ -210,8 +212,8 @@ struct stackpack_locations {
   uint64_t private_[8];
 };
 
-/* Of a statepoint, the stack objects that it lists as live (its direct locations after the pairs); of another
- * record, all of its locations. */
+/* Of a statepoint, the stack objects that it lists as live (its direct locations after the pairs);
+ * of another record, all of its locations. */
 struct stackpack_locations stackpack_locations(const struct stackpack_record *record);
 
 /* Writes the next location, or returns false after the last one. */
@@ -265,14 +267,16 @@ struct stackpack_process {
 } __attribute__((aligned(64)));
 
 /* Finds the stack maps of every module that is loaded now. modules[0..capacity) becomes the
- * process's. Packed modules cost a few reads each. A raw one's stack maps are read where they lie in
- * memory, and memory is allocated. Not safe in a signal handler. The dynamic linker tells of the modules in
- * the namespace of the caller only: code that dlmopen has loaded into another one isn't managed.
+ * process's. Packed modules cost a few reads each. A raw one's stack maps are read where they lie
+ * in memory, and memory is allocated. Not safe in a signal handler. The dynamic linker tells of the
+ * modules in the namespace of the caller only: code that dlmopen has loaded into another one isn't
+ * managed.
  *
- * The process is open afterwards, but with STACKPACK_TOO_MANY_MODULES, where stackpack_process_modules
- * tells how many are needed. With STACKPACK_NO_STACK_MAPS it finds nothing. Any other error is that of a
- * module whose stack maps are broken or can't be read (see stackpack_module_error): look-ups in that
- * one say STACKPACK_CORRUPT, and all others are served. */
+ * The process is open afterwards, but with STACKPACK_TOO_MANY_MODULES, where
+ * stackpack_process_modules tells how many are needed. With STACKPACK_NO_STACK_MAPS it finds
+ * nothing. Any other error is that of a module whose stack maps are broken or can't be read (see
+ * stackpack_module_error): look-ups in that one say STACKPACK_CORRUPT, and all others are
+ * served. */
 enum stackpack_error stackpack_process_open(struct stackpack_process *process,
                                             struct stackpack_module *modules, size_t capacity);
 void stackpack_process_close(struct stackpack_process *process);
@@ -280,9 +284,9 @@ void stackpack_process_close(struct stackpack_process *process);
 /* How many modules have stack maps. */
 size_t stackpack_process_modules(const struct stackpack_process *process);
 
-/* Why look-ups in one of the process's modules say STACKPACK_CORRUPT; STACKPACK_OK if they don't, and
- * STACKPACK_NO_STACK_MAPS for a place in the array that is free. *address is the module's lowest one,
- * which dladdr tells the name of. */
+/* Why look-ups in one of the process's modules say STACKPACK_CORRUPT; STACKPACK_OK if they don't,
+ * and STACKPACK_NO_STACK_MAPS for a place in the array that is free. *address is the module's
+ * lowest one, which dladdr tells the name of. */
 enum stackpack_error stackpack_module_error(const struct stackpack_module *module,
                                             uintptr_t *address);
 
@@ -391,9 +395,9 @@ struct stackpack_context {
 };
 
 /* The frame that called the function which asks, as an assembly stub sees it at its first
- * instruction: on x86-64 the return address is at the stack pointer, and the stack pointer after the
- * return is 8 above; on the other machines it is in the link register (x30, ra), and the stack pointer
- * stays. `registers` is the stub's block, or NULL if references are in spill slots only and
+ * instruction: on x86-64 the return address is at the stack pointer, and the stack pointer after
+ * the return is 8 above; on the other machines it is in the link register (x30, ra), and the stack
+ * pointer stays. `registers` is the stub's block, or NULL if references are in spill slots only and
  * every frame has a known size. */
 struct stackpack_context stackpack_context_at_call(uintptr_t return_address,
                                                    uintptr_t stack_pointer,
@@ -402,12 +406,13 @@ struct stackpack_context stackpack_context_at_call(uintptr_t return_address,
 /* What a signal has interrupted: `ucontext` is the third argument of the handler, which lies in
  * memory until the handler returns. In managed code, a walk can't start there, even where a
  * statepoint's call has just returned: the call's result is in a register that no record tells of.
- * A runtime that patches traps into statepoints of its own, and knows that pc is the address of such
- * a one, sets is_exact to 0. In native code, an unwinder goes on. */
+ * A runtime that patches traps into statepoints of its own, and knows that pc is the address of
+ * such a one, sets is_exact to 0. In native code, an unwinder goes on. */
 struct stackpack_context stackpack_context_at_signal(void *ucontext);
 
-/* Register `reg` is in memory at `place`; or it has a value that can only be read. (The context of a thread,
- * fiber or coroutine that was suspended is {.pc, .stack_pointer} and the registers that the switch has saved.) */
+/* Register `reg` is in memory at `place`; or it has a value that can only be read. (The context of
+ * a thread, fiber or coroutine that was suspended is {.pc, .stack_pointer} and the registers that
+ * the switch has saved.) */
 static inline void stackpack_context_save(struct stackpack_context *context, unsigned reg,
                                           uintptr_t *place) {
   context->known |= 1u << reg;
@@ -432,21 +437,22 @@ struct stackpack_stack {
 
 /* The ways from a frame to its caller's. */
 enum stackpack_way {
-  /* By what the table tells of managed frames: see stackpack_record_frame. Exact, and needs no frame
-   * pointers. Where a frame ends may depend on a register, mostly the frame pointer: so the context at
-   * which the walk starts must have the registers that a call preserves.
+  /* By what the table tells of managed frames: see stackpack_record_frame. Exact, and needs no
+   * frame pointers. Where a frame ends may depend on a register, mostly the frame pointer: so the
+   * context at which the walk starts must have the registers that a call preserves.
    *
-   * Without unwind tables only LLVM's frame sizes are known, which leave out arguments that are pushed
-   * for a call; `pack` finds true ones in the code of x86-64, but not all. Nor is known where registers
-   * are saved. There, a walk that has passed a frame by such a size says SIZE_UNKNOWN where it gets to a
-   * native frame: it may have missed others. At the stack's end it has not. So compile with unwind tables
-   * ("uwtable"); or with llc -no-x86-call-frame-opt, and declare the end where the oldest frame ends. */
+   * Without unwind tables only LLVM's frame sizes are known, which leave out arguments that are
+   * pushed for a call; `pack` finds true ones in the code of x86-64, but not all. Nor is known
+   * where registers are saved. There, a walk that has passed a frame by such a size says
+   * SIZE_UNKNOWN where it gets to a native frame: it may have missed others. At the stack's end it
+   * has not. So compile with unwind tables ("uwtable"); or with llc -no-x86-call-frame-opt, and
+   * declare the end where the oldest frame ends. */
   STACKPACK_BY_TABLE,
   /* By the chain of frame pointers: every function that is passed this way must be compiled with
-   * one (-fno-omit-frame-pointer, "frame-pointer"="all"). A function that isn't, and leaves the register
-   * alone, hides its caller's frame, and nothing shows it: libraries of the system are such. On
-   * AArch64 a frame pointer doesn't tell where the caller's frame is: native frames, and managed ones
-   * of unknown size, are left to the unwinder. */
+   * one (-fno-omit-frame-pointer, "frame-pointer"="all"). A function that isn't, and leaves the
+   * register alone, hides its caller's frame, and nothing shows it: libraries of the system are
+   * such. On AArch64 a frame pointer doesn't tell where the caller's frame is: native frames, and
+   * managed ones of unknown size, are left to the unwinder. */
   STACKPACK_BY_FRAME_POINTER,
   /* By unwind tables: all functions, and all registers; slow. Needs `unwind`. */
   STACKPACK_BY_UNWINDING,
@@ -459,11 +465,11 @@ enum stackpack_unwound {
 };
 
 /* An unwinder: moves *context to the caller's frame. It sets pc, stack_pointer, is_exact (whether
- * the frame is one that a signal interrupted), and all registers: those that the frame has saved are
- * in memory where it did; those that a call preserves and the frame hasn't touched stay as they are;
- * all others become unknown. It must read no memory of the stack outside `stack`, allocate nothing
- * and take no lock if walks are to be safe in signal handlers. `unwinder` is walker->unwinder.
- * Contexts of one walk come in order, but may go back to an earlier one. */
+ * the frame is one that a signal interrupted), and all registers: those that the frame has saved
+ * are in memory where it did; those that a call preserves and the frame hasn't touched stay as they
+ * are; all others become unknown. It must read no memory of the stack outside `stack`, allocate
+ * nothing and take no lock if walks are to be safe in signal handlers. `unwinder` is
+ * walker->unwinder. Contexts of one walk come in order, but may go back to an earlier one. */
 typedef enum stackpack_unwound stackpack_unwind(void *unwinder, struct stackpack_stack stack,
                                                 struct stackpack_context *context);
 
@@ -475,7 +481,8 @@ struct stackpack_walker {
   enum stackpack_way
       managed; /* BY_UNWINDING: managed frames, too, are passed so; to check the table */
   enum stackpack_way native; /* how native frames are passed; BY_TABLE: not at all, the walk ends */
-  /* NULL, or an unwinder. A walk by other ways asks it only for frames of which they know nothing. */
+  /* NULL, or an unwinder. A walk by other ways asks it only for frames of which they know
+   * nothing. */
   stackpack_unwind *unwind;
   void *unwinder;
 };
@@ -577,7 +584,8 @@ enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,
 
 /* Where a location is in memory in the frame at hand, within its bounds: a spill slot, a stack
  * object, or the place in which a register was saved. For what isn't a root: deopt state, stack
- * objects, locations of stack maps and patch points. NULL for constants and for what isn't known. */
+ * objects, locations of stack maps and patch points. NULL for constants and for what isn't
+ * known. */
 void *stackpack_walk_address(struct stackpack_walk *walk,
                              const struct stackpack_location *location);
 
@@ -601,14 +609,14 @@ struct stackpack_global_roots {
 };
 
 /* The global roots of a table, if it was packed with any; else those of the array from start to
- * stop, which may both be NULL. So one and the same program finds them packed and unpacked. An array
- * that is read must outlive the result. */
+ * stop, which may both be NULL. So one and the same program finds them packed and unpacked. An
+ * array that is read must outlive the result. */
 struct stackpack_global_roots stackpack_global_roots(const struct stackpack_table *table,
                                                      const void *start, const void *stop);
 
 /* Writes the next variable's address, or returns false after the last one: a collector looks at
- * roots->is_corrupt then, and stops if that is true. None comes twice from a packed table, where they
- * ascend; in an array, 0s are passed over. */
+ * roots->is_corrupt then, and stops if that is true. None comes twice from a packed table, where
+ * they ascend; in an array, 0s are passed over. */
 bool stackpack_global_roots_next(struct stackpack_global_roots *roots, uint64_t *address);
 
 /* ---- Files ---- */
@@ -625,10 +633,10 @@ void stackpack_file_close(struct stackpack_file *file);
 
 /* ---- Leaving a part of the library out ---- */
 
-/* Reads an opened module's raw stack maps into *memory (free). It is for the library's own use; but half
- * of the library hangs on it. A program whose modules are all packed leaves that half out by defining the
- * function itself, with `return STACKPACK_NO_RAW_READER`: opening a raw module gives this error then, and
- * look-ups in such a one STACKPACK_CORRUPT. */
+/* Reads an opened module's raw stack maps into *memory (free). It is for the library's own use; but
+ * half of the library hangs on it. A program whose modules are all packed leaves that half out by
+ * defining the function itself, with `return STACKPACK_NO_RAW_READER`: opening a raw module gives
+ * this error then, and look-ups in such a one STACKPACK_CORRUPT. */
 enum stackpack_error stackpack_raw_open(struct stackpack_table *table, const void *module,
                                         void **memory);
 

@@ -1,8 +1,8 @@
 /* stackpack_check.h - checks one walker by another.
  *
- * For authors who port a frontend: a slow walker that is right (by unwinding) and a fast one, over the same
- * stack, must meet the same managed frames and the same roots. Native frames may be passed in different
- * ways. The rules of stackpack.h hold here, too.
+ * For authors who port a frontend: a slow walker that is right (by unwinding) and a fast one, over
+ * the same stack, must meet the same managed frames and the same roots. Native frames may be passed
+ * in different ways. The rules of stackpack.h hold here, too.
  */
 #ifndef STACKPACK_CHECK_H
 #define STACKPACK_CHECK_H
@@ -43,14 +43,14 @@ struct stackpack_check {
   struct stackpack_walk private_[2];
 };
 
-/* Walks by both and compares: true if the answer isn't a difference. Nothing on the stack is changed.
- * *check is all the memory that is needed, about 10 KB; it may be static. */
+/* Walks by both and compares: true if the answer isn't a difference. Nothing on the stack is
+ * changed. *check is all the memory that is needed, about 10 KB; it may be static. */
 bool stackpack_check_walks(struct stackpack_check *check, const struct stackpack_walker *first,
                            const struct stackpack_walker *second, struct stackpack_stack stack,
                            const struct stackpack_context *context);
 
-/* The answer in a line of English, with both frames: at most STACKPACK_CHECK_TEXT bytes, the 0 at the
- * end included. Returns text. */
+/* The answer in a line of English, with both frames: at most STACKPACK_CHECK_TEXT bytes, the 0 at
+ * the end included. Returns text. */
 #define STACKPACK_CHECK_TEXT 640
 char *stackpack_check_text(const struct stackpack_check *check, char text[STACKPACK_CHECK_TEXT]);
 

@@ -10,14 +10,15 @@
  *   walk_update.c  new values for what is there
  *
  * Nothing on a stack is taken for granted. It may have been overwritten, and the table may be of
- * another program. So each frame must be within the bounds that the user declares, and above the one
- * before; and the user is told in which way a walk came to its end, as only he can say what this
- * stack should end with.
+ * another program. So each frame must be within the bounds that the user declares, and above the
+ * one before; and the user is told in which way a walk came to its end, as only he can say what
+ * this stack should end with.
  *
- * Besides the stack pointer, a walk follows the registers that a call preserves. A function may keep
- * a reference in one of them during a call, or address its slots from it. The register's value lies
- * then in the memory to which some younger frame has saved it, or in the block of the stub through
- * which managed code has come here; and what is written there is what the function will find.
+ * Besides the stack pointer, a walk follows the registers that a call preserves. A function may
+ * keep a reference in one of them during a call, or address its slots from it. The register's value
+ * lies then in the memory to which some younger frame has saved it, or in the block of the stub
+ * through which managed code has come here; and what is written there is what the function will
+ * find.
  */
 #include "runtime/walk.h"
 
@@ -144,8 +145,8 @@ static uint32_t saved_by(const struct step *step) {
   return saved;
 }
 
-/* The registers of the frame that called: those that are saved in the words below an address, and those that
- * this one has left as they were. */
+/* The registers of the frame that called: those that are saved in the words below an address, and
+ * those that this one has left as they were. */
 static inline void take_saved(struct stackpack_context *context, const uint8_t *places,
                               unsigned count, uintptr_t address, uint32_t saved, uint32_t lost) {
   context->known = (context->known & STACKPACK_PRESERVED_REGISTERS & ~lost) | saved;
@@ -211,8 +212,8 @@ static struct step step_of(const struct frames_part *part, const struct frame_vi
   return step;
 }
 
-/* Notes a step in the cache, if it fits in. Where calls push the return address, the first place is its own, and
- * isn't noted. */
+/* Notes a step in the cache, if it fits in. Where calls push the return address, the first place is
+ * its own, and isn't noted. */
 static void remember_step(const struct stackpack_walk *walk, const struct frames_part *part,
                           const struct step *step) {
   enum { PUSHED = WALK_PUSHED / WORD };
@@ -322,8 +323,8 @@ static enum stackpack_walk_answer arrive_otherwise(struct stackpack_walk *walk) 
   return conclude(walk, arrive(walk));
 }
 
-/* From a frame whose step the cache knows: nearly all that a walk takes is here. Whatever isn't as it mostly is, the
- * other functions tell. */
+/* From a frame whose step the cache knows: nearly all that a walk takes is here. Whatever isn't as
+ * it mostly is, the other functions tell. */
 static inline enum stackpack_walk_answer next_by_cache(struct stackpack_walk *walk,
                                                        struct stackpack_cache *cache,
                                                        struct cache_entry *entry) {

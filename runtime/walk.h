@@ -13,9 +13,9 @@ enum walk_state {
   WALK_DONE,     /* private_.answer says why */
 };
 
-/* What a call pushes, in bytes; and where a function that keeps a frame pointer has put the caller's
- * and the return address, and where the caller's stack pointer is: as distances from what the frame
- * pointer holds. */
+/* What a call pushes, in bytes; and where a function that keeps a frame pointer has put the
+ * caller's and the return address, and where the caller's stack pointer is: as distances from what
+ * the frame pointer holds. */
 #if defined __x86_64__ /* AMD64 psABI, figure 3.3 */
 enum { WALK_PUSHED = 8, WALK_SAVED_POINTER = 0, WALK_SAVED_RETURN = 8, WALK_BEHIND = 16 };
 #elif defined __riscv /* RISC-V Calling Conventions, "Frame Pointer Convention" */
@@ -43,8 +43,9 @@ static inline uintptr_t walk_register(const struct stackpack_context *context, u
   return (context->in_memory >> reg & 1) != 0 ? *(const uintptr_t *)value : value;
 }
 
-/* A return address as it is looked up. Functions may sign theirs before they save it, in bits that no
- * address has (Arm Architecture Reference Manual, "Pointer authentication"; HINT 7 is XPACLRI). */
+/* A return address as it is looked up. Functions may sign theirs before they save it, in bits that
+ * no address has (Arm Architecture Reference Manual, "Pointer authentication"; HINT 7 is
+ * XPACLRI). */
 static inline uintptr_t walk_strip_signature(uintptr_t address) {
 #ifdef __aarch64__
   register uintptr_t link __asm__("x30") = address;
@@ -68,9 +69,9 @@ static inline enum stackpack_walk_answer walk_end(struct stackpack_walk *walk,
   return walk->private_.answer = answer;
 }
 
-/* walk_step.c: each moves walk->context to the frame that called the one at hand: a native one, one of which
- * the table has only LLVM's size, and any, by unwinding. STACKPACK_WALK_NATIVE, as nothing is known of it
- * yet; or an end or a stop. */
+/* walk_step.c: each moves walk->context to the frame that called the one at hand: a native one, one
+ * of which the table has only LLVM's size, and any, by unwinding. STACKPACK_WALK_NATIVE, as nothing
+ * is known of it yet; or an end or a stop. */
 enum stackpack_walk_answer walk_step_native(struct stackpack_walk *walk);
 enum stackpack_walk_answer walk_step_without_facts(struct stackpack_walk *walk);
 enum stackpack_walk_answer walk_step_by_unwinding(struct stackpack_walk *walk);

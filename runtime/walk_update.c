@@ -2,8 +2,9 @@
  *
  * An object is known by its start, the base. Of a derived reference only the distance to its base
  * has a meaning, and that must be taken before either is overwritten. The pairs of one frame are
- * entangled: most list one place as both, many derived references can share a base, and a place that
- * is one pair's base may be another's derived. What must come of it, in whichever order pairs come:
+ * entangled: most list one place as both, many derived references can share a base, and a place
+ * that is one pair's base may be another's derived. What must come of it, in whichever order pairs
+ * come:
  *
  * - A place that is a base in any pair gets forward(what it held), and that once.
  * - Any other place that is derived in a pair gets forward(the base) + its distance from the base.
@@ -21,9 +22,9 @@
  *   3. for each derived place as in 1           *derived += *base
  *
  * What has to be remembered is which places are bases and which are done, a bit for each. In nearly
- * all frames the live set is a row (row.h), and these bits are few. Otherwise the bits of a part of the
- * stack are on hand, the window, and a frame that is larger is gone through window by window. Registers
- * have bits of their own, as their places may be anywhere.
+ * all frames the live set is a row (row.h), and these bits are few. Otherwise the bits of a part of
+ * the stack are on hand, the window, and a frame that is larger is gone through window by window.
+ * Registers have bits of their own, as their places may be anywhere.
  */
 #include "runtime/cache.h"
 #include "runtime/walk.h"

@@ -10,8 +10,8 @@
 
 /* ---- Stubs ---- */
 
-/* Instructions, to be followed by the words that have been pushed before them. x16 and x17 are for stubs (AAPCS64,
- * 6.1.1); the others' bits of addresses are left out. */
+/* Instructions, to be followed by the words that have been pushed before them. x16 and x17 are for
+ * stubs (AAPCS64, 6.1.1); the others' bits of addresses are left out. */
 #define BTI 0xd503245f, 0xffffffff, 4          /* bti c */
 #define AUTIA1716 0xd503219f, 0xffffffff, 4    /* checks x17's signature */
 #define PUSH_X16_X30 0xa9bf7bf0, 0xffffffff, 4 /* stp x16, x30, [sp, #-16]! */
@@ -40,8 +40,8 @@ static const struct machine_code stubs[] = {
     {{{BTI, 0}, {JUMP, 0}}},
 };
 
-/* glibc's _dl_runtime_resolve, to which headers jump: its rules tell of what these have pushed from its
- * second instruction on. (sysdeps/aarch64/dl-trampoline.S) */
+/* glibc's _dl_runtime_resolve, to which headers jump: its rules tell of what these have pushed from
+ * its second instruction on. (sysdeps/aarch64/dl-trampoline.S) */
 #define NOP 0xd503201f, 0xffffffff, 4
 #define PUSH_X8_X9 0xa98027e8, 0xffc07fff, 4 /* stp x8, x9, [sp, #-size]! */
 
@@ -52,8 +52,8 @@ static const struct machine_code resolver[] = {
 
 /* ---- The machine ---- */
 
-/* While the kernel's __kernel_rt_sigreturn runs, the stack pointer is the address of a siginfo, which is
- * followed by the ucontext: Linux, arch/arm64/kernel/signal.c, struct rt_sigframe. */
+/* While the kernel's __kernel_rt_sigreturn runs, the stack pointer is the address of a siginfo,
+ * which is followed by the ucontext: Linux, arch/arm64/kernel/signal.c, struct rt_sigframe. */
 const struct unwinder_machine unwinder_machine = {
     .pc = UNW_AARCH64_PC,
     .link = 30,

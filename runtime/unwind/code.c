@@ -6,9 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Whether the 8 bytes at an address can be read: the kernel reads a mask of signals there, before it
- * finds that there is no such operation on it. (The dynamic linker knows what a module extends to, but
- * there may be holes in that; and it doesn't know the code of an emulator.) */
+/* Whether the 8 bytes at an address can be read: the kernel reads a mask of signals there, before
+ * it finds that there is no such operation on it. (The dynamic linker knows what a module extends
+ * to, but there may be holes in that; and it doesn't know the code of an emulator.) */
 static bool kernel_can_read(uintptr_t address) {
   enum { NO_OPERATION = -1, MASK = 8 };
   return syscall(SYS_rt_sigprocmask, NO_OPERATION, address, NULL, MASK) == 0 || errno == EINVAL;

@@ -29,8 +29,8 @@ struct unwinder_machine {
   uint8_t preserved[MACHINE_PRESERVED]; /* the registers that a call preserves */
   uint8_t red_zone; /* the bytes below its stack pointer that a function may use */
 
-  /* What a signal handler returns to. While it runs, the ucontext is at this distance from the stack
-   * pointer; the bytes [registers, registers_end) of that are the registers. */
+  /* What a signal handler returns to. While it runs, the ucontext is at this distance from the
+   * stack pointer; the bytes [registers, registers_end) of that are the registers. */
   struct machine_code signal_return;
   uint16_t ucontext, registers, registers_end;
 
@@ -47,11 +47,11 @@ extern const struct unwinder_machine unwinder_machine;
 bool machine_is_at(const struct machine_code *code, uintptr_t pc, unsigned *at);
 
 /* The machines' assembly of stackpack_unwinder_call puts a context on the stack, and beside it the
- * registers that a call preserves, one word each. The context has their addresses. They are loaded from
- * there again as any function's saved registers are; what a collection writes into these words in
- * between is what the caller goes on with. The frame keeps a frame pointer, and its unwind rules are
- * those of any such function, so that all kinds of walkers, debuggers and exceptions can pass it.
- * The assembly counts on these: */
+ * registers that a call preserves, one word each. The context has their addresses. They are loaded
+ * from there again as any function's saved registers are; what a collection writes into these words
+ * in between is what the caller goes on with. The frame keeps a frame pointer, and its unwind rules
+ * are those of any such function, so that all kinds of walkers, debuggers and exceptions can pass
+ * it. The assembly counts on these: */
 _Static_assert(offsetof(struct stackpack_context, pc) == 0, "pc");
 _Static_assert(offsetof(struct stackpack_context, stack_pointer) == 8, "stack_pointer");
 _Static_assert(offsetof(struct stackpack_context, is_exact) == 16, "is_exact");

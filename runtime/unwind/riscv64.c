@@ -31,8 +31,8 @@ static const struct machine_code stubs[] = {
 
 /* ---- The machine ---- */
 
-/* While the kernel's __vdso_rt_sigreturn runs, the stack pointer is the address of a siginfo, which is
- * followed by the ucontext: Linux, arch/riscv/kernel/signal.c, struct rt_sigframe. */
+/* While the kernel's __vdso_rt_sigreturn runs, the stack pointer is the address of a siginfo, which
+ * is followed by the ucontext: Linux, arch/riscv/kernel/signal.c, struct rt_sigframe. */
 const struct unwinder_machine unwinder_machine = {
     .pc = UNW_RISCV_PC,
     .link = 1,

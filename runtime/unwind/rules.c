@@ -3,9 +3,9 @@
  * To find the rules that hold at an address takes a binary search in the module's table, then the
  * bytes of a small program for the function (DWARF 5, 6.4.3), run up to that address: microseconds.
  * The stacks of a program have the same return addresses again and again. So what libunwind found
- * (unw_reg_states_iterate hands it out, for this purpose) is kept in a table of fixed size: an address
- * has one place in it, and the newest address gets that place. libunwind's own cache could do this,
- * but changes the mask of signals twice at each use, by a system call.
+ * (unw_reg_states_iterate hands it out, for this purpose) is kept in a table of fixed size: an
+ * address has one place in it, and the newest address gets that place. libunwind's own cache could
+ * do this, but changes the mask of signals twice at each use, by a system call.
  *
  * The key is the address whose rules they are: that of a call's last byte, or of the instruction at
  * which a signal came. These two can differ by one where the rules differ, too.

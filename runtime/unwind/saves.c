@@ -1,8 +1,8 @@
 /* saves.c - where an interrupted function has a register, when its unwind rules don't say all.
  *
- * Unwind rules tell where the registers can be read, which is all that exceptions and debuggers need.
- * To update a register is more: all places from which it may be loaded must be known. At a call the
- * rules are enough. But a signal may come at any instruction:
+ * Unwind rules tell where the registers can be read, which is all that exceptions and debuggers
+ * need. To update a register is more: all places from which it may be loaded must be known. At a
+ * call the rules are enough. But a signal may come at any instruction:
  *
  *   - just after a push: the function will go on with the pushed word, yet the rules name the register,
  *     which still has its value. Compilers let the rules lag behind until that changes.
@@ -11,11 +11,11 @@
  *   - on x86-64 after `pop %rbp`, in a function that realigns its stack: GCC's rules go by %rbp to its
  *     very end.
  *
- * So the rules of all of the function's instructions are looked at, for where it saves each register
- * at all: at a distance from its CFA, or from its frame pointer. If that word is within the frame and has the value
- * that the register has, then both may be loaded, and both are to be updated. To write to the one
- * that isn't loaded any more does no harm: it has the value that is the caller's, so it is a copy of the
- * caller's reference, which is to be updated, too.
+ * So the rules of all of the function's instructions are looked at, for where it saves each
+ * register at all: at a distance from its CFA, or from its frame pointer. If that word is within
+ * the frame and has the value that the register has, then both may be loaded, and both are to be
+ * updated. To write to the one that isn't loaded any more does no harm: it has the value that is
+ * the caller's, so it is a copy of the caller's reference, which is to be updated, too.
  *
  * Rules are opaque here. What they say is found by trial: they are applied to two frames that don't
  * exist, which are at different addresses.

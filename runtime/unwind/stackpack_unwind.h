@@ -36,9 +36,9 @@
  * -fasynchronous-unwind-tables; and there glibc's lazy binding has none, so a signal that comes while
  * a function is being looked up can't be passed, but in programs linked with -z now.
  *
- * Needs libunwind (the one of nongnu.org, 1.6 or newer; 1.8 where return addresses are signed). Link -lstackpack-unwind, and not -lunwind:
- * that library has a _Unwind_RaiseException of its own, which would take the place of the C++
- * compiler's in the whole program.
+ * Needs libunwind (the one of nongnu.org, 1.6 or newer; 1.8 where return addresses are signed).
+ * Link -lstackpack-unwind, and not -lunwind: that library has a _Unwind_RaiseException of its own,
+ * which would take the place of the C++ compiler's in the whole program.
  */
 #ifndef STACKPACK_UNWIND_H
 #define STACKPACK_UNWIND_H
@@ -56,19 +56,19 @@ struct stackpack_unwinder {
   uint64_t private_[8];
 };
 
-/* Takes the memory that the unwinder needs: 110 KB on x86-64, 410 on AArch64, 310 on RISC-V. STACKPACK_NO_MEMORY, or
- * STACKPACK_UNSUPPORTED where libunwind is one that we can't work with. Not safe in a signal
- * handler, as is stackpack_unwinder_close. */
+/* Takes the memory that the unwinder needs: 110 KB on x86-64, 410 on AArch64, 310 on RISC-V.
+ * STACKPACK_NO_MEMORY, or STACKPACK_UNSUPPORTED where libunwind is one that we can't work with. Not
+ * safe in a signal handler, as is stackpack_unwinder_close. */
 enum stackpack_error stackpack_unwinder_open(struct stackpack_unwinder *unwinder);
 void stackpack_unwinder_close(struct stackpack_unwinder *unwinder);
 
 /* Moves *context to the caller's frame: what struct stackpack_walker wants as `unwind`, with a
  * struct stackpack_unwinder as `unwinder`.
  *
- * STACKPACK_OUTERMOST: the tables say so (of _start, and of a thread's first function), or the return
- * address is 0. makecontext and most libraries of fibers make a first frame that no table describes:
- * there the walk's bounds tell, if their `end` is what the stack pointer will be when the fiber's first
- * function returns. (In that function it is (uintptr_t)__builtin_dwarf_cfa().) */
+ * STACKPACK_OUTERMOST: the tables say so (of _start, and of a thread's first function), or the
+ * return address is 0. makecontext and most libraries of fibers make a first frame that no table
+ * describes: there the walk's bounds tell, if their `end` is what the stack pointer will be when
+ * the fiber's first function returns. (In that function it is (uintptr_t)__builtin_dwarf_cfa().) */
 enum stackpack_unwound stackpack_unwinder_step(void *unwinder, struct stackpack_stack stack,
                                                struct stackpack_context *context);
 
@@ -85,14 +85,14 @@ enum stackpack_unwinder_reason stackpack_unwinder_reason(const struct stackpack_
 /* A sentence fragment in English, without a full stop. Static storage. */
 const char *stackpack_unwinder_text(enum stackpack_unwinder_reason reason);
 
-/* Forgets all call sites. To be called after a dlclose, before the next walk: other code may come to
- * lie at the same addresses. */
+/* Forgets all call sites. To be called after a dlclose, before the next walk: other code may come
+ * to lie at the same addresses. */
 void stackpack_unwinder_forget(struct stackpack_unwinder *unwinder);
 
 /* Calls function(&context, closure), where *context is the caller's frame as it will be when this
- * function returns. Registers that a call preserves are saved in memory here, where a walk finds and
- * updates them, and are loaded from there on return. A C function that collects can't do that by
- * itself: the compiler may keep its callers' references in registers across the collection. */
+ * function returns. Registers that a call preserves are saved in memory here, where a walk finds
+ * and updates them, and are loaded from there on return. A C function that collects can't do that
+ * by itself: the compiler may keep its callers' references in registers across the collection. */
 void stackpack_unwinder_call(void (*function)(struct stackpack_context *context, void *closure),
                              void *closure);
 

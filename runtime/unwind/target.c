@@ -1,11 +1,11 @@
 /* target.c - the frame that is to be unwound, as libunwind is shown it.
  *
- * libunwind can unwind its own process directly, and most programs use it so. Then it reads whatever
- * address it is led to; it finds unwind tables by dl_iterate_phdr, which takes a lock that a stopped
- * thread may hold for as long as it stays stopped; and where there is no table, it tries what might
- * be a frame pointer. None of that will do for a collector. So it is used as a debugger uses it, on
- * a "remote" process, which happens to be ours: libunwind asks the functions here for each word of
- * memory, each register and each unwind table.
+ * libunwind can unwind its own process directly, and most programs use it so. Then it reads
+ * whatever address it is led to; it finds unwind tables by dl_iterate_phdr, which takes a lock that
+ * a stopped thread may hold for as long as it stays stopped; and where there is no table, it tries
+ * what might be a frame pointer. None of that will do for a collector. So it is used as a debugger
+ * uses it, on a "remote" process, which happens to be ours: libunwind asks the functions here for
+ * each word of memory, each register and each unwind table.
  *
  * - Memory is read within the bounds of the walk's stack, and within the module whose table is read.
  *   (Of a module with gaps between its segments, _dl_find_object tells the bounds of one segment.)

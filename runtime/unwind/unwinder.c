@@ -1,9 +1,9 @@
 /* unwinder.c - one step from a frame to its caller's, by unwind tables.
  *
- * A context says where a computation will go on, and what its registers will be: of the stack pointer
- * and the program counter it has the values, of the others the places from which they will be loaded.
- * A step works out the same for the caller. libunwind is given the context as its innermost frame
- * (target.c) and the rules for its address (rules.c), and applies them:
+ * A context says where a computation will go on, and what its registers will be: of the stack
+ * pointer and the program counter it has the values, of the others the places from which they will
+ * be loaded. A step works out the same for the caller. libunwind is given the context as its
+ * innermost frame (target.c) and the rules for its address (rules.c), and applies them:
  *
  *   - The caller's stack pointer is the frame's CFA, its "canonical frame address", from which the
  *     rules compute all else (DWARF 5, 6.4). It is asked for as such. libgcc's _Unwind_GetGR, asked
@@ -119,9 +119,9 @@ static bool find_register(unw_cursor_t *cursor, const struct target *target, uns
 }
 
 /* Where a call leaves the return address in a register, the rules are to be read with care at two
- * places of glibc's _dl_runtime_resolve: they leave out what the stub before it has pushed, the return
- * address uppermost, so that this is above the CFA; and at its end they still name that place, below
- * the stack pointer then, when the register has the return address again. */
+ * places of glibc's _dl_runtime_resolve: they leave out what the stub before it has pushed, the
+ * return address uppermost, so that this is above the CFA; and at its end they still name that
+ * place, below the stack pointer then, when the register has the return address again. */
 static void mend_return(unw_cursor_t *cursor, const struct stackpack_context *context,
                         unw_word_t *pc, unw_word_t *stack_pointer) {
   const int link = unwinder_machine.link;

@@ -36,13 +36,13 @@ extern const unw_accessors_t target_accessors;
 struct target target_of(struct stackpack_stack stack, const struct stackpack_context *context);
 bool target_has_word(const struct target *target, uintptr_t address);
 
-/* signal.c: whether the code at pc is the return from a signal handler; and what lies beneath such a
- * frame. False if that is out of the stack. */
+/* signal.c: whether the code at pc is the return from a signal handler; and what lies beneath such
+ * a frame. False if that is out of the stack. */
 bool signal_returns_at(uintptr_t pc);
 bool signal_interrupted(const struct target *target, struct stackpack_context *interrupted);
 
-/* stub.c: the caller of a frame that is in one of the stubs: of a linker's, which have no unwind table,
- * or of the dynamic linker's, which have a wrong one. */
+/* stub.c: the caller of a frame that is in one of the stubs: of a linker's, which have no unwind
+ * table, or of the dynamic linker's, which have a wrong one. */
 bool stub_caller(const struct machine_stubs *stubs, const struct target *target,
                  struct stackpack_context *caller);
 

@@ -9,8 +9,8 @@
 
 /* ---- Stubs ---- */
 
-/* Instructions, to be followed by what has been pushed before them. `slot`, `number` and `header` are 4
- * bytes. */
+/* Instructions, to be followed by what has been pushed before them. `slot`, `number` and `header`
+ * are 4 bytes. */
 #define ENDBR64 0xfa1e0ff3, 0xffffffff, 4
 #define PUSH_NUMBER 0x68, 0xff, 5
 #define PUSH_SLOT 0x35ff, 0xffff, 6

@@ -40,8 +40,8 @@ void copier_close(struct copier *copier);
  * is left. Dies if it is larger than a space. */
 void *copier_take(struct copier *copier, uint64_t data_bytes, uint64_t references);
 
-/* The same for one thread: where it doesn't fit, or under stress, collect(context) comes first. Dies if
- * it doesn't fit after that. */
+/* The same for one thread: where it doesn't fit, or under stress, collect(context) comes first.
+ * Dies if it doesn't fit after that. */
 void *copier_allocate(struct copier *copier, uint64_t data_bytes, uint64_t references,
                       void collect(const void *context), const void *context);
 

@@ -15,8 +15,8 @@
  * its base, and a derived reference keeps its distance from it.
  *
  * How a walk must end is for its user to say. Here managed code is called by main alone, and calls
- * nothing that calls managed code again. So below every collection there is a row of managed frames,
- * and below these is C. Any other end means that frames were missed.
+ * nothing that calls managed code again. So below every collection there is a row of managed
+ * frames, and below these is C. Any other end means that frames were missed.
  */
 #include "stack.h"
 

@@ -58,8 +58,8 @@ static void tree_graft(tree_ref root, uint64_t path) {
   *link = graft;
 }
 
-/* In order of keys for a search tree. It only reads: no call of it needs a record, though it takes a
- * reference. The compiler doesn't know that; `stackpack pack` finds it out. */
+/* In order of keys for a search tree. It only reads: no call of it needs a record, though it takes
+ * a reference. The compiler doesn't know that; `stackpack pack` finds it out. */
 static uint64_t tree_checksum(tree_ref tree, uint64_t checksum) {
   if (!tree)
     return checksum;

@@ -48,8 +48,8 @@ static void start_job(struct job *job) {
     die("cannot start a thread");
 }
 
-/* The first job is the one that is parked: it is in native code before the others start, and goes on
- * when they have ended. */
+/* The first job is the one that is parked: it is in native code before the others start, and goes
+ * on when they have ended. */
 static uint64_t run_jobs(struct job *jobs, uint64_t count) {
   start_job(&jobs[0]);
   native_await_waiter();

@@ -1,5 +1,6 @@
 /* native.h - what native code of the sample adds to the runtime: a board for references, and a
- * function that waits for the other threads to end. What managed code sees of it is in managed.h. */
+ * function that waits for the other threads to end. What managed code sees of it is in
+ * managed.h. */
 #ifndef THREADS_NATIVE_H
 #define THREADS_NATIVE_H
 

@@ -7,9 +7,9 @@
  *             Whether it sleeps, waits for a collection to end, or does something long in native
  *             code makes no difference to the collector
  *
- * The world counts those that run. A thread that wants to collect says so (`collecting`), arms the polls,
- * stops running itself, and waits until the count is 0. Meanwhile nobody gets from waiting to
- * running: that takes the lock, and must find `collecting` false. So a thread that returns from
+ * The world counts those that run. A thread that wants to collect says so (`collecting`), arms the
+ * polls, stops running itself, and waits until the count is 0. Meanwhile nobody gets from waiting
+ * to running: that takes the lock, and must find `collecting` false. So a thread that returns from
  * native code in the middle of a collection waits there.
  *
  * One lock guards it all. The collector holds it while it works.

@@ -9,8 +9,8 @@
  * A GC entry of which there is no function may be misspelt, or have lost its name: it could be any
  * function here or elsewhere. Then nothing is dropped for not reaching a GC entry.
  *
- * A function of the C library that allocates does so by this file's malloc, if it defines one; or by
- * another library's that it is linked with; or by a GC entry, wherever that is.
+ * A function of the C library that allocates does so by this file's malloc, if it defines one; or
+ * by another library's that it is linked with; or by a GC entry, wherever that is.
  *
  * A function is reachable if it is the start, or a pointer may lead to it, or a reachable one calls
  * it. That doesn't depend on the policy.

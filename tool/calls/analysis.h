@@ -5,9 +5,9 @@
  * every node of the call graph the analysis knows whether it can, and the next node on a shortest
  * way there.
  *
- * To tell the user what would help, it knows that four times over, each time with more of the graph:
- * with the calls that are certain; with indirect calls; with what code elsewhere may call back; and
- * with functions that can't be decoded.
+ * To tell the user what would help, it knows that four times over, each time with more of the
+ * graph: with the calls that are certain; with indirect calls; with what code elsewhere may call
+ * back; and with functions that can't be decoded.
  */
 #ifndef STACKPACK_ANALYSIS_H
 #define STACKPACK_ANALYSIS_H
@@ -39,8 +39,8 @@ struct analysis {
 };
 
 /* Says of every node what the policy makes of it, for the records of a table. A GC entry that the
- * file doesn't have, or that no record leads to, is a problem if the policy is strict. The graph and
- * the policy must outlive the analysis. */
+ * file doesn't have, or that no record leads to, is a problem if the policy is strict. The graph
+ * and the policy must outlive the analysis. */
 bool analysis_open(struct analysis *analysis, const struct call_graph *graph,
                    const struct image *image, const struct safepoints *table,
                    const struct policy *policy, struct problem *problem);

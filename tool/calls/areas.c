@@ -52,8 +52,8 @@ static bool is_changeable(const struct image *image, const struct image_section 
 }
 
 /* Whether a section can't be written to once the program runs: its segment tells, as the section's
- * own flags are only what the linker was told. (Words of the global offset table may be writable, but
- * only the dynamic linker does that: see struct linkage_word.) */
+ * own flags are only what the linker was told. (Words of the global offset table may be writable,
+ * but only the dynamic linker does that: see struct linkage_word.) */
 static bool is_constant(const struct image *image, const struct image_section *section) {
   if (!is_changeable(image, section))
     return true;

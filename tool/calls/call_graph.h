@@ -12,10 +12,10 @@
  *   everything  Every function: what code leads to that isn't understood.
  *   types       Of the frontend: whatever a pointer of one type may lead to.
  *
- * A call leads from a function to a node. Calls are all ways by which control goes from one function
- * to another: calls, jumps, and running on into what follows. (What they lead to runs while the
- * frames below wait, and that is all that matters here.) So a jump within a function is none, nor is
- * one by the compiler's jump tables.
+ * A call leads from a function to a node. Calls are all ways by which control goes from one
+ * function to another: calls, jumps, and running on into what follows. (What they lead to runs
+ * while the frames below wait, and that is all that matters here.) So a jump within a function is
+ * none, nor is one by the compiler's jump tables.
  *
  * The rule: every call is possible that isn't shown to be impossible. Each reader of code, data,
  * relocations and tables adds calls, and functions whose addresses are taken; none takes any away.
@@ -143,7 +143,8 @@ enum { GRAPH_NO_NODE = UINT32_MAX };
 /* The function that has an address; GRAPH_NO_NODE if none does. */
 uint32_t call_graph_function(const struct call_graph *graph, uint64_t address);
 
-/* The first call that may end at an address: those that do are among the next, up to the address. */
+/* The first call that may end at an address: those that do are among the next, up to the
+ * address. */
 uint32_t call_graph_calls_near(const struct call_graph *graph, uint64_t end);
 
 /* ---- Numbers of nodes ---- */
@@ -225,7 +226,8 @@ void indirect_calls_resolve(struct graph_builder *builder);
 /* Notes the functions that are registered to run later, and which system calls run nothing of the
  * program's. */
 void registered_note(struct graph_builder *builder);
-/* Finds the ways of exceptions; and, when all calls are known, the places that are to be patched. */
+/* Finds the ways of exceptions; and, when all calls are known, the places that are to be
+ * patched. */
 void landings_find(struct graph_builder *builder, const struct image *image);
 void patches_find(struct graph_builder *builder, const struct safepoints *table);
 /* Finds the functions whose addresses are in data, or known to other files. */

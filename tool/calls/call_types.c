@@ -1,7 +1,7 @@
 /* call_types.c - narrows indirect calls by the types that a frontend tells.
  *
- * A frontend knows more of a pointer than machine code shows: the function's type in the language, or
- * the field that the pointer comes from. It numbers these as it likes, gives an indirect call's
+ * A frontend knows more of a pointer than machine code shows: the function's type in the language,
+ * or the field that the pointer comes from. It numbers these as it likes, gives an indirect call's
  * statepoint the number as its ID, and says in the section `.stackpack.types`, which isn't loaded,
  * which functions a pointer of the type may lead to. The section has pairs of 64-bit words, in the
  * file's byte order:
@@ -77,7 +77,8 @@ static void add_subtype(struct types *types, uint64_t type, uint64_t subtype) {
                 .type = type, .subtype = subtype, .function = GRAPH_NO_NODE, .has_subtype = true});
 }
 
-/* Calls `add` with the two words of each pair of a section; false if it is none that can be read. */
+/* Calls `add` with the two words of each pair of a section; false if it is none that can be
+ * read. */
 static bool read_pairs(struct types *types, const struct image *image,
                        const struct image_section *section,
                        void (*add)(struct types *types, uint64_t first, uint64_t second)) {

@@ -1,9 +1,9 @@
 /* drop.c - see drop.h.
  *
- * What keeps a record is the first thing of the chain from its call to a GC entry that isn't certain:
- * the indirect call that may lead there, or the function elsewhere that may call back. A name that
- * keeps many records is worth a look: if it never leads to a collection, one line of the policy says
- * so.
+ * What keeps a record is the first thing of the chain from its call to a GC entry that isn't
+ * certain: the indirect call that may lead there, or the function elsewhere that may call back. A
+ * name that keeps many records is worth a look: if it never leads to a collection, one line of the
+ * policy says so.
  */
 #include "tool/calls/drop.h"
 

@@ -32,8 +32,8 @@ void drop_records(struct loaded *loaded, const struct analysis *analysis,
                   const struct policy *policy, struct drop *drop);
 void drop_close(struct drop *drop);
 
-/* A policy is for raw stack maps: of packed ones, records were dropped already, or not. False if this
- * one is for packed ones. */
+/* A policy is for raw stack maps: of packed ones, records were dropped already, or not. False if
+ * this one is for packed ones. */
 bool drop_check(const struct loaded *loaded, const struct policy *policy, struct problem *problem);
 
 /* Reads the call graph of an image, and takes out those records: none, if the policy is

@@ -6,11 +6,12 @@
  * with or without a tag in the bits that addresses don't use. In either, an address may also be
  * stored as a distance of 4 bytes: from the word itself, or from the start of a table (C++'s
  * relative virtual tables are such), which some code or word must refer to. So words count as
- * distances from the last places before them that something refers to. A table of distances from the
- * global offset table may stand anywhere.
+ * distances from the last places before them that something refers to. A table of distances from
+ * the global offset table may stand anywhere.
  *
- * A word that leads into the middle of a function is one of a table of the function's own, or somebody
- * else enters the function there: nothing tells, but for the tables that are known (jump_tables.c).
+ * A word that leads into the middle of a function is one of a table of the function's own, or
+ * somebody else enters the function there: nothing tells, but for the tables that are known
+ * (jump_tables.c).
  *
  * Functions that only run when the file is loaded or unloaded come last: what else takes their
  * address counts more.
@@ -153,8 +154,8 @@ static bool may_lead_to_code(const struct call_graph *graph, uint64_t address, u
 }
 
 /* Words of every size and place, as addresses (in a file that doesn't move) and as distances from
- * themselves. At an odd place, and in code, they must lead to a function's start; code may have data
- * in front of functions, which is aligned. */
+ * themselves. At an odd place, and in code, they must lead to a function's start; code may have
+ * data in front of functions, which is aligned. */
 static void take_words_of(struct graph_builder *builder, const struct area *area) {
   struct call_graph *graph = builder->graph;
   const bool has_addresses = graph->linkage.is_fixed && !area->is_code;
@@ -222,8 +223,8 @@ struct bases {
 };
 
 /* A word as a distance from a place that something refers to: mostly from the last one, where a
- * table starts. But something may refer to a table's middle, too; then the word is the distance to a
- * function's start. */
+ * table starts. But something may refer to a table's middle, too; then the word is the distance to
+ * a function's start. */
 static void take_distance(struct call_graph *graph, const struct bases *bases, uint64_t address,
                           int32_t distance) {
   for (size_t n = bases->count; n > 0 && bases->count - n < BASES; n--) {

@@ -1,14 +1,14 @@
 /* flow.c - follows the values of registers through a function.
  *
  * They are followed as far as they are addresses, places on the stack, and what is read from tables
- * (see struct code_value). The function is divided into blocks; a block starts with what is known, in
- * the same way, at the ends of all blocks that lead to it. A block that nothing is known to lead to
- * starts with nothing known, and so does one that another function jumps to, as rare code does that is
- * kept apart, or an exception.
+ * (see struct code_value). The function is divided into blocks; a block starts with what is known,
+ * in the same way, at the ends of all blocks that lead to it. A block that nothing is known to lead
+ * to starts with nothing known, and so does one that another function jumps to, as rare code does
+ * that is kept apart, or an exception.
  *
- * Where a jump table leads into the middle of a block, the blocks are made again. What is loaded from
- * the stack may have been stored by any instruction of the function: what is known to be there only
- * grows, and blocks that load from it are followed again.
+ * Where a jump table leads into the middle of a block, the blocks are made again. What is loaded
+ * from the stack may have been stored by any instruction of the function: what is known to be there
+ * only grows, and blocks that load from it are followed again.
  */
 #include "tool/calls/flow.h"
 
@@ -137,8 +137,8 @@ static void start_block(const struct flow *flow, uint64_t address) {
     step->block = 0;
 }
 
-/* Whatever the code takes the address of may be a table: its entries start blocks; or a place in the
- * function. */
+/* Whatever the code takes the address of may be a table: its entries start blocks; or a place in
+ * the function. */
 static void start_blocks_of_table(const struct flow *flow, uint64_t address) {
   const struct call_graph *graph = flow->builder->graph;
   start_block(flow, address);

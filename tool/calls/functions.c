@@ -77,9 +77,9 @@ static uint64_t after_padding(const struct graph_builder *builder, const struct 
 }
 
 /* The stubs of a procedure linkage table: each ends with a jump, and the next starts after it and
- * its padding. What follows a jump in the same stub, for lazy binding, becomes a function of its own,
- * too. The size of entries that a section states isn't to be trusted: some state none, and some
- * tables start with a larger one. */
+ * its padding. What follows a jump in the same stub, for lazy binding, becomes a function of its
+ * own, too. The size of entries that a section states isn't to be trusted: some state none, and
+ * some tables start with a larger one. */
 static void add_stubs_of(const struct graph_builder *builder, struct starts *starts,
                          const struct image_section *section) {
   const uint64_t start = section->header.sh_addr;

@@ -1,9 +1,9 @@
 /* hidden.c - ways by which control goes that no instruction shows.
  *
  * An exception lets a function go on at a landing pad. Mostly that is in the function itself; but
- * compilers put rare code, and linkers blocks of code, elsewhere, as functions of their own, to which
- * nothing else may lead: -fbasic-block-sections=all, -mfs-split-ehcode. The tables of the unwinder
- * tell.
+ * compilers put rare code, and linkers blocks of code, elsewhere, as functions of their own, to
+ * which nothing else may lead: -fbasic-block-sections=all, -mfs-split-ehcode. The tables of the
+ * unwinder tell.
  *
  * A statepoint without a call before it is one that the program fills in when it runs (LLVM's
  * "statepoint-num-patch-bytes"), and so may be what stands at the place of a patchpoint or a

@@ -7,9 +7,9 @@
  *
  * A pointer that is the sum of an address and something else may be any address: of functions, too,
  * that nothing else names. So a call by such a sum leads to everything; and so do all calls by
- * pointers in a function that adds something to an address of code. That sum may be kept for another
- * function to call: then the address of every function counts as taken. The sum of an address and a
- * constant is one address, which counts as taken itself.
+ * pointers in a function that adds something to an address of code. That sum may be kept for
+ * another function to call: then the address of every function counts as taken. The sum of an
+ * address and a constant is one address, which counts as taken itself.
  *
  * The same values tell what qsort calls, and other functions of the C library that call one of
  * their arguments: if that is a function's address, the call leads there, and nowhere else.
@@ -24,7 +24,8 @@
 
 /* ---- What is passed ---- */
 
-/* Where the program has a malloc of its own, the C library's functions call more than they are given. */
+/* Where the program has a malloc of its own, the C library's functions call more than they are
+ * given. */
 static void find_passing(struct graph_builder *builder) {
   const struct linkage *linkage = &builder->graph->linkage;
   bool has_allocator = false;

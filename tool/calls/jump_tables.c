@@ -127,7 +127,8 @@ static void extend_down(const struct flow *flow, const struct area *area, struct
   }
 }
 
-/* Tables of bytes and of short numbers, of which almost each leads to some code, are in one piece. */
+/* Tables of bytes and of short numbers, of which almost each leads to some code, are in one
+ * piece. */
 struct extent jump_table_extent(const struct flow *flow, struct code_value table) {
   enum { WIDE = 4 };
   const struct area *area = jump_table_area(flow, table);

@@ -1,5 +1,5 @@
-/* jump_tables.h - the tables that the compiler makes of a `switch`: which a jump goes by, and how far
- * they reach. */
+/* jump_tables.h - the tables that the compiler makes of a `switch`: which a jump goes by, and how
+ * far they reach. */
 #ifndef STACKPACK_JUMP_TABLES_H
 #define STACKPACK_JUMP_TABLES_H
 

@@ -1,10 +1,10 @@
 /* leaf_functions.c - data: which functions of the C library never call a function of the program.
  *
  * A call out of a file may call back into it: qsort calls its comparison, exit the functions given
- * to atexit, dlopen whatever a library does when it's loaded. Nothing in the file tells which do. So
- * all are taken to, but for those on this list, each group with its reason. The documents are ISO C
- * and POSIX, which say of each function what it calls, and the GNU C library's manual for what it
- * adds to them.
+ * to atexit, dlopen whatever a library does when it's loaded. Nothing in the file tells which do.
+ * So all are taken to, but for those on this list, each group with its reason. The documents are
+ * ISO C and POSIX, which say of each function what it calls, and the GNU C library's manual for
+ * what it adds to them.
  *
  * To be on the list, a function must neither call a function that it was given, now or earlier, nor
  * one that the program may define for it to find. Whether it takes time or blocks doesn't matter:

@@ -52,8 +52,8 @@ uint8_t leaf_occasions(const char *name);
   "register_printf_modifier"
 #define LEAF_STREAM_MAKERS "fopencookie funopen pthread_cancel " LEAF_PRINTF_HOOKS
 
-/* What a program may set a handler of signals by: functions for that, and what may ask the operating
- * system for anything. */
+/* What a program may set a handler of signals by: functions for that, and what may ask the
+ * operating system for anything. */
 #define LEAF_SIGNAL_FUNCTIONS                                                                      \
   "signal sigaction __sigaction sigset sigvec ssignal sysv_signal __sysv_signal bsd_signal"
 #define LEAF_SYSTEM_CALL "syscall"

@@ -2,8 +2,8 @@
  * that it resolves.
  *
  * A file that calls `qsort` has a word for its address, and a relocation that tells the dynamic
- * linker to put it there. One that has a table of its own functions, and may be loaded anywhere, has
- * a relocation for each entry. So the relocations tell which words are addresses, and of what.
+ * linker to put it there. One that has a table of its own functions, and may be loaded anywhere,
+ * has a relocation for each entry. So the relocations tell which words are addresses, and of what.
  * (gABI, "Relocation"; AMD64 psABI, 4.4, "Relocation")
  */
 #ifndef STACKPACK_LINKAGE_H

@@ -13,8 +13,8 @@
  * which it is the upper part counts as made.
  *
  * What else registers hold is followed, too, as far as it tells where a jump or call by a register
- * leads: a whole address, and the word at an address (of the global offset table); and constants, for
- * which large frames move the stack pointer.
+ * leads: a whole address, and the word at an address (of the global offset table); and constants,
+ * for which large frames move the stack pointer.
  */
 #ifndef STACKPACK_PARTS_H
 #define STACKPACK_PARTS_H

@@ -34,7 +34,8 @@ struct policy {
 
 void policy_close(struct policy *policy);
 
-/* The options that make up a policy: rows of a command's table (tool/commands.h), and of its help. */
+/* The options that make up a policy: rows of a command's table (tool/commands.h), and of its
+ * help. */
 #define POLICY_OPTIONS(policy)                                                                     \
   {"gc-entry", .take = policy_add_entry, .context = (policy)},                                     \
       {"no-gc", .take = policy_add_leaf, .context = (policy)},                                     \

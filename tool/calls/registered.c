@@ -87,7 +87,8 @@ static bool is_registering(const struct flow *flow, const struct call *call) {
 
 /* ---- System calls ---- */
 
-/* A system call runs nothing of the program's if it is known which one it is, and that it doesn't. */
+/* A system call runs nothing of the program's if it is known which one it is, and that it
+ * doesn't. */
 static void note_system_call(const struct flow *flow, struct call *call) {
   const struct code_architecture *architecture = flow->builder->architecture;
   const struct step *step = flow_step(flow, call->at);

@@ -189,7 +189,8 @@ static bool has_return_address(const struct stack_notes *notes, int64_t at, int3
   return at < (int64_t)notes->place + WORD && notes->place < at + size;
 }
 
-/* Above the function's own part of the stack are its arguments, and its callers' return addresses. */
+/* Above the function's own part of the stack are its arguments, and its callers' return
+ * addresses. */
 static bool is_callers(const struct stack_notes *notes, int64_t at, int32_t size) {
   return !notes->is_part && at + size > (notes->has_link ? 0 : WORD);
 }

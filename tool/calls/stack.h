@@ -1,8 +1,8 @@
 /* stack.h - whether a function returns to where it was called from.
  *
- * A return takes an address off the stack. It's the caller's if the stack is as deep there as at the
- * function's start, and nothing has written to that place. Code that compilers hide from processors'
- * guesses, and code by hand, breaks either on purpose:
+ * A return takes an address off the stack. It's the caller's if the stack is as deep there as at
+ * the function's start, and nothing has written to that place. Code that compilers hide from
+ * processors' guesses, and code by hand, breaks either on purpose:
  *
  *     push %rax; ret          add $5, (%rsp); ret          mov %rax, 8(%rbp)
  *
@@ -86,7 +86,8 @@ struct stack_notes {
   uint64_t start;
   bool has_link; /* the machine has a register for return addresses */
   bool is_part;
-  /* Where the return address is on the stack: how far above where the stack pointer is at the start. */
+  /* Where the return address is on the stack: how far above where the stack pointer is at the
+   * start. */
   bool has_place;
   int32_t place;
   bool is_saved, is_loaded; /* it is stored there, and loaded */
@@ -111,7 +112,8 @@ struct stack_notes {
   uint16_t changed_back, unchanged_return;
 };
 
-/* Prepares for a function. A part of a function has another depth at its start, which isn't known. */
+/* Prepares for a function. A part of a function has another depth at its start, which isn't
+ * known. */
 void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, bool is_part);
 
 /* Control comes to an address by going on, or from nowhere that is known. False if it goes on there
@@ -130,8 +132,8 @@ bool stack_is_odd(struct stack_notes *notes, const struct stack *stack);
 /* A jump by a pointer: to another function, if the stack is as deep as at the start. Whether that
  * is odd. */
 bool stack_leaves_oddly(struct stack_notes *notes, const struct stack *stack);
-/* Whether a jump by a pointer leaves something on the stack: it's to a place in the function, or else
- * another function returns to what is there. */
+/* Whether a jump by a pointer leaves something on the stack: it's to a place in the function, or
+ * else another function returns to what is there. */
 bool stack_has_more(const struct stack_notes *notes, const struct stack *stack);
 /* Whether one was, as is known at the function's end. */
 bool stack_was_odd(const struct stack_notes *notes);

@@ -13,10 +13,10 @@
  * everything; and so does a jump to another function that leaves something on the stack for that
  * one's return.
  *
- * A function whose last instruction doesn't end it runs on into the next. If that is a call, it does
- * so only if the callee returns: compilers put nothing after a call of `abort`. Whether it does
- * follows from the callee's own code: it returns if it has a return instruction, or jumps to, or
- * runs on into a function that returns. That is settled in the end, when all calls are known.
+ * A function whose last instruction doesn't end it runs on into the next. If that is a call, it
+ * does so only if the callee returns: compilers put nothing after a call of `abort`. Whether it
+ * does follows from the callee's own code: it returns if it has a return instruction, or jumps to,
+ * or runs on into a function that returns. That is settled in the end, when all calls are known.
  */
 #include "format/array.h"
 #include "format/search.h"
@@ -31,7 +31,8 @@
 
 enum run { ENDS, RUNS_ON, RUNS_ODDLY };
 
-/* A call after which the stack has another depth than a jump to that place has: it mustn't return. */
+/* A call after which the stack has another depth than a jump to that place has: it mustn't
+ * return. */
 struct doubt {
   uint32_t function, call;
 };
@@ -422,8 +423,8 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
         return;
       instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
     }
-    /* Some linkers fill up with zeros, which are instructions by chance, and need be no whole number
-     * of them. */
+    /* Some linkers fill up with zeros, which are instructions by chance, and need be no whole
+     * number of them. */
     const bool may_fill = instruction.kind == CODE_INVALID || ends(flow->last);
     if (may_fill && all_zero(bytes, sweep->end - at))
       return;

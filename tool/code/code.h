@@ -33,12 +33,14 @@ enum code_target {
 };
 
 /* What an instruction does with the stack, as far as that is constant: a return takes the caller's
- * address only if the stack is as deep as at the function's start, and nothing was written there. */
+ * address only if the stack is as deep as at the function's start, and nothing was written
+ * there. */
 enum code_stack_base { CODE_NO_BASE, CODE_STACK_POINTER, CODE_FRAME_POINTER };
 enum { CODE_STACK_LOST = INT32_MAX };
 enum { CODE_PRESERVED = 12, CODE_PRESERVED_FRAME = 1, CODE_WORDS = 2 };
 
-/* What it does with the register that calls leave the return address in, where they leave it in one. */
+/* What it does with the register that calls leave the return address in, where they leave it in
+ * one. */
 enum code_link {
   CODE_LINK_KEPT,
   CODE_LINK_CALLED,  /* it becomes this call's return address */
@@ -56,9 +58,9 @@ struct code_stack {
   bool is_read;   /* the memory is read, and nothing else */
   bool is_address;  /* its address is computed, for others that may use it */
   bool loses_frame; /* the frame pointer becomes something else */
-  /* Sets of registers that calls preserve; the first is the frame pointer. One is stored in a word at
-   * `offset` from the base, or loaded from there, and maybe another one in the next word; those that
-   * change become something else. */
+  /* Sets of registers that calls preserve; the first is the frame pointer. One is stored in a word
+   * at `offset` from the base, or loaded from there, and maybe another one in the next word; those
+   * that change become something else. */
   uint16_t saves[CODE_WORDS], loads[CODE_WORDS], changes;
   int32_t copy_offset; /* from that register before the instruction */
   uint8_t link;        /* enum code_link */
@@ -69,8 +71,8 @@ struct code_stack {
   int32_t handed_offset, handed_size; /* from there, this memory */
 };
 
-/* Where instructions are too short for an address, two of them make it: one has its upper part, for a
- * register, and another adds the rest. What an instruction does with such parts: */
+/* Where instructions are too short for an address, two of them make it: one has its upper part, for
+ * a register, and another adds the rest. What an instruction does with such parts: */
 enum part_use {
   CODE_NO_PART,
   CODE_UPPER,    /* register `to` becomes `distance`; the rest is added later */
@@ -200,8 +202,8 @@ struct code_value code_sum(const struct code_state *state, uint32_t registers);
 /* One of two values. An address of code isn't forgotten: something may be added to it. */
 struct code_value code_either(const struct code_state *state, struct code_value a,
                               struct code_value b);
-/* A call may change registers (a bit each), but it may also leave them as they are. `result`, the one
- * for its result, has another value then, which may still be made. */
+/* A call may change registers (a bit each), but it may also leave them as they are. `result`, the
+ * one for its result, has another value then, which may still be made. */
 void code_lose(struct code_state *state, uint32_t registers, unsigned result);
 /* A register is stored on the stack; and what is loaded from there. */
 void code_store(struct code_state *state, enum code_stack_base base, int32_t offset,
@@ -210,7 +212,8 @@ struct code_value code_load(const struct code_state *state, enum code_stack_base
                             int32_t offset);
 /* The same at a distance that isn't known. */
 void code_store_anywhere(struct code_state *state, struct code_value value);
-/* A register is stored where another one points to: on the stack, too, if that may be its address. */
+/* A register is stored where another one points to: on the stack, too, if that may be its
+ * address. */
 void code_store_elsewhere(struct code_state *state, struct code_value value);
 struct code_value code_load_anywhere(const struct code_state *state);
 
@@ -246,7 +249,8 @@ struct code_architecture {
   uint8_t global_register; /* to which distances of data are added; 0: none */
   /* Whether the instructions at bytes[0..size) give it its value. NULL if there is none. */
   bool (*sets_global)(const uint8_t *bytes, size_t size, uint64_t address, uint64_t *value);
-  /* The canonical frame address at a function's start: this register (DWARF's number), plus this. */
+  /* The canonical frame address at a function's start: this register (DWARF's number), plus
+   * this. */
   uint8_t stack_register;
   uint8_t entry_offset;
   /* The registers that a call preserves: DWARF's number n is bit n. Where calls push the return

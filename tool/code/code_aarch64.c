@@ -36,7 +36,8 @@ enum {
   TAGGED = 16 /* bytes with one tag */
 };
 
-/* x19 to x29 are as before a call (Procedure Call Standard for the Arm 64-bit Architecture, 6.1.1). */
+/* x19 to x29 are as before a call (Procedure Call Standard for the Arm 64-bit Architecture,
+ * 6.1.1). */
 enum { CALL_CLOBBERS = 0x4007ffff };
 static const struct link_machine machine = {SP, FRAME, LINK, 0, 19, 0, CALL_CLOBBERS, RESULT};
 
@@ -251,7 +252,8 @@ static void decode_registers(uint32_t word, struct code_instruction *instruction
 
 /* ---- Loads and stores ---- */
 
-/* Memory at a constant distance from a register; with `moves`, that register becomes it plus that. */
+/* Memory at a constant distance from a register; with `moves`, that register becomes it plus
+ * that. */
 static void set_memory(struct code_stack *stack, unsigned from, int32_t offset, int32_t size,
                        int32_t moves, bool is_read) {
   if (from == SP)
@@ -543,7 +545,8 @@ static struct code_value sum_of(uint32_t word, const struct code_state *state) {
   return link_sum(a, b, shift, is_unsigned);
 }
 
-/* An entry of a table: where a table's address and a register are added, in the load or before it. */
+/* An entry of a table: where a table's address and a register are added, in the load or before
+ * it. */
 static struct code_value loaded_value(uint32_t word, const struct code_state *state) {
   const unsigned size = 1u << link_field(word, 30, 2), operation = link_field(word, 22, 2);
   const bool has_register =

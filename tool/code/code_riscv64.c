@@ -2,8 +2,8 @@
  * Volume I: "RV32/64G Instruction Set Listings", and the chapter on the extension C.) By no
  * library: Capstone 4.0.2, which Debian 12 and Ubuntu 24.04 have, doesn't know RISC-V.
  *
- * Instructions have 4 bytes, or 2 if the extension C has a short form. A short one is first made into
- * what the long one says: its operation and three registers, as far as they matter here.
+ * Instructions have 4 bytes, or 2 if the extension C has a short form. A short one is first made
+ * into what the long one says: its operation and three registers, as far as they matter here.
  *
  * An address is the program counter (AUIPC) or a constant (LUI), with the 20 bits above the lowest
  * 12, and those 12, signed, in an addition, a load, a store or a jump; so is the target of a call
@@ -139,7 +139,8 @@ static struct fields read_long(uint32_t word) {
 
 /* clang-format off */ /* tables */
 
-/* Where a short instruction has a register: its number in 5 bits, or in 3, from x8; or it's implied. */
+/* Where a short instruction has a register: its number in 5 bits, or in 3, from x8; or it's
+ * implied. */
 enum place { NO_PLACE, AT_7, AT_2, SHORT_AT_7, SHORT_AT_2, IN_SP, IN_RA };
 
 /* How its constant is put together, and its sign's place. (The extension C has the bits in an order
@@ -174,7 +175,8 @@ static const struct {
 
 enum { BYTE, HALF, WORD, DOUBLE, OTHER_FUNCTION = 7, SUM };
 
-/* What the instructions say whose bits under `mask` are those of `bits`; the first that fits counts. */
+/* What the instructions say whose bits under `mask` are those of `bits`; the first that fits
+ * counts. */
 static const struct {
   uint16_t mask, bits;
   enum operation operation;
@@ -352,7 +354,8 @@ static void decode_atomic(struct code_instruction *instruction, const struct fie
 
 static bool is_link(unsigned number) { return number == RA || number == T0; }
 
-/* A call leaves its return address in ra or t0; stubs of the linkage table have another register. */
+/* A call leaves its return address in ra or t0; stubs of the linkage table have another
+ * register. */
 static void decode_jump_register(struct code_instruction *instruction,
                                  const struct fields *fields) {
   struct code_parts *parts = &instruction->parts;

@@ -222,7 +222,8 @@ static void set_memory(struct code_stack *stack, enum code_stack_base base, int3
   stack->is_read = is_read;
 }
 
-/* `lea` of a place on the stack, or a copy of the stack pointer, lets other instructions write there. */
+/* `lea` of a place on the stack, or a copy of the stack pointer, lets other instructions write
+ * there. */
 static void set_address(struct code_stack *stack, enum code_stack_base base, int32_t offset) {
   set_memory(stack, base, offset, 1, false);
   stack->is_address = true;

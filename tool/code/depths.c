@@ -1,9 +1,9 @@
 /* depths.c - see depths.h.
  *
- * LLVM says one frame size for all of a function. Where arguments are pushed for a call, the frame is
- * larger there; unwind tables tell, but a function that is `nounwind` and has no attribute `uwtable`
- * has none. So its code is followed, from its start, along every jump, and what has been pushed is
- * added up:
+ * LLVM says one frame size for all of a function. Where arguments are pushed for a call, the frame
+ * is larger there; unwind tables tell, but a function that is `nounwind` and has no attribute
+ * `uwtable` has none. So its code is followed, from its start, along every jump, and what has been
+ * pushed is added up:
  *
  *     push %rbx           8
  *     sub  $16, %rsp     24
@@ -37,8 +37,8 @@
  * taken, makes a depth too large, none makes up for another, and a return at depth 0 shows that
  * there is none. Without a return, such a jump may be one to another function.
  *
- * This is for machines whose calls push the return address. Elsewhere arguments aren't pushed, and a
- * walk needs more than the size: where the return address was saved.
+ * This is for machines whose calls push the return address. Elsewhere arguments aren't pushed, and
+ * a walk needs more than the size: where the return address was saved.
  */
 #include "tool/code/depths.h"
 
@@ -250,7 +250,8 @@ static bool follow_all(struct function *function) {
 
 /* ---- Telling ---- */
 
-/* The frame's end, and the return address. What the function has done with registers isn't known. */
+/* The frame's end, and the return address. What the function has done with registers isn't
+ * known. */
 static bool tell(struct safepoints *table, struct safepoint *record, int32_t depth,
                  uint32_t preserved) {
   const struct frame_machine *machine = &table->frame_machine;

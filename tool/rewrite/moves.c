@@ -35,8 +35,8 @@ const struct plan_move *plan_move_of(const struct plan *plan, uint64_t offset, u
 
 /* ---- Bytes that are used ---- */
 
-/* Whether the first segment has the addresses up to an offset, or may grow over them, as one does that has
- * headers alone. */
+/* Whether the first segment has the addresses up to an offset, or may grow over them, as one does
+ * that has headers alone. */
 static bool has_addresses(const struct plan *plan, uint64_t to) {
   const Elf64_Phdr *first = plan->first;
   if (to <= first->p_filesz)
