@@ -60,7 +60,7 @@ struct frames_part {
   uint8_t start_width, exception_width; /* follow */
 };
 
-/* Opens bytes[0..size), behind which 16 more are readable, for so many functions and records.
+/* Opens bytes[0..size), after which 16 more are readable, for so many functions and records.
  * False: they are broken. Reads the first bytes only. */
 bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
                  uint32_t function_count, uint32_t record_count);

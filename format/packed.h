@@ -31,10 +31,10 @@
 enum {
   PACKED_VERSION = 8,
   PACKED_HEADER_SIZE = 80,  /* of the fixed fields */
-  PACKED_ENTRY_SIZE = 8,    /* of an entry for a part, behind them */
+  PACKED_ENTRY_SIZE = 8,    /* of an entry for a part, after them */
   PACKED_BUCKETS = 16,      /* of a leaf */
   PACKED_USUAL_STARTS = 32, /* of a leaf of the usual form, that are compared at once */
-  PACKED_BUCKET_FULL = 15,  /* a count that says: and more, told by a number behind the counts */
+  PACKED_BUCKET_FULL = 15,  /* a count that says: and more, told by a number after the counts */
   PACKED_CLASS_SIZE = 24,
   PACKED_EXCEPTION_SIZE = 12,
   PACKED_FULL_WIDTH_MAX = 24, /* with a position's: one load has both */
@@ -295,8 +295,8 @@ struct packed_pairs {
   uint64_t live; /* of the slots to come, those that are live: plain ones, then derived ones */
   uint64_t
       numbers_at; /* where a slot's number is, if `first` doesn't tell it, and where its base's is: */
-  uint64_t bases_at; /* as many fields behind as there are slots before */
-  uint64_t next_at;  /* and how far behind this place the next group is; 0: there is none */
+  uint64_t bases_at; /* so many fields on as there are slots before */
+  uint64_t next_at;  /* and how far after this place the next group is; 0: there is none */
   uint32_t first, plain, in_order; /* in_order: so many follow `first` */
   uint32_t position;
   uint8_t number_width;

@@ -82,7 +82,7 @@ struct bucket {
   uint64_t from, to;
 };
 
-/* Adds to a bucket what is told behind the counts. */
+/* Adds to a bucket what is told after the counts. */
 static struct bucket add_more(uint64_t counts, const uint8_t *more, const uint8_t *lows,
                               unsigned number, struct bucket bucket) {
   for (uint64_t full = full_nibbles(counts); full != 0 && more < lows; full &= full - 1) {

@@ -7,8 +7,8 @@
  *
  *   head         the first location, how many plain slots and rows; if the head is extended: how many slots
  *                that may be derived, and assignments
- *   next         if another group follows: how far behind this one
- *   numbers      of each slot whose location isn't told by the first one: how far behind it
+ *   next         if another group follows: how far after this one
+ *   numbers      of each slot whose location isn't told by the first one: how far after it
  *   assignments  each gives every slot that may be derived its base, by such a number
  *   rows         each has a bit for each slot, which says whether it is live, and an assignment's number
  *   positions    of each position the number of its row

@@ -33,7 +33,7 @@ struct cache_entry {
   struct cache_step step;
   uint32_t caller;    /* as in a slot: where a walk last went from here; at first, this entry */
   int32_t frame_size; /* -1: unknown */
-  struct row row;     /* cut off behind its pairs */
+  struct row row;     /* cut off after its pairs */
 };
 
 enum { CACHE_UNIT = sizeof(uint64_t), CACHE_NO_ROW = UINT8_MAX /* as a count of pairs */ };

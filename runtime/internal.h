@@ -1,4 +1,4 @@
-/* internal.h - what lies behind the `private_` members of stackpack.h.
+/* internal.h - the contents of the `private_` members of stackpack.h.
  *
  * The public structures are plain words, so that a caller can hold them without knowing what is
  * inside. The types here lie over these words. C's rules on effective types (C17 6.5p7) don't allow

@@ -1,7 +1,7 @@
 /* process.c - finds the stack maps of the running program's modules, and looks up in them.
  *
  * dl_iterate_phdr lists the modules with their program headers, which the loader has in memory
- * anyway. A packed module has a note of ours there, and its table behind it: a few reads, and it is
+ * anyway. A packed module has a note of ours there, and its table after it: a few reads, and it is
  * open. A module without the note may have a raw section, which no program header leads to. Where
  * it is, if there is one, only the section headers in the module's file say.
  *
@@ -16,8 +16,8 @@
  *
  * Modules come and go while threads look up. Each known module has a slot in the caller's array. A
  * slot is filled before its size is set, and look-ups read the size first; it is freed by setting
- * its size to 0, and used again only when no reader is left who may have seen it before. Readers
- * who could meet a module that is being unloaded count themselves in and out (stackpack_enter).
+ * its size to 0, and used again only when no reader is left that may have seen it before. Readers
+ * that could meet a module that is being unloaded count themselves in and out (stackpack_enter).
  */
 #include "elf/elf_file.h"
 #include "elf/note.h"
@@ -76,7 +76,7 @@ static struct elf_image image_of(const struct dl_phdr_info *info) {
 
 /* ---- Packed modules ---- */
 
-/* Opens the table behind our note, if the module has it; else STACKPACK_NO_STACK_MAPS. */
+/* Opens the table after our note, if the module has it; else STACKPACK_NO_STACK_MAPS. */
 static enum stackpack_error open_packed(const struct elf_image *image, struct found *found) {
   struct section_bytes packed;
   if (!elf_image_find_packed(image, &packed))

@@ -8,7 +8,7 @@ struct reader {
   const struct packed_table *table;
   struct row *row;
   uint32_t first; /* location of the row's first slot; */
-  uint32_t words; /* from there on, so many locations are words one behind the other */
+  uint32_t words; /* from there on, so many locations are words one after the other */
 };
 
 static struct reader start(struct row *row, const struct packed_table *table, uint32_t first) {

@@ -1,7 +1,7 @@
 /* row.h - a live set as caches and walks use it: pairs of places, each of which a byte tells.
  *
  * In nearly all frames the references are in words of the stack that are near each other, and a few
- * in registers. So a place is either a slot, which is so many words behind the first one, or a
+ * in registers. So a place is either a slot, which is so many words after the first one, or a
  * register. Live sets with other locations (constants, vectors, slots by several registers), or
  * with slots far from each other, aren't rows: they are read from the table, one location at a
  * time.

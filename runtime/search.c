@@ -109,13 +109,13 @@ static bool search(const struct elf_image *image, uint64_t address, const uint8_
   return true;
 }
 
-/* The next stack maps of a loaded module behind *section, which is zeros at first. */
+/* The next stack maps of a loaded module after *section, which is zeros at first. */
 static bool raw_search(const struct elf_image *image, Elf64_Shdr *section) {
-  const uint64_t behind = section->sh_addr + section->sh_size;
+  const uint64_t end = section->sh_addr + section->sh_size;
   for (unsigned i = 0; i < image->header.e_phnum; i++) {
     const Elf64_Phdr *segment = &image->loaded[i];
     const uint64_t start = (segment->p_vaddr + ALIGNMENT - 1) & -(uint64_t)ALIGNMENT;
-    uint64_t size, from = behind > start ? behind - start : 0, to = 0;
+    uint64_t size, from = end > start ? end - start : 0, to = 0;
     const uint8_t *bytes = elf_image_at(image, start, &size);
     if (segment->p_type != PT_LOAD || bytes == NULL || from >= size ||
         !search(image, start, bytes, size, &from, &to))

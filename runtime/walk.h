@@ -20,7 +20,7 @@ enum walk_state {
 enum { WALK_PUSHED = 8, WALK_SAVED_POINTER = 0, WALK_SAVED_RETURN = 8, WALK_BEHIND = 16 };
 #elif defined __riscv /* RISC-V Calling Conventions, "Frame Pointer Convention" */
 enum { WALK_PUSHED = 0, WALK_SAVED_POINTER = -16, WALK_SAVED_RETURN = -8, WALK_BEHIND = 0 };
-#else /* AArch64: the two may lie anywhere in the frame (AAPCS64, 6.4.6), which ends behind them */
+#else /* AArch64: the two may lie anywhere in the frame (AAPCS64, 6.4.6), which ends after them */
 enum { WALK_PUSHED = 0, WALK_SAVED_POINTER = 0, WALK_SAVED_RETURN = 8, WALK_BEHIND = -1 };
 #endif
 enum { WALK_BEHIND_IS_KNOWN = WALK_BEHIND >= 0 };

@@ -138,7 +138,7 @@ struct update {
   void *closure;
   uintptr_t first;  /* the lowest place of all */
   uintptr_t window; /* where the window starts */
-  uintptr_t next;   /* the lowest place seen behind it; UINTPTR_MAX: none */
+  uintptr_t next;   /* the lowest place seen above it; UINTPTR_MAX: none */
   struct places bases, done;
 };
 

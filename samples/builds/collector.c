@@ -26,7 +26,7 @@ static size_t used, collections, frames;
 static struct stackpack_module modules[1];
 static struct stackpack_process process;
 static const struct stackpack_walker walker = {.process = &process};
-static uintptr_t stack_end; /* behind main's frame, which is native */
+static uintptr_t stack_end; /* above main's frame, which is native */
 
 /* The space that nodes are copied to. */
 struct copies {
@@ -70,7 +70,7 @@ static void collect(uintptr_t return_address, uintptr_t stack_pointer) {
 }
 
 /* Where managed code enters the collector. The compiler keeps a frame pointer here: the return
- * address is behind it, and the caller's stack is behind that. */
+ * address is above it, and the caller's stack is above that. */
 __attribute__((noinline)) struct node *heap_allocate(void) {
   char *const frame = __builtin_frame_address(0);
   collect((uintptr_t)__builtin_return_address(0), (uintptr_t)frame + 16);

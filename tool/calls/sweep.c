@@ -447,7 +447,7 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
     parts_leave(&sweep->parts, open_upper, sweep);
 }
 
-/* Where a jump leads to a place behind a load, the pointer may be another one at the call. */
+/* Where a jump leads to a place after a load, the pointer may be another one at the call. */
 static void check_loads(const struct sweep *sweep) {
   struct call *calls = sweep->builder->graph->calls;
   for (size_t i = 0; i < sweep->load_count; i++) {

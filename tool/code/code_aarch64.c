@@ -75,7 +75,7 @@ static void decode_branch_register(uint32_t word, struct code_instruction *instr
       bit(register_number) | (is_signed && link_field(word, 24, 1) != 0 ? bit(to_of(word)) : 0);
 }
 
-/* Hints do nothing, sign x30 or x17, or ask by x16. Barriers stand behind returns and jumps, for
+/* Hints do nothing, sign x30 or x17, or ask by x16. Barriers stand after returns and jumps, for
  * processors that guess. Of the others, those that read a system register write one. */
 static void decode_system(uint32_t word, struct code_instruction *instruction) {
   enum { NOP = 0xd503201f, HINT_MASK = 0xfffff01f, X16 = 16, X17 = 17 };

@@ -26,7 +26,7 @@
  *     its own address, takes off what the call has pushed;
  *   - the function has no unwind table, and so no landing pads, which no jump leads to.
  *
- * Where a call doesn't return, the code behind it seems to be reached with the call's depth. That
+ * Where a call doesn't return, the code after it seems to be reached with the call's depth. That
  * does no harm: it is reached by a jump, too, and then the depths agree or nothing is told; or it
  * is dead.
  *

@@ -135,7 +135,7 @@ static bool write_new(int file, const uint8_t *bytes, size_t size, struct proble
 }
 
 /* Gives a file an attribute of another one, unless it has it already. Only root can give a
- * capability, and a user who counts on one must know that it is gone. */
+ * capability, and a user that counts on one must know that it is gone. */
 static void copy_attribute(int from, int to, const char *path, const char *name) {
   char value[XATTR_SIZE_MAX], own[XATTR_SIZE_MAX];
   const ssize_t size = fgetxattr(from, name, value, sizeof value);
