@@ -536,8 +536,9 @@ TEST(starts_of_longer_layouts) {
   for (uint32_t i = 0; i < COUNT; i++)
     ck_assert_uint_eq(stretches[i].layout, stretches[functions[i].layout_of].layout);
   ck_assert_uint_ne(stretches[2].layout, stretches[4].layout);
+  model_check_table(&model, &packed.table, &(struct model_options){0});
   packed_model_free(&packed);
-  check(&model);
+  model_free(&model);
 }
 
 /* More records in a bucket of 256 bytes than a nibble tells; up to one at each address. */
