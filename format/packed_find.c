@@ -170,19 +170,10 @@ static inline uint32_t entry_number(const struct packed_table *table, bool by_in
   return by_index ? entry.index : entry.stretch;
 }
 
-/* The last leaf up to leaf `last` whose entry's number (by index, or by stretch) is not above
- * `number`; so it is the one that has this number, unless the table is broken. It is mostly `last`,
- * or not far before it. */
-static uint32_t leaf_with(const struct packed_table *table, bool by_index, uint32_t number,
-                          uint32_t last) {
-  uint32_t from = last, to = last, step = 1;
-  if (entry_number(table, by_index, last) <= number)
-    return last;
-  while (from > 0 && entry_number(table, by_index, from) > number) {
-    to = from - 1;
-    from = from > step ? from - step : 0;
-    step *= 2;
-  }
+/* The last leaf whose entry's number (by index, or by stretch) is not above `number`; so it is the one
+ * that has this number, unless the table is broken. There are leaves. */
+static uint32_t leaf_with(const struct packed_table *table, bool by_index, uint32_t number) {
+  uint32_t from = 0, to = table->leaf_count - 1;
   while (from < to) {
     const uint32_t middle = to - (to - from) / 2;
     if (entry_number(table, by_index, middle) <= number)
@@ -213,8 +204,8 @@ static bool stretch_start(const struct packed_table *table, uint32_t number, uin
     *start = table->text_start + table->text_size;
     return true;
   }
-  if (!packed_leaf(table, leaf_with(table, false, number, table->leaf_count - 1), &leaf) ||
-      number < leaf.stretch || number - leaf.stretch >= leaf.stretch_count)
+  if (!packed_leaf(table, leaf_with(table, false, number), &leaf) || number < leaf.stretch ||
+      number - leaf.stretch >= leaf.stretch_count)
     return false;
   *start = table->text_start + leaf.start + last_start(&leaf, number - leaf.stretch + 1);
   return true;
@@ -337,8 +328,8 @@ enum packed_answer packed_record_at(const struct packed_table *table, uint32_t i
                                     struct packed_record *record) {
   struct packed_leaf leaf;
   if (index >= table->record_count || table->leaf_count == 0 ||
-      !packed_leaf(table, leaf_with(table, true, index, table->leaf_count - 1), &leaf) ||
-      index < leaf.index || index - leaf.index >= leaf.count)
+      !packed_leaf(table, leaf_with(table, true, index), &leaf) || index < leaf.index ||
+      index - leaf.index >= leaf.count)
     return PACKED_CORRUPT;
   const uint64_t n = index - leaf.index;
   return fill(table, &leaf, n, leaf_offset(&leaf, n) - leaf.start, record);
