@@ -288,32 +288,38 @@ static void find_whole(const struct encoder_layout *layouts, uint32_t *whole, ui
   }
 }
 
+/* Numbers layouts as functions first have them: `layout` of a stretch is a place among the sorted ones,
+ * and becomes a number. `numbers` has room for one of each place. */
+static void number_layouts(struct encoder *encoder, const struct encoder_layout *sorted,
+                           uint32_t *numbers) {
+  const uint32_t functions = encoder->table->function_count;
+  memset(numbers, 0xff, functions * sizeof *numbers);
+  for (uint32_t i = 0; i < functions; i++) {
+    uint32_t *layout = &encoder->stretches[encoder->functions[i].stretch].layout;
+    uint32_t *number = &numbers[*layout];
+    if (*number == UINT32_MAX) {
+      *number = encoder->layout_count;
+      encoder->layouts[encoder->layout_count++] = sorted[*layout];
+    }
+    *layout = *number;
+  }
+}
+
 /* Gives functions the same layout whose live sets are equal, or the start of another's: a layout
- * doesn't tell how many records it is for. Layouts are numbered as functions first have them. */
+ * doesn't tell how many records it is for. */
 static bool share_layouts(struct encoder *encoder) {
   const uint32_t functions = encoder->table->function_count;
   struct encoder_layout *sorted = encoder_array(encoder, functions, sizeof *sorted);
   uint32_t *whole = encoder_array(encoder, functions, sizeof *whole);
   uint32_t *ends = encoder_array(encoder, functions, sizeof *ends);
-  uint32_t *places = encoder_array(encoder, functions, sizeof *places); /* by function */
   encoder->layouts = encoder_array(encoder, functions, sizeof *encoder->layouts);
   if (encoder->error == NULL) {
     sort_layouts(encoder, sorted);
     find_whole(sorted, whole, ends, functions);
     for (uint32_t i = 0; i < functions; i++)
-      places[sorted[i].function] = whole[i];
-    uint32_t *numbers = ends; /* by place */
-    memset(numbers, 0xff, functions * sizeof *numbers);
-    for (uint32_t i = 0; i < functions; i++) {
-      uint32_t *number = &numbers[places[i]];
-      if (*number == UINT32_MAX) {
-        *number = encoder->layout_count;
-        encoder->layouts[encoder->layout_count++] = sorted[places[i]];
-      }
-      encoder->stretches[encoder->functions[i].stretch].layout = *number;
-    }
+      encoder->stretches[encoder->functions[sorted[i].function].stretch].layout = whole[i];
+    number_layouts(encoder, sorted, ends);
   }
-  free(places);
   free(ends);
   free(whole);
   free(sorted);
