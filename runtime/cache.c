@@ -117,9 +117,9 @@ static void visit_slots(const struct row *row, stackpack_visitor *visit, void *c
 enum stackpack_answer cache_visit(const struct cache_entry *entry,
                                   const struct stackpack_record *record, stackpack_visitor *visit,
                                   void *context) {
-  if (entry == NULL || entry->row.head.count == CACHE_NO_ROW)
+  const struct row *row = cache_row(entry);
+  if (row == NULL)
     return stackpack_record_visit(record, visit, context);
-  const struct row *row = &entry->row;
   if (!row->head.has_registers)
     visit_slots(row, visit, context);
   else

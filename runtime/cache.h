@@ -80,13 +80,6 @@ static inline void cache_begin(struct stackpack_cache *memory, uint64_t generati
     cache_forget(cache, generation);
 }
 
-/* The entry of an address, or NULL. */
-static inline struct cache_entry *cache_find(struct stackpack_cache *memory, uint64_t address) {
-  const struct cache_overlay *cache = cache_overlay_of(memory);
-  const uint32_t slot = cache->slots != NULL ? *cache_slot(cache, address) : 0;
-  return slot != 0 ? cache_entry_at(cache, slot) : NULL;
-}
-
 /* cache.c */
 struct cache_entry *cache_find_other_caller(struct stackpack_cache *memory,
                                             struct cache_entry *entry, uint64_t address);
@@ -108,13 +101,21 @@ static inline void cache_record(const struct cache_entry *entry, struct stackpac
   record->kind = (enum stackpack_kind)entry->step.kind;
 }
 
-/* The same, and the entry's record. */
-static inline struct cache_entry *cache_look_up(struct stackpack_cache *cache, uint64_t address,
+/* The entry of an address, and its record; or NULL. */
+static inline struct cache_entry *cache_look_up(struct stackpack_cache *memory, uint64_t address,
                                                 struct stackpack_record *record) {
-  struct cache_entry *entry = cache_find(cache, address);
-  if (entry != NULL)
-    cache_record(entry, record);
+  const struct cache_overlay *cache = cache_overlay_of(memory);
+  const uint32_t slot = cache->slots != NULL ? *cache_slot(cache, address) : 0;
+  if (slot == 0)
+    return NULL;
+  struct cache_entry *entry = cache_entry_at(cache, slot);
+  cache_record(entry, record);
   return entry;
+}
+
+/* The row of an entry, or NULL: there is no entry, or its live set isn't a row. */
+static inline const struct row *cache_row(const struct cache_entry *entry) {
+  return entry != NULL && entry->row.head.count != CACHE_NO_ROW ? &entry->row : NULL;
 }
 
 /* Remembers a record that was looked up elsewhere. NULL: there is no room for it. */
@@ -146,8 +147,7 @@ static inline struct cache_entry *walk_entry(const struct stackpack_walk *walk) 
 
 /* Its row, or NULL. */
 static inline const struct row *walk_row(const struct stackpack_walk *walk) {
-  const struct cache_entry *entry = walk_entry(walk);
-  return entry != NULL && entry->row.head.count != CACHE_NO_ROW ? &entry->row : NULL;
+  return cache_row(walk_entry(walk));
 }
 
 #endif

@@ -318,11 +318,6 @@ static enum stackpack_walk_answer next_otherwise(struct stackpack_walk *walk) {
   return conclude(walk, answer == STACKPACK_WALK_NATIVE ? arrive(walk) : answer);
 }
 
-/* At a frame that is a native one, the end, or not in the cache. */
-static enum stackpack_walk_answer arrive_otherwise(struct stackpack_walk *walk) {
-  return conclude(walk, arrive(walk));
-}
-
 /* From a frame whose step the cache knows: nearly all that a walk takes is here. Whatever isn't as
  * it mostly is, the other functions tell. */
 static inline enum stackpack_walk_answer next_by_cache(struct stackpack_walk *walk,
@@ -348,7 +343,7 @@ static inline enum stackpack_walk_answer next_by_cache(struct stackpack_walk *wa
              0);
   entry = cache_find_caller(cache, entry, context->pc);
   if (cfa == walk->private_.stack.end || entry == NULL || entry->step.kind != STACKPACK_STATEPOINT)
-    return arrive_otherwise(walk);
+    return conclude(walk, arrive(walk));
   cache_record(entry, &walk->record);
   walk->private_.entry = entry;
   walk->private_.state = WALK_AT_FRAME;
