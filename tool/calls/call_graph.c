@@ -22,6 +22,13 @@ uint32_t call_graph_function(const struct call_graph *graph, uint64_t address) {
   return (uint32_t)from - 1;
 }
 
+uint32_t call_graph_start(const struct call_graph *graph, uint64_t address) {
+  const uint32_t number = call_graph_function(graph, address);
+  return number != (uint32_t)GRAPH_NO_NODE && graph->functions[number].address == address
+             ? number
+             : (uint32_t)GRAPH_NO_NODE;
+}
+
 uint32_t call_graph_calls_near(const struct call_graph *graph, uint64_t end) {
   const uint64_t first = end < UINT8_MAX ? 0 : end - UINT8_MAX; /* of the longest instruction */
   return (uint32_t)SEARCH_BELOW(graph->calls, graph->call_count, at, first);
@@ -175,9 +182,8 @@ static void find_lazy_stubs(struct call_graph *graph, const struct image *image)
     const struct linkage_word *word = &graph->linkage.words[i];
     const uint64_t address =
         word->kind == LINKAGE_CALL && word->symbol != 0 ? linkage_initial(image, word->address) : 0;
-    const uint32_t number = call_graph_function(graph, address);
-    if (number == (uint32_t)GRAPH_NO_NODE || graph->functions[number].address != address ||
-        !graph_is_linkage(graph, number))
+    const uint32_t number = call_graph_start(graph, address);
+    if (number == (uint32_t)GRAPH_NO_NODE || !graph_is_linkage(graph, number))
       continue;
     const struct graph_function *function = &graph->functions[number];
     if (!is_jump_alone(graph, number) ||

@@ -142,6 +142,8 @@ enum { GRAPH_NO_NODE = UINT32_MAX };
 
 /* The function that has an address; GRAPH_NO_NODE if none does. */
 uint32_t call_graph_function(const struct call_graph *graph, uint64_t address);
+/* The function that starts at an address; GRAPH_NO_NODE if none does. */
+uint32_t call_graph_start(const struct call_graph *graph, uint64_t address);
 
 /* The first call that may end at an address: those that do are among the next, up to the
  * address. */

@@ -61,12 +61,8 @@ static void add_entry(struct types *types, struct entry entry) {
 
 /* An address that isn't a function's start is of one that the linker discarded. */
 static void add_function(struct types *types, uint64_t address, uint64_t type) {
-  const struct call_graph *graph = types->builder->graph;
-  const uint32_t function = call_graph_function(graph, address);
-  const bool is_start =
-      function != (uint32_t)GRAPH_NO_NODE && graph->functions[function].address == address;
   add_entry(types, (struct entry){.type = type,
-                                  .function = is_start ? function : (uint32_t)GRAPH_NO_NODE});
+                                  .function = call_graph_start(types->builder->graph, address)});
 }
 
 /* Both types are types then, whether or not they have functions. */

@@ -47,6 +47,11 @@ struct step *flow_step(const struct flow *flow, uint64_t address) {
   return number == 0 ? NULL : &flow->steps[number - 1];
 }
 
+uint32_t flow_function(const struct flow *flow, struct code_value value) {
+  return value.kind == CODE_ADDRESS ? call_graph_start(flow->builder->graph, value.table)
+                                    : (uint32_t)GRAPH_NO_NODE;
+}
+
 bool flow_is_own_address(const struct flow *flow, struct code_value value) {
   return value.kind == CODE_ADDRESS && value.table - flow->start < flow->size;
 }

@@ -56,9 +56,11 @@ bool flow_follow(struct flow *flow);
 
 /* The step at an address of the function; NULL if no instruction starts there. */
 struct step *flow_step(const struct flow *flow, uint64_t address);
-/* What the pointer that a call goes by may be, and what is in registers before it. */
+/* The value of the pointer that a call goes by, and the registers' values before it. */
 struct code_value flow_value(const struct flow *flow, const struct step *step,
                              struct code_state *state);
+/* The function that starts at a value; GRAPH_NO_NODE if the value isn't known, or none does. */
+uint32_t flow_function(const struct flow *flow, struct code_value value);
 /* Whether a jump to a value leads to one place in the function. */
 bool flow_is_own_address(const struct flow *flow, struct code_value value);
 

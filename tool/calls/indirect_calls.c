@@ -54,12 +54,9 @@ static void settle_call(const struct flow *flow, struct call *call,
                         const struct code_state *state) {
   const struct graph_builder *builder = flow->builder;
   const int argument = called_argument(flow, call);
-  const struct code_value *value = &state->registers[builder->architecture->arguments[argument]];
-  const uint32_t function = value->kind == CODE_ADDRESS
-                                ? call_graph_function(builder->graph, value->table)
-                                : (uint32_t)GRAPH_NO_NODE;
-  if (function == (uint32_t)GRAPH_NO_NODE ||
-      builder->graph->functions[function].address != value->table)
+  const struct code_value value = state->registers[builder->architecture->arguments[argument]];
+  const uint32_t function = flow_function(flow, value);
+  if (function == (uint32_t)GRAPH_NO_NODE)
     return;
   call->is_settled = true;
   struct call passed = *call;

@@ -63,18 +63,14 @@ static void note_call(struct flow *flow, struct call *call, struct leaf_registra
   if (step == NULL)
     return;
   flow_value(flow, step, &state);
-  const struct code_value *value =
-      &state.registers[builder->architecture->arguments[what.argument]];
-  const uint32_t function = value->kind == CODE_ADDRESS
-                                ? call_graph_function(builder->graph, value->table)
-                                : (uint32_t)GRAPH_NO_NODE;
-  if (value->kind == CODE_ARGUMENT) {
+  const struct code_value value = state.registers[builder->architecture->arguments[what.argument]];
+  const uint32_t function = flow_function(flow, value);
+  if (value.kind == CODE_ARGUMENT) {
     call->is_noted = note_registrar(
-        builder, flow->function, (struct leaf_registration){what.occasions, (int8_t)value->table});
+        builder, flow->function, (struct leaf_registration){what.occasions, (int8_t)value.table});
   } else if (what.occasions == LEAF_AT_ABORT) {
-    call->is_noted = value->kind == CODE_ADDRESS && value->table != SIGABRT;
-  } else if (function != (uint32_t)GRAPH_NO_NODE &&
-             builder->graph->functions[function].address == value->table) {
+    call->is_noted = value.kind == CODE_ADDRESS && value.table != SIGABRT;
+  } else if (function != (uint32_t)GRAPH_NO_NODE) {
     builder->graph->functions[function].occasions |= what.occasions;
     call->is_noted = true;
   }
