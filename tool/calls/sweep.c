@@ -273,8 +273,8 @@ static void open_upper(void *context, uint64_t upper) {
 
 /* ---- Functions ---- */
 
-/* What was seen last, besides padding. */
-struct flow {
+/* Where decoding has come to in a function, in the order of addresses, besides padding. */
+struct course {
   enum code_kind last;
   uint32_t last_call; /* index into calls, plus 1: of the last instruction, if that is a call */
   uint32_t code;      /* registers that may hold an address of code which the function names */
@@ -291,15 +291,16 @@ static bool is_inside(const struct sweep *sweep, const struct code_instruction *
 /* Whether a jump out of the function leaves more on the stack than the return address: then another
  * function returns to that. The parts of a function share a frame. */
 static bool leaves_oddly(struct sweep *sweep, const struct code_instruction *instruction,
-                         const struct flow *flow) {
+                         const struct course *course) {
   const uint32_t to = instruction->target_kind == CODE_DIRECT
                           ? call_graph_function(sweep->builder->graph, instruction->target)
                           : (uint32_t)GRAPH_NO_NODE;
   if (instruction->kind == CODE_CALL || sweep->is_part[sweep->function] ||
       (to != (uint32_t)GRAPH_NO_NODE && sweep->is_part[to]))
     return false;
-  return instruction->target_kind == CODE_COMPUTED ? stack_leaves_oddly(&sweep->stack, &flow->stack)
-                                                   : stack_is_odd(&sweep->stack, &flow->stack);
+  return instruction->target_kind == CODE_COMPUTED
+             ? stack_leaves_oddly(&sweep->stack, &course->stack)
+             : stack_is_odd(&sweep->stack, &course->stack);
 }
 
 /* What takes something from the stack that isn't the function's return address may lead anywhere;
@@ -316,57 +317,58 @@ static bool ends(enum code_kind kind) {
 /* Whether an instruction does more with an address of code that the function names than to pass it
  * to a call, to store it in memory other than the stack's, or to make it another one: flow.c
  * tells what becomes of it then. Instructions are followed as for parts of addresses (parts.h). */
-static bool follow_registers(const struct sweep *sweep, struct flow *flow,
+static bool follow_registers(const struct sweep *sweep, struct course *course,
                              const struct code_instruction *instruction) {
   const struct code_parts *parts = &instruction->parts;
-  const bool reads = (flow->code & parts->reads) != 0 || (sweep->names_code && parts->writes == 0);
+  const bool reads =
+      (course->code & parts->reads) != 0 || (sweep->names_code && parts->writes == 0);
   const bool is_store = instruction->stack.base != CODE_NO_BASE && !instruction->stack.is_read;
   const bool is_other = instruction->kind == CODE_OTHER;
   const bool makes = instruction->is_sum || (!parts->is_copy && parts->writes != 0);
   const bool is_inside_jump =
       instruction->target_kind != CODE_DIRECT || is_inside(sweep, instruction);
-  const bool is_copy_of_code = parts->is_copy && (flow->code & parts->reads) != 0;
-  flow->code &= ~parts->writes;
-  flow->code |= is_other && (sweep->names_code || is_copy_of_code) ? parts->writes : 0;
+  const bool is_copy_of_code = parts->is_copy && (course->code & parts->reads) != 0;
+  course->code &= ~parts->writes;
+  course->code |= is_other && (sweep->names_code || is_copy_of_code) ? parts->writes : 0;
   if (instruction->kind == CODE_CALL)
-    flow->code &= ~sweep->builder->architecture->lost;
+    course->code &= ~sweep->builder->architecture->lost;
   if (is_other)
     return (reads && (is_store || makes)) || (sweep->names_code && instruction->is_sum);
   return (instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH) && is_inside_jump &&
-         flow->code != 0;
+         course->code != 0;
 }
 
 /* Notes a pointer that is loaded from memory: whoever put it there, it is no sum of the function's.
  * Others are followed (flow.c). */
-static void note_pointer(struct sweep *sweep, uint64_t at, struct flow *flow,
+static void note_pointer(struct sweep *sweep, uint64_t at, struct course *course,
                          const struct code_instruction *instruction, uint32_t call) {
   const struct call_graph *graph = sweep->builder->graph;
   const struct code_parts *parts = &instruction->parts;
   const uint32_t written = parts->writes | parts->may_write;
   if (instruction->kind == CODE_OTHER) {
-    flow->loaded &= ~written;
+    course->loaded &= ~written;
     /* A word that is named may be a symbol's. */
     if (parts->is_load && !instruction->has_reference && written != 0) {
-      flow->loaded |= written;
-      flow->loaded_at[__builtin_ctz(written)] = at;
+      course->loaded |= written;
+      course->loaded_at[__builtin_ctz(written)] = at;
     }
     return;
   }
   const bool is_loaded = parts->from < CODE_REGISTERS && parts->distance == 0 &&
-                         (flow->loaded >> parts->from & 1) != 0;
-  flow->loaded &= instruction->kind == CODE_BRANCH ? UINT32_MAX
-                  : instruction->kind == CODE_CALL ? ~sweep->builder->architecture->lost
-                                                   : 0;
+                         (course->loaded >> parts->from & 1) != 0;
+  course->loaded &= instruction->kind == CODE_BRANCH ? UINT32_MAX
+                    : instruction->kind == CODE_CALL ? ~sweep->builder->architecture->lost
+                                                     : 0;
   if (call == graph->call_count || graph->calls[call].kind != CALL_INDIRECT ||
       instruction->target_kind == CODE_DIRECT)
     return;
   graph->calls[call].is_loaded = is_loaded || parts->is_load;
   if (is_loaded)
-    add_load(sweep, call, flow->loaded_at[parts->from]);
+    add_load(sweep, call, course->loaded_at[parts->from]);
 }
 
 static void add_instruction(struct sweep *sweep, uint64_t at,
-                            const struct code_instruction *instruction, struct flow *flow) {
+                            const struct code_instruction *instruction, struct course *course) {
   struct call_graph *graph = sweep->builder->graph;
   const uint32_t calls = graph->call_count;
   const bool goes = instruction->kind == CODE_CALL || instruction->kind == CODE_JUMP ||
@@ -376,7 +378,7 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
     return;
   case CODE_RETURN:
     sweep->returns[sweep->function] = true;
-    if (stack_is_odd(&sweep->stack, &flow->stack) || instruction->stack.growth != 0)
+    if (stack_is_odd(&sweep->stack, &course->stack) || instruction->stack.growth != 0)
       add_odd(sweep, at, instruction);
     break;
   case CODE_CALL:
@@ -392,28 +394,28 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   struct graph_function *function = &graph->functions[sweep->function];
   sweep->names_code = false;
   add_references(sweep, at, instruction);
-  note_pointer(sweep, at, flow, instruction, calls);
-  function->uses_code |= follow_registers(sweep, flow, instruction);
-  flow->last = instruction->kind;
-  stack_follow(&sweep->stack, &flow->stack, instruction);
+  note_pointer(sweep, at, course, instruction, calls);
+  function->uses_code |= follow_registers(sweep, course, instruction);
+  course->last = instruction->kind;
+  stack_follow(&sweep->stack, &course->stack, instruction);
   if (goes && is_inside(sweep, instruction))
-    stack_jump(&sweep->stack, &flow->stack, instruction->target, instruction->kind == CODE_CALL);
-  else if (goes && leaves_oddly(sweep, instruction, flow))
+    stack_jump(&sweep->stack, &course->stack, instruction->target, instruction->kind == CODE_CALL);
+  else if (goes && leaves_oddly(sweep, instruction, course))
     add_odd(sweep, at, instruction);
   if (instruction->kind == CODE_JUMP && instruction->target_kind == CODE_COMPUTED &&
-      stack_has_more(&sweep->stack, &flow->stack))
+      stack_has_more(&sweep->stack, &course->stack))
     graph->calls[calls].target = graph_everything(graph);
-  flow->last_call = graph->call_count > calls ? calls + 1 : 0;
+  course->last_call = graph->call_count > calls ? calls + 1 : 0;
 }
 
 /* Decodes from an address on, up to an instruction that is known, or the function's end. */
-static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
+static void decode_from(struct sweep *sweep, uint64_t at, struct course *course) {
   const struct graph_builder *builder = sweep->builder;
   struct area *area = areas_find(&builder->graph->areas, at);
   const bool has_parts = builder->architecture->highest != 0;
   if (has_parts)
     parts_reset(&sweep->parts);
-  flow->code = flow->loaded = 0;
+  course->code = course->loaded = 0;
   while (at < sweep->end && !area_is_marked(area, MARK_INSTRUCTION, at)) {
     struct code_instruction instruction;
     const uint8_t *bytes = area->bytes + (at - area->address);
@@ -425,14 +427,14 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
     }
     /* Some linkers fill up with zeros, which are instructions by chance, and need be no whole
      * number of them. */
-    const bool may_fill = instruction.kind == CODE_INVALID || ends(flow->last);
+    const bool may_fill = instruction.kind == CODE_INVALID || ends(course->last);
     if (may_fill && all_zero(bytes, sweep->end - at))
       return;
     if (has_parts && !parts_follow(&sweep->parts, &instruction, open_upper, sweep))
       builder->graph->functions[sweep->function].is_undecodable = true;
-    if (!stack_arrive(&sweep->stack, &flow->stack, at, !ends(flow->last))) {
-      if (flow->last == CODE_CALL && flow->last_call != 0)
-        add_doubt(sweep, flow->last_call - 1);
+    if (!stack_arrive(&sweep->stack, &course->stack, at, !ends(course->last))) {
+      if (course->last == CODE_CALL && course->last_call != 0)
+        add_doubt(sweep, course->last_call - 1);
       else
         sweep->stack.is_written = true;
     }
@@ -440,7 +442,7 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct flow *flow) {
       builder->graph->functions[sweep->function].is_undecodable = true;
     else
       area_mark(area, MARK_INSTRUCTION, at);
-    add_instruction(sweep, at, &instruction, flow);
+    add_instruction(sweep, at, &instruction, course);
     at += instruction.length;
   }
   if (has_parts)
@@ -479,23 +481,23 @@ static void add_late(struct sweep *sweep, uint64_t last) {
 static void sweep_function(struct sweep *sweep, uint32_t number) {
   struct call_graph *graph = sweep->builder->graph;
   struct graph_function *function = &graph->functions[number];
-  struct flow flow = {.last = CODE_PADDING};
+  struct course course = {.last = CODE_PADDING};
   sweep->function = number;
   sweep->start = function->address;
   sweep->end = function->address + function->size;
   sweep->target_count = sweep->load_count = 0;
   function->first_call = graph->call_count;
-  stack_open(&sweep->stack, &flow.stack, function->address, sweep->is_part[number]);
+  stack_open(&sweep->stack, &course.stack, function->address, sweep->is_part[number]);
   function->is_undecodable |= areas_find(&graph->areas, sweep->start)->is_undecodable;
-  decode_from(sweep, sweep->start, &flow);
-  sweep->runs_on[number] = ends(flow.last) ? ENDS
-                           : flow.last != CODE_CALL && stack_is_odd(&sweep->stack, &flow.stack)
+  decode_from(sweep, sweep->start, &course);
+  sweep->runs_on[number] = ends(course.last) ? ENDS
+                           : course.last != CODE_CALL && stack_is_odd(&sweep->stack, &course.stack)
                                ? RUNS_ODDLY
                                : RUNS_ON;
-  sweep->runs[number] = flow.last == CODE_CALL ? flow.last_call : 0;
+  sweep->runs[number] = course.last == CODE_CALL ? course.last_call : 0;
   for (size_t i = 0; i < sweep->target_count; i++) {
-    struct flow side = {.last = CODE_OTHER,
-                        .stack.depth = sweep->stack.depths[sweep->targets[i] - sweep->start]};
+    struct course side = {.last = CODE_OTHER,
+                          .stack.depth = sweep->stack.depths[sweep->targets[i] - sweep->start]};
     decode_from(sweep, sweep->targets[i], &side);
   }
   check_loads(sweep);
