@@ -6,8 +6,8 @@
  * it is, if there is one, only the section headers in the module's file say.
  *
  * But the file of the module's name may not be the module's: it was replaced, packed or deleted
- * since, the name is relative and the folder another one, it is not to be opened. So what counts is
- * what is in memory. A file is believed if its program headers, its notes (with the build ID) and
+ * since, the name is relative and the folder another one, it is not to be opened. So memory counts.
+ * A file is believed if its program headers, its notes (with the build ID) and
  * its index of functions are those in memory; then it says where the stack maps lie, and they are
  * read there. Where there is no such file, they are searched for: see search.c.
  *

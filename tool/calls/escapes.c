@@ -81,8 +81,8 @@ static void take_words(struct graph_builder *builder, bool at_start) {
       take_word(builder, &linkage->words[i], at_start);
 }
 
-/* Other files may find these by name, and so may this one (dlsym). What is in code is code,
- * whatever its type. */
+/* Other files may find these by name, and so may this one (dlsym). A symbol in
+ * code counts as a function's, whatever its type. */
 static void take_exports(struct call_graph *graph) {
   const struct linkage *linkage = &graph->linkage;
   for (uint32_t i = 1; i < linkage->symbol_count; i++) {
