@@ -1,14 +1,21 @@
 /* plan.c - decides where everything goes: see rewrite.c for the picture.
  *
- * One to five more program headers must follow the old ones. Room for them comes, in this order,
+ * One to three more program headers must follow the old ones. Room for them comes, in this order,
  * from bytes that are free there; from a page in front of a non-PIE executable; or from the
  * sections after the headers, if these can move (moves.c). They move into bytes that packing frees:
- * the rest of the relocations' table, or of the raw section. Where these are too small, as in tiny
- * programs, the file gets a segment more at its end.
+ * the rest of the raw section. Where that is too small, as in tiny programs, the file gets a segment
+ * more at its end.
  *
- * Each cut needs one program header more, and so perhaps more moves, or a page in front. All pages
- * that are free are cut; or, where their headers have no room, those of the raw section only, or
- * none.
+ * All whole pages that are left of the raw section are cut, counted from its end:
+ *
+ *   addresses   | table | zeros |      n pages       | what follows |
+ *   file        | table | zeros | what follows |
+ *
+ * The following bytes become a segment of their own, which may start in the middle of a page. Then
+ * one page of the file is mapped twice, at both its addresses, as linkers lay out segments, too.
+ * These pages belong to no other section or segment: rewrite_check refuses such files. The cut needs
+ * one program header more, and so perhaps more moves, or a page in front; where there is no room for
+ * it, the pages stay.
  */
 #include "tool/rewrite/plan.h"
 
@@ -16,11 +23,14 @@
 
 #include <string.h>
 
-/* Rooms for moves, and last the room that they leave. */
-enum { ROOM_NEAR, ROOM_RELOCATIONS, ROOM_RAW, ROOM_EXTRA, ROOM_MOVED, ROOM_COUNT };
+/* Bytes [offset, end) of the old file that are free for other use. */
+struct room {
+  uint64_t offset, end;
+  const Elf64_Phdr *segment; /* the PT_LOAD that has them; NULL: the extra segment */
+};
 
-/* Which pages are cut. */
-enum cutting { CUT_NOTHING, CUT_RAW, CUT_ALL };
+/* Rooms for moves: after the program headers, in the raw section, and at the end of the file. */
+enum { ROOM_NEAR, ROOM_RAW, ROOM_EXTRA, ROOM_COUNT };
 
 enum {
   LOWEST_ADDRESS = 0x10000, /* Linux maps nothing lower: vm.mmap_min_addr */
@@ -33,7 +43,8 @@ bool plan_fits_in_place(const struct plan *plan) {
 }
 
 static void find_segments(struct plan *plan) {
-  plan->first = plan->last = image_segment_of(plan->image, &plan->sections.raw->header);
+  plan->home = image_segment_of(plan->image, &plan->sections.raw->header);
+  plan->first = plan->last = plan->home;
   EACH_SEGMENT(plan->image, segment) {
     if (segment->p_type != PT_LOAD)
       continue;
@@ -83,28 +94,20 @@ static bool take_lead(struct plan *plan, uint64_t lead_max) {
   return true;
 }
 
-/* Finds the rooms in the raw section, in the relocations, after the headers, and at the end of the
- * file. */
-static void find_rooms(const struct plan *plan, enum cutting cutting,
-                       struct plan_room rooms[ROOM_COUNT]) {
+static void find_rooms(const struct plan *plan, struct room rooms[ROOM_COUNT]) {
   const Elf64_Shdr *raw = &plan->sections.raw->header;
-  const Elf64_Phdr *segment = image_segment_of(plan->image, raw);
-  const uint64_t start = plan_new_headers_end(plan), end = raw->sh_offset + raw->sh_size;
-  const uint64_t in_place = plan_fits_in_place(plan) ? plan->packed_size : 0;
-  memset(rooms, 0, ROOM_COUNT * sizeof *rooms);
-  rooms[ROOM_NEAR] = (struct plan_room){start, start + plan->spare, plan->first, false};
-  rooms[ROOM_RELOCATIONS] = plan->relocations.room;
-  rooms[ROOM_RELOCATIONS].can_cut &= cutting == CUT_ALL;
-  rooms[ROOM_RAW] = (struct plan_room){raw->sh_offset + in_place, end, segment,
-                                       cutting != CUT_NOTHING &&
-                                           plan_can_cut(plan, segment, raw->sh_offset, end)};
-  rooms[ROOM_EXTRA] = (struct plan_room){plan->extra_place + (in_place > 0 ? 0 : plan->packed_size),
-                                         UINT64_MAX, NULL, false};
+  const uint64_t start = plan_new_headers_end(plan), raw_end = raw->sh_offset + raw->sh_size;
+  const bool in_place = plan_fits_in_place(plan);
+  rooms[ROOM_NEAR] = (struct room){start, start + plan->spare, plan->first};
+  rooms[ROOM_RAW] =
+      (struct room){raw->sh_offset + (in_place ? plan->packed_size : 0), raw_end, plan->home};
+  rooms[ROOM_EXTRA] =
+      (struct room){plan->extra_place + (in_place ? 0 : plan->packed_size), UINT64_MAX, NULL};
 }
 
 /* Takes the start of a room for a move; false if it's too large. Addresses in the extra segment
  * aren't known yet. */
-static bool place(struct plan_room *room, struct plan_move *move) {
+static bool place(struct room *room, struct plan_move *move) {
   const uint64_t offset = round_up(room->offset, PLAN_MOVE_ALIGNMENT);
   const Elf64_Phdr *segment = room->segment;
   if (offset > room->end || move->size > room->end - offset)
@@ -115,35 +118,54 @@ static bool place(struct plan_room *room, struct plan_move *move) {
   return true;
 }
 
-/* Of the rooms that packing frees, the one in which a move costs the fewest pages; else the extra
- * room. */
-static size_t cheapest_room(const struct plan_room rooms[ROOM_COUNT], struct plan_move move) {
-  size_t cheapest = ROOM_EXTRA;
-  uint64_t least = UINT64_MAX;
-  for (size_t i = ROOM_RELOCATIONS; i <= ROOM_RAW; i++) {
-    struct plan_room room = rooms[i];
-    if (place(&room, &move) && plan_pages(&rooms[i]) - plan_pages(&room) < least) {
-      cheapest = i;
-      least = plan_pages(&rooms[i]) - plan_pages(&room);
-    }
-  }
-  return cheapest;
-}
-
-/* Places the moves, by offsets of the old file. The room that they leave starts at the program
- * headers' end. */
-static void place_moves(struct plan *plan, enum cutting cutting,
-                        struct plan_room rooms[ROOM_COUNT]) {
-  const uint64_t start = plan_new_headers_end(plan) + plan->spare;
+/* Places the moves, by offsets of the old file, each in the first room that takes it. Only notes and
+ * the like may stay near the headers. */
+static void place_moves(struct plan *plan, struct room rooms[ROOM_COUNT]) {
   for (size_t i = 0; i < plan->move_count; i++) {
     struct plan_move *move = &plan->moves[i];
-    if (!plan_stays_near(plan, move) || !place(&rooms[ROOM_NEAR], move))
-      place(&rooms[cheapest_room(rooms, *move)], move);
+    size_t room = plan_stays_near(plan, move) ? ROOM_NEAR : ROOM_RAW;
+    while (!place(&rooms[room], move))
+      room++;
   }
-  if (start < plan->moves_end)
-    rooms[ROOM_MOVED] = (struct plan_room){
-        start, plan->moves_end, plan->first,
-        cutting == CUT_ALL && plan_can_cut(plan, plan->first, start, plan->moves_end)};
+}
+
+/* ---- The cut ---- */
+
+/* Whether the raw section's pages can be cut: no other segment that is loaded has them, and they
+ * aren't in a range that ld.so makes read-only after relocation (PT_GNU_RELRO), where a hole would
+ * make its mprotect fail. */
+static bool can_cut(const struct plan *plan) {
+  const Elf64_Shdr *raw = &plan->sections.raw->header;
+  EACH_SEGMENT(plan->image, other)
+    if (other != plan->home && (other->p_type == PT_LOAD || other->p_type == PT_GNU_RELRO) &&
+        overlaps_segment(other, raw))
+      return false;
+  return plan_fits_in_place(plan);
+}
+
+/* Whether anything stands in the raw section's segment from an offset on. (A segment without a
+ * section would come out of binutils' strip with no bytes and an offset that ld.so refuses.) */
+static bool has_more(const struct plan *plan, uint64_t offset) {
+  const Elf64_Phdr *home = plan->home;
+  const uint64_t address = home->p_vaddr + (offset - home->p_offset);
+  EACH_SECTION(plan->image, section) {
+    const Elf64_Shdr *header = &section->header;
+    if ((header->sh_flags & SHF_ALLOC) != 0 && header->sh_size > 0 && header->sh_addr >= address &&
+        header->sh_addr < home->p_vaddr + home->p_memsz)
+      return true;
+  }
+  return home->p_memsz > home->p_filesz ||
+         !all_zero(plan->image->bytes + offset, home->p_offset + home->p_filesz - offset);
+}
+
+/* Cuts out the whole pages that are left of the raw section. */
+static void cut(struct plan *plan, const struct room *raw) {
+  const uint64_t size = (raw->end - raw->offset) / plan->home->p_align * plan->home->p_align;
+  if (size == 0 || !can_cut(plan))
+    return;
+  plan->cut_start = raw->end - size;
+  plan->cut_end = raw->end;
+  plan->splits = has_more(plan, raw->end);
 }
 
 /* ---- The new file ---- */
@@ -204,25 +226,25 @@ static void place_tail(struct plan *plan) {
 
 /* ---- The search ---- */
 
-/* Makes a plan with room for a number of new segments: the note's, and those of cuts and an extra
+/* Makes a plan with room for a number of new segments: the note's, and those of the cut and an extra
  * segment. How many are needed isn't known before. False, without a problem: it is more. */
-static bool plan_with(struct plan *plan, enum cutting cutting, size_t new_segments,
-                      struct problem *problem) {
-  struct plan_room rooms[ROOM_COUNT];
+static bool plan_with(struct plan *plan, bool cuts, size_t new_segments, struct problem *problem) {
+  struct room rooms[ROOM_COUNT];
   struct problem why = {0};
   plan->new_segments = new_segments;
-  plan->lead = plan->spare = plan->move_count = plan->moves_end = plan->cut_count = 0;
+  plan->lead = plan->spare = plan->move_count = plan->cut_start = plan->cut_end = 0;
+  plan->splits = false;
   if (!plan_has_room(plan) && !take_lead(plan, LEAD_USUAL) && !plan_find_moves(plan, &why)) {
-    plan->spare = plan->move_count = plan->moves_end = 0;
+    plan->spare = plan->move_count = 0;
     if (!take_lead(plan, LEAD_MAX))
       return problem_set(problem, "%s", why.text);
   }
-  find_rooms(plan, cutting, rooms);
-  place_moves(plan, cutting, rooms);
-  for (size_t i = 0; i < ROOM_COUNT; i++)
-    plan_cut(plan, &rooms[i]);
+  find_rooms(plan, rooms);
+  place_moves(plan, rooms);
+  if (cuts)
+    cut(plan, &rooms[ROOM_RAW]);
   plan->extra_size = rooms[ROOM_EXTRA].offset - plan->extra_place;
-  plan->new_segments = 1 + (plan->extra_size > 0) + plan_split(plan);
+  plan->new_segments = 1 + (plan->extra_size > 0) + plan->splits;
   if (plan->new_segments > new_segments)
     return false;
   finish_places(plan);
@@ -240,13 +262,13 @@ bool plan_make(struct plan *plan, const struct image *image, struct plan_section
     return problem_set(problem, "the ELF header isn't in the first segment");
   if (!plan_relocations(plan, problem))
     return false;
-  for (int cutting = CUT_ALL; cutting >= CUT_NOTHING; cutting--) {
-    struct problem why = {0};
+  struct problem why = {0};
+  for (int cuts = 1; cuts >= 0; cuts--) {
+    why.text[0] = 0;
     for (size_t n = 1; n <= PLAN_NEW_SEGMENTS_MAX && why.text[0] == 0; n++)
-      if (plan_with(plan, (enum cutting)cutting, n, &why))
+      if (plan_with(plan, cuts != 0, n, &why))
         return true;
-    if (cutting == CUT_NOTHING && why.text[0] != 0)
-      *problem = why;
   }
+  *problem = why;
   return problem_set(problem, "no room for more program headers");
 }

@@ -18,13 +18,6 @@ struct plan_move {
   uint64_t new_offset, new_address;
 };
 
-/* Bytes [offset, end) of the old file that are free for other use. */
-struct plan_room {
-  uint64_t offset, end;
-  const Elf64_Phdr *segment; /* the PT_LOAD that has them; NULL: the extra segment */
-  bool can_cut;              /* their whole pages can be cut out of the file */
-};
-
 /* The dynamic relocations without those of the sections that are taken out. */
 struct plan_relocations {
   const struct image_section *rela, *relr; /* NULL: there are none to take out */
@@ -33,14 +26,6 @@ struct plan_relocations {
   uint64_t rela_before;      /* bytes of the table that ld.so reads, before that section */
   uint64_t relative_removed; /* of those that DT_RELACOUNT counts */
   bool text_remains;         /* others need DT_TEXTREL, or nothing was taken out */
-  struct plan_room room;     /* the rest of the table; empty where something may read that */
-};
-
-/* Pages of the old file, by their offsets, that the new one doesn't have. */
-struct plan_cut {
-  uint64_t start, end;
-  const Elf64_Phdr *segment;
-  bool splits; /* more of the segment follows: that becomes a segment of its own */
 };
 
 /* The names of the new sections, one after another. ".stackpack" is the end of the first. */
@@ -50,23 +35,22 @@ enum { PLAN_NOTE_NAME_SIZE = 16, PLAN_TABLE_NAME_AT = 5 };
 enum {
   PLAN_MOVES_MAX = 16,
   PLAN_MOVE_ALIGNMENT = 8,
-  PLAN_CUTS_MAX = 3,
-  PLAN_NEW_SEGMENTS_MAX = 2 + PLAN_CUTS_MAX, /* the note, the extra one, and those after cuts */
+  PLAN_NEW_SEGMENTS_MAX = 3, /* the note, the extra one, and the one after the cut */
 };
 
 struct plan {
   const struct image *image;
   struct plan_sections sections;
-  const Elf64_Phdr *first, *last;      /* PT_LOADs, by their addresses */
-  uint64_t packed_size;                /* note and table */
-  uint64_t lead;                       /* bytes put before the old file */
-  struct plan_cut cuts[PLAN_CUTS_MAX]; /* in their order */
-  size_t cut_count;
+  const Elf64_Phdr *first, *last; /* PT_LOADs, by their addresses */
+  const Elf64_Phdr *home;         /* the raw section's PT_LOAD */
+  uint64_t packed_size;           /* note and table */
+  uint64_t lead;                  /* bytes put before the old file */
+  uint64_t cut_start, cut_end;    /* pages of the old file that the new one doesn't have */
+  bool splits; /* more of `home` follows the cut: that becomes a segment of its own */
   uint64_t note_offset, note_address; /* new; the table follows the note */
   struct plan_move moves[PLAN_MOVES_MAX];
   size_t move_count;
-  uint64_t moves_end; /* where the bytes end that the moves leave */
-  uint64_t spare;     /* bytes after the program headers that are made free, too */
+  uint64_t spare; /* bytes after the program headers that are made free, too */
   /* A segment more: where it would start in the old file, and where it is in the new one. */
   uint64_t extra_place, extra_offset, extra_address;
   uint64_t extra_size;       /* 0: there is none */
@@ -90,10 +74,13 @@ static inline size_t plan_number(const struct plan *plan, const struct image_sec
   return (size_t)(section - plan->image->sections);
 }
 
-/* Where a byte of the old file is in the new one; how many bytes of a range are left there; and the
- * move that a range is part of, NULL if it stays (cuts.c, moves.c). */
-uint64_t plan_new_offset(const struct plan *plan, uint64_t offset);
-uint64_t plan_left(const struct plan *plan, uint64_t offset, uint64_t size);
+/* Where a byte of the old file is in the new one. */
+static inline uint64_t plan_new_offset(const struct plan *plan, uint64_t offset) {
+  const uint64_t cut_end = offset < plan->cut_end ? offset : plan->cut_end;
+  return plan->lead + offset - (offset > plan->cut_start ? cut_end - plan->cut_start : 0);
+}
+
+/* The move that a range is part of; NULL if it stays. */
 const struct plan_move *plan_move_of(const struct plan *plan, uint64_t offset, uint64_t size);
 
 /* The end of the program headers in the old and in the new file. */
@@ -108,28 +95,6 @@ bool plan_fits_in_place(const struct plan *plan);
 bool plan_has_room(const struct plan *plan);
 bool plan_find_moves(struct plan *plan, struct problem *problem);
 bool plan_stays_near(const struct plan *plan, const struct plan_move *move);
-
-/* cuts.c: whether the bytes [start, end) of a segment are of no other one that is loaded. And finds
- * the room that the relocations leave, if nothing reads their table beyond its new end. */
-bool plan_can_cut(const struct plan *plan, const Elf64_Phdr *segment, uint64_t start, uint64_t end);
-void plan_relocations_room(struct plan *plan);
-
-/* How many bytes of a room, in whole pages, can be cut. */
-static inline uint64_t plan_pages(const struct plan_room *room) {
-  const uint64_t page = room->can_cut ? room->segment->p_align : UINT64_MAX;
-  return (room->end - room->offset) / page * page;
-}
-
-/* Cuts out the whole pages of a room. Then, when all cuts are known: takes back those that would
- * leave a segment without a section, and finds which of them split their segment; returns how many
- * do. (A segment without a section would come out of binutils' strip with no bytes and an offset
- * that ld.so refuses.) */
-void plan_cut(struct plan *plan, const struct plan_room *room);
-size_t plan_split(struct plan *plan);
-
-/* The first cut of a segment from an offset on; NULL if there is none. */
-const struct plan_cut *plan_next_cut(const struct plan *plan, const Elf64_Phdr *segment,
-                                     uint64_t offset);
 
 /* relocations.c: finds the relocations to be taken out, and writes the others. */
 bool plan_relocations(struct plan *plan, struct problem *problem);

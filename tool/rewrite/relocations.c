@@ -150,7 +150,6 @@ bool plan_relocations(struct plan *plan, struct problem *problem) {
       return problem_set(problem, "dynamic relocations without addends, in section %s",
                          section->name);
   }
-  plan_relocations_room(plan);
   return true;
 }
 
@@ -159,10 +158,9 @@ bool plan_relocations(struct plan *plan, struct problem *problem) {
 static void write_rela(const struct plan *plan, uint8_t *bytes) {
   const Elf64_Shdr *table = &plan->relocations.rela->header;
   uint8_t *start = bytes + plan_new_offset(plan, table->sh_offset);
-  const uint64_t size = plan_left(plan, table->sh_offset, table->sh_size);
   uint64_t kept = 0;
   Elf64_Rela relocation;
-  memset(start, 0, size);
+  memset(start, 0, table->sh_size);
   for (uint64_t at = 0; rela_next(plan->image, table, &at, &relocation);)
     if (!is_freed(plan, relocation.r_offset))
       memcpy(start + kept++ * sizeof relocation, &relocation, sizeof relocation);
@@ -173,7 +171,7 @@ static void write_relr(const struct plan *plan, uint8_t *bytes) {
   uint8_t *start = bytes + plan_new_offset(plan, table->sh_offset);
   size_t count, freed;
   uint64_t *addresses = decode_relr(plan, table, &count, &freed);
-  memset(start, 0, plan_left(plan, table->sh_offset, table->sh_size));
+  memset(start, 0, table->sh_size);
   encode_relr(addresses, count, start);
   free(addresses);
 }
