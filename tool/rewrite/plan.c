@@ -193,34 +193,13 @@ static void finish_places(struct plan *plan) {
   plan->note_address = in_place ? raw->sh_addr : plan->extra_address;
 }
 
-/* Whether the bytes of the raw section's name can take the new names: no other section or symbol
- * uses them. */
-static bool name_is_free(const struct plan *plan) {
-  const struct image *image = plan->image;
-  const struct image_section *raw = plan->sections.raw;
-  if (plan->lead > 0 || raw->part_of != 0 || strlen(raw->name) + 1 != PLAN_NOTE_NAME_SIZE)
-    return false;
-  EACH_SECTION(image, section) {
-    const Elf64_Shdr *header = &section->header;
-    if ((section != raw && overlap(header->sh_name, strlen(section->name) + 1, raw->header.sh_name,
-                                   PLAN_NOTE_NAME_SIZE)) ||
-        (header->sh_link == image->section_names &&
-         (header->sh_type == SHT_SYMTAB || header->sh_type == SHT_DYNSYM)))
-      return false;
-  }
-  return true;
-}
-
 /* Places the tail: names of sections, their headers, and data that was appended to the file. */
 static void place_tail(struct plan *plan) {
   const struct image *image = plan->image;
-  uint64_t end = plan->contents_end;
+  const uint64_t names_size = image->sections[image->section_names].header.sh_size;
   plan->section_count = image->section_count + (plan->lead > 0 ? 2 : 1);
-  if (!name_is_free(plan)) {
-    plan->names_at = end;
-    end += image->sections[image->section_names].header.sh_size + sizeof plan_section_names;
-  }
-  plan->headers_at = round_up(end, sizeof(Elf64_Off));
+  plan->headers_at =
+      round_up(plan->contents_end + names_size + sizeof plan_section_names, sizeof(Elf64_Off));
   plan->file_size = plan->headers_at + plan->section_count * sizeof(Elf64_Shdr) + plan->appended;
 }
 

@@ -55,9 +55,9 @@ struct plan {
   uint64_t extra_place, extra_offset, extra_address;
   uint64_t extra_size;       /* 0: there is none */
   uint64_t old_contents_end; /* of the old file, where only section headers follow */
-  uint64_t contents_end;     /* of the new file: section names and headers follow */
-  uint64_t names_at;         /* where a new table of section names goes; 0: the old one is used */
-  uint64_t headers_at;       /* where the section headers go */
+  uint64_t
+      contents_end;    /* of the new file: sections' names, old and new ones, and headers follow */
+  uint64_t headers_at; /* where the section headers go */
   size_t section_count, new_segments;
   uint64_t appended;  /* bytes that follow all that: they are the last of both files */
   uint64_t file_size; /* of the new file */
