@@ -55,12 +55,12 @@ static const char *find_collision(char *const *outputs, size_t count) {
 
 static void print_result(const char *path, size_t size, const struct split *split) {
   clean_print_path(stdout, path);
-  if (split->bytes == NULL)
+  if (split->file.bytes == NULL)
     puts("nothing to split");
   else
     printf("the stack maps of %zu function%s split into %zu section%s: file %zu -> %zu bytes\n",
            split->functions, plural(split->functions), split->sections, plural(split->sections),
-           size, split->size);
+           size, split->file.size);
 }
 
 /* Splits the file `path`, and writes `output`: the same path only if something changes. */
@@ -73,13 +73,13 @@ static bool split_path(const struct split_options *options, const char *path, co
   bool ok = split_file(&split, path, input.bytes, input.size, problem);
   const struct new_file file = {.path = output,
                                 .like = path,
-                                .bytes = split.bytes != NULL ? split.bytes : input.bytes,
-                                .size = split.bytes != NULL ? split.size : input.size};
-  if (ok && (split.bytes != NULL || options->output != NULL || options->directory != NULL))
+                                .bytes = split.file.bytes != NULL ? split.file.bytes : input.bytes,
+                                .size = split.file.bytes != NULL ? split.file.size : input.size};
+  if (ok && (split.file.bytes != NULL || options->output != NULL || options->directory != NULL))
     ok = output_replace(&file, 1, NULL, problem);
   if (ok && !options->quiet)
     print_result(path, input.size, &split);
-  free(split.bytes);
+  free(split.file.bytes);
   input_close(&input);
   return ok;
 }

@@ -35,10 +35,10 @@ static uint64_t count_records(const uint8_t *bytes, size_t size) {
 static void check_result(const struct split *split, size_t old_size) {
   struct problem problem = {0};
   struct split again;
-  if (split->size > old_size * GROWTH_MAX)
+  if (split->file.size > old_size * GROWTH_MAX)
     finding("a file grows within limits", NULL);
-  uint8_t *bytes = exact_block(split->bytes, split->size, split->size);
-  if (!split_file(&again, "again", bytes, split->size, &problem))
+  uint8_t *bytes = exact_block(split->file.bytes, split->file.size, split->file.size);
+  if (!split_file(&again, "again", bytes, split->file.size, &problem))
     finding("what was split can be split", problem.text);
   if (again.bytes != NULL)
     finding("what was split stays as it is", NULL);
@@ -54,15 +54,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!split_file(&split, "file", bytes, size, &problem)) {
     if (problem.text[0] == 0)
       finding("a failure says what is wrong", NULL);
-    if (split.bytes != NULL)
+    if (split.file.bytes != NULL)
       finding("a failure has no result", NULL);
-  } else if (split.bytes != NULL) {
+  } else if (split.file.bytes != NULL) {
     check_result(&split, size);
     if (memcmp(bytes, ELFMAG, SELFMAG) == 0 &&
-        count_records(bytes, size) != count_records(split.bytes, split.size))
+        count_records(bytes, size) != count_records(split.file.bytes, split.file.size))
       finding("all records are there after it, and no others", NULL);
   }
-  free(split.bytes);
+  free(split.file.bytes);
   free(bytes);
   return 0;
 }

@@ -156,7 +156,7 @@ static bool write_input(struct inputs *inputs, const char *path, const struct sp
   bool ok = mkdir(copy, 0700) == 0;
   snprintf(copy + folder, sizeof copy - (size_t)folder, "/%s", basename(path));
   FILE *file = ok ? fopen(copy, "wxe") : NULL;
-  ok = file != NULL && fwrite(split->bytes, 1, split->size, file) == split->size;
+  ok = file != NULL && fwrite(split->file.bytes, 1, split->file.size, file) == split->file.size;
   ok = (file == NULL || fclose(file) == 0) && ok;
   free(words->items[i]);
   words->items[i] = strdup(copy);
@@ -175,11 +175,11 @@ static bool split_input(struct inputs *inputs, const char *path, struct words *w
     if (ok && split.is_uncompiled && collects_garbage(words))
       ok = problem_set(&why, "bitcode, whose stack maps --gc-sections would leave out; "
                              "see LINK-TIME OPTIMISATION in stackpack-ld(1)");
-    if (ok && split.bytes != NULL)
+    if (ok && split.file.bytes != NULL)
       ok = write_input(inputs, path, &split, words, i, &why);
     input_close(&input);
   }
-  free(split.bytes);
+  free(split.file.bytes);
   return ok || problem_set(problem, "%s: %s", path, why.text);
 }
 

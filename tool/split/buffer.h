@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct buffer {
-  uint8_t *bytes; /* owned: free */
+  uint8_t *bytes; /* owned: free; NULL: there are none */
   size_t size, capacity;
 };
 

@@ -1,10 +1,6 @@
 /* object.c - see object.h: opens an object, and changes its parts. */
 #include "tool/split/object.h"
 
-#include "format/array.h"
-
-#include <string.h>
-
 /* ---- Opening: all checks on which the other steps rely ---- */
 
 static bool read_header(struct object *object, const uint8_t *bytes, size_t size,
@@ -167,9 +163,10 @@ bool object_open(struct object *object, const uint8_t *bytes, size_t size,
 
 void object_close(struct object *object) {
   for (size_t i = 0; i < object->count; i++)
-    free(object->sections[i].owned);
+    free(object->sections[i].owned.bytes);
   free(object->sections);
-  free(object->added);
+  free(object->added.bytes);
+  free(object->added_sections.bytes);
   *object = (struct object){0};
 }
 
@@ -200,45 +197,52 @@ uint32_t object_symbol_section(const struct object *object, uint32_t number) {
 
 /* ---- Changing ---- */
 
-void object_replace(struct object *object, uint32_t section, uint8_t *bytes, size_t size) {
-  struct object_section *changed = &object->sections[section];
-  free(changed->owned);
-  changed->bytes = changed->owned = bytes;
-  changed->capacity = size;
-  changed->header.sh_size = size;
+struct buffer object_take(struct object *object, uint32_t number) {
+  struct object_section *section = &object->sections[number];
+  struct buffer bytes = section->owned;
+  if (bytes.bytes == NULL)
+    buffer_add(&bytes, section->bytes, (size_t)section->header.sh_size);
+  section->owned = (struct buffer){0};
+  return bytes;
 }
 
-uint32_t object_add_section(struct object *object, const Elf64_Shdr *header, uint8_t *bytes,
-                            size_t size) {
-  const uint32_t number = (uint32_t)object->count++;
-  array_make_room((void **)&object->sections, &object->capacity, object->count,
-                  sizeof *object->sections);
-  object->sections[number] = (struct object_section){.header = *header};
-  object_replace(object, number, bytes, size);
-  return number;
+void object_replace(struct object *object, uint32_t number, struct buffer bytes) {
+  struct object_section *section = &object->sections[number];
+  free(section->owned.bytes);
+  section->owned = bytes;
+  section->bytes = bytes.bytes;
+  section->header.sh_size = bytes.size;
 }
 
+uint32_t object_add_section(struct object *object, const Elf64_Shdr *header, struct buffer bytes) {
+  ARRAY_ADD(object->sections, object->count, object->capacity,
+            (struct object_section){.header = *header});
+  object_replace(object, (uint32_t)object->count - 1, bytes);
+  return (uint32_t)object->count - 1;
+}
+
+/* A section's number for which a symbol has no room is told beside it. (gABI, "Symbol Table",
+ * SHN_XINDEX) */
 uint32_t object_add_symbol(struct object *object, uint32_t section, uint64_t value, uint32_t name,
                            unsigned char type) {
-  const size_t number = object->added_count++;
-  array_make_room((void **)&object->added, &object->added_capacity, object->added_count,
-                  sizeof *object->added);
-  object->added[number] = (struct object_symbol){
-      section, {.st_name = name, .st_info = ELF64_ST_INFO(STB_LOCAL, type), .st_value = value}};
-  return OBJECT_NEW_SYMBOL | (uint32_t)number;
+  const uint32_t number = (uint32_t)(object->added.size / sizeof(Elf64_Sym));
+  const bool fits = section < SHN_LORESERVE;
+  const Elf64_Sym symbol = {.st_name = name,
+                            .st_info = ELF64_ST_INFO(STB_LOCAL, type),
+                            .st_shndx = fits ? (uint16_t)section : SHN_XINDEX,
+                            .st_value = value};
+  const uint32_t beside = fits ? 0 : section;
+  buffer_add(&object->added, &symbol, sizeof symbol);
+  buffer_add(&object->added_sections, &beside, sizeof beside);
+  object->needs_sections |= !fits;
+  return OBJECT_NEW_SYMBOL | number;
 }
 
 /* Adds `size` bytes at a section's end. */
 static void append(struct object *object, uint32_t number, const void *bytes, size_t size) {
-  struct object_section *section = &object->sections[number];
-  const size_t old = (size_t)section->header.sh_size;
-  const bool is_first = section->owned == NULL;
-  array_make_room((void **)&section->owned, &section->capacity, old + size, 1);
-  if (is_first)
-    memcpy(section->owned, section->bytes, old);
-  memcpy(section->owned + old, bytes, size);
-  section->bytes = section->owned;
-  section->header.sh_size = old + size;
+  struct buffer all = object_take(object, number);
+  buffer_add(&all, bytes, size);
+  object_replace(object, number, all);
 }
 
 void object_add_to_group(struct object *object, uint32_t group, uint32_t section) {

@@ -17,10 +17,9 @@
 
 #include "elf/machine.h"
 #include "tool/image/problem.h"
+#include "tool/split/buffer.h"
 
 #include <elf.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* Sections' types of LLVM's own ("Extensions", ELF-Dependent). */
 #define SHT_LLVM_ADDRSIG 0x6fff4c03u
@@ -31,14 +30,8 @@ enum { OBJECT_NEW_SYMBOL = 0x40000000 }; /* more symbols than this aren't read *
 struct object_section {
   Elf64_Shdr header;
   const uint8_t *bytes; /* header.sh_size of them; NULL if they aren't in the file */
-  uint8_t *owned;       /* NULL, or the same bytes where they are new */
-  size_t capacity;      /* of `owned` */
+  struct buffer owned;  /* the same bytes where they are new */
   uint32_t group;       /* the section group that it is in; 0: none */
-};
-
-struct object_symbol {
-  uint32_t section;
-  Elf64_Sym symbol;
 };
 
 struct object {
@@ -50,8 +43,8 @@ struct object {
   uint32_t names;    /* the section of sections' names */
   uint32_t symbols, symbol_sections; /* SHT_SYMTAB, SHT_SYMTAB_SHNDX (0: none) */
   uint32_t first_global, symbol_count;
-  struct object_symbol *added; /* owned */
-  size_t added_count, added_capacity;
+  struct buffer added, added_sections; /* new symbols; and of each, as in SHT_SYMTAB_SHNDX */
+  bool needs_sections;                 /* a new symbol's section is told there */
 };
 
 /* Reads an object of one of the machines that stack maps can be split for. The bytes must outlive
@@ -69,21 +62,22 @@ static inline bool object_is_relocations(const struct object_section *section) {
   return section->header.sh_type == SHT_RELA || section->header.sh_type == SHT_REL;
 }
 
+/* The bytes of a section, to be changed: object_replace follows. */
+struct buffer object_take(struct object *object, uint32_t section);
+
+/* Replaces a section's bytes, and takes them over. */
+void object_replace(struct object *object, uint32_t section, struct buffer bytes);
+
 /* Each adds one thing, and returns its number or, of a name, its place among the strings. A section
- * takes over `bytes`, which is malloc'd, and its size from them, not from the header. */
-uint32_t object_add_section(struct object *object, const Elf64_Shdr *header, uint8_t *bytes,
-                            size_t size);
+ * takes over the bytes, and its size from them, not from the header. */
+uint32_t object_add_section(struct object *object, const Elf64_Shdr *header, struct buffer bytes);
 uint32_t object_add_symbol(struct object *object, uint32_t section, uint64_t value, uint32_t name,
                            unsigned char type);
 void object_add_to_group(struct object *object, uint32_t group, uint32_t section);
 uint32_t object_add_name(struct object *object, uint32_t strings, const char *first,
                          const char *second);
 
-/* Replaces a section's bytes, and takes them over. */
-void object_replace(struct object *object, uint32_t section, uint8_t *bytes, size_t size);
-
-/* The bytes of the new file, to be freed. The object is good for nothing but object_close after
- * it. */
-bool object_write(struct object *object, uint8_t **bytes, size_t *size, struct problem *problem);
+/* Puts the new file together. The object is good for nothing but object_close after it. */
+bool object_write(struct object *object, struct buffer *file, struct problem *problem);
 
 #endif

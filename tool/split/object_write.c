@@ -1,38 +1,30 @@
 /* object_write.c - see object.h: gives symbols their new numbers, and lays the file out. */
-#include "tool/split/buffer.h"
 #include "tool/split/object.h"
 
 enum { ALIGNMENT_MAX = 64 }; /* in the file, where nothing asks for more */
 
+static uint32_t added_count(const struct object *object) {
+  return (uint32_t)(object->added.size / sizeof(Elf64_Sym));
+}
+
 static uint32_t new_number(const struct object *object, uint32_t old) {
   if ((old & OBJECT_NEW_SYMBOL) != 0)
     return object->first_global + (old & ~(uint32_t)OBJECT_NEW_SYMBOL);
-  return old < object->first_global ? old : old + (uint32_t)object->added_count;
-}
-
-/* The bytes of a section, to be changed; NULL if it has none. */
-static uint8_t *own_bytes(struct object *object, uint32_t number) {
-  struct object_section *section = &object->sections[number];
-  const size_t size = (size_t)section->header.sh_size;
-  if (section->owned == NULL && size > 0) {
-    uint8_t *copy = malloc(size);
-    memcpy(copy, section->bytes, size);
-    object_replace(object, number, copy, size);
-  }
-  return section->owned;
+  return old < object->first_global ? old : old + added_count(object);
 }
 
 /* Entries of relocation tables begin with an Elf64_Rel. */
 static void renumber_relocations(struct object *object, uint32_t number) {
-  const Elf64_Shdr *header = &object->sections[number].header;
-  uint8_t *bytes = own_bytes(object, number);
-  for (size_t at = 0; at < header->sh_size; at += header->sh_entsize) {
+  const size_t entry_size = (size_t)object->sections[number].header.sh_entsize;
+  struct buffer all = object_take(object, number);
+  for (size_t at = 0; at < all.size; at += entry_size) {
     Elf64_Rel relocation;
-    memcpy(&relocation, bytes + at, sizeof relocation);
+    memcpy(&relocation, all.bytes + at, sizeof relocation);
     relocation.r_info = ELF64_R_INFO((uint64_t)new_number(object, ELF64_R_SYM(relocation.r_info)),
                                      ELF64_R_TYPE(relocation.r_info));
-    memcpy(bytes + at, &relocation, sizeof relocation);
+    memcpy(all.bytes + at, &relocation, sizeof relocation);
   }
+  object_replace(object, number, all);
 }
 
 /* Takes a ULEB128 number of a symbol. False if it is cut off, or no symbol's. */
@@ -66,7 +58,7 @@ static bool renumber_significant(struct object *object, uint32_t number, struct 
       buffer_add(&buffer, &(uint8_t){(uint8_t)(left | 0x80)}, 1);
     buffer_add(&buffer, &(uint8_t){(uint8_t)left}, 1);
   }
-  object_replace(object, number, buffer.bytes, buffer.size);
+  object_replace(object, number, buffer);
   return true;
 }
 
@@ -84,24 +76,6 @@ static bool renumber(struct object *object, struct problem *problem) {
   return ok;
 }
 
-/* Adds a table of the symbols' sections if a new symbol's section has a number that a symbol has no
- * room for. (gABI, "Symbol Table", SHN_XINDEX) */
-static void need_symbol_sections(struct object *object) {
-  bool needed = false;
-  for (size_t i = 0; i < object->added_count; i++)
-    needed |= object->added[i].section >= SHN_LORESERVE;
-  if (!needed || object->symbol_sections != 0)
-    return;
-  const Elf64_Shdr header = {.sh_name = object_add_name(object, object->names, ".symtab_shndx", ""),
-                             .sh_type = SHT_SYMTAB_SHNDX,
-                             .sh_link = object->symbols,
-                             .sh_addralign = sizeof(uint32_t),
-                             .sh_entsize = sizeof(uint32_t)};
-  uint8_t *none = calloc(object->symbol_count, sizeof(uint32_t));
-  object->symbol_sections =
-      object_add_section(object, &header, none, object->symbol_count * sizeof(uint32_t));
-}
-
 /* Puts bytes between the entries of the old local symbols and those of the global ones, in a table
  * of symbols or of their sections. */
 static void insert(struct object *object, uint32_t number, size_t entry_size,
@@ -112,25 +86,29 @@ static void insert(struct object *object, uint32_t number, size_t entry_size,
   buffer_add(&all, old, locals);
   buffer_add(&all, added->bytes, added->size);
   buffer_add(&all, old + locals, object->symbol_count * entry_size - locals);
-  object_replace(object, number, all.bytes, all.size);
+  object_replace(object, number, all);
+}
+
+/* Adds a table of the symbols' sections, if it is needed and there is none. */
+static void need_symbol_sections(struct object *object) {
+  if (!object->needs_sections || object->symbol_sections != 0)
+    return;
+  const Elf64_Shdr header = {.sh_name = object_add_name(object, object->names, ".symtab_shndx", ""),
+                             .sh_type = SHT_SYMTAB_SHNDX,
+                             .sh_link = object->symbols,
+                             .sh_addralign = sizeof(uint32_t),
+                             .sh_entsize = sizeof(uint32_t)};
+  const size_t size = object->symbol_count * sizeof(uint32_t);
+  const struct buffer none = {calloc(1, size), size, size};
+  object->symbol_sections = object_add_section(object, &header, none);
 }
 
 static void insert_symbols(struct object *object) {
-  struct buffer symbols = {0}, sections = {0};
-  for (size_t i = 0; i < object->added_count; i++) {
-    struct object_symbol *added = &object->added[i];
-    const bool fits = added->section < SHN_LORESERVE;
-    added->symbol.st_shndx = fits ? (uint16_t)added->section : SHN_XINDEX;
-    buffer_add(&symbols, &added->symbol, sizeof added->symbol);
-    const uint32_t wide = fits ? 0 : added->section;
-    buffer_add(&sections, &wide, sizeof wide);
-  }
-  insert(object, object->symbols, sizeof(Elf64_Sym), &symbols);
+  need_symbol_sections(object);
+  insert(object, object->symbols, sizeof(Elf64_Sym), &object->added);
   if (object->symbol_sections != 0)
-    insert(object, object->symbol_sections, sizeof(uint32_t), &sections);
-  object->sections[object->symbols].header.sh_info += (uint32_t)object->added_count;
-  free(symbols.bytes);
-  free(sections.bytes);
+    insert(object, object->symbol_sections, sizeof(uint32_t), &object->added_sections);
+  object->sections[object->symbols].header.sh_info += added_count(object);
 }
 
 static void put_sections(struct object *object, struct buffer *file) {
@@ -157,17 +135,13 @@ static void put_headers(struct object *object, struct buffer *file) {
     buffer_add(file, &object->sections[i].header, sizeof(Elf64_Shdr));
 }
 
-bool object_write(struct object *object, uint8_t **bytes, size_t *size, struct problem *problem) {
-  struct buffer file = {0};
+bool object_write(struct object *object, struct buffer *file, struct problem *problem) {
   if (!renumber(object, problem))
     return false;
-  need_symbol_sections(object);
   insert_symbols(object);
-  buffer_add(&file, &object->header, sizeof object->header);
-  put_sections(object, &file);
-  put_headers(object, &file);
-  memcpy(file.bytes, &object->header, sizeof object->header);
-  *bytes = file.bytes;
-  *size = file.size;
+  buffer_add(file, &object->header, sizeof object->header);
+  put_sections(object, file);
+  put_headers(object, file);
+  memcpy(file->bytes, &object->header, sizeof object->header);
   return true;
 }

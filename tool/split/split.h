@@ -3,15 +3,11 @@
 #define STACKPACK_SPLIT_H
 
 #include "tool/image/problem.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tool/split/buffer.h"
 
 /* The result of splitting a file. */
 struct split {
-  uint8_t *bytes; /* malloc'd; NULL: the file stays as it is */
-  size_t size;
+  struct buffer file;         /* no bytes: the file stays as it is */
   size_t functions, sections; /* whose maps were split, and into how many sections */
   bool is_uncompiled;         /* there is bitcode that has no stack maps yet */
 };

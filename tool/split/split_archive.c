@@ -15,7 +15,6 @@
  * to, from the archive's folder. Other archives and links may use these, so they aren't touched.
  * The archive becomes an ordinary one, with the split members in it.
  */
-#include "tool/split/buffer.h"
 #include "tool/split/split.h"
 
 #include "format/search.h"
@@ -161,9 +160,9 @@ static bool split_member(const struct archive *archive, struct member *member, s
   sum->functions += split.functions;
   sum->sections += split.sections;
   sum->is_uncompiled |= split.is_uncompiled;
-  if (split.bytes != NULL) {
-    member->bytes = member->owned = split.bytes;
-    member->size = split.size;
+  if (split.file.bytes != NULL) {
+    member->bytes = member->owned = split.file.bytes;
+    member->size = split.file.size;
   }
   return true;
 }
@@ -250,8 +249,7 @@ static bool write_archive(struct archive *archive, struct split *split, struct p
     free(file.bytes);
     return false;
   }
-  split->bytes = file.bytes;
-  split->size = file.size;
+  split->file = file;
   return true;
 }
 

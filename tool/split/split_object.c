@@ -20,7 +20,6 @@
  * the constants that its own records use. The sections keep LLVM's name: linkers put them together,
  * and a reader of the linked program finds one map after another, as without splitting.
  */
-#include "tool/split/buffer.h"
 #include "tool/split/maps.h"
 #include "tool/split/split.h"
 
@@ -44,7 +43,6 @@ struct splitter {
   uint32_t *section_symbols; /* by section: its STT_SECTION symbol; 0: none yet */
   uint32_t *aliases;         /* by global symbol: a local one at its place; 0: none yet */
   uint32_t *holds;           /* by section of code: the symbol of the maps that it is yet to hold */
-  bool *reused;              /* by map section: it is a part's */
   uint32_t alias_name;       /* 0: not there yet */
 };
 
@@ -84,7 +82,6 @@ static void make_tables(struct splitter *splitter) {
   splitter->holds = calloc(object->count, sizeof *splitter->holds);
   splitter->aliases =
       calloc(object->symbol_count - object->first_global + 1, sizeof *splitter->aliases);
-  splitter->reused = calloc(splitter->maps.section_count + 1, sizeof *splitter->reused);
   for (uint32_t i = 1; i < object->first_global; i++) {
     const Elf64_Sym symbol = object_symbol(object, i);
     if (ELF64_ST_TYPE(symbol.st_info) == STT_SECTION && symbol.st_value == 0)
@@ -186,50 +183,8 @@ static void write_map(struct splitter *splitter, const struct part *part, struct
 
 /* ---- The sections of a part ---- */
 
-/* Whether a part can reuse a section of stack maps. The section can't move into a group: LLVM's
- * local symbol for it would be in the group, too, and be lost with it. */
-static bool can_reuse(const struct splitter *splitter, uint32_t index, uint32_t group) {
-  const uint32_t number = splitter->maps.sections[index].number;
-  return !splitter->reused[index] && splitter->object.sections[number].group == group;
-}
-
-/* Puts contents into the section `like`, if that is to be reused, or into a new section like it.
- * Returns its number. */
-static uint32_t place_section(struct splitter *splitter, bool reuse, uint32_t like, uint32_t info,
-                              uint32_t group, const struct buffer *contents) {
-  struct object *object = &splitter->object;
-  Elf64_Shdr header = object->sections[like].header;
-  uint32_t number = like;
-  header.sh_info = info;
-  if (reuse) {
-    object->sections[like].header = header;
-    object_replace(object, like, contents->bytes, contents->size);
-  } else {
-    header.sh_flags &= ~(Elf64_Xword)SHF_GROUP;
-    number = object_add_section(object, &header, contents->bytes, contents->size);
-  }
-  if (group != 0 && object->sections[number].group != group)
-    object_add_to_group(object, group, number);
-  return number;
-}
-
-static void split_part(struct splitter *splitter, const struct part *part) {
-  struct object *object = &splitter->object;
-  struct buffer map = {0}, relocations = {0};
-  const uint32_t index = part->functions[0].section;
-  const struct map_section *old = &splitter->maps.sections[index];
-  const uint32_t group = object->sections[part->text].group;
-  const bool reuse = can_reuse(splitter, index, group);
-  write_map(splitter, part, &map, &relocations);
-  splitter->reused[index] |= reuse;
-  const uint32_t section = place_section(splitter, reuse, old->number, 0, group, &map);
-  place_section(splitter, reuse, old->relocations, section, group, &relocations);
-  splitter->holds[part->text] = object_add_symbol(object, section, 0, 0, STT_SECTION);
-}
-
-/* Before the parts are made, takes away the flags that keep and order the old sections; after it,
- * empties the sections that no part reuses. */
-static void free_old_sections(struct splitter *splitter) {
+/* Empties the old sections, and takes away the flags that keep and order them. */
+static void empty_old_sections(struct splitter *splitter) {
   for (size_t i = 0; i < splitter->maps.section_count; i++) {
     const struct map_section *section = &splitter->maps.sections[i];
     Elf64_Shdr *header = &splitter->object.sections[section->number].header;
@@ -238,17 +193,41 @@ static void free_old_sections(struct splitter *splitter) {
     header->sh_flags &= ~(Elf64_Xword)(SHF_GNU_RETAIN | SHF_LINK_ORDER);
     header->sh_link = 0;
     header->sh_addralign = 8;
+    object_replace(&splitter->object, section->number, (struct buffer){0});
+    object_replace(&splitter->object, section->relocations, (struct buffer){0});
   }
 }
 
-static void empty_old_sections(struct splitter *splitter) {
-  for (size_t i = 0; i < splitter->maps.section_count; i++) {
-    const struct map_section *section = &splitter->maps.sections[i];
-    if (section->is_split || splitter->reused[i])
-      continue;
-    object_replace(&splitter->object, section->number, NULL, 0);
-    object_replace(&splitter->object, section->relocations, NULL, 0);
-  }
+/* Puts contents into the section `like`, if that is to be reused, or into a new section like it.
+ * Returns its number. */
+static uint32_t place_section(struct object *object, uint32_t like, bool reuse, uint32_t info,
+                              uint32_t group, struct buffer contents) {
+  Elf64_Shdr header = object->sections[like].header;
+  uint32_t number = like;
+  header.sh_flags &= ~(Elf64_Xword)SHF_GROUP;
+  if (reuse)
+    object_replace(object, like, contents);
+  else
+    number = object_add_section(object, &header, contents);
+  object->sections[number].header.sh_info = info;
+  if (group != 0 && object->sections[number].group != group)
+    object_add_to_group(object, group, number);
+  return number;
+}
+
+/* The first part reuses the old section. (That can't move into a group: LLVM's local symbol for it
+ * would be in the group, too, and be lost with it.) */
+static void split_part(struct splitter *splitter, const struct part *part) {
+  struct object *object = &splitter->object;
+  struct buffer map = {0}, relocations = {0};
+  const struct map_section *old = &splitter->maps.sections[part->functions[0].section];
+  const struct object_section *old_section = &object->sections[old->number];
+  const uint32_t group = object->sections[part->text].group;
+  const bool reuse = old_section->header.sh_size == 0 && old_section->group == group;
+  write_map(splitter, part, &map, &relocations);
+  const uint32_t section = place_section(object, old->number, reuse, 0, group, map);
+  place_section(object, old->relocations, reuse, section, group, relocations);
+  splitter->holds[part->text] = object_add_symbol(object, section, 0, 0, STT_SECTION);
 }
 
 /* ---- The relocations that hold the parts ---- */
@@ -286,7 +265,7 @@ static void hold_by(struct splitter *splitter, uint32_t table) {
       buffer_add(&all, &relocation, sizeof relocation);
   }
   if (changed)
-    object_replace(object, table, all.bytes, all.size);
+    object_replace(object, table, all);
   else
     free(all.bytes);
 }
@@ -303,7 +282,7 @@ static void hold_by_new(struct splitter *splitter, uint32_t text) {
                              .sh_addralign = 8,
                              .sh_entsize = sizeof(Elf64_Rela)};
   const uint32_t group = object->sections[text].group;
-  const uint32_t table = object_add_section(object, &header, NULL, 0);
+  const uint32_t table = object_add_section(object, &header, (struct buffer){0});
   free(name);
   if (group != 0)
     object_add_to_group(object, group, table);
@@ -325,7 +304,7 @@ static void hold_parts(struct splitter *splitter, uint32_t old_count) {
 static size_t split_parts(struct splitter *splitter) {
   const uint32_t old_count = (uint32_t)splitter->object.count;
   size_t parts = 0;
-  free_old_sections(splitter);
+  empty_old_sections(splitter);
   for (size_t i = 0, next; i < splitter->function_count; i = next, parts++) {
     const struct map_function *first = &splitter->functions[i];
     for (next = i + 1;
@@ -333,7 +312,6 @@ static size_t split_parts(struct splitter *splitter) {
       next++;
     split_part(splitter, &(struct part){first->text, first, next - i});
   }
-  empty_old_sections(splitter);
   hold_parts(splitter, old_count);
   return parts;
 }
@@ -347,7 +325,7 @@ static bool split_opened(struct splitter *splitter, struct split *split, struct 
     return true;
   make_tables(splitter);
   split->sections = split_parts(splitter);
-  return object_write(&splitter->object, &split->bytes, &split->size, problem);
+  return object_write(&splitter->object, &split->file, problem);
 }
 
 bool split_object(struct split *split, const uint8_t *bytes, size_t size, struct problem *problem) {
@@ -362,6 +340,5 @@ bool split_object(struct split *split, const uint8_t *bytes, size_t size, struct
   free(splitter.section_symbols);
   free(splitter.aliases);
   free(splitter.holds);
-  free(splitter.reused);
   return ok;
 }
