@@ -97,11 +97,14 @@ compile() { # IR OBJECT [LLC OPTION...]
   rm "$object.bc" "$object.log"
 }
 
+# For the machine that a test chooses (choose_machine), if it isn't the build's.
+clang_options=()
+
 # Links with lld or bfd (GNU ld), as a non-PIE unless an option says otherwise.
 link_with() { # LINKER OUTPUT ARGUMENT...
   local linker=$1 output=$2
   shift 2
-  "$LLVM/bin/clang" -fuse-ld="$linker" -no-pie -Wno-unused-command-line-argument -o "$output" "$@"
+  "$LLVM/bin/clang" "${clang_options[@]}" -fuse-ld="$linker" -no-pie -Wno-unused-command-line-argument -o "$output" "$@"
 }
 
 # Builds a program from a sample (IR that defines run) and ir/main.c.
@@ -205,17 +208,16 @@ make_gc_program() { # OUTPUT COMPILER OPTIONS-FOR-THE-RUNTIME LINKER [LINK OPTIO
 }
 
 # Objects of a program that only calls no_call, which a test writes: collect is called by nothing here.
-make_lonely_program() { # [OPTION of clang...]
+make_lonely_program() {
   printf 'long no_call(long x);\n__attribute__((noinline)) long managed_no_call(long x) { return no_call(x) + 1; }\n' >managed.c
-  compile_managed managed.c managed.o "$@"
+  compile_managed managed.c managed.o "${clang_options[@]}"
   printf 'long managed_no_call(long x);\nint main(void) { return (int)managed_no_call(0); }\n' >main.c
   printf 'static volatile long state;\nvoid collect(void) { state++; }\n' >collect.c
-  "$LLVM/bin/clang" "$@" -O1 -c main.c
-  "$LLVM/bin/clang" "$@" -O1 -c collect.c
+  "$LLVM/bin/clang" "${clang_options[@]}" -O1 -c main.c collect.c
 }
 
 # Assembles odd.S: no_call, as a test writes it; more text, perhaps; helper, if it has code; and hidden, which leads to collect.
-make_odd() { # NO_CALL MORE HELPER HIDDEN [OPTION of clang...]
+make_odd() { # NO_CALL MORE HELPER HIDDEN
   cat >odd.S <<S
   .text; .globl no_call; .p2align 4; .type no_call, @function
 no_call: $1
@@ -230,7 +232,7 @@ hidden: $4
   .size hidden, . - hidden
   .section .note.GNU-stack, "", @progbits
 S
-  "$LLVM/bin/clang" "${@:5}" -c odd.S
+  "$LLVM/bin/clang" "${clang_options[@]}" -c odd.S
 }
 
 # The only record of a function is kept or dropped: `why` says so.

@@ -8,14 +8,8 @@ check() { # kept|dropped NAME CODE: make's
 }
 
 check_called() { # kept|dropped NAME NO_CALL MAKE
-  make_odd "$3" ".p2align 4; .type make, @function; make: $4; .size make, . - make; .section .rodata; .p2align 3; offset: .quad 16" ret "$tail" "${clang_options[@]}"
-  local layout
-  for layout in -no-pie "-pie -Wl,-z,notext"; do
-    # shellcheck disable=SC2086 # a list of words
-    "$LLVM/bin/clang" "${clang_options[@]}" -fuse-ld=lld $layout -Wno-unused-command-line-argument -o app managed.o main.o collect.o odd.o
-    echo "$machine: $2 $layout"
-    expect_verdict "$1" app managed_no_call --gc-entry=collect
-  done
+  make_odd "$3" ".p2align 4; .type make, @function; make: $4; .size make, . - make; .section .rodata; .p2align 3; offset: .quad 16" ret "$tail"
+  expect_odd_verdict "$1" "$machine: $2"
 }
 
 check_aarch64() {
@@ -32,7 +26,7 @@ check_aarch64() {
   check dropped "an address" "$name; ret"
   check dropped "an address, and another sum" "$name; add x1, x1, x2; ret"
   check kept "kept on the stack, and loaded as one of two" "$name; stp x2, x0, [sp, #-16]!; $offset; ldp x2, x0, [sp], #16; add x0, x0, x1; ret"
-  local given="$name; mov x1, #16; b make" way
+  local given="$name; mov x1, #16; b make" way extensions='.arch armv9.5-a+cpa+ls64+lse128+sve'
   for way in 'add x0, x0, #16' 'add w0, w0, w1' 'adds x0, x0, x1' 'orr x0, x0, #16' 'eor x0, x0, x1' 'bfi x0, x1, #0, #5' 'madd x0, x1, x2, x0' \
     'ldr x2, [x0], #16' 'ldr x2, [x0, #16]!' 'ldp x2, x3, [x0], #16' 'ld1 {v0.2d}, [x0], #16' 'movk x0, #16' 'fmov d0, x0; fmov x0, d0' \
     'add x0, x0, x1; str x0, [sp, #-16]!; ldr x0, [sp], #16' 'add x2, x0, x1; csel x0, x2, x0, ne' \
@@ -41,6 +35,19 @@ check_aarch64() {
     'add v0.2d, v0.2d, v1.2d; stp q1, q0, [sp]; ldr x0, [sp, #24]' 'add v0.2d, v0.2d, v1.2d; str q0, [sp, x2]; ldr x0, [sp, #24]'; do
     check_called kept "given: $way" "$given" "$way; br x0"
   done
+  # Instructions that load and store at once, and others that load or store as one.
+  local sum='sub sp, sp, #64; add x0, x0, x1' back='add sp, sp, #64; br x3'
+  for way in 'swp x0, x9, [sp]' 'swpp x0, x9, [sp]' 'stlxr w9, x0, [sp]' 'stlxp w9, x0, x4, [sp]' 'cas x9, x0, [sp]' 'st64b x0, [sp]' \
+    'index z0.d, x0, x0; str z0, [sp]' 'index z0.d, x0, x0; st1d {z0.d}, p0, [sp]'; do
+    check_called kept "given, and stored: $way" "$given" "$extensions; $sum; $way; ldr x3, [sp]; $back"
+  done
+  check_called kept "given, and added to what is stored" "$given" "$extensions; sub sp, sp, #64; str x0, [sp]; stadd x1, [sp]; ldr x3, [sp]; $back"
+  for way in 'ldar x3, [sp]' 'ldapr x3, [sp]' 'ldxr x3, [sp]' 'ldxp x3, x9, [sp]' 'swp x9, x3, [sp]' 'casp x2, x3, x4, x5, [sp]' 'ld64b x2, [sp]'; do
+    check_called kept "given, and loaded: $way" "$given" "$extensions; $sum; stp x0, x0, [sp]; $way; $back"
+  done
+  for way in 'addpt x3, x0, x1' 'subpt x3, x0, x1'; do
+    check_called kept "given: $way" "$given" "$extensions; $way; br x3"
+  done
   check_called kept "given, and stored" "$given" 'add x0, x0, x1; stlr x0, [x2]; br x0'
   check_called kept "given, behind a jump back" "$given" 'b 1f; 2: br x0; 1: add x0, x0, x1; b 2b'
   check_called dropped "given, and loaded" "$given" 'add x1, x1, x2; ldr x0, [x1, x2, lsl #3]; cbz x0, 1f; br x0; 1: ret'
@@ -48,9 +55,8 @@ check_aarch64() {
   # Pointers that the dynamic linker signs have relocations, and tables of these, of their own.
   for way in '' ,-z,pack-relative-relocs; do
     make_odd 'stp x29, x30, [sp, #-16]!; adrp x8, pointer; ldr x8, [x8, :lo12:pointer]; blraaz x8; ldp x29, x30, [sp], #16; ret' \
-      '.arch armv8.3-a; .data; .p2align 3; pointer: .quad hidden@AUTH(ia,42)' ret "$tail" "${clang_options[@]}" || continue
-    "$LLVM/bin/clang" "${clang_options[@]}" -fuse-ld=lld -pie "-Wl,-z,notext$way" -o app managed.o main.o collect.o odd.o || continue
-    expect_verdict kept app managed_no_call --gc-entry=collect
+      '.arch armv8.3-a; .data; .p2align 3; pointer: .quad hidden@AUTH(ia,42)' ret "$tail" || continue
+    expect_odd_verdict kept "signed pointers" "-pie -Wl,-z,notext$way"
   done
   # What a register holds across a call is known only if all functions preserve it.
   local save='stp x20, x19, [sp, #-16]!' load='ldp x20, x19, [sp], #16' other='adrp x19, hidden; add x19, x19, :lo12:hidden; cmp x0, x19'
@@ -65,8 +71,9 @@ check_aarch64() {
     "$save; $other; str w0, [sp, #12]; $load" "$save; $other; stp x0, x0, [sp]; $load" "$save; $other; str x19, [sp, #8]; $load" \
     "$save; $other; ldr w19, [sp, #8]; add sp, sp, #16" "$save; stp x19, x20, [sp]; $other; $load" "cbz x0, 1f; $save; $load; $other; 1:" \
     "adrp x19, pointer; ldr x19, [x19, :lo12:pointer]" 'fmov x19, d0' 'ldp x19, x1, [x0]' 'csel x19, x0, x19, eq' 'swp x0, x19, [x1]' \
-    'fcvtzs x19, d0' 'umov x19, v0.d[0]' 'mrs x19, tpidr_el0'; do
-    way=".arch armv8.5-a; $way; ret; .pushsection .data; pointer: .quad hidden; .popsection"
+    'fcvtzs x19, d0' 'umov x19, v0.d[0]' 'mrs x19, tpidr_el0' 'casp x18, x19, x0, x1, [x2]' 'ld64b x14, [x2]' 'st64bv x19, x0, [x2]' \
+    'addpt x19, x0, x1'; do
+    way="$extensions; $way; ret; .pushsection .data; pointer: .quad hidden; .popsection"
     check_called kept "a jump, by a register that is changed: $way" "$jumps" "$way"
   done
   check_called kept "kept in a register that is changed" "$sorts" "$other; ret"
@@ -99,6 +106,13 @@ check_riscv64() {
     'addi sp, sp, -16; vse64.v v0, (sp); ld a0, 8(sp); addi sp, sp, 16' 'fmv.d.x fa0, a0; fmv.x.d a0, fa0'; do
     check_called kept "given: $way" "$given" ".option arch, +zba, +v; $way; jr a0"
   done
+  local sum='addi sp, sp, -16; add a0, a0, a1' back='addi sp, sp, 16; jr a3'
+  for way in 'amoswap.d zero, a0, (sp)' 'amoadd.d zero, a0, (sp)' 'sc.d a2, a0, (sp)' 'amocas.d a4, a0, (sp)' 'mv a1, a0; amocas.q a4, a0, (sp); ld a3, 8(sp)'; do
+    check_called kept "given, and stored: $way" "$given" ".option arch, +zacas; $sum; $way; ld a3, 0(sp); $back"
+  done
+  for way in 'lr.d a3, (sp)' 'amoswap.d a3, zero, (sp)' 'amocas.q a2, a4, (sp)'; do
+    check_called kept "given, and loaded: $way" "$given" ".option arch, +zacas; $sum; sd a0, 0(sp); sd a0, 8(sp); $way; $back"
+  done
   check_called kept "given, with a distance" "$given" 'jr 16(a0)'
   local save='addi sp, sp, -16; sd s2, 0(sp); sd s1, 8(sp)' load='ld s2, 0(sp); ld s1, 8(sp); addi sp, sp, 16' other='lla s1, hidden; sub a1, a0, s1'
   local begin='addi sp, sp, -32; sd ra, 24(sp); sd s0, 16(sp); sd s1, 8(sp); sd s2, 0(sp)' end='ld ra, 24(sp); ld s0, 16(sp); ld s1, 8(sp); ld s2, 0(sp); addi sp, sp, 32; ret'
@@ -112,8 +126,9 @@ check_riscv64() {
   for way in "$other" "$save; $other; ld s1, 0(sp); ld s2, 8(sp); addi sp, sp, 16" "$save; $other; addi sp, sp, 16" "$save; sd a0, 8(sp); $other; $load" \
     "$save; $other; sw a0, 12(sp); $load" "$save; $other; sd s1, 8(sp); $load" "$save; $other; lw s1, 8(sp); addi sp, sp, 16" \
     "beqz a0, 1f; $save; $load; $other; 1:" "ld s1, pointer" 'fmv.x.d s1, fa0' 'feq.d s1, fa0, fa0' 'fcvt.l.d s1, fa0' 'fclass.d s1, fa0' \
-    'amoswap.d s1, a0, (a1)' 'vsetvli s1, a0, e64, m1, ta, ma' 'vmv.x.s s1, v0' 'vcpop.m s1, v0' 'csrr s1, cycle' 'jal s1, 1f; 1:'; do
-    way=".option arch, +v; $way; ret; .pushsection .data; pointer: .quad hidden; .popsection"
+    'amoswap.d s1, a0, (a1)' 'vsetvli s1, a0, e64, m1, ta, ma' 'vmv.x.s s1, v0' 'vcpop.m s1, v0' 'csrr s1, cycle' 'jal s1, 1f; 1:' \
+    'amocas.q s0, a0, (a2)'; do
+    way=".option arch, +v, +zacas; $way; ret; .pushsection .data; pointer: .quad hidden; .popsection"
     check_called kept "a jump, by a register that is changed: $way" "$jumps" "$way"
   done
   check_called kept "kept in a register that is changed" "$sorts" "$other; ret"
@@ -128,8 +143,13 @@ check_riscv64() {
   check_called kept "made of a copied part" '4: auipc t1, %pcrel_hi(hidden); mv t3, t1; jalr zero, %pcrel_lo(4b)(t3)' 'ret'
   check_called dropped "given, and loaded" "$given" 'slli a1, a1, 3; add a1, a1, a2; ld a0, 0(a1); beqz a0, 1f; jr a0; 1: ret'
   check_called dropped "given, kept and copied" "$given" 'addi sp, sp, -16; add a1, a1, a2; sd a0, 0(sp); sd a1, 8(sp); ld a3, 0(sp); mv a0, a3; addi sp, sp, 16; jr a0'
-  # The same code may be other instructions (Zcmt) in a file without doubles: bits 1 and 2 of e_flags.
+  # The same code may be other instructions (Zcmt) in a file without doubles (bits 1 and 2 of e_flags), with that extension, or without attributes.
+  cp app doubles
   printf '\1' | dd of=app bs=1 seek=48 conv=notrunc status=none
+  expect_verdict kept app managed_no_call --gc-entry=collect
+  sed 's/_zca1p0/_zcm1p0/' doubles >app
+  expect_verdict kept app managed_no_call --gc-entry=collect
+  "$LLVM/bin/llvm-objcopy" --remove-section=.riscv.attributes doubles app
   expect_verdict kept app managed_no_call --gc-entry=collect
   check kept "kept on the stack" "$name; addi sp, sp, -16; sd a0, 8(sp); $offset; ld a0, 8(sp); add a0, a0, a1; addi sp, sp, 16; ret"
 }
@@ -137,6 +157,6 @@ check_riscv64() {
 for machine in "${other_machines[@]}"; do
   can_run "$machine" || skip "no cross compiler or emulator for $machine"
   choose_machine "$machine"
-  make_lonely_program "${clang_options[@]}"
+  make_lonely_program
   "check_$machine"
 done

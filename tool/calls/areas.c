@@ -67,12 +67,25 @@ static bool is_constant(const struct image *image, const struct image_section *s
   return false;
 }
 
-/* RISC-V's Zcmp and Zcmt, for processors without the D extension, have jumps and calls whose bytes
- * are stores of doubles in D (The RISC-V Instruction Set Manual, "Zc*"). A file whose calls pass
- * doubles in registers has D. */
-static bool may_lack_doubles(const struct image *image) {
+/* Whether a section's bytes have a text. */
+static bool has_text(const struct image *image, const struct image_section *section,
+                     const char *text) {
+  const Elf64_Shdr *header = &section->header;
+  return header->sh_type != SHT_NOBITS &&
+         memmem(image->bytes + header->sh_offset, header->sh_size, text, strlen(text)) != NULL;
+}
+
+/* RISC-V's Zcmp and Zcmt have jumps and calls of 2 bytes, which are stores of doubles where C and D
+ * go together (The RISC-V Instruction Set Manual, "Zc*"). A file whose calls pass doubles in
+ * registers has D, and its attributes list its extensions ("rv64i2p1_f2p2_d2p2_c2p0"). */
+static bool may_have_short_calls(const struct image *image) {
+  const struct image_section *attributes = image_section(image, ".riscv.attributes");
+  const unsigned flags = image->header.e_flags;
+  const bool has_doubles = (flags & EF_RISCV_FLOAT_ABI) >= EF_RISCV_FLOAT_ABI_DOUBLE;
+  const bool has_stores = attributes != NULL && has_text(image, attributes, "_c") &&
+                          !has_text(image, attributes, "_zcm");
   return image->header.e_machine == EM_RISCV &&
-         (image->header.e_flags & EF_RISCV_FLOAT_ABI) < EF_RISCV_FLOAT_ABI_DOUBLE;
+         !(has_doubles && (has_stores || (flags & EF_RISCV_RVC) == 0));
 }
 
 static bool is_start_table(const struct image_section *section) {
@@ -95,7 +108,7 @@ static void add_area(struct areas *areas, const struct image *image,
       .address = header->sh_addr,
       .size = header->sh_size,
       .is_code = (header->sh_flags & SHF_EXECINSTR) != 0,
-      .is_undecodable = is_changeable(image, section) || may_lack_doubles(image),
+      .is_undecodable = is_changeable(image, section) || may_have_short_calls(image),
       .is_start_table = is_start_table(section),
       .is_constant = is_constant(image, section),
       .marks = {calloc(header->sh_size / 8 + 1, 1), calloc(header->sh_size / 8 + 1, 1)},

@@ -224,14 +224,16 @@ static void decode_constant(uint32_t word, uint64_t address, struct code_instruc
   instruction->parts.writes = bit(to);
 }
 
-static const uint32_t make_tag = 0x9ac01000; /* IRG: of a pointer, which may be the stack's */
+/* Of pointers, which may be the stack's: IRG; and ADDPT and SUBPT, which add a register to one. */
+static const uint32_t make_tag = 0x9ac01000, make_tag_mask = 0xffe0fc00;
+static const uint32_t add_pointer = 0x9a002000, add_pointer_mask = 0xbfe0e000;
 static const uint32_t move = 0xaa0003e0, move_mask = 0xffe0ffe0; /* from a register to another */
 
 static void decode_registers(uint32_t word, struct code_instruction *instruction) {
   struct code_parts *parts = &instruction->parts;
   const bool is_sum = (word & 0x1f000000) == 0x0b000000, is_extended = link_field(word, 21, 1) != 0;
   const bool is_compare = (word & 0x1fe00000) == 0x1a400000;
-  const bool sets_flags_only = (word & 0x1fe00000) == 0x1a000000 && link_field(word, 10, 6) != 0;
+  const bool sets_flags_only = (word & 0x3fe00000) == 0x3a000000 && link_field(word, 10, 6) != 0;
   parts->reads =
       bit(from_of(word)) | (is_compare && link_field(word, 11, 1) != 0 ? 0 : bit(other_of(word)));
   if (link_field(word, 24, 5) == 0x1b) /* three sources */
@@ -241,7 +243,8 @@ static void decode_registers(uint32_t word, struct code_instruction *instruction
   parts->writes = bit(to_of(word));
   const bool is_plain_sum = is_sum && link_field(word, 29, 2) == 0;
   instruction->is_sum = is_plain_sum && word >> 31 != 0;
-  const bool may_have_stack = (is_sum && is_extended) || (word & 0xffe0fc00) == make_tag;
+  const bool may_have_stack = (is_sum && is_extended) || (word & make_tag_mask) == make_tag ||
+                              (word & add_pointer_mask) == add_pointer;
   if (may_have_stack && link_field(word, 29, 1) == 0 && to_of(word) == SP)
     instruction->stack.growth = CODE_STACK_LOST;
   else if (may_have_stack && from_of(word) == SP)
@@ -326,7 +329,7 @@ static void decode_single(uint32_t word, struct code_instruction *instruction) {
 
 /* With a register as distance; atomic ones; and loads by signed pointers. */
 static void decode_other_single(uint32_t word, struct code_instruction *instruction) {
-  enum { ATOMIC = 0, REGISTER = 2, LARGE = 64 /* bytes of ST64B */ };
+  enum { ATOMIC = 0, REGISTER = 2, LARGE = 64 /* bytes of LD64B, ST64B */, LDAPR = 12 };
   struct code_parts *parts = &instruction->parts;
   const bool is_vector = link_field(word, 26, 1) != 0;
   const unsigned kind = link_field(word, 10, 2), operation = link_field(word, 22, 2);
@@ -343,10 +346,12 @@ static void decode_other_single(uint32_t word, struct code_instruction *instruct
     return;
   }
   if (kind == ATOMIC) {
-    const bool is_large =
-        link_field(word, 30, 2) == 3 && link_field(word, 12, 4) > 8 && link_field(word, 12, 4) < 12;
+    const unsigned which = link_field(word, 12, 4);
+    const bool is_large = link_field(word, 30, 2) == 3 && which > 8 && which != LDAPR;
     set_memory(&instruction->stack, from_of(word), 0, is_large ? LARGE : 8, 0, false);
     parts->may_write = bit(to_of(word));
+    if (is_large)
+      parts->may_write = UINT8_MAX << to_of(word) | bit(other_of(word));
     return;
   }
   parts->reads = bit(from_of(word)); /* LDRAA, LDRAB: with an index, they move it */
@@ -391,11 +396,13 @@ static void set_rare_memory(uint32_t word, struct code_stack *stack) {
   }
 }
 
-/* All others have their registers in the same places; which are written to, is left open. */
+/* All others have their registers in the same places, CASP in the next one, too; which are written
+ * to, is left open. */
 static void decode_rare(uint32_t word, struct code_instruction *instruction) {
   struct code_parts *parts = &instruction->parts;
   const unsigned from = from_of(word);
-  const uint32_t all = bit(to_of(word)) | bit(other_of(word)) | bit(link_field(word, 10, 5));
+  const uint32_t all = bit(to_of(word)) | bit(other_of(word)) | bit(other_of(word) + 1) |
+                       bit(link_field(word, 10, 5));
   const bool is_vector = link_field(word, 26, 1) != 0 && link_field(word, 28, 2) != 1;
   if (is_vector) { /* of several registers or elements; they may move the address by what they load */
     const bool moves = link_field(word, 23, 1) != 0;
@@ -411,17 +418,23 @@ static void decode_rare(uint32_t word, struct code_instruction *instruction) {
   set_rare_memory(word, &instruction->stack);
 }
 
+static bool is_pair(uint32_t word) { return link_field(word, 27, 3) == 5; }
+
+static bool is_single(uint32_t word) {
+  const bool is_other = link_field(word, 24, 1) == 0 && link_field(word, 21, 1) != 0;
+  return link_field(word, 28, 2) == 3 && !is_other;
+}
+
 static void decode_memory(uint32_t word, uint64_t address, struct code_instruction *instruction) {
   const unsigned group = link_field(word, 28, 2);
-  const bool is_second = link_field(word, 24, 1) != 0;
-  if (group == 1 && !is_second)
+  if (group == 1 && link_field(word, 24, 1) == 0)
     decode_literal(word, address, instruction);
-  else if (group == 2)
+  else if (is_pair(word))
     decode_pair(word, instruction);
-  else if (group == 3 && !is_second && link_field(word, 21, 1) != 0)
-    decode_other_single(word, instruction);
-  else if (group == 3)
+  else if (is_single(word))
     decode_single(word, instruction);
+  else if (group == 3)
+    decode_other_single(word, instruction);
   else
     decode_rare(word, instruction);
 }
@@ -573,8 +586,6 @@ static bool is_signature(uint32_t word) { return (word & 0xffff0000) == 0xdac100
 
 static unsigned second_of(uint32_t word) { return link_field(word, 10, 5); } /* of a pair */
 
-static bool is_pair(uint32_t word) { return link_field(word, 27, 3) == 5; }
-
 /* What is loaded from the stack, `more` bytes further on. */
 static struct code_value load(const struct code_instruction *instruction,
                               const struct code_state *state, int32_t more) {
@@ -631,21 +642,19 @@ static uint32_t taken_by(uint32_t word) {
   return (word & move_mask) == move || is_select(word) || is_signature(word) ? bit(to_of(word)) : 0;
 }
 
-/* What a store puts on the stack: a pair of registers, or one; or a part of a vector's. */
+/* What a store puts on the stack: a pair of registers, or one; or what isn't known. */
 static void store(uint32_t word, const struct code_instruction *instruction,
                   struct code_state *state) {
   const struct code_stack *stack = &instruction->stack;
-  const struct code_value made = {.is_made = true};
   const bool is_vector = link_field(word, 26, 1) != 0;
   const bool is_load = (is_vector ? link_field(word, 22, 1) : link_field(word, 22, 2)) != 0;
+  const struct code_value made = {.is_made = true};
   if (has_distance_register(word) && !is_load)
     code_store_anywhere(state, is_vector ? made : value_of(state, to_of(word)));
-  if (stack->base == CODE_NO_BASE || stack->is_read || stack->is_address ||
-      (link_field(word, 25, 4) & 5) != 4)
+  if (!link_stores(instruction))
     return;
-  if (is_vector) {
-    for (int32_t more = 0; more < stack->size; more += 8)
-      code_store(state, stack->base, stack->offset + more, made);
+  if (is_vector || !(is_pair(word) || is_single(word))) {
+    link_store_made(instruction, state);
     return;
   }
   code_store(state, stack->base, stack->offset, value_of(state, to_of(word)));

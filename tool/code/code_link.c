@@ -1,6 +1,8 @@
 /* code_link.c - see code_link.h. */
 #include "tool/code/code_link.h"
 
+enum { FAR = 1 << 16 }; /* more than vectors have bytes */
+
 enum code_stack_base link_base(const struct link_machine *machine, unsigned number) {
   return number == machine->stack   ? CODE_STACK_POINTER
          : number == machine->frame ? CODE_FRAME_POINTER
@@ -34,7 +36,6 @@ void link_set_address(const struct link_machine *machine, struct code_stack *sta
 
 void link_set_anywhere(const struct link_machine *machine, struct code_stack *stack, unsigned from,
                        bool is_read) {
-  enum { FAR = 1 << 16 }; /* more than vectors have bytes */
   if (link_base(machine, from) == CODE_NO_BASE)
     return;
   stack->base = (uint8_t)link_base(machine, from);
@@ -119,6 +120,21 @@ void link_finish(const struct link_machine *machine, struct code_instruction *in
     stack->link = instruction->kind == CODE_CALL ? CODE_LINK_CALLED : CODE_LINK_CHANGED;
 }
 
+bool link_stores(const struct code_instruction *instruction) {
+  const struct code_stack *stack = &instruction->stack;
+  return stack->base != CODE_NO_BASE && !stack->is_read && !stack->is_address;
+}
+
+void link_store_made(const struct code_instruction *instruction, struct code_state *state) {
+  const struct code_stack *stack = &instruction->stack;
+  struct code_value made = code_sum(state, instruction->parts.reads);
+  made.is_made = true;
+  if (stack->size >= FAR)
+    code_store_anywhere(state, made);
+  for (int32_t more = 0; more < stack->size && stack->size < FAR; more += 8)
+    code_store(state, stack->base, stack->offset + more, made);
+}
+
 bool link_has_numbers(const struct code_state *state) {
   return state->slots == NULL || state->slots->is_fixed;
 }
@@ -165,11 +181,13 @@ void link_assign(const struct link_machine *machine, const struct code_instructi
   if (instruction->kind == CODE_CALL)
     code_lose(state, machine->clobbers | (state->slots != NULL ? state->slots->lost : 0),
               machine->result);
+  const bool swaps = link_stores(instruction) && lost != 0; /* what it stores for what was there */
   const uint32_t made = instruction->kind == CODE_OTHER ? ~taken : 0;
   for (; lost != 0; lost &= lost - 1) {
     const unsigned number = (unsigned)__builtin_ctz(lost);
     struct code_value *value = &state->registers[number];
-    const struct code_value written = {.is_made = has(made, number)};
+    struct code_value written = swaps ? code_load_anywhere(state) : (struct code_value){0};
+    written.is_made |= has(made, number);
     *value = has(parts->writes, number) ? written : code_either(state, *value, written);
   }
   if (result.kind == CODE_SUM || result.kind == CODE_TARGET)

@@ -56,6 +56,11 @@ void link_set_saved(const struct link_machine *machine, struct code_stack *stack
 /* Tells of the stack pointer, the frame pointer and the link register what `parts` says of all. */
 void link_finish(const struct link_machine *machine, struct code_instruction *instruction);
 
+/* Whether an instruction stores something on the stack; and one whose value isn't followed, so that
+ * it may be any that was computed, or made of an address of code. */
+bool link_stores(const struct code_instruction *instruction);
+void link_store_made(const struct code_instruction *instruction, struct code_state *state);
+
 /* Whether numbers in instructions may be addresses. */
 bool link_has_numbers(const struct code_state *state);
 

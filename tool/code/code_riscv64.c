@@ -341,11 +341,12 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
     link_set_saved(&machine, stack, value, 0, is_load);
 }
 
-/* At an address without a distance. */
+/* At an address without a distance; of pairs of registers, too (AMOCAS.Q). */
 static void decode_atomic(struct code_instruction *instruction, const struct fields *fields) {
   struct code_stack *stack = &instruction->stack;
-  instruction->parts.reads = bit(fields->first) | bit(fields->second);
-  instruction->parts.writes = bit(fields->to);
+  const unsigned more = fields->function > DOUBLE;
+  instruction->parts.reads = bit(fields->first) | bit(fields->second) | bit(fields->second | more);
+  instruction->parts.writes = bit(fields->to) | bit(fields->to | more);
   if (link_base(&machine, fields->first) == CODE_NO_BASE)
     return;
   stack->base = (uint8_t)link_base(&machine, fields->first);
@@ -550,18 +551,16 @@ static bool takes(const struct fields *fields) {
           (fields->first == ZERO || fields->second == ZERO));
 }
 
-/* What a store puts on the stack; of floating-point numbers and vectors, it may be anything. */
-static void store(const struct fields *fields, struct code_state *state) {
-  const enum code_stack_base base = link_base(&machine, fields->first);
-  const struct code_value made = {.is_made = true};
-  if (base == CODE_NO_BASE)
+/* What a store puts on the stack; other than of one register, it may be anything. */
+static void store(const struct fields *fields, const struct code_instruction *instruction,
+                  struct code_state *state) {
+  const struct code_stack *stack = &instruction->stack;
+  if (!link_stores(instruction))
     return;
   if (fields->operation == STORE)
-    code_store(state, base, (int32_t)fields->constant, state->registers[fields->second]);
-  else if (fields->operation == STORE_FP && fields->is_vector)
-    code_store_anywhere(state, made);
-  else if (fields->operation == STORE_FP)
-    code_store(state, base, (int32_t)fields->constant, made);
+    code_store(state, stack->base, stack->offset, state->registers[fields->second]);
+  else
+    link_store_made(instruction, state);
 }
 
 static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct code_state *state,
@@ -576,7 +575,7 @@ static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct c
   }
   if (instruction.parts.part == CODE_THROUGH && fields.constant == 0 && fields.first != ZERO)
     *jump = state->registers[fields.first];
-  store(&fields, state);
+  store(&fields, &instruction, state);
   link_assign(&machine, &instruction, state, fields.to != ZERO ? fields.to : CODE_NO_REGISTER,
               result_of(&fields, address, state), takes(&fields) ? bit(fields.to) : 0);
 }
