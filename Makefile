@@ -31,7 +31,10 @@ FLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-
 endif
 COMPILE = $(CC) $(FLAGS) $(CFLAGS) $(CPPFLAGS)
 LINK = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS)
-TOOL_LIBS := -ldw -lelf -liberty -lz -lzstd -ljansson -lZydis
+# Debian 12 has no libdwarf.pc, and that of Debian 13 names another folder than the one in which the headers are.
+DWARF_FLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null) -I/usr/include/libdwarf
+# libdw has functions of the same names, with versions: libdwarf must come first.
+TOOL_LIBS := -ldwarf -ldw -lelf -liberty -lzstd -ljansson -lZydis
 
 # The command's rooms (tool/*/) are in an archive, from which tests and measurements take what they need, too.
 FORMAT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard format/*.c elf/*.c))
@@ -49,6 +52,8 @@ all: $(BUILD)/stackpack $(BUILD)/stackpack-ld $(BUILD)/libstackpack.a $(BUILD)/l
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
+
+$(BUILD)/tool/source/%.o: FLAGS += $(DWARF_FLAGS)
 
 # The page of `stackpack report` is HTML, CSS and JavaScript in files of their own, of which one is made here; the command
 # puts the numbers into it. The page itself says which style and script may run: by the SHA-256 of what stands between

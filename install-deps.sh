@@ -6,7 +6,7 @@ export LC_ALL=C
 
 packages=(
   build-essential pkg-config                    # the build, by gcc and make
-  libelf-dev libdw-dev libiberty-dev zlib1g-dev libzstd-dev libxxhash-dev libzydis-dev libjansson-dev
+  libelf-dev libdw-dev libdwarf-dev libiberty-dev libzstd-dev libxxhash-dev libzydis-dev libjansson-dev
   clang                                         # a second compiler: the distribution's default
   clang-format cppcheck                         # `make lint`
   check                                         # the unit tests

@@ -9,7 +9,7 @@ sed -i 's/second(run(5))/run(5)/' "$(cp "$TOP/tests/cli/source/main.c" own.c && 
 "$LLVM/bin/clang" -O1 -g -c own.c -o main.o
 link_with lld app inlined.o main.o
 
-# libdw's own mistakes are its own: a sanitizer tells of the reader's end in a file that nobody looks at.
+# libdwarf's own mistakes are its own: a sanitizer tells of the reader's end in a file that nobody looks at.
 export ASAN_OPTIONS=log_path=$PWD/reader:exitcode=99:detect_leaks=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=$ASAN_OPTIONS:halt_on_error=1 LSAN_OPTIONS=$ASAN_OPTIONS
 python3 - "$stackpack" "${ROUNDS:-300}" <<'PYTHON'

@@ -1,218 +1,233 @@
-/* debug_info.c - see debug_info.h. elfutils' libdw reads DWARF; here is what it has no index for:
- * which unit, and which function of the unit, an address is in. */
+/* debug_info.c - see debug_info.h. */
 #include "tool/source/debug_info.h"
 
 #include "format/array.h"
-#include "tool/source/debug_sections.h"
-#include "tool/source/spans.h"
+#include "tool/source/debug_object.h"
+#include "tool/source/debug_unit.h"
 
 #include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct debug_unit {
-  Dwarf_Die die;        /* the first entry, which has the lines */
-  Dwarf_Die entries;    /* the entry that has the functions: of a split unit, in the other file */
-  bool is_loaded;       /* `entries` and what follows */
-  Dwarf_Die *functions; /* owned */
-  size_t function_count, function_capacity;
-  struct spans spans; /* of functions */
-};
+#include <unistd.h>
 
 struct debug_info {
-  struct debug_unit *units; /* owned */
+  struct debug_object object;
+  struct debug_object package; /* .dwp; or not open */
+  struct debug_unit *units;    /* owned */
   size_t unit_count, unit_capacity;
-  struct spans spans;                             /* of units */
-  struct source_frame frames[SOURCE_FRAMES_MOST]; /* the last answer, */
-  char *paths[SOURCE_FRAMES_MOST];                /* and its paths that were put together; owned */
-  size_t path_count;
+  struct spans spans;          /* of units */
+  struct source_frame *frames; /* owned */
+  size_t frame_capacity;
+  char *name;    /* of the unit that was asked for last; owned */
   char *missing; /* see debug_info_missing; owned */
 };
 
-/* ---- Entries ---- */
-
-static const char *text_of(Dwarf_Die *die, unsigned attribute) {
-  Dwarf_Attribute found;
-  return dwarf_formstring(dwarf_attr_integrate(die, attribute, &found));
-}
-
-/* 0 if it isn't told. */
-static uint64_t number_of(Dwarf_Die *die, unsigned attribute) {
-  Dwarf_Attribute found;
-  Dwarf_Word number;
-  return dwarf_formudata(dwarf_attr(die, attribute, &found), &number) == 0 ? number : 0;
-}
-
-/* A path that may be relative to the folder in which the unit was compiled: a whole one, to be
- * freed. */
-static char *whole_path(Dwarf_Die *unit, const char *path) {
-  const char *folder = *path == '/' ? NULL : text_of(unit, DW_AT_comp_dir);
-  const size_t length = folder == NULL ? 0 : strlen(folder);
-  const bool needs_slash = length > 0 && folder[length - 1] != '/';
-  char *whole = malloc(length + strlen(path) + 2);
-  stpcpy(stpcpy(stpcpy(whole, length > 0 ? folder : ""), needs_slash ? "/" : ""), path);
-  return whole;
-}
-
-/* Starts an answer. */
-static void clear(struct debug_info *info, struct source_frames *frames) {
-  while (info->path_count > 0)
-    free(info->paths[--info->path_count]);
-  *frames = (struct source_frames){.items = info->frames};
-}
-
-/* Adds a frame to the answer. */
-static void add_frame(struct debug_info *info, struct debug_unit *unit, struct source_frame frame,
-                      struct source_frames *frames) {
-  if (frame.file != NULL)
-    frame.file = info->paths[info->path_count++] = whole_path(&unit->die, frame.file);
-  info->frames[frames->count++] = frame;
-}
-
-static void add_spans(struct spans *spans, Dwarf_Die *die, size_t item) {
-  Dwarf_Addr base, start, end;
-  for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;)
-    spans_add(spans, start, end, (uint32_t)item);
-}
-
 /* ---- Units ---- */
 
-struct debug_info *debug_info_open(const char *path, struct problem *problem) {
-  struct debug_info *info = calloc(1, sizeof *info);
-  struct debug_unit unit = {.is_loaded = false};
-  Elf *elf = debug_sections_open(path, problem);
-  Dwarf *dwarf = elf == NULL ? NULL : dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-  if (dwarf == NULL) {
-    problem_set(problem, "debug information that can't be read");
-    free(info);
-    return NULL;
-  }
-  for (Dwarf_CU *at = NULL; dwarf_get_units(dwarf, at, &at, NULL, NULL, &unit.die, NULL) == 0;) {
-    add_spans(&info->spans, &unit.die, info->unit_count);
-    (void)ARRAY_ADD(info->units, info->unit_count, info->unit_capacity, unit);
+/* DWARF 5 tells the ID of a split unit in the header, earlier forms in an attribute (GNU's). */
+static void find_split_id(Dwarf_Die die, Dwarf_Half version, Dwarf_Sig8 *id) {
+  uint64_t number;
+  if (version < 5 && debug_entry_number(die, DW_AT_GNU_dwo_id, &number))
+    memcpy(id->signature, &number, sizeof number);
+}
+
+static void add_unit(struct debug_info *info, Dwarf_Die die, Dwarf_Sig8 id) {
+  const struct debug_context context = debug_context_of(info->object.dwarf, die);
+  struct debug_unit unit = {.split_id = id};
+  find_split_id(die, context.version, &unit.split_id);
+  if (dwarf_dieoffset(die, &unit.die, NULL) != DW_DLV_OK)
+    return;
+  debug_entry_spans(&context, die, &info->spans, (uint32_t)info->unit_count);
+  (void)ARRAY_ADD(info->units, info->unit_count, info->unit_capacity, unit);
+}
+
+/* Moves to the next unit. The ID is that of a split one, or zeros. */
+static bool next_unit(Dwarf_Debug dwarf, Dwarf_Die *die, Dwarf_Sig8 *id) {
+  Dwarf_Unsigned header_length, type_offset, next;
+  Dwarf_Half version, address_size, length_size, extension_size, type;
+  Dwarf_Off abbreviations;
+  *id = (Dwarf_Sig8){{0}};
+  return dwarf_next_cu_header_d(dwarf, 1, &header_length, &version, &abbreviations, &address_size,
+                                &length_size, &extension_size, id, &type_offset, &next, &type,
+                                NULL) == DW_DLV_OK &&
+         dwarf_siblingof_b(dwarf, NULL, 1, die, NULL) == DW_DLV_OK;
+}
+
+static void add_units(struct debug_info *info) {
+  Dwarf_Die die;
+  Dwarf_Sig8 id;
+  while (next_unit(info->object.dwarf, &die, &id)) {
+    add_unit(info, die, id);
+    dwarf_dealloc_die(die);
   }
   spans_sort(&info->spans);
+}
+
+/* ---- Split units ---- */
+
+static bool same_id(const Dwarf_Sig8 *a, const Dwarf_Sig8 *b) {
+  return memcmp(a->signature, b->signature, sizeof a->signature) == 0;
+}
+
+/* The entry of a split unit in its own file; NULL if it isn't there. */
+static Dwarf_Die find_split(Dwarf_Debug dwarf, const Dwarf_Sig8 *wanted) {
+  Dwarf_Die die;
+  Dwarf_Sig8 id;
+  while (next_unit(dwarf, &die, &id)) {
+    Dwarf_Half version = 0, offset_size;
+    dwarf_get_version_of_die(die, &version, &offset_size);
+    find_split_id(die, version, &id);
+    if (same_id(&id, wanted))
+      return die;
+    dwarf_dealloc_die(die);
+  }
+  return NULL;
+}
+
+static Dwarf_Die find_in_package(Dwarf_Debug dwarf, Dwarf_Sig8 id) {
+  Dwarf_Die die;
+  return dwarf_die_from_hash_signature(dwarf, &id, "cu", &die, NULL) == DW_DLV_OK ? die : NULL;
+}
+
+/* The path of a unit's .dwo file, to be freed; NULL if the unit isn't split. */
+static char *split_path(Dwarf_Die die) {
+  const char *name = debug_entry_text(die, DW_AT_dwo_name);
+  const char *folder = debug_entry_text(die, DW_AT_comp_dir);
+  char *path;
+  if (name == NULL)
+    name = debug_entry_text(die, DW_AT_GNU_dwo_name);
+  if (name == NULL)
+    return NULL;
+  if (*name == '/' || folder == NULL)
+    return strdup(name);
+  return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+}
+
+static void read_split(struct debug_unit *unit, const struct debug_context *context,
+                       Dwarf_Debug dwarf, Dwarf_Die die) {
+  struct debug_context split = *context;
+  split.entries = dwarf;
+  debug_unit_read_split_files(unit, dwarf, die);
+  debug_unit_read_scopes(unit, &split, die);
+  dwarf_dealloc_die(die);
+}
+
+/* Returns whether there is such a file, and it is of the same compilation. */
+static bool read_split_file(struct debug_unit *unit, const struct debug_context *context,
+                            const char *path) {
+  struct problem problem = {0};
+  struct debug_object object;
+  if (!debug_object_open(&object, path, true, &problem))
+    return false;
+  Dwarf_Die die = find_split(object.dwarf, &unit->split_id);
+  if (die != NULL)
+    read_split(unit, context, object.dwarf, die);
+  debug_object_close(&object);
+  return die != NULL;
+}
+
+/* ---- Reading a unit ---- */
+
+static void read_scopes(struct debug_info *info, struct debug_unit *unit,
+                        const struct debug_context *context) {
+  char *path = split_path(context->unit);
+  Dwarf_Die die = path == NULL || info->package.dwarf == NULL
+                      ? NULL
+                      : find_in_package(info->package.dwarf, unit->split_id);
+  if (path == NULL) {
+    debug_unit_read_scopes(unit, context, context->unit);
+  } else if (die != NULL) {
+    read_split(unit, context, info->package.dwarf, die);
+  } else if (!read_split_file(unit, context, path) && info->missing == NULL) {
+    info->missing = path;
+    path = NULL;
+  }
+  free(path);
+}
+
+static void read_unit(struct debug_info *info, struct debug_unit *unit) {
+  const Dwarf_Debug dwarf = info->object.dwarf;
+  Dwarf_Die die;
+  if (unit->is_loaded)
+    return;
+  unit->is_loaded = true;
+  if (dwarf_offdie_b(dwarf, unit->die, 1, &die, NULL) != DW_DLV_OK)
+    return;
+  const struct debug_context context = debug_context_of(dwarf, die);
+  debug_unit_read_lines(unit, dwarf, die);
+  read_scopes(info, unit, &context);
+  dwarf_dealloc_die(die);
+}
+
+/* ---- Opening ---- */
+
+/* Of packages in GNU's form, which is older than DWARF 5, libdwarf (2021) doesn't survive all. */
+static bool is_standard_package(Dwarf_Debug dwarf) {
+  Dwarf_Xu_Index_Header header;
+  Dwarf_Unsigned version, columns, units, slots;
+  const char *name;
+  if (dwarf_get_xu_index_header(dwarf, "cu", &header, &version, &columns, &units, &slots, &name,
+                                NULL) != DW_DLV_OK)
+    return false;
+#ifdef DW_LIBDWARF_VERSION
+  dwarf_dealloc_xu_header(header);
+#else
+  dwarf_xu_header_free(header);
+#endif
+  return version >= 5;
+}
+
+/* A package stands beside the program, or beside its debug file. */
+static void open_package(struct debug_info *info, const char *path) {
+  struct problem problem = {0};
+  char *name;
+  if (info->package.dwarf != NULL || asprintf(&name, "%s.dwp", path) < 0)
+    return;
+  if (access(name, R_OK) == 0 && debug_object_open(&info->package, name, true, &problem) &&
+      !is_standard_package(info->package.dwarf))
+    debug_object_close(&info->package);
+  free(name);
+}
+
+struct debug_info *debug_info_open(const char *debug_path, const char *path,
+                                   struct problem *problem) {
+  struct debug_info *info = calloc(1, sizeof *info);
+  info->object.file = info->package.file = -1;
+  if (!debug_object_open(&info->object, debug_path, false, problem))
+    return NULL; /* and the reader ends */
+  open_package(info, path);
+  open_package(info, debug_path);
+  add_units(info);
   return info;
 }
 
 const char *debug_info_missing(const struct debug_info *info) { return info->missing; }
 
-/* Finds the entry with the functions. A skeleton names the file that has them. */
-static void find_entries(struct debug_info *info, struct debug_unit *unit) {
-  uint8_t type = 0;
-  Dwarf_Die split = {0};
-  unit->entries = unit->die;
-  if (dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) != 0 ||
-      type != DW_UT_skeleton)
-    return;
-  const char *name = text_of(&unit->die, DW_AT_dwo_name);
-  if (name == NULL)
-    name = text_of(&unit->die, DW_AT_GNU_dwo_name);
-  if (split.cu != NULL)
-    unit->entries = split;
-  else if (info->missing == NULL && name != NULL)
-    info->missing = whole_path(&unit->die, name);
-}
+/* ---- Finding ---- */
 
-static int add_function(Dwarf_Die *die, void *context) {
-  struct debug_unit *unit = context;
-  const size_t before = unit->spans.count;
-  add_spans(&unit->spans, die, unit->function_count);
-  if (unit->spans.count > before) /* else it is only declared, or inlined everywhere */
-    (void)ARRAY_ADD(unit->functions, unit->function_count, unit->function_capacity, *die);
-  return DWARF_CB_OK;
-}
-
-/* The unit with an address, loaded; NULL if there is none. */
-static struct debug_unit *find_unit(struct debug_info *info, uint64_t address) {
-  const uint32_t number = spans_find(&info->spans, address);
-  if (number == SPANS_NONE)
-    return NULL;
-  struct debug_unit *unit = &info->units[number];
-  if (!unit->is_loaded) {
-    unit->is_loaded = true;
-    find_entries(info, unit);
-    dwarf_getfuncs(&unit->entries, add_function, unit, 0);
-    spans_sort(&unit->spans);
-  }
-  return unit;
-}
-
-/* ---- Frames ---- */
-
-/* Finds the scopes that an address is in: a function, and those inlined there, from the outermost
- * to the innermost. Blocks lie between them. Returns how many there are. */
-static size_t find_scopes(const struct debug_unit *unit, uint64_t address,
-                          Dwarf_Die scopes[SOURCE_FRAMES_MOST]) {
-  const uint32_t function = spans_find(&unit->spans, address);
-  size_t count = 0;
-  if (function == SPANS_NONE)
-    return 0;
-  Dwarf_Die outer = unit->functions[function], die;
-  scopes[count++] = outer;
-  for (int found = dwarf_child(&outer, &die); found == 0;) {
-    if (dwarf_haspc(&die, address) <= 0) {
-      found = dwarf_siblingof(&die, &die);
-      continue;
-    }
-    if (dwarf_tag(&die) == DW_TAG_inlined_subroutine && count < SOURCE_FRAMES_MOST)
-      scopes[count++] = die;
-    outer = die;
-    found = dwarf_child(&outer, &die);
-  }
-  return count;
-}
-
-static const char *name_of(Dwarf_Die *die) {
-  const char *name = text_of(die, DW_AT_linkage_name);
-  if (name == NULL)
-    name = text_of(die, DW_AT_MIPS_linkage_name);
-  return name != NULL ? name : dwarf_diename(die);
-}
-
-static struct source_frame place_of_line(struct debug_unit *unit, uint64_t address) {
-  struct source_frame place = {0};
-  int line = 0, column = 0;
-  Dwarf_Line *found = dwarf_getsrc_die(&unit->die, address);
-  if (found == NULL)
-    return place;
-  dwarf_lineno(found, &line);
-  dwarf_linecol(found, &column);
-  place.file = dwarf_linesrc(found, NULL, NULL);
-  place.line = (unsigned)line;
-  place.column = (unsigned)column;
-  return place;
-}
-
-/* Where the call was that an inlined function replaced. */
-static struct source_frame place_of_call(struct debug_unit *unit, Dwarf_Die *die) {
-  Dwarf_Files *files;
-  Dwarf_Attribute attribute;
-  Dwarf_Word number;
-  struct source_frame place = {.line = number_of(die, DW_AT_call_line),
-                               .column = number_of(die, DW_AT_call_column)};
-  if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attribute), &number) == 0 &&
-      dwarf_getsrcfiles(&unit->entries, &files, NULL) == 0)
-    place.file = dwarf_filesrc(files, number, NULL, NULL);
-  return place;
+static void add_frame(struct debug_info *info, const char *function,
+                      const struct debug_place *place, struct source_frames *frames) {
+  (void)ARRAY_ADD(info->frames, frames->count, info->frame_capacity,
+                  (struct source_frame){function, place->file, place->line, place->column});
+  frames->items = info->frames;
 }
 
 void debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames) {
-  Dwarf_Die scopes[SOURCE_FRAMES_MOST];
-  struct debug_unit *unit = find_unit(info, address);
-  clear(info, frames);
-  if (unit == NULL)
+  *frames = (struct source_frames){0};
+  const uint32_t number = spans_find(&info->spans, address);
+  if (number == SPANS_NONE)
     return;
-  struct source_frame place = place_of_line(unit, address);
-  size_t count = find_scopes(unit, address, scopes);
-  if (count == 0 && place.file != NULL)
-    add_frame(info, unit, place, frames);
-  while (count-- > 0) {
-    place.function = name_of(&scopes[count]);
-    add_frame(info, unit, place, frames);
-    place = place_of_call(unit, &scopes[count]);
+  struct debug_unit *unit = &info->units[number];
+  read_unit(info, unit);
+  const uint32_t row = spans_find(&unit->row_spans, address);
+  struct debug_place place = row != SPANS_NONE ? unit->rows[row] : (struct debug_place){0};
+  uint32_t scope = spans_find(&unit->scope_spans, address);
+  if (row != SPANS_NONE && scope == SPANS_NONE)
+    add_frame(info, NULL, &place, frames);
+  for (; scope != SPANS_NONE; scope = unit->scopes[scope].parent) {
+    add_frame(info, unit->scopes[scope].name, &place, frames);
+    place = unit->scopes[scope].call;
   }
 }
 
@@ -242,12 +257,33 @@ static void normalize(char *path) {
   *out = 0;
 }
 
+/* A split unit has its name in the other file; but here in its table of lines, too: as the first
+ * file. */
+static char *unit_path(struct debug_info *info, struct debug_unit *unit) {
+  Dwarf_Die die;
+  char *path = NULL;
+  if (dwarf_offdie_b(info->object.dwarf, unit->die, 1, &die, NULL) != DW_DLV_OK)
+    return NULL;
+  const char *folder = debug_entry_text(die, DW_AT_comp_dir);
+  const char *name = debug_entry_text(die, DW_AT_name);
+  if (name == NULL) {
+    read_unit(info, unit);
+    name = unit->files.count > 0 ? unit->files.paths[0] : NULL;
+  }
+  if (name != NULL && asprintf(&path, "%s%s%s", *name == '/' || folder == NULL ? "" : folder,
+                               *name == '/' || folder == NULL ? "" : "/", name) < 0)
+    path = NULL;
+  dwarf_dealloc_die(die);
+  return path;
+}
+
 void debug_info_find_unit(struct debug_info *info, uint64_t address, struct source_frames *frames) {
-  struct debug_unit *unit = find_unit(info, address);
-  const char *name = unit == NULL ? NULL : dwarf_diename(&unit->entries);
-  clear(info, frames);
-  if (name == NULL)
+  const uint32_t number = spans_find(&info->spans, address);
+  *frames = (struct source_frames){0};
+  free(info->name);
+  info->name = number == SPANS_NONE ? NULL : unit_path(info, &info->units[number]);
+  if (info->name == NULL)
     return;
-  add_frame(info, unit, (struct source_frame){.file = name}, frames);
-  normalize(info->paths[0]);
+  normalize(info->name);
+  add_frame(info, NULL, &(const struct debug_place){.file = info->name}, frames);
 }

@@ -6,8 +6,7 @@
  * asked for: a listing begins at once, however large the program is.
  *
  * With split DWARF (clang -gsplit-dwarf), the functions of a unit are in a file of its own, .dwo,
- * or with those of other units in one beside the program, .dwp (which libdw reads since elfutils
- * 0.191).
+ * or with those of other units in one beside the program, .dwp.
  */
 #ifndef STACKPACK_DEBUG_INFO_H
 #define STACKPACK_DEBUG_INFO_H
@@ -26,7 +25,6 @@ struct source_frame {
 };
 
 /* The frames of an instruction, from the innermost inlined function to the one that is none. */
-enum { SOURCE_FRAMES_MOST = 512 }; /* more than a compiler makes */
 struct source_frames {
   const struct source_frame *items; /* until the next ones are found */
   size_t count;                     /* 0: nothing is known */
@@ -34,9 +32,10 @@ struct source_frames {
 
 struct debug_info;
 
-/* Opens the debug information in a file. NULL if it can't be used: then *problem says why. It lasts
- * until the process ends. */
-struct debug_info *debug_info_open(const char *path, struct problem *problem);
+/* Opens the debug information in the file `debug_path` (see debug_file.h) of the program `path`.
+ * NULL if it can't be used: then *problem says why. */
+struct debug_info *debug_info_open(const char *debug_path, const char *path,
+                                   struct problem *problem);
 
 /* Finds the frames of an address. */
 void debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames);

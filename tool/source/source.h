@@ -1,7 +1,7 @@
 /* source.h - where an instruction comes from: file, line and inlined functions; or its unit.
  *
  * Debug information is read by a process of its own. It is large and intricate, other tools leave
- * it broken, and no library survives every broken file. Then the reader ends, and the command
+ * it broken, and libdwarf doesn't survive every broken file. Then the reader ends, and the command
  * goes on without source lines.
  */
 #ifndef STACKPACK_SOURCE_H

@@ -1,0 +1,38 @@
+/* debug_entry.h - an entry of debug information (a DIE): its attributes, and the spans of its code.
+ *
+ * The addresses of an entry of split DWARF are in another file: the entry has numbers, and the
+ * program has a table of addresses for them, which belongs to a unit there, the skeleton. So the
+ * context has the first entry of that unit, and addresses are asked of it. (libdwarf can tie the
+ * two files, but its version of 2021 then takes a split unit's texts from another one's.)
+ */
+#ifndef STACKPACK_DEBUG_ENTRY_H
+#define STACKPACK_DEBUG_ENTRY_H
+
+#include "tool/source/spans.h"
+
+#include <libdwarf.h>
+#include <stdbool.h>
+
+/* The unit that entries belong to, in the program's own debug information. */
+struct debug_context {
+  Dwarf_Debug dwarf;
+  Dwarf_Debug entries;  /* has the entries: of a split unit another one */
+  Dwarf_Die unit;       /* its first entry */
+  Dwarf_Half version;   /* of DWARF */
+  uint64_t low_address; /* the base of offsets */
+  uint64_t ranges_base; /* where ranges of split entries start, DWARF 4; else 0 */
+};
+struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit);
+
+/* A number; false if the entry has none. */
+bool debug_entry_number(Dwarf_Die die, Dwarf_Half attribute, uint64_t *value);
+/* A text, which libdwarf keeps; NULL if the entry has none. */
+const char *debug_entry_text(Dwarf_Die die, Dwarf_Half attribute);
+/* The entry that an attribute refers to, to be freed (dwarf_dealloc_die); NULL if there is none. */
+Dwarf_Die debug_entry_reference(Dwarf_Debug dwarf, Dwarf_Die die, Dwarf_Half attribute);
+
+/* Adds the spans of an entry's code. */
+void debug_entry_spans(const struct debug_context *context, Dwarf_Die die, struct spans *spans,
+                       uint32_t item);
+
+#endif

@@ -1,0 +1,25 @@
+/* debug_object.h - a file's debug information, as libdwarf reads it.
+ *
+ * Debug sections may be compressed by zlib or Zstandard (SHF_COMPRESSED), and not every libdwarf
+ * reads each. Then libdwarf gets a copy of the file in memory, with the decompressed sections at
+ * its end.
+ */
+#ifndef STACKPACK_DEBUG_OBJECT_H
+#define STACKPACK_DEBUG_OBJECT_H
+
+#include "tool/image/problem.h"
+
+#include <libdwarf.h>
+
+struct debug_object {
+  Dwarf_Debug dwarf; /* NULL: not open */
+  int file;          /* libdwarf reads it later on */
+};
+
+/* Opens a file; `is_split` for the debug information of a .dwo or .dwp file. Refuses sections
+ * that say they are larger than debug information can be in earnest. */
+bool debug_object_open(struct debug_object *object, const char *path, bool is_split,
+                       struct problem *problem);
+void debug_object_close(struct debug_object *object);
+
+#endif

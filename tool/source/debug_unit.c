@@ -1,0 +1,203 @@
+/* debug_unit.c - see debug_unit.h. */
+#include "tool/source/debug_unit.h"
+
+#include "format/array.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Files ---- */
+
+/* Files count from 1 in a table of version 4 or less, from 0 since then (DWARF 5, 6.2.4). */
+static void read_files(struct debug_files *files, Dwarf_Debug dwarf, Dwarf_Die die,
+                       Dwarf_Unsigned version) {
+  char **paths;
+  Dwarf_Signed count;
+  if (dwarf_srcfiles(die, &paths, &count, NULL) != DW_DLV_OK)
+    return;
+  files->base = version < 5;
+  files->count = (size_t)count;
+  files->paths = calloc(files->count + 1, sizeof *files->paths);
+  for (size_t i = 0; i < files->count; i++) {
+    files->paths[i] = strdup(paths[i]);
+    dwarf_dealloc(dwarf, paths[i], DW_DLA_STRING);
+  }
+  dwarf_dealloc(dwarf, paths, DW_DLA_LIST);
+}
+
+static const char *file_of(const struct debug_files *files, uint64_t number) {
+  return number >= files->base && number - files->base < files->count
+             ? files->paths[number - files->base]
+             : NULL;
+}
+
+/* ---- Lines ---- */
+
+/* A row of a table of lines, and whether its sequence ends there. Of a row where an epilogue
+ * begins, libdwarf (2021) says that the sequence ends, too. */
+static bool read_row(const struct debug_files *files, Dwarf_Line line, Dwarf_Addr *address,
+                     struct debug_place *place, bool *ends) {
+  Dwarf_Unsigned number, file, column, set, discriminator;
+  Dwarf_Bool is_end, prologue_ends, epilogue_begins;
+  if (dwarf_lineaddr(line, address, NULL) != DW_DLV_OK ||
+      dwarf_lineno(line, &number, NULL) != DW_DLV_OK ||
+      dwarf_line_srcfileno(line, &file, NULL) != DW_DLV_OK ||
+      dwarf_lineoff_b(line, &column, NULL) != DW_DLV_OK ||
+      dwarf_lineendsequence(line, &is_end, NULL) != DW_DLV_OK ||
+      dwarf_prologue_end_etc(line, &prologue_ends, &epilogue_begins, &set, &discriminator, NULL) !=
+          DW_DLV_OK)
+    return false;
+  *place = (struct debug_place){file_of(files, file), number, column};
+  *ends = is_end && !epilogue_begins;
+  return true;
+}
+
+/* Each row is about the addresses up to the next one of its sequence. A table tells the rows of
+ * a sequence by address; one that doesn't isn't believed. */
+static void read_rows(struct debug_unit *unit, Dwarf_Line *lines, Dwarf_Signed count) {
+  struct debug_place place;
+  Dwarf_Addr address, last = 0;
+  bool ends, is_inside = false;
+  for (Dwarf_Signed i = 0; i < count; i++, is_inside = !ends, last = address) {
+    if (!read_row(&unit->files, lines[i], &address, &place, &ends) || (is_inside && address < last))
+      return;
+    if (is_inside)
+      spans_add(&unit->row_spans, last, address, (uint32_t)unit->row_count - 1);
+    if (!ends)
+      (void)ARRAY_ADD(unit->rows, unit->row_count, unit->row_capacity, place);
+  }
+}
+
+void debug_unit_read_lines(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die) {
+  Dwarf_Unsigned version;
+  Dwarf_Small tables;
+  Dwarf_Line_Context context;
+  Dwarf_Line *lines;
+  Dwarf_Signed count;
+  if (dwarf_srclines_b(die, &version, &tables, &context, NULL) != DW_DLV_OK)
+    return;
+  read_files(&unit->files, dwarf, die, version);
+  if (dwarf_srclines_from_linecontext(context, &lines, &count, NULL) == DW_DLV_OK)
+    read_rows(unit, lines, count);
+  spans_sort(&unit->row_spans);
+  dwarf_srclines_dealloc_b(context);
+}
+
+void debug_unit_read_split_files(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die) {
+  Dwarf_Unsigned version;
+  Dwarf_Small tables;
+  Dwarf_Line_Context context;
+  if (dwarf_srclines_b(die, &version, &tables, &context, NULL) != DW_DLV_OK)
+    return;
+  dwarf_srclines_dealloc_b(context);
+  read_files(&unit->split_files, dwarf, die, version);
+}
+
+/* ---- Functions ---- */
+
+enum {
+  DEPTH_MOST = 512,   /* of entries in entries: more than a compiler makes, less than a stack has */
+  REFERENCES_MOST = 8 /* from an entry to the one that has its name */
+};
+
+struct scope_reader {
+  struct debug_unit *unit;
+  const struct debug_context *context;
+};
+
+/* Where an entry has no name, the one that it is an instance or a definition of may have it. */
+static char *name_of(Dwarf_Debug dwarf, Dwarf_Die die, unsigned references) {
+  const char *name = debug_entry_text(die, DW_AT_linkage_name);
+  if (name == NULL)
+    name = debug_entry_text(die, DW_AT_MIPS_linkage_name);
+  if (name == NULL && references < REFERENCES_MOST) {
+    Dwarf_Die other = debug_entry_reference(dwarf, die, DW_AT_abstract_origin);
+    if (other == NULL)
+      other = debug_entry_reference(dwarf, die, DW_AT_specification);
+    if (other != NULL) {
+      char *found = name_of(dwarf, other, references + 1);
+      dwarf_dealloc_die(other);
+      return found;
+    }
+  }
+  if (name == NULL)
+    name = debug_entry_text(die, DW_AT_name);
+  return name == NULL ? NULL : strdup(name);
+}
+
+/* Adds a scope inside another one. Returns its number. */
+static uint32_t add_scope(const struct scope_reader *reader, Dwarf_Die die, uint32_t parent) {
+  struct debug_unit *unit = reader->unit;
+  struct debug_scope scope = {.parent = parent, .name = name_of(reader->context->entries, die, 0)};
+  const uint32_t number = (uint32_t)unit->scope_count;
+  uint64_t file;
+  if (debug_entry_number(die, DW_AT_call_file, &file))
+    scope.call.file =
+        file_of(unit->split_files.count > 0 ? &unit->split_files : &unit->files, file);
+  debug_entry_number(die, DW_AT_call_line, &scope.call.line);
+  debug_entry_number(die, DW_AT_call_column, &scope.call.column);
+  debug_entry_spans(reader->context, die, &unit->scope_spans, number);
+  (void)ARRAY_ADD(unit->scopes, unit->scope_count, unit->scope_capacity, scope);
+  return number;
+}
+
+/* Whether an entry has an attribute that tells of code. */
+static bool has_code(Dwarf_Die die) {
+  Dwarf_Bool has_low = 0, has_ranges = 0;
+  dwarf_hasattr(die, DW_AT_low_pc, &has_low, NULL);
+  dwarf_hasattr(die, DW_AT_ranges, &has_ranges, NULL);
+  return has_low || has_ranges;
+}
+
+static void read_children(const struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
+                          unsigned depth);
+
+static void read_entry(const struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
+                       unsigned depth) {
+  Dwarf_Half tag;
+  if (dwarf_tag(die, &tag, NULL) != DW_DLV_OK)
+    return;
+  if (tag == DW_TAG_subprogram) {
+    /* A function that is only declared, or inlined everywhere, has no code: nor have the entries
+     * in it. */
+    if (!has_code(die))
+      return;
+    scope = add_scope(reader, die, SPANS_NONE);
+  } else if (tag == DW_TAG_inlined_subroutine) {
+    scope = add_scope(reader, die, scope);
+  }
+  read_children(reader, die, scope, depth);
+}
+
+/* Moves to the next entry beside one, and frees that. NULL after the last one. */
+static Dwarf_Die next_of(Dwarf_Debug dwarf, Dwarf_Die die) {
+  Dwarf_Die next;
+  Dwarf_Off here = 0, there = 0;
+  const int found = dwarf_siblingof_b(dwarf, die, 1, &next, NULL);
+  dwarf_dieoffset(die, &here, NULL);
+  dwarf_dealloc_die(die);
+  if (found != DW_DLV_OK)
+    return NULL;
+  dwarf_dieoffset(next, &there, NULL);
+  if (there > here)
+    return next;
+  dwarf_dealloc_die(next); /* it would go on for ever */
+  return NULL;
+}
+
+static void read_children(const struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
+                          unsigned depth) {
+  Dwarf_Die child;
+  if (depth == DEPTH_MOST || dwarf_child(die, &child, NULL) != DW_DLV_OK)
+    return;
+  for (; child != NULL; child = next_of(reader->context->entries, child))
+    read_entry(reader, child, scope, depth + 1);
+}
+
+void debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context *context,
+                            Dwarf_Die die) {
+  const struct scope_reader reader = {unit, context};
+  read_children(&reader, die, SPANS_NONE, 0);
+  spans_sort(&unit->scope_spans);
+}

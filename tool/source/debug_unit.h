@@ -1,0 +1,51 @@
+/* debug_unit.h - the lines and functions of one unit of debug information. They stay in memory
+ * until the reader's process ends. */
+#ifndef STACKPACK_DEBUG_UNIT_H
+#define STACKPACK_DEBUG_UNIT_H
+
+#include "tool/source/debug_entry.h"
+
+/* A place in a source file; NULL or 0 where it isn't told. */
+struct debug_place {
+  const char *file; /* of the unit's */
+  uint64_t line, column;
+};
+
+/* A function; or one that was inlined, and the place of the call that was replaced by it. */
+struct debug_scope {
+  char *name;      /* as the linker knows it; owned; NULL: not told */
+  uint32_t parent; /* the scope that it's inlined into; SPANS_NONE: it's a function itself */
+  struct debug_place call;
+};
+
+struct debug_files {
+  char **paths; /* owned, and so are the texts; one that isn't told is NULL */
+  size_t count;
+  uint64_t base; /* the number of the first one */
+};
+
+struct debug_unit {
+  Dwarf_Off die;       /* where its first entry is */
+  Dwarf_Sig8 split_id; /* of a unit whose functions are in a file of their own */
+  bool is_loaded;
+  struct debug_files files;
+  struct debug_files split_files; /* of split entries; empty if they use the unit's */
+  struct debug_place *rows;       /* of the table of lines */
+  size_t row_count, row_capacity;
+  struct spans row_spans;
+  struct debug_scope *scopes;
+  size_t scope_count, scope_capacity;
+  struct spans scope_spans;
+};
+
+/* Reads the lines of a unit. */
+void debug_unit_read_lines(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die);
+
+/* Reads the functions that are in an entry: the unit's own, or the split one. */
+void debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context *context,
+                            Dwarf_Die die);
+
+/* The files that split entries refer to, if they have a table of their own. */
+void debug_unit_read_split_files(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die);
+
+#endif
