@@ -57,7 +57,8 @@ for linker in lld bfd gold mold; do
   check $linker -pie main.o many.o
 done
 
-# A note that the program itself reads stays where it is.
+# A note that the program itself reads stays where it is; where the linker leaves room before it, as the refusal says, the
+# program is packed.
 "$LLVM/bin/clang" -O1 -fPIC -mno-sse -DNOTED -c start.c -o noted.o
 for linker in lld bfd mold; do # gold makes no such file
   "$LLVM/bin/clang" -fuse-ld=$linker -static-pie -nostdlib -Wl,--build-id=none,-z,notext -o app noted.o many.o
@@ -68,5 +69,11 @@ for linker in lld bfd mold; do # gold makes no such file
     ./packed || fail "$linker: the note has moved"
   else
     grep -q "no room for more program headers: .note.odd can't be moved" err || fail "$linker: $(<err)"
+    only_line_matches 'there is room if linked with --section-start=[^ ]+=0x[0-9a-f]+$' err || fail "$linker: $(<err)"
+    "$LLVM/bin/clang" -fuse-ld=$linker -static-pie -nostdlib -Wl,--build-id=none,-z,notext -o app noted.o many.o \
+      "-Wl,$(grep -o -- '--section-start=.*' err)"
+    pack_and_compare app packed
+    # GNU ld moves this note alone, as its own script doesn't name it: that is room for one header, and none for a cut.
+    [[ $linker == bfd ]] || (($(stat -c %s packed) < $(stat -c %s app))) || fail "$linker: the file doesn't shrink"
   fi
 done

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Notes and .interp, which make room for program headers in a position-independent file, stay right behind these: a core
+# Notes and .interp, which make room for program headers in a position-independent file, stay right after these: a core
 # dump, which has the first page of each module, tells the build ID, however large the module's tables are; and objcopy makes a
 # file of debug information without a warning.
 . "$TOP/tests/cli/common.sh"

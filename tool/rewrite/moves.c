@@ -14,6 +14,7 @@
  */
 #include "tool/rewrite/plan.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 uint64_t plan_old_headers_end(const struct plan *plan) {
@@ -108,7 +109,7 @@ static bool is_filler(uint8_t byte) { return byte == 0 || byte == 'X' || byte ==
  * addresses. */
 static bool is_common_note(const struct image_section *section) {
   static const char *const names[] = {".note.gnu.", ".note.ABI-tag", ".note.package",
-                                      ".note.stackpack"};
+                                      ".note.dlopen", ".note.stackpack"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strncmp(section->name, names[i], strlen(names[i])) == 0)
       return (section->header.sh_flags & SHF_WRITE) == 0;
@@ -139,6 +140,22 @@ static bool is_movable(const struct image *image, const struct image_section *na
   return false;
 }
 
+/* Names the way to link a file with more room: a linker that puts the first section higher leaves
+ * the bytes before it free. */
+static bool set_immovable(const struct plan *plan, const char *name, struct problem *problem) {
+  enum { ROUND = 256 };
+  const struct image_section *first = NULL;
+  EACH_SECTION(plan->image, section)
+    if ((section->header.sh_flags & SHF_ALLOC) != 0 &&
+        (first == NULL || section->header.sh_addr < first->header.sh_addr))
+      first = section;
+  const uint64_t room = plan_old_headers_end(plan) + PLAN_NEW_SEGMENTS_MAX * sizeof(Elf64_Phdr);
+  return problem_set(problem,
+                     "no room for more program headers: %s can't be moved; there is room if linked "
+                     "with --section-start=%s=0x%" PRIx64,
+                     name, first->name, plan->first->p_vaddr + round_up(room, ROUND));
+}
+
 static bool check_movable(const struct plan *plan, const struct range *range,
                           struct problem *problem) {
   const struct image *image = plan->image;
@@ -151,8 +168,7 @@ static bool check_movable(const struct plan *plan, const struct range *range,
     if (section->header.sh_type != SHT_NOBITS &&
         overlap(section->header.sh_offset, section->header.sh_size, range->from, size) &&
         !is_movable(image, section))
-      return problem_set(problem, "no room for more program headers: %s can't be moved",
-                         section->name);
+      return set_immovable(plan, section->name, problem);
   return true;
 }
 
