@@ -198,11 +198,12 @@ static bool encode_table(struct packing *packing, struct problem *problem) {
 /* Makes the new file, in memory. A file that would grow is left alone. */
 static bool rewrite_file(struct packing *packing, struct problem *problem) {
   const size_t before = packing->image->size, after = packing->plan.file_size;
+  const char *cramped = packing->plan.cramped.text;
   if (after > before && !packing->options->always)
     return leave_alone(packing, problem,
                        "not packed, as the file would grow from %zu to %zu bytes; --always packs "
-                       "it all the same",
-                       before, after);
+                       "it all the same%s%s",
+                       before, after, cramped[0] != 0 ? "; " : "", cramped);
   packing->result = rewrite(&packing->plan, packing->table);
   return true;
 }

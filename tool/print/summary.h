@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { SUMMARY_WHY_SIZE = 200 };
+enum { SUMMARY_WHY_SIZE = 400 };
 
 struct summary {
   const char *path;

@@ -144,10 +144,10 @@ static bool is_movable(const struct image *image, const struct image_section *na
  * the bytes before it free. */
 static bool set_immovable(const struct plan *plan, const char *name, struct problem *problem) {
   enum { ROUND = 256 };
-  const struct image_section *first = NULL;
+  const struct image_section *first = plan->sections.raw;
   EACH_SECTION(plan->image, section)
     if ((section->header.sh_flags & SHF_ALLOC) != 0 &&
-        (first == NULL || section->header.sh_addr < first->header.sh_addr))
+        section->header.sh_addr < first->header.sh_addr)
       first = section;
   const uint64_t room = plan_old_headers_end(plan) + PLAN_NEW_SEGMENTS_MAX * sizeof(Elf64_Phdr);
   return problem_set(problem,

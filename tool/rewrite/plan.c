@@ -241,13 +241,14 @@ bool plan_make(struct plan *plan, const struct image *image, struct plan_section
     return problem_set(problem, "the ELF header isn't in the first segment");
   if (!plan_relocations(plan, problem))
     return false;
-  struct problem why = {0};
   for (int cuts = 1; cuts >= 0; cuts--) {
-    why.text[0] = 0;
+    struct problem why = {0};
     for (size_t n = 1; n <= PLAN_NEW_SEGMENTS_MAX && why.text[0] == 0; n++)
       if (plan_with(plan, cuts != 0, n, &why))
         return true;
+    if (why.text[0] != 0)
+      plan->cramped = why;
   }
-  *problem = why;
+  *problem = plan->cramped;
   return problem_set(problem, "no room for more program headers");
 }

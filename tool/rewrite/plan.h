@@ -62,6 +62,7 @@ struct plan {
   uint64_t appended;  /* bytes that follow all that: they are the last of both files */
   uint64_t file_size; /* of the new file */
   struct plan_relocations relocations;
+  struct problem cramped; /* why no pages are cut, where the headers have no room for that */
 };
 
 /* Makes the plan for a table of that size. The image must be one that rewrite_check takes. False
