@@ -13,7 +13,7 @@
  *   exceptions         of their records
  *   calling conventions
  *                      of all records, in equal parts
- *   details            a compressed block is divided among its records by their decoded sizes
+ *   details            a compressed block: of its records
  *
  * The share of a record is given to its function. Location classes, global roots, entries of leaves
  * without records, and the starts and references of gaps belong to no function.
@@ -24,7 +24,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
 
 enum part {
   PART_HEADER,
@@ -139,32 +138,17 @@ static void add_use(struct uses *uses, uint64_t thing, uint64_t function) {
   (void)ARRAY_ADD(uses->items, uses->count, uses->capacity, thing << 32 | function);
 }
 
-/* The uses of one thing; before the first one, all zeros. */
-struct run {
-  const uint64_t *uses;
-  size_t count, next;
-  uint64_t thing, following; /* following: the next thing; UINT64_MAX after the last */
-};
-
-/* Moves to the next thing. After the last one it frees the uses, and returns false. */
-static bool next_run(struct uses *uses, struct run *run) {
-  if (run->next == 0 && uses->count > 0)
+static void sort_uses(struct uses *uses) {
+  if (uses->count > 0)
     qsort(uses->items, uses->count, sizeof *uses->items, bits_compare_words);
-  if (run->next == uses->count) {
-    free(uses->items);
-    return false;
-  }
-  run->uses = &uses->items[run->next];
-  run->thing = *run->uses >> 32;
-  run->following = UINT64_MAX;
-  for (run->count = 0; run->next < uses->count && run->following == UINT64_MAX;)
-    if (uses->items[run->next] >> 32 != run->thing) {
-      run->following = uses->items[run->next] >> 32;
-    } else {
-      run->next++;
-      run->count++;
-    }
-  return true;
+}
+
+/* Moves past the uses of the thing at `start`. */
+static size_t next_thing(const struct uses *uses, size_t start) {
+  const uint64_t thing = uses->items[start] >> 32;
+  while (start < uses->count && uses->items[start] >> 32 == thing)
+    start++;
+  return start;
 }
 
 /* A layout's bytes end where the next one starts. */
@@ -175,16 +159,20 @@ static void divide_layouts(struct division *division) {
   for (uint32_t i = 0; i < packed->stretch_count; i++)
     if (division->functions[i] != UINT32_MAX)
       add_use(&uses, division->layouts[i], division->functions[i]);
-  for (struct run run = {0}; next_run(&uses, &run);) {
-    const uint64_t end = run.following == UINT64_MAX ? packed->layouts_size : run.following;
-    const uint64_t bits = (end - run.thing) * 8;
-    const enum part part = run.count > 1 ? PART_SHARED_LAYOUTS : PART_OWN_LAYOUTS;
+  sort_uses(&uses);
+  for (size_t i = 0, next; i < uses.count; i = next) {
+    next = next_thing(&uses, i);
+    const uint64_t end = next < uses.count ? uses.items[next] >> 32 : packed->layouts_size;
+    const uint64_t bits = (end - (uses.items[i] >> 32)) * 8;
+    const bool is_shared = next - i > 1;
+    const enum part part = is_shared ? PART_SHARED_LAYOUTS : PART_OWN_LAYOUTS;
     layouts->count++;
-    layouts->shared += run.count > 1;
-    layouts->functions += run.count > 1 ? (uint32_t)run.count : 0;
+    layouts->shared += is_shared;
+    layouts->functions += is_shared ? (uint32_t)(next - i) : 0;
     division->sizes->parts[part].bits += bits;
-    divide_among(division, part, run.uses, run.count, bits);
+    divide_among(division, part, &uses.items[i], next - i, bits);
   }
+  free(uses.items);
 }
 
 static void divide_frame_sizes(struct division *division) {
@@ -197,8 +185,12 @@ static void divide_frame_sizes(struct division *division) {
     if (number < packed->frame_size_count)
       add_use(&uses, number, division->functions[i]);
   }
-  for (struct run run = {0}; next_run(&uses, &run);)
-    divide_among(division, PART_FRAME_SIZES, run.uses, run.count, packed->frame_bytes * 8u);
+  sort_uses(&uses);
+  for (size_t i = 0, next; i < uses.count; i = next) {
+    next = next_thing(&uses, i);
+    divide_among(division, PART_FRAME_SIZES, &uses.items[i], next - i, packed->frame_bytes * 8u);
+  }
+  free(uses.items);
 }
 
 /* ---- Parts of records ---- */
@@ -223,8 +215,13 @@ static void divide_lists(struct division *division) {
     if (list.table != NULL)
       add_use(&uses, list.number, division->owners[i]);
   }
-  for (struct run run = {0}; next_run(&uses, &run);)
-    divide_among(division, PART_LISTS, run.uses, run.count, list_bytes(packed, run.thing) * 8);
+  sort_uses(&uses);
+  for (size_t i = 0, next; i < uses.count; i = next) {
+    next = next_thing(&uses, i);
+    divide_among(division, PART_LISTS, &uses.items[i], next - i,
+                 list_bytes(packed, uses.items[i] >> 32) * 8);
+  }
+  free(uses.items);
 }
 
 static void divide_exceptions(struct division *division) {
@@ -237,59 +234,20 @@ static void divide_exceptions(struct division *division) {
   }
 }
 
-/* How many bytes of its streams a decoded block still has. */
-static uint64_t bytes_left(const struct packed_block *block) {
-  uint64_t left = 0;
-  for (unsigned i = 0; i < PACKED_STREAMS; i++)
-    left += (uint64_t)(block->streams[i].end - block->streams[i].next);
-  return left;
-}
-
-/* How many bytes of a block's streams its records take. */
-static uint64_t bytes_of_records(struct packed_block block, uint32_t records) {
-  struct packed_details details;
-  const uint64_t all = bytes_left(&block);
-  while (records-- > 0 && packed_block_next(&block, &details))
-    ;
-  return all - bytes_left(&block);
-}
-
-/* Divides `bits` among a block's records by their shares of `total` bytes. A record gets the
- * bits of all bytes up to its end, less those of all bytes up to its start. */
-static void divide_block(struct division *division, struct packed_block *block, uint32_t first,
-                         uint32_t records, uint64_t bits) {
-  struct packed_details details;
-  const uint64_t all = bytes_left(block), total = bytes_of_records(*block, records);
-  uint64_t before = 0;
-  if (total == 0)
-    return;
-  for (uint32_t i = 0; i < records && packed_block_next(block, &details); i++) {
-    const uint64_t after = all - bytes_left(block);
-    const uint64_t rest = bits % total; /* below 2^24, as the number of bytes is */
-    divide_among(division, PART_DETAILS, &division->owners[first + i], 1,
-                 bits / total * (after - before) + rest * after / total - rest * before / total);
-    before = after;
-  }
-}
-
 static void divide_details(struct division *division) {
   const struct packed_table *packed = division->packed;
   struct packed_details_header header;
-  uint64_t *space = malloc(packed_details_space(packed) + sizeof *space);
   if (!packed_details_header(packed, &header))
-    header.block_count = 0;
+    return;
   for (uint32_t i = 0; i < header.block_count; i++) {
     struct packed_stream bytes;
     const uint64_t first = (uint64_t)i << header.shift;
-    struct packed_block block;
-    if (first >= packed->record_count || !packed_block_bytes(packed, &header, i, &bytes) ||
-        !packed_block_open(&block, packed, (uint32_t)first, space, ZSTD_decompress))
+    if (first >= packed->record_count || !packed_block_bytes(packed, &header, i, &bytes))
       break;
     const uint64_t left = packed->record_count - first, most = (uint64_t)1 << header.shift;
-    divide_block(division, &block, (uint32_t)first, (uint32_t)(left < most ? left : most),
+    divide_among(division, PART_DETAILS, &division->owners[first], left < most ? left : most,
                  (uint64_t)(bytes.end - bytes.next) * 8);
   }
-  free(space);
 }
 
 /* ---- The whole ---- */
