@@ -25,15 +25,6 @@ int command_split(int argc, char **argv);
 /* Prints a usage error, and how to get help; returns EXIT_UNUSABLE. */
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The word that is nearest to one that isn't known. */
-struct nearest {
-  const char *wanted;
-  const char *word; /* NULL: none is near */
-  size_t length;
-  unsigned distance;
-};
-void nearest_try(struct nearest *nearest, const char *word, size_t length);
-
 /* ---- Options ---- */
 
 /* An option of a command, and the place of its value: one of these, the others are NULL. */

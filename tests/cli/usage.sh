@@ -34,11 +34,13 @@ done
 expect_help -h
 expect_help help
 
-# What isn't known is answered with what is near.
+# What can't be understood is named.
 expect_usage dmup file
-grep -q "no command 'dmup'; did you mean dump?" err || fail "no command is near: $(<err)"
+grep -q "no command 'dmup';" err || fail "the command isn't named: $(<err)"
 expect_usage dump --adress=1 file
-grep -q 'unknown option: --adress=1; did you mean --address?' err || fail "no option is near: $(<err)"
+grep -q 'unknown option: --adress=1;' err || fail "the option isn't named: $(<err)"
+expect_usage dump --help=yes file
+grep -q -- '--help takes no value' err || fail "a value too many: $(<err)"
 expect_usage dump --source=yes file
 grep -q -- '--source takes no value' err || fail "a value too many: $(<err)"
 expect_usage dump --function
