@@ -54,8 +54,8 @@ struct command {
 bool command_options(const struct command *command, const struct command_option *options, int argc,
                      char **argv, int *status);
 
-/* The values of --format, by the number of their word; no command has both of the last two. */
-enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_DOT = FORMAT_CSV };
+/* The values of --format, by the number of their word. */
+enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_DOT };
 
 /* The options of every command that reads stack maps. */
 #define LOAD_OPTIONS(load)                                                                         \

@@ -4,7 +4,7 @@
 #include "tool/commands.h"
 
 #include "tool/sizes/stats_json.h"
-#include "tool/sizes/stats_print.h"
+#include "tool/sizes/stats_text.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -17,11 +17,10 @@ static const char help[] =
     "several programs, the bytes of each.\n\n"
     "      --before=FILE         the growth since this build\n"
     "      --max-growth=PERCENT  exit status 1 if the packed size grew by more\n"
-    "      --top=N               list N functions and units (10; json and csv: all)\n"
+    "      --top=N               list N functions and units (10; json: all)\n"
     "      --filter=REGEX        list functions whose name or unit matches\n"
     "      --sort=packed|raw|records|name  the order (packed)\n"
-    "      --nested              functions below their units\n"
-    "      --format=text|json|csv  default: text\n" COMMON_HELP "\n"
+    "      --format=text|json    default: text\n" COMMON_HELP "\n"
     "Raw stack maps are packed in memory, too; these drop records first:\n" POLICY_HELP;
 
 struct stats_options {
@@ -30,7 +29,7 @@ struct stats_options {
   const char *before; /* NULL: nothing to compare with */
   double max_growth;  /* in percent; below 0: any */
   uint32_t top;       /* UINT32_MAX: all */
-  bool has_top, nested;
+  bool has_top;
 };
 
 /* Prints an object, and gives it back. That standard output is full is told at the end. */
@@ -43,20 +42,16 @@ static void print_json(json_t *object) {
 static void tell_one(const struct stats_options *options, const struct survey *survey) {
   if (options->format == FORMAT_JSON)
     print_json(stats_json(survey, options->top));
-  else if (options->format == FORMAT_CSV)
-    stats_csv(survey, options->top);
   else
-    stats_text(survey, options->top, options->nested);
+    stats_text(survey, options->top);
 }
 
-/* Several files: in text, a row each and the sum of all; in JSON, an array; in CSV, all rows. */
+/* Several files: in text, a row each and the sum of all; in JSON, an array. */
 static int tell_files(const struct stats_options *options, char **files, int count) {
   uint64_t sums[STATS_SIZES] = {0};
   const bool as_table = options->format == FORMAT_TEXT && count > 1;
   const bool as_array = options->format == FORMAT_JSON && count > 1;
   int status = EXIT_DONE, told = 0;
-  if (options->format == FORMAT_CSV)
-    stats_csv_titles();
   if (as_array)
     puts("[");
   if (as_table)
@@ -89,8 +84,6 @@ static int tell_growth(const struct stats_options *options, const struct survey 
   const bool exceeds = options->max_growth >= 0 && growth.percent > options->max_growth;
   if (options->format == FORMAT_JSON)
     print_json(stats_json_growth(before, after, &growth, options->top));
-  else if (options->format == FORMAT_CSV)
-    stats_csv_growth(&growth, options->top);
   else
     stats_text_growth(before, after, &growth, options->top);
   if (exceeds && options->format == FORMAT_TEXT)
@@ -152,8 +145,7 @@ int command_stats(int argc, char **argv) {
       {"top", .take = take_top, .context = &options},
       {"filter", .text = &options.survey.filter},
       {"sort", .words = "packed|raw|records|name", .word = &options.survey.order},
-      {"nested", .flag = &options.nested},
-      {"format", .words = "text|json|csv", .word = &options.format},
+      {"format", .words = "text|json", .word = &options.format},
       POLICY_OPTIONS(&options.survey.policy),
       LOAD_OPTIONS(&options.survey.load),
       {0},

@@ -1,5 +1,5 @@
-/* stats_text.c - see stats_print.h. */
-#include "tool/sizes/stats_print.h"
+/* stats_text.c - see stats_text.h. */
+#include "tool/sizes/stats_text.h"
 
 #include "tool/image/clean.h"
 
@@ -71,45 +71,17 @@ static void print_distributions(const struct survey *survey) {
   }
 }
 
-static void print_row(const struct survey *survey, const struct survey_row *row, const char *name,
-                      const char *indent) {
+static void print_row(const struct survey *survey, const struct survey_row *row, const char *name) {
   printf("    %9" PRIu32, row->records);
   if (survey->has_raw)
     printf(" %10" PRIu64, row->raw / 8);
-  printf(" %10.1f %6.1f  %s", (double)row->packed / 8, percent(row->packed, survey->packed.bits),
-         indent);
+  printf(" %10.1f %6.1f  ", (double)row->packed / 8, percent(row->packed, survey->packed.bits));
   print_name(name);
-}
-
-static void print_others(const struct survey *survey, const struct survey_row *others,
-                         uint32_t count, const char *indent) {
-  char name[64];
-  snprintf(name, sizeof name, "(%" PRIu32 " other%s)", count, count == 1 ? "" : "s");
-  if (count > 0)
-    print_row(survey, others, name, indent);
-}
-
-/* The first functions of a unit, and the sum of its others. */
-static void print_functions_of(const struct survey *survey, const struct survey_row *unit,
-                               uint32_t top) {
-  struct survey_row others = {0};
-  uint32_t printed = 0;
-  char text[SURVEY_NAME_SIZE];
-  for (uint32_t i = 0; i < survey->function_count; i++) {
-    const struct survey_row *function = &survey->functions[i];
-    if (survey_compare_text(function->unit, unit->name) != 0)
-      continue;
-    if (printed++ < top)
-      print_row(survey, function, survey_name(function, text), "  ");
-    else
-      survey_add(&others, function);
-  }
-  print_others(survey, &others, others.functions, "  ");
 }
 
 /* Prints the first rows, and the sum of the others. */
 static void print_rows(const struct survey *survey, const char *title,
-                       const struct survey_row *rows, uint32_t count, uint32_t top, bool nested) {
+                       const struct survey_row *rows, uint32_t count, uint32_t top) {
   const struct survey_row others = survey_others(survey, rows, count, top),
                           rest = survey_rest_row(survey);
   char text[SURVEY_NAME_SIZE];
@@ -117,14 +89,15 @@ static void print_rows(const struct survey *survey, const char *title,
   if (survey->has_raw)
     printf(" %10s", "raw");
   printf(" %10s %6s  %s\n", "packed", "%", title);
-  for (uint32_t i = 0; i < count && i < top; i++) {
-    print_row(survey, &rows[i], survey_name(&rows[i], text), "");
-    if (nested)
-      print_functions_of(survey, &rows[i], top);
-  }
+  for (uint32_t i = 0; i < count && i < top; i++)
+    print_row(survey, &rows[i], survey_name(&rows[i], text));
   const bool are_units = rows == survey->units && survey->left_out.functions == 0;
-  print_others(survey, &others, !are_units ? others.functions : top < count ? count - top : 0, "");
-  print_row(survey, &rest, "(the table itself)", "");
+  const uint32_t left = !are_units ? others.functions : top < count ? count - top : 0;
+  char name[64];
+  snprintf(name, sizeof name, "(%" PRIu32 " other%s)", left, plural(left));
+  if (left > 0)
+    print_row(survey, &others, name);
+  print_row(survey, &rest, "(the table itself)");
 }
 
 static void print_drop(const struct survey *survey) {
@@ -148,7 +121,7 @@ static void print_share(const struct survey *survey, const char *name, const str
   putchar('\n');
 }
 
-void stats_text(const struct survey *survey, uint32_t top, bool nested) {
+void stats_text(const struct survey *survey, uint32_t top) {
   const uint32_t units = survey->unit_count;
   const bool has_units = units > 1 || (units == 1 && survey->units[0].name != NULL);
   clean_print_path(stdout, survey->program.path);
@@ -183,10 +156,8 @@ void stats_text(const struct survey *survey, uint32_t top, bool nested) {
   print_repetition(survey);
   print_distributions(survey);
   if (has_units)
-    print_rows(survey, nested ? "compilation unit, and its functions" : "compilation unit",
-               survey->units, units, top, nested);
-  if (!has_units || !nested)
-    print_rows(survey, "function", survey->functions, survey->function_count, top, false);
+    print_rows(survey, "compilation unit", survey->units, units, top);
+  print_rows(survey, "function", survey->functions, survey->function_count, top);
 }
 
 /* ---- Several files ---- */
