@@ -236,6 +236,17 @@ static void set_frame_taken(struct code_stack *stack) {
   stack->is_address = true;
 }
 
+/* A word that is pushed, called or jumped to, if it's on the stack: what becomes of it isn't
+ * followed. The stack pointer is lower by `growth` when the word is looked at. */
+static void set_read(const ZydisDecodedInstruction *raw, int32_t growth, struct code_stack *stack) {
+  const enum code_stack_base base = memory_base(raw);
+  const int32_t offset = (int32_t)raw->raw.disp.value;
+  if (base == CODE_FRAME_POINTER && offset == 0)
+    set_frame_taken(stack);
+  else if (base != CODE_NO_BASE)
+    set_memory(stack, base, base == CODE_STACK_POINTER ? offset + growth : offset, WORD, true);
+}
+
 static void set_move(const ZydisDecodedInstruction *raw, struct code_stack *stack) {
   enum { TO_REGISTER = 0x8b };
   const int operand = operand_register(raw), other = other_register(raw);
@@ -327,8 +338,9 @@ static void set_stack(const ZydisDecoder *decoder, const ZydisDecoderContext *co
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_PUSH:
   case ZYDIS_MNEMONIC_PUSHFQ:
-    stack->growth = 8;
     set_memory(stack, CODE_STACK_POINTER, 0, 8, false);
+    set_read(raw, WORD, stack);
+    stack->growth = WORD;
     return;
   case ZYDIS_MNEMONIC_POP:
   case ZYDIS_MNEMONIC_POPFQ:
@@ -645,7 +657,9 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   case CODE_PADDING:
     return;
   case CODE_RETURN:
-    instruction->stack.growth = -(int32_t)raw.raw.imm[0].value.u; /* besides the return address */
+    instruction->stack.growth = /* besides the return address */
+        raw.meta.branch_type == ZYDIS_BRANCH_TYPE_NEAR ? -(int32_t)raw.raw.imm[0].value.u
+                                                       : CODE_STACK_LOST;
     return;
   case CODE_CALL:
   case CODE_JUMP:
@@ -659,6 +673,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
     instruction->parts.from =
         instruction->is_sum ? (uint8_t)operand_register(&raw) : CODE_NO_REGISTER;
     instruction->parts.is_load = !instruction->is_sum && !is_on_stack(&raw);
+    set_read(&raw, 0, &instruction->stack);
     break;
   default:
     set_registers(&raw, instruction);
