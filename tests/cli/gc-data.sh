@@ -90,3 +90,13 @@ for type in function object notype gnu_indirect_function; do
     expect_verdict dropped app managed_no_call --gc-entry=collect
   done
 done
+
+# Functions in assembly without names and unwind tables, after a function with a size: nothing tells where the second one starts, but
+# for a word that leads there, of any size and at any place. It may lead between what seem to be instructions after data.
+for bytes in '' '.byte 6; .quad 0x4811223344556677'; do
+  for word in '.p2align 3; .long 5; 1: .long second' '.byte 5; 1: .quad second'; do
+    make_odd 'mov 1f(%rip), %eax; jmp *%rax' "first: mov \$5, %eax; mov \$6, %eax; mov \$7, %eax; ret; $bytes
+second: call collect; ret; .data; $word; .text" '' 'ret'
+    expect_odd_verdict kept "in one piece of code: $word" "-no-pie -Wl,--discard-all"
+  done
+done

@@ -99,6 +99,19 @@ static bool is_function(const struct call_graph *graph, uint64_t address) {
   return area != NULL && area->is_code && area_is_marked(area, MARK_FUNCTION, address);
 }
 
+/* Where nothing tells how long a function is, others may be in its middle, of which nothing tells,
+ * either. The linker's stubs are known. */
+static void mark_functions_within(struct call_graph *graph) {
+  for (uint32_t i = 0; i < graph->function_count; i++) {
+    const struct graph_function *function = &graph->functions[i];
+    struct area *area = areas_find(&graph->areas, function->address);
+    const uint64_t size = function->is_whole || graph_is_linkage(graph, i) ? 0 : function->size;
+    for (uint64_t at = function->address; at < function->address + size; at++)
+      if (function->is_undecodable || area_is_marked(area, MARK_INSTRUCTION, at))
+        area_mark(area, MARK_FUNCTION, at);
+  }
+}
+
 /* A word that is for lazy binding leads back to the stub, until the dynamic linker changes it. */
 static bool is_for_calls(const struct call_graph *graph, uint64_t address) {
   const struct linkage_word *word = linkage_find(&graph->linkage, address);
@@ -346,6 +359,7 @@ static void take_personalities(struct call_graph *graph, const struct image *ima
 void escapes_find(struct graph_builder *builder, const struct image *image) {
   struct call_graph *graph = builder->graph;
   code_ranges_sort(&builder->tables);
+  mark_functions_within(graph);
   take_words(builder, false);
   take_exports(graph);
   for (int at_start = 0; at_start <= 1; at_start++)
