@@ -25,3 +25,10 @@ only_line_matches '^stackpack: app: no debug information$' err || fail "$(<err)"
 expect_same plain.txt out
 expect_status 0 "$stackpack" dump --source --format=json app
 expect_output ',"source":\[\]\}$'
+
+# A folder is told as it is in the table of lines: below the one in which the unit was compiled, unless it's whole.
+cp "$samples/list.ll" folder.ll
+compile ./folder.ll folder.o
+link_with lld app main.o folder.o
+expect_source_of_llvm app app
+grep -qx '/\./folder\.ll:.*' frames || fail "another path: $(head -n 3 frames)"

@@ -76,10 +76,10 @@ void units_close(struct units *units) {
 }
 
 const char *units_find(struct units *units, uint64_t address) {
-  struct source_frames unit = {0};
-  source_find(units->source, SOURCE_UNIT, address, &unit);
+  struct source_frames frames;
+  source_find(units->source, address, &frames);
   units->is_broken |= source_is_broken(units->source);
-  if (unit.count > 0 && unit.items[0].file != NULL)
-    return keep_name(units, unit.items[0].file);
+  if (frames.unit != NULL)
+    return keep_name(units, frames.unit);
   return find_by_symbols(units, address);
 }

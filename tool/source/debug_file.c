@@ -2,11 +2,11 @@
 #include "tool/source/debug_file.h"
 
 #include <fcntl.h>
-#include <libdwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 /* The folder of a number; NULL after the last one. */
 static const char *folder_of(const struct debug_folders *folders, size_t number) {
@@ -26,9 +26,16 @@ static bool has_debug(const struct image *image) {
   return false;
 }
 
-/* ---- By the build ID ---- */
+/* ---- Candidates ---- */
 
-static bool has_build_id(const char *path, const char *expected) {
+/* What ties a program to its debug file. */
+struct tie {
+  char id[BUILD_ID_SIZE]; /* empty: none */
+  const char *link;       /* a name without a folder; NULL: none */
+  uint32_t checksum;      /* of the bytes of the file that is linked to */
+};
+
+static bool has_build_id(const char *path, const struct tie *tie) {
   char text[BUILD_ID_SIZE];
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   Elf *elf = file < 0 ? NULL : elf_begin(file, ELF_C_READ, NULL);
@@ -36,88 +43,70 @@ static bool has_build_id(const char *path, const char *expected) {
   elf_end(elf);
   if (file >= 0)
     close(file);
-  return strcmp(text, expected) == 0;
+  return strcmp(text, tie->id) == 0;
 }
 
-/* FOLDER/.build-id/ab/cdef0123.debug, to be freed; NULL if it isn't there. */
-static char *file_of_id(const char *id, const char *folder, struct problem *problem) {
-  char *path;
-  if (asprintf(&path, "%s/.build-id/%.2s/%s.debug", folder, id, id + 2) < 0)
-    return NULL;
-  const bool is_there = access(path, R_OK) == 0;
-  if (is_there && has_build_id(path, id))
-    return path;
-  if (is_there)
-    problem_set(problem, "no debug information: %s has another build ID", path);
-  free(path);
-  return NULL;
-}
-
-/* ---- By .gnu_debuglink ---- */
-
-static bool has_checksum(const char *path, uint32_t checksum) {
+static bool has_checksum(const char *path, const struct tie *tie) {
   struct problem problem = {0};
   struct input input;
   if (!input_open(&input, path, &problem))
     return false;
-  const uint32_t actual = (uint32_t)dwarf_basic_crc32(input.bytes, input.size, 0);
+  const uint32_t actual = (uint32_t)crc32_z(0, input.bytes, input.size);
   input_close(&input);
-  return actual == checksum;
+  return actual == tie->checksum;
 }
 
-/* The contents of .gnu_debuglink: a name without a folder, and a checksum of that file's bytes. */
-struct link {
-  const char *name;
-  uint32_t checksum;
-};
-
-static char *file_of_link(const struct link *link, const char *folder, const char *subfolder,
-                          struct problem *problem) {
-  char *path;
-  if (asprintf(&path, "%s%s/%s", folder, subfolder, link->name) < 0)
-    return NULL;
+/* Takes the path of a candidate: returns it if the file is there and the program's, else frees it. */
+static char *try(char *path, bool by_link, const struct tie *tie, struct problem *problem) {
   const bool is_there = access(path, R_OK) == 0;
-  if (is_there && has_checksum(path, link->checksum))
+  if (is_there && (by_link ? has_checksum : has_build_id)(path, tie))
     return path;
   if (is_there)
-    problem_set(problem, "no debug information: %s isn't what .gnu_debuglink is for (checksum)",
+    problem_set(problem,
+                by_link ? "no debug information: %s isn't what .gnu_debuglink is for (checksum)"
+                        : "no debug information: %s has another build ID",
                 path);
   free(path);
   return NULL;
 }
 
-/* Beside the program, in .debug there, and in a tree of debug files. */
-static char *find_link(const struct image *image, const char *path,
-                       const struct debug_folders *folders, struct problem *problem) {
-  struct link link;
-  link.name = debug_names_link(image->elf, &link.checksum);
-  char *program = link.name == NULL ? NULL : realpath(path, NULL);
-  if (program == NULL)
-    return NULL;
-  *strrchr(program, '/') = 0;
-  char *found = file_of_link(&link, program, "", problem);
-  if (found == NULL)
-    found = file_of_link(&link, program, "/.debug", problem);
-  const char *folder;
-  for (size_t i = 0; found == NULL && (folder = folder_of(folders, i)) != NULL; i++)
-    found = file_of_link(&link, folder, program, problem);
-  free(program);
-  return found;
+/* FOLDER/.build-id/ab/cdef0123.debug */
+static char *try_id(const char *folder, const struct tie *tie, struct problem *problem) {
+  char *path;
+  return asprintf(&path, "%s/.build-id/%.2s/%s.debug", folder, tie->id, tie->id + 2) < 0
+             ? NULL
+             : try(path, false, tie, problem);
+}
+
+static char *try_link(const char *folder, const char *subfolder, const struct tie *tie,
+                      struct problem *problem) {
+  char *path;
+  return asprintf(&path, "%s%s/%s", folder, subfolder, tie->link) < 0
+             ? NULL
+             : try(path, true, tie, problem);
 }
 
 char *debug_file_find(const struct image *image, const char *path,
                       const struct debug_folders *folders, struct problem *problem) {
+  struct tie tie;
+  char *found = NULL;
+  const char *folder;
   if (has_debug(image))
     return strdup(path);
-  char id[BUILD_ID_SIZE];
-  const char *folder;
-  char *found = NULL;
-  debug_names_build_id(image->elf, id);
-  for (size_t i = 0; strlen(id) > 2 && found == NULL && (folder = folder_of(folders, i)) != NULL;
-       i++)
-    found = file_of_id(id, folder, problem);
-  if (found == NULL)
-    found = find_link(image, path, folders, problem);
+  debug_names_build_id(image->elf, tie.id);
+  tie.link = debug_names_link(image->elf, &tie.checksum);
+  for (size_t i = 0; strlen(tie.id) > 2 && !found && (folder = folder_of(folders, i)); i++)
+    found = try_id(folder, &tie, problem);
+  char *program = found != NULL || tie.link == NULL ? NULL : realpath(path, NULL);
+  if (program != NULL) {
+    *strrchr(program, '/') = 0;
+    found = try_link(program, "", &tie, problem);
+    if (found == NULL)
+      found = try_link(program, "/.debug", &tie, problem);
+    for (size_t i = 0; !found && (folder = folder_of(folders, i)); i++)
+      found = try_link(folder, program, &tie, problem);
+    free(program);
+  }
   if (found == NULL)
     problem_set(problem, "no debug information");
   return found;

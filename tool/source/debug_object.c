@@ -46,108 +46,86 @@ static void close_dwarf(Dwarf_Debug dwarf) {
 /* Debug sections shrink to a third; a small one of zeros to a hundredth, perhaps. */
 enum { RATIO_MOST = 64, SMALL = 1 << 20 };
 
-/* A section of debug information. */
-struct debug_section {
-  Elf_Scn *section;
+/* Decompresses a section in libelf's memory, as elf_compress does; older versions of libelf don't
+ * know Zstandard. */
+static bool decompress_zstd(Elf_Scn *section, uint64_t size) {
+  GElf_Shdr header;
+  Elf_Data *data = elf_getdata(section, NULL);
+  const size_t skipped = sizeof(Elf64_Chdr);
+  char *bytes = data == NULL || data->d_size < skipped ? NULL : malloc(size + 1);
+  if (bytes == NULL || gelf_getshdr(section, &header) == NULL ||
+      ZSTD_decompress(bytes, size, (const char *)data->d_buf + skipped, data->d_size - skipped) !=
+          size) {
+    free(bytes);
+    return false;
+  }
+  data->d_buf = bytes;
+  data->d_size = header.sh_size = size;
+  header.sh_flags &= ~(GElf_Xword)SHF_COMPRESSED;
+  return gelf_update_shdr(section, &header) != 0;
+}
+
+static bool decompress(Elf_Scn *section, const char *name, uint64_t stored,
+                       struct problem *problem) {
+  GElf_Chdr compression = {0};
+  if (gelf_getchdr(section, &compression) != NULL && compression.ch_size > SMALL &&
+      compression.ch_size / RATIO_MOST > stored)
+    return problem_set(problem, "section %.40s can't be decompressed: it says it is too large",
+                       name);
+  return elf_compress(section, 0, 0) > 0 ||
+         (compression.ch_type == ELFCOMPRESS_ZSTD &&
+          decompress_zstd(section, compression.ch_size)) ||
+         problem_set(problem, "section %.40s can't be decompressed", name);
+}
+
+/* Moves on to the next debug section that has bytes; NULL after the last one. */
+static Elf_Scn *next_section(Elf *elf, Elf_Scn *section, GElf_Shdr *header, const char **name) {
+  size_t names;
+  if (elf_getshdrstrndx(elf, &names) != 0)
+    return NULL;
+  while ((section = elf_nextscn(elf, section)) != NULL) {
+    *name = gelf_getshdr(section, header) == NULL ? NULL : elf_strptr(elf, names, header->sh_name);
+    if (*name != NULL && header->sh_type != SHT_NOBITS && strncmp(*name, ".debug_", 7) == 0)
+      return section;
+  }
+  return NULL;
+}
+
+/* *any: some section was compressed. */
+static bool decompress_all(Elf *elf, bool *any, struct problem *problem) {
   GElf_Shdr header;
   const char *name;
-  unsigned compression; /* ELFCOMPRESS_...; 0: none */
-  uint64_t size;        /* decompressed, as it says */
-};
-
-/* Moves on to the next debug section that has bytes; false after the last one. */
-static bool next_section(Elf *elf, struct debug_section *next) {
-  size_t names;
-  GElf_Chdr compression;
-  if (elf_getshdrstrndx(elf, &names) != 0)
-    return false;
-  while ((next->section = elf_nextscn(elf, next->section)) != NULL) {
-    GElf_Shdr *header = gelf_getshdr(next->section, &next->header);
-    next->name = header == NULL ? NULL : elf_strptr(elf, names, header->sh_name);
-    if (next->name == NULL || header->sh_type == SHT_NOBITS ||
-        (strncmp(next->name, ".debug_", 7) != 0 && strncmp(next->name, ".zdebug_", 8) != 0))
-      continue;
-    next->compression = 0;
-    next->size = header->sh_size;
-    if ((header->sh_flags & SHF_COMPRESSED) != 0) {
-      const bool ok = gelf_getchdr(next->section, &compression) != NULL;
-      next->compression = ok ? compression.ch_type : UINT32_MAX;
-      next->size = ok ? compression.ch_size : UINT64_MAX;
-    } else if (next->name[1] == 'z') { /* "ZLIB", and the size, its high byte first */
-      const Elf_Data *raw = elf_rawdata(next->section, NULL);
-      if (raw != NULL && raw->d_size >= 12)
-        memcpy(&next->size, (const char *)raw->d_buf + 4, sizeof next->size);
-      next->size = __builtin_bswap64(next->size);
+  for (Elf_Scn *section = NULL; (section = next_section(elf, section, &header, &name)) != NULL;)
+    if ((header.sh_flags & SHF_COMPRESSED) != 0) {
+      *any = true;
+      if (!decompress(section, name, header.sh_size, problem))
+        return false;
     }
-    return true;
-  }
-  return false;
-}
-
-/* Refuses sizes that can't be. *any: some section must be decompressed here (libdwarf itself
- * decompresses .zdebug_*). */
-static bool check_sections(Elf *elf, bool *any, struct problem *problem) {
-  *any = false;
-  for (struct debug_section section = {0}; next_section(elf, &section);) {
-    *any |= section.compression != 0;
-    if (section.size > SMALL && section.size / RATIO_MOST > section.header.sh_size)
-      return problem_set(problem, "section %.40s can't be decompressed: it says it is too large",
-                         section.name);
-  }
   return true;
-}
-
-/* Older versions of libelf don't know Zstandard. Returns the bytes, to be freed. */
-static void *decompress_zstd(Elf_Scn *section, uint64_t size) {
-  const Elf_Data *raw = elf_rawdata(section, NULL);
-  const size_t skipped = sizeof(Elf64_Chdr);
-  void *bytes = raw == NULL || raw->d_size < skipped ? NULL : malloc(size + 1);
-  if (bytes != NULL && ZSTD_decompress(bytes, size, (const char *)raw->d_buf + skipped,
-                                       raw->d_size - skipped) == size)
-    return bytes;
-  free(bytes);
-  return NULL;
 }
 
 static bool write_at(int file, const void *bytes, uint64_t size, uint64_t place) {
   return pwrite(file, bytes, size, (off_t)place) == (ssize_t)size;
 }
 
-/* Writes the bytes of a section at the end of the copy, and where they are in its header. */
-static bool decompress(int copy, uint64_t *end, const GElf_Ehdr *file,
-                       struct debug_section *section) {
-  const size_t index = elf_ndxscn(section->section);
-  void *own = NULL;
-  const void *bytes = NULL;
-  if (section->compression == ELFCOMPRESS_ZSTD) {
-    bytes = own = decompress_zstd(section->section, section->size);
-  } else if (elf_compress(section->section, 0, 0) > 0) {
-    const Elf_Data *plain = elf_rawdata(section->section, NULL);
-    bytes = plain == NULL || plain->d_size != section->size ? NULL : plain->d_buf;
-  }
-  section->header.sh_flags &= ~(GElf_Xword)SHF_COMPRESSED;
-  section->header.sh_offset = *end;
-  section->header.sh_size = section->size;
-  const bool ok = bytes != NULL && write_at(copy, bytes, section->size, *end) &&
-                  write_at(copy, &section->header, sizeof section->header,
-                           file->e_shoff + index * sizeof section->header);
-  *end += section->size;
-  free(own);
-  return ok;
-}
-
+/* Writes the file as it is, then its debug sections as libelf has them, whose headers lead there. */
 static bool fill_copy(int copy, Elf *elf, struct problem *problem) {
-  GElf_Ehdr header;
-  size_t size;
-  const char *bytes = elf_rawfile(elf, &size);
-  uint64_t end = size;
-  if (bytes == NULL || gelf_getehdr(elf, &header) == NULL || gelf_getclass(elf) != ELFCLASS64 ||
-      header.e_shentsize != sizeof(Elf64_Shdr) || !write_at(copy, bytes, size, 0))
-    return problem_set(problem, "debug sections can't be copied");
-  for (struct debug_section section = {0}; next_section(elf, &section);)
-    if (section.compression != 0 && !decompress(copy, &end, &header, &section))
-      return problem_set(problem, "section %.40s can't be decompressed", section.name);
-  return true;
+  GElf_Ehdr file;
+  GElf_Shdr header;
+  const char *name;
+  size_t end;
+  const char *bytes = elf_rawfile(elf, &end);
+  bool ok = bytes != NULL && gelf_getehdr(elf, &file) != NULL && gelf_getclass(elf) == ELFCLASS64 &&
+            file.e_shentsize == sizeof(Elf64_Shdr) && write_at(copy, bytes, end, 0);
+  for (Elf_Scn *section = NULL;
+       ok && (section = next_section(elf, section, &header, &name)) != NULL;) {
+    const Elf_Data *data = elf_getdata(section, NULL);
+    header.sh_offset = end;
+    ok = data != NULL && write_at(copy, data->d_buf, data->d_size, end) &&
+         write_at(copy, &header, sizeof header, file.e_shoff + elf_ndxscn(section) * sizeof header);
+    end += ok ? data->d_size : 0;
+  }
+  return ok || problem_set(problem, "debug sections can't be copied");
 }
 
 /* ---- Opening ---- */
@@ -157,9 +135,9 @@ static int readable(int file, struct problem *problem) {
   bool is_compressed = false;
   elf_version(EV_CURRENT);
   Elf *elf = elf_begin(file, ELF_C_READ, NULL);
-  bool ok = (elf != NULL && elf_kind(elf) == ELF_K_ELF) ||
-            problem_set(problem, "debug information: not a usable ELF file");
-  ok = ok && check_sections(elf, &is_compressed, problem);
+  bool ok = elf != NULL && elf_kind(elf) == ELF_K_ELF
+                ? decompress_all(elf, &is_compressed, problem)
+                : problem_set(problem, "debug information: not a usable ELF file");
   const int copy = ok && is_compressed ? memfd_create("debug sections", MFD_CLOEXEC) : file;
   if (copy != file)
     ok = copy >= 0 ? fill_copy(copy, elf, problem)

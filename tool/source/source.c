@@ -1,21 +1,20 @@
 /* source.c - see source.h.
  *
- * The reader gets questions, and answers each with a message: its size, and texts that end in a
- * zero. Before the first question it sends a message of its own, with one text: why the debug
- * information can't be opened, or nothing. In an answer the first text is the path of split debug
- * information that is missing, or nothing; each frame follows as four texts: function, file, line
- * and column. A text that isn't told is empty, and a number is 0.
+ * Reader and command share memory, which has the same addresses in both. The command writes a
+ * question there, and the reader the answer. A byte through a socket tells the other one of it;
+ * before the first question the reader sends one, when it has opened the debug information or found
+ * why it can't be.
  */
 #include "tool/source/source.h"
 
 #include "format/array.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -23,44 +22,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SIZE_MOST = 1 << 26 };
+enum { TEXTS_SIZE = 1 << 24 };
 
-struct question {
-  uint64_t address;
-  enum source_question kind;
+struct exchange {
+  uint64_t address; /* the question */
+  /* The answer: its texts are below. */
+  struct problem problem; /* the debug information can't be opened, if there is a text */
+  const char *missing;    /* see debug_info_missing */
+  struct source_frame items[SOURCE_FRAMES_MOST];
+  struct source_frames frames; /* these */
+  size_t used;                 /* bytes of texts */
+  char texts[TEXTS_SIZE];
 };
 
 /* ---- The reader ---- */
 
-/* A stream to memory has no error flag where memory runs out: each call's result is the only
- * sign. */
-static bool put_text(FILE *to, const char *text) {
-  return fputs(text == NULL ? "" : text, to) >= 0 && putc(0, to) != EOF;
-}
-
-/* A message is made in memory, as its size goes first. */
-static bool answer(FILE *to, const struct source_frames *frames, const char *text) {
-  char *bytes = NULL;
-  size_t size = 0;
-  FILE *message = open_memstream(&bytes, &size);
-  if (message == NULL)
-    return false;
-  bool ok = put_text(message, text);
-  for (size_t i = 0; i < frames->count && ok; i++) {
-    const struct source_frame *frame = &frames->items[i];
-    ok = put_text(message, frame->function) && put_text(message, frame->file) &&
-         fprintf(message, "%" PRIu64 "%c%" PRIu64 "%c", frame->line, 0, frame->column, 0) > 0;
-  }
-  ok = fclose(message) == 0 && ok && fwrite(&size, sizeof size, 1, to) == 1 &&
-       fwrite(bytes, 1, size, to) == size && fflush(to) == 0;
-  free(bytes);
-  return ok;
-}
-
 /* The reader prints nothing, and leaves no dump of its memory, where the library breaks down.
- * Some versions loop forever over broken bytes (libdwarf 0.7): so the reader's time is bounded
- * by the file's size, and it ends with the command. */
-static void be_bounded(const char *path) {
+ * Broken bytes might keep it busy forever: so the reader's time is bounded by the file's size, and
+ * it ends with the command. Returns the seconds. */
+static unsigned be_bounded(const char *path) {
   enum { SECONDS = 20, BYTES_A_SECOND = 1 << 20 };
   struct stat status = {0};
   stat(path, &status);
@@ -74,22 +54,47 @@ static void be_bounded(const char *path) {
     dup2(nowhere, STDERR_FILENO);
   }
   setrlimit(RLIMIT_CORE, &none);
+  return (unsigned)seconds;
 }
 
-static _Noreturn void read_for(int socket, const char *debug_path, const char *path) {
-  struct problem problem = {0};
-  struct source_frames frames = {0};
-  struct question question;
-  be_bounded(debug_path);
-  FILE *to = fdopen(socket, "w");
-  struct debug_info *info = debug_info_open(debug_path, path, &problem);
-  bool ok = to != NULL && answer(to, &frames, problem.text) && info != NULL;
-  while (ok && recv(socket, &question, sizeof question, MSG_WAITALL) == sizeof question) {
-    if (question.kind == SOURCE_UNIT)
-      debug_info_find_unit(info, question.address, &frames);
-    else
-      debug_info_find(info, question.address, &frames);
-    ok = answer(to, &frames, debug_info_missing(info));
+/* Copies a text into the answer; NULL if there is none, or no room. */
+static const char *put_text(struct exchange *exchange, const char *text) {
+  const size_t size = text == NULL ? 0 : strlen(text) + 1;
+  if (size == 0 || size > sizeof exchange->texts - exchange->used)
+    return NULL;
+  exchange->used += size;
+  return memcpy(exchange->texts + exchange->used - size, text, size);
+}
+
+static void answer(struct exchange *exchange, struct debug_info *info) {
+  struct source_frames frames;
+  debug_info_find(info, exchange->address, &frames);
+  exchange->used = 0;
+  exchange->missing = put_text(exchange, debug_info_missing(info));
+  exchange->frames =
+      (struct source_frames){exchange->items, frames.count, put_text(exchange, frames.unit)};
+  for (size_t i = 0; i < frames.count; i++) {
+    exchange->items[i] = frames.items[i];
+    exchange->items[i].function = put_text(exchange, frames.items[i].function);
+    exchange->items[i].file = put_text(exchange, frames.items[i].file);
+  }
+}
+
+static bool tell(int socket) { return send(socket, "", 1, MSG_NOSIGNAL) == 1; }
+
+static bool await(int socket) {
+  char byte;
+  return recv(socket, &byte, 1, 0) == 1;
+}
+
+/* A split unit's file may be one that can't be read without waiting: an alarm ends that. */
+static _Noreturn void read_for(int socket, struct exchange *exchange, const char *path) {
+  const unsigned seconds = be_bounded(path);
+  struct debug_info *info = debug_info_open(path, &exchange->problem);
+  while (tell(socket) && info != NULL && await(socket)) {
+    alarm(seconds);
+    answer(exchange, info);
+    alarm(0);
   }
   _exit(0);
 }
@@ -100,81 +105,60 @@ struct source {
   const char *path; /* the program's */
   pid_t reader;
   int socket;
-  FILE *answers; /* of the socket, which it owns */
+  struct exchange *exchange; /* mapped */
   bool is_broken;
   bool missing_told;
-  char *message; /* the last one, and a zero; owned */
-  size_t message_capacity;
-  struct source_frame *frames; /* owned */
-  size_t frame_capacity;
 };
 
 static bool start_reader(struct source *source, const char *debug_path, struct problem *problem) {
   int sockets[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
+  source->exchange = mmap(NULL, sizeof *source->exchange, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (source->exchange == MAP_FAILED ||
+      socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
     return problem_set_errno(problem, "debug information can't be read");
   fflush(stdout);
   source->reader = fork();
   if (source->reader == 0) {
     close(sockets[0]);
-    read_for(sockets[1], debug_path, source->path);
+    read_for(sockets[1], source->exchange, debug_path);
   }
   close(sockets[1]);
   source->socket = sockets[0];
-  source->answers = fdopen(source->socket, "r");
-  return (source->reader > 0 && source->answers != NULL) ||
-         problem_set_errno(problem, "debug information can't be read");
+  return source->reader > 0 || problem_set_errno(problem, "debug information can't be read");
 }
 
-/* Takes the next text of a message; NULL if there's none, or it is empty. */
-static const char *take_text(const char **at, const char *end) {
-  const char *text = *at;
-  if (text >= end)
-    return NULL;
-  *at += strlen(text) + 1;
-  return *text == 0 ? NULL : text;
+static bool is_text(const struct exchange *exchange, const char *text) {
+  return text == NULL || (uintptr_t)text - (uintptr_t)exchange->texts < sizeof exchange->texts;
 }
 
-static uint64_t take_number(const char **at, const char *end) {
-  const char *text = take_text(at, end);
-  return text == NULL ? 0 : strtoull(text, NULL, 10);
-}
-
-/* Receives a message. Nothing in it is relied on: the reader may be broken. *text is as above. */
-static bool receive_answer(struct source *source, struct source_frames *frames, const char **text) {
-  size_t size;
-  frames->count = 0;
-  if (fread(&size, sizeof size, 1, source->answers) != 1 || size > SIZE_MOST ||
-      !array_make_room((void **)&source->message, &source->message_capacity, size + 1, 1) ||
-      fread(source->message, 1, size, source->answers) != size)
-    return false;
-  source->message[size] = 0;
-  const char *at = source->message, *const end = at + size;
-  *text = take_text(&at, end);
-  while (at < end) {
-    struct source_frame frame = {.function = take_text(&at, end), .file = take_text(&at, end)};
-    frame.line = take_number(&at, end);
-    frame.column = take_number(&at, end);
-    (void)ARRAY_ADD(source->frames, frames->count, source->frame_capacity, frame);
-  }
-  frames->items = source->frames;
-  return true;
-}
-
-static bool await_opened(struct source *source, struct problem *problem) {
-  struct source_frames none;
-  const char *text;
-  if (!receive_answer(source, &none, &text))
-    return problem_set(problem, "broken debug information");
-  return text == NULL || problem_set(problem, "%s", text);
+/* Waits for an answer. Nothing in it is relied on: the reader may be broken. */
+static bool await_answer(const struct source *source) {
+  struct exchange *exchange = source->exchange;
+  bool ok = await(source->socket) && exchange->frames.count <= SOURCE_FRAMES_MOST &&
+            is_text(exchange, exchange->missing) && is_text(exchange, exchange->frames.unit);
+  exchange->frames.items = exchange->items;
+  exchange->problem.text[sizeof exchange->problem.text - 1] = 0;
+  exchange->texts[sizeof exchange->texts - 1] = 0;
+  for (size_t i = 0; ok && i < exchange->frames.count; i++)
+    ok = is_text(exchange, exchange->items[i].function) &&
+         is_text(exchange, exchange->items[i].file);
+  return ok;
 }
 
 struct source *source_open(const char *debug_path, const char *path, struct problem *problem) {
   struct source *source = calloc(1, sizeof *source);
   source->path = path;
   source->socket = -1;
-  if (start_reader(source, debug_path, problem) && await_opened(source, problem))
-    return source;
+  if (start_reader(source, debug_path, problem)) {
+    const char *text = source->exchange->problem.text;
+    if (!await_answer(source))
+      problem_set(problem, "broken debug information");
+    else if (*text == 0)
+      return source;
+    else
+      problem_set(problem, "%s", text);
+  }
   source_close(source);
   return NULL;
 }
@@ -188,20 +172,16 @@ static void tell_missing(struct source *source, const char *file) {
                "split debug information can't be read, so inlined functions are missing: %s", file);
 }
 
-void source_find(struct source *source, enum source_question question, uint64_t address,
-                 struct source_frames *frames) {
-  const struct question asked = {address, question};
-  const char *missing;
+void source_find(struct source *source, uint64_t address, struct source_frames *frames) {
   *frames = (struct source_frames){0};
   if (source == NULL || source->is_broken)
     return;
-  if (send(source->socket, &asked, sizeof asked, MSG_NOSIGNAL) == sizeof asked &&
-      receive_answer(source, frames, &missing)) {
-    tell_missing(source, missing);
+  source->exchange->address = address;
+  source->is_broken = !tell(source->socket) || !await_answer(source);
+  if (source->is_broken)
     return;
-  }
-  *frames = (struct source_frames){0};
-  source->is_broken = true;
+  tell_missing(source, source->exchange->missing);
+  *frames = source->exchange->frames;
 }
 
 bool source_is_broken(const struct source *source) { return source != NULL && source->is_broken; }
@@ -209,16 +189,14 @@ bool source_is_broken(const struct source *source) { return source != NULL && so
 void source_close(struct source *source) {
   if (source == NULL)
     return;
-  if (source->answers != NULL)
-    fclose(source->answers);
-  else if (source->socket >= 0)
+  if (source->socket >= 0)
     close(source->socket);
   if (source->reader > 0) {
     kill(source->reader, SIGKILL);
     waitpid(source->reader, NULL, 0);
   }
-  free(source->message);
-  free(source->frames);
+  if (source->exchange != MAP_FAILED)
+    munmap(source->exchange, sizeof *source->exchange);
   free(source);
 }
 

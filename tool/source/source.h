@@ -1,7 +1,7 @@
-/* source.h - where an instruction comes from: file, line and inlined functions; or its unit.
+/* source.h - where an instruction comes from: file, line, inlined functions, unit.
  *
  * Debug information is read by a process of its own. It is large and intricate, other tools leave
- * it broken, and libdwarf doesn't survive every broken file. Then the reader ends, and the command
+ * it broken, and no library survives every broken file. Then the reader ends, and the command
  * goes on without source lines.
  */
 #ifndef STACKPACK_SOURCE_H
@@ -17,15 +17,10 @@ struct source;
 struct source *source_open(const char *debug_path, const char *path, struct problem *problem);
 void source_close(struct source *source);
 
-enum source_question {
-  SOURCE_FRAMES, /* the frames of the instruction that contains an address */
-  SOURCE_UNIT    /* the unit there: one frame with the path of its source file */
-};
-
-/* Nothing is found without a source, and once the debug information turns out to be broken. Says
- * once on stderr that split debug information is missing. */
-void source_find(struct source *source, enum source_question question, uint64_t address,
-                 struct source_frames *frames);
+/* Finds the frames of the instruction that contains an address. Nothing is found without a source,
+ * and once the debug information turns out to be broken. Says once on stderr that split debug
+ * information is missing. */
+void source_find(struct source *source, uint64_t address, struct source_frames *frames);
 
 /* Whether the debug information has turned out to be broken. Not so without a source. */
 bool source_is_broken(const struct source *source);
