@@ -60,7 +60,7 @@ static const char *name_of(const struct dump *dump, const struct record_view *vi
 
 static void find_frames(const struct dump *dump, const struct record_view *view,
                         struct source_frames *frames) {
-  source_find(dump->source, SOURCE_FRAMES, record_view_instruction(view), frames);
+  source_find(dump->source, record_view_instruction(view), frames);
 }
 
 /* ---- JSON ---- */

@@ -86,7 +86,7 @@ static const struct safepoint_function *function_of(const struct lookup *lookup,
 static void print_missing(struct lookup *lookup, uint64_t address, bool is_managed) {
   struct source_frames frames;
   /* As for a record: the address is after a call. */
-  source_find(lookup->source, SOURCE_FRAMES, address - (address > 0), &frames);
+  source_find(lookup->source, address - (address > 0), &frames);
   const struct safepoint_function *function = is_managed ? function_of(lookup, address) : NULL;
   const char *answer = is_managed ? "not a safepoint" : "not managed";
   lookup->some_missing = true;
@@ -114,7 +114,7 @@ static bool print_record(struct lookup *lookup, const struct stackpack_record *r
   struct source_frames frames;
   if (!record_view_ask(&lookup->view, record, lookup->space))
     return false;
-  source_find(lookup->source, SOURCE_FRAMES, record_view_instruction(&lookup->view), &frames);
+  source_find(lookup->source, record_view_instruction(&lookup->view), &frames);
   if (lookup->json)
     record_json_print(&lookup->view, names_find(&lookup->names, lookup->view.function),
                       lookup->with_source ? &frames : NULL);

@@ -45,18 +45,8 @@ for version in 4 5; do
   only_line_matches "^stackpack: app: warning: split debug information can't be read, .*: .*inlined\.dwo$" err ||
     fail "missing .dwo files aren't told: $(<err)"
   mv out without.json
-  # A package: one of GNU's form, before DWARF 5, isn't read, and libdwarf 0.11 finds its first unit only. That is said.
-  "$LLVM/bin/llvm-dwp" away/inlined.dwo away/second.dwo -o app.dwp
-  expect_status 0 "$stackpack" dump --format=json --source app
-  if [[ -s err ]]; then
-    only_line_matches "warning: split debug information can't be read" err || fail "$(<err)"
-    expect_different plain.json out
-  else
-    expect_same plain.json out
-  fi
   # A file of another build isn't this one's.
   mv away/second.dwo inlined.dwo
-  rm -f app.dwp
   expect_status 0 "$stackpack" dump --format=json --source app
   expect_same without.json out
   only_line_matches "warning: split debug information can't be read" err || fail "$(<err)"

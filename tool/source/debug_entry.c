@@ -90,28 +90,21 @@ struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit) {
 
 /* ---- Ranges ---- */
 
-/* Lists of split entries are counted from the start of the .dwo file's table (7.3.2.2), which in
- * a package is one of many. libdwarf finds them by an offset only; it tells two, and the second
- * one has another meaning in each version. */
-static bool find_split_list(Dwarf_Debug dwarf, Dwarf_Die die, uint64_t number, uint64_t *where) {
-  Dwarf_Debug_Fission_Per_CU parts = {0};
+/* Lists of split entries are counted from the start of the .dwo file's table (7.3.2.2). libdwarf
+ * finds them by an offset only; it tells two, and the second one has another meaning in each
+ * version. */
+static bool find_split_list(Dwarf_Debug dwarf, uint64_t number, uint64_t *where) {
   Dwarf_Unsigned count, header, array, in_array, entries, first, end, ignored;
   Dwarf_Small offset_size, extension_size, address_size, segment_size;
   unsigned version;
-  dwarf_get_debugfission_for_die(die, &parts, NULL);
-  if (dwarf_load_rnglists(dwarf, &count, NULL) != DW_DLV_OK)
-    return false;
-  for (Dwarf_Unsigned i = 0; i < count; i++)
-    if (dwarf_get_rnglist_context_basics(dwarf, i, &header, &offset_size, &extension_size, &version,
-                                         &address_size, &segment_size, &entries, &array, &first,
-                                         &end, NULL) == DW_DLV_OK &&
-        header == parts.pcu_offset[DW_SECT_RNGLISTS] &&
-        dwarf_get_rnglist_offset_index_value(dwarf, i, number, &in_array, &ignored, NULL) ==
-            DW_DLV_OK) {
-      *where = array + in_array;
-      return true;
-    }
-  return false;
+  const bool ok = dwarf_load_rnglists(dwarf, &count, NULL) == DW_DLV_OK &&
+                  dwarf_get_rnglist_context_basics(dwarf, 0, &header, &offset_size, &extension_size,
+                                                   &version, &address_size, &segment_size, &entries,
+                                                   &array, &first, &end, NULL) == DW_DLV_OK &&
+                  dwarf_get_rnglist_offset_index_value(dwarf, 0, number, &in_array, &ignored,
+                                                       NULL) == DW_DLV_OK;
+  *where = ok ? array + in_array : 0;
+  return ok;
 }
 
 /* An entry of a list of DWARF 5 (7.25). It may change the base of later offsets. */
@@ -197,15 +190,15 @@ static void add_old_list(const struct debug_context *context, uint64_t offset, s
   free_ranges(context->dwarf, ranges, count);
 }
 
-static void add_ranges(const struct debug_context *context, Dwarf_Die die,
-                       Dwarf_Attribute attribute, struct spans *spans, uint32_t item) {
+static void add_ranges(const struct debug_context *context, Dwarf_Attribute attribute,
+                       struct spans *spans, uint32_t item) {
   const bool is_split = context->entries != context->dwarf;
   Dwarf_Half form;
   uint64_t where;
   if (!number_of(attribute, &where) || dwarf_whatform(attribute, &form, NULL) != DW_DLV_OK)
     return;
   if (is_split && form == DW_FORM_rnglistx) {
-    if (!find_split_list(context->entries, die, where, &where))
+    if (!find_split_list(context->entries, where, &where))
       return;
     form = DW_FORM_sec_offset;
   }
@@ -223,7 +216,7 @@ void debug_entry_spans(const struct debug_context *context, Dwarf_Die die, struc
   Dwarf_Half form;
   enum Dwarf_Form_Class class;
   if (dwarf_attr(die, DW_AT_ranges, &ranges, NULL) == DW_DLV_OK) {
-    add_ranges(context, die, ranges, spans, item);
+    add_ranges(context, ranges, spans, item);
     dwarf_dealloc_attribute(ranges);
   } else if (low_address(die, context->unit, &low) &&
              dwarf_highpc_b(die, &high, &form, &class, NULL) == DW_DLV_OK) {

@@ -2,11 +2,11 @@
 #include "tool/source/debug_file.h"
 
 #include <fcntl.h>
+#include <libdwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 /* The folder of a number; NULL after the last one. */
 static const char *folder_of(const struct debug_folders *folders, size_t number) {
@@ -51,7 +51,7 @@ static bool has_checksum(const char *path, const struct tie *tie) {
   struct input input;
   if (!input_open(&input, path, &problem))
     return false;
-  const uint32_t actual = (uint32_t)crc32_z(0, input.bytes, input.size);
+  const uint32_t actual = (uint32_t)dwarf_basic_crc32(input.bytes, input.size, 0);
   input_close(&input);
   return actual == tie->checksum;
 }

@@ -9,17 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct debug_info {
   struct debug_object object;
-  struct debug_object package; /* .dwp; or not open */
-  struct debug_unit *units;    /* owned */
+  struct debug_unit *units; /* owned */
   size_t unit_count, unit_capacity;
-  struct spans spans;          /* of units */
-  struct source_frame *frames; /* owned */
-  size_t frame_capacity;
-  char *name;    /* of the unit that was asked for last; owned */
+  struct spans spans; /* of units */
+  struct source_frame frames[SOURCE_FRAMES_MOST];
   char *missing; /* see debug_info_missing; owned */
 };
 
@@ -85,44 +81,36 @@ static Dwarf_Die find_split(Dwarf_Debug dwarf, const Dwarf_Sig8 *wanted) {
   return NULL;
 }
 
-static Dwarf_Die find_in_package(Dwarf_Debug dwarf, Dwarf_Sig8 id) {
-  Dwarf_Die die;
-  return dwarf_die_from_hash_signature(dwarf, &id, "cu", &die, NULL) == DW_DLV_OK ? die : NULL;
+/* A path, to be freed, of a name that may be relative to a folder. */
+static char *path_in(const char *folder, const char *name) {
+  const bool is_relative = folder != NULL && *name != '/';
+  char *path;
+  return asprintf(&path, "%s%s%s", is_relative ? folder : "", is_relative ? "/" : "", name) < 0
+             ? NULL
+             : path;
 }
 
 /* The path of a unit's .dwo file, to be freed; NULL if the unit isn't split. */
 static char *split_path(Dwarf_Die die) {
   const char *name = debug_entry_text(die, DW_AT_dwo_name);
-  const char *folder = debug_entry_text(die, DW_AT_comp_dir);
-  char *path;
   if (name == NULL)
     name = debug_entry_text(die, DW_AT_GNU_dwo_name);
-  if (name == NULL)
-    return NULL;
-  if (*name == '/' || folder == NULL)
-    return strdup(name);
-  return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
-}
-
-static void read_split(struct debug_unit *unit, const struct debug_context *context,
-                       Dwarf_Debug dwarf, Dwarf_Die die) {
-  struct debug_context split = *context;
-  split.entries = dwarf;
-  debug_unit_read_split_files(unit, dwarf, die);
-  debug_unit_read_scopes(unit, &split, die);
-  dwarf_dealloc_die(die);
+  return name == NULL ? NULL : path_in(debug_entry_text(die, DW_AT_comp_dir), name);
 }
 
 /* Returns whether there is such a file, and it is of the same compilation. */
-static bool read_split_file(struct debug_unit *unit, const struct debug_context *context,
-                            const char *path) {
+static bool read_split(struct debug_unit *unit, struct debug_context context, const char *path) {
   struct problem problem = {0};
   struct debug_object object;
   if (!debug_object_open(&object, path, true, &problem))
     return false;
   Dwarf_Die die = find_split(object.dwarf, &unit->split_id);
-  if (die != NULL)
-    read_split(unit, context, object.dwarf, die);
+  if (die != NULL) {
+    context.entries = object.dwarf;
+    debug_unit_read_split_files(unit, object.dwarf, die);
+    debug_unit_read_scopes(unit, &context, die);
+    dwarf_dealloc_die(die);
+  }
   debug_object_close(&object);
   return die != NULL;
 }
@@ -132,106 +120,14 @@ static bool read_split_file(struct debug_unit *unit, const struct debug_context 
 static void read_scopes(struct debug_info *info, struct debug_unit *unit,
                         const struct debug_context *context) {
   char *path = split_path(context->unit);
-  Dwarf_Die die = path == NULL || info->package.dwarf == NULL
-                      ? NULL
-                      : find_in_package(info->package.dwarf, unit->split_id);
   if (path == NULL) {
     debug_unit_read_scopes(unit, context, context->unit);
-  } else if (die != NULL) {
-    read_split(unit, context, info->package.dwarf, die);
-  } else if (!read_split_file(unit, context, path) && info->missing == NULL) {
+  } else if (!read_split(unit, *context, path) && info->missing == NULL) {
     info->missing = path;
     path = NULL;
   }
   free(path);
 }
-
-static void read_unit(struct debug_info *info, struct debug_unit *unit) {
-  const Dwarf_Debug dwarf = info->object.dwarf;
-  Dwarf_Die die;
-  if (unit->is_loaded)
-    return;
-  unit->is_loaded = true;
-  if (dwarf_offdie_b(dwarf, unit->die, 1, &die, NULL) != DW_DLV_OK)
-    return;
-  const struct debug_context context = debug_context_of(dwarf, die);
-  debug_unit_read_lines(unit, dwarf, die);
-  read_scopes(info, unit, &context);
-  dwarf_dealloc_die(die);
-}
-
-/* ---- Opening ---- */
-
-/* Of packages in GNU's form, which is older than DWARF 5, libdwarf (2021) doesn't survive all. */
-static bool is_standard_package(Dwarf_Debug dwarf) {
-  Dwarf_Xu_Index_Header header;
-  Dwarf_Unsigned version, columns, units, slots;
-  const char *name;
-  if (dwarf_get_xu_index_header(dwarf, "cu", &header, &version, &columns, &units, &slots, &name,
-                                NULL) != DW_DLV_OK)
-    return false;
-#ifdef DW_LIBDWARF_VERSION
-  dwarf_dealloc_xu_header(header);
-#else
-  dwarf_xu_header_free(header);
-#endif
-  return version >= 5;
-}
-
-/* A package stands beside the program, or beside its debug file. */
-static void open_package(struct debug_info *info, const char *path) {
-  struct problem problem = {0};
-  char *name;
-  if (info->package.dwarf != NULL || asprintf(&name, "%s.dwp", path) < 0)
-    return;
-  if (access(name, R_OK) == 0 && debug_object_open(&info->package, name, true, &problem) &&
-      !is_standard_package(info->package.dwarf))
-    debug_object_close(&info->package);
-  free(name);
-}
-
-struct debug_info *debug_info_open(const char *debug_path, const char *path,
-                                   struct problem *problem) {
-  struct debug_info *info = calloc(1, sizeof *info);
-  info->object.file = info->package.file = -1;
-  if (!debug_object_open(&info->object, debug_path, false, problem))
-    return NULL; /* and the reader ends */
-  open_package(info, path);
-  open_package(info, debug_path);
-  add_units(info);
-  return info;
-}
-
-const char *debug_info_missing(const struct debug_info *info) { return info->missing; }
-
-/* ---- Finding ---- */
-
-static void add_frame(struct debug_info *info, const char *function,
-                      const struct debug_place *place, struct source_frames *frames) {
-  (void)ARRAY_ADD(info->frames, frames->count, info->frame_capacity,
-                  (struct source_frame){function, place->file, place->line, place->column});
-  frames->items = info->frames;
-}
-
-void debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames) {
-  *frames = (struct source_frames){0};
-  const uint32_t number = spans_find(&info->spans, address);
-  if (number == SPANS_NONE)
-    return;
-  struct debug_unit *unit = &info->units[number];
-  read_unit(info, unit);
-  const uint32_t row = spans_find(&unit->row_spans, address);
-  struct debug_place place = row != SPANS_NONE ? unit->rows[row] : (struct debug_place){0};
-  uint32_t scope = spans_find(&unit->scope_spans, address);
-  if (row != SPANS_NONE && scope == SPANS_NONE)
-    add_frame(info, NULL, &place, frames);
-  for (; scope != SPANS_NONE; scope = unit->scopes[scope].parent) {
-    add_frame(info, unit->scopes[scope].name, &place, frames);
-    place = unit->scopes[scope].call;
-  }
-}
-
-/* ---- Units' names ---- */
 
 /* Takes "." and empty parts, and "name/..", out of a path. */
 static void normalize(char *path) {
@@ -259,31 +155,59 @@ static void normalize(char *path) {
 
 /* A split unit has its name in the other file; but here in its table of lines, too: as the first
  * file. */
-static char *unit_path(struct debug_info *info, struct debug_unit *unit) {
-  Dwarf_Die die;
-  char *path = NULL;
-  if (dwarf_offdie_b(info->object.dwarf, unit->die, 1, &die, NULL) != DW_DLV_OK)
-    return NULL;
-  const char *folder = debug_entry_text(die, DW_AT_comp_dir);
+static void read_path(struct debug_unit *unit, Dwarf_Die die) {
   const char *name = debug_entry_text(die, DW_AT_name);
-  if (name == NULL) {
-    read_unit(info, unit);
-    name = unit->files.count > 0 ? unit->files.paths[0] : NULL;
-  }
-  if (name != NULL && asprintf(&path, "%s%s%s", *name == '/' || folder == NULL ? "" : folder,
-                               *name == '/' || folder == NULL ? "" : "/", name) < 0)
-    path = NULL;
-  dwarf_dealloc_die(die);
-  return path;
+  if (name == NULL && unit->files.count > 0)
+    name = unit->files.paths[0];
+  unit->path = name == NULL ? NULL : path_in(debug_entry_text(die, DW_AT_comp_dir), name);
+  if (unit->path != NULL)
+    normalize(unit->path);
 }
 
-void debug_info_find_unit(struct debug_info *info, uint64_t address, struct source_frames *frames) {
-  const uint32_t number = spans_find(&info->spans, address);
-  *frames = (struct source_frames){0};
-  free(info->name);
-  info->name = number == SPANS_NONE ? NULL : unit_path(info, &info->units[number]);
-  if (info->name == NULL)
+static void read_unit(struct debug_info *info, struct debug_unit *unit) {
+  const Dwarf_Debug dwarf = info->object.dwarf;
+  Dwarf_Die die;
+  if (unit->is_loaded)
     return;
-  normalize(info->name);
-  add_frame(info, NULL, &(const struct debug_place){.file = info->name}, frames);
+  unit->is_loaded = true;
+  if (dwarf_offdie_b(dwarf, unit->die, 1, &die, NULL) != DW_DLV_OK)
+    return;
+  const struct debug_context context = debug_context_of(dwarf, die);
+  debug_unit_read_lines(unit, dwarf, die);
+  read_path(unit, die);
+  read_scopes(info, unit, &context);
+  dwarf_dealloc_die(die);
+}
+
+/* ---- The whole ---- */
+
+struct debug_info *debug_info_open(const char *path, struct problem *problem) {
+  struct debug_info *info = calloc(1, sizeof *info);
+  if (!debug_object_open(&info->object, path, false, problem))
+    return NULL; /* and the reader ends */
+  add_units(info);
+  return info;
+}
+
+const char *debug_info_missing(const struct debug_info *info) { return info->missing; }
+
+void debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames) {
+  *frames = (struct source_frames){.items = info->frames};
+  const uint32_t number = spans_find(&info->spans, address);
+  if (number == SPANS_NONE)
+    return;
+  struct debug_unit *unit = &info->units[number];
+  read_unit(info, unit);
+  frames->unit = unit->path;
+  const uint32_t row = spans_find(&unit->row_spans, address);
+  struct source_frame place = row != SPANS_NONE ? unit->rows[row] : (struct source_frame){0};
+  uint32_t scope = spans_find(&unit->scope_spans, address);
+  if (row != SPANS_NONE && scope == SPANS_NONE)
+    info->frames[frames->count++] = place;
+  for (; scope != SPANS_NONE && frames->count < SOURCE_FRAMES_MOST;
+       scope = unit->scopes[scope].parent) {
+    place.function = unit->scopes[scope].name;
+    info->frames[frames->count++] = place;
+    place = unit->scopes[scope].call;
+  }
 }

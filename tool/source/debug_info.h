@@ -5,8 +5,7 @@
  * else of a unit, its table of lines and its functions, is read when the first of its addresses is
  * asked for: a listing begins at once, however large the program is.
  *
- * With split DWARF (clang -gsplit-dwarf), the functions of a unit are in a file of its own, .dwo,
- * or with those of other units in one beside the program, .dwp.
+ * With split DWARF (clang -gsplit-dwarf), the functions of a unit are in a file of its own, .dwo.
  */
 #ifndef STACKPACK_DEBUG_INFO_H
 #define STACKPACK_DEBUG_INFO_H
@@ -24,25 +23,23 @@ struct source_frame {
                             inlined here; 0: not told */
 };
 
-/* The frames of an instruction, from the innermost inlined function to the one that is none. */
+/* The frames of an instruction, from the innermost inlined function to the one that is none; until
+ * the next ones are found. */
+enum { SOURCE_FRAMES_MOST = 512 }; /* more than a compiler makes */
 struct source_frames {
-  const struct source_frame *items; /* until the next ones are found */
-  size_t count;                     /* 0: nothing is known */
+  const struct source_frame *items;
+  size_t count;     /* 0: nothing is known */
+  const char *unit; /* the path of the unit's source file, without "." and ".."; NULL: not told */
 };
 
 struct debug_info;
 
-/* Opens the debug information in the file `debug_path` (see debug_file.h) of the program `path`.
- * NULL if it can't be used: then *problem says why. */
-struct debug_info *debug_info_open(const char *debug_path, const char *path,
-                                   struct problem *problem);
+/* Opens the debug information in a file. NULL if it can't be used: then *problem says why. It lasts
+ * until the process ends. */
+struct debug_info *debug_info_open(const char *path, struct problem *problem);
 
 /* Finds the frames of an address. */
 void debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames);
-
-/* Finds the unit that has an address, as one frame with the path of its source file, without "."
- * and "..". */
-void debug_info_find_unit(struct debug_info *info, uint64_t address, struct source_frames *frames);
 
 /* The path of the first split debug information that was looked for and couldn't be read; NULL:
  * none so far. */

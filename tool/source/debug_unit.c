@@ -37,7 +37,7 @@ static const char *file_of(const struct debug_files *files, uint64_t number) {
 /* A row of a table of lines, and whether its sequence ends there. Of a row where an epilogue
  * begins, libdwarf (2021) says that the sequence ends, too. */
 static bool read_row(const struct debug_files *files, Dwarf_Line line, Dwarf_Addr *address,
-                     struct debug_place *place, bool *ends) {
+                     struct source_frame *place, bool *ends) {
   Dwarf_Unsigned number, file, column, set, discriminator;
   Dwarf_Bool is_end, prologue_ends, epilogue_begins;
   if (dwarf_lineaddr(line, address, NULL) != DW_DLV_OK ||
@@ -48,7 +48,7 @@ static bool read_row(const struct debug_files *files, Dwarf_Line line, Dwarf_Add
       dwarf_prologue_end_etc(line, &prologue_ends, &epilogue_begins, &set, &discriminator, NULL) !=
           DW_DLV_OK)
     return false;
-  *place = (struct debug_place){file_of(files, file), number, column};
+  *place = (struct source_frame){NULL, file_of(files, file), number, column};
   *ends = is_end && !epilogue_begins;
   return true;
 }
@@ -56,7 +56,7 @@ static bool read_row(const struct debug_files *files, Dwarf_Line line, Dwarf_Add
 /* Each row is about the addresses up to the next one of its sequence. A table tells the rows of
  * a sequence by address; one that doesn't isn't believed. */
 static void read_rows(struct debug_unit *unit, Dwarf_Line *lines, Dwarf_Signed count) {
-  struct debug_place place;
+  struct source_frame place;
   Dwarf_Addr address, last = 0;
   bool ends, is_inside = false;
   for (Dwarf_Signed i = 0; i < count; i++, is_inside = !ends, last = address) {

@@ -4,18 +4,14 @@
 #define STACKPACK_DEBUG_UNIT_H
 
 #include "tool/source/debug_entry.h"
+#include "tool/source/debug_info.h"
 
-/* A place in a source file; NULL or 0 where it isn't told. */
-struct debug_place {
-  const char *file; /* of the unit's */
-  uint64_t line, column;
-};
-
-/* A function; or one that was inlined, and the place of the call that was replaced by it. */
+/* A function; or one that was inlined, and the place of the call that was replaced by it. Places
+ * are frames without a function, and their files the unit's. */
 struct debug_scope {
   char *name;      /* as the linker knows it; owned; NULL: not told */
   uint32_t parent; /* the scope that it's inlined into; SPANS_NONE: it's a function itself */
-  struct debug_place call;
+  struct source_frame call;
 };
 
 struct debug_files {
@@ -28,9 +24,10 @@ struct debug_unit {
   Dwarf_Off die;       /* where its first entry is */
   Dwarf_Sig8 split_id; /* of a unit whose functions are in a file of their own */
   bool is_loaded;
+  char *path; /* see struct source_frames; owned */
   struct debug_files files;
   struct debug_files split_files; /* of split entries; empty if they use the unit's */
-  struct debug_place *rows;       /* of the table of lines */
+  struct source_frame *rows;      /* of the table of lines */
   size_t row_count, row_capacity;
   struct spans row_spans;
   struct debug_scope *scopes;
