@@ -67,31 +67,18 @@ static bool make_room(struct cache_overlay *cache, uint64_t address) {
   return true;
 }
 
-struct cache_entry *cache_find_other_caller(struct stackpack_cache *memory,
-                                            struct cache_entry *entry, uint64_t address) {
-  const struct cache_overlay *cache = cache_overlay_of(memory);
-  const uint32_t slot = *cache_slot(cache, address);
-  if (slot == 0)
-    return NULL;
-  entry->caller = slot;
-  return cache_entry_at(cache, slot);
-}
-
-_Static_assert((uint64_t)(int64_t)(int32_t)-1 == STACKPACK_FRAME_SIZE_UNKNOWN, "as it is noted");
-
 struct cache_entry *cache_remember(struct stackpack_cache *memory,
                                    const struct stackpack_record *record) {
   struct cache_overlay *cache = cache_overlay_of(memory);
-  const int32_t frame_size = (int32_t)record->frame_size;
-  if (cache->slots == NULL || (uint64_t)(int64_t)frame_size != record->frame_size ||
+  if (cache->slots == NULL || record->kind != STACKPACK_STATEPOINT ||
       !make_room(cache, record->address))
     return NULL;
   struct cache_entry *entry = cache_entry_at(cache, (uint32_t)cache->next);
   unsigned pairs = 0;
-  entry->record = *record_of(record);
-  entry->step = (struct cache_step){.kind = (uint8_t)record->kind};
-  entry->caller = (uint32_t)cache->next;
-  entry->frame_size = frame_size;
+  entry->record = *record;
+  entry->step = (struct step){0};
+  for (unsigned i = 0; i < CACHE_CALLERS; i++)
+    entry->callers[i] = entry;
   if (row_read(&entry->row, record_of(record)))
     pairs = entry->row.head.count;
   else

@@ -1,8 +1,8 @@
 /* cache.h - remembers look-ups: a hash table of records by return address, in the caller's memory.
  *
  *   slots      each has the offset of an entry in units of 8 bytes, or 0; a power of 2 of them
- *   entries    one after the other, in the order of their look-ups: a record, how a walk gets to the
- *              caller's frame, and the live set as a row
+ *   entries    one after the other, in the order of their look-ups: how a walk gets to the caller's
+ *              frame, which are the entries of that mostly, the record, and its live set as a row
  *
  * The hash of an address leads to a slot; its entry's is the first one from there on that was free.
  * When there is no room for another entry, all are forgotten; but not before others are in use: a
@@ -16,24 +16,26 @@
 
 #include "runtime/row.h"
 
-/* How a walk gets from a frame to its caller's, for nearly all frames: see frames.h and
- * remember_step. */
-struct cache_step {
-  uint32_t saved;  /* bit n: register n is in one of the places */
-  uint16_t places; /* where these are told, in the table's shapes */
-  int16_t words;   /* from what the register holds to the frame's end */
-  uint8_t reg;
-  uint8_t place_count;
-  uint8_t return_word; /* below the frame's end, from 1 on. 0: no step is noted */
-  uint8_t kind;        /* of the record: an enum stackpack_kind */
+/* How a walk gets from a frame to its caller's. The words below the frame's end (the CFA) are
+ * numbered from 1 on. */
+struct step {
+  const uint8_t *places; /* of each word, which register is saved there: see frames.h */
+  int32_t cfa_offset;    /* from what cfa_register holds */
+  uint32_t saved;        /* bit n: register n is in one of the places */
+  uint32_t kept;         /* bit n: register n, if it isn't, has its value still */
+  uint8_t words;         /* the frame has so many at least. 0: no step is known */
+  uint8_t cfa_register;
+  uint8_t return_word; /* with the return address. 0: that is in a register */
+  uint8_t first_word;  /* with a register */
 };
 
+enum { CACHE_CALLERS = 2 };
+
 struct cache_entry {
-  struct packed_record record;
-  struct cache_step step;
-  uint32_t caller;    /* as in a slot: where a walk last went from here; at first, this entry */
-  int32_t frame_size; /* -1: unknown */
-  struct row row;     /* cut off after its pairs */
+  struct step step;
+  struct cache_entry *callers[CACHE_CALLERS]; /* the latest ones; at first, this entry */
+  struct stackpack_record record;             /* a statepoint's */
+  struct row row;                             /* cut off after its pairs */
 };
 
 enum { CACHE_UNIT = sizeof(uint64_t), CACHE_NO_ROW = UINT8_MAX /* as a count of pairs */ };
@@ -80,25 +82,24 @@ static inline void cache_begin(struct stackpack_cache *memory, uint64_t generati
     cache_forget(cache, generation);
 }
 
-/* cache.c */
-struct cache_entry *cache_find_other_caller(struct stackpack_cache *memory,
-                                            struct cache_entry *entry, uint64_t address);
-
 /* The entry of the caller's record, at an address to which the frame of another entry's record
- * returns. Mostly it is the one of the last time, and then nothing needs to wait for the
+ * returns; or NULL. Mostly it is one that was so before, and then nothing needs to wait for the
  * address. */
 static inline struct cache_entry *cache_find_caller(struct stackpack_cache *memory,
                                                     struct cache_entry *entry, uint64_t address) {
-  struct cache_entry *caller = cache_entry_at(cache_overlay_of(memory), entry->caller);
-  return __builtin_expect(caller->record.address == address, 1)
-             ? caller
-             : cache_find_other_caller(memory, entry, address);
-}
-
-static inline void cache_record(const struct cache_entry *entry, struct stackpack_record *record) {
-  *(struct packed_record *)record = entry->record;
-  record->frame_size = (uint64_t)(int64_t)entry->frame_size;
-  record->kind = (enum stackpack_kind)entry->step.kind;
+  const struct cache_overlay *cache = cache_overlay_of(memory);
+  for (unsigned i = 0; i < CACHE_CALLERS; i++) {
+    struct cache_entry *caller = entry->callers[i];
+    if (caller->record.address == address)
+      return caller;
+  }
+  const uint32_t slot = *cache_slot(cache, address);
+  if (slot == 0)
+    return NULL;
+  for (unsigned i = CACHE_CALLERS - 1; i > 0; i--)
+    entry->callers[i] = entry->callers[i - 1];
+  entry->callers[0] = cache_entry_at(cache, slot);
+  return cache_entry_at(cache, slot);
 }
 
 /* The entry of an address, and its record; or NULL. */
@@ -109,7 +110,7 @@ static inline struct cache_entry *cache_look_up(struct stackpack_cache *memory, 
   if (slot == 0)
     return NULL;
   struct cache_entry *entry = cache_entry_at(cache, slot);
-  cache_record(entry, record);
+  *record = entry->record;
   return entry;
 }
 

@@ -185,8 +185,8 @@ enum stackpack_answer stackpack_record_visit(const struct stackpack_record *reco
 
 /* A cache of look-ups, for a collector that meets the same return addresses again and again: the
  * stacks of threads that run the same loop, and the same stack at the next collection. It is a hash
- * table of records with their pairs, in memory that the caller gives: two lines for each record are
- * plenty. A cache that is full keeps the records that it has, until others come again and again.
+ * table of records with their pairs, in memory that the caller gives: about two lines for each. A
+ * cache that is full keeps the records that it has, until others come again and again.
  * Pairs in other places than registers and slots of 8 bytes near each other are read from the table
  * at each visit. A cache is for one thread at a time; what a visitor or `forward` calls must not
  * use it. */

@@ -119,128 +119,101 @@ static enum stackpack_walk_answer arrive(struct stackpack_walk *walk) {
 
 /* ---- From a managed frame to its caller ---- */
 
-/* How to get there, as the table tells it. */
-struct step {
-  int64_t cfa_offset;
-  const uint8_t *places; /* see frames.h */
-  uint32_t lost;
-  uint8_t cfa_register, place_count;
-  uint8_t return_word; /* below the CFA the one with the return address, from 1 on; 0: none */
-};
-
-/* What the frame's end is told from. */
-static inline enum stackpack_walk_answer find_end(const struct stackpack_context *context,
-                                                  unsigned reg, uintptr_t *cfa) {
-  if (reg != STACKPACK_STACK_POINTER && (reg >= STACKPACK_REGISTERS || !walk_knows(context, reg)))
-    return STACKPACK_WALK_REGISTER_UNKNOWN;
-  *cfa = reg == STACKPACK_STACK_POINTER ? context->stack_pointer : walk_register(context, reg);
-  return STACKPACK_WALK_NATIVE;
-}
-
-static uint32_t saved_by(const struct step *step) {
-  uint32_t saved = 0;
-  for (unsigned i = 0; i < step->place_count; i++)
-    if (step->places[i] < STACKPACK_REGISTERS)
-      saved |= 1u << step->places[i];
-  return saved;
-}
-
-/* The registers of the frame that called: those that are saved in the words below an address, and
- * those that this one has left as they were. */
-static inline void take_saved(struct stackpack_context *context, const uint8_t *places,
-                              unsigned count, uintptr_t address, uint32_t saved, uint32_t lost) {
-  context->known = (context->known & STACKPACK_PRESERVED_REGISTERS & ~lost) | saved;
-  for (unsigned i = 0; i < count; i++) {
-    address -= WORD;
-    if (places[i] < STACKPACK_REGISTERS)
-      context->registers[places[i]] = address;
-  }
-  context->in_memory |= saved;
-  context->doubled &= ~saved;
-}
-
-/* Goes there. */
-static inline void go(struct stackpack_context *context, uintptr_t cfa, uintptr_t pc) {
-  context->stack_pointer = cfa;
-  context->pc = walk_strip_signature(pc);
-  context->is_exact = 0;
+/* The registers of the frame that called: those that are saved, and those that this one has left as
+ * they were. */
+static inline void take_saved(struct stackpack_context *context, const struct step *step,
+                              uintptr_t cfa) {
+  context->known = (context->known & step->kept) | step->saved;
+  if (step->saved == 0)
+    return;
+  context->in_memory |= step->saved;
+  context->doubled &= ~step->saved;
+  uintptr_t address = cfa - step->first_word * (uintptr_t)WORD;
+  const uint8_t *end = step->places + (step->words + 1 - step->first_word);
+  for (const uint8_t *place = step->places; place < end; place++, address -= WORD)
+    if (*place < STACKPACK_REGISTERS)
+      context->registers[*place] = address;
 }
 
 /* Where the function has left its return address in a register. */
-static enum stackpack_walk_answer find_return(const struct stackpack_context *context, unsigned reg,
-                                              uintptr_t *pc) {
-  if (reg >= STACKPACK_REGISTERS || !walk_knows(context, reg))
+static enum stackpack_walk_answer find_return(const struct stackpack_walk *walk, uintptr_t *pc) {
+  const unsigned reg = record_of(&walk->record)->table->frames.machine.return_register;
+  if (reg >= STACKPACK_REGISTERS || !walk_knows(&walk->context, reg))
     return STACKPACK_WALK_SIZE_UNKNOWN;
-  *pc = walk_register(context, reg);
+  *pc = walk_register(&walk->context, reg);
   return STACKPACK_WALK_NATIVE;
 }
 
-static enum stackpack_walk_answer
-by_facts(struct stackpack_walk *walk, const struct frames_part *part, const struct step *step) {
-  struct stackpack_context *context = &walk->context;
-  uintptr_t cfa, pc;
-  enum stackpack_walk_answer answer = find_end(context, step->cfa_register, &cfa);
-  if (answer != STACKPACK_WALK_NATIVE)
-    return answer;
-  cfa += (uintptr_t)step->cfa_offset;
+/* Why a frame can't end there. */
+static enum stackpack_walk_answer refuse_end(const struct stackpack_walk *walk, uintptr_t cfa) {
   if (cfa % WORD != 0)
     return STACKPACK_WALK_MISALIGNED;
-  if (cfa <= context->stack_pointer)
-    return STACKPACK_WALK_NO_PROGRESS;
-  if (cfa > walk->private_.stack.end ||
-      cfa - context->stack_pointer < step->place_count * (uintptr_t)WORD)
-    return STACKPACK_WALK_OUT_OF_STACK;
+  return cfa <= walk->context.stack_pointer ? STACKPACK_WALK_NO_PROGRESS
+                                            : STACKPACK_WALK_OUT_OF_STACK;
+}
+
+/* Goes to the caller's frame. */
+static inline __attribute__((always_inline)) enum stackpack_walk_answer
+take_step(struct stackpack_walk *walk, const struct step *step) {
+  struct stackpack_context *context = &walk->context;
+  const uintptr_t stack_pointer = context->stack_pointer;
+  uintptr_t cfa = stack_pointer, pc;
+  if (step->cfa_register != STACKPACK_STACK_POINTER) {
+    if (!walk_knows(context, step->cfa_register))
+      return STACKPACK_WALK_REGISTER_UNKNOWN;
+    cfa = walk_register(context, step->cfa_register);
+  }
+  cfa += (uintptr_t)step->cfa_offset;
+  const uintptr_t size = cfa - stack_pointer;
+  if (size % WORD != 0 || size < step->words * (uintptr_t)WORD ||
+      size > walk->private_.stack.end - stack_pointer)
+    return refuse_end(walk, cfa);
   if (step->return_word != 0)
-    pc = *(const uintptr_t *)(cfa - step->return_word * WORD);
-  else if ((answer = find_return(context, part->machine.return_register, &pc)) !=
-           STACKPACK_WALK_NATIVE)
-    return answer;
-  take_saved(context, step->places, step->place_count, cfa, saved_by(step), step->lost);
-  go(context, cfa, pc);
+    pc = *(const uintptr_t *)(cfa - step->return_word * (uintptr_t)WORD);
+  else if (find_return(walk, &pc) != STACKPACK_WALK_NATIVE)
+    return STACKPACK_WALK_SIZE_UNKNOWN;
+  take_saved(context, step, cfa);
+  context->stack_pointer = cfa;
+  context->pc = walk_strip_signature(pc);
+  context->is_exact = 0;
   return STACKPACK_WALK_NATIVE;
 }
 
-static struct step step_of(const struct frames_part *part, const struct frame_view *view) {
-  struct step step = {.cfa_offset = view->cfa_offset,
-                      .places = view->places,
-                      .lost = view->lost,
-                      .cfa_register = view->cfa_register,
-                      .place_count = view->place_count};
-  for (uint8_t i = 0; i < view->place_count; i++)
-    if (view->places[i] == part->machine.return_register)
-      step.return_word = (uint8_t)(i + 1);
+/* The step that the table tells of. */
+static struct step step_of(const struct frame_view *view, unsigned return_register) {
+  struct step step = {.cfa_offset = (int32_t)view->cfa_offset,
+                      .kept = STACKPACK_PRESERVED_REGISTERS & ~view->lost,
+                      .words = view->place_count,
+                      .cfa_register = view->cfa_register};
+  for (uint8_t word = view->place_count; word > 0; word--) {
+    const uint8_t reg = view->places[word - 1];
+    if (reg == return_register) {
+      step.return_word = word;
+    } else if (reg < STACKPACK_REGISTERS) {
+      step.saved |= 1u << reg;
+      step.first_word = word;
+      step.places = view->places + word - 1;
+    }
+  }
+  step.words += step.words == 0; /* a frame has one word at least */
   return step;
-}
-
-/* Notes a step in the cache, if it fits in. Where calls push the return address, the first place is
- * its own, and isn't noted. */
-static void remember_step(const struct stackpack_walk *walk, const struct frames_part *part,
-                          const struct step *step) {
-  enum { PUSHED = WALK_PUSHED / WORD };
-  struct cache_entry *entry = walk_entry(walk);
-  const int64_t words = step->cfa_offset / WORD;
-  const uint64_t places = (uint64_t)(step->places - part->shapes) + PUSHED;
-  if (entry == NULL || step->lost != 0 || step->cfa_offset % WORD != 0 || words != (int16_t)words ||
-      places > UINT16_MAX || (PUSHED > 0 && step->return_word != PUSHED))
-    return;
-  entry->step = (struct cache_step){.saved = saved_by(step),
-                                    .places = (uint16_t)places,
-                                    .words = (int16_t)words,
-                                    .reg = step->cfa_register,
-                                    .place_count = (uint8_t)(step->place_count - PUSHED),
-                                    .return_word = step->return_word,
-                                    .kind = entry->step.kind};
 }
 
 /* A managed frame whose step the cache doesn't know. */
 static enum stackpack_walk_answer by_table(struct stackpack_walk *walk) {
-  const struct frames_part *part = &record_of(&walk->record)->table->frames;
+  const unsigned return_register = record_of(&walk->record)->table->frames.machine.return_register;
   const struct frame_view view = record_view(&walk->record);
+  struct cache_entry *entry = walk_entry(walk);
   if (!view.is_known)
     return walk_step_without_facts(walk);
-  const struct step step = step_of(part, &view);
-  remember_step(walk, part, &step);
-  return by_facts(walk, part, &step);
+  if (view.cfa_register >= STACKPACK_REGISTERS)
+    return STACKPACK_WALK_REGISTER_UNKNOWN;
+  if (view.cfa_offset > INT32_MAX)
+    return STACKPACK_WALK_CORRUPT; /* frames.h has no facts of such ones */
+  const struct step step = step_of(&view, return_register);
+  if (entry != NULL)
+    entry->step = step;
+  return take_step(walk, &step);
 }
 
 static enum stackpack_walk_answer check_arrival(const struct stackpack_walk *walk) {
@@ -310,53 +283,38 @@ static enum stackpack_walk_answer conclude(struct stackpack_walk *walk,
   return walk_end(walk, answer);
 }
 
+/* The two that the common case of stackpack_walk_next isn't to save registers for. At a frame that
+ * the cache doesn't know, or at the stack's end. */
+static __attribute__((noinline)) enum stackpack_walk_answer
+look_around(struct stackpack_walk *walk) {
+  return conclude(walk, arrive(walk));
+}
+
 /* From a frame of which the cache knows no step, or to the first one. */
-static enum stackpack_walk_answer next_otherwise(struct stackpack_walk *walk) {
+static __attribute__((noinline)) enum stackpack_walk_answer
+next_otherwise(struct stackpack_walk *walk) {
   if (walk->private_.state == WALK_DONE)
     return walk->private_.answer;
   const enum stackpack_walk_answer answer = go_otherwise(walk);
-  return conclude(walk, answer == STACKPACK_WALK_NATIVE ? arrive(walk) : answer);
+  return answer == STACKPACK_WALK_NATIVE ? look_around(walk) : conclude(walk, answer);
 }
 
-/* From a frame whose step the cache knows: nearly all that a walk takes is here. Whatever isn't as
- * it mostly is, the other functions tell. */
-static inline enum stackpack_walk_answer next_by_cache(struct stackpack_walk *walk,
-                                                       struct stackpack_cache *cache,
-                                                       struct cache_entry *entry) {
-  struct stackpack_context *context = &walk->context;
-  const struct cache_step step = entry->step;
-  const struct frames_part *part = &record_of(&walk->record)->table->frames;
-  const uintptr_t stack_pointer = context->stack_pointer;
-  uintptr_t cfa = stack_pointer;
-  if (step.reg != STACKPACK_STACK_POINTER) {
-    if (step.reg >= STACKPACK_REGISTERS || !walk_knows(context, step.reg))
-      return next_otherwise(walk);
-    cfa = walk_register(context, step.reg);
-  }
-  cfa += (uintptr_t)(step.words * (intptr_t)WORD);
-  const uintptr_t size = cfa - stack_pointer;
-  if (size % WORD != 0 || size < step.place_count * (uintptr_t)WORD + WALK_PUSHED ||
-      size > walk->private_.stack.end - stack_pointer)
+enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
+  const struct stackpack_walker *walker = walk->private_.walker;
+  struct cache_entry *entry = walk_entry(walk);
+  if (entry == NULL || entry->step.words == 0 || walker->managed == STACKPACK_BY_UNWINDING)
     return next_otherwise(walk);
-  go(context, cfa, *(const uintptr_t *)(cfa - step.return_word * (uintptr_t)WORD));
-  take_saved(context, part->shapes + step.places, step.place_count, cfa - WALK_PUSHED, step.saved,
-             0);
-  entry = cache_find_caller(cache, entry, context->pc);
-  if (cfa == walk->private_.stack.end || entry == NULL || entry->step.kind != STACKPACK_STATEPOINT)
-    return conclude(walk, arrive(walk));
-  cache_record(entry, &walk->record);
+  const enum stackpack_walk_answer answer = take_step(walk, &entry->step);
+  if (answer != STACKPACK_WALK_NATIVE)
+    return conclude(walk, answer);
+  entry = cache_find_caller(walker->cache, entry, walk->context.pc);
+  if (entry == NULL || walk->context.stack_pointer == walk->private_.stack.end)
+    return look_around(walk);
+  walk->record = entry->record;
   walk->private_.entry = entry;
   walk->private_.state = WALK_AT_FRAME;
   walk->managed_frames++;
   return STACKPACK_WALK_MANAGED;
-}
-
-enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
-  struct cache_entry *entry = walk_entry(walk);
-  const struct stackpack_walker *walker = walk->private_.walker;
-  if (entry == NULL || entry->step.return_word == 0 || walker->managed == STACKPACK_BY_UNWINDING)
-    return next_otherwise(walk);
-  return next_by_cache(walk, walker->cache, entry);
 }
 
 const char *stackpack_walk_text(enum stackpack_walk_answer answer) {

@@ -25,25 +25,27 @@ $(BUILD)/tests/bench/record_stacks.so: tests/bench/record_stacks.c
 	@mkdir -p $(@D)
 	$(CC) -std=c17 -Wall -Wextra -D_GNU_SOURCE -O2 -fPIC -shared -o $@ $<
 
-# A deep stack of managed frames, walked in each way. It has frame pointers for the ways that need them.
-$(BUILD)/tests/bench/walk.ll.o: tests/bench/walk.ll
+# Deep stacks of managed frames, walked in each way: see walk.c.
+$(BUILD)/tests/bench/walk.ll.o: LLCFLAGS := -frame-pointer=all
+$(BUILD)/tests/bench/walk-registers.ll.o: LLCFLAGS := -fixup-allow-gcptr-in-csr -max-registers-for-gc-values=4
+$(BUILD)/tests/bench/walk.ll.o $(BUILD)/tests/bench/walk-registers.ll.o: tests/bench/walk.ll
 	@mkdir -p $(@D)
 	$(LLVM)/bin/opt -passes=rewrite-statepoints-for-gc $< -o $@.bc
-	$(LLVM)/bin/llc -O2 -frame-pointer=all -no-x86-call-frame-opt -filetype=obj $@.bc -o $@
+	$(LLVM)/bin/llc -O2 $(LLCFLAGS) -filetype=obj $@.bc -o $@
 
 $(BUILD)/tests/bench/walk_stub.o: tests/bench/walk_stub.S
 	@mkdir -p $(@D)
 	$(CC) -c -o $@ $<
 
-$(BUILD)/tests/bench/walk-raw: $(patsubst %,$(BUILD)/tests/bench/%.o,walk walk_stub walk.ll) $(BUILD)/libstackpack.a
+$(BUILD)/tests/bench/%-raw: $(BUILD)/tests/bench/%.ll.o $(patsubst %,$(BUILD)/tests/bench/%.o,walk walk_stub) $(BUILD)/libstackpack.a
 	$(LINK) -no-pie -o $@ $^ -ljansson
 
-$(BUILD)/tests/bench/walk: $(BUILD)/tests/bench/walk-raw $(BUILD)/stackpack
+$(BUILD)/tests/bench/walk $(BUILD)/tests/bench/walk-registers: %: %-raw $(BUILD)/stackpack
 	$(BUILD)/stackpack pack -q --always -o $@ $<
 
 include tests/bench/shadow-stack/rules.mk
 
-BENCH_PROGRAMS := $(patsubst %,$(BUILD)/tests/bench/%,generate measure record_stacks.so walk) $(SHADOW_STACKS)
+BENCH_PROGRAMS := $(patsubst %,$(BUILD)/tests/bench/%,generate measure record_stacks.so walk walk-registers) $(SHADOW_STACKS)
 
 # What unwinding costs, where libunwind is.
 ifeq ($(UNWIND),yes)

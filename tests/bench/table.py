@@ -84,8 +84,10 @@ def print_programs(programs):
 
 def print_walks(walks):
     print(f"\nWalks of a stack of {walks['frames']} managed frames: time a frame, and how many times as fast as _Unwind_Backtrace")
-    reference = next(walk["frame_ns"] for walk in walks["walks"] if walk["name"] == "_Unwind_Backtrace")
-    print_rows([(walk["name"], time(walk["frame_ns"]), f"{reference / walk['frame_ns']:.1f}x") for walk in walks["walks"]])
+    for title, ways in (("references in slots, by frame pointers", "walks"), ("references in saved registers", "registers")):
+        reference = next(walk["frame_ns"] for walk in walks[ways] if walk["name"] == "_Unwind_Backtrace")
+        rows = [(walk["name"], time(walk["frame_ns"]), f"{reference / walk['frame_ns']:.1f}x") for walk in walks[ways]]
+        print_rows([(title, "", ""), *rows])
 
 
 def print_scale(steps):

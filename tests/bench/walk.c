@@ -1,9 +1,11 @@
 /* walk.c - what a frame costs: walks over a deep stack of managed frames, in each way, and what else
  * walks stacks on this system.
  *
- * The stack is that of walk.ll, which has a frame pointer in every function and unwind tables. A walk
- * passes its frames only, or updates their references, too; what it can't leave out is the look-up
- * of each return address. All take turns, and each gets the median of its times. Prints JSON.
+ * The stack is that of walk.ll, which has unwind tables. As `walk` it has a frame pointer in every
+ * function, and its references are in slots; as `walk-registers` it has no frame pointers, and its
+ * references are in registers that functions save. A walk passes its frames only, or updates their
+ * references, too; what it can't leave out is the look-up of each return address. All take turns,
+ * and each gets the median of its times. Prints JSON.
  */
 #include "runtime/stackpack.h"
 
@@ -20,7 +22,8 @@ enum { DEPTH = 1000, ROUNDS = 31, CACHE_SHIFT = 9 };
 void bench_even(int64_t depth, void *a, void *b);
 /* For it. */
 void bench_use(const void *a, const void *b);
-void bench_walk_from(uintptr_t return_address, uintptr_t stack_pointer, uintptr_t frame_pointer);
+void bench_walk_from(uintptr_t return_address, uintptr_t stack_pointer,
+                     struct stackpack_registers *registers);
 
 static struct stackpack_module modules[4];
 static struct stackpack_process process;
@@ -95,7 +98,8 @@ static int compare_times(const void *a, const void *b) {
   return (first > second) - (first < second);
 }
 
-void bench_walk_from(uintptr_t return_address, uintptr_t stack_pointer, uintptr_t frame_pointer) {
+void bench_walk_from(uintptr_t return_address, uintptr_t stack_pointer,
+                     struct stackpack_registers *registers) {
 #define BY_TABLE .process = &process
   const struct way ways[] = {
       {"by the table", {BY_TABLE}, false},
@@ -106,8 +110,8 @@ void bench_walk_from(uintptr_t return_address, uintptr_t stack_pointer, uintptr_
   };
   enum { WAYS = sizeof ways / sizeof *ways };
   static double times[WAYS][ROUNDS];
-  struct stackpack_context context = {.pc = return_address, .stack_pointer = stack_pointer};
-  stackpack_context_save(&context, STACKPACK_FRAME_POINTER, &frame_pointer);
+  const struct stackpack_context context =
+      stackpack_context_at_call(return_address, stack_pointer, registers);
   json_t *list = json_array();
   for (unsigned round = 0; round < ROUNDS; round++)
     for (unsigned i = 0; i < WAYS; i++)
