@@ -21,18 +21,20 @@
 #ifndef STACKPACK_FRAMES_H
 #define STACKPACK_FRAMES_H
 
+#include "format/bits.h"
 #include "format/intern.h"
 
 enum {
   FRAME_REGISTERS = 32,    /* that are told of */
   FRAME_NO_REGISTER = 255, /* the CFA isn't known */
-  FRAME_WORDS_MAX = 2 + FRAME_REGISTERS,
 };
 
+/* It has no gaps, and what isn't told is 0: so equal facts have equal bytes. */
 struct frame_facts {
   uint8_t cfa_register;
   uint8_t return_register; /* what it held at the function's start is the return address */
   bool is_signed;          /* AArch64: the return address is, where it is saved */
+  uint8_t unused;
   int32_t cfa_offset;
   uint32_t saved; /* bit n: register n is in memory at the CFA plus offsets[n] */
   uint32_t lost;  /* bit n: register n has neither its value nor such a place */
@@ -40,8 +42,17 @@ struct frame_facts {
 };
 
 /* The same as a sequence of words, of which equal facts have the same: for a set (intern.h). */
-unsigned frame_words(const struct frame_facts *facts, uint64_t words[FRAME_WORDS_MAX]);
-struct frame_facts frame_from_words(struct intern_sequence sequence);
+enum { FRAME_WORDS_MAX = sizeof(struct frame_facts) / sizeof(uint64_t) };
+static inline unsigned frame_words(const struct frame_facts *facts,
+                                   uint64_t words[FRAME_WORDS_MAX]) {
+  memcpy(words, facts, sizeof *facts);
+  return FRAME_WORDS_MAX;
+}
+static inline struct frame_facts frame_from_words(struct intern_sequence sequence) {
+  struct frame_facts facts;
+  memcpy(&facts, sequence.words, sizeof facts);
+  return facts;
+}
 
 /* What differs between machines, in bytes: elf/machine.h has it. */
 struct frame_machine {
@@ -114,8 +125,8 @@ bool frames_has_room(const struct frame_machine *machine, uint64_t size,
 bool frames_is_larger(const struct frame_machine *machine, uint64_t size,
                       const struct frame_facts *facts);
 
-/* Makes a part; no bytes if nothing is known of any frame. The caller frees *bytes. False without
+/* Makes a part in *out, which is empty; no bytes if nothing is known of any frame. False without
  * memory. */
-bool frames_write(const struct frames_input *input, uint8_t **bytes, size_t *size);
+bool frames_write(const struct frames_input *input, struct bit_writer *out);
 
 #endif

@@ -3,12 +3,15 @@
 #include "format/frames.h"
 #include "format/frames_bytes.h"
 
-#include "format/bits.h"
+#include "format/array.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = UINT32_MAX, SHAPE_BYTES_MAX = 7 + FRAMES_UNKNOWN };
+enum { NONE = UINT32_MAX };
+
+/* The parts that follow the head, in their order. */
+enum { SHAPES, TAGS, SAMPLES, OTHERS, STARTS, NUMBERS, EXCEPTIONS, PARTS };
 
 struct used_shape {
   uint32_t shape; /* in the set; NONE: nothing has it */
@@ -24,7 +27,11 @@ struct frames_writer {
   struct used_shape *used; /* the most frequent one first */
   uint32_t *numbers;       /* in `used`, by shape */
   uint32_t used_count, exception_count;
+  uint32_t other_count; /* functions whose tag says "another" */
+  uint32_t largest_extra;
   bool has_other_shapes; /* some exception is one by its shape */
+  unsigned tag_width, other_width, shape_width, extra_width;
+  struct bit_writer parts[PARTS];
 };
 
 static const struct frame_facts unknown = {.cfa_register = FRAME_NO_REGISTER};
@@ -96,6 +103,8 @@ static bool find_shape(struct frames_writer *writer, uint32_t record) {
       writer->extras[record] = 0;
     }
   }
+  if (writer->extras[record] > writer->largest_extra)
+    writer->largest_extra = writer->extras[record];
   writer->record_shapes[record] = intern_add(&writer->shapes, words, frame_words(&facts, words));
   return writer->record_shapes[record] != INTERN_FAILED;
 }
@@ -126,7 +135,8 @@ static int compare_used(const void *a, const void *b) {
   const struct used_shape *x = a, *y = b;
   if (x->functions != y->functions)
     return x->functions > y->functions ? -1 : 1;
-  return x->shape < y->shape ? -1 : x->shape > y->shape;
+  ORDER_BY(shape)
+  return 0;
 }
 
 static bool is_exception(const struct frames_writer *writer, uint32_t record) {
@@ -150,17 +160,18 @@ static bool number_shapes(struct frames_writer *writer) {
       writer->used[writer->record_shapes[i]].shape = writer->record_shapes[i];
   qsort(writer->used, count, sizeof *writer->used, compare_used);
   while (writer->used_count < count && writer->used[writer->used_count].shape != NONE) {
-    writer->numbers[writer->used[writer->used_count].shape] = writer->used_count;
-    writer->used_count++;
+    const struct used_shape *used = &writer->used[writer->used_count];
+    writer->other_count += writer->used_count >= FRAMES_TAG_OTHER ? used->functions : 0;
+    writer->numbers[used->shape] = writer->used_count++;
   }
   return writer->used_count <= (uint32_t)1 << FRAMES_NUMBER_MAX;
 }
 
 /* ---- Bytes ---- */
 
-static void write_shape(const struct frames_writer *writer, const struct used_shape *used,
-                        struct bit_writer *out) {
+static void write_shape(struct frames_writer *writer, const struct used_shape *used) {
   const struct frame_facts facts = frame_from_words(intern_get(&writer->shapes, used->shape));
+  struct bit_writer *out = &writer->parts[SHAPES];
   uint8_t places[FRAMES_UNKNOWN];
   uint8_t count = 0;
   memset(places, FRAME_NO_REGISTER, sizeof places);
@@ -182,127 +193,91 @@ static void write_shape(const struct frames_writer *writer, const struct used_sh
     bit_writer_put(out, (uint64_t)facts.cfa_offset / FRAMES_WORD, 8);
   if (facts.lost != 0)
     bit_writer_put(out, facts.lost, 32);
-  for (unsigned i = 0; i < count; i++)
-    bit_writer_put(out, places[i], 8);
+  bit_writer_bytes(out, places, count);
 }
 
-static uint32_t function_number(const struct frames_writer *writer, uint32_t function) {
-  const uint32_t shape = writer->function_shapes[function];
-  return shape == NONE ? 0 : writer->numbers[shape];
-}
-
-/* Those of functions, in parts of their own. */
-static void write_numbers(const struct frames_writer *writer, unsigned tag_width,
-                          unsigned other_width, unsigned sample_width, struct bit_writer *tags,
-                          struct bit_writer *samples, struct bit_writer *others) {
+/* Those of functions. */
+static void write_numbers(struct frames_writer *writer) {
   const uint32_t count = writer->input->function_count;
-  uint32_t other_count = 0;
+  const bool has_others = writer->other_width > 0;
+  uint32_t others = 0;
   for (uint32_t i = 0; i <= count; i++) {
-    if (other_width > 0 && i % TAGS_PER_SAMPLE == 0)
-      bit_writer_put(samples, other_count, sample_width);
+    if (has_others && i % TAGS_PER_SAMPLE == 0)
+      bit_writer_put(&writer->parts[SAMPLES], others,
+                     bits_for_count((uint64_t)writer->other_count + 1));
     if (i == count)
       break;
-    const uint32_t number = function_number(writer, i);
-    const bool is_other = other_width > 0 && number >= FRAMES_TAG_OTHER;
-    bit_writer_put(tags, is_other ? FRAMES_TAG_OTHER : number, tag_width);
-    if (is_other) {
-      bit_writer_put(others, number - FRAMES_TAG_OTHER, other_width);
-      other_count++;
-    }
+    const uint32_t shape = writer->function_shapes[i];
+    const uint32_t number = shape == NONE ? 0 : writer->numbers[shape];
+    const bool is_other = has_others && number >= FRAMES_TAG_OTHER;
+    bit_writer_put(&writer->parts[TAGS], is_other ? FRAMES_TAG_OTHER : number, writer->tag_width);
+    if (is_other)
+      bit_writer_put(&writer->parts[OTHERS], number - FRAMES_TAG_OTHER, writer->other_width);
+    others += is_other;
   }
 }
 
-static void write_exceptions(const struct frames_writer *writer, unsigned shape_width,
-                             unsigned extra_width, struct bit_writer *starts,
-                             struct bit_writer *numbers, struct bit_writer *exceptions) {
+static void write_exceptions(struct frames_writer *writer) {
   const unsigned start_width = bits_for_count((uint64_t)writer->exception_count + 1);
   const uint32_t count = writer->input->record_count;
   uint32_t before = 0;
   for (uint32_t i = 0; i < count && writer->exception_count > 0; i++) {
     if (i % RECORDS_PER_START == 0)
-      bit_writer_put(starts, before, start_width);
+      bit_writer_put(&writer->parts[STARTS], before, start_width);
     if (!is_exception(writer, i))
       continue;
-    bit_writer_put(numbers, i % RECORDS_PER_START, 8);
-    bit_writer_put(exceptions, writer->numbers[writer->record_shapes[i]], shape_width);
-    bit_writer_put(exceptions, writer->extras[i], extra_width);
+    bit_writer_put(&writer->parts[NUMBERS], i % RECORDS_PER_START, 8);
+    bit_writer_put(&writer->parts[EXCEPTIONS], writer->numbers[writer->record_shapes[i]],
+                   writer->shape_width);
+    bit_writer_put(&writer->parts[EXCEPTIONS], writer->extras[i], writer->extra_width);
     before++;
   }
   /* One for the end of the last ones; and where these are as many as may be, one that isn't
    * read. */
   for (uint32_t i = (count + RECORDS_PER_START - 1) / RECORDS_PER_START;
        i < count / RECORDS_PER_START + 2 && writer->exception_count > 0; i++)
-    bit_writer_put(starts, before, start_width);
+    bit_writer_put(&writer->parts[STARTS], before, start_width);
 }
 
-static uint32_t count_others(const struct frames_writer *writer) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < writer->input->function_count; i++)
-    count += function_number(writer, i) >= FRAMES_TAG_OTHER;
-  return count;
-}
-
-static uint32_t largest_extra(const struct frames_writer *writer) {
-  uint32_t largest = 0;
-  for (uint32_t i = 0; i < writer->input->record_count; i++)
-    largest = writer->extras[i] > largest ? writer->extras[i] : largest;
-  return largest;
-}
-
-/* Appends whole bytes, and frees them. */
-static void append(struct bit_writer *out, struct bit_writer *part) {
-  bit_writer_align(part, 8);
-  for (uint64_t i = 0; i < part->size / 8; i++)
-    bit_writer_put(out, part->bytes[i], 8);
-  out->failed |= part->failed;
-  bit_writer_free(part);
-}
-
-static void write_all(const struct frames_writer *writer, struct bit_writer *out) {
+static void write_all(struct frames_writer *writer, struct bit_writer *out) {
   const struct frame_machine machine = writer->input->machine;
   const uint32_t used = writer->used_count;
-  struct bit_writer shapes = {0}, tags = {0}, samples = {0}, others = {0};
-  struct bit_writer starts = {0}, numbers = {0}, exceptions = {0};
-  const unsigned tag_width = used <= FRAMES_TAG_OTHER + 1 ? bits_for_count(used) : FRAMES_TAG_MAX;
-  const unsigned other_width =
-      used <= FRAMES_TAG_OTHER + 1 ? 0 : bits_for_count(used - FRAMES_TAG_OTHER);
-  const uint32_t other_count = other_width > 0 ? count_others(writer) : 0;
-  const unsigned shape_width = writer->has_other_shapes ? bits_for_count(used) : 0;
-  const unsigned extra_width = bits_for_count((uint64_t)largest_extra(writer) + 1);
+  const bool has_others = used > FRAMES_TAG_OTHER + 1;
+  writer->tag_width = has_others ? FRAMES_TAG_MAX : bits_for_count(used);
+  writer->other_width = has_others ? bits_for_count(used - FRAMES_TAG_OTHER) : 0;
+  writer->other_count = has_others ? writer->other_count : 0;
+  writer->shape_width = writer->has_other_shapes ? bits_for_count(used) : 0;
+  writer->extra_width = bits_for_count((uint64_t)writer->largest_extra + 1);
   for (uint32_t i = 0; i < used; i++)
-    write_shape(writer, &writer->used[i], &shapes);
-  write_numbers(writer, tag_width, other_width, bits_for_count((uint64_t)other_count + 1), &tags,
-                &samples, &others);
-  write_exceptions(writer, shape_width, extra_width, &starts, &numbers, &exceptions);
-  const uint8_t head[] = {
-      machine.stack_pointer, machine.return_register, machine.pushed_by_call, (uint8_t)tag_width,
-      (uint8_t)other_width,  (uint8_t)shape_width,    (uint8_t)extra_width,   0};
-  for (size_t i = 0; i < sizeof head; i++)
-    bit_writer_put(out, head[i], 8);
-  bit_writer_put(out, shapes.size / 8, 32);
-  bit_writer_put(out, other_count, 32);
+    write_shape(writer, &writer->used[i]);
+  write_numbers(writer);
+  write_exceptions(writer);
+  const uint8_t head[] = {machine.stack_pointer,        machine.return_register,
+                          machine.pushed_by_call,       (uint8_t)writer->tag_width,
+                          (uint8_t)writer->other_width, (uint8_t)writer->shape_width,
+                          (uint8_t)writer->extra_width, 0};
+  bit_writer_bytes(out, head, sizeof head);
+  bit_writer_put(out, writer->parts[SHAPES].size / 8, 32);
+  bit_writer_put(out, writer->other_count, 32);
   bit_writer_put(out, writer->exception_count, 32);
-  append(out, &shapes);
-  append(out, &tags);
-  append(out, &samples);
-  append(out, &others);
-  append(out, &starts);
-  append(out, &numbers);
-  append(out, &exceptions);
+  for (unsigned i = 0; i < PARTS; i++)
+    bit_writer_append(out, &writer->parts[i]);
 }
 
-/* Whether anything is known of any frame. */
-static bool is_anything_known(const struct frames_writer *writer) {
-  for (uint32_t i = 0; i < writer->input->record_count; i++)
-    if (writer->record_shapes[i] != 0)
-      return true;
-  return false;
+static void free_writer(struct frames_writer *writer) {
+  intern_free(&writer->shapes);
+  free(writer->record_shapes);
+  free(writer->extras);
+  free(writer->function_shapes);
+  free(writer->used);
+  free(writer->numbers);
+  for (unsigned i = 0; i < PARTS; i++)
+    bit_writer_free(&writer->parts[i]);
 }
 
-bool frames_write(const struct frames_input *input, uint8_t **bytes, size_t *size) {
+bool frames_write(const struct frames_input *input, struct bit_writer *out) {
   const size_t records = (size_t)input->record_count + 1;
   const size_t functions = (size_t)input->function_count + 1;
-  struct bit_writer out = {0};
   struct frames_writer writer = {
       .input = input,
       .record_shapes = calloc(records, sizeof *writer.record_shapes),
@@ -314,15 +289,9 @@ bool frames_write(const struct frames_input *input, uint8_t **bytes, size_t *siz
   writer.used = calloc((size_t)writer.shapes.count + 1, sizeof *writer.used);
   writer.numbers = calloc((size_t)writer.shapes.count + 1, sizeof *writer.numbers);
   ok = ok && writer.used != NULL && writer.numbers != NULL;
-  if (ok && is_anything_known(&writer) && number_shapes(&writer))
-    write_all(&writer, &out);
-  intern_free(&writer.shapes);
-  free(writer.record_shapes);
-  free(writer.extras);
-  free(writer.function_shapes);
-  free(writer.used);
-  free(writer.numbers);
-  *bytes = out.bytes;
-  *size = out.size / 8;
-  return ok && !out.failed;
+  const bool is_anything_known = writer.shapes.count > 1;
+  if (ok && is_anything_known && number_shapes(&writer))
+    write_all(&writer, out);
+  free_writer(&writer);
+  return ok && !out->failed;
 }

@@ -352,8 +352,6 @@ static bool write_frames(struct encoder *encoder) {
   uint32_t *stretches = encoder_array(encoder, table->record_count, sizeof *stretches);
   uint32_t *numbers = encoder_array(encoder, table->record_count, sizeof *numbers);
   uint64_t *sizes = encoder_array(encoder, encoder->header.stretches, sizeof *sizes);
-  uint8_t *bytes = NULL;
-  size_t size = 0;
   if (encoder->error == NULL) {
     for (uint32_t i = 0; i < table->record_count; i++) {
       const uint32_t function = table->records[i].function;
@@ -368,11 +366,9 @@ static bool write_frames(struct encoder *encoder) {
                                        numbers,
                                        sizes,
                                        &table->frames};
-    if (!frames_write(&input, &bytes, &size))
+    if (!frames_write(&input, &encoder->parts[PACKED_FRAMES]))
       no_memory(encoder);
   }
-  bit_writer_bytes(&encoder->parts[PACKED_FRAMES], bytes, size);
-  free(bytes);
   free(sizes);
   free(numbers);
   free(stretches);

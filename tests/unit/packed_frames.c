@@ -50,13 +50,14 @@ static uint8_t *write_part(const struct program *program, size_t *size) {
   const struct frames_input input = {
       x86_64,           program->function_count, program->record_count, program->functions,
       program->numbers, program->sizes,          &program->set};
-  uint8_t *bytes;
-  ck_assert(frames_write(&input, &bytes, size));
+  struct bit_writer part = {0};
+  ck_assert(frames_write(&input, &part));
+  *size = part.size / 8;
   uint8_t *padded = test_allocate(*size + PADDING);
   memset(padded + *size, 0xff, PADDING);
   if (*size > 0)
-    memcpy(padded, bytes, *size);
-  free(bytes);
+    memcpy(padded, part.bytes, *size);
+  bit_writer_free(&part);
   return padded;
 }
 
