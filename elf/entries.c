@@ -189,10 +189,8 @@ struct member {
 
 static int compare_members(const void *a, const void *b) {
   const struct member *x = a, *y = b;
-  if (x->record->address != y->record->address)
-    return x->record->address < y->record->address ? -1 : 1;
-  if (x->entry != y->entry)
-    return x->entry < y->entry ? -1 : 1;
+  ORDER_BY(record->address)
+  ORDER_BY(entry)
   return safepoint_compare_contents(x->record, y->record);
 }
 
@@ -285,9 +283,9 @@ static bool resolve(struct checker *checker, struct entry *group, size_t count) 
 
 static int compare_entries(const void *a, const void *b) {
   const struct entry *x = a, *y = b;
-  if (x->function != y->function)
-    return x->function < y->function ? -1 : 1;
-  return x->number < y->number ? -1 : x->number > y->number;
+  ORDER_BY(function)
+  ORDER_BY(number)
+  return 0;
 }
 
 /* Records are in the order of their entries. */

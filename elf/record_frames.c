@@ -7,6 +7,8 @@
  */
 #include "elf/eh_frame.h"
 
+#include "format/array.h"
+
 #include <stdlib.h>
 
 struct question {
@@ -16,9 +18,9 @@ struct question {
 
 static int compare_questions(const void *a, const void *b) {
   const struct question *x = a, *y = b;
-  if (x->address != y->address)
-    return x->address < y->address ? -1 : 1;
-  return x->record < y->record ? -1 : x->record > y->record;
+  ORDER_BY(address)
+  ORDER_BY(record)
+  return 0;
 }
 
 static void ask(const struct safepoints *table, struct question *questions) {

@@ -32,15 +32,20 @@ static inline bool array_make_room(void **items, size_t *capacity, size_t count,
   if (x->member != y->member)                                                                      \
     return x->member < y->member ? -1 : 1;
 
-/* Sorts words, and keeps each once. Returns how many these are. */
-static inline size_t array_sort_words(uint64_t *words, size_t count) {
+/* Keeps each of sorted words once. Returns how many these are. */
+static inline size_t array_unique_words(uint64_t *words, size_t count) {
   size_t kept = 0;
-  if (count > 0)
-    qsort(words, count, sizeof *words, bits_compare_words);
   for (size_t i = 0; i < count; i++)
     if (kept == 0 || words[kept - 1] != words[i])
       words[kept++] = words[i];
   return kept;
+}
+
+/* The same, after sorting them. */
+static inline size_t array_sort_words(uint64_t *words, size_t count) {
+  if (count > 0)
+    qsort(words, count, sizeof *words, bits_compare_words);
+  return array_unique_words(words, count);
 }
 
 #endif

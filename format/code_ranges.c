@@ -17,9 +17,9 @@ bool code_ranges_add(struct code_ranges *ranges, uint64_t start, uint64_t end) {
 
 static int compare_ranges(const void *a, const void *b) {
   const struct code_range *x = a, *y = b;
-  if (x->start != y->start)
-    return x->start < y->start ? -1 : 1;
-  return x->end < y->end ? -1 : x->end > y->end;
+  ORDER_BY(start)
+  ORDER_BY(end)
+  return 0;
 }
 
 void code_ranges_sort(struct code_ranges *ranges) {

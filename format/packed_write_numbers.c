@@ -8,6 +8,7 @@
  *
  * Values of a class that no record uses waste numbers, so a wide gap starts a new class.
  */
+#include "format/array.h"
 #include "format/packed_encoder.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ enum { GAP_MAX = 16 }; /* steps between neighbours in a class */
  * class. */
 struct used {
   uint64_t family; /* as the words of a location begin, and a class does */
-  uint64_t value;
+  int64_t value;
   uint32_t number; /* in the table of safepoints */
 };
 
@@ -29,9 +30,9 @@ struct class {
 
 static int compare_used(const void *a, const void *b) {
   const struct used *x = a, *y = b;
-  if (x->family != y->family)
-    return x->family < y->family ? -1 : 1;
-  return (int64_t)x->value < (int64_t)y->value ? -1 : x->value != y->value;
+  ORDER_BY(family)
+  ORDER_BY(value)
+  return 0;
 }
 
 static void use_list(struct encoder *encoder, uint64_t item) {
@@ -83,9 +84,10 @@ static struct class class_at(const struct used *used, size_t begin, size_t count
   uint64_t step = 0;
   size_t end = begin + 1;
   for (; end < count && used[end].family == used[begin].family; end++) {
-    const uint64_t gap = used[end].value - used[end - 1].value;
+    const uint64_t gap = (uint64_t)used[end].value - (uint64_t)used[end - 1].value;
     const uint64_t next_step = greatest_common_divisor(gap, step);
-    const uint64_t members = (used[end].value - used[begin].value) / next_step + 1;
+    const uint64_t members =
+        ((uint64_t)used[end].value - (uint64_t)used[begin].value) / next_step + 1;
     if (gap > UINT16_MAX || members > (uint64_t)GAP_MAX * (end - begin + 1))
       break;
     step = next_step;
@@ -101,7 +103,8 @@ static int compare_classes(const void *a, const void *b) {
   const struct class *x = a, *y = b;
   if (x->end - x->begin != y->end - y->begin)
     return x->end - x->begin > y->end - y->begin ? -1 : 1;
-  return x->begin < y->begin ? -1 : 1;
+  ORDER_BY(begin)
+  return 0;
 }
 
 /* Numbers the locations of the classes, and writes the classes: each with the number after its last
@@ -118,7 +121,7 @@ static bool number_classes(struct encoder *encoder, const struct used *used, str
     if (number + class->count > INT32_MAX)
       return false;
     for (size_t k = class->begin; k < class->end; k++) {
-      const uint64_t offset = used[k].value - first->value;
+      const uint64_t offset = (uint64_t)used[k].value - (uint64_t)first->value;
       encoder->locations[used[k].number] =
           (uint32_t)(number + (class->step == 0 ? 0 : offset / class->step));
     }
@@ -126,7 +129,7 @@ static bool number_classes(struct encoder *encoder, const struct used *used, str
     bit_writer_put(bits, first->family, 64);
     bit_writer_put(bits, number, 32);
     bit_writer_put(bits, class->step, 32);
-    bit_writer_put(bits, first->value, 64);
+    bit_writer_put(bits, (uint64_t)first->value, 64);
   }
   encoder->location_count = (uint32_t)number;
   return true;
@@ -142,7 +145,7 @@ static bool number_used(struct encoder *encoder) {
     for (uint32_t i = 0; i < locations->count; i++)
       if (encoder->locations[i] != UINT32_MAX) {
         const uint64_t *words = intern_get(locations, i).words;
-        used[used_count++] = (struct used){words[0], words[1], i};
+        used[used_count++] = (struct used){words[0], (int64_t)words[1], i};
       }
     if (used_count > 0)
       qsort(used, used_count, sizeof *used, compare_used);

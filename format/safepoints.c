@@ -24,28 +24,17 @@ static bool out_of_memory(struct safepoints *table) {
   return false;
 }
 
-/* Makes room for one more item; there are fewer than INTERN_FAILED. */
-static bool grow(struct safepoints *table, void **items, uint32_t count, size_t *capacity,
-                 size_t item_size) {
-  table->no_memory |=
-      count + 1 >= INTERN_FAILED || !array_make_room(items, capacity, (size_t)count + 1, item_size);
-  return !table->no_memory;
-}
-
+/* There are fewer functions and records than INTERN_FAILED. */
 bool safepoints_add_function(struct safepoints *table, struct safepoint_function function) {
-  if (!grow(table, (void **)&table->functions, table->function_count, &table->function_capacity,
-            sizeof function))
-    return false;
-  table->functions[table->function_count++] = function;
-  return true;
+  return (table->function_count + 1 < INTERN_FAILED &&
+          ARRAY_ADD(table->functions, table->function_count, table->function_capacity, function)) ||
+         out_of_memory(table);
 }
 
 bool safepoints_add_record(struct safepoints *table, struct safepoint record) {
-  if (!grow(table, (void **)&table->records, table->record_count, &table->record_capacity,
-            sizeof record))
-    return false;
-  table->records[table->record_count++] = record;
-  return true;
+  return (table->record_count + 1 < INTERN_FAILED &&
+          ARRAY_ADD(table->records, table->record_count, table->record_capacity, record)) ||
+         out_of_memory(table);
 }
 
 /* ---- Locations ---- */
@@ -132,21 +121,13 @@ static int compare_pairs_in(const void *a, const void *b, void *table) {
   return compare_pairs(table, *(const uint64_t *)a, *(const uint64_t *)b);
 }
 
-static unsigned remove_repeated(uint64_t *items, unsigned count) {
-  unsigned kept = 0;
-  for (unsigned i = 0; i < count; i++)
-    if (kept == 0 || items[kept - 1] != items[i])
-      items[kept++] = items[i];
-  return kept;
-}
-
 uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned pairs,
                              uint64_t list_item) {
   if (table->no_memory)
     return INTERN_FAILED;
   if (pairs > 0)
     qsort_r(items, pairs, sizeof *items, compare_pairs_in, table);
-  unsigned count = remove_repeated(items, pairs);
+  uint64_t count = array_unique_words(items, pairs);
   if (list_item != 0)
     items[count++] = list_item;
   table->has_stackmaps |= safepoint_item_is_locations(list_item);

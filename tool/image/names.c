@@ -17,10 +17,8 @@ static int symbol_rank(const GElf_Sym *symbol) {
 
 static int compare_names(const void *a, const void *b) {
   const struct name *x = a, *y = b;
-  if (x->address != y->address)
-    return x->address < y->address ? -1 : 1;
-  if (x->rank != y->rank)
-    return x->rank < y->rank ? -1 : 1;
+  ORDER_BY(address)
+  ORDER_BY(rank)
   return strcmp(x->text, y->text);
 }
 

@@ -88,8 +88,7 @@ static uint64_t *decode_relr(const struct plan *plan, const Elf64_Shdr *table, s
       ++*freed;
       continue;
     }
-    array_make_room((void **)&addresses, &capacity, *count + 1, sizeof *addresses);
-    addresses[(*count)++] = address;
+    ARRAY_ADD(addresses, *count, capacity, address);
   }
   return addresses;
 }

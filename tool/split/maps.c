@@ -1,7 +1,6 @@
 /* maps.c - see maps.h. */
 #include "tool/split/maps.h"
 
-#include "format/array.h"
 #include "format/search.h"
 #include "tool/image/load.h"
 
@@ -17,19 +16,18 @@ static bool find_sections(struct maps *maps, const struct object *object, struct
     if (object->sections[i].header.sh_type != SHT_PROGBITS)
       return problem_set(problem, "section %u of stack maps is of type 0x%x, not PROGBITS", i,
                          object->sections[i].header.sh_type);
-    array_make_room((void **)&maps->sections, &maps->section_capacity, maps->section_count + 1,
-                    sizeof *maps->sections);
-    maps->sections[maps->section_count++] = (struct map_section){.number = i};
+    ARRAY_ADD(maps->sections, maps->section_count, maps->section_capacity,
+              (struct map_section){.number = i});
     maps->of_section[i] = (uint32_t)maps->section_count;
   }
   return true;
 }
 
 static int compare_places(const void *a, const void *b) {
-  const struct map_place *one = a, *other = b;
-  if (one->relocation.r_offset != other->relocation.r_offset)
-    return one->relocation.r_offset < other->relocation.r_offset ? -1 : 1;
-  return one->number < other->number ? -1 : one->number > other->number;
+  const struct map_place *x = a, *y = b;
+  ORDER_BY(relocation.r_offset)
+  ORDER_BY(number)
+  return 0;
 }
 
 /* Takes the relocations of a section of stack maps. */
@@ -154,9 +152,7 @@ static bool read_section(struct maps *maps, struct map_section *section,
       if (!find_text(maps, section, object, &function, problem) ||
           !read_records(section, object, &reader, &function, &used, problem))
         return false;
-      array_make_room((void **)&maps->functions, &maps->function_capacity, maps->function_count + 1,
-                      sizeof *maps->functions);
-      maps->functions[maps->function_count++] = function;
+      ARRAY_ADD(maps->functions, maps->function_count, maps->function_capacity, function);
       section->text =
           section->text == 0 || section->text == function.text ? function.text : MAPS_SEVERAL;
     }

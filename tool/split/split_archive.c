@@ -137,10 +137,7 @@ static bool read_member(struct archive *archive, size_t *place, struct problem *
     archive->names = member.bytes;
     archive->names_size = member.size;
   }
-  array_make_room((void **)&archive->members, &archive->capacity, archive->count + 1,
-                  sizeof *archive->members);
-  archive->members[archive->count++] = member;
-  return true;
+  return ARRAY_ADD(archive->members, archive->count, archive->capacity, member);
 }
 
 /* ---- Splitting ---- */

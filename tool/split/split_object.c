@@ -23,7 +23,6 @@
 #include "tool/split/maps.h"
 #include "tool/split/split.h"
 
-#include "format/bits.h"
 #include "format/intern.h"
 
 #include <stdlib.h>
@@ -49,12 +48,11 @@ struct splitter {
 /* ---- Which functions go together ---- */
 
 static int compare_functions(const void *a, const void *b) {
-  const struct map_function *one = a, *other = b;
-  if (one->text != other->text)
-    return one->text < other->text ? -1 : 1;
-  if (one->section != other->section)
-    return one->section < other->section ? -1 : 1;
-  return one->position < other->position ? -1 : one->position > other->position;
+  const struct map_function *x = a, *y = b;
+  ORDER_BY(text)
+  ORDER_BY(section)
+  ORDER_BY(position)
+  return 0;
 }
 
 static bool choose_functions(struct splitter *splitter, struct problem *problem) {
