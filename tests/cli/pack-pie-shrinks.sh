@@ -1,6 +1,7 @@
 #!/bin/bash
-# A large position-independent file gets smaller by what its stack maps took, to within four pages, however large a page is,
-# and what makes room for program headers; the maps' relocations are gone; it runs, and goes on running when binutils, elfutils, LLVM or patchelf have rewritten it.
+# A large position-independent file gets smaller by what its stack maps took and by their relocations, too, to within four
+# pages, however large a page is, the sections' names, and what makes room for program headers; it runs, and goes on running when
+# binutils, elfutils, LLVM or patchelf have rewritten it.
 . "$TOP/tests/cli/common.sh"
 
 complaints() { # FILE
@@ -17,10 +18,21 @@ expect_smaller() { # RAW PACKED PAGE [BYTES THAT MOVE INTO THE RAW SECTION'S PLA
   local raw relocations saved
   raw=$(section_size "$1" .llvm_stackmaps)
   relocations=$(($(relocations_size "$1") - $(relocations_size "$2")))
-  saved=$(($(stat -c %s "$1") - $(stat -c %s "$2")))
+  saved=$(($(stat -c %s "$1") - $(stat -c %s "$2") + $(section_size "$2" .shstrtab)))
   echo "raw $raw, relocations $relocations, the file is $saved bytes smaller"
   ((relocations > 3 * 4096)) || fail "only $relocations bytes of relocations"
-  ((saved >= raw - ${4:-0} - 4 * $3)) || fail "the file should be smaller by about $raw bytes"
+  ((saved >= raw + relocations - ${4:-0} - 4 * $3)) || fail "the file should be smaller by about $((raw + relocations)) bytes"
+}
+
+# No bytes of the file that a segment maps are left where the relocations were, but for less than a page.
+expect_no_hole() { # PACKED PAGE
+  local end
+  end=$(($(section_offset "$1" .rela.dyn) + $(section_size "$1" .rela.dyn)))
+  readelf --section-headers --wide "$1" | sed 's/^ *\[[ 0-9]*\] //' | awk '$6 ~ /^[0-9a-f]+$/ && $5 !~ /^0+$/ { print $4 }' |
+    while read -r offset; do echo $((16#$offset)); done | sort -n | awk -v end="$end" -v page="$2" '
+      $1 >= end { next_at = $1; exit }
+      END { if (next_at - end >= page + 4096) { print next_at - end " bytes behind the relocations"; exit 1 } }' ||
+    fail "$1: the relocations left a hole"
 }
 
 expect_rewritable() { # RAW PACKED
@@ -56,6 +68,7 @@ for linker in lld bfd; do
       link_with $linker app main.o many.o "${options[@]}"
       pack_and_compare app packed
       expect_smaller app packed $page
+      expect_no_hole packed $page
       [[ $kind == stripped ]] || expect_rewritable app packed
       expect_status 0 "$stackpack" pack -o kept --keep-raw=raw.stackmaps app
       expect_same packed kept
@@ -93,7 +106,8 @@ for linker in lld bfd; do
   done
 done
 
-# A program may read its table up to its old end: the bytes after the relocations that are left are zeros.
+# But where a symbol says that somebody else may read the table, up to its old end, its pages stay, and nothing is put there:
+# the bytes after the relocations that are left are zeros.
 cat >end.ld <<'SCRIPT'
 SECTIONS { table_end = .; } INSERT AFTER .rela.dyn;
 SCRIPT

@@ -1,6 +1,6 @@
 /* headers.c - the program headers and the section headers of the new file.
  *
- * The segment that is cut becomes two, and the note gets one of its own. The raw section's header
+ * A segment that is cut becomes several, and the note gets one of its own. The raw section's header
  * becomes that of the packed table; the note's comes last, so that all sections keep their numbers.
  */
 #include "tool/rewrite/plan.h"
@@ -12,15 +12,18 @@
 
 /* ---- Program headers ---- */
 
-/* The part of the segment after the cut. */
-static Elf64_Phdr part_after(const struct plan *plan) {
-  Elf64_Phdr part = *plan->home;
-  const uint64_t into = plan->cut_end - part.p_offset;
-  part.p_offset = plan_new_offset(plan, plan->cut_end);
+/* The part of a segment after a cut, up to the next one. */
+static Elf64_Phdr part_after(const struct plan *plan, const struct plan_cut *cut) {
+  Elf64_Phdr part = *cut->segment;
+  const struct plan_cut *next = plan_next_cut(plan, cut->segment, cut->end);
+  const uint64_t into = cut->end - part.p_offset;
+  part.p_offset = plan_new_offset(plan, cut->end);
   part.p_vaddr += into;
   part.p_paddr += into;
   part.p_filesz -= into;
   part.p_memsz -= into;
+  if (next != NULL)
+    part.p_filesz = part.p_memsz = next->start - cut->end;
   return part;
 }
 
@@ -28,8 +31,9 @@ static Elf64_Phdr moved_segment(const struct plan *plan, const Elf64_Phdr *old) 
   Elf64_Phdr segment = *old;
   const struct plan_move *move = plan_move_of(plan, segment.p_offset, segment.p_filesz);
   const bool is_first = old == plan->first;
-  if (old == plan->home && plan->cut_end > 0)
-    segment.p_filesz = segment.p_memsz = plan->cut_start - segment.p_offset;
+  const struct plan_cut *cut = plan_next_cut(plan, old, segment.p_offset);
+  if (cut != NULL)
+    segment.p_filesz = segment.p_memsz = cut->start - segment.p_offset;
   if (segment.p_type == PT_PHDR)
     segment.p_filesz = segment.p_memsz += plan->new_segments * sizeof(Elf64_Phdr);
   if (segment.p_type == PT_PHDR || is_first) {
@@ -77,8 +81,9 @@ void write_segments(const struct plan *plan, uint8_t *bytes) {
   memset(at, 0, plan_new_headers_end(plan) - sizeof(Elf64_Ehdr));
   EACH_SEGMENT(plan->image, segment) {
     at = put_segment(at, moved_segment(plan, segment));
-    if (segment == plan->home && plan->splits)
-      at = put_segment(at, part_after(plan));
+    for (size_t i = 0; i < plan->cut_count; i++)
+      if (plan->cuts[i].segment == segment && plan->cuts[i].splits)
+        at = put_segment(at, part_after(plan, &plan->cuts[i]));
     if (segment == plan->last && plan->extra_size > 0)
       at = put_segment(at, added_segment(PT_LOAD, plan->extra_offset, plan->extra_address,
                                          plan->extra_size, segment->p_align));

@@ -1,33 +1,28 @@
 /* plan.c - decides where everything goes: see rewrite.c for the picture.
  *
- * One to three more program headers must follow the old ones. Room for them comes, in this order,
+ * One to four more program headers must follow the old ones. Room for them comes, in this order,
  * from bytes that are free there; from a page in front of a non-PIE executable; or from the
  * sections after the headers, if these can move (moves.c). They move into bytes that packing frees:
  * the rest of the raw section. Where that is too small, as in tiny programs, the file gets a segment
  * more at its end.
  *
- * All whole pages that are left of the raw section are cut, counted from its end:
+ * Packing frees bytes in up to two places: after the packed table, up to the raw section's end; and
+ * in a position-independent file, after the relocations that are left, up to the old end of their
+ * table. All whole pages of each are cut, counted from its end:
  *
  *   addresses   | table | zeros |      n pages       | what follows |
  *   file        | table | zeros | what follows |
  *
  * The following bytes become a segment of their own, which may start in the middle of a page. Then
  * one page of the file is mapped twice, at both its addresses, as linkers lay out segments, too.
- * These pages belong to no other section or segment: rewrite_check refuses such files. The cut needs
- * one program header more, and so perhaps more moves, or a page in front; where there is no room for
- * it, the pages stay.
+ * Each cut needs one program header more, and so perhaps more moves, or a page in front. Where these
+ * headers have no room, only pages of the raw section are cut, or none.
  */
 #include "tool/rewrite/plan.h"
 
 #include "elf/note.h"
 
 #include <string.h>
-
-/* Bytes [offset, end) of the old file that are free for other use. */
-struct room {
-  uint64_t offset, end;
-  const Elf64_Phdr *segment; /* the PT_LOAD that has them; NULL: the extra segment */
-};
 
 /* Rooms for moves: after the program headers, in the raw section, and at the end of the file. */
 enum { ROOM_NEAR, ROOM_RAW, ROOM_EXTRA, ROOM_COUNT };
@@ -94,20 +89,20 @@ static bool take_lead(struct plan *plan, uint64_t lead_max) {
   return true;
 }
 
-static void find_rooms(const struct plan *plan, struct room rooms[ROOM_COUNT]) {
+static void find_rooms(const struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
   const Elf64_Shdr *raw = &plan->sections.raw->header;
   const uint64_t start = plan_new_headers_end(plan), raw_end = raw->sh_offset + raw->sh_size;
   const bool in_place = plan_fits_in_place(plan);
-  rooms[ROOM_NEAR] = (struct room){start, start + plan->spare, plan->first};
+  rooms[ROOM_NEAR] = (struct plan_room){start, start + plan->spare, plan->first};
   rooms[ROOM_RAW] =
-      (struct room){raw->sh_offset + (in_place ? plan->packed_size : 0), raw_end, plan->home};
+      (struct plan_room){raw->sh_offset + (in_place ? plan->packed_size : 0), raw_end, plan->home};
   rooms[ROOM_EXTRA] =
-      (struct room){plan->extra_place + (in_place ? 0 : plan->packed_size), UINT64_MAX, NULL};
+      (struct plan_room){plan->extra_place + (in_place ? 0 : plan->packed_size), UINT64_MAX, NULL};
 }
 
 /* Takes the start of a room for a move; false if it's too large. Addresses in the extra segment
  * aren't known yet. */
-static bool place(struct room *room, struct plan_move *move) {
+static bool place(struct plan_room *room, struct plan_move *move) {
   const uint64_t offset = round_up(room->offset, PLAN_MOVE_ALIGNMENT);
   const Elf64_Phdr *segment = room->segment;
   if (offset > room->end || move->size > room->end - offset)
@@ -120,7 +115,7 @@ static bool place(struct room *room, struct plan_move *move) {
 
 /* Places the moves, by offsets of the old file, each in the first room that takes it. Only notes and
  * the like may stay near the headers. */
-static void place_moves(struct plan *plan, struct room rooms[ROOM_COUNT]) {
+static void place_moves(struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
   for (size_t i = 0; i < plan->move_count; i++) {
     struct plan_move *move = &plan->moves[i];
     size_t room = plan_stays_near(plan, move) ? ROOM_NEAR : ROOM_RAW;
@@ -143,29 +138,32 @@ static bool can_cut(const struct plan *plan) {
   return plan_fits_in_place(plan);
 }
 
-/* Whether anything stands in the raw section's segment from an offset on. (A segment without a
- * section would come out of binutils' strip with no bytes and an offset that ld.so refuses.) */
-static bool has_more(const struct plan *plan, uint64_t offset) {
-  const Elf64_Phdr *home = plan->home;
-  const uint64_t address = home->p_vaddr + (offset - home->p_offset);
+/* Whether anything stands in a segment from an offset on. (A segment without a section would come out
+ * of binutils' strip with no bytes and an offset that ld.so refuses.) */
+static bool has_more(const struct plan *plan, const Elf64_Phdr *segment, uint64_t offset) {
+  const uint64_t address = segment->p_vaddr + (offset - segment->p_offset);
   EACH_SECTION(plan->image, section) {
     const Elf64_Shdr *header = &section->header;
     if ((header->sh_flags & SHF_ALLOC) != 0 && header->sh_size > 0 && header->sh_addr >= address &&
-        header->sh_addr < home->p_vaddr + home->p_memsz)
+        header->sh_addr < segment->p_vaddr + segment->p_memsz)
       return true;
   }
-  return home->p_memsz > home->p_filesz ||
-         !all_zero(plan->image->bytes + offset, home->p_offset + home->p_filesz - offset);
+  return segment->p_memsz > segment->p_filesz ||
+         !all_zero(plan->image->bytes + offset, segment->p_offset + segment->p_filesz - offset);
 }
 
-/* Cuts out the whole pages that are left of the raw section. */
-static void cut(struct plan *plan, const struct room *raw) {
-  const uint64_t size = (raw->end - raw->offset) / plan->home->p_align * plan->home->p_align;
-  if (size == 0 || !can_cut(plan))
+/* Cuts out the whole pages of a room, if there is one. */
+static void cut(struct plan *plan, const struct plan_room *room) {
+  const uint64_t page = room->segment == NULL ? UINT64_MAX : room->segment->p_align;
+  const uint64_t size = (room->end - room->offset) / page * page;
+  if (size == 0)
     return;
-  plan->cut_start = raw->end - size;
-  plan->cut_end = raw->end;
-  plan->splits = has_more(plan, raw->end);
+  const bool is_first = plan->cut_count > 0 && plan->cuts[0].start > room->offset;
+  if (is_first)
+    plan->cuts[1] = plan->cuts[0];
+  plan->cuts[is_first ? 0 : plan->cut_count] = (struct plan_cut){
+      room->end - size, room->end, room->segment, has_more(plan, room->segment, room->end)};
+  plan->cut_count++;
 }
 
 /* ---- The new file ---- */
@@ -205,14 +203,15 @@ static void place_tail(struct plan *plan) {
 
 /* ---- The search ---- */
 
-/* Makes a plan with room for a number of new segments: the note's, and those of the cut and an extra
- * segment. How many are needed isn't known before. False, without a problem: it is more. */
-static bool plan_with(struct plan *plan, bool cuts, size_t new_segments, struct problem *problem) {
-  struct room rooms[ROOM_COUNT];
+/* Makes a plan with at most so many cuts, and room for a number of new segments: the note's, and those
+ * of cuts and an extra segment. How many are needed isn't known before. False, without a problem: it
+ * is more. */
+static bool plan_with(struct plan *plan, unsigned cuts, size_t new_segments,
+                      struct problem *problem) {
+  struct plan_room rooms[ROOM_COUNT];
   struct problem why = {0};
   plan->new_segments = new_segments;
-  plan->lead = plan->spare = plan->move_count = plan->cut_start = plan->cut_end = 0;
-  plan->splits = false;
+  plan->lead = plan->spare = plan->move_count = plan->cut_count = 0;
   if (!plan_has_room(plan) && !take_lead(plan, LEAD_USUAL) && !plan_find_moves(plan, &why)) {
     plan->spare = plan->move_count = 0;
     if (!take_lead(plan, LEAD_MAX))
@@ -220,10 +219,14 @@ static bool plan_with(struct plan *plan, bool cuts, size_t new_segments, struct 
   }
   find_rooms(plan, rooms);
   place_moves(plan, rooms);
-  if (cuts)
+  if (cuts > 0 && can_cut(plan))
     cut(plan, &rooms[ROOM_RAW]);
+  if (cuts > 1)
+    cut(plan, &plan->relocations.room);
   plan->extra_size = rooms[ROOM_EXTRA].offset - plan->extra_place;
-  plan->new_segments = 1 + (plan->extra_size > 0) + plan->splits;
+  plan->new_segments = 1 + (plan->extra_size > 0);
+  for (size_t i = 0; i < plan->cut_count; i++)
+    plan->new_segments += plan->cuts[i].splits;
   if (plan->new_segments > new_segments)
     return false;
   finish_places(plan);
@@ -241,10 +244,10 @@ bool plan_make(struct plan *plan, const struct image *image, struct plan_section
     return problem_set(problem, "the ELF header isn't in the first segment");
   if (!plan_relocations(plan, problem))
     return false;
-  for (int cuts = 1; cuts >= 0; cuts--) {
+  for (unsigned cuts = PLAN_CUTS_MAX + 1; cuts-- > 0;) {
     struct problem why = {0};
     for (size_t n = 1; n <= PLAN_NEW_SEGMENTS_MAX && why.text[0] == 0; n++)
-      if (plan_with(plan, cuts != 0, n, &why))
+      if (plan_with(plan, cuts, n, &why))
         return true;
     if (why.text[0] != 0)
       plan->cramped = why;

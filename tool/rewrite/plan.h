@@ -18,6 +18,12 @@ struct plan_move {
   uint64_t new_offset, new_address;
 };
 
+/* Bytes [offset, end) of the old file that are free for other use. */
+struct plan_room {
+  uint64_t offset, end;
+  const Elf64_Phdr *segment; /* the PT_LOAD that has them; NULL: the extra segment */
+};
+
 /* The dynamic relocations without those of the sections that are taken out. */
 struct plan_relocations {
   const struct image_section *rela, *relr; /* NULL: there are none to take out */
@@ -26,6 +32,14 @@ struct plan_relocations {
   uint64_t rela_before;      /* bytes of the table that ld.so reads, before that section */
   uint64_t relative_removed; /* of those that DT_RELACOUNT counts */
   bool text_remains;         /* others need DT_TEXTREL, or nothing was taken out */
+  struct plan_room room;     /* the rest of the table; empty where something may read that */
+};
+
+/* Pages of the old file that the new one doesn't have. */
+struct plan_cut {
+  uint64_t start, end;
+  const Elf64_Phdr *segment;
+  bool splits; /* more of the segment follows: that becomes a segment of its own */
 };
 
 /* The names of the new sections, one after another. ".stackpack" is the end of the first. */
@@ -35,18 +49,19 @@ enum { PLAN_NOTE_NAME_SIZE = 16, PLAN_TABLE_NAME_AT = 5 };
 enum {
   PLAN_MOVES_MAX = 16,
   PLAN_MOVE_ALIGNMENT = 8,
-  PLAN_NEW_SEGMENTS_MAX = 3, /* the note, the extra one, and the one after the cut */
+  PLAN_CUTS_MAX = 2,
+  PLAN_NEW_SEGMENTS_MAX = 2 + PLAN_CUTS_MAX, /* the note, the extra one, and those after cuts */
 };
 
 struct plan {
   const struct image *image;
   struct plan_sections sections;
-  const Elf64_Phdr *first, *last; /* PT_LOADs, by their addresses */
-  const Elf64_Phdr *home;         /* the raw section's PT_LOAD */
-  uint64_t packed_size;           /* note and table */
-  uint64_t lead;                  /* bytes put before the old file */
-  uint64_t cut_start, cut_end;    /* pages of the old file that the new one doesn't have */
-  bool splits; /* more of `home` follows the cut: that becomes a segment of its own */
+  const Elf64_Phdr *first, *last;      /* PT_LOADs, by their addresses */
+  const Elf64_Phdr *home;              /* the raw section's PT_LOAD */
+  uint64_t packed_size;                /* note and table */
+  uint64_t lead;                       /* bytes put before the old file */
+  struct plan_cut cuts[PLAN_CUTS_MAX]; /* in their order */
+  size_t cut_count;
   uint64_t note_offset, note_address; /* new; the table follows the note */
   struct plan_move moves[PLAN_MOVES_MAX];
   size_t move_count;
@@ -62,7 +77,7 @@ struct plan {
   uint64_t appended;  /* bytes that follow all that: they are the last of both files */
   uint64_t file_size; /* of the new file */
   struct plan_relocations relocations;
-  struct problem cramped; /* why no pages are cut, where the headers have no room for that */
+  struct problem cramped; /* why fewer pages are cut, where the headers have no room for that */
 };
 
 /* Makes the plan for a table of that size. The image must be one that rewrite_check takes. False
@@ -77,8 +92,25 @@ static inline size_t plan_number(const struct plan *plan, const struct image_sec
 
 /* Where a byte of the old file is in the new one. */
 static inline uint64_t plan_new_offset(const struct plan *plan, uint64_t offset) {
-  const uint64_t cut_end = offset < plan->cut_end ? offset : plan->cut_end;
-  return plan->lead + offset - (offset > plan->cut_start ? cut_end - plan->cut_start : 0);
+  uint64_t gone = 0;
+  for (const struct plan_cut *cut = plan->cuts; cut < plan->cuts + plan->cut_count; cut++)
+    if (offset > cut->start)
+      gone += (offset < cut->end ? offset : cut->end) - cut->start;
+  return plan->lead + offset - gone;
+}
+
+/* How many bytes of a range are left there. */
+static inline uint64_t plan_left(const struct plan *plan, uint64_t offset, uint64_t size) {
+  return plan_new_offset(plan, offset + size) - plan_new_offset(plan, offset);
+}
+
+/* The first cut of a segment at or after an offset; NULL if there is none. */
+static inline const struct plan_cut *plan_next_cut(const struct plan *plan,
+                                                   const Elf64_Phdr *segment, uint64_t offset) {
+  for (const struct plan_cut *cut = plan->cuts; cut < plan->cuts + plan->cut_count; cut++)
+    if (cut->segment == segment && cut->start >= offset)
+      return cut;
+  return NULL;
 }
 
 /* The move that a range is part of; NULL if it stays. */

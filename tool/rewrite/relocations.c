@@ -135,6 +135,61 @@ static bool plan_relr(struct plan *plan, const struct image_section *section,
   return true;
 }
 
+/* ---- The rest of the table ---- */
+
+/* Whether a section's bytes and addresses are of no other section, and of one segment only. */
+static bool is_alone(const struct image *image, const struct image_section *own) {
+  const Elf64_Shdr *header = &own->header;
+  const Elf64_Phdr *home = image_segment_of(image, header);
+  EACH_SECTION(image, other)
+    if (other != own && (other->header.sh_flags & SHF_ALLOC) != 0 &&
+        overlap(other->header.sh_addr, other->header.sh_size, header->sh_addr, header->sh_size))
+      return false;
+  EACH_SEGMENT(image, segment)
+    if (segment != home && overlaps_segment(segment, header))
+      return false;
+  return home != NULL && image_overlapping(image, own) == NULL;
+}
+
+/* Whether a symbol is in a table, or at its end. A symbol at the end may have the number of another
+ * section, or none. Labels have no type; a symbol at that address with a type is the first thing of
+ * the next section. */
+static bool has_symbol(const struct image *image, const struct image_section *table) {
+  for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next(&at);) {
+    const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
+    const uint64_t into = at.symbol.st_value - table->header.sh_addr;
+    if (at.symbol.st_shndx < image->section_count &&
+        (image->sections[at.symbol.st_shndx].header.sh_flags & SHF_ALLOC) == 0)
+      continue; /* undefined, or at a place of debug information */
+    if (type != STT_SECTION && type != STT_FILE && type != STT_TLS &&
+        (at.symbol.st_shndx == table - image->sections ||
+         (into > 0 && into < table->header.sh_size) ||
+         (into == table->header.sh_size && type == STT_NOTYPE)))
+      return true;
+  }
+  return false;
+}
+
+/* Finds the room that the relocations leave, where it is certain that nothing reads it: the dynamic
+ * section must describe just that table, as only that makes ld.so its reader; and no symbol may be
+ * in it or at its end, as in start-up code that relocates the program itself. */
+static void find_room(struct plan *plan) {
+  const struct image *image = plan->image;
+  struct plan_relocations *relocations = &plan->relocations;
+  const bool is_rela = relocations->rela != NULL;
+  const struct image_section *table = is_rela ? relocations->rela : relocations->relr;
+  const uint64_t left = is_rela ? relocations->rela_size : relocations->relr_size;
+  uint64_t address, size;
+  if (left > 0 && !has_symbol(image, table) && is_alone(image, table) &&
+      plan_dynamic(image, is_rela ? DT_RELA : DT_RELR, &address) &&
+      plan_dynamic(image, is_rela ? DT_RELASZ : DT_RELRSZ, &size) &&
+      address == table->header.sh_addr &&
+      (is_rela ? relocations->rela_shrinks : size == table->header.sh_size))
+    relocations->room = (struct plan_room){table->header.sh_offset + left,
+                                           table->header.sh_offset + table->header.sh_size,
+                                           image_segment_of(image, &table->header)};
+}
+
 bool plan_relocations(struct plan *plan, struct problem *problem) {
   EACH_SECTION(plan->image, section) {
     if ((section->header.sh_flags & SHF_ALLOC) == 0)
@@ -149,6 +204,7 @@ bool plan_relocations(struct plan *plan, struct problem *problem) {
       return problem_set(problem, "dynamic relocations without addends, in section %s",
                          section->name);
   }
+  find_room(plan);
   return true;
 }
 
@@ -159,7 +215,7 @@ static void write_rela(const struct plan *plan, uint8_t *bytes) {
   uint8_t *start = bytes + plan_new_offset(plan, table->sh_offset);
   uint64_t kept = 0;
   Elf64_Rela relocation;
-  memset(start, 0, table->sh_size);
+  memset(start, 0, plan_left(plan, table->sh_offset, table->sh_size));
   for (uint64_t at = 0; rela_next(plan->image, table, &at, &relocation);)
     if (!is_freed(plan, relocation.r_offset))
       memcpy(start + kept++ * sizeof relocation, &relocation, sizeof relocation);
@@ -170,7 +226,7 @@ static void write_relr(const struct plan *plan, uint8_t *bytes) {
   uint8_t *start = bytes + plan_new_offset(plan, table->sh_offset);
   size_t count, freed;
   uint64_t *addresses = decode_relr(plan, table, &count, &freed);
-  memset(start, 0, table->sh_size);
+  memset(start, 0, plan_left(plan, table->sh_offset, table->sh_size));
   encode_relr(addresses, count, start);
   free(addresses);
 }

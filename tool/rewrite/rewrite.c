@@ -14,9 +14,14 @@
  * p_align). The zeros are less than a page.
  *
  * In a position-independent file the relocations of the raw section go, too. Those that are left
- * move up in their table, and zeros follow them.
+ * move up in their table, and pages after them are cut out in the same way:
  *
- * Program headers are added: one for the segment after the cut, and a PT_NOTE for the table's note. The table of program headers stays right after the ELF header, because that is where
+ *   old segment    | headers ... | relocations ........ | read-only data, raw section ...
+ *   new segments   | headers ... | those left |  pages  | read-only data, note, table ...
+ *
+ * So both cuts may be in one segment, which then becomes three.
+ *
+ * Program headers are added: one for the segment after each cut, and a PT_NOTE for the table's note. The table of program headers stays right after the ELF header, because that is where
  * binutils' strip and objcopy will put it, whatever e_phoff says. (A program runs with the table
  * elsewhere, but strip then destroys the file.) If there is no room for more headers, the file of a
  * non-PIE executable gets one page more at its front, and the first segment starts one page
@@ -140,19 +145,22 @@ static void move_symbols(const struct plan *plan, const Elf64_Shdr *headers, uin
   }
 }
 
-/* Copies the old file around the cut. The section headers at its end are written anew. */
+/* Copies the old file around the cuts. The section headers at its end are written anew. */
 static void copy_contents(const struct plan *plan, uint8_t *bytes) {
-  const uint8_t *old = plan->image->bytes;
-  memcpy(bytes + plan->lead, old, plan->cut_start);
-  memcpy(bytes + plan_new_offset(plan, plan->cut_end), old + plan->cut_end,
-         plan->old_contents_end - plan->cut_end);
+  uint64_t from = 0;
+  for (size_t i = 0; i <= plan->cut_count; i++) {
+    const bool is_last = i == plan->cut_count;
+    const uint64_t to = is_last ? plan->old_contents_end : plan->cuts[i].start;
+    memcpy(bytes + plan_new_offset(plan, from), plan->image->bytes + from, to - from);
+    from = is_last ? to : plan->cuts[i].end;
+  }
 }
 
 /* Writes the note and the table, and zeros over the rest of the raw section. */
 static void write_table(const struct plan *plan, const uint8_t *table, uint8_t *bytes) {
   const Elf64_Shdr *raw = &plan->sections.raw->header;
   const uint64_t start = plan_new_offset(plan, raw->sh_offset);
-  memset(bytes + start, 0, plan_new_offset(plan, raw->sh_offset + raw->sh_size) - start);
+  memset(bytes + start, 0, plan_left(plan, raw->sh_offset, raw->sh_size));
   memcpy(bytes + plan->note_offset, packed_note, PACKED_NOTE_SIZE);
   memcpy(bytes + plan->note_offset + PACKED_NOTE_SIZE, table, plan->packed_size - PACKED_NOTE_SIZE);
 }
