@@ -18,8 +18,6 @@ static const char help[] =
     "      --before=FILE         the growth since this build\n"
     "      --max-growth=PERCENT  exit status 1 if the packed size grew by more\n"
     "      --top=N               list N functions and units (10; json: all)\n"
-    "      --filter=REGEX        list functions whose name or unit matches\n"
-    "      --sort=packed|raw|records|name  the order (packed)\n"
     "      --format=text|json    default: text\n" COMMON_HELP "\n"
     "Raw stack maps are packed in memory, too; these drop records first:\n" POLICY_HELP;
 
@@ -143,8 +141,6 @@ int command_stats(int argc, char **argv) {
       {"before", .text = &options.before},
       {"max-growth", .take = take_percent, .context = &options.max_growth},
       {"top", .take = take_top, .context = &options},
-      {"filter", .text = &options.survey.filter},
-      {"sort", .words = "packed|raw|records|name", .word = &options.survey.order},
       {"format", .words = "text|json", .word = &options.format},
       POLICY_OPTIONS(&options.survey.policy),
       LOAD_OPTIONS(&options.survey.load),

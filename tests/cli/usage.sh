@@ -83,7 +83,6 @@ expect_usage stats --top=many file
 expect_usage stats --top=99999999999 file
 expect_usage stats --max-growth=little --before=one two
 expect_usage stats --before=one two three
-expect_usage stats --sort=size file
 expect_usage stats --max-growth=5 one
 expect_usage report file
 expect_usage report -o page.html

@@ -39,8 +39,8 @@ static void print_repetition(const struct survey *survey) {
          survey->live_sets, survey->records, survey->repeats);
   printf("    %10" PRIu32 " layouts, of %" PRIu32 " functions; %" PRIu32 " serve %" PRIu32
          " of these\n",
-         survey->packed.layouts.count, survey->function_count + survey->left_out.functions,
-         survey->packed.layouts.shared, survey->packed.layouts.functions);
+         survey->packed.layouts.count, survey->function_count, survey->packed.layouts.shared,
+         survey->packed.layouts.functions);
   printf("    %10" PRIu32 " locations, in %" PRIu64 " pairs, %" PRIu64 " allocas, %" PRIu64
          " deopt values\n",
          survey->locations, survey_sum(&measures[SURVEY_PAIRS].values), survey->allocas,
@@ -82,8 +82,7 @@ static void print_row(const struct survey *survey, const struct survey_row *row,
 /* Prints the first rows, and the sum of the others. */
 static void print_rows(const struct survey *survey, const char *title,
                        const struct survey_row *rows, uint32_t count, uint32_t top) {
-  const struct survey_row others = survey_others(survey, rows, count, top),
-                          rest = survey_rest_row(survey);
+  const struct survey_row others = survey_others(rows, count, top), rest = survey_rest_row(survey);
   char text[SURVEY_NAME_SIZE];
   printf("\n    %9s", "records");
   if (survey->has_raw)
@@ -91,8 +90,7 @@ static void print_rows(const struct survey *survey, const char *title,
   printf(" %10s %6s  %s\n", "packed", "%", title);
   for (uint32_t i = 0; i < count && i < top; i++)
     print_row(survey, &rows[i], survey_name(&rows[i], text));
-  const bool are_units = rows == survey->units && survey->left_out.functions == 0;
-  const uint32_t left = !are_units ? others.functions : top < count ? count - top : 0;
+  const uint32_t left = top < count ? count - top : 0;
   char name[64];
   snprintf(name, sizeof name, "(%" PRIu32 " other%s)", left, plural(left));
   if (left > 0)
@@ -133,10 +131,10 @@ void stats_text(const struct survey *survey, uint32_t top) {
     print_share(survey, "raw", &survey->raw);
   print_share(survey, "packed", &survey->packed);
   const struct survey_distribution *measures = survey->distributions;
-  const uint64_t functions = survey->function_count + survey->left_out.functions;
+  const uint32_t functions = survey->function_count;
   const uint64_t statepoints = measures[SURVEY_PAIRS].values.count;
   const uint64_t pairs = survey_sum(&measures[SURVEY_PAIRS].values);
-  printf("  %" PRIu32 " record%s of %" PRIu64 " function%s; %" PRIu64 " statepoint%s, %" PRIu64
+  printf("  %" PRIu32 " record%s of %" PRIu32 " function%s; %" PRIu64 " statepoint%s, %" PRIu64
          " pair%s, %" PRIu64 " of them derived",
          survey->records, plural(survey->records), functions, plural(functions), statepoints,
          plural(statepoints), pairs, plural(pairs), survey_sum(&measures[SURVEY_DERIVED].values));
