@@ -59,3 +59,18 @@ for linker in lld bfd gold mold; do
     done
   done
 done
+
+# Where .tbss comes first in that range, mold says that its bytes start with the file's: they are neither those where program
+# headers need room, nor the stack maps.
+cat >relro.c <<'C'
+_Thread_local long local;
+#define FOUR(x) x, x, x, x
+const long *const volatile table[65536] = {FOUR(FOUR(FOUR(&(const long){1})))};
+C
+"$LLVM/bin/clang" -fPIC -ftls-model=local-exec -c relro.c
+compile ./many.ll many.o -relocation-model=pic
+for linker in lld bfd gold mold; do
+  "$LLVM/bin/clang" -fuse-ld=$linker -pie -Wl,-z,notext -o app main.o many.o relro.o 2>log || { cat log; fail "$linker: can't link"; }
+  pack_and_compare app packed
+  (($(stat -c %s packed) < $(stat -c %s app))) || fail "$linker: the file doesn't shrink"
+done

@@ -58,9 +58,11 @@ static inline bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_s
   return a_size > 0 && b_size > 0 && a < b + b_size && b < a + a_size;
 }
 
-/* Whether a segment has bytes or addresses of a section. */
+/* Whether a segment has bytes or addresses of a section. (PT_GNU_RELRO tells of memory only: where
+ * .tbss is its first section, mold gives it offset 0.) */
 static inline bool overlaps_segment(const Elf64_Phdr *segment, const Elf64_Shdr *section) {
-  return overlap(segment->p_offset, segment->p_filesz, section->sh_offset, section->sh_size) ||
+  return (segment->p_type != PT_GNU_RELRO &&
+          overlap(segment->p_offset, segment->p_filesz, section->sh_offset, section->sh_size)) ||
          overlap(segment->p_vaddr, segment->p_memsz, section->sh_addr, section->sh_size);
 }
 

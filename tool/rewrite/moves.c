@@ -93,7 +93,8 @@ static struct range find_range(const struct image *image, uint64_t at) {
       if (section->header.sh_type != SHT_NOBITS)
         more |= extend(&range, section->header.sh_offset, section->header.sh_size);
     EACH_SEGMENT(image, segment)
-      if (segment->p_type != PT_LOAD && segment->p_type != PT_PHDR)
+      if (segment->p_type != PT_LOAD && segment->p_type != PT_PHDR &&
+          segment->p_type != PT_GNU_RELRO)
         more |= extend(&range, segment->p_offset, segment->p_filesz);
   }
   return range;
