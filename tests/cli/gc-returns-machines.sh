@@ -67,6 +67,13 @@ check_aarch64() {
   check dropped "with barriers behind it" 'cbz x0, 1f; ret; dsb sy; isb; 1: ret; .inst 0xd50330ff'
   check dropped "a call that doesn't return" "cbz x1, 1f; $save; bl abort; 1: ret"
   check dropped "the register for something else" "$save; ldr x30, [x0]; str x30, [x1]; bl helper; $load; ret"
+  # What functions share: see tool/calls/helpers.c.
+  local shared=".p2align 4; .type loads, @function; loads:"
+  check dropped "loaded by a helper" "$save; bl helper; b loads; $shared $load; ret"
+  check kept "loaded by a helper from another place" "$save; bl helper; b loads; $shared ldp x30, x29, [sp], #16; ret"
+  check kept "a helper that doesn't load it" "$save; bl helper; b loads; $shared add sp, sp, #16; ret"
+  check kept "a helper that goes elsewhere" "$save; bl helper; b loads; $shared $load; b hidden"
+  check kept "left on the stack for another function" "sub sp, sp, #16; adrp x9, pointer; ldr x9, [x9, :lo12:pointer]; br x9; .pushsection .data; pointer: .quad helper; .popsection"
 }
 
 check_riscv64() {
@@ -115,6 +122,27 @@ check_riscv64() {
   check dropped "two returns" "$save; beqz a0, 1f; call helper; $load; ret; 1: li a0, 1; $load; ret"
   check dropped "a loop" "$save; 1: call helper; addi a0, a0, -1; bnez a0, 1b; $load; tail helper"
   check dropped "a call that doesn't return" "beqz a1, 1f; $save; call abort; 1: ret"
+  # What functions share (-msave-restore): see tool/calls/helpers.c.
+  local stores='addi sp, sp, -32; li t1, 1; sd s1, 8(sp); j 1f; 1: sd s0, 16(sp); sd ra, 24(sp); slli t1, t1, 4; sub sp, sp, t1' back='jr t0'
+  local loads='addi sp, sp, 16; ld s1, 8(sp); ld s0, 16(sp); ld ra, 24(sp); addi sp, sp, 32' uses='mv s0, a0; mv s1, a0; call helper'
+  shared() { # STORES LOADS
+    echo "jal t0, stores; $uses; j loads; .p2align 4; .type stores, @function; stores: $1; .p2align 4; .type loads, @function; loads: $2"
+  }
+  check dropped "helpers" "$(shared "$stores; $back" "$loads; ret")"
+  expect_verdict kept app managed_no_call --gc-entry=stores
+  expect_verdict kept app managed_no_call --gc-entry=loads
+  check dropped "helpers that are far" "beqz a0, 1f; .option norelax; call t0, stores; $uses; tail loads; 1: ret; .type stores, @function; stores: $stores; $back; .type loads, @function; loads: $loads; ret"
+  check kept "helpers, and less stack" "$(shared "$stores; $back" "${loads/32/48}; ret")"
+  check kept "helpers, and another place" "$(shared "$stores; $back" "${loads/ra, 24/ra, 16}; ret")"
+  check kept "helpers, and another place for a register" "$(shared "$stores; $back" "${loads/s0, 16/s0, 8}; ret")"
+  check kept "a helper that goes elsewhere" "$(shared "$stores; $back" "$loads; tail hidden")"
+  check kept "a helper that goes back elsewhere" "$(shared "$stores; lla t0, hidden; $back" "$loads; ret")"
+  check kept "a helper that goes back at a distance" "$(shared "$stores; jr 16(t0)" "$loads; ret")"
+  check kept "a helper that goes by another register" "$(shared "$stores; jr t2" "$loads; ret")"
+  check kept "a helper that stores over it" "$(shared "$stores; sd a0, 40(sp); $back" "$loads; ret")"
+  check kept "a helper that stores what isn't its caller's" "mv s0, a0; $(shared "$stores; $back" "$loads; ret")"
+  check kept "a helper that changes a register" "$(shared "$stores; $back" "$loads; mv s1, a0; ret")"
+  check kept "left on the stack for another function" "addi sp, sp, -16; ld t1, pointer; jr t1; .pushsection .data; pointer: .quad helper; .popsection"
 }
 
 for machine in "${other_machines[@]}"; do

@@ -7,9 +7,9 @@ check() { # kept|dropped NAME CODE: make's
   check_called "$1" "$2" "$call" "$3"
 }
 
-check_called() { # kept|dropped NAME NO_CALL MAKE
+check_called() { # kept|dropped NAME NO_CALL MAKE [LAYOUT: options of the linker...]
   make_odd "$3" ".p2align 4; .type make, @function; make: $4; .size make, . - make; .section .rodata; .p2align 3; offset: .quad 16" ret "$tail"
-  expect_odd_verdict "$1" "$machine: $2"
+  expect_odd_verdict "$1" "$machine: $2" "${@:5}"
 }
 
 check_aarch64() {
@@ -39,11 +39,11 @@ check_aarch64() {
   local sum='sub sp, sp, #64; add x0, x0, x1' back='add sp, sp, #64; br x3'
   for way in 'swp x0, x9, [sp]' 'swpp x0, x9, [sp]' 'stlxr w9, x0, [sp]' 'stlxp w9, x0, x4, [sp]' 'cas x9, x0, [sp]' 'st64b x0, [sp]' \
     'index z0.d, x0, x0; str z0, [sp]' 'index z0.d, x0, x0; st1d {z0.d}, p0, [sp]'; do
-    check_called kept "given, and stored: $way" "$given" "$extensions; $sum; $way; ldr x3, [sp]; $back"
+    check_called kept "given, and stored: $way" "$given" "$extensions; $sum; $way; ldr x3, [sp]; $back" -no-pie
   done
   check_called kept "given, and added to what is stored" "$given" "$extensions; sub sp, sp, #64; str x0, [sp]; stadd x1, [sp]; ldr x3, [sp]; $back"
   for way in 'ldar x3, [sp]' 'ldapr x3, [sp]' 'ldxr x3, [sp]' 'ldxp x3, x9, [sp]' 'swp x9, x3, [sp]' 'casp x2, x3, x4, x5, [sp]' 'ld64b x2, [sp]'; do
-    check_called kept "given, and loaded: $way" "$given" "$extensions; $sum; stp x0, x0, [sp]; $way; $back"
+    check_called kept "given, and loaded: $way" "$given" "$extensions; $sum; stp x0, x0, [sp]; $way; $back" -no-pie
   done
   for way in 'addpt x3, x0, x1' 'subpt x3, x0, x1'; do
     check_called kept "given: $way" "$given" "$extensions; $way; br x3"
@@ -108,10 +108,10 @@ check_riscv64() {
   done
   local sum='addi sp, sp, -16; add a0, a0, a1' back='addi sp, sp, 16; jr a3'
   for way in 'amoswap.d zero, a0, (sp)' 'amoadd.d zero, a0, (sp)' 'sc.d a2, a0, (sp)' 'amocas.d a4, a0, (sp)' 'mv a1, a0; amocas.q a4, a0, (sp); ld a3, 8(sp)'; do
-    check_called kept "given, and stored: $way" "$given" ".option arch, +zacas; $sum; $way; ld a3, 0(sp); $back"
+    check_called kept "given, and stored: $way" "$given" ".option arch, +zacas; $sum; $way; ld a3, 0(sp); $back" -no-pie
   done
   for way in 'lr.d a3, (sp)' 'amoswap.d a3, zero, (sp)' 'amocas.q a2, a4, (sp)'; do
-    check_called kept "given, and loaded: $way" "$given" ".option arch, +zacas; $sum; sd a0, 0(sp); sd a0, 8(sp); $way; $back"
+    check_called kept "given, and loaded: $way" "$given" ".option arch, +zacas; $sum; sd a0, 0(sp); sd a0, 8(sp); $way; $back" -no-pie
   done
   check_called kept "given, with a distance" "$given" 'jr 16(a0)'
   local save='addi sp, sp, -16; sd s2, 0(sp); sd s1, 8(sp)' load='ld s2, 0(sp); ld s1, 8(sp); addi sp, sp, 16' other='lla s1, hidden; sub a1, a0, s1'

@@ -184,9 +184,10 @@ static void find_leaves(struct analysis *analysis) {
 /* ---- The graph under the policy ---- */
 
 /* Whether what a function elsewhere is given is all that it calls: one that allocates may call a
- * malloc that isn't the C library's. */
+ * malloc that isn't the C library's. Or whether a helper has nothing else to lead to. */
 static bool is_settled(const struct analysis *analysis, const struct call *call) {
-  return call->is_settled && analysis->replaced_count == 0;
+  return (call->is_settled && analysis->replaced_count == 0) ||
+         (call->is_followed && !analysis->is_entry[call->target]);
 }
 
 /* Whether a call that another function makes of what it is given (CALL_PASSED) is made by one of

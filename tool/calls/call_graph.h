@@ -30,7 +30,8 @@
  *     known to run nothing of the program's (registered.c).
  *   - Each return of the caller takes its own return address, which it hasn't touched, nor those above
  *     it: its stack is as deep as at its start, by constants and the frame pointer alone, and the frame
- *     pointer has the value that it had at the start (stack.c).
+ *     pointer has the value that it had at the start (stack.c). Helpers that save and restore its
+ *     registers are followed as a part of it (helpers.c).
  *   - The caller has no call or jump by a pointer; or the callee's address isn't taken. It isn't if
  *       - no code computes it (sweep.c, flow.c);
  *       - no word of the program's, at any place, is the address, with or without a tag, or the distance
@@ -72,15 +73,16 @@ enum call_kind {
 
 struct call {
   uint64_t at;
-  uint32_t target; /* a node */
-  uint8_t length;  /* of the instruction */
-  uint8_t kind;    /* enum call_kind */
-  bool is_jump;    /* no return address is left */
-  bool is_inside;  /* it leads to the middle of its target */
-  bool is_settled; /* another call at the same place says all that its target leads to */
-  bool is_system;  /* of the operating system */
-  bool is_noted;   /* what it registers, to run later, is known */
-  bool is_loaded;  /* its pointer is a word of memory, as it is there */
+  uint32_t target;  /* a node */
+  uint8_t length;   /* of the instruction */
+  uint8_t kind;     /* enum call_kind */
+  bool is_jump;     /* no return address is left */
+  bool is_inside;   /* it leads to the middle of its target */
+  bool is_settled;  /* another call at the same place says all that its target leads to */
+  bool is_followed; /* what its target leads to is said by the caller's other calls (helpers.h) */
+  bool is_system;   /* of the operating system */
+  bool is_noted;    /* what it registers, to run later, is known */
+  bool is_loaded;   /* its pointer is a word of memory, as it is there */
 };
 
 /* Why a function's address counts as taken. */

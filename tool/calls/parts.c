@@ -97,6 +97,13 @@ static struct part_value use_part(const struct parts *parts, struct code_instruc
     if (make_whole(use, from, &whole))
       refer(parts, instruction, whole, false);
     return whole;
+  case CODE_SHIFT:
+    if (from.kind == PART_WHOLE && from.is_constant) {
+      whole = from;
+      whole.value <<= use->distance;
+      refer(parts, instruction, whole, false);
+    }
+    return whole;
   case CODE_LOAD:
   case CODE_ACCESS:
     if (make_whole(use, from, &whole))
@@ -140,7 +147,7 @@ bool parts_follow(struct parts *parts, struct code_instruction *instruction, par
   const struct part_value from = from_of(parts, use);
   /* Nothing added may be a copy, to which the rest is added later. */
   const bool is_used = use->part != CODE_NO_PART && use->from < CODE_REGISTERS &&
-                       !(use->part == CODE_LOWER && use->distance == 0);
+                       use->part != CODE_SHIFT && !(use->part == CODE_LOWER && use->distance == 0);
   const uint32_t others = use->reads & ~(is_used ? (uint32_t)1 << use->from : 0);
   bool is_understood = !uses_unknown(parts, use);
   const struct part_value value = use_part(parts, instruction, from, &is_understood);

@@ -134,7 +134,7 @@ bool stack_is_odd(struct stack_notes *notes, const struct stack *stack);
 bool stack_leaves_oddly(struct stack_notes *notes, const struct stack *stack);
 /* Whether a jump by a pointer leaves something on the stack: it's to a place in the function, or
  * else another function returns to what is there. */
-bool stack_has_more(const struct stack_notes *notes, const struct stack *stack);
+bool stack_has_more(const struct stack *stack);
 /* Whether one was, as is known at the function's end. */
 bool stack_was_odd(const struct stack_notes *notes);
 /* The set of registers that calls preserve with which the function returns changed. */

@@ -21,6 +21,7 @@
 #include "format/array.h"
 #include "format/search.h"
 #include "tool/calls/call_graph.h"
+#include "tool/calls/helpers.h"
 #include "tool/calls/leaf_functions.h"
 #include "tool/calls/parts.h"
 #include "tool/calls/stack.h"
@@ -367,6 +368,14 @@ static void note_pointer(struct sweep *sweep, uint64_t at, struct course *course
     add_load(sweep, call, course->loaded_at[parts->from]);
 }
 
+/* A call or jump to a helper that was followed: what is jumped to returns. */
+static void add_helped(struct sweep *sweep, uint64_t at, const struct code_instruction *instruction,
+                       const struct course *course, uint32_t call) {
+  sweep->builder->graph->calls[call].is_followed = true;
+  if (instruction->kind == CODE_JUMP && stack_is_odd(&sweep->stack, &course->stack))
+    add_odd(sweep, at, instruction);
+}
+
 static void add_instruction(struct sweep *sweep, uint64_t at,
                             const struct code_instruction *instruction, struct course *course) {
   struct call_graph *graph = sweep->builder->graph;
@@ -400,10 +409,12 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   stack_follow(&sweep->stack, &course->stack, instruction);
   if (goes && is_inside(sweep, instruction))
     stack_jump(&sweep->stack, &course->stack, instruction->target, instruction->kind == CODE_CALL);
+  else if (goes && helper_follow(sweep->builder, &sweep->stack, &course->stack, instruction))
+    add_helped(sweep, at, instruction, course, calls);
   else if (goes && leaves_oddly(sweep, instruction, course))
     add_odd(sweep, at, instruction);
   if (instruction->kind == CODE_JUMP && instruction->target_kind == CODE_COMPUTED &&
-      stack_has_more(&sweep->stack, &course->stack))
+      stack_has_more(&course->stack))
     graph->calls[calls].target = graph_everything(graph);
   course->last_call = graph->call_count > calls ? calls + 1 : 0;
 }

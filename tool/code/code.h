@@ -80,6 +80,7 @@ enum part_use {
   CODE_LOWER,    /* `to` becomes `from` plus `distance` */
   CODE_LOAD,     /* `to` becomes the word in memory at `from` plus `distance` */
   CODE_ACCESS,   /* other memory there is used */
+  CODE_SHIFT,    /* `to` becomes `from` times 2 to the power of `distance` */
   CODE_THROUGH,  /* control goes there */
   CODE_SUBTRACT, /* the stack pointer becomes itself less `from`, */
   CODE_ADD,      /* or plus `from` */

@@ -147,7 +147,7 @@ enum place { NO_PLACE, AT_7, AT_2, SHORT_AT_7, SHORT_AT_2, IN_SP, IN_RA };
  * that suits processors.) */
 enum form {
   NO_CONSTANT, ONE, NUMBER, UPPER, STACK_16, STACK_PLACE, NEAR, FAR,
-  OF_BYTE, OF_HALF, OF_WORD, OF_DOUBLE, LOAD_WORD, LOAD_DOUBLE, STORE_WORD, STORE_DOUBLE,
+  AMOUNT, OF_BYTE, OF_HALF, OF_WORD, OF_DOUBLE, LOAD_WORD, LOAD_DOUBLE, STORE_WORD, STORE_DOUBLE,
 };
 enum { PIECES = 8 };
 static const struct {
@@ -163,6 +163,7 @@ static const struct {
     [STACK_PLACE] = {0, {{11, 2, 4}, {7, 4, 6}, {6, 1, 2}, {5, 1, 3}}},
     [NEAR] = {9, {{12, 1, 8}, {10, 2, 3}, {5, 2, 6}, {3, 2, 1}, {2, 1, 5}}},
     [FAR] = {12, {{12, 1, 11}, {11, 1, 4}, {9, 2, 8}, {8, 1, 10}, {7, 1, 6}, {6, 1, 7}, {3, 3, 1}, {2, 1, 5}}},
+    [AMOUNT] = {0, {{12, 1, 5}, {2, 5, 0}}},
     [OF_BYTE] = {0, {{5, 1, 1}, {6, 1, 0}}},
     [OF_HALF] = {0, {{5, 1, 1}}},
     [OF_WORD] = {0, {{10, 3, 3}, {6, 1, 2}, {5, 1, 6}}},
@@ -173,7 +174,7 @@ static const struct {
     [STORE_DOUBLE] = {0, {{10, 3, 3}, {7, 3, 6}}},
 };
 
-enum { BYTE, HALF, WORD, DOUBLE, OTHER_FUNCTION = 7, SUM };
+enum { BYTE, HALF, WORD, DOUBLE, SHIFT = 1, OTHER_FUNCTION = 7, SUM };
 
 /* What the instructions say whose bits under `mask` are those of `bits`; the first that fits
  * counts. */
@@ -210,7 +211,7 @@ static const struct {
     {0xe003, 0x8001, ADD_CONSTANT, OTHER_FUNCTION, SHORT_AT_7, SHORT_AT_7, 0, 0},
     {0xe003, 0xa001, JUMP, 0, 0, 0, 0, FAR},
     {0xc003, 0xc001, BRANCH, 0, 0, SHORT_AT_7, 0, NEAR},
-    {0xe003, 0x0002, ADD_CONSTANT, OTHER_FUNCTION, AT_7, AT_7, 0, 0},
+    {0xe003, 0x0002, ADD_CONSTANT, SHIFT, AT_7, AT_7, 0, AMOUNT},
     {0xe003, 0x2002, LOAD_FP, DOUBLE, AT_7, IN_SP, 0, LOAD_DOUBLE},
     {0xe003, 0x4002, LOAD, WORD, AT_7, IN_SP, 0, LOAD_WORD},
     {0xe003, 0x6002, LOAD, DOUBLE, AT_7, IN_SP, 0, LOAD_DOUBLE},
@@ -405,6 +406,9 @@ static void decode_arithmetic(struct code_instruction *instruction, const struct
     } else if (fields->to == SP) {
       instruction->stack.growth = CODE_STACK_LOST;
     }
+    if (fields->operation == ADD_CONSTANT && fields->function == SHIFT &&
+        fields->constant >> 6 == 0)
+      set_part(instruction, CODE_SHIFT, fields, fields->constant);
     if (fields->operation == ADD_CONSTANT && fields->function == 0 && fields->to == ZERO)
       instruction->kind = CODE_PADDING;
     break;

@@ -1,0 +1,13 @@
+/* helpers.h - helpers that save and restore the registers of the functions that use them. */
+#ifndef STACKPACK_HELPERS_H
+#define STACKPACK_HELPERS_H
+
+#include "tool/calls/call_graph.h"
+#include "tool/calls/stack.h"
+
+/* Whether a call or jump leads to a helper, which is followed then as if its instructions stood
+ * there: it has nothing else to lead to. */
+bool helper_follow(const struct graph_builder *builder, struct stack_notes *notes,
+                   struct stack *stack, const struct code_instruction *transfer);
+
+#endif
