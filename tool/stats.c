@@ -1,5 +1,5 @@
 /* stats.c - stackpack stats: what takes the space, by part of the table, by compilation unit and by
- * function; of several files, how much each takes; with an earlier build, what grew.
+ * function; with an earlier build, what grew.
  */
 #include "tool/commands.h"
 
@@ -12,9 +12,8 @@
 #include <stdlib.h>
 
 static const char help[] =
-    "Usage: stackpack stats [OPTION]... FILE...\n"
-    "Counts the bytes of a program's stack maps by part, unit and function; of\n"
-    "several programs, the bytes of each.\n\n"
+    "Usage: stackpack stats [OPTION]... FILE\n"
+    "Counts the bytes of a program's stack maps by part, unit and function.\n\n"
     "      --before=FILE         the growth since this build\n"
     "      --max-growth=PERCENT  exit status 1 if the packed size grew by more\n"
     "      --top=N               list N functions and units (10; json: all)\n"
@@ -37,42 +36,16 @@ static void print_json(json_t *object) {
   putchar('\n');
 }
 
-static void tell_one(const struct stats_options *options, const struct survey *survey) {
+static int tell_one(const struct stats_options *options, const char *path) {
+  struct survey survey;
+  if (!survey_open(&survey, path, &options->survey))
+    return EXIT_UNUSABLE;
   if (options->format == FORMAT_JSON)
-    print_json(stats_json(survey, options->top));
+    print_json(stats_json(&survey, options->top));
   else
-    stats_text(survey, options->top);
-}
-
-/* Several files: in text, a row each and the sum of all; in JSON, an array. */
-static int tell_files(const struct stats_options *options, char **files, int count) {
-  uint64_t sums[STATS_SIZES] = {0};
-  const bool as_table = options->format == FORMAT_TEXT && count > 1;
-  const bool as_array = options->format == FORMAT_JSON && count > 1;
-  int status = EXIT_DONE, told = 0;
-  if (as_array)
-    puts("[");
-  if (as_table)
-    stats_text_titles();
-  for (int i = 0; i < count; i++) {
-    struct survey survey;
-    if (!survey_open(&survey, files[i], &options->survey)) {
-      status = EXIT_UNUSABLE;
-      continue;
-    }
-    if (as_array && told++ > 0)
-      puts(",");
-    if (as_table)
-      stats_text_file(&survey, sums);
-    else
-      tell_one(options, &survey);
-    survey_close(&survey);
-  }
-  if (as_table)
-    stats_text_sums(sums);
-  if (as_array)
-    puts("]");
-  return status;
+    stats_text(&survey, options->top);
+  survey_close(&survey);
+  return EXIT_DONE;
 }
 
 static int tell_growth(const struct stats_options *options, const struct survey *before,
@@ -121,21 +94,16 @@ static bool take_top(void *context, const char *text, struct problem *problem) {
          problem_set(problem, "--top takes a number, not '%s'", text);
 }
 
-/* arguments[0..count) are the files; the options were before them. */
-static int tell(struct stats_options *options, char **arguments, int count) {
-  if (options->before != NULL && count != 1)
-    return usage_error("stats", "--before goes with one file");
+static int tell(struct stats_options *options, const char *path) {
   if (options->max_growth >= 0 && options->before == NULL)
     return usage_error("stats", "--max-growth goes with --before");
   if (!options->has_top)
     options->top = options->format == FORMAT_TEXT ? 10 : UINT32_MAX;
-  options->survey.argument_count = (int)(arguments - options->survey.arguments);
-  return options->before != NULL ? tell_two(options, *arguments)
-                                 : tell_files(options, arguments, count);
+  return options->before != NULL ? tell_two(options, path) : tell_one(options, path);
 }
 
 int command_stats(int argc, char **argv) {
-  static const struct command command = {"stats", help, 1, 0, "there must be a file"};
+  static const struct command command = {"stats", help, 1, 1, "there must be one file"};
   struct stats_options options = {.max_growth = -1, .survey.arguments = argv + 1};
   const struct command_option own[] = {
       {"before", .text = &options.before},
@@ -147,8 +115,10 @@ int command_stats(int argc, char **argv) {
       {0},
   };
   int status;
-  if (command_options(&command, own, argc, argv, &status))
-    status = tell(&options, argv + optind, argc - optind);
+  if (command_options(&command, own, argc, argv, &status)) {
+    options.survey.argument_count = optind - 1;
+    status = tell(&options, argv[optind]);
+  }
   policy_close(&options.survey.policy);
   return status;
 }

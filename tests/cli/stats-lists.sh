@@ -1,5 +1,5 @@
 #!/bin/bash
-# What `stats` lists: the largest come first, the others are one row, and several files have a row each.
+# What `stats` lists: the largest come first, and the others are one row.
 . "$TOP/tests/cli/common.sh"
 
 many_functions 30 >many.ll
@@ -32,16 +32,3 @@ assert listed["counts"] == stats["counts"]'
 
 expect_status 0 "$stackpack" stats --top=3 app
 expect_output '^ .* \([0-9]+ others\)$'
-
-"$stackpack" pack --quiet -o packed app
-expect_status 0 "$stackpack" stats app packed
-expect_output '^ +[0-9]+ +[0-9]+ +[0-9]+ .*  app$'
-expect_output '^ +[0-9]+ +0 +[0-9]+ .*  packed$'
-check 'lines = [line.split() for line in printed.splitlines()[1:]]
-assert [line[-1] for line in lines] == ["app", "packed", "(sum)"]
-for column in 0, 1, 2:
-    assert sum(int(line[column]) for line in lines[:-1]) == int(lines[-1][column])'
-expect_status 0 "$stackpack" stats --format=json app packed
-check 'assert [one["counts"]["form"] for one in json.loads(printed)] == ["raw", "packed"]'
-expect_status 2 "$stackpack" stats --format=json app missing packed
-check 'assert len(json.loads(printed)) == 2'

@@ -158,32 +158,6 @@ void stats_text(const struct survey *survey, uint32_t top) {
   print_rows(survey, "function", survey->functions, survey->function_count, top);
 }
 
-/* ---- Several files ---- */
-
-static void print_sums(const uint64_t sizes[STATS_SIZES], const char *name) {
-  printf("%10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %7.1f %7.1f  ", sizes[STATS_RECORDS],
-         sizes[STATS_RAW], sizes[STATS_PACKED], percent(sizes[STATS_PACKED], sizes[STATS_FILE]),
-         percent(sizes[STATS_PACKED], sizes[STATS_TEXT]));
-  print_name(name);
-}
-
-void stats_text_titles(void) {
-  printf("%10s %10s %10s %7s %7s  file\n", "records", "raw", "packed", "% file", "% .text");
-}
-
-void stats_text_file(const struct survey *survey, uint64_t sums[STATS_SIZES]) {
-  const uint64_t sizes[STATS_SIZES] = {
-      [STATS_RECORDS] = survey->records,        [STATS_RAW] = survey->raw.bits / 8,
-      [STATS_PACKED] = survey->packed.bits / 8, [STATS_FILE] = survey->program.image.size,
-      [STATS_TEXT] = survey->text_size,
-  };
-  for (unsigned i = 0; i < STATS_SIZES; i++)
-    sums[i] += sizes[i];
-  print_sums(sizes, survey->program.path);
-}
-
-void stats_text_sums(const uint64_t sums[STATS_SIZES]) { print_sums(sums, "(sum)"); }
-
 /* ---- Two builds ---- */
 
 static void print_change(uint64_t before, uint64_t after, const char *name) {
