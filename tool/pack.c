@@ -59,15 +59,15 @@ struct packing {
   const struct pack_options *options;
   const char *path;
   const struct image *image;
-  struct loaded loaded;         /* find_stack_maps, and read_stack_maps for the records */
-  struct drop drop;             /* drop_by_reach */
-  struct raw_reader raw_reader; /* refuse_raw_readers: without text there is none */
-  uint8_t *table;               /* encode_table; owned */
-  size_t table_size;            /* encode_table */
-  struct plan plan;             /* encode_table: of the new file */
-  uint8_t *result;              /* rewrite_file: plan.file_size bytes; owned */
-  struct message message;       /* sum_up; it is printed when the file is written */
-  bool is_done;                 /* nothing is left to do: the passes end */
+  struct loaded loaded;      /* find_stack_maps, and read_stack_maps for the records */
+  struct drop drop;          /* drop_by_reach */
+  struct problem raw_reader; /* refuse_raw_readers: without text there is none */
+  uint8_t *table;            /* encode_table; owned */
+  size_t table_size;         /* encode_table */
+  struct plan plan;          /* encode_table: of the new file */
+  uint8_t *result;           /* rewrite_file: plan.file_size bytes; owned */
+  struct message message;    /* sum_up; it is printed when the file is written */
+  bool is_done;              /* nothing is left to do: the passes end */
   struct timespec start;
 };
 
@@ -167,7 +167,7 @@ static bool refuse_raw_readers(struct packing *packing, struct problem *problem)
          problem_set(problem,
                      "reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; "
                      "--force packs it all the same",
-                     packing->raw_reader.where);
+                     packing->raw_reader.text);
 }
 
 /* Encodes the table for the place where it will stand. That is the raw section's, unless the
@@ -255,7 +255,7 @@ static bool sum_up(struct packing *packing, struct problem *problem) {
       .left_out = loaded->entries.left_out_count,
       .conflicts = loaded->entries.conflict_count,
       .is_dry_run = packing->options->dry_run,
-      .raw_reader = packing->raw_reader.where[0] != 0 ? packing->raw_reader.where : NULL,
+      .raw_reader = packing->raw_reader.text[0] != 0 ? packing->raw_reader.text : NULL,
   };
   return say(packing, &summary, problem);
 }

@@ -101,8 +101,8 @@ static void load_and_pack(const struct image *image) {
     return;
   }
   if (can_rewrite) {
-    struct raw_reader reader;
-    if (raw_readers_find(image, loaded.raw, &reader) && reader.where[0] == 0)
+    struct problem reader = {0};
+    if (raw_readers_find(image, loaded.raw, &reader) && reader.text[0] == 0)
       finding("a reference is described", NULL);
     pack(image, &loaded, &problem);
   }

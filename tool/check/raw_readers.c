@@ -45,8 +45,6 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char symbol_name[] = "__LLVM_StackMaps";
@@ -67,17 +65,8 @@ struct search {
   uint64_t clones[CLONES];
   unsigned clones_count;
   uint64_t global_pointer; /* the value of RISC-V's register gp; 0: it isn't known */
-  struct raw_reader *found;
+  struct problem *found;
 };
-
-__attribute__((format(printf, 2, 3))) static bool report(const struct search *search,
-                                                         const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(search->found->where, sizeof search->found->where, format, arguments);
-  va_end(arguments);
-  return true;
-}
 
 /* ---- Which addresses mean the stack maps ---- */
 
@@ -180,8 +169,9 @@ static bool search_symbols(const struct search *search) {
     const bool is_import = at.symbol.st_shndx == SHN_UNDEF;
     if ((is_import || (at.is_dynamic && GELF_ST_BIND(at.symbol.st_info) != STB_LOCAL)) &&
         at.name != NULL && strcmp(at.name, symbol_name) == 0)
-      return report(search, "%s symbol in %s", is_import ? "an imported" : "an exported",
-                    search->image->sections[at.section].name);
+      return !problem_set(search->found, "%s symbol in %s",
+                          is_import ? "an imported" : "an exported",
+                          search->image->sections[at.section].name);
   }
   return false;
 }
@@ -197,7 +187,8 @@ static bool report_relocation(const struct search *search, const struct image_se
         place - header->sh_addr < header->sh_size)
       name = section->name;
   }
-  return report(search, "a relocation in %s for %s at 0x%" PRIx64, table->name, name, place);
+  return !problem_set(search->found, "a relocation in %s for %s at 0x%" PRIx64, table->name, name,
+                      place);
 }
 
 static bool search_rela(const struct search *search, const struct image_section *table) {
@@ -267,7 +258,8 @@ static bool search_words(const struct search *search) {
       uint64_t word;
       memcpy(&word, image->bytes + header->sh_offset + at, sizeof word);
       if (means_maps(search, word, 1))
-        return report(search, "a pointer in %s at 0x%" PRIx64, section->name, header->sh_addr + at);
+        return !problem_set(search->found, "a pointer in %s at 0x%" PRIx64, section->name,
+                            header->sh_addr + at);
     }
   }
   return false;
@@ -340,7 +332,8 @@ static bool search_code(const struct search *search, const struct code_architect
     if (has_parts)
       parts_follow(&parts, &instruction, NULL, NULL);
     if (names_maps(search, &instruction) && !is_in_clones(search, address))
-      return report(search, "an instruction in %s at 0x%" PRIx64, section->name, address);
+      return !problem_set(search->found, "an instruction in %s at 0x%" PRIx64, section->name,
+                          address);
   }
   return false;
 }
@@ -357,7 +350,7 @@ static bool search_all_code(const struct search *search) {
 }
 
 bool raw_readers_find(const struct image *image, const struct image_section *raw,
-                      struct raw_reader *found) {
+                      struct problem *found) {
   struct search search = {.image = image, .raw = raw, .found = found};
   search.may_mark_end = may_mark_end(&search);
   return search_symbols(&search) || search_relocations(&search) ||

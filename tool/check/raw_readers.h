@@ -4,13 +4,9 @@
 
 #include "tool/image/image.h"
 
-/* A place that refers to the raw stack maps, as text for people. */
-struct raw_reader {
-  char where[128];
-};
-
-/* Finds a reference to the raw section; false if there is none that can be seen. */
+/* Finds a reference to the raw section, which `found` then tells; false if there is none that can be
+ * seen. */
 bool raw_readers_find(const struct image *image, const struct image_section *raw,
-                      struct raw_reader *found);
+                      struct problem *found);
 
 #endif

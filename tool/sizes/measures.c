@@ -3,6 +3,7 @@
 
 #include "format/array.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,28 +16,41 @@ static size_t distinct(struct survey_values *values) {
   return values->count = array_sort_words(values->items, values->count);
 }
 
+/* Marks the locations of a list. Returns how many it has. */
+static uint64_t use_list(const struct safepoints *table, uint32_t list, bool *is_used) {
+  const struct intern_sequence locations = intern_get(&table->lists, list);
+  for (uint64_t i = 0; i < locations.count; i++)
+    is_used[locations.words[i]] = true;
+  return locations.count;
+}
+
+/* is_used: by location, for those that the record's live set and deopt state have. */
 static void measure_record(struct survey *survey, const struct safepoint *record,
-                           struct survey_values *space) {
+                           struct survey_values *space, bool *is_used) {
   const struct safepoints *table = &survey->program.loaded.table;
   const struct intern_sequence live = intern_get(&table->live, record->live);
+  const bool is_statepoint = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
   struct survey_distribution *measures = survey->distributions;
-  uint64_t pairs = 0, derived = 0;
-  survey->deopt += intern_get(&table->lists, record->deopt).count;
+  uint64_t pairs = 0, derived = 0, listed = 0;
+  survey->deopt += use_list(table, record->deopt, is_used);
   survey->live_outs += intern_get(&table->lists, record->live_outs).count;
-  if (safepoints_kind(table, record) != SAFEPOINT_STATEPOINT)
-    return;
   space->count = 0;
   for (uint64_t i = 0; i < live.count; i++) {
     const uint64_t item = live.words[i];
     if (safepoint_item_is_list(item)) {
-      survey->allocas += intern_get(&table->lists, safepoint_item_list(item)).count;
+      listed += use_list(table, safepoint_item_list(item), is_used);
       continue;
     }
+    const uint32_t base = safepoint_item_base(item), reference = safepoint_item_derived(item);
+    is_used[base] = is_used[reference] = true;
     pairs++;
-    derived += safepoint_item_base(item) != safepoint_item_derived(item);
-    add(space, safepoint_item_base(item));
-    add(space, safepoint_item_derived(item));
+    derived += base != reference;
+    add(space, base);
+    add(space, reference);
   }
+  if (!is_statepoint)
+    return;
+  survey->allocas += listed;
   add(&measures[SURVEY_SLOTS].values, distinct(space));
   add(&measures[SURVEY_PAIRS].values, pairs);
   add(&measures[SURVEY_DERIVED].values, derived);
@@ -53,7 +67,7 @@ static void measure_functions(struct survey *survey) {
 }
 
 /* How many different live sets each function's records have, and all of them: pairs of function
- * and live set are sorted. Leaves the live sets in `space`. */
+ * and live set are sorted. */
 static void measure_live_sets(struct survey *survey, struct survey_values *space) {
   const struct safepoints *table = &survey->program.loaded.table;
   space->count = 0;
@@ -73,35 +87,6 @@ static void measure_live_sets(struct survey *survey, struct survey_values *space
   survey->live_sets = (uint32_t)distinct(space);
 }
 
-/* Marks the locations of a list. */
-static void mark_list(const struct safepoints *table, uint32_t list, bool *is_used) {
-  const struct intern_sequence locations = intern_get(&table->lists, list);
-  for (uint64_t i = 0; i < locations.count; i++)
-    is_used[locations.words[i]] = true;
-}
-
-/* How many different locations the live sets and the records' deopt state have. */
-static void count_locations(struct survey *survey, const struct survey_values *live_sets) {
-  const struct safepoints *table = &survey->program.loaded.table;
-  bool *is_used = calloc((size_t)table->locations.count + 1, sizeof *is_used);
-  for (uint32_t i = 0; i < table->record_count; i++)
-    mark_list(table, table->records[i].deopt, is_used);
-  for (size_t i = 0; i < live_sets->count; i++) {
-    const struct intern_sequence live = intern_get(&table->live, (uint32_t)live_sets->items[i]);
-    for (uint64_t k = 0; k < live.count; k++) {
-      if (safepoint_item_is_list(live.words[k])) {
-        mark_list(table, safepoint_item_list(live.words[k]), is_used);
-      } else {
-        is_used[safepoint_item_base(live.words[k])] = true;
-        is_used[safepoint_item_derived(live.words[k])] = true;
-      }
-    }
-  }
-  for (uint32_t i = 0; i < table->locations.count; i++)
-    survey->locations += is_used[i];
-  free(is_used);
-}
-
 void survey_measure(struct survey *survey) {
   static const struct survey_distribution empty[SURVEY_MEASURES] = {
       [SURVEY_SLOTS] = {.name = "slots", .of = "record"},
@@ -113,22 +98,25 @@ void survey_measure(struct survey *survey) {
   };
   const struct safepoints *table = &survey->program.loaded.table;
   struct survey_values space = {0};
+  bool *is_used = calloc((size_t)table->locations.count + 1, sizeof *is_used);
   memcpy(survey->distributions, empty, sizeof empty);
   for (uint32_t i = 0; i < table->record_count; i++) {
     const struct safepoint *record = &table->records[i];
-    measure_record(survey, record, &space);
+    measure_record(survey, record, &space, is_used);
     survey->repeats +=
         i > 0 && record->function == record[-1].function && record->live == record[-1].live;
   }
   measure_functions(survey);
   measure_live_sets(survey, &space);
-  count_locations(survey, &space);
+  for (uint32_t i = 0; i < table->locations.count; i++)
+    survey->locations += is_used[i];
   for (unsigned i = 0; i < SURVEY_MEASURES; i++) {
     struct survey_values *values = &survey->distributions[i].values;
     if (values->count > 0) /* else there is no array */
       qsort(values->items, values->count, sizeof *values->items, bits_compare_words);
   }
   free(space.items);
+  free(is_used);
 }
 
 /* ---- Distributions ---- */
@@ -148,11 +136,8 @@ size_t survey_distinct(const struct survey_values *values) {
 }
 
 uint64_t survey_quantile(const struct survey_values *values, double part) {
-  const double wanted = part * (double)values->count;
-  size_t counted = 1;
-  while ((double)counted < wanted)
-    counted++;
-  return values->count == 0 ? 0 : values->items[counted - 1];
+  const size_t counted = (size_t)ceil(part * (double)values->count);
+  return values->count == 0 ? 0 : values->items[counted == 0 ? 0 : counted - 1];
 }
 
 uint64_t survey_sum(const struct survey_values *values) {
