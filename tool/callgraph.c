@@ -76,12 +76,7 @@ static void text_function(const struct call_graph *graph, uint32_t number, bool 
 
 /* ---- Graphviz ---- */
 
-/* Graphviz escapes as JSON does, but for control characters. */
-static void dot_text(const char *text) {
-  char *clean = clean_text(text);
-  json_print_text(clean);
-  free(clean);
-}
+static void dot_text(const char *text) { clean_print_quoted(stdout, text, "\"\\", '\\'); }
 
 /* Nodes are named by number: several functions may have one name. */
 static void dot_function(const struct call_graph *graph, uint32_t number) {

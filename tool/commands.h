@@ -25,6 +25,15 @@ int command_split(int argc, char **argv);
 /* Prints a usage error, and how to get help; returns EXIT_UNUSABLE. */
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The word that is nearest to one that isn't known. */
+struct nearest {
+  const char *wanted;
+  const char *word; /* NULL: none is near */
+  size_t length;
+  unsigned distance;
+};
+void nearest_try(struct nearest *nearest, const char *word, size_t length);
+
 /* ---- Options ---- */
 
 /* An option of a command, and the place of its value: one of these, the others are NULL. */
@@ -54,8 +63,8 @@ struct command {
 bool command_options(const struct command *command, const struct command_option *options, int argc,
                      char **argv, int *status);
 
-/* The values of --format, by the number of their word. */
-enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_DOT };
+/* The values of --format, by the number of their word; no command has both of the last two. */
+enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_DOT = FORMAT_CSV };
 
 /* The options of every command that reads stack maps. */
 #define LOAD_OPTIONS(load)                                                                         \

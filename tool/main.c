@@ -47,10 +47,15 @@ static int finish(int status) {
 
 /* Runs a subcommand: argv[0] is its name. */
 static int run(int argc, char **argv) {
-  for (int i = 0; i < COMMANDS; i++)
+  struct nearest nearest = {.wanted = argv[0]};
+  for (int i = 0; i < COMMANDS; i++) {
     if (strcmp(argv[0], commands[i].name) == 0)
       return finish(commands[i].run(argc, argv));
-  return usage_error("", "no command '%s'", argv[0]);
+    nearest_try(&nearest, commands[i].name, strlen(commands[i].name));
+  }
+  return nearest.word == NULL
+             ? usage_error("", "no command '%s'", argv[0])
+             : usage_error("", "no command '%s'; did you mean %s?", argv[0], nearest.word);
 }
 
 int main(int argc, char **argv) {

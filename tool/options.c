@@ -1,6 +1,9 @@
 /* options.c - takes the options out of a command line, and says which word can't be understood.
  *
  * A command's table tells where each option's value goes; getopt_long reads the words.
+ *
+ * A word that isn't known is answered with the nearest one that is: the one that takes the fewest
+ * letters to be added, taken away or replaced. Options are found in the command's own help.
  */
 #include "tool/commands.h"
 
@@ -19,17 +22,62 @@ int usage_error(const char *command, const char *format, ...) {
   return EXIT_UNUSABLE;
 }
 
-/* `option` is getopt_long's result: ':' for a missing value, '?' for all else. Of a long option that
- * it knows, it leaves the number in optopt. */
+/* ---- The nearest word ---- */
+
+enum { LETTERS_MOST = 32 };
+
+/* How many letters must change to make one word of the other (Levenshtein's distance). */
+static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length) {
+  unsigned row[LETTERS_MOST + 1];
+  for (size_t k = 0; k <= b_length; k++)
+    row[k] = (unsigned)k;
+  for (size_t i = 0; i < a_length; i++) {
+    unsigned corner = row[0]++;
+    for (size_t k = 0; k < b_length; k++) {
+      const unsigned replaced = corner + (a[i] != b[k]);
+      const unsigned changed = (row[k] < row[k + 1] ? row[k] : row[k + 1]) + 1;
+      corner = row[k + 1];
+      row[k + 1] = replaced < changed ? replaced : changed;
+    }
+  }
+  return row[b_length];
+}
+
+void nearest_try(struct nearest *nearest, const char *word, size_t length) {
+  const size_t wanted = strcspn(nearest->wanted, "=");
+  if (wanted > LETTERS_MOST || length > LETTERS_MOST)
+    return;
+  const unsigned far = distance(nearest->wanted, wanted, word, length);
+  if (far > 1 + length / 4 || (nearest->word != NULL && far >= nearest->distance))
+    return;
+  *nearest = (struct nearest){nearest->wanted, word, length, far};
+}
+
+/* The long option in a command's help that is nearest to a word. */
+static struct nearest nearest_option(const char *help, const char *word) {
+  struct nearest nearest = {.wanted = word};
+  for (const char *at = help; (at = strstr(at, "--")) != NULL;) {
+    const size_t length = 2 + strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");
+    nearest_try(&nearest, at, length);
+    at += length;
+  }
+  return nearest;
+}
+
+/* `option` is getopt_long's result: ':' for a missing value, '?' for all else. */
 static void usage_unknown(const struct command *command, int option, const char *word) {
+  const struct nearest nearest = nearest_option(command->help, word);
   if (option == ':')
     usage_error(command->name, "%s needs a value", word);
   else if (strncmp(word, "--", 2) != 0)
     usage_error(command->name, "unknown option: -%c", optopt);
-  else if (optopt != 0)
-    usage_error(command->name, "%.*s takes no value", (int)strcspn(word, "="), word);
-  else
+  else if (nearest.word == NULL)
     usage_error(command->name, "unknown option: %s", word);
+  else if (nearest.distance == 0 && strchr(word, '=') != NULL)
+    usage_error(command->name, "%.*s takes no value", (int)nearest.length, nearest.word);
+  else
+    usage_error(command->name, "unknown option: %s; did you mean %.*s?", word, (int)nearest.length,
+                nearest.word);
 }
 
 /* ---- Options ---- */

@@ -1,10 +1,10 @@
 /* stats.c - stackpack stats: what takes the space, by part of the table, by compilation unit and by
- * function; with an earlier build, what grew.
+ * function; of several files, how much each takes; with an earlier build, what grew.
  */
 #include "tool/commands.h"
 
 #include "tool/sizes/stats_json.h"
-#include "tool/sizes/stats_text.h"
+#include "tool/sizes/stats_print.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -12,12 +12,16 @@
 #include <stdlib.h>
 
 static const char help[] =
-    "Usage: stackpack stats [OPTION]... FILE\n"
-    "Counts the bytes of a program's stack maps by part, unit and function.\n\n"
+    "Usage: stackpack stats [OPTION]... FILE...\n"
+    "Counts the bytes of a program's stack maps by part, unit and function; of\n"
+    "several programs, the bytes of each.\n\n"
     "      --before=FILE         the growth since this build\n"
     "      --max-growth=PERCENT  exit status 1 if the packed size grew by more\n"
-    "      --top=N               list N functions and units (10; json: all)\n"
-    "      --format=text|json    default: text\n" COMMON_HELP "\n"
+    "      --top=N               list N functions and units (10; json and csv: all)\n"
+    "      --filter=REGEX        list functions whose name or unit matches\n"
+    "      --sort=packed|raw|records|name  the order (packed)\n"
+    "      --nested              functions below their units\n"
+    "      --format=text|json|csv  default: text\n" COMMON_HELP "\n"
     "Raw stack maps are packed in memory, too; these drop records first:\n" POLICY_HELP;
 
 struct stats_options {
@@ -26,7 +30,7 @@ struct stats_options {
   const char *before; /* NULL: nothing to compare with */
   double max_growth;  /* in percent; below 0: any */
   uint32_t top;       /* UINT32_MAX: all */
-  bool has_top;
+  bool has_top, nested;
 };
 
 /* Prints an object, and gives it back. That standard output is full is told at the end. */
@@ -36,16 +40,46 @@ static void print_json(json_t *object) {
   putchar('\n');
 }
 
-static int tell_one(const struct stats_options *options, const char *path) {
-  struct survey survey;
-  if (!survey_open(&survey, path, &options->survey))
-    return EXIT_UNUSABLE;
+static void tell_one(const struct stats_options *options, const struct survey *survey) {
   if (options->format == FORMAT_JSON)
-    print_json(stats_json(&survey, options->top));
+    print_json(stats_json(survey, options->top));
+  else if (options->format == FORMAT_CSV)
+    stats_csv(survey, options->top);
   else
-    stats_text(&survey, options->top);
-  survey_close(&survey);
-  return EXIT_DONE;
+    stats_text(survey, options->top, options->nested);
+}
+
+/* Several files: in text, a row each and the sum of all; in JSON, an array; in CSV, all rows. */
+static int tell_files(const struct stats_options *options, char **files, int count) {
+  uint64_t sums[STATS_SIZES] = {0};
+  const bool as_table = options->format == FORMAT_TEXT && count > 1;
+  const bool as_array = options->format == FORMAT_JSON && count > 1;
+  int status = EXIT_DONE, told = 0;
+  if (options->format == FORMAT_CSV)
+    stats_csv_titles();
+  if (as_array)
+    puts("[");
+  if (as_table)
+    stats_text_titles();
+  for (int i = 0; i < count; i++) {
+    struct survey survey;
+    if (!survey_open(&survey, files[i], &options->survey)) {
+      status = EXIT_UNUSABLE;
+      continue;
+    }
+    if (as_array && told++ > 0)
+      puts(",");
+    if (as_table)
+      stats_text_file(&survey, sums);
+    else
+      tell_one(options, &survey);
+    survey_close(&survey);
+  }
+  if (as_table)
+    stats_text_sums(sums);
+  if (as_array)
+    puts("]");
+  return status;
 }
 
 static int tell_growth(const struct stats_options *options, const struct survey *before,
@@ -55,6 +89,8 @@ static int tell_growth(const struct stats_options *options, const struct survey 
   const bool exceeds = options->max_growth >= 0 && growth.percent > options->max_growth;
   if (options->format == FORMAT_JSON)
     print_json(stats_json_growth(before, after, &growth, options->top));
+  else if (options->format == FORMAT_CSV)
+    stats_csv_growth(&growth, options->top);
   else
     stats_text_growth(before, after, &growth, options->top);
   if (exceeds && options->format == FORMAT_TEXT)
@@ -94,31 +130,37 @@ static bool take_top(void *context, const char *text, struct problem *problem) {
          problem_set(problem, "--top takes a number, not '%s'", text);
 }
 
-static int tell(struct stats_options *options, const char *path) {
+/* arguments[0..count) are the files; the options were before them. */
+static int tell(struct stats_options *options, char **arguments, int count) {
+  if (options->before != NULL && count != 1)
+    return usage_error("stats", "--before goes with one file");
   if (options->max_growth >= 0 && options->before == NULL)
     return usage_error("stats", "--max-growth goes with --before");
   if (!options->has_top)
     options->top = options->format == FORMAT_TEXT ? 10 : UINT32_MAX;
-  return options->before != NULL ? tell_two(options, path) : tell_one(options, path);
+  options->survey.argument_count = (int)(arguments - options->survey.arguments);
+  return options->before != NULL ? tell_two(options, *arguments)
+                                 : tell_files(options, arguments, count);
 }
 
 int command_stats(int argc, char **argv) {
-  static const struct command command = {"stats", help, 1, 1, "there must be one file"};
+  static const struct command command = {"stats", help, 1, 0, "there must be a file"};
   struct stats_options options = {.max_growth = -1, .survey.arguments = argv + 1};
   const struct command_option own[] = {
       {"before", .text = &options.before},
       {"max-growth", .take = take_percent, .context = &options.max_growth},
       {"top", .take = take_top, .context = &options},
-      {"format", .words = "text|json", .word = &options.format},
+      {"filter", .text = &options.survey.filter},
+      {"sort", .words = "packed|raw|records|name", .word = &options.survey.order},
+      {"nested", .flag = &options.nested},
+      {"format", .words = "text|json|csv", .word = &options.format},
       POLICY_OPTIONS(&options.survey.policy),
       LOAD_OPTIONS(&options.survey.load),
       {0},
   };
   int status;
-  if (command_options(&command, own, argc, argv, &status)) {
-    options.survey.argument_count = optind - 1;
-    status = tell(&options, argv[optind]);
-  }
+  if (command_options(&command, own, argc, argv, &status))
+    status = tell(&options, argv + optind, argc - optind);
   policy_close(&options.survey.policy);
   return status;
 }

@@ -50,6 +50,18 @@ void clean_print(FILE *stream, const char *text) {
   free(clean);
 }
 
+void clean_print_quoted(FILE *stream, const char *text, const char *special, char escape) {
+  char *clean = clean_text(text);
+  putc('"', stream);
+  for (const char *c = clean; *c != 0; c++) {
+    if (strchr(special, *c) != NULL)
+      putc(escape, stream);
+    putc(*c, stream);
+  }
+  putc('"', stream);
+  free(clean);
+}
+
 void clean_print_path(FILE *stream, const char *path) {
   clean_print(stream, path);
   fputs(": ", stream);

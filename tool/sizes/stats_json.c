@@ -50,7 +50,7 @@ static void add_rows(json_t *object, const char *name, const char *others_name,
                      const struct survey *survey, const struct survey_row *rows, uint32_t count,
                      uint32_t top) {
   json_t *list = json_array();
-  const struct survey_row others = survey_others(rows, count, top);
+  const struct survey_row others = survey_others(survey, rows, count, top);
   for (uint32_t i = 0; i < count && i < top; i++)
     json_array_append_new(
         list, row(survey, &rows[i], rows[i].is_unit ? unit(&rows[i]) : function(&rows[i])));
@@ -117,6 +117,7 @@ static json_t *dropped(const struct drop *drop) {
 
 static json_t *counts(const struct survey *survey) {
   const struct survey_distribution *measures = survey->distributions;
+  const uint64_t functions = (uint64_t)survey->function_count + survey->left_out.functions;
   json_t *packed_size =
       survey->packed_file_size > 0 ? number(survey->packed_file_size) : NULL; /* left out */
   return json_pack(
@@ -125,7 +126,7 @@ static json_t *counts(const struct survey *survey) {
       survey->text_size == 0 ? json_null() : number(survey->text_size), "build_id",
       json_text(*survey->build_id == 0 ? NULL : survey->build_id), "form",
       json_text(survey->has_raw ? "raw" : "packed"), "records", number(survey->records),
-      "functions", number(survey->function_count), "maps",
+      "functions", number(functions), "maps",
       survey->has_raw ? number(survey->program.loaded.table.maps) : json_null(), "statepoints",
       number(measures[SURVEY_PAIRS].values.count), "pairs",
       number(survey_sum(&measures[SURVEY_PAIRS].values)), "derived",

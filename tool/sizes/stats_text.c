@@ -1,5 +1,5 @@
-/* stats_text.c - see stats_text.h. */
-#include "tool/sizes/stats_text.h"
+/* stats_text.c - see stats_print.h. */
+#include "tool/sizes/stats_print.h"
 
 #include "tool/image/clean.h"
 
@@ -39,8 +39,8 @@ static void print_repetition(const struct survey *survey) {
          survey->live_sets, survey->records, survey->repeats);
   printf("    %10" PRIu32 " layouts, of %" PRIu32 " functions; %" PRIu32 " serve %" PRIu32
          " of these\n",
-         survey->packed.layouts.count, survey->function_count, survey->packed.layouts.shared,
-         survey->packed.layouts.functions);
+         survey->packed.layouts.count, survey->function_count + survey->left_out.functions,
+         survey->packed.layouts.shared, survey->packed.layouts.functions);
   printf("    %10" PRIu32 " locations, in %" PRIu64 " pairs, %" PRIu64 " allocas, %" PRIu64
          " deopt values\n",
          survey->locations, survey_sum(&measures[SURVEY_PAIRS].values), survey->allocas,
@@ -71,31 +71,60 @@ static void print_distributions(const struct survey *survey) {
   }
 }
 
-static void print_row(const struct survey *survey, const struct survey_row *row, const char *name) {
+static void print_row(const struct survey *survey, const struct survey_row *row, const char *name,
+                      const char *indent) {
   printf("    %9" PRIu32, row->records);
   if (survey->has_raw)
     printf(" %10" PRIu64, row->raw / 8);
-  printf(" %10.1f %6.1f  ", (double)row->packed / 8, percent(row->packed, survey->packed.bits));
+  printf(" %10.1f %6.1f  %s", (double)row->packed / 8, percent(row->packed, survey->packed.bits),
+         indent);
   print_name(name);
+}
+
+static void print_others(const struct survey *survey, const struct survey_row *others,
+                         uint32_t count, const char *indent) {
+  char name[64];
+  snprintf(name, sizeof name, "(%" PRIu32 " other%s)", count, count == 1 ? "" : "s");
+  if (count > 0)
+    print_row(survey, others, name, indent);
+}
+
+/* The first functions of a unit, and the sum of its others. */
+static void print_functions_of(const struct survey *survey, const struct survey_row *unit,
+                               uint32_t top) {
+  struct survey_row others = {0};
+  uint32_t printed = 0;
+  char text[SURVEY_NAME_SIZE];
+  for (uint32_t i = 0; i < survey->function_count; i++) {
+    const struct survey_row *function = &survey->functions[i];
+    if (survey_compare_text(function->unit, unit->name) != 0)
+      continue;
+    if (printed++ < top)
+      print_row(survey, function, survey_name(function, text), "  ");
+    else
+      survey_add(&others, function);
+  }
+  print_others(survey, &others, others.functions, "  ");
 }
 
 /* Prints the first rows, and the sum of the others. */
 static void print_rows(const struct survey *survey, const char *title,
-                       const struct survey_row *rows, uint32_t count, uint32_t top) {
-  const struct survey_row others = survey_others(rows, count, top), rest = survey_rest_row(survey);
+                       const struct survey_row *rows, uint32_t count, uint32_t top, bool nested) {
+  const struct survey_row others = survey_others(survey, rows, count, top),
+                          rest = survey_rest_row(survey);
   char text[SURVEY_NAME_SIZE];
   printf("\n    %9s", "records");
   if (survey->has_raw)
     printf(" %10s", "raw");
   printf(" %10s %6s  %s\n", "packed", "%", title);
-  for (uint32_t i = 0; i < count && i < top; i++)
-    print_row(survey, &rows[i], survey_name(&rows[i], text));
-  const uint32_t left = top < count ? count - top : 0;
-  char name[64];
-  snprintf(name, sizeof name, "(%" PRIu32 " other%s)", left, plural(left));
-  if (left > 0)
-    print_row(survey, &others, name);
-  print_row(survey, &rest, "(the table itself)");
+  for (uint32_t i = 0; i < count && i < top; i++) {
+    print_row(survey, &rows[i], survey_name(&rows[i], text), "");
+    if (nested)
+      print_functions_of(survey, &rows[i], top);
+  }
+  const bool are_units = rows == survey->units && survey->left_out.functions == 0;
+  print_others(survey, &others, !are_units ? others.functions : top < count ? count - top : 0, "");
+  print_row(survey, &rest, "(the table itself)", "");
 }
 
 static void print_drop(const struct survey *survey) {
@@ -119,7 +148,7 @@ static void print_share(const struct survey *survey, const char *name, const str
   putchar('\n');
 }
 
-void stats_text(const struct survey *survey, uint32_t top) {
+void stats_text(const struct survey *survey, uint32_t top, bool nested) {
   const uint32_t units = survey->unit_count;
   const bool has_units = units > 1 || (units == 1 && survey->units[0].name != NULL);
   clean_print_path(stdout, survey->program.path);
@@ -131,10 +160,10 @@ void stats_text(const struct survey *survey, uint32_t top) {
     print_share(survey, "raw", &survey->raw);
   print_share(survey, "packed", &survey->packed);
   const struct survey_distribution *measures = survey->distributions;
-  const uint32_t functions = survey->function_count;
+  const uint64_t functions = survey->function_count + survey->left_out.functions;
   const uint64_t statepoints = measures[SURVEY_PAIRS].values.count;
   const uint64_t pairs = survey_sum(&measures[SURVEY_PAIRS].values);
-  printf("  %" PRIu32 " record%s of %" PRIu32 " function%s; %" PRIu64 " statepoint%s, %" PRIu64
+  printf("  %" PRIu32 " record%s of %" PRIu64 " function%s; %" PRIu64 " statepoint%s, %" PRIu64
          " pair%s, %" PRIu64 " of them derived",
          survey->records, plural(survey->records), functions, plural(functions), statepoints,
          plural(statepoints), pairs, plural(pairs), survey_sum(&measures[SURVEY_DERIVED].values));
@@ -154,9 +183,37 @@ void stats_text(const struct survey *survey, uint32_t top) {
   print_repetition(survey);
   print_distributions(survey);
   if (has_units)
-    print_rows(survey, "compilation unit", survey->units, units, top);
-  print_rows(survey, "function", survey->functions, survey->function_count, top);
+    print_rows(survey, nested ? "compilation unit, and its functions" : "compilation unit",
+               survey->units, units, top, nested);
+  if (!has_units || !nested)
+    print_rows(survey, "function", survey->functions, survey->function_count, top, false);
 }
+
+/* ---- Several files ---- */
+
+static void print_sums(const uint64_t sizes[STATS_SIZES], const char *name) {
+  printf("%10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %7.1f %7.1f  ", sizes[STATS_RECORDS],
+         sizes[STATS_RAW], sizes[STATS_PACKED], percent(sizes[STATS_PACKED], sizes[STATS_FILE]),
+         percent(sizes[STATS_PACKED], sizes[STATS_TEXT]));
+  print_name(name);
+}
+
+void stats_text_titles(void) {
+  printf("%10s %10s %10s %7s %7s  file\n", "records", "raw", "packed", "% file", "% .text");
+}
+
+void stats_text_file(const struct survey *survey, uint64_t sums[STATS_SIZES]) {
+  const uint64_t sizes[STATS_SIZES] = {
+      [STATS_RECORDS] = survey->records,        [STATS_RAW] = survey->raw.bits / 8,
+      [STATS_PACKED] = survey->packed.bits / 8, [STATS_FILE] = survey->program.image.size,
+      [STATS_TEXT] = survey->text_size,
+  };
+  for (unsigned i = 0; i < STATS_SIZES; i++)
+    sums[i] += sizes[i];
+  print_sums(sizes, survey->program.path);
+}
+
+void stats_text_sums(const uint64_t sums[STATS_SIZES]) { print_sums(sums, "(sum)"); }
 
 /* ---- Two builds ---- */
 

@@ -7,6 +7,7 @@
 #include "tool/rewrite/rewrite.h"
 
 #include <inttypes.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +23,17 @@ int survey_compare_text(const char *a, const char *b) {
 /* Larger ones come first. */
 static int compare_sizes(uint64_t x, uint64_t y) { return (x < y) - (x > y); }
 
-static int compare_rows(const void *a, const void *b) {
+static int compare_rows(const void *a, const void *b, void *context) {
   const struct survey_row *x = a, *y = b;
-  int result = compare_sizes(x->packed, y->packed);
+  const enum survey_order order = *(const enum survey_order *)context;
+  const int names = survey_compare_text(x->name, y->name);
+  int result = order == SURVEY_BY_NAME      ? names
+               : order == SURVEY_BY_RECORDS ? compare_sizes(x->records, y->records)
+               : order == SURVEY_BY_RAW     ? compare_sizes(x->raw, y->raw)
+                                            : 0;
+  result = result != 0 ? result : compare_sizes(x->packed, y->packed);
   result = result != 0 ? result : compare_sizes(x->raw, y->raw);
-  result = result != 0 ? result : survey_compare_text(x->name, y->name);
+  result = result != 0 ? result : names;
   return result != 0 ? result : compare_sizes(y->address, x->address);
 }
 
@@ -37,8 +44,9 @@ void survey_add(struct survey_row *sum, const struct survey_row *row) {
   sum->packed += row->packed;
 }
 
-struct survey_row survey_others(const struct survey_row *rows, uint32_t count, uint32_t top) {
-  struct survey_row others = {0};
+struct survey_row survey_others(const struct survey *survey, const struct survey_row *rows,
+                                uint32_t count, uint32_t top) {
+  struct survey_row others = survey->left_out;
   for (uint32_t i = top; i < count; i++)
     survey_add(&others, &rows[i]);
   return others;
@@ -94,6 +102,29 @@ static void list_functions(struct survey *survey) {
   shorten_units(survey);
 }
 
+/* Leaves the functions that the filter is for. */
+static bool filter_functions(struct survey *survey, struct problem *problem) {
+  const char *filter = survey->options->filter;
+  char text[SURVEY_NAME_SIZE];
+  regex_t expression;
+  uint32_t kept = 0;
+  if (filter == NULL)
+    return true;
+  if (regcomp(&expression, filter, REG_EXTENDED | REG_NOSUB) != 0)
+    return problem_set(problem, "--filter is no regular expression: '%s'", filter);
+  for (uint32_t i = 0; i < survey->function_count; i++) {
+    const struct survey_row *row = &survey->functions[i];
+    if (regexec(&expression, survey_name(row, text), 0, NULL, 0) == 0 ||
+        (row->unit != NULL && regexec(&expression, row->unit, 0, NULL, 0) == 0))
+      survey->functions[kept++] = *row;
+    else
+      survey_add(&survey->left_out, row);
+  }
+  survey->function_count = kept;
+  regfree(&expression);
+  return true;
+}
+
 /* Sums the functions of each unit; NULL is the unit of all that have none. */
 static void list_units(struct survey *survey) {
   struct survey_row *units = calloc((size_t)survey->function_count + 1, sizeof *units);
@@ -109,8 +140,10 @@ static void list_units(struct survey *survey) {
 }
 
 static void sort_rows(struct survey *survey) {
-  qsort(survey->functions, survey->function_count, sizeof *survey->functions, compare_rows);
-  qsort(survey->units, survey->unit_count, sizeof *survey->units, compare_rows);
+  enum survey_order order = survey->options->order;
+  qsort_r(survey->functions, survey->function_count, sizeof *survey->functions, compare_rows,
+          &order);
+  qsort_r(survey->units, survey->unit_count, sizeof *survey->units, compare_rows, &order);
 }
 
 const char *survey_name(const struct survey_row *row, char text[SURVEY_NAME_SIZE]) {
@@ -187,6 +220,8 @@ static bool survey_loaded(struct survey *survey, const struct survey_options *op
   names_open(&survey->names, &survey->program.image);
   units_open(&survey->unit_names, survey->program.path, &survey->program.image);
   list_functions(survey);
+  if (!filter_functions(survey, problem))
+    return false;
   list_units(survey);
   sort_rows(survey);
   return true;

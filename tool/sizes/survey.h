@@ -32,6 +32,8 @@ struct survey_distribution {
   struct survey_values values;
 };
 
+enum survey_order { SURVEY_BY_PACKED, SURVEY_BY_RAW, SURVEY_BY_RECORDS, SURVEY_BY_NAME };
+
 enum survey_measure {
   SURVEY_SLOTS,
   SURVEY_PAIRS,
@@ -45,6 +47,9 @@ enum survey_measure {
 struct survey_options {
   struct load_options load;
   struct policy policy;
+  const char *filter; /* a POSIX regular expression for a function's name or its unit's: others
+                         aren't listed; NULL: all are */
+  enum survey_order order;
   char *const *arguments; /* the options as they were given, to be told */
   int argument_count;
 };
@@ -62,8 +67,9 @@ struct survey {
   struct drop drop;              /* records is 0 where there was no policy */
 
   struct sizes raw, packed;             /* raw: none where there isn't has_raw */
-  struct survey_row *functions, *units; /* the largest first; owned */
+  struct survey_row *functions, *units; /* in their order; owned */
   uint32_t function_count, unit_count;
+  struct survey_row left_out; /* the sum of the functions that aren't listed */
   struct survey_distribution distributions[SURVEY_MEASURES];
 
   struct program program;
@@ -99,8 +105,9 @@ int survey_compare_text(const char *a, const char *b);
 
 /* Adds the sizes and counts of a row to a sum. */
 void survey_add(struct survey_row *sum, const struct survey_row *row);
-/* The sum of the rows that aren't listed: [top, count). */
-struct survey_row survey_others(const struct survey_row *rows, uint32_t count, uint32_t top);
+/* The sum of the rows that aren't listed: [top, count), and those that the filter left out. */
+struct survey_row survey_others(const struct survey *survey, const struct survey_row *rows,
+                                uint32_t count, uint32_t top);
 
 /* A row's name; of a function without one, its address in `text`. */
 enum { SURVEY_NAME_SIZE = 24 };
