@@ -86,3 +86,20 @@ for jump in 'mov 7f(%rip), %rax; jmp *%rax' 'test %rax, %rax'; do
   grep -qE '^ +[0-9a-f]+ passed +main$' out || status=$?
   [[ $jump != mov* && $status == 0 || $jump == mov* && $status == 1 ]] || { cat out; fail "what qsort calls, behind $jump"; }
 done
+
+# The analysis takes time in proportion to the code: also where each of many jumps goes by a table that others lead into, and for many
+# calls in a row that call what they are given.
+expect_quick() { # NAME COUNT BEFORE EACH AFTER: no_call's code, EACH of it for the numbers from 1 on
+  awk -v before="$3" -v each="$4" -v after="$5" -v count="$2" 'BEGIN {
+    print ".globl no_call; no_call:\n" before
+    for (i = 1; i <= count; i++) { line = each; gsub(/NUMBER/, i, line); print line }
+    print after
+    for (i = 1; i <= count; i++) print ".quad " i "0b"
+  }' >odd.S
+  "$LLVM/bin/clang" -c odd.S
+  link_with lld app managed.o main.o collect.o odd.o
+  echo "quick: $1"
+  expect_status 0 timeout 60 "$stackpack" callgraph app
+}
+expect_quick "jumps by parts of a table" 3000 '' 'lea 1f+8*NUMBER(%rip), %rcx; jmp *(%rcx,%rdi,8); NUMBER0: nop' 'ret; .section .data.rel.ro, "aw"; .p2align 3; 1:'
+expect_quick "calls that call" 20000 'push %rbx' 'lea main(%rip), %rcx; call qsort; NUMBER0: nop' 'pop %rbx; ret; .data; .p2align 3'

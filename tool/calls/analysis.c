@@ -192,12 +192,14 @@ static bool is_settled(const struct analysis *analysis, const struct call *call)
 
 /* Whether a call that another function makes of what it is given (CALL_PASSED) is made by one of
  * which the policy says that it never collects: that of the call beside it, at the same place. */
-static bool is_passed_to_leaf(const struct analysis *analysis, const struct graph_function *caller,
-                              const struct call *passed) {
-  const struct call *calls = analysis->graph->calls;
-  for (uint32_t i = caller[0].first_call; i < caller[1].first_call; i++)
-    if (calls[i].is_settled && calls[i].at == passed->at)
-      return analysis->is_leaf[calls[i].target];
+static bool is_passed_to_leaf(const struct analysis *analysis, const struct call *passed) {
+  const struct call_graph *graph = analysis->graph;
+  const struct call *call = passed;
+  while (call > graph->calls && call[-1].at == passed->at)
+    call--;
+  for (; call < graph->calls + graph->call_count && call->at == passed->at; call++)
+    if (call->is_settled)
+      return analysis->is_leaf[call->target];
   return false;
 }
 
@@ -207,8 +209,7 @@ static void visit_function(const struct analysis *analysis, uint32_t number,
   const struct graph_function *function = &graph->functions[number];
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
     if (!is_settled(analysis, &graph->calls[i]) &&
-        !(graph->calls[i].kind == CALL_PASSED &&
-          is_passed_to_leaf(analysis, function, &graph->calls[i])) &&
+        !(graph->calls[i].kind == CALL_PASSED && is_passed_to_leaf(analysis, &graph->calls[i])) &&
         (graph->calls[i].target < graph_anything(graph) || certainty >= BY_POINTERS))
       visit(context, graph->calls[i].target);
   if (function->is_undecodable)

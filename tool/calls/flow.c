@@ -21,7 +21,8 @@
 
 enum {
   NO_BLOCK = UINT32_MAX,
-  STEPS_PER_INSTRUCTION = 64, /* how often one may be looked at, on average, in one function */
+  BLOCK_STEPS = 64,            /* at most: to tell a value, its block is followed again */
+  STEPS_PER_INSTRUCTION = 512, /* how many, and entries of tables, are looked at in one function */
 };
 
 struct flow flow_open(struct graph_builder *builder) {
@@ -39,6 +40,11 @@ void flow_close(struct flow *flow) {
   free(flow->steps);
   free(flow->step_at);
   free(flow->blocks);
+}
+
+bool flow_spend(struct flow *flow, uint64_t count) {
+  flow->left -= count < flow->left ? count : flow->left;
+  return flow->left > 0;
 }
 
 struct step *flow_step(const struct flow *flow, uint64_t address) {
@@ -132,6 +138,7 @@ void flow_start(struct flow *flow, uint32_t number) {
   flow->size = function->size;
   flow->area = areas_find(&graph->areas, function->address);
   decode_function(flow);
+  flow->left = (uint64_t)flow->step_count * STEPS_PER_INSTRUCTION;
 }
 
 /* ---- Blocks ---- */
@@ -144,7 +151,7 @@ static void start_block(const struct flow *flow, uint64_t address) {
 
 /* Whatever the code takes the address of may be a table: its entries start blocks; or a place in
  * the function. */
-static void start_blocks_of_table(const struct flow *flow, uint64_t address) {
+static void start_blocks_of_table(struct flow *flow, uint64_t address) {
   const struct call_graph *graph = flow->builder->graph;
   start_block(flow, address);
   const struct code_value tables[] = {
@@ -198,10 +205,12 @@ static void make_blocks(struct flow *flow) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < flow->step_count; i++)
     count += flow->steps[i].block != NO_BLOCK;
+  count += flow->step_count / BLOCK_STEPS;
   array_make_room((void **)&flow->blocks, &flow->blocks_capacity, count, sizeof *flow->blocks);
   flow->block_count = flow->first_waiting = 0;
-  for (uint32_t i = 0; i < flow->step_count; i++) {
-    if (flow->steps[i].block != NO_BLOCK)
+  for (uint32_t i = 0, size = 0; i < flow->step_count; i++) {
+    size = flow->steps[i].block != NO_BLOCK || size == BLOCK_STEPS ? 0 : size;
+    if (size++ == 0)
       flow->blocks[flow->block_count++] = (struct block){.first = i};
     flow->blocks[flow->block_count - 1].end = i + 1;
     flow->steps[i].block = flow->block_count - 1;
@@ -356,7 +365,6 @@ static bool follow_blocks(struct flow *flow) {
   struct code_state start = nothing;
   for (unsigned i = 0; i < CODE_REGISTERS; i++)
     nothing.registers[i].is_made = true;
-  uint64_t left = (uint64_t)flow->step_count * STEPS_PER_INSTRUCTION;
   for (size_t i = first_landing(flow); is_landing(flow, i); i++)
     enter_address(flow, flow->builder->landings[i], &nothing);
   for (uint8_t i = 0; flow->knows_arguments && i < CODE_ARGUMENTS; i++)
@@ -365,10 +373,8 @@ static bool follow_blocks(struct flow *flow) {
   enter_block(flow, 0, &start);
   for (uint32_t next = 0;;) {
     for (uint32_t number; (number = take_waiting(flow)) != NO_BLOCK;) {
-      const uint32_t size = flow->blocks[number].end - flow->blocks[number].first;
-      if (size > left)
+      if (!flow_spend(flow, flow->blocks[number].end - flow->blocks[number].first))
         return false;
-      left -= size;
       follow_block(flow, number);
     }
     while (next < flow->block_count &&
@@ -379,7 +385,7 @@ static bool follow_blocks(struct flow *flow) {
     else if (flow->slots.has_grown)
       load_again(flow);
     else
-      return true;
+      return flow->left > 0;
   }
 }
 

@@ -42,6 +42,7 @@ struct flow {
   struct block *blocks;
   uint32_t step_count, block_count;
   uint32_t first_waiting; /* none of the blocks before it is waiting */
+  uint64_t left; /* how many steps and entries of tables are yet to be looked at, at most */
   size_t steps_capacity, at_capacity, blocks_capacity;
   struct code_slots slots;
 };
@@ -51,8 +52,12 @@ void flow_close(struct flow *flow);
 
 /* Decodes a function, which is understood and below 2 GB. */
 void flow_start(struct flow *flow, uint32_t number);
-/* Follows its values; false if that takes too long. */
+/* Follows its values; false if that takes too long. Then, and when what is asked for afterwards takes
+ * too long, nothing is left. */
 bool flow_follow(struct flow *flow);
+
+/* Notes what was looked at; false if nothing is left. */
+bool flow_spend(struct flow *flow, uint64_t count);
 
 /* The step at an address of the function; NULL if no instruction starts there. */
 struct step *flow_step(const struct flow *flow, uint64_t address);

@@ -145,6 +145,7 @@ static void resolve_calls(struct flow *flow) {
     lose_calls(flow);
     return;
   }
+  const bool has_unknown_jump = indirect_calls_has_unknown_jump(flow);
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
     const struct step *step = flow_step(flow, call->at);
@@ -155,8 +156,7 @@ static void resolve_calls(struct flow *flow) {
     const struct code_value jump = flow_value(flow, step, &state);
     const bool is_word = known_word(flow, jump) != NULL || is_nowhere(jump);
     const bool is_own = flow_is_own_address(flow, jump) && flow_step(flow, jump.table) != NULL;
-    const bool is_sure =
-        (is_passing || is_word || is_own) && !indirect_calls_has_unknown_jump(flow);
+    const bool is_sure = (is_passing || is_word || is_own) && !has_unknown_jump;
     if (is_passing && is_sure)
       settle_call(flow, call, &state);
     else if (is_word && is_sure)

@@ -72,11 +72,11 @@ enum entry_kind { ENTRY_NONE, ENTRY_OWN, ENTRY_START };
 
 /* What a word that may be another table's leads to: an instruction of the function's own, or a
  * function's start. */
-static enum entry_kind kind_of_entry(const struct flow *flow, const struct area *area,
+static enum entry_kind kind_of_entry(struct flow *flow, const struct area *area,
                                      struct code_value table, int64_t n) {
   const struct areas *areas = &flow->builder->graph->areas;
   uint64_t target;
-  if (!jump_table_entry(flow->builder->graph, area, table, n, &target))
+  if (!flow_spend(flow, 1) || !jump_table_entry(flow->builder->graph, area, table, n, &target))
     return ENTRY_NONE;
   if (flow_step(flow, target) != NULL)
     return ENTRY_OWN;
@@ -85,12 +85,12 @@ static enum entry_kind kind_of_entry(const struct flow *flow, const struct area 
 }
 
 /* Whether something else takes an entry's address: then another object starts there. */
-static bool is_others(const struct flow *flow, const struct area *area, struct code_value table,
+static bool is_others(struct flow *flow, const struct area *area, struct code_value table,
                       int64_t n) {
   const uint64_t address = table.table + (uint64_t)n * table.size;
   if (!area_is_marked(area, MARK_BASE, address))
     return false;
-  for (uint32_t i = 0; i < flow->step_count; i++) {
+  for (uint32_t i = 0; flow_spend(flow, 1) && i < flow->step_count; i++) {
     const struct code_instruction *instruction = &flow->steps[i].instruction;
     if (instruction->has_reference && !instruction->is_access && instruction->reference == address)
       return false;
@@ -102,7 +102,7 @@ static bool is_others(const struct flow *flow, const struct area *area, struct c
 }
 
 /* Extends a table beyond the next place whose address is taken. */
-static void extend_up(const struct flow *flow, const struct area *area, struct code_value table,
+static void extend_up(struct flow *flow, const struct area *area, struct code_value table,
                       int64_t from, struct extent *extent) {
   bool is_own = true;
   enum entry_kind kind;
@@ -115,7 +115,7 @@ static void extend_up(const struct flow *flow, const struct area *area, struct c
 }
 
 /* Extends a table downwards, but not by a table of functions that something else names. */
-static void extend_down(const struct flow *flow, const struct area *area, struct code_value table,
+static void extend_down(struct flow *flow, const struct area *area, struct code_value table,
                         struct extent *extent) {
   for (int64_t n = -1;; n--) {
     const enum entry_kind kind = kind_of_entry(flow, area, table, n);
@@ -129,14 +129,16 @@ static void extend_down(const struct flow *flow, const struct area *area, struct
 
 /* Tables of bytes and of short numbers, of which almost each leads to some code, are in one
  * piece. */
-struct extent jump_table_extent(const struct flow *flow, struct code_value table) {
+struct extent jump_table_extent(struct flow *flow, struct code_value table) {
   enum { WIDE = 4 };
   const struct area *area = jump_table_area(flow, table);
   const int64_t end = (int64_t)((area->address + area->size - table.table) / table.size);
   struct extent extent = {0, 1};
   uint64_t target;
   int64_t n = 1;
-  for (; n < end && !area_is_marked(area, MARK_BASE, table.table + (uint64_t)n * table.size); n++)
+  for (; n < end && flow_spend(flow, 1) &&
+         !area_is_marked(area, MARK_BASE, table.table + (uint64_t)n * table.size);
+       n++)
     if (jump_table_entry(flow->builder->graph, area, table, n, &target))
       extent.end = n + 1;
     else if (table.size < WIDE)
@@ -158,6 +160,10 @@ void jump_table_resolve(struct flow *flow, struct call *call, struct code_value 
   const struct area *area = jump_table_area(flow, table);
   const struct extent extent = jump_table_extent(flow, table);
   uint64_t target, own = 0;
+  if (flow->left == 0) {
+    call->target = graph_everything(graph);
+    return;
+  }
   for (int64_t n = extent.first; n < extent.end; n++) {
     if (!jump_table_entry(graph, area, table, n, &target))
       continue;

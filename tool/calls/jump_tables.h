@@ -17,8 +17,8 @@ struct extent {
   int64_t first, end;
 };
 
-/* The entries that a jump by the function's own table may go to. */
-struct extent jump_table_extent(const struct flow *flow, struct code_value table);
+/* The entries that a jump by the function's own table may go to, if something is left then. */
+struct extent jump_table_extent(struct flow *flow, struct code_value table);
 
 /* Entry n of a table: where it leads to. False if that is no code. */
 bool jump_table_entry(const struct call_graph *graph, const struct area *area,
