@@ -6,8 +6,8 @@
  */
 #include "elf/entries.h"
 
-#include "format/array.h"
 #include "format/frames.h"
+#include "format/owned.h"
 #include "format/search.h"
 
 #include <stdlib.h>
@@ -396,19 +396,18 @@ static bool check(struct checker *checker, uint32_t *numbers) {
 }
 
 bool entries_finish(struct safepoints *table, const struct code *code, struct entries *entries) {
-  const size_t functions = (size_t)table->function_count + 1;
-  const size_t records = (size_t)table->record_count + 1;
-  struct checker checker = {.table = table, .code = code, .found = entries};
-  uint32_t *numbers = malloc(functions * sizeof *numbers);
-  checker.entries = malloc(functions * sizeof *checker.entries);
-  checker.no_entry = calloc(functions, sizeof *checker.no_entry);
-  checker.no_record = calloc(records, sizeof *checker.no_record);
-  const bool ok = numbers != NULL && checker.entries != NULL && checker.no_entry != NULL &&
-                  checker.no_record != NULL && check(&checker, numbers);
+  struct owned owned = {0};
+  uint32_t *numbers = owned_array(&owned, table->function_count, sizeof *numbers);
+  struct checker checker = {
+      .table = table,
+      .code = code,
+      .found = entries,
+      .entries = owned_array(&owned, table->function_count, sizeof *checker.entries),
+      .no_entry = owned_array(&owned, table->function_count, sizeof *checker.no_entry),
+      .no_record = owned_array(&owned, table->record_count, sizeof *checker.no_record),
+  };
+  const bool ok = !owned.failed && check(&checker, numbers);
   table->no_memory |= !ok;
-  free(numbers);
-  free(checker.entries);
-  free(checker.no_entry);
-  free(checker.no_record);
+  owned_free(&owned);
   return ok;
 }

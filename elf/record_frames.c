@@ -7,9 +7,7 @@
  */
 #include "elf/eh_frame.h"
 
-#include "format/array.h"
-
-#include <stdlib.h>
+#include "format/owned.h"
 
 struct question {
   uint64_t address;
@@ -51,10 +49,11 @@ bool eh_frame_tell_frames(struct safepoints *table, const struct machine *machin
     return true;
   table->frame_machine = eh_frame_machine(machine);
   const size_t count = table->record_count;
-  struct question *questions = calloc(count + 1, sizeof *questions);
-  uint64_t *addresses = calloc(count + 1, sizeof *addresses);
-  uint32_t *numbers = calloc(count + 1, sizeof *numbers);
-  bool ok = questions != NULL && addresses != NULL && numbers != NULL;
+  struct owned owned = {0};
+  struct question *questions = owned_array(&owned, count, sizeof *questions);
+  uint64_t *addresses = owned_array(&owned, count, sizeof *addresses);
+  uint32_t *numbers = owned_array(&owned, count, sizeof *numbers);
+  bool ok = !owned.failed;
   if (ok) {
     ask(table, questions);
     for (size_t i = 0; i < count; i++)
@@ -63,8 +62,6 @@ bool eh_frame_tell_frames(struct safepoints *table, const struct machine *machin
     for (size_t i = 0; i < count; i++)
       tell(table, &table->records[questions[i].record], numbers[i]);
   }
-  free(questions);
-  free(addresses);
-  free(numbers);
+  owned_free(&owned);
   return ok;
 }

@@ -3,9 +3,8 @@
 #include "format/frames.h"
 #include "format/frames_bytes.h"
 
-#include "format/array.h"
+#include "format/owned.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { NONE = UINT32_MAX };
@@ -264,34 +263,24 @@ static void write_all(struct frames_writer *writer, struct bit_writer *out) {
     bit_writer_append(out, &writer->parts[i]);
 }
 
-static void free_writer(struct frames_writer *writer) {
-  intern_free(&writer->shapes);
-  free(writer->record_shapes);
-  free(writer->extras);
-  free(writer->function_shapes);
-  free(writer->used);
-  free(writer->numbers);
-  for (unsigned i = 0; i < PARTS; i++)
-    bit_writer_free(&writer->parts[i]);
-}
-
 bool frames_write(const struct frames_input *input, struct bit_writer *out) {
-  const size_t records = (size_t)input->record_count + 1;
-  const size_t functions = (size_t)input->function_count + 1;
+  struct owned owned = {0};
   struct frames_writer writer = {
       .input = input,
-      .record_shapes = calloc(records, sizeof *writer.record_shapes),
-      .extras = calloc(records, sizeof *writer.extras),
-      .function_shapes = calloc(functions, sizeof *writer.function_shapes),
+      .record_shapes = owned_array(&owned, input->record_count, sizeof *writer.record_shapes),
+      .extras = owned_array(&owned, input->record_count, sizeof *writer.extras),
+      .function_shapes = owned_array(&owned, input->function_count, sizeof *writer.function_shapes),
   };
-  bool ok = writer.record_shapes != NULL && writer.extras != NULL &&
-            writer.function_shapes != NULL && find_shapes(&writer);
-  writer.used = calloc((size_t)writer.shapes.count + 1, sizeof *writer.used);
-  writer.numbers = calloc((size_t)writer.shapes.count + 1, sizeof *writer.numbers);
-  ok = ok && writer.used != NULL && writer.numbers != NULL;
+  bool ok = !owned.failed && find_shapes(&writer);
+  writer.used = owned_array(&owned, writer.shapes.count, sizeof *writer.used);
+  writer.numbers = owned_array(&owned, writer.shapes.count, sizeof *writer.numbers);
   const bool is_anything_known = writer.shapes.count > 1;
-  if (ok && is_anything_known && number_shapes(&writer))
+  if (ok && !owned.failed && is_anything_known && number_shapes(&writer))
     write_all(&writer, out);
-  free_writer(&writer);
-  return ok && !out->failed;
+  ok = ok && !owned.failed && !out->failed;
+  intern_free(&writer.shapes);
+  owned_free(&owned);
+  for (unsigned i = 0; i < PARTS; i++)
+    bit_writer_free(&writer.parts[i]);
+  return ok;
 }

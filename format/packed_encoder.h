@@ -6,6 +6,7 @@
 #ifndef STACKPACK_PACKED_ENCODER_H
 #define STACKPACK_PACKED_ENCODER_H
 
+#include "format/owned.h"
 #include "format/packed_write.h"
 
 struct encoder_function {
@@ -36,6 +37,7 @@ struct encoder {
   uint64_t address, text_start;
   struct packed_header header; /* each step fills in the fields about its parts */
   struct bit_writer parts[PACKED_PARTS];
+  struct owned owned; /* all arrays */
   struct encoder_function *functions;
   struct encoder_stretch *stretches; /* at most two a function */
   bool *varies;          /* by function: some records' frames are larger than its frame size */
@@ -53,8 +55,7 @@ struct encoder {
   const char *error;
 };
 
-/* An array of count + 1 zeros, so that none is empty. NULL: no memory, which is the encoder's
- * error then. */
+/* An array of zeros, which is the encoder's. NULL: no memory, which is the encoder's error then. */
 void *encoder_array(struct encoder *encoder, uint64_t count, size_t size);
 
 /* A number is too large for the format: that is the encoder's error then. Returns false. */

@@ -5,7 +5,6 @@
  * together: the live set of each of its records in order. Equal layouts are written once,
  * and so are those that are the start of another one.
  */
-#include "format/array.h"
 #include "format/checksum.h"
 #include "format/packed_encoder.h"
 #include "format/search.h"
@@ -25,7 +24,7 @@ bool encoder_too_many(struct encoder *encoder) {
 }
 
 void *encoder_array(struct encoder *encoder, uint64_t count, size_t size) {
-  void *array = calloc(count + 1, size);
+  void *array = owned_array(&encoder->owned, count, size);
   if (array == NULL)
     no_memory(encoder);
   return array;
@@ -313,17 +312,14 @@ static bool share_layouts(struct encoder *encoder) {
   uint32_t *whole = encoder_array(encoder, functions, sizeof *whole);
   uint32_t *ends = encoder_array(encoder, functions, sizeof *ends);
   encoder->layouts = encoder_array(encoder, functions, sizeof *encoder->layouts);
-  if (encoder->error == NULL) {
-    sort_layouts(encoder, sorted);
-    find_whole(sorted, whole, ends, functions);
-    for (uint32_t i = 0; i < functions; i++)
-      encoder->stretches[encoder->functions[sorted[i].function].stretch].layout = whole[i];
-    number_layouts(encoder, sorted, ends);
-  }
-  free(ends);
-  free(whole);
-  free(sorted);
-  return encoder->error == NULL;
+  if (encoder->error != NULL)
+    return false;
+  sort_layouts(encoder, sorted);
+  find_whole(sorted, whole, ends, functions);
+  for (uint32_t i = 0; i < functions; i++)
+    encoder->stretches[encoder->functions[sorted[i].function].stretch].layout = whole[i];
+  number_layouts(encoder, sorted, ends);
+  return true;
 }
 
 /* ---- The whole ---- */
@@ -352,27 +348,22 @@ static bool write_frames(struct encoder *encoder) {
   uint32_t *stretches = encoder_array(encoder, table->record_count, sizeof *stretches);
   uint32_t *numbers = encoder_array(encoder, table->record_count, sizeof *numbers);
   uint64_t *sizes = encoder_array(encoder, encoder->header.stretches, sizeof *sizes);
-  if (encoder->error == NULL) {
-    for (uint32_t i = 0; i < table->record_count; i++) {
-      const uint32_t function = table->records[i].function;
-      stretches[i] = encoder->functions[function].stretch;
-      numbers[i] = table->records[i].frame;
-      sizes[stretches[i]] = table->functions[function].frame_size;
-    }
-    const struct frames_input input = {table->frame_machine,
-                                       encoder->header.stretches,
-                                       table->record_count,
-                                       stretches,
-                                       numbers,
-                                       sizes,
-                                       &table->frames};
-    if (!frames_write(&input, &encoder->parts[PACKED_FRAMES]))
-      no_memory(encoder);
+  if (encoder->error != NULL)
+    return false;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const uint32_t function = table->records[i].function;
+    stretches[i] = encoder->functions[function].stretch;
+    numbers[i] = table->records[i].frame;
+    sizes[stretches[i]] = table->functions[function].frame_size;
   }
-  free(sizes);
-  free(numbers);
-  free(stretches);
-  return encoder->error == NULL;
+  const struct frames_input input = {table->frame_machine,
+                                     encoder->header.stretches,
+                                     table->record_count,
+                                     stretches,
+                                     numbers,
+                                     sizes,
+                                     &table->frames};
+  return frames_write(&input, &encoder->parts[PACKED_FRAMES]) || no_memory(encoder);
 }
 
 /* A part of the table: its number and its bytes. */
@@ -438,27 +429,14 @@ static bool encode(struct encoder *encoder, struct bit_writer *out) {
   return write_frames(encoder) && join_parts(encoder, out);
 }
 
-static void encoder_free(struct encoder *encoder) {
-  free(encoder->functions);
-  free(encoder->stretches);
-  free(encoder->varies);
-  free(encoder->frame_sizes);
-  free(encoder->sequences);
-  free(encoder->layouts);
-  free(encoder->places);
-  free(encoder->locations);
-  free(encoder->lists);
-  free(encoder->used_lists);
-  for (unsigned i = 0; i < PACKED_PARTS; i++)
-    bit_writer_free(&encoder->parts[i]);
-}
-
 const char *packed_write(const struct safepoints *table, uint64_t address,
                          packed_compress *compress, uint8_t **bytes, size_t *size) {
   struct encoder encoder = {.table = table, .compress = compress, .address = address};
   struct bit_writer out = {0};
   const bool ok = encode(&encoder, &out);
-  encoder_free(&encoder);
+  owned_free(&encoder.owned);
+  for (unsigned i = 0; i < PACKED_PARTS; i++)
+    bit_writer_free(&encoder.parts[i]);
   if (!ok) {
     bit_writer_free(&out);
     return encoder.error;

@@ -7,7 +7,6 @@
  *
  * The widths of heads' fields are chosen when all groups are known; then the heads are written.
  */
-#include "format/array.h"
 #include "format/packed_encoder.h"
 #include "format/packed_write_groups.h"
 
@@ -30,7 +29,7 @@ struct layouts_writer {
   struct {
     uint64_t layout; /* 1 + the last layout that has a live set, */
     uint32_t row;    /* and the set's row there */
-  } * seen;          /* by number of a live set; owned */
+  } * seen;          /* by number of a live set */
   /* Of the layout at hand. */
   uint32_t rows;
   uint32_t *row_of; /* by position; owned */
@@ -346,7 +345,6 @@ bool packed_write_layouts(struct encoder *encoder) {
   writer.seen = encoder_array(encoder, encoder->table->live.count, sizeof *writer.seen);
   encoder->places = encoder_array(encoder, encoder->layout_count, sizeof *encoder->places);
   const bool ok = encoder->error == NULL && write_all(&writer);
-  free(writer.seen);
   free(writer.row_of);
   free(writer.live);
   free(writer.bases);

@@ -6,8 +6,6 @@
  */
 #include "format/packed_encoder.h"
 
-#include <stdlib.h>
-
 /* An entry of the directory: how many of each are in the leaves before; */
 struct leaf_place {
   uint64_t full, index, stretch;
@@ -182,9 +180,7 @@ bool packed_write_leaves(struct encoder *encoder) {
   choose_bucket(encoder);
   const uint64_t leaves = leaves_for(&encoder->header, encoder->header.bucket_shift);
   struct leaf_place *entries = encoder_array(encoder, leaves, sizeof *entries);
-  const bool ok = entries != NULL && put_leaves(encoder, entries, leaves) &&
-                  put_directory(encoder, entries, leaves);
   put_references(encoder);
-  free(entries);
-  return ok;
+  return entries != NULL && put_leaves(encoder, entries, leaves) &&
+         put_directory(encoder, entries, leaves);
 }

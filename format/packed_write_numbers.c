@@ -8,10 +8,7 @@
  *
  * Values of a class that no record uses waste numbers, so a wide gap starts a new class.
  */
-#include "format/array.h"
 #include "format/packed_encoder.h"
-
-#include <stdlib.h>
 
 enum { GAP_MAX = 16 }; /* steps between neighbours in a class */
 
@@ -65,7 +62,6 @@ static bool use_live_sets(struct encoder *encoder) {
     }
     seen[live] = true;
   }
-  free(seen);
   return encoder->error == NULL;
 }
 
@@ -139,23 +135,19 @@ static bool number_used(struct encoder *encoder) {
   const struct intern *locations = &encoder->table->locations;
   struct used *used = encoder_array(encoder, locations->count, sizeof *used);
   struct class *classes = encoder_array(encoder, locations->count, sizeof *classes);
-  bool ok = encoder->error == NULL;
-  if (ok) {
-    size_t used_count = 0, class_count = 0;
-    for (uint32_t i = 0; i < locations->count; i++)
-      if (encoder->locations[i] != UINT32_MAX) {
-        const uint64_t *words = intern_get(locations, i).words;
-        used[used_count++] = (struct used){words[0], (int64_t)words[1], i};
-      }
-    if (used_count > 0)
-      qsort(used, used_count, sizeof *used, compare_used);
-    for (size_t i = 0; i < used_count; i = classes[class_count++].end)
-      classes[class_count] = class_at(used, i, used_count);
-    ok = number_classes(encoder, used, classes, class_count);
-  }
-  free(used);
-  free(classes);
-  return ok;
+  size_t used_count = 0, class_count = 0;
+  if (encoder->error != NULL)
+    return false;
+  for (uint32_t i = 0; i < locations->count; i++)
+    if (encoder->locations[i] != UINT32_MAX) {
+      const uint64_t *words = intern_get(locations, i).words;
+      used[used_count++] = (struct used){words[0], (int64_t)words[1], i};
+    }
+  if (used_count > 0)
+    qsort(used, used_count, sizeof *used, compare_used);
+  for (size_t i = 0; i < used_count; i = classes[class_count++].end)
+    classes[class_count] = class_at(used, i, used_count);
+  return number_classes(encoder, used, classes, class_count);
 }
 
 static void write_lists(struct encoder *encoder) {

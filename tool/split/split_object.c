@@ -24,6 +24,7 @@
 #include "tool/split/split.h"
 
 #include "format/intern.h"
+#include "format/owned.h"
 
 #include <stdlib.h>
 
@@ -37,6 +38,7 @@ struct part {
 struct splitter {
   struct object object;
   struct maps maps;
+  struct owned owned;             /* the arrays that follow */
   struct map_function *functions; /* those to be split, sorted by part */
   size_t function_count;
   uint32_t *section_symbols; /* by section: its STT_SECTION symbol; 0: none yet */
@@ -57,7 +59,8 @@ static int compare_functions(const void *a, const void *b) {
 
 static bool choose_functions(struct splitter *splitter, struct problem *problem) {
   const struct maps *maps = &splitter->maps;
-  splitter->functions = malloc((maps->function_count + 1) * sizeof *splitter->functions);
+  splitter->functions =
+      owned_array(&splitter->owned, maps->function_count, sizeof *splitter->functions);
   for (size_t i = 0; i < maps->function_count; i++) {
     const struct map_section *section = &maps->sections[maps->functions[i].section];
     if (section->is_split)
@@ -76,10 +79,11 @@ static bool choose_functions(struct splitter *splitter, struct problem *problem)
 
 static void make_tables(struct splitter *splitter) {
   const struct object *object = &splitter->object;
-  splitter->section_symbols = calloc(object->count, sizeof *splitter->section_symbols);
-  splitter->holds = calloc(object->count, sizeof *splitter->holds);
-  splitter->aliases =
-      calloc(object->symbol_count - object->first_global + 1, sizeof *splitter->aliases);
+  struct owned *owned = &splitter->owned;
+  const size_t globals = object->symbol_count - object->first_global;
+  splitter->section_symbols = owned_array(owned, object->count, sizeof *splitter->section_symbols);
+  splitter->holds = owned_array(owned, object->count, sizeof *splitter->holds);
+  splitter->aliases = owned_array(owned, globals, sizeof *splitter->aliases);
   for (uint32_t i = 1; i < object->first_global; i++) {
     const Elf64_Sym symbol = object_symbol(object, i);
     if (ELF64_ST_TYPE(symbol.st_info) == STT_SECTION && symbol.st_value == 0)
@@ -334,9 +338,6 @@ bool split_object(struct split *split, const uint8_t *bytes, size_t size, struct
   const bool ok = split_opened(&splitter, split, problem);
   maps_close(&splitter.maps);
   object_close(&splitter.object);
-  free(splitter.functions);
-  free(splitter.section_symbols);
-  free(splitter.aliases);
-  free(splitter.holds);
+  owned_free(&splitter.owned);
   return ok;
 }
