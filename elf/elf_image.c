@@ -86,23 +86,23 @@ bool elf_image_find_packed(const struct elf_image *image, struct section_bytes *
   return false;
 }
 
-static bool has_name(const struct elf_image *image, Elf64_Shdr names, Elf64_Shdr section,
-                     const char *name) {
-  const size_t length = strlen(name) + 1;
-  return section.sh_name < names.sh_size && length <= names.sh_size - section.sh_name &&
-         memcmp(image->bytes + names.sh_offset + section.sh_name, name, length) == 0;
+const char *elf_image_string(const struct elf_image *image, uint32_t section, uint32_t offset) {
+  if (section >= image->header.e_shnum)
+    return NULL;
+  const Elf64_Shdr strings = elf_image_section(image, section);
+  if (strings.sh_type != SHT_STRTAB || !inside(image, strings.sh_offset, strings.sh_size) ||
+      offset >= strings.sh_size)
+    return NULL;
+  const uint8_t *text = image->bytes + strings.sh_offset + offset;
+  return memchr(text, 0, strings.sh_size - offset) == NULL ? NULL : (const char *)text;
 }
 
 bool elf_image_next_section(const struct elf_image *image, const char *name, unsigned *number,
                             Elf64_Shdr *section) {
-  if (image->header.e_shstrndx >= image->header.e_shnum)
-    return false;
-  const Elf64_Shdr names = elf_image_section(image, image->header.e_shstrndx);
-  if (!inside(image, names.sh_offset, names.sh_size))
-    return false;
   while (++*number < image->header.e_shnum) {
     *section = elf_image_section(image, *number);
-    if (has_name(image, names, *section, name))
+    const char *own = elf_image_string(image, image->header.e_shstrndx, section->sh_name);
+    if (own != NULL && strcmp(own, name) == 0)
       return true;
   }
   return false;
@@ -266,18 +266,6 @@ static bool next_table(struct elf_symbols *symbols) {
   return false;
 }
 
-/* The string at an offset of a section; NULL if it isn't inside. */
-static const char *string_at(const struct elf_image *image, uint32_t section, uint32_t offset) {
-  if (section >= image->header.e_shnum)
-    return NULL;
-  const Elf64_Shdr strings = elf_image_section(image, section);
-  if (strings.sh_type != SHT_STRTAB || !inside(image, strings.sh_offset, strings.sh_size) ||
-      offset >= strings.sh_size)
-    return NULL;
-  const uint8_t *text = image->bytes + strings.sh_offset + offset;
-  return memchr(text, 0, strings.sh_size - offset) == NULL ? NULL : (const char *)text;
-}
-
 bool elf_symbols_next(struct elf_symbols *symbols) {
   while (symbols->table.sh_size < sizeof symbols->symbol)
     if (!next_table(symbols))
@@ -285,7 +273,7 @@ bool elf_symbols_next(struct elf_symbols *symbols) {
   memcpy(&symbols->symbol, symbols->next, sizeof symbols->symbol);
   symbols->next += sizeof symbols->symbol;
   symbols->table.sh_size -= sizeof symbols->symbol;
-  symbols->name = string_at(symbols->image, symbols->table.sh_link, symbols->symbol.st_name);
+  symbols->name = elf_image_string(symbols->image, symbols->table.sh_link, symbols->symbol.st_name);
   return true;
 }
 

@@ -38,6 +38,9 @@ Elf64_Shdr elf_image_section(const struct elf_image *image, unsigned n);
  * can't be read. */
 const uint8_t *elf_image_at(const struct elf_image *image, uint64_t address, uint64_t *size);
 
+/* The string at an offset of a string table's section; NULL if it isn't inside. */
+const char *elf_image_string(const struct elf_image *image, uint32_t section, uint32_t offset);
+
 /* Finds a packed table: what follows its note (note.h), to the segment's end. False if there is
  * none. */
 bool elf_image_find_packed(const struct elf_image *image, struct section_bytes *packed);

@@ -42,15 +42,6 @@ static bool read_segments(struct image *image, struct problem *problem) {
   return true;
 }
 
-/* The name of a section, NULL if it isn't inside the string table. */
-static const char *section_name(const struct image *image, const Elf64_Shdr *names,
-                                uint32_t offset) {
-  if (offset >= names->sh_size)
-    return NULL;
-  const char *name = (const char *)image->bytes + names->sh_offset + offset;
-  return memchr(name, 0, names->sh_size - offset) == NULL ? NULL : name;
-}
-
 static bool read_sections(struct image *image, struct problem *problem) {
   image->section_count = image->header.e_shnum;
   image->sections = calloc(image->section_count + 1, sizeof *image->sections);
@@ -68,9 +59,9 @@ static bool read_sections(struct image *image, struct problem *problem) {
   if (image->section_names == 0 || image->section_names >= image->section_count ||
       image->sections[image->section_names].header.sh_type != SHT_STRTAB)
     return problem_set(problem, "no table of section names");
-  const Elf64_Shdr *names = &image->sections[image->section_names].header;
   for (size_t i = 0; i < image->section_count; i++) {
-    image->sections[i].name = section_name(image, names, image->sections[i].header.sh_name);
+    image->sections[i].name = elf_image_string(&image->elf_image, image->header.e_shstrndx,
+                                               image->sections[i].header.sh_name);
     if (image->sections[i].name == NULL)
       return problem_set(problem, "section %zu has a name beyond the table of names", i);
   }

@@ -14,8 +14,6 @@
 #include "tool/ld/arguments.h"
 #include "tool/split/split.h"
 
-#include <ar.h>
-#include <elf.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
@@ -42,21 +40,15 @@ static bool is_any(const char *word, const char *const *list) {
 
 /* Whether a file may have stack maps to split. */
 static bool is_input(const char *path) {
-  uint8_t bytes[EI_NIDENT + sizeof(Elf64_Half)];
+  uint8_t bytes[SPLIT_MAGIC_SIZE];
   struct stat status;
-  uint16_t type;
   if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
     return false;
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   const bool is_read = file >= 0 && read(file, bytes, sizeof bytes) == sizeof bytes;
   if (file >= 0)
     close(file);
-  if (!is_read)
-    return false;
-  memcpy(&type, bytes + EI_NIDENT, sizeof type);
-  return (memcmp(bytes, ELFMAG, SELFMAG) == 0 && type == ET_REL) ||
-         memcmp(bytes, ARMAG, SARMAG) == 0 || memcmp(bytes, "!<thin>\n", SARMAG) == 0 ||
-         split_is_bitcode(bytes, sizeof bytes);
+  return is_read && split_is_input(bytes);
 }
 
 /* The folder that a word, or the next one, names for -l; NULL: none. */

@@ -5,6 +5,8 @@
 #include "tool/image/problem.h"
 #include "tool/split/buffer.h"
 
+#include <elf.h>
+
 /* The result of splitting a file. */
 struct split {
   struct buffer file;         /* no bytes: the file stays as it is */
@@ -20,8 +22,10 @@ bool split_object(struct split *split, const uint8_t *bytes, size_t size, struct
 bool split_archive(struct split *split, const char *path, const uint8_t *bytes, size_t size,
                    struct problem *problem);
 
-/* Whether bytes are LLVM's bitcode. */
-bool split_is_bitcode(const uint8_t *bytes, size_t size);
+/* Whether a file may have stack maps to split, by its first SPLIT_MAGIC_SIZE bytes: an object, an
+ * archive, or LLVM's bitcode. */
+enum { SPLIT_MAGIC_SIZE = EI_NIDENT + sizeof(Elf64_Half) };
+bool split_is_input(const uint8_t bytes[SPLIT_MAGIC_SIZE]);
 
 /* Splits any file. A file that is neither an object nor an archive, has no stack maps, or has only
  * maps that are split already stays as it is. */

@@ -6,6 +6,7 @@
 #include <ar.h>
 #include <string.h>
 
+static const char thin_magic[] = "!<thin>\n";
 static const char statepoint[] = "llvm.experimental.gc.statepoint";
 
 static bool begins_with(const uint8_t *bytes, size_t size, const char *magic, size_t length) {
@@ -21,20 +22,26 @@ static bool is_object(const uint8_t *bytes, size_t size) {
 }
 
 /* "LLVM Bitcode File Format": the magic number, and that of the wrapper. */
-bool split_is_bitcode(const uint8_t *bytes, size_t size) {
+static bool is_bitcode(const uint8_t *bytes, size_t size) {
   return begins_with(bytes, size, "BC\xc0\xde", 4) ||
          begins_with(bytes, size, "\xde\xc0\x17\x0b", 4);
+}
+
+bool split_is_input(const uint8_t bytes[SPLIT_MAGIC_SIZE]) {
+  const size_t size = SPLIT_MAGIC_SIZE;
+  return is_object(bytes, size) || begins_with(bytes, size, ARMAG, SARMAG) ||
+         begins_with(bytes, size, thin_magic, SARMAG) || is_bitcode(bytes, size);
 }
 
 bool split_file(struct split *split, const char *path, const uint8_t *bytes, size_t size,
                 struct problem *problem) {
   *split = (struct split){0};
-  if (path != NULL && begins_with(bytes, size, "!<thin>\n", SARMAG))
+  if (path != NULL && begins_with(bytes, size, thin_magic, SARMAG))
     return split_archive(split, path, bytes, size, problem);
   /* Where these names aren't, there is no such section, and no bitcode that makes one. */
   const bool has_maps = memmem(bytes, size, RAW_SECTION, sizeof RAW_SECTION) != NULL;
   const bool has_statepoints = memmem(bytes, size, statepoint, sizeof statepoint - 1) != NULL;
-  split->is_uncompiled = has_statepoints && split_is_bitcode(bytes, size);
+  split->is_uncompiled = has_statepoints && is_bitcode(bytes, size);
   if ((has_maps || has_statepoints) && path != NULL && begins_with(bytes, size, ARMAG, SARMAG))
     return split_archive(split, path, bytes, size, problem);
   return !has_maps || !is_object(bytes, size) || split_object(split, bytes, size, problem);
