@@ -43,6 +43,8 @@ struct frame_facts {
 
 /* The same as a sequence of words, of which equal facts have the same: for a set (intern.h). */
 enum { FRAME_WORDS_MAX = sizeof(struct frame_facts) / sizeof(uint64_t) };
+_Static_assert(FRAME_WORDS_MAX * sizeof(uint64_t) == 16 + FRAME_REGISTERS * sizeof(int32_t),
+               "there are no gaps");
 static inline unsigned frame_words(const struct frame_facts *facts,
                                    uint64_t words[FRAME_WORDS_MAX]) {
   memcpy(words, facts, sizeof *facts);

@@ -40,6 +40,7 @@ struct encoder {
   struct owned owned; /* all arrays */
   struct encoder_function *functions;
   struct encoder_stretch *stretches; /* at most two a function */
+  uint32_t *positions;               /* by record: in its function's layout */
   bool *varies;          /* by function: some records' frames are larger than its frame size */
   uint64_t *frame_sizes; /* distinct, by number: those of functions that vary are the last ones */
   size_t frame_size_count;

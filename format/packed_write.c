@@ -57,23 +57,19 @@ static void count_by_rule(struct encoder *encoder) {
   }
 }
 
-static bool is_by_rule(const struct encoder *encoder, uint32_t record) {
-  const struct encoder_function *plan =
-      &encoder->functions[encoder->table->records[record].function];
-  return record >= plan->first && record - plan->first < plan->by_rule;
-}
-
-/* Lists the records that their function has, but not by rule. Their positions follow those of
- * the records by rule. */
-static void write_exceptions(struct encoder *encoder) {
+/* Finds each record's position in its function's layout, and lists the records that their function
+ * has, but not by rule. Their positions follow those of the records by rule. */
+static void find_positions(struct encoder *encoder) {
   struct bit_writer *out = &encoder->parts[PACKED_EXCEPTIONS];
   for (uint32_t i = 0; i < encoder->table->record_count; i++) {
     struct encoder_function *plan = &encoder->functions[encoder->table->records[i].function];
-    if (is_by_rule(encoder, i))
+    encoder->positions[i] = i - plan->first;
+    if (i >= plan->first && encoder->positions[i] < plan->by_rule)
       continue;
+    encoder->positions[i] = plan->by_rule + plan->extra++;
     bit_writer_put(out, i, 32);
     bit_writer_put(out, plan->stretch, 32);
-    bit_writer_put(out, plan->by_rule + plan->extra++, 32);
+    bit_writer_put(out, encoder->positions[i], 32);
   }
 }
 
@@ -125,11 +121,12 @@ static bool plan_functions(struct encoder *encoder) {
     return encoder_too_many(encoder);
   encoder->functions = encoder_array(encoder, functions, sizeof *encoder->functions);
   encoder->stretches = encoder_array(encoder, functions * 2, sizeof *encoder->stretches);
+  encoder->positions = encoder_array(encoder, table->record_count, sizeof *encoder->positions);
   if (encoder->error != NULL)
     return false;
   count_by_rule(encoder);
   cut_text(encoder);
-  write_exceptions(encoder);
+  find_positions(encoder);
   return true;
 }
 
@@ -211,26 +208,20 @@ static bool collect_sequences(struct encoder *encoder) {
   for (uint32_t i = 0; i < table->function_count; i++) {
     encoder->functions[i].sequence = total;
     total += 1 + (uint64_t)encoder->functions[i].by_rule + encoder->functions[i].extra;
-    encoder->functions[i].extra = 0;
   }
   encoder->sequences = encoder_array(encoder, total, sizeof *encoder->sequences);
   if (encoder->error != NULL)
     return false;
   for (uint32_t i = 0; i < table->function_count; i++) {
-    const struct encoder_function *plan = &encoder->functions[i];
-    uint64_t *live = encoder->sequences + plan->sequence;
-    *live++ = frame_number(encoder, i);
-    for (uint32_t k = 0; k < plan->by_rule && table->functions[i].records > 0; k++) {
-      const struct safepoint *record = &table->records[plan->first + k];
-      live[k] = record->function == i ? record->live
-                                      : table->records[table->functions[i].first_record].live;
-    }
+    uint64_t *words = encoder->sequences + encoder->functions[i].sequence;
+    *words++ = frame_number(encoder, i);
+    for (uint32_t k = 0; k < encoder->functions[i].by_rule && table->functions[i].records > 0; k++)
+      words[k] = table->records[table->functions[i].first_record].live;
   }
   for (uint32_t i = 0; i < table->record_count; i++) {
-    struct encoder_function *plan = &encoder->functions[table->records[i].function];
-    if (!is_by_rule(encoder, i))
-      encoder->sequences[plan->sequence + 1 + plan->by_rule + plan->extra++] =
-          table->records[i].live;
+    const struct safepoint *record = &table->records[i];
+    encoder->sequences[encoder->functions[record->function].sequence + 1 + encoder->positions[i]] =
+        record->live;
   }
   return true;
 }

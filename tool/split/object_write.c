@@ -27,34 +27,17 @@ static void renumber_relocations(struct object *object, uint32_t number) {
   object_replace(object, number, all);
 }
 
-/* Takes a ULEB128 number of a symbol. False if it is cut off, or no symbol's. */
-static bool take_number(const struct object *object, const struct object_section *section,
-                        size_t *at, uint32_t *number) {
-  uint64_t value = 0;
-  unsigned shift = 0;
-  uint8_t byte;
-  do {
-    if (*at == section->header.sh_size || shift > 28)
-      return false;
-    byte = section->bytes[(*at)++];
-    value |= (uint64_t)(byte & 0x7f) << shift;
-    shift += 7;
-  } while (byte >= 0x80);
-  *number = (uint32_t)value;
-  return value < object->symbol_count;
-}
-
-/* LLVM's table of symbols with a significant address is a list of such numbers. */
+/* LLVM's table of symbols with a significant address is a list of ULEB128 numbers. */
 static bool renumber_significant(struct object *object, uint32_t number, struct problem *problem) {
   const struct object_section *section = &object->sections[number];
+  const uint8_t *at = section->bytes, *const end = at + section->header.sh_size;
   struct buffer buffer = {0};
-  for (size_t at = 0; at < section->header.sh_size;) {
-    uint32_t left;
-    if (!take_number(object, section, &at, &left)) {
+  for (uint64_t left; at < end;) {
+    if (!bits_varint(&at, end, &left) || left >= object->symbol_count) {
       free(buffer.bytes);
       return problem_set(problem, "section %u isn't a right table of symbols", number);
     }
-    for (left = new_number(object, left); left >= 0x80; left >>= 7)
+    for (left = new_number(object, (uint32_t)left); left >= 0x80; left >>= 7)
       buffer_add(&buffer, &(uint8_t){(uint8_t)(left | 0x80)}, 1);
     buffer_add(&buffer, &(uint8_t){(uint8_t)left}, 1);
   }
