@@ -40,7 +40,7 @@ static void check_result(const struct split *split, size_t old_size) {
   uint8_t *bytes = exact_block(split->file.bytes, split->file.size, split->file.size);
   if (!split_file(&again, "again", bytes, split->file.size, &problem))
     finding("what was split can be split", problem.text);
-  if (again.bytes != NULL)
+  if (again.file.bytes != NULL)
     finding("what was split stays as it is", NULL);
   free(bytes);
 }
