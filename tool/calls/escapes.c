@@ -168,11 +168,11 @@ static bool may_lead_to_code(const struct call_graph *graph, uint64_t address, u
 
 /* Words of every size and place, as addresses (in a file that doesn't move) and as distances from
  * themselves. At an odd place, and in code, they must lead to a function's start; code may have
- * data in front of functions, which is aligned. */
+ * data between functions and in front of them, where distances are aligned. */
 static void take_words_of(struct graph_builder *builder, const struct area *area) {
   struct call_graph *graph = builder->graph;
   const bool has_addresses = graph->linkage.is_fixed && !area->is_code;
-  const unsigned step = area->is_code ? 4 : 1;
+  const unsigned step = area->is_code && !graph->linkage.is_fixed ? 4 : 1;
   struct table_cursor tables = {.tables = &builder->tables};
   for (uint64_t at = -area->address % step; at + 4 <= area->size; at += step) {
     const uint64_t address = area->address + at;
@@ -180,6 +180,11 @@ static void take_words_of(struct graph_builder *builder, const struct area *area
     uint32_t lower;
     uint64_t word;
     memcpy(&lower, area->bytes + at, sizeof lower);
+    if (area->is_code && address % 4 != 0) {
+      if (lower - (uint32_t)graph->code_start < graph->code_span && is_function(graph, lower))
+        graph_take(graph, lower, TAKEN_BY_DATA, address);
+      continue;
+    }
     const bool may_lead = may_lead_to_code(graph, address, lower);
     if (!may_lead && (!has_addresses || address % 8 != 0))
       continue;
@@ -190,19 +195,6 @@ static void take_words_of(struct graph_builder *builder, const struct area *area
       take_word_at(builder, area, address, word);
     else if (!may_lead && !areas_are_beyond(&graph->areas, word))
       graph_take(graph, word, TAKEN_BY_DATA, address); /* of data: it may be a table */
-  }
-}
-
-/* Code may have data between its functions and in front of them that isn't aligned: in a file that
- * doesn't move, words at odd places there may be functions' addresses. */
-static void take_odd_words(struct call_graph *graph, const struct area *area) {
-  const uint32_t start = (uint32_t)graph->code_start, span = (uint32_t)graph->code_span;
-  const uint8_t *const end = area->bytes + area->size;
-  uint32_t word;
-  for (const uint8_t *at = area->bytes; end - at >= (ptrdiff_t)sizeof word; at++) {
-    memcpy(&word, at, sizeof word);
-    if (word - start < span && is_function(graph, word))
-      graph_take(graph, word, TAKEN_BY_DATA, area->address + (uint64_t)(at - area->bytes));
   }
 }
 
@@ -367,11 +359,8 @@ void escapes_find(struct graph_builder *builder, const struct image *image) {
       if (graph->areas.items[i].is_start_table == (at_start == 1))
         take_words_of(builder, &graph->areas.items[i]);
   for (size_t i = 0; i < graph->areas.count; i++) {
-    if (graph->areas.items[i].is_code) {
-      if (graph->linkage.is_fixed)
-        take_odd_words(graph, &graph->areas.items[i]);
+    if (graph->areas.items[i].is_code)
       continue;
-    }
     take_distances(builder, &graph->areas.items[i]);
     for (unsigned k = 0; k < OFFSET_TABLES; k++)
       take_offsets(graph, &graph->areas.items[i], graph->linkage.offset_tables[k]);

@@ -1040,66 +1040,18 @@ static const uint8_t arguments[CODE_ARGUMENTS] = {7, 6, 2, 1, 8, 9};
 /* Linux, arch/x86/entry/syscalls/syscall_64.tbl: files, memory, time, and what the process is; not
  * signals, nor what makes threads or traces them. */
 static const uint16_t system_leaves[] = {
-    0 /* read */,
-    1 /* write */,
-    2 /* open */,
-    3 /* close */,
-    4 /* stat */,
-    5 /* fstat */,
-    6 /* lstat */,
-    7 /* poll */,
-    8 /* lseek */,
-    9 /* mmap */,
-    11 /* munmap */,
-    12 /* brk */,
-    16 /* ioctl */,
-    17 /* pread64 */,
-    18 /* pwrite64 */,
-    19 /* readv */,
-    20 /* writev */,
-    21 /* access */,
-    22 /* pipe */,
-    24 /* sched_yield */,
-    25 /* mremap */,
-    28 /* madvise */,
-    32 /* dup */,
-    33 /* dup2 */,
-    35 /* nanosleep */,
-    39 /* getpid */,
-    60 /* exit */,
-    63 /* uname */,
-    72 /* fcntl */,
-    74 /* fsync */,
-    77 /* ftruncate */,
-    79 /* getcwd */,
-    80 /* chdir */,
-    82 /* rename */,
-    83 /* mkdir */,
-    84 /* rmdir */,
-    87 /* unlink */,
-    89 /* readlink */,
-    96 /* gettimeofday */,
-    97 /* getrlimit */,
-    102 /* getuid */,
-    104 /* getgid */,
-    107 /* geteuid */,
-    108 /* getegid */,
-    186 /* gettid */,
-    201 /* time */,
-    202 /* futex */,
-    217 /* getdents64 */,
-    218 /* set_tid_address */,
-    228 /* clock_gettime */,
-    230 /* clock_nanosleep */,
-    231 /* exit_group */,
-    257 /* openat */,
-    262 /* newfstatat */,
-    263 /* unlinkat */,
-    273 /* set_robust_list */,
-    302 /* prlimit64 */,
-    318 /* getrandom */,
-    CODE_NO_NUMBER,
-};
+    /* read, write, open, close, stat, fstat, lstat, poll, lseek, mmap, munmap, brk, ioctl */
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 16,
+    /* pread64, pwrite64, readv, writev, access, pipe, sched_yield, mremap, madvise, dup, dup2 */
+    17, 18, 19, 20, 21, 22, 24, 25, 28, 32, 33,
+    /* nanosleep, getpid, exit, uname, fcntl, fsync, ftruncate, getcwd, chdir, rename, mkdir */
+    35, 39, 60, 63, 72, 74, 77, 79, 80, 82, 83,
+    /* rmdir, unlink, readlink, gettimeofday, getrlimit, getuid, getgid, geteuid, getegid, gettid */
+    84, 87, 89, 96, 97, 102, 104, 107, 108, 186,
+    /* time, futex, getdents64, set_tid_address, clock_gettime, clock_nanosleep, exit_group */
+    201, 202, 217, 218, 228, 230, 231,
+    /* openat, newfstatat, unlinkat, set_robust_list, prlimit64, getrandom */
+    257, 262, 263, 273, 302, 318, CODE_NO_NUMBER};
 
 /* Of the types that a linked file may have (AMD64 psABI, 4.4). */
 static const struct code_relocation_type relocations[] = {
