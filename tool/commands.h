@@ -29,10 +29,9 @@ int usage_error(const char *command, const char *format, ...) __attribute__((for
 struct nearest {
   const char *wanted;
   const char *word; /* NULL: none is near */
-  size_t length;
   unsigned distance;
 };
-void nearest_try(struct nearest *nearest, const char *word, size_t length);
+void nearest_try(struct nearest *nearest, const char *word);
 
 /* ---- Options ---- */
 

@@ -51,7 +51,7 @@ static int run(int argc, char **argv) {
   for (int i = 0; i < COMMANDS; i++) {
     if (strcmp(argv[0], commands[i].name) == 0)
       return finish(commands[i].run(argc, argv));
-    nearest_try(&nearest, commands[i].name, strlen(commands[i].name));
+    nearest_try(&nearest, commands[i].name);
   }
   return nearest.word == NULL
              ? usage_error("", "no command '%s'", argv[0])

@@ -3,7 +3,7 @@
  * A command's table tells where each option's value goes; getopt_long reads the words.
  *
  * A word that isn't known is answered with the nearest one that is: the one that takes the fewest
- * letters to be added, taken away or replaced. Options are found in the command's own help.
+ * letters to be added, taken away or replaced.
  */
 #include "tool/commands.h"
 
@@ -27,57 +27,51 @@ int usage_error(const char *command, const char *format, ...) {
 enum { LETTERS_MOST = 32 };
 
 /* How many letters must change to make one word of the other (Levenshtein's distance). */
-static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length) {
+static unsigned distance(const char *a, const char *b) {
   unsigned row[LETTERS_MOST + 1];
-  for (size_t k = 0; k <= b_length; k++)
-    row[k] = (unsigned)k;
-  for (size_t i = 0; i < a_length; i++) {
+  for (unsigned k = 0; k <= strlen(b); k++)
+    row[k] = k;
+  for (; *a != 0; a++) {
     unsigned corner = row[0]++;
-    for (size_t k = 0; k < b_length; k++) {
-      const unsigned replaced = corner + (a[i] != b[k]);
+    for (size_t k = 0; b[k] != 0; k++) {
+      const unsigned replaced = corner + (*a != b[k]);
       const unsigned changed = (row[k] < row[k + 1] ? row[k] : row[k + 1]) + 1;
       corner = row[k + 1];
       row[k + 1] = replaced < changed ? replaced : changed;
     }
   }
-  return row[b_length];
+  return row[strlen(b)];
 }
 
-void nearest_try(struct nearest *nearest, const char *word, size_t length) {
-  const size_t wanted = strcspn(nearest->wanted, "=");
-  if (wanted > LETTERS_MOST || length > LETTERS_MOST)
+void nearest_try(struct nearest *nearest, const char *word) {
+  if (strlen(nearest->wanted) > LETTERS_MOST || strlen(word) > LETTERS_MOST)
     return;
-  const unsigned far = distance(nearest->wanted, wanted, word, length);
-  if (far > 1 + length / 4 || (nearest->word != NULL && far >= nearest->distance))
-    return;
-  *nearest = (struct nearest){nearest->wanted, word, length, far};
+  const unsigned far = distance(nearest->wanted, word);
+  if (far <= 1 + strlen(word) / 4 && (nearest->word == NULL || far < nearest->distance))
+    *nearest = (struct nearest){nearest->wanted, word, far};
 }
 
-/* The long option in a command's help that is nearest to a word. */
-static struct nearest nearest_option(const char *help, const char *word) {
-  struct nearest nearest = {.wanted = word};
-  for (const char *at = help; (at = strstr(at, "--")) != NULL;) {
-    const size_t length = 2 + strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");
-    nearest_try(&nearest, at, length);
-    at += length;
-  }
-  return nearest;
-}
-
-/* `option` is getopt_long's result: ':' for a missing value, '?' for all else. */
-static void usage_unknown(const struct command *command, int option, const char *word) {
-  const struct nearest nearest = nearest_option(command->help, word);
-  if (option == ':')
+/* `found` is getopt_long's result: ':' for a missing value, '?' for all else. Of a long option that
+ * takes no value, it leaves the number in optopt. */
+static void usage_unknown(const struct command *command, const struct option *options, int found,
+                          const char *word) {
+  const int length = (int)strcspn(word, "=");
+  char wanted[LETTERS_MOST + 2];
+  struct nearest nearest = {.wanted = wanted};
+  if (found == ':') {
     usage_error(command->name, "%s needs a value", word);
-  else if (strncmp(word, "--", 2) != 0)
+  } else if (strncmp(word, "--", 2) != 0) {
     usage_error(command->name, "unknown option: -%c", optopt);
-  else if (nearest.word == NULL)
-    usage_error(command->name, "unknown option: %s", word);
-  else if (nearest.distance == 0 && strchr(word, '=') != NULL)
-    usage_error(command->name, "%.*s takes no value", (int)nearest.length, nearest.word);
-  else
-    usage_error(command->name, "unknown option: %s; did you mean %.*s?", word, (int)nearest.length,
-                nearest.word);
+  } else if (optopt != 0) {
+    usage_error(command->name, "%.*s takes no value", length, word);
+  } else {
+    snprintf(wanted, sizeof wanted, "%.*s", length - 2, word + 2);
+    for (; options->name != NULL; options++)
+      nearest_try(&nearest, options->name);
+    usage_error(command->name, "unknown option: %s%s%s%s", word,
+                nearest.word == NULL ? "" : "; did you mean --",
+                nearest.word == NULL ? "" : nearest.word, nearest.word == NULL ? "" : "?");
+  }
 }
 
 /* ---- Options ---- */
@@ -165,7 +159,7 @@ bool command_options(const struct command *command, const struct command_option 
       fputs(command->help, stdout);
       *status = EXIT_DONE;
     } else if (option == NULL) {
-      usage_unknown(command, found, argv[optind - 1]);
+      usage_unknown(command, tables.options, found, argv[optind - 1]);
     } else if (problem.file != NULL) {
       problem_print(&problem, problem.file);
     } else {
