@@ -107,7 +107,6 @@ static bool read_split(struct debug_unit *unit, struct debug_context context, co
   Dwarf_Die die = find_split(object.dwarf, &unit->split_id);
   if (die != NULL) {
     context.entries = object.dwarf;
-    debug_unit_read_split_files(unit, object.dwarf, die);
     debug_unit_read_scopes(unit, &context, die);
     dwarf_dealloc_die(die);
   }
@@ -157,8 +156,8 @@ static void normalize(char *path) {
  * file. */
 static void read_path(struct debug_unit *unit, Dwarf_Die die) {
   const char *name = debug_entry_text(die, DW_AT_name);
-  if (name == NULL && unit->files.count > 0)
-    name = unit->files.paths[0];
+  for (size_t i = 0; name == NULL && i < unit->files.count; i++)
+    name = unit->files.paths[i];
   unit->path = name == NULL ? NULL : path_in(debug_entry_text(die, DW_AT_comp_dir), name);
   if (unit->path != NULL)
     normalize(unit->path);

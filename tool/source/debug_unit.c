@@ -16,20 +16,18 @@ static void read_files(struct debug_files *files, Dwarf_Debug dwarf, Dwarf_Die d
   Dwarf_Signed count;
   if (dwarf_srcfiles(die, &paths, &count, NULL) != DW_DLV_OK)
     return;
-  files->base = version < 5;
-  files->count = (size_t)count;
+  const size_t first = version < 5;
+  files->count = first + (size_t)count;
   files->paths = calloc(files->count + 1, sizeof *files->paths);
-  for (size_t i = 0; i < files->count; i++) {
-    files->paths[i] = strdup(paths[i]);
-    dwarf_dealloc(dwarf, paths[i], DW_DLA_STRING);
+  for (size_t i = first; i < files->count; i++) {
+    files->paths[i] = strdup(paths[i - first]);
+    dwarf_dealloc(dwarf, paths[i - first], DW_DLA_STRING);
   }
   dwarf_dealloc(dwarf, paths, DW_DLA_LIST);
 }
 
 static const char *file_of(const struct debug_files *files, uint64_t number) {
-  return number >= files->base && number - files->base < files->count
-             ? files->paths[number - files->base]
-             : NULL;
+  return number < files->count ? files->paths[number] : NULL;
 }
 
 /* ---- Lines ---- */
@@ -82,16 +80,6 @@ void debug_unit_read_lines(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die
     read_rows(unit, lines, count);
   spans_sort(&unit->row_spans);
   dwarf_srclines_dealloc_b(context);
-}
-
-void debug_unit_read_split_files(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die) {
-  Dwarf_Unsigned version;
-  Dwarf_Small tables;
-  Dwarf_Line_Context context;
-  if (dwarf_srclines_b(die, &version, &tables, &context, NULL) != DW_DLV_OK)
-    return;
-  dwarf_srclines_dealloc_b(context);
-  read_files(&unit->split_files, dwarf, die, version);
 }
 
 /* ---- Functions ---- */
@@ -198,6 +186,8 @@ static void read_children(const struct scope_reader *reader, Dwarf_Die die, uint
 void debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context *context,
                             Dwarf_Die die) {
   const struct scope_reader reader = {unit, context};
+  if (context->entries != context->dwarf)
+    read_files(&unit->split_files, context->entries, die, context->version);
   read_children(&reader, die, SPANS_NONE, 0);
   spans_sort(&unit->scope_spans);
 }

@@ -17,7 +17,6 @@ struct debug_scope {
 struct debug_files {
   char **paths; /* owned, and so are the texts; one that isn't told is NULL */
   size_t count;
-  uint64_t base; /* the number of the first one */
 };
 
 struct debug_unit {
@@ -38,11 +37,9 @@ struct debug_unit {
 /* Reads the lines of a unit. */
 void debug_unit_read_lines(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die);
 
-/* Reads the functions that are in an entry: the unit's own, or the split one. */
+/* Reads the functions that are in an entry: the unit's own, or the split one, and then the files
+ * that its entries refer to. */
 void debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context *context,
                             Dwarf_Die die);
-
-/* The files that split entries refer to, if they have a table of their own. */
-void debug_unit_read_split_files(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die);
 
 #endif
