@@ -190,22 +190,6 @@ static void print_step(const struct why *why, uint32_t from, const struct call *
 
 /* ---- Dropped ---- */
 
-/* All that a call can reach, under the policy. Nothing of it leads to a GC entry; pointers may
- * lead to functions all the same. */
-struct reached {
-  bool *is_reached; /* by node */
-  uint32_t *found;
-  uint32_t count;
-};
-
-static void reach_node(void *context, uint32_t node) {
-  struct reached *reached = context;
-  if (reached->is_reached[node])
-    return;
-  reached->is_reached[node] = true;
-  reached->found[reached->count++] = node;
-}
-
 static void print_leaf(const struct why *why, uint32_t node) {
   const struct call_graph *graph = why->graph;
   const struct linkage_symbol *symbol = graph_symbol_of(graph, node);
@@ -216,7 +200,7 @@ static void print_leaf(const struct why *why, uint32_t node) {
   printf(": %s\n", group == GROUP_POLICY ? "by --no-gc" : leaf_groups[group].reason);
 }
 
-static void print_reached(const struct why *why, const struct reached *reached) {
+static void print_reached(const struct why *why, const struct flood *reached) {
   const struct call_graph *graph = why->graph;
   uint32_t functions = 0, leaves = 0;
   for (uint32_t i = 0; i < reached->count; i++) {
@@ -234,18 +218,16 @@ static void print_reached(const struct why *why, const struct reached *reached) 
       print_leaf(why, reached->found[i]);
 }
 
+/* Nothing that the call can reach, under the policy, leads to a GC entry; pointers may lead to
+ * functions all the same. */
 static void print_absence(const struct why *why, const struct call *call) {
-  const size_t nodes = graph_nodes(why->graph);
-  struct reached reached = {calloc(nodes + 1, sizeof *reached.is_reached),
-                            calloc(nodes + 1, sizeof *reached.found), 0};
+  struct flood reached;
+  flood_open(&reached, why->graph);
   print_step(why, call_graph_function(why->graph, call->at), call, call->target, NULL);
-  reach_node(&reached, call->target);
-  for (uint32_t done = 0; done < reached.count; done++)
-    if (!why->analysis->is_leaf[reached.found[done]])
-      analysis_visit(why->analysis, reached.found[done], BY_ANYTHING, reach_node, &reached);
+  flood_reach(&reached, call->target);
+  flood_on(&reached, why->analysis, false);
   print_reached(why, &reached);
-  free(reached.is_reached);
-  free(reached.found);
+  flood_close(&reached);
 }
 
 /* ---- Records ---- */

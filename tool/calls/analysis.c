@@ -308,23 +308,17 @@ static uint32_t *find_next(const struct analysis *analysis, enum certainty certa
 
 /* ---- What can be reached at all ---- */
 
-struct flood {
-  bool *is_reached; /* by node */
-  uint32_t *found;
-  uint32_t count;
-};
-
-static void flood_open(struct flood *flood, const struct call_graph *graph) {
+void flood_open(struct flood *flood, const struct call_graph *graph) {
   const size_t nodes = graph_nodes(graph);
   *flood = (struct flood){calloc(nodes + 1, sizeof(bool)), calloc(nodes + 1, sizeof(uint32_t)), 0};
 }
 
-static void flood_close(struct flood *flood) {
+void flood_close(struct flood *flood) {
   free(flood->is_reached);
   free(flood->found);
 }
 
-static void reach(void *context, uint32_t node) {
+void flood_reach(void *context, uint32_t node) {
   struct flood *flood = context;
   if (flood->is_reached[node])
     return;
@@ -332,9 +326,10 @@ static void reach(void *context, uint32_t node) {
   flood->found[flood->count++] = node;
 }
 
-static void flood_on(struct flood *flood, const struct analysis *analysis) {
+void flood_on(struct flood *flood, const struct analysis *analysis, bool past_leaves) {
   for (uint32_t done = 0; done < flood->count; done++)
-    analysis_visit(analysis, flood->found[done], BY_ANYTHING, reach, flood);
+    if (past_leaves || !analysis->is_leaf[flood->found[done]])
+      analysis_visit(analysis, flood->found[done], BY_ANYTHING, flood_reach, flood);
 }
 
 static void find_reachable(struct analysis *analysis) {
@@ -343,12 +338,12 @@ static void find_reachable(struct analysis *analysis) {
   struct flood flood;
   flood_open(&flood, graph);
   if (start != (uint32_t)GRAPH_NO_NODE)
-    reach(&flood, start);
-  reach(&flood, graph_anything(graph));
+    flood_reach(&flood, start);
+  flood_reach(&flood, graph_anything(graph));
   for (uint32_t i = 0; i < graph->function_count; i++)
     if (analysis->is_entry[i])
-      reach(&flood, i);
-  flood_on(&flood, analysis);
+      flood_reach(&flood, i);
+  flood_on(&flood, analysis, true);
   analysis->is_reachable = flood.is_reached;
   flood.is_reached = NULL;
   flood_close(&flood);
@@ -366,9 +361,9 @@ static void find_unreached(struct analysis *analysis, const struct image *image,
     for (uint32_t k = call_graph_calls_near(graph, address);
          k < graph->call_count && graph->calls[k].at < address; k++)
       if (graph->calls[k].at + graph->calls[k].length == address)
-        reach(&flood, graph->calls[k].target);
+        flood_reach(&flood, graph->calls[k].target);
   }
-  flood_on(&flood, analysis);
+  flood_on(&flood, analysis, true);
   match_all(&matcher, analysis, image, policy, flood.is_reached);
   for (size_t i = policy->count; i-- > 0;)
     if (policy->patterns[i].kind == POLICY_GC_ENTRY && matcher.matches[i] == 0)

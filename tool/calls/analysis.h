@@ -51,6 +51,19 @@ typedef void analysis_visitor(void *context, uint32_t node);
 void analysis_visit(const struct analysis *analysis, uint32_t node, enum certainty certainty,
                     analysis_visitor *visit, void *context);
 
+/* All that some nodes can reach, these included. */
+struct flood {
+  bool *is_reached; /* by node */
+  uint32_t *found;  /* the nodes */
+  uint32_t count;
+};
+void flood_open(struct flood *flood, const struct call_graph *graph);
+void flood_close(struct flood *flood);
+/* Adds a node; as a visitor, too. */
+void flood_reach(void *flood, uint32_t node);
+/* Adds what the nodes lead to; what leaf functions do, if `past_leaves`. */
+void flood_on(struct flood *flood, const struct analysis *analysis, bool past_leaves);
+
 /* Whether a signal handler of the program might collect, as far as the graph tells. */
 bool analysis_has_handlers(const struct analysis *analysis);
 
