@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Slots first, by register and offset. */
+/* Slots first, by register and offset. A column begins with its location. */
 static int compare_locations(const void *a, const void *b) {
   const struct location *x = a, *y = b;
   const bool x_slot = x->kind == LOCATION_INDIRECT, y_slot = y->kind == LOCATION_INDIRECT;
@@ -18,11 +18,6 @@ static int compare_locations(const void *a, const void *b) {
 }
 
 /* ---- Columns ---- */
-
-static int compare_columns(const void *a, const void *b) {
-  const struct frame_column *x = a, *y = b;
-  return compare_locations(&x->location, &y->location);
-}
 
 static void add_column(struct frame_table *table, const struct location *location) {
   for (size_t i = 0; i < table->count; i++)
@@ -119,7 +114,7 @@ void frame_table_lay_out(struct frame_table *table, const struct record_view *vi
     }
   if (table->is_too_wide)
     table->count = 0;
-  qsort(table->columns, table->count, sizeof *table->columns, compare_columns);
+  qsort(table->columns, table->count, sizeof *table->columns, compare_locations);
   set_titles(table, machine);
   for (size_t i = 0; i < count; i++)
     widen(table, &views[i], machine);
