@@ -11,8 +11,8 @@ _Static_assert(sizeof(struct packed_header) == PACKED_HEADER_SIZE, "the header h
 
 uint32_t packed_header_checksum(const uint8_t *bytes, size_t size) {
   const size_t at = offsetof(struct packed_header, header_checksum);
-  const size_t behind = at + sizeof((struct packed_header){0}).header_checksum;
-  return checksum32_around_zeros(bytes, at, bytes + behind, size - behind);
+  const size_t after = at + sizeof((struct packed_header){0}).header_checksum;
+  return checksum32_around_zeros(bytes, at, bytes + after, size - after);
 }
 
 /* Reads the fixed fields from bytes that may be anything. */

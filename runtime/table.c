@@ -106,7 +106,7 @@ uint64_t record_function_end(const struct stackpack_record *record) {
 }
 
 /* What is to be said of a return address without a record: the call before it is in the function of
- * the byte before it. Behind a call that doesn't return, another function may start. */
+ * the byte before it. After a call that doesn't return, another function may start. */
 static enum stackpack_answer without_record(const struct packed_table *table, uint64_t address) {
   struct packed_record before;
   switch (packed_find(table, address - 1, &before)) {

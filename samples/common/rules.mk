@@ -22,7 +22,7 @@
 #                             O0 or O2. LEAVES are the runtime's functions in which nothing is allocated. A function
 #                             that isn't listed may collect, which is always safe to say; which ones of the program's
 #                             own can't, `stackpack pack` finds out. PASSES are passes of opt to run before calls
-#                             become statepoints (place-safepoints), each with a comma behind it, or nothing.
+#                             become statepoints (place-safepoints), each with a comma after it, or nothing.
 #   $(eval $(call SAMPLE_NATIVE,FOLDER,SOURCES))
 #                             compiles other files of SOURCES (.c, .S) to FOLDER/NAME.o
 #   $(SAMPLE_COMMON)/NAME.o   is the object of samples/common/NAME.c or .S

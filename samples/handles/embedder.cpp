@@ -121,7 +121,7 @@ static uint64_t run(uint64_t size, uint64_t levels) {
 
 /* ---- The same without a heap ---- */
 
-/* What list_checksum comes to for the cell of `key` and those behind it, down to `first`. */
+/* The result of list_checksum for the cell of `key` and those after it, down to `first`. */
 static uint64_t expected_scramble(uint64_t first, uint64_t key, uint64_t factor) {
   uint64_t checksum = checksum_add(checksum_add(factor, 7), key + 1);
   for (uint64_t next = key + 1; next-- > first;)

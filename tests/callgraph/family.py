@@ -184,7 +184,7 @@ def recorded(program, folder, modules, counts):
     try:
         run_program(folder / "raw/app", env={**os.environ, **environment})
     except Failure:
-        # Inline thunks change the stack pointer behind the unwind tables' back, or there are no tables that reach.
+        # Inline thunks change the stack pointer and no unwind table says so, or there are no tables that reach.
         if not any(flag in program.focus for flag in ("thunk-inline", "unwind-tables", "mcmodel=large")):
             raise
         counts.not_recorded += 1

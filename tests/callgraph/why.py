@@ -135,7 +135,7 @@ def check_chain(file, address, lines, entries):
     for line in lines:
         step, leap = STEP.match(line), LEAP.match(line)
         assert step or leap, f"what is this: {line!r}"
-        assert not reached, f"goes on behind a GC entry: {line}"
+        assert not reached, f"goes on after a GC entry: {line}"
         if step:
             at, source, verb, target = int(step.group(1), 16), step.group(2), step.group(3), step.group(4)
             assert here in (None, source) or file.meaning(here) & file.meaning(source), f"{here} isn't {source}"

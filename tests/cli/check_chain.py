@@ -41,7 +41,7 @@ def addresses_of(name):
 
 
 def instruction_at(address):
-    """The text of one instruction, without its bytes, and the address behind it."""
+    """The text of one instruction, without its bytes, and the address after it."""
     text = output("objdump", "--disassemble", "--wide", "--no-show-raw-insn", f"--start-address={address}",
                   f"--stop-address={address + 16}", program)
     lines = [line for line in text.splitlines() if re.match(r"^\s*[0-9a-f]+:\t", line)]

@@ -2,7 +2,7 @@
 
 The shell runs at a terminal of its own and reads SETUP at its start, which binds Ctrl-X * to "insert all completions".
 Each line is typed, then that key, and then the line becomes the arguments of a printf. Prints the words, one a line,
-and an empty line behind each line's.
+and an empty line after each line's.
 """
 
 import os

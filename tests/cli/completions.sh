@@ -14,7 +14,7 @@ helps() {
   python3 "$TOP/tests/cli/helps.py" "$stackpack" "$@"
 }
 
-# ---- The shells: each prints the words that come of a line, one a line, and an empty line behind each line's ----
+# ---- The shells: each prints the words that come of a line, one a line, and an empty line after each line's ----
 
 cat >../bashrc <<END
 PS1='READY>'
@@ -88,7 +88,7 @@ done
 [[ -n ${choices-} ]] || fail "no option takes one of a few words"
 
 # The words that a shell printed for one line, from standard input, in a form that all shells share. Bash and zsh print the
-# words before the last one, too; bash shows options beside commands; some have a = behind an option that takes a
+# words before the last one, too; bash shows options beside commands; some have a = after an option that takes a
 # value, or the option before the value.
 common_form() { # SHELL LINE
   local before=0

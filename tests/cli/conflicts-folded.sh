@@ -4,7 +4,7 @@
 # at run time, and all else is as it was. Objects that were split have no such conflict.
 . "$TOP/tests/cli/common.sh"
 
-# Both put what they were given into a slot, and take it from there behind the call: the one as a reference, which may have
+# Both put what they were given into a slot, and take it from there after the call: the one as a reference, which may have
 # been moved, the other as a number.
 cat >twins.ll <<'IR'
 declare void @collect()

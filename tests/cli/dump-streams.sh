@@ -43,7 +43,7 @@ expect_status 0 "$stackpack" dump --source two
 mv out whole
 size=$("$LLVM/bin/llvm-dwarfdump" --debug-info two | sed -nE 's/^0x([0-9a-f]+): Compile Unit.*/\1/p' | sed -n 2p)
 offset=$(section_offset two .debug_info)
-# All entries of the second unit behind its first one are of a kind that isn't.
+# All entries of the second unit after its first one are of a kind that isn't.
 first=$("$LLVM/bin/llvm-dwarfdump" --debug-info two | grep -A 1000 "^0x$size: Compile Unit" | sed -nE 's/^0x([0-9a-f]+):   DW_TAG.*/\1/p' | head -n 1)
 set_byte two $((offset + 16#$first)) 126
 expect_status 0 "$stackpack" dump --source two

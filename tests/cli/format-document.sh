@@ -72,7 +72,7 @@ many_functions 600 >many.ll
 make_program bfd many ./many.ll
 expect_decoded many
 
-# Frames of which more is told behind a call than before it: that a register is saved, or lost; and less, by a rule that
+# Frames of which more is told after a call than before it: that a register is saved, or lost; and less, by a rule that
 # isn't followed. Arguments are pushed for a call.
 cat >shapes.ll <<'END'
 declare void @collect()

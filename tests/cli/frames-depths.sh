@@ -176,7 +176,7 @@ for name, frames in told.items():
         assert all(frames), name
     elif name.startswith("not"):
         assert not any(frames), name
-assert told["some_fatal"] == [True, False], "behind a call that doesn't return"
+assert told["some_fatal"] == [True, False], "after a call that doesn't return"
 assert told["some_switched"] == [True, True, False], "with the last call one that doesn't return"
 assert pushed >= 2, pushed
 # With a frame pointer, the depth at a call with pushed arguments is larger than at another one.

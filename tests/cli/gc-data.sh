@@ -25,7 +25,7 @@ check kept "a distance from before the last place that is referred to" 'lea 2f(%
 load: lea 1f(%rip), %rcx; movslq 40(%rcx), %rax; add %rcx, %rax; ret
   .size load, . - load; .section .rodata; .p2align 3; 1: .long 0, 0, 0, 0, 0, 0, 0, 0; 2: .long 0, 0, hidden - 1b; .text'
 
-# In code, behind a function or in front of one, also at odd places. A relocation tells of addresses in a file that moves.
+# In code, after a function or in front of one, also at odd places. A relocation tells of addresses in a file that moves.
 for bytes in '.byte 1; 8: .quad hidden' '.byte 1; 8: .long hidden, 0'; do
   make_odd 'mov 1f(%rip), %rcx; call load; jmp *%rax' ".p2align 4; .type load, @function; load: mov (%rcx), %rax; ret
     .size load, . - load; .p2align 2; $bytes; .data; .p2align 3; 1: .quad 8b; .text" '' 'call collect; ret'

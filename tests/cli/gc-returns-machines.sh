@@ -45,7 +45,7 @@ check_aarch64() {
   check kept "to another stack" 'mov sp, x0; ldp x29, x30, [sp], #16; ret'
   check kept "to another stack, saved before" "$save; mov x9, sp; str x9, [x0]; ldr x9, [x1]; mov sp, x9; $load; ret"
   check kept "on one of two ways" 'cbz x1, 1f; mov x30, x0; 1: ret'
-  check kept "behind a jump back" 'b 2f; 1: ret; 2: mov x30, x0; b 1b'
+  check kept "after a jump back" 'b 2f; 1: ret; 2: mov x30, x0; b 1b'
   check kept "made, then a jump" 'adr x30, 1f; add x30, x30, #16; b helper; 1: ret'
   check kept "less deep" 'add sp, sp, #16; ret'
   check kept "by another frame pointer" "$save; mov x29, x0; mov sp, x29; $load; ret"
@@ -64,7 +64,7 @@ check_aarch64() {
   check dropped "a loop" "$save; 1: bl helper; sub x0, x0, #1; cbnz x0, 1b; $load; b helper"
   check dropped "signed" "hint #25; $save; bl helper; $load; hint #29; ret"
   check dropped "signed, and checked by the return" "hint #25; $save; bl helper; $load; .inst 0xd65f0bff"
-  check dropped "with barriers behind it" 'cbz x0, 1f; ret; dsb sy; isb; 1: ret; .inst 0xd50330ff'
+  check dropped "with barriers after it" 'cbz x0, 1f; ret; dsb sy; isb; 1: ret; .inst 0xd50330ff'
   check dropped "a call that doesn't return" "cbz x1, 1f; $save; bl abort; 1: ret"
   check dropped "the register for something else" "$save; ldr x30, [x0]; str x30, [x1]; bl helper; $load; ret"
   # What functions share: see tool/calls/helpers.c.
@@ -109,7 +109,7 @@ check_riscv64() {
   check kept "its caller's, by the frame pointer" "$save; sd s0, 0(sp); addi s0, sp, 16; ld t1, -16(s0); sd a0, -8(t1); ld s0, 0(sp); $load; ret"
   check dropped "its arguments' addresses" "$save; addi a0, sp, 16; ld a1, 24(sp); call helper; $load; ret"
   check kept "on one of two ways" 'beqz a1, 1f; mv ra, a0; 1: ret'
-  check kept "behind a jump back" 'j 2f; 1: ret; 2: mv ra, a0; j 1b'
+  check kept "after a jump back" 'j 2f; 1: ret; 2: mv ra, a0; j 1b'
   check kept "made, then a jump" 'lla ra, 1f; addi ra, ra, 16; tail helper; 1: ret'
   check kept "less deep" 'addi sp, sp, 16; ret'
   check dropped "a leaf" 'addi a0, a0, 1; ret'

@@ -49,7 +49,7 @@ check_aarch64() {
     check_called kept "given: $way" "$given" "$extensions; $way; br x3"
   done
   check_called kept "given, and stored" "$given" 'add x0, x0, x1; stlr x0, [x2]; br x0'
-  check_called kept "given, behind a jump back" "$given" 'b 1f; 2: br x0; 1: add x0, x0, x1; b 2b'
+  check_called kept "given, after a jump back" "$given" 'b 1f; 2: br x0; 1: add x0, x0, x1; b 2b'
   check_called dropped "given, and loaded" "$given" 'add x1, x1, x2; ldr x0, [x1, x2, lsl #3]; cbz x0, 1f; br x0; 1: ret'
   check_called dropped "given, kept and copied" "$given" 'add x1, x1, x2; stp x0, x1, [sp, #-16]!; ldp x3, x1, [sp], #16; mov x0, x3; br x0'
   # Pointers that the dynamic linker signs have relocations, and tables of these, of their own.
@@ -139,7 +139,7 @@ check_riscv64() {
   check_called dropped "a system call" "$begin; li s1, 172; call make; mv a7, s1; ecall; $end" "ret"
   check_called kept "given, in a register that the callee doesn't change" "$given" "addi sp, sp, -16; sd ra, 8(sp); add t3, a0, a1; jal 1f; jalr t3; ld ra, 8(sp); addi sp, sp, 16; 1: ret"
   check_called kept "loaded, with a distance" "$given" 'ld t1, 0(a1); jr 16(t1)'
-  check_called kept "given, behind a jump back" "$given" 'j 1f; 2: jr a0; 1: add a0, a0, a1; j 2b'
+  check_called kept "given, after a jump back" "$given" 'j 1f; 2: jr a0; 1: add a0, a0, a1; j 2b'
   check_called kept "made of a copied part" '4: auipc t1, %pcrel_hi(hidden); mv t3, t1; jalr zero, %pcrel_lo(4b)(t3)' 'ret'
   check_called dropped "given, and loaded" "$given" 'slli a1, a1, 3; add a1, a1, a2; ld a0, 0(a1); beqz a0, 1f; jr a0; 1: ret'
   check_called dropped "given, kept and copied" "$given" 'addi sp, sp, -16; add a1, a1, a2; sd a0, 0(sp); sd a1, 8(sp); ld a3, 0(sp); mv a0, a3; addi sp, sp, 16; jr a0'

@@ -46,7 +46,7 @@ check_made kept "a number" 'mov 1f(,%rdi,8), %rax; add $helper, %rax; ret; .push
 check_made kept "kept on the stack" "lea helper(%rip), %rax; mov %rax, -8(%rsp); mov 8f(%rip), %rcx; add -8(%rsp), %rcx; mov %rcx, %rax; ret; $table"
 check_made kept "added on the stack" "lea helper(%rip), %rax; mov %rax, -8(%rsp); mov 8f(%rip), %rcx; add %rcx, -8(%rsp); mov -8(%rsp), %rax; ret; $table"
 check_made kept "of one of two" "lea helper(%rip), %rax; lea no_call(%rip), %rcx; test %rdi, %rdi; cmovne %rcx, %rax; add 8f(%rip), %rax; ret; $table"
-check_made kept "behind a branch" "test %rdi, %rdi; je 1f; lea no_call(%rip), %rax; jmp 2f; 1: lea helper(%rip), %rax; 2: add 8f(%rip), %rax; ret; $table"
+check_made kept "after a branch" "test %rdi, %rdi; je 1f; lea no_call(%rip), %rax; jmp 2f; 1: lea helper(%rip), %rax; 2: add 8f(%rip), %rax; ret; $table"
 check_made kept "of a place of its own" "lea 1f(%rip), %rax; mov 9f(%rip), %ecx; add %rcx, %rax; ret; 1: nop; $table"
 check_made dropped "an address" 'lea helper(%rip), %rax; ret'
 check_made dropped "an address on the stack" 'lea helper(%rip), %rax; mov %rax, -8(%rsp); mov -16(%rsp), %rcx; add %rdi, %rcx; mov -8(%rsp), %rax; ret'

@@ -12,7 +12,7 @@ check() { # kept|dropped NAME CODE: no_call's
 
 check dropped "write" 'mov $1, %eax; syscall; ret'
 check dropped "read" 'xor %edx, %edx; mov $0, %eax; syscall; ret'
-check dropped "brk, behind other code" 'mov %rdi, %rsi; mov $12, %eax; xor %edi, %edi; call helper; mov $12, %eax; test %rsi, %rsi; je 1f; inc %rdi; 1: syscall; ret'
+check dropped "brk, after other code" 'mov %rdi, %rsi; mov $12, %eax; xor %edi, %edi; call helper; mov $12, %eax; test %rsi, %rsi; je 1f; inc %rdi; 1: syscall; ret'
 check kept "rt_sigreturn" 'mov $15, %eax; syscall; ud2'
 check kept "kill" 'mov $62, %eax; syscall; ret'
 check kept "rt_sigprocmask" 'mov $14, %eax; syscall; ret'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A table of pointers stands right behind a jump table, and the code refers to a place before its start, as one does that
+# A table of pointers stands right after a jump table, and the code refers to a place before its start, as one does that
 # counts from 2. Its functions' addresses are taken all the same.
 . "$TOP/tests/cli/common.sh"
 
@@ -84,7 +84,7 @@ for jump in 'mov 7f(%rip), %rax; jmp *%rax' 'test %rax, %rax'; do
   expect_status 0 "$stackpack" callgraph app
   status=0
   grep -qE '^ +[0-9a-f]+ passed +main$' out || status=$?
-  [[ $jump != mov* && $status == 0 || $jump == mov* && $status == 1 ]] || { cat out; fail "what qsort calls, behind $jump"; }
+  [[ $jump != mov* && $status == 0 || $jump == mov* && $status == 1 ]] || { cat out; fail "what qsort calls, after $jump"; }
 done
 
 # The analysis takes time in proportion to the code: also where each of many jumps goes by a table that others lead into, and for many

@@ -23,7 +23,7 @@ for number, locations in ((4005, 1), (4006, 0), (4007, 3)):
     assert len(record["live_outs"]) > 0
     assert all(live_out["size"] == 8 for live_out in record["live_outs"])
 
-shaped = with_id(4004) # looks like a statepoint, but is behind no call
+shaped = with_id(4004) # looks like a statepoint, but follows no call
 assert shaped["kind"] == "stackmap" and constants(shaped["locations"]) == [0, 0, 1, 5]
 assert with_id(4008)["kind"] == with_id(4009)["kind"] == "statepoint"
 PYTHON

@@ -59,13 +59,13 @@ link_script app '.rodata : { *(.rodata) *(.llvm_stackmaps) LONG(9) }' main.o lis
 strip app
 refused 'no stack maps: no section \.llvm_stackmaps$' app
 
-# An empty map's bytes behind the last one may be data: they stay.
+# An empty map's bytes after the last one may be data: they stay.
 link_script app '.rodata : { *(.rodata) *(.llvm_stackmaps) LONG(3) LONG(0) LONG(0) LONG(0) }' main.o list.o many.o
 expect_status 0 "$stackpack" pack -o packed app
 expect_same_run app packed
 expect_status 0 "$stackpack" verify app packed
 objcopy -O binary --only-section=.rodata packed rodata
-tail -c 16 rodata | od -An -v -t d4 -w16 | grep -qE '^ +3 +0 +0 +0$' || fail "the bytes behind are lost"
+tail -c 16 rodata | od -An -v -t d4 -w16 | grep -qE '^ +3 +0 +0 +0$' || fail "the bytes after it are lost"
 
 # A symbol where no map is.
 cat >wrong.c <<'C'

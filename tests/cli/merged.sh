@@ -1,9 +1,9 @@
 #!/bin/bash
 # Stack maps that a linker script puts among other data are found by their symbols: read, and packed, with the data before
-# and behind them as it was.
+# and after them as it was.
 . "$TOP/tests/cli/common.sh"
 
-# Constants before and behind the stack maps, of which the program prints every byte; and a table with pointers.
+# Constants before and after the stack maps, of which the program prints every byte; and a table with pointers.
 cat >main.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ check() { # SECTION [OPTION]: a program whose stack maps are in SECTION, with ot
   expect_status 0 "$stackpack" stats "${@:2}" app
   expect_output 'in 2 maps'
   (($(stat -c %s app) - $(stat -c %s packed) > 100000)) || fail "the file isn't smaller by what the stack maps took"
-  # Symbols behind the stack maps still are in a section of that name.
+  # Symbols after the stack maps still are in a section of that name.
   [[ $(nm packed | grep ' after$') == "$(nm app | grep ' after$')" ]] || fail "the symbol after has changed"
   [[ $(readelf -sW packed | awk '$8 == "after" { print $7 }') != "$(readelf -sW packed | awk '$8 == "before" { print $7 }')" ]] ||
     fail "before and after are in the same section"

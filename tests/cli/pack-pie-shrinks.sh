@@ -31,7 +31,7 @@ expect_no_hole() { # PACKED PAGE
   readelf --section-headers --wide "$1" | sed 's/^ *\[[ 0-9]*\] //' | awk '$6 ~ /^[0-9a-f]+$/ && $5 !~ /^0+$/ { print $4 }' |
     while read -r offset; do echo $((16#$offset)); done | sort -n | awk -v end="$end" -v page="$2" '
       $1 >= end { next_at = $1; exit }
-      END { if (next_at - end >= page + 4096) { print next_at - end " bytes behind the relocations"; exit 1 } }' ||
+      END { if (next_at - end >= page + 4096) { print next_at - end " bytes after the relocations"; exit 1 } }' ||
     fail "$1: the relocations left a hole"
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Stack maps in a writable section, as some compilers ask for to please linkers: among the data, perhaps with .bss
-# behind them in the same segment.
+# after them in the same segment.
 . "$TOP/tests/cli/common.sh"
 
 many_functions 60 >many.ll

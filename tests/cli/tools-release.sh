@@ -31,9 +31,9 @@ expect_as_before() { # RAW FILE DONE: raw.found has what is found in RAW
 }
 
 # No step may add findings that it doesn't add to the raw file, but those that are the checker's: gold has headers and code in
-# one segment, and when stack maps between them are cut out, its first part has no code any more, but stays executable; behind
+# one segment, and when stack maps between them are cut out, its first part has no code any more, but stays executable; after
 # a cut, .bss may be alone in a segment, to which strip gives any offset, as it has no bytes; and patchelf sorts program
-# headers by address, which puts PT_INTERP behind PT_DYNAMIC: eu-elflint 0.190 takes such a program for a static one.
+# headers by address, which puts PT_INTERP after PT_DYNAMIC: eu-elflint 0.190 takes such a program for a static one.
 known='loadable segment \[\] is executable but contains no executable sections'
 known+='|loadable segment \[\] is writable but contains no writable sections'
 known+="|section \[\] '\.bss': alloc flag set but section not in any loaded segment"

@@ -44,7 +44,7 @@ for variant in "0" "2" "2 -max-registers-for-gc-values=16" "2 $in_registers="{1,
   esac
 done
 
-# The frames that managed.c speaks of are there: with pushed arguments, only behind a branch, and with one end for two ways.
+# The frames that managed.c speaks of are there: with pushed arguments, only after a branch, and with one end for two ways.
 compile_references managed.o 2
 code_of() { "$LLVM/bin/llvm-objdump" -d --no-show-raw-insn --disassemble-symbols="$1" managed.o | awk '$1 ~ /^[0-9a-f]+:$/ { print $2, $3 }'; }
 code_of managed_pushed >code

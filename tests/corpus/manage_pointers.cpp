@@ -154,7 +154,7 @@ private:
     });
   }
 
-  static BasicBlock::iterator behind(Value *V) {
+  static BasicBlock::iterator after(Value *V) {
     if (auto *I = dyn_cast<Instruction>(V))
       return *I->getInsertionPointAfterDef();
     auto Place = cast<Argument>(V)->getParent()->getEntryBlock().getFirstInsertionPt();
@@ -172,7 +172,7 @@ private:
   Value *makeTwin(Value *V) {
     if (!isCopied(V)) {
       IRBuilder<> Builder(F.getContext());
-      auto Place = behind(V);
+      auto Place = after(V);
       Builder.SetInsertPoint(Place->getParent(), Place);
       return castTo(Builder, V, Managed);
     }

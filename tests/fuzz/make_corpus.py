@@ -189,7 +189,7 @@ def unwind_tables():
 
 
 class Contents:
-    """Sections of a file, one behind another."""
+    """Sections of a file, one after another."""
 
     def __init__(self, start, base=BASE):
         self.base = base
@@ -249,7 +249,7 @@ def symbol_table(functions, maps_address):
 
 def program(maps, functions, room=True, unwind=True, lead=0, merged=False, roots=0):
     """An executable with one segment. Without room for program headers, the front must grow. Merged, the stack maps
-    stand among other data. With roots, it lists so many words behind each other as variables with references."""
+    stand among other data. With roots, it lists so many words one after another as variables with references."""
     contents = Contents(max(FILE_HEADER + SEGMENT * (4 if room else 2), lead))
     contents.add(".text", b"\x90" * 32)
     maps_address = contents.next_address()
@@ -360,7 +360,7 @@ def elf_files(stackpack):
 
 
 def kept_files(stackpack):
-    """What `pack --keep-raw` wrote, with the packed program behind it."""
+    """What `pack --keep-raw` wrote, with the packed program after it."""
     for name in ("typical", "cut", "relative_relr"):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "program"

@@ -251,7 +251,7 @@ def garbage():
         yield f"garbage_between_submaps_after_padding_{name}", first + bytes(8) + word + second
         yield f"garbage_after_last_submap_{name}", first + word
     yield "garbage_after_last_submap_one_byte", first + b"\1"
-    yield "garbage_after_last_submap_byte_behind_zeros", first + bytes(4) + b"\1"
+    yield "garbage_after_last_submap_byte_after_zeros", first + bytes(4) + b"\1"
     yield "second_submap_not_aligned", first + bytes(4) + second
 
 

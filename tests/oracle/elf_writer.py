@@ -124,7 +124,7 @@ def section_index_at(sections, address):
 
 
 def symbol_sections(symbols, sections):
-    """.symtab and .strtab, to stand behind these sections; local symbols first, as ELF wants them."""
+    """.symtab and .strtab, to stand after these sections; local symbols first, as ELF wants them."""
     names = StringTable()
     entries = [bytes(24)]
     for symbol in sorted(symbols, key=lambda symbol: symbol.binding != LOCAL):

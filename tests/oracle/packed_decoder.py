@@ -197,10 +197,10 @@ def broken_promises(decoded):
     for promise, is_kept in {
         "padding is 0": table.data[-PADDING:] == bytes(PADDING),
         "the text starts with a function": not stretches or (stretches[0].start == 0 and stretches[0].layout is not None),
-        "nothing is behind the leaves": leaves_end == len(table.parts["leaves"]),
+        "nothing is after the leaves": leaves_end == len(table.parts["leaves"]),
         "layouts follow each other": layouts_follow_each_other(decoded),
         "streams of details are used up": streams_are_used_up(table),
-        "nothing is behind the frames": table.frames is None or table.frames.place == len(table.parts["frames"]),
+        "nothing is after the frames": table.frames is None or table.frames.place == len(table.parts["frames"]),
         "larger frames are of sizes that vary": larger_frames_vary(decoded),
     }.items():
         if not is_kept:
@@ -222,7 +222,7 @@ def naive_answer(decoded, starts, address):
 
 
 def interesting_addresses(decoded, count, source):
-    """Those on, before and behind every function's ends and some records; then random ones."""
+    """Those on, before and after every function's ends and some records; then random ones."""
     table, records = decoded.table, decoded.offsets
     if len(records) > count:
         records = source.sample(records, count)

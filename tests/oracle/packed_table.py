@@ -453,7 +453,7 @@ class Group:
             self.derived, self.assignments = cursor.take(width), cursor.take(width) + 1
 
     def row_of(self, position):
-        """The number of a position's row, and the bit behind its field."""
+        """The number of a position's row, and the bit after its field."""
         width = min(bits_for(position + 1), bits_for(self.rows))
         at = self.row_of_each_at + position * width - ((1 << width) - 1)
         row = self.bytes.field(at, width)
@@ -684,7 +684,7 @@ def read_global_roots(table):
 # ---- Section 9: frames ---------------------------------------------------------------------------------
 
 WORD = 8
-IS_SIGNED, HAS_LOST = 32, 64  # of a shape's first byte, behind the register
+IS_SIGNED, HAS_LOST = 32, 64  # of a shape's first byte, after the register
 NOT_KNOWN = 255  # a shape's second byte
 OTHERS = 3  # a tag
 FRAMES_HEADER = struct.Struct("<7BxIII")

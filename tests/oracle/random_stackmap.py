@@ -465,7 +465,7 @@ PROFILES = {"typical": typical_program, "wild": wild_program}
 
 
 def text_section(start, limit, ends):
-    """Code from `start` to a little behind the last end that lies below `limit`."""
+    """Code from `start` to a little after the last end that lies below `limit`."""
     end = max([start] + [end for end in ends if start <= end < limit]) + 64
     return Section(".text", NOP * (end - start), flags=ALLOC | EXECUTABLE, address=start, alignment=16)
 

@@ -143,7 +143,7 @@ class Submaps(unittest.TestCase):
         self.assertEqual(read("03 00 0000 00000000 00000000 00000000" * 2 + with_locations()).functions, 1)
 
     def test_each_function_has_the_next_records(self):
-        """The third function's first record is where the first function starts; its second is far behind."""
+        """The third function's first record is where the first function starts; its second is far from it."""
         maps = read(
             "03 00 0000  03000000 00000000 03000000"
             "0030000000000000 0800000000000000 0100000000000000"

@@ -102,7 +102,7 @@ TEST(equal_copies) {
   release(&subject);
 }
 
-TEST(behind_no_call) {
+TEST(after_no_call) {
   for (unsigned right = 0; right < 2; right++) {
     struct subject subject;
     make(&subject);

@@ -446,7 +446,7 @@ TEST(interleaved_functions) {
 }
 
 /* The first function's records are all after the start of the others. */
-TEST(records_far_behind_their_function) {
+TEST(records_far_after_their_function) {
   static const uint32_t offsets[] = {0x5000, 0x5001, 0x6000, UINT32_MAX};
   struct model model = {0};
   for (uint64_t i = 0; i < 10; i++)

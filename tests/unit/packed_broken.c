@@ -103,7 +103,7 @@ TEST(cut_anywhere) {
 }
 
 /* A section may be longer than its table. */
-TEST(bytes_behind_the_table) {
+TEST(bytes_after_the_table) {
   struct packed_model packed = generated(1, 20);
   struct bytes longer = {0};
   struct stackpack_table table;
@@ -127,7 +127,7 @@ TEST(any_bit_of_the_header) {
 }
 
 /* The header says nothing of what follows it, but the table's checksum does. */
-TEST(bits_behind_the_header) {
+TEST(bits_after_the_header) {
   enum { BITS = 400 };
   struct packed_model packed = generated(3, 20);
   struct numbers numbers = {3};

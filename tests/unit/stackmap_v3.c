@@ -432,7 +432,7 @@ TEST(no_live_outs) {
   check_error(&bytes, "live-outs", 56);
 }
 
-TEST(no_padding_behind_a_record) {
+TEST(no_padding_after_a_record) {
   struct bytes bytes = {0};
   begin_one(&bytes, 0);
   v3_live_outs(&bytes, 0);

@@ -208,7 +208,7 @@ static uintptr_t forward_plus_one(void *closure, uintptr_t base) {
 
 TEST(frames_by_size) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
-  words[4] = LARGE; /* behind the 24 bytes from word 1 on */
+  words[4] = LARGE; /* after the 24 bytes from word 1 on */
   words[12] = SMALL;
   words[16] = NATIVE;
   struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
@@ -431,7 +431,7 @@ TEST(the_declared_end) {
   expect_end(&walk, STACKPACK_WALK_END);
 }
 
-/* The word behind which it is looks like a return address to managed code. */
+/* The word before that end looks like a return address to managed code. */
 TEST(the_declared_end_with_a_cache) {
   struct stackpack_cache cache = open_cache(SHIFT_LARGE);
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
@@ -462,7 +462,7 @@ TEST(no_safepoint) {
   expect_end(&walk, STACKPACK_WALK_NOT_SAFEPOINT);
 }
 
-/* A native function that ends in a call of one that doesn't return, with a managed one behind it: the
+/* A native function that ends in a call of one that doesn't return, with a managed one after it: the
  * return address is that one's start. As an exact address it is no safepoint. */
 TEST(a_return_address_at_a_start) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
@@ -479,7 +479,7 @@ TEST(a_return_address_at_a_start) {
 TEST(out_of_bounds) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   struct stackpack_walk walk = start_managed(&walker, LARGE, WORDS - 7, NULL);
-  expect_end(&walk, STACKPACK_WALK_OUT_OF_STACK); /* the return address would be behind the end */
+  expect_end(&walk, STACKPACK_WALK_OUT_OF_STACK); /* the return address would be after the end */
   struct stackpack_context context = stackpack_context_at_call(SMALL, (uintptr_t)words - 8, NULL);
   stackpack_walk_start(&walk, &walker, all_words(), &context);
   expect_end(&walk, STACKPACK_WALK_OUT_OF_STACK);

@@ -288,10 +288,10 @@ static bool names_maps(const struct search *search, const struct code_instructio
  * `raw` that of the maps, both as low halves. Values close to it count, too: both comparisons are
  * with a power of two, which compilers make quick code of. */
 static inline uint32_t may_name(const uint8_t *bytes, uint32_t at, uint32_t raw) {
-  enum { OPERANDS_BEHIND_MAX = 8, AROUND = 32 };
+  enum { OPERANDS_AFTER_MAX = 8, AROUND = 32 };
   const uint32_t word = bits_load32(bytes), relative = word + at + 4;
   return ((word - raw) & -(uint32_t)MAP_HEADER_SIZE) == 0 ||
-         ((relative - raw + OPERANDS_BEHIND_MAX) & -(uint32_t)AROUND) == 0;
+         ((relative - raw + OPERANDS_AFTER_MAX) & -(uint32_t)AROUND) == 0;
 }
 
 /* Whether there are any such four bytes in a section. Decoding takes a hundred times longer, and

@@ -61,7 +61,7 @@ struct place {
   struct depth depth;
   uint32_t next, target;     /* where control goes from here: offsets plus 1, or 0 */
   bool is_reached, is_sound; /* is_sound: a return can be reached */
-  bool is_behind_call;
+  bool is_after_call;
   bool is_computed; /* of a jump: its target is */
   bool is_entry;    /* nothing seems to lead here but such a jump */
 };
@@ -188,7 +188,7 @@ static void follow(struct function *function, uint32_t offset) {
     place->next = next + 1;
   reach(function, next, depth);
   if (next < function->size && instruction.kind == CODE_CALL)
-    function->places[next].is_behind_call = true;
+    function->places[next].is_after_call = true;
 }
 
 static void follow_work(struct function *function) {
@@ -212,8 +212,8 @@ static void enter_jumps(struct function *function) {
   for (uint32_t i = 0; i < function->size; i++) {
     const struct place *place = &function->places[i];
     function->is_unclear |=
-        (place->is_behind_call && place->depth.stack < function->jump_depth.stack) ||
-        ((place->is_behind_call || place->is_entry) && place->depth.frame != DEPTH_UNKNOWN &&
+        (place->is_after_call && place->depth.stack < function->jump_depth.stack) ||
+        ((place->is_after_call || place->is_entry) && place->depth.frame != DEPTH_UNKNOWN &&
          place->depth.frame != function->jump_depth.frame);
   }
 }

@@ -42,7 +42,7 @@ function __stackpack_options_with_text
     end
 end
 
-# What stands for the value that the cursor is at, in `--option=VALUE` or behind `-o`. Nothing where it's at none.
+# What stands for the value that the cursor is at, in `--option=VALUE` or after `-o`. Nothing where it's at none.
 function __stackpack_value
     set -l option (commandline -opc)[-1]
     if string match -q -- '--*=*' (commandline -ct)

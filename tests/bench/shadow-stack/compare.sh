@@ -30,7 +30,7 @@ workload_objects() { # PROGRAM
   esac
 }
 
-# The names of all functions of object files or libraries, a line each, behind a word.
+# The names of all functions of object files or libraries, a line each, after a word.
 function_names() { # WORD FILE...
   local word=$1
   shift
