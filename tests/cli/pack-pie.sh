@@ -22,3 +22,30 @@ for linker in lld bfd; do
     expect_no_relocations_in packed .stackpack
   done
 done
+
+# An indirect function's resolver calls another function, by way of the procedure linkage table: ld.so resolves it last if that
+# table's relocations follow the others without a gap, and they still do.
+cat >resolver.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+static int one(void) { return 1; }
+static int two(void) { return 2; }
+static int (*choose(void))(void) { return getenv("CHOOSE_ONE") != NULL ? one : two; }
+int chosen(void) __attribute__((ifunc("choose")));
+__attribute__((constructor)) static void print(void) { printf("chosen: %d\n", chosen()); }
+C
+"$LLVM/bin/clang" -O1 -fPIE -c resolver.c
+many_functions 60 >many.ll
+compile ./many.ll many.o -relocation-model=pic
+tried=0
+for linker in lld bfd gold mold; do
+  for option in now lazy; do
+    "$LLVM/bin/clang" -fuse-ld=$linker -pie -Wl,-z,notext,-z,$option -o pie main.o many.o resolver.o 2>log || { cat log; continue; }
+    ./pie >log 2>&1 || continue # it has no chance before that, or can't be run while it is written to
+    expect_status 0 "$stackpack" pack -o packed pie
+    expect_same_run pie packed
+    expect_status 0 "$stackpack" verify pie packed
+    tried=$((tried + 1))
+  done
+done
+((tried >= 2)) || fail "only $tried programs"

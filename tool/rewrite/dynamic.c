@@ -37,9 +37,13 @@ static bool update(const struct plan *plan, Elf64_Dyn *entry) {
   const bool clear_text =
       !relocations->text_remains && (relocations->rela != NULL || relocations->relr != NULL);
   switch (entry->d_tag) {
+  case DT_RELA:
+    if (relocations->rela_shrinks)
+      entry->d_un.d_ptr += relocations->rela_removed;
+    return true;
   case DT_RELASZ:
     if (relocations->rela_shrinks)
-      entry->d_un.d_val = relocations->rela_before + relocations->rela_size;
+      entry->d_un.d_val -= relocations->rela_removed;
     return true;
   case DT_RELACOUNT: /* 0 only makes ld.so look at each one's type */
     if (relocations->rela != NULL && !relocations->rela_shrinks)

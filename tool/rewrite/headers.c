@@ -120,8 +120,11 @@ static Elf64_Shdr moved_section(const struct plan *plan, const struct image_sect
   } else {
     header.sh_offset = plan_new_offset(plan, header.sh_offset);
   }
-  if (section == relocations->rela)
-    header.sh_size = relocations->rela_size;
+  if (section == relocations->rela && relocations->rela_shrinks) {
+    header.sh_addr += relocations->rela_removed;
+    header.sh_offset = plan_new_offset(plan, section->header.sh_offset + relocations->rela_removed);
+    header.sh_size -= relocations->rela_removed;
+  }
   if (section == relocations->relr)
     header.sh_size = relocations->relr_size;
   drop_relocations(plan, &header);

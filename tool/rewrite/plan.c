@@ -7,8 +7,8 @@
  * more at its end.
  *
  * Packing frees bytes in up to two places: after the packed table, up to the raw section's end; and
- * in a position-independent file, after the relocations that are left, up to the old end of their
- * table. All whole pages of each are cut, counted from its end:
+ * in a position-independent file, before the relocations that are left (of kind RELR: after them, up
+ * to the old end of their table). All whole pages of each are cut, counted from its end:
  *
  *   addresses   | table | zeros |      n pages       | what follows |
  *   file        | table | zeros | what follows |

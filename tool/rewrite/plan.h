@@ -27,9 +27,9 @@ struct plan_room {
 /* The dynamic relocations without those of the sections that are taken out. */
 struct plan_relocations {
   const struct image_section *rela, *relr; /* NULL: there are none to take out */
-  uint64_t rela_size, relr_size;           /* new sizes in bytes */
+  uint64_t rela_removed;                   /* in bytes */
+  uint64_t relr_size;                      /* the new one, in bytes */
   bool rela_shrinks;         /* else the entries that are taken out become ones that do nothing */
-  uint64_t rela_before;      /* bytes of the table that ld.so reads, before that section */
   uint64_t relative_removed; /* of those that DT_RELACOUNT counts */
   bool text_remains;         /* others need DT_TEXTREL, or nothing was taken out */
   struct plan_room room;     /* the rest of the table; empty where something may read that */

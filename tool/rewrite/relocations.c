@@ -4,10 +4,12 @@
  * In a position-independent file each function's address in the raw section is a dynamic
  * relocation. Left in, ld.so would write these addresses over the packed table at start-up. They
  * stand in two kinds of tables. In a table of Elf64_Rela entries they are left out and the others
- * move up; the entries that are only relative to the load address come first there, and
- * DT_RELACOUNT counts them. Where ld.so reads another section right after the table in one loop,
- * the entries become relocations of type 0, which do nothing on any machine. A table of kind RELR
- * (relocations.h) is decoded, and encoded again without these.
+ * move to its end, as ld.so may go on from there: glibc's takes the table and that of the procedure
+ * linkage for one if nothing is between, and resolves indirect functions after both. Entries that
+ * are only relative to the load address come first, and DT_RELACOUNT counts them. Where the table
+ * starts with another section, or a symbol shows that others may read it, the entries become
+ * relocations of type 0, which do nothing on any machine. A table of kind RELR (relocations.h) is
+ * decoded, and encoded again without these.
  */
 #include "tool/image/relocations.h"
 #include "format/array.h"
@@ -31,20 +33,32 @@ static bool in_text(const struct image *image, uint64_t address) {
   return false;
 }
 
-/* Whether ld.so reads nothing after a section as part of the same table. (GNU ld for RISC-V counts
- * the relocations of the procedure linkage table, too. These have entries of their own in the
- * dynamic section, by which ld.so reads them: gABI, "Dynamic Section", DT_JMPREL.) */
-static bool ends_table(const struct image *image, const Elf64_Shdr *section, uint64_t *before) {
-  uint64_t start, size, plt, plt_size;
-  if (!plan_dynamic(image, DT_RELA, &start) || !plan_dynamic(image, DT_RELASZ, &size) ||
-      section->sh_addr < start || section->sh_addr - start > size)
-    return false;
-  *before = section->sh_addr - start;
-  const uint64_t rest = size - *before;
-  if (rest == section->sh_size)
-    return true;
-  return plan_dynamic(image, DT_JMPREL, &plt) && plan_dynamic(image, DT_PLTRELSZ, &plt_size) &&
-         plt == section->sh_addr + section->sh_size && rest == section->sh_size + plt_size;
+/* Whether a symbol is in a table, or at its end. A symbol at the end may have the number of another
+ * section, or none. Labels have no type; a symbol at that address with a type is the first thing of
+ * the next section. */
+static bool has_symbol(const struct image *image, const struct image_section *table) {
+  for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next(&at);) {
+    const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
+    const uint64_t into = at.symbol.st_value - table->header.sh_addr;
+    if (at.symbol.st_shndx < image->section_count &&
+        (image->sections[at.symbol.st_shndx].header.sh_flags & SHF_ALLOC) == 0)
+      continue; /* undefined, or at a place of debug information */
+    if (type != STT_SECTION && type != STT_FILE && type != STT_TLS &&
+        (at.symbol.st_shndx == table - image->sections ||
+         (into > 0 && into < table->header.sh_size) ||
+         (into == table->header.sh_size && type == STT_NOTYPE)))
+      return true;
+  }
+  return false;
+}
+
+/* Whether the table that ld.so reads by DT_RELA starts with a section, so that it can start later; and
+ * nobody else may read that, such as start-up code that relocates the program itself. */
+static bool starts_table(const struct image *image, const struct image_section *section) {
+  uint64_t start, size;
+  return plan_dynamic(image, DT_RELA, &start) && plan_dynamic(image, DT_RELASZ, &size) &&
+         start == section->header.sh_addr && size >= section->header.sh_size &&
+         !has_symbol(image, section);
 }
 
 /* Counts the freed section's relocations in one table, and looks at the others. */
@@ -69,9 +83,8 @@ static bool plan_rela(struct plan *plan, const struct image_section *section,
     return problem_set(problem, "relocations of the stack maps in two sections, %s and %s",
                        relocations->rela->name, section->name);
   relocations->rela = section;
-  relocations->rela_shrinks = ends_table(plan->image, table, &relocations->rela_before);
-  relocations->rela_size =
-      table->sh_size - (relocations->rela_shrinks ? removed * sizeof(Elf64_Rela) : 0);
+  relocations->rela_removed = removed * sizeof relocation;
+  relocations->rela_shrinks = starts_table(plan->image, section);
   return true;
 }
 
@@ -151,25 +164,6 @@ static bool is_alone(const struct image *image, const struct image_section *own)
   return home != NULL && image_overlapping(image, own) == NULL;
 }
 
-/* Whether a symbol is in a table, or at its end. A symbol at the end may have the number of another
- * section, or none. Labels have no type; a symbol at that address with a type is the first thing of
- * the next section. */
-static bool has_symbol(const struct image *image, const struct image_section *table) {
-  for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next(&at);) {
-    const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
-    const uint64_t into = at.symbol.st_value - table->header.sh_addr;
-    if (at.symbol.st_shndx < image->section_count &&
-        (image->sections[at.symbol.st_shndx].header.sh_flags & SHF_ALLOC) == 0)
-      continue; /* undefined, or at a place of debug information */
-    if (type != STT_SECTION && type != STT_FILE && type != STT_TLS &&
-        (at.symbol.st_shndx == table - image->sections ||
-         (into > 0 && into < table->header.sh_size) ||
-         (into == table->header.sh_size && type == STT_NOTYPE)))
-      return true;
-  }
-  return false;
-}
-
 /* Finds the room that the relocations leave, where it is certain that nothing reads it: the dynamic
  * section must describe just that table, as only that makes ld.so its reader; and no symbol may be
  * in it or at its end, as in start-up code that relocates the program itself. */
@@ -178,16 +172,17 @@ static void find_room(struct plan *plan) {
   struct plan_relocations *relocations = &plan->relocations;
   const bool is_rela = relocations->rela != NULL;
   const struct image_section *table = is_rela ? relocations->rela : relocations->relr;
-  const uint64_t left = is_rela ? relocations->rela_size : relocations->relr_size;
   uint64_t address, size;
-  if (left > 0 && !has_symbol(image, table) && is_alone(image, table) &&
-      plan_dynamic(image, is_rela ? DT_RELA : DT_RELR, &address) &&
-      plan_dynamic(image, is_rela ? DT_RELASZ : DT_RELRSZ, &size) &&
-      address == table->header.sh_addr &&
-      (is_rela ? relocations->rela_shrinks : size == table->header.sh_size))
-    relocations->room = (struct plan_room){table->header.sh_offset + left,
-                                           table->header.sh_offset + table->header.sh_size,
-                                           image_segment_of(image, &table->header)};
+  if (table == NULL || has_symbol(image, table) || !is_alone(image, table))
+    return;
+  const Elf64_Shdr *header = &table->header;
+  const uint64_t from = is_rela ? 0 : relocations->relr_size;
+  const uint64_t to = is_rela ? relocations->rela_removed : header->sh_size;
+  if (is_rela ? relocations->rela_shrinks && to < header->sh_size
+              : from > 0 && plan_dynamic(image, DT_RELR, &address) && address == header->sh_addr &&
+                    plan_dynamic(image, DT_RELRSZ, &size) && size == header->sh_size)
+    relocations->room = (struct plan_room){header->sh_offset + from, header->sh_offset + to,
+                                           image_segment_of(image, header)};
 }
 
 bool plan_relocations(struct plan *plan, struct problem *problem) {
@@ -212,13 +207,15 @@ bool plan_relocations(struct plan *plan, struct problem *problem) {
 
 static void write_rela(const struct plan *plan, uint8_t *bytes) {
   const Elf64_Shdr *table = &plan->relocations.rela->header;
-  uint8_t *start = bytes + plan_new_offset(plan, table->sh_offset);
-  uint64_t kept = 0;
+  uint8_t *kept = bytes + plan_new_offset(plan, table->sh_offset + plan->relocations.rela_removed);
   Elf64_Rela relocation;
-  memset(start, 0, plan_left(plan, table->sh_offset, table->sh_size));
+  memset(bytes + plan_new_offset(plan, table->sh_offset), 0,
+         plan_left(plan, table->sh_offset, plan->relocations.rela_removed));
   for (uint64_t at = 0; rela_next(plan->image, table, &at, &relocation);)
-    if (!is_freed(plan, relocation.r_offset))
-      memcpy(start + kept++ * sizeof relocation, &relocation, sizeof relocation);
+    if (!is_freed(plan, relocation.r_offset)) {
+      memcpy(kept, &relocation, sizeof relocation);
+      kept += sizeof relocation;
+    }
 }
 
 static void write_relr(const struct plan *plan, uint8_t *bytes) {

@@ -14,10 +14,10 @@
  * p_align). The zeros are less than a page.
  *
  * In a position-independent file the relocations of the raw section go, too. Those that are left
- * move up in their table, and pages after them are cut out in the same way:
+ * move to the end of their table, and pages before them are cut out in the same way:
  *
  *   old segment    | headers ... | relocations ........ | read-only data, raw section ...
- *   new segments   | headers ... | those left |  pages  | read-only data, note, table ...
+ *   new segments   | headers ... |  pages  | those left | read-only data, note, table ...
  *
  * So both cuts may be in one segment, which then becomes three.
  *
@@ -110,7 +110,8 @@ bool rewrite_check(const struct image *image, const struct image_section *raw,
 
 /* ---- Contents ---- */
 
-/* Symbols of the raw section mean the packed table's start; symbols of moved sections move along.
+/* Symbols of the raw section mean the packed table's start; symbols of moved sections, and that of the
+ * relocations as a section, move along.
  * False: the symbol stays as it is. */
 static bool move_symbol(const struct plan *plan, Elf64_Sym *symbol) {
   const size_t number = image_symbol_section(plan->image, symbol);
@@ -123,6 +124,11 @@ static bool move_symbol(const struct plan *plan, Elf64_Sym *symbol) {
   }
   if (is_renumbered || number == SHN_UNDEF || number >= plan->image->section_count)
     return is_renumbered;
+  const struct plan_relocations *relocations = &plan->relocations;
+  if (relocations->rela_shrinks && number == plan_number(plan, relocations->rela)) {
+    symbol->st_value += relocations->rela_removed;
+    return true;
+  }
   const Elf64_Shdr *section = &plan->image->sections[number].header;
   const struct plan_move *move = plan_move_of(plan, section->sh_offset, section->sh_size);
   if (move == NULL || section->sh_type == SHT_NOBITS || section->sh_size == 0)
