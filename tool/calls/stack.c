@@ -14,9 +14,12 @@ static void note(struct stack_notes *notes, uint64_t address, struct stack_depth
   noted->is_noted = true;
 }
 
-void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, bool is_part) {
-  *stack = (struct stack){.depth.certainty = is_part ? STACK_LOST : STACK_EXACT,
+void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, int32_t depth) {
+  const bool is_part = depth != 0, is_known = depth != STACK_UNKNOWN_DEPTH;
+  *stack = (struct stack){.depth.bytes = is_known ? depth : 0,
+                          .depth.certainty = is_known ? STACK_EXACT : STACK_LOST,
                           .depth.frame_certainty = is_part ? STACK_LOST : STACK_OTHER,
+                          .depth.changed = is_known ? 0 : CODE_PRESERVED_FRAME,
                           .depth.link = is_part && notes->has_link ? LINK_SAVED : LINK_OWN};
   while (notes->noted_count > 0)
     notes->depths[notes->noted[--notes->noted_count]].is_noted = false;
@@ -86,7 +89,7 @@ bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t addre
     stack->depth.enough = stack->depth.bytes;
     stack->depth.saved = notes->placed;
     if (stack->depth.certainty == STACK_EXACT && !has_one_depth(stack))
-      stack->depth.certainty = STACK_GUESSED;
+      stack->depth.certainty = notes->is_part ? STACK_LOST : STACK_GUESSED;
   }
   stack->depth.is_decoded = true;
   note(notes, address, stack->depth);
@@ -214,10 +217,11 @@ static void use_memory(struct stack_notes *notes, const struct stack_depth *dept
 
 /* ---- Registers that calls preserve ---- */
 
-/* The first store of the caller's value says where its place is. */
+/* The first store of the caller's value says where its place is. A part of a function may have other
+ * values in registers from its start on. */
 static void save(struct stack_notes *notes, struct stack_depth *depth, uint16_t registers,
                  int64_t at) {
-  const uint16_t saved = registers & ~depth->changed & ~notes->placed;
+  const uint16_t saved = notes->is_part ? 0 : registers & ~depth->changed & ~notes->placed;
   for (unsigned i = 0; i < CODE_PRESERVED; i++)
     if ((saved >> i & 1) != 0)
       notes->places[i] = at;

@@ -112,9 +112,9 @@ struct stack_notes {
   uint16_t changed_back, unchanged_return;
 };
 
-/* Prepares for a function. A part of a function has another depth at its start, which isn't
- * known. */
-void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, bool is_part);
+/* Prepares for a function. A part of one has another depth at its start, which may not be known. */
+enum { STACK_UNKNOWN_DEPTH = INT32_MAX };
+void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, int32_t depth);
 
 /* Control comes to an address by going on, or from nowhere that is known. False if it goes on there
  * with another depth than a jump has, or with another return address: one of the two is wrong. */

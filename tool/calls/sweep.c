@@ -55,7 +55,8 @@ struct sweep {
   bool *returns;    /* the builder's; while sweeping: whether a function has a return of its own */
   uint32_t *runs;   /* by function: the call that ends it, plus 1; 0 if none does */
   uint8_t *runs_on; /* by function: enum run: its last instruction doesn't end it */
-  bool *is_part; /* by function: it is no whole one, as the stack has another depth at its start */
+  int32_t
+      *depths; /* by function: of the stack at its start, as unwind tables say: 0, but for parts */
   struct stack_notes stack;
   struct parts parts;
   bool names_code; /* this instruction does */
@@ -290,14 +291,24 @@ static bool is_inside(const struct sweep *sweep, const struct code_instruction *
 }
 
 /* Whether a jump out of the function leaves more on the stack than the return address: then another
- * function returns to that. The parts of a function share a frame. */
+ * function returns to that. The parts of a function share a frame: one starts with what the jump to
+ * it leaves there, and goes back into the middle of another. Calls leave it to none. */
 static bool leaves_oddly(struct sweep *sweep, const struct code_instruction *instruction,
                          const struct course *course) {
+  const struct call_graph *graph = sweep->builder->graph;
+  const struct stack_depth *depth = &course->stack.depth;
   const uint32_t to = instruction->target_kind == CODE_DIRECT
-                          ? call_graph_function(sweep->builder->graph, instruction->target)
+                          ? call_graph_function(graph, instruction->target)
                           : (uint32_t)GRAPH_NO_NODE;
-  if (instruction->kind == CODE_CALL || sweep->is_part[sweep->function] ||
-      (to != (uint32_t)GRAPH_NO_NODE && sweep->is_part[to]))
+  const bool is_known = to != (uint32_t)GRAPH_NO_NODE;
+  const bool is_start = is_known && graph->functions[to].address == instruction->target;
+  const int32_t here = sweep->depths[sweep->function], there = is_known ? sweep->depths[to] : 0;
+  if (instruction->kind == CODE_CALL)
+    return there != 0;
+  if (there != 0)
+    return is_start && there != STACK_UNKNOWN_DEPTH && depth->certainty == STACK_EXACT &&
+           depth->bytes != there;
+  if (here == STACK_UNKNOWN_DEPTH || (here != 0 && is_known && !is_start))
     return false;
   return instruction->target_kind == CODE_COMPUTED
              ? stack_leaves_oddly(&sweep->stack, &course->stack)
@@ -498,7 +509,7 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   sweep->end = function->address + function->size;
   sweep->target_count = sweep->load_count = 0;
   function->first_call = graph->call_count;
-  stack_open(&sweep->stack, &course.stack, function->address, sweep->is_part[number]);
+  stack_open(&sweep->stack, &course.stack, function->address, sweep->depths[number]);
   function->is_undecodable |= areas_find(&graph->areas, sweep->start)->is_undecodable;
   decode_from(sweep, sweep->start, &course);
   sweep->runs_on[number] = ends(course.last) ? ENDS
@@ -513,7 +524,7 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   }
   check_loads(sweep);
   add_late(sweep, sweep->end - 1);
-  if (!sweep->is_part[number])
+  if (sweep->depths[number] == 0)
     sweep->builder->lost |=
         code_registers(sweep->builder->architecture, stack_lost_registers(&sweep->stack));
 }
@@ -584,7 +595,7 @@ static void add_runs(struct sweep *sweep) {
       continue;
     }
     const bool is_odd =
-        sweep->runs_on[i] == RUNS_ODDLY && !sweep->is_part[i] && !sweep->is_part[i + 1];
+        sweep->runs_on[i] == RUNS_ODDLY && sweep->depths[i] == 0 && sweep->depths[i + 1] == 0;
     graph_add_later(sweep->builder,
                     (struct call){.at = end - 1,
                                   .target = is_odd ? graph_everything(graph) : i + 1,
@@ -625,9 +636,10 @@ static void find_parts(struct sweep *sweep, const struct image *image) {
     if (numbers[i] == 0)
       continue;
     const struct frame_facts frame = frame_from_words(intern_get(&facts, numbers[i] - 1));
-    sweep->is_part[i] = frame.cfa_register != FRAME_NO_REGISTER &&
-                        (frame.cfa_register != architecture->stack_register ||
-                         frame.cfa_offset != architecture->entry_offset);
+    const int32_t depth = (int32_t)(frame.cfa_offset - architecture->entry_offset);
+    if (frame.cfa_register != FRAME_NO_REGISTER)
+      sweep->depths[i] =
+          frame.cfa_register == architecture->stack_register ? depth : STACK_UNKNOWN_DEPTH;
   }
   intern_free(&facts);
   free(starts);
@@ -661,7 +673,7 @@ void sweep(struct graph_builder *builder, const struct image *image) {
       .returns = builder->returns,
       .runs = calloc((size_t)graph->function_count + 1, sizeof *sweep.runs),
       .runs_on = calloc((size_t)graph->function_count + 1, sizeof *sweep.runs_on),
-      .is_part = calloc((size_t)graph->function_count + 1, sizeof *sweep.is_part),
+      .depths = calloc((size_t)graph->function_count + 1, sizeof *sweep.depths),
       .stack.has_link = builder->architecture->has_link,
       .parts = graph_parts(builder),
   };
@@ -683,7 +695,7 @@ void sweep(struct graph_builder *builder, const struct image *image) {
   free(sweep.loads);
   free(sweep.runs);
   free(sweep.runs_on);
-  free(sweep.is_part);
+  free(sweep.depths);
   free(sweep.stack.depths);
   free(sweep.stack.noted);
 }
