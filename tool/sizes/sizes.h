@@ -55,10 +55,6 @@ void sizes_free(struct sizes *sizes);
 
 void sizes_open(struct sizes *sizes, uint32_t functions);
 
-/* The number of the function with an address, and with this frame size if there are several;
- * UINT32_MAX if there is none. */
-uint32_t sizes_function(const struct safepoints *table, uint64_t address, uint64_t frame_size);
-
 /* Gives bits of a part to a function. */
 static inline void sizes_give(struct sizes *sizes, unsigned part, uint32_t function,
                               uint64_t bits) {

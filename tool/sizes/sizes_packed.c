@@ -52,7 +52,6 @@ struct division {
   const struct safepoints *table;
   const struct packed_table *packed;
   uint32_t *functions; /* by stretch: the function in the table of safepoints; UINT32_MAX: a gap */
-  uint64_t *owners;    /* by record: its function */
   uint32_t *layouts;   /* by stretch: where the layout is */
 };
 
@@ -62,34 +61,21 @@ static bool broken(struct problem *problem, const char *fault) {
 
 /* ---- Functions and records ---- */
 
-/* Finds the functions of the packed table in the other one, and their layouts. */
+/* Numbers the functions as the other table does, which has them in the same order, and finds their
+ * layouts. */
 static bool find_functions(struct division *division, struct problem *problem) {
   const struct packed_table *packed = division->packed;
+  uint32_t function = 0;
   for (uint32_t i = 0; i < packed->stretch_count; i++) {
     struct packed_stretch stretch;
     if (!packed_stretch(packed, i, &stretch))
       return broken(problem, "a function that can't be read");
-    division->functions[i] = UINT32_MAX;
-    if (stretch.is_gap)
-      continue;
-    division->layouts[i] = stretch.layout;
-    division->functions[i] =
-        sizes_function(division->table, stretch.start, packed_frame_size(packed, stretch.layout));
-    if (division->functions[i] == UINT32_MAX)
-      return broken(problem, "a function that isn't in it");
+    division->functions[i] = stretch.is_gap ? UINT32_MAX : function++;
+    division->layouts[i] = stretch.is_gap ? 0 : stretch.layout;
   }
-  return true;
-}
-
-static bool find_owners(struct division *division, struct problem *problem) {
-  for (uint32_t i = 0; i < division->packed->record_count; i++) {
-    struct packed_record record;
-    if (packed_record_at(division->packed, i, &record) != PACKED_FOUND ||
-        division->functions[record.stretch] == UINT32_MAX)
-      return broken(problem, "a record that isn't in it");
-    division->owners[i] = division->functions[record.stretch];
-  }
-  return true;
+  return (function == division->table->function_count &&
+          packed->record_count == division->table->record_count) ||
+         broken(problem, "functions or records that aren't in it");
 }
 
 /* Divides bits of a part among some functions, each of which may be there more than once. A
@@ -100,6 +86,14 @@ static void divide_among(struct division *division, enum part part, const uint64
     sizes_give(division->sizes, part, (uint32_t)functions[i], bits / count + (i < bits % count));
 }
 
+/* The same among the functions of some records. */
+static void divide_among_records(struct division *division, enum part part, uint32_t first,
+                                 uint64_t count, uint64_t bits) {
+  for (uint64_t i = 0; i < count; i++)
+    sizes_give(division->sizes, part, division->table->records[first + i].function,
+               bits / count + (i < bits % count));
+}
+
 static bool divide_leaves(struct division *division, struct problem *problem) {
   const struct packed_table *packed = division->packed;
   struct sizes_part *parts = division->sizes->parts;
@@ -107,14 +101,14 @@ static bool divide_leaves(struct division *division, struct problem *problem) {
     struct packed_leaf leaf;
     if (!packed_leaf(packed, i, &leaf))
       return broken(problem, "a leaf that can't be read");
-    const uint64_t *const owners = division->owners + leaf.index;
     const uint64_t counts = (sizeof leaf.counts + (size_t)(leaf.lows - leaf.more)) * 8;
     const uint64_t addresses = counts + (uint64_t)leaf.count * packed->form.low_bytes * 8;
     parts[PART_ADDRESSES].bits += addresses;
     parts[PART_STARTS].bits += (uint64_t)leaf.stretch_count * packed->form.start_bytes * 8;
     parts[PART_REFERENCES].bits += (uint64_t)leaf.stretch_count * packed->form.reference_bytes * 8;
-    divide_among(division, PART_DIRECTORY, owners, leaf.count, packed->entry_bytes * 8u);
-    divide_among(division, PART_ADDRESSES, owners, leaf.count, addresses);
+    divide_among_records(division, PART_DIRECTORY, leaf.index, leaf.count,
+                         packed->entry_bytes * 8u);
+    divide_among_records(division, PART_ADDRESSES, leaf.index, leaf.count, addresses);
     for (uint32_t k = 0; k < leaf.stretch_count; k++) {
       const uint32_t function = division->functions[leaf.stretch + k];
       if (function == UINT32_MAX)
@@ -213,7 +207,7 @@ static void divide_lists(struct division *division) {
       continue;
     const struct packed_list list = packed_record_list(&record);
     if (list.table != NULL)
-      add_use(&uses, list.number, division->owners[i]);
+      add_use(&uses, list.number, division->table->records[i].function);
   }
   sort_uses(&uses);
   for (size_t i = 0, next; i < uses.count; i = next) {
@@ -229,8 +223,7 @@ static void divide_exceptions(struct division *division) {
   for (uint32_t i = 0; i < packed->exception_count; i++) {
     const uint32_t record = bits_load32(packed->exceptions + (size_t)i * PACKED_EXCEPTION_SIZE);
     if (record < packed->record_count)
-      divide_among(division, PART_EXCEPTIONS, &division->owners[record], 1,
-                   PACKED_EXCEPTION_SIZE * 8);
+      divide_among_records(division, PART_EXCEPTIONS, record, 1, PACKED_EXCEPTION_SIZE * 8);
   }
 }
 
@@ -245,8 +238,8 @@ static void divide_details(struct division *division) {
     if (first >= packed->record_count || !packed_block_bytes(packed, &header, i, &bytes))
       break;
     const uint64_t left = packed->record_count - first, most = (uint64_t)1 << header.shift;
-    divide_among(division, PART_DETAILS, &division->owners[first], left < most ? left : most,
-                 (uint64_t)(bytes.end - bytes.next) * 8);
+    divide_among_records(division, PART_DETAILS, (uint32_t)first, left < most ? left : most,
+                         (uint64_t)(bytes.end - bytes.next) * 8);
   }
 }
 
@@ -298,15 +291,14 @@ static bool check_parts(const struct sizes *sizes, struct problem *problem) {
 
 static bool divide(struct division *division, struct problem *problem) {
   const struct packed_table *packed = division->packed;
-  if (!find_functions(division, problem) || !find_owners(division, problem) ||
-      !divide_leaves(division, problem))
+  if (!find_functions(division, problem) || !divide_leaves(division, problem))
     return false;
   divide_layouts(division);
   divide_frame_sizes(division);
   divide_lists(division);
   divide_exceptions(division);
-  divide_among(division, PART_CONVENTIONS, division->owners, packed->record_count,
-               packed->conventions_size * 8);
+  divide_among_records(division, PART_CONVENTIONS, 0, packed->record_count,
+                       packed->conventions_size * 8);
   divide_details(division);
   return true;
 }
@@ -319,14 +311,12 @@ bool sizes_of_packed(struct sizes *sizes, const struct safepoints *table,
       .table = table,
       .packed = packed,
       .functions = calloc(stretches, sizeof *division.functions),
-      .owners = calloc((size_t)packed->record_count + 1, sizeof *division.owners),
       .layouts = calloc(stretches, sizeof *division.layouts),
   };
   sizes_open(sizes, table->function_count);
   set_parts(sizes, packed);
   const bool ok = divide(&division, problem) && check_parts(sizes, problem);
   free(division.functions);
-  free(division.owners);
   free(division.layouts);
   if (!ok)
     sizes_free(sizes);

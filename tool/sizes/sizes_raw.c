@@ -23,7 +23,17 @@ enum part {
   PARTS
 };
 
-static const uint32_t discarded = UINT32_MAX; /* by sizes_function: a function at address 0 */
+static const uint32_t discarded = UINT32_MAX; /* a function at address 0, which no table has */
+
+/* The number of the function with an address, and with this frame size if there are several;
+ * `discarded` if there is none. */
+static uint32_t function_at(const struct safepoints *table, uint64_t address, uint64_t frame_size) {
+  const struct safepoint_function *functions = table->functions;
+  const size_t start = SEARCH_BELOW(functions, table->function_count, address, address);
+  const size_t end = SEARCH_UP_TO(functions, table->function_count, address, address);
+  const size_t i = start + SEARCH_BELOW(functions + start, end - start, frame_size, frame_size);
+  return i < end ? (uint32_t)i : UINT32_MAX;
+}
 
 static void give(struct sizes *sizes, enum part part, uint32_t function, uint64_t bytes) {
   if (function != discarded) {
@@ -54,7 +64,7 @@ static bool divide_section(struct sizes *sizes, const struct safepoints *table,
     sizes->parts[PART_HEADERS].bits += STACKMAP_V3_MAP_SIZE * 8;
     sizes->parts[PART_CONSTANTS].bits += (uint64_t)reader.constants * STACKMAP_V3_CONSTANT_SIZE * 8;
     while (stackmap_v3_next_function(&reader, &function)) {
-      const uint32_t number = sizes_function(table, function.address, function.frame_size);
+      const uint32_t number = function_at(table, function.address, function.frame_size);
       size_t start = reader.position;
       give(sizes, PART_FUNCTIONS, number, STACKMAP_V3_FUNCTION_SIZE);
       for (uint64_t i = 0; i < function.records && stackmap_v3_next_record(&reader, &record); i++) {
@@ -109,14 +119,6 @@ bool sizes_of_raw(struct sizes *sizes, const struct image *image, const struct l
 
 void sizes_open(struct sizes *sizes, uint32_t functions) {
   *sizes = (struct sizes){.functions = calloc((size_t)functions + 1, sizeof *sizes->functions)};
-}
-
-uint32_t sizes_function(const struct safepoints *table, uint64_t address, uint64_t frame_size) {
-  const struct safepoint_function *functions = table->functions;
-  const size_t start = SEARCH_BELOW(functions, table->function_count, address, address);
-  const size_t end = SEARCH_UP_TO(functions, table->function_count, address, address);
-  const size_t i = start + SEARCH_BELOW(functions + start, end - start, frame_size, frame_size);
-  return i < end ? (uint32_t)i : UINT32_MAX;
 }
 
 void sizes_free(struct sizes *sizes) {
