@@ -3,7 +3,6 @@
 
 #include "format/array.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,8 +135,10 @@ size_t survey_distinct(const struct survey_values *values) {
 }
 
 uint64_t survey_quantile(const struct survey_values *values, double part) {
-  const size_t counted = (size_t)ceil(part * (double)values->count);
-  return values->count == 0 ? 0 : values->items[counted == 0 ? 0 : counted - 1];
+  const double wanted = part * (double)values->count;
+  const size_t whole = (size_t)wanted,
+               place = whole > 0 && (double)whole == wanted ? whole - 1 : whole;
+  return values->count == 0 ? 0 : values->items[place];
 }
 
 uint64_t survey_sum(const struct survey_values *values) {
