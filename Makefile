@@ -34,7 +34,7 @@ LINK = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS)
 # Debian 12 has no libdwarf.pc, and that of Debian 13 names another folder than the one in which the headers are.
 DWARF_FLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null) -I/usr/include/libdwarf
 # libdw has functions of the same names, with versions: libdwarf must come first.
-TOOL_LIBS := -ldwarf -ldw -lelf -liberty -lzstd -ljansson -lZydis
+TOOL_LIBS := -ldwarf -ldw -lelf -liberty -lzstd -ljansson -lZydis -lm
 
 # The command's rooms (tool/*/) are in an archive, from which tests and measurements take what they need, too.
 FORMAT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard format/*.c elf/*.c))
