@@ -16,6 +16,8 @@
 #include "elf/machine.h"
 #include "format/safepoints.h"
 
+struct code; /* entries.h */
+
 /* The size of a section whose end isn't known, up to its first terminator; it is at most `size`.
  * (A terminator may stand in the middle, too: the functions below read on after it.) */
 size_t eh_frame_size(const uint8_t *bytes, size_t size);
@@ -58,12 +60,13 @@ static inline struct frame_machine eh_frame_machine(const struct machine *machin
  * sequence (frame_words), if they are known. They aren't known where FDEs overlap and say different
  * things, nor from the place on where an FDE can't be read. It takes time in proportion to the
  * section's size and to count, whatever the section holds: where FDEs say most things again and
- * again, nothing is known. False without memory. */
+ * again, nothing is known. Where the code isn't NULL, it may show more (machine.h, save_more).
+ * False without memory. */
 bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addresses, size_t count,
-                    const uint8_t *bytes, size_t size, uint64_t address);
+                    const struct code *code, const uint8_t *bytes, size_t size, uint64_t address);
 
-/* The same for all records of a table, of a machine that may be NULL: then none is known. */
-bool eh_frame_tell_frames(struct safepoints *table, const struct machine *machine,
-                          const uint8_t *bytes, size_t size, uint64_t address);
+/* The same for all records of a table; none is known where the code's machine isn't. */
+bool eh_frame_tell_frames(struct safepoints *table, const struct code *code, const uint8_t *bytes,
+                          size_t size, uint64_t address);
 
 #endif

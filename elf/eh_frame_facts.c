@@ -7,6 +7,7 @@
 #include "elf/eh_frame.h"
 
 #include "elf/eh_frame_entries.h"
+#include "elf/entries.h"
 #include "format/search.h"
 
 /* DW_CFA_*: the instructions. The first three have their first operand in the low bits. (DWARF 5,
@@ -60,6 +61,8 @@ enum {
 /* The interpreter of the instructions, on its way through a function. */
 struct interpreter {
   const struct cie_facts *cie;
+  const struct code *code;
+  bool has_frame; /* some instruction of the function has made one */
   struct frame_facts now, initial, remembered[REMEMBERED_MAX];
   unsigned remembered_count;
   uint64_t place; /* in the code: from here on, `now` holds */
@@ -82,6 +85,22 @@ static void note(struct interpreter *interpreter, uint32_t number) {
   *known = *known == 0 || *known == number ? number : IN_CONFLICT;
 }
 
+/* The first instruction that makes a frame may have saved more than is told. */
+static void complete(struct interpreter *interpreter) {
+  const struct code *code = interpreter->code;
+  struct frame_facts *now = &interpreter->now;
+  uint64_t size;
+  if (interpreter->has_frame || now->cfa_offset == interpreter->initial.cfa_offset)
+    return;
+  interpreter->has_frame = true;
+  if (code == NULL || code->machine == NULL || code->machine->save_more == NULL ||
+      (now->saved >> code->machine->return_address & 1) == 0)
+    return;
+  const uint8_t *end = code_before(code, interpreter->place, &size);
+  if (end != NULL)
+    code->machine->save_more(now, end, size);
+}
+
 /* Goes on to a place: the addresses up to it have the present facts. False if the place isn't
  * ahead, or the CFA has had no rule yet. */
 static bool go_to(struct interpreter *interpreter, uint64_t place) {
@@ -89,6 +108,7 @@ static bool go_to(struct interpreter *interpreter, uint64_t place) {
   uint32_t number = 0;
   if (place < interpreter->place || interpreter->now.cfa_register == NO_RULE)
     return false;
+  complete(interpreter);
   const uint64_t end = place < interpreter->end ? place : interpreter->end;
   while (interpreter->next < interpreter->count &&
          interpreter->addresses[interpreter->next] < end) {
@@ -313,7 +333,7 @@ static bool run_fde(struct interpreter *interpreter, struct cursor fde) {
 }
 
 bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addresses, size_t count,
-                    const uint8_t *bytes, size_t size, uint64_t address) {
+                    const struct code *code, const uint8_t *bytes, size_t size, uint64_t address) {
   struct cursor section = cursor_open(bytes, size, address);
   struct last_cie cie = {.position = SIZE_MAX};
   struct cursor fde;
@@ -326,6 +346,7 @@ bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addre
       continue;
     const uint64_t return_register = cie.facts.return_register;
     struct interpreter interpreter = {.cie = &cie.facts,
+                                      .code = code,
                                       .now = {.cfa_register = NO_RULE,
                                               .return_register = return_register < FRAME_REGISTERS
                                                                      ? (uint8_t)return_register

@@ -30,18 +30,24 @@ void code_add(struct code *code, uint64_t address, const uint8_t *bytes, uint64_
     code->parts[code->count++] = (struct code_part){address, size, bytes};
 }
 
+const uint8_t *code_before(const struct code *code, uint64_t address, uint64_t *size) {
+  for (unsigned i = 0; i < code->count; i++) {
+    const struct code_part *part = &code->parts[i];
+    *size = address - part->address;
+    if (address > part->address && *size <= part->size)
+      return part->bytes + *size;
+  }
+  return NULL;
+}
+
 /* Whether a call may end at an address, of at most `size` bytes. */
 static bool may_end_call(const struct code *code, uint64_t address, uint64_t size) {
-  for (unsigned i = 0; i < code->count && code->machine != NULL; i++) {
-    const struct code_part *part = &code->parts[i];
-    const uint64_t before = address - part->address;
-    if (address <= part->address || before > part->size)
-      continue;
-    const uint64_t known = before < size ? before : size;
-    return code->machine->ends_call(part->bytes + before, known) ||
-           code->machine->ends_nop(part->bytes + before, known);
-  }
-  return true;
+  uint64_t before;
+  const uint8_t *end = code->machine != NULL ? code_before(code, address, &before) : NULL;
+  if (end == NULL)
+    return true;
+  const uint64_t known = before < size ? before : size;
+  return code->machine->ends_call(end, known) || code->machine->ends_nop(end, known);
 }
 
 bool code_may_return_to(const void *code, uint64_t address) {

@@ -43,6 +43,9 @@ void code_free(struct code *code);
 /* Adds bytes[0..size), which stay where they are. */
 void code_add(struct code *code, uint64_t address, const uint8_t *bytes, uint64_t size);
 
+/* The end of *size bytes of code that end at an address; NULL: none is known there. */
+const uint8_t *code_before(const struct code *code, uint64_t address, uint64_t *size);
+
 /* For struct statepoint_signs: whether a call, or bytes that are to be patched, may end at an
  * address; true where the code isn't known. The context is a struct code. */
 bool code_may_return_to(const void *code, uint64_t address);

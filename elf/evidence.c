@@ -59,8 +59,7 @@ void evidence_free(struct evidence *evidence) { code_free(&evidence->code); }
 bool evidence_finish(const struct evidence *evidence, struct safepoints *table,
                      struct entries *entries) {
   const struct section_bytes *unwind = &evidence->unwind;
-  return (unwind->bytes == NULL ||
-          eh_frame_tell_frames(table, evidence->code.machine, unwind->bytes, unwind->size,
-                               unwind->address)) &&
+  return (unwind->bytes == NULL || eh_frame_tell_frames(table, &evidence->code, unwind->bytes,
+                                                        unwind->size, unwind->address)) &&
          entries_finish(table, &evidence->code, entries);
 }

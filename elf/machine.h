@@ -26,6 +26,8 @@ struct machine_relocations {
 
 enum { MACHINE_REGISTER_NAME_SIZE = 6 };
 
+struct frame_facts;
+
 struct machine {
   uint16_t elf_number; /* e_machine, EM_* */
   const char *name;
@@ -40,6 +42,11 @@ struct machine {
   /* And whether one may end there that does nothing: a statepoint with patch bytes has those in the
    * call's place (LLVM, "Garbage Collection Safepoints", gc.statepoint). */
   bool (*ends_nop)(const uint8_t *end, size_t size);
+  /* Where an instruction that ends at `end`, or what it calls, has made a function's frame and saved
+   * the return address in it: adds the registers that are saved besides. Unwind tables leave out
+   * those that the function doesn't change; but it loads them again before it returns, so that
+   * their places count. NULL: this machine has no such instruction. */
+  void (*save_more)(struct frame_facts *facts, const uint8_t *end, size_t size);
 };
 
 /* The machine with this number in ELF; NULL if it isn't known. */

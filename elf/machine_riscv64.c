@@ -7,10 +7,16 @@
  * statepoints. (The RISC-V Instruction Set Manual 1, "Unconditional Jumps", "Control Transfer
  * Instructions")
  *
+ * A shared prologue saves ra and the first of the registers s0 to s11, from the CFA down, as many as
+ * its frame has room for. The instruction CM.PUSH saves ra and so many of them as it says, from the
+ * CFA down, too, but the last one first, and ra as the last. ("Zc* Extension Specification")
+ *
  * Read backwards, two bytes that look like C.JALR may be the upper half of another instruction's
  * constant. That can't be told without going through the function from its start.
  */
 #include "elf/machine.h"
+
+#include "format/frames.h"
 
 #ifndef R_RISCV_IRELATIVE /* musl's elf.h */
 #define R_RISCV_IRELATIVE 58
@@ -48,6 +54,26 @@ static bool ends_nop(const uint8_t *end, size_t size) {
   return word_before(end, size) == 0x13 || half_before(end, size) == 0x1;
 }
 
+static void save_more(struct frame_facts *facts, const uint8_t *end, size_t size) {
+  enum { WORD = 8, RA = 1, S_REGISTERS = 12, LIST_OF_RA = 4, LIST_OF_ALL = 15 };
+  static const uint8_t numbers[S_REGISTERS] = {8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27};
+  const uint32_t word = word_before(end, size), half = half_before(end, size);
+  const bool is_shared = (word & 0xfff) == 0x2ef || (word & 0x7fff) == 0x2e7; /* JAL t0, JALR t0 */
+  const bool is_push = !is_shared && (half & 0xff03) == 0xb802;               /* CM.PUSH */
+  const int32_t list = (int32_t)(half >> 4 & 0xf);
+  int32_t count = 0;
+  if (is_shared && facts->offsets[RA] == -WORD)
+    count = facts->cfa_offset / WORD - 1;
+  else if (is_push && list >= LIST_OF_RA)
+    count = list == LIST_OF_ALL ? S_REGISTERS : list - LIST_OF_RA;
+  if (is_push && facts->offsets[RA] != -WORD * (count + 1))
+    return;
+  for (int32_t i = 0; i < count && i < S_REGISTERS; i++) {
+    facts->saved |= (uint32_t)1 << numbers[i];
+    facts->offsets[numbers[i]] = -WORD * (is_shared ? i + 2 : count - i);
+  }
+}
+
 const struct machine machine_riscv64 = {
     .elf_number = EM_RISCV,
     .name = "RISC-V",
@@ -59,4 +85,5 @@ const struct machine machine_riscv64 = {
     .register_names = register_names,
     .ends_call = ends_call,
     .ends_nop = ends_nop,
+    .save_more = save_more,
 };

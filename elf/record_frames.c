@@ -5,7 +5,7 @@
  * taken off the stack again, another rule may hold already. A stack map's or patch point's address
  * is that of the instruction itself.
  */
-#include "elf/eh_frame.h"
+#include "elf/entries.h"
 
 #include "format/owned.h"
 
@@ -43,11 +43,11 @@ static void tell(const struct safepoints *table, struct safepoint *record, uint3
     record->frame = number;
 }
 
-bool eh_frame_tell_frames(struct safepoints *table, const struct machine *machine,
-                          const uint8_t *bytes, size_t size, uint64_t address) {
-  if (machine == NULL)
+bool eh_frame_tell_frames(struct safepoints *table, const struct code *code, const uint8_t *bytes,
+                          size_t size, uint64_t address) {
+  if (code->machine == NULL)
     return true;
-  table->frame_machine = eh_frame_machine(machine);
+  table->frame_machine = eh_frame_machine(code->machine);
   const size_t count = table->record_count;
   struct owned owned = {0};
   struct question *questions = owned_array(&owned, count, sizeof *questions);
@@ -58,7 +58,7 @@ bool eh_frame_tell_frames(struct safepoints *table, const struct machine *machin
     ask(table, questions);
     for (size_t i = 0; i < count; i++)
       addresses[i] = questions[i].address;
-    ok = eh_frame_facts(&table->frames, numbers, addresses, count, bytes, size, address);
+    ok = eh_frame_facts(&table->frames, numbers, addresses, count, code, bytes, size, address);
     for (size_t i = 0; i < count; i++)
       tell(table, &table->records[questions[i].record], numbers[i]);
   }

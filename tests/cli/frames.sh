@@ -71,8 +71,11 @@ done
 expect_some signed
 
 [[ ${other_machines[*]} == *riscv64* ]] || exit 0
-for options in -O0 -O2 "-O2 -msave-restore" "-O2 -fno-omit-frame-pointer -mno-relax"; do
+for options in -O0 -O2 "-O2 -fno-omit-frame-pointer -mno-relax"; do
   read -ra words <<<"$options"
   compare_frames riscv64 "${words[@]}"
 done
+grep -q ', 0 save more' all && ! grep -q ', [1-9][0-9]* save more' all || fail "ordinary prologues that save more than is told"
 expect_some "by a register"
+compare_frames riscv64 -O2 -msave-restore
+expect_some "save more"

@@ -11,6 +11,7 @@ import sys
 
 # LLVM's names of the registers of x86-64, by DWARF's numbers. Those of AArch64 (w0, wsp) and of RISC-V (x0) have theirs in them.
 NAMES = "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip".split()
+PRESERVED = {2: {8, 9, *range(18, 28)}}  # by RISC-V's stack pointer: s0 to s11, which a shared prologue saves, told or not
 SIGNED = 34  # of AArch64: whether the return address is signed; 3: together with its place
 
 
@@ -55,7 +56,7 @@ def main():
     starts = [row[0] for row in rows]
     stack_pointer = rows[0][2][0]  # functions start with a CFA by that
     pushed_by_call = 8 if stack_pointer == NAMES.index("rsp") else 0
-    compared = different = unknown = larger = by_register = signed = 0
+    compared = different = unknown = larger = by_register = signed = saves_more = 0
     for line in open(dump, encoding="utf-8"):
         record = json.loads(line)
         frame = record["frame"]
@@ -73,11 +74,15 @@ def main():
         larger += is_fixed and record["frame_size"] is not None and cfa[1] - pushed_by_call > record["frame_size"]
         by_register += not is_fixed
         signed += frame["return_address_signed"]
+        more = saved.keys() - (row[3].keys() if row is not None else set())
+        more &= PRESERVED.get(stack_pointer, set())
+        saves_more += bool(more)
+        saved = {register: offset for register, offset in saved.items() if register not in more}
         if row is None or row[2:] != (cfa, saved, frame["return_address_signed"]):
             different += 1
             print(f"0x{record['address']:x}: {cfa} {saved} {frame['return_address_signed']}, not {row}")
     print(f"{compared} compared, {different} different, {unknown} unknown, {larger} larger, {by_register} by a register, "
-          f"{signed} signed")
+          f"{signed} signed, {saves_more} save more")
     return different > 0
 
 

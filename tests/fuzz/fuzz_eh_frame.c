@@ -56,7 +56,7 @@ static void ask_for_facts(const struct code_ranges *ranges, const uint8_t *secti
       addresses[i * PER_RANGE + n] = asked[n];
   }
   qsort(addresses, count, sizeof *addresses, compare_addresses);
-  if (!eh_frame_facts(&set, numbers, addresses, count, section, size, SECTION_ADDRESS))
+  if (!eh_frame_facts(&set, numbers, addresses, count, NULL, section, size, SECTION_ADDRESS))
     finding("there is memory for a few facts", NULL);
   for (size_t i = 0; i < count; i++)
     if (numbers[i] != 0 && !is_in(ranges, addresses[i]))

@@ -173,8 +173,8 @@ static void check_file(const char *path, uint32_t least) {
   }
   ck_assert(evidence_find(&evidence, &image.elf_image));
   struct safepoints table = calls_of(&evidence.code);
-  ck_assert(eh_frame_tell_frames(&table, image.machine, evidence.unwind.bytes, evidence.unwind.size,
-                                 evidence.unwind.address));
+  ck_assert(eh_frame_tell_frames(&table, &evidence.code, evidence.unwind.bytes,
+                                 evidence.unwind.size, evidence.unwind.address));
   int32_t *right = test_allocate(((size_t)table.record_count + 1) * sizeof *right);
   for (uint32_t i = 0; i < table.record_count; i++) {
     right[i] = table.records[i].frame == 0 ? UNTOLD : distance_of(&table, table.records[i].frame);

@@ -393,7 +393,7 @@ static void read_rules(const struct bytes *section, struct rule *rules, const ui
     addresses[i] = CODE + offsets[i];
     numbers[i] = 0;
   }
-  ck_assert(eh_frame_facts(&set, numbers, addresses, count, exact, section->size, ADDRESS));
+  ck_assert(eh_frame_facts(&set, numbers, addresses, count, NULL, exact, section->size, ADDRESS));
   for (size_t i = 0; i < count; i++) {
     rules[i] = (struct rule){.is_known = numbers[i] != 0};
     if (numbers[i] != 0)

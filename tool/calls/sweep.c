@@ -629,7 +629,7 @@ static void find_parts(struct sweep *sweep, const struct image *image) {
   for (uint32_t i = 0; i < graph->function_count; i++)
     starts[i] = graph->functions[i].address;
   if (section != NULL && section->header.sh_type != SHT_NOBITS)
-    (void)eh_frame_facts(&facts, numbers, starts, graph->function_count,
+    (void)eh_frame_facts(&facts, numbers, starts, graph->function_count, NULL,
                          image->bytes + section->header.sh_offset, section->header.sh_size,
                          section->header.sh_addr);
   for (uint32_t i = 0; i < graph->function_count; i++) {

@@ -68,8 +68,10 @@ static void ask(Dwarf_CFI *tables, Dwarf_Addr address, struct answer *answer) {
 /* The first difference, by its name; NULL: there is none. For a register without a rule, libdw
  * answers by the machine's calling convention: it has its value, or is lost. For an address that it
  * doesn't find, libdw has no answer: it searches by .eh_frame_hdr, which linkers don't always sort
- * as it expects. */
-static const char *first_difference(const struct frame_facts *facts, const struct answer *answer) {
+ * as it expects. On a machine that saves more than unwind tables tell, a register that has its value
+ * may be saved, too. */
+static const char *first_difference(const struct frame_facts *facts, const struct answer *answer,
+                                    bool saves_more) {
   if (!answer->is_known)
     return NULL;
   if (facts == NULL)
@@ -79,10 +81,12 @@ static const char *first_difference(const struct frame_facts *facts, const struc
   if (facts->cfa_register != answer->facts.cfa_register ||
       facts->cfa_offset != answer->facts.cfa_offset)
     return "the canonical frame address";
-  if (facts->saved != answer->facts.saved || (facts->lost & answer->same) != 0)
+  const uint32_t saved_too = saves_more ? answer->same : 0;
+  if ((answer->facts.saved & ~facts->saved) != 0 ||
+      (facts->saved & ~(answer->facts.saved | saved_too)) != 0 || (facts->lost & answer->same) != 0)
     return "the saved registers";
   for (unsigned i = 0; i < FRAME_REGISTERS; i++)
-    if (facts->offsets[i] != answer->facts.offsets[i])
+    if ((answer->facts.saved >> i & 1) != 0 && facts->offsets[i] != answer->facts.offsets[i])
       return "where a register is saved";
   return NULL;
 }
@@ -110,10 +114,11 @@ static bool is_in_several(struct overlaps *overlaps, uint64_t address) {
 }
 
 /* False where libdw had too little memory, which it tells as it tells a broken table. */
-static bool compare_all(const struct safepoints *table, const struct code_ranges *functions,
-                        Dwarf_CFI *tables, struct differences *differences) {
+static bool compare_all(const struct safepoints *table, const struct code *code, Dwarf_CFI *tables,
+                        struct differences *differences) {
+  const bool saves_more = code->machine != NULL && code->machine->save_more != NULL;
   struct answer answer = {0};
-  struct overlaps overlaps = {.functions = functions};
+  struct overlaps overlaps = {.functions = &code->unwound};
   for (uint32_t i = 0; i < table->record_count; i++) {
     const struct safepoint *record = &table->records[i];
     const bool is_call = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
@@ -130,7 +135,8 @@ static bool compare_all(const struct safepoints *table, const struct code_ranges
       continue; /* no packed table can tell it; or the unwind table contradicts itself */
     if (record->frame != 0)
       facts = frame_from_words(intern_get(&table->frames, record->frame - 1));
-    const char *difference = first_difference(record->frame != 0 ? &facts : NULL, &answer);
+    const char *difference =
+        first_difference(record->frame != 0 ? &facts : NULL, &answer, saves_more);
     if (difference != NULL)
       differences_add(differences, "at 0x%" PRIx64 ", libdw differs in %s", record->address,
                       difference);
@@ -142,9 +148,8 @@ bool frames_compare(const struct image *image, const struct safepoints *table,
                     struct differences *differences, struct problem *problem) {
   Dwarf_CFI *tables = dwarf_getcfi_elf(image->elf);
   struct evidence evidence;
-  const bool ok =
-      evidence_find(&evidence, &image->elf_image) &&
-      (tables == NULL || compare_all(table, &evidence.code.unwound, tables, differences));
+  const bool ok = evidence_find(&evidence, &image->elf_image) &&
+                  (tables == NULL || compare_all(table, &evidence.code, tables, differences));
   evidence_free(&evidence);
   if (tables != NULL)
     dwarf_cfi_end(tables);

@@ -1,0 +1,165 @@
+#!/bin/bash
+# RISC-V: a shared prologue (-msave-restore), and the instruction CM.PUSH, save more registers than a function changes, and
+# its unwind table tells only of those. All of them are loaded again before it returns: a root of its caller in one of these
+# registers is updated where that was saved.
+. "$TOP/tests/cli/common.sh"
+
+[[ ${other_machines[*]} == *riscv64* ]] || skip "this LLVM's statepoints of RISC-V leave out their calls"
+cat >managed.ll <<'IR'
+declare void @collect()
+declare ptr addrspace(1) @allocate(i64) "gc-leaf-function"
+
+define void @last() noinline uwtable gc "statepoint-example" {
+  call void asm sideeffect "", "~{x19},~{x27}"() "gc-leaf-function"
+  call void @collect()
+  ret void
+}
+define void @odd() noinline uwtable gc "statepoint-example" {
+  call void asm sideeffect "", "~{x18}"() "gc-leaf-function"
+  call void @last()
+  ret void
+}
+define void @none() noinline uwtable gc "statepoint-example" {
+  call void @odd()
+  ret void
+}
+define i64 @outer() noinline uwtable gc "statepoint-example" {
+  %a = call ptr addrspace(1) @allocate(i64 1)
+  %b = call ptr addrspace(1) @allocate(i64 20)
+  %c = call ptr addrspace(1) @allocate(i64 300)
+  %d = call ptr addrspace(1) @allocate(i64 4000)
+  %e = call ptr addrspace(1) @allocate(i64 50000)
+  %f = call ptr addrspace(1) @allocate(i64 600000)
+  %g = call ptr addrspace(1) @allocate(i64 7000000)
+  call void @none()
+  %a1 = load i64, ptr addrspace(1) %a
+  %b1 = load i64, ptr addrspace(1) %b
+  %c1 = load i64, ptr addrspace(1) %c
+  %d1 = load i64, ptr addrspace(1) %d
+  %e1 = load i64, ptr addrspace(1) %e
+  %f1 = load i64, ptr addrspace(1) %f
+  %g1 = load i64, ptr addrspace(1) %g
+  %ab = add i64 %a1, %b1
+  %abc = add i64 %ab, %c1
+  %abcd = add i64 %abc, %d1
+  %abcde = add i64 %abcd, %e1
+  %abcdef = add i64 %abcde, %f1
+  %sum = add i64 %abcdef, %g1
+  ret i64 %sum
+}
+IR
+"$LLVM/bin/opt" -passes=rewrite-statepoints-for-gc managed.ll -o managed.bc
+roots=(-fixup-allow-gcptr-in-csr -max-registers-for-gc-values=12)
+
+# Compiles the functions, with these features and another option of llc.
+compile_functions() { # OBJECT FEATURES OPTION
+  "$LLVM/bin/llc" -mtriple=riscv64-linux-gnu -filetype=obj -O2 "${roots[@]}" -mattr="$2" "$3" managed.bc -o "$1"
+}
+
+expect_saved() { # PROGRAM FUNCTION REGISTERS
+  [[ $("$stackpack" dump "$1" | grep -A1 " $2, " | tail -n 1) == *"from there: $3" ]] ||
+    { "$stackpack" dump "$1"; fail "$2 of $1 doesn't save $3"; }
+}
+
+# Which registers: as told, all in between, and those that go with them.
+cat >rest.s <<'S'
+	.globl collect, allocate
+collect:
+allocate:
+	ret
+	.irp number, 0, 3, 7, 12
+	.globl __riscv_save_\number, __riscv_restore_\number
+__riscv_save_\number:
+__riscv_restore_\number:
+	ret
+	.endr
+S
+compile_functions shared.o +m,+a,+f,+d,+c,+save-restore -target-abi=lp64d
+compile_functions pushed.o +m,+zca,+zcmp -target-abi=lp64
+"$LLVM/bin/llvm-mc" -triple=riscv64 -mattr=+m,+a,+f,+d,+c -target-abi=lp64d -filetype=obj rest.s -o rest-shared.o
+"$LLVM/bin/llvm-mc" -triple=riscv64 -mattr=+m,+zca -target-abi=lp64 -filetype=obj rest.s -o rest-pushed.o
+for program in shared pushed; do
+  "$LLVM/bin/ld.lld" -e outer rest-$program.o $program.o -o $program
+done
+expect_saved shared none "ra-8 s0-16"
+expect_saved shared odd "ra-8 s0-16 s1-24 s2-32"
+expect_saved shared last "ra-8 s0-16 s1-24 s2-32 s3-40 s4-48 s5-56 s6-64 s7-72 s8-80 s9-88 s10-96 s11-104"
+expect_saved pushed none "ra-8"
+expect_saved pushed odd "ra-32 s0-24 s1-16 s2-8"
+expect_saved pushed last "ra-104 s0-96 s1-88 s2-80 s3-72 s4-64 s5-56 s6-48 s7-40 s8-32 s9-24 s10-16 s11-8"
+
+can_run riscv64 || { echo "no qemu, or no compiler: nothing was run"; exit 0; }
+cat >collector.c <<'C'
+#include "stackpack.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct stackpack_module modules[4];
+static struct stackpack_process process;
+static const struct stackpack_walker walker = {.process = &process};
+static long space[2][8], used, active;
+
+void *allocate(long value) {
+  space[active][used] = value;
+  return &space[active][used++];
+}
+
+static uintptr_t forward(void *closure, uintptr_t base) {
+  (void)closure;
+  return (uintptr_t)(space[!active] + ((long *)base - space[active]));
+}
+
+void collect_at(uintptr_t pc, uintptr_t stack_pointer, struct stackpack_registers *registers) {
+  const struct stackpack_stack stack = {stack_pointer, UINTPTR_MAX & ~(uintptr_t)7};
+  const struct stackpack_context context = stackpack_context_at_call(pc, stack_pointer, registers);
+  struct stackpack_walk walk;
+  enum stackpack_walk_answer answer;
+  stackpack_walk_start(&walk, &walker, stack, &context);
+  while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk)))
+    stackpack_walk_update(&walk, forward, NULL);
+  for (long i = 0; i < used; i++) {
+    space[!active][i] = space[active][i];
+    space[active][i] = -1000000; /* what is still referred to is wrong now */
+  }
+  active = !active;
+  printf("%s, %d frames\n", stackpack_walk_text(answer), (int)walk.managed_frames);
+}
+
+long outer(void);
+
+int main(void) {
+  if (stackpack_process_open(&process, modules, 4) != STACKPACK_OK)
+    abort();
+  printf("%ld\n", outer());
+  return 0;
+}
+C
+{
+  echo '	.globl collect
+collect:
+	mv a0, ra
+	mv a1, sp
+	addi sp, sp, -288
+	sd ra, 272(sp)
+	li t0, 0x0ffc0300
+	sd t0, 256(sp)
+	mv a2, sp'
+  for register in 8 9 {18..27}; do echo "	sd x$register, 8 * $register(sp)"; done
+  echo '	call collect_at'
+  for register in 8 9 {18..27}; do echo "	ld x$register, 8 * $register(sp)"; done
+  echo '	ld ra, 272(sp)
+	addi sp, sp, 288
+	ret'
+} >stub.s
+unset MAKEFLAGS MFLAGS MAKELEVEL
+PKG_CONFIG_LIBDIR=/nonexistent make -s -C "$TOP" BUILD="$PWD/build" CC=riscv64-linux-gnu-gcc LD=riscv64-linux-gnu-ld \
+  OBJCOPY=riscv64-linux-gnu-objcopy AR=riscv64-linux-gnu-ar SANITIZE= CFLAGS=-O2 "$PWD/build/libstackpack.a" >log 2>&1 ||
+  { cat log; fail "the library can't be built"; }
+riscv64-linux-gnu-gcc -O2 -static -I"$TOP/runtime" shared.o collector.c stub.s build/libstackpack.a -o app
+expect_status 0 "$stackpack" pack --always -q -o packed app
+expect_status 0 "$stackpack" verify app packed
+for program in app packed; do
+  expect_status 0 qemu-riscv64 ./$program
+  expect_output '^the end of the managed frames, 4 frames$'
+  expect_output '^7654321$'
+done
