@@ -43,30 +43,23 @@ static void print_node(const struct call_graph *graph, uint32_t node) {
   call_graph_print_node(graph, node);
 }
 
+/* Where a function's address is taken. */
 static void print_taken(const struct graph_function *function) {
-  switch (function->taken) {
-  case TAKEN_BY_CODE:
-    printf("the code at 0x%" PRIx64 " takes its address", function->taken_at);
-    break;
-  case TAKEN_BY_SUM:
-    printf("the function at 0x%" PRIx64 " makes sums of addresses of code", function->taken_at);
-    break;
-  case TAKEN_BY_DATA:
-    printf("the data at 0x%" PRIx64 " has its address", function->taken_at);
-    break;
-  case TAKEN_BY_RELOCATION:
-    printf("a relocation puts its address at 0x%" PRIx64, function->taken_at);
-    break;
-  case TAKEN_BY_EXPORT:
-    printf("it is exported");
-    break;
-  case TAKEN_BY_UNWINDER:
-    printf("the unwind tables name it");
-    break;
-  default:
-    printf("it runs when the file is loaded or unloaded");
-    break;
-  }
+  static const struct {
+    const char *before, *after; /* the place; before: NULL, it isn't told */
+  } texts[] = {
+      [TAKEN_BY_CODE] = {"the code at ", " takes its address"},
+      [TAKEN_BY_SUM] = {"the function at ", " makes sums of addresses of code"},
+      [TAKEN_BY_DATA] = {"the data at ", " has its address"},
+      [TAKEN_BY_RELOCATION] = {"a relocation puts its address at ", ""},
+      [TAKEN_BY_EXPORT] = {NULL, "it is exported"},
+      [TAKEN_BY_UNWINDER] = {NULL, "the unwind tables name it"},
+      [TAKEN_BY_START] = {NULL, "it runs when the file is loaded or unloaded"},
+  };
+  const char *before = texts[function->taken].before;
+  if (before != NULL)
+    printf("%s0x%" PRIx64, before, function->taken_at);
+  printf("%s", texts[function->taken].after);
 }
 
 /* ---- Kept ---- */
