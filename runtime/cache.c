@@ -67,18 +67,22 @@ static bool make_room(struct cache_overlay *cache, uint64_t address) {
   return true;
 }
 
+_Static_assert((uint64_t)(int64_t)(int32_t)-1 == STACKPACK_FRAME_SIZE_UNKNOWN, "as it is noted");
+
 struct cache_entry *cache_remember(struct stackpack_cache *memory,
                                    const struct stackpack_record *record) {
   struct cache_overlay *cache = cache_overlay_of(memory);
+  const int32_t frame_size = (int32_t)record->frame_size;
   if (cache->slots == NULL || record->kind != STACKPACK_STATEPOINT ||
-      !make_room(cache, record->address))
+      (uint64_t)(int64_t)frame_size != record->frame_size || !make_room(cache, record->address))
     return NULL;
   struct cache_entry *entry = cache_entry_at(cache, (uint32_t)cache->next);
   unsigned pairs = 0;
-  entry->record = *record;
+  entry->record = *record_of(record);
+  entry->frame_size = frame_size;
   entry->step = (struct step){0};
   for (unsigned i = 0; i < CACHE_CALLERS; i++)
-    entry->callers[i] = entry;
+    entry->callers[i] = (uint32_t)cache->next;
   if (row_read(&entry->row, record_of(record)))
     pairs = entry->row.head.count;
   else

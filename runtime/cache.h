@@ -33,9 +33,10 @@ enum { CACHE_CALLERS = 2 };
 
 struct cache_entry {
   struct step step;
-  struct cache_entry *callers[CACHE_CALLERS]; /* the latest ones; at first, this entry */
-  struct stackpack_record record;             /* a statepoint's */
-  struct row row;                             /* cut off after its pairs */
+  uint32_t callers[CACHE_CALLERS]; /* as in a slot: the latest ones; at first, this entry */
+  struct packed_record record;     /* a statepoint's */
+  int32_t frame_size;              /* -1: unknown */
+  struct row row;                  /* cut off after its pairs */
 };
 
 enum { CACHE_UNIT = sizeof(uint64_t), CACHE_NO_ROW = UINT8_MAX /* as a count of pairs */ };
@@ -89,7 +90,7 @@ static inline struct cache_entry *cache_find_caller(struct stackpack_cache *memo
                                                     struct cache_entry *entry, uint64_t address) {
   const struct cache_overlay *cache = cache_overlay_of(memory);
   for (unsigned i = 0; i < CACHE_CALLERS; i++) {
-    struct cache_entry *caller = entry->callers[i];
+    struct cache_entry *caller = cache_entry_at(cache, entry->callers[i]);
     if (caller->record.address == address)
       return caller;
   }
@@ -98,8 +99,14 @@ static inline struct cache_entry *cache_find_caller(struct stackpack_cache *memo
     return NULL;
   for (unsigned i = CACHE_CALLERS - 1; i > 0; i--)
     entry->callers[i] = entry->callers[i - 1];
-  entry->callers[0] = cache_entry_at(cache, slot);
+  entry->callers[0] = slot;
   return cache_entry_at(cache, slot);
+}
+
+static inline void cache_record(const struct cache_entry *entry, struct stackpack_record *record) {
+  *(struct packed_record *)record = entry->record;
+  record->frame_size = (uint64_t)(int64_t)entry->frame_size;
+  record->kind = STACKPACK_STATEPOINT;
 }
 
 /* The entry of an address, and its record; or NULL. */
@@ -110,7 +117,7 @@ static inline struct cache_entry *cache_look_up(struct stackpack_cache *memory, 
   if (slot == 0)
     return NULL;
   struct cache_entry *entry = cache_entry_at(cache, slot);
-  *record = entry->record;
+  cache_record(entry, record);
   return entry;
 }
 

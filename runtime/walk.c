@@ -310,7 +310,7 @@ enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
   entry = cache_find_caller(walker->cache, entry, walk->context.pc);
   if (entry == NULL || walk->context.stack_pointer == walk->private_.stack.end)
     return look_around(walk);
-  walk->record = entry->record;
+  cache_record(entry, &walk->record);
   walk->private_.entry = entry;
   walk->private_.state = WALK_AT_FRAME;
   walk->managed_frames++;
