@@ -38,8 +38,7 @@ for linker in lld bfd gold mold; do
     done
     [[ $kind != -shared ]] || continue
     expect_same_run raw packed
-    # eu-unstrip finds no ID in the first page of what mold links, packed or never with stack maps.
-    if [[ $linker != mold && $(</proc/sys/kernel/core_pattern) == core* ]]; then
+    if [[ $(</proc/sys/kernel/core_pattern) == core* ]]; then
       id=$(id_in_core raw)
       [[ -n $id && $(id_in_core packed) == "$id" ]] || fail "$linker: the core dump tells $(id_in_core packed), not $id"
     fi

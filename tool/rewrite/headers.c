@@ -155,9 +155,12 @@ Elf64_Shdr *plan_section_headers(const struct plan *plan) {
   Elf64_Shdr *names = &headers[image->section_names];
   Elf64_Shdr *table = &headers[plan_number(plan, plan->sections.raw)];
   Elf64_Shdr *note = &headers[image->section_count];
-  const uint32_t name = (uint32_t)names->sh_size;
-  names->sh_offset = plan->contents_end;
-  names->sh_size += sizeof plan_section_names;
+  uint32_t name = plan->sections.raw->header.sh_name;
+  if (plan->names_at != 0) {
+    name = (uint32_t)names->sh_size;
+    names->sh_offset = plan->names_at;
+    names->sh_size += sizeof plan_section_names;
+  }
   table->sh_addr = plan->note_address;
   table->sh_offset = plan->note_offset;
   *note = *table;
@@ -180,9 +183,14 @@ Elf64_Shdr *plan_section_headers(const struct plan *plan) {
 void write_tail(const struct plan *plan, const Elf64_Shdr *headers, uint8_t *bytes) {
   const struct image *image = plan->image;
   const Elf64_Shdr *old_names = &image->sections[image->section_names].header;
-  uint8_t *names = bytes + plan->contents_end;
-  memcpy(names, image->bytes + old_names->sh_offset, old_names->sh_size);
-  memcpy(names + old_names->sh_size, plan_section_names, sizeof plan_section_names);
+  if (plan->names_at != 0) {
+    uint8_t *names = bytes + plan->names_at;
+    memcpy(names, image->bytes + old_names->sh_offset, old_names->sh_size);
+    memcpy(names + old_names->sh_size, plan_section_names, sizeof plan_section_names);
+  } else {
+    memcpy(bytes + plan_new_offset(plan, old_names->sh_offset) + plan->sections.raw->header.sh_name,
+           plan_section_names, PLAN_NOTE_NAME_SIZE);
+  }
   memcpy(bytes + plan->headers_at, headers, plan->section_count * sizeof *headers);
   memcpy(bytes + plan->file_size - plan->appended, image->bytes + image->size - plan->appended,
          plan->appended);

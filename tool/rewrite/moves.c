@@ -173,13 +173,16 @@ static bool check_movable(const struct plan *plan, const struct range *range,
   return true;
 }
 
-/* Finds the ranges that stand where the new headers, and `spare` bytes after them, will be. */
+/* Finds the ranges that stand where the new headers, and `spare` bytes after them, will be. The
+ * room that they leave reaches to the next section, as objcopy complains of a segment that starts
+ * before its first section. */
 static bool find_moves(struct plan *plan, uint64_t spare, struct problem *problem) {
+  enum { PADDING_MAX = 64 };
   const struct image *image = plan->image;
   const uint64_t from = plan_old_headers_end(plan), to = plan_new_headers_end(plan) + spare;
   const uint64_t first_end = plan->first->p_filesz;
   plan->spare = spare;
-  plan->move_count = 0;
+  plan->move_count = plan->moves_end = 0;
   if (to > image->size || (spare > 0 && to > first_end) || !has_addresses(plan, to))
     return problem_set(problem, "no room for more program headers");
   uint64_t at = from;
@@ -200,6 +203,10 @@ static bool find_moves(struct plan *plan, uint64_t spare, struct problem *proble
                            .size = range.to - range.from};
     at = range.to;
   }
+  const uint64_t padding_end = at + PADDING_MAX < first_end ? at + PADDING_MAX : first_end;
+  while (at < padding_end && !find_range(image, at).is_used && is_filler(image->bytes[at]))
+    at++;
+  plan->moves_end = at;
   return true;
 }
 

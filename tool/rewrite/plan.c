@@ -1,14 +1,15 @@
 /* plan.c - decides where everything goes: see rewrite.c for the picture.
  *
- * One to four more program headers must follow the old ones. Room for them comes, in this order,
+ * One to five more program headers must follow the old ones. Room for them comes, in this order,
  * from bytes that are free there; from a page in front of a non-PIE executable; or from the
  * sections after the headers, if these can move (moves.c). They move into bytes that packing frees:
  * the rest of the raw section. Where that is too small, as in tiny programs, the file gets a segment
  * more at its end.
  *
- * Packing frees bytes in up to two places: after the packed table, up to the raw section's end; and
- * in a position-independent file, before the relocations that are left (of kind RELR: after them, up
- * to the old end of their table). All whole pages of each are cut, counted from its end:
+ * Packing frees bytes in up to three places: after the packed table, up to the raw section's end; in a
+ * position-independent file, before the relocations that are left (of kind RELR: after them, up to
+ * the old end of their table); and where sections stood that had to make room. All whole pages of
+ * each are cut, counted from its end:
  *
  *   addresses   | table | zeros |      n pages       | what follows |
  *   file        | table | zeros | what follows |
@@ -24,8 +25,12 @@
 
 #include <string.h>
 
-/* Rooms for moves: after the program headers, in the raw section, and at the end of the file. */
-enum { ROOM_NEAR, ROOM_RAW, ROOM_EXTRA, ROOM_COUNT };
+/* Rooms for moves: after the program headers, in the raw section, and at the end of the file; and the
+ * room that the moves leave. */
+enum { ROOM_NEAR, ROOM_RAW, ROOM_EXTRA, ROOM_MOVED, ROOM_COUNT };
+
+/* Which pages are cut. */
+enum cutting { CUT_NOTHING, CUT_RAW, CUT_ALL };
 
 enum {
   LOWEST_ADDRESS = 0x10000, /* Linux maps nothing lower: vm.mmap_min_addr */
@@ -98,6 +103,9 @@ static void find_rooms(const struct plan *plan, struct plan_room rooms[ROOM_COUN
       (struct plan_room){raw->sh_offset + (in_place ? plan->packed_size : 0), raw_end, plan->home};
   rooms[ROOM_EXTRA] =
       (struct plan_room){plan->extra_place + (in_place ? 0 : plan->packed_size), UINT64_MAX, NULL};
+  rooms[ROOM_MOVED] = (struct plan_room){0};
+  if (rooms[ROOM_NEAR].end < plan->moves_end)
+    rooms[ROOM_MOVED] = (struct plan_room){rooms[ROOM_NEAR].end, plan->moves_end, plan->first};
 }
 
 /* Takes the start of a room for a move; false if it's too large. Addresses in the extra segment
@@ -126,44 +134,69 @@ static void place_moves(struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
 
 /* ---- The cut ---- */
 
-/* Whether the raw section's pages can be cut: no other segment that is loaded has them, and they
- * aren't in a range that ld.so makes read-only after relocation (PT_GNU_RELRO), where a hole would
- * make its mprotect fail. */
-static bool can_cut(const struct plan *plan) {
-  const Elf64_Shdr *raw = &plan->sections.raw->header;
+/* Whether a room's bytes are of no other segment that is loaded, or that ld.so makes read-only after
+ * relocation (PT_GNU_RELRO): there, a hole would make its mprotect fail. */
+static bool can_cut(const struct plan *plan, const struct plan_room *room) {
+  const Elf64_Shdr range = {.sh_offset = room->offset,
+                            .sh_addr =
+                                room->segment->p_vaddr + (room->offset - room->segment->p_offset),
+                            .sh_size = room->end - room->offset};
   EACH_SEGMENT(plan->image, other)
-    if (other != plan->home && (other->p_type == PT_LOAD || other->p_type == PT_GNU_RELRO) &&
-        overlaps_segment(other, raw))
+    if (other != room->segment && (other->p_type == PT_LOAD || other->p_type == PT_GNU_RELRO) &&
+        overlaps_segment(other, &range))
       return false;
-  return plan_fits_in_place(plan);
+  return true;
 }
 
-/* Whether anything stands in a segment from an offset on. (A segment without a section would come out
- * of binutils' strip with no bytes and an offset that ld.so refuses.) */
-static bool has_more(const struct plan *plan, const Elf64_Phdr *segment, uint64_t offset) {
-  const uint64_t address = segment->p_vaddr + (offset - segment->p_offset);
+/* Whether a section starts in a range of a segment. */
+static bool has_section(const struct plan *plan, const Elf64_Phdr *segment, uint64_t start,
+                        uint64_t end) {
   EACH_SECTION(plan->image, section) {
     const Elf64_Shdr *header = &section->header;
-    if ((header->sh_flags & SHF_ALLOC) != 0 && header->sh_size > 0 && header->sh_addr >= address &&
-        header->sh_addr < segment->p_vaddr + segment->p_memsz)
+    const uint64_t at = header->sh_addr - segment->p_vaddr + segment->p_offset;
+    if ((header->sh_flags & SHF_ALLOC) != 0 && header->sh_size > 0 && at >= start && at < end)
       return true;
   }
+  return false;
+}
+
+/* Whether anything stands in a segment from an offset on. */
+static bool has_more(const struct plan *plan, const Elf64_Phdr *segment, uint64_t offset) {
+  const uint64_t file_end = segment->p_offset + segment->p_filesz;
   return segment->p_memsz > segment->p_filesz ||
-         !all_zero(plan->image->bytes + offset, segment->p_offset + segment->p_filesz - offset);
+         has_section(plan, segment, offset, segment->p_offset + segment->p_memsz) ||
+         !all_zero(plan->image->bytes + offset, file_end - offset);
 }
 
 /* Cuts out the whole pages of a room, if there is one. */
 static void cut(struct plan *plan, const struct plan_room *room) {
   const uint64_t page = room->segment == NULL ? UINT64_MAX : room->segment->p_align;
   const uint64_t size = (room->end - room->offset) / page * page;
-  if (size == 0)
+  if (size == 0 || !can_cut(plan, room))
     return;
-  const bool is_first = plan->cut_count > 0 && plan->cuts[0].start > room->offset;
-  if (is_first)
-    plan->cuts[1] = plan->cuts[0];
-  plan->cuts[is_first ? 0 : plan->cut_count] = (struct plan_cut){
-      room->end - size, room->end, room->segment, has_more(plan, room->segment, room->end)};
-  plan->cut_count++;
+  size_t at = plan->cut_count++;
+  for (; at > 0 && plan->cuts[at - 1].start > room->offset; at--)
+    plan->cuts[at] = plan->cuts[at - 1];
+  plan->cuts[at] = (struct plan_cut){room->end - size, room->end, room->segment,
+                                     has_more(plan, room->segment, room->end)};
+}
+
+/* Takes back the cuts that would leave a segment without a section. (It would come out of binutils'
+ * strip with no bytes and an offset that ld.so refuses.) Returns how many split their segment. */
+static size_t take_back(struct plan *plan) {
+  size_t count = 0, splits = 0;
+  for (size_t i = 0; i < plan->cut_count; i++) {
+    const struct plan_cut cut = plan->cuts[i];
+    const bool again = count > 0 && plan->cuts[count - 1].segment == cut.segment;
+    const uint64_t start = again ? plan->cuts[count - 1].end : cut.segment->p_offset;
+    const bool has_headers = !again && cut.segment == plan->first;
+    if (!has_headers && !has_section(plan, cut.segment, start, cut.start))
+      continue;
+    plan->cuts[count++] = cut;
+    splits += cut.splits;
+  }
+  plan->cut_count = count;
+  return splits;
 }
 
 /* ---- The new file ---- */
@@ -191,42 +224,61 @@ static void finish_places(struct plan *plan) {
   plan->note_address = in_place ? raw->sh_addr : plan->extra_address;
 }
 
+/* Whether the bytes of the raw section's name can take the new names: no other section or symbol
+ * uses them. */
+static bool name_is_free(const struct plan *plan) {
+  const struct image *image = plan->image;
+  const struct image_section *raw = plan->sections.raw;
+  if (plan->lead > 0 || raw->part_of != 0 || strlen(raw->name) + 1 != PLAN_NOTE_NAME_SIZE)
+    return false;
+  EACH_SECTION(image, section) {
+    const Elf64_Shdr *header = &section->header;
+    if ((section != raw && overlap(header->sh_name, strlen(section->name) + 1, raw->header.sh_name,
+                                   PLAN_NOTE_NAME_SIZE)) ||
+        (header->sh_link == image->section_names &&
+         (header->sh_type == SHT_SYMTAB || header->sh_type == SHT_DYNSYM)))
+      return false;
+  }
+  return true;
+}
+
 /* Places the tail: names of sections, their headers, and data that was appended to the file. */
 static void place_tail(struct plan *plan) {
   const struct image *image = plan->image;
-  const uint64_t names_size = image->sections[image->section_names].header.sh_size;
+  uint64_t end = plan->contents_end;
   plan->section_count = image->section_count + (plan->lead > 0 ? 2 : 1);
-  plan->headers_at =
-      round_up(plan->contents_end + names_size + sizeof plan_section_names, sizeof(Elf64_Off));
+  plan->names_at = name_is_free(plan) ? 0 : end;
+  if (plan->names_at != 0)
+    end += image->sections[image->section_names].header.sh_size + sizeof plan_section_names;
+  plan->headers_at = round_up(end, sizeof(Elf64_Off));
   plan->file_size = plan->headers_at + plan->section_count * sizeof(Elf64_Shdr) + plan->appended;
 }
 
 /* ---- The search ---- */
 
-/* Makes a plan with at most so many cuts, and room for a number of new segments: the note's, and those
- * of cuts and an extra segment. How many are needed isn't known before. False, without a problem: it
- * is more. */
-static bool plan_with(struct plan *plan, unsigned cuts, size_t new_segments,
+/* Makes a plan with room for a number of new segments: the note's, and those of cuts and an extra
+ * segment. How many are needed isn't known before. False, without a problem: it is more. */
+static bool plan_with(struct plan *plan, enum cutting cutting, size_t new_segments,
                       struct problem *problem) {
   struct plan_room rooms[ROOM_COUNT];
   struct problem why = {0};
   plan->new_segments = new_segments;
-  plan->lead = plan->spare = plan->move_count = plan->cut_count = 0;
+  plan->lead = plan->spare = plan->move_count = plan->moves_end = plan->cut_count = 0;
   if (!plan_has_room(plan) && !take_lead(plan, LEAD_USUAL) && !plan_find_moves(plan, &why)) {
-    plan->spare = plan->move_count = 0;
+    plan->spare = plan->move_count = plan->moves_end = 0;
     if (!take_lead(plan, LEAD_MAX))
       return problem_set(problem, "%s", why.text);
   }
   find_rooms(plan, rooms);
   place_moves(plan, rooms);
-  if (cuts > 0 && can_cut(plan))
+  if (cutting >= CUT_RAW && plan_fits_in_place(plan))
     cut(plan, &rooms[ROOM_RAW]);
-  if (cuts > 1)
+  if (cutting == CUT_ALL) {
     cut(plan, &plan->relocations.room);
+    cut(plan, &rooms[ROOM_MOVED]);
+  }
   plan->extra_size = rooms[ROOM_EXTRA].offset - plan->extra_place;
-  plan->new_segments = 1 + (plan->extra_size > 0);
-  for (size_t i = 0; i < plan->cut_count; i++)
-    plan->new_segments += plan->cuts[i].splits;
+  plan->new_segments = 1 + (plan->extra_size > 0) + take_back(plan);
   if (plan->new_segments > new_segments)
     return false;
   finish_places(plan);
@@ -244,10 +296,10 @@ bool plan_make(struct plan *plan, const struct image *image, struct plan_section
     return problem_set(problem, "the ELF header isn't in the first segment");
   if (!plan_relocations(plan, problem))
     return false;
-  for (unsigned cuts = PLAN_CUTS_MAX + 1; cuts-- > 0;) {
+  for (int cutting = CUT_ALL; cutting >= CUT_NOTHING; cutting--) {
     struct problem why = {0};
     for (size_t n = 1; n <= PLAN_NEW_SEGMENTS_MAX && why.text[0] == 0; n++)
-      if (plan_with(plan, cuts, n, &why))
+      if (plan_with(plan, (enum cutting)cutting, n, &why))
         return true;
     if (why.text[0] != 0)
       plan->cramped = why;

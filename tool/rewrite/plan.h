@@ -49,7 +49,7 @@ enum { PLAN_NOTE_NAME_SIZE = 16, PLAN_TABLE_NAME_AT = 5 };
 enum {
   PLAN_MOVES_MAX = 16,
   PLAN_MOVE_ALIGNMENT = 8,
-  PLAN_CUTS_MAX = 2,
+  PLAN_CUTS_MAX = 3,
   PLAN_NEW_SEGMENTS_MAX = 2 + PLAN_CUTS_MAX, /* the note, the extra one, and those after cuts */
 };
 
@@ -65,14 +65,15 @@ struct plan {
   uint64_t note_offset, note_address; /* new; the table follows the note */
   struct plan_move moves[PLAN_MOVES_MAX];
   size_t move_count;
-  uint64_t spare; /* bytes after the program headers that are made free, too */
+  uint64_t moves_end; /* where the bytes end that the moves leave */
+  uint64_t spare;     /* bytes after the program headers that are made free, too */
   /* A segment more: where it would start in the old file, and where it is in the new one. */
   uint64_t extra_place, extra_offset, extra_address;
   uint64_t extra_size;       /* 0: there is none */
   uint64_t old_contents_end; /* of the old file, where only section headers follow */
-  uint64_t
-      contents_end;    /* of the new file: sections' names, old and new ones, and headers follow */
-  uint64_t headers_at; /* where the section headers go */
+  uint64_t contents_end;     /* of the new file: section names and headers follow */
+  uint64_t names_at;         /* where a new table of section names goes; 0: the old one is used */
+  uint64_t headers_at;       /* where the section headers go */
   size_t section_count, new_segments;
   uint64_t appended;  /* bytes that follow all that: they are the last of both files */
   uint64_t file_size; /* of the new file */

@@ -183,7 +183,8 @@ static void clear_global_roots(const struct plan *plan, uint8_t *bytes) {
 static void write_moves(const struct plan *plan, uint8_t *bytes) {
   for (size_t i = 0; i < plan->move_count; i++) {
     const struct plan_move *move = &plan->moves[i];
-    memset(bytes + plan_new_offset(plan, move->old_offset), 0, move->size);
+    memset(bytes + plan_new_offset(plan, move->old_offset), 0,
+           plan_left(plan, move->old_offset, move->size));
   }
   for (size_t i = 0; i < plan->move_count; i++) {
     const struct plan_move *move = &plan->moves[i];
