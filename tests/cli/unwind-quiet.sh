@@ -185,4 +185,14 @@ if [[ $sanitized == no ]]; then
   expect_output '^7$'
   grep -E "to .*libgcc_s.*_Unwind_RaiseException" bindings.* >/dev/null || fail "the exception wasn't thrown by libgcc"
   ! grep -E "to .*libunwind.*_Unwind_RaiseException" bindings.* || fail "the exception was thrown by libunwind"
+
+  # In a static program, too, by what pkg-config adds for one.
+  read -ra libs < <(sed -n 's/^Libs.private: //p' "$TOP/runtime/unwind/stackpack-unwind.pc.in")
+  for linker in lld bfd; do
+    "$LLVM/bin/clang++" -fuse-ld=$linker -static -O2 -I"$TOP/runtime" -I"$TOP/runtime/unwind" throws.cc \
+      "$BUILD/libstackpack-unwind.a" "$BUILD/libstackpack.a" "${libs[@]}" -Wl,-Map,map -o throws
+    expect_status 0 ./throws
+    expect_output '^7$'
+    ! grep -E 'libunwind\.a\(.*RaiseException' map || fail "$linker: exceptions are libunwind's"
+  done
 fi
