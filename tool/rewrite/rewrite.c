@@ -1,6 +1,6 @@
 /* rewrite.c - the new file: the packed table at the raw section's address, and no address moved.
  *
- * The packed table is a fiftieth of the raw section. The bytes after it are of no use any more, but
+ * The packed table is a fortieth of the raw section. The bytes after it are of no use any more, but
  * the sections after them can't move up in memory: code and data refer to them. So the segment is
  * split. Its first part has the packed table; its second starts where the raw section ended; and n
  * whole pages between are cut out of the file:
