@@ -39,8 +39,8 @@ struct exchange {
 
 /* The reader prints nothing, and leaves no dump of its memory, where the library breaks down.
  * Broken bytes might keep it busy forever: so the reader's time is bounded by the file's size, and
- * it ends with the command. Returns the seconds. */
-static unsigned be_bounded(const char *path) {
+ * it ends with the command. */
+static void be_bounded(const char *path) {
   enum { SECONDS = 20, BYTES_A_SECOND = 1 << 20 };
   struct stat status = {0};
   stat(path, &status);
@@ -54,7 +54,6 @@ static unsigned be_bounded(const char *path) {
     dup2(nowhere, STDERR_FILENO);
   }
   setrlimit(RLIMIT_CORE, &none);
-  return (unsigned)seconds;
 }
 
 /* Copies a text into the answer; NULL if there is none, or no room. */
@@ -87,15 +86,11 @@ static bool await(int socket) {
   return recv(socket, &byte, 1, 0) == 1;
 }
 
-/* A split unit's file may be one that can't be read without waiting: an alarm ends that. */
 static _Noreturn void read_for(int socket, struct exchange *exchange, const char *path) {
-  const unsigned seconds = be_bounded(path);
+  be_bounded(path);
   struct debug_info *info = debug_info_open(path, &exchange->problem);
-  while (tell(socket) && info != NULL && await(socket)) {
-    alarm(seconds);
+  while (tell(socket) && info != NULL && await(socket))
     answer(exchange, info);
-    alarm(0);
-  }
   _exit(0);
 }
 
