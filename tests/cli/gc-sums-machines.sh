@@ -12,8 +12,21 @@ check_called() { # kept|dropped NAME NO_CALL MAKE [LAYOUT: options of the linker
   expect_odd_verdict "$1" "$machine: $2" "${@:5}"
 }
 
+# A word in front of a function, as -fsanitize=kcfi puts there, is no code, unless something leads there: not even if it looks like a
+# jump into the middle of an instruction.
+check_words() { # WORD JUMP ADDITION: an instruction of 4 bytes
+  local next='.type next, @function; next: ret; .size next, . - next'
+  make_odd "$3; ret" "$1; $next" ret "$tail"
+  expect_odd_verdict dropped "$machine: a word in front of a function"
+  make_odd "$2 1f" "1: $2 hidden; $next" ret "$tail"
+  expect_odd_verdict kept "$machine: a jump in front of a function"
+  make_odd "$2 1f" "1: $1; $next" ret "$tail"
+  expect_odd_verdict kept "$machine: a jump to a word in front of a function"
+}
+
 check_aarch64() {
   local call='stp x29, x30, [sp, #-16]!; bl make; blr x0; ldp x29, x30, [sp], #16; ret' tail='b collect'
+  check_words '.word 0x02000000' b 'add x0, x0, #100'
   local name='adrp x0, helper; add x0, x0, :lo12:helper' offset='adrp x1, offset; ldr x1, [x1, :lo12:offset]'
   check kept "a sum" "$name; $offset; add x0, x0, x1; ret"
   check kept "a difference" "$name; $offset; sub x0, x0, x1; ret"
@@ -92,6 +105,7 @@ check_aarch64() {
 
 check_riscv64() {
   local call='addi sp, sp, -16; sd ra, 8(sp); call make; jalr a0; ld ra, 8(sp); addi sp, sp, 16; ret' tail='tail collect'
+  check_words '.option push; .option norvc; jal zero, no_call + 2; .option pop' j 'addi a0, a0, 100'
   local name='lla a0, helper' offset='lla a1, offset; ld a1, 0(a1)'
   check kept "a sum" "$name; $offset; add a0, a0, a1; ret"
   check kept "a difference" "$name; $offset; sub a0, a0, a1; ret"
@@ -143,7 +157,9 @@ check_riscv64() {
   check_called kept "made of a copied part" '4: auipc t1, %pcrel_hi(hidden); mv t3, t1; jalr zero, %pcrel_lo(4b)(t3)' 'ret'
   check_called dropped "given, and loaded" "$given" 'slli a1, a1, 3; add a1, a1, a2; ld a0, 0(a1); beqz a0, 1f; jr a0; 1: ret'
   check_called dropped "given, kept and copied" "$given" 'addi sp, sp, -16; add a1, a1, a2; sd a0, 0(sp); sd a1, 8(sp); ld a3, 0(sp); mv a0, a3; addi sp, sp, 16; jr a0'
-  # The same code may be other instructions (Zcmt) in a file without doubles (bits 1 and 2 of e_flags), with that extension, or without attributes.
+  # Stores of doubles may be other instructions (Zcmt) in a file without doubles (bits 1 and 2 of e_flags), with that extension, or
+  # without attributes.
+  check_called dropped "doubles" "$given" 'addi sp, sp, -16; c.fsdsp fa0, 8(sp); addi sp, sp, 16; ret'
   cp app doubles
   printf '\1' | dd of=app bs=1 seek=48 conv=notrunc status=none
   expect_verdict kept app managed_no_call --gc-entry=collect

@@ -15,9 +15,10 @@ struct area {
   const uint8_t *bytes;
   uint64_t address, size;
   bool is_code;
-  bool is_undecodable; /* its instructions may be others than they seem */
-  bool is_start_table; /* of functions that run when the file is loaded or unloaded */
-  bool is_constant;    /* only the dynamic linker writes to it */
+  bool is_undecodable;       /* its instructions may be others than they seem, */
+  bool may_have_short_calls; /* or those may that are marked so (struct code_instruction) */
+  bool is_start_table;       /* of functions that run when the file is loaded or unloaded */
+  bool is_constant;          /* only the dynamic linker writes to it */
   uint8_t *marks[2];
 };
 

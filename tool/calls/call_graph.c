@@ -210,6 +210,19 @@ static void look_through_stubs(struct call_graph *graph) {
   }
 }
 
+/* Words that were taken for data do nothing if nothing leads there. */
+static void settle_data(struct call_graph *graph) {
+  bool *is_entered = calloc((size_t)graph_nodes(graph) + 1, sizeof *is_entered);
+  for (uint32_t i = 0; i < graph->call_count; i++)
+    is_entered[graph->calls[i].target] = true;
+  for (uint32_t i = 0; i < graph->function_count; i++) {
+    struct graph_function *function = &graph->functions[i];
+    if (function->is_data && !is_entered[i] && function->taken == TAKEN_NOT && !function->is_typed)
+      function->is_undecodable = false;
+  }
+  free(is_entered);
+}
+
 static void build(struct graph_builder *builder, const struct image *image,
                   const struct safepoints *table) {
   functions_find(builder, image, table);
@@ -224,8 +237,9 @@ static void build(struct graph_builder *builder, const struct image *image,
     merge_calls(builder);
   find_lazy_stubs(builder->graph, image);
   look_through_stubs(builder->graph);
-  registered_check(builder);
   call_types_read(builder, image, table);
+  settle_data(builder->graph);
+  registered_check(builder);
 }
 
 /* So that functions and calls can be counted by 32 bits. */

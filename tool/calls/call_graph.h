@@ -103,6 +103,7 @@ struct graph_function {
   uint32_t first_call; /* its calls go up to the next function's first one */
   uint8_t taken;       /* enum taken */
   bool is_undecodable;
+  bool is_data;           /* it isn't decoded, and is undecodable only if something leads there */
   bool has_computed_jump; /* by a register or memory, of any kind */
   bool names_code;        /* it names another function's address, or its own, */
   bool uses_code;         /* and does more with an address of code than to call or pass it */

@@ -27,17 +27,11 @@ static void add_start(struct starts *starts, uint64_t address) {
   (void)ARRAY_ADD(starts->items, starts->count, starts->capacity, address);
 }
 
-/* Symbols that tell code from data ("$x", "$d": ELF for the Arm 64-bit Architecture, 5.5.4; RISC-V
- * ELF psABI, "Mapping Symbol"), and labels of the assembler's own. */
-static bool is_mapping(const char *name) {
-  return (name[0] == '$' && (name[1] == 'x' || name[1] == 'd')) || strncmp(name, ".L", 2) == 0;
-}
-
 /* A label in code may be the start of a function in assembly, which needn't say what it is. */
 static void add_symbols(struct starts *starts, const struct image *image) {
   for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next_defined(&at);) {
     const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
-    const bool is_label = type == STT_NOTYPE && *at.name != 0 && !is_mapping(at.name);
+    const bool is_label = type == STT_NOTYPE && *at.name != 0 && !names_is_mapping(at.name);
     if (type == STT_FUNC || type == STT_GNU_IFUNC || is_label)
       add_start(starts, at.symbol.st_value);
   }
@@ -151,6 +145,18 @@ static void add_gaps(const struct graph_builder *builder, struct starts *starts,
 
 /* ---- The functions ---- */
 
+/* A word in front of a function that nothing tells of, as -fsanitize=kcfi puts there: what leads
+ * there may do anything, but mostly nothing does. */
+static void find_data(struct call_graph *graph) {
+  enum { SIZE = 8 }; /* of a word, and of padding */
+  for (uint32_t i = 0; i < graph->function_count; i++) {
+    struct graph_function *function = &graph->functions[i];
+    function->is_data = !function->is_whole && function->size < SIZE &&
+                        call_graph_name(graph, i) == NULL && !graph_is_linkage(graph, i);
+    function->is_undecodable = function->is_data;
+  }
+}
+
 static void make_functions(struct call_graph *graph, const struct starts *starts,
                            const struct code_ranges *ranges) {
   graph->functions = calloc(starts->count + 1, sizeof *graph->functions);
@@ -191,6 +197,7 @@ void functions_find(struct graph_builder *builder, const struct image *image,
   add_gaps(builder, &starts, ranges);
   sort_starts(&starts, &builder->graph->areas);
   make_functions(builder->graph, &starts, ranges);
+  find_data(builder->graph);
   free(starts.items);
   evidence_free(&evidence);
 }

@@ -452,7 +452,8 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct course *course)
     const bool may_fill = instruction.kind == CODE_INVALID || ends(course->last);
     if (may_fill && all_zero(bytes, sweep->end - at))
       return;
-    if (has_parts && !parts_follow(&sweep->parts, &instruction, open_upper, sweep))
+    if ((has_parts && !parts_follow(&sweep->parts, &instruction, open_upper, sweep)) ||
+        (instruction.may_be_call && area->may_have_short_calls))
       builder->graph->functions[sweep->function].is_undecodable = true;
     if (!stack_arrive(&sweep->stack, &course->stack, at, !ends(course->last))) {
       if (course->last == CODE_CALL && course->last_call != 0)
@@ -509,6 +510,8 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   sweep->end = function->address + function->size;
   sweep->target_count = sweep->load_count = 0;
   function->first_call = graph->call_count;
+  if (function->is_data)
+    return;
   stack_open(&sweep->stack, &course.stack, function->address, sweep->depths[number]);
   function->is_undecodable |= areas_find(&graph->areas, sweep->start)->is_undecodable;
   decode_from(sweep, sweep->start, &course);

@@ -122,11 +122,12 @@ struct code_instruction {
   uint8_t target_kind; /* enum code_target */
   uint8_t constant_count;
   bool has_reference;
-  bool is_access; /* the reference is to memory that is used; otherwise the address is computed */
-  bool is_wide;   /* the last constant has 64 bits */
-  uint8_t effect; /* enum code_effect */
-  uint32_t named; /* the registers that it names, also for memory: a bit each */
-  bool is_system; /* it calls the operating system */
+  bool is_access;   /* the reference is to memory that is used; otherwise the address is computed */
+  bool is_wide;     /* the last constant has 64 bits */
+  uint8_t effect;   /* enum code_effect */
+  uint32_t named;   /* the registers that it names, also for memory: a bit each */
+  bool is_system;   /* it calls the operating system */
+  bool may_be_call; /* with other extensions, it is a jump or a call (areas.c) */
   bool is_sum; /* it adds something to a register; or it goes where one points to: `parts.from` */
   struct code_stack stack;
   struct code_parts parts;

@@ -484,6 +484,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   instruction->length = (uint8_t)length;
   instruction->kind = CODE_OTHER;
   instruction->is_system = length == 4 && bits_load32(bytes) == 0x73 /* ecall */;
+  instruction->may_be_call = length == 2 && (bytes[0] & 3) == 2 && bytes[1] >> 5 == 5;
   if (length == 2 && bytes[0] == 0 && bytes[1] == 0) { /* no instruction, for good */
     instruction->kind = CODE_STOP;
     return;

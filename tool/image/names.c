@@ -22,12 +22,17 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(x->text, y->text);
 }
 
+bool names_is_mapping(const char *text) {
+  return (text[0] == '$' && (text[1] == 'x' || text[1] == 'd')) || strncmp(text, ".L", 2) == 0;
+}
+
 void names_open(struct names *names, const struct image *image) {
   *names = (struct names){0};
   for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next_defined(&at);) {
     const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
-    if ((type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) && *at.name != 0 &&
-        at.symbol.st_shndx != SHN_ABS &&
+    if ((type == STT_FUNC || type == STT_GNU_IFUNC ||
+         (type == STT_NOTYPE && !names_is_mapping(at.name))) &&
+        *at.name != 0 && at.symbol.st_shndx != SHN_ABS &&
         !ARRAY_ADD(names->items, names->count, names->capacity,
                    (struct name){at.symbol.st_value, at.name, symbol_rank(&at.symbol)}))
       return;
