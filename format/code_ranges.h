@@ -2,9 +2,7 @@
 #ifndef STACKPACK_CODE_RANGES_H
 #define STACKPACK_CODE_RANGES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "format/array.h"
 
 struct code_range {
   uint64_t start, end;
@@ -16,10 +14,28 @@ struct code_ranges {
   size_t count, capacity;
 };
 
-void code_ranges_free(struct code_ranges *ranges);
+static inline void code_ranges_free(struct code_ranges *ranges) {
+  free(ranges->items);
+  *ranges = (struct code_ranges){0};
+}
+
 /* False without memory. Empty ranges are not added. */
-bool code_ranges_add(struct code_ranges *ranges, uint64_t start, uint64_t end);
+static inline bool code_ranges_add(struct code_ranges *ranges, uint64_t start, uint64_t end) {
+  return end <= start ||
+         ARRAY_ADD(ranges->items, ranges->count, ranges->capacity, (struct code_range){start, end});
+}
+
+static inline int code_ranges_compare(const void *a, const void *b) {
+  const struct code_range *x = a, *y = b;
+  ORDER_BY(start)
+  ORDER_BY(end)
+  return 0;
+}
+
 /* By start, then by end. */
-void code_ranges_sort(struct code_ranges *ranges);
+static inline void code_ranges_sort(struct code_ranges *ranges) {
+  if (ranges->count > 0)
+    qsort(ranges->items, ranges->count, sizeof *ranges->items, code_ranges_compare);
+}
 
 #endif

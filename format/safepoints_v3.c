@@ -257,42 +257,24 @@ static bool next_function(struct reader *reader, struct stackmap_v3_function *fu
   return true;
 }
 
-static struct reader *open_reader(struct safepoints *table, const void *bytes, size_t size,
-                                  const struct statepoint_signs *signs) {
+bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
+                       const struct statepoint_signs *signs) {
+  struct stackmap_v3_function function;
   struct reader *reader = calloc(1, sizeof *reader);
   if (reader == NULL || intern_add(&table->lists, NULL, 0) == INTERN_FAILED) {
     free(reader);
-    out_of_memory(table);
-    return NULL;
+    return out_of_memory(table);
   }
   reader->table = table;
   reader->signs = signs;
   reader->raw = stackmap_v3_open(bytes, size);
-  return reader;
-}
-
-static void close_reader(struct reader *reader) {
-  intern_free(&reader->bytes);
-  free(reader->known);
-  free(reader);
-}
-
-static bool read_functions(struct reader *reader) {
-  struct stackmap_v3_function function;
   bool ok = true;
   while (ok && next_function(reader, &function))
     ok = read_function(reader, &function);
-  if (reader->raw.error != NULL && reader->table->error == NULL)
-    ok = fail_at(reader->table, reader->raw.error, reader->raw.error_position);
-  return ok;
-}
-
-bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
-                       const struct statepoint_signs *signs) {
-  struct reader *reader = open_reader(table, bytes, size, signs);
-  if (reader == NULL)
-    return false;
-  const bool ok = read_functions(reader);
-  close_reader(reader);
+  if (reader->raw.error != NULL && table->error == NULL)
+    ok = fail_at(table, reader->raw.error, reader->raw.error_position);
+  intern_free(&reader->bytes);
+  free(reader->known);
+  free(reader);
   return ok;
 }
