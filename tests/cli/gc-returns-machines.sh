@@ -132,6 +132,10 @@ check_riscv64() {
   expect_verdict kept app managed_no_call --gc-entry=stores
   expect_verdict kept app managed_no_call --gc-entry=loads
   check dropped "helpers that are far" "beqz a0, 1f; .option norelax; call t0, stores; $uses; tail loads; 1: ret; .type stores, @function; stores: $stores; $back; .type loads, @function; loads: $loads; ret"
+  check kept "a helper that is called twice" "jal t0, stores; $(shared "$stores; $back" "$loads; ret")"
+  check kept "a helper, and another stack behind a jump back" "jal t0, stores; 1: call helper; beqz a0, 2f; mv s0, a1; j loads; 2: addi sp, sp, -16; j 1b
+    .type stores, @function; stores: $stores; $back; .type loads, @function; loads: $loads; ret"
+  check kept "a helper that is jumped to" "ld t0, pointer; j stores; .type stores, @function; stores: $stores; $back; .pushsection .data; pointer: .quad hidden; .popsection"
   check kept "helpers, and less stack" "$(shared "$stores; $back" "${loads/32/48}; ret")"
   check kept "helpers, and another place" "$(shared "$stores; $back" "${loads/ra, 24/ra, 16}; ret")"
   check kept "helpers, and another place for a register" "$(shared "$stores; $back" "${loads/s0, 16/s0, 8}; ret")"

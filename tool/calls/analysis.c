@@ -183,11 +183,16 @@ static void find_leaves(struct analysis *analysis) {
 
 /* ---- The graph under the policy ---- */
 
+/* Whether a helper has nothing else to lead to than its caller says. */
+static bool is_followed(const struct analysis *analysis, const struct call *call) {
+  return call->is_followed && !analysis->is_entry[call->target] &&
+         !analysis->graph->functions[call->target].is_undecodable;
+}
+
 /* Whether what a function elsewhere is given is all that it calls: one that allocates may call a
- * malloc that isn't the C library's. Or whether a helper has nothing else to lead to. */
+ * malloc that isn't the C library's. */
 static bool is_settled(const struct analysis *analysis, const struct call *call) {
-  return (call->is_settled && analysis->replaced_count == 0) ||
-         (call->is_followed && !analysis->is_entry[call->target]);
+  return (call->is_settled && analysis->replaced_count == 0) || is_followed(analysis, call);
 }
 
 /* Whether a call that another function makes of what it is given (CALL_PASSED) is made by one of

@@ -155,8 +155,9 @@ bool stack_leaves_oddly(struct stack_notes *notes, const struct stack *stack) {
   return depth->certainty > STACK_LOST && depth->bytes == 0 && stack_is_odd(notes, stack);
 }
 
-bool stack_has_more(const struct stack *stack) {
-  return stack->depth.certainty > STACK_LOST && stack->depth.bytes != 0;
+bool stack_has_more(const struct stack_notes *notes, const struct stack *stack) {
+  return (stack->depth.certainty == STACK_OTHER && notes->has_link) ||
+         (stack->depth.certainty > STACK_LOST && stack->depth.bytes != 0);
 }
 
 static uint16_t late_lost(const struct stack_notes *notes) {

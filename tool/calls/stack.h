@@ -133,8 +133,9 @@ bool stack_is_odd(struct stack_notes *notes, const struct stack *stack);
  * is odd. */
 bool stack_leaves_oddly(struct stack_notes *notes, const struct stack *stack);
 /* Whether a jump by a pointer leaves something on the stack: it's to a place in the function, or
- * else another function returns to what is there. */
-bool stack_has_more(const struct stack *stack);
+ * else another function returns to what is there. On another stack, it may, where a helper returns
+ * by such a jump (helpers.c). */
+bool stack_has_more(const struct stack_notes *notes, const struct stack *stack);
 /* Whether one was, as is known at the function's end. */
 bool stack_was_odd(const struct stack_notes *notes);
 /* The set of registers that calls preserve with which the function returns changed. */

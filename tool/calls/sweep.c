@@ -425,7 +425,7 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   else if (goes && leaves_oddly(sweep, instruction, course))
     add_odd(sweep, at, instruction);
   if (instruction->kind == CODE_JUMP && instruction->target_kind == CODE_COMPUTED &&
-      stack_has_more(&course->stack))
+      stack_has_more(&sweep->stack, &course->stack))
     graph->calls[calls].target = graph_everything(graph);
   course->last_call = graph->call_count > calls ? calls + 1 : 0;
 }
