@@ -68,21 +68,27 @@ static bool update(const struct plan *plan, Elf64_Dyn *entry) {
   return true;
 }
 
+/* ld.so finds the section by its address, and its end by DT_NULL; so do we. */
 void write_dynamic(const struct plan *plan, uint8_t *bytes) {
   EACH_SEGMENT(plan->image, segment) {
-    if (segment->p_type != PT_DYNAMIC || segment->p_filesz == 0)
+    uint64_t size;
+    const uint8_t *old = segment->p_type == PT_DYNAMIC
+                             ? elf_image_at(&plan->image->elf_image, segment->p_vaddr, &size)
+                             : NULL;
+    if (old == NULL)
       continue;
-    uint8_t *start = bytes + plan_new_offset(plan, segment->p_offset);
-    uint64_t kept = 0;
-    const uint64_t count = segment->p_filesz / sizeof(Elf64_Dyn);
-    for (uint64_t k = 0; k < count; k++) {
-      Elf64_Dyn entry;
-      memcpy(&entry, start + k * sizeof entry, sizeof entry);
+    uint8_t *start = bytes + plan_new_offset(plan, (uint64_t)(old - plan->image->bytes));
+    Elf64_Dyn entry;
+    uint64_t kept = 0, at = 0;
+    for (; at + sizeof entry <= size; at += sizeof entry) {
+      memcpy(&entry, start + at, sizeof entry);
+      if (entry.d_tag == DT_NULL)
+        break;
       if (!update(plan, &entry))
         continue;
-      memcpy(start + kept++ * sizeof entry, &entry, sizeof entry);
+      memcpy(start + kept, &entry, sizeof entry);
+      kept += sizeof entry;
     }
-    /* DT_NULL, of which the rest consists, is all zeros. */
-    memset(start + kept * sizeof(Elf64_Dyn), 0, (count - kept) * sizeof(Elf64_Dyn));
+    memset(start + kept, 0, at - kept); /* DT_NULL is all zeros */
   }
 }
