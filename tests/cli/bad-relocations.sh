@@ -18,3 +18,10 @@ expect_refusal "app: dynamic relocations without addends, in section .rel.dyn$" 
 expect_refusal "app: dynamic relocations without addends, in section .rel.dyn$" "$stackpack" callgraph app
 expect_same app before
 expect_status 0 "$stackpack" dump app
+
+# Relocations that are also another section's, if headers lie: those that are left can't move.
+link_with lld app main.o list.o -pie -Wl,-z,notext
+set_field app "section .rela.dyn size" +24
+cp app before
+expect_refusal "app: sections .rela.dyn and [^ ]+ overlap$" "$stackpack" pack app
+expect_same app before

@@ -150,7 +150,7 @@ static bool plan_relr(struct plan *plan, const struct image_section *section,
 
 /* ---- The rest of the table ---- */
 
-/* Whether a section's bytes and addresses are of no other section, and of one segment only. */
+/* Whether a section's addresses are of no other section, and of one segment only. */
 static bool is_alone(const struct image *image, const struct image_section *own) {
   const Elf64_Shdr *header = &own->header;
   const Elf64_Phdr *home = image_segment_of(image, header);
@@ -161,7 +161,7 @@ static bool is_alone(const struct image *image, const struct image_section *own)
   EACH_SEGMENT(image, segment)
     if (segment != home && overlaps_segment(segment, header))
       return false;
-  return home != NULL && image_overlapping(image, own) == NULL;
+  return home != NULL;
 }
 
 /* Finds the room that the relocations leave, where it is certain that nothing reads it: the dynamic
@@ -199,6 +199,12 @@ bool plan_relocations(struct plan *plan, struct problem *problem) {
       return problem_set(problem, "dynamic relocations without addends, in section %s",
                          section->name);
   }
+  const struct plan_relocations *relocations = &plan->relocations;
+  const struct image_section *table =
+      relocations->rela != NULL ? relocations->rela : relocations->relr;
+  const struct image_section *other = table == NULL ? NULL : image_overlapping(plan->image, table);
+  if (other != NULL)
+    return problem_set(problem, "sections %s and %s overlap", table->name, other->name);
   find_room(plan);
   return true;
 }
