@@ -89,3 +89,9 @@ for linker in lld bfd gold mold; do
   pack_and_compare app packed
   (($(stat -c %s packed) < $(stat -c %s app))) || fail "$linker: the file doesn't shrink"
 done
+
+# A table that isn't where its section header says can't move.
+"$LLVM/bin/clang" -fuse-ld=lld -pie -Wl,-z,notext -o app main.o many.o
+set_field app "section .dynsym offset" +8
+expect_status 0 "$stackpack" pack --always -o packed app
+expect_same_run app packed

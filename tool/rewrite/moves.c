@@ -168,7 +168,8 @@ static bool check_movable(const struct plan *plan, const struct range *range,
   EACH_SECTION(image, section)
     if (section->header.sh_type != SHT_NOBITS &&
         overlap(section->header.sh_offset, section->header.sh_size, range->from, size) &&
-        !is_movable(image, section))
+        (!is_movable(image, section) ||
+         section->header.sh_addr - plan->first->p_vaddr != section->header.sh_offset))
       return set_immovable(plan, section->name, problem);
   return true;
 }
