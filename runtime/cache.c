@@ -82,7 +82,7 @@ struct cache_entry *cache_remember(struct stackpack_cache *memory,
   entry->frame_size = frame_size;
   entry->step = (struct step){0};
   for (unsigned i = 0; i < CACHE_CALLERS; i++)
-    entry->callers[i] = (uint32_t)cache->next;
+    entry->callers[i] = entry;
   if (row_read(&entry->row, record_of(record)))
     pairs = entry->row.head.count;
   else

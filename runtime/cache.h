@@ -33,10 +33,10 @@ enum { CACHE_CALLERS = 2 };
 
 struct cache_entry {
   struct step step;
-  uint32_t callers[CACHE_CALLERS]; /* as in a slot: the latest ones; at first, this entry */
-  struct packed_record record;     /* a statepoint's */
-  int32_t frame_size;              /* -1: unknown */
-  struct row row;                  /* cut off after its pairs */
+  struct cache_entry *callers[CACHE_CALLERS]; /* the latest ones; at first, this entry */
+  struct packed_record record;                /* a statepoint's */
+  int32_t frame_size;                         /* -1: unknown */
+  struct row row;                             /* cut off after its pairs */
 };
 
 enum { CACHE_UNIT = sizeof(uint64_t), CACHE_NO_ROW = UINT8_MAX /* as a count of pairs */ };
@@ -90,7 +90,7 @@ static inline struct cache_entry *cache_find_caller(struct stackpack_cache *memo
                                                     struct cache_entry *entry, uint64_t address) {
   const struct cache_overlay *cache = cache_overlay_of(memory);
   for (unsigned i = 0; i < CACHE_CALLERS; i++) {
-    struct cache_entry *caller = cache_entry_at(cache, entry->callers[i]);
+    struct cache_entry *caller = entry->callers[i];
     if (caller->record.address == address)
       return caller;
   }
@@ -99,7 +99,7 @@ static inline struct cache_entry *cache_find_caller(struct stackpack_cache *memo
     return NULL;
   for (unsigned i = CACHE_CALLERS - 1; i > 0; i--)
     entry->callers[i] = entry->callers[i - 1];
-  entry->callers[0] = slot;
+  entry->callers[0] = cache_entry_at(cache, slot);
   return cache_entry_at(cache, slot);
 }
 
