@@ -121,3 +121,16 @@ check_part kept "before another function" 'push %rdi; jmp part' 'rsp, 16' 'jmp h
 check_part dropped "of saved registers" 'push %rbx; test %rdi, %rdi; je part; pop %rbx; ret' 'rsp, 16' 'call helper; pop %rbx; ret'
 check_part dropped "of saved registers, by a frame pointer" 'push %rbp; mov %rsp, %rbp; push %rbx; jmp part' 'rbp, 16' 'call helper; pop %rbx; pop %rbp; ret'
 check_part dropped "that goes back" 'push %rbx; test %rdi, %rdi; je part; 1: pop %rbx; ret' 'rsp, 16' 'push %rbp; push %rbp; call helper; add $16, %rsp; jmp 1b'
+
+# The middle of another function, to which one jumps as to a start.
+check_middle() { # kept|dropped NAME JUMP MIDDLE: of the other function, with the place 2
+  check "$1" "in the middle of another function: $2" "push %rdi; call jumps; add \$8, %rsp; ret; .type jumps, @function; jumps: $3
+    .p2align 4; .type other, @function; other: $4"
+}
+check_middle kept "with more on the stack" 'jmp 2f' 'push %rdi; nop; 2: pop %rax; ret'
+check_middle kept "with more on the stack, after another's return" 'jmp 2f' 'mov $1, %eax; ret; 2: pop %rax; ret'
+check_middle kept "with more on the stack, which is called" 'call 2f; ret' 'push %rdi; nop; 2: pop %rax; ret'
+check_middle kept "with another frame pointer" 'jmp 2f' 'push %rbp; mov %rsp, %rbp; nop; 2: leave; ret'
+check_middle kept "with more on the stack, by a label" 'lea 2f(%rip), %rax; jmp *%rax' 'push %rdi; .nops 16; 2: pop %rax; .nops 16; ret'
+check_middle dropped "with the same" 'jmp 2f' 'mov $1, %eax; 2: mov $2, %eax; ret'
+check_middle dropped "with the same, after another's return" 'jmp 2f' 'mov $1, %eax; ret; 2: mov $2, %eax; jmp helper'

@@ -112,7 +112,8 @@ static void add_area(struct areas *areas, const struct image *image,
       .may_have_short_calls = may_have_short_calls(image),
       .is_start_table = is_start_table(section),
       .is_constant = is_constant(image, section),
-      .marks = {calloc(header->sh_size / 8 + 1, 1), calloc(header->sh_size / 8 + 1, 1)},
+      .marks = {calloc(header->sh_size / 8 + 1, 1), calloc(header->sh_size / 8 + 1, 1),
+                calloc((header->sh_flags & SHF_EXECINSTR) != 0 ? header->sh_size / 8 + 1 : 1, 1)},
   };
 }
 
@@ -146,8 +147,8 @@ bool areas_open(struct areas *areas, const struct image *image, const struct ima
 
 void areas_close(struct areas *areas) {
   for (size_t i = 0; i < areas->count; i++) {
-    free(areas->items[i].marks[0]);
-    free(areas->items[i].marks[1]);
+    for (size_t mark = 0; mark < sizeof areas->items[i].marks / sizeof(uint8_t *); mark++)
+      free(areas->items[i].marks[mark]);
   }
   free(areas->items);
   *areas = (struct areas){0};

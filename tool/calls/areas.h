@@ -1,6 +1,6 @@
 /* areas.h - the parts of a program's memory that its file fills: code and data, by address.
  *
- * An area is a section that is loaded. Each has two marks for every byte, which the call graph's
+ * An area is a section that is loaded. Each has some marks for every byte, which the call graph's
  * steps use as they need: see there. Sections that only the dynamic linker and unwinders read
  * (symbols, relocations, unwind tables, stack maps) are no areas: their words only look like
  * addresses.
@@ -19,13 +19,14 @@ struct area {
   bool may_have_short_calls; /* or those may that are marked so (struct code_instruction) */
   bool is_start_table;       /* of functions that run when the file is loaded or unloaded */
   bool is_constant;          /* only the dynamic linker writes to it */
-  uint8_t *marks[2];
+  uint8_t *marks[3];         /* the last one for code alone */
 };
 
 enum {
   /* of code */
   MARK_INSTRUCTION = 0, /* an instruction starts here */
   MARK_FUNCTION = 1,    /* a function starts here */
+  MARK_LEVEL = 2,       /* stack and registers are here as at the function's start */
   /* of data */
   MARK_BASE = 0, /* some code or word has this address */
   MARK_USED = 1, /* the same, or some code uses the memory there */

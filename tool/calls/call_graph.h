@@ -30,8 +30,8 @@
  *     known to run nothing of the program's (registered.c).
  *   - Each return of the caller takes its own return address, which it hasn't touched, nor those above
  *     it: its stack is as deep as at its start, by constants and the frame pointer alone, and the frame
- *     pointer has the value that it had at the start (stack.c). Helpers that save and restore its
- *     registers are followed as a part of it (helpers.c).
+ *     pointer has the value that it had at the start (stack.c); also where others enter it in its middle
+ *     (sweep.c). Helpers that save and restore its registers are followed as a part of it (helpers.c).
  *   - The caller has no call or jump by a pointer; or the callee's address isn't taken. It isn't if
  *       - no code computes it (sweep.c, flow.c);
  *       - no word of the program's, at any place, is the address, with or without a tag, or the distance

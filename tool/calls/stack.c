@@ -21,6 +21,7 @@ void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, 
                           .depth.frame_certainty = is_part ? STACK_LOST : STACK_OTHER,
                           .depth.changed = is_known ? 0 : CODE_PRESERVED_FRAME,
                           .depth.link = is_part && notes->has_link ? LINK_SAVED : LINK_OWN};
+  stack->jumped = stack->depth;
   while (notes->noted_count > 0)
     notes->depths[notes->noted[--notes->noted_count]].is_noted = false;
   notes->start = start;
@@ -94,6 +95,12 @@ bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t addre
   stack->depth.is_decoded = true;
   note(notes, address, stack->depth);
   return !goes_on_here || (is_same_depth && is_same_link);
+}
+
+bool stack_is_level(const struct stack *stack) {
+  const struct stack_depth *depth = &stack->depth;
+  return depth->certainty >= STACK_GUESSED && depth->bytes == 0 && depth->changed == 0 &&
+         depth->link == LINK_OWN;
 }
 
 void stack_jump(struct stack_notes *notes, const struct stack *stack, uint64_t target,

@@ -52,6 +52,7 @@ struct sweep {
   uint64_t *targets; /* of jumps within the function, to be compared with its instructions */
   size_t target_count, target_capacity;
 
+  bool *guesses;    /* by function: some return would be odd if all guesses of depths were right */
   bool *returns;    /* the builder's; while sweeping: whether a function has a return of its own */
   uint32_t *runs;   /* by function: the call that ends it, plus 1; 0 if none does */
   uint8_t *runs_on; /* by function: enum run: its last instruction doesn't end it */
@@ -62,6 +63,9 @@ struct sweep {
   bool names_code; /* this instruction does */
   struct doubt *doubts;
   size_t doubt_count, doubt_capacity;
+  uint64_t
+      *entries; /* in the middle of functions: others go there as if to a start, or name them */
+  size_t entry_count, entry_capacity;
   struct load *loads; /* of this function */
   size_t load_count, load_capacity;
 };
@@ -77,6 +81,14 @@ static void add_load(struct sweep *sweep, uint32_t call, uint64_t at) {
 
 static void add_target(struct sweep *sweep, uint64_t address) {
   (void)ARRAY_ADD(sweep->targets, sweep->target_count, sweep->target_capacity, address);
+}
+
+/* Control may come to the middle of another function. What parts of functions go back to, and
+ * parts, have other things on the stack. */
+static void enter_at(struct sweep *sweep, uint32_t function, uint64_t address) {
+  graph_add_landing(sweep->builder, address);
+  if (sweep->depths[sweep->function] == 0 && sweep->depths[function] == 0)
+    (void)ARRAY_ADD(sweep->entries, sweep->entry_count, sweep->entry_capacity, address);
 }
 
 static void add_call(struct sweep *sweep, uint64_t at, const struct code_instruction *instruction,
@@ -117,7 +129,7 @@ static void add_direct(struct sweep *sweep, uint64_t at, const struct code_instr
     return;
   }
   if (graph->functions[function].address != target)
-    graph_add_landing(sweep->builder, target);
+    enter_at(sweep, function, target);
   add_call(sweep, at, instruction, function, direct_kind(instruction));
 }
 
@@ -224,7 +236,7 @@ static void add_label(struct sweep *sweep, uint64_t address) {
   if (number != (uint32_t)GRAPH_NO_NODE && number != sweep->function &&
       address - graph->functions[number].address >= GRAPH_TAG_SIZE &&
       call_graph_function(graph, address + GRAPH_TAG_SIZE - 1) == number)
-    graph_add_landing(sweep->builder, address);
+    enter_at(sweep, number, address);
 }
 
 static void add_references(struct sweep *sweep, uint64_t at,
@@ -465,6 +477,8 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct course *course)
       builder->graph->functions[sweep->function].is_undecodable = true;
     else
       area_mark(area, MARK_INSTRUCTION, at);
+    if (stack_is_level(&course->stack))
+      area_mark(area, MARK_LEVEL, at);
     add_instruction(sweep, at, &instruction, course);
     at += instruction.length;
   }
@@ -525,6 +539,7 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
                           .stack.depth = sweep->stack.depths[sweep->targets[i] - sweep->start]};
     decode_from(sweep, sweep->targets[i], &side);
   }
+  sweep->guesses[number] = sweep->stack.has_odd_return;
   check_loads(sweep);
   add_late(sweep, sweep->end - 1);
   if (sweep->depths[number] == 0)
@@ -610,14 +625,20 @@ static void add_runs(struct sweep *sweep) {
 
 /* ---- The whole ---- */
 
-/* A function that another one enters between its instructions isn't what it seemed to be. */
-static void check_landings(const struct graph_builder *builder) {
+/* A function that another one enters between its instructions isn't what it seemed to be; nor is one
+ * that is entered where it has something else on the stack than at its start. */
+static void check_landings(const struct sweep *sweep) {
+  const struct graph_builder *builder = sweep->builder;
   struct call_graph *graph = builder->graph;
-  for (size_t i = 0; i < builder->landing_count; i++) {
-    const uint64_t address = builder->landings[i];
+  for (size_t i = 0; i < builder->landing_count + sweep->entry_count; i++) {
+    const bool is_landing = i < builder->landing_count;
+    const uint64_t address =
+        is_landing ? builder->landings[i] : sweep->entries[i - builder->landing_count];
     const struct area *area = areas_find(&graph->areas, address);
-    if (!area_is_marked(area, MARK_INSTRUCTION, address))
-      graph->functions[call_graph_function(graph, address)].is_undecodable = true;
+    const uint32_t function = call_graph_function(graph, address);
+    graph->functions[function].is_undecodable |=
+        !area_is_marked(area, is_landing ? MARK_INSTRUCTION : MARK_LEVEL, address) ||
+        (!is_landing && sweep->guesses[function]);
   }
 }
 
@@ -676,6 +697,7 @@ void sweep(struct graph_builder *builder, const struct image *image) {
       .returns = builder->returns,
       .runs = calloc((size_t)graph->function_count + 1, sizeof *sweep.runs),
       .runs_on = calloc((size_t)graph->function_count + 1, sizeof *sweep.runs_on),
+      .guesses = calloc((size_t)graph->function_count + 1, sizeof *sweep.guesses),
       .depths = calloc((size_t)graph->function_count + 1, sizeof *sweep.depths),
       .stack.has_link = builder->architecture->has_link,
       .parts = graph_parts(builder),
@@ -689,15 +711,17 @@ void sweep(struct graph_builder *builder, const struct image *image) {
   for (uint32_t i = 0; i < graph->function_count; i++)
     sweep_function(&sweep, i);
   graph->functions[graph->function_count].first_call = graph->call_count;
-  check_landings(builder);
+  check_landings(&sweep);
   find_returns(&sweep);
   add_doubtful(&sweep);
   add_runs(&sweep);
   free(sweep.targets);
   free(sweep.doubts);
   free(sweep.loads);
+  free(sweep.entries);
   free(sweep.runs);
   free(sweep.runs_on);
+  free(sweep.guesses);
   free(sweep.depths);
   free(sweep.stack.depths);
   free(sweep.stack.noted);
