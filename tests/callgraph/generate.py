@@ -86,10 +86,12 @@ UNIT_FLAGS = {
     "gcc": ([], ["-fcf-protection"], ["-fno-plt"], ["-fcf-protection=none", "-mindirect-branch=thunk"],
             ["-fcf-protection=none", "-mindirect-branch=thunk-inline"],
             ["-mcmodel=large", "-fno-pic"], ["-ffunction-sections"], ["-fno-asynchronous-unwind-tables"],
-            ["-fcf-protection=none", "-mfunction-return=thunk"], ["-fpatchable-function-entry=4,2"], ["-pg"]),
+            ["-fcf-protection=none", "-mfunction-return=thunk"], ["-fpatchable-function-entry=4,2"], ["-pg"],
+            ["-fsplit-stack"], ["-fzero-call-used-regs=all"]),
     "clang": ([], ["-fcf-protection"], ["-fno-plt"], ["-mretpoline"], ["-ffunction-sections"], ["-fno-jump-tables"],
               ["-fexperimental-call-graph-section"], ["-mcmodel=large", "-fno-pic"], ["-fbasic-block-sections=all"],
-              ["-fxray-instrument", "-fxray-instruction-threshold=1"]),
+              ["-fxray-instrument", "-fxray-instruction-threshold=1"],
+              ["-mlvi-hardening"], ["-mspeculative-load-hardening"], ["-mllvm", "-hot-cold-split=true"]),
 }  # fmt: skip
 
 # How a program is linked: pointers and stubs then have other forms. One choice for each program.
