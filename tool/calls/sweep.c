@@ -13,30 +13,19 @@
  * everything; and so does a jump to another function that leaves something on the stack for that
  * one's return.
  *
- * A function whose last instruction doesn't end it runs on into the next. If that is a call, it
- * does so only if the callee returns: compilers put nothing after a call of `abort`. Whether it
- * does follows from the callee's own code: it returns if it has a return instruction, or jumps to,
- * or runs on into a function that returns. That is settled in the end, when all calls are known.
+ * How each function ends is noted, and settled when all calls are known: see endings.c.
  */
 #include "format/array.h"
 #include "format/search.h"
 #include "tool/calls/call_graph.h"
+#include "tool/calls/endings.h"
 #include "tool/calls/helpers.h"
-#include "tool/calls/leaf_functions.h"
 #include "tool/calls/parts.h"
 #include "tool/calls/stack.h"
 #include "tool/code/code.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum run { ENDS, RUNS_ON, RUNS_ODDLY };
-
-/* A call after which the stack has another depth than a jump to that place has: it mustn't
- * return. */
-struct doubt {
-  uint32_t function, call;
-};
 
 /* A pointer that is called was loaded at an address. */
 struct load {
@@ -52,28 +41,19 @@ struct sweep {
   uint64_t *targets; /* of jumps within the function, to be compared with its instructions */
   size_t target_count, target_capacity;
 
-  bool *guesses;    /* by function: some return would be odd if all guesses of depths were right */
-  bool *returns;    /* the builder's; while sweeping: whether a function has a return of its own */
-  uint32_t *runs;   /* by function: the call that ends it, plus 1; 0 if none does */
-  uint8_t *runs_on; /* by function: enum run: its last instruction doesn't end it */
+  bool *guesses; /* by function: some return would be odd if all guesses of depths were right */
+  struct endings endings;
   int32_t
       *depths; /* by function: of the stack at its start, as unwind tables say: 0, but for parts */
   struct stack_notes stack;
   struct parts parts;
   bool names_code; /* this instruction does */
-  struct doubt *doubts;
-  size_t doubt_count, doubt_capacity;
   uint64_t
       *entries; /* in the middle of functions: others go there as if to a start, or name them */
   size_t entry_count, entry_capacity;
   struct load *loads; /* of this function */
   size_t load_count, load_capacity;
 };
-
-static void add_doubt(struct sweep *sweep, uint32_t call) {
-  (void)ARRAY_ADD(sweep->doubts, sweep->doubt_count, sweep->doubt_capacity,
-                  (struct doubt){sweep->function, call});
-}
 
 static void add_load(struct sweep *sweep, uint32_t call, uint64_t at) {
   (void)ARRAY_ADD(sweep->loads, sweep->load_count, sweep->load_capacity, (struct load){at, call});
@@ -409,7 +389,7 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   case CODE_PADDING:
     return;
   case CODE_RETURN:
-    sweep->returns[sweep->function] = true;
+    sweep->endings.returns[sweep->function] = true;
     if (stack_is_odd(&sweep->stack, &course->stack) || instruction->stack.growth != 0)
       add_odd(sweep, at, instruction);
     break;
@@ -469,7 +449,7 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct course *course)
       builder->graph->functions[sweep->function].is_undecodable = true;
     if (!stack_arrive(&sweep->stack, &course->stack, at, !ends(course->last))) {
       if (course->last == CODE_CALL && course->last_call != 0)
-        add_doubt(sweep, course->last_call - 1);
+        endings_doubt(&sweep->endings, sweep->function, course->last_call - 1);
       else
         sweep->stack.is_written = true;
     }
@@ -511,7 +491,7 @@ static void add_late(struct sweep *sweep, uint64_t last) {
     if (graph->calls[i].target == graph_anything(graph))
       graph->calls[i].target = graph_everything(graph);
   if (stack_was_odd(&sweep->stack) &&
-      (sweep->returns[sweep->function] || graph->call_count > function->first_call))
+      (sweep->endings.returns[sweep->function] || graph->call_count > function->first_call))
     add_odd(sweep, last, &(struct code_instruction){.kind = CODE_RETURN, .length = 1});
 }
 
@@ -529,11 +509,11 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   stack_open(&sweep->stack, &course.stack, function->address, sweep->depths[number]);
   function->is_undecodable |= areas_find(&graph->areas, sweep->start)->is_undecodable;
   decode_from(sweep, sweep->start, &course);
-  sweep->runs_on[number] = ends(course.last) ? ENDS
-                           : course.last != CODE_CALL && stack_is_odd(&sweep->stack, &course.stack)
-                               ? RUNS_ODDLY
-                               : RUNS_ON;
-  sweep->runs[number] = course.last == CODE_CALL ? course.last_call : 0;
+  sweep->endings.runs_on[number] =
+      ends(course.last)                                                        ? ENDS
+      : course.last != CODE_CALL && stack_is_odd(&sweep->stack, &course.stack) ? RUNS_ODDLY
+                                                                               : RUNS_ON;
+  sweep->endings.last_calls[number] = course.last == CODE_CALL ? course.last_call : 0;
   for (size_t i = 0; i < sweep->target_count; i++) {
     struct course side = {.last = CODE_OTHER,
                           .stack.depth = sweep->stack.depths[sweep->targets[i] - sweep->start]};
@@ -545,82 +525,6 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   if (sweep->depths[number] == 0)
     sweep->builder->lost |=
         code_registers(sweep->builder->architecture, stack_lost_registers(&sweep->stack));
-}
-
-/* ---- What runs on ---- */
-
-static bool symbol_returns(const struct call_graph *graph, uint32_t node) {
-  const struct linkage_symbol *symbol = graph_symbol_of(graph, node);
-  return symbol == NULL || !symbol->is_c_library || !leaf_function_never_returns(symbol->name);
-}
-
-/* Whether a function returns by what it jumps to, or runs on into, as far as that is known. */
-static bool returns_by_others(const struct sweep *sweep, uint32_t number) {
-  const struct call_graph *graph = sweep->builder->graph;
-  const struct graph_function *function = &graph->functions[number];
-  if (function->is_undecodable)
-    return true;
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    if (graph->calls[i].is_jump && sweep->returns[graph->calls[i].target])
-      return true;
-  if (!sweep->runs_on[number])
-    return false;
-  const uint32_t call = sweep->runs[number];
-  return (call == 0 || sweep->returns[graph->calls[call - 1].target]) &&
-         (number + 1 == graph->function_count || sweep->returns[number + 1]);
-}
-
-/* Finds which functions return: more and more of them, until no more are found. Chains are short;
- * where they aren't, all that is left is taken to return, which is always safe. */
-static void find_returns(struct sweep *sweep) {
-  enum { ROUNDS = 32 };
-  const struct call_graph *graph = sweep->builder->graph;
-  for (uint32_t node = graph->function_count; node < graph_nodes(graph); node++)
-    sweep->returns[node] = symbol_returns(graph, node);
-  bool found = true;
-  for (int round = 0; found; round++) {
-    found = false;
-    for (uint32_t i = graph->function_count; i-- > 0;)
-      if (!sweep->returns[i] && (round == ROUNDS || returns_by_others(sweep, i)))
-        sweep->returns[i] = found = true;
-  }
-}
-
-static void add_doubtful(struct sweep *sweep) {
-  const struct call_graph *graph = sweep->builder->graph;
-  for (size_t i = 0; i < sweep->doubt_count; i++) {
-    const struct graph_function *function = &graph->functions[sweep->doubts[i].function];
-    if (sweep->returns[graph->calls[sweep->doubts[i].call].target])
-      graph_add_later(sweep->builder, (struct call){.at = function->address + function->size - 1,
-                                                    .target = graph_everything(graph),
-                                                    .length = 1,
-                                                    .kind = CALL_INDIRECT,
-                                                    .is_jump = true});
-  }
-}
-
-/* Adds a call for each function that runs on into the next. */
-static void add_runs(struct sweep *sweep) {
-  const struct call_graph *graph = sweep->builder->graph;
-  for (uint32_t i = 0; i < graph->function_count; i++) {
-    struct graph_function *function = &graph->functions[i];
-    const uint32_t call = sweep->runs[i];
-    const uint64_t end = function->address + function->size;
-    if (!sweep->runs_on[i] || (call != 0 && !sweep->returns[graph->calls[call - 1].target]))
-      continue;
-    if (i + 1 == graph->function_count || graph->functions[i + 1].address != end) {
-      function->is_undecodable |= call == 0; /* into nothing */
-      continue;
-    }
-    const bool is_odd =
-        sweep->runs_on[i] == RUNS_ODDLY && sweep->depths[i] == 0 && sweep->depths[i + 1] == 0;
-    graph_add_later(sweep->builder,
-                    (struct call){.at = end - 1,
-                                  .target = is_odd ? graph_everything(graph) : i + 1,
-                                  .length = 1,
-                                  .kind = is_odd ? CALL_INDIRECT : CALL_BRANCH,
-                                  .is_jump = true});
-  }
 }
 
 /* ---- The whole ---- */
@@ -660,7 +564,7 @@ static void find_parts(struct sweep *sweep, const struct image *image) {
     if (numbers[i] == 0)
       continue;
     const struct frame_facts frame = frame_from_words(intern_get(&facts, numbers[i] - 1));
-    const int32_t depth = (int32_t)(frame.cfa_offset - architecture->entry_offset);
+    const int32_t depth = (int32_t)((int64_t)frame.cfa_offset - architecture->entry_offset);
     if (frame.cfa_register != FRAME_NO_REGISTER)
       sweep->depths[i] =
           frame.cfa_register == architecture->stack_register ? depth : STACK_UNKNOWN_DEPTH;
@@ -691,12 +595,8 @@ static void find_global(struct graph_builder *builder) {
 void sweep(struct graph_builder *builder, const struct image *image) {
   struct call_graph *graph = builder->graph;
   find_global(builder);
-  builder->returns = calloc((size_t)graph_nodes(graph) + 1, sizeof *builder->returns);
   struct sweep sweep = {
       .builder = builder,
-      .returns = builder->returns,
-      .runs = calloc((size_t)graph->function_count + 1, sizeof *sweep.runs),
-      .runs_on = calloc((size_t)graph->function_count + 1, sizeof *sweep.runs_on),
       .guesses = calloc((size_t)graph->function_count + 1, sizeof *sweep.guesses),
       .depths = calloc((size_t)graph->function_count + 1, sizeof *sweep.depths),
       .stack.has_link = builder->architecture->has_link,
@@ -708,19 +608,15 @@ void sweep(struct graph_builder *builder, const struct image *image) {
       largest = graph->functions[i].size;
   sweep.stack.depths = calloc(largest + 1, sizeof *sweep.stack.depths);
   find_parts(&sweep, image);
+  endings_open(&sweep.endings, builder);
   for (uint32_t i = 0; i < graph->function_count; i++)
     sweep_function(&sweep, i);
   graph->functions[graph->function_count].first_call = graph->call_count;
   check_landings(&sweep);
-  find_returns(&sweep);
-  add_doubtful(&sweep);
-  add_runs(&sweep);
+  endings_settle(&sweep.endings, sweep.depths);
   free(sweep.targets);
-  free(sweep.doubts);
   free(sweep.loads);
   free(sweep.entries);
-  free(sweep.runs);
-  free(sweep.runs_on);
   free(sweep.guesses);
   free(sweep.depths);
   free(sweep.stack.depths);

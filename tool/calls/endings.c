@@ -1,0 +1,109 @@
+/* endings.c - see endings.h.
+ *
+ * A function whose last instruction doesn't end it runs on into the next. If that is a call, it
+ * does so only if the callee returns: compilers put nothing after a call of `abort`. Whether it
+ * does follows from the callee's own code: it returns if it has a return instruction, or jumps to,
+ * or runs on into a function that returns.
+ */
+#include "tool/calls/endings.h"
+
+#include "format/array.h"
+#include "tool/calls/leaf_functions.h"
+
+#include <stdlib.h>
+
+void endings_open(struct endings *endings, struct graph_builder *builder) {
+  const size_t count = (size_t)builder->graph->function_count + 1;
+  builder->returns = calloc((size_t)graph_nodes(builder->graph) + 1, sizeof *builder->returns);
+  *endings = (struct endings){.builder = builder,
+                              .returns = builder->returns,
+                              .last_calls = calloc(count, sizeof *endings->last_calls),
+                              .runs_on = calloc(count, sizeof *endings->runs_on)};
+}
+
+void endings_doubt(struct endings *endings, uint32_t function, uint32_t call) {
+  (void)ARRAY_ADD(endings->doubts, endings->doubt_count, endings->doubt_capacity,
+                  (struct doubt){function, call});
+}
+
+static bool symbol_returns(const struct call_graph *graph, uint32_t node) {
+  const struct linkage_symbol *symbol = graph_symbol_of(graph, node);
+  return symbol == NULL || !symbol->is_c_library || !leaf_function_never_returns(symbol->name);
+}
+
+/* Whether a function returns by what it jumps to, or runs on into, as far as that is known. */
+static bool returns_by_others(const struct endings *endings, uint32_t number) {
+  const struct call_graph *graph = endings->builder->graph;
+  const struct graph_function *function = &graph->functions[number];
+  if (function->is_undecodable)
+    return true;
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
+    if (graph->calls[i].is_jump && endings->returns[graph->calls[i].target])
+      return true;
+  if (!endings->runs_on[number])
+    return false;
+  const uint32_t call = endings->last_calls[number];
+  return (call == 0 || endings->returns[graph->calls[call - 1].target]) &&
+         (number + 1 == graph->function_count || endings->returns[number + 1]);
+}
+
+/* Finds which functions return: more and more of them, until no more are found. Chains are short;
+ * where they aren't, all that is left is taken to return, which is always safe. */
+static void find_returns(struct endings *endings) {
+  enum { ROUNDS = 32 };
+  const struct call_graph *graph = endings->builder->graph;
+  for (uint32_t node = graph->function_count; node < graph_nodes(graph); node++)
+    endings->returns[node] = symbol_returns(graph, node);
+  bool found = true;
+  for (int round = 0; found; round++) {
+    found = false;
+    for (uint32_t i = graph->function_count; i-- > 0;)
+      if (!endings->returns[i] && (round == ROUNDS || returns_by_others(endings, i)))
+        endings->returns[i] = found = true;
+  }
+}
+
+static void add_doubtful(struct endings *endings) {
+  const struct call_graph *graph = endings->builder->graph;
+  for (size_t i = 0; i < endings->doubt_count; i++) {
+    const struct graph_function *function = &graph->functions[endings->doubts[i].function];
+    if (endings->returns[graph->calls[endings->doubts[i].call].target])
+      graph_add_later(endings->builder, (struct call){.at = function->address + function->size - 1,
+                                                      .target = graph_everything(graph),
+                                                      .length = 1,
+                                                      .kind = CALL_INDIRECT,
+                                                      .is_jump = true});
+  }
+}
+
+/* Adds a call for each function that runs on into the next. */
+static void add_runs(struct endings *endings, const int32_t *depths) {
+  const struct call_graph *graph = endings->builder->graph;
+  for (uint32_t i = 0; i < graph->function_count; i++) {
+    struct graph_function *function = &graph->functions[i];
+    const uint32_t call = endings->last_calls[i];
+    const uint64_t end = function->address + function->size;
+    if (!endings->runs_on[i] || (call != 0 && !endings->returns[graph->calls[call - 1].target]))
+      continue;
+    if (i + 1 == graph->function_count || graph->functions[i + 1].address != end) {
+      function->is_undecodable |= call == 0; /* into nothing */
+      continue;
+    }
+    const bool is_odd = endings->runs_on[i] == RUNS_ODDLY && depths[i] == 0 && depths[i + 1] == 0;
+    graph_add_later(endings->builder,
+                    (struct call){.at = end - 1,
+                                  .target = is_odd ? graph_everything(graph) : i + 1,
+                                  .length = 1,
+                                  .kind = is_odd ? CALL_INDIRECT : CALL_BRANCH,
+                                  .is_jump = true});
+  }
+}
+
+void endings_settle(struct endings *endings, const int32_t *depths) {
+  find_returns(endings);
+  add_doubtful(endings);
+  add_runs(endings, depths);
+  free(endings->doubts);
+  free(endings->last_calls);
+  free(endings->runs_on);
+}

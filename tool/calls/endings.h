@@ -1,0 +1,36 @@
+/* endings.h - how functions end: which of them return, and which run on into the next.
+ *
+ * The sweep notes how each ends by itself. When all calls are known, that is settled, and the calls
+ * are added that follow from it.
+ */
+#ifndef STACKPACK_ENDINGS_H
+#define STACKPACK_ENDINGS_H
+
+#include "tool/calls/call_graph.h"
+
+enum run { ENDS, RUNS_ON, RUNS_ODDLY };
+
+/* A call after which the stack has another depth than a jump to that place has: it mustn't
+ * return. */
+struct doubt {
+  uint32_t function, call;
+};
+
+struct endings {
+  struct graph_builder *builder;
+  bool
+      *returns; /* the builder's; until it is settled: whether a function has a return of its own */
+  uint32_t *last_calls; /* by function: the call that ends it, plus 1; 0 if none does */
+  uint8_t *runs_on;     /* by function: enum run: its last instruction doesn't end it */
+  struct doubt *doubts;
+  size_t doubt_count, doubt_capacity;
+};
+
+void endings_open(struct endings *endings, struct graph_builder *builder);
+/* Notes a doubt about a call of a function. */
+void endings_doubt(struct endings *endings, uint32_t function, uint32_t call);
+/* Finds what returns, adds the calls of what runs on, and frees all but builder->returns. `depths`:
+ * of the stack at functions' starts; not 0 for parts of functions. */
+void endings_settle(struct endings *endings, const int32_t *depths);
+
+#endif
