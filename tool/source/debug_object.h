@@ -16,8 +16,8 @@ struct debug_object {
   int file;          /* libdwarf reads it later on */
 };
 
-/* Opens a file; `is_split` for the debug information of a .dwo or .dwp file. Refuses sections
- * that say they are larger than debug information can be in earnest. */
+/* Opens a file; `is_split` for the debug information of a .dwo file. Refuses sections that say
+ * they are larger than debug information can be in earnest. */
 bool debug_object_open(struct debug_object *object, const char *path, bool is_split,
                        struct problem *problem);
 void debug_object_close(struct debug_object *object);
