@@ -208,7 +208,7 @@ static enum stackpack_walk_answer by_table(struct stackpack_walk *walk) {
     return walk_step_without_facts(walk);
   if (view.cfa_register >= STACKPACK_REGISTERS)
     return STACKPACK_WALK_REGISTER_UNKNOWN;
-  if (view.cfa_offset > INT32_MAX)
+  if (view.cfa_offset != (int32_t)view.cfa_offset)
     return STACKPACK_WALK_CORRUPT; /* frames.h has no facts of such ones */
   const struct step step = step_of(&view, return_register);
   if (entry != NULL)
