@@ -76,10 +76,9 @@ void units_close(struct units *units) {
 }
 
 const char *units_find(struct units *units, uint64_t address) {
-  struct source_frames frames;
-  source_find(units->source, address, &frames);
+  const char *unit = source_find_unit(units->source, address);
   units->is_broken |= source_is_broken(units->source);
-  if (frames.unit != NULL)
-    return keep_name(units, frames.unit);
+  if (unit != NULL)
+    return keep_name(units, unit);
   return find_by_symbols(units, address);
 }

@@ -128,6 +128,54 @@ static void read_scopes(struct debug_info *info, struct debug_unit *unit,
   free(path);
 }
 
+static void read_unit(struct debug_info *info, struct debug_unit *unit) {
+  const Dwarf_Debug dwarf = info->object.dwarf;
+  Dwarf_Die die;
+  if (unit->is_loaded)
+    return;
+  unit->is_loaded = true;
+  if (dwarf_offdie_b(dwarf, unit->die, 1, &die, NULL) != DW_DLV_OK)
+    return;
+  const struct debug_context context = debug_context_of(dwarf, die);
+  debug_unit_read_lines(unit, dwarf, die);
+  read_scopes(info, unit, &context);
+  dwarf_dealloc_die(die);
+}
+
+/* ---- The whole ---- */
+
+struct debug_info *debug_info_open(const char *path, struct problem *problem) {
+  struct debug_info *info = calloc(1, sizeof *info);
+  if (!debug_object_open(&info->object, path, false, problem))
+    return NULL; /* and the reader ends */
+  add_units(info);
+  return info;
+}
+
+const char *debug_info_missing(const struct debug_info *info) { return info->missing; }
+
+void debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames) {
+  *frames = (struct source_frames){.items = info->frames};
+  const uint32_t number = spans_find(&info->spans, address);
+  if (number == SPANS_NONE)
+    return;
+  struct debug_unit *unit = &info->units[number];
+  read_unit(info, unit);
+  const uint32_t row = spans_find(&unit->row_spans, address);
+  struct source_frame place = row != SPANS_NONE ? unit->rows[row] : (struct source_frame){0};
+  uint32_t scope = spans_find(&unit->scope_spans, address);
+  if (row != SPANS_NONE && scope == SPANS_NONE)
+    info->frames[frames->count++] = place;
+  for (; scope != SPANS_NONE && frames->count < SOURCE_FRAMES_MOST;
+       scope = unit->scopes[scope].parent) {
+    place.function = unit->scopes[scope].name;
+    info->frames[frames->count++] = place;
+    place = unit->scopes[scope].call;
+  }
+}
+
+/* ---- Units' names ---- */
+
 /* Takes "." and empty parts, and "name/..", out of a path. */
 static void normalize(char *path) {
   char *const start = path + (*path == '/');
@@ -154,59 +202,27 @@ static void normalize(char *path) {
 
 /* A split unit has its name in the other file; but here in its table of lines, too: as the first
  * file. */
-static void read_path(struct debug_unit *unit, Dwarf_Die die) {
+static void read_path(struct debug_info *info, struct debug_unit *unit) {
+  Dwarf_Die die;
+  if (dwarf_offdie_b(info->object.dwarf, unit->die, 1, &die, NULL) != DW_DLV_OK)
+    return;
   const char *name = debug_entry_text(die, DW_AT_name);
+  if (name == NULL)
+    read_unit(info, unit);
   for (size_t i = 0; name == NULL && i < unit->files.count; i++)
     name = unit->files.paths[i];
   unit->path = name == NULL ? NULL : path_in(debug_entry_text(die, DW_AT_comp_dir), name);
   if (unit->path != NULL)
     normalize(unit->path);
-}
-
-static void read_unit(struct debug_info *info, struct debug_unit *unit) {
-  const Dwarf_Debug dwarf = info->object.dwarf;
-  Dwarf_Die die;
-  if (unit->is_loaded)
-    return;
-  unit->is_loaded = true;
-  if (dwarf_offdie_b(dwarf, unit->die, 1, &die, NULL) != DW_DLV_OK)
-    return;
-  const struct debug_context context = debug_context_of(dwarf, die);
-  debug_unit_read_lines(unit, dwarf, die);
-  read_path(unit, die);
-  read_scopes(info, unit, &context);
   dwarf_dealloc_die(die);
 }
 
-/* ---- The whole ---- */
-
-struct debug_info *debug_info_open(const char *path, struct problem *problem) {
-  struct debug_info *info = calloc(1, sizeof *info);
-  if (!debug_object_open(&info->object, path, false, problem))
-    return NULL; /* and the reader ends */
-  add_units(info);
-  return info;
-}
-
-const char *debug_info_missing(const struct debug_info *info) { return info->missing; }
-
-void debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames) {
-  *frames = (struct source_frames){.items = info->frames};
+const char *debug_info_find_unit(struct debug_info *info, uint64_t address) {
   const uint32_t number = spans_find(&info->spans, address);
   if (number == SPANS_NONE)
-    return;
+    return NULL;
   struct debug_unit *unit = &info->units[number];
-  read_unit(info, unit);
-  frames->unit = unit->path;
-  const uint32_t row = spans_find(&unit->row_spans, address);
-  struct source_frame place = row != SPANS_NONE ? unit->rows[row] : (struct source_frame){0};
-  uint32_t scope = spans_find(&unit->scope_spans, address);
-  if (row != SPANS_NONE && scope == SPANS_NONE)
-    info->frames[frames->count++] = place;
-  for (; scope != SPANS_NONE && frames->count < SOURCE_FRAMES_MOST;
-       scope = unit->scopes[scope].parent) {
-    place.function = unit->scopes[scope].name;
-    info->frames[frames->count++] = place;
-    place = unit->scopes[scope].call;
-  }
+  if (unit->path == NULL)
+    read_path(info, unit);
+  return unit->path;
 }

@@ -28,8 +28,7 @@ struct source_frame {
 enum { SOURCE_FRAMES_MOST = 512 }; /* more than a compiler makes */
 struct source_frames {
   const struct source_frame *items;
-  size_t count;     /* 0: nothing is known */
-  const char *unit; /* the path of the unit's source file, without "." and ".."; NULL: not told */
+  size_t count; /* 0: nothing is known */
 };
 
 struct debug_info;
@@ -40,6 +39,10 @@ struct debug_info *debug_info_open(const char *path, struct problem *problem);
 
 /* Finds the frames of an address. */
 void debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames);
+
+/* The path of the source file of the unit that has an address, without "." and ".."; NULL: it isn't
+ * told. Nothing else of the unit is read for it, but where the unit's functions are in another file. */
+const char *debug_info_find_unit(struct debug_info *info, uint64_t address);
 
 /* The path of the first split debug information that was looked for and couldn't be read; NULL:
  * none so far. */

@@ -23,7 +23,7 @@ struct debug_unit {
   Dwarf_Off die;       /* where its first entry is */
   Dwarf_Sig8 split_id; /* of a unit whose functions are in a file of their own */
   bool is_loaded;
-  char *path; /* see struct source_frames; owned */
+  char *path; /* see debug_info_find_unit; owned; NULL: not asked for, or not told */
   struct debug_files files;
   struct debug_files split_files; /* of split entries; empty if they use the unit's */
   struct source_frame *rows;      /* of the table of lines */

@@ -26,9 +26,11 @@ enum { TEXTS_SIZE = 1 << 24 };
 
 struct exchange {
   uint64_t address; /* the question */
+  bool wants_unit;  /* not the frames */
   /* The answer: its texts are below. */
   struct problem problem; /* the debug information can't be opened, if there is a text */
   const char *missing;    /* see debug_info_missing */
+  const char *unit;
   struct source_frame items[SOURCE_FRAMES_MOST];
   struct source_frames frames; /* these */
   size_t used;                 /* bytes of texts */
@@ -66,12 +68,16 @@ static const char *put_text(struct exchange *exchange, const char *text) {
 }
 
 static void answer(struct exchange *exchange, struct debug_info *info) {
-  struct source_frames frames;
-  debug_info_find(info, exchange->address, &frames);
+  struct source_frames frames = {0};
+  const char *unit = NULL;
+  if (exchange->wants_unit)
+    unit = debug_info_find_unit(info, exchange->address);
+  else
+    debug_info_find(info, exchange->address, &frames);
   exchange->used = 0;
   exchange->missing = put_text(exchange, debug_info_missing(info));
-  exchange->frames =
-      (struct source_frames){exchange->items, frames.count, put_text(exchange, frames.unit)};
+  exchange->unit = put_text(exchange, unit);
+  exchange->frames = (struct source_frames){exchange->items, frames.count};
   for (size_t i = 0; i < frames.count; i++) {
     exchange->items[i] = frames.items[i];
     exchange->items[i].function = put_text(exchange, frames.items[i].function);
@@ -131,7 +137,7 @@ static bool is_text(const struct exchange *exchange, const char *text) {
 static bool await_answer(const struct source *source) {
   struct exchange *exchange = source->exchange;
   bool ok = await(source->socket) && exchange->frames.count <= SOURCE_FRAMES_MOST &&
-            is_text(exchange, exchange->missing) && is_text(exchange, exchange->frames.unit);
+            is_text(exchange, exchange->missing) && is_text(exchange, exchange->unit);
   exchange->frames.items = exchange->items;
   exchange->problem.text[sizeof exchange->problem.text - 1] = 0;
   exchange->texts[sizeof exchange->texts - 1] = 0;
@@ -167,16 +173,24 @@ static void tell_missing(struct source *source, const char *file) {
                "split debug information can't be read, so inlined functions are missing: %s", file);
 }
 
-void source_find(struct source *source, uint64_t address, struct source_frames *frames) {
-  *frames = (struct source_frames){0};
+/* Whether there is an answer. */
+static bool ask(struct source *source, uint64_t address, bool wants_unit) {
   if (source == NULL || source->is_broken)
-    return;
+    return false;
   source->exchange->address = address;
+  source->exchange->wants_unit = wants_unit;
   source->is_broken = !tell(source->socket) || !await_answer(source);
-  if (source->is_broken)
-    return;
-  tell_missing(source, source->exchange->missing);
-  *frames = source->exchange->frames;
+  if (!source->is_broken)
+    tell_missing(source, source->exchange->missing);
+  return !source->is_broken;
+}
+
+void source_find(struct source *source, uint64_t address, struct source_frames *frames) {
+  *frames = ask(source, address, false) ? source->exchange->frames : (struct source_frames){0};
+}
+
+const char *source_find_unit(struct source *source, uint64_t address) {
+  return ask(source, address, true) ? source->exchange->unit : NULL;
 }
 
 bool source_is_broken(const struct source *source) { return source != NULL && source->is_broken; }

@@ -21,6 +21,9 @@ void source_close(struct source *source);
  * and once the debug information turns out to be broken. Says once on stderr that split debug
  * information is missing. */
 void source_find(struct source *source, uint64_t address, struct source_frames *frames);
+/* The same for the path of the unit's source file: see debug_info_find_unit. Until the next one is
+ * found. */
+const char *source_find_unit(struct source *source, uint64_t address);
 
 /* Whether the debug information has turned out to be broken. Not so without a source. */
 bool source_is_broken(const struct source *source);
