@@ -79,13 +79,19 @@ static bool has_text(const struct image *image, const struct image_section *sect
  * go together (The RISC-V Instruction Set Manual, "Zc*"). A file whose calls pass doubles in
  * registers has D, and its attributes list its extensions ("rv64i2p1_f2p2_d2p2_c2p0"). */
 static bool may_have_short_calls(const struct image *image) {
-  const struct image_section *attributes = image_section(image, ".riscv.attributes");
   const unsigned flags = image->header.e_flags;
-  const bool has_doubles = (flags & EF_RISCV_FLOAT_ABI) >= EF_RISCV_FLOAT_ABI_DOUBLE;
+  if (image->header.e_machine != EM_RISCV)
+    return false;
+  if ((flags & EF_RISCV_FLOAT_ABI) < EF_RISCV_FLOAT_ABI_DOUBLE)
+    return true;
+  const struct image_section *attributes = image_section(image, ".riscv.attributes");
   const bool has_stores = attributes != NULL && has_text(image, attributes, "_c") &&
                           !has_text(image, attributes, "_zcm");
-  return image->header.e_machine == EM_RISCV &&
-         !(has_doubles && (has_stores || (flags & EF_RISCV_RVC) == 0));
+  return !has_stores && (flags & EF_RISCV_RVC) != 0;
+}
+
+static bool is_linkage(const char *name) {
+  return strncmp(name, ".plt", 4) == 0 || strncmp(name, ".iplt", 5) == 0;
 }
 
 static bool is_start_table(const struct image_section *section) {
@@ -102,18 +108,19 @@ static int compare_areas(const void *a, const void *b) {
 static void add_area(struct areas *areas, const struct image *image,
                      const struct image_section *section) {
   const Elf64_Shdr *header = &section->header;
+  const bool is_code = (header->sh_flags & SHF_EXECINSTR) != 0;
   areas->items[areas->count++] = (struct area){
       .name = section->name,
       .bytes = image->bytes + header->sh_offset,
       .address = header->sh_addr,
       .size = header->sh_size,
-      .is_code = (header->sh_flags & SHF_EXECINSTR) != 0,
+      .is_code = is_code,
       .is_undecodable = is_changeable(image, section),
-      .may_have_short_calls = may_have_short_calls(image),
+      .is_linkage = is_code && is_linkage(section->name),
       .is_start_table = is_start_table(section),
       .is_constant = is_constant(image, section),
       .marks = {calloc(header->sh_size / 8 + 1, 1), calloc(header->sh_size / 8 + 1, 1),
-                calloc((header->sh_flags & SHF_EXECINSTR) != 0 ? header->sh_size / 8 + 1 : 1, 1)},
+                calloc(is_code ? header->sh_size / 8 + 1 : 1, 1)},
   };
 }
 
@@ -132,7 +139,8 @@ static void find_memory(struct areas *areas, const struct image *image) {
 
 bool areas_open(struct areas *areas, const struct image *image, const struct image_section *raw,
                 struct problem *problem) {
-  *areas = (struct areas){.items = calloc(image->section_count + 1, sizeof *areas->items)};
+  *areas = (struct areas){.items = calloc(image->section_count + 1, sizeof *areas->items),
+                          .may_have_short_calls = may_have_short_calls(image)};
   find_memory(areas, image);
   for (size_t i = 1; i < image->section_count; i++)
     if (is_area(image, &image->sections[i], raw))

@@ -15,11 +15,11 @@ struct area {
   const uint8_t *bytes;
   uint64_t address, size;
   bool is_code;
-  bool is_undecodable;       /* its instructions may be others than they seem, */
-  bool may_have_short_calls; /* or those may that are marked so (struct code_instruction) */
-  bool is_start_table;       /* of functions that run when the file is loaded or unloaded */
-  bool is_constant;          /* only the dynamic linker writes to it */
-  uint8_t *marks[3];         /* the last one for code alone */
+  bool is_undecodable; /* its instructions may be others than they seem */
+  bool is_linkage;     /* a procedure linkage table */
+  bool is_start_table; /* of functions that run when the file is loaded or unloaded */
+  bool is_constant;    /* only the dynamic linker writes to it */
+  uint8_t *marks[3];   /* the last one for code alone */
 };
 
 enum {
@@ -35,7 +35,8 @@ enum {
 struct areas {
   struct area *items; /* by address; they don't overlap */
   size_t count;
-  uint64_t start, end; /* of the program's memory, in which the areas lie */
+  uint64_t start, end;       /* of the program's memory, in which the areas lie */
+  bool may_have_short_calls; /* instructions that are marked so (struct code_instruction) may be */
 };
 
 /* `raw` is the raw stack maps' section, or NULL. */

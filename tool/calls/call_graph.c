@@ -145,8 +145,7 @@ static void merge_calls(struct graph_builder *builder) {
 
 bool graph_is_linkage(const struct call_graph *graph, uint32_t number) {
   const struct area *area = areas_find(&graph->areas, graph->functions[number].address);
-  return area != NULL &&
-         (strncmp(area->name, ".plt", 4) == 0 || strncmp(area->name, ".iplt", 5) == 0);
+  return area != NULL && area->is_linkage;
 }
 
 uint32_t graph_stub_target(const struct call_graph *graph, uint32_t number) {

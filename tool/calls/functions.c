@@ -74,28 +74,14 @@ static uint64_t after_padding(const struct graph_builder *builder, const struct 
  * its padding. What follows a jump in the same stub, for lazy binding, becomes a function of its
  * own, too. The size of entries that a section states isn't to be trusted: some state none, and
  * some tables start with a larger one. */
-static void add_stubs_of(const struct graph_builder *builder, struct starts *starts,
-                         const struct image_section *section) {
-  const uint64_t start = section->header.sh_addr;
-  const struct area *area = areas_find(&builder->graph->areas, start);
-  if (area == NULL || !area->is_code)
-    return;
+static void add_stubs(const struct graph_builder *builder, struct starts *starts,
+                      const struct area *area) {
   const uint64_t end = area->address + area->size;
   struct code_instruction instruction;
-  for (uint64_t at = start; at < end; at += instruction.length) {
+  for (uint64_t at = area->address; at < end; at += instruction.length) {
     builder->architecture->decode(area->bytes + (at - area->address), end - at, at, &instruction);
     if (instruction.kind == CODE_JUMP)
       add_start(starts, after_padding(builder, area, at + instruction.length, end));
-  }
-}
-
-static void add_stubs(const struct graph_builder *builder, struct starts *starts,
-                      const struct image *image) {
-  for (size_t i = 1; i < image->section_count; i++) {
-    const struct image_section *section = &image->sections[i];
-    if ((section->header.sh_flags & SHF_EXECINSTR) != 0 &&
-        (strncmp(section->name, ".plt", 4) == 0 || strncmp(section->name, ".iplt", 5) == 0))
-      add_stubs_of(builder, starts, section);
   }
 }
 
@@ -108,13 +94,15 @@ static void add_all(const struct graph_builder *builder, struct starts *starts,
     add_start(starts, unwound->items[i].start);
   for (uint32_t i = 0; table != NULL && i < table->function_count; i++)
     add_start(starts, table->functions[i].address);
-  for (size_t i = 0; i < graph->areas.count; i++)
+  for (size_t i = 0; i < graph->areas.count; i++) {
     if (graph->areas.items[i].is_code)
       add_start(starts, graph->areas.items[i].address);
+    if (graph->areas.items[i].is_linkage)
+      add_stubs(builder, starts, &graph->areas.items[i]);
+  }
   add_start(starts, graph->linkage.entry);
   add_start(starts, graph->linkage.init);
   add_start(starts, graph->linkage.fini);
-  add_stubs(builder, starts, image);
 }
 
 /* ---- Gaps ---- */

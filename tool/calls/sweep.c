@@ -445,7 +445,7 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct course *course)
     if (may_fill && all_zero(bytes, sweep->end - at))
       return;
     if ((has_parts && !parts_follow(&sweep->parts, &instruction, open_upper, sweep)) ||
-        (instruction.may_be_call && area->may_have_short_calls))
+        (instruction.may_be_call && builder->graph->areas.may_have_short_calls))
       builder->graph->functions[sweep->function].is_undecodable = true;
     if (!stack_arrive(&sweep->stack, &course->stack, at, !ends(course->last))) {
       if (course->last == CODE_CALL && course->last_call != 0)
