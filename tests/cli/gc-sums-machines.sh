@@ -85,7 +85,7 @@ check_aarch64() {
     "$save; $other; ldr w19, [sp, #8]; add sp, sp, #16" "$save; stp x19, x20, [sp]; $other; $load" "cbz x0, 1f; $save; $load; $other; 1:" \
     "adrp x19, pointer; ldr x19, [x19, :lo12:pointer]" 'fmov x19, d0' 'ldp x19, x1, [x0]' 'csel x19, x0, x19, eq' 'swp x0, x19, [x1]' \
     'fcvtzs x19, d0' 'umov x19, v0.d[0]' 'mrs x19, tpidr_el0' 'casp x18, x19, x0, x1, [x2]' 'ld64b x14, [x2]' 'st64bv x19, x0, [x2]' \
-    'addpt x19, x0, x1'; do
+    'addpt x19, x0, x1' '.inst 0xf83fd05e /* ld64b x30, [x2] */'; do
     way="$extensions; $way; ret; .pushsection .data; pointer: .quad hidden; .popsection"
     check_called kept "a jump, by a register that is changed: $way" "$jumps" "$way"
   done

@@ -351,7 +351,7 @@ static void decode_other_single(uint32_t word, struct code_instruction *instruct
     set_memory(&instruction->stack, from_of(word), 0, is_large ? LARGE : 8, 0, false);
     parts->may_write = bit(to_of(word));
     if (is_large)
-      parts->may_write = UINT8_MAX << to_of(word) | bit(other_of(word));
+      parts->may_write = (uint32_t)UINT8_MAX << to_of(word) | bit(other_of(word));
     return;
   }
   parts->reads = bit(from_of(word)); /* LDRAA, LDRAB: with an index, they move it */
