@@ -18,8 +18,6 @@ struct doubt {
 
 struct endings {
   struct graph_builder *builder;
-  bool
-      *returns; /* the builder's; until it is settled: whether a function has a return of its own */
   uint32_t *last_calls; /* by function: the call that ends it, plus 1; 0 if none does */
   uint8_t *runs_on;     /* by function: enum run: its last instruction doesn't end it */
   struct doubt *doubts;
@@ -29,8 +27,9 @@ struct endings {
 void endings_open(struct endings *endings, struct graph_builder *builder);
 /* Notes a doubt about a call of a function. */
 void endings_doubt(struct endings *endings, uint32_t function, uint32_t call);
-/* Finds what returns, adds the calls of what runs on, and frees all but builder->returns. `depths`:
- * of the stack at functions' starts; not 0 for parts of functions. */
+/* Finds what returns (builder->returns: until then, which functions have a return of their own), adds
+ * the calls of what runs on, and frees the rest. `depths`: of the stack at functions' starts; not 0 for
+ * parts of functions. */
 void endings_settle(struct endings *endings, const int32_t *depths);
 
 #endif

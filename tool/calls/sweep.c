@@ -389,7 +389,7 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   case CODE_PADDING:
     return;
   case CODE_RETURN:
-    sweep->endings.returns[sweep->function] = true;
+    sweep->builder->returns[sweep->function] = true;
     if (stack_is_odd(&sweep->stack, &course->stack) || instruction->stack.growth != 0)
       add_odd(sweep, at, instruction);
     break;
@@ -491,7 +491,7 @@ static void add_late(struct sweep *sweep, uint64_t last) {
     if (graph->calls[i].target == graph_anything(graph))
       graph->calls[i].target = graph_everything(graph);
   if (stack_was_odd(&sweep->stack) &&
-      (sweep->endings.returns[sweep->function] || graph->call_count > function->first_call))
+      (sweep->builder->returns[sweep->function] || graph->call_count > function->first_call))
     add_odd(sweep, last, &(struct code_instruction){.kind = CODE_RETURN, .length = 1});
 }
 
