@@ -2,7 +2,7 @@
  *
  *   slots      each has the offset of an entry in units of 8 bytes, or 0; a power of 2 of them
  *   entries    one after the other, in the order of their look-ups: how a walk gets to the caller's
- *              frame, which are the entries of that mostly, the record, and its live set as a row
+ *              frame, the entries of the latest callers, the record, and its live set as a row
  *
  * The hash of an address leads to a slot; its entry's is the first one from there on that was free.
  * When there is no room for another entry, all are forgotten; but not before others are in use: a

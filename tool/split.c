@@ -36,13 +36,21 @@ static char *output_path(const struct split_options *options, const char *path) 
   return output;
 }
 
+static int compare_paths(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 /* Whether two files would be written to the same place: then its path; else NULL. */
 static const char *find_collision(char *const *outputs, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    for (size_t k = 0; k < i; k++)
-      if (strcmp(outputs[i], outputs[k]) == 0)
-        return outputs[i];
-  return NULL;
+  char **order = malloc(count * sizeof *order);
+  const char *found = NULL;
+  memcpy(order, outputs, count * sizeof *order);
+  qsort(order, count, sizeof *order, compare_paths);
+  for (size_t i = 1; found == NULL && i < count; i++)
+    if (strcmp(order[i - 1], order[i]) == 0)
+      found = order[i];
+  free(order);
+  return found;
 }
 
 static void print_result(const char *path, size_t size, const struct split *split) {

@@ -173,14 +173,15 @@ static void find_room(struct plan *plan) {
   const bool is_rela = relocations->rela != NULL;
   const struct image_section *table = is_rela ? relocations->rela : relocations->relr;
   uint64_t address, size;
-  if (table == NULL || has_symbol(image, table) || !is_alone(image, table))
+  if (table == NULL || !is_alone(image, table))
     return;
   const Elf64_Shdr *header = &table->header;
   const uint64_t from = is_rela ? 0 : relocations->relr_size;
   const uint64_t to = is_rela ? relocations->rela_removed : header->sh_size;
   if (is_rela ? relocations->rela_shrinks && to < header->sh_size
-              : from > 0 && plan_dynamic(image, DT_RELR, &address) && address == header->sh_addr &&
-                    plan_dynamic(image, DT_RELRSZ, &size) && size == header->sh_size)
+              : from > 0 && !has_symbol(image, table) && plan_dynamic(image, DT_RELR, &address) &&
+                    address == header->sh_addr && plan_dynamic(image, DT_RELRSZ, &size) &&
+                    size == header->sh_size)
     relocations->room = (struct plan_room){header->sh_offset + from, header->sh_offset + to,
                                            image_segment_of(image, header)};
 }
