@@ -42,9 +42,9 @@ struct machine {
   /* And whether one may end there that does nothing: a statepoint with patch bytes has those in the
    * call's place (LLVM, "Garbage Collection Safepoints", gc.statepoint). */
   bool (*ends_nop)(const uint8_t *end, size_t size);
-  /* Where an instruction that ends at `end`, or what it calls, has made a function's frame and saved
-   * the return address in it: adds the registers that are saved besides. Unwind tables leave out
-   * those that the function doesn't change; but it loads them again before it returns, so that
+  /* Where an instruction that ends at `end`, or what it calls, has made a function's frame and
+   * saved the return address in it: adds the registers that are saved besides. Unwind tables leave
+   * out those that the function doesn't change; but it loads them again before it returns, so that
    * their places count. NULL: this machine has no such instruction. */
   void (*save_more)(struct frame_facts *facts, const uint8_t *end, size_t size);
 };

@@ -7,9 +7,9 @@
  * statepoints. (The RISC-V Instruction Set Manual 1, "Unconditional Jumps", "Control Transfer
  * Instructions")
  *
- * A shared prologue saves ra and the first of the registers s0 to s11, from the CFA down, as many as
- * its frame has room for. The instruction CM.PUSH saves ra and so many of them as it says, from the
- * CFA down, too, but the last one first, and ra as the last. ("Zc* Extension Specification")
+ * A shared prologue saves ra and the first of the registers s0 to s11, from the CFA down, as many
+ * as its frame has room for. The instruction CM.PUSH saves ra and so many of them as it says, from
+ * the CFA down, too, but the last one first, and ra as the last. ("Zc* Extension Specification")
  *
  * Read backwards, two bytes that look like C.JALR may be the upper half of another instruction's
  * constant. That can't be told without going through the function from its start.

@@ -170,8 +170,8 @@ static inline uint32_t entry_number(const struct packed_table *table, bool by_in
   return by_index ? entry.index : entry.stretch;
 }
 
-/* The last leaf whose entry's number (by index, or by stretch) is not above `number`; so it is the one
- * that has this number, unless the table is broken. There are leaves. */
+/* The last leaf whose entry's number (by index, or by stretch) is not above `number`; so it is the
+ * one that has this number, unless the table is broken. There are leaves. */
 static uint32_t leaf_with(const struct packed_table *table, bool by_index, uint32_t number) {
   uint32_t from = 0, to = table->leaf_count - 1;
   while (from < to) {

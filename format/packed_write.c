@@ -278,8 +278,8 @@ static void find_whole(const struct encoder_layout *layouts, uint32_t *whole, ui
   }
 }
 
-/* Numbers layouts as functions first have them: `layout` of a stretch is a place among the sorted ones,
- * and becomes a number. `numbers` has room for one of each place. */
+/* Numbers layouts as functions first have them: `layout` of a stretch is a place among the sorted
+ * ones, and becomes a number. `numbers` has room for one of each place. */
 static void number_layouts(struct encoder *encoder, const struct encoder_layout *sorted,
                            uint32_t *numbers) {
   const uint32_t functions = encoder->table->function_count;

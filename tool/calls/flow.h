@@ -52,8 +52,8 @@ void flow_close(struct flow *flow);
 
 /* Decodes a function, which is understood and below 2 GB. */
 void flow_start(struct flow *flow, uint32_t number);
-/* Follows its values; false if that takes too long. Then, and when what is asked for afterwards takes
- * too long, nothing is left. */
+/* Follows its values; false if that takes too long. Then, and when what is asked for afterwards
+ * takes too long, nothing is left. */
 bool flow_follow(struct flow *flow);
 
 /* Notes what was looked at; false if nothing is left. */

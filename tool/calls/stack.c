@@ -225,8 +225,8 @@ static void use_memory(struct stack_notes *notes, const struct stack_depth *dept
 
 /* ---- Registers that calls preserve ---- */
 
-/* The first store of the caller's value says where its place is. A part of a function may have other
- * values in registers from its start on. */
+/* The first store of the caller's value says where its place is. A part of a function may have
+ * other values in registers from its start on. */
 static void save(struct stack_notes *notes, struct stack_depth *depth, uint16_t registers,
                  int64_t at) {
   const uint16_t saved = notes->is_part ? 0 : registers & ~depth->changed & ~notes->placed;

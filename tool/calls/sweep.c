@@ -529,8 +529,8 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
 
 /* ---- The whole ---- */
 
-/* A function that another one enters between its instructions isn't what it seemed to be; nor is one
- * that is entered where it has something else on the stack than at its start. */
+/* A function that another one enters between its instructions isn't what it seemed to be; nor is
+ * one that is entered where it has something else on the stack than at its start. */
 static void check_landings(const struct sweep *sweep) {
   const struct graph_builder *builder = sweep->builder;
   struct call_graph *graph = builder->graph;

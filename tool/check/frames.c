@@ -68,8 +68,8 @@ static void ask(Dwarf_CFI *tables, Dwarf_Addr address, struct answer *answer) {
 /* The first difference, by its name; NULL: there is none. For a register without a rule, libdw
  * answers by the machine's calling convention: it has its value, or is lost. For an address that it
  * doesn't find, libdw has no answer: it searches by .eh_frame_hdr, which linkers don't always sort
- * as it expects. On a machine that saves more than unwind tables tell, a register that has its value
- * may be saved, too. */
+ * as it expects. On a machine that saves more than unwind tables tell, a register that has its
+ * value may be saved, too. */
 static const char *first_difference(const struct frame_facts *facts, const struct answer *answer,
                                     bool saves_more) {
   if (!answer->is_known)

@@ -3,21 +3,21 @@
  * One to five more program headers must follow the old ones. Room for them comes, in this order,
  * from bytes that are free there; from a page in front of a non-PIE executable; or from the
  * sections after the headers, if these can move (moves.c). They move into bytes that packing frees:
- * the rest of the raw section. Where that is too small, as in tiny programs, the file gets a segment
- * more at its end.
+ * the rest of the raw section. Where that is too small, as in tiny programs, the file gets a
+ * segment more at its end.
  *
- * Packing frees bytes in up to three places: after the packed table, up to the raw section's end; in a
- * position-independent file, before the relocations that are left (of kind RELR: after them, up to
- * the old end of their table); and where sections stood that had to make room. All whole pages of
- * each are cut, counted from its end:
+ * Packing frees bytes in up to three places: after the packed table, up to the raw section's end;
+ * in a position-independent file, before the relocations that are left (of kind RELR: after them,
+ * up to the old end of their table); and where sections stood that had to make room. All whole
+ * pages of each are cut, counted from its end:
  *
  *   addresses   | table | zeros |      n pages       | what follows |
  *   file        | table | zeros | what follows |
  *
  * The following bytes become a segment of their own, which may start in the middle of a page. Then
  * one page of the file is mapped twice, at both its addresses, as linkers lay out segments, too.
- * Each cut needs one program header more, and so perhaps more moves, or a page in front. Where these
- * headers have no room, only pages of the raw section are cut, or none.
+ * Each cut needs one program header more, and so perhaps more moves, or a page in front. Where
+ * these headers have no room, only pages of the raw section are cut, or none.
  */
 #include "tool/rewrite/plan.h"
 
@@ -25,8 +25,8 @@
 
 #include <string.h>
 
-/* Rooms for moves: after the program headers, in the raw section, and at the end of the file; and the
- * room that the moves leave. */
+/* Rooms for moves: after the program headers, in the raw section, and at the end of the file; and
+ * the room that the moves leave. */
 enum { ROOM_NEAR, ROOM_RAW, ROOM_EXTRA, ROOM_MOVED, ROOM_COUNT };
 
 /* Which pages are cut. */
@@ -121,8 +121,8 @@ static bool place(struct plan_room *room, struct plan_move *move) {
   return true;
 }
 
-/* Places the moves, by offsets of the old file, each in the first room that takes it. Only notes and
- * the like may stay near the headers. */
+/* Places the moves, by offsets of the old file, each in the first room that takes it. Only notes
+ * and the like may stay near the headers. */
 static void place_moves(struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
   for (size_t i = 0; i < plan->move_count; i++) {
     struct plan_move *move = &plan->moves[i];
@@ -134,8 +134,8 @@ static void place_moves(struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
 
 /* ---- The cut ---- */
 
-/* Whether a room's bytes are of no other segment that is loaded, or that ld.so makes read-only after
- * relocation (PT_GNU_RELRO): there, a hole would make its mprotect fail. */
+/* Whether a room's bytes are of no other segment that is loaded, or that ld.so makes read-only
+ * after relocation (PT_GNU_RELRO): there, a hole would make its mprotect fail. */
 static bool can_cut(const struct plan *plan, const struct plan_room *room) {
   const Elf64_Shdr range = {.sh_offset = room->offset,
                             .sh_addr =

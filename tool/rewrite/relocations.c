@@ -52,8 +52,8 @@ static bool has_symbol(const struct image *image, const struct image_section *ta
   return false;
 }
 
-/* Whether the table that ld.so reads by DT_RELA starts with a section, so that it can start later; and
- * nobody else may read that, such as start-up code that relocates the program itself. */
+/* Whether the table that ld.so reads by DT_RELA starts with a section, so that it can start later;
+ * and nobody else may read that, such as start-up code that relocates the program itself. */
 static bool starts_table(const struct image *image, const struct image_section *section) {
   uint64_t start, size;
   return plan_dynamic(image, DT_RELA, &start) && plan_dynamic(image, DT_RELASZ, &size) &&

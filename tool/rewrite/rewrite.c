@@ -21,7 +21,8 @@
  *
  * So both cuts may be in one segment, which then becomes three.
  *
- * Program headers are added: one for the segment after each cut, and a PT_NOTE for the table's note. The table of program headers stays right after the ELF header, because that is where
+ * Program headers are added: one for the segment after each cut, and a PT_NOTE for the table's
+ * note. The table of program headers stays right after the ELF header, because that is where
  * binutils' strip and objcopy will put it, whatever e_phoff says. (A program runs with the table
  * elsewhere, but strip then destroys the file.) If there is no room for more headers, the file of a
  * non-PIE executable gets one page more at its front, and the first segment starts one page
@@ -110,9 +111,8 @@ bool rewrite_check(const struct image *image, const struct image_section *raw,
 
 /* ---- Contents ---- */
 
-/* Symbols of the raw section mean the packed table's start; symbols of moved sections, and that of the
- * relocations as a section, move along.
- * False: the symbol stays as it is. */
+/* Symbols of the raw section mean the packed table's start; symbols of moved sections, and that of
+ * the relocations as a section, move along. False: the symbol stays as it is. */
 static bool move_symbol(const struct plan *plan, Elf64_Sym *symbol) {
   const size_t number = image_symbol_section(plan->image, symbol);
   const bool is_renumbered = number != symbol->st_shndx;

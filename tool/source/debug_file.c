@@ -56,7 +56,8 @@ static bool has_checksum(const char *path, const struct tie *tie) {
   return actual == tie->checksum;
 }
 
-/* Takes the path of a candidate: returns it if the file is there and the program's, else frees it. */
+/* Takes the path of a candidate: returns it if the file is there and the program's, else frees
+ * it. */
 static char *try(char *path, bool by_link, const struct tie *tie, struct problem *problem) {
   const bool is_there = access(path, R_OK) == 0;
   if (is_there && (by_link ? has_checksum : has_build_id)(path, tie))

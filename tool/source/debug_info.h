@@ -41,7 +41,8 @@ struct debug_info *debug_info_open(const char *path, struct problem *problem);
 void debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames);
 
 /* The path of the source file of the unit that has an address, without "." and ".."; NULL: it isn't
- * told. Nothing else of the unit is read for it, but where the unit's functions are in another file. */
+ * told. Nothing else of the unit is read for it, but where the unit's functions are in another
+ * file. */
 const char *debug_info_find_unit(struct debug_info *info, uint64_t address);
 
 /* The path of the first split debug information that was looked for and couldn't be read; NULL:

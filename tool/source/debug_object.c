@@ -108,7 +108,8 @@ static bool write_at(int file, const void *bytes, uint64_t size, uint64_t place)
   return pwrite(file, bytes, size, (off_t)place) == (ssize_t)size;
 }
 
-/* Writes the file as it is, then its debug sections as libelf has them, whose headers lead there. */
+/* Writes the file as it is, then its debug sections as libelf has them, whose headers lead
+ * there. */
 static bool fill_copy(int copy, Elf *elf, struct problem *problem) {
   GElf_Ehdr file;
   GElf_Shdr header;
