@@ -85,6 +85,15 @@ can_run() { # MACHINE
 
 # ---- Building programs ---------------------------------------------------------------------------------
 
+# Builds the library for another machine into the folder of its name, and what else the arguments for make say. (The jobs
+# and options of the make that runs a test aren't this one's.)
+make_library() { # MACHINE [MAKE ARGUMENT...]
+  local machine=$1 triplet=$1-linux-gnu
+  PKG_CONFIG_LIBDIR=/nonexistent env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP" BUILD="$PWD/$machine" CC="$triplet-gcc" \
+    LD="$triplet-ld" OBJCOPY="$triplet-objcopy" AR="$triplet-ar" SANITIZE= CFLAGS=-O2 "${@:2}" "$PWD/$machine/libstackpack.a" >log 2>&1 ||
+    { cat log; fail "the library can't be built for $machine"; }
+}
+
 # Compiles LLVM IR, the name of a sample or a file, to an object file. Plain managed code gets its statepoints here;
 # code that has them stays as it is. There is debug information: a line for every instruction.
 compile() { # IR OBJECT [LLC OPTION...]

@@ -22,10 +22,7 @@ choose_machine() { # MACHINE
 }
 
 build_library() {
-  unset MAKEFLAGS MFLAGS MAKELEVEL # a test's jobs and options are not those of the make that runs it
-  PKG_CONFIG_LIBDIR=/nonexistent make -s -C "$TOP" BUILD="$PWD/$machine" CC="$triplet-gcc" LD="$triplet-ld" OBJCOPY="$triplet-objcopy" \
-    AR="$triplet-ar" UNWIND=yes SANITIZE= CFLAGS="-O2 -g -I$libunwind/include" "$PWD/$machine/libstackpack.a" \
-    "$PWD/$machine/libstackpack-unwind.a" >log 2>&1 || { cat log; fail "the libraries can't be built for $machine"; }
+  make_library "$machine" UNWIND=yes CFLAGS="-O2 -g -I$libunwind/include" "$PWD/$machine/libstackpack-unwind.a"
 }
 
 link() { # lld|bfd OUTPUT OBJECT-OR-OPTION...

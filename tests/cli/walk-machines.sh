@@ -34,49 +34,21 @@ define i64 @outer(ptr %callee) noinline #0 gc "statepoint-example" {
 }
 IR
 cat >collector.c <<'C'
-#include "stackpack.h"
-#include <stdio.h>
-#include <stdlib.h>
+#include "moving.h"
 
-static struct stackpack_module modules[4];
-static struct stackpack_process process;
-static const struct stackpack_walker walker = {.process = &process};
-static long space[2][4], used, active;
-
-void *allocate(long value) {
-  space[active][used] = value;
-  return &space[active][used++];
-}
 void touch(void *p) { (void)p; }
 
-static uintptr_t forward(void *closure, uintptr_t base) {
-  (void)closure;
-  return (uintptr_t)(space[!active] + ((long *)base - space[active]));
-}
-
 void collect_at(uintptr_t pc, uintptr_t stack_pointer, uintptr_t frame_pointer) {
-  const struct stackpack_stack stack = {stack_pointer, UINTPTR_MAX & ~(uintptr_t)7};
   struct stackpack_context context = stackpack_context_at_call(pc, stack_pointer, NULL);
-  struct stackpack_walk walk;
-  enum stackpack_walk_answer answer;
   stackpack_context_set(&context, STACKPACK_FRAME_POINTER, frame_pointer);
-  stackpack_walk_start(&walk, &walker, stack, &context);
-  while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk)))
-    stackpack_walk_update(&walk, forward, NULL);
-  for (long i = 0; i < used; i++) {
-    space[!active][i] = space[active][i];
-    space[active][i] = -1000000; /* what is still referred to is wrong now */
-  }
-  active = !active;
-  printf("%s, %d frames\n", stackpack_walk_text(answer), (int)walk.managed_frames);
+  move_objects(&context);
 }
 
 long inner(void), vectors(void), outer(long (*callee)(void));
 
 int main(int argc, char **argv) {
   (void)argv;
-  if (stackpack_process_open(&process, modules, 4) != STACKPACK_OK)
-    abort();
+  open_process();
   printf("%ld\n", outer(argc > 1 ? vectors : inner));
   return 0;
 }
@@ -100,8 +72,8 @@ build() { # NAME ATTRIBUTES
   sed "s/#0/$2/; s/VECTORS/$vectors/" managed.ll >"$1.ll"
   "$LLVM/bin/opt" -passes=rewrite-statepoints-for-gc "$1.ll" -o "$1.bc"
   "$LLVM/bin/llc" "${llc[@]}" "$1.bc" -o "$1.o"
-  "$machine-linux-gnu-gcc" -O2 -fno-omit-frame-pointer -no-pie -static -I"$TOP/runtime" -I"$TOP/samples/common" "$1.o" collector.c stub.S \
-    "$machine/libstackpack.a" -o "$1"
+  "$machine-linux-gnu-gcc" -O2 -fno-omit-frame-pointer -no-pie -static -I"$TOP/runtime" -I"$TOP/tests/cli/walk" -I"$TOP/samples/common" "$1.o" \
+    collector.c stub.S "$machine/libstackpack.a" -o "$1"
   expect_status 0 "$stackpack" pack --always -q -o "$1.packed" "$1"
 }
 
@@ -118,10 +90,7 @@ tried=
 for machine in "${other_machines[@]}"; do
   can_run "$machine" || continue
   choose_machine "$machine"
-  unset MAKEFLAGS MFLAGS MAKELEVEL
-  PKG_CONFIG_LIBDIR=/nonexistent make -s -C "$TOP" BUILD="$PWD/$machine" CC="$machine-linux-gnu-gcc" LD="$machine-linux-gnu-ld" \
-    OBJCOPY="$machine-linux-gnu-objcopy" AR="$machine-linux-gnu-ar" SANITIZE= CFLAGS=-O2 "$PWD/$machine/libstackpack.a" >log 2>&1 ||
-    { cat log; fail "the library can't be built for $machine"; }
+  make_library "$machine"
   end='the end of the managed frames'
   stop="a frame whose size isn't known, or not for sure, which needs unwind tables"
   build tables 'uwtable "frame-pointer"="none"'

@@ -90,46 +90,17 @@ expect_saved pushed last "ra-104 s0-96 s1-88 s2-80 s3-72 s4-64 s5-56 s6-48 s7-40
 
 can_run riscv64 || { echo "no qemu, or no compiler: nothing was run"; exit 0; }
 cat >collector.c <<'C'
-#include "stackpack.h"
-#include <stdio.h>
-#include <stdlib.h>
-
-static struct stackpack_module modules[4];
-static struct stackpack_process process;
-static const struct stackpack_walker walker = {.process = &process};
-static long space[2][8], used, active;
-
-void *allocate(long value) {
-  space[active][used] = value;
-  return &space[active][used++];
-}
-
-static uintptr_t forward(void *closure, uintptr_t base) {
-  (void)closure;
-  return (uintptr_t)(space[!active] + ((long *)base - space[active]));
-}
+#include "moving.h"
 
 void collect_at(uintptr_t pc, uintptr_t stack_pointer, struct stackpack_registers *registers) {
-  const struct stackpack_stack stack = {stack_pointer, UINTPTR_MAX & ~(uintptr_t)7};
   const struct stackpack_context context = stackpack_context_at_call(pc, stack_pointer, registers);
-  struct stackpack_walk walk;
-  enum stackpack_walk_answer answer;
-  stackpack_walk_start(&walk, &walker, stack, &context);
-  while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk)))
-    stackpack_walk_update(&walk, forward, NULL);
-  for (long i = 0; i < used; i++) {
-    space[!active][i] = space[active][i];
-    space[active][i] = -1000000; /* what is still referred to is wrong now */
-  }
-  active = !active;
-  printf("%s, %d frames\n", stackpack_walk_text(answer), (int)walk.managed_frames);
+  move_objects(&context);
 }
 
 long outer(void);
 
 int main(void) {
-  if (stackpack_process_open(&process, modules, 4) != STACKPACK_OK)
-    abort();
+  open_process();
   printf("%ld\n", outer());
   return 0;
 }
@@ -151,11 +122,8 @@ collect:
 	addi sp, sp, 288
 	ret'
 } >stub.s
-unset MAKEFLAGS MFLAGS MAKELEVEL
-PKG_CONFIG_LIBDIR=/nonexistent make -s -C "$TOP" BUILD="$PWD/build" CC=riscv64-linux-gnu-gcc LD=riscv64-linux-gnu-ld \
-  OBJCOPY=riscv64-linux-gnu-objcopy AR=riscv64-linux-gnu-ar SANITIZE= CFLAGS=-O2 "$PWD/build/libstackpack.a" >log 2>&1 ||
-  { cat log; fail "the library can't be built"; }
-riscv64-linux-gnu-gcc -O2 -static -I"$TOP/runtime" shared.o collector.c stub.s build/libstackpack.a -o app
+make_library riscv64
+riscv64-linux-gnu-gcc -O2 -static -I"$TOP/runtime" -I"$TOP/tests/cli/walk" shared.o collector.c stub.s riscv64/libstackpack.a -o app
 expect_status 0 "$stackpack" pack --always -q -o packed app
 expect_status 0 "$stackpack" verify app packed
 for program in app packed; do
