@@ -258,9 +258,12 @@ def check_unreachable(program, folder, module, raw, options):
     """
     has_labels = any(call.kind == "goto" for function in program.functions for call in function.calls)
     may_keep_more = has_labels or (generate.MACHINE is not None and generate.MACHINE.name == "riscv64")
-    run_by_main = generate.reachable(program)
-    called = {id for id, function, _ in generate.statepoints(program) if function.number in run_by_main}
-    for more, expected in ((options, called & generate.needed(program)), ([], called)):
+    for with_entries in (True, False):
+        run_at_all = generate.reachable(program, with_entries)
+        expected = {id for id, function, _ in generate.statepoints(program) if function.number in run_at_all}
+        more = options if with_entries else []
+        if with_entries:
+            expected &= generate.needed(program)
         run(STACKPACK, "pack", "--always", "--drop-unreachable", *more, "-o", folder / "other", folder / "raw" / module)
         kept = set(records(folder / "other").values())
         wanted = expected & set(raw.values())

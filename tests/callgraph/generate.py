@@ -141,10 +141,10 @@ def reaching(program):
     return found
 
 
-def reachable(program):
-    """The functions that main can reach."""
+def reachable(program, with_entries):
+    """The functions that main can reach; and those that GC entries can, which run at every collection."""
     by_number = {function.number: function for function in program.functions}
-    found = {function.number for function in program.functions if function.is_root}
+    found = {function.number for function in program.functions if function.is_root or (with_entries and function.is_entry)}
     waiting = list(found)
     while waiting:
         for call in by_number[waiting.pop()].calls:
@@ -186,7 +186,8 @@ def draw_units(choice, family, focus):
     for compiler in ("gcc", "clang"):
         if family == "direct":
             for level in ("-O0", "-O2"):
-                units.append(Unit(f"c_{compiler}{level[1:]}", "app", "c", compiler, [level]))
+                # Between functions that aren't aligned, a return and mold's zeros can be the distance to another one.
+                units.append(Unit(f"c_{compiler}{level[1:]}", "app", "c", compiler, [level, "-falign-functions=16"]))
         else:
             units.append(Unit(f"c_{compiler}", "app", "c", compiler, level()))
     if family == "mixed":
@@ -209,11 +210,16 @@ def kinds_for(unit, family, focus):
     language_kinds = {"managed": MANAGED_KINDS, "c": C_KINDS, "c++": CXX_KINDS, "asm": asm_kinds()}[unit.language]
     if family == "direct":
         # Unoptimised code of clang's keeps the address of a computed goto in the stack, where it can't be followed.
-        left_out = "goto" if (unit.compiler, unit.flags) == ("clang", ["-O0"]) else None
+        left_out = "goto" if unit.compiler == "clang" and "-O0" in unit.flags else None
         return [kind for kind in language_kinds if kind in DIRECT_KINDS and kind != left_out]
     if " " in focus:  # a unit's flags: pointers of all sorts
         return [kind for kind in ("table", "struct", "local") if kind in language_kinds]
     return [kind for kind in language_kinds if kind == focus]
+
+
+def leads_gotos_together(function):
+    """Unoptimised code of gcc's has one jump for all computed gotos of a function: a pointer from one of several tables."""
+    return "-O0" in function.unit.flags and any(call.kind == "goto" for call in function.calls)
 
 
 def draw_targets(choice, program, function, kind):
@@ -291,7 +297,7 @@ def draw(seed, family, focus=""):
             plain = not kinds or choice.random() < 0.4
             kind = "direct" if plain and function.unit.language not in ("asm",) else choice.choice(kinds)
             targets = draw_targets(choice, program, function, kind)
-            if targets:
+            if targets and not (kind == "goto" and leads_gotos_together(function)):
                 function.calls.append(Call(kind, targets))
     give_statepoints(choice, program)
     if focus == "interposed":
