@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Write a family of broken programs into a directory, each named after what is wrong with it.
+"""Write a family of broken programs into a directory, each named after what is wrong with it, and a valid one.
 
-For each file a line is printed: its name, and what a tool must do with it:
+For each broken file a line is printed: its name, and what a tool must do with it:
 
 refuse   every command must fail with a message: the stack maps can't be read
 pack     `pack` must fail, and leave the file as it was: the records can be read by the section headers, but
@@ -155,108 +155,54 @@ def in_segment(number, field, value):
 # ---- Broken stack maps ---------------------------------------------------------------------------------
 
 
-def versions():
-    for version in (0, 1, 2, 4, 255):
-        yield f"version_{version}", patched(first_submap(), 0, "B", version)
-        second = patched(second_submap(), 0, "B", version)
-        yield f"version_{version}_in_second_submap", first_submap() + second
-
-
-def cut_submaps():
-    """The section ends within each structure."""
-    functions_end = 16 + 24 * 2
-    constants_end = functions_end + 8 * len(CONSTANTS)
-    lengths = [len(encode_record(record)) for record in first_records()]
-    last_record = constants_end + sum(lengths[:2])
-    ends = {
-        "header_after_1_byte": 1,
-        "header_after_8_bytes": 8,
-        "header_after_15_bytes": 15,
-        "functions_before_the_first": 16,
-        "functions": 16 + 24 + 16,
-        "constants_before_the_first": functions_end,
-        "constants": functions_end + 12,
-        "records_before_the_first": constants_end,
-        "record_start": constants_end + 12,
-        "locations_before_the_first": constants_end + 16,
-        "locations": constants_end + 16 + 12 + 4,
-        "live_out_count_of_the_first": constants_end + lengths[0] - 6,
-        "records_before_the_last": last_record,
-        "live_outs_before_the_first": last_record + 16 + 24 + 4,
-        "live_outs": last_record + 16 + 24 + 4 + 6,
-        "live_outs_of_the_last": last_record + lengths[2] - 1,
-    }
-    for name, end in ends.items():
-        yield f"section_ends_within_{name}", first_submap()[:end]
-
-
-FUNCTION_COUNT, CONSTANT_COUNT, RECORD_COUNT = 4, 8, 12
-FIRST_RECORDS, SECOND_RECORDS = 16 + 16, 16 + 24 + 16
+def counts():
+    """Where a sub-map counts, and by what code."""
+    first_record = 16 + 24 * 2 + 8 * len(CONSTANTS)
+    live_outs = first_record + len(encode_record(first_records()[0])) - 6
+    yield from (("functions", 4, "I"), ("constants", 8, "I"), ("records", 12, "I"))
+    yield from (("first_functions_records", 32, "Q"), ("second_functions_records", 56, "Q"))
+    yield from (("locations", first_record + 14, "H"), ("live_outs", live_outs, "H"))
 
 
 def wrong_counts():
     submap = first_submap()
-    for name, offset in (
-        ("function", FUNCTION_COUNT),
-        ("constant", CONSTANT_COUNT),
-        ("record", RECORD_COUNT),
-    ):
-        yield f"{name}_count_2_to_32_minus_1", patched(submap, offset, "I", 2**32 - 1)
-        yield f"{name}_count_2_to_31", patched(submap, offset, "I", 2**31)
-    yield "function_bytes_wrap_32_bits", patched(submap, FUNCTION_COUNT, "I", (2**32 + 8) // 24)
-    yield "constant_bytes_wrap_32_bits", patched(submap, CONSTANT_COUNT, "I", 2**29)
-    yield "record_count_one_too_few", patched(submap, RECORD_COUNT, "I", 2)
-    yield "record_count_one_too_many", patched(submap, RECORD_COUNT, "I", 4)
-    yield "record_count_zero", patched(submap, RECORD_COUNT, "I", 0)
-    for exponent in (32, 59, 60, 61, 63):
-        yield f"function_record_count_2_to_{exponent}", patched(submap, FIRST_RECORDS, "Q", 2**exponent)
-    yield "function_record_count_2_to_64_minus_1", patched(submap, FIRST_RECORDS, "Q", 2**64 - 1)
-    halves = patched(submap, FIRST_RECORDS, "Q", 2**63 + 2)
-    yield "function_record_counts_wrap_64_bits", patched(halves, SECOND_RECORDS, "Q", 2**63 + 1)
-    minus_one = patched(submap, FIRST_RECORDS, "Q", 2**64 - 1)
-    yield "function_record_counts_minus_1_and_4", patched(minus_one, SECOND_RECORDS, "Q", 4)
-    yield "function_record_counts_wrap_32_bits", patched(submap, SECOND_RECORDS, "Q", 2**32 + 1)
-    first_record = 16 + 24 * 2 + 8 * len(CONSTANTS)
-    yield "location_count_65535", patched(submap, first_record + 14, "H", 65535)
-    live_out_count = first_record + len(encode_record(first_records()[0])) - 6
-    yield "live_out_count_65535", patched(submap, live_out_count, "H", 65535)
+    for name, offset, layout in counts():
+        size = 8 * struct.calcsize(layout)
+        (count,) = struct.unpack_from("<" + layout, submap, offset)
+        for wrong in (2**size - 1, 2 ** (size - 1), 2 ** (size - 3), 0 if name == "records" else count + 100):
+            yield f"{wrong}_{name}", patched(submap, offset, layout, wrong)
+    for name, first, second in (("64_bits", 2**63 + 2, 2**63 + 1), ("to_3", 2**64 - 1, 4), ("32_bits", 2, 2**32 + 1)):
+        yield f"functions_records_wrap_{name}", patched(patched(submap, 32, "Q", first), 56, "Q", second)
+    yield "function_bytes_wrap_32_bits", patched(submap, 4, "I", (2**32 + 8) // 24)
 
 
 def wrong_locations():
-    for name, index in (
-        ("just", len(CONSTANTS)),
-        ("2_to_28", 2**28),
-        ("2_to_29", 2**29),
-        ("2_to_31", 2**31),
-        ("2_to_32_minus_1", 2**32 - 1),
-    ):
-        yield f"constant_index_out_of_range_{name}", with_location(Location(CONSTANT_INDEX, 8, 0, index))
-    for kind in (0, 6, 255):
-        yield f"location_kind_{kind}", with_location(Location(kind, 8, 7, 0))
-        yield f"location_kind_{kind}_after_a_statepoint_head", encode_submap(
-            [Function(TEXT, 8, [statepoint(4, spill_slot(0), Location(kind, 8, 7, 0))])]
-        )
-
-
-def with_location(location):
-    return encode_submap([Function(TEXT, 8, [Record(1, 4, [location])])], CONSTANTS)
+    indexes = [Location(CONSTANT_INDEX, 8, 0, index) for index in (len(CONSTANTS), 2**29, 2**31, 2**32 - 1)]
+    for location in indexes + [Location(kind, 8, 7, 0) for kind in (0, 6, 255)]:
+        for name, record in (("", Record(1, 4, [location])), ("statepoint_", statepoint(4, spill_slot(0), location))):
+            maps = encode_submap([Function(TEXT, 8, [record])], CONSTANTS)
+            yield f"{name}location_{location.kind}_{location.value}", maps
 
 
 def garbage():
     first, second = first_submap(), second_submap()
-    words = {"ones": b"\xff" * 8, "text": b"garbage!", "a_late_byte": bytes(7) + b"\1"}
+    for version in (0, 1, 2, 4, 255):
+        yield f"version_{version}", patched(first, 0, "B", version)
+        yield f"version_{version}_in_second_submap", first + patched(second, 0, "B", version)
+    for end in range(1, len(first), 9):
+        yield f"section_ends_after_{end}", first[:end]
+    words = {"ones": b"\xff" * 8, "text": b"garbage!", "a_late_byte": bytes(7) + b"\1", "a_header": b"\3\0\0\0\1\0\0\0"}
+    words |= {"a_byte": b"\1", "a_version": b"\3", "a_byte_after_zeros": bytes(4) + b"\1", "few_zeros": bytes(4)}
     for name, word in words.items():
-        yield f"garbage_before_first_submap_{name}", word + first
-        yield f"garbage_between_submaps_{name}", first + word + second
-        yield f"garbage_between_submaps_after_padding_{name}", first + bytes(8) + word + second
-        yield f"garbage_after_last_submap_{name}", first + word
-    yield "garbage_after_last_submap_one_byte", first + b"\1"
-    yield "garbage_after_last_submap_byte_after_zeros", first + bytes(4) + b"\1"
-    yield "second_submap_not_aligned", first + bytes(4) + second
+        yield f"{name}_between_submaps", first + word + second
+        if name != "few_zeros":
+            yield f"{name}_before_first_submap", word + first
+            yield f"{name}_after_padding", first + bytes(8) + word + second
+            yield f"{name}_after_last_submap", first + word
 
 
 def broken_maps():
-    for family in (versions, cut_submaps, wrong_counts, wrong_locations, garbage):
+    for family in (wrong_counts, wrong_locations, garbage):
         for name, maps in family():
             yield name, REFUSE, program_with(bytes(maps))
     wrapping = encode_submap([Function(2**64 - 8, 8, [statepoint(16)])])
@@ -267,12 +213,13 @@ def broken_maps():
 
 
 def not_elf():
-    yield "empty_file", b""
-    yield "one_byte", b"\x7f"
-    yield "magic_only", b"\x7fELF"
+    yield "not_elf_empty_file", b""
+    yield "not_elf_one_byte", b"\x7f"
+    yield "not_elf_magic_only", b"\x7fELF"
     yield "not_elf_text", b"#!/bin/sh\nexit 0\n" * 100
+    yield "not_elf_archive", b"!<arch>\n"
     yield "not_elf_zeros", bytes(8192)
-    yield "header_only", valid_program()[:FILE_HEADER_SIZE]
+    yield "not_elf_header_only", valid_program()[:FILE_HEADER_SIZE]
     yield "elf_32_bit", patched_program(in_header("class", 1))
     yield "elf_class_0", patched_program(in_header("class", 0))
     yield "elf_big_endian", patched_program(in_header("byte order", 2))
@@ -415,7 +362,8 @@ def main():
     parser = argparse.ArgumentParser(description="Write broken programs, each named after what is wrong.")
     parser.add_argument("directory", type=pathlib.Path)
     directory = parser.parse_args().directory
-    directory.mkdir(parents=True, exist_ok=True)
+    directory.mkdir()
+    (directory / "valid").write_bytes(valid_program())
     for name, expectation, image in broken_files():
         (directory / name).write_bytes(image)
         print(f"{name}\t{expectation}")

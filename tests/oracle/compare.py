@@ -6,7 +6,8 @@
 RAW_PROGRAM has its `.llvm_stackmaps` still; PROGRAM is it, or what `stackpack pack` made of it. Both sides
 must have the same records at each address, equal in every field. The order of the lines, and of the pairs
 within a record, doesn't matter; that no pair comes twice does. A function's name must be one of those that
-the raw program's symbols give its address, and null where there is none.
+the raw program's symbols give its address, and null where there is none. With --left-out, the dump may lack
+records: their number is printed.
 
 Exit status: 0 equal, 1 different, 2 an input can't be used.
 """
@@ -98,7 +99,7 @@ def field_differences(expected, found):
 
 
 def describe(expected, found, names):
-    """The differences between two entries, as texts. `names` is None where names aren't to be checked."""
+    """The differences between two entries, as texts."""
     if found is None:
         return [f"missing: {as_text(expected.record)}"]
     if expected is None:
@@ -106,7 +107,7 @@ def describe(expected, found, names):
     differences = []
     if expected.text != found.text:
         differences += field_differences(expected.record, found.record)
-    wrong_name = names is not None and name_difference(found.record, names)
+    wrong_name = name_difference(found.record, names)
     return differences + [wrong_name] if wrong_name else differences
 
 
@@ -122,8 +123,7 @@ def compare(expected, found, names):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description="Compare a dump of stack maps with the oracle's reading.")
-    stackmap_oracle.add_reading_options(parser)
-    parser.add_argument("--no-names", action="store_true", help="don't compare the functions' names")
+    parser.add_argument("--left-out", action="store_true", help="the dump may lack records")
     parser.add_argument("raw", help="the program with its raw section")
     parser.add_argument("dump", help="the JSON lines, or - for standard input")
     return parser.parse_args()
@@ -131,7 +131,7 @@ def parse_arguments():
 
 def read_inputs(arguments):
     elf = stackmap_oracle.load(arguments.raw)
-    maps = stackmap_oracle.read_stack_maps(elf, arguments.section, arguments.statepoints)
+    maps = stackmap_oracle.read_stack_maps(elf)
     names = stackmap_oracle.names_by_address(elf)
     expected = [stackmap_oracle.record_as_json(record, names) for record in maps.records]
     try:
@@ -142,26 +142,26 @@ def read_inputs(arguments):
                 found = read_lines(file)
     except OSError as error:
         raise Unusable(f"{arguments.dump}: {error.strerror}") from error
-    return expected, found, None if arguments.no_names else names
+    return expected, found, names
 
 
 def main():
     gc.disable()  # millions of objects, none of them in a cycle: looking for garbage is most of the time
+    arguments = parse_arguments()
     try:
-        expected, found, names = read_inputs(parse_arguments())
+        expected, found, names = read_inputs(arguments)
     except Unusable as error:
         print(f"compare.py: {error}", file=sys.stderr)
         return 2
-    count = 0
-    for address, texts in compare(expected, found, names):
-        count += 1
-        if count <= DIFFERENCES_SHOWN:
-            print(f"{address:#x}: " + "\n    ".join(texts))
-    if count:
-        print(f"{len(expected)} records, {count} differences")
-        return 1
-    print(f"{len(expected)} records equal")
-    return 0
+    differences = list(compare(expected, found, names))
+    missing = len(expected) - len(found) if arguments.left_out else 0
+    if len(differences) == missing:  # so each difference is a missing record
+        print(f"{len(found)} records equal" + (f", {missing}" if arguments.left_out else ""))
+        return 0
+    for address, texts in differences[:DIFFERENCES_SHOWN]:
+        print(f"{address:#x}: " + "\n    ".join(texts))
+    print(f"{len(expected)} records, {len(differences)} differences")
+    return 1
 
 
 if __name__ == "__main__":

@@ -434,29 +434,28 @@ def place_of(location, constants):
     return Place(KIND_NAMES[location.kind], register, location.value, location.size)
 
 
-def split_statepoint(locations, places, strict):
+def split_statepoint(places):
     """The parts of a statepoint's list of locations, or None where the list can't be a statepoint's.
 
     LLVM writes three constants (calling convention, flags, number of deopt locations), the deopt state,
     the (base, derived) pairs, and one direct location for each stack object among the live values. The
     number of pairs isn't written. A spilled or constant pointer is never direct, so the direct locations
     at the end are the stack objects; but where an odd number of locations precedes them, the first of
-    them is the derived pointer that the last base lacks. `strict` also demands values that make sense.
-    LLVM encodes these three as small constants always, so one from the pool doesn't count.
+    them is the derived pointer that the last base lacks. Nor is it a statepoint's if the constants make no sense.
     """
-    if len(locations) < 3 or any(location.kind != SMALL_CONSTANT for location in locations[:3]):
+    if [place.kind for place in places[:3]] != ["constant"] * 3:
         return None
-    calling_convention, flags, deopt_count = (location.value for location in locations[:3])
-    if strict and (calling_convention not in CALLING_CONVENTIONS or flags not in FLAGS):
+    calling_convention, flags, deopt_count = (place.value for place in places[:3])
+    if calling_convention not in CALLING_CONVENTIONS or flags not in FLAGS:
         return None
     pairs_start = 3 + deopt_count
-    if not 3 <= pairs_start <= len(locations):
+    if not 3 <= pairs_start <= len(places):
         return None
-    pairs_end = len(locations)
-    while pairs_end > pairs_start and locations[pairs_end - 1].kind == DIRECT:
+    pairs_end = len(places)
+    while pairs_end > pairs_start and places[pairs_end - 1].kind == "direct":
         pairs_end -= 1
     pairs_end += (pairs_end - pairs_start) % 2
-    if pairs_end > len(locations):
+    if pairs_end > len(places):
         return None
     pairs = zip(places[pairs_start:pairs_end:2], places[pairs_start + 1 : pairs_end : 2])
     return Statepoint(
@@ -510,19 +509,15 @@ def may_return_to(elf, address):
     return True
 
 
-def interpret(raw, function, constants, statepoints, may_return=lambda address: True):
-    """The record with its meaning. `statepoints` is "auto", "all" or "none"."""
+def interpret(raw, function, constants, may_return):
+    """The record with its meaning."""
     address = function.address + raw.offset
     if address >= ADDRESS_LIMIT:
         raise Unusable(f"a record at address {address:#x}")
     places = tuple(place_of(location, constants) for location in raw.locations)
-    statepoint = None
-    if statepoints != "none":
-        statepoint = split_statepoint(raw.locations, places, strict=statepoints == "auto")
-    if statepoints == "auto" and (raw.live_outs or (raw.id != STATEPOINT_ID and (raw.offset == 0 or not may_return(address)))):
+    statepoint = split_statepoint(places)
+    if raw.live_outs or (raw.id != STATEPOINT_ID and (raw.offset == 0 or not may_return(address))):
         statepoint = None  # a patch point, or a stack map that looks like a statepoint
-    if statepoints == "all" and statepoint is None:
-        raise Unusable(f"the record at address {address:#x} can't be a statepoint's")
     return Record(
         address=address,
         function_address=function.address,
@@ -543,7 +538,7 @@ def content_key(record):
     return record._replace(statepoint=record.statepoint._replace(pairs=pairs))
 
 
-def read_records(submaps, statepoints="auto", may_return=lambda address: True):
+def read_records(submaps, may_return=lambda address: True):
     """The records of all functions that are in the program, by address, none twice."""
     records = []
     discarded_functions = 0
@@ -554,7 +549,7 @@ def read_records(submaps, statepoints="auto", may_return=lambda address: True):
             if function.address == 0:
                 discarded_functions += 1
             else:
-                records += [interpret(raw, function, submap.constants, statepoints, may_return) for raw in own]
+                records += [interpret(raw, function, submap.constants, may_return) for raw in own]
     distinct = {}
     for record in records:
         distinct.setdefault(content_key(record), record)
@@ -620,31 +615,20 @@ def load(path):
     return elf
 
 
-def read_stack_maps(elf, section_name, statepoints):
-    section = elf.find_section(section_name)
+def read_stack_maps(elf):
+    section = elf.find_section(".llvm_stackmaps")
     maps = parse_section(relocated_contents(elf, section))
-    return read_records(maps, statepoints, lambda address: may_return_to(elf, address))
-
-
-def add_reading_options(parser):
-    parser.add_argument("--section", default=".llvm_stackmaps", metavar="NAME")
-    parser.add_argument(
-        "--statepoints",
-        choices=("auto", "all", "none"),
-        default="auto",
-        help="which records are statepoints: those that look like one, all (else refuse the file), or none",
-    )
+    return read_records(maps, lambda address: may_return_to(elf, address))
 
 
 def main():
     gc.disable()  # millions of objects, none of them in a cycle: looking for garbage is most of the time
     parser = argparse.ArgumentParser(description="Print the LLVM stack map records of a linked program.")
-    add_reading_options(parser)
     parser.add_argument("file")
     arguments = parser.parse_args()
     try:
         elf = load(arguments.file)
-        maps = read_stack_maps(elf, arguments.section, arguments.statepoints)
+        maps = read_stack_maps(elf)
         names = names_by_address(elf)
     except Unusable as error:
         print(f"{arguments.file}: {error}", file=sys.stderr)

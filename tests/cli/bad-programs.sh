@@ -1,0 +1,28 @@
+#!/bin/bash
+# A family of broken programs, each with one thing wrong: every subcommand refuses those whose stack maps can't be read, `pack`
+# those that can't be rewritten. Nothing crashes, and a refused file stays as it was. See tests/oracle/broken_files.py.
+. "$TOP/tests/cli/common.sh"
+
+python3 "$TOP/tests/oracle/broken_files.py" files >list
+expect_status 0 "$stackpack" pack --always -o packed files/valid
+expect_output ': 4 records of 3 functions'
+(($(wc -l <list) >= 180)) || fail "only $(wc -l <list) files"
+while read -r name verdict; do
+  file=files/$name reason='' commands=("pack" "dump")
+  cp "$file" before
+  case $name in
+  version_*) reason='.*version' commands+=("stats") ;;
+  section_ends_*) reason='.*([0-9]|truncated|ends)' ;;
+  not_elf_*) commands+=("pack -o new" "dump --format=json" "stats" "verify files/valid") ;;
+  esac
+  for command in "${commands[@]}"; do
+    # shellcheck disable=SC2086 # a list of words
+    if [[ $verdict == refuse || $verdict == pack && $command == pack* ]]; then
+      expect_refusal "$file: $reason" timeout 20 "$stackpack" $command "$file"
+      expect_same "$file" before
+      [[ ! -e new ]] || fail "$file: something was written"
+    elif ! (expect_status 0 timeout 20 "$stackpack" $command "$file") 2>failed; then
+      expect_refusal "" timeout 20 "$stackpack" $command "$file"
+    fi
+  done
+done <list
