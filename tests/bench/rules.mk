@@ -12,7 +12,7 @@ BENCH_SHARED := $(patsubst %,$(BUILD)/tests/unit/%.o,numbers v3_writer bytes) \
   $(BUILD)/tool.a $(RUNTIME) $(FORMAT)
 BENCH_GENERATE := $(patsubst %,$(BUILD)/tests/bench/%.o,generate sample)
 BENCH_MEASURE := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/rival_*.c) \
-  $(patsubst %,tests/bench/%.c,measure subject region touched descriptors v3_sites))
+  $(patsubst %,tests/bench/%.c,measure subject region touched v3_sites))
 
 $(BUILD)/tests/bench/generate: $(BENCH_GENERATE) $(BENCH_SHARED)
 	$(LINK) -o $@ $^ $(TOOL_LIBS)
