@@ -94,18 +94,6 @@ void write_segments(const struct plan *plan, uint8_t *bytes) {
 
 /* ---- Section headers ---- */
 
-/* Relocations of sections that were taken out, which `ld -q` keeps, have nothing to apply to any
- * more. */
-static void drop_relocations(const struct plan *plan, Elf64_Shdr *header) {
-  const struct plan_sections *sections = &plan->sections;
-  const bool is_ours = header->sh_info == plan_number(plan, sections->raw) ||
-                       (sections->global_roots != NULL &&
-                        header->sh_info == plan_number(plan, sections->global_roots));
-  if ((header->sh_type == SHT_RELA || header->sh_type == SHT_REL) && is_ours &&
-      (header->sh_flags & SHF_ALLOC) == 0)
-    header->sh_size = 0;
-}
-
 /* A section that was there before: its place, and for relocations that were taken out, its size. */
 static Elf64_Shdr moved_section(const struct plan *plan, const struct image_section *section) {
   const struct plan_relocations *relocations = &plan->relocations;
@@ -127,7 +115,6 @@ static Elf64_Shdr moved_section(const struct plan *plan, const struct image_sect
   }
   if (section == relocations->relr)
     header.sh_size = relocations->relr_size;
-  drop_relocations(plan, &header);
   return header;
 }
 

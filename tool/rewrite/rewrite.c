@@ -179,6 +179,26 @@ static void clear_global_roots(const struct plan *plan, uint8_t *bytes) {
     memset(bytes + plan_new_offset(plan, roots->header.sh_offset), 0, roots->header.sh_size);
 }
 
+/* Relocations of the two sections, which `ld -q` leaves, have nothing to apply to any more: one
+ * remains, of type NONE, which is 0 for all machines. (Of an empty table, eu-strip says that the
+ * file is ill-formed.) */
+static void clear_relocations_left(const struct plan *plan, Elf64_Shdr *headers, uint8_t *bytes) {
+  const struct plan_sections *sections = &plan->sections;
+  EACH_SECTION(plan->image, section) {
+    Elf64_Shdr *header = &headers[plan_number(plan, section)];
+    const bool is_ours = header->sh_info == plan_number(plan, sections->raw) ||
+                         (sections->global_roots != NULL &&
+                          header->sh_info == plan_number(plan, sections->global_roots));
+    if ((header->sh_type != SHT_RELA && header->sh_type != SHT_REL) || !is_ours ||
+        (header->sh_flags & SHF_ALLOC) != 0 || image_overlapping(plan->image, section) != NULL)
+      continue;
+    memset(bytes + header->sh_offset, 0,
+           plan_left(plan, section->header.sh_offset, section->header.sh_size));
+    if (header->sh_size > header->sh_entsize)
+      header->sh_size = header->sh_entsize;
+  }
+}
+
 /* Copies the ranges that make room for program headers, after all their old places are cleared. */
 static void write_moves(const struct plan *plan, uint8_t *bytes) {
   for (size_t i = 0; i < plan->move_count; i++) {
@@ -207,6 +227,7 @@ uint8_t *rewrite(const struct plan *plan, const uint8_t *table) {
   write_relocations(plan, bytes);
   write_table(plan, table, bytes);
   clear_global_roots(plan, bytes);
+  clear_relocations_left(plan, headers, bytes);
   write_moves(plan, bytes);
   write_header(plan, bytes);
   write_segments(plan, bytes);
