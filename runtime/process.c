@@ -42,6 +42,22 @@ static struct module_overlay *module_of(const struct process_overlay *process, u
   return (struct module_overlay *)process->modules[i].private_;
 }
 
+/* The slot of the module that contains an address; the capacity if there is none. A slot may get
+ * another module between the reads of its size and its start: then all is read again. */
+static uint64_t slot_at(const struct process_overlay *process, uint64_t address) {
+  uint64_t generation, slot;
+  do {
+    generation = atomic_load(&process->generation);
+    for (slot = 0; slot < process->capacity; slot++) {
+      const struct module_overlay *module = module_of(process, slot);
+      const uint64_t size = atomic_load(&module->size);
+      if (address - atomic_load(&module->start) < size)
+        break;
+    }
+  } while (atomic_load(&process->generation) != generation);
+  return slot;
+}
+
 /* A module as it is found, and may become known. */
 struct found {
   struct stackpack_table table;
@@ -363,18 +379,15 @@ enum stackpack_error stackpack_process_update(struct stackpack_process *process)
 
 bool stackpack_process_forget(struct stackpack_process *process, uintptr_t address) {
   struct process_overlay *overlay = process_of(process);
-  bool found = false;
   pthread_mutex_lock(&overlay->writer);
-  mark_all(overlay, true);
-  for (uint64_t i = 0; i < overlay->capacity; i++) {
-    struct module_overlay *module = module_of(overlay, i);
-    if (address - atomic_load(&module->start) < atomic_load(&module->size)) {
-      module->seen = false;
-      found = true;
-      overlay->needed--;
-    }
+  const uint64_t slot = slot_at(overlay, address);
+  const bool found = slot < overlay->capacity;
+  if (found) {
+    mark_all(overlay, true);
+    module_of(overlay, slot)->seen = false;
+    overlay->needed--;
+    remove_unseen(overlay);
   }
-  remove_unseen(overlay);
   pthread_mutex_unlock(&overlay->writer);
   return found;
 }
@@ -384,16 +397,12 @@ bool stackpack_process_forget(struct stackpack_process *process, uintptr_t addre
 enum stackpack_answer stackpack_find(const struct stackpack_process *process,
                                      uintptr_t return_address, struct stackpack_record *record) {
   const struct process_overlay *overlay = const_process_of(process);
-  for (uint64_t i = 0; i < overlay->capacity; i++) {
-    struct module_overlay *module = module_of(overlay, i);
-    const uint64_t size = atomic_load(&module->size);
-    const uint64_t start = atomic_load_explicit(&module->start, memory_order_relaxed);
-    if (size != 0 && return_address - 1 - start < size) /* the call is before that */
-      return atomic_load(&module->error) == STACKPACK_OK
-                 ? stackpack_table_find(&overlay->modules[i].table, return_address, record)
-                 : STACKPACK_CORRUPT;
-  }
-  return STACKPACK_NOT_MANAGED;
+  const uint64_t slot = slot_at(overlay, return_address - 1); /* the call is before that */
+  if (slot == overlay->capacity)
+    return STACKPACK_NOT_MANAGED;
+  return atomic_load(&module_of(overlay, slot)->error) == STACKPACK_OK
+             ? stackpack_table_find(&overlay->modules[slot].table, return_address, record)
+             : STACKPACK_CORRUPT;
 }
 
 enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
