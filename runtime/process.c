@@ -42,13 +42,14 @@ static struct module_overlay *module_of(const struct process_overlay *process, u
   return (struct module_overlay *)process->modules[i].private_;
 }
 
-/* The slot of the module that contains an address; the capacity if there is none. A slot may get
- * another module between the reads of its size and its start: then all is read again. */
-static uint64_t slot_at(const struct process_overlay *process, uint64_t address) {
+/* The first slot, from one on, of a module between whose ends an address is; the capacity if there
+ * is none. A slot may get another module between the reads of its size and its start: then all is
+ * read again. */
+static uint64_t slot_at(const struct process_overlay *process, uint64_t address, uint64_t from) {
   uint64_t generation, slot;
   do {
     generation = atomic_load(&process->generation);
-    for (slot = 0; slot < process->capacity; slot++) {
+    for (slot = from; slot < process->capacity; slot++) {
       const struct module_overlay *module = module_of(process, slot);
       const uint64_t size = atomic_load(&module->size);
       if (address - atomic_load(&module->start) < size)
@@ -379,30 +380,38 @@ enum stackpack_error stackpack_process_update(struct stackpack_process *process)
 
 bool stackpack_process_forget(struct stackpack_process *process, uintptr_t address) {
   struct process_overlay *overlay = process_of(process);
+  struct module_overlay *module = NULL; /* of several, one that is between segments of the others */
   pthread_mutex_lock(&overlay->writer);
-  const uint64_t slot = slot_at(overlay, address);
-  const bool found = slot < overlay->capacity;
-  if (found) {
+  for (uint64_t i = 0; (i = slot_at(overlay, address, i)) < overlay->capacity; i++)
+    if (module == NULL || atomic_load(&module_of(overlay, i)->size) < atomic_load(&module->size))
+      module = module_of(overlay, i);
+  if (module != NULL) {
     mark_all(overlay, true);
-    module_of(overlay, slot)->seen = false;
+    module->seen = false;
     overlay->needed--;
     remove_unseen(overlay);
   }
   pthread_mutex_unlock(&overlay->writer);
-  return found;
+  return module != NULL;
 }
 
 /* ---- Look-ups ---- */
 
+/* A program that isn't position-independent may have others between its segments: so where a module
+ * doesn't know the address, the rest is asked. */
 enum stackpack_answer stackpack_find(const struct stackpack_process *process,
                                      uintptr_t return_address, struct stackpack_record *record) {
   const struct process_overlay *overlay = const_process_of(process);
-  const uint64_t slot = slot_at(overlay, return_address - 1); /* the call is before that */
-  if (slot == overlay->capacity)
-    return STACKPACK_NOT_MANAGED;
-  return atomic_load(&module_of(overlay, slot)->error) == STACKPACK_OK
-             ? stackpack_table_find(&overlay->modules[slot].table, return_address, record)
-             : STACKPACK_CORRUPT;
+  const uint64_t call = return_address - 1;
+  for (uint64_t i = 0; (i = slot_at(overlay, call, i)) < overlay->capacity; i++) {
+    const enum stackpack_answer answer =
+        atomic_load(&module_of(overlay, i)->error) == STACKPACK_OK
+            ? stackpack_table_find(&overlay->modules[i].table, return_address, record)
+            : STACKPACK_CORRUPT;
+    if (answer != STACKPACK_NOT_MANAGED)
+      return answer;
+  }
+  return STACKPACK_NOT_MANAGED;
 }
 
 enum stackpack_answer stackpack_visit(const struct stackpack_process *process,

@@ -295,7 +295,7 @@ enum stackpack_answer stackpack_find(const struct stackpack_process *process,
                                      uintptr_t return_address, struct stackpack_record *record);
 
 /* The same, and visits the record's pairs: by way of a cache, or, if that is NULL, without. A cache
- * serves one process: it forgets all when modules come or go. */
+ * serves one process, until that is closed: it forgets all when modules come or go. */
 enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
                                       struct stackpack_cache *cache, uintptr_t return_address,
                                       struct stackpack_record *record, stackpack_visitor *visit,

@@ -1,0 +1,43 @@
+/* Looks up all records of this program and of a library, before and after the library is forgotten.
+ *
+ * far LIBRARY: prints, for each time, how many of each are found; first, whether the library lies
+ * between two segments of the program.
+ */
+#include "stackpack.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+enum { MODULES = 2 };
+
+static volatile int far_data __attribute__((section("far_section"))) = 1;
+static struct stackpack_module modules[MODULES];
+static struct stackpack_process process;
+
+void *allocate(long size) { return size == far_data ? NULL : (void *)modules; }
+void collect(void) {}
+
+/* The program comes first in the list of modules. */
+static void print_found(const struct stackpack_module *module) {
+  struct stackpack_record record;
+  size_t found = 0;
+  for (uint32_t i = 0; i < stackpack_table_records(&module->table); i++)
+    found += stackpack_table_record(&module->table, i, &record) == STACKPACK_FOUND &&
+             stackpack_find(&process, (uintptr_t)record.address, &record) == STACKPACK_FOUND;
+  printf("%zu\n", found);
+}
+
+int main(int count, char **arguments) {
+  void *library = count == 2 ? dlopen(arguments[1], RTLD_NOW) : NULL;
+  if (library == NULL || stackpack_process_open(&process, modules, MODULES) != STACKPACK_OK)
+    return 2;
+  const uintptr_t function = (uintptr_t)dlsym(library, "run");
+  puts(function > (uintptr_t)main && function < (uintptr_t)&far_data ? "between" : "outside");
+  for (unsigned i = 0; i < MODULES; i++)
+    print_found(&modules[i]);
+  if (!stackpack_process_forget(&process, function))
+    return 1;
+  for (unsigned i = 0; i < MODULES; i++)
+    print_found(&modules[i]);
+  return 0;
+}
