@@ -302,7 +302,7 @@ static struct code_value follow_step(const struct flow *flow, const struct step 
     return jump;
   }
   builder->architecture->follow(flow->area->bytes + (address - flow->area->address),
-                                flow->size - step->offset, address, state, &jump);
+                                &step->instruction, state, &jump);
   return jump;
 }
 

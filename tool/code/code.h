@@ -111,9 +111,35 @@ enum code_effect {
   CODE_NO_EFFECT,    /* it writes to no register and no memory that is followed */
 };
 
+/* What becomes of values where calls leave the return address in a register: what the instruction
+ * puts into its register `to`. Those from RESULT_COPY on are there already, and not computed. */
+enum code_result {
+  RESULT_PART,   /* what `parts` say, or what is computed of the registers that it reads */
+  RESULT_NUMBER, /* the same, but only in a file that doesn't move */
+  RESULT_WORD,   /* the same, or `first`, as a number of 32 bits with its sign */
+  RESULT_SUM,    /* `first`, plus `second` that is shifted */
+  RESULT_COPY,   /* `first` */
+  RESULT_EITHER, /* `first` or `second` */
+  RESULT_LOADED, /* what memory holds; at the place on the stack that `stack` has; */
+  RESULT_STACK,
+  RESULT_ANYWHERE, /* at any place on it; */
+  RESULT_ENTRY,    /* or at `first`, plus an index if it isn't in there yet */
+};
+
+struct code_values {
+  uint8_t result; /* enum code_result */
+  uint8_t to, first, second;
+  uint8_t count; /* how many registers are loaded from the stack, or stored: `to`, then `second` */
+  uint8_t shift; /* of `second`, in bits */
+  uint8_t size;  /* of RESULT_ENTRY, in bytes */
+  bool is_indexed, is_extended, is_unsigned;
+  bool stores_anywhere; /* on the stack */
+};
+
 enum { CODE_CONSTANTS = 3 };
 
 struct code_instruction {
+  uint64_t address; /* its own */
   uint64_t target;
   uint64_t reference; /* an address that is given relative to the instruction's own */
   uint64_t constants[CODE_CONSTANTS]; /* wide enough to be an address */
@@ -131,6 +157,7 @@ struct code_instruction {
   bool is_sum; /* it adds something to a register; or it goes where one points to: `parts.from` */
   struct code_stack stack;
   struct code_parts parts;
+  struct code_values values;
 };
 
 /* What a register may be known to hold. */
@@ -271,10 +298,10 @@ struct code_architecture {
    * of length 1. */
   void (*decode)(const uint8_t *bytes, size_t size, uint64_t address,
                  struct code_instruction *instruction);
-  /* Changes the state as the instruction does; of a jump or call whose target is computed, *jump is
-   * the target. */
-  void (*follow)(const uint8_t *bytes, size_t size, uint64_t address, struct code_state *state,
-                 struct code_value *jump);
+  /* Changes the state as the instruction does that was decoded from these bytes; of a jump or call
+   * whose target is computed, *jump is the target. */
+  void (*follow)(const uint8_t *bytes, const struct code_instruction *instruction,
+                 struct code_state *state, struct code_value *jump);
 };
 
 /* The architecture of an ELF machine; NULL if it isn't known. */

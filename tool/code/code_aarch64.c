@@ -4,10 +4,10 @@
  * By no library: Capstone 4.0.2, which Debian 12 and Ubuntu 24.04 have, knows neither returns and
  * calls by signed pointers (RETAA, BLRAA) nor the atomic instructions of Armv8.1. Each instruction
  * has 4 bytes, and its fields lie where its group has them, so a decoder of what the call graph
- * asks is short: which instructions go elsewhere, what becomes of the stack pointer, the frame
- * pointer (x29) and the link register (x30), and which general registers are read and written.
- * Vector instructions matter only where they write to a general register. What no group has is no
- * instruction.
+ * asks is a table: a row for each group of instructions has the places of the general registers
+ * that they read and write, and a function for the rest: where they lead, and what becomes of the
+ * stack pointer, the frame pointer (x29) and the link register (x30). Vector instructions matter only
+ * where they write to a general register. What no row has is no instruction.
  *
  * An address has an upper part (ADRP: a page of 4 KiB) and the rest in another instruction, an
  * addition, a load or a store; or it is near (ADR, LDR of a literal), or made of 16 bits at a time
@@ -39,90 +39,72 @@ enum {
 /* x19 to x29 are as before a call (Procedure Call Standard for the Arm 64-bit Architecture,
  * 6.1.1). */
 enum { CALL_CLOBBERS = 0x4007ffff };
-static const struct link_machine machine = {SP, FRAME, LINK, 0, 19, 0, CALL_CLOBBERS, RESULT};
+static const struct link_machine machine = {SP, FRAME, LINK, 0, 19, 0, CALL_CLOBBERS, RESULT, ZERO};
 
 static int64_t signed_field(uint32_t word, unsigned low, unsigned width) {
   return link_signed(link_field(word, low, width), width);
 }
 
+static bool flag(uint32_t word, unsigned place) { return link_field(word, place, 1) != 0; }
+
 static unsigned to_of(uint32_t word) { return word & 31; }
 static unsigned from_of(uint32_t word) { return word >> 5 & 31; }
 static unsigned other_of(uint32_t word) { return word >> 16 & 31; }
+static unsigned second_of(uint32_t word) { return word >> 10 & 31; }
 
 /* Of a register's number, where 31 is none or the stack pointer. */
 static uint32_t bit(unsigned number) { return number < 31 ? (uint32_t)1 << number : 0; }
 
 /* ---- Branches, exceptions and system instructions ---- */
 
-/* BR, BLR, RET and their forms that check a signature. */
-static void decode_branch_register(uint32_t word, struct code_instruction *instruction) {
-  enum { BR, BLR, RET };
-  const unsigned operation = link_field(word, 21, 4) & 7, register_number = from_of(word);
-  const bool is_signed = link_field(word, 11, 5) == 1;
-  const bool is_known = link_field(word, 10, 6) == 0 || is_signed;
-  if (!is_known || link_field(word, 16, 5) != 31 || operation > RET ||
-      link_field(word, 25, 7) != 0x6b)
-    return;
-  if (operation == RET && (register_number == LINK || is_signed)) {
-    instruction->kind = CODE_RETURN;
-    return;
-  }
-  instruction->kind = operation == BLR ? CODE_CALL : CODE_JUMP;
-  instruction->target_kind = CODE_COMPUTED;
-  instruction->is_sum = true; /* it may be one */
-  link_set_part(instruction, CODE_THROUGH, ZERO, register_number, 0);
-  instruction->parts.reads =
-      bit(register_number) | (is_signed && link_field(word, 24, 1) != 0 ? bit(to_of(word)) : 0);
-}
-
-/* Hints do nothing, sign x30 or x17, or ask by x16. Barriers stand after returns and jumps, for
- * processors that guess. Of the others, those that read a system register write one. */
-static void decode_system(uint32_t word, struct code_instruction *instruction) {
-  enum { NOP = 0xd503201f, HINT_MASK = 0xfffff01f, X16 = 16, X17 = 17 };
-  enum { BARRIER = 0xd503309f, BARRIER_MASK = 0xfffff09f }; /* DSB, DMB, ISB, SB */
-  instruction->kind = CODE_OTHER;
-  if (word == NOP || (word & BARRIER_MASK) == BARRIER)
-    instruction->kind = CODE_PADDING;
-  else if ((word & HINT_MASK) == NOP)
-    instruction->parts.may_write = bit(X16) | bit(X17);
-  else if (link_field(word, 21, 1) != 0)
-    instruction->parts.writes = bit(to_of(word));
-  else
-    instruction->parts.reads = bit(to_of(word));
-}
-
-static void decode_exception(uint32_t word, struct code_instruction *instruction) {
-  enum { BRK = 1, HLT = 2 };
-  const unsigned operation = link_field(word, 21, 3);
-  instruction->kind = operation == BRK || operation == HLT ? CODE_STOP : CODE_OTHER;
-  instruction->parts.may_write = bit(0); /* a system call's result */
-}
-
-static void decode_branch(uint32_t word, uint64_t address, struct code_instruction *instruction) {
-  if (link_field(word, 26, 5) == 5) /* B, BL */
-    link_set_direct(instruction, word >> 31 != 0 ? CODE_CALL : CODE_JUMP,
-                    address + (uint64_t)signed_field(word, 0, 26) * 4);
-  else if (link_field(word, 24, 8) == 0x54) /* B.cond, BC.cond */
-    link_set_direct(instruction, CODE_BRANCH, address + (uint64_t)signed_field(word, 5, 19) * 4);
-  else if (link_field(word, 25, 6) == 0x1a) /* CBZ, CBNZ */
-    link_set_direct(instruction, CODE_BRANCH, address + (uint64_t)signed_field(word, 5, 19) * 4);
-  else if (link_field(word, 25, 6) == 0x1b) /* TBZ, TBNZ */
-    link_set_direct(instruction, CODE_BRANCH, address + (uint64_t)signed_field(word, 5, 14) * 4);
-  else if (link_field(word, 25, 6) == 0x3a) /* CBcc: compare and branch */
-    link_set_direct(instruction, CODE_BRANCH, address + (uint64_t)signed_field(word, 5, 9) * 4);
-  else if (link_field(word, 24, 8) == 0xd4)
-    decode_exception(word, instruction);
-  else if (link_field(word, 22, 10) == 0x354)
-    decode_system(word, instruction);
-  else
-    decode_branch_register(word, instruction);
-  if (instruction->kind == CODE_BRANCH && link_field(word, 24, 8) != 0x54)
-    instruction->parts.reads = bit(to_of(word)) | bit(other_of(word));
+static void decode_far(uint32_t word, struct code_instruction *instruction) {
+  link_set_direct(instruction, word >> 31 != 0 ? CODE_CALL : CODE_JUMP,
+                  instruction->address + (uint64_t)signed_field(word, 0, 26) * 4);
   if (instruction->kind == CODE_CALL)
     instruction->stack.link = CODE_LINK_CALLED;
 }
 
+static void decode_branch(uint32_t word, struct code_instruction *instruction) {
+  enum { TEST_BIT = 0x1b, COMPARE = 0x3a };
+  const unsigned group = link_field(word, 25, 6);
+  const unsigned width = group == TEST_BIT ? 14 : group == COMPARE ? 9 : 19;
+  link_set_direct(instruction, CODE_BRANCH,
+                  instruction->address + (uint64_t)signed_field(word, 5, width) * 4);
+}
+
+/* BR, BLR, RET by another register than x30, and their forms that check a signature. */
+static void decode_through(uint32_t word, struct code_instruction *instruction) {
+  instruction->target_kind = CODE_COMPUTED;
+  instruction->is_sum = true; /* it may be one */
+  link_set_part(instruction, CODE_THROUGH, ZERO, from_of(word), 0);
+  if (instruction->kind == CODE_CALL)
+    instruction->stack.link = CODE_LINK_CALLED;
+}
+
+/* Hints do nothing, sign x30 or x17, or ask by x16. */
+static void decode_hint(uint32_t word, struct code_instruction *instruction) {
+  enum { X16 = 16, X17 = 17 };
+  (void)word;
+  instruction->parts.may_write = bit(X16) | bit(X17);
+}
+
+static void decode_exception(uint32_t word, struct code_instruction *instruction) {
+  enum { SVC = 0xd4000001, SVC_MASK = 0xffe0001f };
+  instruction->is_system = (word & SVC_MASK) == SVC;
+  instruction->parts.may_write = bit(0); /* a system call's result */
+}
+
 /* ---- Data processing ---- */
+
+static void decode_address(uint32_t word, struct code_instruction *instruction) {
+  const uint64_t near = (uint64_t)signed_field(word, 5, 19) * 4 + link_field(word, 29, 2);
+  if (word >> 31 != 0)
+    link_set_part(instruction, CODE_UPPER, to_of(word), CODE_NO_REGISTER,
+                  (int64_t)((instruction->address & -(uint64_t)PAGE) + near * PAGE));
+  else
+    link_set_part(instruction, CODE_LOWER, to_of(word), CODE_NO_REGISTER,
+                  (int64_t)(instruction->address + near));
+}
 
 /* The constant of a logical instruction: a run of ones, rotated, in each element (Arm ARM, J1.1,
  * DecodeBitMasks). */
@@ -142,15 +124,21 @@ static uint64_t logical_constant(uint32_t word) {
   return word >> 31 != 0 ? value : (uint32_t)value;
 }
 
+static void decode_logical(uint32_t word, struct code_instruction *instruction) {
+  enum { ORR = 1, ANDS = 3 };
+  if (to_of(word) == SP && link_field(word, 29, 2) != ANDS)
+    instruction->stack.growth = CODE_STACK_LOST;
+  else if (link_field(word, 29, 2) == ORR && from_of(word) == ZERO)
+    link_set_part(instruction, CODE_LOWER, to_of(word), CODE_NO_REGISTER,
+                  (int64_t)logical_constant(word));
+  instruction->parts.is_constant = true;
+}
+
 static void decode_add_constant(uint32_t word, struct code_instruction *instruction) {
-  const bool is_subtraction = link_field(word, 30, 1) != 0,
-             sets_flags = link_field(word, 29, 1) != 0;
   const int32_t constant = (int32_t)(link_field(word, 10, 12) << (link_field(word, 22, 1) * 12));
-  const int32_t distance = is_subtraction ? -constant : constant;
+  const int32_t distance = flag(word, 30) ? -constant : constant;
   const unsigned to = to_of(word), from = from_of(word);
-  instruction->parts.reads = bit(from);
-  instruction->parts.writes = bit(to);
-  if (sets_flags && to == ZERO)
+  if (flag(word, 29) && to == ZERO)
     return;
   if (to == SP && word >> 31 == 0) {
     instruction->stack.growth = CODE_STACK_LOST;
@@ -161,299 +149,258 @@ static void decode_add_constant(uint32_t word, struct code_instruction *instruct
     link_set_part(instruction, CODE_LOWER, to, from, distance);
 }
 
+/* Additions with tags, and minima and maxima. */
+static void decode_tagged(uint32_t word, struct code_instruction *instruction) {
+  const int32_t tagged = (int32_t)link_field(word, 16, 6) * TAGGED;
+  if (flag(word, 22))
+    return;
+  if (to_of(word) == SP)
+    instruction->stack.growth = CODE_STACK_LOST;
+  else if (from_of(word) == SP)
+    link_set_address(&machine, &instruction->stack, SP, flag(word, 30) ? -tagged : tagged);
+}
+
 static void decode_move_wide(uint32_t word, struct code_instruction *instruction) {
   enum { MOVN = 0, MOVZ = 2, MOVK = 3 };
   const unsigned operation = link_field(word, 29, 2), shift = link_field(word, 21, 2) * 16;
   const uint64_t bits = (uint64_t)link_field(word, 5, 16) << shift;
   const uint64_t mask = word >> 31 != 0 ? UINT64_MAX : UINT32_MAX;
-  if (operation == MOVK) {
+  const uint64_t value = (operation == MOVN ? ~bits : bits) & mask;
+  if (operation == MOVK)
     link_set_part(instruction, CODE_BITS, to_of(word), to_of(word), (int64_t)bits);
-    instruction->parts.shift = (uint8_t)shift;
-  } else {
-    const uint64_t value = (operation == MOVN ? ~bits : bits) & mask;
+  else
     link_set_part(instruction, CODE_LOWER, to_of(word), CODE_NO_REGISTER, (int64_t)value);
-  }
+  instruction->parts.shift = operation == MOVK ? (uint8_t)shift : 0;
   instruction->parts.is_constant = true;
-  instruction->parts.writes = bit(to_of(word));
 }
 
-static void decode_constant(uint32_t word, uint64_t address, struct code_instruction *instruction) {
-  enum { ORR = 1, ANDS = 3 };
-  const uint64_t near = (uint64_t)signed_field(word, 5, 19) * 4 + link_field(word, 29, 2);
-  const unsigned to = to_of(word);
-  const int32_t tagged = (int32_t)link_field(word, 16, 6) * TAGGED;
-  switch (link_field(word, 23, 3)) {
-  case 0:
-  case 1:
-    instruction->parts.writes = bit(to);
-    if (word >> 31 != 0)
-      link_set_part(instruction, CODE_UPPER, to, CODE_NO_REGISTER,
-                    (int64_t)((address & -(uint64_t)PAGE) + near * PAGE));
-    else
-      link_set_part(instruction, CODE_LOWER, to, CODE_NO_REGISTER, (int64_t)(address + near));
-    return;
-  case 2:
-    decode_add_constant(word, instruction);
-    return;
-  case 4:
-    instruction->parts.reads = bit(from_of(word));
-    instruction->parts.writes = bit(to);
-    if (to == SP && link_field(word, 29, 2) != ANDS)
-      instruction->stack.growth = CODE_STACK_LOST;
-    else if (link_field(word, 29, 2) == ORR && from_of(word) == ZERO)
-      link_set_part(instruction, CODE_LOWER, to, CODE_NO_REGISTER, (int64_t)logical_constant(word));
-    instruction->parts.is_constant = true;
-    return;
-  case 5:
-    decode_move_wide(word, instruction);
-    return;
-  case 3: /* additions with tags, minima and maxima */
-    if (to == SP && link_field(word, 22, 1) == 0)
-      instruction->stack.growth = CODE_STACK_LOST;
-    else if (from_of(word) == SP && link_field(word, 22, 1) == 0)
-      link_set_address(&machine, &instruction->stack, SP,
-                       link_field(word, 30, 1) != 0 ? -tagged : tagged);
-    break;
-  default: /* bit fields */
-    break;
-  }
-  instruction->parts.reads =
-      bit(from_of(word)) | (link_field(word, 23, 3) == 7 ? bit(other_of(word)) : 0);
-  if (link_field(word, 23, 3) == 6 && link_field(word, 29, 2) == 1) /* BFM: a part of it stays */
-    instruction->parts.reads |= bit(to);
-  instruction->parts.writes = bit(to);
-}
-
-/* Of pointers, which may be the stack's: IRG; and ADDPT and SUBPT, which add a register to one. */
-static const uint32_t make_tag = 0x9ac01000, make_tag_mask = 0xffe0fc00;
-static const uint32_t add_pointer = 0x9a002000, add_pointer_mask = 0xbfe0e000;
-static const uint32_t move = 0xaa0003e0, move_mask = 0xffe0ffe0; /* from a register to another */
-
-static void decode_registers(uint32_t word, struct code_instruction *instruction) {
-  struct code_parts *parts = &instruction->parts;
-  const bool is_sum = (word & 0x1f000000) == 0x0b000000, is_extended = link_field(word, 21, 1) != 0;
-  const bool is_compare = (word & 0x1fe00000) == 0x1a400000;
-  const bool sets_flags_only = (word & 0x3fe00000) == 0x3a000000 && link_field(word, 10, 6) != 0;
-  parts->reads =
-      bit(from_of(word)) | (is_compare && link_field(word, 11, 1) != 0 ? 0 : bit(other_of(word)));
-  if (link_field(word, 24, 5) == 0x1b) /* three sources */
-    parts->reads |= bit(link_field(word, 10, 5));
-  if (is_compare || sets_flags_only)
-    return;
-  parts->writes = bit(to_of(word));
-  const bool is_plain_sum = is_sum && link_field(word, 29, 2) == 0;
-  instruction->is_sum = is_plain_sum && word >> 31 != 0;
-  const bool may_have_stack = (is_sum && is_extended) || (word & make_tag_mask) == make_tag ||
-                              (word & add_pointer_mask) == add_pointer;
-  if (may_have_stack && link_field(word, 29, 1) == 0 && to_of(word) == SP)
-    instruction->stack.growth = CODE_STACK_LOST;
-  else if (may_have_stack && from_of(word) == SP)
-    link_set_address(&machine, &instruction->stack, SP, 0);
-  if ((word & move_mask) == move && other_of(word) == FRAME && to_of(word) != FRAME)
+static void decode_move(uint32_t word, struct code_instruction *instruction) {
+  if (other_of(word) == FRAME && to_of(word) != FRAME)
     link_set_address(&machine, &instruction->stack, FRAME, 0);
+  instruction->values.result = RESULT_COPY;
+  instruction->values.first = (uint8_t)other_of(word);
+}
+
+/* Of pointers, which may be the stack's. */
+static void decode_pointer(uint32_t word, struct code_instruction *instruction) {
+  if (!flag(word, 29) && to_of(word) == SP)
+    instruction->stack.growth = CODE_STACK_LOST;
+  else if (from_of(word) == SP)
+    link_set_address(&machine, &instruction->stack, SP, 0);
+}
+
+/* ADD: the second register is shifted, or extended and shifted (UXTB, UXTH, UXTW, UXTX, SXTB ...);
+ * with another shift, it is no entry of a table. */
+static void decode_sum(uint32_t word, struct code_instruction *instruction) {
+  struct code_values *values = &instruction->values;
+  instruction->is_sum = true;
+  values->result = RESULT_SUM;
+  values->is_extended = flag(word, 21);
+  values->is_unsigned = link_field(word, 13, 3) < 4;
+  values->shift = (uint8_t)link_field(word, 10, values->is_extended ? 3 : 6);
+  if (values->is_extended)
+    decode_pointer(word, instruction);
+  else if (link_field(word, 22, 2) != 0)
+    values->second = ZERO;
+}
+
+static void decode_select(uint32_t word, struct code_instruction *instruction) {
+  (void)word;
+  instruction->values.result = RESULT_EITHER;
+}
+
+/* The signature of a pointer is made, checked or left out. */
+static void decode_signature(uint32_t word, struct code_instruction *instruction) {
+  instruction->values.result = RESULT_COPY;
+  instruction->values.first = (uint8_t)to_of(word);
 }
 
 /* ---- Loads and stores ---- */
 
 /* Memory at a constant distance from a register; with `moves`, that register becomes it plus
  * that. */
-static void set_memory(struct code_stack *stack, unsigned from, int32_t offset, int32_t size,
-                       int32_t moves, bool is_read) {
+static void set_memory(struct code_instruction *instruction, unsigned from, int32_t offset,
+                       int32_t size, int32_t moves, bool is_read) {
   if (from == SP)
-    stack->growth = -moves;
-  if (link_base(&machine, from) == CODE_NO_BASE || (from == FRAME && moves != 0))
-    return;
-  stack->base = (uint8_t)link_base(&machine, from);
-  stack->offset = offset - moves;
-  stack->size = size;
-  stack->is_read = is_read;
+    instruction->stack.growth = -moves;
+  if (from != FRAME || moves == 0)
+    link_set_memory(&machine, &instruction->stack, from, offset - moves, size, is_read);
 }
 
-/* Number 31 is 0 here. */
+/* A register is loaded, or stored. Number 31 is 0 here. */
 static void set_saved(struct code_stack *stack, unsigned number, int32_t offset, bool is_load) {
   if (number != ZERO)
     link_set_saved(&machine, stack, number, offset, is_load);
 }
 
+/* What loads give, besides entries of tables. */
+static void set_loaded(struct code_instruction *instruction) {
+  const struct code_stack *stack = &instruction->stack;
+  instruction->values.result =
+      stack->base != CODE_NO_BASE && stack->is_read ? RESULT_STACK : RESULT_LOADED;
+}
+
+static bool moves_base(unsigned mode) { return mode == 1 || mode == 3; } /* after, and before */
+
 static void decode_pair(uint32_t word, struct code_instruction *instruction) {
-  enum { POST = 1, PRE = 3 };
   struct code_parts *parts = &instruction->parts;
-  const bool is_load = link_field(word, 22, 1) != 0, is_vector = link_field(word, 26, 1) != 0;
+  const bool is_load = flag(word, 22), is_vector = flag(word, 26);
   const unsigned mode = link_field(word, 23, 2), size = link_field(word, 30, 2);
   const unsigned scale = is_vector ? 2 + size : size == 2 ? 3 : 2;
-  const unsigned first = to_of(word), second = link_field(word, 10, 5), from = from_of(word);
+  const unsigned first = to_of(word), second = second_of(word), from = from_of(word);
   const bool has_tag = !is_vector && size == 1 && !is_load; /* STGP: of whole registers */
   const int32_t bytes = has_tag ? 8 : 1 << scale;
   const int32_t distance = (int32_t)signed_field(word, 15, 7) * (has_tag ? TAGGED : bytes);
-  const bool moves = mode == POST || mode == PRE;
-  set_memory(&instruction->stack, from, mode == POST ? 0 : distance, 2 * bytes,
-             moves ? distance : 0, is_load);
-  parts->reads = bit(from) | (is_load || is_vector ? 0 : bit(first) | bit(second));
-  parts->writes = (moves ? bit(from) : 0) | (is_load && !is_vector ? bit(first) | bit(second) : 0);
-  if (is_vector || (size != 2 && !has_tag))
+  set_memory(instruction, from, mode == 1 ? 0 : distance, 2 * bytes,
+             moves_base(mode) ? distance : 0, is_load);
+  parts->writes |= moves_base(mode) ? bit(from) : 0;
+  if (is_vector)
+    return;
+  *(is_load ? &parts->writes : &parts->reads) |= bit(first) | bit(second);
+  set_loaded(instruction);
+  instruction->values.second = (uint8_t)second;
+  instruction->values.count = 2;
+  if (size != 2 && !has_tag)
     return;
   set_saved(&instruction->stack, first, 0, is_load);
   set_saved(&instruction->stack, second, bytes, is_load);
 }
 
-/* Loads and stores of one register with a constant distance. */
+/* Of one register, at a constant distance: scaled, or signed. */
 static void decode_single(uint32_t word, struct code_instruction *instruction) {
-  enum { UNSCALED, POST, UNPRIVILEGED, PRE, PREFETCH_SIZE = 3 };
+  enum { WHOLE = 3 };
   struct code_parts *parts = &instruction->parts;
-  const bool is_vector = link_field(word, 26, 1) != 0, is_scaled = link_field(word, 24, 1) != 0;
+  struct code_values *values = &instruction->values;
+  const bool is_vector = flag(word, 26), is_scaled = flag(word, 24);
   const unsigned operation = link_field(word, 22, 2), size = link_field(word, 30, 2);
   const unsigned scale = is_vector ? (operation >> 1) * 4 + size : size;
-  const bool is_prefetch = !is_vector && size == PREFETCH_SIZE && operation == 2;
+  const bool is_prefetch = !is_vector && size == WHOLE && operation == 2;
   const bool is_load = is_vector ? (operation & 1) != 0 : operation != 0;
-  const unsigned mode = is_scaled ? UNSCALED : link_field(word, 10, 2);
-  const bool moves = mode == POST || mode == PRE;
+  const bool is_whole = !is_vector && !is_prefetch && size == WHOLE;
+  const unsigned mode = is_scaled ? 0 : link_field(word, 10, 2);
+  const bool moves = moves_base(mode);
   const unsigned to = to_of(word), from = from_of(word);
   const int32_t distance =
       is_scaled ? (int32_t)(link_field(word, 10, 12) << scale) : (int32_t)signed_field(word, 12, 9);
   if (is_load && !is_prefetch && from == FRAME && distance == 0 && to != FRAME)
     link_set_address(&machine, &instruction->stack, from, 0);
   else if (!is_prefetch)
-    set_memory(&instruction->stack, from, mode == POST ? 0 : distance, 1 << scale,
-               moves ? distance : 0, is_load);
-  parts->reads = bit(from) | (is_load || is_vector ? 0 : bit(to));
+    set_memory(instruction, from, mode == 1 ? 0 : distance, 1 << scale, moves ? distance : 0,
+               is_load);
+  parts->reads |= is_load || is_vector ? 0 : bit(to);
   parts->writes = (moves ? bit(from) : 0) | (is_load && !is_vector && !is_prefetch ? bit(to) : 0);
-  parts->is_load =
-      parts->writes == bit(to) && size == 3 && link_base(&machine, from) == CODE_NO_BASE && is_load;
-  if (!is_vector && !is_prefetch && size == 3)
+  parts->is_load = parts->writes == bit(to) && size == WHOLE &&
+                   link_base(&machine, from) == CODE_NO_BASE && is_load;
+  if (is_whole)
     set_saved(&instruction->stack, to, 0, is_load);
   if (from != SP && !moves && (is_load || is_vector || to != from))
-    link_set_part(instruction,
-                  is_load && !is_vector && size == 3 && !is_prefetch ? CODE_LOAD : CODE_ACCESS,
-                  is_vector ? ZERO : to, from, distance);
+    link_set_part(instruction, is_whole && is_load ? CODE_LOAD : CODE_ACCESS, is_vector ? ZERO : to,
+                  from, distance);
+  if (is_vector)
+    return;
+  set_loaded(instruction);
+  values->count = 1;
+  values->size = (uint8_t)(1 << size);
+  values->is_unsigned = operation == 1;
+  if (values->result == RESULT_LOADED && is_load && is_scaled && distance == 0)
+    values->result = RESULT_ENTRY;
 }
 
-/* With a register as distance; atomic ones; and loads by signed pointers. */
-static void decode_other_single(uint32_t word, struct code_instruction *instruction) {
-  enum { ATOMIC = 0, REGISTER = 2, LARGE = 64 /* bytes of LD64B, ST64B */, LDAPR = 12 };
+/* With a register as distance. */
+static void decode_indexed(uint32_t word, struct code_instruction *instruction) {
+  enum { WHOLE = 3 };
   struct code_parts *parts = &instruction->parts;
-  const bool is_vector = link_field(word, 26, 1) != 0;
-  const unsigned kind = link_field(word, 10, 2), operation = link_field(word, 22, 2);
-  parts->reads = bit(from_of(word)) | bit(other_of(word));
-  if (kind == REGISTER) {
-    const bool is_prefetch = !is_vector && link_field(word, 30, 2) == 3 && operation == 2;
-    if (from_of(word) == SP && !is_prefetch)
-      link_set_address(&machine, &instruction->stack, SP, 0);
-    if (is_vector || is_prefetch)
-      return;
-    *(operation == 0 ? &parts->reads : &parts->writes) |= bit(to_of(word));
-    parts->is_load = operation != 0 && link_field(word, 30, 2) == 3 &&
-                     link_base(&machine, from_of(word)) == CODE_NO_BASE;
+  struct code_values *values = &instruction->values;
+  const unsigned operation = link_field(word, 22, 2), size = link_field(word, 30, 2);
+  const bool is_vector = flag(word, 26),
+             is_stack = link_base(&machine, from_of(word)) != CODE_NO_BASE;
+  const bool is_prefetch = !is_vector && size == WHOLE && operation == 2;
+  const bool is_load = is_vector ? flag(word, 22) : operation != 0;
+  values->stores_anywhere = is_stack && !is_load;
+  if (from_of(word) == SP && !is_prefetch)
+    link_set_address(&machine, &instruction->stack, SP, 0);
+  if (is_vector || is_prefetch)
     return;
-  }
-  if (kind == ATOMIC) {
-    const unsigned which = link_field(word, 12, 4);
-    const bool is_large = link_field(word, 30, 2) == 3 && which > 8 && which != LDAPR;
-    set_memory(&instruction->stack, from_of(word), 0, is_large ? LARGE : 8, 0, false);
-    parts->may_write = bit(to_of(word));
-    if (is_large)
-      parts->may_write = (uint32_t)UINT8_MAX << to_of(word) | bit(other_of(word));
-    return;
-  }
-  parts->reads = bit(from_of(word)); /* LDRAA, LDRAB: with an index, they move it */
-  parts->writes = bit(to_of(word));
-  parts->may_write = bit(from_of(word));
-  if (from_of(word) == SP && kind == 3)
+  *(is_load ? &parts->writes : &parts->reads) |= bit(to_of(word));
+  parts->is_load = is_load && size == WHOLE && !is_stack;
+  values->result = !is_load ? RESULT_LOADED : is_stack ? RESULT_ANYWHERE : RESULT_ENTRY;
+  values->count = 1;
+  values->size = (uint8_t)(1 << size);
+  values->is_indexed = true;
+  values->is_unsigned = operation == 1;
+}
+
+static void decode_atomic(uint32_t word, struct code_instruction *instruction) {
+  enum { LARGE = 64 /* bytes of LD64B, ST64B */, LDAPR = 12 };
+  const unsigned which = link_field(word, 12, 4);
+  const bool is_large = link_field(word, 30, 2) == 3 && which > 8 && which != LDAPR;
+  set_memory(instruction, from_of(word), 0, is_large ? LARGE : 8, 0, false);
+  instruction->parts.may_write =
+      is_large ? (uint32_t)UINT8_MAX << to_of(word) | bit(other_of(word)) : bit(to_of(word));
+  instruction->values.result = flag(word, 26) ? RESULT_PART : RESULT_LOADED;
+}
+
+/* LDRAA, LDRAB, by signed pointers: with an index, they move it. */
+static void decode_signed_load(uint32_t word, struct code_instruction *instruction) {
+  if (from_of(word) == SP && link_field(word, 10, 2) == 3)
     instruction->stack.growth = CODE_STACK_LOST;
+  instruction->parts.may_write = bit(from_of(word));
+  instruction->values.result = flag(word, 26) ? RESULT_PART : RESULT_LOADED;
 }
 
 /* A load of what is near the code. */
-static void decode_literal(uint32_t word, uint64_t address, struct code_instruction *instruction) {
+static void decode_literal(uint32_t word, struct code_instruction *instruction) {
   enum { WORD64 = 1, PREFETCH = 3 };
-  const bool is_vector = link_field(word, 26, 1) != 0;
   const unsigned size = link_field(word, 30, 2);
-  const bool loads = !is_vector && size != PREFETCH;
+  const bool loads = !flag(word, 26) && size != PREFETCH;
   instruction->parts.writes = loads ? bit(to_of(word)) : 0;
+  instruction->values.result = RESULT_LOADED;
   link_set_part(instruction, loads && size == WORD64 ? CODE_LOAD : CODE_ACCESS,
                 loads ? to_of(word) : ZERO, CODE_NO_REGISTER,
-                (int64_t)address + signed_field(word, 5, 19) * 4);
+                (int64_t)instruction->address + signed_field(word, 5, 19) * 4);
 }
 
-/* The memory of the others: without a distance; with one, of ordered ones, and of tags, which are
- * each of TAGGED bytes; of pairs and copies, it may be anywhere. */
-static void set_rare_memory(uint32_t word, struct code_stack *stack) {
-  enum { INDEXED = 2, LARGEST = 32 };
-  const bool is_vector = link_field(word, 26, 1) != 0, is_second = link_field(word, 21, 1) != 0;
-  const unsigned from = from_of(word), mode = link_field(word, 10, 2);
-  const unsigned operation = link_field(word, 22, 2);
-  const int32_t distance = (int32_t)signed_field(word, 12, 9);
-  const bool is_ordered = !is_second && (mode == 0 || (is_vector && mode == INDEXED));
-  const bool has_tags = is_second && !is_vector && link_field(word, 30, 2) == 3;
-  if (link_field(word, 28, 2) != 1) {
-    set_memory(stack, from, 0, 16, 0, false);
-  } else if (is_ordered) {
-    set_memory(stack, from, distance, 16, 0, is_vector ? (operation & 1) != 0 : operation != 0);
-  } else if (has_tags && mode % 2 == 0) {
-    set_memory(stack, from, distance * TAGGED, LARGEST, 0, false);
-  } else {
-    link_set_anywhere(&machine, stack, from, false);
-    if (from == SP)
-      stack->growth = CODE_STACK_LOST;
-  }
+/* Of several vectors or elements; they may move the address by what they load. */
+static void decode_vectors(uint32_t word, struct code_instruction *instruction) {
+  const unsigned from = from_of(word);
+  set_memory(instruction, from, 0, 64, 0, flag(word, 22));
+  if (!flag(word, 23))
+    return;
+  instruction->parts.reads |= bit(other_of(word));
+  instruction->parts.writes = bit(from);
+  if (from == SP)
+    instruction->stack.growth = CODE_STACK_LOST;
 }
 
 /* All others have their registers in the same places, CASP in the next one, too; which are written
- * to, is left open. */
+ * to, is left open. Their memory: without a distance; with one, of ordered ones, and of tags, which
+ * are each of TAGGED bytes; of pairs and copies, it may be anywhere. */
 static void decode_rare(uint32_t word, struct code_instruction *instruction) {
+  enum { INDEXED = 2, LARGEST = 32 };
   struct code_parts *parts = &instruction->parts;
-  const unsigned from = from_of(word);
-  const uint32_t all = bit(to_of(word)) | bit(other_of(word)) | bit(other_of(word) + 1) |
-                       bit(link_field(word, 10, 5));
-  const bool is_vector = link_field(word, 26, 1) != 0 && link_field(word, 28, 2) != 1;
-  if (is_vector) { /* of several registers or elements; they may move the address by what they load */
-    const bool moves = link_field(word, 23, 1) != 0;
-    parts->reads = bit(from) | (moves ? bit(other_of(word)) : 0);
-    parts->writes = moves ? bit(from) : 0;
-    set_memory(&instruction->stack, from, 0, 64, 0, link_field(word, 22, 1) != 0);
-    if (moves && from == SP)
+  const bool is_vector = flag(word, 26), is_second = flag(word, 21);
+  const unsigned from = from_of(word), mode = link_field(word, 10, 2);
+  const int32_t distance = (int32_t)signed_field(word, 12, 9);
+  const bool is_ordered = !is_second && (mode == 0 || (is_vector && mode == INDEXED));
+  const bool has_tags = is_second && !is_vector && link_field(word, 30, 2) == 3;
+  parts->reads |= bit(other_of(word) + 1);
+  parts->may_write = parts->reads;
+  if (link_field(word, 28, 2) != 1) {
+    set_memory(instruction, from, 0, 16, 0, false);
+  } else if (is_ordered) {
+    set_memory(instruction, from, distance, 16, 0, link_field(word, 22, is_vector ? 1 : 2) != 0);
+  } else if (has_tags && mode % 2 == 0) {
+    set_memory(instruction, from, distance * TAGGED, LARGEST, 0, false);
+  } else {
+    link_set_anywhere(&machine, &instruction->stack, from, false);
+    if (from == SP)
       instruction->stack.growth = CODE_STACK_LOST;
-    return;
   }
-  parts->reads = all | bit(from);
-  parts->may_write = all | bit(from);
-  set_rare_memory(word, &instruction->stack);
-}
-
-static bool is_pair(uint32_t word) { return link_field(word, 27, 3) == 5; }
-
-static bool is_single(uint32_t word) {
-  const bool is_other = link_field(word, 24, 1) == 0 && link_field(word, 21, 1) != 0;
-  return link_field(word, 28, 2) == 3 && !is_other;
-}
-
-static void decode_memory(uint32_t word, uint64_t address, struct code_instruction *instruction) {
-  const unsigned group = link_field(word, 28, 2);
-  if (group == 1 && link_field(word, 24, 1) == 0)
-    decode_literal(word, address, instruction);
-  else if (is_pair(word))
-    decode_pair(word, instruction);
-  else if (is_single(word))
-    decode_single(word, instruction);
-  else if (group == 3)
-    decode_other_single(word, instruction);
-  else
-    decode_rare(word, instruction);
+  if (!is_vector)
+    set_loaded(instruction);
 }
 
 /* ---- Vectors ---- */
-
-/* Which of a vector instruction's registers are general ones: of conversions, moves, and copies of
- * elements. */
-static void decode_vector(uint32_t word, struct code_instruction *instruction) {
-  enum { FROM_GENERAL = 1 << 2 | 1 << 3 | 1 << 7 };
-  struct code_parts *parts = &instruction->parts;
-  const bool converts = (word & 0x5f20fc00) == 0x1e200000 || (word & 0x5f200000) == 0x1e000000;
-  if (converts && (FROM_GENERAL >> link_field(word, 16, 3) & 1) != 0)
-    parts->reads = bit(from_of(word));
-  else if (converts || (word & 0xbfe0ec00) == 0x0e002c00) /* SMOV, UMOV */
-    parts->writes = bit(to_of(word));
-  else if ((word & 0xbfe0ec00) == 0x0e000c00 || (word & 0xffe0fc00) == 0x4e001c00) /* DUP, INS */
-    parts->reads = bit(from_of(word));
-}
 
 /* Of SVE and SME, whose instructions are many: any may write to a general register. Stores are of
  * any size. */
@@ -461,7 +408,6 @@ static void decode_scalable(uint32_t word, struct code_instruction *instruction)
   enum { ADDS_LENGTH_MASK = 0xff20f000, ADDS_LENGTH = 0x04205000, STORES = 7 };
   struct code_stack *stack = &instruction->stack;
   const bool adds_length = (word & ADDS_LENGTH_MASK) == ADDS_LENGTH;
-  instruction->parts.reads = bit(from_of(word)) | bit(other_of(word));
   instruction->parts.may_write = bit(to_of(word));
   if (adds_length && to_of(word) == SP)
     stack->growth = CODE_STACK_LOST;
@@ -469,218 +415,139 @@ static void decode_scalable(uint32_t word, struct code_instruction *instruction)
     link_set_address(&machine, stack, SP, 0);
   else if (link_field(word, 29, 3) == STORES)
     link_set_anywhere(&machine, stack, from_of(word), false);
-  else if ((instruction->parts.reads & bit(FRAME)) !=
-           0) /* or a vector's number, or a distance in vectors */
-    set_memory(stack, FRAME, 0, 0, 0, true);
+  else if ((instruction->parts.reads & bit(FRAME)) != 0) /* or a vector, or a distance in vectors */
+    set_memory(instruction, FRAME, 0, 0, 0, true);
 }
 
 /* ---- All ---- */
 
+/* clang-format off */ /* a table */
+
+/* Where instructions have registers: to_of, from_of, other_of, second_of. */
+enum { T = 1, F = 2, O = 4, S = 8 };
+
+/* The instructions whose bits under `mask` are those of `value`; the first row that fits counts.
+ * What they read and write; the functions add to that. */
+static const struct {
+  uint32_t mask, value;
+  enum code_kind kind;
+  uint8_t reads, writes;
+  void (*decode)(uint32_t word, struct code_instruction *instruction);
+} rows[] = {
+    /* Branches, exceptions and system instructions */
+    {0x7c000000, 0x14000000, CODE_JUMP, 0, 0, decode_far},          /* B, BL */
+    {0xff000000, 0x54000000, CODE_BRANCH, 0, 0, decode_branch},     /* B.cond, BC.cond */
+    {0x7e000000, 0x34000000, CODE_BRANCH, T | O, 0, decode_branch}, /* CBZ, CBNZ */
+    {0x7e000000, 0x36000000, CODE_BRANCH, T | O, 0, decode_branch}, /* TBZ, TBNZ */
+    {0x7e000000, 0x74000000, CODE_BRANCH, T | O, 0, decode_branch}, /* CBcc */
+    {0xfeffffe0, 0xd65f03c0, CODE_RETURN, 0, 0, NULL},
+    {0xfefff800, 0xd65f0800, CODE_RETURN, 0, 0, NULL}, /* RETAA, RETAB */
+    {0xfefffc00, 0xd61f0000, CODE_JUMP, F, 0, decode_through},
+    {0xfefffc00, 0xd63f0000, CODE_CALL, F, 0, decode_through},
+    {0xfefffc00, 0xd65f0000, CODE_JUMP, F, 0, decode_through}, /* RET */
+    {0xfffff800, 0xd61f0800, CODE_JUMP, F, 0, decode_through},
+    {0xfffff800, 0xd63f0800, CODE_CALL, F, 0, decode_through},
+    {0xfffff800, 0xd71f0800, CODE_JUMP, F | T, 0, decode_through},
+    {0xfffff800, 0xd73f0800, CODE_CALL, F | T, 0, decode_through},
+    {0xffe00000, 0xd4200000, CODE_STOP, 0, 0, decode_exception}, /* BRK, HLT */
+    {0xffe00000, 0xd4400000, CODE_STOP, 0, 0, decode_exception},
+    {0xff000000, 0xd4000000, CODE_OTHER, 0, 0, decode_exception},
+    {0xffffffff, 0xd503201f, CODE_PADDING, 0, 0, NULL},
+    /* DSB, DMB, ISB, SB: they stand after returns and jumps, for processors that guess */
+    {0xfffff09f, 0xd503309f, CODE_PADDING, 0, 0, NULL},
+    {0xfffff01f, 0xd503201f, CODE_OTHER, 0, 0, decode_hint},
+    {0xffe00000, 0xd5200000, CODE_OTHER, 0, T, NULL}, /* what reads a system register writes one */
+    {0xffe00000, 0xd5000000, CODE_OTHER, T, 0, NULL},
+
+    /* Data processing, with a constant */
+    {0x1f000000, 0x10000000, CODE_OTHER, 0, T, decode_address}, /* ADR, ADRP */
+    {0x1f800000, 0x11000000, CODE_OTHER, F, T, decode_add_constant},
+    {0x1f800000, 0x11800000, CODE_OTHER, F, T, decode_tagged},
+    {0x1f800000, 0x12000000, CODE_OTHER, F, T, decode_logical},
+    {0x1f800000, 0x12800000, CODE_OTHER, 0, T, decode_move_wide},
+    {0x7f800000, 0x33000000, CODE_OTHER, F | T, T, NULL}, /* BFM: a part of it stays */
+    {0x1f800000, 0x13000000, CODE_OTHER, F, T, NULL},
+    {0x1f800000, 0x13800000, CODE_OTHER, F | O, T, NULL},
+
+    /* Data processing, of registers */
+    {0xffe0ffe0, 0xaa0003e0, CODE_OTHER, O, T, decode_move},
+    {0xff000000, 0x8b000000, CODE_OTHER, F | O, T, decode_sum},
+    {0x1f200000, 0x0b200000, CODE_OTHER, F | O, T, decode_pointer},
+    {0xffe0fc00, 0x9ac01000, CODE_OTHER, F | O, T, decode_pointer}, /* IRG */
+    {0xbfe0e000, 0x9a002000, CODE_OTHER, F | O, T, decode_pointer}, /* ADDPT, SUBPT */
+    {0xffe00c00, 0x9a800000, CODE_OTHER, F | O, T, decode_select},  /* CSEL */
+    {0xffff0000, 0xdac10000, CODE_OTHER, F | O, T, decode_signature},
+    {0x1fe00800, 0x1a400000, CODE_OTHER, F | O, 0, NULL}, /* CCMN, CCMP */
+    {0x1fe00800, 0x1a400800, CODE_OTHER, F, 0, NULL},
+    {0x3fe0fc00, 0x3a000000, CODE_OTHER, F | O, T, NULL}, /* ADCS, SBCS */
+    {0x3fe00000, 0x3a000000, CODE_OTHER, F | O, 0, NULL}, /* RMIF, SETF8, SETF16 */
+    {0x1f000000, 0x1b000000, CODE_OTHER, F | O | S, T, NULL}, /* three sources */
+    {0x0e000000, 0x0a000000, CODE_OTHER, F | O, T, NULL},
+
+    /* Loads and stores */
+    {0x3b000000, 0x18000000, CODE_OTHER, 0, 0, decode_literal},
+    {0x3a000000, 0x28000000, CODE_OTHER, F, 0, decode_pair},
+    {0x3b000000, 0x39000000, CODE_OTHER, F, 0, decode_single},
+    {0x3b200000, 0x38000000, CODE_OTHER, F, 0, decode_single},
+    {0x3b200c00, 0x38200800, CODE_OTHER, F | O, 0, decode_indexed},
+    {0x3b200c00, 0x38200000, CODE_OTHER, F | O, 0, decode_atomic},
+    {0x3b200000, 0x38200000, CODE_OTHER, F, T, decode_signed_load},
+    {0x3e000000, 0x0c000000, CODE_OTHER, F, 0, decode_vectors},
+    {0x0a000000, 0x08000000, CODE_OTHER, T | F | O | S, 0, decode_rare},
+
+    /* Vectors: conversions, moves, and copies of elements have general registers */
+    {0x5f26fc00, 0x1e220000, CODE_OTHER, F, 0, NULL},
+    {0x5f27fc00, 0x1e270000, CODE_OTHER, F, 0, NULL},
+    {0x5f20fc00, 0x1e200000, CODE_OTHER, 0, T, NULL},
+    {0x5f260000, 0x1e020000, CODE_OTHER, F, 0, NULL},
+    {0x5f270000, 0x1e070000, CODE_OTHER, F, 0, NULL},
+    {0x5f200000, 0x1e000000, CODE_OTHER, 0, T, NULL},
+    {0xbfe0ec00, 0x0e002c00, CODE_OTHER, 0, T, NULL}, /* SMOV, UMOV */
+    {0xbfe0ec00, 0x0e000c00, CODE_OTHER, F, 0, NULL}, /* DUP */
+    {0xffe0fc00, 0x4e001c00, CODE_OTHER, F, 0, NULL}, /* INS */
+    {0x0e000000, 0x0e000000, CODE_OTHER, 0, 0, NULL},
+    {0x1e000000, 0x04000000, CODE_OTHER, F | O, 0, decode_scalable}, /* SVE */
+    {0x9e000000, 0x80000000, CODE_OTHER, F | O, 0, decode_scalable}, /* SME */
+
+    {0xffff0000, 0x00000000, CODE_STOP, 0, 0, NULL}, /* UDF: nothing that runs */
+    {0, 0, CODE_INVALID, 0, 0, NULL},
+};
+
+/* clang-format on */
+
+static uint32_t registers(uint32_t word, unsigned places) {
+  return ((places & T) != 0 ? bit(to_of(word)) : 0) | ((places & F) != 0 ? bit(from_of(word)) : 0) |
+         ((places & O) != 0 ? bit(other_of(word)) : 0) |
+         ((places & S) != 0 ? bit(second_of(word)) : 0);
+}
+
 static void decode(const uint8_t *bytes, size_t size, uint64_t address,
                    struct code_instruction *instruction) {
+  unsigned i = 0;
   *instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
   if (size < 4)
     return;
   const uint32_t word = bits_load32(bytes);
-  instruction->length = 4;
-  instruction->kind = CODE_OTHER;
-  instruction->is_system = (word & 0xffe0001f) == 0xd4000001 /* svc */;
-  switch (link_field(word, 25, 4)) {
-  case 0: /* UDF: nothing that runs; above it, SME */
-    if (word >> 31 != 0)
-      decode_scalable(word, instruction);
-    else
-      instruction->kind = word >> 16 == 0 ? CODE_STOP : CODE_INVALID;
-    break;
-  case 2:
-    decode_scalable(word, instruction);
-    break;
-  case 8:
-  case 9:
-    decode_constant(word, address, instruction);
-    break;
-  case 10:
-  case 11:
-    instruction->kind = CODE_INVALID; /* unless it is one */
-    decode_branch(word, address, instruction);
-    break;
-  case 4:
-  case 6:
-  case 12:
-  case 14:
-    decode_memory(word, address, instruction);
-    break;
-  case 5:
-  case 13:
-    decode_registers(word, instruction);
-    break;
-  case 7:
-  case 15:
-    decode_vector(word, instruction);
-    break;
-  default:
-    instruction->kind = CODE_INVALID;
-  }
-  if (instruction->kind == CODE_INVALID) {
-    *instruction = (struct code_instruction){.length = 4, .kind = CODE_INVALID};
+  while ((word & rows[i].mask) != rows[i].value)
+    i++;
+  *instruction = (struct code_instruction){.length = 4, .kind = (uint8_t)rows[i].kind};
+  if (instruction->kind == CODE_INVALID)
     return;
-  }
+  instruction->address = address;
+  instruction->parts.reads = registers(word, rows[i].reads);
+  instruction->parts.writes = registers(word, rows[i].writes);
+  instruction->values = (struct code_values){.to = (uint8_t)to_of(word),
+                                             .first = (uint8_t)from_of(word),
+                                             .second = (uint8_t)other_of(word)};
+  if (rows[i].decode != NULL)
+    rows[i].decode(word, instruction);
   link_finish(&machine, instruction);
 }
 
-/* ---- Following values ---- */
-
-static const struct code_value unknown = {.kind = CODE_UNKNOWN};
-
-static struct code_value value_of(const struct code_state *state, unsigned number) {
-  return number < 31 ? state->registers[number] : unknown;
-}
-
-/* How an added register is extended and shifted; false if it isn't known to be a whole one. */
-static bool extension_of(uint32_t word, bool *is_unsigned, uint8_t *shift) {
-  if (link_field(word, 21, 1) != 0) { /* UXTB, UXTH, UXTW, UXTX, SXTB ... */
-    *is_unsigned = link_field(word, 13, 3) < 4;
-    *shift = (uint8_t)link_field(word, 10, 3);
-    return true;
-  }
-  *shift = (uint8_t)link_field(word, 10, 6);
-  return link_field(word, 22, 2) == 0;
-}
-
-static struct code_value sum_of(uint32_t word, const struct code_state *state) {
-  const struct code_value a = value_of(state, from_of(word)), b = value_of(state, other_of(word));
-  bool is_unsigned = b.is_unsigned;
-  uint8_t shift = 0;
-  if (!extension_of(word, &is_unsigned, &shift))
-    return a.kind == CODE_ADDRESS
-               ? (struct code_value){.kind = CODE_SUM, .table = a.table, .is_upper = a.is_upper}
-               : unknown;
-  return link_sum(a, b, shift, is_unsigned);
-}
-
-/* An entry of a table: where a table's address and a register are added, in the load or before
- * it. */
-static struct code_value loaded_value(uint32_t word, const struct code_state *state) {
-  const unsigned size = 1u << link_field(word, 30, 2), operation = link_field(word, 22, 2);
-  const bool has_register =
-      link_field(word, 24, 1) == 0 && link_field(word, 21, 1) != 0 && link_field(word, 10, 2) == 2;
-  const struct code_value from = value_of(state, from_of(word));
-  const bool is_load = link_field(word, 26, 1) == 0 && link_field(word, 28, 2) == 3 &&
-                       operation != 0 && !(size == 8 && operation == 2);
-  const bool is_entry = has_register ? from.kind == CODE_ADDRESS
-                                     : from.kind == CODE_SUM && link_field(word, 24, 1) != 0 &&
-                                           link_field(word, 10, 12) == 0;
-  if (!is_load || !is_entry)
-    return unknown;
-  return (struct code_value){.kind = CODE_ENTRY,
-                             .table = from.table,
-                             .size = (uint8_t)size,
-                             .is_unsigned = operation == 1};
-}
-
-/* CSEL: one of two registers. */
-static bool is_select(uint32_t word) { return (word & 0xffe00c00) == 0x9a800000; }
-
-/* The signature of a pointer is made, checked or left out. */
-static bool is_signature(uint32_t word) { return (word & 0xffff0000) == 0xdac10000; }
-
-static unsigned second_of(uint32_t word) { return link_field(word, 10, 5); } /* of a pair */
-
-/* What is loaded from the stack, `more` bytes further on. */
-static struct code_value load(const struct code_instruction *instruction,
-                              const struct code_state *state, int32_t more) {
-  const struct code_stack *stack = &instruction->stack;
-  const int32_t moved = stack->growth != CODE_STACK_LOST ? stack->growth : 0;
-  return code_load(state, stack->base, stack->offset - moved + more);
-}
-
-/* A load or store on the stack whose distance is in a register. */
-static bool has_distance_register(uint32_t word) {
-  return (word & 0x3b200c00) == 0x38200800 && (from_of(word) == SP || from_of(word) == FRAME);
-}
-
-/* What an instruction puts into its register. */
-static struct code_value result_of(uint32_t word, const struct code_instruction *instruction,
-                                   const struct code_state *state) {
-  const struct code_parts *parts = &instruction->parts;
-  const unsigned group = link_field(word, 25, 4);
-  if (parts->part == CODE_UPPER)
-    return link_upper(state, parts->distance, parts->is_constant);
-  if (parts->part == CODE_LOWER && parts->from == CODE_NO_REGISTER)
-    return link_address(parts->distance);
-  if (parts->part == CODE_LOWER)
-    return value_of(state, parts->from).kind == CODE_ADDRESS
-               ? link_address(value_of(state, parts->from).table + parts->distance)
-               : unknown;
-  if (parts->part == CODE_BITS && value_of(state, parts->to).kind == CODE_ADDRESS)
-    return link_address((value_of(state, parts->to).table & ~((uint64_t)0xffff << parts->shift)) |
-                        parts->distance);
-  if (instruction->is_sum && instruction->kind == CODE_OTHER)
-    return sum_of(word, state);
-  if ((word & move_mask) == move)
-    return value_of(state, other_of(word));
-  if (is_select(word))
-    return code_either(state, value_of(state, from_of(word)), value_of(state, other_of(word)));
-  if (is_signature(word))
-    return value_of(state, to_of(word));
-  if ((group & 5) != 4)
-    return unknown;
-  if (has_distance_register(word))
-    return code_load_anywhere(state);
-  return instruction->stack.base != CODE_NO_BASE && instruction->stack.is_read
-             ? load(instruction, state, 0)
-             : loaded_value(word, state);
-}
-
-/* The registers that become what memory, or other registers, hold. */
-static uint32_t taken_by(uint32_t word) {
-  const bool is_memory = (link_field(word, 25, 4) & 5) == 4;
-  if (is_memory)
-    return link_field(word, 26, 1) != 0
-               ? 0
-               : bit(to_of(word)) | (is_pair(word) ? bit(second_of(word)) : 0);
-  return (word & move_mask) == move || is_select(word) || is_signature(word) ? bit(to_of(word)) : 0;
-}
-
-/* What a store puts on the stack: a pair of registers, or one; or what isn't known. */
-static void store(uint32_t word, const struct code_instruction *instruction,
-                  struct code_state *state) {
-  const struct code_stack *stack = &instruction->stack;
-  const bool is_vector = link_field(word, 26, 1) != 0;
-  const bool is_load = (is_vector ? link_field(word, 22, 1) : link_field(word, 22, 2)) != 0;
-  const struct code_value made = {.is_made = true};
-  if (has_distance_register(word) && !is_load)
-    code_store_anywhere(state, is_vector ? made : value_of(state, to_of(word)));
-  if (!link_stores(instruction))
-    return;
-  if (is_vector || !(is_pair(word) || is_single(word))) {
-    link_store_made(instruction, state);
-    return;
-  }
-  code_store(state, stack->base, stack->offset, value_of(state, to_of(word)));
-  if (is_pair(word))
-    code_store(state, stack->base, stack->offset + 8, value_of(state, second_of(word)));
-}
-
-static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct code_state *state,
-                   struct code_value *jump) {
-  struct code_instruction instruction;
-  *jump = unknown;
-  decode(bytes, size, address, &instruction);
-  if (instruction.kind == CODE_INVALID) {
-    *state = (struct code_state){.slots = state->slots};
-    return;
-  }
-  const uint32_t word = bits_load32(bytes);
-  if (instruction.parts.part == CODE_THROUGH)
-    *jump = value_of(state, instruction.parts.from);
-  store(word, &instruction, state);
-  link_assign(&machine, &instruction, state, to_of(word) < 31 ? to_of(word) : CODE_NO_REGISTER,
-              result_of(word, &instruction, state), taken_by(word));
-  const bool loads_pair = (link_field(word, 25, 4) & 5) == 4 && is_pair(word) &&
-                          (instruction.parts.writes & bit(second_of(word))) != 0;
-  if (loads_pair && instruction.stack.base != CODE_NO_BASE)
-    state->registers[second_of(word)] = load(&instruction, state, 8);
+static void follow(const uint8_t *bytes, const struct code_instruction *instruction,
+                   struct code_state *state, struct code_value *jump) {
+  (void)bytes;
+  link_follow(&machine, instruction, state, jump);
 }
 
 static const uint8_t arguments[CODE_ARGUMENTS] = {0, 1, 2, 3, 4, 5};

@@ -34,14 +34,19 @@ void link_set_address(const struct link_machine *machine, struct code_stack *sta
   stack->is_address = true;
 }
 
-void link_set_anywhere(const struct link_machine *machine, struct code_stack *stack, unsigned from,
-                       bool is_read) {
+void link_set_memory(const struct link_machine *machine, struct code_stack *stack, unsigned from,
+                     int32_t offset, int32_t size, bool is_read) {
   if (link_base(machine, from) == CODE_NO_BASE)
     return;
   stack->base = (uint8_t)link_base(machine, from);
-  stack->offset = -FAR;
-  stack->size = 2 * FAR;
+  stack->offset = offset;
+  stack->size = size;
   stack->is_read = is_read;
+}
+
+void link_set_anywhere(const struct link_machine *machine, struct code_stack *stack, unsigned from,
+                       bool is_read) {
+  link_set_memory(machine, stack, from, -FAR, 2 * FAR, is_read);
 }
 
 void link_set_sum(const struct link_machine *machine, struct code_stack *stack, unsigned to,
@@ -120,80 +125,190 @@ void link_finish(const struct link_machine *machine, struct code_instruction *in
     stack->link = instruction->kind == CODE_CALL ? CODE_LINK_CALLED : CODE_LINK_CHANGED;
 }
 
-bool link_stores(const struct code_instruction *instruction) {
-  const struct code_stack *stack = &instruction->stack;
-  return stack->base != CODE_NO_BASE && !stack->is_read && !stack->is_address;
-}
+/* ---- Following values ---- */
 
-void link_store_made(const struct code_instruction *instruction, struct code_state *state) {
-  const struct code_stack *stack = &instruction->stack;
-  struct code_value made = code_sum(state, instruction->parts.reads);
-  made.is_made = true;
-  if (stack->size >= FAR)
-    code_store_anywhere(state, made);
-  for (int32_t more = 0; more < stack->size && stack->size < FAR; more += 8)
-    code_store(state, stack->base, stack->offset + more, made);
-}
-
-bool link_has_numbers(const struct code_state *state) {
-  return state->slots == NULL || state->slots->is_fixed;
-}
-
-struct code_value link_upper(const struct code_state *state, uint64_t address, bool is_number) {
-  if (is_number && !link_has_numbers(state))
-    return (struct code_value){0};
-  return (struct code_value){.kind = CODE_ADDRESS, .table = address, .is_upper = true};
-}
-
-struct code_value link_address(uint64_t address) {
+static struct code_value address_of(uint64_t address) {
   return (struct code_value){.kind = CODE_ADDRESS, .table = address};
 }
 
-struct code_value link_sum(struct code_value a, struct code_value b, uint8_t shift,
-                           bool is_unsigned) {
+static struct code_value value_of(const struct link_machine *machine,
+                                  const struct code_state *state, unsigned number) {
+  return number < CODE_REGISTERS && number != machine->zero ? state->registers[number]
+                                                            : (struct code_value){0};
+}
+
+/* A sum, where b is shifted and extended first: a table's address and an entry make a target. */
+static struct code_value sum_of(struct code_value a, struct code_value b,
+                                const struct code_values *values) {
   const bool is_first = a.kind == CODE_ADDRESS;
   const struct code_value address = is_first ? a : b, entry = is_first ? b : a;
   if (address.kind != CODE_ADDRESS)
     return (struct code_value){0};
-  if (entry.kind != CODE_ENTRY || entry.size >= 8 || (!is_first && shift != 0))
+  if (entry.kind != CODE_ENTRY || entry.size >= 8 || (!is_first && values->shift != 0))
     return (struct code_value){
         .kind = CODE_SUM, .table = address.table, .is_upper = address.is_upper};
   return (struct code_value){.kind = CODE_TARGET,
                              .table = entry.table,
                              .base = address.table,
                              .size = entry.size,
-                             .shift = is_first ? shift : 0,
-                             .is_unsigned = is_first ? is_unsigned : entry.is_unsigned};
+                             .shift = is_first ? values->shift : 0,
+                             .is_unsigned = is_first && values->is_extended ? values->is_unsigned
+                                                                            : entry.is_unsigned};
 }
 
-void link_assign(const struct link_machine *machine, const struct code_instruction *instruction,
-                 struct code_state *state, unsigned to, struct code_value result, uint32_t taken) {
+/* What is loaded from the stack, `more` bytes further on. */
+static struct code_value load(const struct code_instruction *instruction,
+                              const struct code_state *state, int32_t more) {
+  const struct code_stack *stack = &instruction->stack;
+  const int32_t moved = stack->growth != CODE_STACK_LOST ? stack->growth : 0;
+  return code_load(state, stack->base, stack->offset - moved + more);
+}
+
+/* What a part makes of an address; CODE_UNKNOWN: none. */
+static struct code_value part_of(const struct link_machine *machine,
+                                 const struct code_instruction *instruction,
+                                 const struct code_state *state) {
   const struct code_parts *parts = &instruction->parts;
-  const bool is_computed = instruction->kind == CODE_OTHER && parts->part != CODE_LOAD &&
-                           parts->part != CODE_ACCESS && instruction->stack.size == 0;
+  const bool has_numbers = state->slots == NULL || state->slots->is_fixed;
+  struct code_value from = value_of(machine, state, parts->from);
+  if (parts->part == CODE_UPPER && (has_numbers || !parts->is_constant))
+    return (struct code_value){.kind = CODE_ADDRESS, .table = parts->distance, .is_upper = true};
+  if (parts->part == CODE_LOWER && parts->from == CODE_NO_REGISTER)
+    from = address_of(0);
+  if ((parts->part != CODE_LOWER && parts->part != CODE_BITS) || from.kind != CODE_ADDRESS ||
+      (instruction->values.result == RESULT_NUMBER && !has_numbers))
+    return (struct code_value){0};
+  if (parts->part == CODE_BITS)
+    return address_of((from.table & ~((uint64_t)UINT16_MAX << parts->shift)) | parts->distance);
+  const uint64_t sum = from.table + parts->distance;
+  return address_of(instruction->values.result == RESULT_WORD ? (uint64_t)(int64_t)(int32_t)sum
+                                                              : sum);
+}
+
+/* What an instruction puts into its register. */
+static struct code_value result_of(const struct link_machine *machine,
+                                   const struct code_instruction *instruction,
+                                   const struct code_state *state) {
+  const struct code_values *values = &instruction->values;
+  const struct code_value part = part_of(machine, instruction, state);
+  const struct code_value first = value_of(machine, state, values->first);
+  const struct code_value second = value_of(machine, state, values->second);
+  if (part.kind != CODE_UNKNOWN)
+    return part;
+  switch (values->result) {
+  case RESULT_WORD:
+    if (first.kind == CODE_ENTRY && instruction->parts.distance == 0)
+      return first;
+    break;
+  case RESULT_SUM:
+    return sum_of(first, second, values);
+  case RESULT_COPY:
+    return first;
+  case RESULT_EITHER:
+    return code_either(state, first, second);
+  case RESULT_STACK:
+    return load(instruction, state, 0);
+  case RESULT_ANYWHERE:
+    return code_load_anywhere(state);
+  case RESULT_ENTRY:
+    if (first.kind == (values->is_indexed ? CODE_ADDRESS : CODE_SUM))
+      return (struct code_value){.kind = CODE_ENTRY,
+                                 .table = first.table + instruction->parts.distance,
+                                 .size = values->size,
+                                 .is_unsigned = values->is_unsigned};
+    break;
+  default:
+    break;
+  }
+  return (struct code_value){0};
+}
+
+static bool is_store(const struct code_stack *stack) {
+  return stack->base != CODE_NO_BASE && !stack->is_read && !stack->is_address;
+}
+
+/* What a store puts on the stack: registers; or something whose value isn't followed, so that it
+ * may be any that was computed, or made of an address of code. */
+static void store(const struct link_machine *machine, const struct code_instruction *instruction,
+                  struct code_state *state) {
+  const struct code_stack *stack = &instruction->stack;
+  const struct code_values *values = &instruction->values;
+  const bool is_followed = values->count > 0;
+  struct code_value made = code_sum(state, instruction->parts.reads);
+  made.is_made = true;
+  const struct code_value first = is_followed ? value_of(machine, state, values->to) : made;
+  if (values->stores_anywhere)
+    code_store_anywhere(state, first);
+  if (!is_store(stack))
+    return;
+  if (!is_followed && stack->size >= FAR) {
+    code_store_anywhere(state, made);
+    return;
+  }
+  code_store(state, stack->base, stack->offset, first);
+  if (values->count > 1)
+    code_store(state, stack->base, stack->offset + 8, value_of(machine, state, values->second));
+  for (int32_t more = 8; !is_followed && more < stack->size; more += 8)
+    code_store(state, stack->base, stack->offset + more, made);
+}
+
+/* Forgets the values that the instruction changes. All registers but those that are loaded, or
+ * copied, are computed. */
+static void forget(const struct link_machine *machine, const struct code_instruction *instruction,
+                   struct code_state *state) {
+  const struct code_parts *parts = &instruction->parts;
+  const struct code_values *values = &instruction->values;
   uint32_t lost = parts->writes | parts->may_write;
-  const struct code_value sum =
-      is_computed ? code_sum(state, parts->reads & ~((uint32_t)1 << machine->stack)) : result;
-  if (result.kind == CODE_UNKNOWN && sum.kind != CODE_UNKNOWN)
-    result = sum;
-  if (parts->part == CODE_LOWER && result.kind == CODE_ADDRESS)
-    state->made = result.table;
   if (instruction->kind == CODE_CALL)
     code_lose(state, machine->clobbers | (state->slots != NULL ? state->slots->lost : 0),
               machine->result);
-  const bool swaps = link_stores(instruction) && lost != 0; /* what it stores for what was there */
-  const uint32_t made = instruction->kind == CODE_OTHER ? ~taken : 0;
+  const bool swaps =
+      lost != 0 && is_store(&instruction->stack); /* what it stores for what was there */
   for (; lost != 0; lost &= lost - 1) {
     const unsigned number = (unsigned)__builtin_ctz(lost);
+    const bool is_taken =
+        values->result >= RESULT_COPY &&
+        (number == values->to || (values->count == 2 && number == values->second));
     struct code_value *value = &state->registers[number];
     struct code_value written = swaps ? code_load_anywhere(state) : (struct code_value){0};
-    written.is_made |= has(made, number);
+    written.is_made |= instruction->kind == CODE_OTHER && !is_taken;
     *value = has(parts->writes, number) ? written : code_either(state, *value, written);
   }
+}
+
+static void assign(const struct link_machine *machine, const struct code_instruction *instruction,
+                   struct code_state *state, struct code_value result) {
+  const struct code_parts *parts = &instruction->parts;
+  const struct code_values *values = &instruction->values;
+  const bool is_computed = instruction->kind == CODE_OTHER && parts->part != CODE_LOAD &&
+                           parts->part != CODE_ACCESS && instruction->stack.size == 0;
+  if (is_computed && result.kind == CODE_UNKNOWN) {
+    const struct code_value sum = code_sum(state, parts->reads & ~((uint32_t)1 << machine->stack));
+    result = sum.kind != CODE_UNKNOWN ? sum : result;
+  }
+  if (parts->part == CODE_LOWER && result.kind == CODE_ADDRESS)
+    state->made = result.table;
+  forget(machine, instruction, state);
   if (result.kind == CODE_SUM || result.kind == CODE_TARGET)
     state->summed = result;
-  if ((result.kind != CODE_UNKNOWN || result.is_made) && to != CODE_NO_REGISTER)
-    state->registers[to] = result;
+  if ((result.kind != CODE_UNKNOWN || result.is_made) &&
+      has(parts->writes | parts->may_write, values->to))
+    state->registers[values->to] = result;
+  if (values->result == RESULT_STACK && values->count == 2 && has(parts->writes, values->second))
+    state->registers[values->second] = load(instruction, state, 8);
+}
+
+void link_follow(const struct link_machine *machine, const struct code_instruction *instruction,
+                 struct code_state *state, struct code_value *jump) {
+  *jump = (struct code_value){0};
+  if (instruction->kind == CODE_INVALID) {
+    *state = (struct code_state){.slots = state->slots};
+    return;
+  }
+  if (instruction->parts.part == CODE_THROUGH && instruction->parts.distance == 0)
+    *jump = value_of(machine, state, instruction->parts.from);
+  store(machine, instruction, state);
+  assign(machine, instruction, state, result_of(machine, instruction, state));
 }
 
 /* Linux, include/uapi/asm-generic/unistd.h: files, memory, time, and what the process is; not

@@ -17,6 +17,7 @@ struct link_machine {
   uint32_t also;        /* and these: a bit for each, at most one */
   uint32_t clobbers;
   uint8_t result; /* of calls */
+  uint8_t zero;   /* holds no value: it reads as 0 */
 };
 
 static inline uint32_t link_field(uint32_t word, unsigned low, unsigned width) {
@@ -41,7 +42,10 @@ void link_set_part(struct code_instruction *instruction, enum part_use part, uns
 void link_set_address(const struct link_machine *machine, struct code_stack *stack, unsigned from,
                       int32_t offset);
 
-/* An instruction uses memory at a distance from a register that isn't known. */
+/* An instruction uses `size` bytes of memory at a distance from a register; or at one that isn't
+ * known. */
+void link_set_memory(const struct link_machine *machine, struct code_stack *stack, unsigned from,
+                     int32_t offset, int32_t size, bool is_read);
 void link_set_anywhere(const struct link_machine *machine, struct code_stack *stack, unsigned from,
                        bool is_read);
 
@@ -56,26 +60,10 @@ void link_set_saved(const struct link_machine *machine, struct code_stack *stack
 /* Tells of the stack pointer, the frame pointer and the link register what `parts` says of all. */
 void link_finish(const struct link_machine *machine, struct code_instruction *instruction);
 
-/* Whether an instruction stores something on the stack; and one whose value isn't followed, so that
- * it may be any that was computed, or made of an address of code. */
-bool link_stores(const struct code_instruction *instruction);
-void link_store_made(const struct code_instruction *instruction, struct code_state *state);
-
-/* Whether numbers in instructions may be addresses. */
-bool link_has_numbers(const struct code_state *state);
-
-/* The value of an address's upper part, which may be a number; of an address; and of a sum, where b
- * is shifted and extended first: a table's address and an entry make a target. */
-struct code_value link_upper(const struct code_state *state, uint64_t address, bool is_number);
-struct code_value link_address(uint64_t address);
-struct code_value link_sum(struct code_value a, struct code_value b, uint8_t shift,
-                           bool is_unsigned);
-
-/* Forgets the values that the instruction changes; register `to` (CODE_NO_REGISTER: none) has
- * `result` then, if that is known. All but the registers `taken` (a bit each), which become what
- * memory or other registers hold, are computed. */
-void link_assign(const struct link_machine *machine, const struct code_instruction *instruction,
-                 struct code_state *state, unsigned to, struct code_value result, uint32_t taken);
+/* Changes the state as a decoded instruction does (struct code_values); of a jump or call whose
+ * target is computed, *jump is the target. */
+void link_follow(const struct link_machine *machine, const struct code_instruction *instruction,
+                 struct code_state *state, struct code_value *jump);
 
 /* See struct code_architecture. */
 extern const uint16_t link_system_leaves[];

@@ -30,7 +30,7 @@ enum { ZERO = 0, RA = 1, SP = 2, GP = 3, T0 = 5, FRAME = 8, A0 = 10, CALLERS_FRA
  * Convention"). */
 enum { CALL_CLOBBERS = (int)0xf003fce2 };
 static const struct link_machine machine = {
-    SP, FRAME, RA, CALLERS_FRAME, 18, 1u << 9, (uint32_t)CALL_CLOBBERS, A0};
+    SP, FRAME, RA, CALLERS_FRAME, 18, 1u << 9, (uint32_t)CALL_CLOBBERS, A0, ZERO};
 
 /* Bits 2 to 6 of a long instruction. */
 enum operation {
@@ -299,9 +299,12 @@ static void decode_registers(struct code_instruction *instruction, const struct 
   const bool is_sum = fields->is_sum && fields->operation == REGISTERS;
   if (is_sum && (fields->first == ZERO || fields->second == ZERO)) {
     set_sum(instruction, fields->to, fields->first | fields->second, 0);
+    instruction->values.result = RESULT_COPY;
+    instruction->values.first = fields->first | fields->second;
     return;
   }
   instruction->is_sum = is_sum;
+  instruction->values.result = is_sum ? RESULT_SUM : RESULT_PART;
   if (fields->to != SP)
     return;
   instruction->stack.growth = CODE_STACK_LOST; /* unless the other register's value is known */
@@ -327,31 +330,36 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
     return;
   }
   if (is_load && is_whole && fields->first == FRAME && fields->constant == CALLERS_FRAME &&
-      value != FRAME) {
+      value != FRAME)
     link_set_address(&machine, stack, FRAME, CALLERS_FRAME);
-  } else if (link_base(&machine, fields->first) != CODE_NO_BASE) {
-    stack->base = (uint8_t)link_base(&machine, fields->first);
-    stack->offset = (int32_t)fields->constant;
-    stack->size = 1 << (fields->function & 3);
-    stack->is_read = is_load;
-  }
-  parts->is_load = is_load && is_whole && link_base(&machine, fields->first) == CODE_NO_BASE;
+  else
+    link_set_memory(&machine, stack, fields->first, (int32_t)fields->constant,
+                    1 << (fields->function & 3), is_load);
+  const bool is_elsewhere = link_base(&machine, fields->first) == CODE_NO_BASE;
+  parts->is_load = is_load && is_whole && is_elsewhere;
   if (fields->first != SP && (is_load || value != fields->first))
     set_part(instruction, is_load && is_whole ? CODE_LOAD : CODE_ACCESS, fields, fields->constant);
   if (is_whole)
     link_set_saved(&machine, stack, value, 0, is_load);
+  if (is_general)
+    instruction->values = (struct code_values){.result = !is_load                    ? RESULT_LOADED
+                                                         : is_whole && !is_elsewhere ? RESULT_STACK
+                                                                                     : RESULT_ENTRY,
+                                               .to = (uint8_t)value,
+                                               .first = fields->first,
+                                               .count = 1,
+                                               .size = (uint8_t)(1 << (fields->function & 3)),
+                                               .is_unsigned = fields->function >= 4};
 }
 
 /* At an address without a distance; of pairs of registers, too (AMOCAS.Q). */
 static void decode_atomic(struct code_instruction *instruction, const struct fields *fields) {
-  struct code_stack *stack = &instruction->stack;
   const unsigned more = fields->function > DOUBLE;
   instruction->parts.reads = bit(fields->first) | bit(fields->second) | bit(fields->second | more);
   instruction->parts.writes = bit(fields->to) | bit(fields->to | more);
-  if (link_base(&machine, fields->first) == CODE_NO_BASE)
-    return;
-  stack->base = (uint8_t)link_base(&machine, fields->first);
-  stack->size = 1 << (fields->function & 7);
+  instruction->values.result = RESULT_LOADED;
+  link_set_memory(&machine, &instruction->stack, fields->first, 0, 1 << (fields->function & 7),
+                  false);
 }
 
 static bool is_link(unsigned number) { return number == RA || number == T0; }
@@ -400,8 +408,14 @@ static void decode_arithmetic(struct code_instruction *instruction, const struct
     parts->reads = bit(fields->first);
     if (fields->function == 0 && fields->to != ZERO) {
       set_sum(instruction, fields->to, fields->first, fields->constant);
-      if (fields->to != SP && fields->first != SP)
+      const bool has_part = fields->to != SP && fields->first != SP;
+      if (has_part)
         set_part(instruction, CODE_LOWER, fields, fields->constant);
+      instruction->values.result = fields->operation == ADD_CONSTANT_WORD
+                                       ? (has_part ? RESULT_WORD : RESULT_PART)
+                                   : fields->constant == 0 ? RESULT_COPY
+                                   : fields->first == ZERO ? RESULT_NUMBER
+                                                           : RESULT_PART;
       parts->is_constant |= fields->operation == ADD_CONSTANT_WORD;
     } else if (fields->to == SP) {
       instruction->stack.growth = CODE_STACK_LOST;
@@ -481,8 +495,10 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   const unsigned length = read_fields(bytes, size, &fields);
   if (length == 0)
     return;
-  instruction->length = (uint8_t)length;
-  instruction->kind = CODE_OTHER;
+  *instruction = (struct code_instruction){
+      .address = address,
+      .length = (uint8_t)length,
+      .values = {.to = fields.to, .first = fields.first, .second = fields.second}};
   instruction->is_system = length == 4 && bits_load32(bytes) == 0x73 /* ecall */;
   instruction->may_be_call = length == 2 && (bytes[0] & 3) == 2 && bytes[1] >> 5 == 5;
   if (length == 2 && bytes[0] == 0 && bytes[1] == 0) { /* no instruction, for good */
@@ -496,93 +512,10 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
     link_finish(&machine, instruction);
 }
 
-/* ---- Following values ---- */
-
-static const struct code_value unknown = {.kind = CODE_UNKNOWN};
-
-/* A load from a sum: the rest of the table's address may be in the load. */
-static struct code_value loaded_value(struct code_value from, const struct fields *fields) {
-  if (from.kind != CODE_SUM)
-    return unknown;
-  return (struct code_value){.kind = CODE_ENTRY,
-                             .table = from.table + (uint64_t)fields->constant,
-                             .size = (uint8_t)(1 << (fields->function & 3)),
-                             .is_unsigned = fields->function >= 4};
-}
-
-static struct code_value result_of(const struct fields *fields, uint64_t address,
-                                   const struct code_state *state) {
-  const struct code_value zero = link_address(0);
-  const struct code_value first = fields->first == ZERO ? zero : state->registers[fields->first];
-  const struct code_value second = fields->second == ZERO ? zero : state->registers[fields->second];
-  switch (fields->operation) {
-  case AUIPC:
-    return link_upper(state, address + (uint64_t)fields->constant, false);
-  case LUI:
-    return link_upper(state, (uint64_t)fields->constant, true);
-  case LOAD:
-    return link_base(&machine, fields->first) != CODE_NO_BASE && fields->function == DOUBLE
-               ? code_load(state, link_base(&machine, fields->first), (int32_t)fields->constant)
-               : loaded_value(first, fields);
-  case ADD_CONSTANT_WORD: /* extends the sign of a word */
-    if (fields->function == 0 && fields->constant == 0 && first.kind == CODE_ENTRY)
-      return first;
-    return fields->function == 0 && first.kind == CODE_ADDRESS
-               ? link_address(
-                     (uint64_t)(int64_t)(int32_t)(first.table + (uint64_t)fields->constant))
-               : unknown;
-  case ADD_CONSTANT:
-    if (fields->function == 0 && fields->first == ZERO && !link_has_numbers(state))
-      return unknown;
-    if (fields->function == 0 && first.kind == CODE_ADDRESS)
-      return link_address(first.table + (uint64_t)fields->constant);
-    return fields->function == 0 && fields->constant == 0 ? first : unknown;
-  case REGISTERS:
-    if (!fields->is_sum)
-      return unknown;
-    if (fields->first == ZERO)
-      return second;
-    return fields->second == ZERO ? first : link_sum(first, second, 0, second.is_unsigned);
-  default:
-    return unknown;
-  }
-}
-
-/* Whether a register becomes what memory, or another register, holds. */
-static bool takes(const struct fields *fields) {
-  return fields->operation == LOAD || fields->operation == ATOMIC ||
-         (fields->operation == ADD_CONSTANT && fields->function == 0 && fields->constant == 0) ||
-         (fields->operation == REGISTERS && fields->is_sum &&
-          (fields->first == ZERO || fields->second == ZERO));
-}
-
-/* What a store puts on the stack; other than of one register, it may be anything. */
-static void store(const struct fields *fields, const struct code_instruction *instruction,
-                  struct code_state *state) {
-  const struct code_stack *stack = &instruction->stack;
-  if (!link_stores(instruction))
-    return;
-  if (fields->operation == STORE)
-    code_store(state, stack->base, stack->offset, state->registers[fields->second]);
-  else
-    link_store_made(instruction, state);
-}
-
-static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct code_state *state,
-                   struct code_value *jump) {
-  struct code_instruction instruction;
-  struct fields fields;
-  *jump = unknown;
-  decode(bytes, size, address, &instruction);
-  if (instruction.kind == CODE_INVALID || read_fields(bytes, size, &fields) == 0) {
-    *state = (struct code_state){.slots = state->slots};
-    return;
-  }
-  if (instruction.parts.part == CODE_THROUGH && fields.constant == 0 && fields.first != ZERO)
-    *jump = state->registers[fields.first];
-  store(&fields, &instruction, state);
-  link_assign(&machine, &instruction, state, fields.to != ZERO ? fields.to : CODE_NO_REGISTER,
-              result_of(&fields, address, state), takes(&fields) ? bit(fields.to) : 0);
+static void follow(const uint8_t *bytes, const struct code_instruction *instruction,
+                   struct code_state *state, struct code_value *jump) {
+  (void)bytes;
+  link_follow(&machine, instruction, state, jump);
 }
 
 /* auipc gp, ...; addi gp, gp, ... */

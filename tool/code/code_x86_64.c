@@ -650,6 +650,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, &context, bytes, size, &raw)))
     return;
   const uint64_t next = address + raw.length;
+  instruction->address = address;
   instruction->length = raw.length;
   instruction->kind = (uint8_t)kind_of(&raw);
   instruction->is_system = raw.mnemonic == ZYDIS_MNEMONIC_SYSCALL;
@@ -998,20 +999,21 @@ static void keep_result(struct code_state *state, const ZydisDecodedOperand *to,
     store(state, to, result);
 }
 
-static void follow(const uint8_t *bytes, size_t size, uint64_t address, struct code_state *state,
-                   struct code_value *jump) {
+static void follow(const uint8_t *bytes, const struct code_instruction *instruction,
+                   struct code_state *state, struct code_value *jump) {
   const ZydisDecoder decoder = open_decoder();
   ZydisDecodedInstruction raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   *jump = unknown;
-  if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, size, &raw, operands))) {
+  if (instruction->kind == CODE_INVALID ||
+      ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, instruction->length, &raw, operands))) {
     *state = (struct code_state){.slots = state->slots};
     return;
   }
   for (unsigned i = 0; i < raw.operand_count_visible; i++)
     if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
         operands[i].mem.base == ZYDIS_REGISTER_RIP) /* from here on, it's the address itself */
-      operands[i].mem.disp.value += (int64_t)(address + raw.length);
+      operands[i].mem.disp.value += (int64_t)(instruction->address + raw.length);
   if (raw.mnemonic == ZYDIS_MNEMONIC_CDQE) { /* sign-extends eax */
     if (!is_short_entry(state->registers[0]))
       state->registers[0] = unknown;
