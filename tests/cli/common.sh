@@ -375,6 +375,21 @@ PYTHON
   diff frames.llvm frames >frames.diff || { head -n 20 frames.diff >&2; fail "llvm-symbolizer finds other lines in $1"; }
 }
 
+# No tool has more to say against a packed file than against the raw one; but for numbers, which change where sections move.
+expect_no_complaints() { # RAW PACKED
+  comm -13 <(complaints "$1") <(complaints "$2") >complaints
+  [[ ! -s complaints ]] || fail "new complaints about $2: $(<complaints)"
+}
+
+complaints() { # FILE
+  {
+    eu-elflint --gnu-ld "$1" || true
+    for readelf in readelf "$LLVM/bin/llvm-readelf"; do "$readelf" --all --wide "$1" 2>&1 >/dev/null; done
+  } 2>&1 |
+    grep -v 'is executable but contains no executable sections' | # of code and data in one segment, data can be cut off
+    sed "s|$1||g; s/0x[0-9a-f]*//g; s/[0-9]//g; s/\[ *]/[]/g" | sort -u
+}
+
 # Packs RAW to PACKED, even if it grows, and looks at it in every general way: it has a packed section and no raw one, runs as before,
 # `verify` and `dump` find no difference, and nor does the independent reader. Leaves the dump in packed.json.
 pack_and_compare() { # RAW PACKED [ARGUMENT of the program...]

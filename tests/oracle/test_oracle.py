@@ -9,7 +9,6 @@ the same however it was linked. Those tests are skipped where LLVM's tools aren'
 import io
 import json
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -207,26 +206,7 @@ class RandomPrograms(WithDirectory):
 # ---- LLVM as the judge ---------------------------------------------------------------------------------
 
 
-OLDEST_LLVM = 15  # the first one that reads pointers without a type, as every_location.ll has them
-
-
-def find_tool(name):
-    """One of LLVM's tools, which distributions install with the version in the name or without."""
-    for candidate in [f"{name}-{version}" for version in range(40, OLDEST_LLVM - 1, -1)] + [name]:
-        path = shutil.which(candidate)
-        if path and llvm_version(path) >= OLDEST_LLVM:
-            return path
-    return None
-
-
-def llvm_version(tool):
-    output = subprocess.run([tool, "--version"], capture_output=True, text=True, check=False).stdout
-    found = re.search(r"(?:LLVM version|LLD) (\d+)", output)
-    return int(found[1]) if found else 0
-
-
-LLC, READOBJ, LLD = find_tool("llc"), find_tool("llvm-readobj"), find_tool("ld.lld")
-GNU_LD = shutil.which("ld.bfd")
+LLC, READOBJ, LLD, GNU_LD = map(shutil.which, ("llc", "llvm-readobj", "ld.lld", "ld.bfd"))
 
 
 def readobj_location(location, constants):

@@ -164,16 +164,25 @@ static void check_location(struct section *section, const struct stackmap_v3_rec
 }
 
 TEST(every_location_kind) {
+  static const struct location expected[] = {
+      {LOCATION_REGISTER, 8, 3, 4},
+      {LOCATION_DIRECT, 0, UINT16_MAX, INT32_MIN},
+      {LOCATION_INDIRECT, UINT16_MAX, 7, INT32_MAX},
+      {LOCATION_CONSTANT, 8, 0, -1},
+      {LOCATION_CONSTANT, 8, 0, INT32_MIN},
+      {LOCATION_LARGE_CONSTANT, 8, 0, (int64_t)INT32_MAX + 1},
+      {LOCATION_LARGE_CONSTANT, 8, 0, -1},
+      {LOCATION_LARGE_CONSTANT, 4, 0, INT64_MIN},
+  };
   struct bytes bytes = {0};
   v3_map(&bytes, 1, 3, 1);
   v3_function(&bytes, 0x1000, 24, 1);
-  v3_constant(&bytes, (uint64_t)INT32_MAX + 1);
-  v3_constant(&bytes, UINT64_MAX);
-  v3_constant(&bytes, (uint64_t)1 << 63);
+  for (unsigned i = 5; i < 8; i++)
+    v3_constant(&bytes, (uint64_t)expected[i].value);
   v3_record(&bytes, 7, 0x10, 8);
-  v3_location(&bytes, V3_REGISTER, 8, 3, 4);
-  v3_location(&bytes, V3_DIRECT, 0, UINT16_MAX, INT32_MIN);
-  v3_location(&bytes, V3_INDIRECT, UINT16_MAX, 7, INT32_MAX);
+  for (unsigned i = 0; i < 3; i++)
+    v3_location(&bytes, V3_REGISTER + i, expected[i].size, expected[i].reg,
+                (int32_t)expected[i].value);
   v3_location(&bytes, V3_CONSTANT, 8, 99, -1);
   v3_location(&bytes, V3_CONSTANT, 8, 0, INT32_MIN);
   v3_location(&bytes, V3_CONSTANT_INDEX, 8, 99, 0);
@@ -183,17 +192,8 @@ TEST(every_location_kind) {
   struct stackmap_v3_record record;
   struct section section = section_at_record(&bytes, &record);
   ck_assert_uint_eq(record.locations, 8);
-  check_location(&section, &record, 0, (struct location){LOCATION_REGISTER, 8, 3, 4});
-  check_location(&section, &record, 1,
-                 (struct location){LOCATION_DIRECT, 0, UINT16_MAX, INT32_MIN});
-  check_location(&section, &record, 2,
-                 (struct location){LOCATION_INDIRECT, UINT16_MAX, 7, INT32_MAX});
-  check_location(&section, &record, 3, (struct location){LOCATION_CONSTANT, 8, 0, -1});
-  check_location(&section, &record, 4, (struct location){LOCATION_CONSTANT, 8, 0, INT32_MIN});
-  check_location(&section, &record, 5,
-                 (struct location){LOCATION_LARGE_CONSTANT, 8, 0, (int64_t)INT32_MAX + 1});
-  check_location(&section, &record, 6, (struct location){LOCATION_LARGE_CONSTANT, 8, 0, -1});
-  check_location(&section, &record, 7, (struct location){LOCATION_LARGE_CONSTANT, 4, 0, INT64_MIN});
+  for (unsigned i = 0; i < 8; i++)
+    check_location(&section, &record, i, expected[i]);
   section_close(&section);
 }
 
@@ -358,19 +358,42 @@ TEST(bytes_between_maps) {
   }
 }
 
-/* Cut anywhere: an error, unless nothing but zeros is missing. */
-TEST(truncated_anywhere) {
+/* Two functions, each with a record, the first one's with locations and live-outs. */
+enum {
+  FIRST_FUNCTION = 16,
+  SECOND_FUNCTION = 40,
+  CONSTANTS = 64,
+  RECORD = 72,
+  LOCATIONS = 88,
+  LIVE_OUTS = 128,
+  SECOND_RECORD = 144,
+  SECOND_LIVE_OUTS = 160,
+  END = 168
+};
+
+static struct bytes usual_map(void) {
   struct bytes bytes = {0};
-  v3_map(&bytes, 1, 1, 1);
+  v3_map(&bytes, 2, 1, 2);
   v3_function(&bytes, 0x1000, 24, 1);
-  v3_constant(&bytes, 1);
+  v3_function(&bytes, 0x2000, 24, 1);
+  v3_constant(&bytes, 5);
   v3_record(&bytes, 7, 0x10, 3);
-  for (unsigned i = 0; i < 3; i++)
-    v3_location(&bytes, V3_REGISTER, 8, 1, 0);
+  v3_location(&bytes, V3_CONSTANT_INDEX, 8, 0, 0);
+  v3_location(&bytes, V3_REGISTER, 8, 1, 0);
+  v3_location(&bytes, V3_REGISTER, 8, 1, 0);
   v3_live_outs(&bytes, 2);
   v3_live_out(&bytes, 1, 8);
   v3_live_out(&bytes, 2, 8);
   v3_end_record(&bytes);
+  v3_record(&bytes, 7, 0x10, 0);
+  end_one(&bytes);
+  ck_assert_uint_eq(bytes.size, END);
+  return bytes;
+}
+
+/* Cut anywhere: an error, unless nothing but zeros is missing. */
+TEST(truncated_anywhere) {
+  struct bytes bytes = usual_map();
   for (size_t size = 1; size < bytes.size; size++) {
     struct section section = section_of(&bytes, size);
     ck_assert_msg(!read_all(&section.reader), "cut at %zu", size);
@@ -381,89 +404,65 @@ TEST(truncated_anywhere) {
   check_readable(&bytes, true);
 }
 
-TEST(a_truncated_header) {
-  struct bytes bytes = {0};
-  whole_one(&bytes);
-  const size_t second = bytes.size;
-  bytes_u8(&bytes, 3);
-  bytes_zeros(&bytes, 14);
-  check_error(&bytes, "header", second);
-}
-
-TEST(more_functions_than_bytes) {
-  static const uint32_t counts[] = {2, 3, 1000, INT32_MAX, UINT32_MAX};
-  for (unsigned i = 0; i < 5; i++) {
-    struct bytes bytes = {0};
-    v3_map(&bytes, counts[i], 0, 0);
-    v3_function(&bytes, 0x1000, 24, 0);
-    check_error(&bytes, "functions", 16);
-  }
-}
-
-TEST(more_constants_than_bytes) {
-  static const uint32_t counts[] = {2, 3, 1000, INT32_MAX, UINT32_MAX};
-  for (unsigned i = 0; i < 5; i++) {
-    struct bytes bytes = {0};
-    v3_map(&bytes, 1, counts[i], 0);
-    v3_function(&bytes, 0x1000, 24, 0);
-    v3_constant(&bytes, 1);
-    check_error(&bytes, "constants", 40);
-  }
-}
-
-TEST(more_locations_than_bytes) {
-  struct bytes bytes = {0};
-  begin_one(&bytes, 2);
-  v3_location(&bytes, V3_REGISTER, 8, 1, 0);
-  check_error(&bytes, "locations", 56);
-}
-
-TEST(more_live_outs_than_bytes) {
-  struct bytes bytes = {0};
-  begin_one(&bytes, 0);
-  v3_live_outs(&bytes, 2);
-  v3_live_out(&bytes, 1, 8);
-  check_error(&bytes, "live-outs", 60);
-}
-
-TEST(no_live_outs) {
-  struct bytes bytes = {0};
-  begin_one(&bytes, 0);
-  check_error(&bytes, "live-outs", 56);
-}
-
-TEST(no_padding_after_a_record) {
-  struct bytes bytes = {0};
-  begin_one(&bytes, 0);
-  v3_live_outs(&bytes, 0);
-  check_error(&bytes, "padding", 60);
-}
-
-TEST(a_function_with_too_many_records) {
-  static const uint64_t counts[] = {2, UINT32_MAX, UINT64_MAX};
+TEST(truncated_parts) {
+  static const struct {
+    size_t size;
+    const char *part;
+  } cases[] = {
+      {END + 15, "header"}, {SECOND_LIVE_OUTS, "live-outs"}, {SECOND_LIVE_OUTS + 4, "padding"}};
   for (unsigned i = 0; i < 3; i++) {
-    struct bytes bytes = {0};
-    v3_map(&bytes, 2, 0, 2);
-    v3_function(&bytes, 0x1000, 24, 1);
-    v3_function(&bytes, 0x2000, 24, counts[i]);
-    for (unsigned k = 0; k < 3; k++) {
-      v3_record(&bytes, 7, 0x10, 0);
-      end_one(&bytes);
-    }
-    check_error(&bytes, "more records", 40);
+    struct bytes bytes = usual_map();
+    bytes_u8(&bytes, 3);
+    bytes_zeros(&bytes, 14);
+    bytes.size = cases[i].size;
+    check_error(&bytes, cases[i].part, i == 0 ? END : cases[i].size);
   }
 }
 
-TEST(a_map_with_too_many_records) {
-  struct bytes bytes = {0};
-  v3_map(&bytes, 1, 0, 2);
-  v3_function(&bytes, 0x1000, 24, 1);
-  v3_record(&bytes, 7, 0x10, 0);
-  end_one(&bytes);
-  const size_t end = bytes.size;
-  v3_record(&bytes, 7, 0x10, 0);
-  end_one(&bytes);
-  check_error(&bytes, "more records", end);
+/* Numbers that promise more than there is, by one and by very much. */
+TEST(wrong_numbers) {
+  static const struct {
+    size_t at, size;
+    uint64_t value;
+    const char *part;
+    size_t position;
+  } cases[] = {
+      {4, 4, (END - FIRST_FUNCTION) / 24 + 1, "functions", FIRST_FUNCTION},
+      {4, 4, 1000, "functions", FIRST_FUNCTION},
+      {4, 4, INT32_MAX, "functions", FIRST_FUNCTION},
+      {4, 4, UINT32_MAX, "functions", FIRST_FUNCTION},
+      {8, 4, (END - CONSTANTS) / 8 + 1, "constants", CONSTANTS},
+      {8, 4, 1000, "constants", CONSTANTS},
+      {8, 4, INT32_MAX, "constants", CONSTANTS},
+      {8, 4, UINT32_MAX, "constants", CONSTANTS},
+      {12, 4, 3, "more records", END},
+      {SECOND_FUNCTION + 16, 8, 2, "more records", SECOND_FUNCTION},
+      {SECOND_FUNCTION + 16, 8, UINT32_MAX, "more records", SECOND_FUNCTION},
+      {SECOND_FUNCTION + 16, 8, UINT64_MAX, "more records", SECOND_FUNCTION},
+      {RECORD + 14, 2, (END - LOCATIONS) / 12 + 1, "locations", LOCATIONS},
+      {LIVE_OUTS + 2, 2, (END - LIVE_OUTS - 4) / 4 + 1, "live-outs", LIVE_OUTS + 4},
+      {LOCATIONS + 8, 4, 1, "constant", LOCATIONS},
+      {LOCATIONS + 8, 4, 2, "constant", LOCATIONS},
+      {LOCATIONS + 8, 4, INT32_MAX, "constant", LOCATIONS},
+      {LOCATIONS + 8, 4, (uint32_t)INT32_MIN, "constant", LOCATIONS},
+      {LOCATIONS + 8, 4, UINT32_MAX, "constant", LOCATIONS},
+  };
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct bytes bytes = usual_map();
+    memcpy(bytes.data + cases[i].at, &cases[i].value, cases[i].size);
+    check_error(&bytes, cases[i].part, cases[i].position);
+  }
+}
+
+TEST(unknown_location_kinds) {
+  for (unsigned kind = 0; kind < 256; kind++) {
+    struct bytes bytes = usual_map();
+    bytes.data[LOCATIONS + 12] = (uint8_t)kind;
+    if (kind >= V3_REGISTER && kind <= V3_CONSTANT_INDEX)
+      check_readable(&bytes, true);
+    else
+      check_error(&bytes, "kind", LOCATIONS + 12);
+  }
 }
 
 /* For a caller that asks for more records than its functions have. */
@@ -477,32 +476,4 @@ TEST(a_record_too_many) {
   ck_assert(!stackmap_v3_next_record(&section.reader, &record));
   ck_assert_ptr_nonnull(strstr(section.reader.error, "more records"));
   section_close(&section);
-}
-
-TEST(unknown_location_kinds) {
-  for (unsigned kind = 0; kind < 256; kind++) {
-    struct bytes bytes = {0};
-    begin_one(&bytes, 2);
-    v3_location(&bytes, V3_REGISTER, 8, 1, 0);
-    v3_location(&bytes, (uint8_t)kind, 8, 1, 0);
-    end_one(&bytes);
-    if (kind >= V3_REGISTER && kind <= V3_CONSTANT)
-      check_readable(&bytes, true);
-    else
-      check_error(&bytes, kind == V3_CONSTANT_INDEX ? "constant" : "kind", 68);
-  }
-}
-
-TEST(constants_that_are_not_there) {
-  static const int32_t indices[] = {1, 2, INT32_MAX, INT32_MIN, -1};
-  for (unsigned i = 0; i < 5; i++) {
-    struct bytes bytes = {0};
-    v3_map(&bytes, 1, 1, 1);
-    v3_function(&bytes, 0x1000, 24, 1);
-    v3_constant(&bytes, 5);
-    v3_record(&bytes, 7, 0x10, 1);
-    v3_location(&bytes, V3_CONSTANT_INDEX, 8, 0, indices[i]);
-    end_one(&bytes);
-    check_error(&bytes, "constant", 64);
-  }
 }
