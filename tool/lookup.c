@@ -1,11 +1,13 @@
 /* lookup.c - stackpack lookup: the answers that a collector would get for addresses.
  *
  * The answers are the runtime library's own, from the packed table; of a program that isn't packed,
- * from the table that the library makes of its stack maps.
+ * from the table that the library makes of its stack maps. A record that is found is printed from the
+ * table of safepoints, as `dump` prints it: by its number, which is the same in both.
  */
 #include "tool/commands.h"
 
 #include "format/packed_write.h"
+#include "runtime/stackpack.h"
 #include "tool/image/names.h"
 #include "tool/print/json.h"
 #include "tool/print/record_json.h"
@@ -27,13 +29,12 @@ static const char help[] =
 
 struct lookup {
   struct stackpack_table table;
-  const struct safepoints *safepoints; /* tell functions' extents */
+  const struct safepoints *safepoints; /* of the same records, in the same order */
   struct names names;
   struct source *source; /* NULL: not asked for, or there is none */
   bool with_source, json;
   struct record_text text;
   uint8_t *own; /* the table, if the file has none; owned */
-  void *space;  /* for details; owned */
   struct record_view view;
   bool some_missing;
 };
@@ -111,9 +112,13 @@ static void print_missing(struct lookup *lookup, uint64_t address, bool is_manag
 /* ---- Looking up ---- */
 
 static bool print_record(struct lookup *lookup, const struct stackpack_record *record) {
+  const struct safepoints *table = lookup->safepoints;
   struct source_frames frames;
-  if (!record_view_ask(&lookup->view, record, lookup->space))
+  if (record->index >= table->record_count ||
+      table->records[record->index].address != record->address)
     return false;
+  record_view_take(&lookup->view, table, &table->records[record->index]);
+  lookup->view.frame_size = record->frame_size;
   source_find(lookup->source, record_view_instruction(&lookup->view), &frames);
   if (lookup->json)
     record_json_print(&lookup->view, names_find(&lookup->names, lookup->view.function),
@@ -206,10 +211,7 @@ static bool open_table(struct lookup *lookup, const struct loaded *loaded,
   }
   const enum stackpack_error error =
       stackpack_table_open(&lookup->table, place.bytes, place.size, place.address);
-  if (error != STACKPACK_OK)
-    return problem_set(problem, "%s", stackpack_error_text(error));
-  lookup->space = malloc(stackpack_details_space(&lookup->table) + 1);
-  return true;
+  return error == STACKPACK_OK || problem_set(problem, "%s", stackpack_error_text(error));
 }
 
 /* All addresses are answered, even if the debug information can't be used. */
@@ -238,7 +240,6 @@ static int lookup_file(const struct lookup_options *options, char **arguments, i
                   look_up_in(&lookup, &program, options, arguments + 1, count - 1, &problem);
   source_close(lookup.source);
   record_view_close(&lookup.view);
-  free(lookup.space);
   free(lookup.own);
   names_close(&lookup.names);
   program_close(&program);

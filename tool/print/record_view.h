@@ -1,12 +1,8 @@
-/* record_view.h - one record with all of its contents, to be printed.
- *
- * It is taken from a table of safepoints, or filled by the runtime library as for a collector.
- */
+/* record_view.h - one record with all of its contents, to be printed. */
 #ifndef STACKPACK_RECORD_VIEW_H
 #define STACKPACK_RECORD_VIEW_H
 
 #include "format/safepoints.h"
-#include "runtime/stackpack.h"
 
 struct record_pair {
   struct location base, derived;
@@ -28,11 +24,9 @@ struct record_view {
   struct record_list deopt, allocas, locations, live_outs;
 };
 
-/* Fill a view, which may have been filled before; one that is new is all zeros. Asking fails
- * where the table is damaged; `space` is as for stackpack_record_details. */
+/* Fills a view from a table, and it may have been filled before; one that is new is all zeros. */
 void record_view_take(struct record_view *view, const struct safepoints *table,
                       const struct safepoint *record);
-bool record_view_ask(struct record_view *view, const struct stackpack_record *record, void *space);
 void record_view_close(struct record_view *view);
 
 /* An address in the instruction that a record is about. A statepoint's address is the return
