@@ -26,56 +26,29 @@ static bool is_statepoint(const struct safepoints *table, const struct safepoint
   return safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
 }
 
-/* ---- Values of most records ---- */
+/* ---- Conventions ---- */
 
-/* The ID and flags that most records have. Ties go to the record that comes first. */
-static void choose_defaults(const struct safepoints *table, struct packed_details_header *header) {
-  /* Boyer and Moore's majority vote: right wherever more than half of the records agree, which is
-   * when it matters. */
-  int64_t id_votes = 0, flags_votes = 0;
-  header->id = PACKED_USUAL_ID;
-  for (uint32_t i = 0; i < table->record_count; i++) {
-    const struct safepoint *record = &table->records[i];
-#define VOTE(votes, chosen, own)                                                                   \
-  if (votes == 0)                                                                                  \
-    chosen = own;                                                                                  \
-  votes += chosen == own ? 1 : -1;
-    VOTE(id_votes, header->id, record->id)
-    if (is_statepoint(table, record)) {
-      VOTE(flags_votes, header->flags, record->flags)
-    }
-#undef VOTE
-  }
-}
-
-/* The two most frequent calling conventions. A program has a handful: only the first ones count. */
-static void choose_conventions(struct details_writer *writer) {
+/* The first ID and flags that come, which mostly are all records', and the first two calling
+ * conventions: nearly every program has two. */
+static void choose_defaults(struct details_writer *writer) {
   const struct safepoints *table = writer->table;
-  enum { CONVENTIONS_COUNTED = 16 };
-  int32_t conventions[CONVENTIONS_COUNTED] = {0};
-  uint32_t counts[CONVENTIONS_COUNTED] = {0};
-  unsigned known = 0, first = 0, second = 0;
+  struct packed_details_header *header = &writer->header;
+  bool any = false;
+  header->id = table->record_count > 0 ? table->records[0].id : PACKED_USUAL_ID;
   for (uint32_t i = 0; i < table->record_count; i++) {
     const struct safepoint *record = &table->records[i];
-    unsigned k = 0;
     if (!is_statepoint(table, record))
       continue;
-    while (k < known && conventions[k] != record->calling_convention)
-      k++;
-    if (k == CONVENTIONS_COUNTED)
-      continue;
-    conventions[k] = record->calling_convention;
-    counts[k]++;
-    known = k < known ? known : k + 1;
+    if (!any) {
+      header->flags = record->flags;
+      header->calling_convention = writer->second_convention = record->calling_convention;
+    }
+    any = true;
+    if (record->calling_convention != header->calling_convention) {
+      writer->second_convention = record->calling_convention;
+      return;
+    }
   }
-  for (unsigned k = 1; k < known; k++)
-    first = counts[k] > counts[first] ? k : first;
-  second = first;
-  for (unsigned k = 0; k < known; k++)
-    if (k != first && (second == first || counts[k] > counts[second]))
-      second = k;
-  writer->header.calling_convention = conventions[first];
-  writer->second_convention = conventions[second];
 }
 
 /* Whether a record has the second convention. Records that are no statepoints have no convention:
@@ -89,8 +62,6 @@ static bool is_second(const struct details_writer *writer, const struct safepoin
 static int32_t convention_of(const struct details_writer *writer, const struct safepoint *record) {
   return is_second(writer, record) ? writer->second_convention : writer->header.calling_convention;
 }
-
-/* ---- Conventions ---- */
 
 /* How many records from `from` on, and before `end`, have the same convention as the first. */
 static uint32_t run_length(const struct details_writer *writer, uint32_t from, uint32_t end) {
@@ -348,8 +319,7 @@ bool packed_write_details(struct encoder *encoder) {
   struct bit_writer *conventions = &encoder->parts[PACKED_CONVENTIONS];
   struct bit_writer *details = &encoder->parts[PACKED_DETAILS];
   struct packed_details_header *header = &writer.header;
-  choose_defaults(encoder->table, header);
-  choose_conventions(&writer);
+  choose_defaults(&writer);
   write_conventions(&writer, conventions);
   choose_columns(&writer);
   const bool ok = header->columns == 0 || write_columns(&writer);

@@ -65,32 +65,19 @@ static bool use_live_sets(struct encoder *encoder) {
   return encoder->error == NULL;
 }
 
-static uint64_t greatest_common_divisor(uint64_t a, uint64_t b) {
-  while (b != 0) {
-    const uint64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
-/* Finds the class that starts at used[begin]: the longest run of a family without a wide gap. */
+/* Finds the class that starts at used[begin]: the longest run of a family in steps of the first
+ * two's distance, without a wide gap. */
 static struct class class_at(const struct used *used, size_t begin, size_t count) {
-  struct class class = {.begin = begin, .count = 1};
-  uint64_t step = 0;
-  size_t end = begin + 1;
-  for (; end < count && used[end].family == used[begin].family; end++) {
-    const uint64_t gap = (uint64_t)used[end].value - (uint64_t)used[end - 1].value;
-    const uint64_t next_step = greatest_common_divisor(gap, step);
-    const uint64_t members =
-        ((uint64_t)used[end].value - (uint64_t)used[begin].value) / next_step + 1;
-    if (gap > UINT16_MAX || members > (uint64_t)GAP_MAX * (end - begin + 1))
+  struct class class = {.begin = begin, .end = begin + 1, .count = 1};
+  for (; class.end < count && used[class.end].family == used[begin].family; class.end++) {
+    const uint64_t gap = (uint64_t)used[class.end].value - (uint64_t)used[class.end - 1].value;
+    const uint32_t steps = class.step == 0 ? 1 : (uint32_t)(gap / class.step);
+    if (gap > UINT16_MAX || (class.step != 0 && gap % class.step != 0) ||
+        class.count + (uint64_t)steps > GAP_MAX * (class.end - begin + 1))
       break;
-    step = next_step;
-    class.count = (uint32_t)members;
+    class.step = class.step == 0 ? (uint32_t)gap : class.step;
+    class.count += steps;
   }
-  class.step = (uint32_t)step;
-  class.end = end;
   return class;
 }
 
