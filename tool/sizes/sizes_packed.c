@@ -132,70 +132,74 @@ static void add_use(struct uses *uses, uint64_t thing, uint64_t function) {
   (void)ARRAY_ADD(uses->items, uses->count, uses->capacity, thing << 32 | function);
 }
 
-static void sort_uses(struct uses *uses) {
+/* The uses of one thing. */
+struct thing {
+  const uint64_t *uses;
+  size_t count;
+  uint64_t number, next; /* next: that of the thing after it; UINT64_MAX: there is none */
+};
+
+/* Divides the bits of each thing, and frees the uses. */
+static void divide_things(struct division *division, struct uses *uses,
+                          void (*divide)(struct division *, const struct thing *)) {
   if (uses->count > 0)
     qsort(uses->items, uses->count, sizeof *uses->items, bits_compare_words);
-}
-
-/* Moves past the uses of the thing at `start`. */
-static size_t next_thing(const struct uses *uses, size_t start) {
-  const uint64_t thing = uses->items[start] >> 32;
-  while (start < uses->count && uses->items[start] >> 32 == thing)
-    start++;
-  return start;
+  for (size_t from = 0, to = 0; from < uses->count; from = to) {
+    const uint64_t number = uses->items[from] >> 32;
+    while (to < uses->count && uses->items[to] >> 32 == number)
+      to++;
+    divide(division, &(struct thing){&uses->items[from], to - from, number,
+                                     to < uses->count ? uses->items[to] >> 32 : UINT64_MAX});
+  }
+  free(uses->items);
 }
 
 /* A layout's bytes end where the next one starts. */
-static void divide_layouts(struct division *division) {
-  const struct packed_table *packed = division->packed;
+static void divide_layout(struct division *division, const struct thing *layout) {
   struct sizes_layouts *layouts = &division->sizes->layouts;
-  struct uses uses = {0};
-  for (uint32_t i = 0; i < packed->stretch_count; i++)
-    if (division->functions[i] != UINT32_MAX)
-      add_use(&uses, division->layouts[i], division->functions[i]);
-  sort_uses(&uses);
-  for (size_t i = 0, next; i < uses.count; i = next) {
-    next = next_thing(&uses, i);
-    const uint64_t end = next < uses.count ? uses.items[next] >> 32 : packed->layouts_size;
-    const uint64_t bits = (end - (uses.items[i] >> 32)) * 8;
-    const bool is_shared = next - i > 1;
-    const enum part part = is_shared ? PART_SHARED_LAYOUTS : PART_OWN_LAYOUTS;
-    layouts->count++;
-    layouts->shared += is_shared;
-    layouts->functions += is_shared ? (uint32_t)(next - i) : 0;
-    division->sizes->parts[part].bits += bits;
-    divide_among(division, part, &uses.items[i], next - i, bits);
-  }
-  free(uses.items);
+  const uint64_t size = division->packed->layouts_size;
+  const uint64_t bits = ((layout->next < size ? layout->next : size) - layout->number) * 8;
+  const bool is_shared = layout->count > 1;
+  const enum part part = is_shared ? PART_SHARED_LAYOUTS : PART_OWN_LAYOUTS;
+  layouts->count++;
+  layouts->shared += is_shared;
+  layouts->functions += is_shared ? (uint32_t)layout->count : 0;
+  division->sizes->parts[part].bits += bits;
+  divide_among(division, part, layout->uses, layout->count, bits);
 }
 
-static void divide_frame_sizes(struct division *division) {
+static void divide_frame_size(struct division *division, const struct thing *size) {
+  divide_among(division, PART_FRAME_SIZES, size->uses, size->count,
+               division->packed->frame_bytes * 8u);
+}
+
+static void divide_functions(struct division *division) {
   const struct packed_table *packed = division->packed;
-  struct uses uses = {0};
+  struct uses layouts = {0}, sizes = {0};
   for (uint32_t i = 0; i < packed->stretch_count; i++) {
-    if (division->functions[i] == UINT32_MAX)
+    const uint32_t function = division->functions[i];
+    if (function == UINT32_MAX)
       continue;
     const uint64_t number = packed_frame_number(packed, division->layouts[i]);
+    add_use(&layouts, division->layouts[i], function);
     if (number < packed->frame_size_count)
-      add_use(&uses, number, division->functions[i]);
+      add_use(&sizes, number, function);
   }
-  sort_uses(&uses);
-  for (size_t i = 0, next; i < uses.count; i = next) {
-    next = next_thing(&uses, i);
-    divide_among(division, PART_FRAME_SIZES, &uses.items[i], next - i, packed->frame_bytes * 8u);
-  }
-  free(uses.items);
+  divide_things(division, &layouts, divide_layout);
+  divide_things(division, &sizes, divide_frame_size);
 }
 
 /* ---- Parts of records ---- */
 
 /* A list reaches up to the next one's start. */
-static uint64_t list_bytes(const struct packed_table *packed, uint64_t number) {
-  const uint32_t start = bits_load32(packed->list_starts + number * 4);
-  const uint64_t end = number + 1 == packed->list_count
-                           ? packed->lists_size
-                           : bits_load32(packed->list_starts + (number + 1) * 4);
-  return end < start ? 0 : 4 + end - start;
+static void divide_list(struct division *division, const struct thing *list) {
+  const struct packed_table *packed = division->packed;
+  const uint8_t *place = packed->list_starts + list->number * 4;
+  const uint64_t start = bits_load32(place);
+  const uint64_t end =
+      list->number + 1 == packed->list_count ? packed->lists_size : bits_load32(place + 4);
+  divide_among(division, PART_LISTS, list->uses, list->count,
+               end < start ? 0 : (4 + end - start) * 8);
 }
 
 static void divide_lists(struct division *division) {
@@ -209,13 +213,7 @@ static void divide_lists(struct division *division) {
     if (list.table != NULL)
       add_use(&uses, list.number, division->table->records[i].function);
   }
-  sort_uses(&uses);
-  for (size_t i = 0, next; i < uses.count; i = next) {
-    next = next_thing(&uses, i);
-    divide_among(division, PART_LISTS, &uses.items[i], next - i,
-                 list_bytes(packed, uses.items[i] >> 32) * 8);
-  }
-  free(uses.items);
+  divide_things(division, &uses, divide_list);
 }
 
 static void divide_exceptions(struct division *division) {
@@ -293,8 +291,7 @@ static bool divide(struct division *division, struct problem *problem) {
   const struct packed_table *packed = division->packed;
   if (!find_functions(division, problem) || !divide_leaves(division, problem))
     return false;
-  divide_layouts(division);
-  divide_frame_sizes(division);
+  divide_functions(division);
   divide_lists(division);
   divide_exceptions(division);
   divide_among_records(division, PART_CONVENTIONS, 0, packed->record_count,
