@@ -195,8 +195,8 @@ struct member {
 
 static int compare_members(const void *a, const void *b) {
   const struct member *x = a, *y = b;
-  ORDER_BY(record->address)
-  ORDER_BY(entry)
+  ORDER_BY(x->record, y->record, address)
+  ORDER_BY(x, y, entry)
   return safepoint_compare_contents(x->record, y->record);
 }
 
@@ -289,8 +289,8 @@ static bool resolve(struct checker *checker, struct entry *group, size_t count) 
 
 static int compare_entries(const void *a, const void *b) {
   const struct entry *x = a, *y = b;
-  ORDER_BY(function)
-  ORDER_BY(number)
+  ORDER_BY(x, y, function)
+  ORDER_BY(x, y, number)
   return 0;
 }
 

@@ -16,8 +16,8 @@ struct question {
 
 static int compare_questions(const void *a, const void *b) {
   const struct question *x = a, *y = b;
-  ORDER_BY(address)
-  ORDER_BY(record)
+  ORDER_BY(x, y, address)
+  ORDER_BY(x, y, record)
   return 0;
 }
 

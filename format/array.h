@@ -28,9 +28,9 @@ static inline bool array_make_room(void **items, size_t *capacity, size_t count,
    ((items)[(count)++] = (__VA_ARGS__), true))
 
 /* In a function for qsort: returns the order of the items *x and *y by a member, if it differs. */
-#define ORDER_BY(member)                                                                           \
-  if (x->member != y->member)                                                                      \
-    return x->member < y->member ? -1 : 1;
+#define ORDER_BY(x, y, member)                                                                     \
+  if ((x)->member != (y)->member)                                                                  \
+    return (x)->member < (y)->member ? -1 : 1;
 
 /* Keeps each of sorted words once. Returns how many these are. */
 static inline size_t array_unique_words(uint64_t *words, size_t count) {

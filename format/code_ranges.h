@@ -27,8 +27,8 @@ static inline bool code_ranges_add(struct code_ranges *ranges, uint64_t start, u
 
 static inline int code_ranges_compare(const void *a, const void *b) {
   const struct code_range *x = a, *y = b;
-  ORDER_BY(start)
-  ORDER_BY(end)
+  ORDER_BY(x, y, start)
+  ORDER_BY(x, y, end)
   return 0;
 }
 

@@ -134,7 +134,7 @@ static int compare_used(const void *a, const void *b) {
   const struct used_shape *x = a, *y = b;
   if (x->functions != y->functions)
     return x->functions > y->functions ? -1 : 1;
-  ORDER_BY(shape)
+  ORDER_BY(x, y, shape)
   return 0;
 }
 

@@ -237,8 +237,8 @@ static int compare_layouts(const void *a, const void *b) {
   for (uint64_t i = 0; i < x->count && i < y->count; i++)
     if (x->words[i] != y->words[i])
       return x->words[i] < y->words[i] ? -1 : 1;
-  ORDER_BY(count)
-  ORDER_BY(function)
+  ORDER_BY(x, y, count)
+  ORDER_BY(x, y, function)
   return 0;
 }
 

@@ -41,10 +41,10 @@ struct layouts_writer {
 
 static int compare_live(const void *a, const void *b) {
   const struct live_slot *x = a, *y = b;
-  ORDER_BY(location)
-  ORDER_BY(copy)
-  ORDER_BY(row)
-  ORDER_BY(base)
+  ORDER_BY(x, y, location)
+  ORDER_BY(x, y, copy)
+  ORDER_BY(x, y, row)
+  ORDER_BY(x, y, base)
   return 0;
 }
 

@@ -27,8 +27,8 @@ struct class {
 
 static int compare_used(const void *a, const void *b) {
   const struct used *x = a, *y = b;
-  ORDER_BY(family)
-  ORDER_BY(value)
+  ORDER_BY(x, y, family)
+  ORDER_BY(x, y, value)
   return 0;
 }
 
@@ -86,7 +86,7 @@ static int compare_classes(const void *a, const void *b) {
   const struct class *x = a, *y = b;
   if (x->end - x->begin != y->end - y->begin)
     return x->end - x->begin > y->end - y->begin ? -1 : 1;
-  ORDER_BY(begin)
+  ORDER_BY(x, y, begin)
   return 0;
 }
 

@@ -80,10 +80,10 @@ struct location safepoints_location(const struct safepoints *table, uint32_t num
 
 int safepoint_location_compare(struct location a, struct location b) {
   const struct location *x = &a, *y = &b;
-  ORDER_BY(kind)
-  ORDER_BY(reg)
-  ORDER_BY(value)
-  ORDER_BY(size)
+  ORDER_BY(x, y, kind)
+  ORDER_BY(x, y, reg)
+  ORDER_BY(x, y, value)
+  ORDER_BY(x, y, size)
   return 0;
 }
 
@@ -141,27 +141,27 @@ uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned
 
 static int compare_functions(const void *a, const void *b) {
   const struct safepoint_function *x = a, *y = b;
-  ORDER_BY(address)
-  ORDER_BY(frame_size)
-  ORDER_BY(first_record)
+  ORDER_BY(x, y, address)
+  ORDER_BY(x, y, frame_size)
+  ORDER_BY(x, y, first_record)
   return 0;
 }
 
 int safepoint_compare_contents(const struct safepoint *x, const struct safepoint *y) {
-  ORDER_BY(live)
-  ORDER_BY(id)
-  ORDER_BY(calling_convention)
-  ORDER_BY(flags)
-  ORDER_BY(deopt)
-  ORDER_BY(live_outs)
+  ORDER_BY(x, y, live)
+  ORDER_BY(x, y, id)
+  ORDER_BY(x, y, calling_convention)
+  ORDER_BY(x, y, flags)
+  ORDER_BY(x, y, deopt)
+  ORDER_BY(x, y, live_outs)
   return 0;
 }
 
 /* By address and function; of these, records that are equal come next to each other. */
 static int compare_records(const void *a, const void *b) {
   const struct safepoint *x = a, *y = b;
-  ORDER_BY(address)
-  ORDER_BY(function)
+  ORDER_BY(x, y, address)
+  ORDER_BY(x, y, function)
   return safepoint_compare_contents(x, y);
 }
 

@@ -17,8 +17,8 @@ static int symbol_rank(const GElf_Sym *symbol) {
 
 static int compare_names(const void *a, const void *b) {
   const struct name *x = a, *y = b;
-  ORDER_BY(address)
-  ORDER_BY(rank)
+  ORDER_BY(x, y, address)
+  ORDER_BY(x, y, rank)
   return strcmp(x->text, y->text);
 }
 

@@ -14,10 +14,10 @@ void spans_add(struct spans *spans, uint64_t start, uint64_t end, uint32_t item)
 
 static int compare_spans(const void *a, const void *b) {
   const struct span *x = a, *y = b;
-  ORDER_BY(start)
+  ORDER_BY(x, y, start)
   if (x->end != y->end)
     return x->end > y->end ? -1 : 1;
-  ORDER_BY(item)
+  ORDER_BY(x, y, item)
   return 0;
 }
 

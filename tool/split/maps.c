@@ -25,8 +25,8 @@ static bool find_sections(struct maps *maps, const struct object *object, struct
 
 static int compare_places(const void *a, const void *b) {
   const struct map_place *x = a, *y = b;
-  ORDER_BY(relocation.r_offset)
-  ORDER_BY(number)
+  ORDER_BY(x, y, relocation.r_offset)
+  ORDER_BY(x, y, number)
   return 0;
 }
 

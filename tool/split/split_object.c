@@ -51,9 +51,9 @@ struct splitter {
 
 static int compare_functions(const void *a, const void *b) {
   const struct map_function *x = a, *y = b;
-  ORDER_BY(text)
-  ORDER_BY(section)
-  ORDER_BY(position)
+  ORDER_BY(x, y, text)
+  ORDER_BY(x, y, section)
+  ORDER_BY(x, y, position)
   return 0;
 }
 
