@@ -1,11 +1,4 @@
-/* safepoints_v3.c - fills a table of safepoints from LLVM's stack maps.
- *
- * The locations of most records are, byte for byte, those of some other record: the same slots are
- * live. So a record's bytes are looked for among those that were read before; only new ones are
- * taken apart, sorted and interned. (A constant of a map's pool has only its index there, and the
- * index may mean another one in the next map: such records are always taken apart.)
- */
-#include "format/array.h"
+/* safepoints_v3.c - fills a table of safepoints from LLVM's stack maps. */
 #include "format/safepoints.h"
 
 #include "format/stackmap_v3.h"
@@ -62,7 +55,7 @@ static bool statepoint_form(const struct location *locations, unsigned count,
   return true;
 }
 
-/* The meaning of the bytes of some record's locations. */
+/* The meaning of a record's locations. */
 struct contents {
   bool is_statepoint;
   int32_t calling_convention, flags;
@@ -72,14 +65,10 @@ struct contents {
 struct reader {
   struct safepoints *table;
   const struct statepoint_signs *signs;
-  enum statepoint_rule rule; /* for the record that is being read */
   struct stackmap_v3_reader raw;
-  struct intern bytes;    /* those of locations that were read, each after their rule and count; */
-  struct contents *known; /* and their contents, by number */
-  size_t known_capacity;
   /* One record: as large as it can be. */
   struct location locations[LOCATIONS_MAX];
-  uint64_t words[LOCATIONS_MAX * 3 / 2 + 2];
+  uint64_t words[LOCATIONS_MAX + 1];
 };
 
 /* ---- A record ---- */
@@ -112,55 +101,31 @@ static bool fail_at(struct safepoints *table, const char *error, uint64_t positi
   return false;
 }
 
-/* Takes a record's locations apart. */
+/* Takes a record's locations apart; as a statepoint's, if the rule and they say so. */
 static bool read_contents(struct reader *reader, const struct stackmap_v3_record *raw,
-                          struct contents *contents) {
+                          enum statepoint_rule rule, struct contents *contents) {
   struct safepoints *table = reader->table;
   struct location *locations = reader->locations;
   for (unsigned i = 0; i < raw->locations; i++)
     if (!stackmap_v3_location(&reader->raw, raw, i, &locations[i]))
       return false;
   struct statepoint_form form;
-  contents->is_statepoint = reader->rule != STATEPOINTS_NONE &&
-                            statepoint_form(locations, raw->locations, reader->rule, &form);
+  *contents = (struct contents){0};
+  contents->is_statepoint =
+      rule != STATEPOINTS_NONE && statepoint_form(locations, raw->locations, rule, &form);
   if (contents->is_statepoint) {
     contents->calling_convention = (int32_t)locations[0].value;
     contents->flags = (int32_t)locations[1].value;
     contents->deopt = add_list(reader, locations + 3, form.deopt);
     contents->live = add_statepoint_live(reader, locations + 3 + form.deopt, &form);
-  } else if (reader->rule == STATEPOINTS_ALL) {
+  } else if (rule == STATEPOINTS_ALL) {
     return fail_at(table, "a record that can't be a statepoint's", raw->locations_position);
   } else {
     const uint64_t list = add_list(reader, locations, raw->locations);
     const uint64_t item = SAFEPOINT_ITEM_LIST | SAFEPOINT_ITEM_LOCATIONS | list;
-    contents->deopt = 0;
     contents->live = safepoints_add_live(table, reader->words, 0, item);
   }
   return !table->no_memory;
-}
-
-/* Finds the contents of a record: among those that were read before, if they are there. */
-static bool find_contents(struct reader *reader, const struct stackmap_v3_record *raw,
-                          struct contents *contents) {
-  const size_t size = (size_t)raw->locations * STACKMAP_V3_LOCATION_SIZE;
-  const size_t words = 1 + (size + 7) / 8;
-  const uint32_t known = reader->bytes.count;
-  if (stackmap_v3_has_pooled(&reader->raw, raw))
-    return read_contents(reader, raw, contents);
-  reader->words[words - 1] = 0; /* the last may be half a word */
-  reader->words[0] = (uint64_t)reader->rule << 32 | raw->locations;
-  memcpy(reader->words + 1, reader->raw.bytes + raw->locations_position, size);
-  const uint32_t number = intern_add(&reader->bytes, reader->words, words);
-  if (number == INTERN_FAILED || !array_make_room((void **)&reader->known, &reader->known_capacity,
-                                                  (size_t)known + 1, sizeof *reader->known))
-    return out_of_memory(reader->table);
-  if (number == known) {
-    reader->known[number] = (struct contents){0};
-    if (!read_contents(reader, raw, &reader->known[number]))
-      return false;
-  }
-  *contents = reader->known[number];
-  return true;
 }
 
 /* Whether a record that has a statepoint's form is none, by where it stands. */
@@ -172,23 +137,20 @@ static bool is_unlike(const struct reader *reader, const struct stackmap_v3_reco
          (raw->offset == 0 || !signs->may_return_to(signs->code, address));
 }
 
-/* Finds the contents of a record; as a statepoint's, if it is one. */
-static bool find_by_signs(struct reader *reader, const struct stackmap_v3_record *raw,
+/* The same; the rule follows from the signs. */
+static bool read_by_signs(struct reader *reader, const struct stackmap_v3_record *raw,
                           uint64_t address, struct contents *contents) {
   const struct statepoint_signs *signs = reader->signs;
   const bool is_patchpoint =
       signs->rule == STATEPOINTS_AUTO && signs->may_return_to != NULL && raw->live_outs > 0;
-  reader->rule = is_patchpoint ? STATEPOINTS_NONE : signs->rule;
-  if (!find_contents(reader, raw, contents))
+  if (!read_contents(reader, raw, is_patchpoint ? STATEPOINTS_NONE : signs->rule, contents))
     return false;
   if (!contents->is_statepoint || !is_unlike(reader, raw, address))
     return true;
   struct safepoint_function *function =
       &reader->table->functions[reader->table->function_count - 1];
   function->unlike = function->unlike == 0 ? address : function->unlike;
-  reader->rule = STATEPOINTS_NONE;
-  *contents = (struct contents){0};
-  return find_contents(reader, raw, contents);
+  return read_contents(reader, raw, STATEPOINTS_NONE, contents);
 }
 
 /* Interns a record's live-outs. */
@@ -204,9 +166,9 @@ static uint32_t add_live_outs(struct reader *reader, const struct stackmap_v3_re
 static bool read_record(struct reader *reader, const struct stackmap_v3_function *function,
                         const struct stackmap_v3_record *raw) {
   struct safepoints *table = reader->table;
-  struct contents contents = {0};
+  struct contents contents;
   const uint64_t address = function->address + raw->offset;
-  if (!find_by_signs(reader, raw, address, &contents))
+  if (!read_by_signs(reader, raw, address, &contents))
     return false;
   const struct safepoint record = {
       .address = address,
@@ -273,8 +235,6 @@ bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
     ok = read_function(reader, &function);
   if (reader->raw.error != NULL && table->error == NULL)
     ok = fail_at(table, reader->raw.error, reader->raw.error_position);
-  intern_free(&reader->bytes);
-  free(reader->known);
   free(reader);
   return ok;
 }

@@ -142,15 +142,6 @@ bool stackmap_v3_location(struct stackmap_v3_reader *reader,
   }
 }
 
-bool stackmap_v3_has_pooled(const struct stackmap_v3_reader *reader,
-                            const struct stackmap_v3_record *record) {
-  const uint8_t *bytes = reader->bytes + record->locations_position;
-  bool has = false;
-  for (unsigned i = 0; i < record->locations; i++)
-    has |= bytes[(size_t)i * STACKMAP_V3_LOCATION_SIZE] == LOCATION_LARGE_CONSTANT;
-  return has;
-}
-
 struct stackmap_v3_live_out stackmap_v3_live_out(const struct stackmap_v3_reader *reader,
                                                  const struct stackmap_v3_record *record,
                                                  unsigned n) {

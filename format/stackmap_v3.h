@@ -89,10 +89,6 @@ bool stackmap_v3_next_record(struct stackmap_v3_reader *reader, struct stackmap_
 bool stackmap_v3_location(struct stackmap_v3_reader *reader,
                           const struct stackmap_v3_record *record, unsigned n,
                           struct location *location);
-/* Whether a record has constants of its map's pool: then the bytes of its locations may say
- * something else in another map. */
-bool stackmap_v3_has_pooled(const struct stackmap_v3_reader *reader,
-                            const struct stackmap_v3_record *record);
 /* Live-out n < record->live_outs. */
 struct stackmap_v3_live_out stackmap_v3_live_out(const struct stackmap_v3_reader *reader,
                                                  const struct stackmap_v3_record *record,
