@@ -1,9 +1,9 @@
 /* search.c - finds stack maps in a loaded module by their form, where no file tells where they are.
  *
- * Section headers aren't loaded. If the module's file can't be read, or is another one by now,
- * nothing says where .llvm_stackmaps is; and a linker script may have put stack maps into another
- * section, of which only LLVM's symbol __LLVM_StackMaps is left. But they lie in one of the
- * segments, and LLVM's maps are easy to know:
+ * Section headers aren't loaded. If the module's file can't be read, is another one by now, or has
+ * lost its section headers, nothing says where .llvm_stackmaps is; and a linker script may have put
+ * stack maps into another section, of which only LLVM's symbol __LLVM_StackMaps is left. But they
+ * lie in one of the segments, and LLVM's maps are easy to know:
  *
  *   each is at a multiple of 8 and starts with the 32-bit number 3, and then how many functions,
  *   constants and records it has; the functions' counts of records must add up to the header's; each
@@ -132,7 +132,8 @@ static bool raw_search(const struct elf_image *image, Elf64_Shdr *section) {
 bool raw_next(const struct elf_image *image, unsigned *number, Elf64_Shdr *section) {
   enum { BY_FORM = UINT16_MAX + 1 }; /* no section's number */
   const bool is_first = *number == 0;
-  if (image->bytes == NULL || *number == BY_FORM)
+  const bool is_headless = image->loaded != NULL && image->header.e_shnum == 0; /* or no file */
+  if (is_headless || *number == BY_FORM)
     return raw_search(image, section);
   while (elf_image_next_section(image, ".llvm_stackmaps", number, section))
     if (section->sh_type != SHT_NOBITS &&

@@ -31,7 +31,7 @@ try() { # FOLDER SITUATION OTHER COMMAND...
 
 for pie in -no-pie -pie; do
   for id in none sha1; do
-    rm -rf raw packed
+    rm -rf raw packed headless
     build raw $pie -Wl,-z,notext "-Wl,--build-id=$id"
     cp -r raw packed
     expect_status 0 "$stackpack" pack packed/app packed/lib.so packed/other.so
@@ -49,6 +49,10 @@ for pie in -no-pie -pie; do
       try $side plain - "$interpreter" ./app
       expect_same packed.plain $side.plain
     done
+    cp -r raw headless # files without section headers
+    for file in app lib.so; do "$LLVM/bin/llvm-objcopy" --strip-sections headless/$file; done
+    try headless plain - ./app
+    expect_same packed.plain headless.plain
     # Packed on disk while it is loaded; and no /proc, where it can be hidden.
     try raw replaced "$PWD/packed/lib.so" ./app
     expect_same packed.plain raw.replaced
