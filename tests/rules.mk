@@ -24,7 +24,7 @@ CODE_TESTS := $(filter-out $(AROUND),$(UNIT_TESTS) $(OTHER_TESTS))
 check: TESTS := $(ALL_TESTS)
 check-inputs: TESTS := $(INPUT_TESTS)
 check-code: TESTS := $(CODE_TESTS)
-check check-inputs check-code: all samples $(UNIT_TESTS) $(BENCH_PROGRAMS) $(SAMPLE_MUTANTS)
+check check-inputs check-code: all samples $(UNIT_TESTS) $(RANDOM_PROGRAM) $(BENCH_PROGRAMS) $(SAMPLE_MUTANTS)
 	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run $(TESTS)
 
 # Random programs with known call graphs: ROUNDS of each family, others in every run (FIRST= repeats one: it is printed).

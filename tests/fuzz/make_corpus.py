@@ -5,10 +5,10 @@
     make_corpus.py STACKPACK [DIRECTORY [LLVM]]
 
 STACKPACK is the command (build/stackpack), which packs the programs; so run this again when the packed format
-changes. The same version of it gives the same seeds.
+changes. The same version of it gives the same seeds. Beside it is tests/oracle/random_program, of which some seeds are.
 
-Most seeds are parts of random programs (tests/oracle), which are small here. The ELF files are as small as files
-get that can be packed: one segment holds everything, and only two are long enough for pages to be cut out.
+The ELF files are as small as files get that can be packed: one segment holds everything, and only two are long enough
+for pages to be cut out.
 """
 
 import itertools
@@ -23,7 +23,6 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "oracle"))
 
-import random_stackmap  # noqa: E402
 from elf_writer import CONSTANT_INDEX, DIRECT, REGISTER, Function, Location, Record  # noqa: E402
 from elf_writer import constant, encode_submap, spill_slot  # noqa: E402
 
@@ -103,26 +102,25 @@ def hand_made_maps():
     }
 
 
-def random_maps(profile, seed, records, functions):
-    program = random_stackmap.PROFILES[profile](random.Random(seed), records, functions)
-    return b"".join(program.submaps)
+# Random programs that are small, for all that.
+SMALL_SEEDS, LARGE_SEEDS = (12, 13, 57, 65, 88, 92, 99, 119), (16, 22, 36, 48)
 
 
-def small_maps():
-    maps = hand_made_maps()
-    for seed in range(4):
-        maps[f"typical_{seed}"] = random_maps("typical", seed, 24, 3 + seed)
-        maps[f"wild_{seed}"] = random_maps("wild", seed, 10, 4)
-    return maps
+def random_maps(stackpack, seed, records):
+    with tempfile.NamedTemporaryFile() as file:
+        subprocess.run([stackpack.parent / "tests/oracle/random_program", str(seed), str(records), file.name], check=True)
+        return section_bytes(file.read(), ".llvm_stackmaps")
 
 
-def large_maps():
+def small_maps(stackpack):
+    return hand_made_maps() | {f"random_{seed}": random_maps(stackpack, seed, 24) for seed in SMALL_SEEDS}
+
+
+def large_maps(stackpack):
     """For packed tables, which are small all the same."""
-    maps = {f"typical_large_{seed}": random_maps("typical", seed, 600, 100) for seed in range(2)}
-    maps["wild_large"] = random_maps("wild", 9, 80, 16)
+    maps = {f"random_large_{seed}": random_maps(stackpack, seed, 100) for seed in LARGE_SEEDS}
     many = [Function(TEXT + 64 * i, 8 * (i % 5), [statepoint(9, plain_pairs(i % 11))]) for i in range(1100)]
-    maps["many_functions"] = encode_submap(many)
-    return maps
+    return maps | {"many_functions": encode_submap(many)}
 
 
 # ---- Unwind tables -------------------------------------------------------------------------------------
@@ -299,18 +297,17 @@ def relative_program(records, relr=False, room=False):
 def programs():
     maps = hand_made_maps()
     functions = [(TEXT, 48), (TEXT + 64, 24)]
-    typical = random_maps("typical", 3, 12, 3)
     # Records that repeat others are left out: so many of them are long, and their table is short.
     long_maps = encode_submap([Function(TEXT, 24, [statepoint(9, plain_pairs(*range(60)))] * 6)])
     return {
-        "typical": program(typical, functions),
+        "layouts": program(maps["shared_layouts"], functions),
         "details": program(maps["details"] + maps["no_records"], functions),
         "kinds": program(maps["kinds"] + maps["same_address"], functions, unwind=False),
         "no_room": program(maps["one_record"], functions, room=False),
         "no_maps": program(b"", functions),
         "cut": program(long_maps, functions, lead=0xE00),
         "cut_no_room": program(long_maps, functions, room=False),
-        "roots": program(typical, functions, roots=40),
+        "roots": program(maps["shared_layouts"], functions, roots=40),
         "merged": program(maps["details"], functions, merged=True),
         "merged_two": program(maps["one_record"] + maps["one_record"], functions, merged=True),
         "merged_long": program(long_maps, functions, merged=True),
@@ -346,7 +343,7 @@ def section_bytes(file, wanted):
 
 
 def packed_tables(stackpack):
-    for name, maps in {**small_maps(), **large_maps()}.items():
+    for name, maps in (small_maps(stackpack) | large_maps(stackpack)).items():
         if (file := packed(stackpack, program(maps, [(TEXT, 64)]))) is not None:
             yield name, section_bytes(file, ".stackpack")
     yield "roots", section_bytes(packed(stackpack, programs()["roots"]), ".stackpack")
@@ -361,7 +358,7 @@ def elf_files(stackpack):
 
 def kept_files(stackpack):
     """What `pack --keep-raw` wrote, with the packed program after it."""
-    for name in ("typical", "cut", "relative_relr"):
+    for name in ("layouts", "cut", "relative_relr"):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "program"
             kept = pathlib.Path(folder) / "kept"
@@ -515,7 +512,7 @@ def main():
         sys.exit("usage: make_corpus.py STACKPACK [DIRECTORY [LLVM]]")
     stackpack = pathlib.Path(sys.argv[1]).resolve()
     top = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else HERE / "corpus"
-    write_corpus(top / "v3", small_maps().items())
+    write_corpus(top / "v3", small_maps(stackpack).items())
     write_corpus(top / "encode", choices())
     write_corpus(top / "packed", packed_tables(stackpack))
     write_corpus(top / "elf", elf_files(stackpack))

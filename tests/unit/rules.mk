@@ -17,6 +17,11 @@ $(UNIT_OBJECTS): CPPFLAGS += $(shell pkg-config --cflags check)
 $(UNIT_TESTS): %: %.o $(UNIT_HELPER_OBJECTS) $(FORMAT) $(RUNTIME) $(BUILD)/tool.a
 	$(LINK) -o $@ $(filter %.o,$^) $(BUILD)/tool.a $(UNIT_LIBS)
 
+# For scripts: random stack maps in a file.
+RANDOM_PROGRAM := $(BUILD)/tests/oracle/random_program
+$(RANDOM_PROGRAM): $(RANDOM_PROGRAM).o $(filter-out %/suite.o,$(UNIT_HELPER_OBJECTS)) $(FORMAT) $(RUNTIME)
+	$(LINK) -o $@ $^ $(UNIT_LIBS)
+
 # The unwinder's.
 $(BUILD)/tests/unit/unwinder: $(UNWIND_OBJECTS)
 $(BUILD)/tests/unit/unwinder: UNIT_LIBS += $(UNWIND_LIBS)
@@ -31,7 +36,7 @@ $(BUILD)/tests/unit/%.o: tests/unit/%.S
 $(BUILD)/tests/unit/process $(BUILD)/tests/unit/file: $(BUILD)/tests/unit/process_stackmap.o
 $(BUILD)/tests/unit/process $(BUILD)/tests/unit/file: LDFLAGS += -no-pie
 
--include $(UNIT_OBJECTS:.o=.d)
+-include $(UNIT_OBJECTS:.o=.d) $(RANDOM_PROGRAM).d
 
 # For scripts that run them alone.
 .PHONY: unit-tests list-unit-tests
