@@ -206,20 +206,6 @@ static uintptr_t forward_plus_one(void *closure, uintptr_t base) {
 
 /* ---- By frame size ---- */
 
-TEST(frames_by_size) {
-  struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
-  words[4] = LARGE; /* after the 24 bytes from word 1 on */
-  words[12] = SMALL;
-  words[16] = NATIVE;
-  struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
-  ck_assert_uint_eq(walk.record.frame_size, 24);
-  expect(&walk, STACKPACK_WALK_MANAGED, LARGE, 5);
-  expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 13);
-  expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 17);
-  expect_end(&walk, STACKPACK_WALK_AT_NATIVE);
-  ck_assert_uint_eq(walk.managed_frames, 3);
-}
-
 /* An empty cache, in static memory: the least there is, or one that has room for all frames. */
 enum { SHIFT_SMALL = 4, SHIFT_LARGE = 5 };
 static struct stackpack_cache open_cache(unsigned shift) {
@@ -227,6 +213,30 @@ static struct stackpack_cache open_cache(unsigned shift) {
   struct stackpack_cache cache;
   stackpack_cache_open(&cache, memory, shift);
   return cache;
+}
+
+/* Without a cache, and by way of one when it is empty and when it isn't. */
+TEST(frames_by_size) {
+  struct stackpack_cache cache = open_cache(SHIFT_LARGE);
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
+  words[4] = LARGE; /* after the 24 bytes from word 1 on */
+  words[12] = SMALL;
+  words[16] = NATIVE;
+  for (unsigned i = 0; i < 4; i++) {
+    walker.cache = i == 0 ? NULL : &cache;
+    words[2] = words[14] = 77;
+    struct stackpack_walk walk = start_managed(&walker, SMALL, 1, NULL);
+    ck_assert_uint_eq(walk.record.frame_size, 24);
+    ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
+    expect(&walk, STACKPACK_WALK_MANAGED, LARGE, 5);
+    expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 13);
+    ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
+    expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 17);
+    expect_end(&walk, STACKPACK_WALK_AT_NATIVE);
+    ck_assert_uint_eq(walk.managed_frames, 3);
+    ck_assert_uint_eq(words[2], 78);
+    ck_assert_uint_eq(words[14], 78);
+  }
 }
 
 /* What the frames' sizes lead to may be wrong: so a native frame may not be one. */
@@ -267,26 +277,6 @@ TEST(unchecked_sizes_out_of_bounds) {
   }
 }
 
-/* The same answers by way of a cache, when it is empty and when it isn't. */
-TEST(frames_from_a_cache) {
-  struct stackpack_cache cache = open_cache(SHIFT_LARGE);
-  struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
-  walker.cache = &cache;
-  words[4] = SMALL;
-  words[8] = NATIVE;
-  for (unsigned i = 1; i <= 3; i++) {
-    struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
-    words[2] = words[6] = 77;
-    expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 1);
-    ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
-    expect(&walk, STACKPACK_WALK_MANAGED, SMALL, 5);
-    ck_assert_int_eq(stackpack_walk_update(&walk, forward_plus_one, NULL), STACKPACK_WALK_MANAGED);
-    expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 9);
-    ck_assert_uint_eq(words[2], 78);
-    ck_assert_uint_eq(words[6], 78);
-  }
-}
-
 static void expect_same_context(const struct stackpack_context *a,
                                 const struct stackpack_context *b) {
   ck_assert_uint_eq(a->pc, b->pc);
@@ -319,8 +309,9 @@ static void expect_same_walk(const struct stackpack_walker *a, const struct stac
 }
 
 /* The same frames with a cache: one that is too small for all, and one that isn't. What is known of registers is the same,
- * too; frames are told from one, and the words that it is loaded from may be addresses in the stack. */
-static void expect_same_walks(unsigned shift, uint64_t seed) {
+ * too; frames are told from one, and the words that it is loaded from may be addresses in the stack. Or many more
+ * functions call each other than a small cache has room for. */
+static void expect_same_walks(unsigned shift, uint64_t seed, bool many) {
   static const uintptr_t points[] = {SMALL,   SAVER, POINTED, PUSHED, HOLDER,
                                      POINTED, LARGE, SAVED,   PLAIN,  NATIVE};
   enum { POINTS = sizeof points / sizeof *points };
@@ -332,35 +323,23 @@ static void expect_same_walks(unsigned shift, uint64_t seed) {
     struct stackpack_walker cached = plain;
     cached.cache = &cache;
     registers.values[STACKPACK_RBP] = (uintptr_t)&words[numbers_below(&numbers, 20)];
-    for (unsigned i = 0; i < WORDS; i++)
-      words[i] = numbers_below(&numbers, 3) == 0
-                     ? (uintptr_t)words + (i + numbers_below(&numbers, 10)) * sizeof *words +
-                           (numbers_below(&numbers, 8) == 0)
-                     : points[numbers_below(&numbers, round % 7 == 0 ? POINTS : POINTS - 1)];
+    for (unsigned i = 0; i < WORDS; i++) {
+      words[i] = points[numbers_below(&numbers, round % 7 == 0 ? POINTS : POINTS - 1)];
+      if (many && numbers_below(&numbers, 2) == 0)
+        words[i] = FIRST_OF_MANY + numbers_below(&numbers, MANY) * 0x1000;
+      else if (numbers_below(&numbers, 3) == 0)
+        words[i] = (uintptr_t)words + (i + numbers_below(&numbers, 10)) * sizeof *words +
+                   (numbers_below(&numbers, 8) == 0);
+    }
     expect_same_walk(&plain, &cached, points[numbers_below(&numbers, POINTS - 1)], &registers);
+    expect_same_walk(&plain, &cached, points[numbers_below(&numbers, POINTS - 1)], NULL);
   }
 }
 
 TEST(the_same_frames_by_way_of_a_cache) {
-  expect_same_walks(SHIFT_SMALL, 1);
-  expect_same_walks(SHIFT_LARGE, 2);
-}
-
-/* More frames than the cache has room for. */
-TEST(other_callers_than_before) {
-  static const uintptr_t points[] = {SMALL, LARGE, SAVED, PLAIN, NATIVE};
-  struct numbers numbers = {1};
-  struct stackpack_cache cache = open_cache(SHIFT_SMALL);
-  for (unsigned round = 0; round < 2000; round++) {
-    struct stackpack_walker plain = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
-    struct stackpack_walker cached = plain;
-    cached.cache = &cache;
-    for (unsigned i = 0; i < WORDS; i++)
-      words[i] = numbers_below(&numbers, 2) == 0
-                     ? FIRST_OF_MANY + numbers_below(&numbers, MANY) * 0x1000
-                     : points[numbers_below(&numbers, round % 7 == 0 ? 5 : 4)];
-    expect_same_walk(&plain, &cached, points[numbers_below(&numbers, 4)], NULL);
-  }
+  expect_same_walks(SHIFT_SMALL, 1, false);
+  expect_same_walks(SHIFT_LARGE, 2, false);
+  expect_same_walks(SHIFT_SMALL, 3, true);
 }
 
 static void ignore(void *context, struct stackpack_location base,
@@ -423,25 +402,21 @@ TEST(a_huge_frame) {
   }
 }
 
+/* The word before it may look like a return address to managed code. */
 TEST(the_declared_end) {
-  struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
-  words[WORDS - 1] = GARBAGE;
-  struct stackpack_walk walk = start_managed(&walker, SMALL, WORDS - 4, NULL);
-  expect(&walk, STACKPACK_WALK_END, GARBAGE, WORDS);
-  expect_end(&walk, STACKPACK_WALK_END);
-}
-
-/* The word before that end looks like a return address to managed code. */
-TEST(the_declared_end_with_a_cache) {
-  struct stackpack_cache cache = open_cache(SHIFT_LARGE);
-  struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
-  walker.cache = &cache;
-  words[WORDS - 1] = words[WORDS - 5] = SAVER;
-  for (unsigned i = 0; i < 3; i++) {
-    struct stackpack_walk walk = start_managed(&walker, SAVER, WORDS - 8, NULL);
-    expect(&walk, STACKPACK_WALK_MANAGED, SAVER, WORDS - 4);
-    expect(&walk, STACKPACK_WALK_END, SAVER, WORDS);
-    expect_end(&walk, STACKPACK_WALK_END);
+  static const uintptr_t points[] = {GARBAGE, SAVER};
+  for (unsigned i = 0; i < 4; i++) {
+    struct stackpack_cache cache = open_cache(SHIFT_LARGE);
+    struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
+    words[WORDS - 1] = points[i % 2];
+    words[WORDS - 5] = SAVER;
+    walker.cache = i < 2 ? NULL : &cache;
+    for (unsigned round = 0; round < 3; round++) {
+      struct stackpack_walk walk = start_managed(&walker, SAVER, WORDS - 8, NULL);
+      expect(&walk, STACKPACK_WALK_MANAGED, SAVER, WORDS - 4);
+      expect(&walk, STACKPACK_WALK_END, points[i % 2], WORDS);
+      expect_end(&walk, STACKPACK_WALK_END);
+    }
   }
 }
 
