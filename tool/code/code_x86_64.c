@@ -27,60 +27,100 @@
 #include <Zydis/Zydis.h>
 #include <elf.h>
 
-static ZydisDecoder open_decoder(void) {
+/* ---- Registers in an instruction's bytes ---- */
+
+enum { NONE = -1 }; /* no register */
+
+/* A decoded instruction, and the numbers of the registers that its bytes name. */
+struct encoded {
   ZydisDecoder decoder;
-  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-  return decoder;
-}
+  ZydisDecoderContext context;
+  ZydisDecodedInstruction raw;
+  bool has_modrm, has_memory;
+  bool is_relative;   /* the operand in memory is at a distance from the next instruction */
+  int base, index;    /* of the operand in memory */
+  int operand, other; /* the ModRM byte's operands; the first one, if it is no memory */
+  int in_opcode;      /* without a ModRM byte: maybe an operand */
+  int in_prefix;      /* of a vector instruction (VEX.vvvv), inverted there */
+};
 
 /* The bits that extend the numbers of registers: of a REX prefix, or inverted in the prefixes of
  * vector instructions (Intel SDM 2, 2.3.5 and 2.7.1). */
 struct extension {
   unsigned reg, index, base;
+  int in_prefix;
 };
 
-static struct extension vector_extension(const ZydisDecodedInstruction *raw) {
+static struct extension extension_of(const ZydisDecodedInstruction *raw) {
   switch (raw->encoding) {
   case ZYDIS_INSTRUCTION_ENCODING_VEX:
-    return (struct extension){!raw->raw.vex.R, !raw->raw.vex.X, !raw->raw.vex.B};
+    return (struct extension){!raw->raw.vex.R, !raw->raw.vex.X, !raw->raw.vex.B,
+                              raw->raw.vex.vvvv ^ 15};
   case ZYDIS_INSTRUCTION_ENCODING_EVEX:
-    return (struct extension){!raw->raw.evex.R, !raw->raw.evex.X, !raw->raw.evex.B};
+    return (struct extension){!raw->raw.evex.R, !raw->raw.evex.X, !raw->raw.evex.B,
+                              raw->raw.evex.vvvv ^ 15};
   case ZYDIS_INSTRUCTION_ENCODING_XOP:
-    return (struct extension){!raw->raw.xop.R, !raw->raw.xop.X, !raw->raw.xop.B};
+    return (struct extension){!raw->raw.xop.R, !raw->raw.xop.X, !raw->raw.xop.B,
+                              raw->raw.xop.vvvv ^ 15};
   default:
-    return (struct extension){raw->raw.rex.R, raw->raw.rex.X, raw->raw.rex.B};
+    return (struct extension){raw->raw.rex.R, raw->raw.rex.X, raw->raw.rex.B, NONE};
   }
 }
 
-static inline struct extension extension_of(const ZydisDecodedInstruction *raw) {
-  return raw->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY
-             ? (struct extension){raw->raw.rex.R, raw->raw.rex.X, raw->raw.rex.B}
-             : vector_extension(raw);
+/* (AMD64 Architecture Programmer's Manual 3, 1.4 and 1.7.1) */
+static void find_registers(struct encoded *encoded) {
+  const ZydisDecodedInstruction *raw = &encoded->raw;
+  const struct extension extension = extension_of(raw);
+  const unsigned mod = raw->raw.modrm.mod, rm = raw->raw.modrm.rm;
+  encoded->has_modrm = (raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0;
+  encoded->has_memory = encoded->has_modrm && mod != 3;
+  encoded->is_relative = encoded->has_memory && mod == 0 && rm == 5;
+  encoded->base = encoded->index = encoded->operand = encoded->other = NONE;
+  encoded->in_opcode = encoded->in_prefix = NONE;
+  if (!encoded->has_modrm) {
+    encoded->in_opcode = (int)((raw->opcode & 7) + 8 * extension.base);
+    return;
+  }
+  encoded->other = (int)(raw->raw.modrm.reg + 8 * extension.reg);
+  encoded->in_prefix = extension.in_prefix;
+  const bool has_sib = encoded->has_memory && rm == 4;
+  const unsigned number = has_sib ? raw->raw.sib.base : rm;
+  if (!encoded->has_memory)
+    encoded->operand = (int)(number + 8 * extension.base);
+  else if (mod != 0 || number != 5)
+    encoded->base = (int)(number + 8 * extension.base);
+  if (has_sib && (raw->raw.sib.index != 4 || extension.index != 0))
+    encoded->index = (int)(raw->raw.sib.index + 8 * extension.index);
+}
+
+static bool open_encoded(struct encoded *encoded, const uint8_t *bytes, size_t size) {
+  ZydisDecoderInit(&encoded->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+  if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&encoded->decoder, &encoded->context, bytes, size,
+                                                &encoded->raw)))
+    return false;
+  find_registers(encoded);
+  return true;
 }
 
 /* ---- Kinds and targets ---- */
 
 /* An operand in memory at a fixed address: relative to the next instruction, or a 32-bit constant
- * without any register (AMD64 Architecture Programmer's Manual 3, 1.7.1). */
-static bool fixed_operand(const ZydisDecodedInstruction *raw, uint64_t next, uint64_t *address) {
-  if ((raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0 || raw->raw.modrm.mod != 0 ||
-      (raw->attributes & ZYDIS_ATTRIB_HAS_SEGMENT) != 0)
+ * without any register. */
+static bool fixed_operand(const struct encoded *encoded, uint64_t next, uint64_t *address) {
+  if (!encoded->has_memory || encoded->base != NONE || encoded->index != NONE ||
+      (encoded->raw.attributes & ZYDIS_ATTRIB_HAS_SEGMENT) != 0)
     return false;
-  if (raw->raw.modrm.rm == 5) {
-    *address = next + (uint64_t)raw->raw.disp.value;
-    return true;
-  }
-  const bool has_index = raw->raw.sib.index != 4 || extension_of(raw).index != 0;
-  *address = (uint64_t)raw->raw.disp.value;
-  return raw->raw.modrm.rm == 4 && raw->raw.sib.base == 5 && !has_index;
+  *address = (encoded->is_relative ? next : 0) + (uint64_t)encoded->raw.raw.disp.value;
+  return true;
 }
 
-static void set_target(const ZydisDecodedInstruction *raw, uint64_t next,
+static void set_target(const struct encoded *encoded, uint64_t next,
                        struct code_instruction *instruction) {
+  const ZydisDecodedInstruction *raw = &encoded->raw;
   if (raw->raw.imm[0].is_relative) {
     instruction->target_kind = CODE_DIRECT;
     instruction->target = next + raw->raw.imm[0].value.u;
-  } else if (fixed_operand(raw, next, &instruction->target)) {
+  } else if (fixed_operand(encoded, next, &instruction->target)) {
     instruction->target_kind = CODE_SLOT;
   } else {
     instruction->target_kind = CODE_COMPUTED;
@@ -129,10 +169,11 @@ static void add_constant(struct code_instruction *instruction, uint64_t value) {
     instruction->constants[instruction->constant_count++] = value;
 }
 
-static void set_references(const ZydisDecodedInstruction *raw, uint64_t next,
+static void set_references(const struct encoded *encoded, uint64_t next,
                            struct code_instruction *instruction) {
+  const ZydisDecodedInstruction *raw = &encoded->raw;
   uint64_t address;
-  if (fixed_operand(raw, next, &address) && raw->raw.modrm.rm == 5) {
+  if (fixed_operand(encoded, next, &address) && encoded->is_relative) {
     /* What is only compared stays where it is. */
     instruction->has_reference = raw->mnemonic != ZYDIS_MNEMONIC_CMP || raw->raw.imm[0].size == 0;
     instruction->is_access = raw->mnemonic != ZYDIS_MNEMONIC_LEA;
@@ -155,51 +196,19 @@ static void set_references(const ZydisDecodedInstruction *raw, uint64_t next,
 
 enum { RSP = 4, RBP = 5, REGISTERS = 16, WORD = 8 };
 
-static enum code_stack_base base_of(unsigned number) {
+static enum code_stack_base base_of(int number) {
   return number == RSP ? CODE_STACK_POINTER : number == RBP ? CODE_FRAME_POINTER : CODE_NO_BASE;
 }
 
 /* The base of an operand in memory at a constant distance from it. */
-static enum code_stack_base memory_base(const ZydisDecodedInstruction *raw) {
-  if ((raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0 || raw->raw.modrm.mod == 3 ||
-      extension_of(raw).base != 0)
-    return CODE_NO_BASE;
-  if (raw->raw.modrm.rm != 4)
-    return raw->raw.modrm.mod == 0 ? CODE_NO_BASE : base_of(raw->raw.modrm.rm);
-  const bool has_index = raw->raw.sib.index != 4 || extension_of(raw).index != 0;
-  const bool has_base = raw->raw.sib.base != 5 || raw->raw.modrm.mod != 0;
-  return has_index || !has_base ? CODE_NO_BASE : base_of(raw->raw.sib.base);
+static enum code_stack_base memory_base(const struct encoded *encoded) {
+  return encoded->index == NONE ? base_of(encoded->base) : CODE_NO_BASE;
 }
 
-/* The register that the ModRM byte names as an operand, in either of two ways; -1 for none. */
-static int operand_register(const ZydisDecodedInstruction *raw) {
-  if ((raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0 || raw->raw.modrm.mod != 3)
-    return -1;
-  return (int)(raw->raw.modrm.rm + 8 * extension_of(raw).base);
-}
-static int other_register(const ZydisDecodedInstruction *raw) {
-  return (int)(raw->raw.modrm.reg + 8 * extension_of(raw).reg);
-}
-/* The one that the prefix of a vector instruction names, inverted (VEX.vvvv); -1 for none. */
-static int prefix_register(const ZydisDecodedInstruction *raw) {
-  switch (raw->encoding) {
-  case ZYDIS_INSTRUCTION_ENCODING_VEX:
-    return raw->raw.vex.vvvv ^ 15;
-  case ZYDIS_INSTRUCTION_ENCODING_EVEX:
-    return raw->raw.evex.vvvv ^ 15;
-  case ZYDIS_INSTRUCTION_ENCODING_XOP:
-    return raw->raw.xop.vvvv ^ 15;
-  default:
-    return -1;
-  }
-}
-
-/* Whether an instruction may name a register, or a part of it, as an operand: rsp or rbp. */
-static bool may_name(const ZydisDecodedInstruction *raw, int number) {
-  if ((raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0)
-    return operand_register(raw) == number || other_register(raw) == number ||
-           prefix_register(raw) == number;
-  return (raw->opcode & 7) == number && extension_of(raw).base == 0;
+/* Whether an instruction may name a register, or a part of it, as an operand. */
+static bool may_name(const struct encoded *encoded, int number) {
+  return encoded->operand == number || encoded->other == number || encoded->in_prefix == number ||
+         encoded->in_opcode == number;
 }
 
 /* One of the two registers becomes the other one, or itself, plus a constant. */
@@ -208,7 +217,7 @@ static void set_copy(struct code_stack *stack, int to, enum code_stack_base from
     stack->growth = -offset;
   else if (to == RSP && from == CODE_NO_BASE)
     stack->growth = CODE_STACK_LOST;
-  else if ((to == RSP || to == RBP) && from != base_of((unsigned)to)) {
+  else if ((to == RSP || to == RBP) && from != base_of(to)) {
     stack->copy = (uint8_t)from;
     stack->copy_offset = offset;
   }
@@ -238,36 +247,38 @@ static void set_frame_taken(struct code_stack *stack) {
 
 /* A word that is pushed, called or jumped to, if it's on the stack: what becomes of it isn't
  * followed. The stack pointer is lower by `growth` when the word is looked at. */
-static void set_read(const ZydisDecodedInstruction *raw, int32_t growth, struct code_stack *stack) {
-  const enum code_stack_base base = memory_base(raw);
-  const int32_t offset = (int32_t)raw->raw.disp.value;
+static void set_read(const struct encoded *encoded, int32_t growth, struct code_stack *stack) {
+  const enum code_stack_base base = memory_base(encoded);
+  const int32_t offset = (int32_t)encoded->raw.raw.disp.value;
   if (base == CODE_FRAME_POINTER && offset == 0)
     set_frame_taken(stack);
   else if (base != CODE_NO_BASE)
     set_memory(stack, base, base == CODE_STACK_POINTER ? offset + growth : offset, WORD, true);
 }
 
-static void set_move(const ZydisDecodedInstruction *raw, struct code_stack *stack) {
+static void set_move(const struct encoded *encoded, struct code_stack *stack) {
   enum { TO_REGISTER = 0x8b };
-  const int operand = operand_register(raw), other = other_register(raw);
-  const enum code_stack_base base = memory_base(raw);
+  const ZydisDecodedInstruction *raw = &encoded->raw;
+  const enum code_stack_base base = memory_base(encoded);
   const bool is_load = (raw->opcode | 1) == TO_REGISTER;
-  const bool has_constant = raw->raw.imm[0].size > 0;
+  const int to = is_load ? encoded->other : encoded->operand;
+  const int from = is_load ? encoded->operand : encoded->other;
+  const enum code_stack_base copied = raw->raw.imm[0].size > 0 ? CODE_NO_BASE : base_of(from);
   if (base != CODE_NO_BASE)
     set_memory(stack, base, (int32_t)raw->raw.disp.value, raw->operand_width / 8, is_load);
-  if (operand < 0) {
+  if (encoded->has_memory) {
     if (is_load)
-      set_copy(stack, other, CODE_NO_BASE, 0);
-    if (is_load && base == CODE_FRAME_POINTER && raw->raw.disp.value == 0 && other != RBP)
+      set_copy(stack, to, CODE_NO_BASE, 0);
+    if (is_load && base == CODE_FRAME_POINTER && raw->raw.disp.value == 0 && to != RBP)
       set_frame_taken(stack);
     return;
   }
-  const int to = is_load ? other : operand, from = is_load ? operand : other;
-  const enum code_stack_base copied = has_constant ? CODE_NO_BASE : base_of((unsigned)from);
   set_copy(stack, to, copied, 0);
-  if (copied == CODE_STACK_POINTER && to != RSP && to != RBP)
+  if (base_of(to) != CODE_NO_BASE)
+    return;
+  if (copied == CODE_STACK_POINTER)
     set_address(stack, copied, 0);
-  if (copied == CODE_FRAME_POINTER && to != RSP && to != RBP)
+  else if (copied == CODE_FRAME_POINTER)
     set_frame_taken(stack);
 }
 
@@ -278,12 +289,12 @@ static bool is_register(const ZydisDecodedOperand *operand, ZydisRegister number
 }
 
 /* Any other instruction: its operands tell. */
-static void set_operands(const ZydisDecoder *decoder, const ZydisDecoderContext *context,
-                         const ZydisDecodedInstruction *raw, struct code_stack *stack) {
+static void set_operands(const struct encoded *encoded, struct code_stack *stack) {
+  const ZydisDecodedInstruction *raw = &encoded->raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  const enum code_stack_base base = memory_base(raw);
-  if (ZYAN_FAILED(
-          ZydisDecoderDecodeOperands(decoder, context, raw, operands, raw->operand_count_visible)))
+  const enum code_stack_base base = memory_base(encoded);
+  if (ZYAN_FAILED(ZydisDecoderDecodeOperands(&encoded->decoder, &encoded->context, raw, operands,
+                                             raw->operand_count_visible)))
     return;
   for (unsigned i = 0; i < raw->operand_count_visible; i++) {
     const bool is_written = (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
@@ -295,24 +306,18 @@ static void set_operands(const ZydisDecoder *decoder, const ZydisDecoderContext 
   }
 }
 
-/* Whether an instruction works on less than all of a register. (What looks like %rsp in one of 8
- * bits may be %ah.) */
-static bool is_narrow(const ZydisDecodedInstruction *raw) {
-  return raw->operand_width < 64 && operand_register(raw) >= 0;
-}
-
 /* Whether an instruction moves the stack pointer by less than a word, or sets only a part of it or
  * of the frame pointer. */
-static bool moves_by_less(const ZydisDecodedInstruction *raw) {
-  switch (raw->mnemonic) {
+static bool moves_by_less(const struct encoded *encoded) {
+  const bool is_narrow = encoded->raw.operand_width < 64;
+  switch (encoded->raw.mnemonic) {
   case ZYDIS_MNEMONIC_PUSH:
   case ZYDIS_MNEMONIC_POP:
   case ZYDIS_MNEMONIC_LEAVE:
-    return raw->operand_width < 64;
-  case ZYDIS_MNEMONIC_LEA: /* what is no address on the stack may be a number in the frame pointer's register */
-    return raw->operand_width < 64 &&
-           (other_register(raw) == RSP ||
-            (other_register(raw) == RBP && memory_base(raw) != CODE_NO_BASE));
+    return is_narrow;
+  case ZYDIS_MNEMONIC_LEA: /* what is no address on the stack may be a number in rbp */
+    return is_narrow && (encoded->other == RSP ||
+                         (encoded->other == RBP && memory_base(encoded) != CODE_NO_BASE));
   case ZYDIS_MNEMONIC_PUSHF:
   case ZYDIS_MNEMONIC_POPF:
     return true;
@@ -321,35 +326,38 @@ static bool moves_by_less(const ZydisDecodedInstruction *raw) {
   }
 }
 
-static void set_stack(const ZydisDecoder *decoder, const ZydisDecoderContext *context,
-                      const ZydisDecodedInstruction *raw, struct code_stack *stack) {
+static void set_stack(const struct encoded *encoded, struct code_stack *stack) {
+  const ZydisDecodedInstruction *raw = &encoded->raw;
+  const enum code_stack_base base = memory_base(encoded);
   const int32_t constant = (int32_t)raw->raw.imm[0].value.s;
-  const bool is_own_constant = raw->raw.imm[0].size > 0 && operand_register(raw) == RSP;
-  if (moves_by_less(raw)) {
+  const int32_t distance = (int32_t)raw->raw.disp.value;
+  const bool is_own_constant = raw->raw.imm[0].size > 0 && encoded->operand == RSP;
+  if (moves_by_less(encoded)) {
     stack->growth = CODE_STACK_LOST;
     stack->loses_frame = true;
     return;
   }
-  if (is_narrow(raw)) {
-    if (may_name(raw, RSP))
-      set_operands(decoder, context, raw, stack);
+  /* Less than all of a register. (What looks like %rsp in one of 8 bits may be %ah.) */
+  if (raw->operand_width < 64 && encoded->operand != NONE) {
+    if (may_name(encoded, RSP))
+      set_operands(encoded, stack);
     return;
   }
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_PUSH:
   case ZYDIS_MNEMONIC_PUSHFQ:
     set_memory(stack, CODE_STACK_POINTER, 0, 8, false);
-    set_read(raw, WORD, stack);
+    set_read(encoded, WORD, stack);
     stack->growth = WORD;
     return;
   case ZYDIS_MNEMONIC_POP:
   case ZYDIS_MNEMONIC_POPFQ:
-    if (memory_base(raw) != CODE_NO_BASE)
-      set_operands(decoder, context, raw, stack);
+    if (base != CODE_NO_BASE)
+      set_operands(encoded, stack);
     else
       set_memory(stack, CODE_STACK_POINTER, -8, 8, true);
     stack->growth =
-        raw->mnemonic == ZYDIS_MNEMONIC_POP && may_name(raw, RSP) ? CODE_STACK_LOST : -8;
+        raw->mnemonic == ZYDIS_MNEMONIC_POP && may_name(encoded, RSP) ? CODE_STACK_LOST : -8;
     return;
   case ZYDIS_MNEMONIC_LEAVE:
     set_copy(stack, RSP, CODE_FRAME_POINTER, 8);
@@ -360,17 +368,16 @@ static void set_stack(const ZydisDecoder *decoder, const ZydisDecoderContext *co
     stack->loses_frame = true;
     return;
   case ZYDIS_MNEMONIC_LEA:
-    set_copy(stack, other_register(raw), memory_base(raw), (int32_t)raw->raw.disp.value);
-    if (memory_base(raw) != CODE_NO_BASE && other_register(raw) != RSP &&
-        other_register(raw) != RBP)
-      set_address(stack, memory_base(raw), (int32_t)raw->raw.disp.value);
-    if (memory_base(raw) == CODE_FRAME_POINTER && raw->raw.disp.value == 0)
+    set_copy(stack, encoded->other, base, distance);
+    if (base != CODE_NO_BASE && base_of(encoded->other) == CODE_NO_BASE)
+      set_address(stack, base, distance);
+    if (base == CODE_FRAME_POINTER && distance == 0)
       set_frame_taken(stack);
     return;
   case ZYDIS_MNEMONIC_MOV:
-    if ((raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0)
+    if (!encoded->has_modrm)
       break;
-    set_move(raw, stack);
+    set_move(encoded, stack);
     return;
   case ZYDIS_MNEMONIC_SUB:
   case ZYDIS_MNEMONIC_ADD:
@@ -385,8 +392,8 @@ static void set_stack(const ZydisDecoder *decoder, const ZydisDecoderContext *co
   default:
     break;
   }
-  if (memory_base(raw) != CODE_NO_BASE || may_name(raw, RSP))
-    set_operands(decoder, context, raw, stack);
+  if (base != CODE_NO_BASE || may_name(encoded, RSP))
+    set_operands(encoded, stack);
 }
 
 /* ---- Registers ---- */
@@ -394,21 +401,13 @@ static void set_stack(const ZydisDecoder *decoder, const ZydisDecoderContext *co
 static uint32_t bit(int number) { return number < 0 ? 0 : (uint32_t)1 << number; }
 
 /* The registers of an operand in memory that `lea` computes the address of, but for rip. */
-static uint32_t address_registers(const ZydisDecodedInstruction *raw) {
-  const struct extension extension = extension_of(raw);
-  if (raw->raw.modrm.rm != 4)
-    return raw->raw.modrm.mod == 0 && raw->raw.modrm.rm == 5
-               ? 0
-               : bit((int)(raw->raw.modrm.rm + 8 * extension.base));
-  const bool has_base = raw->raw.sib.base != 5 || raw->raw.modrm.mod != 0;
-  const bool has_index = raw->raw.sib.index != 4 || extension.index != 0;
-  return (has_base ? bit((int)(raw->raw.sib.base + 8 * extension.base)) : 0) |
-         (has_index ? bit((int)(raw->raw.sib.index + 8 * extension.index)) : 0);
+static uint32_t address_registers(const struct encoded *encoded) {
+  return bit(encoded->base) | bit(encoded->index);
 }
 
 /* Whether an operand in memory may be on the stack, at any distance. */
-static bool is_on_stack(const ZydisDecodedInstruction *raw) {
-  return (address_registers(raw) & (bit(RSP) | bit(RBP))) != 0;
+static bool is_on_stack(const struct encoded *encoded) {
+  return (address_registers(encoded) & (bit(RSP) | bit(RBP))) != 0;
 }
 
 /* Whether an instruction without a ModRM byte has the number of a register in its opcode. */
@@ -420,27 +419,22 @@ static bool names_by_opcode(const ZydisDecodedInstruction *raw) {
 
 /* Which registers a sum is made of, and where it and copies go: `writes` are those that are known
  * to become something else; any other that the instruction names may. */
-static void set_registers(const ZydisDecodedInstruction *raw,
-                          struct code_instruction *instruction) {
+static void set_registers(const struct encoded *encoded, struct code_instruction *instruction) {
   enum { TO_REGISTER = 2 }; /* of an opcode: the other register is the first operand */
-  enum {
-    UNNAMED = 0xcf
-  }; /* rax, rcx, rdx, rbx, rsi, rdi: what instructions use that don't name them */
+  enum { UNNAMED = 0xcf };  /* rax, rcx, rdx, rbx, rsi, rdi: used without being named */
+  const ZydisDecodedInstruction *raw = &encoded->raw;
   struct code_parts *parts = &instruction->parts;
-  const bool has_modrm = (raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0;
-  const bool has_constant = raw->raw.imm[0].size > 0;
-  const int operand = operand_register(raw), other = has_modrm ? other_register(raw) : -1;
-  const int named = has_modrm || !names_by_opcode(raw)
-                        ? -1
-                        : (int)((raw->opcode & 7) + 8 * extension_of(raw).base);
+  const bool has_modrm = encoded->has_modrm, has_constant = raw->raw.imm[0].size > 0;
+  const int operand = encoded->operand, other = encoded->other;
+  const int named = names_by_opcode(raw) ? encoded->in_opcode : NONE;
   const bool to_other = (raw->opcode & TO_REGISTER) != 0 && !has_constant;
   const bool is_whole = raw->operand_width >= 32;
   parts->may_write = bit(operand) | bit(other) | bit(named);
-  instruction->named = parts->may_write | bit(0) | /* an opcode alone may mean the accumulator */
-                       (has_modrm && operand < 0 ? address_registers(raw) : 0);
+  /* An opcode alone may mean the accumulator. */
+  instruction->named = parts->may_write | bit(0) | address_registers(encoded);
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_LEA:
-    parts->reads = address_registers(raw);
+    parts->reads = address_registers(encoded);
     parts->writes = bit(other);
     instruction->is_sum = parts->reads != 0;
     break;
@@ -452,8 +446,8 @@ static void set_registers(const ZydisDecodedInstruction *raw,
                                                   : bit(operand);
     parts->writes = is_whole && (has_modrm || has_constant) ? parts->may_write : 0;
     parts->is_copy = parts->reads != 0 && parts->writes != 0;
-    parts->is_load =
-        has_modrm && to_other && parts->reads == 0 && raw->operand_width == 64 && !is_on_stack(raw);
+    parts->is_load = has_modrm && to_other && parts->reads == 0 && raw->operand_width == 64 &&
+                     !is_on_stack(encoded);
     break;
   case ZYDIS_MNEMONIC_MOVZX:
   case ZYDIS_MNEMONIC_MOVSX:
@@ -522,21 +516,19 @@ static uint32_t written_by(const ZydisDecodedInstruction *raw,
   return written;
 }
 
-static uint32_t written_operands(const ZydisDecoder *decoder, const ZydisDecoderContext *context,
-                                 const ZydisDecodedInstruction *raw) {
+static uint32_t written_operands(const struct encoded *encoded) {
+  const ZydisDecodedInstruction *raw = &encoded->raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  return ZYAN_FAILED(
-             ZydisDecoderDecodeOperands(decoder, context, raw, operands, raw->operand_count))
+  return ZYAN_FAILED(ZydisDecoderDecodeOperands(&encoded->decoder, &encoded->context, raw, operands,
+                                                raw->operand_count))
              ? PRESERVED
              : written_by(raw, operands);
 }
 
 /* The registers among those that calls preserve that an instruction writes to. The frequent ones
  * are told by their first bytes. */
-static uint32_t written_registers(const ZydisDecoder *decoder, const ZydisDecoderContext *context,
-                                  const ZydisDecodedInstruction *raw,
-                                  const struct code_parts *parts) {
-  switch (raw->mnemonic) {
+static uint32_t written_registers(const struct encoded *encoded, const struct code_parts *parts) {
+  switch (encoded->raw.mnemonic) {
   case ZYDIS_MNEMONIC_PUSH:
   case ZYDIS_MNEMONIC_CMP:
   case ZYDIS_MNEMONIC_TEST:
@@ -556,8 +548,8 @@ static uint32_t written_registers(const ZydisDecoder *decoder, const ZydisDecode
   case ZYDIS_MNEMONIC_CPUID:
     return bit(RBX);
   default:
-    return ((parts->may_write | bit(prefix_register(raw))) & PRESERVED) != 0
-               ? written_operands(decoder, context, raw)
+    return ((parts->may_write | bit(encoded->in_prefix)) & PRESERVED) != 0
+               ? written_operands(encoded)
                : 0;
   }
 }
@@ -642,52 +634,50 @@ static bool only_jumps(const ZydisDecodedInstruction *raw) {
 
 static void decode(const uint8_t *bytes, size_t size, uint64_t address,
                    struct code_instruction *instruction) {
-  const ZydisDecoder decoder = open_decoder();
-  ZydisDecodedInstruction raw;
-  ZydisDecoderContext context;
+  struct encoded encoded;
+  const ZydisDecodedInstruction *raw = &encoded.raw;
   uint32_t written;
   *instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
-  if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, &context, bytes, size, &raw)))
+  if (!open_encoded(&encoded, bytes, size))
     return;
-  const uint64_t next = address + raw.length;
+  const uint64_t next = address + raw->length;
   instruction->address = address;
-  instruction->length = raw.length;
-  instruction->kind = (uint8_t)kind_of(&raw);
-  instruction->is_system = raw.mnemonic == ZYDIS_MNEMONIC_SYSCALL;
+  instruction->length = raw->length;
+  instruction->kind = (uint8_t)kind_of(raw);
+  instruction->is_system = raw->mnemonic == ZYDIS_MNEMONIC_SYSCALL;
   switch (instruction->kind) {
   case CODE_PADDING:
     return;
   case CODE_RETURN:
     instruction->stack.growth = /* besides the return address */
-        raw.meta.branch_type == ZYDIS_BRANCH_TYPE_NEAR ? -(int32_t)raw.raw.imm[0].value.u
-                                                       : CODE_STACK_LOST;
+        raw->meta.branch_type == ZYDIS_BRANCH_TYPE_NEAR ? -(int32_t)raw->raw.imm[0].value.u
+                                                        : CODE_STACK_LOST;
     return;
   case CODE_CALL:
   case CODE_JUMP:
   case CODE_BRANCH:
-    set_target(&raw, next, instruction);
-    if (instruction->target_kind == CODE_DIRECT && only_jumps(&raw))
+    set_target(&encoded, next, instruction);
+    if (instruction->target_kind == CODE_DIRECT && only_jumps(raw))
       instruction->effect = CODE_NO_EFFECT;
     if (instruction->target_kind != CODE_COMPUTED)
       return;
-    instruction->is_sum = operand_register(&raw) >= 0;
-    instruction->parts.from =
-        instruction->is_sum ? (uint8_t)operand_register(&raw) : CODE_NO_REGISTER;
-    instruction->parts.is_load = !instruction->is_sum && !is_on_stack(&raw);
-    set_read(&raw, 0, &instruction->stack);
+    instruction->is_sum = encoded.operand != NONE;
+    instruction->parts.from = (uint8_t)encoded.operand; /* NONE: CODE_NO_REGISTER */
+    instruction->parts.is_load = !instruction->is_sum && !is_on_stack(&encoded);
+    set_read(&encoded, 0, &instruction->stack);
     break;
   default:
-    set_registers(&raw, instruction);
-    written = written_registers(&decoder, &context, &raw, &instruction->parts);
+    set_registers(&encoded, instruction);
+    written = written_registers(&encoded, &instruction->parts);
     instruction->stack.loses_frame = (written & bit(RBP)) != 0;
-    set_stack(&decoder, &context, &raw, &instruction->stack);
-    set_preserved(&raw, written, instruction);
+    set_stack(&encoded, &instruction->stack);
+    set_preserved(raw, written, instruction);
     if (instruction->stack.copy == CODE_STACK_POINTER)
       instruction->stack.loses_frame = false;
-    instruction->effect = (uint8_t)effect_of(&raw, instruction);
+    instruction->effect = (uint8_t)effect_of(raw, instruction);
     break;
   }
-  set_references(&raw, next, instruction);
+  set_references(&encoded, next, instruction);
 }
 
 /* ---- Following values ---- */
@@ -1001,10 +991,11 @@ static void keep_result(struct code_state *state, const ZydisDecodedOperand *to,
 
 static void follow(const uint8_t *bytes, const struct code_instruction *instruction,
                    struct code_state *state, struct code_value *jump) {
-  const ZydisDecoder decoder = open_decoder();
+  ZydisDecoder decoder;
   ZydisDecodedInstruction raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   *jump = unknown;
+  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
   if (instruction->kind == CODE_INVALID ||
       ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, instruction->length, &raw, operands))) {
     *state = (struct code_state){.slots = state->slots};
