@@ -61,6 +61,10 @@ check_aarch64() {
   for way in 'addpt x3, x0, x1' 'subpt x3, x0, x1'; do
     check_called kept "given: $way" "$given" "$extensions; $way; br x3"
   done
+  for way in 'str x0, [x9]' 'stp x0, x2, [x9]' 'str x0, [x9, x2]' 'stlr x0, [x9]' 'swp x0, x2, [x9]' 'fmov d0, x0; str d0, [x9]' 'st1 {v0.2d}, [x9]' \
+    'st1d {z0.d}, p0, [x9]'; do
+    check_called kept "given, and stored where another register points to: $way" "$given" "$extensions; $sum; add x9, sp, #8; $way; ldr x3, [sp, #8]; $back" -no-pie
+  done
   check_called kept "given, and stored" "$given" 'add x0, x0, x1; stlr x0, [x2]; br x0'
   check_called kept "given, after a jump back" "$given" 'b 1f; 2: br x0; 1: add x0, x0, x1; b 2b'
   check_called dropped "given, and loaded" "$given" 'add x1, x1, x2; ldr x0, [x1, x2, lsl #3]; cbz x0, 1f; br x0; 1: ret'
@@ -134,6 +138,9 @@ check_riscv64() {
   done
   for way in 'lr.d a3, (sp)' 'amoswap.d a3, zero, (sp)' 'amocas.q a2, a4, (sp)'; do
     check_called kept "given, and loaded: $way" "$given" ".option arch, +zacas; $sum; sd a0, 0(sp); sd a0, 8(sp); $way; $back" -no-pie
+  done
+  for way in 'sd a0, 0(a2)' 'amoswap.d zero, a0, (a2)' 'fmv.d.x fa0, a0; fsd fa0, 0(a2)' 'vse64.v v0, (a2)'; do
+    check_called kept "given, and stored where another register points to: $way" "$given" ".option arch, +v; $sum; addi a2, sp, 8; $way; ld a3, 8(sp); $back" -no-pie
   done
   check_called kept "given, with a distance" "$given" 'jr 16(a0)'
   local save='addi sp, sp, -16; sd s2, 0(sp); sd s1, 8(sp)' load='ld s2, 0(sp); ld s1, 8(sp); addi sp, sp, 16' other='lla s1, hidden; sub a1, a0, s1'

@@ -98,6 +98,9 @@ check_given kept 'add %rsi, %rdi; mov %rdi, %rax; shr $32, %rax; mov %edi, -8(%r
 check_given kept 'sub $24, %rsp; add %rsi, %rdi; xor %ecx, %ecx; mov %rdi, 8(%rsp,%rcx,8); call *8(%rsp); add $24, %rsp; ret'
 check_given kept 'sub $24, %rsp; add %rsi, %rdi; xor %ecx, %ecx; mov %rdi, 8(%rsp); call *8(%rsp,%rcx,8); add $24, %rsp; ret'
 check_given kept 'sub $24, %rsp; add %rsi, %rdi; lea 8(%rsp), %rcx; mov %rdi, (%rcx); call *8(%rsp); add $24, %rsp; ret'
+for store in mov and; do # also where all registers that it names are computed
+  check_given kept "sub \$24, %rsp; add %rsi, %rdi; imul \$3, %rax, %rax; lea 8(%rsp), %rcx; $store %rdi, (%rcx); call *8(%rsp); add \$24, %rsp; ret"
+done
 check_given kept 'sub $24, %rsp; add %rsi, %rdi; mov %rdi, 8(%rsp); push $1; push $2; call *24(%rsp); add $40, %rsp; ret'
 check_given dropped 'sub $24, %rsp; mov %rdi, 8(%rsp); push $1; push $2; call *24(%rsp); add $40, %rsp; ret'
 variable='.data; 8: .quad 0; 9: .quad 0; .text'

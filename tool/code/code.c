@@ -179,7 +179,9 @@ bool code_is_idle(const struct code_state *state, const struct code_instruction 
     /* fall through */
   case CODE_NAMED_EFFECT:
     return !instruction->has_reference && instruction->constant_count == 0 && !parts->is_load &&
-           instruction->stack.base == CODE_NO_BASE && are_unknown(state, instruction->named, true);
+           instruction->stack.base == CODE_NO_BASE &&
+           !(instruction->may_store && state->slots != NULL && !state->slots->has_distant_store) &&
+           are_unknown(state, instruction->named, true);
   default:
     return false;
   }

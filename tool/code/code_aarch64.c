@@ -253,6 +253,7 @@ static void decode_pair(uint32_t word, struct code_instruction *instruction) {
   const int32_t distance = (int32_t)signed_field(word, 15, 7) * (has_tag ? TAGGED : bytes);
   set_memory(instruction, from, mode == 1 ? 0 : distance, 2 * bytes,
              moves_base(mode) ? distance : 0, is_load);
+  instruction->may_store = !is_load;
   parts->writes |= moves_base(mode) ? bit(from) : 0;
   if (is_vector)
     return;
@@ -287,6 +288,7 @@ static void decode_single(uint32_t word, struct code_instruction *instruction) {
   else if (!is_prefetch)
     set_memory(instruction, from, mode == 1 ? 0 : distance, 1 << scale, moves ? distance : 0,
                is_load);
+  instruction->may_store = !is_load;
   parts->reads |= is_load || is_vector ? 0 : bit(to);
   parts->writes = (moves ? bit(from) : 0) | (is_load && !is_vector && !is_prefetch ? bit(to) : 0);
   parts->is_load = parts->writes == bit(to) && size == WHOLE &&
@@ -316,6 +318,7 @@ static void decode_indexed(uint32_t word, struct code_instruction *instruction) 
              is_stack = link_base(&machine, from_of(word)) != CODE_NO_BASE;
   const bool is_prefetch = !is_vector && size == WHOLE && operation == 2;
   const bool is_load = is_vector ? flag(word, 22) : operation != 0;
+  instruction->may_store = !is_load;
   values->stores_anywhere = is_stack && !is_load;
   if (from_of(word) == SP && !is_prefetch)
     link_set_address(&machine, &instruction->stack, SP, 0);
@@ -334,6 +337,7 @@ static void decode_atomic(uint32_t word, struct code_instruction *instruction) {
   enum { LARGE = 64 /* bytes of LD64B, ST64B */, LDAPR = 12 };
   const unsigned which = link_field(word, 12, 4);
   const bool is_large = link_field(word, 30, 2) == 3 && which > 8 && which != LDAPR;
+  instruction->may_store = true;
   set_memory(instruction, from_of(word), 0, is_large ? LARGE : 8, 0, false);
   instruction->parts.may_write =
       is_large ? (uint32_t)UINT8_MAX << to_of(word) | bit(other_of(word)) : bit(to_of(word));
@@ -363,6 +367,7 @@ static void decode_literal(uint32_t word, struct code_instruction *instruction) 
 /* Of several vectors or elements; they may move the address by what they load. */
 static void decode_vectors(uint32_t word, struct code_instruction *instruction) {
   const unsigned from = from_of(word);
+  instruction->may_store = !flag(word, 22);
   set_memory(instruction, from, 0, 64, 0, flag(word, 22));
   if (!flag(word, 23))
     return;
@@ -385,6 +390,7 @@ static void decode_rare(uint32_t word, struct code_instruction *instruction) {
   const bool has_tags = is_second && !is_vector && link_field(word, 30, 2) == 3;
   parts->reads |= bit(other_of(word) + 1);
   parts->may_write = parts->reads;
+  instruction->may_store = true;
   if (link_field(word, 28, 2) != 1) {
     set_memory(instruction, from, 0, 16, 0, false);
   } else if (is_ordered) {
@@ -409,11 +415,12 @@ static void decode_scalable(uint32_t word, struct code_instruction *instruction)
   struct code_stack *stack = &instruction->stack;
   const bool adds_length = (word & ADDS_LENGTH_MASK) == ADDS_LENGTH;
   instruction->parts.may_write = bit(to_of(word));
+  instruction->may_store = link_field(word, 29, 3) == STORES;
   if (adds_length && to_of(word) == SP)
     stack->growth = CODE_STACK_LOST;
   else if (adds_length && other_of(word) == SP)
     link_set_address(&machine, stack, SP, 0);
-  else if (link_field(word, 29, 3) == STORES)
+  else if (instruction->may_store)
     link_set_anywhere(&machine, stack, from_of(word), false);
   else if ((instruction->parts.reads & bit(FRAME)) != 0) /* or a vector, or a distance in vectors */
     set_memory(instruction, FRAME, 0, 0, 0, true);

@@ -239,6 +239,8 @@ static void store(const struct link_machine *machine, const struct code_instruct
   const struct code_value first = is_followed ? value_of(machine, state, values->to) : made;
   if (values->stores_anywhere)
     code_store_anywhere(state, first);
+  if (instruction->may_store && stack->base == CODE_NO_BASE)
+    code_store_elsewhere(state, first);
   if (!is_store(stack))
     return;
   if (!is_followed && stack->size >= FAR) {

@@ -322,6 +322,7 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
   const unsigned value = is_load ? fields->to : fields->second;
   struct code_stack *stack = &instruction->stack;
   struct code_parts *parts = &instruction->parts;
+  instruction->may_store = !is_load;
   parts->reads = bit(fields->first) | (is_general && !is_load ? bit(value) : 0);
   parts->writes = is_general && is_load ? bit(value) : 0;
   if (!is_general && fields->is_vector) {
@@ -358,6 +359,7 @@ static void decode_atomic(struct code_instruction *instruction, const struct fie
   instruction->parts.reads = bit(fields->first) | bit(fields->second) | bit(fields->second | more);
   instruction->parts.writes = bit(fields->to) | bit(fields->to | more);
   instruction->values.result = RESULT_LOADED;
+  instruction->may_store = true;
   link_set_memory(&machine, &instruction->stack, fields->first, 0, 1 << (fields->function & 7),
                   false);
 }

@@ -592,6 +592,25 @@ static bool moves_on_stack(const struct code_stack *stack, const struct code_par
                          : parts->reads != 0);
 }
 
+/* Whether it stores something in memory: for what follows, it is enough to know which ones don't. */
+static bool may_store(const struct encoded *encoded) {
+  enum { TO_REGISTER = 2 };
+  switch (encoded->raw.mnemonic) {
+  case ZYDIS_MNEMONIC_LEA:
+  case ZYDIS_MNEMONIC_MOVZX:
+  case ZYDIS_MNEMONIC_MOVSX:
+  case ZYDIS_MNEMONIC_MOVSXD:
+  case ZYDIS_MNEMONIC_CMP:
+  case ZYDIS_MNEMONIC_TEST:
+    return false;
+  case ZYDIS_MNEMONIC_MOV:
+    return encoded->has_memory &&
+           (encoded->raw.raw.imm[0].size > 0 || (encoded->raw.opcode & TO_REGISTER) == 0);
+  default:
+    return encoded->has_memory;
+  }
+}
+
 static enum code_effect effect_of(const ZydisDecodedInstruction *raw,
                                   const struct code_instruction *instruction) {
   switch (raw->mnemonic) {
@@ -675,6 +694,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
     if (instruction->stack.copy == CODE_STACK_POINTER)
       instruction->stack.loses_frame = false;
     instruction->effect = (uint8_t)effect_of(raw, instruction);
+    instruction->may_store = may_store(&encoded);
     break;
   }
   set_references(&encoded, next, instruction);
