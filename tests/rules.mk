@@ -4,7 +4,7 @@
 
 CLI_TESTS := $(filter-out %/common.sh,$(wildcard tests/cli/*.sh))
 CALLGRAPH_TESTS := $(filter-out %/common.sh,$(wildcard tests/callgraph/*.sh))
-OTHER_TESTS := tests/oracle/test_oracle.sh $(wildcard tests/samples/*.sh) tests/fuzz/regressions.sh
+OTHER_TESTS := tests/oracle/test_oracle.sh $(filter-out %/common.sh,$(wildcard tests/samples/*.sh)) tests/fuzz/regressions.sh
 
 include tests/samples/rules.mk
 
