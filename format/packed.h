@@ -29,7 +29,7 @@
 
 #define PACKED_MAGIC 0x4b505453u /* "STPK" */
 enum {
-  PACKED_VERSION = 8,
+  PACKED_VERSION = 9,
   PACKED_HEADER_SIZE = 80,  /* of the fixed fields */
   PACKED_ENTRY_SIZE = 8,    /* of an entry for a part, after them */
   PACKED_BUCKETS = 16,      /* of a leaf */
@@ -242,9 +242,10 @@ struct packed_leaf {
   uint32_t index, count;           /* of its first record; of its records */
   uint32_t stretch, stretch_count; /* the same of those that start in it */
   uint32_t position;               /* of the first record, in the last stretch that starts before */
+  uint32_t full_count;             /* of its counts so many are PACKED_BUCKET_FULL */
   uint64_t counts;                 /* a nibble for each bucket: how many records are in it */
-  const uint8_t *more;             /* u16 for each count that is PACKED_BUCKET_FULL */
-  const uint8_t *lows, *starts;
+  const uint8_t *starts, *lows;
+  const uint8_t *more; /* u16 for each full count */
 };
 
 /* Leaf `number` < leaf_count. False: it is broken. */
@@ -288,6 +289,9 @@ static inline uint64_t packed_record_frame_size(const struct packed_record *reco
              : size;
 }
 
+/* The bit after a layout's last group. The bits of the next layout follow, its positions first. */
+uint64_t packed_layout_end(const struct packed_table *table, uint32_t layout);
+
 /* Goes through the pairs of a live set: those of the group at hand that are to come. Places are
  * bits of the part `layouts`. */
 struct packed_pairs {
@@ -297,9 +301,10 @@ struct packed_pairs {
       numbers_at; /* where a slot's number is, if `first` doesn't tell it, and where its base's is: */
   uint64_t bases_at; /* so many fields on as there are slots before */
   uint64_t next_at;  /* and how far after this place the next group is; 0: there is none */
-  uint32_t first, plain, in_order; /* in_order: so many follow `first` */
+  uint32_t first, plain;
+  uint64_t in_order; /* in_order: so many follow `first` */
   uint32_t position;
-  uint8_t number_width;
+  uint64_t number_mask, number_width;
   bool bad;
 };
 

@@ -3,9 +3,9 @@
  * A leaf has the records and the starts of stretches in 16 buckets of text, 256 bytes each mostly:
  *
  *   counts       u64: a nibble for each bucket, how many records are in it
- *   more         u16 for each nibble that is 15: how many more there are
- *   lows         of each record the low byte of its address
  *   starts       of each stretch that starts here a byte: where
+ *   lows         of each record the low byte of its address
+ *   more         u16 for each nibble that is 15: how many more records its bucket has
  *
  * Say a return address is 0x1234 bytes into the text. It is in leaf 1 (0x1234 >> 12), in its bucket
  * 2. The nibbles of the buckets 0 and 1 sum up to the number of records before the bucket, nibble 2
@@ -56,20 +56,21 @@ static inline __attribute__((always_inline)) bool open_leaf(const struct packed_
   leaf->stretch = entry.stretch;
   leaf->stretch_count = next.stretch - entry.stretch;
   leaf->position = entry.position;
+  leaf->full_count = next.full - entry.full;
   const uint64_t counts = number * sizeof leaf->counts + entry.full * sizeof(uint16_t) +
                           (uint64_t)entry.index * form->low_bytes +
                           (uint64_t)entry.stretch * form->start_bytes;
-  const uint64_t more = counts + sizeof leaf->counts;
-  const uint64_t lows = more + (next.full - entry.full) * sizeof(uint16_t);
-  const uint64_t starts = lows + (uint64_t)leaf->count * form->low_bytes;
+  const uint64_t starts = counts + sizeof leaf->counts;
+  const uint64_t lows = starts + (uint64_t)leaf->stretch_count * form->start_bytes;
+  const uint64_t more = lows + (uint64_t)leaf->count * form->low_bytes;
   if ((uint64_t)entry.index + leaf->count > table->record_count ||
       (uint64_t)entry.stretch + leaf->stretch_count > table->stretch_count ||
-      starts + (uint64_t)leaf->stretch_count * form->start_bytes > table->leaves_size)
+      more + leaf->full_count * sizeof(uint16_t) > table->leaves_size)
     return false;
   leaf->counts = bits_load64(table->leaves + counts);
-  leaf->more = table->leaves + more;
-  leaf->lows = table->leaves + lows;
   leaf->starts = table->leaves + starts;
+  leaf->lows = table->leaves + lows;
+  leaf->more = table->leaves + more;
   return true;
 }
 
@@ -82,10 +83,10 @@ struct bucket {
   uint64_t from, to;
 };
 
-/* Adds to a bucket what is told after the counts. */
-static struct bucket add_more(uint64_t counts, const uint8_t *more, const uint8_t *lows,
+/* Adds to a bucket what is told after the lows. */
+static struct bucket add_more(uint64_t counts, const uint8_t *more, uint32_t full_count,
                               unsigned number, struct bucket bucket) {
-  for (uint64_t full = full_nibbles(counts); full != 0 && more < lows; full &= full - 1) {
+  for (uint64_t full = full_nibbles(counts); full != 0 && full_count > 0; full &= full - 1) {
     const unsigned n = (unsigned)__builtin_ctzll(full) / 4;
     if (n > number)
       break;
@@ -93,20 +94,24 @@ static struct bucket add_more(uint64_t counts, const uint8_t *more, const uint8_
       bucket.from += bits_load16(more);
     bucket.to += bits_load16(more);
     more += sizeof(uint16_t);
+    full_count--;
   }
   return bucket;
 }
 
-/* Bucket `number` < PACKED_BUCKETS of a leaf. */
+/* Bucket `number` < PACKED_BUCKETS of a leaf. One product tells how many records are before each:
+ * byte k of before_even is for bucket 2k, that of before_odd for the one after it. So a second
+ * bucket of the leaf takes no product. */
 static inline __attribute__((always_inline)) struct bucket
 leaf_bucket(const struct packed_leaf *leaf, unsigned number) {
   const uint64_t low_nibbles = 0x0f0f0f0f0f0f0f0fu, ones = 0x0101010101010101u;
-  const uint64_t before = leaf->counts & (((uint64_t)1 << number * 4) - 1);
-  const uint64_t pairs = (before & low_nibbles) + (before >> 4 & low_nibbles);
-  struct bucket bucket = {.from = pairs * ones >> 56};
+  const uint64_t even = leaf->counts & low_nibbles, odd = leaf->counts >> 4 & low_nibbles;
+  const uint64_t before_even = (even + odd) * ones - even - odd, before_odd = before_even + even;
+  const uint64_t before = number % 2 == 0 ? before_even : before_odd;
+  struct bucket bucket = {.from = before >> number / 2 * 8 & UINT8_MAX};
   bucket.to = bucket.from + (leaf->counts >> number * 4 & 15);
-  if (leaf->lows != leaf->more)
-    bucket = add_more(leaf->counts, leaf->more, leaf->lows, number, bucket);
+  if (leaf->full_count > 0)
+    bucket = add_more(leaf->counts, leaf->more, leaf->full_count, number, bucket);
   if (bucket.to <= leaf->count)
     return bucket;
   return (struct bucket){leaf->count, leaf->count}; /* the counts are broken */

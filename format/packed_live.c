@@ -5,13 +5,13 @@
  * are the locations that are live anywhere in it, and tells by itself which of these are live at
  * the record of each position.
  *
+ *   positions    of each position the number of its row, the last one's first: before the head
  *   head         the first location, how many plain slots and rows; if the head is extended: how many slots
  *                that may be derived, and assignments
  *   next         if another group follows: how far after this one
  *   numbers      of each slot whose location isn't told by the first one: how far after it
  *   assignments  each gives every slot that may be derived its base, by such a number
  *   rows         each has a bit for each slot, which says whether it is live, and an assignment's number
- *   positions    of each position the number of its row
  *
  * Most slots only ever hold ordinary references: these are the plain ones. A slot that holds a
  * derived reference anywhere has a base in each assignment; where it holds an ordinary reference,
@@ -22,6 +22,10 @@
  * searched. One load has a row. One comparison with the part's end covers all of a group. A list of
  * locations is told as the base of a pair: see location_count. What a visit of all pairs goes
  * through is in packed_live.h, in line.
+ *
+ * A look-up takes as long as its longest chain of steps that need each other's result. So positions
+ * lie before the head, from which their place is told by the number of rows alone: the row's number
+ * comes while it is computed where the rows are.
  */
 #include "format/packed_live.h"
 
@@ -48,6 +52,23 @@ struct packed_head packed_long_head(const struct packed_table *table, uint64_t a
     head.assignments = (uint32_t)bits_at(bytes, extension + width, width);
   }
   return head;
+}
+
+uint64_t packed_layout_end(const struct packed_table *table, uint32_t layout) {
+  uint64_t start = (uint64_t)layout * 8 + table->frame_width, end = start;
+  while (start < layouts_end(table)) {
+    const struct packed_head head = read_head(table, start);
+    const struct packed_group group = read_group(table, &head);
+    if (group.row_width > PACKED_ROW_MAX || group.end > layouts_end(table))
+      return end;
+    end = group.end;
+    const uint64_t distance =
+        group.next_at == 0 ? 0 : bits_from(table->layouts, group.next_at) & table->next_mask;
+    if (distance == 0)
+      return end;
+    start = group.next_at + distance;
+  }
+  return end;
 }
 
 /* ---- Pairs ---- */

@@ -51,66 +51,101 @@ static inline struct packed_head read_head(const struct packed_table *table, uin
   return head;
 }
 
+/* Where a group's fields are. */
+struct packed_group {
+  unsigned number_width;
+  uint64_t slots, in_order; /* in_order: so many plain ones have no number */
+  uint64_t row_width;
+  uint64_t next_at; /* 0: there is no next group */
+  uint64_t numbers_at, bases_at, rows_at, end;
+};
+
+static inline __attribute__((always_inline)) struct packed_group
+read_group(const struct packed_table *table, const struct packed_head *head) {
+  struct packed_group group;
+  const uint64_t has_next = -(uint64_t)(head->flags >> 1 & 1), derived = head->derived;
+  group.number_width = head->flags >> HEAD_NUMBER_WIDTH_AT;
+  group.slots = head->plain + derived;
+  group.in_order = head->plain & ((uint64_t)(head->flags & HEAD_IS_SCATTERED) - 1);
+  group.next_at = head->end & has_next;
+  group.numbers_at = head->end + (table->next_width & has_next);
+  group.bases_at = group.numbers_at + (group.slots - group.in_order) * group.number_width;
+  group.rows_at =
+      group.bases_at + ((uint64_t)head->assignments + 1) * (derived * group.number_width);
+  group.row_width = group.slots + bits_for_number(head->assignments);
+  group.end = group.rows_at + ((uint64_t)head->rows + 1) * group.row_width;
+  return group;
+}
+
 /* ---- Pairs ---- */
+
+struct packed_distances {
+  uint64_t base, derived;
+};
+
+struct packed_field {
+  uint64_t at;
+  unsigned width;
+};
 
 static inline struct packed_pairs broken_pairs(const struct packed_table *table) {
   return (struct packed_pairs){.table = table, .bad = true};
 }
 
-/* The pairs of the group at a bit of the part: what is live of its slots at a position.
+/* The number of a position's row. Its field is before the bit `positions_end`.
  *
  * Rows are numbered as they first come, so position p has one of the first p + 1, and its number
  * takes no more bits than that. */
+static inline __attribute__((always_inline)) struct packed_field
+position_field(uint64_t positions_end, uint32_t position, uint32_t rows) {
+  const unsigned most = bits_for_number(rows), up_to = bits_for_number(position);
+  const unsigned width = up_to < most ? up_to : most;
+  const uint64_t all = ((uint64_t)position + 1) * width - (((uint64_t)1 << width) - 1);
+  return (struct packed_field){positions_end - all, width};
+}
+
+/* The pairs of the group at a bit of the part: what is live of its slots at a position, whose field
+ * is before the bit `positions_end`. */
 static inline __attribute__((always_inline)) struct packed_pairs
-group_pairs(const struct packed_table *table, uint64_t start, uint32_t position) {
+group_pairs(const struct packed_table *table, uint64_t start, uint64_t positions_end,
+            uint32_t position) {
   const uint64_t end = layouts_end(table);
   if (start >= end)
     return broken_pairs(table);
-  const struct packed_head head = read_head(table, start);
-  const uint64_t has_next = -(uint64_t)(head.flags >> 1 & 1), derived = head.derived;
-  const unsigned number_width = head.flags >> HEAD_NUMBER_WIDTH_AT;
-  const uint64_t slots = head.plain + derived;
-  const uint64_t in_order = head.plain & ((uint64_t)(head.flags & HEAD_IS_SCATTERED) - 1);
-  const uint64_t numbers_at = head.end + (table->next_width & has_next);
-  const uint64_t bases_at = numbers_at + (slots - in_order) * number_width;
-  const uint64_t rows_at = bases_at + ((uint64_t)head.assignments + 1) * (derived * number_width);
-  const uint64_t row_width = slots + bits_for_number(head.assignments);
-  const uint64_t positions_at = rows_at + ((uint64_t)head.rows + 1) * row_width;
-  const unsigned most = bits_for_number(head.rows), up_to = bits_for_number(position);
-  const unsigned width = up_to < most ? up_to : most;
-  const uint64_t at = positions_at + (uint64_t)position * width - (((uint64_t)1 << width) - 1);
-  if ((row_width > PACKED_ROW_MAX) | (at + width > end))
+  const struct packed_head fields = read_head(table, start), *head = &fields;
+  const struct packed_field field = position_field(positions_end, position, head->rows);
+  const struct packed_group group = read_group(table, head);
+  if ((group.row_width > PACKED_ROW_MAX) | (field.at > end) | (group.end > end))
     return broken_pairs(table);
-  const uint64_t row = bits_at(table->layouts, at, width);
-  if (row > head.rows)
+  const uint64_t row = bits_at(table->layouts, field.at, field.width);
+  if (row > head->rows)
     return broken_pairs(table);
-  const uint64_t bits = bits_at(table->layouts, rows_at + row * row_width, (unsigned)row_width);
-  const uint64_t assignment = bits >> slots;
-  if (assignment > head.assignments)
+  const uint64_t bits =
+      bits_at(table->layouts, group.rows_at + row * group.row_width, (unsigned)group.row_width);
+  const uint64_t assignment = bits >> group.slots;
+  if (assignment > head->assignments)
     return broken_pairs(table);
+  const uint64_t assignment_fields = assignment * head->derived - head->plain;
   return (struct packed_pairs){
       .table = table,
-      .live = bits & (((uint64_t)1 << slots) - 1),
-      .numbers_at = numbers_at - in_order * number_width,
-      .bases_at = bases_at + (assignment * derived - head.plain) * number_width,
-      .next_at = head.end & has_next,
-      .first = head.first,
-      .plain = head.plain,
-      .in_order = (uint32_t)in_order,
+      .live = bits & (((uint64_t)1 << group.slots) - 1),
+      .numbers_at = group.numbers_at - group.in_order * group.number_width,
+      .bases_at = group.bases_at + assignment_fields * group.number_width,
+      .next_at = group.next_at,
+      .first = head->first,
+      .plain = head->plain,
+      .in_order = group.in_order,
       .position = position,
-      .number_width = (uint8_t)number_width,
+      .number_mask = ((uint64_t)1 << group.number_width) - 1,
+      .number_width = group.number_width,
   };
 }
 
 /* The pairs at a position of a layout: those of its first group. */
 static inline __attribute__((always_inline)) struct packed_pairs
 layout_pairs(const struct packed_table *table, uint32_t layout, uint32_t position) {
-  return group_pairs(table, (uint64_t)layout * 8 + table->frame_width, position);
-}
-
-/* The location whose number is in a field. */
-static inline uint32_t location_at(const struct packed_pairs *pairs, uint64_t at) {
-  return pairs->first + (uint32_t)bits_at(pairs->table->layouts, at, pairs->number_width);
+  const uint64_t start = (uint64_t)layout * 8;
+  return group_pairs(table, start + table->frame_width, start, position);
 }
 
 /* Of the live slots those that are plain. */
@@ -118,18 +153,36 @@ static inline uint64_t live_plain(const struct packed_pairs *pairs) {
   return pairs->live & (((uint64_t)1 << pairs->plain) - 1);
 }
 
+/* Locations are told by how far their numbers are after the group's first one. */
+static inline uint64_t distance_at(const struct packed_pairs *pairs, uint64_t at) {
+  return bits_from(pairs->table->layouts, at) & pairs->number_mask;
+}
+
+/* That of a plain slot. */
+static inline uint64_t plain_distance(const struct packed_pairs *pairs, uint64_t slot) {
+  return slot < pairs->in_order
+             ? slot
+             : distance_at(pairs, pairs->numbers_at + slot * pairs->number_width);
+}
+
+/* Those of a slot that may hold a derived reference, and of its base. */
+static inline struct packed_distances slot_distances(const struct packed_pairs *pairs,
+                                                     uint64_t slot) {
+  const uint64_t fields = slot * pairs->number_width;
+  return (struct packed_distances){distance_at(pairs, pairs->bases_at + fields),
+                                   distance_at(pairs, pairs->numbers_at + fields)};
+}
+
 /* The location of a plain slot. */
 static inline uint32_t plain_location(const struct packed_pairs *pairs, uint64_t slot) {
-  return slot < pairs->in_order
-             ? pairs->first + (uint32_t)slot
-             : location_at(pairs, pairs->numbers_at + slot * pairs->number_width);
+  return pairs->first + (uint32_t)plain_distance(pairs, slot);
 }
 
 /* The pair of a slot that may hold a derived reference. The base may stand for a list. */
 static inline struct packed_pair slot_pair(const struct packed_pairs *pairs, uint64_t slot) {
-  const uint64_t fields = slot * pairs->number_width;
-  return (struct packed_pair){location_at(pairs, pairs->bases_at + fields),
-                              location_at(pairs, pairs->numbers_at + fields)};
+  const struct packed_distances distances = slot_distances(pairs, slot);
+  return (struct packed_pair){pairs->first + (uint32_t)distances.base,
+                              pairs->first + (uint32_t)distances.derived};
 }
 
 /* Whether a pair is one of references. If not, its base stands for a list, or pairs->bad. */
@@ -148,7 +201,7 @@ static inline bool next_group(struct packed_pairs *pairs) {
     return false;
   const uint64_t distance = bits_from(pairs->table->layouts, at) & pairs->table->next_mask;
   *pairs = distance == 0 ? broken_pairs(pairs->table)
-                         : group_pairs(pairs->table, at + distance, pairs->position);
+                         : group_pairs(pairs->table, at + distance, at + distance, pairs->position);
   return !pairs->bad;
 }
 

@@ -45,19 +45,15 @@ static bool make_room(struct unpacker *unpacker, size_t count) {
 
 /* Whether a leaf's counts are of as many records and full buckets as the directory says. */
 static bool counts_agree(const struct packed_leaf *leaf) {
-  const uint8_t *more = leaf->more;
   uint64_t records = 0;
+  uint32_t full = 0;
   for (unsigned i = 0; i < PACKED_BUCKETS; i++) {
     const unsigned count = leaf->counts >> i * 4 & PACKED_BUCKET_FULL;
     records += count;
-    if (count < PACKED_BUCKET_FULL)
-      continue;
-    if (more == leaf->lows)
-      return false;
-    records += bits_load16(more);
-    more += sizeof(uint16_t);
+    if (count == PACKED_BUCKET_FULL && full++ < leaf->full_count)
+      records += bits_load16(leaf->more + (size_t)(full - 1) * sizeof(uint16_t));
   }
-  return more == leaf->lows && records == leaf->count;
+  return full == leaf->full_count && records == leaf->count;
 }
 
 /* Whether numbers[0..count) of `size` bytes are up to `most`. */
@@ -78,7 +74,8 @@ static bool check_leaves(struct unpacker *unpacker) {
   for (uint32_t i = 0; i < packed->leaf_count; i++) {
     struct packed_leaf leaf;
     if (!packed_leaf(packed, i, &leaf) || leaf.index != records || leaf.stretch != stretches ||
-        leaf.position != position || leaf.more - sizeof leaf.counts != end || !counts_agree(&leaf))
+        leaf.position != position || leaf.starts - sizeof leaf.counts != end ||
+        !counts_agree(&leaf))
       return broken(unpacker, "a leaf that isn't what the directory says");
     if (!numbers_are_up_to(leaf.lows, leaf.count, packed->form.low_bytes,
                            packed->form.bucket_mask >> packed->form.record_shift) ||
@@ -88,7 +85,7 @@ static bool check_leaves(struct unpacker *unpacker) {
     records += leaf.count;
     stretches += leaf.stretch_count;
     position = packed_leaf_next_position(&leaf);
-    end = leaf.starts + (size_t)leaf.stretch_count * packed->form.start_bytes;
+    end = leaf.more + leaf.full_count * sizeof(uint16_t);
   }
   return (records == packed->record_count && stretches == packed->stretch_count) ||
          broken(unpacker, "more records or functions than its leaves have");

@@ -284,7 +284,7 @@ static void put_rows(const struct groups_writer *writer, unsigned plain,
 static void put_positions(const struct groups_writer *writer, struct bit_writer *bodies) {
   const struct live_sets *sets = writer->sets;
   const unsigned most = bits_for_count(writer->group.rows);
-  for (uint32_t i = 0; i < sets->positions && most > 0; i++) {
+  for (uint32_t i = sets->positions; i-- > 0 && most > 0;) {
     const unsigned up_to = bits_for_count((uint64_t)i + 1);
     bit_writer_put(bodies, writer->rows[sets->row_of[i]], up_to < most ? up_to : most);
   }
@@ -295,14 +295,16 @@ static struct group_head put_group(const struct groups_writer *writer, struct bi
   const struct group *group = &writer->group;
   const unsigned plain = group->span > 0 ? group->span : group->plain;
   const bool is_scattered = group->span == 0 && group->plain > 0;
+  put_positions(writer, bodies);
+  const uint64_t positions_end = bodies->size;
   put_numbers(writer, bodies);
   put_rows(writer, plain, bodies);
-  put_positions(writer, bodies);
   return (struct group_head){
       .fields = {group->first, plain, group->rows - 1, group->derived, group->assignments - 1},
       .is_extended = group->derived > 0 || is_scattered,
       .is_scattered = is_scattered,
       .number_width = group->number_width,
+      .positions_end = positions_end,
       .end = bodies->size,
   };
 }

@@ -32,7 +32,7 @@ struct group_head {
   bool is_extended, is_scattered;
   bool has_next; /* the layout goes on with another group */
   unsigned number_width;
-  uint64_t end; /* of the group's body, in `bodies` */
+  uint64_t positions_end, end; /* of the group's body, in `bodies` */
 };
 
 struct group_heads {

@@ -259,11 +259,19 @@ static void copy_bits(struct bit_writer *out, const struct bit_writer *bits, uin
  * told. */
 static uint8_t choose_next_width(const struct group_heads *heads) {
   enum { WIDTH_MAX = 32 };
-  uint64_t most = 0, from = 0;
-  for (size_t i = 0; i < heads->count; from = heads->items[i++].end)
-    if (heads->items[i].has_next && heads->items[i].end - from + WIDTH_MAX > most)
-      most = heads->items[i].end - from + WIDTH_MAX;
+  uint64_t most = 0;
+  for (size_t i = 0; i < heads->count; i++)
+    if (heads->items[i].has_next) {
+      const uint64_t size = heads->items[i + 1].positions_end - heads->items[i].positions_end;
+      most = size + WIDTH_MAX > most ? size + WIDTH_MAX : most;
+    }
   return (uint8_t)bits_for_number(most);
+}
+
+/* Appends zeros, so that after `size` more bits the string's size is a multiple of `unit` bits. */
+static void align_after(struct bit_writer *bits, uint64_t size, unsigned unit) {
+  while ((bits->size + size) % unit != 0)
+    bit_writer_put(bits, 0, 1);
 }
 
 static void join_layouts(const struct layouts_writer *writer) {
@@ -278,16 +286,19 @@ static void join_layouts(const struct layouts_writer *writer) {
     memset(bits->bytes, 0, bits->capacity);
   for (size_t i = 0; i < writer->heads.count; i++) {
     const struct group_head *head = &writer->heads.items[i];
+    if (is_first)
+      align_after(bits, head->positions_end - from, 8u << header->reference_shift);
+    copy_bits(bits, &writer->bodies, from, head->positions_end);
     if (is_first) {
-      bit_writer_align(bits, 8u << header->reference_shift);
       encoder->places[layout] = bits->size / 8;
       bit_writer_put(bits, encoder->layouts[layout++].words[0], header->frame_width);
     }
     is_first = !head->has_next;
     put_head(bits, head, header);
     if (head->has_next)
-      bit_writer_put(bits, header->next_width + head->end - from, header->next_width);
-    copy_bits(bits, &writer->bodies, from, head->end);
+      bit_writer_put(bits, header->next_width + head[1].positions_end - head->positions_end,
+                     header->next_width);
+    copy_bits(bits, &writer->bodies, head->positions_end, head->end);
     from = head->end;
   }
   bit_writer_align(bits, 8);

@@ -62,21 +62,26 @@ static void put_number(struct bit_writer *bits, uint64_t number, unsigned bytes)
   bit_writer_put(bits, number, bytes * 8);
 }
 
-/* Appends the counts of the records [from, to), which are in one leaf, and adds how many of them
- * are full. False: too many in a bucket. */
-static bool put_counts(struct encoder *encoder, uint32_t from, uint32_t to, uint64_t *full) {
+/* Appends how many of the records [from, to), which are in one leaf, each bucket has. */
+static void put_counts(struct encoder *encoder, uint32_t from, uint32_t to,
+                       uint32_t counts[PACKED_BUCKETS]) {
   struct bit_writer *leaves = &encoder->parts[PACKED_LEAVES];
-  uint32_t counts[PACKED_BUCKETS] = {0};
+  memset(counts, 0, PACKED_BUCKETS * sizeof *counts);
   for (uint32_t i = from; i < to; i++)
     counts[offset_of(encoder, i) >> encoder->header.bucket_shift & (PACKED_BUCKETS - 1)]++;
   for (unsigned i = 0; i < PACKED_BUCKETS; i++)
     bit_writer_put(leaves, counts[i] < PACKED_BUCKET_FULL ? counts[i] : PACKED_BUCKET_FULL, 4);
+}
+
+/* Appends what full buckets have more, and counts these buckets. False: too many in a bucket. */
+static bool put_more(struct encoder *encoder, const uint32_t counts[PACKED_BUCKETS],
+                     uint64_t *full) {
   for (unsigned i = 0; i < PACKED_BUCKETS; i++) {
     if (counts[i] < PACKED_BUCKET_FULL)
       continue;
     if (counts[i] > PACKED_BUCKET_FULL + UINT16_MAX)
       return encoder_too_many(encoder);
-    put_number(leaves, counts[i] - PACKED_BUCKET_FULL, sizeof(uint16_t));
+    put_number(&encoder->parts[PACKED_LEAVES], counts[i] - PACKED_BUCKET_FULL, sizeof(uint16_t));
     ++*full;
   }
   return true;
@@ -90,19 +95,19 @@ static bool put_leaf(struct encoder *encoder, struct leaf_place *entry) {
   const unsigned low_bytes = low_bits == 0 ? 1 : (unsigned)bits_to_bytes(low_bits);
   const unsigned start_bytes = (unsigned)bits_to_bytes(leaf_shift - header->start_shift);
   const uint32_t from = (uint32_t)entry->index, to = (uint32_t)entry[1].index;
-  entry[1].full = entry->full;
-  if (!put_counts(encoder, from, to, &entry[1].full))
-    return false;
+  uint32_t counts[PACKED_BUCKETS];
+  put_counts(encoder, from, to, counts);
+  for (uint64_t i = entry->stretch; i < entry[1].stretch; i++)
+    put_number(leaves,
+               (encoder->stretches[i].offset & bits_low_mask(leaf_shift)) >> header->start_shift,
+               start_bytes);
   for (uint32_t i = from; i < to; i++)
     put_number(leaves,
                (offset_of(encoder, i) & bits_low_mask(header->bucket_shift)) >>
                    header->record_shift,
                low_bytes);
-  for (uint64_t i = entry->stretch; i < entry[1].stretch; i++)
-    put_number(leaves,
-               (encoder->stretches[i].offset & bits_low_mask(leaf_shift)) >> header->start_shift,
-               start_bytes);
-  return true;
+  entry[1].full = entry->full;
+  return put_more(encoder, counts, &entry[1].full);
 }
 
 /* Counts how many records and stretches are in the leaves before each, and writes the leaves. */

@@ -107,7 +107,8 @@ uint64_t record_function_end(const struct stackpack_record *record) {
 
 /* What is to be said of a return address without a record: the call before it is in the function of
  * the byte before it. After a call that doesn't return, another function may start. */
-static enum stackpack_answer without_record(const struct packed_table *table, uint64_t address) {
+static __attribute__((noinline)) enum stackpack_answer
+without_record(const struct packed_table *table, uint64_t address) {
   struct packed_record before;
   switch (packed_find(table, address - 1, &before)) {
   case PACKED_FOUND:
@@ -123,17 +124,13 @@ static enum stackpack_answer without_record(const struct packed_table *table, ui
 
 enum stackpack_answer stackpack_table_find(const struct stackpack_table *table, uint64_t address,
                                            struct stackpack_record *record) {
-  switch (packed_find(const_table_of(table), address, (struct packed_record *)record)) {
-  case PACKED_FOUND:
-    fill(record);
-    return STACKPACK_FOUND;
-  case PACKED_NOT_MANAGED:
-  case PACKED_NOT_SAFEPOINT:
-    return without_record(const_table_of(table), address);
-  case PACKED_CORRUPT:
-    break;
-  }
-  return STACKPACK_CORRUPT;
+  const enum packed_answer answer =
+      packed_find(const_table_of(table), address, (struct packed_record *)record);
+  if (answer != PACKED_FOUND)
+    return answer == PACKED_CORRUPT ? STACKPACK_CORRUPT
+                                    : without_record(const_table_of(table), address);
+  fill(record);
+  return STACKPACK_FOUND;
 }
 
 enum stackpack_answer stackpack_table_record(const struct stackpack_table *table, uint32_t index,
@@ -201,25 +198,97 @@ bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_locati
   return true;
 }
 
+/* What a visit knows of a group's locations, which it tells by how far they are after the first one:
+ * mostly they are of the first class, so that all but the value is one word. */
+struct nearby {
+  const struct packed_table *table;
+  uint32_t first;
+  int64_t count; /* so many are of the first class; perhaps less than 0 */
+  uint64_t value, step;
+};
+
+static inline struct nearby nearby_locations(const struct packed_pairs *group) {
+  const struct packed_table *table = group->table;
+  const uint64_t first_value = (uint64_t)table->first_class.value;
+  return (struct nearby){
+      .table = table,
+      .first = group->first,
+      .count = (int64_t)table->first_class_count - group->first,
+      .value = first_value + (uint64_t)group->first * table->first_class_step,
+      .step = table->first_class_step,
+  };
+}
+
+static inline bool is_near(const struct nearby *nearby, uint64_t distance) {
+  return __builtin_expect((int64_t)distance < nearby->count, 1);
+}
+
+static inline struct stackpack_location nearby_location(const struct nearby *nearby,
+                                                        uint64_t distance) {
+  union {
+    struct stackpack_location location;
+    uint64_t words[2];
+  } result;
+  memcpy(&result.words[0], &nearby->table->first_class, sizeof result.words[0]);
+  result.words[1] = nearby->value + distance * nearby->step;
+  return result.location;
+}
+
+/* The same for any location. */
+static __attribute__((noinline)) struct stackpack_location
+far_location(const struct packed_table *table, uint32_t number) {
+  return numbered_location(table, number);
+}
+
+/* Visits a pair of which not both locations are near. False: the table is broken. */
+static __attribute__((noinline)) bool visit_far(const struct packed_table *table,
+                                                struct packed_pair pair, stackpack_visitor *visit,
+                                                void *context) {
+  struct packed_pairs group = {.table = table};
+  if (is_references(&group, pair))
+    visit(context, numbered_location(table, pair.base), numbered_location(table, pair.derived));
+  return !group.bad;
+}
+
+static inline void visit_plain(const struct nearby *nearby, uint64_t distance,
+                               stackpack_visitor *visit, void *context) {
+  struct stackpack_location location;
+  if (is_near(nearby, distance)) {
+    location = nearby_location(nearby, distance);
+    visit(context, location, location);
+  } else {
+    location = far_location(nearby->table, nearby->first + (uint32_t)distance);
+    visit(context, location, location);
+  }
+}
+
+static inline bool visit_pair(const struct nearby *nearby, struct packed_distances distances,
+                              stackpack_visitor *visit, void *context) {
+  if (!is_near(nearby, distances.base) || !is_near(nearby, distances.derived)) {
+    const struct packed_pair pair = {nearby->first + (uint32_t)distances.base,
+                                     nearby->first + (uint32_t)distances.derived};
+    return visit_far(nearby->table, pair, visit, context);
+  }
+  visit(context, nearby_location(nearby, distances.base),
+        nearby_location(nearby, distances.derived));
+  return true;
+}
+
 enum stackpack_answer stackpack_record_visit(const struct stackpack_record *record,
                                              stackpack_visitor *visit, void *context) {
   const struct packed_record *packed = record_of(record);
-  struct packed_pairs left = layout_pairs(packed->table, packed->layout, packed->position);
+  struct packed_pairs group = layout_pairs(packed->table, packed->layout, packed->position);
   do {
-    const uint64_t plain = live_plain(&left);
-    for (uint64_t live = plain; live != 0; live &= live - 1) {
-      const uint32_t number = plain_location(&left, (unsigned)__builtin_ctzll(live));
-      const struct stackpack_location location = numbered_location(left.table, number);
-      visit(context, location, location);
-    }
-    for (uint64_t live = left.live ^ plain; live != 0; live &= live - 1) {
-      const struct packed_pair pair = slot_pair(&left, (unsigned)__builtin_ctzll(live));
-      if (is_references(&left, pair))
-        visit(context, numbered_location(left.table, pair.base),
-              numbered_location(left.table, pair.derived));
-    }
-  } while (next_group(&left));
-  return left.bad ? STACKPACK_CORRUPT : STACKPACK_FOUND;
+    const struct nearby nearby = nearby_locations(&group);
+    const uint64_t plain = live_plain(&group);
+    for (uint64_t live = plain; live != 0; live &= live - 1)
+      visit_plain(&nearby, plain_distance(&group, (unsigned)__builtin_ctzll(live)), visit, context);
+    for (uint64_t live = group.live ^ plain; live != 0; live &= live - 1)
+      if (!visit_pair(&nearby, slot_distances(&group, (unsigned)__builtin_ctzll(live)), visit,
+                      context))
+        return STACKPACK_CORRUPT;
+  } while (next_group(&group));
+  return group.bad ? STACKPACK_CORRUPT : STACKPACK_FOUND;
 }
 
 struct stackpack_locations stackpack_locations(const struct stackpack_record *record) {

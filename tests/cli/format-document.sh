@@ -184,7 +184,7 @@ expect_output '^lookup, line 7:$'
 offset=$(section_offset packed .stackpack)
 header_size=$(od -An -tu1 -j $((offset + 6)) -N 1 packed)
 # magic number, versions, sizes of the header, checksum, records, directory
-for change in "0 0" "4 7" "4 9" "6 40" "6 $((header_size + 8))" "6 255" "8 1" "48 255" "$header_size 255"; do
+for change in "0 0" "4 8" "4 10" "6 40" "6 $((header_size + 8))" "6 255" "8 1" "48 255" "$header_size 255"; do
   read -r byte value <<<"$change"
   cp packed damaged
   set_byte damaged $((offset + byte)) "$value"

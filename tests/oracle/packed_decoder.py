@@ -153,19 +153,21 @@ def positions_of_layouts(decoded):
     return positions
 
 
-def end_of_group(group, positions):
-    return group.row_of(positions - 1)[1] if positions > 0 else group.row_of_each_at
+def start_of_group(group, positions):
+    return group.start_of_position(positions - 1) if positions > 0 else group.positions_end
 
 
 def layouts_follow_each_other(decoded):
     table, end, part = decoded.table, 0, decoded.table.parts["layouts"]
     for start, positions in sorted(positions_of_layouts(decoded).items()):
-        if not 8 * start - end < 8 << table.header.reference_shift or part.field(end, 8 * start - end) != 0:
+        groups = decoded.layouts[start].groups
+        gap = start_of_group(groups[0], positions) - end
+        if not 0 <= gap < 8 << table.header.reference_shift or part.field(end, gap) != 0:
             return False
-        for group in decoded.layouts[start].groups:
-            end = end_of_group(group, positions)
-            if group.next not in (None, end):
+        for group, following in zip(groups, groups[1:] + [None]):
+            if following is not None and start_of_group(following, positions) != group.end:
                 return False
+        end = groups[-1].end
     return 8 * len(part) - end < 8 and part.field(end, 8 * len(part) - end) == 0
 
 

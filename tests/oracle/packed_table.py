@@ -180,7 +180,7 @@ def read_header(data):
     require(len(data) >= HEADER.size, "no room for a header")
     header = Header(*HEADER.unpack_from(data))
     require(header.magic == 0x4B505453, "not a packed table")
-    require(header.version == 8, f"a table of version {header.version}, which a newer reader knows")
+    require(header.version == 9, f"a table of version {header.version}, which a newer reader knows")
     require(header.header_size == HEADER.size + 8 * header.part_count, "a header of another size")
     require(header.header_size <= len(data), "a header that is cut off")
     require(header_checksum(data[: header.header_size]) == header.header_checksum, "a header that is damaged")
@@ -335,9 +335,10 @@ class Leaf:
         self.index, self.stretch, self.position, _ = first
         self.count, self.stretch_count, _, self.full = (b - a for a, b in zip(first, last))
         self.place = 8 * number + 2 * first.full + table.low_bytes * first.index + table.start_bytes * first.stretch
-        self.lows_at = self.place + 8 + 2 * self.full
-        self.starts_at = self.lows_at + table.low_bytes * self.count
-        self.end = self.starts_at + table.start_bytes * self.stretch_count
+        self.starts_at = self.place + 8
+        self.lows_at = self.starts_at + table.start_bytes * self.stretch_count
+        self.more_at = self.lows_at + table.low_bytes * self.count
+        self.end = self.more_at + 2 * self.full
         require(self.end <= len(self.bytes), "leaves: one beyond the end")
         self.counts = self.read_counts()
 
@@ -346,7 +347,8 @@ class Leaf:
         cursor = Cursor(self.bytes, self.place)
         counts = [cursor.take(4) for _ in range(16)]
         require(counts.count(15) == self.full, "leaves: another number of full buckets than the directory says")
-        counts = [15 + cursor.number(2) if count == 15 else count for count in counts]
+        more = Cursor(self.bytes, self.more_at)
+        counts = [15 + more.number(2) if count == 15 else count for count in counts]
         require(sum(counts) == self.count, "leaves: another number of records than the directory says")
         return counts
 
@@ -425,8 +427,9 @@ ROW_MAX = 57
 class Group:
     """Some of a layout's slots, and where what is told of them stands."""
 
-    def __init__(self, table, start):
+    def __init__(self, table, start, positions_end=None):
         self.table, self.bytes, width = table, table.parts["layouts"], table.header.next_width
+        self.positions_end = start if positions_end is None else positions_end
         require(start < 8 * len(self.bytes), "layouts: a group beyond the end")
         cursor = Cursor(self.bytes, bit=start)
         self.read_head(table.header, cursor)
@@ -437,7 +440,8 @@ class Group:
         self.numbers_at = cursor.bit
         self.bases_at = self.numbers_at + self.width * (self.derived + self.plain * self.is_scattered)
         self.rows_at = self.bases_at + self.width * self.assignments * self.derived
-        self.row_of_each_at = self.rows_at + self.row_width * self.rows
+        self.end = self.rows_at + self.row_width * self.rows
+        require(self.end <= 8 * len(self.bytes), "layouts: a group that ends beyond the end")
 
     def read_head(self, header, cursor):
         self.first, is_extended, self.plain = cursor.take(header.first_width), cursor.take(1), cursor.take(4)
@@ -453,12 +457,19 @@ class Group:
             self.derived, self.assignments = cursor.take(width), cursor.take(width) + 1
 
     def row_of(self, position):
-        """The number of a position's row, and the bit after its field."""
-        width = min(bits_for(position + 1), bits_for(self.rows))
-        at = self.row_of_each_at + position * width - ((1 << width) - 1)
-        row = self.bytes.field(at, width)
+        """The number of a position's row."""
+        row = self.bytes.field(self.start_of_position(position), self.position_width(position))
         require(row < self.rows, "layouts: a row that isn't there")
-        return row, at + width
+        return row
+
+    def position_width(self, position):
+        return min(bits_for(position + 1), bits_for(self.rows))
+
+    def start_of_position(self, position):
+        width = self.position_width(position)
+        start = self.positions_end - (position + 1) * width + (1 << width) - 1
+        require(start >= 0, "layouts: a position before the part")
+        return start
 
     def location(self, at, number):
         """The location that a field tells: the one of this number from a place on."""
@@ -477,7 +488,7 @@ class Group:
     def pairs(self, position):
         """Those that are live: numbers of locations, and of lists."""
         slots = self.plain + self.derived
-        row = Cursor(self.bytes, bit=self.rows_at + self.row_of(position)[0] * self.row_width)
+        row = Cursor(self.bytes, bit=self.rows_at + self.row_of(position) * self.row_width)
         live, assignment = row.take(slots), row.take(bits_for(self.assignments))
         require(assignment < self.assignments, "layouts: an assignment that isn't there")
         return [self.pair(slot, assignment) for slot in range(slots) if live >> slot & 1]
@@ -488,7 +499,7 @@ Items = namedtuple("Items", "pairs allocas locations")  # a live set; a statepoi
 
 class Layout:
     def __init__(self, table, start):
-        self.table, width = table, table.header.frame_width
+        self.table, self.start, width = table, start, table.header.frame_width
         self.groups_at = 8 * start + width
         require(self.groups_at < 8 * len(table.parts["layouts"]), "a layout beyond the end")
         self.frame = table.parts["layouts"].field(8 * start, width)
@@ -497,7 +508,7 @@ class Layout:
 
     @cached_property
     def groups(self):
-        groups = [Group(self.table, self.groups_at)]
+        groups = [Group(self.table, self.groups_at, 8 * self.start)]
         while groups[-1].next is not None:
             groups.append(Group(self.table, groups[-1].next))
         return groups

@@ -288,7 +288,7 @@ static bool count_too_many(const struct subject *subject) {
 static bool count_a_full_one(const struct subject *subject) {
   const struct packed_leaf leaf = leaf_of(subject, 0);
   place_of(subject, subject->packed.leaves)[7] |= 0xf0;
-  return leaf.more == leaf.lows;
+  return leaf.full_count == 0;
 }
 
 /* Overwrites number `place` of an array by one that is too large by 1. False: its bytes have no room for it. */
@@ -307,7 +307,7 @@ static bool move_record(const struct subject *subject) {
   for (uint32_t i = 0; i < packed->leaf_count; i++) {
     const struct packed_leaf leaf = leaf_of(subject, i);
     uint32_t end = 0;
-    for (unsigned bucket = 0; bucket + 1 < PACKED_BUCKETS && leaf.more == leaf.lows; bucket++) {
+    for (unsigned bucket = 0; bucket + 1 < PACKED_BUCKETS && leaf.full_count == 0; bucket++) {
       end += nibble(&leaf, bucket);
       if (nibble(&leaf, bucket) > 0 && nibble(&leaf, bucket + 1) == 0)
         return exceed(subject, leaf.lows, end - 1, packed->form.low_bytes,

@@ -51,8 +51,9 @@ struct division {
   struct sizes *sizes;
   const struct safepoints *table;
   const struct packed_table *packed;
-  uint32_t *functions; /* by stretch: the function in the table of safepoints; UINT32_MAX: a gap */
-  uint32_t *layouts;   /* by stretch: where the layout is */
+  uint32_t *functions;  /* by stretch: the function in the table of safepoints; UINT32_MAX: a gap */
+  uint32_t *layouts;    /* by stretch: where the layout is */
+  uint64_t layouts_end; /* so many bits of layouts are divided */
 };
 
 static bool broken(struct problem *problem, const char *fault) {
@@ -101,7 +102,7 @@ static bool divide_leaves(struct division *division, struct problem *problem) {
     struct packed_leaf leaf;
     if (!packed_leaf(packed, i, &leaf))
       return broken(problem, "a leaf that can't be read");
-    const uint64_t counts = (sizeof leaf.counts + (size_t)(leaf.lows - leaf.more)) * 8;
+    const uint64_t counts = (sizeof leaf.counts + leaf.full_count * sizeof(uint16_t)) * 8;
     const uint64_t addresses = counts + (uint64_t)leaf.count * packed->form.low_bytes * 8;
     parts[PART_ADDRESSES].bits += addresses;
     parts[PART_STARTS].bits += (uint64_t)leaf.stretch_count * packed->form.start_bytes * 8;
@@ -154,17 +155,21 @@ static void divide_things(struct division *division, struct uses *uses,
   free(uses->items);
 }
 
-/* A layout's bytes end where the next one starts. */
+/* A layout's bits start where those of the one before end. */
 static void divide_layout(struct division *division, const struct thing *layout) {
   struct sizes_layouts *layouts = &division->sizes->layouts;
-  const uint64_t size = division->packed->layouts_size;
-  const uint64_t bits = ((layout->next < size ? layout->next : size) - layout->number) * 8;
+  const struct packed_table *packed = division->packed;
+  const uint64_t end = layout->next != UINT64_MAX
+                           ? packed_layout_end(packed, (uint32_t)layout->number)
+                           : packed->layouts_size * 8;
+  const uint64_t bits = end > division->layouts_end ? end - division->layouts_end : 0;
   const bool is_shared = layout->count > 1;
   const enum part part = is_shared ? PART_SHARED_LAYOUTS : PART_OWN_LAYOUTS;
   layouts->count++;
   layouts->shared += is_shared;
   layouts->functions += is_shared ? (uint32_t)layout->count : 0;
   division->sizes->parts[part].bits += bits;
+  division->layouts_end += bits;
   divide_among(division, part, layout->uses, layout->count, bits);
 }
 
