@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* There is a slot for 32 bytes. Entries take more, so that some slots are always free. */
-enum { SLOT_SHARE = 32, SHIFT_MIN = 4, SHIFT_MAX = 28 };
+enum { SLOT_SHARE = 32, SHIFT_MIN = 4, SHIFT_MAX = 22 };
 
 /* All entries are forgotten when so many records were refused for each slot; or when so many more
  * of the noted addresses came again soon than didn't: before an eighth as many records were refused
@@ -20,8 +20,10 @@ static size_t slot_count(const struct cache_overlay *cache) {
 void stackpack_cache_open(struct stackpack_cache *cache, void *memory, unsigned shift) {
   struct cache_overlay *overlay = cache_overlay_of(cache);
   *cache = (struct stackpack_cache){{0}};
-  if (shift < SHIFT_MIN || shift > SHIFT_MAX)
+  if (shift < SHIFT_MIN)
     return;
+  if (shift > SHIFT_MAX) /* entries' places have 24 bits */
+    shift = SHIFT_MAX;
   const uint64_t size = (uint64_t)STACKPACK_CACHE_LINE << shift;
   overlay->slots = memory;
   overlay->shift = 64 - (unsigned)__builtin_ctzll(size / SLOT_SHARE);
@@ -69,52 +71,52 @@ static bool make_room(struct cache_overlay *cache, uint64_t address) {
 
 _Static_assert((uint64_t)(int64_t)(int32_t)-1 == STACKPACK_FRAME_SIZE_UNKNOWN, "as it is noted");
 
-struct cache_entry *cache_remember(struct stackpack_cache *memory,
-                                   const struct stackpack_record *record) {
+uint32_t cache_remember(struct stackpack_cache *memory, const struct stackpack_record *record) {
   struct cache_overlay *cache = cache_overlay_of(memory);
   const int32_t frame_size = (int32_t)record->frame_size;
   if (cache->slots == NULL || record->kind != STACKPACK_STATEPOINT ||
       (uint64_t)(int64_t)frame_size != record->frame_size || !make_room(cache, record->address))
-    return NULL;
-  struct cache_entry *entry = cache_entry_at(cache, (uint32_t)cache->next);
-  unsigned pairs = 0;
+    return 0;
+  const uint32_t place = (uint32_t)cache->next << SLOT_PAIRS_WIDTH;
+  struct cache_entry *entry = slot_entry(cache, place);
   entry->record = *record_of(record);
   entry->frame_size = frame_size;
   entry->step = (struct step){0};
   for (unsigned i = 0; i < CACHE_CALLERS; i++)
     entry->callers[i] = entry;
-  if (row_read(&entry->row, record_of(record)))
-    pairs = entry->row.head.count;
-  else
+  const bool is_row = row_read(&entry->row, record_of(record));
+  if (!is_row)
     entry->row.head.count = CACHE_NO_ROW;
-  *cache_slot(cache, record->address) = (uint32_t)cache->next;
-  cache->next +=
-      (offsetof(struct cache_entry, row) + row_size(pairs) + CACHE_UNIT - 1) / CACHE_UNIT;
-  return entry;
+  const uint32_t slot = place | entry->row.head.count;
+  *cache_slot(cache, record->address) = slot;
+  const size_t size = offsetof(struct cache_entry, row) + row_size(is_row ? slot_pairs(slot) : 0);
+  cache->next += (size + CACHE_UNIT - 1) / CACHE_UNIT;
+  return slot;
 }
 
 /* Visits a row of slots only, as most are: their locations differ in the value only. */
-static void visit_slots(const struct row *row, stackpack_visitor *visit, void *context) {
+static void visit_slots(const struct row *row, unsigned pairs, stackpack_visitor *visit,
+                        void *context) {
   const struct stackpack_location first = row_location(row->head, 0);
   struct stackpack_location base = first, derived = first;
-  for (const struct row_pair *pair = row->pairs, *end = pair + row->head.count; pair < end;
-       pair++) {
+  for (const struct row_pair *pair = row->pairs, *end = pair + pairs; pair < end; pair++) {
     base.value = first.value + pair->base * ROW_WORD;
     derived.value = first.value + pair->derived * ROW_WORD;
     visit(context, base, derived);
   }
 }
 
-enum stackpack_answer cache_visit(const struct cache_entry *entry,
+enum stackpack_answer cache_visit(struct stackpack_cache *cache, uint32_t slot,
                                   const struct stackpack_record *record, stackpack_visitor *visit,
                                   void *context) {
-  const struct row *row = cache_row(entry);
-  if (row == NULL)
+  const unsigned pairs = slot_pairs(slot);
+  if (slot == 0 || pairs == CACHE_NO_ROW)
     return stackpack_record_visit(record, visit, context);
+  const struct row *row = &slot_entry(cache_overlay_of(cache), slot)->row;
   if (!row->head.has_registers)
-    visit_slots(row, visit, context);
+    visit_slots(row, pairs, visit, context);
   else
-    for (unsigned i = 0; i < row->head.count; i++)
+    for (unsigned i = 0; i < pairs; i++)
       visit(context, row_location(row->head, row->pairs[i].base),
             row_location(row->head, row->pairs[i].derived));
   return STACKPACK_FOUND;
@@ -124,17 +126,17 @@ enum stackpack_answer stackpack_table_visit(const struct stackpack_table *table,
                                             struct stackpack_cache *cache, uint64_t address,
                                             struct stackpack_record *record,
                                             stackpack_visitor *visit, void *context) {
-  const struct cache_entry *entry = NULL;
+  uint32_t slot = 0;
   if (cache != NULL) {
     cache_begin(cache, 0);
-    entry = cache_look_up(cache, address, record);
+    slot = cache_look_up(cache, address, record);
   }
-  if (entry == NULL) {
+  if (slot == 0) {
     const enum stackpack_answer answer = stackpack_table_find(table, address, record);
     if (answer != STACKPACK_FOUND)
       return answer;
     if (cache != NULL)
-      entry = cache_remember(cache, record);
+      slot = cache_remember(cache, record);
   }
-  return cache_visit(entry, record, visit, context);
+  return cache_visit(cache, slot, record, visit, context);
 }

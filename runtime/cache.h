@@ -1,10 +1,12 @@
 /* cache.h - remembers look-ups: a hash table of records by return address, in the caller's memory.
  *
- *   slots      each has the offset of an entry in units of 8 bytes, or 0; a power of 2 of them
+ *   slots      each has an entry's place and how many pairs its row has, or 0; a power of 2 of them
  *   entries    one after the other, in the order of their look-ups: how a walk gets to the caller's
  *              frame, the entries of the latest callers, the record, and its live set as a row
  *
  * The hash of an address leads to a slot; its entry's is the first one from there on that was free.
+ * How many pairs there are can't be guessed by a processor, which goes on when the number is there:
+ * so the slot has it, and the look-up after this one doesn't wait for the entry.
  * When there is no room for another entry, all are forgotten; but not before others are in use: a
  * cache that is too small for what is looked up again and again serves a part of it, instead of
  * being filled all the time.
@@ -39,7 +41,7 @@ struct cache_entry {
   struct row row;                             /* cut off after its pairs */
 };
 
-enum { CACHE_UNIT = sizeof(uint64_t), CACHE_NO_ROW = UINT8_MAX /* as a count of pairs */ };
+enum { CACHE_UNIT = 16, CACHE_NO_ROW = UINT8_MAX /* as a count of pairs */ };
 
 struct cache_overlay {
   uint32_t *slots;     /* where the memory starts, too; NULL: it is too small */
@@ -57,9 +59,17 @@ static inline struct cache_overlay *cache_overlay_of(struct stackpack_cache *cac
   return (struct cache_overlay *)cache->private_;
 }
 
+/* A slot: an entry's place, in units, above the number of pairs. */
+enum { SLOT_PAIRS_WIDTH = 8 };
+
+static inline unsigned slot_pairs(uint32_t slot) {
+  return slot & (((uint32_t)1 << SLOT_PAIRS_WIDTH) - 1);
+}
+
 /* The entry that a slot leads to. */
-static inline struct cache_entry *cache_entry_at(const struct cache_overlay *cache, uint32_t slot) {
-  return (struct cache_entry *)((uint64_t *)(void *)cache->slots + slot);
+static inline struct cache_entry *slot_entry(const struct cache_overlay *cache, uint32_t slot) {
+  const size_t place = (size_t)(slot >> SLOT_PAIRS_WIDTH) * CACHE_UNIT;
+  return (struct cache_entry *)(void *)((char *)cache->slots + place);
 }
 
 /* The slot of an address: the one that leads to its entry, or else the free one that will. (There
@@ -68,7 +78,7 @@ static inline uint32_t *cache_slot(const struct cache_overlay *cache, uint64_t a
   const uint64_t hash = address * 0x9e3779b97f4a7c15u; /* 2^64 divided by the golden ratio */
   uint64_t number = hash >> cache->shift;
   while (cache->slots[number] != 0 &&
-         cache_entry_at(cache, cache->slots[number])->record.address != address)
+         slot_entry(cache, cache->slots[number])->record.address != address)
     number = (number + 1) & UINT64_MAX >> cache->shift;
   return &cache->slots[number];
 }
@@ -99,8 +109,8 @@ static inline struct cache_entry *cache_find_caller(struct stackpack_cache *memo
     return NULL;
   for (unsigned i = CACHE_CALLERS - 1; i > 0; i--)
     entry->callers[i] = entry->callers[i - 1];
-  entry->callers[0] = cache_entry_at(cache, slot);
-  return cache_entry_at(cache, slot);
+  entry->callers[0] = slot_entry(cache, slot);
+  return slot_entry(cache, slot);
 }
 
 static inline void cache_record(const struct cache_entry *entry, struct stackpack_record *record) {
@@ -109,29 +119,21 @@ static inline void cache_record(const struct cache_entry *entry, struct stackpac
   record->kind = STACKPACK_STATEPOINT;
 }
 
-/* The entry of an address, and its record; or NULL. */
-static inline struct cache_entry *cache_look_up(struct stackpack_cache *memory, uint64_t address,
-                                                struct stackpack_record *record) {
+/* What the slot of an address has, and the record; or 0. */
+static inline uint32_t cache_look_up(struct stackpack_cache *memory, uint64_t address,
+                                     struct stackpack_record *record) {
   const struct cache_overlay *cache = cache_overlay_of(memory);
   const uint32_t slot = cache->slots != NULL ? *cache_slot(cache, address) : 0;
-  if (slot == 0)
-    return NULL;
-  struct cache_entry *entry = cache_entry_at(cache, slot);
-  cache_record(entry, record);
-  return entry;
+  if (slot != 0)
+    cache_record(slot_entry(cache, slot), record);
+  return slot;
 }
 
-/* The row of an entry, or NULL: there is no entry, or its live set isn't a row. */
-static inline const struct row *cache_row(const struct cache_entry *entry) {
-  return entry != NULL && entry->row.head.count != CACHE_NO_ROW ? &entry->row : NULL;
-}
+/* Remembers a record that was looked up elsewhere. 0: there is no room for it. */
+uint32_t cache_remember(struct stackpack_cache *cache, const struct stackpack_record *record);
 
-/* Remembers a record that was looked up elsewhere. NULL: there is no room for it. */
-struct cache_entry *cache_remember(struct stackpack_cache *cache,
-                                   const struct stackpack_record *record);
-
-/* Visits the pairs of a record, whose entry is NULL or known. */
-enum stackpack_answer cache_visit(const struct cache_entry *entry,
+/* Visits the pairs of a record, of which the cache has a slot, or 0. */
+enum stackpack_answer cache_visit(struct stackpack_cache *cache, uint32_t slot,
                                   const struct stackpack_record *record, stackpack_visitor *visit,
                                   void *context);
 
@@ -144,6 +146,12 @@ static inline void walk_set_entry(struct stackpack_walk *walk, struct cache_entr
     walk->private_.forgotten = cache_overlay_of(walk->private_.walker->cache)->forgotten;
 }
 
+/* The same by a slot, or 0. */
+static inline void walk_set_slot(struct stackpack_walk *walk, uint32_t slot) {
+  struct stackpack_cache *cache = walk->private_.walker->cache;
+  walk_set_entry(walk, slot != 0 ? slot_entry(cache_overlay_of(cache), slot) : NULL);
+}
+
 /* The entry, as long as the cache has it; or NULL. */
 static inline struct cache_entry *walk_entry(const struct stackpack_walk *walk) {
   struct cache_entry *entry = walk->private_.entry;
@@ -153,9 +161,10 @@ static inline struct cache_entry *walk_entry(const struct stackpack_walk *walk) 
              : NULL;
 }
 
-/* Its row, or NULL. */
+/* Its row, or NULL: there is no entry, or its live set isn't a row. */
 static inline const struct row *walk_row(const struct stackpack_walk *walk) {
-  return cache_row(walk_entry(walk));
+  const struct cache_entry *entry = walk_entry(walk);
+  return entry != NULL && entry->row.head.count != CACHE_NO_ROW ? &entry->row : NULL;
 }
 
 #endif

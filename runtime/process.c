@@ -418,19 +418,19 @@ enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
                                       struct stackpack_cache *cache, uintptr_t return_address,
                                       struct stackpack_record *record, stackpack_visitor *visit,
                                       void *context) {
-  const struct cache_entry *entry = NULL;
+  uint32_t slot = 0;
   if (cache != NULL) {
     cache_begin(cache, process_generation(process));
-    entry = cache_look_up(cache, return_address, record);
+    slot = cache_look_up(cache, return_address, record);
   }
-  if (entry == NULL) {
+  if (slot == 0) {
     const enum stackpack_answer answer = stackpack_find(process, return_address, record);
     if (answer != STACKPACK_FOUND)
       return answer;
     if (cache != NULL)
-      entry = cache_remember(cache, record);
+      slot = cache_remember(cache, record);
   }
-  return cache_visit(entry, record, visit, context);
+  return cache_visit(cache, slot, record, visit, context);
 }
 
 /* Threads have stacks of their own, so the address of a variable spreads them over the stripes. */

@@ -196,8 +196,9 @@ struct stackpack_cache {
 };
 
 /* Makes 8-aligned memory, which stays the caller's, a cache of 2 to the power of `shift` lines,
- * that is, of STACKPACK_CACHE_LINE << shift bytes. With less than 16 lines it remembers nothing. An
- * eighth of the memory is written to at once, the rest as it is needed. */
+ * that is, of STACKPACK_CACHE_LINE << shift bytes. With less than 16 lines it remembers nothing; it
+ * uses up to 2^22 lines (256 MiB). An eighth of the memory is written to at once, the rest as it is
+ * needed. */
 void stackpack_cache_open(struct stackpack_cache *cache, void *memory, unsigned shift);
 
 /* Looks up an address in one table, and visits the record's pairs: by way of a cache, or, if that

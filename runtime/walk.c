@@ -46,18 +46,18 @@ static enum stackpack_answer find_in_table(struct stackpack_walk *walk, uintptr_
   const enum stackpack_answer answer =
       walker->process != NULL ? stackpack_find(walker->process, address, &walk->record)
                               : stackpack_table_find(walker->table, address, &walk->record);
-  walk_set_entry(walk, walker->cache != NULL && answer == STACKPACK_FOUND
-                           ? cache_remember(walker->cache, &walk->record)
-                           : NULL);
+  walk_set_slot(walk, walker->cache != NULL && answer == STACKPACK_FOUND
+                          ? cache_remember(walker->cache, &walk->record)
+                          : 0);
   return answer;
 }
 
 static enum stackpack_answer find(struct stackpack_walk *walk, uintptr_t address) {
   struct stackpack_cache *cache = walk->private_.walker->cache;
-  struct cache_entry *entry = cache != NULL ? cache_look_up(cache, address, &walk->record) : NULL;
-  if (entry == NULL)
+  const uint32_t slot = cache != NULL ? cache_look_up(cache, address, &walk->record) : 0;
+  if (slot == 0)
     return find_in_table(walk, address);
-  walk_set_entry(walk, entry);
+  walk_set_slot(walk, slot);
   return STACKPACK_FOUND;
 }
 

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static const struct model_options options = {.section_address = 0x200000, .open_address = 0x200000};
 
@@ -212,17 +213,37 @@ static void visit_all(const struct stackpack_table *table, struct stackpack_cach
   }
 }
 
+/* Records at addresses of their own, of one pair each. */
+static struct packed_model open_plain_model(uint32_t records) {
+  struct model model = {0};
+  model_add_function(&model, 0x1000, 24, 0x3000);
+  for (uint32_t i = 0; i < records; i++)
+    model_add_self(model_add_record(&model, i + 1), 8);
+  return pack_model(&model, &options);
+}
+
+/* A cache that is told to be larger uses as much memory as the header says, and none after it. */
+TEST(a_cache_of_too_many_lines) {
+  enum { LINES_SHIFT = 22, MORE = 8, RECORDS = 40 };
+  const size_t size = (size_t)STACKPACK_CACHE_LINE << LINES_SHIFT;
+  void *lines =
+      mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ck_assert_ptr_ne(lines, MAP_FAILED);
+  struct packed_model packed = open_plain_model(RECORDS);
+  struct stackpack_cache cache;
+  stackpack_cache_open(&cache, lines, LINES_SHIFT + MORE);
+  visit_all(&packed.table, &cache);
+  ck_assert_uint_eq(count_remembered(&packed.table, &cache), RECORDS);
+  packed_model_free(&packed);
+  ck_assert_int_eq(munmap(lines, size), 0);
+}
+
 /* A cache that is too small for all records keeps those that it has; but not for good. */
 TEST(a_full_cache) {
-  struct packed_model packed;
-  struct model model = {0};
+  enum { RECORDS = 400 };
+  struct packed_model packed = open_plain_model(RECORDS);
   struct stackpack_cache cache = open_cache(SHIFT_MAX);
   struct stackpack_record first, last;
-  enum { RECORDS = 400 };
-  model_add_function(&model, 0x1000, 24, 0x3000);
-  for (uint32_t i = 0; i < RECORDS; i++)
-    model_add_self(model_add_record(&model, i + 1), 8);
-  packed = pack_model(&model, &options);
   visit_all(&packed.table, &cache);
   const uint32_t count = count_remembered(&packed.table, &cache);
   ck_assert_uint_gt(count, 64); /* more than one for two lines */
