@@ -289,7 +289,8 @@ struct code_architecture {
   uint32_t lost;                   /* registers that a call doesn't preserve: register n is bit n */
   uint8_t result;                  /* the register for its result */
   uint8_t in_sets[CODE_PRESERVED]; /* the registers of struct code_stack's sets, in their order */
-  const struct code_relocation_type *relocations; /* the last one, R_*_NONE, is all zero */
+  /* Those that don't mean a symbol's address; the last one, R_*_NONE, is all zero. */
+  const struct code_relocation_type *relocations;
   const uint8_t *arguments; /* the registers of a call's first CODE_ARGUMENTS arguments */
   /* The register that has a system call's number, and the numbers of those that run nothing of the
    * program's; the last one is CODE_NO_NUMBER. */
@@ -311,7 +312,7 @@ const struct code_architecture *code_architecture(uint16_t machine);
 /* The registers of a set (struct code_stack). */
 uint32_t code_registers(const struct code_architecture *architecture, uint16_t set);
 
-/* Of a type that isn't known, it may be a function's address. */
+/* Of a type that isn't listed, it may be a function's address. */
 enum code_relocation code_relocation(const struct code_architecture *architecture, uint64_t type);
 
 extern const struct code_architecture code_x86_64, code_aarch64, code_riscv64;

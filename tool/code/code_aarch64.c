@@ -559,12 +559,11 @@ static void follow(const uint8_t *bytes, const struct code_instruction *instruct
 
 static const uint8_t arguments[CODE_ARGUMENTS] = {0, 1, 2, 3, 4, 5};
 
-/* Of the types that a linked file may have (ELF for the Arm 64-bit Architecture, 5.7). */
+/* Of the types that a linked file may have, those that don't mean a symbol's address.
+ * (ELF for the Arm 64-bit Architecture, 5.7) */
 static const struct code_relocation_type relocations[] = {
     {R_AARCH64_RELATIVE, CODE_RELOCATION_ADDRESS}, {R_AARCH64_IRELATIVE, CODE_RELOCATION_RESOLVER},
     {R_AARCH64_JUMP_SLOT, CODE_RELOCATION_CALL},   {R_AARCH64_GLOB_DAT, CODE_RELOCATION_SLOT},
-    {R_AARCH64_ABS64, CODE_RELOCATION_SYMBOL},     {R_AARCH64_ABS32, CODE_RELOCATION_SYMBOL},
-    {R_AARCH64_PREL64, CODE_RELOCATION_SYMBOL},    {R_AARCH64_PREL32, CODE_RELOCATION_SYMBOL},
     {R_AARCH64_COPY, CODE_RELOCATION_NONE},        {R_AARCH64_TLS_DTPMOD, CODE_RELOCATION_NONE},
     {R_AARCH64_TLS_DTPREL, CODE_RELOCATION_NONE},  {R_AARCH64_TLS_TPREL, CODE_RELOCATION_NONE},
     {R_AARCH64_TLSDESC, CODE_RELOCATION_NONE},     {0},

@@ -289,16 +289,10 @@ static void set_part(struct code_instruction *instruction, enum part_use part,
   instruction->parts.is_constant = is_constant;
 }
 
-/* A register plus a constant, or the same as another one. */
-static void set_sum(struct code_instruction *instruction, unsigned to, unsigned from,
-                    int64_t constant) {
-  link_set_sum(&machine, &instruction->stack, to, from, (int32_t)constant);
-}
-
 static void decode_registers(struct code_instruction *instruction, const struct fields *fields) {
   const bool is_sum = fields->is_sum && fields->operation == REGISTERS;
   if (is_sum && (fields->first == ZERO || fields->second == ZERO)) {
-    set_sum(instruction, fields->to, fields->first | fields->second, 0);
+    link_set_sum(&machine, &instruction->stack, fields->to, fields->first | fields->second, 0);
     instruction->values.result = RESULT_COPY;
     instruction->values.first = fields->first | fields->second;
     return;
@@ -323,8 +317,6 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
   struct code_stack *stack = &instruction->stack;
   struct code_parts *parts = &instruction->parts;
   instruction->may_store = !is_load;
-  parts->reads = bit(fields->first) | (is_general && !is_load ? bit(value) : 0);
-  parts->writes = is_general && is_load ? bit(value) : 0;
   if (!is_general && fields->is_vector) {
     parts->reads |= bit(fields->second); /* a distance */
     link_set_anywhere(&machine, stack, fields->first, is_load);
@@ -356,8 +348,8 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
 /* At an address without a distance; of pairs of registers, too (AMOCAS.Q). */
 static void decode_atomic(struct code_instruction *instruction, const struct fields *fields) {
   const unsigned more = fields->function > DOUBLE;
-  instruction->parts.reads = bit(fields->first) | bit(fields->second) | bit(fields->second | more);
-  instruction->parts.writes = bit(fields->to) | bit(fields->to | more);
+  instruction->parts.reads |= bit(fields->second | more);
+  instruction->parts.writes |= bit(fields->to | more);
   instruction->values.result = RESULT_LOADED;
   instruction->may_store = true;
   link_set_memory(&machine, &instruction->stack, fields->first, 0, 1 << (fields->function & 7),
@@ -370,17 +362,24 @@ static bool is_link(unsigned number) { return number == RA || number == T0; }
  * register. */
 static void decode_jump_register(struct code_instruction *instruction,
                                  const struct fields *fields) {
-  struct code_parts *parts = &instruction->parts;
   if (fields->to == ZERO && fields->first == RA && fields->constant == 0) {
     instruction->kind = CODE_RETURN;
+    instruction->parts.reads = 0;
     return;
   }
   instruction->kind = is_link(fields->to) ? CODE_CALL : CODE_JUMP;
   instruction->target_kind = CODE_COMPUTED;
   instruction->is_sum = true; /* it may be one */
   set_part(instruction, CODE_THROUGH, fields, fields->constant);
-  parts->reads = bit(fields->first);
-  parts->writes = bit(fields->to);
+}
+
+static void decode_jump(struct code_instruction *instruction, const struct fields *fields) {
+  const bool is_branch = fields->operation == BRANCH;
+  link_set_direct(instruction,
+                  is_branch             ? CODE_BRANCH
+                  : is_link(fields->to) ? CODE_CALL
+                                        : CODE_JUMP,
+                  instruction->address + (uint64_t)fields->constant);
 }
 
 static void decode_system(struct code_instruction *instruction, const struct fields *fields) {
@@ -388,106 +387,83 @@ static void decode_system(struct code_instruction *instruction, const struct fie
   if (fields->function == 0 && fields->to == ZERO && fields->constant == EBREAK)
     instruction->kind = CODE_STOP;
   instruction->parts.reads = fields->function < 4 ? bit(fields->first) : 0;
-  instruction->parts.writes = bit(fields->to);
   if (fields->function == 0)
     instruction->parts.may_write = bit(A0); /* a system call's result */
 }
 
-static void decode_arithmetic(struct code_instruction *instruction, const struct fields *fields,
-                              uint64_t address) {
-  struct code_parts *parts = &instruction->parts;
-  parts->writes = bit(fields->to);
-  switch (fields->operation) {
-  case AUIPC:
-  case LUI:
-    set_part(instruction, CODE_UPPER, fields,
-             (int64_t)((fields->operation == AUIPC ? address : 0) + (uint64_t)fields->constant));
-    parts->from = CODE_NO_REGISTER;
-    parts->is_constant = fields->operation == LUI;
-    break;
-  case ADD_CONSTANT:
-  case ADD_CONSTANT_WORD:
-    parts->reads = bit(fields->first);
-    if (fields->function == 0 && fields->to != ZERO) {
-      set_sum(instruction, fields->to, fields->first, fields->constant);
-      const bool has_part = fields->to != SP && fields->first != SP;
-      if (has_part)
-        set_part(instruction, CODE_LOWER, fields, fields->constant);
-      instruction->values.result = fields->operation == ADD_CONSTANT_WORD
-                                       ? (has_part ? RESULT_WORD : RESULT_PART)
-                                   : fields->constant == 0 ? RESULT_COPY
-                                   : fields->first == ZERO ? RESULT_NUMBER
-                                                           : RESULT_PART;
-      parts->is_constant |= fields->operation == ADD_CONSTANT_WORD;
-    } else if (fields->to == SP) {
-      instruction->stack.growth = CODE_STACK_LOST;
-    }
-    if (fields->operation == ADD_CONSTANT && fields->function == SHIFT &&
-        fields->constant >> 6 == 0)
-      set_part(instruction, CODE_SHIFT, fields, fields->constant);
-    if (fields->operation == ADD_CONSTANT && fields->function == 0 && fields->to == ZERO)
-      instruction->kind = CODE_PADDING;
-    break;
-  default:
-    parts->reads = bit(fields->first) | bit(fields->second);
-    decode_registers(instruction, fields);
-    break;
-  }
+static void decode_upper(struct code_instruction *instruction, const struct fields *fields) {
+  const bool is_constant = fields->operation == LUI;
+  const uint64_t base = is_constant ? 0 : instruction->address;
+  link_set_part(instruction, CODE_UPPER, fields->to, CODE_NO_REGISTER,
+                (int64_t)(base + (uint64_t)fields->constant));
+  instruction->parts.is_constant = is_constant;
 }
 
-static void decode_fields(struct code_instruction *instruction, const struct fields *fields,
-                          uint64_t address) {
-  struct code_parts *parts = &instruction->parts;
-  const uint64_t target = address + (uint64_t)fields->constant;
-  switch (fields->operation) {
-  case LOAD:
-  case LOAD_FP:
-  case STORE:
-  case STORE_FP:
-    decode_memory(instruction, fields);
-    break;
-  case AUIPC:
-  case LUI:
-  case ADD_CONSTANT:
-  case ADD_CONSTANT_WORD:
-  case REGISTERS:
-  case REGISTERS_WORD:
-    decode_arithmetic(instruction, fields, address);
-    break;
-  case BRANCH:
-    link_set_direct(instruction, CODE_BRANCH, target);
-    parts->reads = bit(fields->first) | bit(fields->second);
-    break;
-  case JUMP:
-    link_set_direct(instruction, is_link(fields->to) ? CODE_CALL : CODE_JUMP, target);
-    parts->writes = bit(fields->to);
-    break;
-  case JUMP_REGISTER:
-    decode_jump_register(instruction, fields);
-    break;
-  case SYSTEM:
-    decode_system(instruction, fields);
-    break;
-  case ATOMIC:
-    decode_atomic(instruction, fields);
-    break;
-  case FLOAT:
-  case VECTOR:
-    parts->reads = bit(fields->first) | (fields->operation == VECTOR ? bit(fields->second) : 0);
-    parts->may_write = fields->is_general ? bit(fields->to) : 0;
-    break;
-  case FENCE:
-  case MULTIPLY_0:
-  case MULTIPLY_1:
-  case MULTIPLY_2:
-  case MULTIPLY_3:
-    break;
-  case NOTHING:
-    instruction->kind = CODE_PADDING;
-    break;
-  default:
-    instruction->kind = CODE_INVALID;
+static void decode_add(struct code_instruction *instruction, const struct fields *fields) {
+  const bool is_word = fields->operation == ADD_CONSTANT_WORD;
+  const bool has_part = fields->to != SP && fields->first != SP;
+  if (fields->function == 0 && fields->to == ZERO) {
+    instruction->kind = is_word ? CODE_OTHER : CODE_PADDING;
+  } else if (fields->function == 0) {
+    link_set_sum(&machine, &instruction->stack, fields->to, fields->first,
+                 (int32_t)fields->constant);
+    if (has_part)
+      set_part(instruction, CODE_LOWER, fields, fields->constant);
+    instruction->parts.is_constant |= is_word;
+    instruction->values.result = is_word                 ? (has_part ? RESULT_WORD : RESULT_PART)
+                                 : fields->constant == 0 ? RESULT_COPY
+                                 : fields->first == ZERO ? RESULT_NUMBER
+                                                         : RESULT_PART;
+  } else if (fields->to == SP) {
+    instruction->stack.growth = CODE_STACK_LOST;
   }
+  if (!is_word && fields->function == SHIFT && fields->constant >> 6 == 0)
+    set_part(instruction, CODE_SHIFT, fields, fields->constant);
+}
+
+static void decode_vector(struct code_instruction *instruction, const struct fields *fields) {
+  instruction->parts.may_write = fields->is_general ? bit(fields->to) : 0;
+}
+
+static void decode_nothing(struct code_instruction *instruction, const struct fields *fields) {
+  instruction->kind = fields->operation == NOTHING ? CODE_PADDING : CODE_OTHER;
+}
+
+/* What instructions read and write; the functions add to that. Without one, it is none. */
+enum { TO = 1, FIRST = 2, SECOND = 4 };
+static const struct {
+  uint8_t reads, writes;
+  void (*decode)(struct code_instruction *instruction, const struct fields *fields);
+} operations[INVALID + 1] = {
+    [LOAD] = {FIRST, TO, decode_memory},
+    [LOAD_FP] = {FIRST, 0, decode_memory},
+    [FENCE] = {0, 0, decode_nothing},
+    [ADD_CONSTANT] = {FIRST, TO, decode_add},
+    [AUIPC] = {0, TO, decode_upper},
+    [ADD_CONSTANT_WORD] = {FIRST, TO, decode_add},
+    [STORE] = {FIRST | SECOND, 0, decode_memory},
+    [STORE_FP] = {FIRST, 0, decode_memory},
+    [ATOMIC] = {FIRST | SECOND, TO, decode_atomic},
+    [REGISTERS] = {FIRST | SECOND, TO, decode_registers},
+    [LUI] = {0, TO, decode_upper},
+    [REGISTERS_WORD] = {FIRST | SECOND, TO, decode_registers},
+    [MULTIPLY_0] = {0, 0, decode_nothing},
+    [MULTIPLY_1] = {0, 0, decode_nothing},
+    [MULTIPLY_2] = {0, 0, decode_nothing},
+    [MULTIPLY_3] = {0, 0, decode_nothing},
+    [FLOAT] = {FIRST, 0, decode_vector},
+    [VECTOR] = {FIRST | SECOND, 0, decode_vector},
+    [BRANCH] = {FIRST | SECOND, 0, decode_jump},
+    [JUMP_REGISTER] = {FIRST, TO, decode_jump_register},
+    [JUMP] = {0, TO, decode_jump},
+    [SYSTEM] = {0, TO, decode_system},
+    [NOTHING] = {0, 0, decode_nothing},
+};
+
+static uint32_t registers(const struct fields *fields, unsigned places) {
+  return ((places & TO) != 0 ? bit(fields->to) : 0) |
+         ((places & FIRST) != 0 ? bit(fields->first) : 0) |
+         ((places & SECOND) != 0 ? bit(fields->second) : 0);
 }
 
 static void decode(const uint8_t *bytes, size_t size, uint64_t address,
@@ -497,21 +473,23 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   const unsigned length = read_fields(bytes, size, &fields);
   if (length == 0)
     return;
-  *instruction = (struct code_instruction){
-      .address = address,
-      .length = (uint8_t)length,
-      .values = {.to = fields.to, .first = fields.first, .second = fields.second}};
-  instruction->is_system = length == 4 && bits_load32(bytes) == 0x73 /* ecall */;
-  instruction->may_be_call = length == 2 && (bytes[0] & 3) == 2 && bytes[1] >> 5 == 5;
+  instruction->length = (uint8_t)length;
   if (length == 2 && bytes[0] == 0 && bytes[1] == 0) { /* no instruction, for good */
     instruction->kind = CODE_STOP;
     return;
   }
-  decode_fields(instruction, &fields, address);
-  if (instruction->kind == CODE_INVALID)
-    *instruction = (struct code_instruction){.length = (uint8_t)length, .kind = CODE_INVALID};
-  else
-    link_finish(&machine, instruction);
+  if (operations[fields.operation].decode == NULL)
+    return;
+  *instruction = (struct code_instruction){
+      .address = address,
+      .length = (uint8_t)length,
+      .is_system = length == 4 && bits_load32(bytes) == 0x73, /* ecall */
+      .may_be_call = length == 2 && (bytes[0] & 3) == 2 && bytes[1] >> 5 == 5,
+      .parts.reads = registers(&fields, operations[fields.operation].reads),
+      .parts.writes = registers(&fields, operations[fields.operation].writes),
+      .values = {.to = fields.to, .first = fields.first, .second = fields.second}};
+  operations[fields.operation].decode(instruction, &fields);
+  link_finish(&machine, instruction);
 }
 
 static void follow(const uint8_t *bytes, const struct code_instruction *instruction,
@@ -533,14 +511,13 @@ static bool sets_global(const uint8_t *bytes, size_t size, uint64_t address, uin
 
 static const uint8_t arguments[CODE_ARGUMENTS] = {10, 11, 12, 13, 14, 15};
 
-/* Of the types that a linked file may have (RISC-V ELF psABI, "Relocations"). */
+/* Of the types that a linked file may have, those that don't mean a symbol's address.
+ * (RISC-V ELF psABI, "Relocations") */
 enum { TLSDESC = 12 }; /* not in Debian 12's elf.h */
 static const struct code_relocation_type relocations[] = {
     {R_RISCV_RELATIVE, CODE_RELOCATION_ADDRESS},
     {R_RISCV_IRELATIVE, CODE_RELOCATION_RESOLVER},
     {R_RISCV_JUMP_SLOT, CODE_RELOCATION_CALL},
-    {R_RISCV_64, CODE_RELOCATION_SYMBOL},
-    {R_RISCV_32, CODE_RELOCATION_SYMBOL},
     {R_RISCV_COPY, CODE_RELOCATION_NONE},
     {R_RISCV_TLS_DTPMOD64, CODE_RELOCATION_NONE},
     {R_RISCV_TLS_DTPREL64, CODE_RELOCATION_NONE},

@@ -1066,19 +1066,14 @@ static const uint16_t system_leaves[] = {
     /* openat, newfstatat, unlinkat, set_robust_list, prlimit64, getrandom */
     257, 262, 263, 273, 302, 318, CODE_NO_NUMBER};
 
-/* Of the types that a linked file may have (AMD64 psABI, 4.4). */
+/* Of the types that a linked file may have, those that don't mean a symbol's address.
+ * (AMD64 psABI, 4.4) */
 static const struct code_relocation_type relocations[] = {
     {R_X86_64_RELATIVE, CODE_RELOCATION_ADDRESS},
     {R_X86_64_RELATIVE64, CODE_RELOCATION_ADDRESS},
     {R_X86_64_IRELATIVE, CODE_RELOCATION_RESOLVER},
     {R_X86_64_JUMP_SLOT, CODE_RELOCATION_CALL},
     {R_X86_64_GLOB_DAT, CODE_RELOCATION_SLOT},
-    {R_X86_64_64, CODE_RELOCATION_SYMBOL},
-    {R_X86_64_32, CODE_RELOCATION_SYMBOL},
-    {R_X86_64_32S, CODE_RELOCATION_SYMBOL},
-    {R_X86_64_PC32, CODE_RELOCATION_SYMBOL},
-    {R_X86_64_PC64, CODE_RELOCATION_SYMBOL},
-    {R_X86_64_PLT32, CODE_RELOCATION_SYMBOL},
     {R_X86_64_COPY, CODE_RELOCATION_NONE},
     {R_X86_64_DTPMOD64, CODE_RELOCATION_NONE},
     {R_X86_64_DTPOFF64, CODE_RELOCATION_NONE},
