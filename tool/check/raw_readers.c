@@ -65,7 +65,7 @@ struct search {
   uint64_t clones[CLONES];
   unsigned clones_count;
   uint64_t global_pointer; /* the value of RISC-V's register gp; 0: it isn't known */
-  struct problem *found;
+  struct problem *found;   /* the first reference */
 };
 
 /* ---- Which addresses mean the stack maps ---- */
@@ -164,90 +164,85 @@ static bool is_raw_address(const struct search *search, uint64_t address) {
 
 /* ---- Symbols ---- */
 
-static bool search_symbols(const struct search *search) {
+static void search_symbols(const struct search *search) {
   for (struct elf_symbols at = elf_symbols(&search->image->elf_image); elf_symbols_next(&at);) {
     const bool is_import = at.symbol.st_shndx == SHN_UNDEF;
     if ((is_import || (at.is_dynamic && GELF_ST_BIND(at.symbol.st_info) != STB_LOCAL)) &&
         at.name != NULL && strcmp(at.name, symbol_name) == 0)
-      return !problem_set(search->found, "%s symbol in %s",
-                          is_import ? "an imported" : "an exported",
-                          search->image->sections[at.section].name);
+      problem_set(search->found, "%s symbol in %s", is_import ? "an imported" : "an exported",
+                  search->image->sections[at.section].name);
   }
-  return false;
 }
 
 /* ---- Relocations ---- */
 
-static bool report_relocation(const struct search *search, const struct image_section *table,
+static void report_relocation(const struct search *search, const struct image_section *table,
                               uint64_t place) {
   const char *name = "no section";
+  if (search->found->text[0] != 0)
+    return; /* a hostile file may have many of both */
   EACH_SECTION(search->image, section) {
     const Elf64_Shdr *header = &section->header;
     if ((header->sh_flags & SHF_ALLOC) != 0 && header->sh_type != SHT_NOBITS &&
         place - header->sh_addr < header->sh_size)
       name = section->name;
   }
-  return !problem_set(search->found, "a relocation in %s for %s at 0x%" PRIx64, table->name, name,
-                      place);
+  problem_set(search->found, "a relocation in %s for %s at 0x%" PRIx64, table->name, name, place);
 }
 
-static bool search_rela(const struct search *search, const struct image_section *table) {
+static void search_rela(const struct search *search, const struct image_section *table) {
   const struct image *image = search->image;
   Elf64_Rela relocation;
   for (uint64_t at = 0; rela_next(image, &table->header, &at, &relocation);)
     if (relocation_is_relative(image, &relocation) &&
         !is_raw_address(search, relocation.r_offset) &&
         means_maps(search, (uint64_t)relocation.r_addend, UINT64_MAX))
-      return report_relocation(search, table, relocation.r_offset);
-  return false;
+      report_relocation(search, table, relocation.r_offset);
 }
 
-static bool search_relr(const struct search *search, const struct image_section *table) {
+static void search_relr(const struct search *search, const struct image_section *table) {
   struct relr_reader reader = relr_open(search->image, &table->header);
   for (uint64_t place, size; relr_next(&reader, &place);) {
     const uint8_t *word = elf_image_at(&search->image->elf_image, place, &size);
     if (!is_raw_address(search, place) && word != NULL && size >= sizeof(uint64_t) &&
         means_maps(search, bits_load64(word), UINT64_MAX))
-      return report_relocation(search, table, place);
+      report_relocation(search, table, place);
   }
-  return false;
 }
 
 /* Relocations that were applied already, and left in the file: their symbols tell. */
-static bool search_left(const struct search *search, const struct image_section *table) {
+static void search_left(const struct search *search, const struct image_section *table) {
   const struct image *image = search->image;
   const size_t raw_index = (size_t)(search->raw - image->sections);
   const Elf64_Shdr *header = &table->header;
   if (header->sh_info == raw_index || header->sh_info >= image->section_count ||
       (image->sections[header->sh_info].header.sh_flags & SHF_ALLOC) == 0 ||
       header->sh_link >= image->section_count)
-    return false;
+    return;
   Elf_Data *symbols = elf_getdata(elf_getscn(image->elf, header->sh_link), NULL);
   Elf64_Rela relocation;
   for (uint64_t at = 0; symbols != NULL && rela_next(image, header, &at, &relocation);) {
     GElf_Sym symbol;
     if (gelf_getsym(symbols, (int)ELF64_R_SYM(relocation.r_info), &symbol) != NULL &&
         image_symbol_section(image, &symbol) == raw_index)
-      return report_relocation(search, table, relocation.r_offset);
+      report_relocation(search, table, relocation.r_offset);
   }
-  return false;
 }
 
-static bool search_relocations(const struct search *search) {
+static void search_relocations(const struct search *search) {
   EACH_SECTION(search->image, table) {
-    const bool is_dynamic = (table->header.sh_flags & SHF_ALLOC) != 0;
-    if (table->header.sh_type == SHT_RELR   ? search_relr(search, table)
-        : table->header.sh_type != SHT_RELA ? false
-        : is_dynamic                        ? search_rela(search, table)
-                                            : search_left(search, table))
-      return true;
+    if (table->header.sh_type == SHT_RELR)
+      search_relr(search, table);
+    else if (table->header.sh_type == SHT_RELA && (table->header.sh_flags & SHF_ALLOC) != 0)
+      search_rela(search, table);
+    else if (table->header.sh_type == SHT_RELA)
+      search_left(search, table);
   }
-  return false;
 }
 
 /* ---- Words at a fixed address ---- */
 
-static bool search_words(const struct search *search) {
+static void search_words(const struct search *search) {
   const struct image *image = search->image;
   EACH_SECTION(image, section) {
     const Elf64_Shdr *header = &section->header;
@@ -258,11 +253,10 @@ static bool search_words(const struct search *search) {
       uint64_t word;
       memcpy(&word, image->bytes + header->sh_offset + at, sizeof word);
       if (means_maps(search, word, 1))
-        return !problem_set(search->found, "a pointer in %s at 0x%" PRIx64, section->name,
-                            header->sh_addr + at);
+        problem_set(search->found, "a pointer in %s at 0x%" PRIx64, section->name,
+                    header->sh_addr + at);
     }
   }
-  return false;
 }
 
 /* ---- Code ---- */
@@ -314,7 +308,7 @@ static bool may_name_maps(const struct search *search, const struct image_sectio
   return may != 0;
 }
 
-static bool search_code(const struct search *search, const struct code_architecture *architecture,
+static void search_code(const struct search *search, const struct code_architecture *architecture,
                         const struct image_section *section) {
   const uint8_t *bytes = search->image->bytes + section->header.sh_offset;
   const uint64_t size = section->header.sh_size;
@@ -325,34 +319,36 @@ static bool search_code(const struct search *search, const struct code_architect
                         .is_straight = true};
   struct code_instruction instruction;
   if (!has_parts && !may_name_maps(search, section))
-    return false;
+    return;
   for (uint64_t at = 0; at < size; at += instruction.length) {
     const uint64_t address = section->header.sh_addr + at;
     architecture->decode(bytes + at, size - at, address, &instruction);
     if (has_parts)
       parts_follow(&parts, &instruction, NULL, NULL);
     if (names_maps(search, &instruction) && !is_in_clones(search, address))
-      return !problem_set(search->found, "an instruction in %s at 0x%" PRIx64, section->name,
-                          address);
+      problem_set(search->found, "an instruction in %s at 0x%" PRIx64, section->name, address);
   }
-  return false;
 }
 
-static bool search_all_code(const struct search *search) {
+static void search_all_code(const struct search *search) {
   const struct code_architecture *architecture = code_architecture(search->image->header.e_machine);
   EACH_SECTION(search->image, section) {
     const Elf64_Shdr *header = &section->header;
     if (architecture != NULL && (header->sh_flags & SHF_EXECINSTR) != 0 &&
-        header->sh_type != SHT_NOBITS && search_code(search, architecture, section))
-      return true;
+        header->sh_type != SHT_NOBITS)
+      search_code(search, architecture, section);
   }
-  return false;
 }
 
 bool raw_readers_find(const struct image *image, const struct image_section *raw,
                       struct problem *found) {
   struct search search = {.image = image, .raw = raw, .found = found};
   search.may_mark_end = may_mark_end(&search);
-  return search_symbols(&search) || search_relocations(&search) ||
-         (search.is_fixed && search_words(&search)) || search_all_code(&search);
+  search_symbols(&search);
+  search_relocations(&search);
+  if (search.is_fixed)
+    search_words(&search);
+  if (found->text[0] == 0)
+    search_all_code(&search);
+  return found->text[0] != 0;
 }
