@@ -37,6 +37,30 @@ bfd -Wl,-Ttext-segment=0x10000000
 bfd -static -Wl,-z,noseparate-code
 END
 
+# Data with an alignment that is larger than a page's keeps it, and costs no page.
+cat >aligned.c <<'C'
+_Alignas(1 << 21) char heap[1 << 20];
+__attribute__((constructor)) static void check(void) {
+  unsigned long address = (unsigned long)heap;
+  __asm__("" : "+r"(address));
+  if (address % (1 << 21) != 0)
+    __builtin_trap();
+}
+C
+"$LLVM/bin/clang" -fPIC -c aligned.c
+compile ./many.ll many.pic.o -relocation-model=pic
+for linker in lld bfd gold mold; do
+  "$LLVM/bin/clang" -fuse-ld=$linker -Wl,--version >log 2>&1 || { echo "no linker $linker"; continue; }
+  for kind in "-no-pie" "-pie -Wl,-z,notext"; do
+    echo "$linker $kind, aligned data"
+    # shellcheck disable=SC2086 # a list of words
+    link_with $linker app $kind main.o many.pic.o aligned.o
+    pack_and_compare_large app packed
+    new=$(comm -13 <(complaints app) <(complaints packed))
+    [[ -z $new ]] || fail "new complaints: $new"
+  done
+done
+
 # Segments that aren't laid out by pages (lld's -N) leave no page to cut out: refused with the reason.
 link_with lld app -static -Wl,-N main.o many.o
 cp app before

@@ -70,7 +70,15 @@ static Elf64_Phdr added_segment(uint32_t type, uint64_t offset, uint64_t address
   };
 }
 
-static uint8_t *put_segment(uint8_t *at, Elf64_Phdr segment) {
+/* After a cut, an offset may not fit an alignment any more that is larger than a page. The whole
+ * file is loaded by the largest alignment, of whichever segment: so the first one gets that. */
+static uint8_t *put_segment(const struct plan *plan, uint8_t *at, Elf64_Phdr segment) {
+  if (segment.p_type == PT_LOAD && plan->cut_count > 0) {
+    if (segment.p_vaddr == plan->first->p_vaddr - plan->lead)
+      segment.p_align = plan->alignment;
+    while ((segment.p_vaddr - segment.p_offset) % segment.p_align != 0)
+      segment.p_align /= 2;
+  }
   memcpy(at, &segment, sizeof segment);
   return at + sizeof segment;
 }
@@ -80,15 +88,16 @@ void write_segments(const struct plan *plan, uint8_t *bytes) {
   uint8_t *at = bytes + sizeof(Elf64_Ehdr);
   memset(at, 0, plan_new_headers_end(plan) - sizeof(Elf64_Ehdr));
   EACH_SEGMENT(plan->image, segment) {
-    at = put_segment(at, moved_segment(plan, segment));
+    at = put_segment(plan, at, moved_segment(plan, segment));
     for (size_t i = 0; i < plan->cut_count; i++)
       if (plan->cuts[i].segment == segment && plan->cuts[i].splits)
-        at = put_segment(at, part_after(plan, &plan->cuts[i]));
+        at = put_segment(plan, at, part_after(plan, &plan->cuts[i]));
     if (segment == plan->last && plan->extra_size > 0)
-      at = put_segment(at, added_segment(PT_LOAD, plan->extra_offset, plan->extra_address,
-                                         plan->extra_size, segment->p_align));
+      at = put_segment(plan, at,
+                       added_segment(PT_LOAD, plan->extra_offset, plan->extra_address,
+                                     plan->extra_size, segment->p_align));
   }
-  put_segment(at,
+  put_segment(plan, at,
               added_segment(PT_NOTE, plan->note_offset, plan->note_address, PACKED_NOTE_SIZE, 4));
 }
 

@@ -45,6 +45,7 @@ bool plan_fits_in_place(const struct plan *plan) {
 static void find_segments(struct plan *plan) {
   plan->home = image_segment_of(plan->image, &plan->sections.raw->header);
   plan->first = plan->last = plan->home;
+  plan->alignment = plan->home->p_align;
   EACH_SEGMENT(plan->image, segment) {
     if (segment->p_type != PT_LOAD)
       continue;
@@ -52,6 +53,8 @@ static void find_segments(struct plan *plan) {
       plan->first = segment;
     if (segment->p_vaddr > plan->last->p_vaddr)
       plan->last = segment;
+    if (segment->p_align > plan->alignment)
+      plan->alignment = segment->p_align;
   }
 }
 
@@ -82,11 +85,7 @@ static void find_end(struct plan *plan) {
 /* Tries a page in front. Addresses below the first segment are free in an executable only:
  * everything else starts at 0. */
 static bool take_lead(struct plan *plan, uint64_t lead_max) {
-  const uint64_t start = plan->first->p_vaddr;
-  uint64_t lead = 0;
-  EACH_SEGMENT(plan->image, segment)
-    if (segment->p_type == PT_LOAD && segment->p_align > lead)
-      lead = segment->p_align;
+  const uint64_t start = plan->first->p_vaddr, lead = plan->alignment;
   if (plan->image->header.e_type != ET_EXEC || lead > lead_max || start < LOWEST_ADDRESS ||
       start - LOWEST_ADDRESS < lead || plan_new_headers_end(plan) > lead)
     return false;
@@ -168,9 +167,14 @@ static bool has_more(const struct plan *plan, const Elf64_Phdr *segment, uint64_
          !all_zero(plan->image->bytes + offset, file_end - offset);
 }
 
-/* Cuts out the whole pages of a room, if there is one. */
+/* Cuts out the whole pages of a room, if there is one. Segments that follow may have a larger
+ * alignment: the first one gets that (put_segment), if the addresses, too, are its multiples. */
 static void cut(struct plan *plan, const struct plan_room *room) {
-  const uint64_t page = room->segment == NULL ? UINT64_MAX : room->segment->p_align;
+  const bool can_align =
+      plan->image->header.e_type == ET_EXEC || plan->first->p_vaddr % plan->alignment == 0;
+  const uint64_t page = room->segment == NULL ? UINT64_MAX
+                        : can_align           ? room->segment->p_align
+                                              : plan->alignment;
   const uint64_t size = (room->end - room->offset) / page * page;
   if (size == 0 || !can_cut(plan, room))
     return;

@@ -58,6 +58,7 @@ struct plan {
   struct plan_sections sections;
   const Elf64_Phdr *first, *last;      /* PT_LOADs, by their addresses */
   const Elf64_Phdr *home;              /* the raw section's PT_LOAD */
+  uint64_t alignment;                  /* the largest of PT_LOADs, by which a file is loaded */
   uint64_t packed_size;                /* note and table */
   uint64_t lead;                       /* bytes put before the old file */
   struct plan_cut cuts[PLAN_CUTS_MAX]; /* in their order */

@@ -62,15 +62,19 @@ static bool check_kind(const struct image *image, struct problem *problem) {
   return true;
 }
 
+static bool is_page_size(uint64_t size) {
+  return size >= PAGE_SIZE_MIN && (size & (size - 1)) == 0 && size <= (uint64_t)1 << 32;
+}
+
 static bool check_segments(const struct image *image, struct problem *problem) {
-  EACH_SEGMENT(image, segment) {
-    const uint64_t page = segment->p_align;
-    if (segment->p_type != PT_LOAD)
-      continue;
-    if (page < PAGE_SIZE_MIN || (page & (page - 1)) != 0 || page > (uint64_t)1 << 32 ||
-        (segment->p_vaddr - segment->p_offset) % page != 0)
+  uint64_t page = UINT64_MAX; /* the smallest alignment */
+  EACH_SEGMENT(image, segment)
+    if (segment->p_type == PT_LOAD && segment->p_align < page)
+      page = segment->p_align;
+  EACH_SEGMENT(image, segment)
+    if (segment->p_type == PT_LOAD && (!is_page_size(page) || !is_page_size(segment->p_align) ||
+                                       (segment->p_vaddr - segment->p_offset) % page != 0))
       return problem_set(problem, "segment %td isn't aligned to pages", segment - image->segments);
-  }
   return true;
 }
 
