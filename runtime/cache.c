@@ -126,17 +126,18 @@ enum stackpack_answer stackpack_table_visit(const struct stackpack_table *table,
                                             struct stackpack_cache *cache, uint64_t address,
                                             struct stackpack_record *record,
                                             stackpack_visitor *visit, void *context) {
-  uint32_t slot = 0;
-  if (cache != NULL) {
-    cache_begin(cache, 0);
-    slot = cache_look_up(cache, address, record);
+  enum stackpack_answer answer;
+  if (cache == NULL) {
+    answer = stackpack_table_find(table, address, record);
+    return answer == STACKPACK_FOUND ? stackpack_record_visit(record, visit, context) : answer;
   }
+  cache_begin(cache, 0);
+  uint32_t slot = cache_look_up(cache, address, record);
   if (slot == 0) {
-    const enum stackpack_answer answer = stackpack_table_find(table, address, record);
+    answer = stackpack_table_find(table, address, record);
     if (answer != STACKPACK_FOUND)
       return answer;
-    if (cache != NULL)
-      slot = cache_remember(cache, record);
+    slot = cache_remember(cache, record);
   }
   return cache_visit(cache, slot, record, visit, context);
 }

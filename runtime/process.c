@@ -418,17 +418,18 @@ enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
                                       struct stackpack_cache *cache, uintptr_t return_address,
                                       struct stackpack_record *record, stackpack_visitor *visit,
                                       void *context) {
-  uint32_t slot = 0;
-  if (cache != NULL) {
-    cache_begin(cache, process_generation(process));
-    slot = cache_look_up(cache, return_address, record);
+  enum stackpack_answer answer;
+  if (cache == NULL) {
+    answer = stackpack_find(process, return_address, record);
+    return answer == STACKPACK_FOUND ? stackpack_record_visit(record, visit, context) : answer;
   }
+  cache_begin(cache, process_generation(process));
+  uint32_t slot = cache_look_up(cache, return_address, record);
   if (slot == 0) {
-    const enum stackpack_answer answer = stackpack_find(process, return_address, record);
+    answer = stackpack_find(process, return_address, record);
     if (answer != STACKPACK_FOUND)
       return answer;
-    if (cache != NULL)
-      slot = cache_remember(cache, record);
+    slot = cache_remember(cache, record);
   }
   return cache_visit(cache, slot, record, visit, context);
 }
