@@ -194,9 +194,6 @@ enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, 
 /* Verifies the checksum over the whole table. */
 bool packed_check(const struct packed_table *table);
 
-/* A number that differs between tables of different contents: the stored checksums. */
-uint64_t packed_identity(const struct packed_table *table);
-
 /* The size of the table in bytes. */
 uint64_t packed_size(const struct packed_table *table);
 

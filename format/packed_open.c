@@ -222,11 +222,6 @@ uint64_t packed_size(const struct packed_table *table) {
   return bits_load64(table->bytes + offsetof(struct packed_header, size));
 }
 
-uint64_t packed_identity(const struct packed_table *table) {
-  return bits_load64(table->bytes + offsetof(struct packed_header, checksum)) ^
-         bits_load32(table->bytes + offsetof(struct packed_header, header_checksum));
-}
-
 bool packed_check(const struct packed_table *table) {
   const size_t start = bits_load16(table->bytes + offsetof(struct packed_header, header_size));
   return checksum64(table->bytes + start, packed_size(table) - start) ==
