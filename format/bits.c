@@ -39,17 +39,6 @@ void bit_writer_put(struct bit_writer *writer, uint64_t value, unsigned width) {
   writer->size += width;
 }
 
-void bit_writer_rice(struct bit_writer *writer, uint64_t number, unsigned parameter) {
-  const uint64_t high = number >> parameter;
-  if (high >= BITS_RICE_UNARY_MAX) {
-    bit_writer_put(writer, UINT64_MAX, BITS_RICE_UNARY_MAX);
-    bit_writer_put(writer, number, 32);
-    return;
-  }
-  bit_writer_put(writer, bits_low_mask((unsigned)high), (unsigned)high + 1);
-  bit_writer_put(writer, number, parameter);
-}
-
 void bit_writer_varint(struct bit_writer *writer, uint64_t number) {
   for (; number >= 0x80; number >>= 7)
     bit_writer_put(writer, number | 0x80, 8);

@@ -142,45 +142,6 @@ static inline int bits_compare_words(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* Reads fields one after another, up to an end. A read that would cross the end returns 0 and makes
- * the reader `bad`, once and for all: code that reads hostile bytes runs on with harmless zeros and
- * looks at `bad` once. */
-struct bit_reader {
-  const uint8_t *bytes;
-  uint64_t position, end; /* in bits */
-  bool bad;
-};
-
-/* The next `width` (0 to 57) bits. */
-static inline uint64_t bit_reader_take(struct bit_reader *reader, unsigned width) {
-  if (width > reader->end - reader->position) {
-    reader->position = reader->end;
-    reader->bad = true;
-    return 0;
-  }
-  const uint64_t value = bits_at(reader->bytes, reader->position, width);
-  reader->position += width;
-  return value;
-}
-
-/* Rice's code of a number with a parameter below 32: the number >> parameter in 1s, a 0, then the
- * lowest `parameter` bits. But 16 ones, without a 0, are followed by the number in 32 bits. */
-enum { BITS_RICE_UNARY_MAX = 16 };
-
-static inline uint64_t bit_reader_rice(struct bit_reader *reader, unsigned parameter) {
-  uint64_t high = 0;
-  while (high < BITS_RICE_UNARY_MAX && bit_reader_take(reader, 1) != 0)
-    high++;
-  if (high == BITS_RICE_UNARY_MAX)
-    return bit_reader_take(reader, 32);
-  return high << parameter | bit_reader_take(reader, parameter);
-}
-
-static inline uint64_t bits_rice_width(uint64_t number, unsigned parameter) {
-  const uint64_t high = number >> parameter;
-  return high < BITS_RICE_UNARY_MAX ? high + 1 + parameter : BITS_RICE_UNARY_MAX + 32;
-}
-
 /* A varint at *bytes, before `end`: 7 bits of the number in a byte, the lowest first; the high bit
  * says that more follow. Moves *bytes on. False: there is none, or it has more than 10 bytes. */
 static inline bool bits_varint(const uint8_t **bytes, const uint8_t *end, uint64_t *number) {
@@ -205,8 +166,6 @@ struct bit_writer {
 void bit_writer_free(struct bit_writer *writer);
 /* Appends the `width` (0 to 64) lowest bits of a value. */
 void bit_writer_put(struct bit_writer *writer, uint64_t value, unsigned width);
-/* A number below 2^32. */
-void bit_writer_rice(struct bit_writer *writer, uint64_t number, unsigned parameter);
 /* Appends at a whole byte. */
 void bit_writer_varint(struct bit_writer *writer, uint64_t number);
 /* Appends zeros up to a multiple of `unit` bits: 8, 16 or 32. */

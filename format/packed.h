@@ -6,8 +6,8 @@
  *   references   for each function the place of its layout
  *   layouts      of a function, or of several that are alike: frame size, and what is live at the
  *                record of each position
- *   parts that many tables have: frame sizes, location classes, calling conventions
- *   parts that few have: location lists, exceptions, details, global roots, frames
+ *   parts that many tables have: frame sizes, location classes, details, frames
+ *   parts that few have: location lists, exceptions, global roots
  *
  * The text is cut into *stretches*: a stretch goes from one function's start to the next one's, or
  * to a *gap*, which is a stretch that no function with a stack map covers. A record belongs to the
@@ -54,7 +54,7 @@ enum packed_part {
   PACKED_LIST_STARTS,
   PACKED_LISTS,
   PACKED_EXCEPTIONS,
-  PACKED_CONVENTIONS,
+  PACKED_NO_PART, /* was calling conventions: a reader refuses it */
   PACKED_DETAILS,
   PACKED_GLOBAL_ROOTS,
   PACKED_PARTS_KNOWN, /* one more than the last that must be known */
@@ -140,8 +140,8 @@ struct packed_table {
   uint64_t text_start, text_size;
   const uint8_t *directory, *leaves, *references, *layouts, *frame_sizes, *classes, *list_starts,
       *lists;
-  const uint8_t *exceptions, *conventions, *details, *roots;
-  uint64_t leaves_size, layouts_size, lists_size, conventions_size, details_size, roots_size;
+  const uint8_t *exceptions, *details, *roots;
+  uint64_t leaves_size, layouts_size, lists_size, details_size, roots_size;
   uint32_t leaf_count, record_count, stretch_count, function_count;
   uint32_t frame_size_count, class_count, list_count, exception_count;
   struct packed_form form;

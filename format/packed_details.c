@@ -90,13 +90,9 @@ bool packed_block_open(struct packed_block *block, const struct packed_table *ta
   if (!packed_details_header(table, header))
     return false;
   block->id = header->id;
-  if (header->columns == 0) {
-    block->conventions = packed_conventions(table, index, header->calling_convention);
+  if (header->columns == 0)
     return true;
-  }
   const uint32_t number = index >> header->shift;
-  block->conventions =
-      packed_conventions(table, number << header->shift, header->calling_convention);
   block->deopt = (struct location *)(void *)((uint8_t *)space + align8(header->block_size));
   if (!decode_block(table, header, number, space, decompress, &bytes))
     return false;
@@ -178,13 +174,13 @@ static int32_t take_number(struct packed_block *block, enum packed_stream_number
 
 bool packed_block_next(struct packed_block *block, struct packed_details *details) {
   const struct packed_details_header *header = &block->header;
-  *details = (struct packed_details){.id = header->id, .flags = header->flags};
-  block->bad |= !packed_conventions_next(&block->conventions, &details->calling_convention);
+  *details = (struct packed_details){
+      .id = header->id, .calling_convention = header->calling_convention, .flags = header->flags};
   if ((header->columns & PACKED_COLUMN_ID) != 0)
     details->id = block->id += unzigzag(take_varint(block, STREAM_IDS));
   if ((header->columns & PACKED_COLUMN_CALLING_CONVENTION) != 0)
     details->calling_convention =
-        take_number(block, STREAM_CONVENTIONS, details->calling_convention);
+        take_number(block, STREAM_CONVENTIONS, header->calling_convention);
   if ((header->columns & PACKED_COLUMN_FLAGS) != 0)
     details->flags = take_number(block, STREAM_FLAGS, header->flags);
   if ((header->columns & PACKED_COLUMN_DEOPT) != 0)

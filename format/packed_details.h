@@ -1,8 +1,9 @@
 /* packed_details.h - IDs, deopt state, calling conventions, flags and live-outs: the cold part.
  *
- * Most programs have none of this: every record has LLVM's default ID, one of two calling
- * conventions, and no state. Then there is no such part. Otherwise the records are cut into blocks
- * of 1 << shift, each compressed by itself:
+ * Most programs have little of this: every record has LLVM's default ID, and no state; calls have the
+ * convention of C, or the one that LLVM gives to functions that other files can't call. Where all
+ * records agree in all of it, nothing is stored for a record. Otherwise the records are cut into
+ * blocks of 1 << shift, each compressed by itself:
  *
  *   header   struct packed_details_header
  *   ends     u32 of each block: where it ends, in bytes from the first one's start
@@ -14,9 +15,8 @@
  *   u32 length of each stream in bytes, then the streams:
  *     ids              varint (zigzag): difference from the record before (the first: from the
  *                      header's)
- *     conventions      varint (zigzag): difference from the first or the second convention,
- *                      whichever the record has by packed_conventions.c
- *     flags            varint (zigzag): difference from the header's
+ *     conventions      varint (zigzag): difference from the header's
+ *     flags            the same
  *     deopt states     varint: 0 for the state of the record before, but for its first value; else 1
  *                      and how many locations. Then of each varint, the number of its head, and,
  *                      but for the first, varint (zigzag), its value
@@ -39,7 +39,6 @@
 
 enum {
   PACKED_BLOCK_SIZE_MAX = 1 << 24, /* decoded */
-  PACKED_CONVENTIONS_PER_BLOCK = 4096,
   PACKED_LIVE_OUT_SIZE = 3,
   PACKED_HEAD_SIZE = 5, /* of a deopt state's location */
 };
@@ -73,10 +72,9 @@ enum packed_column {
 
 /* The start of the part. */
 struct packed_details_header {
-  uint64_t id;                /* this and the next two: of all records, or of most where a column */
-  int32_t calling_convention; /* says otherwise. With conventions in a part of their own, those */
-  int32_t flags;              /* stand for the calling convention */
-  uint32_t block_size;        /* of the largest block, decoded, in bytes */
+  uint64_t id; /* this and the next two: of all records whose column doesn't say otherwise */
+  int32_t calling_convention, flags;
+  uint32_t block_size; /* of the largest block, decoded, in bytes */
   uint16_t deopt_max, live_outs_max;
   uint32_t block_count;
   uint8_t shift; /* 1 << shift records in a block */
@@ -86,25 +84,6 @@ struct packed_details_header {
 /* Decompresses as ZSTD_decompress does: returns the size, or more than capacity on failure. */
 typedef size_t packed_decompress(void *destination, size_t capacity, const void *source,
                                  size_t size);
-
-/* ---- Calling conventions: packed_conventions.c ---- */
-
-/* Goes through the records in order, of which each has one of two conventions. */
-struct packed_conventions {
-  const struct packed_table *table;
-  struct bit_reader reader;
-  uint32_t index; /* of the record that comes next */
-  uint32_t left;  /* in its run */
-  uint8_t parameters[2];
-  bool is_second;
-  int32_t values[2];
-};
-
-/* From record `index` < record_count on; the convention of all, if no part says otherwise. */
-struct packed_conventions packed_conventions(const struct packed_table *table, uint32_t index,
-                                             int32_t convention);
-/* Not more often than there are records. False: the table is broken. */
-bool packed_conventions_next(struct packed_conventions *conventions, int32_t *convention);
 
 /* ---- Details: packed_details.c ---- */
 
@@ -129,7 +108,6 @@ struct packed_block {
   struct packed_stream streams[PACKED_STREAMS];
   uint32_t size;          /* decoded, in bytes */
   struct location *deopt; /* room for the largest deopt state */
-  struct packed_conventions conventions;
   uint64_t id;
   uint64_t first_value; /* of the last deopt state that has one */
   uint32_t deopt_count; /* of the record before */

@@ -71,7 +71,7 @@ static inline uint32_t encoder_list_key(uint64_t item) {
  * for the format. */
 bool packed_write_numbers(struct encoder *encoder); /* of locations and lists */
 bool packed_write_layouts(struct encoder *encoder);
-bool packed_write_leaves(struct encoder *encoder);  /* and the directory */
-bool packed_write_details(struct encoder *encoder); /* and conventions */
+bool packed_write_leaves(struct encoder *encoder); /* and the directory */
+bool packed_write_details(struct encoder *encoder);
 
 #endif

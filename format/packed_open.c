@@ -63,7 +63,8 @@ static enum packed_error find_parts(struct packed_table *table, const struct pac
     const uint32_t number = bits_load32(entry), size = bits_load32(entry + 4);
     if (number <= last || size == 0)
       return PACKED_BAD_HEADER;
-    if (number >= PACKED_PARTS_KNOWN && number < PACKED_PARTS_OPTIONAL)
+    if (number == PACKED_NO_PART ||
+        (number >= PACKED_PARTS_KNOWN && number < PACKED_PARTS_OPTIONAL))
       return PACKED_NEWER_VERSION;
     if (number < PACKED_PARTS) {
       parts->at[number] = table->bytes + place;
@@ -152,8 +153,6 @@ static void open_parts(struct packed_table *table, const struct parts *parts) {
   table->lists = parts->at[PACKED_LISTS];
   table->lists_size = parts->sizes[PACKED_LISTS];
   table->exceptions = parts->at[PACKED_EXCEPTIONS];
-  table->conventions = parts->at[PACKED_CONVENTIONS];
-  table->conventions_size = parts->sizes[PACKED_CONVENTIONS];
   table->details = parts->at[PACKED_DETAILS];
   table->details_size = parts->sizes[PACKED_DETAILS];
   table->roots = parts->at[PACKED_GLOBAL_ROOTS];

@@ -1,5 +1,4 @@
-/* packed_write_details.c - writes the details that packed_details.h draws, and the conventions that
- * packed_conventions.c does. */
+/* packed_write_details.c - writes the details that packed_details.h draws. */
 #include "format/packed_details.h"
 #include "format/packed_encoder.h"
 
@@ -7,15 +6,12 @@
 
 enum {
   RECORDS_PER_BLOCK_SHIFT = 12, /* fewer where records are so large that a block would be */
-  BLOCK = PACKED_CONVENTIONS_PER_BLOCK,
 };
 
 struct details_writer {
   const struct safepoints *table;
   packed_compress *compress;
   struct packed_details_header header;
-  int32_t
-      second_convention; /* the first one is the header's; if it is the same, there is one only */
   struct bit_writer streams[PACKED_STREAMS];
   struct bit_writer ends, blocks;
 };
@@ -26,105 +22,19 @@ static bool is_statepoint(const struct safepoints *table, const struct safepoint
   return safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
 }
 
-/* ---- Conventions ---- */
-
-/* The first ID and flags that come, which mostly are all records', and the first two calling
- * conventions: nearly every program has two. */
+/* The ID, convention and flags of the first record that has them. They mostly are all records'. */
 static void choose_defaults(struct details_writer *writer) {
   const struct safepoints *table = writer->table;
   struct packed_details_header *header = &writer->header;
-  bool any = false;
+  uint32_t i = 0;
   header->id = table->record_count > 0 ? table->records[0].id : PACKED_USUAL_ID;
-  for (uint32_t i = 0; i < table->record_count; i++) {
-    const struct safepoint *record = &table->records[i];
-    if (!is_statepoint(table, record))
-      continue;
-    if (!any) {
-      header->flags = record->flags;
-      header->calling_convention = writer->second_convention = record->calling_convention;
-    }
-    any = true;
-    if (record->calling_convention != header->calling_convention) {
-      writer->second_convention = record->calling_convention;
-      return;
-    }
-  }
-}
-
-/* Whether a record has the second convention. Records that are no statepoints have no convention:
- * the first will do. */
-static bool is_second(const struct details_writer *writer, const struct safepoint *record) {
-  return writer->second_convention != writer->header.calling_convention &&
-         record->calling_convention == writer->second_convention &&
-         is_statepoint(writer->table, record);
-}
-
-static int32_t convention_of(const struct details_writer *writer, const struct safepoint *record) {
-  return is_second(writer, record) ? writer->second_convention : writer->header.calling_convention;
-}
-
-/* How many records from `from` on, and before `end`, have the same convention as the first. */
-static uint32_t run_length(const struct details_writer *writer, uint32_t from, uint32_t end) {
-  const struct safepoint *records = writer->table->records;
-  uint32_t to = from + 1;
-  while (to < end && is_second(writer, &records[to]) == is_second(writer, &records[from]))
-    to++;
-  return to - from;
-}
-
-static uint32_t end_of_block(const struct details_writer *writer, uint32_t from) {
-  const uint32_t records = writer->table->record_count, rest = records - from;
-  return from + (rest < BLOCK - from % BLOCK ? rest : BLOCK - from % BLOCK);
-}
-
-/* The parameters that make all runs shortest. False: no record has the second convention. */
-static bool choose_parameters(const struct details_writer *writer, unsigned parameters[2]) {
-  enum { PARAMETERS = 12 }; /* as a run has at most 4096 records */
-  const uint32_t records = writer->table->record_count;
-  uint64_t widths[2][PARAMETERS] = {{0}};
-  bool any = false;
-  for (uint32_t from = 0, length; from < records; from += length) {
-    const bool second = is_second(writer, &writer->table->records[from]);
-    any |= second;
-    length = run_length(writer, from, end_of_block(writer, from));
-    for (unsigned parameter = 0; parameter < PARAMETERS; parameter++)
-      widths[second][parameter] += bits_rice_width(length - 1, parameter);
-  }
-  for (unsigned second = 0; second < 2; second++) {
-    parameters[second] = 0;
-    for (unsigned parameter = 1; parameter < PARAMETERS; parameter++)
-      if (widths[second][parameter] < widths[second][parameters[second]])
-        parameters[second] = parameter;
-  }
-  return any;
-}
-
-static void write_conventions(const struct details_writer *writer, struct bit_writer *out) {
-  const uint32_t records = writer->table->record_count;
-  struct bit_writer blocks = {0};
-  unsigned parameters[2];
-  if (!choose_parameters(writer, parameters))
+  while (i < table->record_count && !is_statepoint(table, &table->records[i]))
+    i++;
+  if (i == table->record_count)
     return;
-  bit_writer_put(out, (uint32_t)writer->header.calling_convention, 32);
-  bit_writer_put(out, (uint32_t)writer->second_convention, 32);
-  bit_writer_put(out, parameters[0], 8);
-  bit_writer_put(out, parameters[1], 8);
-  bit_writer_put(out, 0, 16);
-  for (uint32_t from = 0, length; from < records; from += length) {
-    const bool second = is_second(writer, &writer->table->records[from]);
-    if (from % BLOCK == 0) {
-      bit_writer_align(&blocks, 8);
-      bit_writer_put(out, blocks.size / 8, 32);
-      bit_writer_put(&blocks, second, 1);
-    }
-    length = run_length(writer, from, end_of_block(writer, from));
-    bit_writer_rice(&blocks, length - 1, parameters[second]);
-  }
-  bit_writer_append(out, &blocks);
-  bit_writer_free(&blocks);
+  header->calling_convention = table->records[i].calling_convention;
+  header->flags = table->records[i].flags;
 }
-
-/* ---- Details ---- */
 
 /* Which columns are needed, and how long the longest lists are. Records that are no statepoints
  * have no convention and flags: any will do. */
@@ -138,7 +48,7 @@ static void choose_columns(struct details_writer *writer) {
     if (record->id != header->id)
       header->columns |= PACKED_COLUMN_ID;
     if (is_statepoint(table, record)) {
-      if (record->calling_convention != convention_of(writer, record))
+      if (record->calling_convention != header->calling_convention)
         header->columns |= PACKED_COLUMN_CALLING_CONVENTION;
       if (record->flags != header->flags)
         header->columns |= PACKED_COLUMN_FLAGS;
@@ -238,9 +148,9 @@ static void put_records(struct details_writer *writer, uint32_t from, uint32_t t
       bit_writer_varint(&writer->streams[STREAM_IDS], zigzag(record->id - id));
     id = record->id;
     if ((header->columns & PACKED_COLUMN_CALLING_CONVENTION) != 0)
-      bit_writer_varint(
-          &writer->streams[STREAM_CONVENTIONS],
-          plain ? 0 : difference(record->calling_convention, convention_of(writer, record)));
+      bit_writer_varint(&writer->streams[STREAM_CONVENTIONS],
+                        plain ? 0
+                              : difference(record->calling_convention, header->calling_convention));
     if ((header->columns & PACKED_COLUMN_FLAGS) != 0)
       bit_writer_varint(&writer->streams[STREAM_FLAGS],
                         plain ? 0 : difference(record->flags, header->flags));
@@ -316,16 +226,13 @@ static bool write_columns(struct details_writer *writer) {
 
 bool packed_write_details(struct encoder *encoder) {
   struct details_writer writer = {.table = encoder->table, .compress = encoder->compress};
-  struct bit_writer *conventions = &encoder->parts[PACKED_CONVENTIONS];
   struct bit_writer *details = &encoder->parts[PACKED_DETAILS];
   struct packed_details_header *header = &writer.header;
   choose_defaults(&writer);
-  write_conventions(&writer, conventions);
   choose_columns(&writer);
   const bool ok = header->columns == 0 || write_columns(&writer);
-  const bool convention_is_told = header->calling_convention == 0 || conventions->size > 0;
   if (ok && (header->columns != 0 || header->id != PACKED_USUAL_ID || header->flags != 0 ||
-             !convention_is_told)) {
+             header->calling_convention != 0)) {
     bit_writer_bytes(details, header, sizeof *header);
     bit_writer_append(details, &writer.ends);
     bit_writer_append(details, &writer.blocks);

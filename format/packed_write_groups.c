@@ -19,7 +19,7 @@ enum {
   HEAD_SIZE = 18,     /* in bits, about; */
   EXTENSION = 18,     /* of an extended head; */
   NEXT_SIZE = 20,     /* and the cost of another group, the time to read it included */
-  FRUITLESS_MAX = 12, /* slots that may be added to a group in vain */
+  FRUITLESS_MAX = 16, /* slots that may be added to a group in vain */
   /* Of a group of several slots, so that measuring it takes little time. */
   ROWS_MAX = 1024,
   ASSIGNMENTS_MAX = 256

@@ -72,8 +72,7 @@ static struct class class_at(const struct used *used, size_t begin, size_t count
   for (; class.end < count && used[class.end].family == used[begin].family; class.end++) {
     const uint64_t gap = (uint64_t)used[class.end].value - (uint64_t)used[class.end - 1].value;
     const uint32_t steps = class.step == 0 ? 1 : (uint32_t)(gap / class.step);
-    if (gap > UINT16_MAX || (class.step != 0 && gap % class.step != 0) ||
-        class.count + (uint64_t)steps > GAP_MAX * (class.end - begin + 1))
+    if (gap > UINT16_MAX || steps > GAP_MAX || (class.step != 0 && gap % class.step != 0))
       break;
     class.step = class.step == 0 ? (uint32_t)gap : class.step;
     class.count += steps;

@@ -175,7 +175,7 @@ def streams_are_used_up(table):
     header = read_details_header(table)
     for number in range(header.block_count):
         streams, size = read_streams(table.parts["details"], header, number)
-        list(read_block(header, streams, [0] * min(1 << header.shift, table.header.records - (number << header.shift))))
+        list(read_block(header, streams, min(1 << header.shift, table.header.records - (number << header.shift))))
         heads = streams.pop(5)
         lengths = len(heads.part) + sum(len(stream.part) for stream in streams)
         if not all(stream.at_end() for stream in streams) or size != 32 + lengths:

@@ -103,11 +103,6 @@ class Cursor:
         number = self.varint()
         return number >> 1 ^ -(number & 1)
 
-    def rice(self, parameter):
-        quotient = 0
-        while quotient < 16 and self.take(1):
-            quotient += 1
-        return self.take(32) if quotient == 16 else quotient << parameter | self.take(parameter)
 
 
 # ---- Section 4: where the table is ---------------------------------------------------------------------
@@ -155,10 +150,9 @@ Header = namedtuple(
     "reference_bytes reference_shift frame_bytes frame_shift frame_width first_width long_width next_width varying_from",
 )
 PART_NAMES = dict(
-    enumerate("directory leaves references layouts frame_sizes classes list_starts lists exceptions conventions details "
-              "global_roots".split(), 1)
+    enumerate("directory leaves references layouts frame_sizes classes list_starts lists exceptions".split(), 1)
 )
-PART_NAMES[32] = "frames"
+PART_NAMES |= {11: "details", 12: "global_roots", 32: "frames"}
 OPTIONAL = 32  # parts from this number on may be passed over
 PADDING = 16
 
@@ -525,38 +519,6 @@ class Layout:
         return Items(pairs, () if is_stack_map else locations, locations if is_stack_map else None)
 
 
-# ---- Section 9: calling conventions --------------------------------------------------------------------
-
-CONVENTIONS_IN_BLOCK = 4096
-
-
-def read_convention_block(part, start, parameters, count):
-    """Of each record 1 if it has the second convention."""
-    cursor, seconds = Cursor(part, start), []
-    is_second = cursor.take(1)
-    while len(seconds) < count:
-        length = cursor.rice(parameters[is_second]) + 1
-        require(length <= CONVENTIONS_IN_BLOCK, "a run of conventions that is too long")
-        seconds += [is_second] * length
-        is_second = 1 - is_second
-    return seconds[:count]
-
-
-def predicted_conventions(table, without):
-    """Of each record; `without` is that of all, where the part is missing."""
-    records, part = table.header.records, table.parts["conventions"]
-    if len(part) == 0:
-        return [without] * records
-    *values, first, second = part.unpack("<iiBB2x", 0)
-    require(max(first, second) < 32, "parameters of conventions")
-    blocks, conventions = -(-records // CONVENTIONS_IN_BLOCK), []
-    for (start,) in struct.iter_unpack("<I", part.cut(12, 4 * blocks)):
-        left = min(CONVENTIONS_IN_BLOCK, records - len(conventions))
-        seconds = read_convention_block(part, 12 + 4 * blocks + start, (first, second), left)
-        conventions += [values[is_second] for is_second in seconds]
-    return conventions
-
-
 # ---- Section 9: details --------------------------------------------------------------------------------
 
 STATEPOINT_ID = 0xABCDEF00  # that LLVM gives to a statepoint without one
@@ -636,12 +598,12 @@ def take_live_outs(header, counts, live_outs):
     return tuple((live_outs.number(2), live_outs.number(1)) for _ in range(count))
 
 
-def read_block(header, streams, predicted):
-    """The details of a block's records, for which these conventions are predicted."""
+def read_block(header, streams, count):
+    """The details of a block's records."""
     ids, conventions, flag_numbers, *deopt, live_out_counts, live_outs = streams
     states, own_id = DeoptStates(header, *deopt), header.id
-    for convention in predicted:
-        flags, state, outs = header.flags, (), ()
+    for _ in range(count):
+        convention, flags, state, outs = header.convention, header.flags, (), ()
         if header.columns & COLUMN_ID:
             own_id = (own_id + ids.zigzag()) & MASK_64
         if header.columns & COLUMN_CONVENTION:
@@ -660,14 +622,13 @@ def read_details(table):
     if table.header.records == 0:
         return []
     header = read_details_header(table)
-    predicted = predicted_conventions(table, header.convention)
     if header.columns == 0:
-        return [Details(header.id, convention, header.flags, (), ()) for convention in predicted]
+        return [Details(header.id, header.convention, header.flags, (), ())] * table.header.records
     left, details = 2**26 + 2048 * table.header.size, []
     for number in range(header.block_count):
         streams, size = read_streams(table.parts["details"], header, number)
         left -= size
-        for one in read_block(header, streams, predicted[number << header.shift : (number + 1) << header.shift]):
+        for one in read_block(header, streams, min(1 << header.shift, table.header.records - len(details))):
             left -= 12 * len(one.deopt) + 4 * len(one.live_outs)
             require(left >= 0, "details that expand to more than any program has")
             details.append(one)

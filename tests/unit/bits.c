@@ -39,44 +39,14 @@ TEST(fields) {
   bit_writer_align(&writer, 8);
   bit_writer_put(&writer, 0, 64);
   uint8_t *bytes = bytes_exact(writer.bytes, writer.size / 8);
-  struct bit_reader reader = {bytes, 0, writer.size - 64, false};
   for (unsigned i = 0; i < FIELDS; i++) {
     const unsigned low = widths[i] < 40 ? widths[i] : 40;
     ck_assert_uint_eq(bits_at(bytes, at, low), values[i] & bits_low_mask(low));
-    ck_assert_uint_eq(bit_reader_take(&reader, low), values[i] & bits_low_mask(low));
-    ck_assert_uint_eq(bit_reader_take(&reader, widths[i] - low), values[i] >> low);
+    ck_assert_uint_eq(bits_at(bytes, at + low, widths[i] - low), values[i] >> low);
     at += widths[i];
   }
-  ck_assert(!reader.bad);
   free(bytes);
   bit_writer_free(&writer);
-}
-
-TEST(a_reader_stops_at_its_end) {
-  static const uint8_t bytes[16] = {0xff, 0xff, 0xff};
-  struct bit_reader reader = {bytes, 0, 10, false};
-  ck_assert_uint_eq(bit_reader_take(&reader, 7), 127);
-  ck_assert_uint_eq(bit_reader_take(&reader, 4), 0);
-  ck_assert(reader.bad);
-  ck_assert_uint_eq(bit_reader_take(&reader, 1), 0);
-}
-
-TEST(rice_codes) {
-  static const uint64_t values[] = {0, 1, 2, 15, 16, 17, 100, 4095, 65536, UINT32_MAX};
-  for (unsigned parameter = 0; parameter < 32; parameter++) {
-    struct bit_writer writer = {0};
-    uint64_t width = 0;
-    for (unsigned i = 0; i < sizeof values / sizeof *values; i++) {
-      bit_writer_rice(&writer, values[i], parameter);
-      width += bits_rice_width(values[i], parameter);
-    }
-    ck_assert_uint_eq(writer.size, width);
-    struct bit_reader reader = {writer.bytes, 0, writer.size, false};
-    for (unsigned i = 0; i < sizeof values / sizeof *values; i++)
-      ck_assert_uint_eq(bit_reader_rice(&reader, parameter), values[i]);
-    ck_assert(!reader.bad && reader.position == reader.end);
-    bit_writer_free(&writer);
-  }
 }
 
 TEST(varints) {

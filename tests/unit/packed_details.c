@@ -135,25 +135,6 @@ TEST(runs_of_conventions) {
   }
 }
 
-/* All bits of the first run's length are 1: it has 2^32 records. */
-TEST(a_run_without_an_end) {
-  enum { RECORDS = 3000, HEADER = 12 + 4, RUN = 7 };
-  struct model model = {0};
-  int32_t convention;
-  build(&model, RECORDS, add_runs);
-  struct packed_model packed = packed_model_open(&model, &stored);
-  struct packed_table table;
-  ck_assert_int_eq(packed_open(&table, packed.bytes, packed.size, stored.open_address), PACKED_OK);
-  struct packed_conventions conventions = packed_conventions(&table, 0, 0);
-  ck_assert(packed_conventions_next(&conventions, &convention));
-  ck_assert_uint_ge(table.conventions_size, HEADER + RUN);
-  memset(packed.bytes + (table.conventions - packed.bytes) + HEADER, 0xff, RUN);
-  conventions = packed_conventions(&table, 0, 0);
-  ck_assert(!packed_conventions_next(&conventions, &convention));
-  packed_model_free(&packed);
-  model_free(&model);
-}
-
 TEST(conventions_of_statepoints_only) { check(100, add_plain); }
 
 TEST(blocks) {

@@ -11,8 +11,6 @@
  *   frame sizes        of the functions that have it
  *   location lists     of the records that use it
  *   exceptions         of their records
- *   calling conventions
- *                      of all records, in equal parts
  *   details            a compressed block: of its records
  *
  * The share of a record is given to its function. Location classes, global roots, entries of leaves
@@ -37,7 +35,6 @@ enum part {
   PART_CLASSES,
   PART_LISTS,
   PART_EXCEPTIONS,
-  PART_CONVENTIONS,
   PART_DETAILS,
   PART_ROOTS,
   PART_FRAMES,
@@ -274,7 +271,6 @@ static void set_parts(struct sizes *sizes, const struct packed_table *packed) {
            packed->lists_size + (uint64_t)packed->list_count * 4);
   set_part(sizes, PART_EXCEPTIONS, "exceptions",
            (uint64_t)packed->exception_count * PACKED_EXCEPTION_SIZE);
-  set_part(sizes, PART_CONVENTIONS, "calling conventions", packed->conventions_size);
   set_part(sizes, PART_DETAILS, "details", packed->details_size);
   set_part(sizes, PART_ROOTS, "global roots", packed->roots_size);
   set_part(sizes, PART_FRAMES, "frames", packed->frames_size);
@@ -293,14 +289,11 @@ static bool check_parts(const struct sizes *sizes, struct problem *problem) {
 }
 
 static bool divide(struct division *division, struct problem *problem) {
-  const struct packed_table *packed = division->packed;
   if (!find_functions(division, problem) || !divide_leaves(division, problem))
     return false;
   divide_functions(division);
   divide_lists(division);
   divide_exceptions(division);
-  divide_among_records(division, PART_CONVENTIONS, 0, packed->record_count,
-                       packed->conventions_size * 8);
   divide_details(division);
   return true;
 }
