@@ -28,8 +28,7 @@ void endings_open(struct endings *endings, struct graph_builder *builder);
 /* Notes a doubt about a call of a function. */
 void endings_doubt(struct endings *endings, uint32_t function, uint32_t call);
 /* Finds what returns (builder->returns: until then, which functions have a return of their own),
- * adds the calls of what runs on, and frees the rest. `depths`: of the stack at functions' starts;
- * not 0 for parts of functions. */
-void endings_settle(struct endings *endings, const int32_t *depths);
+ * adds the calls of what runs on, and frees the rest. */
+void endings_settle(struct endings *endings);
 
 #endif
