@@ -209,7 +209,7 @@ static bool is_passed_to_leaf(const struct analysis *analysis, const struct call
 }
 
 static void visit_function(const struct analysis *analysis, uint32_t number,
-                           enum certainty certainty, analysis_visitor *visit, void *context) {
+                           enum certainty certainty, reach_visitor *visit, void *context) {
   const struct call_graph *graph = analysis->graph;
   const struct graph_function *function = &graph->functions[number];
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
@@ -222,8 +222,7 @@ static void visit_function(const struct analysis *analysis, uint32_t number,
 }
 
 /* What the C library calls when it allocates, if it isn't its own. */
-static void visit_replaced(const struct analysis *analysis, analysis_visitor *visit,
-                           void *context) {
+static void visit_replaced(const struct analysis *analysis, reach_visitor *visit, void *context) {
   const struct call_graph *graph = analysis->graph;
   for (uint32_t i = 0; i < analysis->replaced_count; i++) {
     const struct linkage_symbol *symbol = &graph->linkage.symbols[analysis->replaced[i]];
@@ -233,7 +232,7 @@ static void visit_replaced(const struct analysis *analysis, analysis_visitor *vi
 }
 
 static void visit_registered(const struct analysis *analysis, uint8_t occasions,
-                             analysis_visitor *visit, void *context) {
+                             reach_visitor *visit, void *context) {
   const struct call_graph *graph = analysis->graph;
   for (uint32_t i = 0; i < graph->function_count; i++)
     if ((graph->functions[i].occasions & occasions) != 0)
@@ -241,7 +240,7 @@ static void visit_registered(const struct analysis *analysis, uint8_t occasions,
 }
 
 static void visit_symbol(const struct analysis *analysis, uint32_t node, enum certainty certainty,
-                         analysis_visitor *visit, void *context) {
+                         reach_visitor *visit, void *context) {
   const struct linkage_symbol *symbol = graph_symbol_of(analysis->graph, node);
   const uint32_t function =
       symbol->is_defined ? call_graph_function(analysis->graph, symbol->address) : GRAPH_NO_NODE;
@@ -257,8 +256,7 @@ static void visit_symbol(const struct analysis *analysis, uint32_t node, enum ce
     visit(context, graph_anything(analysis->graph));
 }
 
-static void visit_anything(const struct analysis *analysis, analysis_visitor *visit,
-                           void *context) {
+static void visit_anything(const struct analysis *analysis, reach_visitor *visit, void *context) {
   const struct call_graph *graph = analysis->graph;
   for (uint32_t i = 0; i < graph->function_count; i++)
     if (graph->functions[i].taken != TAKEN_NOT)
@@ -268,7 +266,7 @@ static void visit_anything(const struct analysis *analysis, analysis_visitor *vi
       visit(context, node);
 }
 
-static void visit_type(const struct analysis *analysis, uint32_t type, analysis_visitor *visit,
+static void visit_type(const struct analysis *analysis, uint32_t type, reach_visitor *visit,
                        void *context) {
   const struct graph_type *types = analysis->graph->types;
   for (uint32_t i = types[type].first_member; i < types[type + 1].first_member; i++)
@@ -276,7 +274,7 @@ static void visit_type(const struct analysis *analysis, uint32_t type, analysis_
 }
 
 void analysis_visit(const struct analysis *analysis, uint32_t node, enum certainty certainty,
-                    analysis_visitor *visit, void *context) {
+                    reach_visitor *visit, void *context) {
   const struct call_graph *graph = analysis->graph;
   if (graph_is_function(graph, node)) {
     visit_function(analysis, node, certainty, visit, context);
@@ -293,22 +291,16 @@ void analysis_visit(const struct analysis *analysis, uint32_t node, enum certain
   }
 }
 
-static void add_edge(void *context, uint32_t target) { reach_graph_edge(context, target); }
+/* The graph of a certainty. */
+struct level {
+  const struct analysis *analysis;
+  enum certainty certainty;
+};
 
-static uint32_t *find_next(const struct analysis *analysis, enum certainty certainty) {
-  const uint32_t nodes = graph_nodes(analysis->graph);
-  struct reach_graph reach;
-  uint32_t *next = NULL;
-  reach_graph_open(&reach, nodes);
-  for (uint32_t node = 0; node < nodes; node++) {
-    reach_graph_node(&reach, node);
-    if (!analysis->is_leaf[node] && !analysis->is_entry[node])
-      analysis_visit(analysis, node, certainty, add_edge, &reach);
-  }
-  if (reach_graph_finish(&reach))
-    next = reach_goals(&reach, analysis->is_entry);
-  reach_graph_close(&reach);
-  return next;
+static void visit_level(const void *graph, uint32_t node, reach_visitor *visit, void *context) {
+  const struct level *level = graph;
+  if (!level->analysis->is_leaf[node])
+    analysis_visit(level->analysis, node, level->certainty, visit, context);
 }
 
 /* ---- What can be reached at all ---- */
@@ -402,16 +394,15 @@ static bool check_decoded(struct analysis *analysis, const struct policy *policy
   return true;
 }
 
-static bool compute(struct analysis *analysis, struct problem *problem) {
+static void compute(struct analysis *analysis) {
   find_replaced(analysis);
   find_leaves(analysis);
   find_reachable(analysis);
   for (int certainty = 0; certainty < CERTAINTIES; certainty++) {
-    analysis->next[certainty] = find_next(analysis, (enum certainty)certainty);
-    if (analysis->next[certainty] == NULL)
-      return problem_set(problem, "too many calls");
+    const struct level level = {analysis, (enum certainty)certainty};
+    analysis->next[certainty] =
+        reach_goals(&level, graph_nodes(analysis->graph), analysis->is_entry, visit_level);
   }
-  return true;
 }
 
 bool analysis_open(struct analysis *analysis, const struct call_graph *graph,
@@ -419,10 +410,12 @@ bool analysis_open(struct analysis *analysis, const struct call_graph *graph,
                    const struct policy *policy, struct problem *problem) {
   *analysis = (struct analysis){.graph = graph, .has_entries = policy_has_entries(policy)};
   allocate(analysis);
-  bool ok = match_names(analysis, image, policy, problem) &&
-            check_decoded(analysis, policy, problem) && compute(analysis, problem);
-  if (ok)
+  bool ok =
+      match_names(analysis, image, policy, problem) && check_decoded(analysis, policy, problem);
+  if (ok) {
+    compute(analysis);
     find_unreached(analysis, image, table, policy);
+  }
   if (ok && policy->strict && analysis->unreached != NULL)
     ok = problem_set(problem, "no record's call leads to '%s', which is to be a GC entry",
                      analysis->unreached);

@@ -47,9 +47,8 @@ bool analysis_open(struct analysis *analysis, const struct call_graph *graph,
 void analysis_close(struct analysis *analysis);
 
 /* Calls `visit` for each node that a node leads to by the graph's edges of a certainty. */
-typedef void analysis_visitor(void *context, uint32_t node);
 void analysis_visit(const struct analysis *analysis, uint32_t node, enum certainty certainty,
-                    analysis_visitor *visit, void *context);
+                    reach_visitor *visit, void *context);
 
 /* All that some nodes can reach, these included. */
 struct flood {

@@ -11,91 +11,59 @@
 
 #include <stdlib.h>
 
-void reach_graph_open(struct reach_graph *graph, uint32_t nodes) {
-  *graph = (struct reach_graph){.nodes = nodes,
-                                .starts = calloc((size_t)nodes + 2, sizeof *graph->starts)};
+/* The graph with all edges turned round: the predecessors of node n are
+ * sources[starts[n]..starts[n + 1]). While they are filled in, starts[n + 1] is where the next one
+ * of n goes. */
+struct reversed {
+  size_t *starts;
+  uint32_t *sources;
+  uint32_t source; /* whose successors are visited */
+};
+
+static void count_edge(void *context, uint32_t node) {
+  struct reversed *reversed = context;
+  reversed->starts[(size_t)node + 2]++;
 }
 
-void reach_graph_close(struct reach_graph *graph) {
-  free(graph->starts);
-  free(graph->targets);
-  *graph = (struct reach_graph){0};
+static void add_edge(void *context, uint32_t node) {
+  struct reversed *reversed = context;
+  reversed->sources[reversed->starts[(size_t)node + 1]++] = reversed->source;
 }
 
-/* starts[nodes + 1] counts the edges while they are added. */
-static uint32_t *edge_count(const struct reach_graph *graph) {
-  return &graph->starts[(size_t)graph->nodes + 1];
+static struct reversed reverse(const void *graph, uint32_t nodes, reach_successors *successors) {
+  struct reversed reversed = {.starts = calloc((size_t)nodes + 2, sizeof *reversed.starts)};
+  for (uint32_t node = 0; node < nodes; node++)
+    successors(graph, node, count_edge, &reversed);
+  for (size_t node = 0; node <= nodes; node++)
+    reversed.starts[node + 1] += reversed.starts[node];
+  reversed.sources = malloc((reversed.starts[(size_t)nodes + 1] + 1) * sizeof *reversed.sources);
+  for (; reversed.source < nodes; reversed.source++)
+    successors(graph, reversed.source, add_edge, &reversed);
+  return reversed;
 }
 
-void reach_graph_node(struct reach_graph *graph, uint32_t node) {
-  graph->starts[node] = *edge_count(graph);
-}
-
-void reach_graph_edge(struct reach_graph *graph, uint32_t target) {
-  const uint32_t count = *edge_count(graph);
-  if (count == graph->capacity) {
-    const size_t capacity = graph->capacity * 2 + 1024;
-    if (capacity > UINT32_MAX) {
-      graph->failed = true;
-      return;
-    }
-    graph->targets = realloc(graph->targets, capacity * sizeof *graph->targets);
-    graph->capacity = capacity;
-  }
-  graph->targets[count] = target;
-  (*edge_count(graph))++;
-}
-
-bool reach_graph_finish(struct reach_graph *graph) {
-  graph->starts[graph->nodes] = *edge_count(graph);
-  return !graph->failed;
-}
-
-/* The same graph with all edges turned round. */
-static void reverse(const struct reach_graph *graph, struct reach_graph *reversed) {
-  const uint32_t edges = graph->starts[graph->nodes];
-  reach_graph_open(reversed, graph->nodes);
-  reversed->targets = malloc(((size_t)edges + 1) * sizeof *reversed->targets);
-  for (uint32_t i = 0; i < edges; i++)
-    reversed->starts[graph->targets[i] + 1]++;
-  for (uint32_t node = 0; node < graph->nodes; node++)
-    reversed->starts[node + 1] += reversed->starts[node];
-  /* Filled from the back, so that starts[n + 1] becomes the start of n, and the order stays. */
-  for (uint32_t node = graph->nodes; node-- > 0;)
-    for (uint32_t i = graph->starts[node]; i < graph->starts[node + 1]; i++)
-      reversed->targets[--reversed->starts[graph->targets[i] + 1]] = node;
-  for (uint32_t node = 0; node < graph->nodes; node++)
-    reversed->starts[node] = reversed->starts[node + 1];
-  reversed->starts[graph->nodes] = edges;
-}
-
-static void find_all(const struct reach_graph *reversed, const bool *goals, uint32_t *next,
-                     uint32_t *found) {
+uint32_t *reach_goals(const void *graph, uint32_t nodes, const bool *goals,
+                      reach_successors *successors) {
+  struct reversed reversed = reverse(graph, nodes, successors);
+  uint32_t *next = malloc(((size_t)nodes + 1) * sizeof *next);
+  uint32_t *found = malloc(((size_t)nodes + 1) * sizeof *found);
   uint32_t count = 0;
-  for (uint32_t node = 0; node < reversed->nodes; node++) {
+  for (uint32_t node = 0; node < nodes; node++) {
     next[node] = goals[node] ? node : (uint32_t)REACH_NOTHING;
     if (goals[node])
       found[count++] = node;
   }
-  for (uint32_t done = 0; done < count; done++) {
-    const uint32_t node = found[done];
-    for (uint32_t i = reversed->starts[node]; i < reversed->starts[node + 1]; i++) {
-      const uint32_t before = reversed->targets[i];
+  for (uint32_t done = 0; done < count; done++)
+    for (size_t i = reversed.starts[found[done]]; i < reversed.starts[(size_t)found[done] + 1];
+         i++) {
+      const uint32_t before = reversed.sources[i];
       if (next[before] != (uint32_t)REACH_NOTHING)
         continue;
-      next[before] = node;
+      next[before] = found[done];
       found[count++] = before;
     }
-  }
-}
-
-uint32_t *reach_goals(const struct reach_graph *graph, const bool *goals) {
-  struct reach_graph reversed;
-  uint32_t *next = malloc(((size_t)graph->nodes + 1) * sizeof *next);
-  uint32_t *found = malloc(((size_t)graph->nodes + 1) * sizeof *found);
-  reverse(graph, &reversed);
-  find_all(&reversed, goals, next, found);
-  reach_graph_close(&reversed);
+  free(reversed.starts);
+  free(reversed.sources);
   free(found);
   return next;
 }
