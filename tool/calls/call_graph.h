@@ -26,8 +26,7 @@
  *     everything. It also does if a place in it is to be patched when the program runs (hidden.c).
  *   - No instruction of the caller names the callee (sweep.c, indirect_calls.c), nor does the unwinder
  *     (hidden.c); and the caller doesn't run on into the callee.
- *   - The caller doesn't call the operating system by an instruction, but for system calls that are
- *     known to run nothing of the program's (registered.c).
+ *   - The caller doesn't call the operating system by an instruction.
  *   - Each return of the caller takes its own return address, which it hasn't touched, nor those above
  *     it: its stack is as deep as at its start, by constants and the frame pointer alone, and the frame
  *     pointer has the value that it had at the start (stack.c); also where others enter it in its middle
@@ -228,8 +227,7 @@ void sweep(struct graph_builder *builder);
 /* Finds the indirect jumps that go through a table of the compiler's, and what functions of the C
  * library call that call what they are given. */
 void indirect_calls_resolve(struct graph_builder *builder);
-/* Notes the functions that are registered to run later, and which system calls run nothing of the
- * program's. */
+/* Notes the functions that are registered to run later. */
 void registered_note(struct graph_builder *builder);
 /* Finds the ways of exceptions; and, when all calls are known, the places that are to be
  * patched. */

@@ -4,8 +4,7 @@
  * table; abort, a handler of SIGABRT. Where a program registers functions by calls with constant
  * arguments, all of them are known (flow.c), and exit leads to these and no others. In programs for
  * the GNU C library, atexit is itself a part of the program, which hands its argument on to
- * __cxa_atexit. System calls by instructions are judged in the same way: one whose number is a
- * constant, and known to run nothing of the program's, leads nowhere.
+ * __cxa_atexit.
  *
  * It must be shown, then, that nothing registers anything by other calls: with an argument that
  * isn't known, by a pointer to atexit, or from the middle of a function that hands its argument on.
@@ -81,34 +80,13 @@ static bool is_registering(const struct flow *flow, const struct call *call) {
          graph_registers(flow->builder, call->target).occasions != 0;
 }
 
-/* ---- System calls ---- */
-
-/* A system call runs nothing of the program's if it is known which one it is, and that it
- * doesn't. */
-static void note_system_call(const struct flow *flow, struct call *call) {
-  const struct code_architecture *architecture = flow->builder->architecture;
-  const struct step *step = flow_step(flow, call->at);
-  struct code_state state;
-  if (step == NULL)
-    return;
-  flow_value(flow, step, &state);
-  const struct code_value number = state.registers[architecture->system_register];
-  for (const uint16_t *leaf = architecture->system_leaves; *leaf != CODE_NO_NUMBER; leaf++)
-    if (number.kind == CODE_ADDRESS && number.table == *leaf)
-      call->kind = CALL_NONE;
-}
-
-static bool is_open_system_call(const struct call *call) {
-  return call->is_system && call->kind != CALL_NONE;
-}
-
-/* Notes what a function registers, and what it asks the operating system for. */
+/* Notes what a function registers. */
 static void note_function(struct flow *flow, uint32_t number) {
   struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[number];
   bool registers = false;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    registers |= is_registering(flow, &graph->calls[i]) || is_open_system_call(&graph->calls[i]);
+    registers |= is_registering(flow, &graph->calls[i]);
   if (!registers || function->is_undecodable || function->size > UINT32_MAX / 2)
     return;
   flow_start(flow, number);
@@ -119,8 +97,6 @@ static void note_function(struct flow *flow, uint32_t number) {
     struct call *call = &graph->calls[i];
     if (is_registering(flow, call))
       note_call(flow, call, graph_registers(flow->builder, call->target));
-    else if (is_open_system_call(call))
-      note_system_call(flow, call);
   }
   flow->knows_arguments = false;
   flow->slots.is_fixed = is_fixed;

@@ -25,6 +25,11 @@ enum code_kind {
   CODE_INVALID, /* no instruction */
 };
 
+/* Whether control never goes on to what follows. */
+static inline bool code_ends(enum code_kind kind) {
+  return kind == CODE_JUMP || kind == CODE_RETURN || kind == CODE_STOP;
+}
+
 /* How a call, jump or branch names its target. */
 enum code_target {
   CODE_DIRECT,   /* target: the address itself */
@@ -267,8 +272,6 @@ struct code_relocation_type {
   enum code_relocation meaning;
 };
 
-enum { CODE_NO_NUMBER = UINT16_MAX };
-
 struct code_architecture {
   uint16_t machine; /* EM_* */
   uint8_t register_count;
@@ -288,10 +291,6 @@ struct code_architecture {
   /* Those that don't mean a symbol's address; the last one, R_*_NONE, is all zero. */
   const struct code_relocation_type *relocations;
   const uint8_t *arguments; /* the registers of a call's first CODE_ARGUMENTS arguments */
-  /* The register that has a system call's number, and the numbers of those that run nothing of the
-   * program's; the last one is CODE_NO_NUMBER. */
-  uint8_t system_register;
-  const uint16_t *system_leaves;
   /* The instruction at bytes[0..size), which will run at `address`. A broken one is CODE_INVALID,
    * of length 1. */
   void (*decode)(const uint8_t *bytes, size_t size, uint64_t address,

@@ -580,8 +580,6 @@ const struct code_architecture code_aarch64 = {
     .in_sets = {FRAME, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28},
     .relocations = relocations,
     .arguments = arguments,
-    .system_register = 8,
-    .system_leaves = link_system_leaves,
     .decode = decode,
     .follow = follow,
 };

@@ -312,17 +312,3 @@ void link_follow(const struct link_machine *machine, const struct code_instructi
   store(machine, instruction, state);
   assign(machine, instruction, state, result_of(machine, instruction, state));
 }
-
-/* Linux, include/uapi/asm-generic/unistd.h: files, memory, time, and what the process is; not
- * signals, nor what makes threads or traces them. */
-const uint16_t link_system_leaves[] = {
-    /* getcwd, fcntl, ioctl, mkdirat, unlinkat, ftruncate, faccessat, chdir, openat, close, pipe2 */
-    17, 25, 29, 34, 35, 46, 48, 49, 56, 57, 59,
-    /* getdents64, lseek, read, write, readv, writev, pread64, pwrite64, readlinkat, newfstatat */
-    61, 62, 63, 64, 65, 66, 67, 68, 78, 79,
-    /* fstat, fsync, exit, exit_group, set_tid_address, futex, set_robust_list, nanosleep */
-    80, 82, 93, 94, 96, 98, 99, 101,
-    /* clock_gettime, clock_nanosleep, sched_yield, uname, gettimeofday, getpid, getuid, geteuid */
-    113, 115, 124, 160, 169, 172, 174, 175,
-    /* getgid, getegid, gettid, brk, munmap, mremap, mmap, madvise, prlimit64, getrandom */
-    176, 177, 178, 214, 215, 216, 222, 233, 261, 278, CODE_NO_NUMBER};

@@ -65,7 +65,4 @@ void link_finish(const struct link_machine *machine, struct code_instruction *in
 void link_follow(const struct link_machine *machine, const struct code_instruction *instruction,
                  struct code_state *state, struct code_value *jump);
 
-/* See struct code_architecture. */
-extern const uint16_t link_system_leaves[];
-
 #endif

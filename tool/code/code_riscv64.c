@@ -539,8 +539,6 @@ const struct code_architecture code_riscv64 = {
     .in_sets = {FRAME, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 9},
     .relocations = relocations,
     .arguments = arguments,
-    .system_register = 17,
-    .system_leaves = link_system_leaves,
     .decode = decode,
     .follow = follow,
 };

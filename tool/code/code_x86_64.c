@@ -1050,22 +1050,6 @@ static void follow(const uint8_t *bytes, const struct code_instruction *instruct
 /* rdi, rsi, rdx, rcx, r8, r9 (AMD64 psABI, 3.2.3) */
 static const uint8_t arguments[CODE_ARGUMENTS] = {7, 6, 2, 1, 8, 9};
 
-/* Linux, arch/x86/entry/syscalls/syscall_64.tbl: files, memory, time, and what the process is; not
- * signals, nor what makes threads or traces them. */
-static const uint16_t system_leaves[] = {
-    /* read, write, open, close, stat, fstat, lstat, poll, lseek, mmap, munmap, brk, ioctl */
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 16,
-    /* pread64, pwrite64, readv, writev, access, pipe, sched_yield, mremap, madvise, dup, dup2 */
-    17, 18, 19, 20, 21, 22, 24, 25, 28, 32, 33,
-    /* nanosleep, getpid, exit, uname, fcntl, fsync, ftruncate, getcwd, chdir, rename, mkdir */
-    35, 39, 60, 63, 72, 74, 77, 79, 80, 82, 83,
-    /* rmdir, unlink, readlink, gettimeofday, getrlimit, getuid, getgid, geteuid, getegid, gettid */
-    84, 87, 89, 96, 97, 102, 104, 107, 108, 186,
-    /* time, futex, getdents64, set_tid_address, clock_gettime, clock_nanosleep, exit_group */
-    201, 202, 217, 218, 228, 230, 231,
-    /* openat, newfstatat, unlinkat, set_robust_list, prlimit64, getrandom */
-    257, 262, 263, 273, 302, 318, CODE_NO_NUMBER};
-
 /* Of the types that a linked file may have, those that don't mean a symbol's address.
  * (AMD64 psABI, 4.4) */
 static const struct code_relocation_type relocations[] = {
@@ -1093,8 +1077,6 @@ const struct code_architecture code_x86_64 = {
     .in_sets = {RBP, RBX, R12, R12 + 1, R12 + 2, R12 + 3},
     .relocations = relocations,
     .arguments = arguments,
-    .system_register = 0,
-    .system_leaves = system_leaves,
     .decode = decode,
     .follow = follow,
 };
