@@ -44,10 +44,6 @@ change: lea hidden(%rip), %rax; mov 1f(%rip), %rcx; mov %rax, (%rcx); ret
 link_with bfd app managed.o main.o collect.o odd.o
 objcopy --set-section-flags .numbers=alloc,load,readonly,data app readonly
 expect_verdict kept readonly managed_no_call --gc-entry=collect
-sed -i 's/.section .numbers, "aw"/.section .numbers, "a"/' odd.S
-"$LLVM/bin/clang" -c odd.S
-link_with bfd app managed.o main.o collect.o odd.o
-expect_verdict dropped app managed_no_call --gc-entry=collect
 
 # Instructions between those that are found from the function's start on, to which only a label's address leads: `jmp collect` is in the
 # constant of a movabs.

@@ -113,8 +113,7 @@ expect_verdict kept broken managed_without_functions --gc-entry=collect
 "$LLVM/bin/llvm-objcopy" --remove-section=.stackpack.subtypes --add-section=.stackpack.subtypes=byte app broken
 expect_verdict kept broken managed_without_functions --gc-entry=collect
 
-# Of the C library's functions, those whose addresses are taken have no type: not so those that are called by their words alone, nor what
-# their stubs do until they are looked up, which leads to the symbol and nowhere else.
+# Of the C library's functions, those whose addresses are taken have no type: not so those that are called by their words alone.
 cat >library.c <<'C'
 #include <stdlib.h>
 #include <string.h>
@@ -138,15 +137,6 @@ for options in "" -fno-plt; do
   "$LLVM/bin/clang" -O1 $options -fno-builtin -fPIE -c shared.c
   link_with bfd app "${program[@]}"
   expect_verdict dropped app managed_typed --gc-entry=collect
-done
-"$LLVM/bin/clang" -O1 -fno-builtin -fPIE -c shared.c
-for callee in strcpy qsort; do
-  printf '    .data\n    .balign 8\n    .long %s@PLT + 6 - .\n    .section .note.GNU-stack, "", @progbits\n' $callee >half.S
-  "$LLVM/bin/clang" -c half.S
-  link_with bfd app "${program[@]}" half.o
-  verdict=dropped
-  [[ $callee == strcpy ]] || verdict=kept
-  expect_verdict $verdict app managed_typed --gc-entry=collect
 done
 
 # A typed call beside one without prototype, whose type LLVM's section can't know: not narrowed by it.

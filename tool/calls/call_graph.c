@@ -157,45 +157,6 @@ uint32_t graph_stub_target(const struct call_graph *graph, uint32_t number) {
   return call->kind == CALL_OUTSIDE && call->is_jump ? call->target : GRAPH_NO_NODE;
 }
 
-/* Whether a function does nothing but jump, at one place. */
-static bool is_jump_alone(const struct call_graph *graph, uint32_t number) {
-  const struct graph_function *function = &graph->functions[number];
-  const struct call *first = &graph->calls[function[0].first_call];
-  const struct call *const to = graph->calls + function[1].first_call;
-  bool is_alone = first < to && first->is_jump;
-  for (const struct call *call = first; call < to; call++)
-    is_alone &= call->at == first->at;
-  return is_alone;
-}
-
-/* The start of a linkage table jumps where a word of the dynamic linker's points to. */
-static bool is_linkage_start(const struct call_graph *graph, uint32_t number) {
-  return graph_is_function(graph, number) && is_jump_alone(graph, number) &&
-         graph->calls[graph->functions[number].first_call].kind == CALL_INDIRECT;
-}
-
-/* Until a symbol is looked up, its word for calls leads back to the linkage table, to code that
- * pushes the symbol's number and jumps to the table's start, and so to the dynamic linker. Wherever
- * control comes from, it goes on to the symbol. (AMD64 psABI, 5.2, "Procedure Linkage Table") */
-static void find_lazy_stubs(struct call_graph *graph, const struct image *image) {
-  for (size_t i = 0; i < graph->linkage.word_count; i++) {
-    const struct linkage_word *word = &graph->linkage.words[i];
-    const uint64_t address =
-        word->kind == LINKAGE_CALL && word->symbol != 0 ? linkage_initial(image, word->address) : 0;
-    const uint32_t number = call_graph_start(graph, address);
-    if (number == (uint32_t)GRAPH_NO_NODE || !graph_is_linkage(graph, number))
-      continue;
-    const struct graph_function *function = &graph->functions[number];
-    if (!is_jump_alone(graph, number) ||
-        !is_linkage_start(graph, graph->calls[function->first_call].target))
-      continue;
-    for (uint32_t k = function[0].first_call; k < function[1].first_call; k++) {
-      graph->calls[k].target = graph_symbol(graph, word->symbol);
-      graph->calls[k].kind = CALL_OUTSIDE;
-    }
-  }
-}
-
 /* Calls of a stub are calls of its symbol. */
 static void look_through_stubs(struct call_graph *graph) {
   for (uint32_t i = 0; i < graph->call_count; i++) {
@@ -235,7 +196,6 @@ static void build(struct graph_builder *builder, const struct image *image,
   patches_find(builder, table);
   if (builder->later_count > 0)
     merge_calls(builder);
-  find_lazy_stubs(builder->graph, image);
   look_through_stubs(builder->graph);
   call_types_read(builder, image, table);
   settle_data(builder->graph);
@@ -279,7 +239,6 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
   free(builder.landings);
   free(builder.calls_argument);
   free(builder.registrations);
-  free(builder.returns);
   code_ranges_free(&builder.tables);
   code_ranges_free(&builder.open);
   if (!ok)

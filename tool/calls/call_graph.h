@@ -202,7 +202,6 @@ struct graph_builder {
   uint64_t *
       landings; /* where jumps and calls lead to in the middle of other functions, and exceptions */
   size_t landing_count, landing_capacity;
-  bool *returns;             /* by node: whether it may return: see endings.h */
   struct code_ranges tables; /* jump tables: words that are known to be no function's address */
   struct code_ranges open;   /* any address in these may be made (parts.h) */
   uint64_t global;           /* what the global pointer holds; 0: it isn't known */

@@ -7,22 +7,17 @@
  */
 #include "tool/calls/endings.h"
 
-#include "format/array.h"
 #include "tool/calls/leaf_functions.h"
 
 #include <stdlib.h>
 
 void endings_open(struct endings *endings, struct graph_builder *builder) {
   const size_t count = (size_t)builder->graph->function_count + 1;
-  builder->returns = calloc((size_t)graph_nodes(builder->graph) + 1, sizeof *builder->returns);
-  *endings = (struct endings){.builder = builder,
-                              .last_calls = calloc(count, sizeof *endings->last_calls),
-                              .runs_on = calloc(count, sizeof *endings->runs_on)};
-}
-
-void endings_doubt(struct endings *endings, uint32_t function, uint32_t call) {
-  (void)ARRAY_ADD(endings->doubts, endings->doubt_count, endings->doubt_capacity,
-                  (struct doubt){function, call});
+  *endings = (struct endings){
+      .builder = builder,
+      .returns = calloc((size_t)graph_nodes(builder->graph) + 1, sizeof *endings->returns),
+      .last_calls = calloc(count, sizeof *endings->last_calls),
+      .runs_on = calloc(count, sizeof *endings->runs_on)};
 }
 
 static bool symbol_returns(const struct call_graph *graph, uint32_t node) {
@@ -37,13 +32,13 @@ static bool returns_by_others(const struct endings *endings, uint32_t number) {
   if (function->is_undecodable)
     return true;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    if (graph->calls[i].is_jump && endings->builder->returns[graph->calls[i].target])
+    if (graph->calls[i].is_jump && endings->returns[graph->calls[i].target])
       return true;
   if (!endings->runs_on[number])
     return false;
   const uint32_t call = endings->last_calls[number];
-  return (call == 0 || endings->builder->returns[graph->calls[call - 1].target]) &&
-         (number + 1 == graph->function_count || endings->builder->returns[number + 1]);
+  return (call == 0 || endings->returns[graph->calls[call - 1].target]) &&
+         (number + 1 == graph->function_count || endings->returns[number + 1]);
 }
 
 /* Finds which functions return: more and more of them, until no more are found. Chains are short;
@@ -52,26 +47,13 @@ static void find_returns(struct endings *endings) {
   enum { ROUNDS = 32 };
   const struct call_graph *graph = endings->builder->graph;
   for (uint32_t node = graph->function_count; node < graph_nodes(graph); node++)
-    endings->builder->returns[node] = symbol_returns(graph, node);
+    endings->returns[node] = symbol_returns(graph, node);
   bool found = true;
   for (int round = 0; found; round++) {
     found = false;
     for (uint32_t i = graph->function_count; i-- > 0;)
-      if (!endings->builder->returns[i] && (round == ROUNDS || returns_by_others(endings, i)))
-        endings->builder->returns[i] = found = true;
-  }
-}
-
-static void add_doubtful(struct endings *endings) {
-  const struct call_graph *graph = endings->builder->graph;
-  for (size_t i = 0; i < endings->doubt_count; i++) {
-    const struct graph_function *function = &graph->functions[endings->doubts[i].function];
-    if (endings->builder->returns[graph->calls[endings->doubts[i].call].target])
-      graph_add_later(endings->builder, (struct call){.at = function->address + function->size - 1,
-                                                      .target = graph_everything(graph),
-                                                      .length = 1,
-                                                      .kind = CALL_INDIRECT,
-                                                      .is_jump = true});
+      if (!endings->returns[i] && (round == ROUNDS || returns_by_others(endings, i)))
+        endings->returns[i] = found = true;
   }
 }
 
@@ -82,8 +64,7 @@ static void add_runs(struct endings *endings) {
     struct graph_function *function = &graph->functions[i];
     const uint32_t call = endings->last_calls[i];
     const uint64_t end = function->address + function->size;
-    if (!endings->runs_on[i] ||
-        (call != 0 && !endings->builder->returns[graph->calls[call - 1].target]))
+    if (!endings->runs_on[i] || (call != 0 && !endings->returns[graph->calls[call - 1].target]))
       continue;
     if (i + 1 == graph->function_count || graph->functions[i + 1].address != end) {
       function->is_undecodable |= call == 0; /* into nothing */
@@ -101,9 +82,8 @@ static void add_runs(struct endings *endings) {
 
 void endings_settle(struct endings *endings) {
   find_returns(endings);
-  add_doubtful(endings);
   add_runs(endings);
-  free(endings->doubts);
+  free(endings->returns);
   free(endings->last_calls);
   free(endings->runs_on);
 }

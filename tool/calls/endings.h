@@ -10,25 +10,15 @@
 
 enum run { ENDS, RUNS_ON, RUNS_ODDLY };
 
-/* A call after which the stack has another depth than a jump to that place has: it mustn't
- * return. */
-struct doubt {
-  uint32_t function, call;
-};
-
 struct endings {
   struct graph_builder *builder;
+  bool *returns;        /* by node: whether it may return; at first, what has a return of its own */
   uint32_t *last_calls; /* by function: the call that ends it, plus 1; 0 if none does */
   uint8_t *runs_on;     /* by function: enum run: its last instruction doesn't end it */
-  struct doubt *doubts;
-  size_t doubt_count, doubt_capacity;
 };
 
 void endings_open(struct endings *endings, struct graph_builder *builder);
-/* Notes a doubt about a call of a function. */
-void endings_doubt(struct endings *endings, uint32_t function, uint32_t call);
-/* Finds what returns (builder->returns: until then, which functions have a return of their own),
- * adds the calls of what runs on, and frees the rest. */
+/* Finds what returns, adds the calls of what runs on, and frees all. */
 void endings_settle(struct endings *endings);
 
 #endif

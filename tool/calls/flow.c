@@ -64,30 +64,6 @@ bool flow_is_own_address(const struct flow *flow, struct code_value value) {
 
 /* ---- Steps ---- */
 
-/* Whether an instruction is a call of a function that doesn't return. Calls come in the order of
- * their addresses. */
-static bool never_returns(const struct flow *flow, uint32_t *next_call, uint64_t address) {
-  const struct call_graph *graph = flow->builder->graph;
-  const uint32_t end = graph->functions[flow->function + 1].first_call;
-  while (*next_call < end && graph->calls[*next_call].at < address)
-    (*next_call)++;
-  return *next_call < end && graph->calls[*next_call].at == address &&
-         !flow->builder->returns[graph->calls[*next_call].target];
-}
-
-static bool is_end(const struct flow *flow, uint32_t *next_call, const struct step *step) {
-  switch (step->instruction.kind) {
-  case CODE_JUMP:
-  case CODE_RETURN:
-  case CODE_STOP:
-    return true;
-  case CODE_CALL:
-    return never_returns(flow, next_call, flow->start + step->offset);
-  default:
-    return false;
-  }
-}
-
 /* The sweep has told of these. */
 static void ignore_upper(void *context, uint64_t upper) {
   (void)context;
@@ -108,7 +84,6 @@ static void decode_function(struct flow *flow) {
   array_make_room((void **)&flow->step_at, &flow->at_capacity, flow->size, sizeof *flow->step_at);
   memset(flow->step_at, 0, flow->size * sizeof *flow->step_at);
   flow->step_count = 0;
-  uint32_t next_call = builder->graph->functions[flow->function].first_call;
   struct parts parts = graph_parts(builder);
   bool has_store = false;
   for (uint64_t at = 0; at < flow->size;) {
@@ -120,7 +95,6 @@ static void decode_function(struct flow *flow) {
     if (builder->architecture->highest != 0)
       parts_follow(&parts, &step->instruction, ignore_upper, NULL);
     note_stack(&flow->slots, &step->instruction.stack, &has_store);
-    step->is_end = is_end(flow, &next_call, step);
     flow->step_at[at] = flow->step_count;
     at += step->instruction.length;
   }
@@ -191,7 +165,7 @@ static void start_blocks(struct flow *flow) {
     const bool goes = instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH;
     if (goes && instruction->target_kind == CODE_DIRECT)
       start_block(flow, instruction->target);
-    if ((goes || flow->steps[i].is_end) && i + 1 < flow->step_count)
+    if ((goes || code_ends(instruction->kind)) && i + 1 < flow->step_count)
       flow->steps[i + 1].block = 0;
     if (instruction->has_reference && !instruction->is_access)
       start_blocks_of_table(flow, instruction->reference);
@@ -339,7 +313,7 @@ static void follow_block(struct flow *flow, uint32_t number) {
     enter_address(flow, last->target, &state);
   else if (last->kind == CODE_JUMP)
     enter_table(flow, jump, &state);
-  if (!flow->steps[block->end - 1].is_end && number + 1 < flow->block_count)
+  if (!code_ends(last->kind) && number + 1 < flow->block_count)
     enter_block(flow, number + 1, &state);
 }
 

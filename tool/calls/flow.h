@@ -13,7 +13,6 @@
 struct step {
   uint32_t offset; /* in the function */
   uint32_t block;
-  bool is_end;    /* control doesn't go on to the next step */
   bool is_target; /* a table that was found while following leads here */
   struct code_instruction instruction;
 };

@@ -113,9 +113,9 @@ struct stack_notes {
 /* Prepares for a function. */
 void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start);
 
-/* Control comes to an address by going on, or from nowhere that is known. False if it goes on there
- * with another depth than a jump has, or with another return address: one of the two is wrong. */
-bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on);
+/* Control comes to an address by going on, or from nowhere that is known. If it goes on there with
+ * another depth than a jump has, or with another return address, one of the two is wrong. */
+void stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on);
 /* Whether stack and registers are as at the start of a function: it is known, or guessed. */
 bool stack_is_level(const struct stack *stack);
 /* What an instruction does. */

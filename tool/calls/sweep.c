@@ -123,31 +123,19 @@ static void add_by_symbol(struct sweep *sweep, uint64_t at,
     add_call(sweep, at, instruction, graph_symbol(graph, word->symbol), CALL_OUTSIDE);
 }
 
-/* A call by way of a word in memory, if that never changes. */
+/* A call by way of a word that the dynamic linker fills in, if that never changes. */
 static bool add_by_slot(struct sweep *sweep, uint64_t at,
                         const struct code_instruction *instruction) {
-  struct call_graph *graph = sweep->builder->graph;
-  const uint64_t slot = instruction->target;
-  const struct area *area = areas_find(&graph->areas, slot);
-  const struct linkage_word *word = linkage_find(&graph->linkage, slot);
+  const struct call_graph *graph = sweep->builder->graph;
+  const struct area *area = areas_find(&graph->areas, instruction->target);
+  const struct linkage_word *word = linkage_find(&graph->linkage, instruction->target);
   const bool is_constant = area != NULL && area->is_constant && !area->is_code;
-  if (word != NULL) {
-    if (!is_constant && !word->is_constant)
-      return false;
-    if (word->kind == LINKAGE_SYMBOL || word->kind == LINKAGE_CALL)
-      add_by_symbol(sweep, at, instruction, word);
-    else if (word->kind == LINKAGE_ADDRESS)
-      add_direct(sweep, at, instruction, word->value);
-    return word->kind != LINKAGE_RESOLVER;
-  }
-  uint64_t value;
-  if (!is_constant || !graph->linkage.is_fixed ||
-      area->size - (slot - area->address) < sizeof value)
+  if (word == NULL || word->kind == LINKAGE_RESOLVER || (!is_constant && !word->is_constant))
     return false;
-  memcpy(&value, area->bytes + (slot - area->address), sizeof value);
-  if (call_graph_function(graph, value) == GRAPH_NO_NODE)
-    return false;
-  add_direct(sweep, at, instruction, value);
+  if (word->kind == LINKAGE_ADDRESS)
+    add_direct(sweep, at, instruction, word->value);
+  else
+    add_by_symbol(sweep, at, instruction, word);
   return true;
 }
 
@@ -193,17 +181,6 @@ static bool is_by_offset_table(const struct linkage *linkage,
   return word != NULL && word->is_constant;
 }
 
-/* Whether an address would be one of the offset table's words only without its tag: the linker
- * makes those, and it makes none with tags. */
-static bool is_tagged_word(const struct call_graph *graph, uint64_t address) {
-  const uint64_t in_word = sizeof(uint64_t) - 1;
-  const struct linkage_word *word =
-      linkage_find(&graph->linkage, address & ADDRESS_BITS & ~in_word);
-  if (word == NULL)
-    word = linkage_find(&graph->linkage, (uint32_t)address & ~in_word);
-  return areas_find(&graph->areas, address) == NULL && word != NULL && word->is_constant;
-}
-
 /* A place in another function: control may come there. Near the start of that, or of the next one,
  * it is its address with a tag, or what compilers compare it by. */
 static void add_label(struct sweep *sweep, uint64_t address) {
@@ -239,7 +216,7 @@ static void add_references(struct sweep *sweep, uint64_t at,
   for (unsigned i = 0; instruction->is_wide && i < OFFSET_TABLES; i++) {
     const uint64_t address =
         graph->linkage.offset_tables[i] + instruction->constants[instruction->constant_count - 1];
-    if (graph->linkage.offset_tables[i] != 0 && !is_tagged_word(graph, address))
+    if (graph->linkage.offset_tables[i] != 0)
       graph_take(graph, address, TAKEN_BY_CODE, at);
   }
 }
@@ -294,10 +271,6 @@ static bool leaves_oddly(struct sweep *sweep, const struct code_instruction *ins
  * (rt_sigreturn). */
 static void add_odd(struct sweep *sweep, uint64_t at, const struct code_instruction *instruction) {
   add_call(sweep, at, instruction, graph_everything(sweep->builder->graph), CALL_INDIRECT);
-}
-
-static bool ends(enum code_kind kind) {
-  return kind == CODE_JUMP || kind == CODE_RETURN || kind == CODE_STOP;
 }
 
 /* Whether an instruction does more with an address of code that the function names than to pass it
@@ -371,7 +344,7 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   case CODE_PADDING:
     return;
   case CODE_RETURN:
-    sweep->builder->returns[sweep->function] = true;
+    sweep->endings.returns[sweep->function] = true;
     if (stack_is_odd(&sweep->stack, &course->stack) || instruction->stack.growth != 0)
       add_odd(sweep, at, instruction);
     break;
@@ -423,18 +396,13 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct course *course)
     }
     /* Some linkers fill up with zeros, which are instructions by chance, and need be no whole
      * number of them. */
-    const bool may_fill = instruction.kind == CODE_INVALID || ends(course->last);
+    const bool may_fill = instruction.kind == CODE_INVALID || code_ends(course->last);
     if (may_fill && all_zero(bytes, sweep->end - at))
       return;
     if ((has_parts && !parts_follow(&sweep->parts, &instruction, open_upper, sweep)) ||
         (instruction.may_be_call && builder->graph->areas.may_have_short_calls))
       builder->graph->functions[sweep->function].is_undecodable = true;
-    if (!stack_arrive(&sweep->stack, &course->stack, at, !ends(course->last))) {
-      if (course->last == CODE_CALL && course->last_call != 0)
-        endings_doubt(&sweep->endings, sweep->function, course->last_call - 1);
-      else
-        sweep->stack.is_written = true;
-    }
+    stack_arrive(&sweep->stack, &course->stack, at, !code_ends(course->last));
     if (instruction.kind == CODE_INVALID)
       builder->graph->functions[sweep->function].is_undecodable = true;
     else
@@ -473,7 +441,7 @@ static void add_late(struct sweep *sweep, uint64_t last) {
     if (graph->calls[i].target == graph_anything(graph))
       graph->calls[i].target = graph_everything(graph);
   if (stack_was_odd(&sweep->stack) &&
-      (sweep->builder->returns[sweep->function] || graph->call_count > function->first_call))
+      (sweep->endings.returns[sweep->function] || graph->call_count > function->first_call))
     add_odd(sweep, last, &(struct code_instruction){.kind = CODE_RETURN, .length = 1});
 }
 
@@ -492,7 +460,7 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   function->is_undecodable |= areas_find(&graph->areas, sweep->start)->is_undecodable;
   decode_from(sweep, sweep->start, &course);
   sweep->endings.runs_on[number] =
-      ends(course.last)                                                        ? ENDS
+      code_ends(course.last)                                                   ? ENDS
       : course.last != CODE_CALL && stack_is_odd(&sweep->stack, &course.stack) ? RUNS_ODDLY
                                                                                : RUNS_ON;
   sweep->endings.last_calls[number] = course.last == CODE_CALL ? course.last_call : 0;
