@@ -15,7 +15,8 @@
 
 /* ---- What keeps a record ---- */
 
-/* The node of the chain that is to be blamed: a function with an indirect call, or a symbol. */
+/* The node of the chain that is to be blamed: a function with an indirect call, or a symbol; the number
+ * of nodes if it is none. */
 static uint32_t blamed(const struct analysis *analysis, const struct call *call,
                        enum certainty certainty) {
   const struct call_graph *graph = analysis->graph;
@@ -31,106 +32,62 @@ static uint32_t blamed(const struct analysis *analysis, const struct call *call,
     from = node;
     node = next[node];
   }
-  return GRAPH_NO_NODE;
+  return graph_nodes(graph);
 }
 
-/* How often a node of the call graph was the reason. */
-struct node_count {
-  uint32_t node, records;
-};
-
 static int compare_counts(const void *a, const void *b) {
-  const struct node_count *x = a, *y = b;
+  const struct drop_count *x = a, *y = b;
   if (x->records != y->records)
     return x->records > y->records ? -1 : 1;
   return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* What is to be said of a node, for when the call graph is gone. */
-static struct drop_count describe(const struct call_graph *graph, const struct node_count *count) {
-  return (struct drop_count){
-      .name = call_graph_name(graph, count->node),
-      .address = graph_is_function(graph, count->node) ? graph->functions[count->node].address : 0,
-      .records = count->records,
-  };
-}
-
-/* The nodes with records, those with most first: an array, to be freed. */
-static struct drop_count *sort_counts(const struct call_graph *graph, const uint32_t *counts,
-                                      uint32_t *count) {
-  const uint32_t nodes = graph_nodes(graph);
+/* Of the nodes from `node` up to `to`, those with records, those with most first: an array, to be
+ * freed. */
+static struct drop_count *sort_counts(const struct call_graph *graph, const uint32_t *records,
+                                      uint32_t node, uint32_t to, uint32_t *count) {
+  struct drop_count *counts = calloc((size_t)(to - node) + 1, sizeof *counts);
   *count = 0;
-  for (uint32_t node = 0; node < nodes; node++)
-    *count += counts[node] > 0;
-  struct node_count *sorted = calloc((size_t)*count + 1, sizeof *sorted);
-  struct drop_count *items = calloc((size_t)*count + 1, sizeof *items);
-  uint32_t next = 0;
-  for (uint32_t node = 0; node < nodes; node++)
-    if (counts[node] > 0)
-      sorted[next++] = (struct node_count){node, counts[node]};
-  qsort(sorted, *count, sizeof *sorted, compare_counts);
-  for (uint32_t i = 0; i < *count; i++)
-    items[i] = describe(graph, &sorted[i]);
-  free(sorted);
-  return items;
+  for (; node < to; node++)
+    if (records[node] > 0)
+      counts[(*count)++] = (struct drop_count){
+          .name = call_graph_name(graph, node),
+          .address = graph_is_function(graph, node) ? graph->functions[node].address : 0,
+          .node = node,
+          .records = records[node]};
+  qsort(counts, *count, sizeof *counts, compare_counts);
+  return counts;
 }
 
 /* ---- Dropping ---- */
 
-struct judge {
-  const struct analysis *analysis;
-  const struct policy *policy;
-  struct drop *drop;
-  bool *is_dropped;   /* by record */
-  uint32_t *pointers; /* by node: records that it keeps by an indirect call */
-  uint32_t *outside;  /* by node: records that it keeps by calling back */
-};
-
-static void judge_records(struct judge *judge, const struct safepoints *table) {
-  struct drop *drop = judge->drop;
-  for (uint32_t i = 0; i < table->record_count; i++) {
-    const struct safepoint *record = &table->records[i];
-    const struct call *call;
-    const enum verdict verdict =
-        analysis_verdict(judge->analysis, judge->policy, table, record, &call);
-    drop->verdicts[verdict]++;
-    judge->is_dropped[i] = verdict_is_drop(verdict);
-    if (judge->is_dropped[i])
-      drop->addresses[drop->dropped++] = record->address;
-    if (verdict != KEEP_BY_POINTERS && verdict != KEEP_BY_OUTSIDE)
-      continue;
-    const uint32_t node = blamed(judge->analysis, call, (enum certainty)verdict);
-    if (node != (uint32_t)GRAPH_NO_NODE)
-      (verdict == KEEP_BY_POINTERS ? judge->pointers : judge->outside)[node]++;
-  }
-}
-
-static void judge_all(struct judge *judge, struct loaded *loaded) {
-  struct drop *drop = judge->drop;
-  const struct call_graph *graph = judge->analysis->graph;
-  judge_records(judge, &loaded->table);
-  drop->pointers = sort_counts(graph, judge->pointers, &drop->pointer_count);
-  drop->outside = sort_counts(graph, judge->outside, &drop->outside_count);
-  safepoints_remove(&loaded->table, judge->is_dropped);
-}
-
 void drop_records(struct loaded *loaded, const struct analysis *analysis,
                   const struct policy *policy, struct drop *drop) {
-  const size_t records = loaded->table.record_count;
-  const size_t nodes = graph_nodes(analysis->graph);
-  *drop = (struct drop){.records = loaded->table.record_count,
-                        .addresses = calloc(records + 1, sizeof *drop->addresses),
+  const struct call_graph *graph = analysis->graph;
+  struct safepoints *table = &loaded->table;
+  const size_t count = table->record_count;
+  bool *is_dropped = calloc(count + 1, sizeof *is_dropped);
+  uint32_t *kept_by = calloc((size_t)graph_nodes(graph) + 1, sizeof *kept_by);
+  *drop = (struct drop){.records = table->record_count,
+                        .addresses = calloc(count + 1, sizeof *drop->addresses),
                         .has_handlers = analysis_has_handlers(analysis)};
-  struct judge judge = {.analysis = analysis,
-                        .policy = policy,
-                        .drop = drop,
-                        .is_dropped = calloc(records + 1, sizeof *judge.is_dropped),
-                        .pointers = calloc(nodes + 1, sizeof *judge.pointers),
-                        .outside = calloc(nodes + 1, sizeof *judge.outside)};
-  judge_all(&judge, loaded);
-  free(judge.is_dropped);
-  free(judge.pointers);
-  free(judge.outside);
+  for (size_t i = 0; i < count; i++) {
+    const struct call *call;
+    const enum verdict verdict =
+        analysis_verdict(analysis, policy, table, &table->records[i], &call);
+    drop->verdicts[verdict]++;
+    is_dropped[i] = verdict_is_drop(verdict);
+    if (is_dropped[i])
+      drop->addresses[drop->dropped++] = table->records[i].address;
+    if (verdict == KEEP_BY_POINTERS || verdict == KEEP_BY_OUTSIDE)
+      kept_by[blamed(analysis, call, (enum certainty)verdict)]++;
+  }
+  drop->pointers = sort_counts(graph, kept_by, 0, graph->function_count, &drop->pointer_count);
+  drop->outside = sort_counts(graph, kept_by, graph->function_count, graph_anything(graph),
+                              &drop->outside_count);
+  safepoints_remove(table, is_dropped);
+  free(is_dropped);
+  free(kept_by);
 }
 
 void drop_close(struct drop *drop) {

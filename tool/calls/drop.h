@@ -11,7 +11,7 @@
 struct drop_count {
   const char *name; /* in the image; NULL: it has none, */
   uint64_t address; /* but is a function at this address */
-  uint32_t records;
+  uint32_t node, records;
 };
 
 struct drop {
