@@ -134,17 +134,6 @@ static bool is_alone(const struct call_graph *graph) {
   return !graph->linkage.is_library && !graph->linkage.needs_more;
 }
 
-/* Whether the file defines a function that another library would find in place of the C library's
- * or its own. */
-static bool defines_any(const struct call_graph *graph) {
-  for (uint32_t i = 1; i < graph->linkage.symbol_count; i++) {
-    const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
-    if (symbol->is_defined && leaf_is_known(symbol->name))
-      return true;
-  }
-  return false;
-}
-
 /* The occasions on which all functions that run are known. */
 static uint8_t known_occasions(const struct call_graph *graph) {
   uint8_t known = LEAF_AT_EXIT | LEAF_AT_QUICK_EXIT | LEAF_AT_ABORT;
@@ -163,8 +152,7 @@ static void find_leaves(struct analysis *analysis) {
   bool *holds = calloc(leaf_group_count + 1, sizeof *holds);
   for (size_t group = 0; group < leaf_group_count; group++)
     holds[group] = !uses_any(graph, leaf_groups[group].unless) &&
-                   (leaf_groups[group].memory != LEAF_ALONE || is_alone(graph)) &&
-                   (leaf_groups[group].memory != LEAF_OUTSIDE || !defines_any(graph));
+                   (leaf_groups[group].memory != LEAF_ALONE || is_alone(graph));
   for (uint32_t i = 0; i < graph->linkage.symbol_count; i++) {
     const uint32_t node = graph_symbol(graph, i);
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];

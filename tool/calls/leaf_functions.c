@@ -18,9 +18,9 @@
  * variables, the files' own tables of functions, and streams (ISO C, 7.22.4.4; Linux Standard Base,
  * "__cxa_atexit"; System V ABI, "Initialization and Termination Functions").
  *
- * zlib's functions are here, too, but for those that allocate by what the program may store in a
- * stream (zlib.h: zalloc, zfree). zlib keeps no function of the program's, and runs nothing when it
- * is loaded or unloaded.
+ * zlib's functions that compute are here, too; others allocate by what the program may store in a
+ * stream (zlib.h: zalloc, zfree), or call by name what the program may have in place of the C
+ * library's. zlib keeps no function of the program's, and runs nothing when it is loaded or unloaded.
  *
  * Left out on purpose: dlclose, dlopen, dlsym (constructors, destructors, resolvers); syscall,
  * which can be any of these; pthread_exit, which unwinds; hcreate's friends, scandir, glob,
@@ -228,14 +228,9 @@ const struct leaf_group leaf_groups[] = {
      LEAF_HANDLER_SETTERS " pthread_cancel " LEAF_LOADERS,
      "raise kill killpg tgkill pthread_kill sigqueue pthread_sigqueue sigprocmask pthread_sigmask "
      "sigsuspend pause sigwait sigtimedwait sigwaitinfo"},
-    {LEAF_OUTSIDE, "zlib computes with the memory that it is given, or reads and writes a file",
-     LEAF_STREAM_MAKERS,
-     "crc32 crc32_z crc32_combine crc32_combine64 crc32_combine_gen crc32_combine_op adler32 "
-     "adler32_z adler32_combine adler32_combine64 zlibVersion zlibCompileFlags zError "
-     "get_crc_table compressBound deflateBound deflatePending compress compress2 uncompress "
-     "uncompress2 gzopen gzopen64 gzdopen gzbuffer gzsetparams gzread gzfread gzwrite gzfwrite "
-     "gzputs gzgets gzputc gzgetc gzgetc_ gzungetc gzflush gzseek gzseek64 gzrewind gztell "
-     "gztell64 gzoffset gzoffset64 gzeof gzdirect gzclose gzclose_r gzclose_w gzerror gzclearerr"},
+    {LEAF_PURE, "zlib computes with the memory that it is given", "crc32_z adler32_z",
+     "crc32 adler32 get_crc_table zlibVersion zlibCompileFlags zError compressBound deflateBound "
+     "deflatePending"},
     {LEAF_PURE, "it ends the process, without running anything of the program's first", "",
      "_exit _Exit"},
 };
@@ -307,12 +302,6 @@ uint8_t leaf_occasions(const char *name) {
                          name)
              ? LEAF_AT_ABORT
              : 0;
-}
-
-bool leaf_is_known(const char *name) {
-  return leaf_group_of(name) < leaf_group_count || leaf_occasions(name) != 0 ||
-         leaf_function_calls(name) >= 0 || strncmp(name, "deflate", 7) == 0 ||
-         strncmp(name, "inflate", 7) == 0;
 }
 
 bool leaf_is_allocator(const char *name) {

@@ -12,8 +12,6 @@ enum leaf_memory {
   LEAF_PURE,      /* it never allocates or frees */
   LEAF_ALLOCATES, /* it may, by what is LEAF_ALLOCATOR */
   LEAF_ALONE, /* the same, in a program that needs no other libraries: they might set what it calls */
-  LEAF_OUTSIDE, /* the same, in a program that defines nothing that this list has: it is another library's, and
-                   finds by name what it calls of the C library's */
   LEAF_ALLOCATOR,
 };
 
@@ -75,9 +73,6 @@ size_t leaf_group_of(const char *name);
  * later;
  * -1 if it isn't such a function. */
 int leaf_function_calls(const char *name);
-
-/* Whether this list has a name, in whatever way, or it is one of zlib's own. */
-bool leaf_is_known(const char *name);
 
 /* Whether a group of LEAF_ALLOCATOR has a name. */
 bool leaf_is_allocator(const char *name);
