@@ -237,8 +237,7 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
     build(&builder, image, table);
   free(builder.later);
   free(builder.landings);
-  free(builder.calls_argument);
-  free(builder.registrations);
+  free(builder.callbacks);
   code_ranges_free(&builder.tables);
   code_ranges_free(&builder.open);
   if (!ok)

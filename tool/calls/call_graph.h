@@ -189,7 +189,7 @@ void call_graph_print_node(const struct call_graph *graph, uint32_t node);
 /* A function that registers what it is given, by another one. */
 struct registrar {
   uint32_t function;
-  struct leaf_registration what;
+  struct leaf_callback what;
 };
 enum { REGISTRARS = 16 };
 
@@ -209,8 +209,7 @@ struct graph_builder {
   /* A function, or a word, that makes addresses of code that may be any, for others to call; 0:
    * there is none. */
   uint64_t hands_over;
-  int8_t *calls_argument;                  /* by symbol: see leaf_function_calls; */
-  struct leaf_registration *registrations; /* and what it registers */
+  struct leaf_callback *callbacks; /* by symbol */
   struct registrar registrars[REGISTRARS];
   size_t registrar_count;
 };
@@ -223,10 +222,9 @@ void functions_find(struct graph_builder *builder, const struct image *image,
                     const struct safepoints *table);
 /* Decodes all functions for their calls, and marks what they refer to. */
 void sweep(struct graph_builder *builder);
-/* Finds the indirect jumps that go through a table of the compiler's, and what functions of the C
- * library call that call what they are given. */
+/* Finds the indirect jumps that go through a table of the compiler's. */
 void indirect_calls_resolve(struct graph_builder *builder);
-/* Notes the functions that are registered to run later. */
+/* Notes what functions of the C library call that call what they are given, at once or later. */
 void registered_note(struct graph_builder *builder);
 /* Finds the ways of exceptions; and, when all calls are known, the places that are to be
  * patched. */
@@ -254,9 +252,6 @@ bool graph_is_linkage(const struct call_graph *graph, uint32_t function);
  * none: it may be a GC entry.) */
 uint32_t graph_stub_target(const struct call_graph *graph, uint32_t function);
 
-/* What a call to a node registers, if that is the only way in which it is called: by a function of
- * the C library, or by one of the file's that hands on what it is given. */
-struct leaf_registration graph_registers(const struct graph_builder *builder, uint32_t node);
 /* Whether some code or data has the address of a function that is elsewhere; a word that is only
  * called by doesn't count. */
 bool graph_word_is_taken(const struct graph_builder *builder, const struct linkage_word *word);

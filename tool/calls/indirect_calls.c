@@ -1,5 +1,4 @@
-/* indirect_calls.c - what is known of the calls and jumps by pointers, and of calls by which the C
- * library calls what it is given.
+/* indirect_calls.c - what is known of the calls and jumps by pointers.
  *
  * The values of registers tell it (flow.c). A jump by the compiler's tables stays in its function
  * (jump_tables.c). A call by a word of the global offset table that has the address of a function
@@ -10,9 +9,6 @@
  * pointers in a function that adds something to an address of code. That sum may be kept for
  * another function to call: then the address of every function counts as taken. The sum of an
  * address and a constant is one address, which counts as taken itself.
- *
- * The same values tell what qsort calls, and other functions of the C library that call one of
- * their arguments: if that is a function's address, the call leads there, and nowhere else.
  */
 #include "tool/calls/indirect_calls.h"
 #include "tool/calls/jump_tables.h"
@@ -21,50 +17,6 @@
 #include "format/search.h"
 
 #include <stdlib.h>
-
-/* ---- What is passed ---- */
-
-/* Where the program has a malloc of its own, the C library's functions call more than they are
- * given. */
-static void find_passing(struct graph_builder *builder) {
-  const struct linkage *linkage = &builder->graph->linkage;
-  bool has_allocator = false;
-  builder->calls_argument = malloc((size_t)linkage->symbol_count + 1);
-  for (uint32_t i = 0; i < linkage->symbol_count; i++)
-    has_allocator |= linkage->symbols[i].is_defined && leaf_is_allocator(linkage->symbols[i].name);
-  for (uint32_t i = 0; i < linkage->symbol_count; i++)
-    builder->calls_argument[i] = linkage->symbols[i].is_c_library && !has_allocator
-                                     ? (int8_t)leaf_function_calls(linkage->symbols[i].name)
-                                     : -1;
-}
-
-/* The argument that a function of the C library calls when it is called so; -1 if none is known. */
-static int called_argument(const struct flow *flow, const struct call *call) {
-  const struct call_graph *graph = flow->builder->graph;
-  uint32_t node = call->target;
-  if (graph_is_function(graph, node) && !call->is_inside)
-    node = graph_stub_target(graph, node);
-  return graph_symbol_of(graph, node) == NULL
-             ? -1
-             : flow->builder->calls_argument[node - graph->function_count];
-}
-
-/* Gives a call what it leads to by one of its arguments, if that is the address of a function. */
-static void settle_call(const struct flow *flow, struct call *call,
-                        const struct code_state *state) {
-  const struct graph_builder *builder = flow->builder;
-  const int argument = called_argument(flow, call);
-  const struct code_value value = state->registers[builder->architecture->arguments[argument]];
-  const uint32_t function = flow_function(flow, value);
-  if (function == (uint32_t)GRAPH_NO_NODE)
-    return;
-  call->is_settled = true;
-  struct call passed = *call;
-  passed.target = function;
-  passed.kind = CALL_PASSED;
-  passed.is_inside = passed.is_settled = false;
-  graph_add_later(flow->builder, passed);
-}
 
 /* ---- Pointers ---- */
 
@@ -148,26 +100,22 @@ static void resolve_calls(struct flow *flow) {
   const bool has_unknown_jump = indirect_calls_has_unknown_jump(flow);
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
-    const struct step *step = flow_step(flow, call->at);
-    const bool is_passing = called_argument(flow, call) >= 0;
+    const struct step *step = pointer_step(flow, call);
     struct code_state state;
-    if ((pointer_step(flow, call) == NULL && !is_passing) || step == NULL)
+    if (step == NULL)
       continue;
     const struct code_value jump = flow_value(flow, step, &state);
     const bool is_word = known_word(flow, jump) != NULL || is_nowhere(jump);
     const bool is_own = flow_is_own_address(flow, jump) && flow_step(flow, jump.table) != NULL;
-    const bool is_sure = (is_passing || is_word || is_own) && !has_unknown_jump;
-    if (is_passing && is_sure)
-      settle_call(flow, call, &state);
-    else if (is_word && is_sure)
+    if (is_word && !has_unknown_jump) {
       resolve_word(flow, call, jump);
-    if (is_passing || (is_word && is_sure))
       continue;
+    }
     if (code_is_made(jump) || flow->sums_code || step->instruction.parts.distance != 0)
       call->target = graph_everything(graph);
     if (!call->is_jump)
       continue;
-    if (is_own && is_sure)
+    if (is_own && !has_unknown_jump)
       call->kind = CALL_NONE;
     else if (jump_table_is_own(flow, jump))
       jump_table_resolve(flow, call, jump);
@@ -185,8 +133,7 @@ static bool has_open_jump(const struct flow *flow, const struct graph_function *
     return true;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     const struct call *call = &graph->calls[i];
-    if (call->kind != CALL_INDIRECT ? called_argument(flow, call) >= 0
-                                    : call->is_jump || is_entered || !call->is_loaded)
+    if (call->kind == CALL_INDIRECT && (call->is_jump || is_entered || !call->is_loaded))
       return true;
   }
   return false;
@@ -212,7 +159,6 @@ static void resolve_function(struct flow *flow, uint32_t number) {
 
 void indirect_calls_resolve(struct graph_builder *builder) {
   struct flow flow = flow_open(builder);
-  find_passing(builder);
   if (builder->landing_count > 0)
     qsort(builder->landings, builder->landing_count, sizeof *builder->landings, bits_compare_words);
   for (uint32_t i = 0; i < builder->graph->function_count; i++)

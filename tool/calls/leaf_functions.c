@@ -263,33 +263,24 @@ size_t leaf_group_of(const char *name) {
   return group;
 }
 
-int leaf_function_calls(const char *name) {
-  static const char *const names[] = {
-      "dl_iterate_phdr",                                    /* argument 0 */
-      "twalk pthread_once call_once ftw ftw64 nftw nftw64", /* argument 1 */
-      "tsearch tfind tdelete",                              /* argument 2 */
-      "qsort qsort_r",                                      /* argument 3 */
-      "bsearch lfind lsearch",                              /* argument 4 */
-  };
-  for (int argument = 0; argument < (int)(sizeof names / sizeof *names); argument++)
-    if (leaf_words_have(names[argument], name))
-      return argument;
-  return -1;
-}
-
-struct leaf_registration leaf_registers(const char *name) {
+struct leaf_callback leaf_callback(const char *name) {
   static const struct {
     const char *names;
-    struct leaf_registration what;
-  } registrations[] = {
+    struct leaf_callback what;
+  } callbacks[] = {
+      {"dl_iterate_phdr", {LEAF_AT_ONCE, 0}},
+      {"twalk pthread_once call_once ftw ftw64 nftw nftw64", {LEAF_AT_ONCE, 1}},
+      {"tsearch tfind tdelete", {LEAF_AT_ONCE, 2}},
+      {"qsort qsort_r", {LEAF_AT_ONCE, 3}},
+      {"bsearch lfind lsearch", {LEAF_AT_ONCE, 4}},
       {"atexit on_exit __cxa_atexit __cxa_thread_atexit_impl", {LEAF_AT_EXIT, 0}},
       {"at_quick_exit __cxa_at_quick_exit", {LEAF_AT_QUICK_EXIT, 0}},
       {LEAF_SIGNAL_FUNCTIONS, {LEAF_AT_ABORT, 0}},
   };
-  for (size_t i = 0; i < sizeof registrations / sizeof *registrations; i++)
-    if (leaf_words_have(registrations[i].names, name))
-      return registrations[i].what;
-  return (struct leaf_registration){0, -1};
+  for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
+    if (leaf_words_have(callbacks[i].names, name))
+      return callbacks[i].what;
+  return (struct leaf_callback){0, -1};
 }
 
 uint8_t leaf_occasions(const char *name) {

@@ -22,20 +22,21 @@ struct leaf_group {
   const char *reason, *unless, *names;
 };
 
-/* When functions run that the program has registered: a set. */
+/* When functions run that the C library was given: a set. */
 enum leaf_occasion {
   LEAF_AT_EXIT = 1,
   LEAF_AT_QUICK_EXIT = 2,
   LEAF_AT_ABORT = 4, /* handlers of SIGABRT */
+  LEAF_AT_ONCE = 8,  /* now, and never later; nothing else of the program's runs then */
 };
 
-/* What a function of the C library registers: the function that is its argument of that number; or,
- * at LEAF_AT_ABORT, one that isn't known, for the signal that is its argument. */
-struct leaf_registration {
-  uint8_t occasions; /* 0: it registers nothing */
+/* What a function of the C library calls, and when: the function that is its argument of that number;
+ * or, at LEAF_AT_ABORT, one that isn't known, for the signal that is its argument. */
+struct leaf_callback {
+  uint8_t occasions; /* 0: nothing that is known */
   int8_t argument;
 };
-struct leaf_registration leaf_registers(const char *name);
+struct leaf_callback leaf_callback(const char *name);
 
 /* The occasions on which a function of the C library calls what is registered, and nothing else of
  * the program's. */
@@ -68,11 +69,6 @@ bool leaf_words_have(const char *words, const char *name);
 
 /* The number of the group that has a name; leaf_group_count if none has. */
 size_t leaf_group_of(const char *name);
-
-/* The number of the only argument by which a function of the C library calls back, now and never
- * later;
- * -1 if it isn't such a function. */
-int leaf_function_calls(const char *name);
 
 /* Whether a group of LEAF_ALLOCATOR has a name. */
 bool leaf_is_allocator(const char *name);

@@ -1,10 +1,12 @@
-/* registered.c - what may run when the program ends, besides what the code shows.
+/* registered.c - what functions of the C library call that are given the address of a function.
+ *
+ * qsort, and others, call one of their arguments: if that is a function's address, as the values of
+ * registers tell (flow.c), the call leads there, and nowhere else.
  *
  * exit calls the functions that were given to atexit and its like, and those of the file's own
  * table; abort, a handler of SIGABRT. Where a program registers functions by calls with constant
- * arguments, all of them are known (flow.c), and exit leads to these and no others. In programs for
- * the GNU C library, atexit is itself a part of the program, which hands its argument on to
- * __cxa_atexit.
+ * arguments, all of them are known, and exit leads to these and no others. In programs for the GNU C
+ * library, atexit is itself a part of the program, which hands its argument on to __cxa_atexit.
  *
  * It must be shown, then, that nothing registers anything by other calls: with an argument that
  * isn't known, by a pointer to atexit, or from the middle of a function that hands its argument on.
@@ -18,24 +20,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void registered_open(struct graph_builder *builder) {
+/* A function calls what it is given alone if it is the C library's. */
+static void find_callbacks(struct graph_builder *builder) {
   const struct linkage *linkage = &builder->graph->linkage;
-  builder->registrations =
-      calloc((size_t)linkage->symbol_count + 1, sizeof *builder->registrations);
-  for (uint32_t i = 0; i < linkage->symbol_count; i++)
-    builder->registrations[i] = leaf_registers(linkage->symbols[i].name);
+  builder->callbacks = calloc((size_t)linkage->symbol_count + 1, sizeof *builder->callbacks);
+  for (uint32_t i = 0; i < linkage->symbol_count; i++) {
+    const struct leaf_callback what = leaf_callback(linkage->symbols[i].name);
+    if (what.occasions != LEAF_AT_ONCE || linkage->symbols[i].is_c_library)
+      builder->callbacks[i] = what;
+  }
 }
 
-struct leaf_registration graph_registers(const struct graph_builder *builder, uint32_t node) {
+/* What a call to a node calls or registers, if that is the only way in which it is called: by a
+ * function of the C library, or by one of the file's that hands on what it is given. */
+static struct leaf_callback callback_of(const struct graph_builder *builder, uint32_t node) {
   const struct call_graph *graph = builder->graph;
   for (size_t i = 0; i < builder->registrar_count; i++)
     if (builder->registrars[i].function == node)
       return builder->registrars[i].what;
   if (graph_is_function(graph, node))
     node = graph_stub_target(graph, node);
-  return graph_symbol_of(graph, node) == NULL
-             ? (struct leaf_registration){0, -1}
-             : builder->registrations[node - graph->function_count];
+  return graph_symbol_of(graph, node) == NULL ? (struct leaf_callback){0, -1}
+                                              : builder->callbacks[node - graph->function_count];
+}
+
+/* Gives a call what it leads to by one of its arguments. */
+static void settle_call(struct graph_builder *builder, struct call *call, uint32_t function) {
+  call->is_settled = true;
+  struct call passed = *call;
+  passed.target = function;
+  passed.kind = CALL_PASSED;
+  passed.is_inside = passed.is_settled = false;
+  graph_add_later(builder, passed);
 }
 
 /* ---- What is registered ---- */
@@ -43,7 +59,7 @@ struct leaf_registration graph_registers(const struct graph_builder *builder, ui
 /* Notes that a function hands on one of its arguments: for one purpose only, so that a call of it
  * has one meaning. False if that can't be noted. */
 static bool note_registrar(struct graph_builder *builder, uint32_t function,
-                           struct leaf_registration what) {
+                           struct leaf_callback what) {
   for (size_t i = 0; i < builder->registrar_count; i++)
     if (builder->registrars[i].function == function)
       return builder->registrars[i].what.occasions == what.occasions &&
@@ -54,8 +70,8 @@ static bool note_registrar(struct graph_builder *builder, uint32_t function,
   return true;
 }
 
-/* Notes what a call registers, if that is known. */
-static void note_call(struct flow *flow, struct call *call, struct leaf_registration what) {
+/* Notes what a call calls or registers, if that is known. */
+static void note_call(struct flow *flow, struct call *call, struct leaf_callback what) {
   struct graph_builder *builder = flow->builder;
   const struct step *step = flow_step(flow, call->at);
   struct code_state state;
@@ -64,9 +80,13 @@ static void note_call(struct flow *flow, struct call *call, struct leaf_registra
   flow_value(flow, step, &state);
   const struct code_value value = state.registers[builder->architecture->arguments[what.argument]];
   const uint32_t function = flow_function(flow, value);
-  if (value.kind == CODE_ARGUMENT) {
-    call->is_noted = note_registrar(
-        builder, flow->function, (struct leaf_registration){what.occasions, (int8_t)value.table});
+  if (what.occasions == LEAF_AT_ONCE) {
+    call->is_noted = function != (uint32_t)GRAPH_NO_NODE;
+    if (call->is_noted)
+      settle_call(builder, call, function);
+  } else if (value.kind == CODE_ARGUMENT) {
+    call->is_noted = note_registrar(builder, flow->function,
+                                    (struct leaf_callback){what.occasions, (int8_t)value.table});
   } else if (what.occasions == LEAF_AT_ABORT) {
     call->is_noted = value.kind == CODE_ADDRESS && value.table != SIGABRT;
   } else if (function != (uint32_t)GRAPH_NO_NODE) {
@@ -77,10 +97,10 @@ static void note_call(struct flow *flow, struct call *call, struct leaf_registra
 
 static bool is_registering(const struct flow *flow, const struct call *call) {
   return !call->is_noted && !call->is_inside &&
-         graph_registers(flow->builder, call->target).occasions != 0;
+         callback_of(flow->builder, call->target).occasions != 0;
 }
 
-/* Notes what a function registers. */
+/* Notes what a function registers, and has others call. */
 static void note_function(struct flow *flow, uint32_t number) {
   struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[number];
@@ -96,7 +116,7 @@ static void note_function(struct flow *flow, uint32_t number) {
   for (uint32_t i = function[0].first_call; is_followed && i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
     if (is_registering(flow, call))
-      note_call(flow, call, graph_registers(flow->builder, call->target));
+      note_call(flow, call, callback_of(flow->builder, call->target));
   }
   flow->knows_arguments = false;
   flow->slots.is_fixed = is_fixed;
@@ -105,7 +125,7 @@ static void note_function(struct flow *flow, uint32_t number) {
 void registered_note(struct graph_builder *builder) {
   struct flow flow = flow_open(builder);
   size_t known;
-  registered_open(builder);
+  find_callbacks(builder);
   do { /* each round knows more functions that hand on what they are given */
     known = builder->registrar_count;
     for (uint32_t i = 0; i < builder->graph->function_count; i++)
@@ -132,7 +152,7 @@ static void check_calls(const struct graph_builder *builder) {
       const struct call *call = &graph->calls[k];
       graph->has_system_call |= call->is_system;
       if (!call->is_noted && !is_stub(graph, i))
-        graph->unknown_occasions |= graph_registers(builder, call->target).occasions;
+        graph->unknown_occasions |= callback_of(builder, call->target).occasions;
     }
   }
 }
@@ -191,7 +211,7 @@ void registered_check(struct graph_builder *builder) {
   for (size_t i = 0; i < graph->linkage.word_count; i++) {
     const struct linkage_word *word = &graph->linkage.words[i];
     if (word->symbol != 0 && graph_word_is_taken(builder, word))
-      graph->unknown_occasions |= builder->registrations[word->symbol].occasions;
+      graph->unknown_occasions |= builder->callbacks[word->symbol].occasions;
   }
   if (!note_ends(graph))
     graph->unknown_occasions |= LEAF_AT_EXIT;
