@@ -80,6 +80,14 @@ check_aarch64() {
   local begin='stp x29, x30, [sp, #-32]!; stp x19, x20, [sp, #16]' end='ldp x19, x20, [sp, #16]; ldp x29, x30, [sp], #32; ret'
   local sorts="$begin; adrp x19, helper; add x19, x19, :lo12:helper; bl make; mov x3, x19; mov x1, #0; bl qsort; $end"
   local jumps="$begin; adr x19, 1f; bl make; br x19; 1: $end"
+  # A register that has another address where something leads to its call.
+  local one='adrp x19, helper; add x19, x19, :lo12:helper' two='adrp x19, hidden; add x19, x19, :lo12:hidden'
+  local switch='adrp x2, 3f; add x2, x2, :lo12:3f; ldrsw x1, [x2, x0, lsl #2]; add x1, x1, x2; br x1'
+  local cases='.pushsection .rodata; .p2align 2; 3: .word 1b - 3b, 2b - 3b; .popsection'
+  check_called dropped "one address" "$begin; $one; blr x19; $end" ret
+  check_called kept "one of two addresses" "$begin; $two; cbz x0, 1f; $one; 1: blr x19; $end" ret
+  check_called kept "one of two addresses, after a jump back" "$begin; cbz x0, 2f; $one; 1: blr x19; $end; 2: $two; b 1b" ret
+  check_called kept "one of two addresses, by a switch" "$begin; $two; $switch; 1: $one; 2: blr x19; $end; $cases" ret
   check_called dropped "kept in a register that is preserved" "$sorts" "$save; $other; $load; ret"
   check_called dropped "a jump, by a register that is preserved" "$jumps" "$save; $other; $load; ret"
   check_called dropped "stored, and loaded by the frame pointer" "$sorts" "stp x29, x30, [sp, #-32]!; mov x29, sp; str x19, [x29, #16]; $other; ldur x19, [x29, #16]; ldp x29, x30, [sp], #32; ret"
@@ -137,6 +145,10 @@ check_riscv64() {
   local begin='addi sp, sp, -32; sd ra, 24(sp); sd s0, 16(sp); sd s1, 8(sp); sd s2, 0(sp)' end='ld ra, 24(sp); ld s0, 16(sp); ld s1, 8(sp); ld s2, 0(sp); addi sp, sp, 32; ret'
   local sorts="$begin; lla s1, helper; call make; mv a3, s1; li a1, 0; call qsort; $end"
   local jumps="$begin; lla s1, 1f; call make; jr s1; 1: $end"
+  local one='lla s1, helper' two='lla s1, hidden'
+  check_called dropped "one address" "$begin; $one; jalr s1; $end" ret
+  check_called kept "one of two addresses" "$begin; $two; beqz a0, 1f; $one; 1: jalr s1; $end" ret
+  check_called kept "one of two addresses, after a jump back" "$begin; beqz a0, 2f; $one; 1: jalr s1; $end; 2: $two; j 1b" ret
   check_called dropped "kept in a register that is preserved" "$sorts" "$save; $other; $load; ret"
   check_called dropped "a jump, by a register that is preserved" "$jumps" "$save; $other; $load; ret"
   check_called dropped "stored, and loaded by the frame pointer" "$sorts" "addi sp, sp, -32; sd s0, 16(sp); addi s0, sp, 32; sd s1, -24(s0); $other; ld s1, -24(s0); ld s0, 16(sp); addi sp, sp, 32; ret"

@@ -82,6 +82,7 @@ struct call {
   bool is_system;   /* of the operating system */
   bool is_noted;    /* what it registers, to run later, is known */
   bool is_loaded;   /* its pointer is a word of memory, as it is there */
+  bool is_through;  /* by a register, which has the target's address if control comes straight on */
 };
 
 /* Why a function's address counts as taken. */

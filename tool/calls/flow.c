@@ -247,6 +247,7 @@ static void enter_address(struct flow *flow, uint64_t address, const struct code
     return;
   if (&flow->steps[flow->blocks[step->block].first] != step)
     step->is_target = flow->has_targets = true;
+  flow->blocks[step->block].is_entered = true;
   enter_block(flow, step->block, state);
 }
 
@@ -355,7 +356,7 @@ static bool follow_blocks(struct flow *flow) {
            (flow->blocks[next].is_reached || is_padding(flow, &flow->blocks[next])))
       next++;
     if (next < flow->block_count)
-      enter_block(flow, next, &nothing);
+      enter_address(flow, flow->start + flow->steps[flow->blocks[next].first].offset, &nothing);
     else if (flow->slots.has_grown)
       load_again(flow);
     else

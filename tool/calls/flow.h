@@ -21,6 +21,7 @@ struct step {
 struct block {
   uint32_t first, end; /* steps */
   bool is_reached, is_waiting;
+  bool is_entered;         /* not only by what goes on into it */
   bool has_load;           /* from the stack */
   struct code_state state; /* at its start */
 };

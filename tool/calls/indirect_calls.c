@@ -75,6 +75,42 @@ bool indirect_calls_has_unknown_jump(const struct flow *flow) {
 
 /* ---- Resolving ---- */
 
+/* Whether control comes straight on from where all parts of the address are made by which a call or
+ * jump goes: where it may come from elsewhere in between, the register may have another one. */
+static bool is_made_straight(const struct flow *flow, const struct step *step,
+                             bool has_unknown_jump) {
+  uint8_t made = step->instruction.parts.from;
+  for (; made < CODE_REGISTERS; step--) {
+    const struct block *block = &flow->blocks[step->block];
+    if (step == &flow->steps[block->first] &&
+        (step == flow->steps || block->is_entered || has_unknown_jump))
+      return false;
+    const struct code_parts *parts = &step[-1].instruction.parts;
+    if (((parts->writes | parts->may_write) >> made & 1) != 0)
+      made = parts->part == CODE_UPPER ? CODE_NO_REGISTER : parts->from;
+  }
+  return true;
+}
+
+static void lose_call(const struct call_graph *graph, struct call *call) {
+  call->target = graph_everything(graph);
+  call->kind = CALL_INDIRECT;
+  call->is_inside = call->is_followed = false;
+}
+
+/* Registers that may have another address are pointers like others. */
+static void doubt_registers(const struct flow *flow) {
+  const struct call_graph *graph = flow->builder->graph;
+  const struct graph_function *function = &graph->functions[flow->function];
+  const bool has_unknown_jump = indirect_calls_has_unknown_jump(flow);
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
+    struct call *call = &graph->calls[i];
+    const struct step *step = flow_step(flow, call->at);
+    if (call->is_through && (step == NULL || !is_made_straight(flow, step, has_unknown_jump)))
+      lose_call(graph, call);
+  }
+}
+
 /* Where tables have bases of their own, one may be missed. */
 static bool may_miss_table(const struct flow *flow) {
   return flow->builder->architecture->highest != 0 && flow->names_label &&
@@ -86,13 +122,15 @@ static void lose_calls(const struct flow *flow) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[flow->function];
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    if (pointer_step(flow, &graph->calls[i]) != NULL)
-      graph->calls[i].target = graph_everything(graph);
+    if (pointer_step(flow, &graph->calls[i]) != NULL || graph->calls[i].is_through)
+      lose_call(graph, &graph->calls[i]);
 }
 
 static void resolve_calls(struct flow *flow) {
   struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[flow->function];
+  if (flow->builder->architecture->highest != 0)
+    doubt_registers(flow);
   if (may_miss_table(flow)) {
     lose_calls(flow);
     return;
@@ -133,7 +171,8 @@ static bool has_open_jump(const struct flow *flow, const struct graph_function *
     return true;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     const struct call *call = &graph->calls[i];
-    if (call->kind == CALL_INDIRECT && (call->is_jump || is_entered || !call->is_loaded))
+    if (call->is_through ||
+        (call->kind == CALL_INDIRECT && (call->is_jump || is_entered || !call->is_loaded)))
       return true;
   }
   return false;

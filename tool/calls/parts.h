@@ -14,7 +14,8 @@
  *
  * What else registers hold is followed, too, as far as it tells where a jump or call by a register
  * leads: a whole address, and the word at an address (of the global offset table); and constants,
- * for which large frames move the stack pointer.
+ * for which large frames move the stack pointer. Where control may come to a place in between isn't
+ * known yet: indirect_calls.c doubts such jumps and calls when it is.
  */
 #ifndef STACKPACK_PARTS_H
 #define STACKPACK_PARTS_H

@@ -67,6 +67,11 @@ static void enter_at(struct sweep *sweep, uint64_t address) {
   (void)ARRAY_ADD(sweep->entries, sweep->entry_count, sweep->entry_capacity, address);
 }
 
+/* Whether it goes where a register seems to lead (parts.h). */
+static bool is_through(const struct code_instruction *instruction) {
+  return instruction->parts.part == CODE_THROUGH && instruction->target_kind != CODE_COMPUTED;
+}
+
 static void add_call(struct sweep *sweep, uint64_t at, const struct code_instruction *instruction,
                      uint32_t target, enum call_kind kind) {
   const struct call_graph *graph = sweep->builder->graph;
@@ -77,6 +82,7 @@ static void add_call(struct sweep *sweep, uint64_t at, const struct code_instruc
                             .kind = (uint8_t)kind,
                             .is_jump = instruction->kind != CODE_CALL && !instruction->is_system,
                             .is_system = instruction->is_system,
+                            .is_through = is_through(instruction) && kind != CALL_INDIRECT,
                             .is_inside = is_direct && graph_is_function(graph, target) &&
                                          graph->functions[target].address != instruction->target};
   graph_add_call(sweep->builder, call);
@@ -90,6 +96,14 @@ static enum call_kind direct_kind(const struct code_instruction *instruction) {
                                           : CALL_BRANCH;
 }
 
+static void add_computed(struct sweep *sweep, uint64_t at,
+                         const struct code_instruction *instruction) {
+  struct call_graph *graph = sweep->builder->graph;
+  if (instruction->kind != CODE_CALL)
+    graph->functions[sweep->function].has_computed_jump = true;
+  add_call(sweep, at, instruction, graph_anything(graph), CALL_INDIRECT);
+}
+
 static void add_direct(struct sweep *sweep, uint64_t at, const struct code_instruction *instruction,
                        uint64_t target) {
   struct call_graph *graph = sweep->builder->graph;
@@ -97,6 +111,8 @@ static void add_direct(struct sweep *sweep, uint64_t at, const struct code_instr
     add_target(sweep, target);
     if (instruction->kind == CODE_CALL)
       add_call(sweep, at, instruction, sweep->function, direct_kind(instruction));
+    else if (is_through(instruction))
+      add_computed(sweep, at, instruction);
     return;
   }
   const uint32_t function = call_graph_function(graph, target);
@@ -137,14 +153,6 @@ static bool add_by_slot(struct sweep *sweep, uint64_t at,
   else
     add_by_symbol(sweep, at, instruction, word);
   return true;
-}
-
-static void add_computed(struct sweep *sweep, uint64_t at,
-                         const struct code_instruction *instruction) {
-  struct call_graph *graph = sweep->builder->graph;
-  if (instruction->kind != CODE_CALL)
-    graph->functions[sweep->function].has_computed_jump = true;
-  add_call(sweep, at, instruction, graph_anything(graph), CALL_INDIRECT);
 }
 
 static void add_transfer(struct sweep *sweep, uint64_t at,
