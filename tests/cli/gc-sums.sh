@@ -28,6 +28,7 @@ check_code kept "a difference" 'sub %rdi, %rax; call *%rax'
 check_code kept "in memory" 'mov %rax, 8(%rsp); add %rdi, 8(%rsp); call *8(%rsp)'
 check_code kept "of what was kept" 'mov %rax, 8(%rsp); mov 8(%rsp), %rdx; add %rdi, %rdx; call *%rdx'
 check_code kept "of two ways" 'or %rdi, %rax; call *%rax'
+check_code kept "beside a store at the largest distance" 'movups %xmm0, 0x7fffffec(%rsp); add %rdi, %rax; call *%rax'
 check_code dropped "not called" 'add %rdi, %rax; call helper'
 
 # Made in one function, and called in another. A sum that is called isn't of an address that is named there, nor need it be known.

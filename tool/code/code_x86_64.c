@@ -992,8 +992,8 @@ static void store(struct code_state *state, const ZydisDecodedOperand *to,
   else if (where == MEMORY_PLACE && to->size == 8 * WORD && from == place.offset)
     code_store(state, place.base, from, result);
   else if (where == MEMORY_PLACE)
-    for (; place.offset < from + to->size / 8; place.offset += WORD)
-      code_store(state, place.base, place.offset, (struct code_value){.is_made = result.is_made});
+    for (int64_t at = place.offset, end = (int64_t)from + to->size / 8; at < end; at += WORD)
+      code_store(state, place.base, (int32_t)at, (struct code_value){.is_made = result.is_made});
 }
 
 /* What an instruction's result becomes of. */
