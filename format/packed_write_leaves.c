@@ -24,6 +24,19 @@ static uint64_t offset_of(const struct encoder *encoder, uint32_t record) {
   return encoder->table->records[record].address - encoder->text_start;
 }
 
+/* How many bytes records have that are too many for their bucket's nibble: where functions are full
+ * of records, smaller buckets may be better. */
+static uint64_t size_of_full(const struct encoder *encoder, unsigned bucket_shift) {
+  uint64_t full = 0;
+  uint32_t first = 0; /* of the bucket */
+  for (uint32_t i = 0; i < encoder->table->record_count; i++) {
+    if (offset_of(encoder, i) >> bucket_shift != offset_of(encoder, first) >> bucket_shift)
+      first = i;
+    full += i - first + 1 == PACKED_BUCKET_FULL;
+  }
+  return full * sizeof(uint16_t);
+}
+
 /* The size of directory and leaves with buckets of such a size, nearly. */
 static uint64_t size_with(const struct encoder *encoder, unsigned bucket_shift) {
   const struct packed_header *header = &encoder->header;
@@ -36,7 +49,8 @@ static uint64_t size_with(const struct encoder *encoder, unsigned bucket_shift) 
   return leaves * (8 + entry) +
          header->records *
              bits_to_bytes(bucket_shift - record_shift + (bucket_shift == record_shift)) +
-         header->stretches * bits_to_bytes(bucket_shift + 4 - start_shift);
+         header->stretches * bits_to_bytes(bucket_shift + 4 - start_shift) +
+         size_of_full(encoder, bucket_shift);
 }
 
 static void choose_bucket(struct encoder *encoder) {
