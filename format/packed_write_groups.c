@@ -1,25 +1,26 @@
 /* packed_write_groups.c - cuts a layout's slots into groups, and writes them as packed_live.c draws
  * them.
  *
- * A group has a row for each of the sets in which its slots are live together. Neighbours on the
- * stack often come and go together and have few such rows, so a large function is smallest as
- * several groups. The slots, in the order of their locations, are cut where the groups are smallest
- * in all: the best cuts of the first n slots follow from those of fewer slots.
+ * A group has a row for each of the sets in which its slots are live together. Slots that come and
+ * go together have few such rows, so a large function is smallest as several groups. To find them,
+ * the slots are put in an order in which each is live in nearly the same rows as the one before.
+ * Then this sequence is cut where the groups are smallest in all: the best cuts of the first n
+ * slots follow from those of fewer slots.
  */
 #include "format/packed_write_groups.h"
 #include "format/array.h"
-#include "format/owned.h"
 
 #include <stdlib.h>
 
 #define TOO_LARGE ((uint64_t)1 << 60) /* to be a group */
 
 enum {
-  SLOTS_MAX = 48,     /* of a group: a row has an assignment, too */
-  HEAD_SIZE = 18,     /* in bits, about; */
-  EXTENSION = 18,     /* of an extended head; */
-  NEXT_SIZE = 20,     /* and the cost of another group, the time to read it included */
-  FRUITLESS_MAX = 16, /* slots that may be added to a group in vain */
+  SLOTS_MAX = 48,    /* of a group: a row has an assignment, too */
+  HEAD_SIZE = 18,    /* in bits, about; */
+  EXTENSION = 18,    /* of an extended head; */
+  NEXT_SIZE = 20,    /* and the cost of another group, the time to read it included */
+  SMALL = 150,       /* a group that isn't cut */
+  FRUITLESS_MAX = 8, /* slots that may be added to a group in vain */
   /* Of a group of several slots, so that measuring it takes little time. */
   ROWS_MAX = 1024,
   ASSIGNMENTS_MAX = 256
@@ -27,10 +28,11 @@ enum {
 
 /* A group while it is put together. */
 struct group {
-  uint32_t rows;           /* distinct ones */
-  unsigned plain, derived; /* how many slots, of which these are in their order: */
+  unsigned count;
+  uint32_t slots[SLOTS_MAX]; /* in their order */
+  uint32_t rows;             /* distinct ones */
+  unsigned plain, derived;   /* the slots, apart */
   uint32_t plain_slots[SLOTS_MAX], derived_slots[SLOTS_MAX];
-  bool has_copies;      /* a location is that of two plain slots */
   uint32_t assignments; /* at least 1 */
   uint32_t first, span; /* span: of the plain slots from `first` on, if all have places there */
   unsigned number_width;
@@ -42,20 +44,24 @@ struct row_key {
   uint32_t stamp, row;
 };
 
-/* One layout on its way. */
+/* One layout on its way. The arrays are in one block of memory, which starts with the first of
+ * them: see open_writer. */
 struct groups_writer {
   const struct live_sets *sets;
   struct group group;
-  uint64_t best[LIVE_SLOTS_MAX + 1]; /* of the first n slots: the size of their best groups, */
-  uint32_t cuts[LIVE_SLOTS_MAX + 1]; /* and where the last of these groups begins */
-  struct owned owned;                /* the arrays that follow */
-  struct row_key *keys;              /* a hash table, in which only those with this stamp count */
+  struct row_key *keys; /* a hash table, in which only those with this stamp count */
   uint32_t stamp;
   uint64_t keys_mask;
-  uint32_t *rows;    /* by row of all slots: the group's row */
-  uint32_t *samples; /* of each of the group's rows: a row of all slots that gives it, */
-  uint32_t *choices; /* and the assignment that has its bases */
-  uint32_t *bases;   /* of each assignment: a location for each derived slot, or NO_BASE */
+  uint64_t *live;         /* of each slot: a bit for each row */
+  uint64_t *best;         /* of the first n slots: the size of their best groups, */
+  uint32_t *cuts;         /* and where the last of these groups begins */
+  uint32_t *order;        /* the slots as they are cut */
+  uint32_t *rows;         /* by row of all slots: the group's row */
+  uint32_t *samples;      /* of each of the group's rows: a row of all slots that gives it */
+  uint32_t *row_bases;    /* of each of them: each derived slot's base, or NO_BASE, */
+  uint32_t *live_derived; /* how many of these are bases, */
+  uint32_t *choices;      /* and the assignment that has them */
+  uint32_t *bases;        /* of each assignment: a location for each derived slot, or NO_BASE */
 };
 
 static uint32_t base_of(const struct groups_writer *writer, uint32_t slot, uint32_t row) {
@@ -66,24 +72,13 @@ static uint32_t location_of(const struct groups_writer *writer, uint32_t slot) {
   return writer->sets->locations[slot];
 }
 
-static unsigned slot_count(const struct group *group) { return group->plain + group->derived; }
-
-/* ---- Slots and rows ---- */
+/* ---- Rows ---- */
 
 static void start_group(struct groups_writer *writer) {
-  writer->group = (struct group){.rows = 1};
+  writer->group.count = 0;
+  writer->group.rows = 1;
   writer->samples[0] = 0;
   memset(writer->rows, 0, writer->sets->rows * sizeof *writer->rows);
-}
-
-static bool is_derived(const struct groups_writer *writer, uint32_t slot) {
-  const uint32_t location = location_of(writer, slot);
-  bool is = location >= writer->sets->location_count;
-  for (uint32_t row = 0; row < writer->sets->rows && !is; row++) {
-    const uint32_t base = base_of(writer, slot, row);
-    is = base != NO_BASE && base != location;
-  }
-  return is;
 }
 
 /* The row in which a group's row and the base of one more slot come together. */
@@ -99,17 +94,13 @@ static uint32_t refine_row(struct groups_writer *writer, uint32_t row, uint32_t 
   return writer->keys[at].row;
 }
 
-/* Adds the next slot, and finds the rows anew. */
+/* Adds a slot, and finds the rows anew. */
 static void add_slot(struct groups_writer *writer, uint32_t slot) {
   struct group *group = &writer->group;
-  if (is_derived(writer, slot)) {
-    group->derived_slots[group->derived++] = slot;
-  } else {
-    group->has_copies |=
-        group->plain > 0 &&
-        location_of(writer, group->plain_slots[group->plain - 1]) == location_of(writer, slot);
-    group->plain_slots[group->plain++] = slot;
-  }
+  unsigned at = group->count++;
+  for (; at > 0 && group->slots[at - 1] > slot; at--)
+    group->slots[at] = group->slots[at - 1];
+  group->slots[at] = slot;
   group->rows = 0;
   writer->stamp++;
   for (uint32_t row = 0; row < writer->sets->rows; row++)
@@ -118,59 +109,105 @@ static void add_slot(struct groups_writer *writer, uint32_t slot) {
 
 /* ---- Bases ---- */
 
-/* A derived slot's base in a row of the group. */
-static uint32_t derived_base(const struct groups_writer *writer, unsigned derived, uint32_t row) {
-  return base_of(writer, writer->group.derived_slots[derived], writer->samples[row]);
+static bool is_derived(const struct groups_writer *writer, uint32_t slot) {
+  const uint32_t location = location_of(writer, slot);
+  bool is = location >= writer->sets->location_count;
+  for (uint32_t row = 0; row < writer->group.rows && !is; row++) {
+    const uint32_t base = base_of(writer, slot, writer->samples[row]);
+    is = base != NO_BASE && base != location;
+  }
+  return is;
 }
 
-/* Whether a row's bases and an assignment don't differ where both have one. */
-static bool fits(const uint32_t *bases, const uint32_t *assignment, unsigned derived) {
-  for (unsigned i = 0; i < derived; i++)
-    if (bases[i] != assignment[i] && bases[i] != NO_BASE && assignment[i] != NO_BASE)
-      return false;
-  return true;
+static void divide_slots(struct groups_writer *writer) {
+  struct group *group = &writer->group;
+  group->plain = group->derived = 0;
+  for (unsigned i = 0; i < group->count; i++)
+    if (is_derived(writer, group->slots[i]))
+      group->derived_slots[group->derived++] = group->slots[i];
+    else
+      group->plain_slots[group->plain++] = group->slots[i];
 }
 
-/* Adds a row's bases to the first assignment that they fit, or to a new one. */
+/* How many bases a row and an assignment have in common; -1: they differ somewhere. */
+static int common_bases(const uint32_t *row, const uint32_t *assignment, unsigned derived) {
+  int common = 0;
+  for (unsigned i = 0; i < derived; i++) {
+    if (row[i] == NO_BASE || assignment[i] == NO_BASE)
+      continue;
+    if (row[i] != assignment[i])
+      return -1;
+    common++;
+  }
+  return common;
+}
+
+/* Finds the assignment that has most in common with a row, or a new one, and adds the row's
+ * bases. */
 static void assign_row(struct groups_writer *writer, uint32_t row) {
   struct group *group = &writer->group;
-  uint32_t bases[SLOTS_MAX], *assignment = writer->bases, number = 0;
-  for (unsigned i = 0; i < group->derived; i++)
-    bases[i] = derived_base(writer, i, row);
-  for (; number < group->assignments && !fits(bases, assignment, group->derived); number++)
-    assignment += group->derived;
-  for (unsigned i = 0; i < group->derived; i++)
-    if (bases[i] != NO_BASE || number == group->assignments)
-      assignment[i] = bases[i];
-  group->assignments += number == group->assignments;
-  writer->choices[row] = number;
+  const unsigned derived = group->derived;
+  const uint32_t *own = writer->row_bases + (size_t)row * derived;
+  uint32_t best = group->assignments;
+  int most = -1;
+  for (uint32_t i = 0; i < group->assignments; i++) {
+    const int common = common_bases(own, writer->bases + (size_t)i * derived, derived);
+    if (common > most) {
+      most = common;
+      best = i;
+    }
+  }
+  uint32_t *bases = writer->bases + (size_t)best * derived;
+  for (unsigned i = 0; i < derived; i++)
+    if (own[i] != NO_BASE || best == group->assignments)
+      bases[i] = own[i];
+  group->assignments += best == group->assignments;
+  writer->choices[row] = best;
 }
 
 static bool is_too_large(const struct group *group) {
-  return slot_count(group) > 1 && (group->rows > ROWS_MAX || group->assignments > ASSIGNMENTS_MAX);
+  return group->count > 1 && (group->rows > ROWS_MAX || group->assignments > ASSIGNMENTS_MAX);
+}
+
+/* Finds assignments, starting with the rows that have most derived slots. Stops if they are too
+ * many. */
+static void assign_bases(struct groups_writer *writer) {
+  struct group *group = &writer->group;
+  uint32_t *base = writer->row_bases;
+  for (uint32_t row = 0; row < group->rows; row++) {
+    writer->live_derived[row] = 0;
+    for (unsigned i = 0; i < group->derived; i++, base++) {
+      *base = base_of(writer, group->derived_slots[i], writer->samples[row]);
+      writer->live_derived[row] += *base != NO_BASE;
+    }
+  }
+  group->assignments = 0;
+  for (unsigned most = group->derived + 1; most-- > 0;)
+    for (uint32_t row = 0; row < group->rows && !is_too_large(group); row++)
+      if (writer->live_derived[row] == most)
+        assign_row(writer, row);
 }
 
 /* ---- Sizes ---- */
-
-static void include(uint32_t number, uint32_t *low, uint32_t *high) {
-  *low = number < *low ? number : *low;
-  *high = number > *high ? number : *high;
-}
 
 /* Finds the lowest number of the group's locations and bases, and how many bits all of them take
  * from there on. */
 static void find_numbers(struct groups_writer *writer) {
   struct group *group = &writer->group;
-  uint32_t low = UINT32_MAX, high = 0;
-  for (unsigned i = 0; i < group->plain; i++)
-    include(location_of(writer, group->plain_slots[i]), &low, &high);
-  for (unsigned i = 0; i < group->derived; i++)
-    include(location_of(writer, group->derived_slots[i]), &low, &high);
-  for (size_t i = 0; i < (size_t)group->assignments * group->derived; i++)
-    if (writer->bases[i] != NO_BASE)
-      include(writer->bases[i], &low, &high);
-  group->first = low == UINT32_MAX ? 0 : low;
-  group->number_width = high <= low ? 1 : bits_for_count((uint64_t)high - low + 1);
+  uint32_t low = 0, high = 0;
+  if (group->count > 0) {
+    low = location_of(writer, group->slots[0]);
+    high = location_of(writer, group->slots[group->count - 1]);
+  }
+  for (size_t i = 0; i < (size_t)group->assignments * group->derived; i++) {
+    const uint32_t base = writer->bases[i];
+    if (base == NO_BASE)
+      continue;
+    low = base < low ? base : low;
+    high = base > high ? base : high;
+  }
+  group->first = low;
+  group->number_width = high == low ? 1 : bits_for_count((uint64_t)high - low + 1);
 }
 
 /* The bits of the numbers of `count` positions. */
@@ -196,19 +233,31 @@ static uint64_t size_with(const struct groups_writer *writer, uint32_t span) {
          positions_size(writer->sets->positions, group->rows);
 }
 
+/* Whether the plain slots' locations differ. */
+static bool plain_differ(const struct groups_writer *writer) {
+  const struct group *group = &writer->group;
+  for (unsigned i = 1; i < group->plain; i++)
+    if (location_of(writer, group->plain_slots[i]) ==
+        location_of(writer, group->plain_slots[i - 1]))
+      return false;
+  return true;
+}
+
 /* Finds how the group is smallest. */
 static void measure_group(struct groups_writer *writer) {
   struct group *group = &writer->group;
   group->size = TOO_LARGE;
   group->assignments = 0;
-  for (uint32_t row = 0; row < group->rows && !is_too_large(group); row++)
-    assign_row(writer, row);
+  if (is_too_large(group))
+    return;
+  divide_slots(writer);
+  assign_bases(writer);
   if (is_too_large(group))
     return;
   find_numbers(writer);
   group->span = 0;
   group->size = size_with(writer, 0);
-  if (group->plain == 0 || group->has_copies)
+  if (group->plain == 0 || !plain_differ(writer))
     return;
   const uint32_t span =
       location_of(writer, group->plain_slots[group->plain - 1]) - group->first + 1;
@@ -223,29 +272,89 @@ static void measure_group(struct groups_writer *writer) {
 
 /* ---- Cutting ---- */
 
+/* In how many rows one of two slots is live, but not the other. */
+static uint32_t difference(const uint64_t *a, const uint64_t *b, size_t words) {
+  uint32_t bits = 0;
+  for (size_t i = 0; i < words; i++)
+    bits += (uint32_t)__builtin_popcountll(a[i] ^ b[i]);
+  return bits;
+}
+
+/* Puts each slot after the one that is live in nearly the same rows. */
+static void order_slots(struct groups_writer *writer) {
+  const uint32_t slots = writer->sets->slots, rows = writer->sets->rows;
+  const size_t words = rows / 64 + 1;
+  for (uint32_t slot = 0; slot < slots; slot++) {
+    writer->order[slot] = slot;
+    for (uint32_t row = 0; row < rows; row++)
+      if (base_of(writer, slot, row) != NO_BASE)
+        writer->live[slot * words + row / 64] |= (uint64_t)1 << row % 64;
+  }
+  const uint64_t *last = writer->live + slots * words; /* nothing is live */
+  for (uint32_t i = 0; i < slots; i++) {
+    uint32_t least = UINT32_MAX, best = i;
+    for (uint32_t k = i; k < slots; k++) {
+      const uint32_t bits = difference(last, writer->live + writer->order[k] * words, words);
+      if (bits < least) {
+        least = bits;
+        best = k;
+      }
+    }
+    const uint32_t slot = writer->order[best];
+    memmove(writer->order + i + 1, writer->order + i, (best - i) * sizeof *writer->order);
+    writer->order[i] = slot;
+    last = writer->live + slot * words;
+  }
+}
+
+/* Puts order[from..to) together as a group, and measures it. */
+static void measure_slots(struct groups_writer *writer, uint32_t from, uint32_t to) {
+  start_group(writer);
+  for (uint32_t i = from; i < to; i++)
+    add_slot(writer, writer->order[i]);
+  measure_group(writer);
+}
+
 /* Finds the best cuts up to each slot. */
 static void find_cuts(struct groups_writer *writer) {
   const uint32_t slots = writer->sets->slots;
+  writer->best[0] = 0;
   for (uint32_t i = 1; i <= slots; i++)
     writer->best[i] = UINT64_MAX;
   for (uint32_t from = 0; from < slots; from++) {
     unsigned fruitless = 0;
     start_group(writer);
-    for (uint32_t to = from; to < slots && to - from < SLOTS_MAX && fruitless <= FRUITLESS_MAX;
-         to++) {
-      add_slot(writer, to);
+    for (uint32_t to = from; to < slots && writer->group.count < SLOTS_MAX; to++) {
+      add_slot(writer, writer->order[to]);
       measure_group(writer);
       if (writer->group.size == TOO_LARGE)
         break;
       const uint64_t size = writer->best[from] + writer->group.size + NEXT_SIZE;
-      fruitless++;
-      if (size < writer->best[to + 1]) {
+      const bool is_better = size < writer->best[to + 1];
+      fruitless = is_better ? 0 : fruitless + 1;
+      if (fruitless > FRUITLESS_MAX)
+        break;
+      if (is_better) {
         writer->best[to + 1] = size;
         writer->cuts[to + 1] = from;
-        fruitless = 0;
       }
     }
   }
+}
+
+/* Leaves the slots in one group, if that is small, or as small as several. */
+static void choose_cuts(struct groups_writer *writer) {
+  const uint32_t slots = writer->sets->slots;
+  if (slots > SLOTS_MAX) {
+    find_cuts(writer);
+    return;
+  }
+  measure_slots(writer, 0, slots);
+  const uint64_t size = writer->group.size;
+  if (size > SMALL)
+    find_cuts(writer);
+  if (size <= SMALL || size <= writer->best[slots])
+    writer->cuts[slots] = 0;
 }
 
 /* ---- Writing ---- */
@@ -268,6 +377,7 @@ static void put_rows(const struct groups_writer *writer, unsigned plain,
                      struct bit_writer *bodies) {
   const struct group *group = &writer->group;
   for (uint32_t row = 0; row < group->rows; row++) {
+    const uint32_t *row_bases = writer->row_bases + (size_t)row * group->derived;
     uint64_t bits = 0;
     for (unsigned i = 0; i < group->plain; i++) {
       const uint32_t slot = group->plain_slots[i];
@@ -275,7 +385,7 @@ static void put_rows(const struct groups_writer *writer, unsigned plain,
       bits |= (uint64_t)(base_of(writer, slot, writer->samples[row]) != NO_BASE) << place;
     }
     for (unsigned i = 0; i < group->derived; i++)
-      bits |= (uint64_t)(derived_base(writer, i, row) != NO_BASE) << (plain + i);
+      bits |= (uint64_t)(row_bases[i] != NO_BASE) << (plain + i);
     bit_writer_put(bodies, bits, plain + group->derived);
     bit_writer_put(bodies, writer->choices[row], bits_for_count(group->assignments));
   }
@@ -312,13 +422,10 @@ static struct group_head put_group(const struct groups_writer *writer, struct bi
 /* Writes all slots as they are cut, from the last group on. */
 static bool put_groups(struct groups_writer *writer, struct bit_writer *bodies,
                        struct group_heads *heads) {
-  uint32_t to = writer->sets->slots;
+  uint32_t from, to = writer->sets->slots;
   do {
-    const uint32_t from = writer->cuts[to];
-    start_group(writer);
-    while (from + slot_count(&writer->group) < to)
-      add_slot(writer, from + slot_count(&writer->group));
-    measure_group(writer);
+    from = writer->cuts[to];
+    measure_slots(writer, from, to);
     struct group_head head = put_group(writer, bodies);
     head.has_next = from > 0;
     head.is_extended |= head.has_next;
@@ -329,30 +436,43 @@ static bool put_groups(struct groups_writer *writer, struct bit_writer *bodies,
   return !bodies->failed;
 }
 
+/* Makes the arrays, all zeros, in one block of memory: those of the widest items first. The
+ * block starts with `keys`, and is to be freed. */
 static bool open_writer(struct groups_writer *writer, const struct live_sets *sets) {
-  const size_t rows = sets->rows;
+  const size_t slots = (size_t)sets->slots + 1, rows = sets->rows;
+  const size_t live_words = slots * (rows / 64 + 1);
   /* A group of one slot has at most as many assignments as rows. */
   const size_t bases = (rows <= ASSIGNMENTS_MAX ? rows : ASSIGNMENTS_MAX + 1) * SLOTS_MAX + rows;
+  const size_t row_bases = (rows <= ROWS_MAX ? rows : ROWS_MAX) * SLOTS_MAX + rows;
   size_t keys = 1;
   while (keys < 2 * rows)
     keys *= 2;
   *writer = (struct groups_writer){.sets = sets, .keys_mask = keys - 1};
-  writer->keys = owned_array(&writer->owned, keys, sizeof *writer->keys);
-  writer->rows = owned_array(&writer->owned, rows, sizeof *writer->rows);
-  writer->samples = owned_array(&writer->owned, rows, sizeof *writer->samples);
-  writer->choices = owned_array(&writer->owned, rows, sizeof *writer->choices);
-  writer->bases = owned_array(&writer->owned, bases, sizeof *writer->bases);
-  return !writer->owned.failed;
+  writer->keys = calloc(1, keys * sizeof *writer->keys + (live_words + slots) * sizeof(uint64_t) +
+                               (2 * slots + 4 * rows + bases + row_bases) * sizeof(uint32_t));
+  if (writer->keys == NULL)
+    return false;
+  writer->live = (uint64_t *)(writer->keys + keys);
+  writer->best = writer->live + live_words;
+  writer->cuts = (uint32_t *)(writer->best + slots);
+  writer->order = writer->cuts + slots;
+  writer->rows = writer->order + slots;
+  writer->samples = writer->rows + rows;
+  writer->choices = writer->samples + rows;
+  writer->live_derived = writer->choices + rows;
+  writer->bases = writer->live_derived + rows;
+  writer->row_bases = writer->bases + bases;
+  return true;
 }
 
 bool groups_write(const struct live_sets *sets, struct bit_writer *bodies,
                   struct group_heads *heads) {
   struct groups_writer writer;
-  bool ok = open_writer(&writer, sets);
-  if (ok) {
-    find_cuts(&writer);
-    ok = put_groups(&writer, bodies, heads);
-  }
-  owned_free(&writer.owned);
+  if (!open_writer(&writer, sets))
+    return false;
+  order_slots(&writer);
+  choose_cuts(&writer);
+  const bool ok = put_groups(&writer, bodies, heads);
+  free(writer.keys);
   return ok;
 }

@@ -5,11 +5,9 @@
 
 #include "format/packed.h"
 
-enum { LIVE_SLOTS_MAX = 256 }; /* that are cut at once: a layout's writer has bounded memory */
-
 /* The live slots of a function's records. Numbers stand for locations. */
 struct live_sets {
-  uint32_t slots, rows, positions; /* slots: at most LIVE_SLOTS_MAX */
+  uint32_t slots, rows, positions;
   uint32_t location_count;   /* from there on numbers stand for lists, which derived slots have */
   const uint32_t *locations; /* of each slot; they ascend */
   const uint32_t *bases;     /* bases[slot * rows + row], or NO_BASE if it isn't live in this row */

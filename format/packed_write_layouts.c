@@ -12,6 +12,10 @@
 
 #include <stdlib.h>
 
+enum {
+  SLOTS_AT_ONCE = 256 /* that are cut into groups: a layout's writer has bounded memory */
+};
+
 /* A live slot: its location's number, which of the location's slots it is, its row, and its
  * base. */
 struct live_slot {
@@ -32,7 +36,7 @@ struct layouts_writer {
   size_t row_of_capacity;
   struct live_slot *live; /* in the order of locations; owned */
   size_t live_count, live_capacity;
-  uint32_t locations[LIVE_SLOTS_MAX];
+  uint32_t locations[SLOTS_AT_ONCE];
   uint32_t *bases; /* of each of these slots: a row of the matrix; owned */
   size_t bases_capacity;
 };
@@ -112,7 +116,7 @@ static bool collect_rows(struct layouts_writer *writer, uint64_t layout, const u
 
 /* ---- Groups ---- */
 
-/* Puts the next LIVE_SLOTS_MAX slots, or those that are left, into a matrix. Moves *next on, from
+/* Puts the next SLOTS_AT_ONCE slots, or those that are left, into a matrix. Moves *next on, from
  * the first slot in `live` to the one after the last. */
 static bool collect_sets(struct layouts_writer *writer, size_t *next, struct live_sets *sets) {
   const uint32_t rows = writer->rows;
@@ -121,7 +125,7 @@ static bool collect_sets(struct layouts_writer *writer, size_t *next, struct liv
   for (; *next < writer->live_count; ++*next) {
     const struct live_slot *live = &writer->live[*next];
     if (last == NULL || live->location != last->location || live->copy != last->copy) {
-      if (slots == LIVE_SLOTS_MAX)
+      if (slots == SLOTS_AT_ONCE)
         break;
       if (!array_make_room((void **)&writer->bases, &writer->bases_capacity,
                            (size_t)rows * (slots + 1), sizeof *writer->bases))
