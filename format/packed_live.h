@@ -79,6 +79,7 @@ read_group(const struct packed_table *table, const struct packed_head *head) {
 
 /* ---- Pairs ---- */
 
+/* A slot's location and its base's, by how far after the group's first location they are. */
 struct packed_distances {
   uint64_t base, derived;
 };
@@ -92,7 +93,8 @@ static inline struct packed_pairs broken_pairs(const struct packed_table *table)
   return (struct packed_pairs){.table = table, .bad = true};
 }
 
-/* The number of a position's row. Its field is before the bit `positions_end`.
+/* The field that has the number of a position's row. The fields of all positions end at the bit
+ * `positions_end`, that of position 0 as the last one.
  *
  * Rows are numbered as they first come, so position p has one of the first p + 1, and its number
  * takes no more bits than that. */
@@ -112,28 +114,28 @@ group_pairs(const struct packed_table *table, uint64_t start, uint64_t positions
   const uint64_t end = layouts_end(table);
   if (start >= end)
     return broken_pairs(table);
-  const struct packed_head fields = read_head(table, start), *head = &fields;
-  const struct packed_field field = position_field(positions_end, position, head->rows);
-  const struct packed_group group = read_group(table, head);
+  const struct packed_head head = read_head(table, start);
+  const struct packed_field field = position_field(positions_end, position, head.rows);
+  const struct packed_group group = read_group(table, &head);
   if ((group.row_width > PACKED_ROW_MAX) | (field.at > end) | (group.end > end))
     return broken_pairs(table);
   const uint64_t row = bits_at(table->layouts, field.at, field.width);
-  if (row > head->rows)
+  if (row > head.rows)
     return broken_pairs(table);
   const uint64_t bits =
       bits_at(table->layouts, group.rows_at + row * group.row_width, (unsigned)group.row_width);
   const uint64_t assignment = bits >> group.slots;
-  if (assignment > head->assignments)
+  if (assignment > head.assignments)
     return broken_pairs(table);
-  const uint64_t assignment_fields = assignment * head->derived - head->plain;
+  const uint64_t assignment_fields = assignment * head.derived - head.plain;
   return (struct packed_pairs){
       .table = table,
       .live = bits & (((uint64_t)1 << group.slots) - 1),
       .numbers_at = group.numbers_at - group.in_order * group.number_width,
       .bases_at = group.bases_at + assignment_fields * group.number_width,
       .next_at = group.next_at,
-      .first = head->first,
-      .plain = head->plain,
+      .first = head.first,
+      .plain = head.plain,
       .in_order = group.in_order,
       .position = position,
       .number_mask = ((uint64_t)1 << group.number_width) - 1,

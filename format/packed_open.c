@@ -186,7 +186,9 @@ static void open_classes(struct packed_table *table) {
   table->location_count = bits_load32(last + 8);
   table->first_class = (struct location){class[4], bits_load16(class), bits_load16(class + 2),
                                          (int64_t)bits_load64(class + 16)};
-  table->first_class_count = bits_load32(class + 8);
+  /* (Where the last class ends before the first one does, the table is broken: none is in both.) */
+  const uint32_t first_end = bits_load32(class + 8);
+  table->first_class_count = first_end < table->location_count ? first_end : table->location_count;
   table->first_class_step = bits_load32(class + 12);
 }
 

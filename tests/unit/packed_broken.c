@@ -30,6 +30,13 @@ static uint16_t header_size_of(const struct packed_model *packed) {
   return bits_load16(packed->bytes + offsetof(struct packed_header, header_size));
 }
 
+static void count_visit(void *context, struct stackpack_location base,
+                        struct stackpack_location derived) {
+  (void)base;
+  (void)derived;
+  ++*(size_t *)context;
+}
+
 /* Asks a table for all that it has to say of a record. The number of what it said. */
 static size_t read_record(const struct stackpack_record *record, void *space) {
   size_t count = 0;
@@ -37,6 +44,9 @@ static size_t read_record(const struct stackpack_record *record, void *space) {
   struct stackpack_pairs pairs = stackpack_pairs(record);
   while (stackpack_pairs_next(&pairs, &base, &derived))
     count++;
+  size_t visited = 0;
+  stackpack_record_visit(record, count_visit, &visited);
+  ck_assert_uint_eq(visited, count);
   struct stackpack_locations list = stackpack_locations(record);
   while (stackpack_locations_next(&list, &base))
     count++;
