@@ -272,10 +272,10 @@ static uint8_t choose_next_width(const struct group_heads *heads) {
   return (uint8_t)bits_for_number(most);
 }
 
-/* Appends zeros, so that after `size` more bits the string's size is a multiple of `unit` bits. */
+/* Appends zeros, so that after `size` more bits the string's size is a multiple of `unit`: of 8, 16
+ * or 32 bits. */
 static void align_after(struct bit_writer *bits, uint64_t size, unsigned unit) {
-  while ((bits->size + size) % unit != 0)
-    bit_writer_put(bits, 0, 1);
+  bit_writer_put(bits, 0, (unsigned)(-(bits->size + size) % unit));
 }
 
 static void join_layouts(const struct layouts_writer *writer) {
