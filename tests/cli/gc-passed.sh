@@ -52,14 +52,17 @@ cat >cold.S <<'S'
     .type no_call, @function
 no_call:
     .cfi_startproc
+    sub $24, %rsp
+    .cfi_def_cfa_offset 32
     lea plain(%rip), %rcx
     test %rdi, %rdi
     jne cold
 back:
-    xor %edi, %edi
+    mov %rsp, %rdi
     mov $2, %esi
     mov $8, %edx
     call qsort@PLT
+    add $24, %rsp
     ret
     .cfi_endproc
     .size no_call, . - no_call
@@ -78,6 +81,7 @@ collecting:
     .type cold, @function
 cold:
     .cfi_startproc
+    .cfi_def_cfa_offset 32
 #ifdef COMES_BACK
     lea collecting(%rip), %rcx
     jmp back

@@ -108,7 +108,7 @@ check_frame dropped "popped in a case of a switch" 'push %rbp; lea 8f(%rip), %ra
 check_frame kept "pushed and popped in a case of a switch" 'push %rbp; lea 8f(%rip), %rax; movslq (%rax,%rdi,4), %rcx; add %rax, %rcx; jmp *%rcx
   1: pop %rbp; jmp helper; 2: push %rdi; pop %rbp; pop %rcx; ret; .pushsection .rodata; .p2align 2; 8: .long 1b - 8b, 2b - 8b; .popsection'
 
-# Parts of a function that start with more on the stack are functions of their own, whatever unwind tables say.
+# Parts of a function start with what their unwind tables say is on the stack.
 check_part() { # kept|dropped NAME CODE CFA PART
   check "$1" "in a part: $2" "$3; .type part, @function; part: .cfi_startproc; .cfi_def_cfa $4; $5; .cfi_endproc"
 }
@@ -117,6 +117,9 @@ check_part kept "of what was pushed, by a frame pointer" 'push %rbp; mov %rsp, %
 check_part kept "after more was pushed" 'sub $24, %rsp; jmp part' 'rsp, 16' 'pop %rax; ret'
 check_part kept "which is called" 'call part; ret' 'rsp, 16' 'pop %rax; ret'
 check_part kept "before another function" 'push %rdi; jmp part' 'rsp, 16' 'jmp helper'
+check_part dropped "of saved registers" 'push %rbx; test %rdi, %rdi; je part; pop %rbx; ret' 'rsp, 16' 'call helper; pop %rbx; ret'
+check_part dropped "of saved registers, by a frame pointer" 'push %rbp; mov %rsp, %rbp; push %rbx; jmp part' 'rbp, 16' 'call helper; pop %rbx; pop %rbp; ret'
+check_part dropped "that goes back" 'push %rbx; test %rdi, %rdi; je part; 1: pop %rbx; ret' 'rsp, 16' 'push %rbp; push %rbp; call helper; add $16, %rsp; jmp 1b'
 
 # The middle of another function, to which one jumps as to a start.
 check_middle() { # kept|dropped NAME JUMP MIDDLE: of the other function, with the place 2

@@ -187,7 +187,7 @@ static void settle_data(struct call_graph *graph) {
 static void build(struct graph_builder *builder, const struct image *image,
                   const struct safepoints *table) {
   functions_find(builder, image, table);
-  sweep(builder);
+  sweep(builder, image);
   landings_find(builder, image);
   indirect_calls_resolve(builder);
   registered_note(builder);

@@ -222,7 +222,7 @@ struct parts graph_parts(const struct graph_builder *builder);
 void functions_find(struct graph_builder *builder, const struct image *image,
                     const struct safepoints *table);
 /* Decodes all functions for their calls, and marks what they refer to. */
-void sweep(struct graph_builder *builder);
+void sweep(struct graph_builder *builder, const struct image *image);
 /* Finds the indirect jumps that go through a table of the compiler's. */
 void indirect_calls_resolve(struct graph_builder *builder);
 /* Notes what functions of the C library call that call what they are given, at once or later. */

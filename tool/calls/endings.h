@@ -18,7 +18,8 @@ struct endings {
 };
 
 void endings_open(struct endings *endings, struct graph_builder *builder);
-/* Finds what returns, adds the calls of what runs on, and frees all. */
-void endings_settle(struct endings *endings);
+/* Finds what returns, adds the calls of what runs on, and frees all. `depths`: of the stack at
+ * functions' starts; not 0 for parts of functions. */
+void endings_settle(struct endings *endings, const int32_t *depths);
 
 #endif

@@ -14,8 +14,13 @@ static void note(struct stack_notes *notes, uint64_t address, struct stack_depth
   noted->is_noted = true;
 }
 
-void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start) {
-  *stack = (struct stack){.depth.certainty = STACK_EXACT};
+void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, int32_t depth) {
+  const bool is_part = depth != 0, is_known = depth != STACK_UNKNOWN_DEPTH;
+  *stack = (struct stack){.depth.bytes = is_known ? depth : 0,
+                          .depth.certainty = is_known ? STACK_EXACT : STACK_LOST,
+                          .depth.frame_certainty = is_part ? STACK_LOST : STACK_OTHER,
+                          .depth.changed = is_known ? 0 : CODE_PRESERVED_FRAME,
+                          .depth.link = is_part && notes->has_link ? LINK_SAVED : LINK_OWN};
   stack->jumped = stack->depth;
   while (notes->noted_count > 0)
     notes->depths[notes->noted[--notes->noted_count]].is_noted = false;
@@ -27,6 +32,7 @@ void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start) 
   notes->has_link_back = notes->has_kept_return = false;
   notes->placed = notes->overwritten = notes->lost = 0;
   notes->changed_back = notes->unchanged_return = 0;
+  notes->is_part = is_part;
   notes->has_place = !notes->has_link;
   notes->place = 0;
   notes->is_saved = notes->is_loaded = false;
@@ -39,8 +45,7 @@ static uint8_t joined_link(const struct stack_depth *a, const struct stack_depth
 }
 
 static uint8_t joined_frame(const struct stack_depth *a, const struct stack_depth *b) {
-  if (a->frame_certainty != STACK_OTHER && b->frame_certainty != STACK_OTHER &&
-      a->frame != b->frame)
+  if (a->frame_certainty > STACK_LOST && b->frame_certainty > STACK_LOST && a->frame != b->frame)
     return STACK_OTHER;
   return a->frame_certainty < b->frame_certainty ? a->frame_certainty : b->frame_certainty;
 }
@@ -85,7 +90,7 @@ void stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t addre
     stack->depth.enough = stack->depth.bytes;
     stack->depth.saved = notes->placed;
     if (stack->depth.certainty == STACK_EXACT && !has_one_depth(stack))
-      stack->depth.certainty = STACK_GUESSED;
+      stack->depth.certainty = notes->is_part ? STACK_LOST : STACK_GUESSED;
   }
   stack->depth.is_decoded = true;
   note(notes, address, stack->depth);
@@ -154,12 +159,12 @@ bool stack_is_odd(struct stack_notes *notes, const struct stack *stack) {
 
 bool stack_leaves_oddly(struct stack_notes *notes, const struct stack *stack) {
   const struct stack_depth *depth = &stack->depth;
-  return depth->certainty != STACK_OTHER && depth->bytes == 0 && stack_is_odd(notes, stack);
+  return depth->certainty > STACK_LOST && depth->bytes == 0 && stack_is_odd(notes, stack);
 }
 
 bool stack_has_more(const struct stack_notes *notes, const struct stack *stack) {
   return (stack->depth.certainty == STACK_OTHER && notes->has_link) ||
-         (stack->depth.certainty != STACK_OTHER && stack->depth.bytes != 0);
+         (stack->depth.certainty > STACK_LOST && stack->depth.bytes != 0);
 }
 
 static uint16_t late_lost(const struct stack_notes *notes) {
@@ -175,20 +180,20 @@ bool stack_was_odd(const struct stack_notes *notes) {
          (notes->has_other_back && notes->has_plain_return) ||
          (notes->has_frame_back && notes->has_frame_return) ||
          (notes->has_link_back && notes->has_kept_return) ||
-         (notes->is_loaded && !notes->is_saved) || (notes->has_right && notes->has_odd_return) ||
-         (notes->has_wrong && notes->has_return);
+         (notes->is_loaded && !notes->is_saved && !notes->is_part) ||
+         (notes->has_right && notes->has_odd_return) || (notes->has_wrong && notes->has_return);
 }
 
 /* ---- Memory ---- */
 
 /* Where an instruction uses memory, from where the stack pointer was at the start; false if that
- * isn't known. */
-static bool find_place(const struct stack_depth *depth, const struct code_stack *use,
-                       int32_t offset, int64_t *at) {
+ * isn't known. In a part of a function, from where it is at the part's start. */
+static bool find_place(const struct stack_notes *notes, const struct stack_depth *depth,
+                       const struct code_stack *use, int32_t offset, int64_t *at) {
   const bool by_frame = use->base == CODE_FRAME_POINTER;
   const uint8_t certainty = by_frame ? depth->frame_certainty : depth->certainty;
   *at = (int64_t)offset - (by_frame ? depth->frame : depth->bytes);
-  return certainty != STACK_OTHER;
+  return certainty > STACK_LOST || (certainty == STACK_LOST && notes->has_link && !by_frame);
 }
 
 static bool has_return_address(const struct stack_notes *notes, int64_t at, int32_t size) {
@@ -198,13 +203,13 @@ static bool has_return_address(const struct stack_notes *notes, int64_t at, int3
 /* Above the function's own part of the stack are its arguments, and its callers' return
  * addresses. */
 static bool is_callers(const struct stack_notes *notes, int64_t at, int32_t size) {
-  return at + size > (notes->has_link ? 0 : WORD);
+  return !notes->is_part && at + size > (notes->has_link ? 0 : WORD);
 }
 
 static void use_memory(struct stack_notes *notes, const struct stack_depth *depth,
                        const struct code_stack *use) {
   int64_t at;
-  if (use->base == CODE_NO_BASE || !find_place(depth, use, use->offset, &at))
+  if (use->base == CODE_NO_BASE || !find_place(notes, depth, use, use->offset, &at))
     return;
   if (!notes->has_place && !use->is_read) {
     if (notes->early_count < STACK_EARLY)
@@ -220,10 +225,11 @@ static void use_memory(struct stack_notes *notes, const struct stack_depth *dept
 
 /* ---- Registers that calls preserve ---- */
 
-/* The first store of the caller's value says where its place is. */
+/* The first store of the caller's value says where its place is. A part of a function may have
+ * other values in registers from its start on. */
 static void save(struct stack_notes *notes, struct stack_depth *depth, uint16_t registers,
                  int64_t at) {
-  const uint16_t saved = registers & ~depth->changed & ~notes->placed;
+  const uint16_t saved = notes->is_part ? 0 : registers & ~depth->changed & ~notes->placed;
   for (unsigned i = 0; i < CODE_PRESERVED; i++)
     if ((saved >> i & 1) != 0)
       notes->places[i] = at;
@@ -231,14 +237,16 @@ static void save(struct stack_notes *notes, struct stack_depth *depth, uint16_t 
   depth->saved |= saved;
 }
 
-/* Whether a register's value is loaded from its place. Where the depth is guessed, what is popped is
- * taken to be right unless it was pushed from there on. */
+/* Whether a register's value is loaded from its place. A part of a function loads what another part
+ * has saved; and where the depth is guessed, what is popped is taken to be right unless it was
+ * pushed from there on. */
 static bool is_own_value(const struct stack_notes *notes, const struct stack_depth *depth,
                          const struct code_stack *use, unsigned number, int64_t at) {
   const bool is_pop = use->growth < 0 && use->growth != CODE_STACK_LOST;
-  return (notes->placed >> number & 1) != 0 &&
-         (at == notes->places[number] ||
-          (is_pop && depth->certainty == STACK_GUESSED && depth->bytes < depth->enough));
+  if ((notes->placed >> number & 1) == 0)
+    return notes->is_part;
+  return at == notes->places[number] ||
+         (is_pop && depth->certainty == STACK_GUESSED && depth->bytes < depth->enough);
 }
 
 static void load(const struct stack_notes *notes, struct stack_depth *depth,
@@ -273,7 +281,8 @@ static void overwrite(struct stack_notes *notes, const struct stack_depth *depth
 static void follow_preserved(struct stack_notes *notes, struct stack_depth *depth,
                              const struct code_stack *use) {
   int64_t at;
-  const bool is_known = use->base != CODE_NO_BASE && find_place(depth, use, use->offset, &at);
+  const bool is_known =
+      use->base != CODE_NO_BASE && find_place(notes, depth, use, use->offset, &at);
   depth->changed |= use->changes;
   for (unsigned i = 0; i < CODE_WORDS; i++)
     if (use->loads[i] != 0)
@@ -303,7 +312,7 @@ static void save_link(struct stack_notes *notes, struct stack_depth *depth,
   int64_t at;
   if (depth->link == LINK_OTHER) {
     use_memory(notes, depth, use);
-  } else if (depth->link == LINK_CALL || !find_place(depth, use, use->link_offset, &at)) {
+  } else if (depth->link == LINK_CALL || !find_place(notes, depth, use, use->link_offset, &at)) {
     notes->is_read = true;
   } else {
     if (!notes->has_place)
@@ -318,7 +327,7 @@ static void load_link(struct stack_notes *notes, struct stack_depth *depth,
                       const struct code_stack *use) {
   int64_t at;
   depth->link = LINK_OTHER;
-  if (!find_place(depth, use, use->link_offset, &at))
+  if (!find_place(notes, depth, use, use->link_offset, &at))
     return;
   if (!notes->has_place)
     set_place(notes, at);
@@ -359,7 +368,7 @@ static void move(struct stack_depth *depth, const struct code_stack *use) {
     depth->frame = depth->bytes - use->copy_offset;
     depth->frame_certainty = depth->certainty;
   } else if (use->copy == CODE_FRAME_POINTER) {
-    const bool is_known = depth->frame_certainty != STACK_OTHER;
+    const bool is_known = depth->frame_certainty > STACK_LOST;
     depth->bytes = is_known ? depth->frame - use->copy_offset : 0;
     depth->enough = is_known ? depth->enough : 0;
     depth->certainty = depth->frame_certainty;
@@ -381,7 +390,7 @@ static void hand_over(struct stack_notes *notes, const struct stack_depth *depth
                                     .is_address = true};
   int64_t at;
   use_memory(notes, depth, &handed);
-  if (handed.base != CODE_NO_BASE && find_place(depth, &handed, handed.offset, &at))
+  if (handed.base != CODE_NO_BASE && find_place(notes, depth, &handed, handed.offset, &at))
     overwrite(notes, depth, &handed, at);
 }
 

@@ -50,6 +50,7 @@ struct stack_depth {
 
 enum stack_certainty {
   STACK_OTHER, /* it may be another stack */
+  STACK_LOST,  /* it is the function's own; bytes are from a place on */
   STACK_GUESSED,
   STACK_EXACT
 };
@@ -84,6 +85,7 @@ struct stack_notes {
   size_t noted_count, noted_capacity;
   uint64_t start;
   bool has_link; /* the machine has a register for return addresses */
+  bool is_part;
   /* Where the return address is on the stack: how far above where the stack pointer is at the
    * start. */
   bool has_place;
@@ -110,8 +112,9 @@ struct stack_notes {
   uint16_t changed_back, unchanged_return;
 };
 
-/* Prepares for a function. */
-void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start);
+/* Prepares for a function. A part of one has another depth at its start, which may not be known. */
+enum { STACK_UNKNOWN_DEPTH = INT32_MAX };
+void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, int32_t depth);
 
 /* Control comes to an address by going on, or from nowhere that is known. If it goes on there with
  * another depth than a jump has, or with another return address, one of the two is wrong. */

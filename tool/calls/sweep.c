@@ -43,6 +43,8 @@ struct sweep {
 
   bool *guesses; /* by function: some return would be odd if all guesses of depths were right */
   struct endings endings;
+  int32_t
+      *depths; /* by function: of the stack at its start, as unwind tables say: 0, but for parts */
   struct stack_notes stack;
   struct parts parts;
   bool names_code; /* this instruction does */
@@ -61,10 +63,12 @@ static void add_target(struct sweep *sweep, uint64_t address) {
   (void)ARRAY_ADD(sweep->targets, sweep->target_count, sweep->target_capacity, address);
 }
 
-/* Control may come to the middle of another function. */
-static void enter_at(struct sweep *sweep, uint64_t address) {
+/* Control may come to the middle of another function. What parts of functions go back to, and
+ * parts, have other things on the stack. */
+static void enter_at(struct sweep *sweep, uint32_t function, uint64_t address) {
   graph_add_landing(sweep->builder, address);
-  (void)ARRAY_ADD(sweep->entries, sweep->entry_count, sweep->entry_capacity, address);
+  if (sweep->depths[sweep->function] == 0 && sweep->depths[function] == 0)
+    (void)ARRAY_ADD(sweep->entries, sweep->entry_count, sweep->entry_capacity, address);
 }
 
 /* Whether it goes where a register seems to lead (parts.h). */
@@ -121,7 +125,7 @@ static void add_direct(struct sweep *sweep, uint64_t at, const struct code_instr
     return;
   }
   if (graph->functions[function].address != target)
-    enter_at(sweep, target);
+    enter_at(sweep, function, target);
   add_call(sweep, at, instruction, function, direct_kind(instruction));
 }
 
@@ -197,7 +201,7 @@ static void add_label(struct sweep *sweep, uint64_t address) {
   if (number != (uint32_t)GRAPH_NO_NODE && number != sweep->function &&
       address - graph->functions[number].address >= GRAPH_TAG_SIZE &&
       call_graph_function(graph, address + GRAPH_TAG_SIZE - 1) == number)
-    enter_at(sweep, address);
+    enter_at(sweep, number, address);
 }
 
 static void add_references(struct sweep *sweep, uint64_t at,
@@ -264,10 +268,24 @@ static bool is_inside(const struct sweep *sweep, const struct code_instruction *
 }
 
 /* Whether a jump out of the function leaves more on the stack than the return address: then another
- * function returns to that. Calls leave it to none. */
+ * function returns to that. The parts of a function share a frame: one starts with what the jump to
+ * it leaves there, and goes back into the middle of another. Calls leave it to none. */
 static bool leaves_oddly(struct sweep *sweep, const struct code_instruction *instruction,
                          const struct course *course) {
+  const struct call_graph *graph = sweep->builder->graph;
+  const struct stack_depth *depth = &course->stack.depth;
+  const uint32_t to = instruction->target_kind == CODE_DIRECT
+                          ? call_graph_function(graph, instruction->target)
+                          : (uint32_t)GRAPH_NO_NODE;
+  const bool is_known = to != (uint32_t)GRAPH_NO_NODE;
+  const bool is_start = is_known && graph->functions[to].address == instruction->target;
+  const int32_t here = sweep->depths[sweep->function], there = is_known ? sweep->depths[to] : 0;
   if (instruction->kind == CODE_CALL)
+    return there != 0;
+  if (there != 0)
+    return is_start && there != STACK_UNKNOWN_DEPTH && depth->certainty == STACK_EXACT &&
+           depth->bytes != there;
+  if (here == STACK_UNKNOWN_DEPTH || (here != 0 && is_known && !is_start))
     return false;
   return instruction->target_kind == CODE_COMPUTED
              ? stack_leaves_oddly(&sweep->stack, &course->stack)
@@ -464,7 +482,7 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   function->first_call = graph->call_count;
   if (function->is_data)
     return;
-  stack_open(&sweep->stack, &course.stack, function->address);
+  stack_open(&sweep->stack, &course.stack, function->address, sweep->depths[number]);
   function->is_undecodable |= areas_find(&graph->areas, sweep->start)->is_undecodable;
   decode_from(sweep, sweep->start, &course);
   sweep->endings.runs_on[number] =
@@ -480,8 +498,9 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   sweep->guesses[number] = sweep->stack.has_odd_return;
   check_loads(sweep);
   add_late(sweep, sweep->end - 1);
-  sweep->builder->lost |=
-      code_registers(sweep->builder->architecture, stack_lost_registers(&sweep->stack));
+  if (sweep->depths[number] == 0)
+    sweep->builder->lost |=
+        code_registers(sweep->builder->architecture, stack_lost_registers(&sweep->stack));
 }
 
 /* ---- The whole ---- */
@@ -503,6 +522,34 @@ static void check_landings(const struct sweep *sweep) {
   }
 }
 
+/* The functions at whose start the stack isn't as at a call, as unwind tables say. */
+static void find_parts(struct sweep *sweep, const struct image *image) {
+  const struct call_graph *graph = sweep->builder->graph;
+  const struct code_architecture *architecture = sweep->builder->architecture;
+  const struct image_section *section = image_section(image, ".eh_frame");
+  uint64_t *starts = calloc((size_t)graph->function_count + 1, sizeof *starts);
+  uint32_t *numbers = calloc((size_t)graph->function_count + 1, sizeof *numbers);
+  struct intern facts = {0};
+  for (uint32_t i = 0; i < graph->function_count; i++)
+    starts[i] = graph->functions[i].address;
+  if (section != NULL && section->header.sh_type != SHT_NOBITS)
+    (void)eh_frame_facts(&facts, numbers, starts, graph->function_count, NULL,
+                         image->bytes + section->header.sh_offset, section->header.sh_size,
+                         section->header.sh_addr);
+  for (uint32_t i = 0; i < graph->function_count; i++) {
+    if (numbers[i] == 0)
+      continue;
+    const struct frame_facts frame = frame_from_words(intern_get(&facts, numbers[i] - 1));
+    const int32_t depth = (int32_t)((int64_t)frame.cfa_offset - architecture->entry_offset);
+    if (frame.cfa_register != FRAME_NO_REGISTER)
+      sweep->depths[i] =
+          frame.cfa_register == architecture->stack_register ? depth : STACK_UNKNOWN_DEPTH;
+  }
+  intern_free(&facts);
+  free(starts);
+  free(numbers);
+}
+
 /* The value that the code gives to the global pointer; none, if it gives it several. */
 static void find_global(struct graph_builder *builder) {
   const struct code_architecture *architecture = builder->architecture;
@@ -521,12 +568,13 @@ static void find_global(struct graph_builder *builder) {
     builder->global = 0;
 }
 
-void sweep(struct graph_builder *builder) {
+void sweep(struct graph_builder *builder, const struct image *image) {
   struct call_graph *graph = builder->graph;
   find_global(builder);
   struct sweep sweep = {
       .builder = builder,
       .guesses = calloc((size_t)graph->function_count + 1, sizeof *sweep.guesses),
+      .depths = calloc((size_t)graph->function_count + 1, sizeof *sweep.depths),
       .stack.has_link = builder->architecture->has_link,
       .parts = graph_parts(builder),
   };
@@ -535,16 +583,18 @@ void sweep(struct graph_builder *builder) {
     if (graph->functions[i].size > largest)
       largest = graph->functions[i].size;
   sweep.stack.depths = calloc(largest + 1, sizeof *sweep.stack.depths);
+  find_parts(&sweep, image);
   endings_open(&sweep.endings, builder);
   for (uint32_t i = 0; i < graph->function_count; i++)
     sweep_function(&sweep, i);
   graph->functions[graph->function_count].first_call = graph->call_count;
   check_landings(&sweep);
-  endings_settle(&sweep.endings);
+  endings_settle(&sweep.endings, sweep.depths);
   free(sweep.targets);
   free(sweep.loads);
   free(sweep.entries);
   free(sweep.guesses);
+  free(sweep.depths);
   free(sweep.stack.depths);
   free(sweep.stack.noted);
 }

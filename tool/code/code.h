@@ -282,6 +282,10 @@ struct code_architecture {
   uint8_t global_register; /* to which distances of data are added; 0: none */
   /* Whether the instructions at bytes[0..size) give it its value. NULL if there is none. */
   bool (*sets_global)(const uint8_t *bytes, size_t size, uint64_t address, uint64_t *value);
+  /* The canonical frame address at a function's start: this register (DWARF's number), plus
+   * this. */
+  uint8_t stack_register;
+  uint8_t entry_offset;
   /* The registers that a call preserves: DWARF's number n is bit n. Where calls push the return
    * address. */
   uint32_t preserved;
