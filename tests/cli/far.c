@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-enum { MODULES = 2 };
+enum { MODULES = 2, RECORDS_MAX = 200 };
 
 static volatile int far_data __attribute__((section("far_section"))) = 1;
 static struct stackpack_module modules[MODULES];
@@ -17,13 +17,26 @@ static struct stackpack_process process;
 void *allocate(long size) { return size == far_data ? NULL : (void *)modules; }
 void collect(void) {}
 
-/* The program comes first in the list of modules. */
-static void print_found(const struct stackpack_module *module) {
-  struct stackpack_record record;
+/* The records' addresses, noted while the tables are there. The program comes first in the list of
+ * modules. */
+static uint64_t addresses[MODULES][RECORDS_MAX];
+static size_t counts[MODULES];
+
+static void note_records(unsigned module) {
+  const struct stackpack_table *table = &modules[module].table;
+  for (uint32_t i = 0; i < stackpack_table_records(table) && i < RECORDS_MAX; i++) {
+    struct stackpack_record record;
+    if (stackpack_table_record(table, i, &record) == STACKPACK_FOUND)
+      addresses[module][counts[module]++] = record.address;
+  }
+}
+
+static void print_found(unsigned module) {
   size_t found = 0;
-  for (uint32_t i = 0; i < stackpack_table_records(&module->table); i++)
-    found += stackpack_table_record(&module->table, i, &record) == STACKPACK_FOUND &&
-             stackpack_find(&process, (uintptr_t)record.address, &record) == STACKPACK_FOUND;
+  for (size_t i = 0; i < counts[module]; i++) {
+    struct stackpack_record record;
+    found += stackpack_find(&process, (uintptr_t)addresses[module][i], &record) == STACKPACK_FOUND;
+  }
   printf("%zu\n", found);
 }
 
@@ -34,10 +47,12 @@ int main(int count, char **arguments) {
   const uintptr_t function = (uintptr_t)dlsym(library, "run");
   puts(function > (uintptr_t)main && function < (uintptr_t)&far_data ? "between" : "outside");
   for (unsigned i = 0; i < MODULES; i++)
-    print_found(&modules[i]);
+    note_records(i);
+  for (unsigned i = 0; i < MODULES; i++)
+    print_found(i);
   if (!stackpack_process_forget(&process, function))
     return 1;
   for (unsigned i = 0; i < MODULES; i++)
-    print_found(&modules[i]);
+    print_found(i);
   return 0;
 }

@@ -3,7 +3,7 @@
 # address, not each has its own.
 . "$TOP/tests/cli/common.sh"
 
-for seed in {1..20}; do
+for seed in {1..20} 34 38; do # the last two have functions of more than 2 GiB, whatever the compiler
   "$BUILD/tests/oracle/random_program" "$seed" $((1 + seed * seed % 300)) random
   expect_status 0 "$stackpack" pack --always --conflicts=omit -o packed random
   dump_json random >raw.json
