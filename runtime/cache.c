@@ -110,7 +110,7 @@ enum stackpack_answer cache_visit(struct stackpack_cache *cache, uint32_t slot,
                                   const struct stackpack_record *record, stackpack_visitor *visit,
                                   void *context) {
   const unsigned pairs = slot_pairs(slot);
-  if (slot == 0 || pairs == CACHE_NO_ROW)
+  if (pairs == CACHE_NO_ROW)
     return stackpack_record_visit(record, visit, context);
   const struct row *row = &slot_entry(cache_overlay_of(cache), slot)->row;
   if (!row->head.has_registers)
@@ -122,22 +122,24 @@ enum stackpack_answer cache_visit(struct stackpack_cache *cache, uint32_t slot,
   return STACKPACK_FOUND;
 }
 
+enum stackpack_answer cache_visit_new(struct stackpack_cache *cache,
+                                      const struct stackpack_record *record,
+                                      stackpack_visitor *visit, void *context) {
+  const uint32_t slot = cache != NULL ? cache_remember(cache, record) : 0;
+  return slot != 0 ? cache_visit(cache, slot, record, visit, context)
+                   : stackpack_record_visit(record, visit, context);
+}
+
 enum stackpack_answer stackpack_table_visit(const struct stackpack_table *table,
                                             struct stackpack_cache *cache, uint64_t address,
                                             struct stackpack_record *record,
                                             stackpack_visitor *visit, void *context) {
-  enum stackpack_answer answer;
-  if (cache == NULL) {
-    answer = stackpack_table_find(table, address, record);
-    return answer == STACKPACK_FOUND ? stackpack_record_visit(record, visit, context) : answer;
+  if (cache != NULL) {
+    cache_begin(cache, 0);
+    const uint32_t slot = cache_look_up(cache, address, record);
+    if (slot != 0)
+      return cache_visit(cache, slot, record, visit, context);
   }
-  cache_begin(cache, 0);
-  uint32_t slot = cache_look_up(cache, address, record);
-  if (slot == 0) {
-    answer = stackpack_table_find(table, address, record);
-    if (answer != STACKPACK_FOUND)
-      return answer;
-    slot = cache_remember(cache, record);
-  }
-  return cache_visit(cache, slot, record, visit, context);
+  const enum stackpack_answer answer = stackpack_table_find(table, address, record);
+  return answer == STACKPACK_FOUND ? cache_visit_new(cache, record, visit, context) : answer;
 }

@@ -132,10 +132,15 @@ static inline uint32_t cache_look_up(struct stackpack_cache *memory, uint64_t ad
 /* Remembers a record that was looked up elsewhere. 0: there is no room for it. */
 uint32_t cache_remember(struct stackpack_cache *cache, const struct stackpack_record *record);
 
-/* Visits the pairs of a record, of which the cache has a slot, or 0. */
+/* Visits the pairs of a record whose slot is known. */
 enum stackpack_answer cache_visit(struct stackpack_cache *cache, uint32_t slot,
                                   const struct stackpack_record *record, stackpack_visitor *visit,
                                   void *context);
+
+/* The same of a record that was looked up elsewhere, and remembers it, if there is a cache. */
+enum stackpack_answer cache_visit_new(struct stackpack_cache *cache,
+                                      const struct stackpack_record *record,
+                                      stackpack_visitor *visit, void *context);
 
 /* ---- For a walk ---- */
 

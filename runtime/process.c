@@ -418,20 +418,14 @@ enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
                                       struct stackpack_cache *cache, uintptr_t return_address,
                                       struct stackpack_record *record, stackpack_visitor *visit,
                                       void *context) {
-  enum stackpack_answer answer;
-  if (cache == NULL) {
-    answer = stackpack_find(process, return_address, record);
-    return answer == STACKPACK_FOUND ? stackpack_record_visit(record, visit, context) : answer;
+  if (cache != NULL) {
+    cache_begin(cache, process_generation(process));
+    const uint32_t slot = cache_look_up(cache, return_address, record);
+    if (slot != 0)
+      return cache_visit(cache, slot, record, visit, context);
   }
-  cache_begin(cache, process_generation(process));
-  uint32_t slot = cache_look_up(cache, return_address, record);
-  if (slot == 0) {
-    answer = stackpack_find(process, return_address, record);
-    if (answer != STACKPACK_FOUND)
-      return answer;
-    slot = cache_remember(cache, record);
-  }
-  return cache_visit(cache, slot, record, visit, context);
+  const enum stackpack_answer answer = stackpack_find(process, return_address, record);
+  return answer == STACKPACK_FOUND ? cache_visit_new(cache, record, visit, context) : answer;
 }
 
 /* Threads have stacks of their own, so the address of a variable spreads them over the stripes. */
