@@ -60,13 +60,9 @@ uint64_t packed_layout_end(const struct packed_table *table, uint32_t layout) {
     const struct packed_head head = read_head(table, start);
     const struct packed_group group = read_group(table, &head);
     if (group.row_width > PACKED_ROW_MAX || group.end > layouts_end(table))
-      return end;
+      break;
     end = group.end;
-    const uint64_t distance =
-        group.next_at == 0 ? 0 : bits_from(table->layouts, group.next_at) & table->next_mask;
-    if (distance == 0)
-      return end;
-    start = group.next_at + distance;
+    start = group.next_at == 0 ? UINT64_MAX : next_start(table, group.next_at);
   }
   return end;
 }

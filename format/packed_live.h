@@ -77,6 +77,12 @@ read_group(const struct packed_table *table, const struct packed_head *head) {
   return group;
 }
 
+/* Where the next group starts, of which the distance is at a bit; UINT64_MAX: the table is broken. */
+static inline uint64_t next_start(const struct packed_table *table, uint64_t at) {
+  const uint64_t distance = bits_from(table->layouts, at) & table->next_mask;
+  return distance == 0 ? UINT64_MAX : at + distance;
+}
+
 /* ---- Pairs ---- */
 
 /* A slot's location and its base's, by how far after the group's first location they are. */
@@ -201,9 +207,8 @@ static inline bool next_group(struct packed_pairs *pairs) {
   const uint64_t at = pairs->next_at;
   if (at == 0 || pairs->bad)
     return false;
-  const uint64_t distance = bits_from(pairs->table->layouts, at) & pairs->table->next_mask;
-  *pairs = distance == 0 ? broken_pairs(pairs->table)
-                         : group_pairs(pairs->table, at + distance, at + distance, pairs->position);
+  const uint64_t start = next_start(pairs->table, at);
+  *pairs = group_pairs(pairs->table, start, start, pairs->position);
   return !pairs->bad;
 }
 
