@@ -162,18 +162,24 @@ static struct stackpack_location public_location(struct location location) {
   return (struct stackpack_location){location.kind, location.size, location.reg, location.value};
 }
 
-/* The same for a number, mostly of the first class: then all but the value is one word. */
-static inline struct stackpack_location numbered_location(const struct packed_table *table,
-                                                          uint32_t number) {
+/* A location of the first class, as most are: all but the value is one word. */
+static inline struct stackpack_location first_class_location(const struct packed_table *table,
+                                                             uint64_t value) {
   union {
     struct stackpack_location location;
     uint64_t words[2];
   } result;
+  memcpy(&result.words[0], &table->first_class, sizeof result.words[0]);
+  result.words[1] = value;
+  return result.location;
+}
+
+static inline struct stackpack_location numbered_location(const struct packed_table *table,
+                                                          uint32_t number) {
   if (number >= table->first_class_count)
     return public_location(packed_other_location(table, number));
-  memcpy(&result.words[0], &table->first_class, sizeof result.words[0]);
-  result.words[1] = (uint64_t)table->first_class.value + (uint64_t)number * table->first_class_step;
-  return result.location;
+  return first_class_location(table, (uint64_t)table->first_class.value +
+                                         (uint64_t)number * table->first_class_step);
 }
 
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
@@ -198,8 +204,8 @@ bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_locati
   return true;
 }
 
-/* What a visit knows of a group's locations, which it tells by how far they are after the first one:
- * mostly they are of the first class, so that all but the value is one word. */
+/* What a visit knows of a group's locations, which it tells by how far they are after the first
+ * one. */
 struct nearby {
   const struct packed_table *table;
   uint32_t first;
@@ -225,13 +231,7 @@ static inline bool is_near(const struct nearby *nearby, uint64_t distance) {
 
 static inline struct stackpack_location nearby_location(const struct nearby *nearby,
                                                         uint64_t distance) {
-  union {
-    struct stackpack_location location;
-    uint64_t words[2];
-  } result;
-  memcpy(&result.words[0], &nearby->table->first_class, sizeof result.words[0]);
-  result.words[1] = nearby->value + distance * nearby->step;
-  return result.location;
+  return first_class_location(nearby->table, nearby->value + distance * nearby->step);
 }
 
 /* The same for any location. */
