@@ -299,7 +299,7 @@ struct packed_pairs {
   uint64_t bases_at; /* so many fields on as there are slots before */
   uint64_t next_at;  /* and how far after this place the next group is; 0: there is none */
   uint32_t first, plain;
-  uint64_t in_order; /* in_order: so many follow `first` */
+  uint64_t in_order; /* so many follow `first` */
   uint32_t position;
   uint64_t number_mask, number_width;
   bool bad;

@@ -50,8 +50,11 @@ static bool counts_agree(const struct packed_leaf *leaf) {
   for (unsigned i = 0; i < PACKED_BUCKETS; i++) {
     const unsigned count = leaf->counts >> i * 4 & PACKED_BUCKET_FULL;
     records += count;
-    if (count == PACKED_BUCKET_FULL && full++ < leaf->full_count)
-      records += bits_load16(leaf->more + (size_t)(full - 1) * sizeof(uint16_t));
+    if (count < PACKED_BUCKET_FULL)
+      continue;
+    if (full == leaf->full_count)
+      return false;
+    records += bits_load16(leaf->more + full++ * sizeof(uint16_t));
   }
   return full == leaf->full_count && records == leaf->count;
 }

@@ -134,7 +134,8 @@ static void add_use(struct uses *uses, uint64_t thing, uint64_t function) {
 struct thing {
   const uint64_t *uses;
   size_t count;
-  uint64_t number, next; /* next: that of the thing after it; UINT64_MAX: there is none */
+  uint64_t number;
+  bool is_last;
 };
 
 /* Divides the bits of each thing, and frees the uses. */
@@ -146,8 +147,7 @@ static void divide_things(struct division *division, struct uses *uses,
     const uint64_t number = uses->items[from] >> 32;
     while (to < uses->count && uses->items[to] >> 32 == number)
       to++;
-    divide(division, &(struct thing){&uses->items[from], to - from, number,
-                                     to < uses->count ? uses->items[to] >> 32 : UINT64_MAX});
+    divide(division, &(struct thing){&uses->items[from], to - from, number, to == uses->count});
   }
   free(uses->items);
 }
@@ -156,9 +156,8 @@ static void divide_things(struct division *division, struct uses *uses,
 static void divide_layout(struct division *division, const struct thing *layout) {
   struct sizes_layouts *layouts = &division->sizes->layouts;
   const struct packed_table *packed = division->packed;
-  const uint64_t end = layout->next != UINT64_MAX
-                           ? packed_layout_end(packed, (uint32_t)layout->number)
-                           : packed->layouts_size * 8;
+  const uint64_t end = layout->is_last ? packed->layouts_size * 8
+                                       : packed_layout_end(packed, (uint32_t)layout->number);
   const uint64_t bits = end > division->layouts_end ? end - division->layouts_end : 0;
   const bool is_shared = layout->count > 1;
   const enum part part = is_shared ? PART_SHARED_LAYOUTS : PART_OWN_LAYOUTS;
