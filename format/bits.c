@@ -45,9 +45,12 @@ void bit_writer_varint(struct bit_writer *writer, uint64_t number) {
   bit_writer_put(writer, number, 8);
 }
 
+void bit_writer_align_before(struct bit_writer *writer, uint64_t size, unsigned unit) {
+  bit_writer_put(writer, 0, (unsigned)(-(writer->size + size) % unit));
+}
+
 void bit_writer_align(struct bit_writer *writer, unsigned unit) {
-  if (writer->size % unit != 0)
-    bit_writer_put(writer, 0, unit - writer->size % unit);
+  bit_writer_align_before(writer, 0, unit);
 }
 
 void bit_writer_bytes(struct bit_writer *writer, const void *bytes, uint64_t size) {

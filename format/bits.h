@@ -168,8 +168,10 @@ void bit_writer_free(struct bit_writer *writer);
 void bit_writer_put(struct bit_writer *writer, uint64_t value, unsigned width);
 /* Appends at a whole byte. */
 void bit_writer_varint(struct bit_writer *writer, uint64_t number);
-/* Appends zeros up to a multiple of `unit` bits: 8, 16 or 32. */
+/* Appends zeros up to a multiple of `unit` bits: 8, 16 or 32; or so that `size` more bits end
+ * there. */
 void bit_writer_align(struct bit_writer *writer, unsigned unit);
+void bit_writer_align_before(struct bit_writer *writer, uint64_t size, unsigned unit);
 /* Appends bytes at a whole byte. */
 void bit_writer_bytes(struct bit_writer *writer, const void *bytes, uint64_t size);
 /* The same for all of another string. Fails if that one has. */

@@ -272,12 +272,6 @@ static uint8_t choose_next_width(const struct group_heads *heads) {
   return (uint8_t)bits_for_number(most);
 }
 
-/* Appends zeros, so that after `size` more bits the string's size is a multiple of `unit`: of 8, 16
- * or 32 bits. */
-static void align_after(struct bit_writer *bits, uint64_t size, unsigned unit) {
-  bit_writer_put(bits, 0, (unsigned)(-(bits->size + size) % unit));
-}
-
 static void join_layouts(const struct layouts_writer *writer) {
   struct encoder *encoder = writer->encoder;
   const struct packed_header *header = &encoder->header;
@@ -291,7 +285,7 @@ static void join_layouts(const struct layouts_writer *writer) {
   for (size_t i = 0; i < writer->heads.count; i++) {
     const struct group_head *head = &writer->heads.items[i];
     if (is_first)
-      align_after(bits, head->positions_end - from, 8u << header->reference_shift);
+      bit_writer_align_before(bits, head->positions_end - from, 8u << header->reference_shift);
     copy_bits(bits, &writer->bodies, from, head->positions_end);
     if (is_first) {
       encoder->places[layout] = bits->size / 8;
