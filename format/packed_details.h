@@ -1,9 +1,9 @@
 /* packed_details.h - IDs, deopt state, calling conventions, flags and live-outs: the cold part.
  *
- * Most programs have little of this: every record has LLVM's default ID, and no state; calls have the
- * convention of C, or the one that LLVM gives to functions that other files can't call. Where all
- * records agree in all of it, nothing is stored for a record. Otherwise the records are cut into
- * blocks of 1 << shift, each compressed by itself:
+ * Most programs have little of this: every record has LLVM's default ID, and no state; calls have
+ * the convention of C, or the one that LLVM gives to functions that other files can't call. Where
+ * all records agree in all of it, nothing is stored for a record. Otherwise the records are cut
+ * into blocks of 1 << shift, each compressed by itself:
  *
  *   header   struct packed_details_header
  *   ends     u32 of each block: where it ends, in bytes from the first one's start

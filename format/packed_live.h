@@ -77,7 +77,8 @@ read_group(const struct packed_table *table, const struct packed_head *head) {
   return group;
 }
 
-/* Where the next group starts, of which the distance is at a bit; UINT64_MAX: the table is broken. */
+/* Where the next group starts, of which the distance is at a bit; UINT64_MAX: the table is
+ * broken. */
 static inline uint64_t next_start(const struct packed_table *table, uint64_t at) {
   const uint64_t distance = bits_from(table->layouts, at) & table->next_mask;
   return distance == 0 ? UINT64_MAX : at + distance;

@@ -1,8 +1,8 @@
 /* lookup.c - stackpack lookup: the answers that a collector would get for addresses.
  *
  * The answers are the runtime library's own, from the packed table; of a program that isn't packed,
- * from the table that the library makes of its stack maps. A record that is found is printed from the
- * table of safepoints, as `dump` prints it: by its number, which is the same in both.
+ * from the table that the library makes of its stack maps. A record that is found is printed from
+ * the table of safepoints, as `dump` prints it: by its number, which is the same in both.
  */
 #include "tool/commands.h"
 

@@ -15,8 +15,8 @@
 
 /* ---- What keeps a record ---- */
 
-/* The node of the chain that is to be blamed: a function with an indirect call, or a symbol; the number
- * of nodes if it is none. */
+/* The node of the chain that is to be blamed: a function with an indirect call, or a symbol; the
+ * number of nodes if it is none. */
 static uint32_t blamed(const struct analysis *analysis, const struct call *call,
                        enum certainty certainty) {
   const struct call_graph *graph = analysis->graph;

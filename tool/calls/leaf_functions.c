@@ -20,7 +20,8 @@
  *
  * zlib's functions that compute are here, too; others allocate by what the program may store in a
  * stream (zlib.h: zalloc, zfree), or call by name what the program may have in place of the C
- * library's. zlib keeps no function of the program's, and runs nothing when it is loaded or unloaded.
+ * library's. zlib keeps no function of the program's, and runs nothing when it is loaded or
+ * unloaded.
  *
  * Left out on purpose: dlclose, dlopen, dlsym (constructors, destructors, resolvers); syscall,
  * which can be any of these; pthread_exit, which unwinds; hcreate's friends, scandir, glob,

@@ -30,8 +30,8 @@ enum leaf_occasion {
   LEAF_AT_ONCE = 8,  /* now, and never later; nothing else of the program's runs then */
 };
 
-/* What a function of the C library calls, and when: the function that is its argument of that number;
- * or, at LEAF_AT_ABORT, one that isn't known, for the signal that is its argument. */
+/* What a function of the C library calls, and when: the function that is its argument of that
+ * number; or, at LEAF_AT_ABORT, one that isn't known, for the signal that is its argument. */
 struct leaf_callback {
   uint8_t occasions; /* 0: nothing that is known */
   int8_t argument;

@@ -5,8 +5,8 @@
  *
  * exit calls the functions that were given to atexit and its like, and those of the file's own
  * table; abort, a handler of SIGABRT. Where a program registers functions by calls with constant
- * arguments, all of them are known, and exit leads to these and no others. In programs for the GNU C
- * library, atexit is itself a part of the program, which hands its argument on to __cxa_atexit.
+ * arguments, all of them are known, and exit leads to these and no others. In programs for the GNU
+ * C library, atexit is itself a part of the program, which hands its argument on to __cxa_atexit.
  *
  * It must be shown, then, that nothing registers anything by other calls: with an argument that
  * isn't known, by a pointer to atexit, or from the middle of a function that hands its argument on.

@@ -6,8 +6,8 @@
  * has 4 bytes, and its fields lie where its group has them, so a decoder of what the call graph
  * asks is a table: a row for each group of instructions has the places of the general registers
  * that they read and write, and a function for the rest: where they lead, and what becomes of the
- * stack pointer, the frame pointer (x29) and the link register (x30). Vector instructions matter only
- * where they write to a general register. What no row has is no instruction.
+ * stack pointer, the frame pointer (x29) and the link register (x30). Vector instructions matter
+ * only where they write to a general register. What no row has is no instruction.
  *
  * An address has an upper part (ADRP: a page of 4 KiB) and the rest in another instruction, an
  * addition, a load or a store; or it is near (ADR, LDR of a literal), or made of 16 bits at a time

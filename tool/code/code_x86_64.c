@@ -592,7 +592,8 @@ static bool moves_on_stack(const struct code_stack *stack, const struct code_par
                          : parts->reads != 0);
 }
 
-/* Whether it stores something in memory: for what follows, it is enough to know which ones don't. */
+/* Whether it stores something in memory: for what follows, it is enough to know which ones
+ * don't. */
 static bool may_store(const struct encoded *encoded) {
   enum { TO_REGISTER = 2 };
   switch (encoded->raw.mnemonic) {
