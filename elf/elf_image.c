@@ -86,6 +86,17 @@ bool elf_image_find_packed(const struct elf_image *image, struct section_bytes *
   return false;
 }
 
+uint64_t elf_image_code_end(const struct elf_image *image) {
+  uint64_t end = 0;
+  for (unsigned i = 0; i < image->header.e_phnum; i++) {
+    const Elf64_Phdr segment = elf_image_segment(image, i);
+    const bool is_code = segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0;
+    if (is_code && segment.p_vaddr + segment.p_memsz > end)
+      end = segment.p_vaddr + segment.p_memsz;
+  }
+  return end;
+}
+
 const char *elf_image_string(const struct elf_image *image, uint32_t section, uint32_t offset) {
   if (section >= image->header.e_shnum)
     return NULL;

@@ -45,6 +45,9 @@ const char *elf_image_string(const struct elf_image *image, uint32_t section, ui
  * none. */
 bool elf_image_find_packed(const struct elf_image *image, struct section_bytes *packed);
 
+/* The link-time address at which the last executable segment ends; 0 without one. */
+uint64_t elf_image_code_end(const struct elf_image *image);
+
 /* The next section of that name after number *number, which moves on; false if there is none. */
 bool elf_image_next_section(const struct elf_image *image, const char *name, unsigned *number,
                             Elf64_Shdr *section);

@@ -29,8 +29,8 @@
 
 #define PACKED_MAGIC 0x4b505453u /* "STPK" */
 enum {
-  PACKED_VERSION = 9,
-  PACKED_HEADER_SIZE = 80,  /* of the fixed fields */
+  PACKED_VERSION = 10,
+  PACKED_HEADER_SIZE = 88,  /* of the fixed fields */
   PACKED_ENTRY_SIZE = 8,    /* of an entry for a part, after them */
   PACKED_BUCKETS = 16,      /* of a leaf */
   PACKED_USUAL_STARTS = 32, /* of a leaf of the usual form, that are compared at once */
@@ -76,6 +76,7 @@ struct packed_header {
   uint64_t checksum;  /* XXH3 (64 bits) of all that follows the header */
   int64_t text_start; /* the lowest function's address less the table's own */
   uint64_t text_size; /* from there to where the last function ends */
+  int64_t code_end;   /* of the module's executable segments less the table's own; 0: not known */
   uint32_t records;
   uint32_t stretches; /* functions and gaps */
   uint32_t functions;
@@ -138,6 +139,7 @@ struct packed_table {
   const uint8_t *bytes;
   uint64_t address; /* of bytes[0] in the address space of the look-ups */
   uint64_t text_start, text_size;
+  int64_t code_end; /* as the header has it */
   const uint8_t *directory, *leaves, *references, *layouts, *frame_sizes, *classes, *list_starts,
       *lists;
   const uint8_t *exceptions, *details, *roots;
@@ -190,6 +192,10 @@ enum packed_error {
 /* Opens bytes[0..size), which are 8-aligned and stay where they are. Reads the header only. */
 enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, size_t size,
                               uint64_t address);
+
+/* Whether a module has code that it didn't have when it was packed: it ends at an address, 0 if
+ * there is none. What a tool adds may be managed functions that it has moved. */
+bool packed_code_was_added(const struct packed_table *table, uint64_t code_end);
 
 /* Verifies the checksum over the whole table. */
 bool packed_check(const struct packed_table *table);

@@ -204,6 +204,7 @@ enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, 
       .address = address,
       .text_start = address + (uint64_t)header.text_start,
       .text_size = header.text_size,
+      .code_end = header.code_end,
       .machine = header.machine,
   };
   error = find_parts(table, &header, &parts);
@@ -217,6 +218,10 @@ enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, 
   table->form.is_usual &= can_read_starts(table, bytes + header.size);
   open_classes(table);
   return open_frames(table, &parts) ? PACKED_OK : PACKED_BAD_HEADER;
+}
+
+bool packed_code_was_added(const struct packed_table *table, uint64_t code_end) {
+  return table->code_end != 0 && (int64_t)(code_end - table->address) > table->code_end;
 }
 
 uint64_t packed_size(const struct packed_table *table) {

@@ -358,6 +358,8 @@ bool packed_unpack(const struct packed_table *packed, packed_decompress *decompr
   table->frame_machine = packed->frames.machine;
   unpacker->decompress = decompress;
   table->machine = packed->machine;
+  if (packed->code_end != 0)
+    table->code_end = packed->address + (uint64_t)packed->code_end;
   const bool ok = unpack(unpacker);
   free(unpacker->space);
   free(unpacker->functions);

@@ -411,6 +411,8 @@ static bool encode(struct encoder *encoder, struct bit_writer *out) {
   };
   encoder->text_start = table->function_count > 0 ? table->functions[0].address : encoder->address;
   encoder->header.text_start = (int64_t)(encoder->text_start - encoder->address);
+  if (table->code_end != 0)
+    encoder->header.code_end = (int64_t)(table->code_end - encoder->address);
   for (size_t i = 0; i < sizeof steps / sizeof *steps && table->function_count > 0; i++)
     if (!steps[i](encoder))
       return no_memory(encoder);

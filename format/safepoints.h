@@ -81,7 +81,8 @@ struct safepoints {
   uint32_t function_count, record_count;
   size_t function_capacity, record_capacity;
 
-  uint16_t machine; /* e_machine of the ELF file that it is of; 0: not known */
+  uint16_t machine;  /* e_machine of the ELF file that it is of; 0: not known */
+  uint64_t code_end; /* where its executable segments end; 0: not known */
 
   uint64_t *global_roots; /* addresses of variables that hold references: sorted, none twice */
   uint32_t global_root_count;

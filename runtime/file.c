@@ -36,8 +36,7 @@ static enum stackpack_error open_packed(struct elf_file *file, struct stackpack_
     return STACKPACK_NO_STACK_MAPS;
   if (error == 0)
     error = elf_file_fetch(file, (uint64_t)(packed.bytes - file->image.bytes), packed.size);
-  return error != 0 ? error_of(error)
-                    : stackpack_table_open(table, packed.bytes, packed.size, packed.address);
+  return error != 0 ? error_of(error) : table_open_in(table, &file->image, &packed);
 }
 
 static enum stackpack_error open_raw(struct elf_file *file, struct stackpack_table *table,

@@ -102,4 +102,8 @@ uint64_t record_function_end(const struct stackpack_record *record);
 /* table.c */
 enum stackpack_error table_error(enum packed_error error);
 
+/* table.c: opens the table that was found in an image, unless the image has code that came later. */
+enum stackpack_error table_open_in(struct stackpack_table *table, const struct elf_image *image,
+                                   const struct section_bytes *packed);
+
 #endif

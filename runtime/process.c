@@ -100,7 +100,7 @@ static enum stackpack_error open_packed(const struct elf_image *image, struct fo
     return STACKPACK_NO_STACK_MAPS;
   found->maps_start = (uintptr_t)packed.bytes;
   found->maps_size = packed.size < PACKED_HEADER_SIZE ? packed.size : PACKED_HEADER_SIZE;
-  return stackpack_table_open(&found->table, packed.bytes, packed.size, found->maps_start);
+  return table_open_in(&found->table, image, &packed);
 }
 
 /* ---- Raw modules ---- */

@@ -57,6 +57,7 @@ enum stackpack_error {
   STACKPACK_UNSUPPORTED,      /* a packed section of a newer version, or with unknown features */
   STACKPACK_TOO_MANY_MODULES, /* the caller's array is too small: see stackpack_process_open */
   STACKPACK_NO_RAW_READER,    /* a raw section, in a program without stackpack_raw_open */
+  STACKPACK_CODE_ADDED,       /* a module with code that a tool added after it was packed */
 };
 
 /* A sentence fragment in English, without a full stop. Static storage. */

@@ -26,6 +26,8 @@ const char *stackpack_error_text(enum stackpack_error error) {
     return "more modules with stack maps than there is room for";
   case STACKPACK_NO_RAW_READER:
     return "stack maps that aren't packed, in a program without the reader of such ones";
+  case STACKPACK_CODE_ADDED:
+    return "code that was added after the stack maps were packed, and may have managed functions";
   }
   return "an unknown error";
 }
@@ -47,6 +49,16 @@ enum stackpack_error table_error(enum packed_error error) {
 enum stackpack_error stackpack_table_open(struct stackpack_table *table, const void *bytes,
                                           size_t size, uint64_t address) {
   return table_error(packed_open(table_of(table), bytes, size, address));
+}
+
+enum stackpack_error table_open_in(struct stackpack_table *table, const struct elf_image *image,
+                                   const struct section_bytes *packed) {
+  const enum stackpack_error error =
+      stackpack_table_open(table, packed->bytes, packed->size, image->bias + packed->address);
+  return error == STACKPACK_OK &&
+                 packed_code_was_added(table_of(table), image->bias + elf_image_code_end(image))
+             ? STACKPACK_CODE_ADDED
+             : error;
 }
 
 bool stackpack_table_check(const struct stackpack_table *table) {

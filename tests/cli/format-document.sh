@@ -182,7 +182,7 @@ expect_output '^lookup, line 7:$'
 offset=$(section_offset packed .stackpack)
 header_size=$(od -An -tu1 -j $((offset + 6)) -N 1 packed)
 # magic number, versions, sizes of the header, checksum, records, directory
-for change in "0 0" "4 8" "4 10" "6 40" "6 $((header_size + 8))" "6 255" "8 1" "48 255" "$header_size 255"; do
+for change in "0 0" "4 9" "4 11" "6 40" "6 $((header_size + 8))" "6 255" "8 1" "56 255" "$header_size 255"; do
   read -r byte value <<<"$change"
   cp packed damaged
   set_byte damaged $((offset + byte)) "$value"
@@ -217,13 +217,13 @@ def answer(read):
     except Unusable:
         return None
 
-def look_up(table, address):
-    look_up = packed_table.LookUp(packed_table.Table(table, address))
+def look_up(table, place):
+    look_up = packed_table.LookUp(packed_table.Table(table, *place))
     look_up.answer(look_up.table.text_address(source.randrange(look_up.table.header.text_size + 1)))
     return []
 
-def decode(table, address):
-    return packed_decoder.dump(packed_table.Decoded(packed_table.Table(table, address)))
+def decode(table, place):
+    return packed_decoder.dump(packed_table.Decoded(packed_table.Table(table, *place)))
 
 def dump():
     command = sys.argv[1], "dump", "--format=json", "damaged"
@@ -233,20 +233,20 @@ files = []
 for path in sys.argv[2:]:
     with open(path, "rb") as file:
         data = file.read()
-    table, address = packed_table.find_table(data)
+    table, *place = packed_table.find_table(data)
     header = packed_table.read_header(table)
     if header.size < 10000:
-        files.append((data, table[: header.size], address, header))
+        files.append((data, table[: header.size], place, header))
 
 for number in range(500):
-    data, sound, address, header = files[number % len(files)]
+    data, sound, place, header = files[number % len(files)]
     damaged = flip_a_bit(sound, header)
     with open("damaged", "wb") as file:
         file.write(data.replace(sound, damaged))
-    own = answer(lambda: decode(damaged, address))
+    own = answer(lambda: decode(damaged, place))
     assert own == answer(dump), f"round {number}"
     seen["refused" if own is None else "read"] += 1
-    seen["look-ups refused" if answer(lambda: look_up(damaged, address)) is None else "look-ups"] += 1
+    seen["look-ups refused" if answer(lambda: look_up(damaged, place)) is None else "look-ups"] += 1
 print(dict(seen))
 assert len(seen) == 4, "damage that is never seen, or always"
 END
@@ -267,7 +267,7 @@ cat >example.c <<'END'
 #define PAIR(base, derived) ((uint64_t)(base) << 32 | (derived))
 
 int main(void) {
-  struct safepoints table = {0};
+  struct safepoints table = {.code_end = 0x401069};
   intern_add(&table.lists, NULL, 0);
   const uint64_t first = safepoints_add_location(&table, (struct location){3, 8, 7, 8});
   const uint64_t second = safepoints_add_location(&table, (struct location){3, 8, 7, 16});

@@ -107,7 +107,7 @@ class Cursor:
 
 # ---- Section 4: where the table is ---------------------------------------------------------------------
 
-SEGMENT_LOAD, SEGMENT_NOTE = 1, 4
+SEGMENT_LOAD, SEGMENT_NOTE, FLAG_EXECUTABLE = 1, 4, 1
 NOTE = struct.pack("<III12s", 10, 0, 1, b"stackpack")
 Segment = namedtuple("Segment", "type flags offset address physical_address file_size memory_size alignment")
 
@@ -128,24 +128,29 @@ def bytes_at(file, segments, address):
     return b""
 
 
+def is_code(segment):
+    return segment.type == SEGMENT_LOAD and segment.flags & FLAG_EXECUTABLE != 0
+
+
 def find_table(data):
-    """The bytes of the table up to the end of its segment, and its address."""
+    """The bytes of the table up to the end of its segment, its address, and where the module's code ends."""
     file = Part("file", data)
     segments = read_segments(file)
     for note in segments:
         if note.type == SEGMENT_NOTE and note.memory_size == len(NOTE):
             found = bytes_at(file, segments, note.address)
             if found[: len(NOTE)] == NOTE:
-                return found[len(NOTE) :], note.address + len(NOTE)
+                code_end = max((one.address + one.memory_size for one in segments if is_code(one)), default=0)
+                return found[len(NOTE) :], note.address + len(NOTE), code_end
     raise Unusable("no packed table")
 
 
 # ---- Section 5: header and parts -----------------------------------------------------------------------
 
-HEADER = struct.Struct("<IHHIHHQQqQIII15BxI")
+HEADER = struct.Struct("<IHHIHHQQqQqIII15BxI")
 Header = namedtuple(
     "Header",
-    "magic version header_size header_checksum machine part_count size checksum text_start text_size records stretches "
+    "magic version header_size header_checksum machine part_count size checksum text_start text_size code_end records stretches "
     "functions bucket_shift record_shift start_shift index_width stretch_width position_width full_width "
     "reference_bytes reference_shift frame_bytes frame_shift frame_width first_width long_width next_width varying_from",
 )
@@ -174,7 +179,7 @@ def read_header(data):
     require(len(data) >= HEADER.size, "no room for a header")
     header = Header(*HEADER.unpack_from(data))
     require(header.magic == 0x4B505453, "not a packed table")
-    require(header.version == 9, f"a table of version {header.version}, which a newer reader knows")
+    require(header.version == 10, f"a table of version {header.version}, which a newer reader knows")
     require(header.header_size == HEADER.size + 8 * header.part_count, "a header of another size")
     require(header.header_size <= len(data), "a header that is cut off")
     require(header_checksum(data[: header.header_size]) == header.header_checksum, "a header that is damaged")
@@ -215,7 +220,8 @@ def check_widths(header):
 class Table:
     """A table that is open: its header is as it should be, and each part is inside."""
 
-    def __init__(self, data, address):
+    def __init__(self, data, address, code_end=None):
+        """Without the module, where its code ends isn't known."""
         self.header, self.address = read_header(data), address
         self.parts = read_parts(self.header, data)
         check_widths(self.header)
@@ -230,6 +236,9 @@ class Table:
         self.exceptions = [Exceptional(*one) for one in self.parts["exceptions"].items("<III")]
         self.check_counts()
         require(self.header.size <= len(data), "a table that is cut off")
+        if code_end is not None and self.header.code_end != 0:
+            added = (code_end - address + 2**63 & MASK_64) - 2**63 > self.header.code_end
+            require(not added, "code that was added after packing")
         self.data = data[: self.header.size]
         self.location = lru_cache(None)(self.read_location)
         self.frames = Frames(self) if len(self.parts["frames"]) > 0 else None

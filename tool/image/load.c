@@ -60,6 +60,9 @@ enum load_kind load_find(const struct image *image, const struct load_options *o
       problem_set(problem, "a broken packed table, at address 0x%" PRIx64, place.address);
     else if (!packed_check(&loaded->packed))
       problem_set(problem, "a broken packed table: its checksum differs");
+    else if (packed_code_was_added(&loaded->packed, elf_image_code_end(&image->elf_image)))
+      problem_set(problem, "code was added after packing (by BOLT?), to which the stack maps don't "
+                           "apply: change the code first, then pack");
     else
       return loaded->kind = LOAD_PACKED;
     return loaded->kind = LOAD_BROKEN;
@@ -134,6 +137,7 @@ static bool load_raw(const struct image *image, const struct load_options *optio
   if (image->header.e_type == ET_REL)
     return problem_set(problem, "an object file: link it first");
   table->machine = image->header.e_machine;
+  table->code_end = elf_image_code_end(&image->elf_image);
   const bool ok =
       evidence_find(&evidence, &image->elf_image) &&
       read_records(image, options, &evidence.code, loaded, problem) &&

@@ -22,6 +22,7 @@ pub const STACKPACK_BAD_TABLE: stackpack_error = 6;
 pub const STACKPACK_UNSUPPORTED: stackpack_error = 7;
 pub const STACKPACK_TOO_MANY_MODULES: stackpack_error = 8;
 pub const STACKPACK_NO_RAW_READER: stackpack_error = 9;
+pub const STACKPACK_CODE_ADDED: stackpack_error = 10;
 pub type stackpack_error = ::std::os::raw::c_uint;
 extern "C" {
     pub fn stackpack_error_text(error: stackpack_error) -> *const ::std::os::raw::c_char;
