@@ -43,10 +43,12 @@ struct section_bytes {
 
 /* Calls `visit` for each range of calls that have a landing pad, where the unwinder lets a function
  * go on after an exception; with LANDING_UNKNOWN for functions whose language-specific data can't
- * be read. `frames` is .eh_frame, `tables` is .gcc_except_table, or empty. */
+ * be read. `frames` is .eh_frame, `tables` is .gcc_except_table, or empty. Each function has its
+ * own data: false where these are read several times over, which would take the square of the
+ * file's size. */
 typedef void landing_visitor(void *context, struct code_range function, struct code_range calls,
                              uint64_t landing);
-void eh_frame_landings(const struct section_bytes *frames, const struct section_bytes *tables,
+bool eh_frame_landings(const struct section_bytes *frames, const struct section_bytes *tables,
                        landing_visitor *visit, void *context);
 
 /* The numbers of a machine that format/frames.h needs. */

@@ -25,31 +25,31 @@ static uint64_t fde_data(struct cursor fde, const struct cie_facts *facts) {
 
 /* Reads the call sites of a function at `table`: where each is, how long, and its landing pad; then
  * an action. (Itanium C++ ABI, Exception Handling Tables; GCC's unwind-c.c reads the same) */
-static bool read_call_sites(struct cursor table, struct code_range function, landing_visitor *visit,
-                            void *context) {
+static bool read_call_sites(struct cursor *table, struct code_range function,
+                            landing_visitor *visit, void *context) {
   uint64_t base = function.start;
-  const unsigned base_encoding = (unsigned)cursor_take(&table, 1);
+  const unsigned base_encoding = (unsigned)cursor_take(table, 1);
   if (base_encoding != OMITTED) {
-    const uint64_t place = table.address + table.position;
-    base = cursor_take_encoded(&table, base_encoding);
+    const uint64_t place = table->address + table->position;
+    base = cursor_take_encoded(table, base_encoding);
     if ((base_encoding & RELATIVE_MASK) == RELATIVE_TO_PLACE)
       base += place;
     else if ((base_encoding & (RELATIVE_MASK | INDIRECT)) != 0)
       return false;
   }
-  if (cursor_take(&table, 1) != OMITTED) /* types */
-    (void)cursor_take_leb128(&table, false);
-  const unsigned encoding = (unsigned)cursor_take(&table, 1);
-  const uint64_t size = cursor_take_leb128(&table, false);
-  if (table.bad || size > table.end - table.position || (encoding & ~(unsigned)FORMAT_MASK) != 0)
+  if (cursor_take(table, 1) != OMITTED) /* types */
+    (void)cursor_take_leb128(table, false);
+  const unsigned encoding = (unsigned)cursor_take(table, 1);
+  const uint64_t size = cursor_take_leb128(table, false);
+  if (table->bad || size > table->end - table->position || (encoding & ~(unsigned)FORMAT_MASK) != 0)
     return false;
-  table.end = table.position + (size_t)size;
-  while (table.position < table.end) {
-    const uint64_t start = cursor_take_encoded(&table, encoding),
-                   length = cursor_take_encoded(&table, encoding);
-    const uint64_t landing = cursor_take_encoded(&table, encoding);
-    (void)cursor_take_leb128(&table, false);
-    if (table.bad)
+  table->end = table->position + (size_t)size;
+  while (table->position < table->end) {
+    const uint64_t start = cursor_take_encoded(table, encoding),
+                   length = cursor_take_encoded(table, encoding);
+    const uint64_t landing = cursor_take_encoded(table, encoding);
+    (void)cursor_take_leb128(table, false);
+    if (table->bad)
       return false;
     if (landing != 0)
       visit(context, function,
@@ -59,17 +59,25 @@ static bool read_call_sites(struct cursor table, struct code_range function, lan
   return true;
 }
 
-void eh_frame_landings(const struct section_bytes *frames, const struct section_bytes *tables,
+bool eh_frame_landings(const struct section_bytes *frames, const struct section_bytes *tables,
                        landing_visitor *visit, void *context) {
+  enum { TIMES_MAX = 4 };
   struct cursor section = cursor_open(frames->bytes, frames->size, frames->address);
   struct last_cie cie = {.position = SIZE_MAX};
   struct cursor fde;
   struct code_range range;
+  uint64_t taken = 0;
   while (eh_frame_next(&section, &cie, &fde, &range)) {
     const uint64_t data = fde_data(fde, &cie.facts);
     const uint64_t into = data - tables->address;
-    const struct cursor table = {tables->bytes, (size_t)into, tables->size, tables->address, false};
-    if (data != 0 && (into >= tables->size || !read_call_sites(table, range, visit, context)))
+    struct cursor table = {tables->bytes, (size_t)into, tables->size, tables->address, false};
+    if (data == 0)
+      continue;
+    if (into >= tables->size || !read_call_sites(&table, range, visit, context))
       visit(context, range, range, LANDING_UNKNOWN);
+    taken += table.position - (size_t)into;
+    if (taken / TIMES_MAX > tables->size)
+      return false;
   }
+  return true;
 }

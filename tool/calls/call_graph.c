@@ -184,11 +184,12 @@ static void settle_data(struct call_graph *graph) {
   free(is_entered);
 }
 
-static void build(struct graph_builder *builder, const struct image *image,
-                  const struct safepoints *table) {
+static bool build(struct graph_builder *builder, const struct image *image,
+                  const struct safepoints *table, struct problem *problem) {
   functions_find(builder, image, table);
   sweep(builder, image);
-  landings_find(builder, image);
+  if (!landings_find(builder, image, problem))
+    return false;
   indirect_calls_resolve(builder);
   registered_note(builder);
   escapes_find(builder, image);
@@ -200,6 +201,7 @@ static void build(struct graph_builder *builder, const struct image *image,
   call_types_read(builder, image, table);
   settle_data(builder->graph);
   registered_check(builder);
+  return true;
 }
 
 /* So that functions and calls can be counted by 32 bits. */
@@ -232,9 +234,7 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
   names_open(&graph->names, image);
   const bool ok = linkage_open(&graph->linkage, image, problem) &&
                   areas_open(&graph->areas, image, raw, problem) &&
-                  check_size(&graph->areas, problem);
-  if (ok)
-    build(&builder, image, table);
+                  check_size(&graph->areas, problem) && build(&builder, image, table, problem);
   free(builder.later);
   free(builder.landings);
   free(builder.callbacks);

@@ -229,7 +229,8 @@ void indirect_calls_resolve(struct graph_builder *builder);
 void registered_note(struct graph_builder *builder);
 /* Finds the ways of exceptions; and, when all calls are known, the places that are to be
  * patched. */
-void landings_find(struct graph_builder *builder, const struct image *image);
+bool landings_find(struct graph_builder *builder, const struct image *image,
+                   struct problem *problem);
 void patches_find(struct graph_builder *builder, const struct safepoints *table);
 /* Finds the functions whose addresses are in data, or known to other files. */
 void escapes_find(struct graph_builder *builder, const struct image *image);

@@ -42,7 +42,8 @@ static void add_landing(void *context, struct code_range function, struct code_r
   add_way(builder, calls.end - 1, target);
 }
 
-void landings_find(struct graph_builder *builder, const struct image *image) {
+bool landings_find(struct graph_builder *builder, const struct image *image,
+                   struct problem *problem) {
   static const char *const names[] = {".eh_frame", ".gcc_except_table"};
   struct section_bytes bytes[2] = {0};
   for (size_t i = 0; i < 2; i++) {
@@ -51,7 +52,9 @@ void landings_find(struct graph_builder *builder, const struct image *image) {
       bytes[i] = (struct section_bytes){image->bytes + section->header.sh_offset,
                                         section->header.sh_size, section->header.sh_addr};
   }
-  eh_frame_landings(&bytes[0], &bytes[1], add_landing, builder);
+  return eh_frame_landings(&bytes[0], &bytes[1], add_landing, builder) ||
+         problem_set(problem, "unwind entries that lead to more than 4 times the bytes of %s",
+                     names[1]);
 }
 
 void patches_find(struct graph_builder *builder, const struct safepoints *table) {

@@ -4,6 +4,7 @@
 #include "format/array.h"
 #include "format/search.h"
 #include "tool/code/code.h"
+#include "tool/image/budget.h"
 #include "tool/image/relocations.h"
 
 #include <inttypes.h>
@@ -116,55 +117,69 @@ static Elf_Data *data_of_type(const struct image *image, uint32_t type, uint32_t
   return NULL;
 }
 
-/* Whether a version that the file needs is one of GNU's C or C++ library, or GCC's own: GLIBC_,
- * GLIBCXX_, CXXABI_, GCC_. They are in the order in which libraries are needed, not in that of
- * their numbers. */
-static bool is_c_version(const struct image *image, Elf_Data *needed, uint32_t strings,
-                         GElf_Versym version) {
+enum { VERSIONS = 1 << 15 }; /* the numbers that there may be */
+
+/* Whether a version is one of GNU's C or C++ library, or GCC's own. */
+static bool is_c_version(const char *name) {
+  return name != NULL && (strncmp(name, "GLIBC", 5) == 0 || strncmp(name, "CXXABI_", 7) == 0 ||
+                          strncmp(name, "GCC_", 4) == 0);
+}
+
+/* Tells by their numbers which versions that the file needs are the C library's. They are in the
+ * order in which libraries are needed, not in that of their numbers; of two of one number the first
+ * counts. */
+static bool find_c_versions(const struct image *image, bool *is_c_library,
+                            struct problem *problem) {
+  struct budget budget = budget_open("version needs", image->size);
+  bool *is_met = calloc(VERSIONS, sizeof *is_met);
+  uint32_t strings = 0;
+  Elf_Data *needed = data_of_type(image, SHT_GNU_verneed, &strings);
   GElf_Verneed file;
   GElf_Vernaux one;
-  uint64_t at = 0;
-  for (unsigned files = 0; files < UINT16_MAX && gelf_getverneed(needed, (int)at, &file) != NULL;
-       files++) {
+  bool ok = true;
+  for (uint64_t at = 0;
+       ok && needed != NULL && at <= INT32_MAX && gelf_getverneed(needed, (int)at, &file) != NULL;
+       at += file.vn_next) {
     uint64_t aux = at + file.vn_aux;
-    for (unsigned n = 0;
-         n < file.vn_cnt && aux <= INT32_MAX && gelf_getvernaux(needed, (int)aux, &one) != NULL;
-         n++, aux += one.vna_next)
-      if (one.vna_other == version) {
-        const char *name = elf_strptr(image->elf, strings, one.vna_name);
-        return name != NULL && (strncmp(name, "GLIBC", 5) == 0 ||
-                                strncmp(name, "CXXABI_", 7) == 0 || strncmp(name, "GCC_", 4) == 0);
-      }
-    if (file.vn_next == 0 || at + file.vn_next > INT32_MAX)
+    ok = budget_take(&budget, sizeof(Elf64_Verneed), problem);
+    for (unsigned n = 0; ok && n < file.vn_cnt && aux <= INT32_MAX &&
+                         gelf_getvernaux(needed, (int)aux, &one) != NULL;
+         n++, aux += one.vna_next) {
+      ok = budget_take(&budget, sizeof(Elf64_Vernaux), problem);
+      if (one.vna_other >= VERSIONS || is_met[one.vna_other])
+        continue;
+      is_met[one.vna_other] = true;
+      is_c_library[one.vna_other] = is_c_version(elf_strptr(image->elf, strings, one.vna_name));
+    }
+    if (file.vn_next == 0)
       break;
-    at += file.vn_next;
   }
-  return false;
+  free(is_met);
+  return ok;
 }
 
 /* A name alone doesn't tell a function of the C library from another library's of the same name. */
-static void find_c_library(struct linkage *linkage, const struct image *image) {
-  enum { VERSIONS = 1 << 15 };
-  uint32_t strings = 0, unused = 0;
+static bool find_c_library(struct linkage *linkage, const struct image *image,
+                           struct problem *problem) {
+  uint32_t unused = 0;
   Elf_Data *versions = data_of_type(image, SHT_GNU_versym, &unused);
-  Elf_Data *needed = data_of_type(image, SHT_GNU_verneed, &strings);
-  uint8_t *known = calloc(VERSIONS, 1); /* by version: 1 it is, 2 it isn't */
-  for (uint32_t i = 0; i < linkage->symbol_count; i++) {
+  bool *is_c_library = calloc(VERSIONS, sizeof *is_c_library); /* by version */
+  const bool ok = find_c_versions(image, is_c_library, problem);
+  for (uint32_t i = 0; ok && i < linkage->symbol_count; i++) {
     struct linkage_symbol *symbol = &linkage->symbols[i];
     GElf_Versym version;
-    symbol->is_c_library = !symbol->is_defined && !linkage->needs_more;
-    if (symbol->is_defined || symbol->is_c_library || versions == NULL || needed == NULL ||
-        gelf_getversym(versions, (int)i, &version) == NULL)
-      continue;
-    version &= VERSIONS - 1;
-    if (known[version] == 0)
-      known[version] = is_c_version(image, needed, strings, version) ? 1 : 2;
-    symbol->is_c_library = known[version] == 1;
+    symbol->is_c_library =
+        !symbol->is_defined &&
+        (!linkage->needs_more ||
+         (versions != NULL && gelf_getversym(versions, (int)i, &version) != NULL &&
+          is_c_library[version & (VERSIONS - 1)]));
   }
-  free(known);
+  free(is_c_library);
+  return ok;
 }
 
-static void read_symbols(struct linkage *linkage, const struct image *image, bool may_preempt) {
+static bool read_symbols(struct linkage *linkage, const struct image *image, bool may_preempt,
+                         struct problem *problem) {
   for (size_t i = 1; i < image->section_count; i++) {
     const Elf64_Shdr *header = &image->sections[i].header;
     if (header->sh_type != SHT_DYNSYM)
@@ -177,10 +192,10 @@ static void read_symbols(struct linkage *linkage, const struct image *image, boo
          n++)
       linkage->symbols[linkage->symbol_count++] =
           read_symbol(image, &symbol, header->sh_link, may_preempt);
-    find_c_library(linkage, image);
-    return;
+    return find_c_library(linkage, image, problem);
   }
   linkage->symbols = calloc(1, sizeof *linkage->symbols); /* none */
+  return true;
 }
 
 /* ---- Words ---- */
@@ -240,26 +255,26 @@ static bool read_rela(struct linkage *linkage, const struct image *image, const 
 }
 
 uint64_t linkage_initial(const struct image *image, uint64_t address) {
+  const Elf64_Phdr *segment = image_load_at(image, address);
+  const uint64_t into = segment == NULL ? 0 : address - segment->p_vaddr;
   uint64_t word = 0;
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *segment = &image->segments[i];
-    const uint64_t into = address - segment->p_vaddr;
-    if (segment->p_type == PT_LOAD && into < segment->p_filesz &&
-        segment->p_filesz - into >= sizeof word) {
-      memcpy(&word, image->bytes + segment->p_offset + into, sizeof word);
-      break;
-    }
-  }
+  if (segment != NULL && into < segment->p_filesz && segment->p_filesz - into >= sizeof word)
+    memcpy(&word, image->bytes + segment->p_offset + into, sizeof word);
   return word;
 }
 
-/* In a table of kind RELR the addends are in place. */
-static void read_relr(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table) {
+/* In a table of kind RELR the addends are in place, and a bit stands for each. */
+static bool read_relr(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table,
+                      struct budget *places, struct problem *problem) {
   struct relr_reader reader = relr_open(image, table);
-  for (uint64_t address; relr_next(&reader, &address);)
+  for (uint64_t address; relr_next(&reader, &address);) {
+    if (!budget_take(places, sizeof(uint64_t), problem))
+      return false;
     add_word(linkage, (struct linkage_word){.address = address,
                                             .value = linkage_initial(image, address),
                                             .kind = LINKAGE_ADDRESS});
+  }
+  return true;
 }
 
 static int compare_words(const void *a, const void *b) {
@@ -284,6 +299,7 @@ static bool may_relocate(const Elf64_Shdr *header) {
 
 static bool read_words(struct linkage *linkage, const struct image *image,
                        struct problem *problem) {
+  struct budget places = budget_open("relative relocations", image->size);
   for (size_t i = 1; i < image->section_count; i++) {
     const Elf64_Shdr *header = &image->sections[i].header;
     if ((header->sh_flags & SHF_ALLOC) == 0)
@@ -293,8 +309,8 @@ static bool read_words(struct linkage *linkage, const struct image *image,
                          image->sections[i].name);
     if (header->sh_type == SHT_RELA && !read_rela(linkage, image, header, problem))
       return false;
-    if (header->sh_type == SHT_RELR)
-      read_relr(linkage, image, header);
+    if (header->sh_type == SHT_RELR && !read_relr(linkage, image, header, &places, problem))
+      return false;
     if (may_relocate(header))
       linkage->unknown = header->sh_addr;
   }
@@ -311,8 +327,8 @@ bool linkage_open(struct linkage *linkage, const struct image *image, struct pro
   const struct dynamic dynamic = read_dynamic(linkage, image);
   find_offset_tables(linkage, image);
   linkage->is_library = !linkage->is_fixed && !dynamic.is_pie;
-  read_symbols(linkage, image, linkage->is_library && !dynamic.symbolic);
-  if (read_words(linkage, image, problem))
+  if (read_symbols(linkage, image, linkage->is_library && !dynamic.symbolic, problem) &&
+      read_words(linkage, image, problem))
     return true;
   linkage_close(linkage);
   return false;

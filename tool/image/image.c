@@ -1,6 +1,10 @@
 /* image.c - opens an ELF file, and checks its headers, on which the other steps rely. */
 #include "tool/image/image.h"
 
+#include "format/array.h"
+#include "format/search.h"
+#include "tool/image/budget.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +30,8 @@ static bool check_header(struct image *image, struct problem *problem) {
 }
 
 static bool read_segments(struct image *image, struct problem *problem) {
+  struct budget loads = budget_open("program headers of loaded segments", image->size);
+  struct budget others = budget_open("program headers", image->size);
   image->segment_count = image->header.e_phnum;
   image->segments = calloc(image->segment_count + 1, sizeof *image->segments);
   for (size_t i = 0; i < image->segment_count; i++) {
@@ -37,14 +43,41 @@ static bool read_segments(struct image *image, struct problem *problem) {
     if (segment.p_type == PT_LOAD &&
         (segment.p_memsz < segment.p_filesz || segment.p_vaddr > UINT64_MAX - segment.p_memsz))
       return problem_set(problem, "segment %zu has a size that can't be", i);
+    if (!budget_take(segment.p_type == PT_LOAD ? &loads : &others, segment.p_filesz, problem))
+      return false;
     image->segments[i] = segment;
   }
   return true;
 }
 
+static int compare_loads(const void *a, const void *b) {
+  const Elf64_Phdr *x = *(const Elf64_Phdr *const *)a, *y = *(const Elf64_Phdr *const *)b;
+  return x->p_vaddr < y->p_vaddr ? -1 : x->p_vaddr > y->p_vaddr;
+}
+
+/* Sorts the segments that are loaded. */
+static bool sort_loads(struct image *image, struct problem *problem) {
+  image->loads = calloc(image->segment_count + 1, sizeof *image->loads);
+  EACH_SEGMENT(image, segment)
+    if (segment->p_type == PT_LOAD && segment->p_memsz > 0)
+      image->loads[image->load_count++] = segment;
+  if (image->load_count > 0)
+    qsort(image->loads, image->load_count, sizeof *image->loads, compare_loads);
+  for (size_t i = 1; i < image->load_count; i++) {
+    const Elf64_Phdr *first = image->loads[i - 1], *second = image->loads[i];
+    if (second->p_vaddr - first->p_vaddr < first->p_memsz)
+      return problem_set(problem, "segments %td and %td are loaded at the same address",
+                         first - image->segments, second - image->segments);
+  }
+  return true;
+}
+
 static bool read_sections(struct image *image, struct problem *problem) {
+  struct budget contents = budget_open("section headers", image->size);
+  struct budget names = budget_open("names of sections", image->size);
   image->section_count = image->header.e_shnum;
-  image->sections = calloc(image->section_count + 1, sizeof *image->sections);
+  image->section_capacity = image->section_count + 1;
+  image->sections = calloc(image->section_capacity, sizeof *image->sections);
   if (image->section_count == 0)
     return true;
   image->section_names = image->header.e_shstrndx;
@@ -54,6 +87,8 @@ static bool read_sections(struct image *image, struct problem *problem) {
       header = (Elf64_Shdr){.sh_name = header.sh_name};
     if (header.sh_type != SHT_NOBITS && !inside(image, header.sh_offset, header.sh_size))
       return problem_set(problem, "section %zu is beyond the end of the file", i);
+    if (header.sh_type != SHT_NOBITS && !budget_take(&contents, header.sh_size, problem))
+      return false;
     image->sections[i].header = header;
   }
   if (image->section_names == 0 || image->section_names >= image->section_count ||
@@ -64,13 +99,24 @@ static bool read_sections(struct image *image, struct problem *problem) {
                                                image->sections[i].header.sh_name);
     if (image->sections[i].name == NULL)
       return problem_set(problem, "section %zu has a name beyond the table of names", i);
+    if (!budget_take(&names, strlen(image->sections[i].name), problem))
+      return false;
   }
+  return true;
+}
+
+static bool check_names(const struct image *image, struct problem *problem) {
+  struct budget names = budget_open("names of symbols", image->size);
+  for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next(&at);)
+    if (at.name != NULL && !budget_take(&names, strlen(at.name), problem))
+      return false;
   return true;
 }
 
 static bool open_bytes(struct image *image, struct problem *problem) {
   bool ok = check_header(image, problem) && read_segments(image, problem) &&
-            read_sections(image, problem);
+            sort_loads(image, problem) && read_sections(image, problem) &&
+            check_names(image, problem);
   elf_version(EV_CURRENT);
   /* libelf's type says that it may write, but ELF_C_READ's kind of handle doesn't. */
   image->elf = ok ? elf_memory((char *)(uintptr_t)image->bytes, image->size) : NULL;
@@ -98,6 +144,7 @@ void image_close(struct image *image) {
   elf_end(image->elf);
   free(image->sections);
   free(image->segments);
+  free(image->loads);
   if (image->file.bytes != NULL)
     input_close(&image->file);
   *image = (struct image){0};
@@ -123,7 +170,8 @@ bool image_split(struct image *image, size_t section, uint64_t address, uint64_t
   if (before > whole.header.sh_size || size > whole.header.sh_size - before)
     return problem_set(problem, "section %s overlaps others", whole.name);
   const uint64_t after = whole.header.sh_size - before - size;
-  image->sections = realloc(image->sections, (image->section_count + 2) * sizeof whole);
+  (void)array_make_room((void **)&image->sections, &image->section_capacity,
+                        image->section_count + 2, sizeof whole);
   const size_t origin = whole.part_of != 0 ? whole.part_of : section;
   size_t number = section;
   if (before > 0 || after > 0) {
@@ -168,10 +216,59 @@ const struct image_section *image_overlapping(const struct image *image,
   return NULL;
 }
 
+/* Bytes of a section in the file. */
+struct file_range {
+  uint64_t offset, end;
+  const struct image_section *section;
+};
+
+static int compare_ranges(const void *a, const void *b) {
+  const struct file_range *x = a, *y = b;
+  ORDER_BY(x, y, offset)
+  return x->section < y->section ? -1 : x->section > y->section;
+}
+
+const struct image_section **image_overlaps(const struct image *image) {
+  const struct image_section **others = calloc(image->section_count + 1, sizeof *others);
+  struct file_range *ranges = calloc(image->section_count + 1, sizeof *ranges);
+  size_t count = 0, longest = 0; /* of those before, the range that ends last */
+  EACH_SECTION(image, section)
+    if (section->header.sh_type != SHT_NOBITS && section->header.sh_size > 0)
+      ranges[count++] = (struct file_range){
+          section->header.sh_offset, section->header.sh_offset + section->header.sh_size, section};
+  qsort(ranges, count, sizeof *ranges, compare_ranges);
+  for (size_t i = 1; i < count; i++) {
+    if (ranges[i].offset < ranges[longest].end) {
+      others[ranges[i].section - image->sections] = ranges[longest].section;
+      others[ranges[longest].section - image->sections] = ranges[i].section;
+    }
+    if (ranges[i].end > ranges[longest].end)
+      longest = i;
+  }
+  free(ranges);
+  return others;
+}
+
+const Elf64_Phdr *image_load_at(const struct image *image, uint64_t address) {
+  size_t from = 0, to = image->load_count;
+  while (from < to) {
+    const size_t middle = from + (to - from) / 2;
+    if (image->loads[middle]->p_vaddr <= address)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  const Elf64_Phdr *load = from > 0 ? image->loads[from - 1] : NULL;
+  return load != NULL && address - load->p_vaddr < load->p_memsz ? load : NULL;
+}
+
+/* A section without bytes may stand at a segment's end. */
 const Elf64_Phdr *image_segment_of(const struct image *image, const Elf64_Shdr *section) {
-  EACH_SEGMENT(image, segment) {
-    const uint64_t into = section->sh_addr - segment->p_vaddr;
-    if (segment->p_type == PT_LOAD && into <= segment->p_filesz &&
+  const uint64_t address = section->sh_addr;
+  for (int before = section->sh_size == 0; before >= 0; before--) {
+    const Elf64_Phdr *segment = image_load_at(image, address - (uint64_t)before);
+    const uint64_t into = segment == NULL ? 0 : address - segment->p_vaddr;
+    if (segment != NULL && into <= segment->p_filesz &&
         section->sh_size <= segment->p_filesz - into &&
         segment->p_offset + into == section->sh_offset)
       return segment;

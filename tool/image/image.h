@@ -1,7 +1,9 @@
 /* image.h - an ELF file that is being read: checked once on opening, trusted by all later steps.
  *
- * Opening checks that the header tables, the sections and the segments lie inside the file. libelf
- * and libraries that stand on it, such as libdw, read symbols and debug information.
+ * Opening checks that the header tables, the sections and the segments lie inside the file; that
+ * these, and names, don't lead to the same bytes again and again (budget.h); and that no two
+ * segments are loaded at one address. libelf and libraries that stand on it, such as libdw, read
+ * symbols and debug information.
  */
 #ifndef STACKPACK_IMAGE_H
 #define STACKPACK_IMAGE_H
@@ -29,6 +31,10 @@ struct image {
   struct image_section *sections; /* number 0 is the null section; none if they are stripped off */
   Elf64_Phdr *segments;
   size_t section_count, segment_count, section_names; /* section_names: index of .shstrtab */
+  size_t section_capacity;
+  const Elf64_Phdr *
+      *loads; /* the PT_LOAD segments with addresses, which no two share; by address */
+  size_t load_count;
   Elf *elf;
   struct input file; /* empty if the bytes are the caller's */
 };
@@ -70,6 +76,10 @@ static inline bool overlaps_segment(const Elf64_Phdr *segment, const Elf64_Shdr 
 const struct image_section *image_overlapping(const struct image *image,
                                               const struct image_section *section);
 
+/* The same of all sections, by their numbers: an array, to be freed. It takes as long as sorting
+ * them. */
+const struct image_section **image_overlaps(const struct image *image);
+
 /* The first section of that name; NULL if there is none. */
 const struct image_section *image_section(const struct image *image, const char *name);
 
@@ -81,6 +91,9 @@ bool image_split(struct image *image, size_t section, uint64_t address, uint64_t
 
 /* The number of a symbol's section, which may be a part. Numbers that aren't a section's stay. */
 size_t image_symbol_section(const struct image *image, const GElf_Sym *symbol);
+
+/* The PT_LOAD segment that has an address in memory; NULL if there is none. */
+const Elf64_Phdr *image_load_at(const struct image *image, uint64_t address);
 
 /* The PT_LOAD segment whose bytes in the file include all of a section; NULL if there is none. */
 const Elf64_Phdr *image_segment_of(const struct image *image, const Elf64_Shdr *section);

@@ -1,0 +1,43 @@
+/* budget.h - how much of a file a reader may read.
+ *
+ * Headers and tables lead to bytes: a section's header to its contents, a symbol to its name, a
+ * function's unwind entry to a table of its calls. An honest file's lead to each byte about once. A
+ * hostile file's lead to the same bytes again and again: 3 MB of section headers over one table of
+ * relocations were four minutes of work. So each reader of such a table counts the bytes that its
+ * entries lead to, and the file is refused where they are several times the file's size.
+ *
+ * For example, of a reader of symbols:
+ *
+ *   struct budget budget = budget_open("names of symbols", image->size);
+ *   while (elf_symbols_next(&at))
+ *     if (!budget_take(&budget, strlen(at.name), problem))
+ *       return false;
+ *
+ * A pass over the file is one budget: a command may make several, but their number is its own.
+ */
+#ifndef STACKPACK_BUDGET_H
+#define STACKPACK_BUDGET_H
+
+#include "tool/image/problem.h"
+
+#include <stdint.h>
+
+/* Sections that share bytes, names that share their ends, and copies that a linker folded make this
+ * 1 to 2. */
+enum { BUDGET_TIMES = 4 };
+
+struct budget {
+  const char *table; /* for the problem: a plural; static storage */
+  uint64_t size;     /* the file's, in bytes */
+  uint64_t taken;
+};
+
+static inline struct budget budget_open(const char *table, uint64_t size) {
+  return (struct budget){.table = table, .size = size};
+}
+
+/* Counts bytes that a table's entry leads to. False, and a problem, once they are more than
+ * BUDGET_TIMES the file's. */
+bool budget_take(struct budget *budget, uint64_t bytes, struct problem *problem);
+
+#endif
