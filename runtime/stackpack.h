@@ -329,7 +329,8 @@ void stackpack_leave(struct stackpack_process *process, unsigned ticket);
  * the references of each are, so that they can be read and updated:
  *
  *   static const struct stackpack_walker walker = {.process = &process};
- *   struct stackpack_stack stack = {lowest, end};
+ *   struct stackpack_stack stack = {lowest, end}; // end: the stack pointer at which C called
+ *                                                  // managed code, as a stub noted it
  *   struct stackpack_context context =
  *       stackpack_context_at_call(return_address, stack_pointer, NULL);
  *   struct stackpack_walk walk;
@@ -337,8 +338,14 @@ void stackpack_leave(struct stackpack_process *process, unsigned ticket);
  *   stackpack_walk_start(&walk, &walker, stack, &context);
  *   while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk)))
  *     stackpack_walk_update(&walk, forward, heap);
- *   if (answer != STACKPACK_WALK_AT_NATIVE) // as this stack is to end in the C that called us
+ *   if (answer != STACKPACK_WALK_END) // frames may have been missed
  *     die("%s", stackpack_walk_text(answer));
+ *
+ * STACKPACK_WALK_END is the only success. STACKPACK_WALK_AT_NATIVE says that the walk met native
+ * code before the declared end: managed code may have called C that called managed code, and frames
+ * above that C weren't looked at. A runtime with such calls notes each way into managed code and
+ * each way out of it, and walks from the one to the other, row by row (stackpack_walk_resume); or
+ * an unwinder passes the native frames.
  *
  * It reads and writes nothing outside the stack's bounds but the registers' places that the caller
  * or the unwinder names. Each step goes up, so that a walk ends whatever is on the stack; and it
@@ -431,8 +438,10 @@ static inline void stackpack_context_set(struct stackpack_context *context, unsi
 }
 
 /* A stack's bounds: the addresses low <= a < end are its. A walk that gets to a stack pointer of
- * exactly `end` is at its end. So with the stack pointer of the native frame that called the oldest
- * managed one as `end`, a walk is complete if and only if it says STACKPACK_WALK_END. */
+ * exactly `end` is at its end. So declare as `end` the stack pointer of the native frame that calls
+ * the oldest managed one, as it is at that call: then a walk is complete if and only if it says
+ * STACKPACK_WALK_END. C can't name that number; a stub of assembler that makes the call can
+ * (samples/common/managed_call.S). */
 struct stackpack_stack {
   uintptr_t low, end;
 };
@@ -494,10 +503,12 @@ enum stackpack_walk_answer {
   STACKPACK_WALK_MANAGED, /* with its record in walk->record, and roots */
   STACKPACK_WALK_NATIVE,  /* without a stack map; passed over */
 
-  /* Ends: there was a managed frame, and no more are to come. */
+  /* Ends, after a managed frame. */
   STACKPACK_WALK_END,       /* at the stack's end, or at its outermost frame */
-  STACKPACK_WALK_AT_NATIVE, /* at a native frame (walk->context), as walker->native says; or at what
-                               looks like one, as its return address is in no managed function */
+  STACKPACK_WALK_AT_NATIVE, /* at a native frame (walk->context) below the stack's end, as
+                               walker->native says; or at what looks like one, as its return address
+                               is in no managed function. Managed frames above it were not looked
+                               at: no success, unless stackpack_walk_resume goes on with them */
 
   /* Such an end, but no managed frame was met since the walk started or was resumed. That may be as
    * it should; if it may not, the context or the process is wrong. */
@@ -554,8 +565,9 @@ void stackpack_walk_start(struct stackpack_walk *walk, const struct stackpack_wa
 enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk);
 
 /* Goes on at another place, after any answer: a runtime whose stacks have native frames between
- * managed ones can note the context of each managed frame that calls out, and go on at the next of
- * them when the walk has got to a native frame; or on another stack. On the same stack it must be
+ * managed ones can note the context of each managed frame that calls out, and the end of each row
+ * of managed frames, and go on at the next row when the walk has got to the end of one; or on
+ * another stack. On the same stack it must be
  * above the frame at hand: else the next answer is STACKPACK_WALK_NO_PROGRESS. */
 void stackpack_walk_resume(struct stackpack_walk *walk, struct stackpack_stack stack,
                            const struct stackpack_context *context);

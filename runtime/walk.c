@@ -322,7 +322,7 @@ const char *stackpack_walk_text(enum stackpack_walk_answer answer) {
       [STACKPACK_WALK_MANAGED] = "a managed frame",
       [STACKPACK_WALK_NATIVE] = "a native frame",
       [STACKPACK_WALK_END] = "the stack's end",
-      [STACKPACK_WALK_AT_NATIVE] = "the end of the managed frames",
+      [STACKPACK_WALK_AT_NATIVE] = "native code; frames above it were not looked at",
       [STACKPACK_WALK_NO_MANAGED] = "no managed frame was met",
       [STACKPACK_WALK_NOT_SAFEPOINT] = "a managed function waits where there is no safepoint",
       [STACKPACK_WALK_CORRUPT] = "the stack map is damaged",

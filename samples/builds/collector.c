@@ -26,7 +26,26 @@ static size_t used, collections, frames;
 static struct stackpack_module modules[1];
 static struct stackpack_process process;
 static const struct stackpack_walker walker = {.process = &process};
-static uintptr_t stack_end; /* above main's frame, which is native */
+static uintptr_t stack_end; /* where main's call of managed code returns to; 0: there is none */
+
+/* Returns function(argument). It writes the stack pointer of that call to *end first: a walk that
+ * gets there has passed all managed frames. */
+int64_t call_managed(int64_t (*function)(int64_t), int64_t argument, uintptr_t *end);
+__asm__(".text\n"
+        ".type call_managed, @function\n"
+        "call_managed:\n"
+        "  .cfi_startproc\n"
+        "  push %rbp\n"
+        "  .cfi_adjust_cfa_offset 8\n"
+        "  mov %rsp, (%rdx)\n"
+        "  mov %rdi, %rax\n"
+        "  mov %rsi, %rdi\n"
+        "  call *%rax\n"
+        "  pop %rbp\n"
+        "  .cfi_adjust_cfa_offset -8\n"
+        "  ret\n"
+        "  .cfi_endproc\n"
+        ".size call_managed, . - call_managed\n");
 
 /* The space that nodes are copied to. */
 struct copies {
@@ -55,7 +74,7 @@ static void collect(uintptr_t return_address, uintptr_t stack_pointer) {
   stackpack_walk_start(&walk, &walker, stack, &youngest);
   while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk)))
     stackpack_walk_update(&walk, forward, &copies);
-  if (answer != STACKPACK_WALK_AT_NATIVE) { /* at main */
+  if (answer != STACKPACK_WALK_END) {
     fprintf(stderr, "the walk stopped: %s\n", stackpack_walk_text(answer));
     abort();
   }
@@ -83,11 +102,20 @@ int64_t square(int64_t value) { return value * value; }
 
 int64_t sum_of_squares(int64_t n); /* managed.ll */
 
+/* Managed code mustn't lead here again: the walk would end at the second call. doc/tutorial.md has
+ * such calls. */
+static int64_t enter(int64_t (*function)(int64_t), int64_t argument) {
+  if (stack_end != 0)
+    abort();
+  const int64_t result = call_managed(function, argument, &stack_end);
+  stack_end = 0;
+  return result;
+}
+
 int main(void) {
-  stack_end = (uintptr_t)__builtin_frame_address(0) + 16;
   if (stackpack_process_open(&process, modules, 1) != STACKPACK_OK)
     abort();
-  printf("%" PRId64 "\n", sum_of_squares(100));
+  printf("%" PRId64 "\n", enter(sum_of_squares, 100));
   fprintf(stderr, "%zu collections, %zu frames\n", collections, frames);
   stackpack_process_close(&process);
   return 0;

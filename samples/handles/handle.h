@@ -26,6 +26,7 @@
 
 #include "die.h"
 #include "heap.h"
+#include "row.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -135,14 +136,16 @@ template <class T> T REF *passed(const Persistent<T> &persistent) { return persi
 template <class T> T kept(T value) { return value; }
 template <class T> Handle<T> kept(T REF *reference) { return Handle<T>(reference); }
 
-/* Calls a managed function. Handles among the arguments become references when nothing else is left
- * to evaluate; a reference that it returns becomes a handle before anything else happens. */
+/* Calls a managed function, which starts a row of managed frames. Handles among the arguments become
+ * references when nothing else is left to evaluate; a reference that it returns becomes a handle
+ * before anything else happens. */
 template <class Result, class... Formal, class... Actual>
 auto call(Result (*function)(Formal...), const Actual &...actual) {
-  if constexpr (std::is_void_v<Result>)
-    function(passed(actual)...);
-  else
-    return kept(function(passed(actual)...));
+  static_assert(sizeof...(Formal) <= Row::ARGUMENTS_MAX, "managed_call passes four arguments");
+  const uint64_t arguments[Row::ARGUMENTS_MAX] = {(uint64_t)(Formal)passed(actual)...};
+  const uint64_t result = Row().run((managed_function *)function, arguments);
+  if constexpr (!std::is_void_v<Result>)
+    return kept((Result)result);
 }
 
 #endif

@@ -17,7 +17,7 @@ $(HANDLES)/%.o: samples/handles/%.cpp
 	$(CXX) -std=c++17 $(filter-out -std=c17,$(FLAGS)) $(CFLAGS) $(CPPFLAGS) -Iruntime -Isamples/common -c $< -o $@
 
 $(BUILD)/samples/handles-raw: $(addprefix $(HANDLES)/,managed.o embedder.o vm.o entries.o) \
-		$(addprefix $(SAMPLE_COMMON)/,bounds.o copier.o heap_allocate.o numbers.o options.o die.o) $(BUILD)/libstackpack.a
+		$(addprefix $(SAMPLE_COMMON)/,bounds.o copier.o heap_allocate.o managed_call.o numbers.o options.o die.o) $(BUILD)/libstackpack.a
 	$(SAMPLE_LINK) -lstdc++
 
 $(eval $(call SAMPLE_PACK,samples/handles,$(BUILD)/samples/handles))

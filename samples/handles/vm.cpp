@@ -11,9 +11,10 @@
  *   tree_each                      managed
  *   run, main                      C++
  *
- * So there are as many rows of managed frames as there are transitions. The walk goes through each
- * from the frame that is noted to the C++ code that called the oldest of them, and then goes on with
- * the next transition. Nothing needs to be known of how C++ uses the stack: its references are in
+ * The walk goes through each row of managed frames, from the frame that a Transition has noted to
+ * the stack pointer at which C++ called the oldest one, and then goes on with the next row. Each row
+ * must end there exactly: a frame of C++ in the middle of one was called without a Transition, and
+ * hides managed frames. The use that C++ makes of the stack doesn't matter: its references are in
  * handles, and their slots are updated as well.
  */
 #include "vm.h"
@@ -30,16 +31,28 @@
 static stackpack_module modules[1];
 static stackpack_process process;
 static stackpack_walker walker;
-static stackpack_stack stack;
+static stackpack_stack stack; /* the whole; each row ends earlier */
 
 static struct copier copier;
-static const Transition *youngest;
+static Row *youngest;
 
 static struct { uint64_t frames, rows, most_rows, handles, most_handles; } counts;
 
-Transition::Transition(waiting_frame frame) : frame(frame), outer(youngest) { youngest = this; }
+Row::Row() : outer(youngest) {
+  if (outer && outer->frame.return_address == 0)
+    die("managed code has called C++ without a Transition");
+  youngest = this;
+}
 
-Transition::~Transition() { youngest = outer; }
+Row::~Row() { youngest = outer; }
+
+Transition::Transition(waiting_frame frame) {
+  if (!youngest)
+    die("managed code was called without a Row");
+  youngest->frame = frame;
+}
+
+Transition::~Transition() { youngest->frame = {}; }
 
 void vm_open(size_t heap_bytes, bool stress) {
   stackpack_error error = stackpack_process_open(&process, modules, 1);
@@ -57,30 +70,35 @@ void vm_close() {
 
 /* ---- Collecting ---- */
 
+/* The walk stands before the youngest frame of a row. */
 static void forward_row(stackpack_walk &walk) {
   stackpack_walk_answer answer;
   while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk)))
     stackpack_walk_update(&walk, copier_forward, &copier);
-  if (answer != STACKPACK_WALK_AT_NATIVE)
+  if (answer != STACKPACK_WALK_END)
     die("the walk of the stack ends at %#" PRIxPTR ": %s", walk.context.pc,
         stackpack_walk_text(answer));
 }
 
-static stackpack_context context_of(const Transition &transition) {
-  return waiting_context(transition.frame);
+static stackpack_context context_of(const Row &row) {
+  if (row.frame.return_address == 0)
+    die("managed code has called C++ without a Transition");
+  return waiting_context(row.frame);
 }
+
+static stackpack_stack bounds_of(const Row &row) { return {stack.low, row.end}; }
 
 static void forward_stack() {
   if (!youngest)
     return; /* C++ allocates, and no managed code waits for it */
   stackpack_walk walk;
   stackpack_context context = context_of(*youngest);
-  stackpack_walk_start(&walk, &walker, stack, &context);
+  stackpack_walk_start(&walk, &walker, bounds_of(*youngest), &context);
   forward_row(walk);
   uint64_t rows = 1;
-  for (const Transition *next = youngest->outer; next; next = next->outer, rows++) {
-    context = context_of(*next);
-    stackpack_walk_resume(&walk, stack, &context);
+  for (const Row *row = youngest->outer; row; row = row->outer, rows++) {
+    context = context_of(*row);
+    stackpack_walk_resume(&walk, bounds_of(*row), &context);
     forward_row(walk);
   }
   counts.frames += walk.managed_frames;

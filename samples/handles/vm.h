@@ -2,26 +2,21 @@
 #ifndef HANDLES_VM_H
 #define HANDLES_VM_H
 
-#include "frame.h"
 #include "handle.h"
+#include "row.h"
 
 #include <cstdint>
 #include <cstdio>
 
-/* A call of C++ by managed code that hasn't returned yet. Between the frames of managed code that
- * called C++ and those of managed code that was called by it lie frames of C++, which no stack map
- * describes. The walk passes them by these: each notes the managed frame that called, and they form
- * a chain, the youngest first. A function that is called by managed code has one as its first local
- * variable, made of what its stub has handed it (see entries.S). */
+/* A call of C++ by managed code that hasn't returned yet: it notes in the youngest row (row.h) that
+ * the calling frame waits. A function that is called by managed code has one as its first local
+ * variable, made of the numbers that its stub has handed it (see entries.S). */
 class Transition {
 public:
   explicit Transition(waiting_frame frame);
   ~Transition();
   Transition(const Transition &) = delete;
   Transition &operator=(const Transition &) = delete;
-
-  const waiting_frame frame;
-  const Transition *const outer;
 };
 
 /* heap_bytes: the size of each space of the heap. stress: collect at every allocation. */

@@ -43,6 +43,10 @@ void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_
   return copier_allocate(&copier, data_bytes, references, collect, &context);
 }
 
+uint64_t heap_run(uint64_t (*workload)(uint64_t size), uint64_t size) {
+  return stack_run(workload, size);
+}
+
 void heap_report(FILE *file) {
   copier_report(&copier, file);
   fprintf(file, "frames walked: %" PRIu64 " (at most %" PRIu64 " in one collection)\n",

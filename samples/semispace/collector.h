@@ -8,11 +8,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* bytes: the size of each of the two spaces. stress: collect at every allocation. */
 void heap_open(size_t bytes, bool stress);
 void heap_close(void);
+
+/* Runs managed code: workload(size). Managed code is entered nowhere else. */
+uint64_t heap_run(uint64_t (*workload)(uint64_t size), uint64_t size);
 
 /* Writes what the collections did, a line for each figure. */
 void heap_report(FILE *file);

@@ -27,7 +27,7 @@ $(SEMISPACE)/plain/%.o: samples/semispace/%.c
 # What all builds share, what those with a collector share, and what is of the plain one.
 SEMISPACE_ALL := $(SEMISPACE)/main.o $(addprefix $(SAMPLE_COMMON)/,numbers.o options.o die.o)
 SEMISPACE_COLLECTOR := $(addprefix $(SEMISPACE)/,collector.o stack.o) \
-  $(addprefix $(SAMPLE_COMMON)/,bounds.o copier.o heap_allocate.o) $(BUILD)/libstackpack.a
+  $(addprefix $(SAMPLE_COMMON)/,bounds.o copier.o heap_allocate.o managed_call.o) $(BUILD)/libstackpack.a
 SEMISPACE_PLAIN := $(addprefix $(SEMISPACE)/plain/,$(addsuffix .o,$(SEMISPACE_MODULES) plain))
 
 $(BUILD)/samples/semispace-raw: $(SEMISPACE_MODULES:%=$(SEMISPACE)/O2/%.o) $(SEMISPACE_ALL) $(SEMISPACE_COLLECTOR)

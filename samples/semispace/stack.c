@@ -2,7 +2,7 @@
  *
  * Seen from a collection, the stack is a row of calls that have not returned yet:
  *
- *   main               C, not managed: no stack map. The walk ends here.
+ *   main, stack_run    C, not managed: no stack map. The walk ends here.
  *   trees_run          managed: waits for tree_build
  *   tree_build         managed: waits for tree_build
  *   tree_build         managed: waits for heap_allocate. The walk starts here.
@@ -14,22 +14,22 @@
  * call. stackpack_walk_next does the first, stackpack_walk_update the second: an object is known by
  * its base, and a derived reference keeps its distance from it.
  *
- * How a walk must end is for its user to say. Here managed code is called by main alone, and calls
- * nothing that calls managed code again. So below every collection there is a row of managed
- * frames, and below these is C. Any other end means that frames were missed.
+ * The end of a walk is the stack pointer at which stack_run called the oldest managed function, and
+ * STACKPACK_WALK_END is the only answer that says so. STACKPACK_WALK_AT_NATIVE isn't success: a
+ * frame of C may be called by managed code, whose references would be lost. Here managed code calls
+ * nothing that calls managed code again, and stack_run sees to that. (samples/handles does.)
  */
 #include "stack.h"
 
 #include "bounds.h"
 #include "die.h"
+#include "managed_call.h"
 
 #include <inttypes.h>
 
 /* One managed module, the program itself. Shared libraries without stack maps don't count. */
 static struct stackpack_module modules[1];
 static struct stackpack_process process;
-
-/* By frame size, up to the first frame that is not managed. */
 
 /* Recursion meets the same return addresses again and again. */
 enum { CACHE_SHIFT = 7 };
@@ -50,6 +50,16 @@ void stack_open(void) {
 
 void stack_close(void) { stackpack_process_close(&process); }
 
+uint64_t stack_run(uint64_t (*workload)(uint64_t size), uint64_t size) {
+  static bool is_running;
+  if (is_running)
+    die("managed code leads to a call of managed code");
+  is_running = true;
+  const uint64_t result = managed_call((managed_function *)workload, &stack.end, size, 0, 0, 0);
+  is_running = false;
+  return result;
+}
+
 static void count_roots(struct stackpack_walk *walk, struct stack_counts *counts) {
   struct stackpack_root root;
   while (stackpack_walk_root(walk, &root)) {
@@ -67,7 +77,7 @@ void stack_update(const struct stackpack_context *context, stackpack_forward *fo
     count_roots(&walk, counts);
     stackpack_walk_update(&walk, forward, heap);
   }
-  if (answer != STACKPACK_WALK_AT_NATIVE)
+  if (answer != STACKPACK_WALK_END)
     die("the stack walk stopped at address %#" PRIxPTR ": %s", walk.context.pc,
         stackpack_walk_text(answer));
   counts->frames += walk.managed_frames;

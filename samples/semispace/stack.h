@@ -19,8 +19,12 @@ struct stack_counts {
 void stack_open(void);
 void stack_close(void);
 
+/* Runs managed code, and returns workload(size). The stack pointer of this call is the stack's end
+ * for walks. Managed code must not lead here again. */
+uint64_t stack_run(uint64_t (*workload)(uint64_t size), uint64_t size);
+
 /* Updates every reference in the frame of the given context and in those of its callers, up to the
- * first frame of a function that is not managed. forward(heap, base) is where the object of a base
+ * call of the workload by stack_run. forward(heap, base) is where the object of a base
  * reference is now: the collector's part. */
 void stack_update(const struct stackpack_context *context, stackpack_forward *forward, void *heap,
                   struct stack_counts *counts);

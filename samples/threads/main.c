@@ -36,9 +36,11 @@ static void *run_job(void *argument) {
   struct thread thread;
   world_attach(&thread, job->seed);
   if (job->is_parked)
-    job->sum = lists_run_parked(job->seed, job->options->length);
+    job->sum = thread_run(&thread, (managed_function *)lists_run_parked, job->seed,
+                          job->options->length, 0);
   else
-    job->sum = lists_run(job->seed, job->options->lists, job->options->length);
+    job->sum = thread_run(&thread, (managed_function *)lists_run, job->seed, job->options->lists,
+                          job->options->length);
   world_detach(&thread);
   return NULL;
 }
@@ -62,7 +64,7 @@ static uint64_t run_jobs(struct job *jobs, uint64_t count) {
 
   struct thread thread;
   world_attach(&thread, 1);
-  uint64_t sum = lists_drain();
+  uint64_t sum = thread_run(&thread, (managed_function *)lists_drain, 0, 0, 0);
   world_detach(&thread);
   for (uint64_t i = 0; i < count; i++)
     sum += jobs[i].sum;

@@ -2,9 +2,10 @@
  * file to copy from.
  *
  * A thread that waits has noted its youngest managed frame. Those of its callers follow, up to the
- * C function with which the thread started: that has no stack map, and the walk ends there. The
- * stack is another thread's, so a mistake in a return address could lead anywhere; the walk stays
- * within the stack's bounds, and the stop is told in one line.
+ * stack pointer at which C called managed code (thread_run). The walk must get there: at any other
+ * answer frames are missing, a frame of C included. The stack is another thread's, so a mistake in
+ * a return address could lead anywhere; the walk stays within the stack's bounds, and the program
+ * ends with one line.
  *
  * A thread that has no managed frame, as it has just started, has nothing to walk. Any other has at
  * least one: if the walk finds none, the noted frame is wrong, and its roots were missed.
@@ -41,7 +42,7 @@ void roots_of_thread(struct thread *thread, struct copier *copier) {
   stackpack_walk_start(&walk, &walker, thread->stack, &context);
   while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk)))
     stackpack_walk_update(&walk, copier_forward, copier);
-  if (answer != STACKPACK_WALK_AT_NATIVE)
+  if (answer != STACKPACK_WALK_END)
     die("the walk of a stack ends at %#" PRIxPTR ": %s", walk.context.pc,
         stackpack_walk_text(answer));
   thread->walks++;

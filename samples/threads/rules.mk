@@ -10,7 +10,7 @@ $(eval $(call SAMPLE_MANAGED,$(THREADS),samples/threads,lists,O2,checksum_add ra
 $(eval $(call SAMPLE_NATIVE,$(THREADS),samples/threads))
 
 $(BUILD)/samples/threads-raw: $(addprefix $(THREADS)/,lists.o main.o world.o roots.o native.o entries.o) \
-		$(addprefix $(SAMPLE_COMMON)/,bounds.o copier.o heap_allocate.o numbers.o options.o die.o) $(BUILD)/libstackpack.a
+		$(addprefix $(SAMPLE_COMMON)/,bounds.o copier.o heap_allocate.o managed_call.o numbers.o options.o die.o) $(BUILD)/libstackpack.a
 	$(SAMPLE_LINK) -pthread
 
 $(eval $(call SAMPLE_PACK,samples/threads,$(BUILD)/samples/threads,--global-roots=gc_roots))

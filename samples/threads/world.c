@@ -117,7 +117,17 @@ void world_detach(struct thread *thread) {
   current = NULL;
 }
 
-/* ---- What managed code leads to ---- */
+uint64_t thread_run(struct thread *thread, managed_function *function, uint64_t a, uint64_t b,
+                    uint64_t c) {
+  if (thread->is_in_managed_code)
+    die("managed code leads to a call of managed code");
+  thread->is_in_managed_code = true;
+  const uint64_t result = managed_call(function, &thread->stack.end, a, b, c, 0);
+  thread->is_in_managed_code = false;
+  return result;
+}
+
+/* ---- The callees of managed code ---- */
 
 void world_safepoint(struct waiting_frame frame) {
   pthread_mutex_lock(&world.lock);

@@ -18,13 +18,15 @@
 #define THREADS_WORLD_H
 
 #include "frame.h"
+#include "managed_call.h"
 
 #include <stdio.h>
 
 /* A thread's part. It is the thread's own while it runs, and the collector's while it waits. */
 struct thread {
-  struct thread *next; /* in the world's list */
-  struct stackpack_stack stack;
+  struct thread *next;          /* in the world's list */
+  struct stackpack_stack stack; /* its end is the stack pointer at which thread_run called */
+  bool is_in_managed_code;      /* between thread_run and its return */
   /* The youngest managed frame, while the thread waits. No return address: there is none. */
   struct waiting_frame frame;
   uint64_t random;       /* for pauses: see pause_sometimes */
@@ -43,6 +45,11 @@ void world_close(void);
 /* Makes the calling thread one that may run managed code, and running; and the other way round. */
 void world_attach(struct thread *thread, uint64_t seed);
 void world_detach(struct thread *thread);
+
+/* Runs managed code in the calling thread, and returns function(a, b, c). Managed code must not lead
+ * here again. */
+uint64_t thread_run(struct thread *thread, managed_function *function, uint64_t a, uint64_t b,
+                    uint64_t c);
 
 /* From a running thread, whose youngest managed frame is given: waits while others collect, or in
  * stress mode collects; and a new object, as heap_allocate gives it. */

@@ -91,7 +91,7 @@ for machine in "${other_machines[@]}"; do
   can_run "$machine" || continue
   choose_machine "$machine"
   make_library "$machine"
-  end='the end of the managed frames'
+  end='native code; frames above it were not looked at'
   stop="a frame whose size isn't known, or not for sure, which needs unwind tables"
   build tables 'uwtable "frame-pointer"="none"'
   build pointers 'nounwind "frame-pointer"="all"'

@@ -128,6 +128,6 @@ expect_status 0 "$stackpack" pack --always -q -o packed app
 expect_status 0 "$stackpack" verify app packed
 for program in app packed; do
   expect_status 0 qemu-riscv64 ./$program
-  expect_output '^the end of the managed frames, 4 frames$'
+  expect_output '^native code; frames above it were not looked at, 4 frames$'
   expect_output '^7654321$'
 done

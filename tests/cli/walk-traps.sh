@@ -47,7 +47,7 @@ build stored --no-x86-call-frame-opt
 without_tables bare plain
 without_tables bare-registers registers
 
-end='the end of the managed frames'
+end='native code; frames above it were not looked at'
 both="$end, 2 managed frames, 2 forwarded"
 unsure="a frame whose size isn't known, or not for sure, which needs unwind tables"
 

@@ -48,7 +48,7 @@ for file in "$common"/{bounds,copier,numbers,options,die}.c "$TOP"/format/*.c "$
 done
 link() { # OUTPUT FILE...
   "$LLVM/bin/clang++" -std=c++17 "${flags[@]}" -B"$LLVM/bin/" -fuse-ld=lld -no-pie -o "$@" objects/*.o \
-    "$programs/handles.d/managed.o" "$sources/entries.S" "$common/heap_allocate.S"
+    "$programs/handles.d/managed.o" "$sources/entries.S" "$common"/{heap_allocate,managed_call}.S
 }
 link watched-raw "$sources/embedder.cpp" "$sources/vm.cpp" 2>log || skip "no thread sanitizer: $(tail -n 1 log)"
 expect_status 0 "$stackpack" pack --always --policy="$sources/gc.policy" --strict -o watched watched-raw
@@ -66,8 +66,9 @@ mistake() { # FILE SED_SCRIPT
     fail "nothing shows the mistake: $2"
 }
 mistake vm.cpp 's/^  forward_handles();//'
-mistake vm.cpp 's/next = youngest->outer; next;/next = youngest->outer; false;/' # the first row only
-mistake vm.cpp 's/next = next->outer/next = next->outer ? next->outer->outer : nullptr/'
+mistake vm.cpp 's/row = youngest->outer; row;/row = youngest->outer; false;/' # the first row only
+mistake vm.cpp 's/row = row->outer/row = row->outer ? row->outer->outer : nullptr/'
 mistake handle.h '/: persistent)/,/visit(slot)/s/visit(slot)//'
 mistake handle.h 's/resize(start)/resize(start \/ 2)/'
+mistake row.h 's/function, &end,/function, \&frame.frame_pointer,/' # a row's end isn't noted
 mistake embedder.cpp '0,/^  Transition transition/s/^  Transition transition.*//' # visit_tree notes no frame

@@ -60,7 +60,7 @@ build_mistaken() { # CONDITION CONDITION
   "$CC" -std=c17 "${flags[@]}" -DSKIPPED="$1" -DGLOBALS_SKIPPED="$2" -I"$sources" -I"$TOP/samples/common" \
     -I"$TOP/runtime" -B"$LLVM/bin/" -fuse-ld=lld -no-pie -pthread -Wl,--wrap=roots_of_thread -Wl,--wrap=roots_of_globals \
     -o mistaken mistakes.c "$programs"/threads.d/{lists,main,world,roots,native,entries}.o \
-    "$programs"/common.d/{bounds,copier,heap_allocate,numbers,options,die}.o "$BUILD/libstackpack.a"
+    "$programs"/common.d/{bounds,copier,heap_allocate,managed_call,numbers,options,die}.o "$BUILD/libstackpack.a"
 }
 many=(--stress --threads 4 --lists 6 --length 20)
 build_mistaken 0 0
@@ -76,7 +76,7 @@ done
 build_for_threads() { # OUTPUT
   "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -O1 -g -fsanitize=thread -I"$TOP/runtime" \
     -I"$TOP/samples/common" -B"$LLVM/bin/" -fuse-ld=lld -no-pie -o "$1" "$sources"/{main,world,roots,native}.c \
-    "$sources/entries.S" "$TOP"/samples/common/{bounds,copier,numbers,options,die}.c "$TOP/samples/common/heap_allocate.S" \
+    "$sources/entries.S" "$TOP"/samples/common/{bounds,copier,numbers,options,die}.c "$TOP"/samples/common/{heap_allocate,managed_call}.S \
     "$programs/threads.d/lists.o" "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c -pthread
 }
 build_for_threads watched-raw 2>log || skip "no thread sanitizer: $(tail -n 1 log)"

@@ -32,6 +32,29 @@ global_asm!(
     "jmp collect_and_allocate",
 );
 
+// call_managed(function, argument, end) returns function(argument). It writes the stack pointer of that call to *end: a
+// walk that gets there has passed all managed frames.
+global_asm!(
+    ".globl call_managed",
+    "call_managed:",
+    "push rbp",
+    "mov [rdx], rsp",
+    "mov rax, rdi",
+    "mov rdi, rsi",
+    "call rax",
+    "pop rbp",
+    "ret",
+);
+static mut STACK_END: usize = 0;
+
+// Managed code mustn't lead here again: the walk would end at the second call.
+unsafe fn enter(function: unsafe extern "C" fn(i64) -> i64, argument: i64) -> i64 {
+    assert!(STACK_END == 0);
+    let result = call_managed(function, argument, std::ptr::addr_of_mut!(STACK_END));
+    STACK_END = 0;
+    result
+}
+
 unsafe fn forward(node: *mut Node, to: *mut Node, count: &mut usize) -> *mut Node {
     if node.is_null() {
         return node;
@@ -50,11 +73,11 @@ unsafe extern "C" fn collect_and_allocate(return_address: usize, stack_pointer: 
     let to = std::ptr::addr_of_mut!(SPACES[1 - ACTIVE]) as *mut Node;
     let process = (*std::ptr::addr_of!(PROCESS)).as_ref().expect("main has opened it");
     let mut count = 0;
-    let mut walk = process.walk(stack_pointer..usize::MAX & !7, &context_at_call(return_address, stack_pointer));
+    let mut walk = process.walk(stack_pointer..STACK_END, &context_at_call(return_address, stack_pointer));
     while walk.next_frame() {
         walk.update(|base| forward(base as *mut Node, to, &mut count) as usize);
     }
-    if walk.answer() != sys::STACKPACK_WALK_AT_NATIVE {
+    if walk.answer() != sys::STACKPACK_WALK_END {
         eprintln!("the walk stopped: {}", walk.text());
         std::process::abort();
     }
@@ -80,12 +103,13 @@ extern "C" fn square(value: i64) -> i64 {
 
 extern "C" {
     fn sum_of_squares(n: i64) -> i64; // managed.ll
+    fn call_managed(function: unsafe extern "C" fn(i64) -> i64, argument: i64, end: *mut usize) -> i64;
 }
 
 fn main() -> Result<(), stackpack::Error> {
     unsafe {
         PROCESS = Some(Process::open(8)?);
-        println!("{}", sum_of_squares(100));
+        println!("{}", enter(sum_of_squares, 100));
     }
     eprintln!("{} collections, {} frames", COLLECTIONS.load(Ordering::Relaxed), FRAMES.load(Ordering::Relaxed));
     Ok(())

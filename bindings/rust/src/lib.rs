@@ -7,7 +7,8 @@
 //!     // Moves the objects that this frame refers to.
 //!     unsafe { walk.update(|base| forward(base)) };
 //! }
-//! assert_eq!(walk.answer(), stackpack::sys::STACKPACK_WALK_AT_NATIVE);
+//! // `high` is the stack pointer at which native code called managed code: no other answer is success.
+//! assert_eq!(walk.answer(), stackpack::sys::STACKPACK_WALK_END);
 //! ```
 //!
 //! What isn't here is in [`sys`], which is `stackpack.h` as it stands; that header is the manual.

@@ -39,14 +39,39 @@ comptime {
     );
 }
 
+// call_managed(function, argument, end) returns function(argument). It writes the stack pointer of that call to end.*: a
+// walk that gets there has passed all managed frames.
+comptime {
+    asm (
+        \\.globl call_managed
+        \\call_managed:
+        \\  pushq %rbp
+        \\  movq %rsp, (%rdx)
+        \\  movq %rdi, %rax
+        \\  movq %rsi, %rdi
+        \\  callq *%rax
+        \\  popq %rbp
+        \\  ret
+    );
+}
+extern fn call_managed(function: *const fn (i64) callconv(.C) i64, argument: i64, end: *usize) i64;
+var stack_end: usize = 0;
+
+// Managed code mustn't lead here again: the walk would end at the second call.
+fn enter(function: *const fn (i64) callconv(.C) i64, argument: i64) i64 {
+    if (stack_end != 0) std.process.abort();
+    defer stack_end = 0;
+    return call_managed(function, argument, &stack_end);
+}
+
 export fn collectAndAllocate(return_address: usize, stack_pointer: usize) *Node {
     const walker = process.walker();
     const context = stackpack.c.stackpack_context_at_call(return_address, stack_pointer, null);
     var walk = stackpack.Walk{};
     used = 0;
-    walk.start(&walker, stack_pointer, std.math.maxInt(usize) & ~@as(usize, 7), &context);
+    walk.start(&walker, stack_pointer, stack_end, &context);
     while (walk.next()) walk.update(forward, null);
-    if (walk.answer != stackpack.c.STACKPACK_WALK_AT_NATIVE) {
+    if (walk.answer != stackpack.c.STACKPACK_WALK_END) {
         std.debug.print("the walk stopped: {s}\n", .{walk.text()});
         std.process.abort();
     }
@@ -74,6 +99,6 @@ extern fn sum_of_squares(n: i64) i64; // managed.ll
 pub fn main() !void {
     try process.open();
     defer process.close();
-    try std.io.getStdOut().writer().print("{d}\n", .{sum_of_squares(100)});
+    try std.io.getStdOut().writer().print("{d}\n", .{enter(&sum_of_squares, 100)});
     std.debug.print("{d} collections, {d} frames\n", .{ collections, frames });
 }

@@ -1,0 +1,32 @@
+/* row.h - a row of managed frames: the oldest was called by C++, and the youngest runs or calls C++.
+ *
+ * Between the rows of a stack lie frames of C++, which no stack map describes. A walk gets from row
+ * to row by this chain, the youngest first: each row notes its end, the stack pointer at which C++
+ * called managed code; and while managed code waits for C++, the frame that waits.
+ */
+#ifndef HANDLES_ROW_H
+#define HANDLES_ROW_H
+
+#include "frame.h"
+#include "managed_call.h"
+
+class Row {
+public:
+  enum { ARGUMENTS_MAX = 4 };
+
+  Row();
+  ~Row();
+  Row(const Row &) = delete;
+  Row &operator=(const Row &) = delete;
+
+  /* Calls managed code: once. */
+  uint64_t run(managed_function *function, const uint64_t (&arguments)[ARGUMENTS_MAX]) {
+    return managed_call(function, &end, arguments[0], arguments[1], arguments[2], arguments[3]);
+  }
+
+  uintptr_t end = 0;
+  waiting_frame frame = {}; /* no return address: the youngest frame runs */
+  Row *const outer;
+};
+
+#endif
