@@ -127,17 +127,15 @@ static Elf64_Shdr moved_section(const struct plan *plan, const struct image_sect
   return header;
 }
 
-/* The section over the page in front, from the new headers' end to the old headers' end. */
+/* The section over bytes after the program headers: see plan_head in plan.c. */
 static Elf64_Shdr head_section(const struct plan *plan, uint32_t name) {
-  const uint64_t start = plan_new_headers_end(plan);
-  const uint64_t end = plan->lead + plan_old_headers_end(plan);
   return (Elf64_Shdr){
       .sh_name = name,
       .sh_type = SHT_PROGBITS,
       .sh_flags = SHF_ALLOC,
-      .sh_addr = plan->first->p_vaddr - plan->lead + start,
-      .sh_offset = start,
-      .sh_size = end - start,
+      .sh_addr = plan->first->p_vaddr - plan->lead + plan->head_start,
+      .sh_offset = plan->head_start,
+      .sh_size = plan->head_end - plan->head_start,
       .sh_addralign = 8,
   };
 }
@@ -171,7 +169,7 @@ Elf64_Shdr *plan_section_headers(const struct plan *plan) {
   table->sh_offset += PACKED_NOTE_SIZE;
   table->sh_size = plan->packed_size - PACKED_NOTE_SIZE;
   table->sh_addralign = 8;
-  if (plan->lead > 0)
+  if (plan->head_end > plan->head_start)
     headers[image->section_count + 1] = head_section(plan, name + PLAN_NOTE_NAME_SIZE);
   return headers;
 }

@@ -93,6 +93,13 @@ static bool take_lead(struct plan *plan, uint64_t lead_max) {
   return true;
 }
 
+/* The largest page in front that is preferred to moves. For AArch64, patchelf (up to version 0.19)
+ * takes any page for one of 64 KiB, and aborts where an address and its place in the file differ by
+ * less: a smaller page in front makes them so. */
+static uint64_t usual_lead(const struct plan *plan) {
+  return plan->image->header.e_machine == EM_AARCH64 ? 0 : LEAD_USUAL;
+}
+
 static void find_rooms(const struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
   const Elf64_Shdr *raw = &plan->sections.raw->header;
   const uint64_t start = plan_new_headers_end(plan), raw_end = raw->sh_offset + raw->sh_size;
@@ -205,6 +212,22 @@ static size_t take_back(struct plan *plan) {
 
 /* ---- The new file ---- */
 
+/* Finds the bytes after the program headers that get a section: of a page in front, those up to the
+ * old headers' end; of an executable's room that moves leave, what isn't cut. patchelf takes bytes
+ * without a section for free, and up to version 0.18 puts .dynamic there, which ld.so writes to,
+ * though the segment is read-only. (The spare bytes before them are too few for that.) */
+static void plan_head(struct plan *plan) {
+  plan->head_start = plan->head_end = plan_new_headers_end(plan);
+  if (plan->lead > 0) {
+    plan->head_end = plan->lead + plan_old_headers_end(plan);
+  } else if (plan->move_count > 0 && plan->image->header.e_type == ET_EXEC) {
+    const struct plan_cut *cut = plan_next_cut(plan, plan->first, plan->head_start);
+    const uint64_t end = cut != NULL && cut->start < plan->moves_end ? cut->start : plan->moves_end;
+    plan->head_start += plan->spare;
+    plan->head_end = end > plan->head_start ? end : plan->head_start;
+  }
+}
+
 /* Turns the places of the moves, the extra segment and the note into those of the new file. The
  * extra segment stands in the file after all else, in memory above all else. */
 static void finish_places(struct plan *plan) {
@@ -233,7 +256,8 @@ static void finish_places(struct plan *plan) {
 static bool name_is_free(const struct plan *plan) {
   const struct image *image = plan->image;
   const struct image_section *raw = plan->sections.raw;
-  if (plan->lead > 0 || raw->part_of != 0 || strlen(raw->name) + 1 != PLAN_NOTE_NAME_SIZE)
+  if (plan->head_end > plan->head_start || raw->part_of != 0 ||
+      strlen(raw->name) + 1 != PLAN_NOTE_NAME_SIZE)
     return false;
   EACH_SECTION(image, section) {
     const Elf64_Shdr *header = &section->header;
@@ -250,7 +274,7 @@ static bool name_is_free(const struct plan *plan) {
 static void place_tail(struct plan *plan) {
   const struct image *image = plan->image;
   uint64_t end = plan->contents_end;
-  plan->section_count = image->section_count + (plan->lead > 0 ? 2 : 1);
+  plan->section_count = image->section_count + (plan->head_end > plan->head_start ? 2 : 1);
   plan->names_at = name_is_free(plan) ? 0 : end;
   if (plan->names_at != 0)
     end += image->sections[image->section_names].header.sh_size + sizeof plan_section_names;
@@ -268,7 +292,7 @@ static bool plan_with(struct plan *plan, enum cutting cutting, size_t new_segmen
   struct problem why = {0};
   plan->new_segments = new_segments;
   plan->lead = plan->spare = plan->move_count = plan->moves_end = plan->cut_count = 0;
-  if (!plan_has_room(plan) && !take_lead(plan, LEAD_USUAL) && !plan_find_moves(plan, &why)) {
+  if (!plan_has_room(plan) && !take_lead(plan, usual_lead(plan)) && !plan_find_moves(plan, &why)) {
     plan->spare = plan->move_count = plan->moves_end = 0;
     if (!take_lead(plan, LEAD_MAX))
       return problem_set(problem, "%s", why.text);
@@ -286,6 +310,7 @@ static bool plan_with(struct plan *plan, enum cutting cutting, size_t new_segmen
   if (plan->new_segments > new_segments)
     return false;
   finish_places(plan);
+  plan_head(plan);
   place_tail(plan);
   return true;
 }

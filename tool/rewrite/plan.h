@@ -68,6 +68,8 @@ struct plan {
   size_t move_count;
   uint64_t moves_end; /* where the bytes end that the moves leave */
   uint64_t spare;     /* bytes after the program headers that are made free, too */
+  /* In the new file, bytes after the program headers that get a section; empty: none do. */
+  uint64_t head_start, head_end;
   /* A segment more: where it would start in the old file, and where it is in the new one. */
   uint64_t extra_place, extra_offset, extra_address;
   uint64_t extra_size;       /* 0: there is none */
