@@ -56,7 +56,7 @@
 #include "tool/calls/areas.h"
 #include "tool/calls/leaf_functions.h"
 #include "tool/calls/linkage.h"
-#include "tool/calls/parts.h"
+#include "tool/code/parts.h"
 #include "tool/image/image.h"
 #include "tool/image/names.h"
 

@@ -9,8 +9,8 @@
  */
 #include "tool/calls/helpers.h"
 
-#include "tool/calls/parts.h"
 #include "tool/code/code.h"
+#include "tool/code/parts.h"
 
 enum { HELPER_INSTRUCTIONS = 32 };
 

@@ -20,9 +20,9 @@
 #include "tool/calls/call_graph.h"
 #include "tool/calls/endings.h"
 #include "tool/calls/helpers.h"
-#include "tool/calls/parts.h"
 #include "tool/calls/stack.h"
 #include "tool/code/code.h"
+#include "tool/code/parts.h"
 
 #include <stdlib.h>
 #include <string.h>

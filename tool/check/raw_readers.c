@@ -40,7 +40,7 @@
 #include "tool/check/raw_readers.h"
 
 #include "format/bits.h"
-#include "tool/calls/parts.h"
+#include "tool/code/parts.h"
 #include "tool/image/relocations.h"
 
 #include <ctype.h>

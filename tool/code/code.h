@@ -52,6 +52,7 @@ enum code_link {
   CODE_LINK_SAVED,   /* it is stored at `link_offset` from the base */
   CODE_LINK_LOADED,  /* it is loaded from there */
   CODE_LINK_CHANGED, /* it becomes something else */
+  CODE_LINK_SIGNED,  /* its signature is made, or checked */
 };
 
 struct code_stack {
@@ -286,12 +287,11 @@ struct code_architecture {
    * this. */
   uint8_t stack_register;
   uint8_t entry_offset;
-  /* The registers that a call preserves: DWARF's number n is bit n. Where calls push the return
-   * address. */
-  uint32_t preserved;
   uint32_t lost;                   /* registers that a call doesn't preserve: register n is bit n */
   uint8_t result;                  /* the register for its result */
-  uint8_t in_sets[CODE_PRESERVED]; /* the registers of struct code_stack's sets, in their order */
+  uint8_t link_register;           /* if there is one */
+  uint8_t in_sets[CODE_PRESERVED]; /* the registers of struct code_stack's sets, in their order, */
+  uint8_t in_tables[CODE_PRESERVED]; /* and DWARF's numbers of them; 0: there are no more */
   /* Those that don't mean a symbol's address; the last one, R_*_NONE, is all zero. */
   const struct code_relocation_type *relocations;
   const uint8_t *arguments; /* the registers of a call's first CODE_ARGUMENTS arguments */

@@ -83,9 +83,10 @@ static void decode_through(uint32_t word, struct code_instruction *instruction) 
 
 /* Hints do nothing, sign x30 or x17, or ask by x16. */
 static void decode_hint(uint32_t word, struct code_instruction *instruction) {
-  enum { X16 = 16, X17 = 17 };
-  (void)word;
+  enum { X16 = 16, X17 = 17, SIGNS_LINK = 3 /* PACIAZ to AUTIBSP */ };
   instruction->parts.may_write = bit(X16) | bit(X17);
+  if (link_field(word, 8, 4) == SIGNS_LINK)
+    instruction->stack.link = CODE_LINK_SIGNED;
 }
 
 static void decode_exception(uint32_t word, struct code_instruction *instruction) {
@@ -578,7 +579,9 @@ const struct code_architecture code_aarch64 = {
     .stack_register = 31,
     .lost = CALL_CLOBBERS,
     .result = RESULT,
+    .link_register = LINK,
     .in_sets = {FRAME, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28},
+    .in_tables = {FRAME, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28},
     .entry_offset = 0,
     .relocations = relocations,
     .arguments = arguments,

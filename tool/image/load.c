@@ -1,6 +1,6 @@
 /* load.c - see load.h. */
 #include "tool/image/load.h"
-#include "tool/code/depths.h"
+#include "tool/flow/code_frames.h"
 
 #include "elf/evidence.h"
 #include "format/packed_write.h"
@@ -142,7 +142,7 @@ static bool load_raw(const struct image *image, const struct load_options *optio
       evidence_find(&evidence, &image->elf_image) &&
       read_records(image, options, &evidence.code, loaded, problem) &&
       evidence_finish(&evidence, table, &loaded->entries) &&
-      depths_tell_frames(table, &evidence.code) &&
+      code_frames_tell(table, &evidence.code) &&
       (options->global_roots == NULL ||
        global_roots_read(image, options->global_roots, table, &loaded->global_roots, problem));
   evidence_free(&evidence);

@@ -1,5 +1,5 @@
 /* parts.c - see parts.h. */
-#include "tool/calls/parts.h"
+#include "tool/code/parts.h"
 
 #include <string.h>
 

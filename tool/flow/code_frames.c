@@ -1,0 +1,536 @@
+/* code_frames.c - see code_frames.h.
+ *
+ * LLVM says one frame size for all of a function, and nothing of registers. Unwind tables tell the
+ * rest, but a function that is `nounwind` and has no attribute `uwtable` has none. So its code is
+ * followed (unit.h), and the state at each call says where the frame ends:
+ *
+ *     push %rbx           8
+ *     sub  $16, %rsp     24
+ *     push $7            32
+ *     call f             32: here LLVM says 24; %rbx is at 8 below the return address
+ *     add  $8, %rsp      24
+ *     ...
+ *     pop  %rbx; ret      0
+ *
+ * What is told must be proven, as a frame that is taken for too small is a lost root. A callee may
+ * have taken its arguments off the stack, as those of some calling conventions do, and then the
+ * stack is less deep after the call than it seems to be. A depth counts if it was made before the
+ * function's first call on one way to it at least; or if a return can be reached from there,
+ * without a stack pointer that is made anew, and all returns, and jumps to other functions, happen
+ * at depth 0 (a jump to instructions that functions share and that return counts as these); or if it is proven before, and no call lies between. For each such mistake makes a depth too large, and none makes up for another. (A jump
+ * alone proves nothing: a function of such a convention may leave room for other arguments than its
+ * own.) The frame pointer, which callees leave as it is, counts if it was made before the first
+ * call: so it tells where the frame ends in functions that allocate on the stack.
+ *
+ * Where a call doesn't return, the code after it seems to be reached with the call's depth. That
+ * does no harm: if it is reached by a jump, too, the jump's depth counts; or else it is dead.
+ *
+ * Jumps with a computed target, as a `switch` has, lead to code that nothing else seems to lead to:
+ * all of it is entered with the state of these jumps, which must be of one depth. They may also
+ * lead to what seems to follow on a call, if that doesn't return. So only what holds at these jumps
+ * holds there, and what follows on a call must have no smaller depth than they have. A function
+ * that jumps by pointers at depth 0, as one that calls another one last does, tells by the stack
+ * pointer alone.
+ *
+ * Nothing is told of a function into whose middle a call leads (`call 1f; 1: pop %rcx`), nor of one
+ * that has an unwind table: such a one may have landing pads.
+ */
+#include "tool/flow/code_frames.h"
+
+#include "format/search.h"
+#include "tool/flow/helper.h"
+#include "tool/flow/unit.h"
+
+#include <stdlib.h>
+
+enum { NO_BLOCK = UINT32_MAX, TIMES = 16, ROUNDS = 8 };
+#define SIZE_LIMIT (1u << 31)
+
+/* Of a block that was followed. */
+struct ending {
+  uint32_t next, target;  /* blocks that control goes to with the depth that they have; NO_BLOCK */
+  uint32_t first_of_last; /* the first step after the last one that makes the stack pointer anew */
+  bool is_remade;         /* there is such a one */
+  bool is_return;         /* at depth 0 */
+  bool is_jump;           /* by a pointer */
+  bool is_entry;          /* nothing seems to lead here but such jumps */
+  bool leads_to_return;   /* its end does */
+  /* The first step that is a call, or makes the stack pointer anew: up to there, what is known at
+   * the block's start is known. */
+  uint32_t straight_end;
+  bool is_proven; /* its start is */
+};
+
+/* A function. */
+struct function {
+  const struct code *code;
+  struct safepoints *table;
+  const struct safepoint_function *of;
+  uint64_t address, size;
+  struct unit unit;
+  struct ending *endings; /* by block */
+  struct state jumped;    /* the state at jumps by pointers */
+  bool has_jumped, has_level_jump, has_other_jump;
+  bool is_broken;  /* nothing is to be told */
+  bool is_unclear; /* returns prove nothing */
+  bool ok;         /* there was memory */
+};
+
+/* ---- Where control goes ---- */
+
+static bool goes(const struct code_instruction *instruction) {
+  return instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH;
+}
+
+static bool is_by_pointer(const struct code_instruction *instruction) {
+  return goes(instruction) && instruction->target_kind != CODE_DIRECT;
+}
+
+static void leave(void *context, struct unit *unit, const struct unit_step *step,
+                  const struct state *state) {
+  const struct code_instruction *instruction = &step->instruction;
+  (void)context;
+  if (goes(instruction) && instruction->target_kind == CODE_DIRECT)
+    (void)unit_enter(unit, instruction->target, state, false);
+  if (instruction->kind == CODE_CALL)
+    unit_guess(unit, step);
+  else if (!code_ends(instruction->kind) && instruction->kind != CODE_INVALID)
+    unit_go_on(unit, step, state);
+}
+
+static void guess(void *context, struct unit *unit, const struct unit_step *step,
+                  const struct state *state) {
+  (void)context;
+  (void)unit_enter(unit, step->instruction.address + step->instruction.length, state, true);
+}
+
+static const struct code_part *part_at(const struct code *code, uint64_t address) {
+  for (unsigned i = 0; i < code->count; i++)
+    if (address - code->parts[i].address < code->parts[i].size)
+      return &code->parts[i];
+  return NULL;
+}
+
+static uint64_t bytes_at(const void *context, uint64_t address, const uint8_t **bytes) {
+  const struct code_part *part = part_at(context, address);
+  if (part == NULL)
+    return 0;
+  *bytes = part->bytes + (address - part->address);
+  return part->size - (address - part->address);
+}
+
+/* Follows a helper, if control goes to one. */
+static bool follow_helper(const struct function *function, const struct code_instruction *transfer,
+                          struct state *state) {
+  const struct unit *unit = &function->unit;
+  const struct helper_code code = {function->code, bytes_at};
+  struct code_instruction instructions[HELPER_INSTRUCTIONS];
+  const size_t count =
+      helper_read(unit->architecture, &unit->parts, &code, transfer, state, instructions);
+  for (size_t i = 0; i < count; i++)
+    (void)state_follow(state, unit->architecture, &instructions[i]);
+  return count > 0;
+}
+
+static void call(void *context, struct unit *unit, const struct unit_step *step,
+                 const struct state *before, struct state *after) {
+  struct state state = *after;
+  (void)unit;
+  state.stack.is_sure = before->stack.is_sure;
+  if (follow_helper(context, &step->instruction, &state))
+    *after = state;
+}
+
+static struct unit_hooks hooks_of(struct function *function) {
+  return (struct unit_hooks){.context = function, .call = call, .leave = leave};
+}
+
+/* ---- Jumps by pointers ---- */
+
+static bool is_at_start(const struct state *state) {
+  return state->stack.is_known && state->stack.offset == 0;
+}
+
+static void note_jump(void *context, const struct unit_step *step, const struct state *before,
+                      const struct state *after, const struct state_uses *uses) {
+  struct function *function = context;
+  (void)before;
+  (void)uses;
+  if (!is_by_pointer(&step->instruction))
+    return;
+  function->has_level_jump |= is_at_start(after);
+  function->has_other_jump |= !is_at_start(after);
+  if (function->has_jumped)
+    (void)state_join(&function->jumped, after);
+  else
+    function->jumped = *after;
+  function->has_jumped = true;
+}
+
+static void find_jumps(struct function *function) {
+  struct unit *unit = &function->unit;
+  const struct unit_hooks hooks = hooks_of(function);
+  for (uint32_t i = 0; i < unit->block_count; i++)
+    if (unit->blocks[i].is_reached &&
+        is_by_pointer(&unit->steps[unit->blocks[i].end - 1].instruction))
+      unit_visit(unit, &hooks, i, note_jump);
+}
+
+/* Padding does nothing where nothing leads. */
+static bool is_padding(const struct unit *unit, const struct unit_block *block) {
+  for (uint32_t i = block->first; i < block->end; i++)
+    if (unit->steps[i].instruction.kind != CODE_PADDING &&
+        unit->steps[i].instruction.kind != CODE_STOP)
+      return false;
+  return true;
+}
+
+/* Enters what nothing else leads to. */
+static bool enter_jumps(struct function *function) {
+  struct unit *unit = &function->unit;
+  const struct unit_hooks hooks = hooks_of(function);
+  bool has_entry = false;
+  for (uint32_t i = 0; i < unit->block_count; i++) {
+    struct unit_block *block = &unit->blocks[i];
+    if (!function->endings[i].is_entry && (block->is_reached || is_padding(unit, block)))
+      continue;
+    has_entry = function->endings[i].is_entry = true;
+    (void)unit_enter(unit, unit->steps[block->first].instruction.address, &function->jumped, false);
+    unit_run(unit, &hooks, guess);
+  }
+  return has_entry;
+}
+
+/* What follows on a call may be reached by such a jump in truth: it keeps its depth. */
+static void restrict_after_calls(struct function *function) {
+  struct unit *unit = &function->unit;
+  const struct unit_hooks hooks = hooks_of(function);
+  for (uint32_t i = 0; i < unit->block_count; i++) {
+    struct unit_block *block = &unit->blocks[i];
+    if (!block->is_reached || !unit->steps[block->first].is_after_call)
+      continue;
+    struct state state = function->jumped;
+    function->is_broken |=
+        block->state.stack.is_known && block->state.stack.offset > function->jumped.stack.offset;
+    state.stack = block->state.stack;
+    (void)unit_enter(unit, unit->steps[block->first].instruction.address, &state,
+                     block->is_guessed);
+  }
+  unit_run(unit, &hooks, guess);
+}
+
+/* Until what is entered shows no other jumps. */
+static void follow_jumps(struct function *function) {
+  for (int round = 0; round < ROUNDS; round++) {
+    const struct state known = function->jumped;
+    find_jumps(function);
+    struct state same = known;
+    if (!function->has_jumped || (round > 0 && !state_join(&same, &function->jumped)))
+      return;
+    const bool has_entry = enter_jumps(function);
+    const bool is_one_depth =
+        function->jumped.stack.is_known && function->has_level_jump != function->has_other_jump;
+    function->is_broken |= has_entry && !is_one_depth;
+    if (function->is_broken || !function->has_other_jump)
+      return;
+    restrict_after_calls(function);
+  }
+  function->is_broken = true;
+}
+
+/* ---- Proofs ---- */
+
+static uint32_t block_at(const struct unit *unit, uint64_t address, const struct state *state) {
+  const struct unit_step *step = unit_step(unit, address);
+  if (step == NULL)
+    return NO_BLOCK;
+  const struct state_pointer there = unit->blocks[step->block].state.stack;
+  return there.is_known && state->stack.is_known && there.offset == state->stack.offset
+             ? step->block
+             : NO_BLOCK;
+}
+
+static void note_end(struct function *function, struct ending *ending, const struct unit_step *step,
+                     const struct state *state) {
+  const struct code_instruction *instruction = &step->instruction;
+  const struct unit *unit = &function->unit;
+  const uint64_t next = instruction->address + instruction->length;
+  const bool is_inside = instruction->target - function->address < function->size;
+  ending->next = ending->target = NO_BLOCK;
+  if (!code_ends(instruction->kind)) {
+    ending->next = block_at(unit, next, state);
+    function->is_unclear |= unit_goes_beyond(unit, step) && instruction->kind != CODE_CALL &&
+                            instruction->kind != CODE_PADDING;
+  }
+  if (instruction->kind == CODE_RETURN) {
+    ending->is_return = is_at_start(state);
+    function->is_unclear |= !ending->is_return;
+    function->is_broken |= !ending->is_return && state->stack.is_known && state->stack.is_sure;
+  }
+  if (goes(instruction) && instruction->target_kind == CODE_DIRECT && is_inside)
+    ending->target = block_at(unit, instruction->target, state);
+  else if (goes(instruction) && instruction->target_kind == CODE_DIRECT && !is_at_start(state)) {
+    struct state end = *state;
+    ending->is_return = follow_helper(function, instruction, &end) && is_at_start(&end);
+    function->is_unclear |= !ending->is_return;
+  }
+  ending->is_jump = is_by_pointer(instruction);
+}
+
+static void note_step(void *context, const struct unit_step *step, const struct state *before,
+                      const struct state *after, const struct state_uses *uses) {
+  struct function *function = context;
+  const struct unit *unit = &function->unit;
+  const struct unit_block *block = &unit->blocks[step->block];
+  struct ending *ending = &function->endings[step->block];
+  const struct code_instruction *instruction = &step->instruction;
+  const uint32_t number = (uint32_t)(step - unit->steps);
+  (void)before;
+  (void)uses;
+  if (number == block->first)
+    ending->straight_end = block->end;
+  if ((instruction->kind == CODE_CALL || instruction->stack.copy == CODE_FRAME_POINTER) &&
+      number < ending->straight_end)
+    ending->straight_end = number;
+  if (instruction->stack.copy == CODE_FRAME_POINTER) {
+    ending->is_remade = true;
+    ending->first_of_last = number + 1;
+  }
+  function->is_broken |= instruction->kind == CODE_INVALID;
+  function->is_broken |= instruction->kind == CODE_CALL &&
+                         instruction->target_kind == CODE_DIRECT &&
+                         instruction->target != function->address &&
+                         instruction->target - function->address < function->size;
+  if (number + 1 == block->end)
+    note_end(function, ending, step, after);
+}
+
+static bool leads_to_return(const struct function *function, uint32_t block) {
+  const struct ending *ending = block == NO_BLOCK ? NULL : &function->endings[block];
+  return ending != NULL && ending->leads_to_return && !ending->is_remade;
+}
+
+/* Finds the blocks from whose end a return can be reached. Most jumps lead forward: so from the
+ * last one to the first, a few times. What a further time would find isn't told. */
+static void find_returning(struct function *function) {
+  bool found = true, is_jump_proven = false;
+  for (unsigned time = 0; found && time < TIMES; time++) {
+    found = false;
+    for (uint32_t i = function->unit.block_count; i-- > 0;) {
+      struct ending *ending = &function->endings[i];
+      if (!function->unit.blocks[i].is_reached || ending->leads_to_return)
+        continue;
+      ending->leads_to_return = ending->is_return || leads_to_return(function, ending->next) ||
+                                leads_to_return(function, ending->target) ||
+                                (ending->is_jump && is_jump_proven);
+      is_jump_proven |= ending->is_entry && leads_to_return(function, i);
+      found |= ending->leads_to_return;
+    }
+  }
+}
+
+/* Whether the depth at a block's end is proven, so that it is where control goes on to. */
+static bool has_proven_end(const struct function *function, uint32_t block) {
+  const struct ending *ending = &function->endings[block];
+  return ending->leads_to_return ||
+         (ending->is_proven && ending->straight_end == function->unit.blocks[block].end);
+}
+
+static bool prove(struct function *function, uint32_t block) {
+  const bool is_new = block != NO_BLOCK && !function->endings[block].is_proven;
+  if (is_new)
+    function->endings[block].is_proven = true;
+  return is_new;
+}
+
+/* Finds the blocks at whose start the depth is proven: a return can be reached from there, or it is
+ * proven before, and no call lies between. */
+static void find_proven(struct function *function) {
+  bool found = true;
+  find_returning(function);
+  for (uint32_t i = 0; i < function->unit.block_count; i++)
+    function->endings[i].is_proven = leads_to_return(function, i);
+  for (unsigned time = 0; found && time < TIMES; time++) {
+    found = false;
+    for (uint32_t i = 0; i < function->unit.block_count; i++) {
+      const struct ending *ending = &function->endings[i];
+      const struct unit_step *last = &function->unit.steps[function->unit.blocks[i].end - 1];
+      if (!function->unit.blocks[i].is_reached || last->instruction.kind == CODE_CALL ||
+          !has_proven_end(function, i))
+        continue;
+      found |= prove(function, ending->next);
+      found |= prove(function, ending->target);
+    }
+  }
+}
+
+/* ---- Telling ---- */
+
+/* The caller's registers, but for those that have the caller's values. Of a state that isn't proven
+ * as a whole, what is sure counts. */
+static void tell_registers(const struct function *function, const struct state *state,
+                           uint16_t stored, struct frame_facts *facts) {
+  const struct code_architecture *architecture = function->unit.architecture;
+  const int32_t pushed = function->table->frame_machine.pushed_by_call;
+  for (unsigned i = 0; i < CODE_PRESERVED && architecture->in_tables[i] != 0; i++) {
+    const uint8_t number = architecture->in_tables[i];
+    if ((stored >> i & 1) != 0) {
+      facts->saved |= (uint32_t)1 << number;
+      facts->offsets[number] = state->places[i] - pushed;
+    } else if ((state->own >> i & 1) == 0) {
+      facts->lost |= (uint32_t)1 << number;
+    }
+  }
+}
+
+/* The frame in which a call waits; false if it isn't known. */
+static bool find_frame(const struct function *function, const struct state *state, bool is_proven,
+                       struct frame_facts *facts) {
+  const struct frame_machine *machine = &function->table->frame_machine;
+  const bool by_stack = state->stack.is_known && (state->stack.is_sure || is_proven);
+  const bool by_frame = state->frame.is_known && state->frame.is_sure && !function->has_level_jump;
+  const uint16_t stored =
+      by_stack && !state->stack.is_sure ? state->stored : state->stored & state->sure;
+  if ((!by_stack && !by_frame) || (stored & KEPT_LINK_BIT) == 0)
+    return false;
+  const struct state_pointer end = by_stack ? state->stack : state->frame;
+  *facts = (struct frame_facts){.cfa_register =
+                                    by_stack ? machine->stack_pointer
+                                             : function->unit.architecture->in_tables[KEPT_FRAME],
+                                .return_register = machine->return_register,
+                                .is_signed = state->is_signed,
+                                .cfa_offset = machine->pushed_by_call - end.offset,
+                                .saved = (uint32_t)1 << machine->return_register};
+  facts->offsets[machine->return_register] = state->places[KEPT_LINK] - machine->pushed_by_call;
+  tell_registers(function, state, stored, facts);
+  return true;
+}
+
+static void tell_record(struct function *function, struct safepoint *record,
+                        const struct frame_facts *facts) {
+  struct safepoints *table = function->table;
+  uint64_t words[FRAME_WORDS_MAX];
+  if (safepoints_kind(table, record) != SAFEPOINT_STATEPOINT ||
+      !frames_has_room(&table->frame_machine, function->of->frame_size, facts))
+    return;
+  const uint32_t number = intern_add(&table->frames, words, frame_words(facts, words));
+  function->ok &= number != INTERN_FAILED;
+  if (number != INTERN_FAILED)
+    record->frame = number + 1;
+}
+
+static void tell_step(void *context, const struct unit_step *step, const struct state *before,
+                      const struct state *after, const struct state_uses *uses) {
+  struct function *function = context;
+  const struct ending *ending = &function->endings[step->block];
+  struct safepoint *records = &function->table->records[function->of->first_record];
+  const uint32_t count = function->of->records;
+  const uint64_t end = step->instruction.address + step->instruction.length;
+  struct frame_facts facts;
+  (void)after;
+  (void)uses;
+  const uint32_t number = (uint32_t)(step - function->unit.steps);
+  const bool is_proven =
+      !function->is_unclear && ((ending->leads_to_return && number >= ending->first_of_last) ||
+                                (ending->is_proven && number <= ending->straight_end));
+  for (size_t i = SEARCH_BELOW(records, count, address, end);
+       i < count && records[i].address == end; i++)
+    if (find_frame(function, before, is_proven, &facts))
+      tell_record(function, &records[i], &facts);
+}
+
+/* ---- Functions ---- */
+
+static void visit_all(struct function *function, unit_visitor *visit) {
+  const struct unit_hooks hooks = hooks_of(function);
+  for (uint32_t i = 0; i < function->unit.block_count; i++)
+    if (function->unit.blocks[i].is_reached)
+      unit_visit(&function->unit, &hooks, i, visit);
+}
+
+static bool start_blocks(struct unit *unit) {
+  bool has_jump = false;
+  for (uint32_t i = 0; i < unit->step_count; i++)
+    has_jump |= is_by_pointer(&unit->steps[i].instruction);
+  for (uint32_t i = 0; i < unit->step_count; i++)
+    unit->steps[i].is_start |= has_jump && unit->steps[i].is_after_call;
+  return unit_make_blocks(unit);
+}
+
+static void tell_function(struct function *function, const uint8_t *bytes) {
+  struct unit *unit = &function->unit;
+  const struct state start = state_at_start(unit->architecture);
+  const struct unit_hooks hooks = hooks_of(function);
+  unit_clear(unit);
+  if (!unit_add(unit, function->address, bytes, function->size) || !start_blocks(unit))
+    return;
+  function->endings = calloc((size_t)unit->block_count + 1, sizeof *function->endings);
+  function->ok = function->endings != NULL;
+  if (!function->ok)
+    return;
+  (void)unit_enter(unit, function->address, &start, false);
+  unit_run(unit, &hooks, guess);
+  follow_jumps(function);
+  if (!function->is_broken)
+    visit_all(function, note_step);
+  if (!function->is_broken) {
+    find_proven(function);
+    visit_all(function, tell_step);
+  }
+  free(function->endings);
+}
+
+/* Whether a function has records, and nothing is known of any frame. */
+static bool is_untold(const struct safepoints *table, const struct safepoint_function *function) {
+  for (uint32_t i = 0; i < function->records; i++)
+    if (table->records[function->first_record + i].frame != 0)
+      return false;
+  return function->records > 0;
+}
+
+static bool is_unwound(const struct code_ranges *unwound, uint64_t start, uint64_t end) {
+  const size_t before = SEARCH_BELOW(unwound->items, unwound->count, start, end);
+  return before > 0 && unwound->items[before - 1].end > start;
+}
+
+/* The function's code; NULL if it isn't in one piece. */
+static const uint8_t *bytes_of(const struct safepoint_function *function, const struct code *code) {
+  const uint64_t size = function->end - function->address;
+  const uint8_t *bytes;
+  const bool is_whole = function->end > function->address && size < SIZE_LIMIT &&
+                        bytes_at(code, function->address, &bytes) >= size;
+  return is_whole ? bytes : NULL;
+}
+
+bool code_frames_tell(struct safepoints *table, const struct code *code) {
+  const struct code_architecture *architecture = code_architecture(table->machine);
+  if (architecture == NULL || code->machine == NULL)
+    return true;
+  table->frame_machine = eh_frame_machine(code->machine);
+  struct function function = {.code = code,
+                              .table = table,
+                              .unit = unit_open(architecture, &(struct parts){.is_fixed = true}),
+                              .ok = true};
+  uint64_t left = 0; /* bytes: functions that overlap are not followed again and again */
+  for (unsigned i = 0; i < code->count; i++)
+    left += code->parts[i].size;
+  for (uint32_t i = 0; function.ok && i < table->function_count; i++) {
+    const struct safepoint_function *of = &table->functions[i];
+    const uint8_t *bytes = bytes_of(of, code);
+    const uint64_t size = of->end - of->address;
+    if (bytes == NULL || size > left || !is_untold(table, of) ||
+        is_unwound(&code->unwound, of->address, of->end))
+      continue;
+    left -= size;
+    function = (struct function){.code = code,
+                                 .table = table,
+                                 .of = of,
+                                 .address = of->address,
+                                 .size = size,
+                                 .unit = function.unit,
+                                 .ok = true};
+    tell_function(&function, bytes);
+  }
+  unit_close(&function.unit);
+  return function.ok;
+}

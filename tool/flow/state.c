@@ -1,0 +1,210 @@
+/* state.c - see state.h. */
+#include "tool/flow/state.h"
+
+enum { WORD = 8, OFFSET_MAX = 1 << 29 };
+
+struct state state_at_start(const struct code_architecture *architecture) {
+  const struct state_pointer start = {.is_known = true, .is_sure = true};
+  struct state state = {.stack = start, .own = KEPT_REGISTERS};
+  if (architecture->has_link)
+    state.own |= KEPT_LINK_BIT;
+  else
+    state.stored = state.sure = KEPT_LINK_BIT; /* at 0: the call has pushed it */
+  return state;
+}
+
+/* ---- Pointers ---- */
+
+static struct state_pointer moved(struct state_pointer pointer, int64_t distance) {
+  const int64_t offset = pointer.offset + distance;
+  if (!pointer.is_known || offset > OFFSET_MAX || offset < -OFFSET_MAX)
+    return (struct state_pointer){.is_known = false};
+  pointer.offset = (int32_t)offset;
+  return pointer;
+}
+
+static void move_pointers(struct state *state, const struct code_stack *use) {
+  if (use->copy == CODE_STACK_POINTER)
+    state->frame = moved(state->stack, use->copy_offset);
+  else if (use->copy == CODE_FRAME_POINTER)
+    state->stack = moved(state->frame, use->copy_offset);
+  else if (use->growth == CODE_STACK_LOST)
+    state->stack.is_known = state->stack.is_sure = false;
+  else
+    state->stack = moved(state->stack, -(int64_t)use->growth);
+  if (use->loses_frame)
+    state->frame.is_known = state->frame.is_sure = false;
+}
+
+/* ---- Memory ---- */
+
+static struct state_use place_of(const struct state *state, uint8_t base, int32_t offset,
+                                 int32_t size) {
+  const struct state_pointer *pointer = base == CODE_FRAME_POINTER ? &state->frame : &state->stack;
+  return (struct state_use){.at = (int64_t)pointer->offset + offset,
+                            .size = size,
+                            .is_known = base != CODE_NO_BASE && pointer->is_known,
+                            .is_sure = pointer->is_sure};
+}
+
+static bool overlaps(const struct state *state, unsigned number, const struct state_use *use) {
+  return (state->stored >> number & 1) != 0 && use->at < (int64_t)state->places[number] + WORD &&
+         state->places[number] < use->at + use->size;
+}
+
+/* A store: what was there is lost. */
+static void overwrite(struct state *state, const struct state_use *use) {
+  for (unsigned i = 0; i < KEPT; i++)
+    if (overlaps(state, i, use))
+      state->stored &= (uint16_t) ~(1u << i);
+}
+
+/* The first place counts. */
+static void save(struct state *state, uint32_t values, const struct state_use *use, int32_t more) {
+  const uint16_t saved = (uint16_t)(values & state->own & ~(uint32_t)state->stored);
+  for (unsigned i = 0; i < KEPT; i++)
+    if ((saved >> i & 1) != 0)
+      state->places[i] = (int32_t)(use->at + more);
+  state->stored |= saved;
+  state->sure = (uint16_t)(use->is_sure ? state->sure | saved : state->sure & ~saved);
+}
+
+static void load(struct state *state, uint32_t values, const struct state_use *use, int32_t more) {
+  for (unsigned i = 0; i < KEPT; i++)
+    if ((values >> i & 1) != 0 && use->is_known && (state->stored >> i & 1) != 0 &&
+        state->places[i] == use->at + more)
+      state->own |= (uint16_t)(1u << i);
+}
+
+static void follow_registers(struct state *state, const struct code_stack *stack,
+                             const struct state_use *use) {
+  state->own &= (uint16_t)~stack->changes;
+  for (int32_t i = 0; i < CODE_WORDS; i++)
+    load(state, stack->loads[i], use, i * WORD);
+  if (!use->is_known || use->is_read || use->is_address)
+    return;
+  overwrite(state, use);
+  for (int32_t i = 0; i < CODE_WORDS; i++)
+    save(state, stack->saves[i], use, i * WORD);
+}
+
+/* ---- The return address ---- */
+
+/* Whether an instruction puts a copy of the return address into another register, or back. */
+static bool copies_link(struct state *state, const struct code_architecture *architecture,
+                        const struct code_instruction *instruction) {
+  const struct code_values *values = &instruction->values;
+  const uint32_t link = (uint32_t)1 << architecture->link_register;
+  const uint32_t from = instruction->parts.reads, to = instruction->parts.writes;
+  const bool is_copy = instruction->kind == CODE_OTHER && values->result == RESULT_COPY &&
+                       from == (uint32_t)1 << values->first && to == (uint32_t)1 << values->to;
+  const bool is_own = (state->own & KEPT_LINK_BIT) != 0;
+  const bool has_copy = is_copy && (from == link ? is_own : (state->link_copies & from) != 0);
+  state->link_copies &= ~(to | instruction->parts.may_write);
+  if (has_copy && to != link)
+    state->link_copies |= to;
+  return has_copy;
+}
+
+static void follow_link(struct state *state, const struct code_architecture *architecture,
+                        const struct code_instruction *instruction, struct state_uses *uses) {
+  const struct code_stack *stack = &instruction->stack;
+  const bool was_own = (state->own & KEPT_LINK_BIT) != 0;
+  uint32_t copies = state->link_copies & instruction->parts.reads;
+  const bool is_copy = copies_link(state, architecture, instruction);
+  copies = is_copy ? 0 : copies;
+  const struct state_use place = place_of(state, stack->base, stack->link_offset, WORD);
+  uses->reads_return |=
+      (!is_copy && stack->reads_link && (was_own || state->has_calls_link)) || copies != 0;
+  switch (stack->link) {
+  case CODE_LINK_SAVED:
+    if (place.is_known)
+      save(state, KEPT_LINK_BIT, &place, 0);
+    uses->reads_return |= state->has_calls_link || (was_own && !place.is_known);
+    break;
+  case CODE_LINK_LOADED:
+    state->has_calls_link = false;
+    state->own &= (uint16_t)~KEPT_LINK_BIT;
+    load(state, KEPT_LINK_BIT, &place, 0);
+    break;
+  case CODE_LINK_SIGNED:
+    state->is_signed = !state->is_signed;
+    break;
+  case CODE_LINK_CALLED:
+  case CODE_LINK_CHANGED:
+    state->has_calls_link = stack->link == CODE_LINK_CALLED;
+    state->own &= (uint16_t)~KEPT_LINK_BIT;
+    if (is_copy)
+      state->own |= KEPT_LINK_BIT;
+    break;
+  default:
+    break;
+  }
+}
+
+/* ---- Instructions ---- */
+
+struct state_uses state_follow(struct state *state, const struct code_architecture *architecture,
+                               const struct code_instruction *instruction) {
+  const struct code_stack *stack = &instruction->stack;
+  struct state_uses uses = {
+      .handed = place_of(state, stack->handed, stack->handed_offset, stack->handed_size)};
+  uses.handed.is_address = true;
+  move_pointers(state, stack);
+  uses.memory = place_of(state, stack->base, stack->offset, stack->size);
+  uses.memory.is_read = stack->is_read;
+  uses.memory.is_address = stack->is_address;
+  uses.reads_return = uses.reads_return_surely = uses.memory.is_known && stack->is_read &&
+                                                 stack->link != CODE_LINK_LOADED &&
+                                                 overlaps(state, KEPT_LINK, &uses.memory);
+  follow_registers(state, stack, &uses.memory);
+  if (architecture->has_link)
+    follow_link(state, architecture, instruction, &uses);
+  if (instruction->kind == CODE_CALL)
+    state->stack.is_sure = false;
+  return uses;
+}
+
+/* ---- Two ways to a place ---- */
+
+/* A place of the code has one depth: where one way's is sure, so is the other one's. */
+static struct state_pointer joined(struct state_pointer a, struct state_pointer b) {
+  if (!a.is_known || !b.is_known || a.offset != b.offset)
+    return (struct state_pointer){.is_known = false};
+  a.is_sure |= b.is_sure;
+  return a;
+}
+
+static bool is_same(struct state_pointer a, struct state_pointer b) {
+  return a.is_known == b.is_known && a.is_sure == b.is_sure && a.offset == b.offset;
+}
+
+bool state_join(struct state *state, const struct state *other) {
+  const struct state_pointer stack = joined(state->stack, other->stack);
+  const struct state_pointer frame = joined(state->frame, other->frame);
+  uint16_t stored = state->stored & other->stored;
+  for (unsigned i = 0; stored >> i != 0; i++)
+    if (state->places[i] != other->places[i])
+      stored &= (uint16_t) ~(1u << i);
+  const uint16_t own = state->own & other->own;
+  const uint16_t sure = state->sure & other->sure;
+  const uint32_t copies = state->link_copies & other->link_copies;
+  const bool changes = !is_same(stack, state->stack) || !is_same(frame, state->frame) ||
+                       own != state->own || stored != state->stored || sure != state->sure ||
+                       copies != state->link_copies ||
+                       (other->has_calls_link && !state->has_calls_link);
+  state->stack = stack;
+  state->frame = frame;
+  state->own = own;
+  state->stored = stored;
+  state->sure = sure;
+  state->link_copies = copies;
+  state->has_calls_link |= other->has_calls_link;
+  return changes;
+}
+
+bool state_is_level(const struct state *state, const struct code_architecture *architecture) {
+  const uint16_t links = architecture->has_link ? state->own : state->stored;
+  return state->stack.is_known && state->stack.offset == 0 && (links & KEPT_LINK_BIT) != 0 &&
+         (state->own >> KEPT_FRAME & 1) != 0;
+}

@@ -1,0 +1,205 @@
+/* unit.c - see unit.h. */
+#include "tool/flow/unit.h"
+
+#include <string.h>
+
+#define SIZE_LIMIT (1u << 31)
+
+struct unit unit_open(const struct code_architecture *architecture, const struct parts *parts) {
+  return (struct unit){.architecture = architecture, .parts = *parts};
+}
+
+void unit_close(struct unit *unit) {
+  free(unit->ranges);
+  free(unit->steps);
+  free(unit->step_at);
+  free(unit->blocks);
+  waiting_free(&unit->waiting);
+  waiting_free(&unit->guesses);
+}
+
+void unit_clear(struct unit *unit) {
+  unit->range_count = unit->at_count = 0;
+  unit->step_count = unit->block_count = 0;
+}
+
+/* ---- Decoding ---- */
+
+static const struct unit_range *range_of(const struct unit *unit, uint64_t address) {
+  for (size_t i = 0; i < unit->range_count; i++)
+    if (address - unit->ranges[i].start < unit->ranges[i].size)
+      return &unit->ranges[i];
+  return NULL;
+}
+
+static uint32_t *place_of(const struct unit *unit, const struct unit_range *range,
+                          uint64_t address) {
+  return &unit->step_at[range->at + (address - range->start)];
+}
+
+struct unit_step *unit_step(const struct unit *unit, uint64_t address) {
+  const struct unit_range *range = range_of(unit, address);
+  const uint32_t number = range == NULL ? 0 : *place_of(unit, range, address);
+  return number == 0 ? NULL : &unit->steps[number - 1];
+}
+
+/* Decodes from an address to what was decoded already, or to the range's end. */
+static bool decode(struct unit *unit, const struct unit_range *range, uint64_t at) {
+  const uint64_t end = range->start + range->size;
+  struct parts parts = unit->parts;
+  bool is_after_call = false, is_first = true;
+  for (uint64_t next; at < end && *place_of(unit, range, at) == 0; at = next) {
+    struct unit_step step = {
+        .call = UNIT_NO_CALL, .is_start = is_first, .is_after_call = is_after_call};
+    unit->architecture->decode(range->bytes + (at - range->start), end - at, at, &step.instruction);
+    step.instruction.address = at;
+    if (unit->architecture->highest != 0)
+      (void)parts_follow(&parts, &step.instruction, NULL, NULL);
+    if (!ARRAY_ADD(unit->steps, unit->step_count, unit->step_capacity, step))
+      return false;
+    *place_of(unit, range, at) = unit->step_count;
+    is_after_call = step.instruction.kind == CODE_CALL;
+    is_first = false;
+    next = at + step.instruction.length;
+  }
+  return true;
+}
+
+bool unit_add(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size) {
+  const struct unit_range range = {address, size, bytes, unit->at_count};
+  if (size >= SIZE_LIMIT || unit->at_count + size >= SIZE_LIMIT ||
+      !array_make_room((void **)&unit->step_at, &unit->at_capacity, unit->at_count + size,
+                       sizeof *unit->step_at) ||
+      !ARRAY_ADD(unit->ranges, unit->range_count, unit->range_capacity, range))
+    return false;
+  memset(unit->step_at + range.at, 0, size * sizeof *unit->step_at);
+  unit->at_count += size;
+  return decode(unit, &range, address);
+}
+
+/* ---- Blocks ---- */
+
+bool unit_start(struct unit *unit, uint64_t address) {
+  const struct unit_range *range = range_of(unit, address);
+  if (range == NULL || (*place_of(unit, range, address) == 0 && !decode(unit, range, address)))
+    return false;
+  unit_step(unit, address)->is_start = true;
+  return true;
+}
+
+static bool goes(enum code_kind kind) { return kind == CODE_JUMP || kind == CODE_BRANCH; }
+
+/* Whether a block must end after a step: control may go elsewhere, or what follows stands elsewhere
+ * in the order of steps. */
+static bool is_last(const struct unit *unit, uint32_t number) {
+  const struct code_instruction *instruction = &unit->steps[number].instruction;
+  return number + 1 == unit->step_count || goes(instruction->kind) ||
+         code_ends(instruction->kind) || instruction->kind == CODE_INVALID ||
+         unit->steps[number + 1].is_start ||
+         unit->steps[number + 1].instruction.address != instruction->address + instruction->length;
+}
+
+bool unit_make_blocks(struct unit *unit) {
+  for (uint32_t i = 0; i < unit->step_count; i++) { /* there may be more of them by each target */
+    const struct code_instruction instruction = unit->steps[i].instruction;
+    if (goes(instruction.kind) && instruction.target_kind == CODE_DIRECT)
+      (void)unit_start(unit, instruction.target);
+  }
+  unit->block_count = 0;
+  unit->waiting.count = unit->guesses.count = 0;
+  for (uint32_t i = 0, first = 0; i < unit->step_count; i++) {
+    if (!is_last(unit, i))
+      continue;
+    const struct unit_block block = {.first = first, .end = i + 1};
+    if (!ARRAY_ADD(unit->blocks, unit->block_count, unit->block_capacity, block))
+      return false;
+    first = i + 1;
+  }
+  for (uint32_t i = 0; i < unit->block_count; i++)
+    for (uint32_t k = unit->blocks[i].first; k < unit->blocks[i].end; k++)
+      unit->steps[k].block = i;
+  return true;
+}
+
+/* ---- Following ---- */
+
+static void wait_for(struct unit *unit, uint32_t number) {
+  if (!unit->blocks[number].is_waiting)
+    (void)waiting_add(&unit->waiting, number);
+  unit->blocks[number].is_waiting = true;
+}
+
+static bool has_other_depth(const struct state *a, const struct state *b) {
+  return a->stack.is_known != b->stack.is_known || a->stack.offset != b->stack.offset;
+}
+
+bool unit_enter(struct unit *unit, uint64_t address, const struct state *state, bool is_guessed) {
+  const struct unit_step *step = unit_step(unit, address);
+  if (step == NULL || step != &unit->steps[unit->blocks[step->block].first])
+    return false;
+  struct unit_block *block = &unit->blocks[step->block];
+  const bool differs =
+      block->is_reached && block->is_guessed != is_guessed && has_other_depth(&block->state, state);
+  if (!block->is_reached || (differs && block->is_guessed)) {
+    block->state = *state;
+    block->is_reached = true;
+    block->is_guessed = is_guessed;
+    wait_for(unit, step->block);
+  } else if (!differs) {
+    block->is_guessed &= is_guessed;
+    if (state_join(&block->state, state))
+      wait_for(unit, step->block);
+  }
+  return true;
+}
+
+static uint64_t after(const struct unit_step *step) {
+  return step->instruction.address + step->instruction.length;
+}
+
+bool unit_goes_beyond(const struct unit *unit, const struct unit_step *step) {
+  return unit_step(unit, after(step)) == NULL;
+}
+
+void unit_go_on(struct unit *unit, const struct unit_step *step, const struct state *state) {
+  (void)unit_enter(unit, after(step), state, false);
+}
+
+void unit_guess(struct unit *unit, const struct unit_step *step) {
+  (void)waiting_add(&unit->guesses, step->block);
+}
+
+static const struct unit_step *follow(struct unit *unit, const struct unit_hooks *hooks,
+                                      const struct unit_block *block, struct state *state,
+                                      unit_visitor *visit) {
+  for (uint32_t i = block->first; i < block->end; i++) {
+    const struct unit_step *step = &unit->steps[i];
+    const struct state before = *state;
+    const struct state_uses uses = state_follow(state, unit->architecture, &step->instruction);
+    if (step->instruction.kind == CODE_CALL && hooks->call != NULL)
+      hooks->call(hooks->context, unit, step, &before, state);
+    if (visit != NULL)
+      visit(hooks->context, step, &before, state, &uses);
+  }
+  return &unit->steps[block->end - 1];
+}
+
+void unit_run(struct unit *unit, const struct unit_hooks *hooks, unit_guesser *guess) {
+  while (unit->waiting.count > 0 || unit->guesses.count > 0) {
+    const bool is_guess = unit->waiting.count == 0;
+    const uint32_t number = waiting_take(is_guess ? &unit->guesses : &unit->waiting);
+    struct state state = unit->blocks[number].state;
+    unit->blocks[number].is_waiting &= is_guess;
+    const struct unit_step *last = follow(unit, hooks, &unit->blocks[number], &state, NULL);
+    if (is_guess)
+      guess(hooks->context, unit, last, &state);
+    else
+      hooks->leave(hooks->context, unit, last, &state);
+  }
+}
+
+void unit_visit(struct unit *unit, const struct unit_hooks *hooks, uint32_t block,
+                unit_visitor *visit) {
+  struct state state = unit->blocks[block].state;
+  (void)follow(unit, hooks, &unit->blocks[block], &state, visit);
+}

@@ -1,0 +1,52 @@
+/* waiting.h - blocks that are yet to be followed: the one with the lowest number comes first.
+ *
+ * Most jumps lead forward, so in the order of their addresses most blocks are followed when all
+ * that leads there is known. A heap: whatever jumps back and forth costs no more than that.
+ */
+#ifndef STACKPACK_WAITING_H
+#define STACKPACK_WAITING_H
+
+#include "format/array.h"
+
+/* All zeros is empty. */
+struct waiting {
+  uint32_t *items; /* owned: waiting_free */
+  size_t count, capacity;
+};
+
+static inline void waiting_free(struct waiting *waiting) {
+  free(waiting->items);
+  *waiting = (struct waiting){0};
+}
+
+static inline void waiting_swap(struct waiting *waiting, size_t a, size_t b) {
+  const uint32_t item = waiting->items[a];
+  waiting->items[a] = waiting->items[b];
+  waiting->items[b] = item;
+}
+
+/* The caller sees to it that each number is there once. False without memory. */
+static inline bool waiting_add(struct waiting *waiting, uint32_t number) {
+  if (!ARRAY_ADD(waiting->items, waiting->count, waiting->capacity, number))
+    return false;
+  for (size_t i = waiting->count - 1; i > 0 && waiting->items[i] < waiting->items[(i - 1) / 2];
+       i = (i - 1) / 2)
+    waiting_swap(waiting, i, (i - 1) / 2);
+  return true;
+}
+
+/* The lowest number, which is taken out; there must be one. */
+static inline uint32_t waiting_take(struct waiting *waiting) {
+  const uint32_t lowest = waiting->items[0];
+  waiting->items[0] = waiting->items[--waiting->count];
+  for (size_t i = 0, next; (next = 2 * i + 1) < waiting->count; i = next) {
+    if (next + 1 < waiting->count && waiting->items[next + 1] < waiting->items[next])
+      next++;
+    if (waiting->items[i] <= waiting->items[next])
+      break;
+    waiting_swap(waiting, i, next);
+  }
+  return lowest;
+}
+
+#endif
