@@ -83,13 +83,9 @@ static bool relocate_all(const struct image *image, const struct image_section *
 
 /* Whether a word may be written at an address. */
 static bool is_variable(const struct image *image, uint64_t address) {
-  EACH_SEGMENT(image, segment) {
-    const uint64_t into = address - segment->p_vaddr;
-    if (segment->p_type == PT_LOAD && (segment->p_flags & PF_W) != 0 && into < segment->p_memsz &&
-        segment->p_memsz - into >= ROOT_SIZE)
-      return address % ROOT_SIZE == 0;
-  }
-  return false;
+  const Elf64_Phdr *segment = image_load_at(image, address);
+  return segment != NULL && (segment->p_flags & PF_W) != 0 &&
+         segment->p_memsz - (address - segment->p_vaddr) >= ROOT_SIZE && address % ROOT_SIZE == 0;
 }
 
 /* Leaves out entries that are 0: weak symbols without a definition. */

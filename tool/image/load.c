@@ -14,7 +14,7 @@
 #include <zstd.h>
 
 /* Checks that the raw section is something that can be read and replaced. */
-static bool check_raw(const struct image *image, const struct image_section *raw,
+static bool check_raw(const struct image_section *raw, const struct image_section *overlapping,
                       struct problem *problem) {
   const Elf64_Shdr *header = &raw->header;
   if (header->sh_type == SHT_NOBITS || header->sh_type == SHT_NULL)
@@ -24,9 +24,8 @@ static bool check_raw(const struct image *image, const struct image_section *raw
                        header->sh_type);
   if ((header->sh_flags & SHF_COMPRESSED) != 0)
     return problem_set(problem, "section %s is compressed", raw->name);
-  const struct image_section *other = image_overlapping(image, raw);
-  return other == NULL ||
-         problem_set(problem, "sections %s and %s overlap", raw->name, other->name);
+  return overlapping == NULL ||
+         problem_set(problem, "sections %s and %s overlap", raw->name, overlapping->name);
 }
 
 bool load_open(struct image *image, const char *path, const struct load_options *options,
@@ -45,6 +44,23 @@ static const char *raw_name(const struct image *image, const struct load_options
     if (section->part_of != 0)
       return RAW_SECTION;
   return options->section != NULL ? options->section : RAW_SECTION;
+}
+
+/* Finds the sections of that name. */
+static enum load_kind find_raw(const struct image *image, const char *name, struct loaded *loaded,
+                               struct problem *problem) {
+  const struct image_section **others = image_overlaps(image);
+  bool ok = true;
+  EACH_SECTION(image, section) {
+    if (!ok || strcmp(section->name, name) != 0)
+      continue;
+    ok = check_raw(section, others[section - image->sections], problem);
+    if (loaded->raw_count++ == 0)
+      loaded->raw = section;
+    loaded->raw_size += section->header.sh_size;
+  }
+  free(others);
+  return !ok ? LOAD_BROKEN : loaded->raw_count > 0 ? LOAD_RAW : LOAD_NONE;
 }
 
 enum load_kind load_find(const struct image *image, const struct load_options *options,
@@ -67,19 +83,7 @@ enum load_kind load_find(const struct image *image, const struct load_options *o
       return loaded->kind = LOAD_PACKED;
     return loaded->kind = LOAD_BROKEN;
   }
-  const char *name = raw_name(image, options);
-  loaded->kind = LOAD_NONE;
-  EACH_SECTION(image, section) {
-    if (strcmp(section->name, name) != 0)
-      continue;
-    if (!check_raw(image, section, problem))
-      return loaded->kind = LOAD_BROKEN;
-    loaded->kind = LOAD_RAW;
-    if (loaded->raw_count++ == 0)
-      loaded->raw = section;
-    loaded->raw_size += section->header.sh_size;
-  }
-  return loaded->kind;
+  return loaded->kind = find_raw(image, raw_name(image, options), loaded, problem);
 }
 
 static bool table_problem(const struct safepoints *table, const char *where,

@@ -28,9 +28,15 @@ enum { PADDING_MAX = 64 }; /* zeros that a linker may put between two maps */
 
 /* ---- Symbols ---- */
 
-/* Where maps start: addresses, sorted. */
+/* Where a map starts. */
+struct start {
+  uint64_t address;
+  size_t section; /* its number */
+};
+
+/* All of them, by address. */
 struct starts {
-  uint64_t *items;
+  struct start *items;
   size_t count, capacity;
 };
 
@@ -45,13 +51,27 @@ static bool is_wanted(const struct image *image, const char *wanted, const GElf_
          symbol->st_value - header->sh_addr < header->sh_size;
 }
 
+static int compare_starts(const void *a, const void *b) {
+  const struct start *x = a, *y = b;
+  ORDER_BY(x, y, address)
+  ORDER_BY(x, y, section)
+  return 0;
+}
+
 /* Each once: a symbol may be in both symbol tables. */
 static void collect_symbols(const struct image *image, const char *section, struct starts *starts) {
   for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next_defined(&at);)
     if (strcmp(at.name, symbol_name) == 0 && is_wanted(image, section, &at.symbol) &&
-        !ARRAY_ADD(starts->items, starts->count, starts->capacity, at.symbol.st_value))
+        !ARRAY_ADD(starts->items, starts->count, starts->capacity,
+                   (struct start){at.symbol.st_value, at.symbol.st_shndx}))
       return;
-  starts->count = array_sort_words(starts->items, starts->count);
+  if (starts->count > 0)
+    qsort(starts->items, starts->count, sizeof *starts->items, compare_starts);
+  size_t kept = 0;
+  for (size_t i = 0; i < starts->count; i++)
+    if (kept == 0 || starts->items[kept - 1].address != starts->items[i].address)
+      starts->items[kept++] = starts->items[i];
+  starts->count = kept;
 }
 
 /* ---- Lengths ---- */
@@ -90,16 +110,6 @@ static bool is_followed(const uint8_t *bytes, uint64_t size) {
          read_map(bytes + padding, size - padding, &length, &functions, &error) && functions > 0;
 }
 
-static size_t section_of(const struct image *image, uint64_t address) {
-  EACH_SECTION(image, section) {
-    const Elf64_Shdr *header = &section->header;
-    if (header->sh_type == SHT_PROGBITS && (header->sh_flags & SHF_ALLOC) != 0 &&
-        address - header->sh_addr < header->sh_size)
-      return (size_t)(section - image->sections);
-  }
-  return 0;
-}
-
 /* Reads the map at an address, which ends before the next one starts. */
 static bool measure(const struct image_section *section, const uint8_t *contents, uint64_t start,
                     uint64_t next, uint64_t *end, struct problem *problem) {
@@ -119,27 +129,43 @@ static bool measure(const struct image_section *section, const uint8_t *contents
                      section->name, start);
 }
 
-/* Makes each run of maps that meet a section. A section that was named, and has nothing but maps,
- * is found by its name already. */
+/* Makes the run of maps that meet, from the start number *next on, a section; *next is then that of
+ * the run after. rest[n] is the number of the part of section n after its last map. A section that
+ * was named, and has nothing but maps, is found by its name already. */
+static bool cut_run(struct image *image, bool is_named, const struct starts *starts, size_t *rest,
+                    size_t *next, struct problem *problem) {
+  const bool is_first = *next == 0;
+  const uint64_t start = starts->items[*next].address;
+  const size_t origin = starts->items[*next].section, number = rest[origin];
+  const struct image_section section = image->sections[number];
+  uint64_t end = start;
+  size_t i = *next;
+  for (; i < starts->count && starts->items[i].address == end && starts->items[i].section == origin;
+       i++)
+    if (!measure(&section, image->bytes + section.header.sh_offset, end,
+                 i + 1 < starts->count ? starts->items[i + 1].address : UINT64_MAX, &end, problem))
+      return false;
+  *next = i;
+  const bool is_all = is_first && i == starts->count && start == section.header.sh_addr &&
+                      end - start == section.header.sh_size;
+  if (is_named && is_all)
+    return true;
+  if (!image_split(image, number, start, end - start, RAW_SECTION, problem))
+    return false;
+  rest[origin] = image->section_count - 1;
+  return true;
+}
+
 static bool cut_out(struct image *image, bool is_named, const struct starts *starts,
                     struct problem *problem) {
-  for (size_t i = 0; i < starts->count;) {
-    const bool is_first = i == 0;
-    const uint64_t start = starts->items[i];
-    const size_t number = section_of(image, start);
-    const struct image_section section = image->sections[number];
-    uint64_t end = start;
-    for (; i < starts->count && starts->items[i] == end && section_of(image, end) == number; i++)
-      if (!measure(&section, image->bytes + section.header.sh_offset, end,
-                   i + 1 < starts->count ? starts->items[i + 1] : UINT64_MAX, &end, problem))
-        return false;
-    const bool is_all = is_first && i == starts->count && start == section.header.sh_addr &&
-                        end - start == section.header.sh_size;
-    if (!(is_named && is_all) &&
-        !image_split(image, number, start, end - start, RAW_SECTION, problem))
-      return false;
-  }
-  return true;
+  size_t *rest = calloc(image->section_count + 1, sizeof *rest);
+  bool ok = true;
+  for (size_t i = 0; i < image->section_count; i++)
+    rest[i] = i;
+  for (size_t next = 0; ok && next < starts->count;)
+    ok = cut_run(image, is_named, starts, rest, &next, problem);
+  free(rest);
+  return ok;
 }
 
 bool merged_separate(struct image *image, const char *section, struct problem *problem) {

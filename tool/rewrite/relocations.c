@@ -27,10 +27,8 @@ static bool is_freed(const struct plan *plan, uint64_t address) {
 }
 
 static bool in_text(const struct image *image, uint64_t address) {
-  EACH_SEGMENT(image, segment)
-    if (segment->p_type == PT_LOAD && address - segment->p_vaddr < segment->p_memsz)
-      return (segment->p_flags & PF_W) == 0;
-  return false;
+  const Elf64_Phdr *segment = image_load_at(image, address);
+  return segment != NULL && (segment->p_flags & PF_W) == 0;
 }
 
 /* Whether a symbol is in a table, or at its end. A symbol at the end may have the number of another
