@@ -97,12 +97,13 @@ typedef void take_step(const struct why *why, uint32_t from, const struct call *
 static void walk_chain(const struct why *why, const struct call *call, enum certainty certainty,
                        take_step *take, json_t *chain) {
   const struct call_graph *graph = why->graph;
-  const uint32_t *next = why->analysis->next[certainty];
   uint32_t node = call->target;
   take(why, call_graph_function(graph, call->at), call, node, chain);
-  for (; !why->analysis->is_entry[node]; node = next[node])
-    take(why, node, graph_is_function(graph, node) ? call_to(graph, node, next[node]) : NULL,
-         next[node], chain);
+  for (uint32_t next; !why->analysis->is_entry[node]; node = next) {
+    next = analysis_next(why->analysis, certainty, node);
+    take(why, node, graph_is_function(graph, node) ? call_to(graph, node, next) : NULL, next,
+         chain);
+  }
 }
 
 /* ---- JSON ---- */

@@ -209,6 +209,11 @@ static void visit_function(const struct analysis *analysis, uint32_t number,
     visit(context, graph_everything(graph));
 }
 
+static uint32_t node_of_replaced(const struct call_graph *graph) { return graph_nodes(graph); }
+static uint32_t node_of_occasions(const struct call_graph *graph, uint8_t occasions) {
+  return graph_nodes(graph) + 1 + occasions;
+}
+
 /* What the C library calls when it allocates, if it isn't its own. */
 static void visit_replaced(const struct analysis *analysis, reach_visitor *visit, void *context) {
   const struct call_graph *graph = analysis->graph;
@@ -237,9 +242,9 @@ static void visit_symbol(const struct analysis *analysis, uint32_t node, enum ce
     visit(context, function);
   const uint8_t occasions = analysis->occasions[node - analysis->graph->function_count];
   if (occasions != 0 && certainty >= BY_OUTSIDE)
-    visit_registered(analysis, occasions, visit, context);
+    visit(context, node_of_occasions(analysis->graph, occasions));
   if (group < GROUP_POLICY || occasions != 0)
-    visit_replaced(analysis, visit, context);
+    visit(context, node_of_replaced(analysis->graph));
   else if (certainty >= BY_OUTSIDE)
     visit(context, graph_anything(analysis->graph));
 }
@@ -270,6 +275,10 @@ void analysis_visit(const struct analysis *analysis, uint32_t node, enum certain
     visit_symbol(analysis, node, certainty, visit, context);
   } else if (node == graph_anything(graph)) {
     visit_anything(analysis, visit, context);
+  } else if (node == node_of_replaced(graph)) {
+    visit_replaced(analysis, visit, context);
+  } else if (node > node_of_replaced(graph)) {
+    visit_registered(analysis, (uint8_t)(node - node_of_occasions(graph, 0)), visit, context);
   } else if (node > graph_everything(graph)) {
     visit_type(analysis, node - graph_everything(graph) - 1, visit, context);
   } else if (certainty == BY_ANYTHING) {
@@ -277,6 +286,12 @@ void analysis_visit(const struct analysis *analysis, uint32_t node, enum certain
       visit(context, i);
     visit(context, graph_anything(graph));
   }
+}
+
+uint32_t analysis_next(const struct analysis *analysis, enum certainty certainty, uint32_t node) {
+  const uint32_t *next = analysis->next[certainty];
+  const uint32_t to = next[node];
+  return to != (uint32_t)REACH_NOTHING && to >= graph_nodes(analysis->graph) ? next[to] : to;
 }
 
 /* The graph of a certainty. */
@@ -294,7 +309,7 @@ static void visit_level(const void *graph, uint32_t node, reach_visitor *visit, 
 /* ---- What can be reached at all ---- */
 
 void flood_open(struct flood *flood, const struct call_graph *graph) {
-  const size_t nodes = graph_nodes(graph);
+  const size_t nodes = analysis_nodes(graph);
   *flood = (struct flood){calloc(nodes + 1, sizeof(bool)), calloc(nodes + 1, sizeof(uint32_t)), 0};
 }
 
@@ -360,7 +375,7 @@ static void find_unreached(struct analysis *analysis, const struct image *image,
 /* ---- The whole ---- */
 
 static void allocate(struct analysis *analysis) {
-  const uint32_t nodes = graph_nodes(analysis->graph);
+  const uint32_t nodes = analysis_nodes(analysis->graph);
   analysis->is_entry = calloc((size_t)nodes + 1, sizeof *analysis->is_entry);
   analysis->is_leaf = calloc((size_t)nodes + 1, sizeof *analysis->is_leaf);
   analysis->group = calloc((size_t)analysis->graph->linkage.symbol_count + 1, 1);
@@ -389,7 +404,7 @@ static void compute(struct analysis *analysis) {
   for (int certainty = 0; certainty < CERTAINTIES; certainty++) {
     const struct level level = {analysis, (enum certainty)certainty};
     analysis->next[certainty] =
-        reach_goals(&level, graph_nodes(analysis->graph), analysis->is_entry, visit_level);
+        reach_goals(&level, analysis_nodes(analysis->graph), analysis->is_entry, visit_level);
   }
 }
 

@@ -20,6 +20,13 @@ enum certainty { BY_CALLS, BY_POINTERS, BY_OUTSIDE, BY_ANYTHING, CERTAINTIES };
 
 enum { GROUP_NONE = 255, GROUP_POLICY = 254 };
 
+/* After the graph's nodes come those by which many symbols lead to many functions: whatever the C
+ * library allocates by; and by occasions (enum leaf_occasion, a set), what is registered. */
+enum { ANALYSIS_NODES = 1 + 2 * LEAF_AT_ONCE };
+static inline uint32_t analysis_nodes(const struct call_graph *graph) {
+  return graph_nodes(graph) + ANALYSIS_NODES;
+}
+
 struct analysis {
   const struct call_graph *graph;
   bool *is_entry;     /* by node */
@@ -28,7 +35,7 @@ struct analysis {
   uint8_t *occasions; /* by symbol: it leads to what is registered for these, and to nothing else */
   uint32_t *replaced; /* symbols: functions of this file that the C library allocates by */
   uint32_t replaced_count;
-  uint32_t *next[CERTAINTIES]; /* by node: see reach_goals */
+  uint32_t *next[CERTAINTIES]; /* by node: see reach_goals, analysis_next */
   bool *is_reachable;          /* by function: something may call it, directly or indirectly */
   bool has_entries;
   uint32_t undecodable;     /* functions that are */
@@ -45,6 +52,9 @@ bool analysis_open(struct analysis *analysis, const struct call_graph *graph,
                    const struct image *image, const struct safepoints *table,
                    const struct policy *policy, struct problem *problem);
 void analysis_close(struct analysis *analysis);
+
+/* The node of the graph that comes next on a shortest way to a GC entry from one that leads there. */
+uint32_t analysis_next(const struct analysis *analysis, enum certainty certainty, uint32_t node);
 
 /* Calls `visit` for each node that a node leads to by the graph's edges of a certainty. */
 void analysis_visit(const struct analysis *analysis, uint32_t node, enum certainty certainty,

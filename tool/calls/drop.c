@@ -20,17 +20,16 @@
 static uint32_t blamed(const struct analysis *analysis, const struct call *call,
                        enum certainty certainty) {
   const struct call_graph *graph = analysis->graph;
-  const uint32_t *next = analysis->next[certainty];
   uint32_t from = call_graph_function(graph, call->at), node = call->target;
   while (!analysis->is_entry[node]) {
     if (certainty == BY_POINTERS && node >= graph_anything(graph))
       return from;
     if (certainty == BY_OUTSIDE && graph_symbol_of(graph, node) != NULL &&
-        (next[node] == graph_anything(graph) ||
+        (analysis_next(analysis, certainty, node) == graph_anything(graph) ||
          analysis->occasions[node - graph->function_count] != 0))
       return node;
     from = node;
-    node = next[node];
+    node = analysis_next(analysis, certainty, node);
   }
   return graph_nodes(graph);
 }
