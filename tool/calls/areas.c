@@ -51,20 +51,23 @@ static bool is_changeable(const struct image *image, const struct image_section 
   return segment != NULL && (segment->p_flags & PF_W) != 0;
 }
 
+/* The memory that the dynamic linker protects when it has relocated it; NULL if there is none. (It
+ * knows one such segment of a file.) */
+static const Elf64_Phdr *find_sealed(const struct image *image) {
+  EACH_SEGMENT(image, segment)
+    if (segment->p_type == PT_GNU_RELRO)
+      return segment;
+  return NULL;
+}
+
 /* Whether a section can't be written to once the program runs: its segment tells, as the section's
  * own flags are only what the linker was told. (Words of the global offset table may be writable,
  * but only the dynamic linker does that: see struct linkage_word.) */
-static bool is_constant(const struct image *image, const struct image_section *section) {
-  if (!is_changeable(image, section))
-    return true;
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *segment = &image->segments[i];
-    const uint64_t into = section->header.sh_addr - segment->p_vaddr;
-    if (segment->p_type == PT_GNU_RELRO && into < segment->p_memsz &&
-        section->header.sh_size <= segment->p_memsz - into)
-      return true;
-  }
-  return false;
+static bool is_constant(const struct image *image, const struct image_section *section,
+                        const Elf64_Phdr *sealed) {
+  const uint64_t into = sealed == NULL ? 0 : section->header.sh_addr - sealed->p_vaddr;
+  return !is_changeable(image, section) || (sealed != NULL && into < sealed->p_memsz &&
+                                            section->header.sh_size <= sealed->p_memsz - into);
 }
 
 /* Whether a section's bytes have a text. */
@@ -106,7 +109,7 @@ static int compare_areas(const void *a, const void *b) {
 }
 
 static void add_area(struct areas *areas, const struct image *image,
-                     const struct image_section *section) {
+                     const struct image_section *section, const Elf64_Phdr *sealed) {
   const Elf64_Shdr *header = &section->header;
   const bool is_code = (header->sh_flags & SHF_EXECINSTR) != 0;
   areas->items[areas->count++] = (struct area){
@@ -118,7 +121,7 @@ static void add_area(struct areas *areas, const struct image *image,
       .is_undecodable = is_changeable(image, section),
       .is_linkage = is_code && is_linkage(section->name),
       .is_start_table = is_start_table(section),
-      .is_constant = is_constant(image, section),
+      .is_constant = is_constant(image, section, sealed),
       .marks = {calloc(header->sh_size / 8 + 1, 1), calloc(header->sh_size / 8 + 1, 1),
                 calloc(is_code ? header->sh_size / 8 + 1 : 1, 1)},
   };
@@ -141,10 +144,11 @@ bool areas_open(struct areas *areas, const struct image *image, const struct ima
                 struct problem *problem) {
   *areas = (struct areas){.items = calloc(image->section_count + 1, sizeof *areas->items),
                           .may_have_short_calls = may_have_short_calls(image)};
+  const Elf64_Phdr *sealed = find_sealed(image);
   find_memory(areas, image);
   for (size_t i = 1; i < image->section_count; i++)
     if (is_area(image, &image->sections[i], raw))
-      add_area(areas, image, &image->sections[i]);
+      add_area(areas, image, &image->sections[i], sealed);
   qsort(areas->items, areas->count, sizeof *areas->items, compare_areas);
   for (size_t i = 1; i < areas->count; i++)
     if (areas->items[i].address - areas->items[i - 1].address < areas->items[i - 1].size)

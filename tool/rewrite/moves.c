@@ -14,7 +14,11 @@
  */
 #include "tool/rewrite/plan.h"
 
+#include "format/array.h"
+#include "format/search.h"
+
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 uint64_t plan_old_headers_end(const struct plan *plan) {
@@ -65,39 +69,56 @@ bool plan_has_room(const struct plan *plan) {
   return to <= first && has_addresses(plan, to) && all_zero(image->bytes + from, to - from);
 }
 
-/* Bytes of the file, from `from` up to `to`, and whether anything stands there. */
+/* Bytes of the file, from `from` up to `to`. */
 struct range {
   uint64_t from, to;
-  bool is_used;
 };
 
-/* Extends a range over bytes that overlap with it. True: it is larger now. */
-static bool extend(struct range *range, uint64_t offset, uint64_t size) {
-  if (!overlap(range->from, range->to - range->from, offset, size))
-    return false;
-  range->is_used = true;
-  if (offset >= range->from && offset + size <= range->to)
-    return false;
-  range->from = offset < range->from ? offset : range->from;
-  range->to = offset + size > range->to ? offset + size : range->to;
-  return true;
+/* The ranges that sections, and the segments of notes and interpreters, have: by their places, each
+ * together with those that overlap with it. */
+struct ranges {
+  struct range *items;
+  size_t count;
+};
+
+static int compare_ranges(const void *a, const void *b) {
+  const struct range *x = a, *y = b;
+  ORDER_BY(x, y, from)
+  ORDER_BY(x, y, to)
+  return 0;
 }
 
-/* A byte, with every section, and every note's or interpreter's segment, that it is in, as a
- * whole. */
-static struct range find_range(const struct image *image, uint64_t at) {
-  struct range range = {at, at + 1, false};
-  for (bool more = true; more;) {
-    more = false;
-    EACH_SECTION(image, section)
-      if (section->header.sh_type != SHT_NOBITS)
-        more |= extend(&range, section->header.sh_offset, section->header.sh_size);
-    EACH_SEGMENT(image, segment)
-      if (segment->p_type != PT_LOAD && segment->p_type != PT_PHDR &&
-          segment->p_type != PT_GNU_RELRO)
-        more |= extend(&range, segment->p_offset, segment->p_filesz);
+static void add_range(struct ranges *ranges, uint64_t offset, uint64_t size) {
+  if (size > 0)
+    ranges->items[ranges->count++] = (struct range){offset, offset + size};
+}
+
+/* To be freed. */
+static struct ranges find_ranges(const struct image *image) {
+  struct ranges ranges = {
+      calloc(image->section_count + image->segment_count + 1, sizeof *ranges.items), 0};
+  size_t kept = 0;
+  EACH_SECTION(image, section)
+    if (section->header.sh_type != SHT_NOBITS)
+      add_range(&ranges, section->header.sh_offset, section->header.sh_size);
+  EACH_SEGMENT(image, segment)
+    if (segment->p_type != PT_LOAD && segment->p_type != PT_PHDR && segment->p_type != PT_GNU_RELRO)
+      add_range(&ranges, segment->p_offset, segment->p_filesz);
+  qsort(ranges.items, ranges.count, sizeof *ranges.items, compare_ranges);
+  for (size_t i = 0; i < ranges.count; i++) {
+    if (kept == 0 || ranges.items[i].from >= ranges.items[kept - 1].to)
+      ranges.items[kept++] = ranges.items[i];
+    else if (ranges.items[i].to > ranges.items[kept - 1].to)
+      ranges.items[kept - 1].to = ranges.items[i].to;
   }
-  return range;
+  ranges.count = kept;
+  return ranges;
+}
+
+/* The range that has a byte; NULL if none does. */
+static const struct range *find_range(const struct ranges *ranges, uint64_t at) {
+  const size_t count = SEARCH_UP_TO(ranges->items, ranges->count, from, at);
+  return count > 0 && at < ranges->items[count - 1].to ? &ranges->items[count - 1] : NULL;
 }
 
 /* Whether a byte that no header knows of may be overwritten: it is 0, or the letter that patchelf
@@ -117,8 +138,16 @@ static bool is_common_note(const struct image_section *section) {
   return false;
 }
 
-/* Whether only headers and the dynamic section know where a section is. */
-static bool is_movable(const struct image *image, const struct image_section *named) {
+static const Elf64_Phdr *find_interpreter(const struct image *image) {
+  EACH_SEGMENT(image, segment)
+    if (segment->p_type == PT_INTERP)
+      return segment;
+  return NULL;
+}
+
+/* Whether only headers and the dynamic section know where a section is. `interpreter`: the segment,
+ * of which a file has one. */
+static bool is_movable(const struct image_section *named, const Elf64_Phdr *interpreter) {
   const Elf64_Shdr *section = &named->header;
   if ((section->sh_flags & SHF_ALLOC) == 0)
     return false;
@@ -134,11 +163,8 @@ static bool is_movable(const struct image *image, const struct image_section *na
   case SHT_STRTAB:
     return true;
   }
-  EACH_SEGMENT(image, segment)
-    if (segment->p_type == PT_INTERP && segment->p_offset == section->sh_offset &&
-        segment->p_filesz == section->sh_size)
-      return true;
-  return false;
+  return interpreter != NULL && interpreter->p_offset == section->sh_offset &&
+         interpreter->p_filesz == section->sh_size;
 }
 
 /* Names the way to link a file with more room: a linker that puts the first section higher leaves
@@ -161,6 +187,7 @@ static bool check_movable(const struct plan *plan, const struct range *range,
                           struct problem *problem) {
   const struct image *image = plan->image;
   const uint64_t size = range->to - range->from;
+  const Elf64_Phdr *interpreter = find_interpreter(image);
   EACH_SEGMENT(image, segment)
     if (segment != plan->first && segment->p_type == PT_LOAD &&
         overlap(segment->p_offset, segment->p_filesz, range->from, size))
@@ -168,47 +195,56 @@ static bool check_movable(const struct plan *plan, const struct range *range,
   EACH_SECTION(image, section)
     if (section->header.sh_type != SHT_NOBITS &&
         overlap(section->header.sh_offset, section->header.sh_size, range->from, size) &&
-        (!is_movable(image, section) ||
+        (!is_movable(section, interpreter) ||
          section->header.sh_addr - plan->first->p_vaddr != section->header.sh_offset))
       return set_immovable(plan, section->name, problem);
   return true;
 }
 
-/* Finds the ranges that stand where the new headers, and `spare` bytes after them, will be. The
- * room that they leave reaches to the next section, as objcopy complains of a segment that starts
- * before its first section. */
-static bool find_moves(struct plan *plan, uint64_t spare, struct problem *problem) {
+/* Moves all ranges from the old headers' end up to `to`. The room that they leave reaches to the
+ * next section, as objcopy complains of a segment that starts before its first section. */
+static bool move_ranges(struct plan *plan, const struct ranges *ranges, uint64_t to,
+                        struct problem *problem) {
   enum { PADDING_MAX = 64 };
   const struct image *image = plan->image;
-  const uint64_t from = plan_old_headers_end(plan), to = plan_new_headers_end(plan) + spare;
-  const uint64_t first_end = plan->first->p_filesz;
-  plan->spare = spare;
-  plan->move_count = plan->moves_end = 0;
-  if (to > image->size || (spare > 0 && to > first_end) || !has_addresses(plan, to))
-    return problem_set(problem, "no room for more program headers");
+  const uint64_t from = plan_old_headers_end(plan), first_end = plan->first->p_filesz;
   uint64_t at = from;
   while (at < to) {
-    const struct range range = find_range(image, at);
-    if (!range.is_used && is_filler(image->bytes[at])) {
+    const struct range *range = find_range(ranges, at);
+    if (range == NULL && is_filler(image->bytes[at])) {
       at++;
       continue;
     }
-    if (!range.is_used || range.from < from || range.to > first_end ||
+    if (range == NULL || range->from < from || range->to > first_end ||
         plan->move_count == PLAN_MOVES_MAX)
       return problem_set(problem, "no room for more program headers");
-    if (!check_movable(plan, &range, problem))
+    if (!check_movable(plan, range, problem))
       return false;
     plan->moves[plan->move_count++] =
-        (struct plan_move){.old_offset = range.from,
-                           .old_address = plan->first->p_vaddr + range.from,
-                           .size = range.to - range.from};
-    at = range.to;
+        (struct plan_move){.old_offset = range->from,
+                           .old_address = plan->first->p_vaddr + range->from,
+                           .size = range->to - range->from};
+    at = range->to;
   }
   const uint64_t padding_end = at + PADDING_MAX < first_end ? at + PADDING_MAX : first_end;
-  while (at < padding_end && !find_range(image, at).is_used && is_filler(image->bytes[at]))
+  while (at < padding_end && find_range(ranges, at) == NULL && is_filler(image->bytes[at]))
     at++;
   plan->moves_end = at;
   return true;
+}
+
+/* Finds the ranges that stand where the new headers, and `spare` bytes after them, will be. */
+static bool find_moves(struct plan *plan, uint64_t spare, struct problem *problem) {
+  const struct image *image = plan->image;
+  const uint64_t to = plan_new_headers_end(plan) + spare;
+  plan->spare = spare;
+  plan->move_count = plan->moves_end = 0;
+  if (to > image->size || (spare > 0 && to > plan->first->p_filesz) || !has_addresses(plan, to))
+    return problem_set(problem, "no room for more program headers");
+  struct ranges ranges = find_ranges(image);
+  const bool ok = move_ranges(plan, &ranges, to, problem);
+  free(ranges.items);
+  return ok;
 }
 
 /* ---- Moves that stay near the headers ---- */
